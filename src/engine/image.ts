@@ -1,0 +1,188 @@
+/**
+ * Guest ↔ bytes. An image is the whole state of an idle guest: its memory, its mutable globals, and what the kernel
+ * holds for it. Above this file an image is opaque. What is read back is hostile until its digest and every bound
+ * have been checked.
+ *
+ * Layout, little-endian, drawn once:
+ *   0   magic "LWSI"
+ *   4   u32 format version
+ *   8   u32 byte length H of the header
+ *   12  u32 number R of runs
+ *   16  header, JSON, H bytes
+ *   …   R × (u32 first page, u32 page count), pages of 4096 bytes, ascending, none empty, zero pages left out
+ *   …   zeros up to the next multiple of 4096
+ *   …   the pages of all runs, one after another
+ *   end SHA-256 of everything before it, 32 bytes
+ */
+import { createHash } from 'node:crypto';
+import { SandboxError } from '../errors.ts';
+import { type Guest, PAGE_BYTES } from './guest.ts';
+
+export const IMAGE_FORMAT = 1;
+
+const MAGIC = 0x4953574c;
+const IMAGE_PAGE = 4096;
+const FIXED = 16;
+const DIGEST = 32;
+
+/** What an image was made from; an image fits only exactly the same. */
+export interface ImageOrigin {
+  readonly runtime: string;
+  /** SHA-256 of the prepared module. */
+  readonly module: string;
+  /** SHA-256 over the read-only layers and the boot script. */
+  readonly layers: string;
+}
+
+interface ImageHeader extends ImageOrigin {
+  /** WebAssembly pages of memory. */
+  pages: number;
+  /** Values as decimal text, by export name. */
+  globals: Record<string, string>;
+  cwd: string;
+  umask: number;
+  /** Addresses in guest memory that the runtime's host side needs to go on. */
+  handles: Record<string, number>;
+}
+
+interface Run {
+  /** Where the bytes go in guest memory, and the bytes. */
+  readonly at: number;
+  readonly bytes: Uint8Array;
+}
+
+/** An image that was read and checked, ready to be laid into guests. */
+export interface Image {
+  readonly header: Readonly<ImageHeader>;
+  readonly runs: readonly Run[];
+}
+
+/** Saves an idle guest. Descriptors other than the standard three must be closed. */
+export function captureImage(guest: Guest, origin: ImageOrigin, handles: Record<string, number>): Uint8Array {
+  const memory = guest.view.all;
+  const globals = Object.fromEntries(
+    guest.program.stateGlobals.map((name) => [name, String((guest.exports[name] as WebAssembly.Global).value)]),
+  );
+  const { cwd, umask } = guest.kernel;
+  const header: ImageHeader = { ...origin, pages: memory.length / PAGE_BYTES, globals, cwd, umask, handles };
+  const text = new TextEncoder().encode(JSON.stringify(header));
+  const runs = nonZeroRuns(memory);
+  const index = FIXED + text.length;
+  const data = Math.ceil((index + runs.length * 8) / IMAGE_PAGE) * IMAGE_PAGE;
+  const pages = runs.reduce((sum, run) => sum + run.count, 0);
+  const image = new Uint8Array(data + pages * IMAGE_PAGE + DIGEST);
+  const view = new DataView(image.buffer);
+  [MAGIC, IMAGE_FORMAT, text.length, runs.length].forEach((value, i) => {
+    view.setUint32(i * 4, value, true);
+  });
+  image.set(text, FIXED);
+  let at = data;
+  runs.forEach((run, i) => {
+    view.setUint32(index + i * 8, run.first, true);
+    view.setUint32(index + i * 8 + 4, run.count, true);
+    image.set(memory.subarray(run.first * IMAGE_PAGE, (run.first + run.count) * IMAGE_PAGE), at);
+    at += run.count * IMAGE_PAGE;
+  });
+  image.set(digest(image.subarray(0, at)), at);
+  return image;
+}
+
+function digest(bytes: Uint8Array): Uint8Array {
+  return createHash('sha256').update(bytes).digest();
+}
+
+function nonZeroRuns(memory: Uint8Array): { first: number; count: number }[] {
+  const runs: { first: number; count: number }[] = [];
+  const words = new BigUint64Array(memory.buffer, memory.byteOffset, memory.length / 8);
+  const perPage = IMAGE_PAGE / 8;
+  for (let page = 0; page < memory.length / IMAGE_PAGE; page++) {
+    let i = page * perPage;
+    const end = i + perPage;
+    while (i < end && words[i] === 0n) i++;
+    if (i === end) continue;
+    const last = runs.at(-1);
+    if (last !== undefined && last.first + last.count === page) last.count++;
+    else runs.push({ first: page, count: 1 });
+  }
+  return runs;
+}
+
+const damaged = (what: string) =>
+  new SandboxError('image_invalid', `The image is damaged (${what}). Run "npm run build" to make it anew.`);
+
+/** Reads and checks an image. The result keeps views of `bytes`, which may lie in shared memory. */
+export function readImage(bytes: Uint8Array, origin: ImageOrigin): Image {
+  if (bytes.length < FIXED + DIGEST) throw damaged('it is too short');
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (view.getUint32(0, true) !== MAGIC) throw damaged('it does not start like one');
+  const format = view.getUint32(4, true);
+  if (format !== IMAGE_FORMAT) {
+    throw new SandboxError('image_invalid', `The image has format ${format}, this version reads ${IMAGE_FORMAT}.`);
+  }
+  const end = bytes.length - DIGEST;
+  const expected = digest(bytes.subarray(0, end));
+  if (expected.some((byte, i) => byte !== bytes[end + i])) throw damaged('its digest does not match');
+  const header = readHeader(bytes.slice(FIXED, FIXED + view.getUint32(8, true)));
+  for (const part of ['runtime', 'module', 'layers'] as const) {
+    if (header[part] === origin[part]) continue;
+    const made = `was made for another ${part} (${header[part]}, here it is ${origin[part]})`;
+    throw new SandboxError('image_invalid', `The image ${made}.`);
+  }
+  return { header, runs: readRuns(bytes.subarray(0, end), view, header.pages * PAGE_BYTES) };
+}
+
+function readHeader(text: Uint8Array): ImageHeader {
+  try {
+    return JSON.parse(new TextDecoder().decode(text)) as ImageHeader;
+  } catch {
+    throw damaged('its header is not JSON');
+  }
+}
+
+function readRuns(bytes: Uint8Array, view: DataView, memoryBytes: number): Run[] {
+  const index = FIXED + view.getUint32(8, true);
+  const count = view.getUint32(12, true);
+  let at = Math.ceil((index + count * 8) / IMAGE_PAGE) * IMAGE_PAGE;
+  if (at > bytes.length) throw damaged('its index is cut off');
+  const runs: Run[] = [];
+  let previousEnd = 0;
+  for (let i = 0; i < count; i++) {
+    const start = view.getUint32(index + i * 8, true) * IMAGE_PAGE;
+    const length = view.getUint32(index + i * 8 + 4, true) * IMAGE_PAGE;
+    const fits = start >= previousEnd && start + length <= memoryBytes && at + length <= bytes.length;
+    if (!fits || length === 0) throw damaged(`run ${i} does not fit`);
+    runs.push({ at: start, bytes: bytes.subarray(at, at + length) });
+    at += length;
+    previousEnd = start + length;
+  }
+  return runs;
+}
+
+/** Lays an image into a guest that has just been instantiated with as many pages and whose memory is still zero. */
+export function layImage(guest: Guest, image: Image): void {
+  const memory = guest.view.all;
+  for (const { at, bytes } of image.runs) memory.set(bytes, at);
+  restoreRest(guest, image);
+}
+
+/** Brings a used guest back to the image, in place. The memory must not have grown. */
+export function resetToImage(guest: Guest, image: Image): void {
+  const memory = guest.view.all;
+  let end = 0;
+  for (const { at, bytes } of image.runs) {
+    memory.fill(0, end, at);
+    memory.set(bytes, at);
+    end = at + bytes.length;
+  }
+  memory.fill(0, end);
+  restoreRest(guest, image);
+}
+
+function restoreRest(guest: Guest, { header }: Image): void {
+  for (const name of guest.program.stateGlobals) {
+    const global = guest.exports[name] as WebAssembly.Global;
+    const value = header.globals[name]!;
+    global.value = typeof global.value === 'bigint' ? BigInt(value) : Number(value);
+  }
+  guest.kernel.reset(header.cwd, header.umask);
+}

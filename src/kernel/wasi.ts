@@ -1,0 +1,112 @@
+/**
+ * The WASI preview 1 calls that the guests import. Results are WASI's: an errno, 0 for success, values through
+ * pointers.
+ */
+import { FDSTAT, FILE_TYPE } from './abi.ts';
+import { failure } from './failure.ts';
+import { type Doors, guard } from './guard.ts';
+import type { GuestMemory } from './memory.ts';
+import type { Kernel } from './syscalls.ts';
+
+/** Random bytes one call may ask for; C libraries ask for at most 256 at a time, Python for whole buffers. */
+const RANDOM_CHUNK = 65_536;
+const NS_PER_MS = 1_000_000;
+
+/** Environment block in the form of environ_get: "KEY=value" strings, NUL-terminated. */
+function environment(kernel: Kernel): Uint8Array[] {
+  const encoder = new TextEncoder();
+  return Object.entries(kernel.env).map(([key, value]) => encoder.encode(`${key}=${value}\0`));
+}
+
+export function wasiDoors(kernel: Kernel, memory: GuestMemory, exit: (code: number) => never): Doors {
+  const transfer = (one: (buffer: Uint8Array, moved: number) => number, iovs: number, count: number, out: number) => {
+    let moved = 0;
+    for (const buffer of memory.iovecs(iovs, count)) {
+      let step: number;
+      try {
+        step = one(buffer, moved);
+      } catch (cause) {
+        // What was moved before the failure counts; the guest meets the failure on its next call.
+        if (moved > 0) break;
+        throw cause;
+      }
+      moved += step;
+      if (step < buffer.length) break;
+    }
+    memory.setU32(out, moved);
+    return 0;
+  };
+  return {
+    proc_exit: exit,
+    ...guard(
+      {
+        environ_sizes_get: (count: number, size: number) => {
+          const block = environment(kernel);
+          memory.setU32(count, block.length);
+          memory.setU32(
+            size,
+            block.reduce((sum, entry) => sum + entry.length, 0),
+          );
+          return 0;
+        },
+        environ_get: (pointers: number, buffer: number) => {
+          let at = buffer >>> 0;
+          environment(kernel).forEach((entry, i) => {
+            memory.setU32((pointers >>> 0) + i * 4, at);
+            memory.bytes(at, entry.length).set(entry);
+            at += entry.length;
+          });
+          return 0;
+        },
+        fd_close: (fd: number) => kernel.close(fd),
+        fd_read: (fd: number, iovs: number, count: number, out: number) =>
+          transfer((buffer) => kernel.read(fd, buffer), iovs, count, out),
+        fd_write: (fd: number, iovs: number, count: number, out: number) =>
+          transfer((buffer) => kernel.write(fd, buffer), iovs, count, out),
+        fd_pread: (fd: number, iovs: number, count: number, offset: bigint, out: number) =>
+          transfer((buffer, moved) => kernel.read(fd, buffer, position(offset) + moved), iovs, count, out),
+        fd_pwrite: (fd: number, iovs: number, count: number, offset: bigint, out: number) =>
+          transfer((buffer, moved) => kernel.write(fd, buffer, position(offset) + moved), iovs, count, out),
+        fd_seek: (fd: number, offset: bigint, whence: number, out: number) => {
+          memory.setI64(out, kernel.seek(fd, Number(offset), whence));
+          return 0;
+        },
+        fd_sync: (fd: number) => {
+          kernel.fds.get(fd);
+          return 0;
+        },
+        fd_fdstat_get: (fd: number, out: number) => {
+          const { kind } = kernel.fstat(fd);
+          memory.bytes(out, FDSTAT.size).fill(0);
+          memory.setU8(out + FDSTAT.at.filetype, FILE_TYPE[kind].wasi);
+          return 0;
+        },
+        clock_res_get: (_clock: number, out: number) => {
+          memory.setI64(out, 1000);
+          return 0;
+        },
+        clock_time_get: (clock: number, _precision: bigint, out: number) => {
+          kernel.spend(1);
+          const milliseconds = clock === 0 ? kernel.world.now() : kernel.world.monotonic();
+          memory.setI64(out, BigInt(Math.round(milliseconds * 1000)) * BigInt(NS_PER_MS / 1000));
+          return 0;
+        },
+        random_get: (pointer: number, length: number) => {
+          const target = memory.bytes(pointer, length);
+          for (let at = 0; at < target.length; at += RANDOM_CHUNK) {
+            kernel.spend(100);
+            kernel.world.random(target.subarray(at, at + RANDOM_CHUNK));
+          }
+          return 0;
+        },
+      },
+      1,
+    ),
+  };
+}
+
+function position(offset: bigint): number {
+  const at = Number(offset);
+  if (at < 0 || !Number.isSafeInteger(at)) throw failure('EINVAL');
+  return at;
+}

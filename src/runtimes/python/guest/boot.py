@@ -1,0 +1,206 @@
+"""The guest side of the Python runtime: runs once when the boot image is made, and leaves `run` for every call.
+
+The host calls `run(request)` with JSON and gets JSON back. Names of this module are private to it: user code lives in
+`__main__`, whose namespace is a script's. What a program patches or deletes ends with its memory.
+"""
+
+import sys
+
+_MAIN_FILE = '/app/main.py'
+
+
+def _make_run():
+    import _ast
+    import atexit
+    import gc
+    import linecache
+    import os
+    import traceback
+    from json import JSONDecoder, JSONEncoder
+
+    decode = JSONDecoder().decode
+    encode = JSONEncoder(ensure_ascii=True).encode
+    ALLOW_AWAIT = _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    ONLY_AST = _ast.PyCF_ONLY_AST
+    CO_COROUTINE = 0x80
+    # The bits of co_flags that `from __future__` sets, which compile() takes as they are.
+    FUTURE_FLAGS = 0x1FE0000
+    # How much of a value, a message or a name goes to the host: the host cuts again, this saves the work.
+    TEXT_LIMIT = 20_000
+    RESULT_ITEMS = 2_000
+    RESULT_DEPTH = 20
+
+    class NotPlain(Exception):
+        pass
+
+    def plain(value, depth, room):
+        """The value as JSON data, or NotPlain. `room` is a list that counts down the items left."""
+        room[0] -= 1
+        if room[0] < 0 or depth > RESULT_DEPTH:
+            raise NotPlain
+        kind = type(value)
+        if value is None or kind is bool:
+            return value
+        if kind is str:
+            if len(value) > TEXT_LIMIT:
+                raise NotPlain
+            return value
+        if kind is int:
+            if -(2**53) < value < 2**53:
+                return value
+            raise NotPlain
+        if kind is float:
+            if value - value == 0.0:
+                return value
+            raise NotPlain
+        if kind is list:
+            return [plain(item, depth + 1, room) for item in value]
+        if kind is dict:
+            if any(type(key) is not str for key in value):
+                raise NotPlain
+            return {key: plain(item, depth + 1, room) for key, item in value.items()}
+        raise NotPlain
+
+    def cut(text):
+        return text if len(text) <= TEXT_LIMIT else text[:TEXT_LIMIT] + '…'
+
+    def describe_result(value):
+        try:
+            shown = plain(value, 0, [RESULT_ITEMS])
+        except NotPlain:
+            shown = cut(repr(value))
+        return {'result': shown, 'result_type': type(value).__name__}
+
+    def compile_main(source):
+        """The code objects of the program: its statements and, if it ends in an expression, that."""
+        tree = compile(source, _MAIN_FILE, 'exec', ONLY_AST | ALLOW_AWAIT, True)
+        last = tree.body.pop().value if tree.body and type(tree.body[-1]) is _ast.Expr else None
+        codes = [compile(tree, _MAIN_FILE, 'exec', ALLOW_AWAIT, True)]
+        if last is not None:
+            flags = ALLOW_AWAIT | (codes[0].co_flags & FUTURE_FLAGS)
+            codes.append(compile(_ast.Expression(last), _MAIN_FILE, 'eval', flags, True))
+        return codes
+
+    def execute(source, namespace):
+        codes = compile_main(source)
+        if not any(code.co_flags & CO_COROUTINE for code in codes):
+            for code in codes:
+                value = eval(code, namespace)
+        else:
+            import asyncio
+
+            async def main():
+                for code in codes:
+                    value = eval(code, namespace)
+                    if code.co_flags & CO_COROUTINE:
+                        value = await value
+                return value
+
+            value = asyncio.run(main())
+        return describe_result(value) if len(codes) > 1 and value is not None else {}
+
+    def user_traceback(error):
+        """The traceback from the program's first own frame on."""
+        start = tb = error.__traceback__
+        while tb is not None:
+            if tb.tb_frame.f_code.co_filename == _MAIN_FILE:
+                return tb
+            tb = tb.tb_next
+        # The program never ran: it did not compile, and none of our frames would help.
+        return None if isinstance(error, SyntaxError) else start
+
+    def describe_error(error, tb):
+        line = None
+        while tb is not None:
+            if tb.tb_frame.f_code.co_filename == _MAIN_FILE:
+                line = tb.tb_lineno
+            tb = tb.tb_next
+        facts = {'type': type(error).__name__, 'line': line}
+        try:
+            facts['message'] = cut(str(error))
+        except BaseException:
+            facts['message'] = ''
+        if isinstance(error, SyntaxError):
+            facts['line'] = error.lineno
+        if isinstance(error, OSError):
+            facts['errno'] = error.errno if isinstance(error.errno, int) else None
+            facts['path'] = cut(str(error.filename)) if error.filename is not None else None
+        if isinstance(error, (ImportError, NameError)):
+            facts['name'] = cut(str(error.name)) if error.name is not None else None
+        return facts
+
+    def exit_status(error):
+        """What a process would end with, and what it would print."""
+        status = error.code
+        if status is None:
+            return 0
+        if isinstance(status, int):
+            return status & 0xFF
+        print(status, file=sys.stderr)
+        return 1
+
+    def show(error, tb):
+        try:
+            sys.excepthook(type(error), error, tb)
+        except BaseException:
+            traceback.print_exception(type(error), error, tb, file=sys.__stderr__)
+
+    def flush():
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except BaseException:
+                pass
+
+    def settle(report, action):
+        """Runs one step of the program's life; how it fails becomes part of the report."""
+        try:
+            report.update(action() or {})
+        except SystemExit as error:
+            report['exit_code'] = exit_status(error)
+        except BaseException as error:
+            tb = user_traceback(error)
+            report['exit_code'] = 1
+            report['error'] = describe_error(error, tb)
+            show(error, tb)
+
+    def renew():
+        """What was seeded when the image was made must differ from guest to guest."""
+        random = sys.modules.get('random')
+        if random is not None:
+            random.seed()
+
+    def run(request):
+        request = decode(request.decode())
+        source = request['code']
+        renew()
+        os.environ.update(request['env'])
+        namespace = sys.modules['__main__'].__dict__
+        namespace['__file__'] = _MAIN_FILE
+        lines = [line + '\n' for line in source.split('\n')]
+        linecache.cache[_MAIN_FILE] = (len(source), None, lines, _MAIN_FILE)
+        report = {'exit_code': 0}
+        settle(report, lambda: execute(source, namespace))
+        settle(report, atexit._run_exitfuncs)
+        flush()
+        return encode(report).encode()
+
+    sys.path[:] = ['/app', '/lib/python3.14', '/data/site-packages']
+    sys.argv[:] = [_MAIN_FILE]
+    for stream in (sys.stdout, sys.stderr):
+        # A line at a time: output is live, and what was printed before a hard stop is not lost.
+        stream.reconfigure(line_buffering=True, errors='backslashreplace')
+
+    # What a first error message would have to import.
+    try:
+        raise ValueError('boot')
+    except ValueError as error:
+        ''.join(traceback.format_exception(error))
+
+    gc.collect()
+    # Objects of the image are never collected: looking at them would cost every run fuel and dirty pages.
+    gc.freeze()
+    return run
+
+
+run = _make_run()

@@ -1,0 +1,164 @@
+/**
+ * CPython 3.14 from the binary that Pyodide ships, without Pyodide: its JavaScript is never loaded and its bridge is
+ * not linked. The C API, exported by name, is all that the host side needs.
+ */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Guest } from '../../engine/guest.ts';
+import type { Entry } from '../../fs/entry.ts';
+import { emscriptenDoors } from '../../kernel/emscripten.ts';
+import { wasiDoors } from '../../kernel/wasi.ts';
+import { allocate, type Handles, type Layer, type Runtime } from '../runtime.ts';
+import { readZip } from '../zip.ts';
+
+const STDLIB = '/lib/python3.14';
+/** Parts of the archive that belong to the bridge or to package tools, which a guest cannot use. */
+const LEFT_OUT = /^(_?pyodide|site-packages|ensurepip)(\/|$)/;
+/** One date for all files of the layer, so that equal inputs make equal layers. Zip needs one after 1980. */
+const LAYER_TIME_MS = Date.UTC(2026, 0, 1);
+/** Longest report the host reads back; the boot script cuts what it sends well below. */
+const MAX_REPORT_BYTES = 4_000_000;
+
+const encoder = new TextEncoder();
+
+/** Calls `use` with a C string in guest memory. */
+function withText<T>(guest: Guest, text: string, use: (pointer: number) => T): T {
+  const pointer = allocate(guest, encoder.encode(text), 'malloc');
+  const result = use(pointer);
+  guest.call('free', pointer);
+  return result;
+}
+
+function boot(guest: Guest): void {
+  guest.call('emscripten_stack_init');
+  guest.call('__wasm_call_ctors');
+  guest.call('Py_InitializeEx', 0);
+}
+
+function importModule(guest: Guest, name: string): number {
+  const module = withText(guest, name, (pointer) => guest.call('PyImport_ImportModule', pointer));
+  if (module === 0) {
+    guest.call('PyErr_Print');
+    guest.abort(`the guest could not import ${name}`);
+  }
+  return module;
+}
+
+function run(guest: Guest, handles: Handles, request: string): string {
+  const bytes = encoder.encode(request);
+  const buffer = allocate(guest, bytes, 'malloc');
+  const argument = guest.call('PyBytes_FromStringAndSize', buffer, bytes.length);
+  guest.call('free', buffer);
+  if (argument === 0) guest.abort('the guest has no memory left for its own program');
+  const report = guest.call('PyObject_CallOneArg', handles['run']!, argument);
+  guest.call('Py_DecRef', argument);
+  if (report === 0) {
+    guest.call('PyErr_Print');
+    guest.abort('the runtime could not report how the program ended');
+  }
+  const size = guest.call('PyBytes_Size', report);
+  const start = guest.call('PyBytes_AsString', report);
+  if (size < 0 || size > MAX_REPORT_BYTES || start === 0) return '{}';
+  const text = new TextDecoder().decode(guest.view.bytes(start, size));
+  guest.call('Py_DecRef', report);
+  return text;
+}
+
+function file(path: string, data: Uint8Array): Entry {
+  return { path, kind: 'file', mode: 0o444, mtimeMs: LAYER_TIME_MS, data };
+}
+
+/** Adds the directories that files of a flat list need. */
+function withDirectories(files: readonly Entry[]): Entry[] {
+  const dirs = new Set<string>(['lib-dynload']);
+  for (const { path } of files) {
+    for (let slash = path.indexOf('/'); slash >= 0; slash = path.indexOf('/', slash + 1)) dirs.add(path.slice(0, slash));
+  }
+  const made = [...dirs].map((path): Entry => ({ path, kind: 'dir', mode: 0o555, mtimeMs: LAYER_TIME_MS }));
+  return [...made, ...files];
+}
+
+async function stdlibSources(): Promise<Entry[]> {
+  const archive = createRequire(import.meta.url).resolve('pyodide/python_stdlib.zip');
+  const guestFile = (name: string) => readFileSync(new URL(`./guest/${name}`, import.meta.url));
+  const files = (await readZip(archive)).filter(({ path }) => !LEFT_OUT.test(path)).map(({ path, data }) => file(path, data));
+  const own = new Map([
+    ['asyncio/unix_events.py', guestFile('unix_events.py')],
+    ['_sandbox.py', guestFile('boot.py')],
+  ]);
+  const kept = files.filter(({ path }) => !own.has(path));
+  return [...kept, ...[...own].map(([path, data]) => file(path, data))];
+}
+
+export const python: Runtime = {
+  name: 'python',
+  binary: {
+    specifier: 'pyodide/pyodide.asm.wasm',
+    sha256: 'cc36e3cab04fdfc9a63ff13eb52eae2b911bf46c025cc7b281f394bd3de1d5e6',
+  },
+  prepare: {
+    exports: [
+      '__indirect_function_table',
+      '__wasm_call_ctors',
+      'emscripten_stack_init',
+      'Py_InitializeEx',
+      'PyImport_ImportModule',
+      'PyObject_GetAttrString',
+      'PyObject_CallOneArg',
+      'PyBytes_FromStringAndSize',
+      'PyBytes_AsString',
+      'PyBytes_Size',
+      'PyErr_Print',
+      'PyErr_SetInterruptEx',
+      'Py_DecRef',
+      'malloc',
+      'free',
+    ],
+    hostFunctions: ['emscripten_thread_sleep'],
+  },
+  linkage: {
+    doors: (guest) => ({
+      env: emscriptenDoors(guest.kernel, guest.view, guest),
+      wasi_snapshot_preview1: wasiDoors(guest.kernel, guest.view, (code) => guest.exit(code)),
+    }),
+    hostFunctions: [
+      {
+        // The C library's only way to sleep; as compiled it burns instructions until the clock has moved.
+        signature: { params: ['f64'], results: [] },
+        call: (guest, milliseconds) => {
+          guest.sleep(milliseconds!);
+          return undefined;
+        },
+      },
+    ],
+  },
+  minMemoryBytes: 64 * 1024 * 1024,
+  bootEnv: {
+    PYTHONHOME: '/',
+    PYTHONHASHSEED: '0',
+    PYTHONDONTWRITEBYTECODE: '1',
+    PYTHONUTF8: '1',
+    HOME: '/app',
+    TZ: 'UTC',
+    LANG: 'C.UTF-8',
+  },
+  async layers(build) {
+    const sources = await stdlibSources();
+    const compiler = readFileSync(new URL('./guest/compile_layer.py', import.meta.url));
+    const withCompiler = withDirectories([...sources, file('_sandbox_compile.py', compiler)]);
+    const compiled = build([{ at: STDLIB, entries: withCompiler }], (guest) => {
+      boot(guest);
+      importModule(guest, '_sandbox_compile');
+    });
+    const bytecode = compiled.filter(({ kind }) => kind === 'file').map(({ path, data }) => file(path, data!));
+    const layer: Layer = { at: STDLIB, entries: withDirectories([...sources, ...bytecode]) };
+    return [layer];
+  },
+  boot(guest) {
+    boot(guest);
+    const module = importModule(guest, '_sandbox');
+    const handle = withText(guest, 'run', (pointer) => guest.call('PyObject_GetAttrString', module, pointer));
+    return { run: handle };
+  },
+  run: (guest, handles, request) => run(guest, handles, JSON.stringify(request)),
+};

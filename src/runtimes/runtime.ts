@@ -1,0 +1,55 @@
+/**
+ * What a runtime is: a row of data and three small functions. Everything that differs between Python and JavaScript
+ * is behind this type; nothing above it knows which language runs.
+ */
+import type { Entry } from '../fs/entry.ts';
+import type { Guest, Linkage } from '../engine/guest.ts';
+import type { PrepareOptions } from '../wasm/prepare.ts';
+
+export type RuntimeName = 'python' | 'javascript';
+
+/** A read-only subtree that every guest of a runtime sees. */
+export interface Layer {
+  /** Absolute path in the guest. */
+  readonly at: string;
+  readonly entries: readonly Entry[];
+}
+
+/** What the host asks of the boot script's `run`. Crosses into the guest as JSON. */
+export interface GuestRequest {
+  readonly code: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** Addresses in guest memory that `boot` leaves for `run`; part of the image. */
+export type Handles = Record<string, number>;
+
+/** Runs guest code that makes part of a layer, at build time: the layers of the guest, and its files afterwards. */
+export type BuildGuest = (layers: readonly Layer[], use: (guest: Guest) => void) => readonly Entry[];
+
+export interface Runtime {
+  readonly name: RuntimeName;
+  /** The binary inside a pinned dependency; only this exact one is run. */
+  readonly binary: { readonly specifier: string; readonly sha256: string };
+  readonly prepare: PrepareOptions;
+  readonly linkage: Linkage;
+  /** Memory the guest needs before it runs any program: the least `memory_bytes` that makes sense. */
+  readonly minMemoryBytes: number;
+  /** The environment the interpreter is booted with. */
+  readonly bootEnv: Readonly<Record<string, string>>;
+  /** Makes the layers; `build` boots a guest over unfinished layers when the guest itself has to do part of it. */
+  layers(build: BuildGuest): Promise<readonly Layer[]>;
+  boot(guest: Guest): Handles;
+  /** Runs a program and returns the boot script's report, as JSON text from the guest: hostile. */
+  run(guest: Guest, handles: Handles, request: GuestRequest): string;
+}
+
+/** Copies bytes into guest memory that the guest's own malloc gave out; the caller frees it. */
+export function allocate(guest: Guest, bytes: Uint8Array, malloc: string): number {
+  const pointer = guest.call(malloc, bytes.length + 1);
+  if (pointer === 0) guest.abort('the guest has no memory left for its own program');
+  const target = guest.view.bytes(pointer, bytes.length + 1);
+  target.set(bytes);
+  target[bytes.length] = 0;
+  return pointer;
+}

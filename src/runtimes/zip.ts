@@ -1,0 +1,46 @@
+/**
+ * Reads a zip archive into memory, with the bounds a hostile one needs: names that stay inside, a cap on the unpacked
+ * size, no links.
+ */
+import { buffer } from 'node:stream/consumers';
+import { promisify } from 'node:util';
+import yauzl from 'yauzl';
+import { SandboxError } from '../errors.ts';
+
+export interface ZipFile {
+  readonly path: string;
+  readonly data: Uint8Array;
+}
+
+const MAX_UNPACKED_BYTES = 512 * 1024 * 1024;
+
+const open = promisify<string, yauzl.Options, yauzl.ZipFile>(yauzl.open);
+
+/** All regular files of an archive, in its order. yauzl itself refuses absolute names and names that climb. */
+export async function readZip(path: string): Promise<ZipFile[]> {
+  const zip = await open(path, { lazyEntries: true, autoClose: true });
+  const openStream = promisify(zip.openReadStream.bind(zip)) as (entry: yauzl.Entry) => Promise<NodeJS.ReadableStream>;
+  const files: ZipFile[] = [];
+  let total = 0;
+  await new Promise<void>((resolve, reject) => {
+    zip.on('error', reject);
+    zip.on('end', resolve);
+    zip.on('entry', (entry: yauzl.Entry) => {
+      if (entry.fileName.endsWith('/')) return zip.readEntry();
+      total += entry.uncompressedSize;
+      if (total > MAX_UNPACKED_BYTES) {
+        reject(new SandboxError('build_failed', `${path} unpacks to more than ${MAX_UNPACKED_BYTES} bytes.`));
+        return zip.close();
+      }
+      openStream(entry)
+        .then(buffer)
+        .then((data) => {
+          files.push({ path: entry.fileName, data: new Uint8Array(data) });
+          zip.readEntry();
+        })
+        .catch(reject);
+    });
+    zip.readEntry();
+  });
+  return files;
+}
