@@ -7,9 +7,9 @@ import type { Volume } from '../fs/volume.ts';
 import type { Doors } from '../kernel/guard.ts';
 import { GuestMemory } from '../kernel/memory.ts';
 import { Kernel, type World } from '../kernel/syscalls.ts';
+import { PAGE_BYTES } from './format.ts';
 import { gateModule, type Signature } from '../wasm/gate.ts';
 
-export const PAGE_BYTES = 65_536;
 /** Instructions between two looks at the clock: a few milliseconds of compiled code. */
 const SLICE = 10_000_000;
 
@@ -45,8 +45,9 @@ export interface Run {
   readonly fuelBudget: number;
   /** On the clock of performance.now(). */
   readonly deadlineMs: number;
-  /** A shared word: anything but 0 cancels, and notifying it wakes a sleeping guest. */
+  /** A shared word; `cancelValue` in it cancels this run, and notifying it wakes a sleeping guest. */
   readonly cancel: Int32Array;
+  readonly cancelValue: number;
   output(stream: 1 | 2, bytes: Uint8Array): void;
 }
 
@@ -69,10 +70,12 @@ export class GuestStopped {
   constructor(readonly stop: Stop) {}
 }
 
-const NO_RUN: Run = {
+/** For guest code of our own, at build time. */
+export const UNLIMITED_RUN: Run = {
   fuelBudget: Number.POSITIVE_INFINITY,
   deadlineMs: Number.POSITIVE_INFINITY,
   cancel: new Int32Array(new SharedArrayBuffer(4)),
+  cancelValue: -1,
   output: () => {},
 };
 
@@ -98,7 +101,7 @@ export class Guest implements World {
   readonly table: WebAssembly.Table;
   readonly #trap: () => never;
   readonly #fuel: WebAssembly.Global<'i64'>;
-  #run = NO_RUN;
+  #run = UNLIMITED_RUN;
   #granted = 0;
   #stop: Stop | undefined;
 
@@ -217,15 +220,22 @@ export class Guest implements World {
   }
 
   check(): void {
-    if (Atomics.load(this.#run.cancel, 0) !== 0) this.stop({ reason: 'cancelled', message: 'Cancelled' });
+    this.#checkCancelled();
     if (performance.now() >= this.#run.deadlineMs) this.stop({ reason: 'timeout', message: 'Timeout' });
+  }
+
+  /** Returns the word it looked at, for a wait that must not miss a change after the look. */
+  #checkCancelled(): number {
+    const word = Atomics.load(this.#run.cancel, 0);
+    if (word === this.#run.cancelValue) this.stop({ reason: 'cancelled', message: 'Cancelled' });
+    return word;
   }
 
   sleep(milliseconds: number): void {
     const start = performance.now();
     const end = Math.min(start + milliseconds, this.#run.deadlineMs);
     for (let left = end - start; left > 0; left = end - performance.now()) {
-      if (Atomics.wait(this.#run.cancel, 0, 0, left) === 'not-equal') break;
+      Atomics.wait(this.#run.cancel, 0, this.#checkCancelled(), left);
     }
     this.check();
   }

@@ -16,23 +16,13 @@
  */
 import { createHash } from 'node:crypto';
 import { SandboxError } from '../errors.ts';
-import { type Guest, PAGE_BYTES } from './guest.ts';
-
-export const IMAGE_FORMAT = 1;
+import { IMAGE_FORMAT, type ImageOrigin, PAGE_BYTES } from './format.ts';
+import type { Guest } from './guest.ts';
 
 const MAGIC = 0x4953574c;
 const IMAGE_PAGE = 4096;
 const FIXED = 16;
 const DIGEST = 32;
-
-/** What an image was made from; an image fits only exactly the same. */
-export interface ImageOrigin {
-  readonly runtime: string;
-  /** SHA-256 of the prepared module. */
-  readonly module: string;
-  /** SHA-256 over the read-only layers and the boot script. */
-  readonly layers: string;
-}
 
 interface ImageHeader extends ImageOrigin {
   /** WebAssembly pages of memory. */

@@ -19,8 +19,8 @@ export class Layers {
 
   /** Hangs `subtree` at a canonical absolute path below `root`, creating or copying the directories on the way. */
   mount(root: DirNode, at: string, subtree: Node): void {
-    const names = at.split('/');
-    if (names.shift() !== '' || !subtree.readonly) throw FAIL.EINVAL;
+    if (!at.startsWith('/') || !subtree.readonly) throw FAIL.EINVAL;
+    const names = at.slice(1).split('/');
     names.forEach(checkName);
     const last = names.pop()!;
     let dir = root;

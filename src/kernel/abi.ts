@@ -76,8 +76,9 @@ export const FILE_TYPE = {
   file: { mode: 0o100000, dirent: 8, wasi: 4 },
   dir: { mode: 0o040000, dirent: 4, wasi: 3 },
   symlink: { mode: 0o120000, dirent: 10, wasi: 7 },
-  stream: { mode: 0o020000, dirent: 2, wasi: 2 },
-  null: { mode: 0o020000, dirent: 2, wasi: 2 },
+  // Not WASI's character device: the C library takes every one of those for a terminal.
+  stream: { mode: 0o010000, dirent: 1, wasi: 0 },
+  null: { mode: 0o020000, dirent: 2, wasi: 0 },
   pipe: { mode: 0o010000, dirent: 1, wasi: 0 },
 } as const;
 

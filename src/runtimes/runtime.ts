@@ -4,9 +4,9 @@
  */
 import type { Entry } from '../fs/entry.ts';
 import type { Guest, Linkage } from '../engine/guest.ts';
+import type { RuntimeName } from '../schema.ts';
 import type { PrepareOptions } from '../wasm/prepare.ts';
 
-export type RuntimeName = 'python' | 'javascript';
 
 /** A read-only subtree that every guest of a runtime sees. */
 export interface Layer {
@@ -33,8 +33,6 @@ export interface Runtime {
   readonly binary: { readonly specifier: string; readonly sha256: string };
   readonly prepare: PrepareOptions;
   readonly linkage: Linkage;
-  /** Memory the guest needs before it runs any program: the least `memory_bytes` that makes sense. */
-  readonly minMemoryBytes: number;
   /** The environment the interpreter is booted with. */
   readonly bootEnv: Readonly<Record<string, string>>;
   /** Makes the layers; `build` boots a guest over unfinished layers when the guest itself has to do part of it. */

@@ -86,7 +86,8 @@ export class Reader {
   count(what: string): number {
     const at = this.pos;
     const count = this.u32();
-    if (count > this.end - this.pos) throw invalid(`it announces ${count} ${what} but is too short for them`, at);
+    if (count > this.end - this.pos)
+      throw invalid(`it announces ${count} ${what} but is too short for them`, at);
     return count;
   }
 
@@ -167,7 +168,10 @@ export class Writer {
     if (length < 16) {
       for (let i = 0; i < length; i++) this.buffer[this.length + i] = source[start + i]!;
     } else {
-      this.buffer.set(start === 0 && end === source.length ? source : source.subarray(start, end), this.length);
+      this.buffer.set(
+        start === 0 && end === source.length ? source : source.subarray(start, end),
+        this.length,
+      );
     }
     this.length += length;
     return this;

@@ -129,7 +129,13 @@ function operands(reader: Reader, space: IndexSpace, into: Instruction, what: Im
   }
 }
 
-function rareOperands(reader: Reader, space: IndexSpace, into: Instruction, what: Immediate, at: number): void {
+function rareOperands(
+  reader: Reader,
+  space: IndexSpace,
+  into: Instruction,
+  what: Immediate,
+  at: number,
+): void {
   switch (what) {
     case 'labels':
       return branchTable(reader, into);
@@ -159,7 +165,13 @@ function rareOperands(reader: Reader, space: IndexSpace, into: Instruction, what
   }
 }
 
-function segmentOperands(reader: Reader, space: IndexSpace, into: Instruction, what: Immediate, at: number): void {
+function segmentOperands(
+  reader: Reader,
+  space: IndexSpace,
+  into: Instruction,
+  what: Immediate,
+  at: number,
+): void {
   switch (what) {
     case 'table2':
       bounded(reader, space.tables, 'table');

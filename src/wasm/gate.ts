@@ -36,7 +36,10 @@ export function gateModule(signatures: readonly Signature[]): Uint8Array {
     ...vector(results.map((type) => [TYPE_BYTE[type]])),
   ]);
   const imports = signatures.map((_, i) => [...name('host'), ...name(String(i)), 0x00, i]);
-  const exports = [...signatures.map((_, i) => [...name(String(i)), 0x00, i]), [...name('trap'), 0x00, count]];
+  const exports = [
+    ...signatures.map((_, i) => [...name(String(i)), 0x00, i]),
+    [...name('trap'), 0x00, count],
+  ];
   const body = [0x00, 0x00, 0x0b];
   return new Uint8Array([
     ...[0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00],

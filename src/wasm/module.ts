@@ -192,7 +192,11 @@ function readTable(module: ParsedModule, section: Reader): void {
   module.space.tables++;
 }
 
-function readLimits(section: Reader, ceiling: number, what: string): { min: number; max: number | undefined } {
+function readLimits(
+  section: Reader,
+  ceiling: number,
+  what: string,
+): { min: number; max: number | undefined } {
   const at = section.pos;
   const flags = section.u8();
   if (flags & 4) throw invalid(`a ${what} has 64-bit indices (memory64 is not supported)`, at);
@@ -324,10 +328,18 @@ function readData(module: ParsedModule, section: Reader, count: number): void {
     if (flags !== 1) {
       offset = readConstant(module, section);
       if (offset === undefined) {
-        throw invalid(`data segment ${i} has an offset that is no i32 constant`, at, 'Link it at fixed addresses.');
+        throw invalid(
+          `data segment ${i} has an offset that is no i32 constant`,
+          at,
+          'Link it at fixed addresses.',
+        );
       }
     }
     const contents = section.part(section.count('bytes of data'));
-    module.data.push({ offset: offset === undefined ? undefined : offset >>> 0, start: contents.pos, end: contents.end });
+    module.data.push({
+      offset: offset === undefined ? undefined : offset >>> 0,
+      start: contents.pos,
+      end: contents.end,
+    });
   }
 }

@@ -7,12 +7,12 @@
  * Invariant: the potential is 0 wherever somebody can look at the counter (calls, throws, returns, loop heads), so
  * there the counter is exact; between them the payments of any path add up to the cost of that path.
  */
-import { invalid, Reader } from './binary.ts';
+import { invalid, type Reader } from './binary.ts';
 import { decode, type IndexSpace, type Instruction, newInstruction } from './decode.ts';
 import { COST, IS_BULK } from './opcodes.ts';
 
 /** What ends a segment. */
-export const enum Event {
+export enum Event {
   /** A call: the counter must be in the global before, and is only there after. */
   call,
   br,
@@ -23,6 +23,7 @@ export const enum Event {
   /** The end of a block somebody may branch to, or of one whose last instruction is not reached. */
   end,
   loop,
+  loopEnd,
   /** `catch` or `catch_all`: the end of one arm and the begin of another. */
   catch,
   /** Leaves the function: return, throw, rethrow, throw_ref, tail calls. */
@@ -34,7 +35,7 @@ export const enum Event {
   finish,
 }
 
-const enum Op {
+enum Op {
   unreachable = 0x00,
   block = 0x02,
   loop = 0x03,
@@ -97,9 +98,16 @@ export class Segments {
   calls = 0;
   loops = 0;
   bulks = 0;
+  /** Instructions that name a label and are not branches: rethrow, delegate, try_table. */
+  handlers = 0;
   /** Set when a body uses memory.init or data.drop, and never cleared. */
   usesData = false;
 
+  private eventDepth = new Int32Array(1024);
+  private eventLoops = new Int32Array(1024);
+  private labelFrame = new Int32Array(256);
+  private labelLoops = new Int32Array(256);
+  private openLoops = 0;
   private cost = new Float64Array(1024);
   private need = new Float64Array(1024);
   private split = new Float64Array(1024);
@@ -117,8 +125,8 @@ export class Segments {
 
   /** Reads the code at the reader (after the local declarations) to its end. */
   scan(reader: Reader, context: ScanContext): void {
-    this.count = this.labelCount = this.calls = this.loops = this.bulks = 0;
-    this.depth = this.running = this.isDead = this.deadDepth = 0;
+    this.count = this.labelCount = this.calls = this.loops = this.bulks = this.handlers = 0;
+    this.openLoops = this.depth = this.running = this.isDead = this.deadDepth = 0;
     this.tableLabels.length = 0;
     const { ins } = this;
     this.enter(Op.block);
@@ -157,6 +165,7 @@ export class Segments {
       case Op.try:
         return this.enter(slot);
       case Op.tryTable:
+        this.handlers++;
         for (const depth of this.ins.labels) this.thrown(depth, at);
         return this.enter(slot);
       case Op.loop:
@@ -215,9 +224,11 @@ export class Segments {
       case Op.returnCallIndirect:
         this.calls++;
         return this.exit(slot, at, after);
+      case Op.rethrow:
+        this.handlers++;
+        return this.exit(slot, at, after);
       case Op.return:
       case Op.throw:
-      case Op.rethrow:
       case Op.throwRef:
         return this.exit(slot, at, after);
     }
@@ -252,6 +263,12 @@ export class Segments {
     this.labelFixed[label] = 1;
   }
 
+  /** Depth of a label as seen from event i, if every loop stands in `perLoop` more blocks than it did. */
+  depthOf(i: number, label: number, perLoop: number): number {
+    const loops = this.eventLoops[i]! - this.labelLoops[label]!;
+    return this.eventDepth[i]! - 1 - this.labelFrame[label]! + loops * perLoop;
+  }
+
   private target(depth: number, at: number): number {
     if (depth >= this.depth) throw invalid(`branch depth ${depth} does not exist`, at);
     const label = this.frameLabel[this.depth - 1 - depth]!;
@@ -270,10 +287,15 @@ export class Segments {
       this.labelFixed = grow(this.labelFixed);
       this.labelThrown = grow(this.labelThrown);
       this.labelPaid = grow(this.labelPaid);
+      this.labelFrame = grow(this.labelFrame);
+      this.labelLoops = grow(this.labelLoops);
     }
     const label = this.labelCount++;
     this.labelUsed[label] = this.labelFixed[label] = this.labelThrown[label] = 0;
     this.frameOp[this.depth] = op;
+    if (op === Op.loop) this.openLoops++;
+    this.labelLoops[label] = this.openLoops;
+    this.labelFrame[label] = this.depth;
     this.frameLabel[this.depth] = label;
     this.frameIf[this.depth++] = -1;
   }
@@ -301,15 +323,16 @@ export class Segments {
     const top = --this.depth;
     const op = this.frameOp[top]!;
     const label = this.frameLabel[top]!;
+    if (op === Op.loop) this.openLoops--;
     if (slot === Op.delegate) {
+      this.handlers++;
       if (op !== Op.try) throw invalid('delegate stands where none can be', at);
-      // It may also name the function itself, which is one level more than a branch can.
-      if (this.ins.index > top) throw invalid(`delegate depth ${this.ins.index} does not exist`, at);
+      if (this.ins.index >= top) throw invalid(`delegate depth ${this.ins.index} does not exist`, at);
     }
     if (top === 0) this.event(Event.finish, slot, at, after, label, dead);
-    else if (dead || op === Op.if || (this.labelUsed[label] && op !== Op.loop)) {
+    else if (op === Op.loop) this.event(Event.loopEnd, slot, at, after, label, dead);
+    else if (dead || op === Op.if || this.labelUsed[label]) {
       this.event(Event.end, slot, at, after, label, dead);
-      if (op === Op.loop) this.labelFixed[label] = 1;
     }
   }
 
@@ -348,6 +371,8 @@ export class Segments {
     this.label[i] = label;
     this.dead[i] = dead;
     this.link[i] = -1;
+    this.eventDepth[i] = this.depth;
+    this.eventLoops[i] = this.openLoops;
     this.cost[i] = dead ? 0 : this.running;
     this.running = 0;
     return i;
@@ -362,6 +387,8 @@ export class Segments {
     this.dead = grow(this.dead);
     this.link = grow(this.link);
     this.pay = grow(this.pay);
+    this.eventDepth = grow(this.eventDepth);
+    this.eventLoops = grow(this.eventLoops);
     this.cost = grow(this.cost);
     this.need = grow(this.need);
     this.split = grow(this.split);
@@ -405,6 +432,7 @@ export class Segments {
       case Event.if:
         return this.split[i]!;
       case Event.bulk:
+      case Event.loopEnd:
         return this.need[i + 1]!;
       default:
         return 0;
@@ -421,6 +449,7 @@ export class Segments {
       case Event.else:
         return this.split[this.link[i]!]!;
       case Event.bulk:
+      case Event.loopEnd:
         return this.need[i + 1]!;
       default:
         return 0;

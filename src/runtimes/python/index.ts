@@ -132,7 +132,6 @@ export const python: Runtime = {
       },
     ],
   },
-  minMemoryBytes: 64 * 1024 * 1024,
   bootEnv: {
     PYTHONHOME: '/',
     PYTHONHASHSEED: '0',

@@ -140,6 +140,8 @@ def _make_run():
         return 1
 
     def show(error, tb):
+        # The interpreter prints the traceback the exception carries, so ours must not be part of it.
+        error.__traceback__ = tb
         try:
             sys.excepthook(type(error), error, tb)
         except BaseException:

@@ -22,7 +22,7 @@ for folder, _, names in os.walk(ROOT):
         except SyntaxError:
             # Templates and deliberate errors; they stay sources.
             continue
-        source_hash = _imp.source_hash(external._RAW_MAGIC_NUMBER, source)
+        source_hash = _imp.source_hash(_imp.pyc_magic_number_token, source)
         data = external._code_to_hash_pyc(code, source_hash, False)
         target = '/tmp' + external.cache_from_source(source_path)[len(ROOT):]
         os.makedirs(os.path.dirname(target), exist_ok=True)

@@ -1,0 +1,197 @@
+#!/usr/bin/env node
+/**
+ * The command line: a thin face of the library. Guest output goes to the matching stream as it comes, the exit code is
+ * the guest's, and everything this program itself has to say goes to standard error.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, extname, join } from 'node:path';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { SandboxError } from './errors.ts';
+import type { Sandbox } from './sandbox.ts';
+import { type PolicyInput, policy as policySchema, RUNTIME_NAMES, type RuntimeName, type SandboxResult } from './schema.ts';
+
+const DEFAULTS = policySchema.parse({});
+const EXTENSIONS: Record<string, RuntimeName> = { '.py': 'python', '.js': 'javascript', '.mjs': 'javascript' };
+const SUFFIXES: Record<string, number> = { '': 1, K: 1e3, M: 1e6, G: 1e9, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30 };
+
+/** Usage errors end with the code that shells and getopt use for them. */
+const EXIT_USAGE = 2;
+/** A fault of this program or its installation: not a code a guest run usually ends with. */
+const EXIT_FAULT = 70;
+
+interface RunFlags {
+  code?: string;
+  language?: RuntimeName;
+  json?: boolean;
+  fuel: number;
+  memory: number;
+  timeout: number;
+  stdin?: string;
+  mount: { host_path: string; guest_path: string }[];
+  out?: string;
+}
+
+function quantity(text: string): number {
+  const match = /^(\d[\d_]*(?:\.\d+)?(?:e\d+)?)(|K|M|G|Ki|Mi|Gi)$/.exec(text);
+  if (match === null) throw new InvalidArgumentError('Use a number such as 20000000000, 20_000_000_000, 20G or 512Mi.');
+  return Math.round(Number(match[1]!.replaceAll('_', '')) * SUFFIXES[match[2]!]!);
+}
+
+function positive(text: string): number {
+  const value = Number(text);
+  if (!(value > 0)) throw new InvalidArgumentError('Use a number of seconds above 0.');
+  return value;
+}
+
+function mountFlag(text: string, previous: RunFlags['mount']): RunFlags['mount'] {
+  const colon = text.lastIndexOf(':/');
+  if (colon <= 0) throw new InvalidArgumentError('Use HOST:GUEST, for example ./data:/external.');
+  return [...previous, { host_path: text.slice(0, colon), guest_path: text.slice(colon + 1) }];
+}
+
+class UsageError extends Error {}
+
+/** The program to run and its language, from what was given on the command line. */
+function source(file: string | undefined, flags: RunFlags): { code: string; runtime: RuntimeName } {
+  if ((file === undefined) === (flags.code === undefined)) throw new UsageError('Give either a FILE (or "-") or -c CODE.');
+  if (file === undefined) return { code: flags.code!, runtime: flags.language ?? 'python' };
+  const runtime = flags.language ?? EXTENSIONS[extname(file).toLowerCase()];
+  if (runtime === undefined && file !== '-') {
+    throw new UsageError(`Cannot tell the language of ${file} from its name: add --language python or --language javascript.`);
+  }
+  return { code: readInput(file), runtime: runtime ?? 'python' };
+}
+
+function readInput(file: string): string {
+  try {
+    return readFileSync(file === '-' ? 0 : file, 'utf8');
+  } catch (cause) {
+    throw new UsageError(`Cannot read ${file}: ${(cause as Error).message}`);
+  }
+}
+
+async function run(file: string | undefined, flags: RunFlags): Promise<void> {
+  const { code, runtime } = source(file, flags);
+  const stdin = flags.stdin === undefined ? '' : readInput(flags.stdin);
+  const policy: PolicyInput = {
+    fuel_budget: flags.fuel,
+    memory_bytes: flags.memory,
+    timeout_seconds: flags.timeout,
+    mounts: flags.mount,
+  };
+  const { createSandbox } = await import('./sandbox.ts');
+  await using sandbox = await createSandbox({ runtime, policy });
+  const interrupt = new AbortController();
+  process.once('SIGINT', () => interrupt.abort());
+  const live = flags.json
+    ? {}
+    : {
+        on_stdout: (text: string) => process.stdout.write(text),
+        on_stderr: (text: string) => process.stderr.write(text),
+      };
+  const result = await sandbox.execute(code, { stdin, signal: interrupt.signal, ...live });
+  if (flags.out !== undefined) await copyOut(sandbox, [...result.files_created, ...result.files_modified], flags.out);
+  if (flags.json) process.stdout.write(`${JSON.stringify(result)}\n`);
+  else if (!result.success && process.stderr.isTTY) process.stderr.write(`${summary(result)}\n`);
+  process.exitCode = result.exit_code;
+}
+
+/** Why a run failed and what it cost, in one line. */
+function summary(result: SandboxResult): string {
+  const { trap_message, error } = result.metadata;
+  const why = trap_message ?? (error ? `${error.type} on line ${error.line ?? '?'}` : `exit code ${result.exit_code}`);
+  const fuel = `${(result.fuel_consumed / 1e6).toFixed(1)} M fuel`;
+  return `\nllm-wasm-sandbox: ${why} (${fuel}, ${Math.round(result.duration_ms)} ms, exit code ${result.exit_code})`;
+}
+
+async function copyOut(sandbox: Sandbox, paths: readonly string[], folder: string): Promise<void> {
+  for (const path of paths) {
+    // A guest names its files as it likes; on Windows these characters would lead elsewhere.
+    if (process.platform === 'win32' && /[\\:]/.test(path)) continue;
+    const target = join(folder, path);
+    mkdirSync(dirname(target), { recursive: true });
+    writeFileSync(target, await sandbox.readFile(path));
+  }
+}
+
+const CHECKS: readonly { name: string; check: () => Promise<string> }[] = [
+  {
+    name: 'Node.js',
+    check: async () => {
+      const [major, minor] = process.versions.node.split('.').map(Number) as [number, number];
+      if (major < 20 || (major === 20 && minor < 19)) throw new Error(`is ${process.version}; install 20.19 or newer`);
+      return process.version;
+    },
+  },
+  ...RUNTIME_NAMES.map((runtime) => ({
+    name: `${runtime} guest`,
+    check: async () => {
+      const { loadAssets } = await import('./runtimes/assets.ts');
+      const { image } = await loadAssets(runtime);
+      return `module, layers and image are whole (image ${(image.length / 2 ** 20).toFixed(1)} MiB)`;
+    },
+  })),
+  ...RUNTIME_NAMES.map((runtime) => ({
+    name: `${runtime} run`,
+    check: async () => {
+      const { createSandbox } = await import('./sandbox.ts');
+      await using sandbox = await createSandbox({ runtime });
+      const result = await sandbox.execute('6 * 7');
+      if (result.metadata.result !== 42) throw new Error(`6 * 7 gave ${JSON.stringify(result)}; run "npm run build"`);
+      return `6 * 7 = 42 in ${result.duration_ms.toFixed(1)} ms, ${result.fuel_consumed} fuel`;
+    },
+  })),
+];
+
+async function doctor(): Promise<void> {
+  for (const { name, check } of CHECKS) {
+    try {
+      console.log(`ok    ${name}: ${await check()}`);
+    } catch (cause) {
+      console.log(`FAIL  ${name}: ${(cause as Error).message}`);
+      process.exitCode = 1;
+    }
+  }
+  console.log(process.exitCode === 1 ? 'Something is missing: see the lines with FAIL.' : 'Everything works.');
+}
+
+function version(): string {
+  return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
+}
+
+const program = new Command('llm-wasm-sandbox')
+  .description('Run LLM-written Python and JavaScript in a sealed, metered WebAssembly guest.')
+  .version(version())
+  .showHelpAfterError('(add --help for usage)')
+  .configureOutput({ writeErr: (text) => process.stderr.write(text) });
+
+program
+  .command('run')
+  .description('run a program and exit with its exit code')
+  .argument('[FILE]', 'program to run; "-" reads it from standard input')
+  .option('-c, --code <CODE>', 'program text instead of a file')
+  .addOption(new Option('-l, --language <NAME>', 'language; by default from the file name, else python').choices(RUNTIME_NAMES))
+  .option('--json', 'print the result as JSON and nothing else')
+  .option('--fuel <N>', 'instructions it may execute, e.g. 20G', quantity, DEFAULTS.fuel_budget)
+  .option('--memory <BYTES>', 'memory it may use, e.g. 512Mi', quantity, DEFAULTS.memory_bytes)
+  .option('--timeout <SECONDS>', 'time it may take', positive, DEFAULTS.timeout_seconds)
+  .option('--stdin <FILE>', 'what it reads from standard input; "-" passes ours on')
+  .option('--mount <HOST:GUEST>', 'read-only copy of a host path; repeatable', mountFlag, [])
+  .option('--out <DIR>', 'copy files it created or modified here')
+  .action(run);
+
+program.command('doctor').description('check the installation and say what to do').action(doctor);
+
+// A reader that stops early, such as head, is no fault.
+process.stdout.on('error', (cause: NodeJS.ErrnoException) => {
+  if (cause.code !== 'EPIPE') throw cause;
+  process.exit(0);
+});
+
+try {
+  await program.parseAsync();
+} catch (cause) {
+  const isUsage = cause instanceof UsageError || (cause instanceof SandboxError && cause.code === 'invalid_argument');
+  process.stderr.write(`llm-wasm-sandbox: ${cause instanceof Error ? cause.message : String(cause)}\n`);
+  process.exitCode = isUsage ? EXIT_USAGE : EXIT_FAULT;
+}

@@ -1,0 +1,16 @@
+/** The public surface of llm-wasm-sandbox. */
+export { ERROR_CODES, type ErrorCode, SandboxError } from './errors.ts';
+export { createSandbox, type Sandbox } from './sandbox.ts';
+export {
+  type ExecuteOptions,
+  type GuestError,
+  type Policy,
+  type PolicyInput,
+  RUNTIME_NAMES,
+  type RuntimeName,
+  type SandboxOptions,
+  type SandboxResult,
+  TRAPS,
+  type TrapReason,
+} from './schema.ts';
+export type { WorkspaceFile } from './workspace.ts';

@@ -1,0 +1,232 @@
+/**
+ * A sandbox: a runtime, a policy and a workspace. `execute` puts a program through a fresh guest and tells what became
+ * of it. How a guest fails is data in the result; only faults of the host or the caller are thrown.
+ */
+import { randomUUID } from 'node:crypto';
+import { SandboxError } from './errors.ts';
+import {
+  type ExecuteOptions,
+  executeOptions,
+  type Policy,
+  parse,
+  type RuntimeName,
+  type SandboxOptions,
+  type SandboxResult,
+  sandboxOptions,
+  TRAPS,
+  type TrapReason,
+} from './schema.ts';
+import { readHostTree } from './stores/host-files.ts';
+import { assetsOf, sharedPool } from './worker/guests.ts';
+import { type MountSet, type RunJob, type RunOutcome, toShared } from './worker/protocol.ts';
+import { Workspace, type WorkspaceFile } from './workspace.ts';
+
+/** Makes a sandbox. Guests are made by its calls, so this costs next to nothing. */
+export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
+  const { runtime, policy } = parse(sandboxOptions, options, 'options');
+  const { minMemoryBytes: minimum } = await assetsOf(runtime);
+  if (policy.memory_bytes < minimum) {
+    const found = `policy.memory_bytes: ${policy.memory_bytes} is less than ${runtime} needs to start`;
+    throw new SandboxError('invalid_argument', `${found}; the minimum is ${minimum}.`);
+  }
+  const mounts = policy.mounts.map(({ host_path, guest_path }) => ({ at: guest_path, ...readHostTree(host_path, toShared) }));
+  return new Sandbox(runtime, policy, { id: randomUUID(), mounts });
+}
+
+export class Sandbox {
+  readonly #workspace: Workspace;
+  readonly #key = randomUUID();
+  readonly #closing = new AbortController();
+
+  /** Use `createSandbox`, which checks the policy. */
+  constructor(
+    readonly runtime: RuntimeName,
+    readonly policy: Policy,
+    readonly mountSet: MountSet,
+  ) {
+    this.#workspace = new Workspace({ maxBytes: policy.workspace_max_bytes, maxFiles: policy.workspace_max_files });
+  }
+
+  /** Runs a program in a fresh guest over this sandbox's workspace. Calls of one sandbox run one after another. */
+  async execute(code: string, options: ExecuteOptions = {}): Promise<SandboxResult> {
+    this.#checkOpen();
+    if (typeof code !== 'string') throw new SandboxError('invalid_argument', 'code: expected a string.');
+    const call = parse(executeOptions, options, 'options');
+    const submitted = performance.now();
+    let started = submitted;
+    const live = new LiveOutput(call.on_stdout, call.on_stderr);
+    const timeoutMs = (call.timeout_seconds ?? this.policy.timeout_seconds) * 1000;
+    const result = await sharedPool().submit({
+      key: this.#key,
+      assets: await assetsOf(this.runtime),
+      job: () => {
+        if (call.files !== undefined) this.#workspace.write(call.files);
+        return this.#job(code, call, timeoutMs, live.wanted);
+      },
+      signal: AbortSignal.any([this.#closing.signal, ...(call.signal ? [call.signal] : [])]),
+      onOutput: (stream, bytes) => live.push(stream, bytes),
+      onStart: () => {
+        started = performance.now();
+      },
+      limitMs: timeoutMs,
+    });
+    const queueMs = started - submitted;
+    if (this.#closing.signal.aborted) this.#checkOpen();
+    if (result.type === 'built') throw new SandboxError('internal', 'A run was answered with a build.');
+    if (result.type === 'done') this.#workspace.apply(result.outcome.changes);
+    const outcome = result.type === 'done' ? result.outcome : endedFromOutside(result.type, performance.now() - started);
+    live.end();
+    return toResult(this.runtime, outcome, queueMs);
+  }
+
+  #job(code: string, call: { stdin?: string | Uint8Array | undefined; fuel_budget?: number | undefined }, timeoutMs: number, live: boolean): RunJob {
+    const { policy } = this;
+    return {
+      type: 'run',
+      runtime: this.runtime,
+      code,
+      env: policy.env,
+      stdin: typeof call.stdin === 'string' ? new TextEncoder().encode(call.stdin) : (call.stdin ?? new Uint8Array()),
+      limits: {
+        fuelBudget: call.fuel_budget ?? policy.fuel_budget,
+        timeoutMs,
+        memoryBytes: policy.memory_bytes,
+        stdoutMaxBytes: policy.stdout_max_bytes,
+        stderrMaxBytes: policy.stderr_max_bytes,
+        workspaceMaxBytes: policy.workspace_max_bytes,
+        workspaceMaxFiles: policy.workspace_max_files,
+      },
+      workspace: this.#workspace.entries(),
+      mountSet: this.mountSet,
+      live,
+    };
+  }
+
+  /** Files of the workspace, sorted by path. */
+  async listFiles(): Promise<WorkspaceFile[]> {
+    this.#checkOpen();
+    return this.#workspace.list();
+  }
+
+  async readFile(path: string): Promise<Uint8Array>;
+  async readFile(path: string, encoding: 'utf8'): Promise<string>;
+  async readFile(path: string, encoding?: 'utf8'): Promise<Uint8Array | string> {
+    this.#checkOpen();
+    const bytes = this.#workspace.read(path);
+    return encoding === 'utf8' ? new TextDecoder().decode(bytes) : bytes;
+  }
+
+  async writeFile(path: string, content: string | Uint8Array): Promise<void> {
+    this.#checkOpen();
+    this.#workspace.write({ [path]: content });
+  }
+
+  async deleteFile(path: string): Promise<void> {
+    this.#checkOpen();
+    this.#workspace.delete(path);
+  }
+
+  /** Ends what is running and forgets the workspace. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  #checkOpen(): void {
+    if (this.#closing.signal.aborted) {
+      throw new SandboxError('sandbox_closed', 'This sandbox was closed. Make another with createSandbox().');
+    }
+  }
+}
+
+/** Hands output to the caller's functions as text; what they throw comes out of `execute`, not of the event loop. */
+class LiveOutput {
+  readonly #decoders = { 1: new TextDecoder(), 2: new TextDecoder() };
+  readonly #receivers: { 1: ((text: string) => void) | undefined; 2: ((text: string) => void) | undefined };
+  #thrown: { cause: unknown } | undefined;
+
+  constructor(stdout: ((text: string) => void) | undefined, stderr: ((text: string) => void) | undefined) {
+    this.#receivers = { 1: stdout, 2: stderr };
+  }
+
+  get wanted(): boolean {
+    return this.#receivers[1] !== undefined || this.#receivers[2] !== undefined;
+  }
+
+  push(stream: 1 | 2, bytes: Uint8Array): void {
+    this.#give(stream, this.#decoders[stream].decode(bytes, { stream: true }));
+  }
+
+  end(): void {
+    for (const stream of [1, 2] as const) this.#give(stream, this.#decoders[stream].decode());
+    if (this.#thrown !== undefined) throw this.#thrown.cause;
+  }
+
+  #give(stream: 1 | 2, text: string): void {
+    if (text === '' || this.#thrown !== undefined) return;
+    try {
+      this.#receivers[stream]?.(text);
+    } catch (cause) {
+      this.#thrown = { cause };
+    }
+  }
+}
+
+/** The outcome of a run that no worker could tell about: nothing of it is known, and nothing it did is kept. */
+function endedFromOutside(type: 'lost' | 'cancelled', durationMs: number): RunOutcome {
+  const trap =
+    type === 'lost'
+      ? { reason: 'worker_lost' as const, detail: 'the worker thread ended' }
+      : { reason: 'cancelled' as const, detail: 'cancelled before it started' };
+  return {
+    trap,
+    report: undefined,
+    fuelConsumed: 0,
+    memoryUsedBytes: 0,
+    durationMs,
+    stdout: '',
+    stderr: '',
+    stdoutDroppedBytes: 0,
+    stderrDroppedBytes: 0,
+    changes: { created: [], modified: [], deleted: [], removed: [], entries: [] },
+  };
+}
+
+function trapMessage(reason: TrapReason, detail: string): string {
+  const known = TRAPS[reason].message;
+  return known.endsWith(detail) ? known : `${known} (${detail})`;
+}
+
+function toResult(runtime: RuntimeName, outcome: RunOutcome, queueMs: number): SandboxResult {
+  const { trap, report } = outcome;
+  const exitCode = trap ? TRAPS[trap.reason].exit_code : (report?.exit_code ?? 1);
+  return {
+    success: trap === undefined && exitCode === 0,
+    stdout: outcome.stdout,
+    stderr: outcome.stderr,
+    exit_code: exitCode,
+    fuel_consumed: outcome.fuelConsumed,
+    memory_used_bytes: outcome.memoryUsedBytes,
+    duration_ms: outcome.durationMs,
+    files_created: outcome.changes.created,
+    files_modified: outcome.changes.modified,
+    files_deleted: outcome.changes.deleted,
+    metadata: {
+      runtime,
+      trapped: trap !== undefined,
+      trap_reason: trap?.reason ?? null,
+      trap_message: trap ? trapMessage(trap.reason, trap.detail) : null,
+      stdout_truncated: outcome.stdoutDroppedBytes > 0,
+      stderr_truncated: outcome.stderrDroppedBytes > 0,
+      stdout_dropped_bytes: outcome.stdoutDroppedBytes,
+      stderr_dropped_bytes: outcome.stderrDroppedBytes,
+      ...(report?.result !== undefined && { result: report.result }),
+      ...(report?.result_type !== undefined && { result_type: report.result_type }),
+      ...(report?.error !== undefined && { error: report.error }),
+      queue_ms: queueMs,
+    },
+  };
+}

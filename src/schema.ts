@@ -1,0 +1,136 @@
+/**
+ * Everything that crosses the wire, once: policy, call options and results. Types, defaults, error texts, CLI flags and
+ * documentation tables derive from here. Names are snake_case, as callers and models see them.
+ */
+import { z } from 'zod';
+import { SandboxError } from './errors.ts';
+
+const MiB = 1024 * 1024;
+
+export const RUNTIME_NAMES = ['python', 'javascript'] as const;
+export const runtimeName = z.enum(RUNTIME_NAMES).describe('Language of the guest.');
+export type RuntimeName = z.infer<typeof runtimeName>;
+
+const bytes = (fallback: number, what: string) => z.number().int().min(0).max(4096 * MiB).default(fallback).describe(what);
+const seconds = z.number().positive().max(86_400);
+const fuel = z.number().int().min(1).max(Number.MAX_SAFE_INTEGER);
+
+const envName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'must look like a variable name');
+const envValue = z.string().max(32_768).refine((value) => !value.includes('\0'), 'must not contain NUL');
+
+const mount = z.strictObject({
+  host_path: z.string().min(1).describe('File or folder of the host; copied when the sandbox is made.'),
+  guest_path: z
+    .string()
+    .regex(/^(\/(?!\.{1,2}(\/|$))[^/\0]+)+$/, 'must be an absolute path without "." and ".."')
+    .describe('Where the guest sees it, read-only.'),
+});
+
+/** The limits of a sandbox. Unknown keys are refused, so that a misspelt limit is never silently absent. */
+export const policy = z.strictObject({
+  fuel_budget: fuel.default(10_000_000_000).describe('WebAssembly instructions one call may execute.'),
+  memory_bytes: bytes(256 * MiB, 'Memory the guest may grow to, its interpreter included.'),
+  timeout_seconds: seconds.default(30).describe('Wall time one call may take; waiting in the queue does not count.'),
+  stdout_max_bytes: bytes(2_000_000, 'Standard output kept per call; the rest is dropped and counted.'),
+  stderr_max_bytes: bytes(1_000_000, 'Standard error kept per call; the rest is dropped and counted.'),
+  workspace_max_bytes: bytes(64 * MiB, 'Contents of all files in /app and /tmp together.'),
+  workspace_max_files: z.number().int().min(0).max(1_000_000).default(10_000).describe('Files, folders and links there.'),
+  env: z.record(envName, envValue).default({}).describe('Environment variables of the guest; it sees no others.'),
+  mounts: z.array(mount).max(31).default([]).describe('Read-only copies of host files.'),
+});
+export type Policy = z.infer<typeof policy>;
+export type PolicyInput = z.input<typeof policy>;
+
+export const sandboxOptions = z.strictObject({
+  runtime: runtimeName,
+  policy: policy.prefault({}),
+});
+export type SandboxOptions = z.input<typeof sandboxOptions>;
+
+const fileContent = z.union([z.string(), z.instanceof(Uint8Array)]);
+const callback = <T>() => z.custom<(chunk: T) => void>((value) => typeof value === 'function', 'must be a function');
+
+export const executeOptions = z.strictObject({
+  stdin: fileContent.optional().describe('What the program reads from standard input.'),
+  signal: z.instanceof(AbortSignal).optional().describe('Cancels the call.'),
+  timeout_seconds: seconds.optional().describe('Instead of the policy, for this call.'),
+  fuel_budget: fuel.optional().describe('Instead of the policy, for this call.'),
+  on_stdout: callback<string>().optional().describe('Receives output as it is written.'),
+  on_stderr: callback<string>().optional().describe('Receives error output as it is written.'),
+  files: z.record(z.string(), fileContent).optional().describe('Files to put into the workspace before the run.'),
+});
+export type ExecuteOptions = z.input<typeof executeOptions>;
+
+/** Every way a run can end other than by itself, with the words for it and the exit code it gets. */
+export const TRAPS = {
+  out_of_fuel: { message: 'Execution trapped: OutOfFuel', exit_code: 152 },
+  timeout: { message: 'Execution trapped: Timeout', exit_code: 124 },
+  cancelled: { message: 'Execution trapped: Cancelled', exit_code: 130 },
+  memory_limit: { message: 'Execution trapped: MemoryLimit', exit_code: 137 },
+  stack_overflow: { message: 'Execution trapped: StackOverflow', exit_code: 139 },
+  unreachable: { message: 'Execution trapped: Unreachable', exit_code: 134 },
+  denied_call: { message: 'Execution trapped: DeniedCall', exit_code: 159 },
+  worker_lost: { message: 'Execution trapped: WorkerLost', exit_code: 143 },
+} as const;
+export type TrapReason = keyof typeof TRAPS;
+const trapReason = z.enum(Object.keys(TRAPS) as [TrapReason, ...TrapReason[]]);
+
+/** An uncaught exception as the runtime saw it. Comes from the guest: every field is capped and may be a lie. */
+export const guestError = z.object({
+  type: z.string().max(200),
+  message: z.string().max(20_100),
+  line: z.number().int().nullish(),
+  column: z.number().int().nullish(),
+  stack: z.string().max(20_100).nullish(),
+  errno: z.number().int().nullish(),
+  path: z.string().max(20_100).nullish(),
+  name: z.string().max(20_100).nullish(),
+});
+export type GuestError = z.infer<typeof guestError>;
+
+/** What the boot script reports about a program that came to its own end. */
+export const guestReport = z.object({
+  exit_code: z.number().int().min(0).max(255),
+  result: z.json().optional(),
+  result_type: z.string().max(200).optional(),
+  error: guestError.optional(),
+});
+export type GuestReport = z.infer<typeof guestReport>;
+
+export const resultMetadata = z.object({
+  runtime: runtimeName,
+  trapped: z.boolean().describe('The run was ended from outside.'),
+  trap_reason: trapReason.nullable(),
+  trap_message: z.string().nullable(),
+  stdout_truncated: z.boolean(),
+  stderr_truncated: z.boolean(),
+  stdout_dropped_bytes: z.number().int(),
+  stderr_dropped_bytes: z.number().int(),
+  result: z.json().optional().describe('Value of a trailing expression: JSON data, or its representation as text.'),
+  result_type: z.string().optional().describe('Type of that value in the guest.'),
+  error: guestError.optional().describe('The uncaught exception, if that is how the program ended.'),
+  queue_ms: z.number().describe('Time the call waited for a worker; not part of duration_ms.'),
+});
+
+export const sandboxResult = z.object({
+  success: z.boolean().describe('Exit code 0 and no trap.'),
+  stdout: z.string(),
+  stderr: z.string(),
+  exit_code: z.number().int(),
+  fuel_consumed: z.number().int().describe('WebAssembly instructions of the program, not of the boot.'),
+  memory_used_bytes: z.number().int().describe('Size the guest memory grew to.'),
+  duration_ms: z.number(),
+  files_created: z.array(z.string()),
+  files_modified: z.array(z.string()),
+  files_deleted: z.array(z.string()),
+  metadata: resultMetadata,
+});
+export type SandboxResult = z.infer<typeof sandboxResult>;
+
+/** Parses a caller's input; the error names every field that does not fit. */
+export function parse<T extends z.ZodType>(schema: T, input: unknown, what: string): z.output<T> {
+  const parsed = schema.safeParse(input);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(({ path, message }) => `${[what, ...path].join('.')}: ${message}`);
+  throw new SandboxError('invalid_argument', problems.join('; '));
+}

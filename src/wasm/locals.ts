@@ -1,0 +1,27 @@
+/** Local declarations at the head of a body. Invariant: the sum is within what engines accept. */
+import { invalid, type Reader } from './binary.ts';
+import { isValueType } from './decode.ts';
+
+/** Engines refuse more; so a short body cannot announce billions. */
+const MOST_LOCALS = 50_000;
+
+export interface Locals {
+  /** Number of declaration groups, and of locals in them. */
+  readonly groups: number;
+  readonly count: number;
+  /** Where the first group begins; the code begins where the reader is left. */
+  readonly start: number;
+}
+
+export function skipLocals(reader: Reader): Locals {
+  const groups = reader.count('local groups');
+  const start = reader.pos;
+  let count = 0;
+  for (let i = 0; i < groups; i++) {
+    const at = reader.pos;
+    count += reader.u32();
+    if (count > MOST_LOCALS) throw invalid(`a function has more than ${MOST_LOCALS} locals`, at);
+    if (!isValueType(reader.u8())) throw invalid('a local has an unsupported type', at);
+  }
+  return { groups, count, start };
+}

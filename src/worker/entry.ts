@@ -1,0 +1,182 @@
+/**
+ * The worker thread: the only place where guest code runs. One job at a time. A run gets a guest that was laid out from
+ * the boot image before the job came; after the answer has gone out the guest is brought back to the image, so that the
+ * next caller does not wait for it.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import { PAGE_BYTES } from '../engine/format.ts';
+import { Guest, GuestStopped, type Stop } from '../engine/guest.ts';
+import { type Image, layImage, readImage, resetToImage } from '../engine/image.ts';
+import { SandboxError } from '../errors.ts';
+import type { DirNode, Node } from '../fs/tree.ts';
+import { frozenTree, unpackTree } from '../fs/pack.ts';
+import { Volume } from '../fs/volume.ts';
+import { CappedOutput } from '../kernel/output.ts';
+import type { GuestAssets } from '../runtimes/assets.ts';
+import { RUNTIMES } from '../runtimes/registry.ts';
+import type { Runtime } from '../runtimes/runtime.ts';
+import { type GuestReport, guestReport, type RuntimeName, type TrapReason } from '../schema.ts';
+import { buildGuest } from './build.ts';
+import { CONTROL, type FromWorker, type MountSet, type RunJob, type RunOutcome, type ToWorker, toShared } from './protocol.ts';
+
+const port = parentPort!;
+const control = new Int32Array(workerData.control as SharedArrayBuffer);
+const tell = (message: FromWorker) => port.postMessage(message);
+
+interface Loaded {
+  readonly runtime: Runtime;
+  readonly assets: GuestAssets;
+  readonly image: Image;
+  readonly layers: readonly { readonly at: string; readonly tree: DirNode }[];
+  /** A guest fresh from the image, by the memory limit it was made with. */
+  spare: { guest: Guest; maxPages: number } | undefined;
+}
+
+const loaded = new Map<RuntimeName, Loaded>();
+
+function load(assets: GuestAssets): void {
+  const layers = assets.layers.map(({ at, bytes }, i) => ({ at, tree: unpackTree(bytes, i + 1) }));
+  const image = readImage(assets.image, assets.origin);
+  loaded.set(assets.runtime, { runtime: RUNTIMES[assets.runtime], assets, image, layers, spare: undefined });
+}
+
+// ---- guests ----
+
+const NO_VOLUME = new Volume({ maxBytes: 0, maxFiles: 0 }, () => 0);
+
+function freshGuest({ runtime, assets, image }: Loaded, maxPages: number): Guest {
+  const guest = new Guest(assets.program, runtime.linkage, { pages: image.header.pages, maxPages }, NO_VOLUME);
+  layImage(guest, image);
+  return guest;
+}
+
+function takeGuest(of: Loaded, maxPages: number): Guest {
+  const { spare } = of;
+  of.spare = undefined;
+  return spare?.maxPages === maxPages ? spare.guest : freshGuest(of, maxPages);
+}
+
+/** Prepares for the next run: in place when the memory has kept its size, otherwise with a new instance. */
+function giveBack(of: Loaded, guest: Guest, maxPages: number): void {
+  const grown = guest.memory.buffer.byteLength !== of.image.header.pages * PAGE_BYTES;
+  if (!grown) resetToImage(guest, of.image);
+  guest.kernel.volume = NO_VOLUME;
+  of.spare = { guest: grown ? freshGuest(of, maxPages) : guest, maxPages };
+}
+
+// ---- file systems ----
+
+/** Trees of the mounts seen last; sandboxes call again and again with the same. */
+const mountTrees = new Map<string, { at: string; tree: Node }[]>();
+const MOUNT_SETS_KEPT = 8;
+/** Layers number their nodes apart; mounts come after those of the runtime. */
+const FIRST_MOUNT_LAYER = 32;
+
+function treesOf({ id, mounts }: MountSet): { at: string; tree: Node }[] {
+  let trees = mountTrees.get(id);
+  if (trees === undefined) {
+    trees = mounts.map(({ at, entries, isFile }, i) => {
+      const root = frozenTree(entries, FIRST_MOUNT_LAYER + i);
+      return { at, tree: isFile ? [...root.entries.values()][0]! : root };
+    });
+    mountTrees.set(id, trees);
+    if (mountTrees.size > MOUNT_SETS_KEPT) mountTrees.delete(mountTrees.keys().next().value!);
+  }
+  return trees;
+}
+
+function volumeFor(of: Loaded, job: RunJob, guest: Guest): Volume {
+  const { workspaceMaxBytes, workspaceMaxFiles } = job.limits;
+  const volume = new Volume({ maxBytes: workspaceMaxBytes, maxFiles: workspaceMaxFiles }, () => guest.now());
+  for (const { at, tree } of of.layers) volume.mount(at, tree);
+  for (const { at, tree } of treesOf(job.mountSet)) volume.mount(at, tree);
+  volume.fill('/app', job.workspace);
+  return volume;
+}
+
+// ---- runs ----
+
+function run(id: number, job: RunJob): void {
+  const of = loaded.get(job.runtime)!;
+  const maxPages = Math.floor(job.limits.memoryBytes / PAGE_BYTES);
+  const guest = takeGuest(of, maxPages);
+  const started = performance.now();
+  const volume = volumeFor(of, job, guest);
+  guest.kernel.volume = volume;
+  guest.kernel.stdin = job.stdin;
+  const stdout = new CappedOutput(job.limits.stdoutMaxBytes);
+  const stderr = new CappedOutput(job.limits.stderrMaxBytes);
+  guest.begin({
+    fuelBudget: job.limits.fuelBudget,
+    deadlineMs: started + job.limits.timeoutMs,
+    cancel: control,
+    cancelValue: id,
+    output: (stream, bytes) => {
+      const kept = (stream === 1 ? stdout : stderr).push(bytes);
+      if (job.live && kept.length > 0) tell({ type: 'output', id, stream, bytes: kept.slice() });
+    },
+  });
+  const end = finish(() => of.runtime.run(guest, of.image.header.handles, { code: job.code, env: job.env }));
+  const changes = volume.changes('/app');
+  const outcome: RunOutcome = {
+    ...end,
+    fuelConsumed: Math.min(guest.fuelConsumed, job.limits.fuelBudget),
+    memoryUsedBytes: guest.memory.buffer.byteLength,
+    durationMs: performance.now() - started,
+    stdout: stdout.text(),
+    stderr: stderr.text(),
+    stdoutDroppedBytes: stdout.dropped,
+    stderrDroppedBytes: stderr.dropped,
+    changes: { ...changes, entries: changes.entries.map((entry) => ({ ...entry, ...(entry.data && { data: toShared(entry.data) }) })) },
+  };
+  tell({ type: 'done', id, outcome });
+  giveBack(of, guest, maxPages);
+}
+
+/** Runs the program to whatever end it comes to. */
+function finish(action: () => string): Pick<RunOutcome, 'trap' | 'report'> {
+  try {
+    return { trap: undefined, report: parseReport(action()) };
+  } catch (cause) {
+    if (!(cause instanceof GuestStopped)) throw cause;
+    return explainStop(cause.stop);
+  }
+}
+
+function explainStop(stop: Stop): Pick<RunOutcome, 'trap' | 'report'> {
+  if (stop.reason === 'exit') return { trap: undefined, report: { exit_code: (stop.exitCode ?? 0) & 0xff } };
+  if (stop.reason === 'internal') throw new SandboxError('internal', stop.message);
+  return { trap: { reason: stop.reason satisfies TrapReason, detail: stop.message }, report: undefined };
+}
+
+/** A program can reach the boot script's objects and make it report anything; what does not fit is not believed. */
+function parseReport(text: string): GuestReport {
+  try {
+    const parsed = guestReport.safeParse(JSON.parse(text));
+    if (parsed.success) return parsed.data;
+  } catch {
+    // Not even JSON.
+  }
+  return { exit_code: 1 };
+}
+
+async function handle(message: ToWorker): Promise<void> {
+  if (message.type === 'load') return load(message.assets);
+  const { id, job } = message;
+  if (job.type === 'run') return run(id, job);
+  const guest = await buildGuest(RUNTIMES[job.runtime], (step) => tell({ type: 'progress', id, step }));
+  tell({ type: 'built', id, guest });
+}
+
+let current = 0;
+
+port.on('message', (message: ToWorker) => {
+  if (message.type === 'job') current = message.id;
+  handle(message).catch((cause: unknown) => {
+    const { code, message: text } = cause instanceof SandboxError ? cause : { code: 'internal', message: String(cause) };
+    tell({ type: 'failed', id: current, code, message: text });
+  });
+});
+
+// The first cancellable job has id 1.
+Atomics.store(control, CONTROL.cancelledJob, 0);

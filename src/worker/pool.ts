@@ -1,0 +1,211 @@
+/**
+ * The threads that run guests, and who gets one next. Jobs of one key run one at a time and in order; keys take turns,
+ * so a caller with a thousand jobs delays another by at most one of them. A worker that dies is replaced, and only the
+ * job it had is lost. Idle workers never keep the process alive.
+ */
+import { availableParallelism } from 'node:os';
+import { Worker } from 'node:worker_threads';
+import { type ErrorCode, SandboxError } from '../errors.ts';
+import type { BuiltGuest, GuestAssets } from '../runtimes/assets.ts';
+import type { RuntimeName } from '../schema.ts';
+import { CONTROL, type FromWorker, type Job, type RunOutcome, type ToWorker } from './protocol.ts';
+
+/** What a job comes back with. A lost worker is an outcome, not an exception: the guest may have caused it. */
+export type JobResult =
+  | { readonly type: 'done'; readonly outcome: RunOutcome }
+  | { readonly type: 'built'; readonly guest: BuiltGuest }
+  | { readonly type: 'lost' }
+  | { readonly type: 'cancelled' };
+
+export interface JobRequest {
+  /** Jobs with the same key are run in order, never two at once. */
+  readonly key: string;
+  /** Evaluated when the job's turn comes, so that it sees what the job before it left. */
+  readonly job: () => Job;
+  readonly assets?: GuestAssets;
+  readonly signal?: AbortSignal | undefined;
+  readonly onOutput?: ((stream: 1 | 2, bytes: Uint8Array) => void) | undefined;
+  readonly onProgress?: (step: string) => void;
+  readonly onStart?: () => void;
+  /** Longest the worker may take to end by itself; after it the worker is taken down. */
+  readonly limitMs: number;
+}
+
+interface Pending extends JobRequest {
+  readonly resolve: (result: JobResult) => void;
+  readonly reject: (cause: unknown) => void;
+}
+
+/** Stack of a worker: recursion inside the interpreters' C code needs more than the default. */
+const STACK_MB = 16;
+/** How much longer than its own limit a worker gets before it counts as lost, and after a cancellation. */
+const GRACE_MS = 5_000;
+/** How long unused workers are kept. */
+const IDLE_MS = 30_000;
+
+class PoolWorker {
+  readonly thread: Worker;
+  readonly control = new Int32Array(new SharedArrayBuffer(CONTROL.words * 4));
+  readonly loaded = new Set<RuntimeName>();
+  current: Pending | undefined;
+  idleSince = performance.now();
+
+  constructor() {
+    const options = { workerData: { control: this.control.buffer }, resourceLimits: { stackSizeMb: STACK_MB } };
+    this.thread = new Worker(new URL('./entry.js', import.meta.url), options);
+    this.thread.unref();
+  }
+}
+
+export class WorkerPool {
+  readonly #workers = new Set<PoolWorker>();
+  /** Waiting jobs by key; the map's order is the order of turns. */
+  readonly #queues = new Map<string, Pending[]>();
+  readonly #running = new Set<string>();
+  #nextId = 1;
+  #reaper: NodeJS.Timeout | undefined;
+
+  constructor(readonly size = availableParallelism()) {}
+
+  /** How many workers there are at the moment. */
+  get workers(): number {
+    return this.#workers.size;
+  }
+
+  submit(request: JobRequest): Promise<JobResult> {
+    return new Promise((resolve, reject) => {
+      const pending = { ...request, resolve, reject };
+      const queue = this.#queues.get(request.key);
+      if (queue === undefined) this.#queues.set(request.key, [pending]);
+      else queue.push(pending);
+      request.signal?.addEventListener('abort', () => this.#withdraw(pending), { once: true });
+      this.#dispatch();
+    });
+  }
+
+  /** Takes a job that has not started out of its queue. */
+  #withdraw(pending: Pending): void {
+    const queue = this.#queues.get(pending.key);
+    const at = queue?.indexOf(pending) ?? -1;
+    if (queue === undefined || at < 0) return;
+    queue.splice(at, 1);
+    if (queue.length === 0) this.#queues.delete(pending.key);
+    pending.resolve({ type: 'cancelled' });
+  }
+
+  /** Takes all workers down. Jobs under way count as lost. */
+  async close(): Promise<void> {
+    clearInterval(this.#reaper);
+    await Promise.all([...this.#workers].map(({ thread }) => thread.terminate()));
+  }
+
+  #dispatch(): void {
+    for (const [key, queue] of this.#queues) {
+      if (this.#running.has(key)) continue;
+      const worker = this.#idleWorker();
+      if (worker === undefined) return;
+      const pending = queue.shift()!;
+      // Behind all others, or out of the round when nothing is left.
+      this.#queues.delete(key);
+      if (queue.length > 0) this.#queues.set(key, queue);
+      this.#start(worker, pending);
+    }
+  }
+
+  #idleWorker(): PoolWorker | undefined {
+    for (const worker of this.#workers) if (worker.current === undefined) return worker;
+    return this.#workers.size < this.size ? this.#spawn() : undefined;
+  }
+
+  #spawn(): PoolWorker {
+    const worker = new PoolWorker();
+    this.#workers.add(worker);
+    // Whatever takes a thread down, `exit` follows; the error itself says nothing the outcome does not.
+    worker.thread.on('error', () => {});
+    worker.thread.on('exit', () => {
+      this.#workers.delete(worker);
+      worker.current?.resolve({ type: 'lost' });
+      worker.current = undefined;
+    });
+    this.#reaper ??= setInterval(() => this.#reap(), IDLE_MS).unref();
+    return worker;
+  }
+
+  #reap(): void {
+    const before = performance.now() - IDLE_MS;
+    for (const worker of this.#workers) {
+      if (worker.current === undefined && worker.idleSince < before) void worker.thread.terminate();
+    }
+  }
+
+  #start(worker: PoolWorker, pending: Pending): void {
+    if (pending.signal?.aborted) {
+      pending.resolve({ type: 'cancelled' });
+      return this.#dispatch();
+    }
+    const id = this.#nextId;
+    this.#nextId = (this.#nextId % 0x7fffffff) + 1;
+    let job: Job;
+    try {
+      job = pending.job();
+    } catch (cause) {
+      pending.reject(cause);
+      return this.#dispatch();
+    }
+    this.#attach(worker, pending, id);
+    pending.onStart?.();
+    const send = (message: ToWorker) => worker.thread.postMessage(message);
+    const { assets } = pending;
+    if (assets !== undefined && !worker.loaded.has(assets.runtime)) {
+      worker.loaded.add(assets.runtime);
+      send({ type: 'load', assets });
+    }
+    send({ type: 'job', id, job });
+  }
+
+  /** Listens for the end of a job, whichever way it comes, and frees the worker exactly once. */
+  #attach(worker: PoolWorker, pending: Pending, id: number): void {
+    let watchdog = setTimeout(takeDown, pending.limitMs + GRACE_MS);
+    const abort = () => {
+      Atomics.store(worker.control, CONTROL.cancelledJob, id);
+      Atomics.notify(worker.control, CONTROL.cancelledJob);
+      clearTimeout(watchdog);
+      watchdog = setTimeout(takeDown, GRACE_MS);
+    };
+    function takeDown() {
+      void worker.thread.terminate();
+    }
+    const end = () => {
+      clearTimeout(watchdog);
+      pending.signal?.removeEventListener('abort', abort);
+      worker.thread.off('message', onMessage);
+      worker.thread.unref();
+      worker.current = undefined;
+      worker.idleSince = performance.now();
+      this.#running.delete(pending.key);
+      this.#dispatch();
+    };
+    const onMessage = (message: FromWorker) => {
+      if (message.id !== id) return;
+      if (message.type === 'output') return pending.onOutput?.(message.stream, message.bytes);
+      if (message.type === 'progress') return pending.onProgress?.(message.step);
+      if (message.type === 'failed') worker.current?.reject(new SandboxError(message.code as ErrorCode, message.message));
+      else worker.current?.resolve(message);
+    };
+    worker.current = {
+      ...pending,
+      resolve: (result) => {
+        end();
+        pending.resolve(result);
+      },
+      reject: (cause) => {
+        end();
+        pending.reject(cause);
+      },
+    };
+    this.#running.add(pending.key);
+    worker.thread.on('message', onMessage);
+    worker.thread.ref();
+    pending.signal?.addEventListener('abort', abort, { once: true });
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * What the main thread and a worker say to each other. Everything here is plain data that structured clone carries;
+ * large bytes lie in shared memory and are sent without copying. No message ever comes from guest code.
+ */
+import type { Entry } from '../fs/entry.ts';
+import type { Changes } from '../fs/entry.ts';
+import type { GuestReport, RuntimeName, TrapReason } from '../schema.ts';
+import type { BuiltGuest, GuestAssets } from '../runtimes/assets.ts';
+
+/** The numbers of one call, after policy and call options were put together. */
+export interface RunLimits {
+  readonly fuelBudget: number;
+  readonly timeoutMs: number;
+  readonly memoryBytes: number;
+  readonly stdoutMaxBytes: number;
+  readonly stderrMaxBytes: number;
+  readonly workspaceMaxBytes: number;
+  readonly workspaceMaxFiles: number;
+}
+
+/** Read-only trees of a sandbox. `id` lets a worker keep what it built from them. */
+export interface MountSet {
+  readonly id: string;
+  readonly mounts: readonly { readonly at: string; readonly entries: readonly Entry[]; readonly isFile: boolean }[];
+}
+
+export interface RunJob {
+  readonly type: 'run';
+  readonly runtime: RuntimeName;
+  readonly code: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly stdin: Uint8Array;
+  readonly limits: RunLimits;
+  readonly workspace: readonly Entry[];
+  readonly mountSet: MountSet;
+  /** Whether output is wanted as it comes. */
+  readonly live: boolean;
+}
+
+export interface BuildJob {
+  readonly type: 'build';
+  readonly runtime: RuntimeName;
+}
+
+export type Job = RunJob | BuildJob;
+
+/** How a run ended, as far as the worker can tell. */
+export interface RunOutcome {
+  readonly trap: { readonly reason: TrapReason; readonly detail: string } | undefined;
+  /** Of a program that called exit from below the runtime, or that the boot script reported on. */
+  readonly report: GuestReport | undefined;
+  readonly fuelConsumed: number;
+  readonly memoryUsedBytes: number;
+  readonly durationMs: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly stdoutDroppedBytes: number;
+  readonly stderrDroppedBytes: number;
+  readonly changes: Changes;
+}
+
+export type ToWorker =
+  | { readonly type: 'load'; readonly assets: GuestAssets }
+  | { readonly type: 'job'; readonly id: number; readonly job: Job };
+
+export type FromWorker =
+  | { readonly type: 'output'; readonly id: number; readonly stream: 1 | 2; readonly bytes: Uint8Array }
+  | { readonly type: 'progress'; readonly id: number; readonly step: string }
+  | { readonly type: 'done'; readonly id: number; readonly outcome: RunOutcome }
+  | { readonly type: 'built'; readonly id: number; readonly guest: BuiltGuest }
+  | { readonly type: 'failed'; readonly id: number; readonly code: string; readonly message: string };
+
+/** Words of the shared control block of a worker. */
+export const CONTROL = { cancelledJob: 0, words: 1 } as const;
+
+/** A copy of bytes in shared memory, so that further threads get it for nothing. */
+export function toShared(bytes: Uint8Array): Uint8Array {
+  if (bytes.buffer instanceof SharedArrayBuffer && bytes.byteLength === bytes.buffer.byteLength) return bytes;
+  const shared = new Uint8Array(new SharedArrayBuffer(bytes.length));
+  shared.set(bytes);
+  return shared;
+}

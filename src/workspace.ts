@@ -1,0 +1,95 @@
+/**
+ * The files of a sandbox between two calls: a flat mirror of /app that the host reads and writes, and that every run
+ * starts from. Paths are relative to /app; an absolute one below it is accepted. Contents lie in shared memory.
+ */
+import { SandboxError } from './errors.ts';
+import { applyChanges, type Changes, checkEntries, type Entry, putEntry } from './fs/entry.ts';
+import { toShared } from './worker/protocol.ts';
+
+const ROOT = '/app';
+
+export interface WorkspaceFile {
+  readonly path: string;
+  readonly size_bytes: number;
+  readonly modified_at: string;
+}
+
+/** The relative form of a caller's path; throws `invalid_path` for one that is not inside the workspace. */
+export function workspacePath(path: string): string {
+  const inside = path === ROOT || path.startsWith(`${ROOT}/`) ? path.slice(ROOT.length) : path;
+  if (inside !== path || !path.startsWith('/')) {
+    const parts = inside.split('/').filter((part) => part !== '' && part !== '.');
+    if (parts.length > 0 && !parts.includes('..')) return parts.join('/');
+  }
+  const hint = 'Use a path relative to the workspace, such as "data.csv", or one below /app.';
+  throw new SandboxError('invalid_path', `${JSON.stringify(path.slice(0, 200))} is not a workspace file. ${hint}`);
+}
+
+export class Workspace {
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(readonly limits: { readonly maxBytes: number; readonly maxFiles: number }) {}
+
+  /** What a run starts from. */
+  entries(): Entry[] {
+    return [...this.#entries.values()];
+  }
+
+  /** Takes over what a run changed. */
+  apply(changes: Changes): void {
+    applyChanges(this.#entries, changes);
+  }
+
+  list(): WorkspaceFile[] {
+    return this.entries()
+      .filter((entry) => entry.kind === 'file')
+      .sort((a, b) => (a.path < b.path ? -1 : 1))
+      .map(({ path, data, mtimeMs }) => ({
+        path,
+        size_bytes: data!.length,
+        modified_at: new Date(mtimeMs).toISOString(),
+      }));
+  }
+
+  /** A copy of a file's bytes. */
+  read(path: string): Uint8Array {
+    return this.#file(path).data!.slice();
+  }
+
+  /** Writes files, all or none. */
+  write(files: Readonly<Record<string, string | Uint8Array>>): void {
+    const next = new Map(this.#entries);
+    const mtimeMs = Date.now();
+    for (const [name, content] of Object.entries(files)) {
+      const path = workspacePath(name);
+      if (next.get(path)?.kind === 'dir') throw new SandboxError('invalid_path', `${path} is a folder.`);
+      const data = toShared(typeof content === 'string' ? new TextEncoder().encode(content) : content.slice());
+      putEntry(next, { path, kind: 'file', mode: 0o644, mtimeMs, data });
+    }
+    checkEntries(next.values());
+    this.#checkQuota(next);
+    for (const [path, entry] of next) this.#entries.set(path, entry);
+  }
+
+  delete(path: string): void {
+    this.#entries.delete(this.#file(path).path);
+  }
+
+  #file(name: string): Entry {
+    const entry = this.#entries.get(workspacePath(name));
+    if (entry?.kind === 'file') return entry;
+    const there = this.list().map((file) => file.path);
+    const listing = there.length > 0 ? `It has: ${there.slice(0, 20).join(', ')}` : 'It is empty';
+    throw new SandboxError('file_not_found', `The workspace has no file ${JSON.stringify(name)}. ${listing}.`);
+  }
+
+  #checkQuota(entries: ReadonlyMap<string, Entry>): void {
+    let bytes = 0;
+    for (const { data, target } of entries.values()) bytes += data?.length ?? target?.length ?? 0;
+    const { maxBytes, maxFiles } = this.limits;
+    if (bytes <= maxBytes && entries.size <= maxFiles) return;
+    const found = `${bytes} bytes in ${entries.size} entries`;
+    const limit = `workspace_max_bytes ${maxBytes} and workspace_max_files ${maxFiles}`;
+    throw new SandboxError('quota_exceeded', `The workspace would hold ${found}, more than ${limit} allow.`);
+  }
+}

@@ -1,0 +1,161 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Entry, putEntry } from '../../src/fs/entry.ts';
+import { frozenTree, packEntries, unpackEntries, unpackTree } from '../../src/fs/pack.ts';
+import { visit } from '../../src/fs/tree.ts';
+import { codeOf, dir, file, link } from './support.ts';
+
+const name = fc.oneof(
+  fc.constantFrom('a', 'b', 'é', '\u{1f600}', '\ufeff', 'a.b'),
+  fc.stringMatching(/^[a-z~!]{1,6}$/),
+);
+const time = fc.oneof(fc.integer(), fc.double({ min: -8e15, max: 8e15, noNaN: true }));
+const content = fc.oneof(
+  fc.record({ kind: fc.constant('file' as const), data: fc.uint8Array({ maxLength: 40 }) }),
+  fc.record({ kind: fc.constant('dir' as const) }),
+  fc.record({ kind: fc.constant('symlink' as const), target: fc.constantFrom('a', '../b', '/é') }),
+);
+const raw = fc.record({
+  parts: fc.array(name, { minLength: 1, maxLength: 4 }),
+  mode: fc.integer({ min: 0, max: 0o7777 }),
+  mtimeMs: time.map((value) => value + 0),
+  content,
+});
+
+/** Any valid tree: parents are added, and what would hang below a file is left out. */
+const tree = fc.array(raw, { maxLength: 20 }).map((items) => {
+  const entries = new Map<string, Entry>();
+  for (const { parts, mode, mtimeMs, content } of items) {
+    const path = parts.join('/');
+    const parents = parts.map((_, i) => parts.slice(0, i).join('/')).slice(1);
+    if (entries.has(path) || parents.some((at) => entries.has(at) && entries.get(at)?.kind !== 'dir'))
+      continue;
+    putEntry(entries, { path, mode, mtimeMs, ...content });
+  }
+  return [...entries.values()];
+});
+const byPath = (a: Entry, b: Entry) => (a.path < b.path ? -1 : 1);
+
+const SAMPLE = [dir('d'), file('d/f', 'some text'), file('empty'), link('l', 'd/f'), file('z', '12345678')];
+
+describe('pack', () => {
+  it('gives every tree back as it was', () => {
+    fc.assert(
+      fc.property(tree, (entries) => {
+        expect(unpackEntries(packEntries(entries))).toEqual([...entries].sort(byPath));
+      }),
+    );
+  });
+
+  it('gives equal bytes for equal trees in any order', () => {
+    fc.assert(
+      fc.property(
+        tree.chain((entries) =>
+          fc.tuple(
+            fc.constant(entries),
+            fc.shuffledSubarray(entries, { minLength: entries.length, maxLength: entries.length }),
+          ),
+        ),
+        ([entries, shuffled]) => {
+          expect(packEntries(shuffled)).toEqual(packEntries(entries));
+          expect(packEntries(unpackEntries(packEntries(entries)))).toEqual(packEntries(entries));
+        },
+      ),
+    );
+    expect(packEntries([{ ...file('f'), mtimeMs: -0 }])).toEqual(packEntries([{ ...file('f'), mtimeMs: 0 }]));
+  });
+
+  it('unpacks views of shared memory at any offset without copying', () => {
+    const packed = packEntries(SAMPLE);
+    const shared = new Uint8Array(new SharedArrayBuffer(packed.length + 3), 3);
+    shared.set(packed);
+    const entries = unpackEntries(shared);
+    expect(new TextDecoder().decode(Uint8Array.from(entries[1]?.data ?? []))).toBe('some text');
+    expect(entries.every(({ data }) => data === undefined || data.buffer === shared.buffer)).toBe(true);
+  });
+
+  it('refuses entries that are no tree', () => {
+    expect(codeOf(() => packEntries([file('a/b')]))).toBe('invalid_path');
+    expect(codeOf(() => frozenTree([file('a/b')]))).toBe('image_invalid');
+  });
+
+  it('starts with a pinned magic and version', () => {
+    expect(new TextDecoder().decode(packEntries([]).subarray(0, 8))).toBe('lwstree\x01');
+    expect(packEntries([])).toHaveLength(16);
+  });
+});
+
+describe('unpack of damaged bytes', () => {
+  const packed = packEntries(SAMPLE);
+  const accepted = (bytes: Uint8Array) => {
+    const code = codeOf(() => unpackEntries(bytes));
+    expect(['ok', 'image_invalid']).toContain(code);
+    return code === 'ok';
+  };
+
+  it('refuses every truncation and any addition', () => {
+    for (let length = 0; length < packed.length; length++)
+      expect(accepted(packed.slice(0, length))).toBe(false);
+    for (const more of [1, 8])
+      expect(accepted(Uint8Array.from([...packed, ...new Uint8Array(more)]))).toBe(false);
+  });
+
+  it('answers every single flipped bit with a refusal or with another tree of exactly these bytes', () => {
+    for (let bit = 0; bit < packed.length * 8; bit++) {
+      const damaged = packed.slice();
+      damaged[bit >> 3]! ^= 1 << (bit & 7);
+      if (accepted(damaged)) expect(packEntries(unpackEntries(damaged))).toEqual(damaged);
+    }
+  });
+
+  it('survives random changes of many bytes and random bytes', () => {
+    const change = fc.tuple(fc.nat(packed.length - 1), fc.nat(255));
+    fc.assert(
+      fc.property(
+        fc.array(change, { minLength: 1, maxLength: 6 }),
+        fc.uint8Array({ maxLength: 99 }),
+        (list, noise) => {
+          const damaged = packed.slice();
+          for (const [at, value] of list) damaged[at] = value;
+          if (accepted(damaged)) expect(packEntries(unpackEntries(damaged))).toEqual(damaged);
+          accepted(Uint8Array.from([...packed.subarray(0, 16), ...noise]));
+          accepted(noise);
+        },
+      ),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('refuses huge counts, impossible sizes and times without allocating for them', () => {
+    const at = (offset: number, value: number, isDouble = false) => {
+      const damaged = packed.slice();
+      const view = new DataView(damaged.buffer);
+      if (isDouble) view.setFloat64(offset, value, true);
+      else view.setUint32(offset, value, true);
+      return accepted(damaged);
+    };
+    expect(at(8, 0xffffffff)).toBe(false);
+    for (const time of [-0, Number.NaN, 9e15]) expect(at(16, time, true)).toBe(false);
+    expect(at(12, 0xffffffff)).toBe(false);
+    for (const size of [1e15, 2 ** 53, -8, Number.NaN, Number.POSITIVE_INFINITY, 0.5, -0]) {
+      expect(at(16 + 24 + 8, size, true)).toBe(false);
+    }
+  });
+});
+
+describe('frozenTree and unpackTree', () => {
+  it('build the same read-only nodes', () => {
+    const seen: string[] = [];
+    const root = unpackTree(packEntries(SAMPLE), 3);
+    visit(root, (path, node) => seen.push(`${node.kind} ${path} ${node.readonly} ${node.nlink}`));
+    expect(seen.sort()).toEqual([
+      'dir d true 1',
+      'file d/f true 1',
+      'file empty true 1',
+      'file z true 1',
+      'symlink l true 1',
+    ]);
+    expect(root.ino).toBe(3 * 2 ** 24);
+    expect(frozenTree(SAMPLE, 3)).toEqual(root);
+  });
+});

@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest';
+import type { FileNode } from '../../src/fs/tree.ts';
+import { bytes, codeOf, file, link, newVolume, readText, recount, writeText } from './support.ts';
+
+const create = { create: true, write: true };
+
+describe('quota', () => {
+  it('counts bytes over both areas and refuses the write that would exceed it as a whole', () => {
+    const volume = newVolume({ maxBytes: 10, maxFiles: 10 });
+    writeText(volume, '/app/a', '123456');
+    const node = writeText(volume, '/tmp/b', '1234');
+    expect(codeOf(() => volume.write(node, 4, bytes('5')))).toBe('ENOSPC');
+    expect(codeOf(() => volume.write(node, 0, bytes('wxyz')))).toBe('ok');
+    expect(volume.usage()).toEqual({ bytes: 10, files: 2 });
+    expect(readText(volume, '/tmp/b')).toBe('wxyz');
+  });
+
+  it('counts files, directories and links together', () => {
+    const volume = newVolume({ maxBytes: 10, maxFiles: 3 });
+    volume.open('/app/f', '/', create, 0o644);
+    volume.mkdir('/app/d', '/', 0o755);
+    volume.symlink('f', '/app/l', '/');
+    expect(codeOf(() => volume.open('/app/g', '/', create, 0o644))).toBe('ENOSPC');
+    expect(codeOf(() => volume.mkdir('/app/e', '/', 0o755))).toBe('ENOSPC');
+    expect(codeOf(() => volume.symlink('f', '/app/m', '/'))).toBe('ENOSPC');
+    expect(codeOf(() => volume.link('/app/f', '/', '/app/h', '/', true))).toBe('ENOSPC');
+    volume.rmdir('/app/d', '/');
+    expect(codeOf(() => volume.mkdir('/app/e', '/', 0o755))).toBe('ok');
+  });
+
+  it('counts the whole size of sparse files and allocates nothing for what does not fit', () => {
+    const volume = newVolume({ maxBytes: 100, maxFiles: 10 });
+    const { node } = volume.open('/app/f', '/', create, 0o644);
+    for (const pos of [100, 2 ** 31, 2 ** 40, Number.MAX_SAFE_INTEGER - 1]) {
+      expect(codeOf(() => volume.write(node, pos, bytes('x')))).toBe('EFBIG');
+      expect(codeOf(() => volume.truncate(node, pos + 1))).toBe('EFBIG');
+    }
+    for (const pos of [-1, 0.5, Number.NaN, 2 ** 60]) {
+      expect(codeOf(() => volume.write(node, pos, bytes('x')))).toBe('EINVAL');
+      expect(codeOf(() => volume.truncate(node, pos))).toBe('EINVAL');
+      expect(codeOf(() => volume.read(node, pos, new Uint8Array(1)))).toBe('EINVAL');
+    }
+    volume.write(node, 59, bytes('x'));
+    expect(volume.usage().bytes).toBe(60);
+    expect(codeOf(() => volume.truncate(volume.open('/app/g', '/', create, 0).node, 41))).toBe('ENOSPC');
+    volume.truncate(node, 10);
+    expect(volume.usage().bytes).toBe(10);
+  });
+
+  it('shows zeros, not old bytes, in gaps and after a cut', () => {
+    const volume = newVolume();
+    const node = writeText(volume, '/app/f', 'secret-secret-secret');
+    volume.truncate(node, 12);
+    volume.truncate(node, 14);
+    volume.write(node, 16, bytes('x'));
+    expect(readText(volume, '/app/f')).toBe('secret-secre\0\0\0\0x');
+  });
+
+  it('gives back what is unlinked, replaced by rename or truncated on open', () => {
+    const volume = newVolume();
+    writeText(volume, '/app/a', 'aaaa');
+    writeText(volume, '/app/b', 'bb');
+    volume.rename('/app/a', '/', '/app/b', '/');
+    expect(volume.usage()).toEqual({ bytes: 4, files: 1 });
+    volume.open('/app/b', '/', { truncate: true, write: true }, 0);
+    expect(volume.usage()).toEqual({ bytes: 0, files: 1 });
+    volume.unlink('/app/b', '/');
+    expect(volume.usage()).toEqual({ bytes: 0, files: 0 });
+  });
+
+  it('charges an unlinked file until its last descriptor is released', () => {
+    const volume = newVolume({ maxBytes: 10, maxFiles: 2 });
+    const node = writeText(volume, '/app/f', '12345678');
+    volume.retain(node);
+    volume.retain(node);
+    volume.unlink('/app/f', '/');
+    expect(volume.usage()).toEqual({ bytes: 8, files: 1 });
+    volume.write(node, 8, bytes('9'));
+    expect(codeOf(() => volume.write(node, 9, bytes('ab')))).toBe('EFBIG');
+    volume.release(node);
+    expect(volume.usage()).toEqual({ bytes: 9, files: 1 });
+    volume.release(node);
+    volume.release(node);
+    expect(volume.usage()).toEqual({ bytes: 0, files: 0 });
+    expect(codeOf(() => volume.write(node, 0, bytes('x')))).toBe('EINVAL');
+  });
+
+  it('charges each name of a hard-linked file, so that its entries fit the same quota again', () => {
+    const volume = newVolume({ maxBytes: 10, maxFiles: 9 });
+    const node = writeText(volume, '/app/a', '1234');
+    volume.link('/app/a', '/', '/app/b', '/', true);
+    expect(volume.usage()).toEqual({ bytes: 8, files: 2 });
+    expect(codeOf(() => volume.link('/app/a', '/', '/app/c', '/', true))).toBe('ENOSPC');
+    volume.write(node, 4, bytes('5'));
+    expect(codeOf(() => volume.write(node, 5, bytes('6')))).toBe('ENOSPC');
+    expect(codeOf(() => newVolume({ maxBytes: 10, maxFiles: 9 }).fill('/app', volume.entries('/app')))).toBe(
+      'ok',
+    );
+    volume.unlink('/app/a', '/');
+    expect(readText(volume, '/app/b')).toBe('12345');
+    expect(volume.usage()).toEqual({ bytes: 5, files: 1 });
+  });
+
+  it('bounds host memory: no buffer is longer than twice its file or than the quota', () => {
+    const volume = newVolume({ maxBytes: 1000, maxFiles: 10 });
+    const node = volume.open('/app/f', '/', create, 0o644).node as FileNode;
+    for (let size = 0; size < 1000; size++) {
+      volume.write(node, size, bytes('x'));
+      expect(node.data.length).toBeLessThanOrEqual(Math.min(2 * node.size, 1000));
+    }
+    for (const size of [600, 500, 499, 3, 0]) {
+      volume.truncate(node, size);
+      expect(node.data.length).toBeLessThanOrEqual(Math.max(1, 2 * size));
+    }
+  });
+
+  it('copies borrowed data before the first write and leaves the loan untouched', () => {
+    const volume = newVolume();
+    const shared = new Uint8Array(new SharedArrayBuffer(3));
+    shared.set(bytes('abc'));
+    volume.fill('/app', [
+      { ...file('f'), data: shared },
+      { ...file('g'), data: shared },
+      { ...file('h'), data: shared },
+    ]);
+    volume.write(volume.lookup('/app/f', '/', true), 1, bytes('X'));
+    volume.truncate(volume.lookup('/app/g', '/', true), 5);
+    const cut = volume.lookup('/app/h', '/', true);
+    volume.truncate(cut, 2);
+    volume.truncate(cut, 3);
+    expect(['f', 'g', 'h'].map((name) => readText(volume, `/app/${name}`))).toEqual([
+      'aXc',
+      'abc\0\0',
+      'ab\0',
+    ]);
+    expect(shared).toEqual(Uint8Array.from(bytes('abc')));
+    expect(volume.usage()).toEqual(recount(volume));
+  });
+
+  it('charges the targets of links', () => {
+    const volume = newVolume({ maxBytes: 5, maxFiles: 5 });
+    volume.fill('/app', [link('l', 'é')]);
+    expect(volume.usage().bytes).toBe(2);
+    expect(codeOf(() => volume.symlink('abcd', '/app/m', '/'))).toBe('ENOSPC');
+  });
+});

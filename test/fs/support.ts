@@ -1,0 +1,68 @@
+/** What the tests of this room share: a volume with a counting clock, short entries, and the code of a failure. */
+import { SandboxError } from '../../src/errors.ts';
+import type { Entry } from '../../src/fs/entry.ts';
+import { FsError } from '../../src/fs/failure.ts';
+import { cost } from '../../src/fs/ledger.ts';
+import { type Node, visit } from '../../src/fs/tree.ts';
+import { Volume, WRITABLE_ROOTS } from '../../src/fs/volume.ts';
+
+export function newVolume(limits = { maxBytes: 1000, maxFiles: 100 }): Volume {
+  let time = 0;
+  return new Volume(limits, () => ++time);
+}
+
+export const bytes = (text: string) => new TextEncoder().encode(text);
+
+export const file = (path: string, text = ''): Entry => ({
+  path,
+  kind: 'file',
+  mode: 0o644,
+  mtimeMs: 5,
+  data: bytes(text),
+});
+export const dir = (path: string): Entry => ({ path, kind: 'dir', mode: 0o755, mtimeMs: 5 });
+export const link = (path: string, target: string): Entry => ({
+  path,
+  kind: 'symlink',
+  mode: 0o777,
+  mtimeMs: 5,
+  target,
+});
+
+/** The code an operation fails with, or 'ok'; anything but the two known kinds of failure passes through. */
+export function codeOf(operation: () => unknown): string {
+  try {
+    operation();
+    return 'ok';
+  } catch (error) {
+    if (error instanceof FsError || error instanceof SandboxError) return error.code;
+    throw error;
+  }
+}
+
+export function writeText(volume: Volume, path: string, text: string): Node {
+  const { node } = volume.open(path, '/', { create: true, write: true, truncate: true }, 0o644);
+  volume.write(node, 0, bytes(text));
+  return node;
+}
+
+export function readText(volume: Volume, path: string): string {
+  const node = volume.lookup(path, '/', true);
+  const into = new Uint8Array(2000);
+  return new TextDecoder().decode(into.subarray(0, volume.read(node, 0, into)));
+}
+
+/** Usage counted from the tree alone: every name, and once each node of `orphans`. */
+export function recount(volume: Volume, orphans: Iterable<Node> = []): { bytes: number; files: number } {
+  const sum = { bytes: 0, files: 0 };
+  const add = (node: Node) => {
+    sum.bytes += cost(node);
+    sum.files += 1;
+  };
+  for (const path of WRITABLE_ROOTS) {
+    const area = volume.lookup(path, '/', true);
+    if (area.kind === 'dir') visit(area, (_, node) => add(node));
+  }
+  for (const node of orphans) add(node);
+  return sum;
+}
