@@ -10,24 +10,29 @@ import { fileURLToPath } from 'node:url';
 const root = new URL('../', import.meta.url);
 const at = (path) => fileURLToPath(new URL(path, root));
 /** Rooms that decide what an image holds; a change in any of them makes new images. */
-const IMAGE_ROOMS = ['wasm', 'fs', 'kernel', 'engine', 'runtimes', 'worker'];
+const IMAGE_ROOMS = ['wasm', 'fs', 'kernel', 'engine', 'runtimes', 'packages', 'worker'];
 
 function compile() {
   mkdirSync(at('dist'), { recursive: true });
   for (const name of readdirSync(at('dist'))) {
     if (name !== 'guests') rmSync(at(`dist/${name}`), { recursive: true });
   }
-  execFileSync(process.execPath, [at('node_modules/typescript/bin/tsc'), '-p', at('tsconfig.build.json')], { stdio: 'inherit' });
+  execFileSync(process.execPath, [at('node_modules/typescript/bin/tsc'), '-p', at('tsconfig.build.json')], {
+    stdio: 'inherit',
+  });
   for (const language of ['python', 'javascript']) {
     cpSync(at(`src/runtimes/${language}/guest`), at(`dist/runtimes/${language}/guest`), { recursive: true });
   }
+  cpSync(at('src/packages/lock.json'), at('dist/packages/lock.json'));
   chmodSync(at('dist/cli.js'), 0o755);
 }
 
 function inputs() {
   const hash = createHash('sha256').update(readFileSync(at('package-lock.json')));
   for (const room of IMAGE_ROOMS) {
-    const files = readdirSync(at(`dist/${room}`), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+    const files = readdirSync(at(`dist/${room}`), { recursive: true, withFileTypes: true }).filter((entry) =>
+      entry.isFile(),
+    );
     const paths = files.map((entry) => `${entry.parentPath}/${entry.name}`).sort();
     for (const path of paths) hash.update(path.slice(at('dist/').length)).update(readFileSync(path));
   }
@@ -50,6 +55,7 @@ async function makeImages() {
     const guest = await build(runtime, key, (step) => console.log(`${runtime}: ${step} …`));
     const layers = guest.layers.reduce((sum, layer) => sum + layer.bytes.length, 0);
     const sizes = `module ${mebibytes(guest.module.length)}, layers ${mebibytes(layers)}, image ${mebibytes(guest.image.length)}`;
+    for (const warning of guest.warnings) console.warn(`${runtime}: WARNING: ${warning}`);
     console.log(`${runtime}: ready in ${((performance.now() - started) / 1000).toFixed(1)} s (${sizes})`);
   }
 }

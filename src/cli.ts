@@ -8,11 +8,29 @@ import { dirname, extname, join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { SandboxError } from './errors.ts';
 import type { Sandbox } from './sandbox.ts';
-import { type PolicyInput, policy as policySchema, RUNTIME_NAMES, type RuntimeName, type SandboxResult } from './schema.ts';
+import {
+  type PolicyInput,
+  policy as policySchema,
+  RUNTIME_NAMES,
+  type RuntimeName,
+  type SandboxResult,
+} from './schema.ts';
 
 const DEFAULTS = policySchema.parse({});
-const EXTENSIONS: Record<string, RuntimeName> = { '.py': 'python', '.js': 'javascript', '.mjs': 'javascript' };
-const SUFFIXES: Record<string, number> = { '': 1, K: 1e3, M: 1e6, G: 1e9, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30 };
+const EXTENSIONS: Record<string, RuntimeName> = {
+  '.py': 'python',
+  '.js': 'javascript',
+  '.mjs': 'javascript',
+};
+const SUFFIXES: Record<string, number> = {
+  '': 1,
+  K: 1e3,
+  M: 1e6,
+  G: 1e9,
+  Ki: 2 ** 10,
+  Mi: 2 ** 20,
+  Gi: 2 ** 30,
+};
 
 /** Usage errors end with the code that shells and getopt use for them. */
 const EXIT_USAGE = 2;
@@ -33,7 +51,8 @@ interface RunFlags {
 
 function quantity(text: string): number {
   const match = /^(\d[\d_]*(?:\.\d+)?(?:e\d+)?)(|K|M|G|Ki|Mi|Gi)$/.exec(text);
-  if (match === null) throw new InvalidArgumentError('Use a number such as 20000000000, 20_000_000_000, 20G or 512Mi.');
+  if (match === null)
+    throw new InvalidArgumentError('Use a number such as 20000000000, 20_000_000_000, 20G or 512Mi.');
   return Math.round(Number(match[1]!.replaceAll('_', '')) * SUFFIXES[match[2]!]!);
 }
 
@@ -53,11 +72,14 @@ class UsageError extends Error {}
 
 /** The program to run and its language, from what was given on the command line. */
 function source(file: string | undefined, flags: RunFlags): { code: string; runtime: RuntimeName } {
-  if ((file === undefined) === (flags.code === undefined)) throw new UsageError('Give either a FILE (or "-") or -c CODE.');
+  if ((file === undefined) === (flags.code === undefined))
+    throw new UsageError('Give either a FILE (or "-") or -c CODE.');
   if (file === undefined) return { code: flags.code!, runtime: flags.language ?? 'python' };
   const runtime = flags.language ?? EXTENSIONS[extname(file).toLowerCase()];
   if (runtime === undefined && file !== '-') {
-    throw new UsageError(`Cannot tell the language of ${file} from its name: add --language python or --language javascript.`);
+    throw new UsageError(
+      `Cannot tell the language of ${file} from its name: add --language python or --language javascript.`,
+    );
   }
   return { code: readInput(file), runtime: runtime ?? 'python' };
 }
@@ -90,7 +112,8 @@ async function run(file: string | undefined, flags: RunFlags): Promise<void> {
         on_stderr: (text: string) => process.stderr.write(text),
       };
   const result = await sandbox.execute(code, { stdin, signal: interrupt.signal, ...live });
-  if (flags.out !== undefined) await copyOut(sandbox, [...result.files_created, ...result.files_modified], flags.out);
+  if (flags.out !== undefined)
+    await copyOut(sandbox, [...result.files_created, ...result.files_modified], flags.out);
   if (flags.json) process.stdout.write(`${JSON.stringify(result)}\n`);
   else if (!result.success && process.stderr.isTTY) process.stderr.write(`${summary(result)}\n`);
   process.exitCode = result.exit_code;
@@ -99,7 +122,8 @@ async function run(file: string | undefined, flags: RunFlags): Promise<void> {
 /** Why a run failed and what it cost, in one line. */
 function summary(result: SandboxResult): string {
   const { trap_message, error } = result.metadata;
-  const why = trap_message ?? (error ? `${error.type} on line ${error.line ?? '?'}` : `exit code ${result.exit_code}`);
+  const why =
+    trap_message ?? (error ? `${error.type} on line ${error.line ?? '?'}` : `exit code ${result.exit_code}`);
   const fuel = `${(result.fuel_consumed / 1e6).toFixed(1)} M fuel`;
   return `\nllm-wasm-sandbox: ${why} (${fuel}, ${Math.round(result.duration_ms)} ms, exit code ${result.exit_code})`;
 }
@@ -119,7 +143,8 @@ const CHECKS: readonly { name: string; check: () => Promise<string> }[] = [
     name: 'Node.js',
     check: async () => {
       const [major, minor] = process.versions.node.split('.').map(Number) as [number, number];
-      if (major < 20 || (major === 20 && minor < 19)) throw new Error(`is ${process.version}; install 20.19 or newer`);
+      if (major < 20 || (major === 20 && minor < 19))
+        throw new Error(`is ${process.version}; install 20.19 or newer`);
       return process.version;
     },
   },
@@ -127,7 +152,9 @@ const CHECKS: readonly { name: string; check: () => Promise<string> }[] = [
     name: `${runtime} guest`,
     check: async () => {
       const { loadAssets } = await import('./runtimes/assets.ts');
-      const { image } = await loadAssets(runtime);
+      const { image, warnings } = await loadAssets(runtime);
+      if (warnings.length > 0)
+        throw new Error(`incomplete: ${warnings.join('; ')}. Mend that and run "npm run build"`);
       return `module, layers and image are whole (image ${(image.length / 2 ** 20).toFixed(1)} MiB)`;
     },
   })),
@@ -137,7 +164,8 @@ const CHECKS: readonly { name: string; check: () => Promise<string> }[] = [
       const { createSandbox } = await import('./sandbox.ts');
       await using sandbox = await createSandbox({ runtime });
       const result = await sandbox.execute('6 * 7');
-      if (result.metadata.result !== 42) throw new Error(`6 * 7 gave ${JSON.stringify(result)}; run "npm run build"`);
+      if (result.metadata.result !== 42)
+        throw new Error(`6 * 7 gave ${JSON.stringify(result)}; run "npm run build"`);
       return `6 * 7 = 42 in ${result.duration_ms.toFixed(1)} ms, ${result.fuel_consumed} fuel`;
     },
   })),
@@ -152,7 +180,9 @@ async function doctor(): Promise<void> {
       process.exitCode = 1;
     }
   }
-  console.log(process.exitCode === 1 ? 'Something is missing: see the lines with FAIL.' : 'Everything works.');
+  console.log(
+    process.exitCode === 1 ? 'Something is missing: see the lines with FAIL.' : 'Everything works.',
+  );
 }
 
 function version(): string {
@@ -170,7 +200,11 @@ program
   .description('run a program and exit with its exit code')
   .argument('[FILE]', 'program to run; "-" reads it from standard input')
   .option('-c, --code <CODE>', 'program text instead of a file')
-  .addOption(new Option('-l, --language <NAME>', 'language; by default from the file name, else python').choices(RUNTIME_NAMES))
+  .addOption(
+    new Option('-l, --language <NAME>', 'language; by default from the file name, else python').choices(
+      RUNTIME_NAMES,
+    ),
+  )
   .option('--json', 'print the result as JSON and nothing else')
   .option('--fuel <N>', 'instructions it may execute, e.g. 20G', quantity, DEFAULTS.fuel_budget)
   .option('--memory <BYTES>', 'memory it may use, e.g. 512Mi', quantity, DEFAULTS.memory_bytes)
@@ -191,7 +225,8 @@ process.stdout.on('error', (cause: NodeJS.ErrnoException) => {
 try {
   await program.parseAsync();
 } catch (cause) {
-  const isUsage = cause instanceof UsageError || (cause instanceof SandboxError && cause.code === 'invalid_argument');
+  const isUsage =
+    cause instanceof UsageError || (cause instanceof SandboxError && cause.code === 'invalid_argument');
   process.stderr.write(`llm-wasm-sandbox: ${cause instanceof Error ? cause.message : String(cause)}\n`);
   process.exitCode = isUsage ? EXIT_USAGE : EXIT_FAULT;
 }

@@ -6,7 +6,8 @@
 /** Closed set: a new code is a new row here, and callers may switch over it exhaustively. */
 export const ERROR_CODES = {
   invalid_argument: 'An argument, policy key or option does not fit the schema.',
-  invalid_path: 'A workspace path is empty, absolute outside /app, climbs out, or has characters no file may have.',
+  invalid_path:
+    'A workspace path is empty, absolute outside /app, climbs out, or has characters no file may have.',
   file_not_found: 'The workspace has no such file.',
   quota_exceeded: 'The change does not fit the workspace quota.',
   sandbox_closed: 'The sandbox was closed before or during the call.',

@@ -29,7 +29,10 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     const found = `policy.memory_bytes: ${policy.memory_bytes} is less than ${runtime} needs to start`;
     throw new SandboxError('invalid_argument', `${found}; the minimum is ${minimum}.`);
   }
-  const mounts = policy.mounts.map(({ host_path, guest_path }) => ({ at: guest_path, ...readHostTree(host_path, toShared) }));
+  const mounts = policy.mounts.map(({ host_path, guest_path }) => ({
+    at: guest_path,
+    ...readHostTree(host_path, toShared),
+  }));
   return new Sandbox(runtime, policy, { id: randomUUID(), mounts });
 }
 
@@ -44,7 +47,10 @@ export class Sandbox {
     readonly policy: Policy,
     readonly mountSet: MountSet,
   ) {
-    this.#workspace = new Workspace({ maxBytes: policy.workspace_max_bytes, maxFiles: policy.workspace_max_files });
+    this.#workspace = new Workspace({
+      maxBytes: policy.workspace_max_bytes,
+      maxFiles: policy.workspace_max_files,
+    });
   }
 
   /** Runs a program in a fresh guest over this sandbox's workspace. Calls of one sandbox run one after another. */
@@ -74,19 +80,28 @@ export class Sandbox {
     if (this.#closing.signal.aborted) this.#checkOpen();
     if (result.type === 'built') throw new SandboxError('internal', 'A run was answered with a build.');
     if (result.type === 'done') this.#workspace.apply(result.outcome.changes);
-    const outcome = result.type === 'done' ? result.outcome : endedFromOutside(result.type, performance.now() - started);
+    const outcome =
+      result.type === 'done' ? result.outcome : endedFromOutside(result.type, performance.now() - started);
     live.end();
     return toResult(this.runtime, outcome, queueMs);
   }
 
-  #job(code: string, call: { stdin?: string | Uint8Array | undefined; fuel_budget?: number | undefined }, timeoutMs: number, live: boolean): RunJob {
+  #job(
+    code: string,
+    call: { stdin?: string | Uint8Array | undefined; fuel_budget?: number | undefined },
+    timeoutMs: number,
+    live: boolean,
+  ): RunJob {
     const { policy } = this;
     return {
       type: 'run',
       runtime: this.runtime,
       code,
       env: policy.env,
-      stdin: typeof call.stdin === 'string' ? new TextEncoder().encode(call.stdin) : (call.stdin ?? new Uint8Array()),
+      stdin:
+        typeof call.stdin === 'string'
+          ? new TextEncoder().encode(call.stdin)
+          : (call.stdin ?? new Uint8Array()),
       limits: {
         fuelBudget: call.fuel_budget ?? policy.fuel_budget,
         timeoutMs,

@@ -11,12 +11,22 @@ export const RUNTIME_NAMES = ['python', 'javascript'] as const;
 export const runtimeName = z.enum(RUNTIME_NAMES).describe('Language of the guest.');
 export type RuntimeName = z.infer<typeof runtimeName>;
 
-const bytes = (fallback: number, what: string) => z.number().int().min(0).max(4096 * MiB).default(fallback).describe(what);
+const bytes = (fallback: number, what: string) =>
+  z
+    .number()
+    .int()
+    .min(0)
+    .max(4096 * MiB)
+    .default(fallback)
+    .describe(what);
 const seconds = z.number().positive().max(86_400);
 const fuel = z.number().int().min(1).max(Number.MAX_SAFE_INTEGER);
 
 const envName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'must look like a variable name');
-const envValue = z.string().max(32_768).refine((value) => !value.includes('\0'), 'must not contain NUL');
+const envValue = z
+  .string()
+  .max(32_768)
+  .refine((value) => !value.includes('\0'), 'must not contain NUL');
 
 const mount = z.strictObject({
   host_path: z.string().min(1).describe('File or folder of the host; copied when the sandbox is made.'),
@@ -30,12 +40,23 @@ const mount = z.strictObject({
 export const policy = z.strictObject({
   fuel_budget: fuel.default(10_000_000_000).describe('WebAssembly instructions one call may execute.'),
   memory_bytes: bytes(256 * MiB, 'Memory the guest may grow to, its interpreter included.'),
-  timeout_seconds: seconds.default(30).describe('Wall time one call may take; waiting in the queue does not count.'),
+  timeout_seconds: seconds
+    .default(30)
+    .describe('Wall time one call may take; waiting in the queue does not count.'),
   stdout_max_bytes: bytes(2_000_000, 'Standard output kept per call; the rest is dropped and counted.'),
   stderr_max_bytes: bytes(1_000_000, 'Standard error kept per call; the rest is dropped and counted.'),
   workspace_max_bytes: bytes(64 * MiB, 'Contents of all files in /app and /tmp together.'),
-  workspace_max_files: z.number().int().min(0).max(1_000_000).default(10_000).describe('Files, folders and links there.'),
-  env: z.record(envName, envValue).default({}).describe('Environment variables of the guest; it sees no others.'),
+  workspace_max_files: z
+    .number()
+    .int()
+    .min(0)
+    .max(1_000_000)
+    .default(10_000)
+    .describe('Files, folders and links there.'),
+  env: z
+    .record(envName, envValue)
+    .default({})
+    .describe('Environment variables of the guest; it sees no others.'),
   mounts: z.array(mount).max(31).default([]).describe('Read-only copies of host files.'),
 });
 export type Policy = z.infer<typeof policy>;
@@ -48,7 +69,8 @@ export const sandboxOptions = z.strictObject({
 export type SandboxOptions = z.input<typeof sandboxOptions>;
 
 const fileContent = z.union([z.string(), z.instanceof(Uint8Array)]);
-const callback = <T>() => z.custom<(chunk: T) => void>((value) => typeof value === 'function', 'must be a function');
+const callback = <T>() =>
+  z.custom<(chunk: T) => void>((value) => typeof value === 'function', 'must be a function');
 
 export const executeOptions = z.strictObject({
   stdin: fileContent.optional().describe('What the program reads from standard input.'),
@@ -57,7 +79,10 @@ export const executeOptions = z.strictObject({
   fuel_budget: fuel.optional().describe('Instead of the policy, for this call.'),
   on_stdout: callback<string>().optional().describe('Receives output as it is written.'),
   on_stderr: callback<string>().optional().describe('Receives error output as it is written.'),
-  files: z.record(z.string(), fileContent).optional().describe('Files to put into the workspace before the run.'),
+  files: z
+    .record(z.string(), fileContent)
+    .optional()
+    .describe('Files to put into the workspace before the run.'),
 });
 export type ExecuteOptions = z.input<typeof executeOptions>;
 
@@ -106,7 +131,10 @@ export const resultMetadata = z.object({
   stderr_truncated: z.boolean(),
   stdout_dropped_bytes: z.number().int(),
   stderr_dropped_bytes: z.number().int(),
-  result: z.json().optional().describe('Value of a trailing expression: JSON data, or its representation as text.'),
+  result: z
+    .json()
+    .optional()
+    .describe('Value of a trailing expression: JSON data, or its representation as text.'),
   result_type: z.string().optional().describe('Type of that value in the guest.'),
   error: guestError.optional().describe('The uncaught exception, if that is how the program ended.'),
   queue_ms: z.number().describe('Time the call waited for a worker; not part of duration_ms.'),

@@ -22,7 +22,10 @@ export function workspacePath(path: string): string {
     if (parts.length > 0 && !parts.includes('..')) return parts.join('/');
   }
   const hint = 'Use a path relative to the workspace, such as "data.csv", or one below /app.';
-  throw new SandboxError('invalid_path', `${JSON.stringify(path.slice(0, 200))} is not a workspace file. ${hint}`);
+  throw new SandboxError(
+    'invalid_path',
+    `${JSON.stringify(path.slice(0, 200))} is not a workspace file. ${hint}`,
+  );
 }
 
 export class Workspace {
@@ -63,7 +66,9 @@ export class Workspace {
     for (const [name, content] of Object.entries(files)) {
       const path = workspacePath(name);
       if (next.get(path)?.kind === 'dir') throw new SandboxError('invalid_path', `${path} is a folder.`);
-      const data = toShared(typeof content === 'string' ? new TextEncoder().encode(content) : content.slice());
+      const data = toShared(
+        typeof content === 'string' ? new TextEncoder().encode(content) : content.slice(),
+      );
       putEntry(next, { path, kind: 'file', mode: 0o644, mtimeMs, data });
     }
     checkEntries(next.values());
@@ -80,7 +85,10 @@ export class Workspace {
     if (entry?.kind === 'file') return entry;
     const there = this.list().map((file) => file.path);
     const listing = there.length > 0 ? `It has: ${there.slice(0, 20).join(', ')}` : 'It is empty';
-    throw new SandboxError('file_not_found', `The workspace has no file ${JSON.stringify(name)}. ${listing}.`);
+    throw new SandboxError(
+      'file_not_found',
+      `The workspace has no file ${JSON.stringify(name)}. ${listing}.`,
+    );
   }
 
   #checkQuota(entries: ReadonlyMap<string, Entry>): void {

@@ -7,8 +7,8 @@ import type { Volume } from '../fs/volume.ts';
 import type { Doors } from '../kernel/guard.ts';
 import { GuestMemory } from '../kernel/memory.ts';
 import { Kernel, type World } from '../kernel/syscalls.ts';
-import { PAGE_BYTES } from './format.ts';
 import { gateModule, type Signature } from '../wasm/gate.ts';
+import { PAGE_BYTES } from './format.ts';
 
 /** Instructions between two looks at the clock: a few milliseconds of compiled code. */
 const SLICE = 10_000_000;
@@ -104,6 +104,8 @@ export class Guest implements World {
   #run = UNLIMITED_RUN;
   #granted = 0;
   #stop: Stop | undefined;
+  /** Calls into the guest that have not returned. */
+  #depth = 0;
 
   constructor(
     readonly program: Program,
@@ -115,7 +117,10 @@ export class Guest implements World {
     this.maxBytes = size.maxPages * PAGE_BYTES;
     this.view = new GuestMemory(this.memory);
     this.kernel = new Kernel(volume, this);
-    const hosts = [() => this.#onSliceSpent(), ...linkage.hostFunctions.map((host) => host.call.bind(null, this))];
+    const hosts = [
+      () => this.#onSliceSpent(),
+      ...linkage.hostFunctions.map((host) => host.call.bind(null, this)),
+    ];
     const gate = new WebAssembly.Instance(gateFor(linkage), { host: Object.fromEntries(hosts.entries()) });
     this.#trap = gate.exports['trap'] as () => never;
     this.exports = new WebAssembly.Instance(program.module, this.#imports()).exports;
@@ -156,17 +161,23 @@ export class Guest implements World {
 
   /** Calls an export; when the guest does not return, throws `GuestStopped` with the reason. */
   call(name: string, ...args: (number | bigint)[]): number {
+    this.#depth++;
     try {
       return (this.exports[name] as GuestExport)(...args);
     } catch (cause) {
+      // A host function that called back into the guest is itself inside a call: the trap goes on to the outermost.
+      if (this.#depth > 1) throw cause;
       throw new GuestStopped(this.#stop ?? explain(cause));
+    } finally {
+      this.#depth--;
     }
   }
 
-  /** Ends the guest from within one of its calls to the host. */
+  /** Ends the guest, from within one of its calls to the host or between calls. */
   stop(stop: Stop): never {
     // The first reason stands: what follows is the same end on its way out.
     this.#stop ??= stop;
+    if (this.#depth === 0) throw new GuestStopped(this.#stop);
     return this.#trap();
   }
 
@@ -179,7 +190,10 @@ export class Guest implements World {
   }
 
   #deny(door: string): never {
-    return this.stop({ reason: 'denied_call', message: `The guest called ${door}, which does not exist here` });
+    return this.stop({
+      reason: 'denied_call',
+      message: `The guest called ${door}, which does not exist here`,
+    });
   }
 
   /** Calls an entry of the guest's function table on its behalf. */
@@ -253,6 +267,7 @@ export class Guest implements World {
 function explain(cause: unknown): Stop {
   if (cause instanceof RangeError) return { reason: 'stack_overflow', message: cause.message };
   if (cause instanceof WebAssembly.RuntimeError) return { reason: 'unreachable', message: cause.message };
-  if (cause instanceof WebAssembly.Exception) return { reason: 'unreachable', message: 'an exception was not caught' };
+  if (cause instanceof WebAssembly.Exception)
+    return { reason: 'unreachable', message: 'an exception was not caught' };
   return { reason: 'internal', message: cause instanceof Error ? cause.message : String(cause) };
 }

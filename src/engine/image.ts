@@ -51,7 +51,10 @@ export interface Image {
 export function captureImage(guest: Guest, origin: ImageOrigin, handles: Record<string, number>): Uint8Array {
   const memory = guest.view.all;
   const globals = Object.fromEntries(
-    guest.program.stateGlobals.map((name) => [name, String((guest.exports[name] as WebAssembly.Global).value)]),
+    guest.program.stateGlobals.map((name) => [
+      name,
+      String((guest.exports[name] as WebAssembly.Global).value),
+    ]),
   );
   const { cwd, umask } = guest.kernel;
   const header: ImageHeader = { ...origin, pages: memory.length / PAGE_BYTES, globals, cwd, umask, handles };
@@ -107,7 +110,10 @@ export function readImage(bytes: Uint8Array, origin: ImageOrigin): Image {
   if (view.getUint32(0, true) !== MAGIC) throw damaged('it does not start like one');
   const format = view.getUint32(4, true);
   if (format !== IMAGE_FORMAT) {
-    throw new SandboxError('image_invalid', `The image has format ${format}, this version reads ${IMAGE_FORMAT}.`);
+    throw new SandboxError(
+      'image_invalid',
+      `The image has format ${format}, this version reads ${IMAGE_FORMAT}.`,
+    );
   }
   const end = bytes.length - DIGEST;
   const expected = digest(bytes.subarray(0, end));

@@ -3,7 +3,22 @@
  * CPython's port. Everything else the binary imports, the JavaScript bridge above all, is not here and therefore
  * denied by the engine.
  */
-import { AT, DIRENT, DIRENT_NAME, ERRNO, FCNTL, FILE_TYPE, O, POLL, POLLFD, STAT, STATFS, TIMESPEC, TM, UTIME } from './abi.ts';
+import {
+  AT,
+  DIRENT,
+  DIRENT_NAME,
+  ERRNO,
+  FCNTL,
+  FILE_TYPE,
+  O,
+  POLL,
+  POLLFD,
+  STAT,
+  STATFS,
+  TIMESPEC,
+  TM,
+  UTIME,
+} from './abi.ts';
 import { failure } from './failure.ts';
 import { type Doors, guard } from './guard.ts';
 import type { GuestMemory } from './memory.ts';
@@ -16,6 +31,8 @@ export interface EmscriptenGuest {
   /** Grows memory to hold `bytes`; false when the policy's limit is in the way. */
   grow(bytes: number): boolean;
   readonly maxBytes: number;
+  /** Calls an export. */
+  call(name: string, ...args: number[]): number;
   exit(code: number): never;
   abort(reason: string): never;
 }
@@ -23,6 +40,8 @@ export interface EmscriptenGuest {
 const BLOCK_BYTES = 4096;
 /** EAI_FAIL of musl: "non-recoverable failure in name resolution". */
 const EAI_FAIL = -4;
+/** libffi's answer for a calling convention it does not know. */
+const FFI_BAD_ABI = 2;
 
 export function emscriptenDoors(kernel: Kernel, memory: GuestMemory, guest: EmscriptenGuest): Doors {
   return {
@@ -106,7 +125,8 @@ function pathCalls(kernel: Kernel, memory: GuestMemory): Doors {
       const target = volume().readlink(name, kernel.base(dirfd, name));
       return Math.min(size >>> 0, memory.writeText(out, size, target, false));
     },
-    __syscall_chmod: (path: number, mode: number) => done(volume().chmod(volume().lookup(memory.path(path), kernel.cwd, true), mode)),
+    __syscall_chmod: (path: number, mode: number) =>
+      done(volume().chmod(volume().lookup(memory.path(path), kernel.cwd, true), mode)),
     __syscall_fchmodat2: (dirfd: number, path: number, mode: number) => {
       const name = memory.path(path);
       return done(volume().chmod(volume().lookup(name, kernel.base(dirfd, name), true), mode));
@@ -179,7 +199,8 @@ function descriptorCalls(kernel: Kernel, memory: GuestMemory): Doors {
   };
   return {
     __syscall_fstat64: (fd: number, out: number) => writeStatus(memory, out, kernel.fstat(fd)),
-    __syscall_getdents64: (fd: number, out: number, size: number) => listDirectory(kernel, memory, fd, out, size),
+    __syscall_getdents64: (fd: number, out: number, size: number) =>
+      listDirectory(kernel, memory, fd, out, size),
     __syscall_ftruncate64: (fd: number, size: bigint) => {
       volume().truncate(kernel.file(fd, true), length(size));
       return 0;
@@ -210,12 +231,14 @@ function descriptorCalls(kernel: Kernel, memory: GuestMemory): Doors {
       memory.setU32(out + 4, write);
       return 0;
     },
-    __syscall_fcntl64: (fd: number, command: number, varargs: number) => control(kernel, memory, fd, command, varargs),
+    __syscall_fcntl64: (fd: number, command: number, varargs: number) =>
+      control(kernel, memory, fd, command, varargs),
     __syscall_ioctl: (fd: number) => {
       kernel.fds.get(fd);
       throw failure('ENOTTY');
     },
-    __syscall_poll: (pointer: number, count: number, timeout: number) => poll(kernel, memory, pointer, count, timeout),
+    __syscall_poll: (pointer: number, count: number, timeout: number) =>
+      poll(kernel, memory, pointer, count, timeout),
   };
 }
 
@@ -293,7 +316,8 @@ function deniedCalls(): Doors {
   const refuse = (code: Parameters<typeof failure>[0]) => () => {
     throw failure(code);
   };
-  const sockets = 'accept4 bind connect getpeername getsockname getsockopt listen recvfrom recvmsg sendmsg sendto';
+  const sockets =
+    'accept4 bind connect getpeername getsockname getsockopt listen recvfrom recvmsg sendmsg sendto';
   return {
     __syscall_socket: refuse('EAFNOSUPPORT'),
     ...Object.fromEntries(sockets.split(' ').map((name) => [`__syscall_${name}`, refuse('ENOTSOCK')])),
@@ -352,13 +376,21 @@ function writeCalendar(memory: GuestMemory, out: number, seconds: number): void 
     gmtoff: 0,
   };
   memory.bytes(out, TM.size);
-  for (const [field, value] of Object.entries(values)) memory.setU32(out + TM.at[field as keyof typeof values], value);
+  for (const [field, value] of Object.entries(values))
+    memory.setU32(out + TM.at[field as keyof typeof values], value);
 }
 
 function calendarToSeconds(memory: GuestMemory, tm: number): bigint {
   try {
     const field = (name: keyof typeof TM.at) => memory.i32(tm + TM.at[name]);
-    const time = Date.UTC(field('year') + 1900, field('mon'), field('mday'), field('hour'), field('min'), field('sec'));
+    const time = Date.UTC(
+      field('year') + 1900,
+      field('mon'),
+      field('mday'),
+      field('hour'),
+      field('min'),
+      field('sec'),
+    );
     if (!Number.isFinite(time)) return -1n;
     writeCalendar(memory, tm, time / 1000);
     return BigInt(time / 1000);
@@ -385,7 +417,8 @@ function processCalls(kernel: Kernel, memory: GuestMemory, guest: EmscriptenGues
       return previous;
     },
     // CPython calls through this where a C function may have fewer parameters than its caller passes.
-    _PyEM_TrampolineCall_JS: (target: number, a: number, b: number, c: number) => guest.callTable(target, a, b, c),
+    _PyEM_TrampolineCall_JS: (target: number, a: number, b: number, c: number) =>
+      guest.callTable(target, a, b, c),
     __call_sighandler: (handler: number, signal: number) => guest.callTable(handler, signal),
     _Py_emscripten_runtime: nothing,
     _Py_CheckEmscriptenSignals_Helper: nothing,
@@ -393,7 +426,9 @@ function processCalls(kernel: Kernel, memory: GuestMemory, guest: EmscriptenGues
     _try_shutdown: nothing,
     // The bridge's asynchronous variants: null sends C code on to the ordinary system call.
     ...Object.fromEntries(
-      ['_maybe_connect_async', '_maybe_recvfrom_async', '_maybe_sendto_async', '_maybe_poll_async'].map((name) => [name, () => null]),
+      ['_maybe_connect_async', '_maybe_recvfrom_async', '_maybe_sendto_async', '_maybe_poll_async'].map(
+        (name) => [name, () => null],
+      ),
     ),
     __hiwire_deduplicate_new: () => null,
     emscripten_runtime_keepalive_push: nothing,
@@ -404,9 +439,13 @@ function processCalls(kernel: Kernel, memory: GuestMemory, guest: EmscriptenGues
     getnameinfo: () => EAI_FAIL,
     getprotobyname: nothing,
     // ctypes: no closure memory and no foreign calls; C code reports both as Python exceptions.
-    ffi_closure_alloc_js: nothing,
-    ffi_closure_free_js: nothing,
-    ffi_prep_closure_loc_js: () => 1,
+    ffi_closure_alloc_js: (size: number, code: number) => {
+      const closure = guest.call('malloc', size);
+      if (closure !== 0) memory.setU32(code, closure);
+      return closure;
+    },
+    ffi_closure_free_js: (closure: number) => guest.call('free', closure),
+    ffi_prep_closure_loc_js: () => FFI_BAD_ABI,
     // dlopen fails as it would for a file that is not there.
     _dlopen_js: nothing,
     _dlsym_js: nothing,

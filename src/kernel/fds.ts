@@ -34,7 +34,13 @@ export class DescriptorTable {
   static standard(): DescriptorTable {
     const table = new DescriptorTable();
     for (const stream of [0, 1, 2] as const) {
-      table.slots.push({ kind: 'stream', stream, refs: 1, flags: stream === 0 ? 0 : 1, path: `/dev/${stream}` });
+      table.slots.push({
+        kind: 'stream',
+        stream,
+        refs: 1,
+        flags: stream === 0 ? 0 : 1,
+        path: `/dev/${stream}`,
+      });
     }
     return table;
   }

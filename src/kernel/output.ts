@@ -32,7 +32,9 @@ export class CappedOutput {
   /** The text so far; bytes that are not UTF-8 become U+FFFD, and a character cut by the cap is left out. */
   text(): string {
     const bytes = this.#buffer.subarray(0, this.#length);
-    return new TextDecoder('utf-8', { ignoreBOM: true }).decode(this.truncated ? withoutPartialCharacter(bytes) : bytes);
+    return new TextDecoder('utf-8', { ignoreBOM: true }).decode(
+      this.truncated ? withoutPartialCharacter(bytes) : bytes,
+    );
   }
 }
 

@@ -5,7 +5,7 @@
  */
 import type { DirNode, FileNode, Node } from '../fs/tree.ts';
 import type { Volume } from '../fs/volume.ts';
-import { AT, FILE_TYPE, O, SEEK } from './abi.ts';
+import { AT, type FILE_TYPE, O, SEEK } from './abi.ts';
 import { failure } from './failure.ts';
 import { DescriptorTable, type OpenFile, PIPE_CAPACITY } from './fds.ts';
 
@@ -235,7 +235,8 @@ export class Kernel {
     const file = this.fds.get(fd);
     if (file.kind !== 'file' && file.kind !== 'dir') throw failure('ESPIPE');
     const end = file.kind === 'file' ? file.node.size : 0;
-    const start = whence === SEEK.SET ? 0 : whence === SEEK.CUR ? file.position : whence === SEEK.END ? end : -1;
+    const start =
+      whence === SEEK.SET ? 0 : whence === SEEK.CUR ? file.position : whence === SEEK.END ? end : -1;
     if (start < 0) throw failure('EINVAL');
     const position = start + offset;
     if (position < 0 || !Number.isSafeInteger(position)) throw failure('EINVAL');

@@ -19,7 +19,12 @@ function environment(kernel: Kernel): Uint8Array[] {
 }
 
 export function wasiDoors(kernel: Kernel, memory: GuestMemory, exit: (code: number) => never): Doors {
-  const transfer = (one: (buffer: Uint8Array, moved: number) => number, iovs: number, count: number, out: number) => {
+  const transfer = (
+    one: (buffer: Uint8Array, moved: number) => number,
+    iovs: number,
+    count: number,
+    out: number,
+  ) => {
     let moved = 0;
     for (const buffer of memory.iovecs(iovs, count)) {
       let step: number;

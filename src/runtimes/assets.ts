@@ -5,7 +5,17 @@
  * dist/guests/<runtime>/ guest.json, module.wasm, layer-<n>.pack, boot.image
  */
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, openSync, readFileSync, readSync, closeSync, fstatSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { IMAGE_FORMAT, type ImageOrigin } from '../engine/format.ts';
 import type { Program } from '../engine/guest.ts';
@@ -23,6 +33,8 @@ export interface BuiltGuest {
   readonly origin: ImageOrigin;
   /** Memory a guest has as soon as the image is in it: less is no limit it could keep. */
   readonly minMemoryBytes: number;
+  /** What had to be left out. */
+  readonly warnings: readonly string[];
 }
 
 /** A runtime as workers need it; the bytes lie in shared memory. */
@@ -33,6 +45,7 @@ export interface GuestAssets {
   readonly layers: readonly { readonly at: string; readonly bytes: Uint8Array }[];
   readonly image: Uint8Array;
   readonly minMemoryBytes: number;
+  readonly warnings: readonly string[];
 }
 
 interface Description {
@@ -44,6 +57,7 @@ interface Description {
   stateGlobals: string[];
   layers: { at: string; sha256: string }[];
   origin: ImageOrigin;
+  warnings: string[];
 }
 
 const GUESTS = new URL('../guests/', import.meta.url);
@@ -72,9 +86,10 @@ function readDescription(runtime: RuntimeName): Description | undefined {
   }
 }
 
-/** Whether a build made from these inputs is on disk. */
+/** Whether a complete build made from these inputs is on disk; one that had to leave something out is worth another try. */
 export function isBuilt(runtime: RuntimeName, inputs: string): boolean {
-  return readDescription(runtime)?.inputs === inputs;
+  const found = readDescription(runtime);
+  return found?.inputs === inputs && found.warnings.length === 0;
 }
 
 /** Writes a build; the description comes last, so that a build cut short is not taken for a whole one. */
@@ -98,6 +113,7 @@ export function writeGuest(guest: BuiltGuest, inputs: string): void {
     stateGlobals: [...guest.stateGlobals],
     layers: guest.layers.map(({ at, bytes }) => ({ at, sha256: sha256(bytes) })),
     origin: guest.origin,
+    warnings: [...guest.warnings],
   };
   put('guest.json', `${JSON.stringify(description, null, 2)}\n`);
 }
@@ -125,7 +141,7 @@ export async function loadAssets(runtime: RuntimeName): Promise<GuestAssets> {
   if (description === undefined) {
     throw new SandboxError('not_installed', `The ${runtime} guest is not built. Run "npm run build".`);
   }
-  const { minPages, minMemoryBytes, stateGlobals, origin } = description;
+  const { minPages, minMemoryBytes, stateGlobals, origin, warnings } = description;
   const moduleBytes = readFileSync(file(runtime, 'module.wasm'));
   const compiled = WebAssembly.compile(moduleBytes);
   // Compilation goes on in other threads meanwhile; a failure below must not leave it unobserved.
@@ -139,11 +155,14 @@ export async function loadAssets(runtime: RuntimeName): Promise<GuestAssets> {
   expect(runtime, 'guest.json', layersDigest(description.layers), origin.layers);
   const image = readShared(file(runtime, 'boot.image'));
   const program = { module: await compiled, minPages, stateGlobals };
-  return { runtime, program, origin, layers, image, minMemoryBytes };
+  return { runtime, program, origin, layers, image, minMemoryBytes, warnings };
 }
 
 function expect(runtime: RuntimeName, name: string, found: string, expected: string): void {
   if (found === expected) return;
   const facts = `expected SHA-256 ${expected}, found ${found}`;
-  throw new SandboxError('image_invalid', `${name} of the ${runtime} guest is damaged: ${facts}. Run "npm run build".`);
+  throw new SandboxError(
+    'image_invalid',
+    `${name} of the ${runtime} guest is damaged: ${facts}. Run "npm run build".`,
+  );
 }

@@ -2,11 +2,11 @@
  * What a runtime is: a row of data and three small functions. Everything that differs between Python and JavaScript
  * is behind this type; nothing above it knows which language runs.
  */
-import type { Entry } from '../fs/entry.ts';
+
 import type { Guest, Linkage } from '../engine/guest.ts';
+import type { Entry } from '../fs/entry.ts';
 import type { RuntimeName } from '../schema.ts';
 import type { PrepareOptions } from '../wasm/prepare.ts';
-
 
 /** A read-only subtree that every guest of a runtime sees. */
 export interface Layer {
@@ -35,8 +35,11 @@ export interface Runtime {
   readonly linkage: Linkage;
   /** The environment the interpreter is booted with. */
   readonly bootEnv: Readonly<Record<string, string>>;
-  /** Makes the layers; `build` boots a guest over unfinished layers when the guest itself has to do part of it. */
-  layers(build: BuildGuest): Promise<readonly Layer[]>;
+  /**
+   * Makes the layers; `build` boots a guest over unfinished layers when the guest itself has to do part of it, `warn`
+   * takes a sentence about anything that had to be left out.
+   */
+  layers(build: BuildGuest, warn: (problem: string) => void): Promise<readonly Layer[]>;
   boot(guest: Guest): Handles;
   /** Runs a program and returns the boot script's report, as JSON text from the guest: hostile. */
   run(guest: Guest, handles: Handles, request: GuestRequest): string;

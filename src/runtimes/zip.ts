@@ -19,7 +19,9 @@ const open = promisify<string, yauzl.Options, yauzl.ZipFile>(yauzl.open);
 /** All regular files of an archive, in its order. yauzl itself refuses absolute names and names that climb. */
 export async function readZip(path: string): Promise<ZipFile[]> {
   const zip = await open(path, { lazyEntries: true, autoClose: true });
-  const openStream = promisify(zip.openReadStream.bind(zip)) as (entry: yauzl.Entry) => Promise<NodeJS.ReadableStream>;
+  const openStream = promisify(zip.openReadStream.bind(zip)) as (
+    entry: yauzl.Entry,
+  ) => Promise<NodeJS.ReadableStream>;
   const files: ZipFile[] = [];
   let total = 0;
   await new Promise<void>((resolve, reject) => {

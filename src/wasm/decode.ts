@@ -111,21 +111,29 @@ function operands(reader: Reader, space: IndexSpace, into: Instruction, what: Im
       bounded(reader, space.globals, 'global');
       return;
     case 'block':
-      return blockType(reader, space);
+      blockType(reader, space);
+      return;
     case 'i64':
-      return reader.skipS64();
+      reader.skipS64();
+      return;
     case 'bytes4':
-      return reader.skip(4);
+      reader.skip(4);
+      return;
     case 'bytes8':
-      return reader.skip(8);
+      reader.skip(8);
+      return;
     case 'bytes16':
-      return reader.skip(16);
+      reader.skip(16);
+      return;
     case 'lane':
-      return reader.skip(1);
+      reader.skip(1);
+      return;
     case 'memory':
-      return zero(reader);
+      zero(reader);
+      return;
     default:
-      return rareOperands(reader, space, into, what, at);
+      rareOperands(reader, space, into, what, at);
+      return;
   }
 }
 
@@ -138,10 +146,12 @@ function rareOperands(
 ): void {
   switch (what) {
     case 'labels':
-      return branchTable(reader, into);
+      branchTable(reader, into);
+      return;
     case 'catches':
       blockType(reader, space);
-      return catches(reader, space, into);
+      catches(reader, space, into);
+      return;
     case 'type_table':
       bounded(reader, space.types, 'type');
       bounded(reader, space.tables, 'table');
@@ -153,15 +163,19 @@ function rareOperands(
       for (let left = reader.count('types'); left > 0; left--) valueType(reader);
       return;
     case 'heap':
-      return valueType(reader);
+      valueType(reader);
+      return;
     case 'memarg_lane':
       memarg(reader);
-      return reader.skip(1);
+      reader.skip(1);
+      return;
     case 'memory2':
       zero(reader);
-      return zero(reader);
+      zero(reader);
+      return;
     default:
-      return segmentOperands(reader, space, into, what, at);
+      segmentOperands(reader, space, into, what, at);
+      return;
   }
 }
 
@@ -192,7 +206,8 @@ function segmentOperands(
       return;
     case 'data_memory':
       reader.u32();
-      return zero(reader);
+      zero(reader);
+      return;
     default: {
       const row = rowAt(into.slot);
       throw invalid(`${row?.[2] ?? 'an instruction'} is refused (${row?.[5] ?? what})`, at);

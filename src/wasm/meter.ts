@@ -119,7 +119,10 @@ export class Meter {
     const { segments, out } = this;
     const kind = segments.kind[i]!;
     if (this.wrap) {
-      if (kind === Event.loop) return this.openLoop(i);
+      if (kind === Event.loop) {
+        this.openLoop(i);
+        return;
+      }
       if (kind === Event.br || kind === Event.brIf) {
         const label = segments.label[i]!;
         out.u8(segments.slot[i]!).u32(this.depthOf(i, label));
@@ -194,9 +197,11 @@ export class Meter {
         return;
       case Event.loop:
         this.atLabel(segments.label[i]!);
-        return this.checkAtLoop();
+        this.checkAtLoop();
+        return;
       case Event.end:
-        return this.atLabel(segments.label[i]!);
+        this.atLabel(segments.label[i]!);
+        return;
       case Event.if:
         // An else begins in the state of its if; the bits are kept in the event itself.
         segments.start[i] = (this.inLocal ? 1 : 0) | (this.inGlobal ? 2 : 0);

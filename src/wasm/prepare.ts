@@ -237,7 +237,10 @@ function writeCode(
   }
   refill(body.clear(), additions);
   out.u32(body.length).bytes(body.view());
-  const section = new Writer(hints.length + 64).name('metadata.code.branch_hint').u32(hinted).bytes(hints.view());
+  const section = new Writer(hints.length + 64)
+    .name('metadata.code.branch_hint')
+    .u32(hinted)
+    .bytes(hints.view());
   return { code: out.view(), hints: section.view(), usesData: meter.segments.usesData };
 }
 

@@ -163,11 +163,13 @@ export class Segments {
     switch (slot) {
       case Op.block:
       case Op.try:
-        return this.enter(slot);
+        this.enter(slot);
+        return;
       case Op.tryTable:
         this.handlers++;
         for (const depth of this.ins.labels) this.thrown(depth, at);
-        return this.enter(slot);
+        this.enter(slot);
+        return;
       case Op.loop:
         this.loops++;
         this.enter(slot);
@@ -182,12 +184,15 @@ export class Segments {
       case Op.else:
       case Op.catch:
       case Op.catchAll:
-        return this.nextArm(slot, at, after, 0);
+        this.nextArm(slot, at, after, 0);
+        return;
       case Op.end:
       case Op.delegate:
-        return this.leave(slot, at, after, 0);
+        this.leave(slot, at, after, 0);
+        return;
       default:
-        return this.transfer(slot, at, after, context);
+        this.transfer(slot, at, after, context);
+        return;
     }
   }
 
@@ -201,7 +206,8 @@ export class Segments {
         return;
       }
       case Op.callIndirect:
-        return this.call(slot, at, after);
+        this.call(slot, at, after);
+        return;
       case Op.br:
         this.event(Event.br, slot, at, after, this.target(this.ins.index, at));
         this.isDead = 1;
@@ -210,7 +216,8 @@ export class Segments {
         this.event(Event.brIf, slot, at, after, this.target(this.ins.index, at));
         return;
       case Op.brTable:
-        return this.branchTable(slot, at, after);
+        this.branchTable(slot, at, after);
+        return;
       case Op.unreachable:
         this.event(Event.trap, slot, at, after, 0);
         this.isDead = 1;
@@ -219,18 +226,22 @@ export class Segments {
         const fuel = context.prepaid[this.ins.index]!;
         if (fuel >= 0) this.running += fuel;
         else this.calls++;
-        return this.exit(slot, at, after);
+        this.exit(slot, at, after);
+        return;
       }
       case Op.returnCallIndirect:
         this.calls++;
-        return this.exit(slot, at, after);
+        this.exit(slot, at, after);
+        return;
       case Op.rethrow:
         this.handlers++;
-        return this.exit(slot, at, after);
+        this.exit(slot, at, after);
+        return;
       case Op.return:
       case Op.throw:
       case Op.throwRef:
-        return this.exit(slot, at, after);
+        this.exit(slot, at, after);
+        return;
     }
   }
 
@@ -351,13 +362,15 @@ export class Segments {
       case Op.catchAll:
         if (this.deadDepth > 0) return;
         this.isDead = 0;
-        return this.nextArm(slot, at, after, 1);
+        this.nextArm(slot, at, after, 1);
+        return;
       case Op.end:
       case Op.delegate:
         if (this.deadDepth-- > 0) return;
         this.deadDepth = 0;
         this.isDead = 0;
-        return this.leave(slot, at, after, 1);
+        this.leave(slot, at, after, 1);
+        return;
     }
   }
 

@@ -4,13 +4,13 @@
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { captureImage } from '../engine/image.ts';
 import { Guest, GuestStopped, type Program, UNLIMITED_RUN } from '../engine/guest.ts';
+import { captureImage } from '../engine/image.ts';
 import { SandboxError } from '../errors.ts';
 import { frozenTree, packEntries } from '../fs/pack.ts';
 import { Volume } from '../fs/volume.ts';
 import { type BuiltGuest, layersDigest, sha256 } from '../runtimes/assets.ts';
-import type { Layer, Runtime } from '../runtimes/runtime.ts';
+import type { BuildGuest, Layer, Runtime } from '../runtimes/runtime.ts';
 import { type PreparedModule, prepareModule } from '../wasm/prepare.ts';
 
 /** Room for build-time guests: the whole standard library is compiled in one. */
@@ -26,11 +26,13 @@ export async function buildGuest(runtime: Runtime, progress: (step: string) => v
     stateGlobals: prepared.stateGlobals.map(({ name }) => name),
   };
   progress('making its files');
-  const layers = await runtime.layers((unfinished, use) => {
+  const warnings: string[] = [];
+  const buildGuestLayer: BuildGuest = (unfinished, use) => {
     const guest = bootGuest(runtime, program, prepared, unfinished);
     settle(runtime, guest, () => use(guest));
     return guest.kernel.volume.entries('/tmp');
-  });
+  };
+  const layers = await runtime.layers(buildGuestLayer, (problem) => warnings.push(problem));
   progress('booting the interpreter');
   const guest = bootGuest(runtime, program, prepared, layers);
   const handles = settle(runtime, guest, () => runtime.boot(guest));
@@ -49,6 +51,7 @@ export async function buildGuest(runtime: Runtime, progress: (step: string) => v
     image,
     origin,
     minMemoryBytes: guest.memory.buffer.byteLength,
+    warnings,
   };
 }
 
@@ -57,15 +60,28 @@ function readBinary({ binary }: Runtime): Uint8Array {
   const found = sha256(bytes);
   if (found === binary.sha256) return bytes;
   const facts = `expected SHA-256 ${binary.sha256}, found ${found}`;
-  throw new SandboxError('build_failed', `${binary.specifier} is not the binary this version is made for: ${facts}.`);
+  throw new SandboxError(
+    'build_failed',
+    `${binary.specifier} is not the binary this version is made for: ${facts}.`,
+  );
 }
 
-function bootGuest(runtime: Runtime, program: Program, prepared: PreparedModule, layers: readonly Layer[]): Guest {
+function bootGuest(
+  runtime: Runtime,
+  program: Program,
+  prepared: PreparedModule,
+  layers: readonly Layer[],
+): Guest {
   const volume = new Volume(BUILD_LIMITS, () => Date.now());
   layers.forEach(({ at, entries }, i) => {
     volume.mount(at, frozenTree(entries, i + 1));
   });
-  const guest = new Guest(program, runtime.linkage, { pages: program.minPages, maxPages: BUILD_MAX_PAGES }, volume);
+  const guest = new Guest(
+    program,
+    runtime.linkage,
+    { pages: program.minPages, maxPages: BUILD_MAX_PAGES },
+    volume,
+  );
   const memory = new Uint8Array(guest.memory.buffer);
   for (const { offset, bytes } of prepared.data) memory.set(bytes, offset);
   guest.kernel.env = runtime.bootEnv;
@@ -81,6 +97,9 @@ function settle<T>(runtime: Runtime, guest: Guest, action: () => T): T {
   } catch (cause) {
     if (!(cause instanceof GuestStopped)) throw cause;
     const output = Buffer.concat(said).toString();
-    throw new SandboxError('build_failed', `The ${runtime.name} guest did not boot: ${cause.stop.message}\n${output}`);
+    throw new SandboxError(
+      'build_failed',
+      `The ${runtime.name} guest did not boot: ${cause.stop.message}\n${output}`,
+    );
   }
 }

@@ -8,8 +8,8 @@ import { PAGE_BYTES } from '../engine/format.ts';
 import { Guest, GuestStopped, type Stop } from '../engine/guest.ts';
 import { type Image, layImage, readImage, resetToImage } from '../engine/image.ts';
 import { SandboxError } from '../errors.ts';
-import type { DirNode, Node } from '../fs/tree.ts';
 import { frozenTree, unpackTree } from '../fs/pack.ts';
+import type { DirNode, Node } from '../fs/tree.ts';
 import { Volume } from '../fs/volume.ts';
 import { CappedOutput } from '../kernel/output.ts';
 import type { GuestAssets } from '../runtimes/assets.ts';
@@ -17,7 +17,15 @@ import { RUNTIMES } from '../runtimes/registry.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { type GuestReport, guestReport, type RuntimeName, type TrapReason } from '../schema.ts';
 import { buildGuest } from './build.ts';
-import { CONTROL, type FromWorker, type MountSet, type RunJob, type RunOutcome, type ToWorker, toShared } from './protocol.ts';
+import {
+  CONTROL,
+  type FromWorker,
+  type MountSet,
+  type RunJob,
+  type RunOutcome,
+  type ToWorker,
+  toShared,
+} from './protocol.ts';
 
 const port = parentPort!;
 const control = new Int32Array(workerData.control as SharedArrayBuffer);
@@ -45,7 +53,12 @@ function load(assets: GuestAssets): void {
 const NO_VOLUME = new Volume({ maxBytes: 0, maxFiles: 0 }, () => 0);
 
 function freshGuest({ runtime, assets, image }: Loaded, maxPages: number): Guest {
-  const guest = new Guest(assets.program, runtime.linkage, { pages: image.header.pages, maxPages }, NO_VOLUME);
+  const guest = new Guest(
+    assets.program,
+    runtime.linkage,
+    { pages: image.header.pages, maxPages },
+    NO_VOLUME,
+  );
   layImage(guest, image);
   return guest;
 }
@@ -127,7 +140,13 @@ function run(id: number, job: RunJob): void {
     stderr: stderr.text(),
     stdoutDroppedBytes: stdout.dropped,
     stderrDroppedBytes: stderr.dropped,
-    changes: { ...changes, entries: changes.entries.map((entry) => ({ ...entry, ...(entry.data && { data: toShared(entry.data) }) })) },
+    changes: {
+      ...changes,
+      entries: changes.entries.map((entry) => ({
+        ...entry,
+        ...(entry.data && { data: toShared(entry.data) }),
+      })),
+    },
   };
   tell({ type: 'done', id, outcome });
   giveBack(of, guest, maxPages);
@@ -173,7 +192,8 @@ let current = 0;
 port.on('message', (message: ToWorker) => {
   if (message.type === 'job') current = message.id;
   handle(message).catch((cause: unknown) => {
-    const { code, message: text } = cause instanceof SandboxError ? cause : { code: 'internal', message: String(cause) };
+    const { code, message: text } =
+      cause instanceof SandboxError ? cause : { code: 'internal', message: String(cause) };
     tell({ type: 'failed', id: current, code, message: text });
   });
 });

@@ -54,7 +54,8 @@ export async function build(
     onProgress,
     limitMs: BUILD_LIMIT_MS,
   });
-  if (result.type !== 'built') throw new SandboxError('build_failed', `Building the ${runtime} guest was cut short.`);
+  if (result.type !== 'built')
+    throw new SandboxError('build_failed', `Building the ${runtime} guest was cut short.`);
   writeGuest(result.guest, inputs);
   return result.guest;
 }

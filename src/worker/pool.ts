@@ -37,7 +37,7 @@ interface Pending extends JobRequest {
 }
 
 /** Stack of a worker: recursion inside the interpreters' C code needs more than the default. */
-const STACK_MB = 16;
+const STACK_MB = 64;
 /** How much longer than its own limit a worker gets before it counts as lost, and after a cancellation. */
 const GRACE_MS = 5_000;
 /** How long unused workers are kept. */
@@ -51,7 +51,10 @@ class PoolWorker {
   idleSince = performance.now();
 
   constructor() {
-    const options = { workerData: { control: this.control.buffer }, resourceLimits: { stackSizeMb: STACK_MB } };
+    const options = {
+      workerData: { control: this.control.buffer },
+      resourceLimits: { stackSizeMb: STACK_MB },
+    };
     this.thread = new Worker(new URL('./entry.js', import.meta.url), options);
     this.thread.unref();
   }
@@ -189,7 +192,8 @@ export class WorkerPool {
       if (message.id !== id) return;
       if (message.type === 'output') return pending.onOutput?.(message.stream, message.bytes);
       if (message.type === 'progress') return pending.onProgress?.(message.step);
-      if (message.type === 'failed') worker.current?.reject(new SandboxError(message.code as ErrorCode, message.message));
+      if (message.type === 'failed')
+        worker.current?.reject(new SandboxError(message.code as ErrorCode, message.message));
       else worker.current?.resolve(message);
     };
     worker.current = {

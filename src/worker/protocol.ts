@@ -2,10 +2,9 @@
  * What the main thread and a worker say to each other. Everything here is plain data that structured clone carries;
  * large bytes lie in shared memory and are sent without copying. No message ever comes from guest code.
  */
-import type { Entry } from '../fs/entry.ts';
-import type { Changes } from '../fs/entry.ts';
-import type { GuestReport, RuntimeName, TrapReason } from '../schema.ts';
+import type { Changes, Entry } from '../fs/entry.ts';
 import type { BuiltGuest, GuestAssets } from '../runtimes/assets.ts';
+import type { GuestReport, RuntimeName, TrapReason } from '../schema.ts';
 
 /** The numbers of one call, after policy and call options were put together. */
 export interface RunLimits {
@@ -21,7 +20,11 @@ export interface RunLimits {
 /** Read-only trees of a sandbox. `id` lets a worker keep what it built from them. */
 export interface MountSet {
   readonly id: string;
-  readonly mounts: readonly { readonly at: string; readonly entries: readonly Entry[]; readonly isFile: boolean }[];
+  readonly mounts: readonly {
+    readonly at: string;
+    readonly entries: readonly Entry[];
+    readonly isFile: boolean;
+  }[];
 }
 
 export interface RunJob {

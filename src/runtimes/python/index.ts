@@ -8,10 +8,12 @@ import type { Guest } from '../../engine/guest.ts';
 import type { Entry } from '../../fs/entry.ts';
 import { emscriptenDoors } from '../../kernel/emscripten.ts';
 import { wasiDoors } from '../../kernel/wasi.ts';
+import { fetchPackages, lockedPackages } from '../../packages/python.ts';
 import { allocate, type Handles, type Layer, type Runtime } from '../runtime.ts';
 import { readZip } from '../zip.ts';
 
 const STDLIB = '/lib/python3.14';
+const SITE_PACKAGES = '/data/site-packages';
 /** Parts of the archive that belong to the bridge or to package tools, which a guest cannot use. */
 const LEFT_OUT = /^(_?pyodide|site-packages|ensurepip)(\/|$)/;
 /** One date for all files of the layer, so that equal inputs make equal layers. Zip needs one after 1980. */
@@ -44,6 +46,14 @@ function importModule(guest: Guest, name: string): number {
   return module;
 }
 
+/** ctypes may look at memory but call nothing: the C code around this call reports the exception it finds set. */
+function refuseForeignCall(guest: Guest): void {
+  const type = guest.view.u32((guest.exports['PyExc_OSError'] as WebAssembly.Global).value);
+  withText(guest, 'ctypes cannot call C functions in the sandbox', (text) =>
+    guest.call('PyErr_SetString', type, text),
+  );
+}
+
 function run(guest: Guest, handles: Handles, request: string): string {
   const bytes = encoder.encode(request);
   const buffer = allocate(guest, bytes, 'malloc');
@@ -69,19 +79,24 @@ function file(path: string, data: Uint8Array): Entry {
 }
 
 /** Adds the directories that files of a flat list need. */
-function withDirectories(files: readonly Entry[]): Entry[] {
-  const dirs = new Set<string>(['lib-dynload']);
+function withDirectories(at: string, files: readonly Entry[]): Entry[] {
+  // CPython looks for this folder to know that it has found its library.
+  const dirs = new Set<string>(at === STDLIB ? ['lib-dynload'] : []);
   for (const { path } of files) {
-    for (let slash = path.indexOf('/'); slash >= 0; slash = path.indexOf('/', slash + 1)) dirs.add(path.slice(0, slash));
+    for (let slash = path.indexOf('/'); slash >= 0; slash = path.indexOf('/', slash + 1))
+      dirs.add(path.slice(0, slash));
   }
   const made = [...dirs].map((path): Entry => ({ path, kind: 'dir', mode: 0o555, mtimeMs: LAYER_TIME_MS }));
   return [...made, ...files];
 }
 
+const guestFile = (name: string) => readFileSync(new URL(`./guest/${name}`, import.meta.url));
+
 async function stdlibSources(): Promise<Entry[]> {
   const archive = createRequire(import.meta.url).resolve('pyodide/python_stdlib.zip');
-  const guestFile = (name: string) => readFileSync(new URL(`./guest/${name}`, import.meta.url));
-  const files = (await readZip(archive)).filter(({ path }) => !LEFT_OUT.test(path)).map(({ path, data }) => file(path, data));
+  const files = (await readZip(archive))
+    .filter(({ path }) => !LEFT_OUT.test(path))
+    .map(({ path, data }) => file(path, data));
   const own = new Map([
     ['asyncio/unix_events.py', guestFile('unix_events.py')],
     ['_sandbox.py', guestFile('boot.py')],
@@ -110,6 +125,8 @@ export const python: Runtime = {
       'PyBytes_Size',
       'PyErr_Print',
       'PyErr_SetInterruptEx',
+      'PyErr_SetString',
+      'PyExc_OSError',
       'Py_DecRef',
       'malloc',
       'free',
@@ -118,7 +135,10 @@ export const python: Runtime = {
   },
   linkage: {
     doors: (guest) => ({
-      env: emscriptenDoors(guest.kernel, guest.view, guest),
+      env: {
+        ...emscriptenDoors(guest.kernel, guest.view, guest),
+        ffi_call_js: () => refuseForeignCall(guest),
+      },
       wasi_snapshot_preview1: wasiDoors(guest.kernel, guest.view, (code) => guest.exit(code)),
     }),
     hostFunctions: [
@@ -141,17 +161,29 @@ export const python: Runtime = {
     TZ: 'UTC',
     LANG: 'C.UTF-8',
   },
-  async layers(build) {
-    const sources = await stdlibSources();
-    const compiler = readFileSync(new URL('./guest/compile_layer.py', import.meta.url));
-    const withCompiler = withDirectories([...sources, file('_sandbox_compile.py', compiler)]);
-    const compiled = build([{ at: STDLIB, entries: withCompiler }], (guest) => {
+  async layers(build, warn) {
+    const packages = await fetchPackages(lockedPackages());
+    packages.missing.forEach(warn);
+    const sources: Layer[] = [
+      { at: STDLIB, entries: await stdlibSources() },
+      { at: SITE_PACKAGES, entries: packages.files.map(({ path, data }) => file(path, data)) },
+    ];
+    const compiler = file('_sandbox_compile.py', guestFile('compile_layer.py'));
+    const unfinished = sources.map(({ at, entries }) => ({
+      at,
+      entries: withDirectories(at, at === STDLIB ? [...entries, compiler] : entries),
+    }));
+    const made = build(unfinished, (guest) => {
       boot(guest);
       importModule(guest, '_sandbox_compile');
     });
-    const bytecode = compiled.filter(({ kind }) => kind === 'file').map(({ path, data }) => file(path, data!));
-    const layer: Layer = { at: STDLIB, entries: withDirectories([...sources, ...bytecode]) };
-    return [layer];
+    const bytecode = made.filter(({ kind }) => kind === 'file');
+    return sources.map(({ at, entries }) => {
+      const prefix = `${at.slice(1)}/`;
+      const own = bytecode.filter(({ path }) => path.startsWith(prefix));
+      const files = own.map(({ path, data }) => file(path.slice(prefix.length), data!));
+      return { at, entries: withDirectories(at, [...entries, ...files]) };
+    });
   },
   boot(guest) {
     boot(guest);

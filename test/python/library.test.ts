@@ -1,0 +1,145 @@
+import { describe, expect, test } from 'vitest';
+import { code, python } from '../support/sandbox.ts';
+
+describe('the standard library', () => {
+  test('reads standard input', async () => {
+    const { stdout } = await python("import sys\nprint(input('? '))\nprint(sys.stdin.read())", {
+      stdin: 'one\ntwo\nthree',
+    });
+    expect(stdout).toBe('? one\ntwo\nthree\n');
+  });
+
+  test('meets the end of standard input as EOFError', async () => {
+    expect((await python('input()')).metadata.error?.type).toBe('EOFError');
+  });
+
+  test('makes temporary files and folders', async () => {
+    const result = await python(code`
+      import os, tempfile
+      with tempfile.NamedTemporaryFile('w+') as f:
+          f.write('hi'); f.flush(); f.seek(0)
+          print(f.read(), os.path.dirname(f.name))
+      with tempfile.TemporaryFile() as f:
+          f.write(b'zz'); f.seek(0)
+          print(f.read())
+      with tempfile.TemporaryDirectory() as d:
+          open(os.path.join(d, 'x'), 'w').close()
+          print(os.listdir(d))
+    `);
+    expect(result.stderr).toBe('');
+    expect(result.stdout).toBe("hi /tmp\nb'zz'\n['x']\n");
+  });
+
+  test('keeps a SQLite database in the workspace', async () => {
+    const result = await python(code`
+      import sqlite3
+      with sqlite3.connect('data.db') as db:
+          db.execute('create table t (n)')
+          db.executemany('insert into t values (?)', [(n,) for n in range(5)])
+      print(sqlite3.connect('data.db').execute('select sum(n) from t').fetchone())
+    `);
+    expect(result.stdout).toBe('(10,)\n');
+    expect(result.files_created).toEqual(['data.db']);
+  });
+
+  test('knows the time zones of the world, and is itself in UTC', async () => {
+    const { stdout } = await python(code`
+      from datetime import datetime
+      from zoneinfo import ZoneInfo
+      import time
+      print(datetime(2026, 7, 1, 12, tzinfo=ZoneInfo('Europe/Berlin')).isoformat())
+      print(time.tzname, time.localtime(0)[:6], time.mktime((2026, 1, 1, 0, 0, 0, 0, 0, 0)))
+    `);
+    expect(stdout).toBe("2026-07-01T12:00:00+02:00\n('UTC', 'UTC') (1970, 1, 1, 0, 0, 0) 1767225600.0\n");
+  });
+
+  test('tells the real time', async () => {
+    const before = Date.now() / 1000;
+    const { metadata } = await python(
+      'import time, os\nopen("f", "w").close()\n[time.time(), os.stat("f").st_mtime]',
+    );
+    const [now, mtime] = metadata.result as [number, number];
+    expect(now).toBeGreaterThanOrEqual(before - 1);
+    expect(now).toBeLessThan(Date.now() / 1000 + 1);
+    expect(Math.abs(mtime - now)).toBeLessThan(2);
+  });
+
+  test('sleeps without burning fuel', async () => {
+    const asleep = await python('import time\ntime.sleep(0.2)');
+    const awake = await python('import time\ntime.sleep(0)');
+    expect(asleep.duration_ms).toBeGreaterThanOrEqual(199);
+    expect(asleep.fuel_consumed - awake.fuel_consumed).toBeLessThan(10_000);
+  });
+
+  test('writes and reads zip archives', async () => {
+    const { stdout } = await python(code`
+      import zipfile
+      with zipfile.ZipFile('a.zip', 'w', zipfile.ZIP_DEFLATED) as z:
+          z.writestr('x.txt', 'hello ' * 100)
+      print(zipfile.ZipFile('a.zip').read('x.txt')[:5])
+    `);
+    expect(stdout).toBe("b'hello'\n");
+  });
+
+  test('compresses, hashes and computes', async () => {
+    const { stdout, stderr } = await python(code`
+      import bz2, decimal, fractions, hashlib, lzma, statistics, struct, zlib
+      data = b'abc' * 1000
+      print(all(m.decompress(m.compress(data)) == data for m in (bz2, lzma, zlib)))
+      print(hashlib.sha256(b'').hexdigest()[:8], decimal.Decimal(1) / 3, fractions.Fraction(1, 3), statistics.mean([1, 2]))
+    `);
+    expect(stderr).toBe('');
+    expect(stdout).toBe('True\ne3b0c442 0.3333333333333333333333333333 1/3 1.5\n');
+  });
+
+  test('delivers signals a program sends itself', async () => {
+    const { stdout } = await python(code`
+      import signal
+      signal.signal(signal.SIGUSR1, lambda number, frame: print('got', number))
+      signal.raise_signal(signal.SIGUSR1)
+    `);
+    expect(stdout).toBe('got 10\n');
+  });
+
+  test('has a null device', async () => {
+    expect(
+      (await python('import os\nopen(os.devnull, "w").write("x")\nopen(os.devnull).read()')).metadata.result,
+    ).toBe('');
+  });
+});
+
+describe('what a guest does not have', () => {
+  test.each([
+    ['threads', 'import threading\nthreading.Thread(target=print).start()', 'RuntimeError'],
+    ['sockets', 'import socket\nsocket.socket()', 'OSError'],
+    ['name resolution', "import socket\nsocket.getaddrinfo('localhost', 80)", 'gaierror'],
+    ['web pages', "import urllib.request\nurllib.request.urlopen('http://localhost/')", 'URLError'],
+    ['processes', "import subprocess\nsubprocess.run(['ls'])", 'OSError'],
+    ['fork', 'import os\nos.fork()', 'OSError'],
+    ['callbacks of ctypes', 'import ctypes\nctypes.CFUNCTYPE(ctypes.c_int)(lambda: 1)', 'RuntimeError'],
+    ['foreign calls of ctypes', 'import ctypes\nctypes.string_at(1024, 4)', 'OSError'],
+    ['a bridge to JavaScript', 'import js', 'ModuleNotFoundError'],
+    ['a network of JavaScript', 'import pyodide.http', 'ModuleNotFoundError'],
+    ['terminals', 'import os\nos.get_terminal_size()', 'OSError'],
+  ])('%s end in an ordinary exception that a program can catch', async (_, program, type) => {
+    const result = await python(
+      `try:\n    exec(${JSON.stringify(program)})\nexcept Exception as e:\n    print(type(e).__name__)`,
+    );
+    expect(result).toMatchObject({ stdout: `${type}\n`, exit_code: 0 });
+  });
+
+  test('the environment of the host', async () => {
+    process.env['SANDBOX_TEST_SECRET'] = 'secret';
+    const { stdout } = await python('import os\nprint(sorted(os.environ))');
+    expect(stdout).toBe(
+      "['HOME', 'LANG', 'PYTHONDONTWRITEBYTECODE', 'PYTHONHASHSEED', 'PYTHONHOME', 'PYTHONUTF8', 'TZ']\n",
+    );
+  });
+
+  test('the files of the host', async () => {
+    const { stdout } = await python(
+      "import os\nprint(sorted(os.listdir('/')), os.path.exists('/etc/passwd'))",
+    );
+    expect(stdout).toBe("['app', 'data', 'lib', 'tmp'] False\n");
+  });
+});

@@ -1,0 +1,159 @@
+/** What a metered function pays is what an interpreter counts on the original, on every path. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { build, type Code, type ModuleSource } from './assembler.ts';
+import { generate } from './generator.ts';
+import { PLENTY, prepareModule, start } from './guest.ts';
+import { Interpreter } from './interpreter.ts';
+
+const INPUTS = [
+  [0, 0],
+  [1, 5],
+  [77, 2],
+] as const;
+
+/** Runs `run` with the fuel given in slices of the size named. */
+function execute(source: ModuleSource, args: readonly number[], meter: boolean, slice: bigint) {
+  let granted = slice;
+  let refills = 0;
+  const probes: number[] = [];
+  const spent = () => Number(granted - (guest.fuel.value as bigint));
+  const prepared = prepareModule(build(source), { exports: ['run'], meter });
+  const guest = start(prepared, { probe: () => probes.push(spent()) }, (fuel) => {
+    if ((fuel.value as bigint) >= 0n) throw new Error('asked for fuel while there was some');
+    refills++;
+    granted += slice;
+    fuel.value = (fuel.value as bigint) + slice;
+  });
+  guest.fuel.value = slice;
+  let result: number | 'thrown';
+  try {
+    result = guest.exports['run']!(...args);
+  } catch (error) {
+    if (!(error instanceof WebAssembly.Exception)) throw error;
+    result = 'thrown';
+  }
+  return { result, fuel: spent(), probes, refills, memory: new Uint8Array(guest.memory.buffer) };
+}
+
+describe('metering', () => {
+  it('charges random bodies exactly, as seen at the end and at every call of the host', () => {
+    const outcomes = { thrown: 0, finished: 0, probes: 0 };
+    const property = fc.property(fc.array(fc.nat(999), { minLength: 20, maxLength: 400 }), (tape) => {
+      const source = generate(tape);
+      for (const args of INPUTS) {
+        const expected = new Interpreter(source).run('run', args);
+        const metered = execute(source, args, true, PLENTY);
+        expect(metered.result).toBe(expected.result);
+        expect(metered.fuel).toBe(expected.fuel);
+        expect(metered.probes).toEqual(expected.probes);
+        expect(Buffer.compare(metered.memory, expected.memory)).toBe(0);
+        outcomes[expected.result === 'thrown' ? 'thrown' : 'finished']++;
+        outcomes.probes += expected.probes.length;
+      }
+    });
+    fc.assert(property, { seed: 20240607, numRuns: 700 });
+    // The generator has to reach the interesting ends often enough for the property to mean something.
+    expect(outcomes.thrown).toBeGreaterThan(50);
+    expect(outcomes.finished).toBeGreaterThan(500);
+    expect(outcomes.probes).toBeGreaterThan(300);
+  });
+
+  it('charges the same when the fuel comes in slices, and leaves results as they are without it', () => {
+    let refills = 0;
+    const property = fc.property(fc.array(fc.nat(999), { minLength: 20, maxLength: 400 }), (tape) => {
+      const source = generate(tape);
+      const args = [3, 9];
+      const expected = new Interpreter(source).run('run', args);
+      const sliced = execute(source, args, true, 9000n);
+      const tiny = execute(source, args, true, 100_000n);
+      const plain = execute(source, args, false, PLENTY);
+      for (const outcome of [sliced, tiny]) {
+        expect(outcome.fuel).toBe(expected.fuel);
+        expect(outcome.result).toBe(expected.result);
+      }
+      expect(plain.result).toBe(expected.result);
+      expect(plain.fuel).toBe(0);
+      refills += sliced.refills;
+    });
+    fc.assert(property, { seed: 7, numRuns: 200 });
+    expect(refills).toBeGreaterThan(20);
+  });
+});
+
+const FOREVER: readonly Code[] = [{ op: 'loop', type: 'void', body: [['br', 0]] }];
+
+function single(code: readonly Code[], more: Partial<ModuleSource> = {}): ModuleSource {
+  return { types: [[[], []]], functions: [{ type: 0, code, export: 'run' }], ...more };
+}
+
+describe('exhaustion', () => {
+  it.each([
+    ['an endless loop', single(FOREVER)],
+    ['a loop that swallows every exception', single([{ op: 'try', body: FOREVER, catchAll: FOREVER }])],
+    ['endless recursion', single([['call', 0]])],
+    [
+      'endless indirect recursion',
+      single(
+        [
+          ['i32.const', 0],
+          ['call_indirect', 0, 0],
+        ],
+        { tables: [1], elements: [0] },
+      ),
+    ],
+  ])('asks the host for fuel in %s, and traps when it gives none', (_, source) => {
+    const prepared = prepareModule(build(source), { exports: ['run'] });
+    let asked = 0;
+    const guest = start(prepared, {}, (fuel) => {
+      asked++;
+      expect(Number(fuel.value)).toBeLessThan(0);
+      expect(Number(fuel.value)).toBeGreaterThan(-10);
+      if (asked < 5) fuel.value = 1000n;
+    });
+    guest.fuel.value = 1000n;
+    expect(() => guest.exports['run']!()).toThrow(WebAssembly.RuntimeError);
+    expect(asked).toBe(5);
+  });
+
+  it('lets a program finish on exactly the fuel it needs, and asks once with one unit less', () => {
+    const body: Code[] = [
+      {
+        op: 'loop',
+        type: 'void',
+        body: [['local.get', 0], ['i32.const', 1], ['i32.sub'], ['local.tee', 0], ['br_if', 0]],
+      },
+    ];
+    const source: ModuleSource = {
+      types: [[['i32'], []]],
+      functions: [
+        { type: 0, code: body },
+        {
+          type: 0,
+          code: [
+            ['local.get', 0],
+            ['call', 0],
+            ['i32.const', 1],
+            ['call', 0],
+          ],
+          export: 'run',
+        },
+      ],
+    };
+    const prepared = prepareModule(build(source), { exports: ['run'] });
+    const total = 4 + 5 * 100 + 5;
+    for (const [fuel, asks] of [
+      [total, 0],
+      [total - 6, 1],
+    ] as const) {
+      let asked = 0;
+      const guest = start(prepared, {}, (counter) => {
+        asked++;
+        counter.value = (counter.value as bigint) + 1000n;
+      });
+      guest.fuel.value = BigInt(fuel);
+      guest.exports['run']!(100);
+      expect([asked, Number(guest.fuel.value) - asked * 1000]).toEqual([asks, fuel - total]);
+    }
+  });
+});
