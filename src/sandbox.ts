@@ -24,16 +24,30 @@ import { Workspace, type WorkspaceFile } from './workspace.ts';
 /** Makes a sandbox. Guests are made by its calls, so this costs next to nothing. */
 export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { runtime, policy } = parse(sandboxOptions, options, 'options');
-  const { minMemoryBytes: minimum } = await assetsOf(runtime);
+  const { minMemoryBytes: minimum, layers } = await assetsOf(runtime);
   if (policy.memory_bytes < minimum) {
     const found = `policy.memory_bytes: ${policy.memory_bytes} is less than ${runtime} needs to start`;
     throw new SandboxError('invalid_argument', `${found}; the minimum is ${minimum}.`);
   }
+  checkMountPoints(policy, layers.map(({ at }) => at));
   const mounts = policy.mounts.map(({ host_path, guest_path }) => ({
     at: guest_path,
     ...readHostTree(host_path, toShared),
   }));
   return new Sandbox(runtime, policy, { id: randomUUID(), mounts });
+}
+
+/** A mount has its place to itself: nothing of the guest's own world lies there, above it or below it. */
+function checkMountPoints({ mounts }: Policy, layers: readonly string[]): void {
+  const taken = ['/app', '/tmp', '/dev', ...layers];
+  mounts.forEach(({ guest_path: path }, i) => {
+    const other = taken.find((at) => at === path || at.startsWith(`${path}/`) || path.startsWith(`${at}/`));
+    if (other !== undefined) {
+      const advice = 'Use a path of its own, such as /external';
+      throw new SandboxError('invalid_argument', `policy.mounts.${i}.guest_path: ${path} collides with ${other}. ${advice}.`);
+    }
+    taken.push(path);
+  });
 }
 
 export class Sandbox {
@@ -74,12 +88,14 @@ export class Sandbox {
       onStart: () => {
         started = performance.now();
       },
+      onResult: (ended) => {
+        if (ended.type === 'done') this.#workspace.apply(ended.outcome.changes);
+      },
       limitMs: timeoutMs,
     });
     const queueMs = started - submitted;
     if (this.#closing.signal.aborted) this.#checkOpen();
     if (result.type === 'built') throw new SandboxError('internal', 'A run was answered with a build.');
-    if (result.type === 'done') this.#workspace.apply(result.outcome.changes);
     const outcome =
       result.type === 'done' ? result.outcome : endedFromOutside(result.type, performance.now() - started);
     live.end();

@@ -20,7 +20,6 @@ const CODES = [
   'EPERM',
   'EBUSY',
   'EMLINK',
-  'EFBIG',
 ] as const;
 
 export type FsCode = (typeof CODES)[number];

@@ -66,7 +66,7 @@ export class Ledger {
   }
 
   #charge(node: FileNode, size: number): void {
-    if (size > this.limits.maxBytes) throw FAIL.EFBIG;
+    if (size > this.limits.maxBytes) throw FAIL.ENOSPC;
     const names = weight(node.nlink, node.opens);
     // Neither named nor open: nobody could be charged for it.
     if (names === 0) throw FAIL.EINVAL;

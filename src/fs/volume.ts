@@ -229,7 +229,7 @@ export class Volume {
     return length;
   }
 
-  /** Writes all of `from` or, when the quota does not allow it, nothing: ENOSPC, or EFBIG for what could never fit. */
+  /** Writes all of `from` or, when the quota does not allow it, nothing: ENOSPC. */
   write(node: Node, pos: number, from: Uint8Array): number {
     const file = writableFile(node, pos);
     if (from.length === 0) return 0;

@@ -27,6 +27,8 @@ export interface JobRequest {
   readonly onOutput?: ((stream: 1 | 2, bytes: Uint8Array) => void) | undefined;
   readonly onProgress?: (step: string) => void;
   readonly onStart?: () => void;
+  /** Called before the next job of the key is started, which must see what this one left. */
+  readonly onResult?: (result: JobResult) => void;
   /** Longest the worker may take to end by itself; after it the worker is taken down. */
   readonly limitMs: number;
 }
@@ -199,6 +201,7 @@ export class WorkerPool {
     worker.current = {
       ...pending,
       resolve: (result) => {
+        pending.onResult?.(result);
         end();
         pending.resolve(result);
       },

@@ -1,0 +1,110 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { expect, test } from 'vitest';
+
+/** Rooms from the top down: a file may import from its own room and from lower rows only. */
+const ROWS: readonly (readonly string[])[] = [
+  ['cli'],
+  ['index'],
+  ['sandbox'],
+  ['worker', 'workspace'],
+  ['packages', 'runtimes'],
+  ['engine'],
+  ['kernel'],
+  ['wasm', 'fs', 'stores', 'analysis'],
+  ['schema', 'errors'],
+];
+/** Rows whose rooms do not import each other at all. */
+const STRANGERS = [['wasm', 'fs', 'analysis']];
+const PURE = ['wasm', 'fs', 'analysis', 'schema', 'errors'];
+const FILE_SYSTEM_ROOMS = ['stores', 'runtimes', 'packages', 'worker/build', 'cli'];
+
+interface SourceFile {
+  readonly path: string;
+  readonly room: string;
+  readonly text: string;
+  readonly imports: readonly { readonly target: string; readonly isType: boolean }[];
+}
+
+const src = new URL('../../src', import.meta.url).pathname;
+
+function roomOf(path: string): string {
+  return path.split('/')[0]!.replace(/\.ts$/, '');
+}
+
+const files: SourceFile[] = readdirSync(src, { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.ts'))
+  .map((path) => {
+    const text = readFileSync(join(src, path), 'utf8');
+    const found = text.matchAll(/(?:^|\n)(?:import|export)\s+(type\s)?[^;]*?from\s+'([^']+)'|\bimport\('([^']+)'\)/g);
+    const imports = [...found].map(([, type, from, dynamic]) => {
+      const target = from ?? dynamic!;
+      const resolved = target.startsWith('.') ? relative(src, join(src, path, '..', target)) : target;
+      return { target: resolved, isType: type !== undefined };
+    });
+    return { path, room: roomOf(path), text, imports };
+  });
+
+const row = (room: string) => ROWS.findIndex((rooms) => rooms.includes(room));
+const own = ({ target }: { target: string }) => target.endsWith('.ts');
+
+test('every room has a place in the order', () => {
+  expect(files.map(({ room }) => room).filter((room) => row(room) < 0)).toEqual([]);
+});
+
+test('imports point down', () => {
+  const wrong = files.flatMap(({ path, room, imports }) =>
+    imports.filter((found) => own(found) && roomOf(found.target) !== room && row(roomOf(found.target)) < row(room)).map((found) => `${path} → ${found.target}`),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test('rooms of the lowest rows do not know each other', () => {
+  const wrong = files.flatMap(({ path, room, imports }) => {
+    const strangers = STRANGERS.find((rooms) => rooms.includes(room)) ?? [];
+    return imports.filter((found) => own(found) && roomOf(found.target) !== room && strangers.includes(roomOf(found.target))).map((found) => `${path} → ${found.target}`);
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('there is no cycle between files', () => {
+  const edges = new Map(files.map(({ path, imports }) => [path, imports.filter((found) => own(found) && !found.isType).map(({ target }) => target)]));
+  const done = new Set<string>();
+  const visit = (path: string, trail: readonly string[]): void => {
+    if (trail.includes(path)) throw new Error(`cycle: ${[...trail, path].join(' → ')}`);
+    if (done.has(path)) return;
+    for (const next of edges.get(path) ?? []) visit(next, [...trail, path]);
+    done.add(path);
+  };
+  for (const { path } of files) visit(path, []);
+});
+
+test('pure rooms import no node module and read no clock, random or global', () => {
+  const wrong = files.filter(({ room }) => PURE.includes(room)).flatMap(({ path, text, imports }) => {
+    const nodes = imports.filter(({ target }) => target.startsWith('node:')).map(({ target }) => `${path} imports ${target}`);
+    const reads = [...text.matchAll(/\b(Date\.now|performance\.|Math\.random|globalThis|process\.)/g)].map(([read]) => `${path} reads ${read}`);
+    return [...nodes, ...reads];
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('only workers know of threads, only the guest instantiates, only the worker thread reaches it', () => {
+  const threads = files.filter(({ imports }) => imports.some(({ target }) => target === 'node:worker_threads'));
+  expect(threads.map(({ room }) => room).filter((room) => room !== 'worker')).toEqual([]);
+  expect(files.filter(({ text }) => /new WebAssembly\.Instance|WebAssembly\.instantiate/.test(text)).map(({ path }) => path)).toEqual(['engine/guest.ts']);
+  const edges = new Map(files.map(({ path, imports }) => [path, imports.filter((found) => own(found) && !found.isType).map(({ target }) => target)]));
+  const reached = new Set<string>();
+  const visit = (path: string): void => {
+    if (reached.has(path)) return;
+    reached.add(path);
+    for (const next of edges.get(path) ?? []) visit(next);
+  };
+  for (const start of ['index.ts', 'cli.ts']) visit(start);
+  expect([...reached]).not.toContain('engine/guest.ts');
+  expect([...reached]).not.toContain('worker/entry.ts');
+});
+
+test('only the rooms that store, build or talk to a person touch the file system', () => {
+  const touching = files.filter(({ imports }) => imports.some(({ target }) => /^node:fs/.test(target))).map(({ path }) => path);
+  expect(touching.filter((path) => !FILE_SYSTEM_ROOMS.some((room) => path.startsWith(room)))).toEqual([]);
+});

@@ -1,0 +1,69 @@
+/** The shape of metered code, kept in golden/ for the reader; `vitest -u` writes the files again. */
+import { describe, expect, it } from 'vitest';
+import { build, type Code, type ModuleSource } from './assembler.ts';
+import { prepareModule } from './guest.ts';
+import { print } from './printer.ts';
+
+const ADD: readonly Code[] = [['local.get', 0], ['i32.const', 1], ['i32.add'], ['local.set', 0]];
+
+/** One exported function (i32) -> i32 that returns its parameter after `code`; others may follow. */
+function golden(code: readonly Code[], others: ModuleSource['functions'] = []): ModuleSource {
+  return {
+    types: [
+      [['i32'], ['i32']],
+      [['i32'], []],
+    ],
+    functions: [{ type: 0, code: [...code, ['local.get', 0]], export: 'run' }, ...others],
+    tables: [1],
+    elements: [0],
+    memoryPages: 1,
+    tags: [1],
+  };
+}
+
+const CASES: Readonly<Record<string, ModuleSource>> = {
+  'straight-line': golden(ADD),
+  'if-else': golden([
+    ['local.get', 0],
+    { op: 'if', then: ADD, else: [...ADD, ...ADD] },
+    ['local.get', 0],
+    { op: 'if', then: ADD },
+    ...ADD,
+  ]),
+  loop: golden([{ op: 'loop', type: 'void', body: [...ADD, ['local.get', 0], ['br_if', 0]] }]),
+  'br-table': golden([
+    {
+      op: 'block',
+      type: 'void',
+      body: [
+        { op: 'block', type: 'void', body: [['local.get', 0], { op: 'br_table', targets: [0, 1] }] },
+        ...ADD,
+        ['br', 0],
+      ],
+    },
+    ...ADD,
+  ]),
+  call: golden([...ADD, ['local.get', 0], ['i32.const', 0], ['call_indirect', 0, 0], ['drop'], ...ADD]),
+  bulk: golden([['i32.const', 0], ['i32.const', 0], ['local.get', 0], ['memory.fill', 0], ...ADD]),
+  'try-catch': golden([
+    {
+      op: 'try',
+      body: [['local.get', 0], ['i32.const', 0], ['call_indirect', 0, 0], ['throw', 0]],
+      catch: [['local.set', 0], ...ADD],
+      catchAll: [['rethrow', 0]],
+    },
+    ...ADD,
+  ]),
+  'prepaid-leaf': golden(
+    [['local.get', 0], ['call', 1], ['local.set', 0], ...ADD],
+    [{ type: 0, code: [['local.get', 0], ['local.get', 0], ['i32.add']] }],
+  ),
+};
+
+describe('metered code', () => {
+  it.each(Object.entries(CASES))('has the known shape for %s', async (name, source) => {
+    const prepared = prepareModule(build(source), { exports: ['run'] });
+    expect(WebAssembly.validate(prepared.bytes as BufferSource)).toBe(true);
+    await expect(print(prepared.bytes)).toMatchFileSnapshot(`golden/${name}.txt`);
+  });
+});

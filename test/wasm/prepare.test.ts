@@ -1,0 +1,157 @@
+/** What the prepared module looks like from outside, and what is refused. */
+import { describe, expect, it } from 'vitest';
+import { SandboxError } from '../../src/errors.ts';
+import { gateModule } from '../../src/wasm/gate.ts';
+import { build, type ModuleSource } from './assembler.ts';
+import { PLENTY, prepareModule, start } from './guest.ts';
+
+const SOURCE: ModuleSource = {
+  types: [
+    [['i32', 'i32'], ['i32']],
+    [[], ['i32']],
+  ],
+  functions: [
+    { type: 0, code: [['local.get', 0], ['local.get', 1], ['i32.add']], export: 'add' },
+    { type: 1, code: [['i32.const', 4], ['i32.const', 5], ['call', 0]], export: 'run' },
+    { type: 1, code: [['i32.const', 70], ['i32.load8_u', 0, 0]], export: 'peek' },
+  ],
+  memoryPages: 2,
+  globals: [5, 6],
+  data: [
+    { offset: 64, bytes: [1, 2, 3] },
+    { offset: 70, bytes: [4] },
+    { offset: 1000, bytes: [5] },
+  ],
+};
+
+const prepare = (source: ModuleSource, options: Partial<Parameters<typeof prepareModule>[1]> = {}) =>
+  prepareModule(build(source), { exports: ['run'], ...options });
+
+const names = (bytes: Uint8Array) =>
+  WebAssembly.Module.exports(new WebAssembly.Module(bytes as BufferSource)).map((entry) => `${entry.kind} ${entry.name}`);
+
+describe('a prepared module', () => {
+  it('keeps only the named exports and adds fuel, host and its mutable globals', () => {
+    const { bytes, stateGlobals } = prepare(SOURCE);
+    expect(names(bytes)).toEqual(['function run', 'global fuel', 'table host', 'global global:0', 'global global:1']);
+    expect(stateGlobals).toEqual([
+      { name: 'global:0', type: 'i32' },
+      { name: 'global:1', type: 'i32' },
+    ]);
+  });
+
+  it('imports its memory, and accepts one with any maximum', () => {
+    const { bytes, memory } = prepare(SOURCE);
+    expect(memory).toEqual({ minPages: 2, maxPages: undefined });
+    const module = new WebAssembly.Module(bytes as BufferSource);
+    expect(WebAssembly.Module.imports(module)).toEqual([{ module: 'env', name: 'memory', kind: 'memory' }]);
+    for (const maximum of [2, 100, 65536]) {
+      new WebAssembly.Instance(module, { env: { memory: new WebAssembly.Memory({ initial: 2, maximum }) } });
+    }
+  });
+
+  it('hands out its data segments, neighbours joined', () => {
+    const prepared = prepare(SOURCE, { exports: ['peek'] });
+    expect(prepared.data).toEqual([
+      { offset: 64, bytes: Uint8Array.of(1, 2, 3, 0, 0, 0, 4) },
+      { offset: 1000, bytes: Uint8Array.of(5) },
+    ]);
+    const guest = start(prepared);
+    guest.fuel.value = PLENTY;
+    expect(guest.exports['peek']!()).toBe(4);
+  });
+
+  it('leaves overlapping segments in their order', () => {
+    const data = [
+      { offset: 8, bytes: [1, 1, 1] },
+      { offset: 9, bytes: [2] },
+    ];
+    expect(prepare({ ...SOURCE, data }).data.map((segment) => segment.offset)).toEqual([8, 9]);
+  });
+
+  it('keeps the numbers of data segments where code uses them, and drops the section where it does not', () => {
+    const functions: ModuleSource['functions'] = [
+      {
+        type: 1,
+        code: [
+          ['i32.const', 70],
+          ['i32.const', 0],
+          ['i32.const', 2],
+          ['memory.init', 1, 0],
+          ['i32.const', 71],
+          ['i32.load8_u', 0, 0],
+        ],
+        export: 'run',
+      },
+    ];
+    const data = [{ offset: 64, bytes: [1, 2, 3] }, { bytes: [8, 9] }];
+    const guest = start(prepare({ ...SOURCE, functions, data }));
+    guest.fuel.value = PLENTY;
+    expect(guest.exports['run']!()).toBe(9);
+    expect(Buffer.from(prepare(SOURCE).bytes).includes(Buffer.from([12, 1, 3]))).toBe(false);
+  });
+
+  it('calls the host in place of a replaced function, with the counter up to date', () => {
+    const prepared = prepare(SOURCE, { hostFunctions: ['add'] });
+    const memory = new WebAssembly.Memory({ initial: 2, maximum: 2 });
+    const { exports } = new WebAssembly.Instance(new WebAssembly.Module(prepared.bytes as BufferSource), { env: { memory } });
+    const fuel = exports['fuel'] as WebAssembly.Global<'i64'>;
+    const seen: unknown[] = [];
+    const host = {
+      0: (left: number, right: number) => {
+        seen.push(left, right, fuel.value);
+        return left * right;
+      },
+    };
+    const gate = new WebAssembly.Module(gateModule([{ params: ['i32', 'i32'], results: ['i32'] }]) as BufferSource);
+    (exports['host'] as WebAssembly.Table).set(1, new WebAssembly.Instance(gate, { host }).exports['0']);
+    fuel.value = 100n;
+    expect((exports['run'] as () => number)()).toBe(20);
+    expect(seen).toEqual([4, 5, 97n]);
+  });
+
+  it('has the same shape but no fuel code without metering', () => {
+    const metered = prepare(SOURCE);
+    const plain = prepare(SOURCE, { meter: false });
+    expect(names(plain.bytes)).toEqual(names(metered.bytes));
+    const guest = start(plain);
+    guest.fuel.value = 10n;
+    expect([guest.exports['run']!(), guest.fuel.value]).toEqual([9, 10n]);
+  });
+});
+
+describe('a module is refused', () => {
+  it.each<readonly [string, Partial<ModuleSource>, Partial<Parameters<typeof prepareModule>[1]>, string]>([
+    ['for an export it does not have', {}, { exports: ['nothing'] }, '"nothing"'],
+    ['for a host function it does not have', {}, { hostFunctions: ['nothing'] }, '"nothing"'],
+    ['for a host function named twice', {}, { hostFunctions: ['add', 'add'] }, 'twice'],
+    ['for a start function', { start: 0 }, {}, 'start function'],
+    ['for data beyond its memory', { data: [{ offset: 131072, bytes: [1] }] }, {}, 'beyond the memory'],
+  ])('%s', (_, source, options, message) => {
+    const attempt = () => prepare({ ...SOURCE, ...source }, options);
+    expect(attempt).toThrow(SandboxError);
+    expect(attempt).toThrow(message);
+  });
+
+  /** Header, then one section. */
+  const section = (id: number, ...contents: number[]) =>
+    Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, id, contents.length, ...contents);
+
+  it.each([
+    ['that is empty', new Uint8Array(0), 'magic number'],
+    ['that is a component', Uint8Array.of(0, 0x61, 0x73, 0x6d, 0x0d, 0, 1, 0), 'magic number'],
+    ['with two memories', section(5, 2, 0, 1, 0, 1), 'multi-memory'],
+    ['with a 64-bit memory', section(5, 1, 4, 1), 'memory64'],
+    ['with a shared memory', section(5, 1, 3, 1, 1), 'threads'],
+    ['with a GC type', section(1, 1, 0x5f, 0), 'GC'],
+    ['with an imported memory', section(2, 1, 0, 0, 2, 0, 1), 'imports a memory'],
+    ['with a mutable v128 global', section(6, 1, 0x7b, 1, 0xfd, 12, ...new Array(16).fill(0), 0x0b), 'v128'],
+    ['with an unknown section', section(99, 0), 'unknown section'],
+    ['with a lying count', section(1, 0xff, 0xff, 0xff, 0xff, 0x0f), 'too short'],
+    ['with an integer that is too long', section(1, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01), '32 bits'],
+  ])('%s', (_, bytes, message) => {
+    const attempt = () => prepareModule(bytes, { exports: [] });
+    expect(attempt).toThrow(SandboxError);
+    expect(attempt).toThrow(message);
+  });
+});

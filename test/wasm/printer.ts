@@ -1,0 +1,65 @@
+/** Prints function bodies as text, for golden files. Knows the immediates that occur in them. */
+import { Reader } from '../../src/wasm/binary.ts';
+import { OPCODES, rowAt, slotOf } from '../../src/wasm/opcodes.ts';
+
+const TYPES: Readonly<Record<number, string>> = { 0x40: '', 0x7f: ' i32', 0x7e: ' i64' };
+const OPENING = new Set(['block', 'loop', 'if', 'try']);
+const MIDDLE = new Set(['else', 'catch', 'catch_all']);
+
+/** All bodies of a module, in order. */
+export function print(bytes: Uint8Array, importedFunctions = 0): string {
+  const reader = new Reader(bytes, 8);
+  while (!reader.done) {
+    const id = reader.u8();
+    const section = reader.part(reader.u32());
+    if (id !== 10) continue;
+    const lines: string[] = [];
+    const count = section.u32();
+    for (let i = 0; i < count; i++) {
+      const last = i === count - 1 ? '   ;; asks the host for fuel, through slot 0' : '';
+      lines.push(`function ${i + importedFunctions}${last}`, ...body(section.part(section.u32())), '');
+    }
+    return lines.join('\n');
+  }
+  return '';
+}
+
+function body(reader: Reader): string[] {
+  const lines: string[] = [];
+  for (let groups = reader.u32(); groups > 0; groups--) {
+    lines.push(`  local ${reader.u32()} x${TYPES[reader.u8()]}`);
+  }
+  let depth = 1;
+  while (!reader.done) {
+    const first = reader.u8();
+    const slot = first >= 0xfc ? slotOf(first, reader.u32()) : first;
+    const [, , name, immediate] = rowAt(slot) ?? OPCODES[0]!;
+    if (name === 'end' || name === 'delegate' || MIDDLE.has(name)) depth--;
+    lines.push(`${'  '.repeat(depth)}${name}${operands(reader, immediate)}`);
+    if (OPENING.has(name) || MIDDLE.has(name)) depth++;
+  }
+  return lines;
+}
+
+function operands(reader: Reader, immediate: string): string {
+  const numbers = (count: number) => Array.from({ length: count }, () => ` ${reader.u32()}`).join('');
+  switch (immediate) {
+    case 'none':
+      return '';
+    case 'block':
+      return TYPES[reader.u8()]!;
+    case 'i32':
+    case 'i64':
+      return ` ${reader.s33()}`;
+    case 'labels':
+      return numbers(reader.u32() + 1);
+    case 'memarg':
+    case 'type_table':
+    case 'memory2':
+    case 'data_memory':
+    case 'table2':
+      return numbers(2);
+    default:
+      return numbers(1);
+  }
+}
