@@ -47,6 +47,8 @@ interface RunFlags {
   stdin?: string;
   mount: { host_path: string; guest_path: string }[];
   out?: string;
+  deterministic?: boolean;
+  seed?: number;
 }
 
 function quantity(text: string): number {
@@ -100,6 +102,7 @@ async function run(file: string | undefined, flags: RunFlags): Promise<void> {
     memory_bytes: flags.memory,
     timeout_seconds: flags.timeout,
     mounts: flags.mount,
+    deterministic: flags.seed === undefined ? (flags.deterministic ?? false) : { seed: flags.seed },
   };
   const { createSandbox } = await import('./sandbox.ts');
   await using sandbox = await createSandbox({ runtime, policy });
@@ -212,6 +215,8 @@ program
   .option('--stdin <FILE>', 'what it reads from standard input; "-" passes ours on')
   .option('--mount <HOST:GUEST>', 'read-only copy of a host path; repeatable', mountFlag, [])
   .option('--out <DIR>', 'copy files it created or modified here')
+  .option('--deterministic', 'same output and same fuel on any machine: virtual clock, seeded randomness')
+  .option('--seed <N>', 'seed of deterministic mode, which it turns on', quantity)
   .action(run);
 
 program.command('doctor').description('check the installation and say what to do').action(doctor);

@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { SandboxError } from './errors.ts';
 import {
+  deterministicMode,
   type ExecuteOptions,
   executeOptions,
   type Policy,
@@ -29,7 +30,10 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     const found = `policy.memory_bytes: ${policy.memory_bytes} is less than ${runtime} needs to start`;
     throw new SandboxError('invalid_argument', `${found}; the minimum is ${minimum}.`);
   }
-  checkMountPoints(policy, layers.map(({ at }) => at));
+  checkMountPoints(
+    policy,
+    layers.map(({ at }) => at),
+  );
   const mounts = policy.mounts.map(({ host_path, guest_path }) => ({
     at: guest_path,
     ...readHostTree(host_path, toShared),
@@ -44,7 +48,10 @@ function checkMountPoints({ mounts }: Policy, layers: readonly string[]): void {
     const other = taken.find((at) => at === path || at.startsWith(`${path}/`) || path.startsWith(`${at}/`));
     if (other !== undefined) {
       const advice = 'Use a path of its own, such as /external';
-      throw new SandboxError('invalid_argument', `policy.mounts.${i}.guest_path: ${path} collides with ${other}. ${advice}.`);
+      throw new SandboxError(
+        'invalid_argument',
+        `policy.mounts.${i}.guest_path: ${path} collides with ${other}. ${advice}.`,
+      );
     }
     taken.push(path);
   });
@@ -61,7 +68,8 @@ export class Sandbox {
     readonly policy: Policy,
     readonly mountSet: MountSet,
   ) {
-    this.#workspace = new Workspace({
+    const startMs = deterministicMode(policy)?.startMs;
+    this.#workspace = new Workspace(startMs === undefined ? Date.now : () => startMs, {
       maxBytes: policy.workspace_max_bytes,
       maxFiles: policy.workspace_max_files,
     });
@@ -126,6 +134,7 @@ export class Sandbox {
         stderrMaxBytes: policy.stderr_max_bytes,
         workspaceMaxBytes: policy.workspace_max_bytes,
         workspaceMaxFiles: policy.workspace_max_files,
+        deterministic: deterministicMode(policy),
       },
       workspace: this.#workspace.entries(),
       mountSet: this.mountSet,
@@ -227,8 +236,7 @@ function endedFromOutside(type: 'lost' | 'cancelled', durationMs: number): RunOu
 }
 
 function trapMessage(reason: TrapReason, detail: string): string {
-  const known = TRAPS[reason].message;
-  return known.endsWith(detail) ? known : `${known} (${detail})`;
+  return detail === '' ? TRAPS[reason].message : `${TRAPS[reason].message} (${detail})`;
 }
 
 function toResult(runtime: RuntimeName, outcome: RunOutcome, queueMs: number): SandboxResult {

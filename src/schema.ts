@@ -36,6 +36,16 @@ const mount = z.strictObject({
     .describe('Where the guest sees it, read-only.'),
 });
 
+/** Where a virtual clock starts unless told otherwise. */
+const DETERMINISTIC_START = '2026-01-01T00:00:00Z';
+const deterministicSettings = z.strictObject({
+  seed: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0).describe('Seed of all randomness.'),
+  start_time: z.iso
+    .datetime()
+    .default(DETERMINISTIC_START)
+    .describe('Where the virtual clock starts, in ISO 8601 and UTC.'),
+});
+
 /** The limits of a sandbox. Unknown keys are refused, so that a misspelt limit is never silently absent. */
 export const policy = z.strictObject({
   fuel_budget: fuel.default(10_000_000_000).describe('WebAssembly instructions one call may execute.'),
@@ -57,6 +67,10 @@ export const policy = z.strictObject({
     .record(envName, envValue)
     .default({})
     .describe('Environment variables of the guest; it sees no others.'),
+  deterministic: z
+    .union([z.boolean(), deterministicSettings])
+    .default(false)
+    .describe('Same code, same input: same output and same fuel, on any machine.'),
   mounts: z.array(mount).max(31).default([]).describe('Read-only copies of host files.'),
 });
 export type Policy = z.infer<typeof policy>;
@@ -154,6 +168,13 @@ export const sandboxResult = z.object({
   metadata: resultMetadata,
 });
 export type SandboxResult = z.infer<typeof sandboxResult>;
+
+/** The settings of deterministic mode, or undefined when it is off. */
+export function deterministicMode({ deterministic }: Policy): { seed: number; startMs: number } | undefined {
+  if (deterministic === false) return undefined;
+  const { seed, start_time } = deterministic === true ? deterministicSettings.parse({}) : deterministic;
+  return { seed, startMs: Date.parse(start_time) };
+}
 
 /** Parses a caller's input; the error names every field that does not fit. */
 export function parse<T extends z.ZodType>(schema: T, input: unknown, what: string): z.output<T> {

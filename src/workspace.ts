@@ -31,7 +31,11 @@ export function workspacePath(path: string): string {
 export class Workspace {
   readonly #entries = new Map<string, Entry>();
 
-  constructor(readonly limits: { readonly maxBytes: number; readonly maxFiles: number }) {}
+  /** `now` dates the files that the host writes. */
+  constructor(
+    readonly now: () => number,
+    readonly limits: { readonly maxBytes: number; readonly maxFiles: number },
+  ) {}
 
   /** What a run starts from. */
   entries(): Entry[] {
@@ -62,7 +66,7 @@ export class Workspace {
   /** Writes files, all or none. */
   write(files: Readonly<Record<string, string | Uint8Array>>): void {
     const next = new Map(this.#entries);
-    const mtimeMs = Date.now();
+    const mtimeMs = this.now();
     for (const [name, content] of Object.entries(files)) {
       const path = workspacePath(name);
       if (next.get(path)?.kind === 'dir') throw new SandboxError('invalid_path', `${path} is a folder.`);

@@ -12,6 +12,10 @@ import { PAGE_BYTES } from './format.ts';
 
 /** Instructions between two looks at the clock: a few milliseconds of compiled code. */
 const SLICE = 10_000_000;
+/** What a guest that has been interrupted may still spend on unwinding and on saying where it was. */
+export const GRACE = { fuel: 50_000_000, milliseconds: 50 } as const;
+/** Speed of the virtual clock: as if a second took a billion instructions. */
+const VIRTUAL_FUEL_PER_MS = 1_000_000;
 
 /** A prepared and compiled module, with what it takes to link and save it. Can be sent between threads. */
 export interface Program {
@@ -33,6 +37,15 @@ export type StopReason =
   | 'denied_call'
   | 'internal';
 
+/** Limits of which a guest is told before it is stopped. */
+export type LimitReason = 'out_of_fuel' | 'timeout' | 'cancelled';
+
+const LIMIT_NAMES: Record<LimitReason, string> = {
+  out_of_fuel: 'OutOfFuel',
+  timeout: 'Timeout',
+  cancelled: 'Cancelled',
+};
+
 export interface Stop {
   readonly reason: StopReason;
   readonly message: string;
@@ -48,6 +61,8 @@ export interface Run {
   /** A shared word; `cancelValue` in it cancels this run, and notifying it wakes a sleeping guest. */
   readonly cancel: Int32Array;
   readonly cancelValue: number;
+  /** Time and chance that are the same in every run; absent: those of the machine. */
+  readonly deterministic?: { readonly startMs: number; random(into: Uint8Array): void } | undefined;
   output(stream: 1 | 2, bytes: Uint8Array): void;
 }
 
@@ -61,6 +76,8 @@ export interface Linkage {
   doors(guest: Guest): Record<string, Doors>;
   /** In the order of PrepareOptions.hostFunctions. */
   readonly hostFunctions: readonly HostFunction[];
+  /** Makes the interpreter raise at the line it is on. Called between any two instructions: it may only set a flag. */
+  interrupt(guest: Guest, reason: LimitReason): void;
 }
 
 export type GuestExport = (...args: (number | bigint)[]) => number;
@@ -102,7 +119,15 @@ export class Guest implements World {
   readonly #trap: () => never;
   readonly #fuel: WebAssembly.Global<'i64'>;
   #run = UNLIMITED_RUN;
+  /** Fuel handed out since the run began, and the most there will be. */
   #granted = 0;
+  #budget = 0;
+  #deadlineMs = Number.POSITIVE_INFINITY;
+  /** Milliseconds that a virtual clock skipped in sleep. */
+  #sleptMs = 0;
+  /** The limit that was met first; from then on the guest lives on its grace. */
+  #met: LimitReason | undefined;
+  #growthRefused = false;
   #stop: Stop | undefined;
   /** Calls into the guest that have not returned. */
   #depth = 0;
@@ -149,9 +174,19 @@ export class Guest implements World {
   /** Sets limits and receivers for the calls that follow. */
   begin(run: Run): void {
     this.#run = run;
+    this.#budget = run.fuelBudget;
+    this.#deadlineMs = run.deadlineMs;
+    this.#sleptMs = 0;
+    this.#met = undefined;
+    this.#growthRefused = false;
     this.#stop = undefined;
     this.#granted = Math.min(SLICE, run.fuelBudget);
     this.#fuel.value = BigInt(this.#granted);
+  }
+
+  /** The limit this run met, also when the program came to an end by itself afterwards. */
+  get limitMet(): LimitReason | undefined {
+    return this.#met;
   }
 
   /** Instructions since `begin`. */
@@ -167,7 +202,7 @@ export class Guest implements World {
     } catch (cause) {
       // A host function that called back into the guest is itself inside a call: the trap goes on to the outermost.
       if (this.#depth > 1) throw cause;
-      throw new GuestStopped(this.#stop ?? explain(cause));
+      throw new GuestStopped(this.#stop ?? this.#explain(cause));
     } finally {
       this.#depth--;
     }
@@ -185,8 +220,8 @@ export class Guest implements World {
     return this.stop({ reason: 'exit', message: `The program exited with code ${code}`, exitCode: code });
   }
 
-  abort(reason: string): never {
-    return this.stop({ reason: 'unreachable', message: reason });
+  abort(message: string): never {
+    return this.stop({ reason: this.#isOutOfMemory ? 'memory_limit' : 'unreachable', message });
   }
 
   #deny(door: string): never {
@@ -210,64 +245,94 @@ export class Guest implements World {
       this.memory.grow(missing);
       return true;
     } catch {
+      this.#growthRefused = true;
       return false;
     }
   }
 
   #onSliceSpent(): void {
     this.check();
-    const rest = this.#run.fuelBudget - this.#granted;
-    if (rest <= 0) this.stop({ reason: 'out_of_fuel', message: 'OutOfFuel' });
-    const slice = Math.min(SLICE, rest);
+    if (this.#granted >= this.#budget) this.#meet('out_of_fuel');
+    const slice = Math.min(SLICE, this.#budget - this.#granted);
     this.#granted += slice;
     this.#fuel.value = (this.#fuel.value as bigint) + BigInt(slice);
+  }
+
+  /**
+   * The first limit that is met interrupts the interpreter and opens a bounded grace, in which it can unwind and show
+   * the line it was on. Whoever uses that up, or meets another limit in it, is stopped for good.
+   */
+  #meet(reason: LimitReason): void {
+    if (this.#met !== undefined) this.stop({ reason: this.#met, message: LIMIT_NAMES[this.#met] });
+    this.#met = reason;
+    this.#budget = Math.max(this.#granted, this.fuelConsumed) + GRACE.fuel;
+    this.#deadlineMs = performance.now() + GRACE.milliseconds;
+    // Before the guest is called, whose code is metered too.
+    this.#granted += GRACE.fuel;
+    this.#fuel.value = (this.#fuel.value as bigint) + BigInt(GRACE.fuel);
+    this.linkage.interrupt(this, reason);
   }
 
   // ---- the world as the kernel sees it ----
 
   now(): number {
-    return performance.timeOrigin + performance.now();
+    const { deterministic } = this.#run;
+    return deterministic
+      ? deterministic.startMs + this.monotonic()
+      : performance.timeOrigin + performance.now();
   }
 
   monotonic(): number {
-    return performance.now();
+    if (this.#run.deterministic === undefined) return performance.now();
+    return this.fuelConsumed / VIRTUAL_FUEL_PER_MS + this.#sleptMs;
   }
 
   check(): void {
-    this.#checkCancelled();
-    if (performance.now() >= this.#run.deadlineMs) this.stop({ reason: 'timeout', message: 'Timeout' });
+    if (this.#isCancelled(Atomics.load(this.#run.cancel, 0))) this.#meet('cancelled');
+    if (performance.now() >= this.#deadlineMs) this.#meet('timeout');
   }
 
-  /** Returns the word it looked at, for a wait that must not miss a change after the look. */
-  #checkCancelled(): number {
-    const word = Atomics.load(this.#run.cancel, 0);
-    if (word === this.#run.cancelValue) this.stop({ reason: 'cancelled', message: 'Cancelled' });
-    return word;
+  #isCancelled(word: number): boolean {
+    return word === this.#run.cancelValue && this.#met === undefined;
   }
 
   sleep(milliseconds: number): void {
+    if (this.#run.deterministic !== undefined) {
+      this.#sleptMs += Math.max(0, Math.min(milliseconds, Number.MAX_SAFE_INTEGER));
+      return this.check();
+    }
     const start = performance.now();
-    const end = Math.min(start + milliseconds, this.#run.deadlineMs);
+    const end = Math.min(start + milliseconds, this.#deadlineMs);
     for (let left = end - start; left > 0; left = end - performance.now()) {
-      Atomics.wait(this.#run.cancel, 0, this.#checkCancelled(), left);
+      const word = Atomics.load(this.#run.cancel, 0);
+      if (this.#isCancelled(word)) break;
+      Atomics.wait(this.#run.cancel, 0, word, left);
     }
     this.check();
   }
 
   random(into: Uint8Array): void {
-    randomFillSync(into);
+    const { deterministic } = this.#run;
+    if (deterministic) deterministic.random(into);
+    else randomFillSync(into);
   }
 
   output(stream: 1 | 2, bytes: Uint8Array): void {
     this.#run.output(stream, bytes);
   }
-}
 
-/** The engine's own traps, told apart by what it throws. */
-function explain(cause: unknown): Stop {
-  if (cause instanceof RangeError) return { reason: 'stack_overflow', message: cause.message };
-  if (cause instanceof WebAssembly.RuntimeError) return { reason: 'unreachable', message: cause.message };
-  if (cause instanceof WebAssembly.Exception)
-    return { reason: 'unreachable', message: 'an exception was not caught' };
-  return { reason: 'internal', message: cause instanceof Error ? cause.message : String(cause) };
+  /** The engine's own traps, told apart by what it throws. */
+  #explain(cause: unknown): Stop {
+    if (cause instanceof RangeError) return { reason: 'stack_overflow', message: cause.message };
+    const isTrap = cause instanceof WebAssembly.RuntimeError || cause instanceof WebAssembly.Exception;
+    if (!isTrap)
+      return { reason: 'internal', message: cause instanceof Error ? cause.message : String(cause) };
+    const message = cause instanceof WebAssembly.Exception ? 'an exception was not caught' : cause.message;
+    return { reason: this.#isOutOfMemory ? 'memory_limit' : 'unreachable', message };
+  }
+
+  /** A guest that breaks down after it was refused memory did so for want of it. */
+  get #isOutOfMemory(): boolean {
+    return this.#growthRefused || this.memory.buffer.byteLength >= this.maxBytes;
+  }
 }

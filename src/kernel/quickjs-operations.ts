@@ -1,6 +1,6 @@
 /**
  * The system calls of JavaScript guests, by name: a table over the kernel. An operation gets numbers, text and buffers
- * as the guest passed them, whatever they are, and answers with a number (negative: an errno), text or bytes. What it
+ * as the guest passed them, whatever they are, and answers with a number (negative: an errno) or text. What it
  * throws becomes an errno; what it does is bounded by the length of its arguments and accounted with `spend`.
  */
 import { FILE_TYPE } from './abi.ts';
@@ -26,7 +26,7 @@ export class Span {
 
 export type Argument = number | Span | undefined;
 /** A function makes the value with the guest's own code: its traps must not be taken for failures of the operation. */
-export type Result = number | string | Uint8Array | undefined | (() => number);
+export type Result = number | string | undefined | (() => number);
 export type Operation = (guest: QuickJsGuest, args: readonly Argument[]) => Result;
 
 const PATH_MAX = 4096;
@@ -199,10 +199,10 @@ const worldOperations: Record<string, Operation> = {
     return 0;
   },
   exit: (guest, [code]) => () => guest.exit(word(code) & 0xff),
-  utf8: ({ kernel }, [string]) => {
-    const bytes = wellFormed(text(string));
-    kernel.spend(1 + bytes.length / 4096);
-    return bytes;
+  utf8: (guest, [string]) => {
+    const span = text(string);
+    guest.kernel.spend(1 + wellFormed(span).length / 4096);
+    return () => guest.call('qjs_new_array_buffer', span.pointer, span.length);
   },
   text: decode,
   evaluate: (guest, args) => evaluate(guest, args, false),

@@ -78,8 +78,9 @@ export function quickJsDoors(guest: QuickJsGuest, tracker: () => number): Doors 
       const args = readArguments(guest, count, values);
       // What the guest's own functions throw is a trap on its way out; only the operation itself is guarded.
       const result = operation === undefined ? -LINUX_ERRNO.ENOSYS : perform(guest, operation, args);
+      const value = writeResult(guest, result);
       for (const arg of args) if (arg instanceof Span && arg.isText) guest.call('qjs_free_cstring', arg.pointer);
-      return writeResult(guest, result);
+      return value;
     },
     host_interrupt: () => 0,
     host_promise_rejection: (promise: number, reason: number, isHandled: number) => {
@@ -168,11 +169,10 @@ function writeResult(guest: QuickJsGuest, result: Result): number {
   if (typeof result === 'function') return result();
   if (typeof result === 'number') return guest.call('qjs_new_number', result);
   if (result === undefined) return guest.call('qjs_get_undefined');
-  const isText = typeof result === 'string';
-  const bytes = isText ? encoder.encode(result) : result;
+  const bytes = encoder.encode(result);
   const pointer = place(guest, bytes);
   if (pointer === 0) return guest.call('qjs_new_number', -LINUX_ERRNO.ENOMEM);
-  const value = guest.call(isText ? 'qjs_new_string' : 'qjs_new_array_buffer', pointer, bytes.length);
+  const value = guest.call('qjs_new_string', pointer, bytes.length);
   guest.call('wasm_free', pointer);
   return value;
 }

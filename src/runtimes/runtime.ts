@@ -19,6 +19,9 @@ export interface Layer {
 export interface GuestRequest {
   readonly code: string;
   readonly env: Readonly<Record<string, string>>;
+  /** For the words of the exception that tells a program of its limit. */
+  readonly fuel_budget: number;
+  readonly timeout_seconds: number;
 }
 
 /** Addresses in guest memory that `boot` leaves for `run`; part of the image. */

@@ -41,6 +41,8 @@ export interface MeterContext extends ScanContext {
   /** Index of the fuel global, and of the function that asks the host for more. */
   readonly fuelGlobal: number;
   readonly refillFunction: number;
+  /** 1 for functions that look at the fuel when they are entered. */
+  readonly entryChecks: Uint8Array;
 }
 
 /** One for a module; bodies are written one after the other. */
@@ -82,13 +84,6 @@ export class Meter {
     this.code(code, index, params);
   }
 
-  /** Checks a body that is copied as it is. */
-  check(body: Range, params: number): void {
-    const reader = new Reader(this.context.bytes, body.start, body.end);
-    this.context.space.locals = params + skipLocals(reader).count;
-    this.segments.scan(reader, this.context);
-  }
-
   private wantsLocal(): boolean {
     const { segments } = this;
     return segments.loops > 0 || segments.count > 3;
@@ -100,7 +95,7 @@ export class Meter {
     this.wrap = segments.loops > 0 && segments.handlers === 0;
     this.inLocal = false;
     this.inGlobal = true;
-    if (segments.calls > 0) this.checkAtEntry(index, params);
+    if (this.context.entryChecks[index]) this.checkAtEntry(index, params);
     let from = start;
     for (let i = 0; i < segments.count; i++) {
       if (!segments.dead[i]) {

@@ -6,10 +6,12 @@
  */
 import { invalid, Writer } from './binary.ts';
 import { extractData, type Placement } from './data.ts';
+import { findEntryChecks } from './entries.ts';
 import { Meter } from './meter.ts';
 import { type ParsedModule, parseModule } from './module.ts';
 import { findPrepaid } from './prepaid.ts';
 import { SECTION } from './sections.ts';
+import { survey } from './survey.ts';
 
 export interface PrepareOptions {
   /** Names of exports to keep; anything else is dropped. A name the module doesn't export is an error. */
@@ -214,8 +216,10 @@ function writeCode(
   const reachable = new Set(module.addressTaken);
   for (const { kind, index } of kept) if (kind === KIND.function) reachable.add(index);
   for (const index of additions.hostSlots.keys()) reachable.add(index);
-  const prepaid = findPrepaid(module, reachable);
-  const meter = new Meter({ ...module, prepaid, ...additions });
+  const facts = survey(module);
+  const prepaid = findPrepaid(facts, module.importedFunctions, reachable);
+  const entryChecks = findEntryChecks(facts, module.importedFunctions);
+  const meter = new Meter({ ...module, prepaid, entryChecks, ...additions });
   const out = new Writer(module.bytes.length * 2).u32(module.bodies.length + 1);
   const body = new Writer(65536);
   const hints = new Writer(65536);
@@ -229,10 +233,7 @@ function writeCode(
     else if (metered && prepaid[index]! < 0) {
       meter.write(index, range, module.types[type]!.params, body);
       hinted += writeHints(hints, index, meter.hints);
-    } else {
-      meter.check(range, module.types[type]!.params);
-      body.bytes(module.bytes, range.start, range.end);
-    }
+    } else body.bytes(module.bytes, range.start, range.end);
     out.u32(body.length).bytes(body.view());
   }
   refill(body.clear(), additions);
@@ -241,7 +242,7 @@ function writeCode(
     .name('metadata.code.branch_hint')
     .u32(hinted)
     .bytes(hints.view());
-  return { code: out.view(), hints: section.view(), usesData: meter.segments.usesData };
+  return { code: out.view(), hints: section.view(), usesData: facts.usesData };
 }
 
 /** A body that hands its parameters to a slot of the host table. */

@@ -58,12 +58,9 @@ enum Op {
   delegate = 0x18,
   catchAll = 0x19,
   tryTable = 0x1f,
-  refFunc = 0xd2,
-  memoryInit = 0x108,
-  dataDrop = 0x109,
 }
 
-/** Opcodes up to this one, and the two named below it, are the only ones with an influence on control. */
+/** Opcodes up to this one are the only ones with an influence on control. */
 const LAST_CONTROL = Op.tryTable;
 
 /** What the scan has to know about the module. */
@@ -71,7 +68,6 @@ export interface ScanContext {
   readonly space: IndexSpace;
   /** Fuel of functions that are paid for by their callers, -1 for all others. */
   readonly prepaid: Int32Array;
-  readonly addressTaken: ReadonlySet<number>;
 }
 
 /** Reused for all bodies of a module: the arrays only ever grow. */
@@ -100,8 +96,6 @@ export class Segments {
   bulks = 0;
   /** Instructions that name a label and are not branches: rethrow, delegate, try_table. */
   handlers = 0;
-  /** Set when a body uses memory.init or data.drop, and never cleared. */
-  usesData = false;
 
   private eventDepth = new Int32Array(1024);
   private eventLoops = new Int32Array(1024);
@@ -140,9 +134,7 @@ export class Segments {
         this.running += COST[slot]!;
         if (slot <= LAST_CONTROL) this.control(slot, at, reader.pos, context);
         else if (IS_BULK[slot]) this.bulk(slot, at, reader.pos);
-        else if (slot === Op.refFunc) this.reference(at, context);
       }
-      if (slot === Op.memoryInit || slot === Op.dataDrop) this.usesData = true;
     }
     if (!reader.done) throw invalid('a function body goes on after its end', reader.pos);
     this.settle();
@@ -151,12 +143,6 @@ export class Segments {
   private bulk(slot: number, at: number, after: number): void {
     this.bulks++;
     this.event(Event.bulk, slot, at, after, 0);
-  }
-
-  /** An exported function may be referenced without an element segment; dropping its export would then break it. */
-  private reference(at: number, context: ScanContext): void {
-    if (context.addressTaken.has(this.ins.index)) return;
-    throw invalid('ref.func of a function that no element segment or global declares', at);
   }
 
   private control(slot: number, at: number, after: number, context: ScanContext): void {

@@ -4,6 +4,7 @@
  * next caller does not wait for it.
  */
 import { parentPort, workerData } from 'node:worker_threads';
+import { seededRandom } from '../engine/entropy.ts';
 import { PAGE_BYTES } from '../engine/format.ts';
 import { Guest, GuestStopped, type Stop } from '../engine/guest.ts';
 import { type Image, layImage, readImage, resetToImage } from '../engine/image.ts';
@@ -114,6 +115,7 @@ function run(id: number, job: RunJob): void {
   const maxPages = Math.floor(job.limits.memoryBytes / PAGE_BYTES);
   const guest = takeGuest(of, maxPages);
   const started = performance.now();
+  const { deterministic } = job.limits;
   const volume = volumeFor(of, job, guest);
   guest.kernel.volume = volume;
   guest.kernel.stdin = job.stdin;
@@ -124,16 +126,27 @@ function run(id: number, job: RunJob): void {
     deadlineMs: started + job.limits.timeoutMs,
     cancel: control,
     cancelValue: id,
+    deterministic: deterministic && {
+      startMs: deterministic.startMs,
+      random: seededRandom(deterministic.seed),
+    },
     output: (stream, bytes) => {
       const kept = (stream === 1 ? stdout : stderr).push(bytes);
       if (job.live && kept.length > 0) tell({ type: 'output', id, stream, bytes: kept.slice() });
     },
   });
-  const end = finish(() => of.runtime.run(guest, of.image.header.handles, { code: job.code, env: job.env }));
+  const end = finish(guest, () =>
+    of.runtime.run(guest, of.image.header.handles, {
+      code: job.code,
+      env: job.env,
+      fuel_budget: job.limits.fuelBudget,
+      timeout_seconds: job.limits.timeoutMs / 1000,
+    }),
+  );
   const changes = volume.changes('/app');
   const outcome: RunOutcome = {
     ...end,
-    fuelConsumed: Math.min(guest.fuelConsumed, job.limits.fuelBudget),
+    fuelConsumed: guest.fuelConsumed,
     memoryUsedBytes: guest.memory.buffer.byteLength,
     durationMs: performance.now() - started,
     stdout: stdout.text(),
@@ -152,13 +165,15 @@ function run(id: number, job: RunJob): void {
   giveBack(of, guest, maxPages);
 }
 
-/** Runs the program to whatever end it comes to. */
-function finish(action: () => string): Pick<RunOutcome, 'trap' | 'report'> {
+/** Runs the program to whatever end it comes to. A limit that was met is how it ended, whatever the program made of it. */
+function finish(guest: Guest, action: () => string): Pick<RunOutcome, 'trap' | 'report'> {
   try {
-    return { trap: undefined, report: parseReport(action()) };
+    const report = parseReport(action());
+    const reason = guest.limitMet;
+    return { trap: reason && { reason, detail: '' }, report };
   } catch (cause) {
     if (!(cause instanceof GuestStopped)) throw cause;
-    return explainStop(cause.stop);
+    return explainStop(guest.limitMet ? { reason: guest.limitMet, message: '' } : cause.stop);
   }
 }
 

@@ -15,6 +15,7 @@ export interface RunLimits {
   readonly stderrMaxBytes: number;
   readonly workspaceMaxBytes: number;
   readonly workspaceMaxFiles: number;
+  readonly deterministic: { readonly seed: number; readonly startMs: number } | undefined;
 }
 
 /** Read-only trees of a sandbox. `id` lets a worker keep what it built from them. */

@@ -36,7 +36,9 @@ const files: SourceFile[] = readdirSync(src, { recursive: true, encoding: 'utf8'
   .filter((path) => path.endsWith('.ts'))
   .map((path) => {
     const text = readFileSync(join(src, path), 'utf8');
-    const found = text.matchAll(/(?:^|\n)(?:import|export)\s+(type\s)?[^;]*?from\s+'([^']+)'|\bimport\('([^']+)'\)/g);
+    const found = text.matchAll(
+      /(?:^|\n)(?:import|export)\s+(type\s)?[^;]*?from\s+'([^']+)'|\bimport\('([^']+)'\)/g,
+    );
     const imports = [...found].map(([, type, from, dynamic]) => {
       const target = from ?? dynamic!;
       const resolved = target.startsWith('.') ? relative(src, join(src, path, '..', target)) : target;
@@ -54,7 +56,9 @@ test('every room has a place in the order', () => {
 
 test('imports point down', () => {
   const wrong = files.flatMap(({ path, room, imports }) =>
-    imports.filter((found) => own(found) && roomOf(found.target) !== room && row(roomOf(found.target)) < row(room)).map((found) => `${path} → ${found.target}`),
+    imports
+      .filter((found) => own(found) && roomOf(found.target) !== room && row(roomOf(found.target)) < row(room))
+      .map((found) => `${path} → ${found.target}`),
   );
   expect(wrong).toEqual([]);
 });
@@ -62,13 +66,22 @@ test('imports point down', () => {
 test('rooms of the lowest rows do not know each other', () => {
   const wrong = files.flatMap(({ path, room, imports }) => {
     const strangers = STRANGERS.find((rooms) => rooms.includes(room)) ?? [];
-    return imports.filter((found) => own(found) && roomOf(found.target) !== room && strangers.includes(roomOf(found.target))).map((found) => `${path} → ${found.target}`);
+    return imports
+      .filter(
+        (found) => own(found) && roomOf(found.target) !== room && strangers.includes(roomOf(found.target)),
+      )
+      .map((found) => `${path} → ${found.target}`);
   });
   expect(wrong).toEqual([]);
 });
 
 test('there is no cycle between files', () => {
-  const edges = new Map(files.map(({ path, imports }) => [path, imports.filter((found) => own(found) && !found.isType).map(({ target }) => target)]));
+  const edges = new Map(
+    files.map(({ path, imports }) => [
+      path,
+      imports.filter((found) => own(found) && !found.isType).map(({ target }) => target),
+    ]),
+  );
   const done = new Set<string>();
   const visit = (path: string, trail: readonly string[]): void => {
     if (trail.includes(path)) throw new Error(`cycle: ${[...trail, path].join(' → ')}`);
@@ -80,19 +93,36 @@ test('there is no cycle between files', () => {
 });
 
 test('pure rooms import no node module and read no clock, random or global', () => {
-  const wrong = files.filter(({ room }) => PURE.includes(room)).flatMap(({ path, text, imports }) => {
-    const nodes = imports.filter(({ target }) => target.startsWith('node:')).map(({ target }) => `${path} imports ${target}`);
-    const reads = [...text.matchAll(/\b(Date\.now|performance\.|Math\.random|globalThis|process\.)/g)].map(([read]) => `${path} reads ${read}`);
-    return [...nodes, ...reads];
-  });
+  const wrong = files
+    .filter(({ room }) => PURE.includes(room))
+    .flatMap(({ path, text, imports }) => {
+      const nodes = imports
+        .filter(({ target }) => target.startsWith('node:'))
+        .map(({ target }) => `${path} imports ${target}`);
+      const reads = [...text.matchAll(/\b(Date\.now|performance\.|Math\.random|globalThis|process\.)/g)].map(
+        ([read]) => `${path} reads ${read}`,
+      );
+      return [...nodes, ...reads];
+    });
   expect(wrong).toEqual([]);
 });
 
 test('only workers know of threads, only the guest instantiates, only the worker thread reaches it', () => {
-  const threads = files.filter(({ imports }) => imports.some(({ target }) => target === 'node:worker_threads'));
+  const threads = files.filter(({ imports }) =>
+    imports.some(({ target }) => target === 'node:worker_threads'),
+  );
   expect(threads.map(({ room }) => room).filter((room) => room !== 'worker')).toEqual([]);
-  expect(files.filter(({ text }) => /new WebAssembly\.Instance|WebAssembly\.instantiate/.test(text)).map(({ path }) => path)).toEqual(['engine/guest.ts']);
-  const edges = new Map(files.map(({ path, imports }) => [path, imports.filter((found) => own(found) && !found.isType).map(({ target }) => target)]));
+  expect(
+    files
+      .filter(({ text }) => /new WebAssembly\.Instance|WebAssembly\.instantiate/.test(text))
+      .map(({ path }) => path),
+  ).toEqual(['engine/guest.ts']);
+  const edges = new Map(
+    files.map(({ path, imports }) => [
+      path,
+      imports.filter((found) => own(found) && !found.isType).map(({ target }) => target),
+    ]),
+  );
   const reached = new Set<string>();
   const visit = (path: string): void => {
     if (reached.has(path)) return;
@@ -105,6 +135,8 @@ test('only workers know of threads, only the guest instantiates, only the worker
 });
 
 test('only the rooms that store, build or talk to a person touch the file system', () => {
-  const touching = files.filter(({ imports }) => imports.some(({ target }) => /^node:fs/.test(target))).map(({ path }) => path);
+  const touching = files
+    .filter(({ imports }) => imports.some(({ target }) => /^node:fs/.test(target)))
+    .map(({ path }) => path);
   expect(touching.filter((path) => !FILE_SYSTEM_ROOMS.some((room) => path.startsWith(room)))).toEqual([]);
 });

@@ -9,7 +9,9 @@ describe('a sandbox', () => {
   test('starts a fresh interpreter over the same workspace for each call', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
     await sandbox.execute("x = 1\nopen('kept.txt', 'w').write('kept')\nopen('/tmp/gone', 'w').close()");
-    const second = await sandbox.execute("import os\n['x' in globals(), open('kept.txt').read(), os.listdir('/tmp')]");
+    const second = await sandbox.execute(
+      "import os\n['x' in globals(), open('kept.txt').read(), os.listdir('/tmp')]",
+    );
     expect(second.metadata.result).toEqual([false, 'kept', []]);
   });
 
@@ -43,14 +45,19 @@ describe('a sandbox', () => {
       ['out.txt', 6],
     ]);
     await sandbox.deleteFile('out.txt');
-    await expect(sandbox.readFile('out.txt')).rejects.toThrow('The workspace has no file "out.txt". It has: data/in.bin.');
+    await expect(sandbox.readFile('out.txt')).rejects.toThrow(
+      'The workspace has no file "out.txt". It has: data/in.bin.',
+    );
   });
 
   test.each(['', '/', '/app', '..', '../x', '/etc/passwd', 'a/../../b', 'a\0b', `${'x'.repeat(300)}`])(
     'refuses the workspace path %j',
     async (path) => {
       await using sandbox = await createSandbox({ runtime: 'python' });
-      await expect(sandbox.writeFile(path, 'x')).rejects.toMatchObject({ name: 'SandboxError', code: 'invalid_path' });
+      await expect(sandbox.writeFile(path, 'x')).rejects.toMatchObject({
+        name: 'SandboxError',
+        code: 'invalid_path',
+      });
     },
   );
 
@@ -62,8 +69,10 @@ describe('a sandbox', () => {
 
   test('keeps to the workspace quota from both sides', async () => {
     await using sandbox = await createSandbox({ runtime: 'python', policy: { workspace_max_bytes: 1000 } });
-    await expect(sandbox.writeFile('big', new Uint8Array(1001))).rejects.toMatchObject({ code: 'quota_exceeded' });
-    const result = await sandbox.execute("open('big', 'wb').write(bytes(1001))");
+    await expect(sandbox.writeFile('big', new Uint8Array(1001))).rejects.toMatchObject({
+      code: 'quota_exceeded',
+    });
+    const result = await sandbox.execute("with open('big', 'wb') as f: f.write(bytes(1001))");
     expect(result.stderr).toContain('No space left on device');
     expect(result.success).toBe(false);
   });
@@ -143,22 +152,36 @@ describe('a policy', () => {
     [{ policy: { timeout_seconds: -1 } }, 'options.policy.timeout_seconds'],
     [{ policy: { env: { 'A=B': 'x' } } }, 'options.policy.env'],
     [{ policy: { env: { A: 'x\0y' } } }, 'options.policy.env.A'],
-    [{ policy: { mounts: [{ host_path: '/x', guest_path: '/a/../b' }] } }, 'options.policy.mounts.0.guest_path'],
+    [
+      { policy: { mounts: [{ host_path: '/x', guest_path: '/a/../b' }] } },
+      'options.policy.mounts.0.guest_path',
+    ],
     [{ runtime: 'ruby' }, 'options.runtime'],
     [{ extra: 1 }, 'extra'],
   ])('%j is refused with the name of the field', async (options, field) => {
     const call = createSandbox({ runtime: 'python', ...options } as SandboxOptions);
-    await expect(call).rejects.toMatchObject({ code: 'invalid_argument', message: expect.stringContaining(field) });
+    await expect(call).rejects.toMatchObject({
+      code: 'invalid_argument',
+      message: expect.stringContaining(field),
+    });
   });
 
   test('with less memory than the runtime needs is refused with the minimum', async () => {
     const call = createSandbox({ runtime: 'python', policy: { memory_bytes: 1_000_000 } });
-    await expect(call).rejects.toThrow(/memory_bytes: 1000000 is less than python needs to start; the minimum is \d+\./);
+    await expect(call).rejects.toThrow(
+      /memory_bytes: 1000000 is less than python needs to start; the minimum is \d+\./,
+    );
   });
 
   test.each(['/app/x', '/tmp', '/lib/python3.14/os.py', '/app'])('cannot mount at %s', async (guest_path) => {
-    const call = createSandbox({ runtime: 'python', policy: { mounts: [{ host_path: 'package.json', guest_path }] } });
-    await expect(call).rejects.toMatchObject({ code: 'invalid_argument', message: expect.stringContaining(guest_path) });
+    const call = createSandbox({
+      runtime: 'python',
+      policy: { mounts: [{ host_path: 'package.json', guest_path }] },
+    });
+    await expect(call).rejects.toMatchObject({
+      code: 'invalid_argument',
+      message: expect.stringContaining(guest_path),
+    });
   });
 
   test('names a mount whose host path does not exist', async () => {

@@ -9,16 +9,25 @@ const PROBE = code`
 
 describe('the next run', () => {
   test.each([
-    ['deletes the built-ins', 'import builtins\nfor n in list(vars(builtins)):\n    if n != "delattr": delattr(builtins, n)'],
+    [
+      'deletes the built-ins',
+      'import builtins\nfor n in list(vars(builtins)):\n    if n != "delattr": delattr(builtins, n)',
+    ],
     ['closes every descriptor', 'import os\nos.closerange(0, 300)'],
     ['aborts', 'import os\nos.abort()'],
     ['exits below the interpreter', 'import os\nos._exit(3)'],
-    ['patches json', 'import json\njson.dumps = lambda *a: "patched"\njson.encoder.encode_basestring_ascii = None'],
+    [
+      'patches json',
+      'import json\njson.dumps = lambda *a: "patched"\njson.encoder.encode_basestring_ascii = None',
+    ],
     ['changes folder and mask', 'import os\nos.chdir("/tmp")\nos.umask(0)\nopen("left", "w").close()'],
     ['grows its memory', 'x = bytearray(100_000_000)'],
     ['sets its recursion limit', 'import sys\nsys.setrecursionlimit(50)'],
     ['runs out of fuel', 'while True: pass'],
-    ['overwrites the boot script', 'import sys, gc\nfor o in gc.get_objects():\n    if isinstance(o, dict): o.clear()'],
+    [
+      'overwrites the boot script',
+      'import sys, gc\nfor o in gc.get_objects():\n    if isinstance(o, dict): o.clear()',
+    ],
   ])('sees nothing of one that %s', async (_, program) => {
     const clean = await python(PROBE);
     await using sandbox = await createSandbox({ runtime: 'python', policy: { fuel_budget: 500_000_000 } });
@@ -33,7 +42,8 @@ describe('the next run', () => {
 
 describe('two fresh sandboxes', () => {
   test('spend the same fuel on the same program, to the instruction', async () => {
-    const program = 'import json, re\nd = {str(i): [i] * 3 for i in range(2000)}\nlen(re.sub("1", "2", json.dumps(d)))';
+    const program =
+      'import json, re\nd = {str(i): [i] * 3 for i in range(2000)}\nlen(re.sub("1", "2", json.dumps(d)))';
     const [first, second, third] = [await python(program), await python(program), await python(program)];
     expect(first.fuel_consumed).toBeGreaterThan(1_000_000);
     expect(second.fuel_consumed).toBe(first.fuel_consumed);
@@ -45,7 +55,9 @@ describe('two fresh sandboxes', () => {
       import os, random, secrets, tempfile, uuid
       [random.random(), str(uuid.uuid4()), secrets.token_hex(8), os.urandom(8).hex(), tempfile.mktemp()]
     `;
-    const draws = [await python(program), await python(program)].map(({ metadata }) => metadata.result as unknown[]);
+    const draws = [await python(program), await python(program)].map(
+      ({ metadata }) => metadata.result as unknown[],
+    );
     draws[0]!.forEach((value, i) => expect(value).not.toEqual(draws[1]![i]));
   });
 

@@ -7,7 +7,8 @@ import { build } from './assembler.ts';
 import { generate } from './generator.ts';
 import { prepareModule } from './guest.ts';
 
-const load = (path: string) => new Uint8Array(readFileSync(new URL(`../../node_modules/${path}`, import.meta.url)));
+const load = (path: string) =>
+  new Uint8Array(readFileSync(new URL(`../../node_modules/${path}`, import.meta.url)));
 
 const QUICKJS = load('quickjs-wasi/quickjs.wasm');
 
@@ -19,7 +20,9 @@ describe('real binaries', () => {
     const first = prepareModule(bytes, { exports });
     expect(WebAssembly.validate(first.bytes as BufferSource)).toBe(true);
     expect(Buffer.compare(prepareModule(bytes, { exports }).bytes, first.bytes)).toBe(0);
-    expect(WebAssembly.validate(prepareModule(bytes, { exports, meter: false }).bytes as BufferSource)).toBe(true);
+    expect(WebAssembly.validate(prepareModule(bytes, { exports, meter: false }).bytes as BufferSource)).toBe(
+      true,
+    );
   });
 });
 
@@ -39,7 +42,9 @@ describe('malformed modules', () => {
   it('are refused when cut short anywhere', () => {
     for (let length = 0; length < small.length; length++) rewriteOrRefuse(small.subarray(0, length));
     for (let length = 0; length < QUICKJS.length; length += 12_345) {
-      expect(() => prepareModule(QUICKJS.subarray(0, length), { exports: ['qjs_eval'] })).toThrow(SandboxError);
+      expect(() => prepareModule(QUICKJS.subarray(0, length), { exports: ['qjs_eval'] })).toThrow(
+        SandboxError,
+      );
     }
   });
 
@@ -62,7 +67,10 @@ describe('malformed modules', () => {
   });
 
   it('never cause another exception when several bytes of a real binary are changed', () => {
-    const changes = fc.array(fc.tuple(fc.nat(QUICKJS.length - 1), fc.nat(255)), { minLength: 1, maxLength: 4 });
+    const changes = fc.array(fc.tuple(fc.nat(QUICKJS.length - 1), fc.nat(255)), {
+      minLength: 1,
+      maxLength: 4,
+    });
     const property = fc.property(changes, (list) => {
       const damaged = QUICKJS.slice();
       for (const [at, value] of list) damaged[at] = value;

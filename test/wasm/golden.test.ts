@@ -48,7 +48,12 @@ const CASES: Readonly<Record<string, ModuleSource>> = {
   'try-catch': golden([
     {
       op: 'try',
-      body: [['local.get', 0], ['i32.const', 0], ['call_indirect', 0, 0], ['throw', 0]],
+      body: [
+        ['local.get', 0],
+        ['i32.const', 0],
+        ['call_indirect', 0, 0],
+        ['throw', 0],
+      ],
       catch: [['local.set', 0], ...ADD],
       catchAll: [['rethrow', 0]],
     },

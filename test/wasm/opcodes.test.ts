@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { SandboxError } from '../../src/errors.ts';
 import { Writer } from '../../src/wasm/binary.ts';
 import { OPCODES, type OpcodeRow } from '../../src/wasm/opcodes.ts';
-import { build, opcode, type ModuleSource } from './assembler.ts';
+import { build, type ModuleSource, opcode } from './assembler.ts';
 import { prepareModule } from './guest.ts';
 
 // Node 20 knows tail calls but has them switched off.

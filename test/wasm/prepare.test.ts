@@ -12,8 +12,23 @@ const SOURCE: ModuleSource = {
   ],
   functions: [
     { type: 0, code: [['local.get', 0], ['local.get', 1], ['i32.add']], export: 'add' },
-    { type: 1, code: [['i32.const', 4], ['i32.const', 5], ['call', 0]], export: 'run' },
-    { type: 1, code: [['i32.const', 70], ['i32.load8_u', 0, 0]], export: 'peek' },
+    {
+      type: 1,
+      code: [
+        ['i32.const', 4],
+        ['i32.const', 5],
+        ['call', 0],
+      ],
+      export: 'run',
+    },
+    {
+      type: 1,
+      code: [
+        ['i32.const', 70],
+        ['i32.load8_u', 0, 0],
+      ],
+      export: 'peek',
+    },
   ],
   memoryPages: 2,
   globals: [5, 6],
@@ -28,12 +43,20 @@ const prepare = (source: ModuleSource, options: Partial<Parameters<typeof prepar
   prepareModule(build(source), { exports: ['run'], ...options });
 
 const names = (bytes: Uint8Array) =>
-  WebAssembly.Module.exports(new WebAssembly.Module(bytes as BufferSource)).map((entry) => `${entry.kind} ${entry.name}`);
+  WebAssembly.Module.exports(new WebAssembly.Module(bytes as BufferSource)).map(
+    (entry) => `${entry.kind} ${entry.name}`,
+  );
 
 describe('a prepared module', () => {
   it('keeps only the named exports and adds fuel, host and its mutable globals', () => {
     const { bytes, stateGlobals } = prepare(SOURCE);
-    expect(names(bytes)).toEqual(['function run', 'global fuel', 'table host', 'global global:0', 'global global:1']);
+    expect(names(bytes)).toEqual([
+      'function run',
+      'global fuel',
+      'table host',
+      'global global:0',
+      'global global:1',
+    ]);
     expect(stateGlobals).toEqual([
       { name: 'global:0', type: 'i32' },
       { name: 'global:1', type: 'i32' },
@@ -94,7 +117,9 @@ describe('a prepared module', () => {
   it('calls the host in place of a replaced function, with the counter up to date', () => {
     const prepared = prepare(SOURCE, { hostFunctions: ['add'] });
     const memory = new WebAssembly.Memory({ initial: 2, maximum: 2 });
-    const { exports } = new WebAssembly.Instance(new WebAssembly.Module(prepared.bytes as BufferSource), { env: { memory } });
+    const { exports } = new WebAssembly.Instance(new WebAssembly.Module(prepared.bytes as BufferSource), {
+      env: { memory },
+    });
     const fuel = exports['fuel'] as WebAssembly.Global<'i64'>;
     const seen: unknown[] = [];
     const host = {
@@ -103,7 +128,9 @@ describe('a prepared module', () => {
         return left * right;
       },
     };
-    const gate = new WebAssembly.Module(gateModule([{ params: ['i32', 'i32'], results: ['i32'] }]) as BufferSource);
+    const gate = new WebAssembly.Module(
+      gateModule([{ params: ['i32', 'i32'], results: ['i32'] }]) as BufferSource,
+    );
     (exports['host'] as WebAssembly.Table).set(1, new WebAssembly.Instance(gate, { host }).exports['0']);
     fuel.value = 100n;
     expect((exports['run'] as () => number)()).toBe(20);

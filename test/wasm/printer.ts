@@ -2,7 +2,7 @@
 import { Reader } from '../../src/wasm/binary.ts';
 import { OPCODES, rowAt, slotOf } from '../../src/wasm/opcodes.ts';
 
-const TYPES: Readonly<Record<number, string>> = { 0x40: '', 0x7f: ' i32', 0x7e: ' i64' };
+const TYPES: Readonly<Record<number, string>> = { 64: '', 127: ' i32', 126: ' i64' };
 const OPENING = new Set(['block', 'loop', 'if', 'try']);
 const MIDDLE = new Set(['else', 'catch', 'catch_all']);
 

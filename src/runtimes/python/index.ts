@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import type { Guest } from '../../engine/guest.ts';
+import type { Guest, LimitReason } from '../../engine/guest.ts';
 import type { Entry } from '../../fs/entry.ts';
 import { emscriptenDoors } from '../../kernel/emscripten.ts';
 import { wasiDoors } from '../../kernel/wasi.ts';
@@ -20,6 +20,9 @@ const LEFT_OUT = /^(_?pyodide|site-packages|ensurepip)(\/|$)/;
 const LAYER_TIME_MS = Date.UTC(2026, 0, 1);
 /** Longest report the host reads back; the boot script cuts what it sends well below. */
 const MAX_REPORT_BYTES = 4_000_000;
+
+/** Signals that no program uses; the boot script has handlers for them that raise. */
+const LIMIT_SIGNALS: Record<LimitReason, number> = { out_of_fuel: 60, timeout: 61, cancelled: 62 };
 
 const encoder = new TextEncoder();
 
@@ -134,6 +137,7 @@ export const python: Runtime = {
     hostFunctions: ['emscripten_thread_sleep'],
   },
   linkage: {
+    interrupt: (guest, reason) => guest.call('PyErr_SetInterruptEx', LIMIT_SIGNALS[reason]),
     doors: (guest) => ({
       env: {
         ...emscriptenDoors(guest.kernel, guest.view, guest),

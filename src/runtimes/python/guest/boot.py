@@ -19,6 +19,7 @@ def _make_run():
     import gc
     import linecache
     import os
+    import signal
     import traceback
     from _json import encode_basestring_ascii as quote
     from json import JSONDecoder
@@ -36,6 +37,23 @@ def _make_run():
 
     class NotPlain(Exception):
         pass
+
+    # The host reports a limit as one of these signals, and the program meets it as an exception on the line it is on.
+    # No `except Exception` stops them, and whoever catches more only uses up a bounded grace.
+    limits = {
+        60: (type('OutOfFuel', (BaseException,), {'__module__': 'builtins'}), 'the fuel budget of {fuel_budget} is used up'),
+        61: (type('Timeout', (BaseException,), {'__module__': 'builtins'}), 'the time limit of {timeout_seconds} s has passed'),
+        62: (type('Cancelled', (BaseException,), {'__module__': 'builtins'}), 'the run was cancelled'),
+    }
+    limit_types = tuple(kind for kind, _ in limits.values())
+    current = {}
+
+    def on_limit(number, frame):
+        kind, message = limits[number]
+        raise kind(message.format_map(current))
+
+    for number in limits:
+        signal.signal(number, on_limit)
 
     def plain(value, depth, room):
         """The value as JSON data, or NotPlain. `room` is a list that counts down the items left."""
@@ -114,8 +132,15 @@ def _make_run():
         return describe_result(value) if len(codes) > 1 and value is not None else {}
 
     def user_traceback(error):
-        """The traceback from the program's first own frame on."""
+        """The traceback from the program's first own frame on, without the handler that raised a limit."""
         start = tb = error.__traceback__
+        if isinstance(error, limit_types):
+            while tb.tb_next is not None:
+                if tb.tb_next.tb_frame.f_code is on_limit.__code__:
+                    tb.tb_next = None
+                    break
+                tb = tb.tb_next
+            tb = start
         while tb is not None:
             if tb.tb_frame.f_code.co_filename == _MAIN_FILE:
                 return tb
@@ -187,7 +212,17 @@ def _make_run():
             random.seed()
 
     def run(request):
-        request = decode(request.decode())
+        report = {'exit_code': 0}
+        try:
+            run_program(decode(request.decode()), report)
+        except BaseException as error:
+            # A limit that was met in our own code, after the program's.
+            report['exit_code'] = 1
+            report.setdefault('error', {'type': type(error).__name__, 'message': '', 'line': None})
+        return encode(report).encode()
+
+    def run_program(request, report):
+        current.update(request)
         source = request['code']
         renew()
         os.environ.update(request['env'])
@@ -195,11 +230,9 @@ def _make_run():
         namespace['__file__'] = _MAIN_FILE
         lines = [line + '\n' for line in source.split('\n')]
         linecache.cache[_MAIN_FILE] = (len(source), None, lines, _MAIN_FILE)
-        report = {'exit_code': 0}
         settle(report, lambda: execute(source, namespace))
         settle(report, atexit._run_exitfuncs)
         flush()
-        return encode(report).encode()
 
     sys.path[:] = ['/app', '/lib/python3.14', '/data/site-packages']
     sys.argv[:] = [_MAIN_FILE]

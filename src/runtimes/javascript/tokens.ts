@@ -1,0 +1,156 @@
+/**
+ * JavaScript as a flat list of tokens, as far as statements can be told apart by them. One pass, linear in the length.
+ * The one hard question of JavaScript's grammar at this level, whether a slash divides or starts a regular expression,
+ * is decided by what stands before it. Nothing unsafe hangs on the answer: see program.ts.
+ */
+
+export interface Token {
+  readonly kind: 'word' | 'number' | 'string' | 'template' | 'regex' | 'punctuator';
+  readonly text: string;
+  readonly start: number;
+  readonly end: number;
+  /** Brackets open around it. A closing bracket has the depth of its opening one. */
+  readonly depth: number;
+  readonly newlineBefore: boolean;
+  /** Of a closing brace: whether it ends a block or body, not an object literal. */
+  readonly endsBlock: boolean;
+}
+
+interface Bracket {
+  readonly text: string;
+  /** Of a parenthesis: it belongs to `if`, `for`, `while` or `with`. Of a brace: it holds statements or members. */
+  readonly isHead: boolean;
+}
+
+const SPACE = /(?:[\s\uFEFF]|\/\/[^\n\r\u2028\u2029]*|\/\*[\s\S]*?\*\/)+/y;
+const WORD = /(?:#?[\p{ID_Start}$_]|\\u[\da-fA-F{])(?:[\p{ID_Continue}$\u200c\u200d]|\\u\{[^}]*\}|\\u[\da-fA-F]{4})*/uy;
+const NUMBER = /\.?\d(?:[eE][+-]|[\w.])*/y;
+const STRING = /'(?:[^'\\\n\r]|\\[\s\S])*'|"(?:[^"\\\n\r]|\\[\s\S])*"/y;
+const REGEX = /\/(?![*/])(?:[^\\/[\n\r]|\\[^\n\r]|\[(?:[^\]\\\n\r]|\\[^\n\r])*\])+\/\w*/y;
+const TEMPLATE = /(?:[^`\\$]|\\[\s\S]|\$(?!\{))*(`|\$\{)/y;
+const PUNCTUATOR = /=>|\.\.\.|\+\+|--|\?\.(?!\d)|[-+*/%&|^!=<>?~@.,;:(){}[\]#]/y;
+const NEWLINE = /[\n\r\u2028\u2029]/;
+
+/** Words after which an operand comes, so that a slash starts a regular expression and a brace an object. */
+export const OPERATOR_WORDS = new Set(
+  'return typeof instanceof in of new delete void throw case yield await'.split(' '),
+);
+const HEAD_WORDS = new Set(['if', 'for', 'while', 'with']);
+const BLOCK_WORDS = new Set(['else', 'do', 'try', 'finally']);
+const CLOSING = new Set([')', ']', '}']);
+
+/** The tokens of `code`, or undefined where it is cut off or not JavaScript. */
+export function tokenize(code: string): Token[] | undefined {
+  const tokens: Token[] = [];
+  const open: Bracket[] = [];
+  let at = code.startsWith('#!') ? Math.max(0, code.search(NEWLINE)) : 0;
+  let newlineBefore = false;
+
+  const match = (pattern: RegExp) => {
+    pattern.lastIndex = at;
+    return pattern.exec(code)?.[0];
+  };
+  const push = (kind: Token['kind'], text: string, endsBlock = false) => {
+    tokens.push({ kind, text, start: at, end: at + text.length, depth: open.length, newlineBefore, endsBlock });
+    at += text.length;
+    newlineBefore = false;
+  };
+  /** Text of a template up to its end or to an expression in it. */
+  const template = (): boolean => {
+    const text = match(TEMPLATE);
+    if (text === undefined) return false;
+    if (text.endsWith('`')) push('template', text);
+    else {
+      open.push({ text: '${', isHead: false });
+      at += text.length;
+    }
+    return true;
+  };
+
+  while (at < code.length) {
+    const space = match(SPACE);
+    if (space !== undefined) {
+      newlineBefore ||= NEWLINE.test(space);
+      at += space.length;
+      continue;
+    }
+    const previous = tokens.at(-1);
+    const char = code[at]!;
+    if (char === '`') {
+      at++;
+      if (!template()) return undefined;
+      continue;
+    }
+    if (char === '}' && open.at(-1)?.text === '${') {
+      open.pop();
+      at++;
+      if (!template()) return undefined;
+      continue;
+    }
+    const word = match(WORD);
+    if (word !== undefined) {
+      push('word', word);
+      continue;
+    }
+    const operand = match(NUMBER);
+    if (operand !== undefined) {
+      push('number', operand);
+      continue;
+    }
+    const string = match(STRING);
+    if (string !== undefined) {
+      push('string', string);
+      continue;
+    }
+    const regex = char === '/' && !endsOperand(tokens) ? match(REGEX) : undefined;
+    if (regex !== undefined) {
+      push('regex', regex);
+      continue;
+    }
+    const punctuator = match(PUNCTUATOR);
+    if (punctuator === undefined) return undefined;
+    if (CLOSING.has(punctuator)) {
+      const opened = open.pop();
+      if (opened === undefined) return undefined;
+      push('punctuator', punctuator, opened.isHead);
+      continue;
+    }
+    push('punctuator', punctuator);
+    if (punctuator === '(') open.push({ text: '(', isHead: isHeadWord(tokens, previous) });
+    else if (punctuator === '[') open.push({ text: '[', isHead: false });
+    else if (punctuator === '{') open.push({ text: '{', isHead: opensBlock(previous, open.at(-1), tokens) });
+  }
+  return open.length === 0 ? tokens : undefined;
+}
+
+function isHeadWord(tokens: readonly Token[], previous: Token | undefined): boolean {
+  if (previous?.kind !== 'word') return false;
+  // `for await (`
+  const word = previous.text === 'await' ? tokens.at(-3) : previous;
+  return word !== undefined && HEAD_WORDS.has(word.text) && tokens[tokens.indexOf(word, tokens.length - 4) - 1]?.text !== '.';
+}
+
+function opensBlock(previous: Token | undefined, outer: Bracket | undefined, tokens: readonly Token[]): boolean {
+  if (previous === undefined) return true;
+  if (previous.kind === 'word') {
+    if (BLOCK_WORDS.has(previous.text)) return true;
+    return !OPERATOR_WORDS.has(previous.text) || tokens.at(-3)?.text === '.';
+  }
+  if (previous.kind !== 'punctuator') return previous.kind === 'string';
+  if (previous.text === ':') return outer === undefined || (outer.text === '{' && outer.isHead);
+  if (previous.text === '}') return previous.endsBlock;
+  return previous.text === ')' || previous.text === ';' || previous.text === '{' || previous.text === '=>';
+}
+
+/** Whether the last token can be the end of an operand, so that what follows may be an operator. */
+export function endsOperand(tokens: readonly Token[]): boolean {
+  const last = tokens.at(-1);
+  if (last === undefined) return false;
+  if (last.kind === 'word') {
+    const isProperty = tokens.at(-2)?.text === '.' || tokens.at(-2)?.text === '?.';
+    return isProperty || !(OPERATOR_WORDS.has(last.text) || BLOCK_WORDS.has(last.text));
+  }
+  if (last.kind !== 'punctuator') return true;
+  if (last.text === ')' || last.text === '}') return !last.endsBlock;
+  return last.text === ']' || last.text === '++' || last.text === '--';
+}
