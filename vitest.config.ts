@@ -4,8 +4,22 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'unit', include: ['test/{wasm,fs,kernel,analysis,schema,architecture}/**/*.test.ts'], testTimeout: 60_000 } },
-      { test: { name: 'guest', include: ['test/**/*.test.ts'], exclude: ['test/{wasm,fs,kernel,analysis,schema,architecture}/**'], testTimeout: 120_000, hookTimeout: 120_000 } },
+      {
+        test: {
+          name: 'unit',
+          include: ['test/{wasm,fs,kernel,analysis,schema,architecture}/**/*.test.ts'],
+          testTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: 'guest',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/{wasm,fs,kernel,analysis,schema,architecture}/**'],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
     ],
   },
 });

@@ -161,7 +161,8 @@ export class Guest implements World {
     const doors = this.linkage.doors(this);
     const imports: Record<string, Record<string, WebAssembly.ImportValue>> = {};
     for (const { module, name, kind } of WebAssembly.Module.imports(this.program.module)) {
-      const room = (imports[module] ??= {});
+      imports[module] ??= {};
+      const room = imports[module];
       if (kind === 'memory') room[name] = this.memory;
       else if (kind === 'global') room[name] = new WebAssembly.Global({ value: 'i32', mutable: true }, 0);
       else room[name] = doors[module]?.[name] ?? (() => this.#deny(`${module}.${name}`));
@@ -299,7 +300,8 @@ export class Guest implements World {
   sleep(milliseconds: number): void {
     if (this.#run.deterministic !== undefined) {
       this.#sleptMs += Math.max(0, Math.min(milliseconds, Number.MAX_SAFE_INTEGER));
-      return this.check();
+      this.check();
+      return;
     }
     const start = performance.now();
     const end = Math.min(start + milliseconds, this.#deadlineMs);

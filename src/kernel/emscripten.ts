@@ -44,11 +44,14 @@ const EAI_FAIL = -4;
 const FFI_BAD_ABI = 2;
 
 export function emscriptenDoors(kernel: Kernel, memory: GuestMemory, guest: EmscriptenGuest): Doors {
-  return {
-    ...guard({ ...pathCalls(kernel, memory), ...descriptorCalls(kernel, memory), ...deniedCalls() }, -1),
+  const guarded = {
+    ...pathCalls(kernel, memory),
+    ...descriptorCalls(kernel, memory),
+    ...deniedCalls(),
     ...timeCalls(kernel, memory),
     ...processCalls(kernel, memory, guest),
   };
+  return { ...guard(guarded, -1), ...guestCalls(guest) };
 }
 
 function writeStatus(memory: GuestMemory, out: number, status: FileStatus): number {
@@ -341,19 +344,14 @@ function timeCalls(kernel: Kernel, memory: GuestMemory): Doors {
       kernel.spend(1);
       return world.monotonic();
     },
-    ...guard(
-      {
-        _tzset_js: (timezone: number, daylight: number, standard: number, summer: number) => {
-          memory.setU32(timezone, 0);
-          memory.setU32(daylight, 0);
-          memory.writeText(standard, 17, 'UTC', true);
-          memory.writeText(summer, 17, 'UTC', true);
-        },
-        _gmtime_js: (time: bigint, out: number) => writeCalendar(memory, out, Number(time)),
-        _localtime_js: (time: bigint, out: number) => writeCalendar(memory, out, Number(time)),
-      },
-      -1,
-    ),
+    _tzset_js: (timezone: number, daylight: number, standard: number, summer: number) => {
+      memory.setU32(timezone, 0);
+      memory.setU32(daylight, 0);
+      memory.writeText(standard, 17, 'UTC', true);
+      memory.writeText(summer, 17, 'UTC', true);
+    },
+    _gmtime_js: (time: bigint, out: number) => writeCalendar(memory, out, Number(time)),
+    _localtime_js: (time: bigint, out: number) => writeCalendar(memory, out, Number(time)),
     // The guest's zone is UTC, so both directions of local time are those of UTC.
     _timegm_js: (tm: number) => calendarToSeconds(memory, tm),
     _mktime_js: (tm: number) => calendarToSeconds(memory, tm),
@@ -395,16 +393,27 @@ function calendarToSeconds(memory: GuestMemory, tm: number): bigint {
     writeCalendar(memory, tm, time / 1000);
     return BigInt(time / 1000);
   } catch {
+    // The result is 64 bits wide, so the guard's number would not do.
     return -1n;
   }
+}
+
+/** Calls that end the guest or go back into it: what comes out of those is on its way to the engine. */
+function guestCalls(guest: EmscriptenGuest): Doors {
+  return {
+    exit: guest.exit,
+    _abort_js: () => guest.abort('abort() was called'),
+    __assert_fail: () => guest.abort('an assertion of the interpreter failed'),
+    // CPython calls through this where a C function may have fewer parameters than its caller passes.
+    _PyEM_TrampolineCall_JS: (target: number, a: number, b: number, c: number) =>
+      guest.callTable(target, a, b, c),
+    __call_sighandler: (handler: number, signal: number) => guest.callTable(handler, signal),
+  };
 }
 
 function processCalls(kernel: Kernel, memory: GuestMemory, guest: EmscriptenGuest): Doors {
   const nothing = () => 0;
   return {
-    exit: guest.exit,
-    _abort_js: () => guest.abort('abort() was called'),
-    __assert_fail: () => guest.abort('an assertion of the interpreter failed'),
     emscripten_resize_heap: (bytes: number) => (guest.grow(bytes >>> 0) ? 1 : 0),
     emscripten_get_heap_max: () => guest.maxBytes,
     _emscripten_get_progname: (out: number, size: number) => {
@@ -416,10 +425,6 @@ function processCalls(kernel: Kernel, memory: GuestMemory, guest: EmscriptenGues
       kernel.umask = mask & 0o777;
       return previous;
     },
-    // CPython calls through this where a C function may have fewer parameters than its caller passes.
-    _PyEM_TrampolineCall_JS: (target: number, a: number, b: number, c: number) =>
-      guest.callTable(target, a, b, c),
-    __call_sighandler: (handler: number, signal: number) => guest.callTable(handler, signal),
     _Py_emscripten_runtime: nothing,
     _Py_CheckEmscriptenSignals_Helper: nothing,
     _try_fcntl64: nothing,

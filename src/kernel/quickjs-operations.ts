@@ -147,14 +147,17 @@ const ignore = (_: unknown) => 0;
 
 const pathOperations: Record<string, Operation> = {
   open: ({ kernel }, [name, flags, mode]) => kernel.open(kernel.cwd, path(name), word(flags), word(mode)),
-  stat: ({ kernel }, [name, follow, out]) => storeStatus(out, kernel.stat(kernel.cwd, path(name), follow === 1)),
+  stat: ({ kernel }, [name, follow, out]) =>
+    storeStatus(out, kernel.stat(kernel.cwd, path(name), follow === 1)),
   readdir: ({ kernel }, [name]) => listNames(kernel, path(name)),
   mkdir: ({ kernel }, [name, mode]) =>
     ignore(kernel.volume.mkdir(path(name), kernel.cwd, word(mode) & ~kernel.umask)),
   rmdir: ({ kernel }, [name]) => ignore(kernel.volume.rmdir(path(name), kernel.cwd)),
   unlink: ({ kernel }, [name]) => ignore(kernel.volume.unlink(path(name), kernel.cwd)),
-  rename: ({ kernel }, [from, to]) => ignore(kernel.volume.rename(path(from), kernel.cwd, path(to), kernel.cwd)),
-  symlink: ({ kernel }, [target, name]) => ignore(kernel.volume.symlink(path(target), path(name), kernel.cwd)),
+  rename: ({ kernel }, [from, to]) =>
+    ignore(kernel.volume.rename(path(from), kernel.cwd, path(to), kernel.cwd)),
+  symlink: ({ kernel }, [target, name]) =>
+    ignore(kernel.volume.symlink(path(target), path(name), kernel.cwd)),
   readlink: ({ kernel }, [name]) => kernel.volume.readlink(path(name), kernel.cwd),
   realpath: ({ kernel }, [name]) => kernel.volume.resolve(path(name), kernel.cwd, true).path || '/',
   chmod: ({ kernel }, [name, mode]) =>
@@ -172,7 +175,8 @@ const descriptorOperations: Record<string, Operation> = {
   writeText: ({ kernel }, [fd, string]) => kernel.write(word(fd), wellFormed(text(string))),
   seek: ({ kernel }, [fd, offset, whence]) => kernel.seek(word(fd), integer(offset), word(whence)),
   fstat: ({ kernel }, [fd, out]) => storeStatus(out, kernel.fstat(word(fd))),
-  truncate: ({ kernel }, [fd, size]) => ignore(kernel.volume.truncate(kernel.file(word(fd), true), integer(size))),
+  truncate: ({ kernel }, [fd, size]) =>
+    ignore(kernel.volume.truncate(kernel.file(word(fd), true), integer(size))),
   dup: ({ kernel }, [fd]) => kernel.dup(word(fd)),
   dup2: ({ kernel }, [fd, target]) => kernel.dup2(word(fd), word(target)),
   /** Both ends in one number: the reading one times the size of the table, plus the writing one. */
@@ -198,7 +202,10 @@ const worldOperations: Record<string, Operation> = {
     kernel.world.random(target);
     return 0;
   },
-  exit: (guest, [code]) => () => guest.exit(word(code) & 0xff),
+  exit:
+    (guest, [code]) =>
+    () =>
+      guest.exit(word(code) & 0xff),
   utf8: (guest, [string]) => {
     const span = text(string);
     guest.kernel.spend(1 + wellFormed(span).length / 4096);

@@ -79,7 +79,8 @@ export function quickJsDoors(guest: QuickJsGuest, tracker: () => number): Doors 
       // What the guest's own functions throw is a trap on its way out; only the operation itself is guarded.
       const result = operation === undefined ? -LINUX_ERRNO.ENOSYS : perform(guest, operation, args);
       const value = writeResult(guest, result);
-      for (const arg of args) if (arg instanceof Span && arg.isText) guest.call('qjs_free_cstring', arg.pointer);
+      for (const arg of args)
+        if (arg instanceof Span && arg.isText) guest.call('qjs_free_cstring', arg.pointer);
       return value;
     },
     host_interrupt: () => 0,
@@ -91,7 +92,9 @@ export function quickJsDoors(guest: QuickJsGuest, tracker: () => number): Doors 
     },
     host_module_normalize: (base: number, name: number) => {
       const resolved = attempt(() => resolveModule(cString(guest, base), cString(guest, name)));
-      return typeof resolved === 'string' ? place(guest, encoder.encode(resolved)) : refuse(guest, resolved.problem);
+      return typeof resolved === 'string'
+        ? place(guest, encoder.encode(resolved))
+        : refuse(guest, resolved.problem);
     },
     host_module_load: (name: number, outLength: number) => {
       const source = attempt(() => loadModule(guest.kernel, cString(guest, name)));
@@ -137,7 +140,8 @@ function readArguments(guest: QuickJsGuest, count: number, values: number): Argu
 function readValue(guest: QuickJsGuest, value: number): Argument {
   if (guest.call('qjs_is_number', value) !== 0) return guest.call('qjs_get_float64', value);
   if (guest.call('qjs_is_string', value) !== 0) return readSpan(guest, 'qjs_get_string_len', value, true);
-  if (guest.call('qjs_is_array_buffer', value) !== 0) return readSpan(guest, 'qjs_get_array_buffer', value, false);
+  if (guest.call('qjs_is_array_buffer', value) !== 0)
+    return readSpan(guest, 'qjs_get_array_buffer', value, false);
   return undefined;
 }
 
@@ -213,7 +217,13 @@ function refuse(guest: QuickJsGuest, problem: string): number {
   return 0;
 }
 
-function tellRejection(guest: QuickJsGuest, track: number, promise: number, reason: number, isHandled: number): void {
+function tellRejection(
+  guest: QuickJsGuest,
+  track: number,
+  promise: number,
+  reason: number,
+  isHandled: number,
+): void {
   const list = guest.call('wasm_malloc', 12);
   if (list === 0) return;
   const flag = guest.call('qjs_new_number', isHandled);

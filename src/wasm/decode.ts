@@ -21,7 +21,7 @@ export interface IndexSpace {
 export interface Instruction {
   /** Slot in the opcode table. */
   slot: number;
-  /** Label depth, or function index. */
+  /** Label depth, function index, or type index of a block (negative for the short forms). */
   index: number;
   /** Label depths of br_table (the default last) and of try_table's catches. */
   labels: number[];
@@ -85,9 +85,10 @@ function zero(reader: Reader): void {
   if (reader.u8() !== 0) throw invalid('a second memory is used (multi-memory is not supported)', at);
 }
 
-function blockType(reader: Reader, space: IndexSpace): void {
+function blockType(reader: Reader, space: IndexSpace, into: Instruction): void {
   const at = reader.pos;
   const type = reader.s33();
+  into.index = type;
   if (type >= 0) {
     if (type >= space.types) throw invalid(`block type ${type} does not exist`, at);
   } else if (type !== -0x40 && !isValueType(type + 0x80)) throw invalid('a block type is not supported', at);
@@ -111,7 +112,7 @@ function operands(reader: Reader, space: IndexSpace, into: Instruction, what: Im
       bounded(reader, space.globals, 'global');
       return;
     case 'block':
-      blockType(reader, space);
+      blockType(reader, space, into);
       return;
     case 'i64':
       reader.skipS64();
@@ -149,7 +150,7 @@ function rareOperands(
       branchTable(reader, into);
       return;
     case 'catches':
-      blockType(reader, space);
+      blockType(reader, space, into);
       catches(reader, space, into);
       return;
     case 'type_table':

@@ -76,7 +76,7 @@ export function prepareModule(bytes: Uint8Array, options: PrepareOptions): Prepa
     hostSlots: hostSlots(module, hostFunctions),
   };
   const stateGlobals = findStateGlobals(module);
-  const { code, hints, usesData } = writeCode(module, kept, additions, options.meter ?? true);
+  const { code, usesData } = writeCode(module, kept, additions, options.meter ?? true);
   const { placements, section: data } = extractData(module, usesData);
 
   const out = new Writer(code.length + 65536);
@@ -91,7 +91,6 @@ export function prepareModule(bytes: Uint8Array, options: PrepareOptions): Prepa
     [SECTION.export, writeExports(kept, additions, stateGlobals)],
     [SECTION.element, appended(module, SECTION.element, [])],
     [SECTION.dataCount, data === undefined ? undefined : new Writer().u32(module.data.length).view()],
-    [SECTION.custom, hints],
     [SECTION.code, code],
     [SECTION.data, data],
   ];
@@ -212,7 +211,7 @@ function writeCode(
   kept: ParsedModule['exports'],
   additions: Additions,
   metered: boolean,
-): { code: Uint8Array; hints: Uint8Array; usesData: boolean } {
+): { code: Uint8Array; usesData: boolean } {
   const reachable = new Set(module.addressTaken);
   for (const { kind, index } of kept) if (kind === KIND.function) reachable.add(index);
   for (const index of additions.hostSlots.keys()) reachable.add(index);
@@ -222,8 +221,6 @@ function writeCode(
   const meter = new Meter({ ...module, prepaid, entryChecks, ...additions });
   const out = new Writer(module.bytes.length * 2).u32(module.bodies.length + 1);
   const body = new Writer(65536);
-  const hints = new Writer(65536);
-  let hinted = 0;
   for (const [i, range] of module.bodies.entries()) {
     const index = i + module.importedFunctions;
     const type = module.functionTypes[index]!;
@@ -232,17 +229,12 @@ function writeCode(
     if (slot !== undefined) hostCall(body, module.types[type]!.params, slot, type, additions.hostTable);
     else if (metered && prepaid[index]! < 0) {
       meter.write(index, range, module.types[type]!.params, body);
-      hinted += writeHints(hints, index, meter.hints);
     } else body.bytes(module.bytes, range.start, range.end);
     out.u32(body.length).bytes(body.view());
   }
   refill(body.clear(), additions);
   out.u32(body.length).bytes(body.view());
-  const section = new Writer(hints.length + 64)
-    .name('metadata.code.branch_hint')
-    .u32(hinted)
-    .bytes(hints.view());
-  return { code: out.view(), hints: section.view(), usesData: facts.usesData };
+  return { code: out.view(), usesData: facts.usesData };
 }
 
 /** A body that hands its parameters to a slot of the host table. */
@@ -257,12 +249,4 @@ function refill(to: Writer, additions: Additions): void {
   to.u8(0).u8(0x41).u8(0).u8(0x11).u32(additions.emptyType).u32(additions.hostTable);
   to.u8(0x23).u32(additions.fuelGlobal).u8(0x42).u8(0).u8(0x53);
   to.u8(0x04).u8(0x40).u8(0x00).u8(0x0b).u8(0x0b);
-}
-
-/** One function's unlikely branches; returns how many entries were written. */
-function writeHints(to: Writer, index: number, offsets: readonly number[]): number {
-  if (offsets.length === 0) return 0;
-  to.u32(index).u32(offsets.length);
-  for (const offset of offsets) to.u32(offset).u8(1).u8(0);
-  return 1;
 }

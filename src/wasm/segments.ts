@@ -83,20 +83,20 @@ export class Segments {
   label = new Int32Array(1024);
   /** 1 if the segment is never executed: its bytes are left out. */
   dead = new Uint8Array(1024);
-  /** For `if`: event of its else, or -1. For `else`: event of its if. For `brTable`: begin in `tableLabels`. */
+  /**
+   * For `if`: event of its else, or -1. For `else`: event of its if. For `brTable`: index in `tables`. */
   link = new Int32Array(1024);
   /** Fuel the segment pays; may be negative where more was paid in advance than turned out to be needed. */
   pay = new Float64Array(1024);
   labelCount = 0;
   /** 1 for labels an exception arrives at: there the counter is in the global. */
   labelThrown = new Uint8Array(256);
-  tableLabels: number[] = [];
-  calls = 0;
   loops = 0;
   bulks = 0;
-  /** Instructions that name a label and are not branches: rethrow, delegate, try_table. */
-  handlers = 0;
+  /** Whether blocks may be put around loops: only branches are adjusted to them, and loops take no operands. */
+  canWrap = true;
 
+  private readonly tables: (readonly number[])[] = [];
   private eventDepth = new Int32Array(1024);
   private eventLoops = new Int32Array(1024);
   private labelFrame = new Int32Array(256);
@@ -119,9 +119,10 @@ export class Segments {
 
   /** Reads the code at the reader (after the local declarations) to its end. */
   scan(reader: Reader, context: ScanContext): void {
-    this.count = this.labelCount = this.calls = this.loops = this.bulks = this.handlers = 0;
+    this.count = this.labelCount = this.loops = this.bulks = 0;
+    this.canWrap = true;
     this.openLoops = this.depth = this.running = this.isDead = this.deadDepth = 0;
-    this.tableLabels.length = 0;
+    this.tables.length = 0;
     const { ins } = this;
     this.enter(Op.block);
     this.labelFixed[0] = 1;
@@ -152,13 +153,15 @@ export class Segments {
         this.enter(slot);
         return;
       case Op.tryTable:
-        this.handlers++;
+        this.canWrap = false;
         for (const depth of this.ins.labels) this.thrown(depth, at);
         this.enter(slot);
         return;
       case Op.loop:
         this.loops++;
+        if (this.ins.index >= 0) this.canWrap = false;
         this.enter(slot);
+        this.frameIf[this.depth - 1] = this.count;
         this.labelFixed[this.labelCount - 1] = 1;
         this.event(Event.loop, slot, at, after, this.labelCount - 1);
         return;
@@ -211,16 +214,14 @@ export class Segments {
       case Op.returnCall: {
         const fuel = context.prepaid[this.ins.index]!;
         if (fuel >= 0) this.running += fuel;
-        else this.calls++;
         this.exit(slot, at, after);
         return;
       }
       case Op.returnCallIndirect:
-        this.calls++;
         this.exit(slot, at, after);
         return;
       case Op.rethrow:
-        this.handlers++;
+        this.canWrap = false;
         this.exit(slot, at, after);
         return;
       case Op.return:
@@ -232,7 +233,6 @@ export class Segments {
   }
 
   private call(slot: number, at: number, after: number): void {
-    this.calls++;
     this.event(Event.call, slot, at, after, 0);
   }
 
@@ -242,16 +242,17 @@ export class Segments {
   }
 
   private branchTable(slot: number, at: number, after: number): void {
-    const first = this.tableLabels.length;
-    for (const depth of this.ins.labels) {
-      const label = this.target(depth, at);
-      // One potential must serve all targets.
-      this.labelFixed[label] = 1;
-      this.tableLabels.push(label);
-    }
-    this.tableLabels.push(-1);
-    this.link[this.event(Event.brTable, slot, at, after, 0)] = first;
+    const labels = this.ins.labels.map((depth) => this.target(depth, at));
+    // One potential must serve all targets.
+    for (const label of labels) this.labelFixed[label] = 1;
+    this.link[this.event(Event.brTable, slot, at, after, 0)] = this.tables.length;
+    this.tables.push(labels);
     this.isDead = 1;
+  }
+
+  /** Labels of a brTable event, the default last. */
+  targets(i: number): readonly number[] {
+    return this.tables[this.link[i]!]!;
   }
 
   private thrown(depth: number, at: number): void {
@@ -322,13 +323,14 @@ export class Segments {
     const label = this.frameLabel[top]!;
     if (op === Op.loop) this.openLoops--;
     if (slot === Op.delegate) {
-      this.handlers++;
+      this.canWrap = false;
       if (op !== Op.try) throw invalid('delegate stands where none can be', at);
       if (this.ins.index >= top) throw invalid(`delegate depth ${this.ins.index} does not exist`, at);
     }
     if (top === 0) this.event(Event.finish, slot, at, after, label, dead);
-    else if (op === Op.loop) this.event(Event.loopEnd, slot, at, after, label, dead);
-    else if (dead || op === Op.if || this.labelUsed[label]) {
+    else if (op === Op.loop) {
+      this.link[this.event(Event.loopEnd, slot, at, after, label, dead)] = this.frameIf[top]!;
+    } else if (dead || op === Op.if || this.labelUsed[label]) {
       this.event(Event.end, slot, at, after, label, dead);
     }
   }

@@ -58,7 +58,7 @@ describe('two fresh sandboxes', () => {
     const draws = [await python(program), await python(program)].map(
       ({ metadata }) => metadata.result as unknown[],
     );
-    draws[0]!.forEach((value, i) => expect(value).not.toEqual(draws[1]![i]));
+    for (const [i, value] of draws[0]!.entries()) expect(value).not.toEqual(draws[1]![i]);
   });
 
   test('cannot see each other', async () => {

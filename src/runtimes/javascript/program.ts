@@ -49,27 +49,37 @@ const OPENING = new Set(['{', '(', '[', '+', '-', '!', '~', '++', '--', '@', '#'
 const UNAMBIGUOUS = new Set(['{', '!', '~', '++', '--', '@', '#']);
 
 export function planProgram(code: string): Program {
-  const tokens = tokenize(code);
+  const tokens = readTokens(code);
   // What cannot be read here will not compile either, or has a value nobody should rely on.
   if (tokens === undefined) return { trailing: true, imports: [] };
   const starts = statementStarts(tokens);
   return { trailing: endsInExpression(tokens, starts), imports: [], ...takeOutModuleSyntax(code, tokens, starts) };
 }
 
+function readTokens(code: string): Token[] | undefined {
+  try {
+    return tokenize(code);
+  } catch (cause) {
+    // A literal longer than the host's regular expressions can go through.
+    if (cause instanceof RangeError) return undefined;
+    throw cause;
+  }
+}
+
 /** Indices of the tokens that begin a statement of the program itself. */
 function statementStarts(tokens: readonly Token[]): number[] {
   const starts: number[] = [];
-  let first: Token | undefined;
   tokens.forEach((token, i) => {
-    if (token.depth > 0 || (first !== undefined && !beginsStatement(tokens, i, first))) return;
-    starts.push(i);
-    first = token;
+    const first = starts.at(-1);
+    if (token.depth === 0 && (first === undefined || beginsStatement(tokens, i, first))) starts.push(i);
   });
   return starts;
 }
 
-function beginsStatement(tokens: readonly Token[], i: number, first: Token): boolean {
+/** Whether token `i` begins a statement, when the one before it begins at `start`. */
+function beginsStatement(tokens: readonly Token[], i: number, start: number): boolean {
   const token = tokens[i]!;
+  const first = tokens[start]!;
   const previous = tokens[i - 1]!;
   if (previous.depth > 0) return false;
   if (token.text === ';' && token.kind === 'punctuator') return false;
@@ -77,7 +87,7 @@ function beginsStatement(tokens: readonly Token[], i: number, first: Token): boo
   if (token.kind === 'punctuator' && !OPENING.has(token.text)) return false;
   if (previous.text === ';') return true;
   const ended = previous.text === '}' && previous.endsBlock;
-  if (ended && (first.text === '{' || BRACED_WORDS.has(first.text) || isAsyncFunction(tokens, first))) return true;
+  if (ended && (first.text === '{' || BRACED_WORDS.has(first.text) || isAsyncFunction(tokens, start))) return true;
   if (!token.newlineBefore || !endsOperand(tokens.slice(Math.max(0, i - 2), i))) {
     // A body such as that of an arrow function ends an operand too.
     if (!(token.newlineBefore && ended)) return false;
@@ -85,8 +95,8 @@ function beginsStatement(tokens: readonly Token[], i: number, first: Token): boo
   return token.kind === 'punctuator' ? UNAMBIGUOUS.has(token.text) : token.kind !== 'template' && token.kind !== 'regex';
 }
 
-function isAsyncFunction(tokens: readonly Token[], first: Token): boolean {
-  return first.text === 'async' && tokens[tokens.indexOf(first) + 1]?.text === 'function';
+function isAsyncFunction(tokens: readonly Token[], i: number): boolean {
+  return tokens[i]!.text === 'async' && tokens[i + 1]?.text === 'function';
 }
 
 function endsInExpression(tokens: readonly Token[], starts: readonly number[]): boolean {
@@ -94,7 +104,7 @@ function endsInExpression(tokens: readonly Token[], starts: readonly number[]): 
   if (last === undefined) return false;
   const token = tokens[last]!;
   if (token.kind === 'punctuator') return token.text !== '{' && token.text !== '@';
-  return !(token.kind === 'word' && (STATEMENT_WORDS.has(token.text) || isAsyncFunction(tokens, token)));
+  return !(token.kind === 'word' && (STATEMENT_WORDS.has(token.text) || isAsyncFunction(tokens, last)));
 }
 
 /** Blanks `text` but for its line ends, so that nothing moves; the semicolon keeps its neighbours apart. */

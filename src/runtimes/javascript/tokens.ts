@@ -22,7 +22,7 @@ interface Bracket {
   readonly isHead: boolean;
 }
 
-const SPACE = /(?:[\s\uFEFF]|\/\/[^\n\r\u2028\u2029]*|\/\*[\s\S]*?\*\/)+/y;
+const SPACE = /[\s\uFEFF]+|\/\/[^\n\r\u2028\u2029]*|\/\*[\s\S]*?\*\//y;
 const WORD = /(?:#?[\p{ID_Start}$_]|\\u[\da-fA-F{])(?:[\p{ID_Continue}$\u200c\u200d]|\\u\{[^}]*\}|\\u[\da-fA-F]{4})*/uy;
 const NUMBER = /\.?\d(?:[eE][+-]|[\w.])*/y;
 const STRING = /'(?:[^'\\\n\r]|\\[\s\S])*'|"(?:[^"\\\n\r]|\\[\s\S])*"/y;
@@ -127,7 +127,7 @@ function isHeadWord(tokens: readonly Token[], previous: Token | undefined): bool
   if (previous?.kind !== 'word') return false;
   // `for await (`
   const word = previous.text === 'await' ? tokens.at(-3) : previous;
-  return word !== undefined && HEAD_WORDS.has(word.text) && tokens[tokens.indexOf(word, tokens.length - 4) - 1]?.text !== '.';
+  return word !== undefined && HEAD_WORDS.has(word.text);
 }
 
 function opensBlock(previous: Token | undefined, outer: Bracket | undefined, tokens: readonly Token[]): boolean {

@@ -1,0 +1,62 @@
+/**
+ * Writes THIRD_PARTY_NOTICES.md from what is installed: every package that ships with or inside this one, with its
+ * version, licence and licence text. `--check` fails when the file is not current.
+ */
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
+const lock = JSON.parse(readFileSync(at('package-lock.json'), 'utf8'));
+/** Development packages whose code becomes part of what is built. */
+const BUNDLED = ['core-js-pure'];
+
+/** Names of the packages that a user of this one gets, and of those whose code is bundled into it. */
+function shipped() {
+  const paths = Object.entries(lock.packages).filter(([path, entry]) => path !== '' && !entry.dev && !entry.optional);
+  const bundled = BUNDLED.map((name) => `node_modules/${name}`);
+  return [...new Set([...paths.map(([path]) => path), ...bundled])].sort();
+}
+
+function licenceText(path) {
+  const file = existsSync(at(path)) && readdirSync(at(path)).find((name) => /^(licen[cs]e|copying)(\.|$)/i.test(name));
+  return file ? readFileSync(at(`${path}/${file}`), 'utf8').trim() : undefined;
+}
+
+function section(path) {
+  const { name, version, license, homepage } = JSON.parse(readFileSync(at(`${path}/package.json`), 'utf8'));
+  const text = licenceText(path);
+  const body = text === undefined ? `The package names its licence and carries no text of it.` : `\`\`\`text\n${text}\n\`\`\``;
+  return `## ${name} ${version}\n\nLicence: ${license}${homepage ? ` · ${homepage}` : ''}\n\n${body}\n`;
+}
+
+/** What lies inside the packages above and has a licence of its own. */
+const INSIDE = `## CPython 3.14
+
+Licence: PSF-2.0 · part of pyodide: the interpreter and its standard library, rewritten at build time so that its
+instructions are counted. Pyodide itself is under MPL-2.0; the source of both is available from their projects.
+
+## QuickJS-NG
+
+Licence: MIT · part of quickjs-wasi: the JavaScript engine, rewritten at build time in the same way.
+
+## tzdata
+
+Licence: Apache-2.0 · the time zone database, fetched at build time.
+`;
+
+const intro = `# Third-party notices
+
+This project ships with, or is built from, the packages below. The list is generated from what is installed by
+\`npm run notices\`, and a test holds it current.
+`;
+
+const text = `${[intro, ...shipped().map(section), INSIDE].join('\n')}`;
+const target = at('THIRD_PARTY_NOTICES.md');
+if (process.argv.includes('--check')) {
+  if (readFileSync(target, 'utf8') !== text) {
+    console.error('THIRD_PARTY_NOTICES.md is not current: run "npm run notices".');
+    process.exitCode = 1;
+  }
+} else {
+  writeFileSync(target, text);
+}

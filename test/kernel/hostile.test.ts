@@ -1,0 +1,234 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Ended, MEMORY_BYTES, QUOTA, testKernel } from './world.ts';
+
+/** Parameters that are 64 bits wide, by position; all others are 32 bits or numbers. */
+const WIDE: Record<string, readonly number[]> = {
+  fd_seek: [1],
+  fd_pread: [3],
+  fd_pwrite: [3],
+  clock_time_get: [1],
+  __syscall_truncate64: [1],
+  __syscall_ftruncate64: [1],
+  __syscall_fallocate: [2, 3],
+  __syscall_fadvise64: [1, 2],
+  _gmtime_js: [0],
+  _localtime_js: [0],
+  _mmap_js: [4],
+  _munmap_js: [5],
+  _msync_js: [5],
+};
+
+const PATH_AT = 1024;
+const paths = [
+  '',
+  '.',
+  '..',
+  '/',
+  '/app/f',
+  'f',
+  'd/x',
+  '/lib/a.py',
+  '/tmp/t',
+  '/dev/null',
+  '/proc/self/mem',
+  'a'.repeat(300),
+  'loop',
+];
+
+const word = fc.oneof(
+  fc.constantFrom(
+    0,
+    1,
+    2,
+    3,
+    4,
+    255,
+    256,
+    1024,
+    PATH_AT,
+    MEMORY_BYTES - 4,
+    MEMORY_BYTES - 1,
+    MEMORY_BYTES,
+    MEMORY_BYTES + 1,
+    -1,
+    -100,
+    0x7fffffff,
+    -0x80000000,
+  ),
+  fc.integer({ min: -0x80000000, max: 0x7fffffff }),
+  fc.integer({ min: 0, max: MEMORY_BYTES }),
+);
+const wide = fc.oneof(
+  fc.constantFrom(0n, 1n, -1n, 2n ** 31n, 2n ** 53n, 2n ** 63n - 1n, -(2n ** 63n)),
+  fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+);
+
+describe('every door', () => {
+  const names = Object.keys(testKernel().doors);
+
+  test.each(names)('%s answers any argument with a number, never with an exception', (name) => {
+    const args = fc.tuple(...Array.from({ length: 7 }, (_, i) => (WIDE[name]?.includes(i) ? wide : word)));
+    const { kernel, memory, doors, text } = testKernel();
+    kernel.volume.symlink('loop', '/app/loop', '/');
+    fc.assert(
+      fc.property(
+        args,
+        fc.constantFrom(...paths),
+        fc.uint8Array({ maxLength: 64 }),
+        (values, path, noise) => {
+          text(PATH_AT, path);
+          memory.all.set(noise, 4096);
+          try {
+            const answer = doors[name]!(...values);
+            expect(['number', 'bigint', 'undefined', 'object']).toContain(typeof answer);
+            if (typeof answer === 'object') expect(answer).toBeNull();
+          } catch (cause) {
+            if (!(cause instanceof Ended)) throw cause;
+          }
+        },
+      ),
+      { numRuns: 300, seed: 42 },
+    );
+    const { bytes, files } = kernel.volume.usage();
+    expect(bytes).toBeLessThanOrEqual(QUOTA.maxBytes);
+    expect(files).toBeLessThanOrEqual(QUOTA.maxFiles);
+    expect(kernel.fds.slots.length).toBeLessThanOrEqual(256);
+  });
+
+  test('keeps to its quotas over a long random life', () => {
+    const { kernel, doors, text } = testKernel();
+    const wrapped = names.filter(
+      (name) => !['exit', 'proc_exit', '_abort_js', '__assert_fail'].includes(name),
+    );
+    const step = fc.record({
+      name: fc.constantFrom(...wrapped),
+      path: fc.constantFrom(...paths),
+      words: fc.array(word, { minLength: 7, maxLength: 7 }),
+      wides: fc.array(wide, { minLength: 7, maxLength: 7 }),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 400 }), (steps) => {
+        for (const { name, path, words, wides } of steps) {
+          text(PATH_AT, path);
+          const values = words.map((value, i) => (WIDE[name]?.includes(i) ? wides[i] : value));
+          try {
+            doors[name]!(...values);
+          } catch (cause) {
+            if (!(cause instanceof Ended)) throw cause;
+          }
+        }
+        expect(kernel.volume.usage().bytes).toBeLessThanOrEqual(QUOTA.maxBytes);
+        expect(kernel.fds.slots.length).toBeLessThanOrEqual(256);
+      }),
+      { numRuns: 60, seed: 7 },
+    );
+  });
+});
+
+describe('pointers', () => {
+  test('at and past the end of memory are EFAULT', () => {
+    const { doors } = testKernel();
+    const EFAULT = 21;
+    expect(doors['__syscall_stat64']!(MEMORY_BYTES, 0)).toBe(-EFAULT);
+    expect(doors['fd_write']!(1, MEMORY_BYTES - 4, 1, 0)).toBe(EFAULT);
+    expect(doors['random_get']!(MEMORY_BYTES - 1, 2)).toBe(EFAULT);
+    expect(doors['random_get']!(0, -1)).toBe(EFAULT);
+    expect(doors['__syscall_getcwd']!(MEMORY_BYTES - 2, 100)).toBe(-EFAULT);
+  });
+
+  test('of a path without an end are refused', () => {
+    const { memory, doors } = testKernel();
+    memory.all.fill(97);
+    expect(doors['__syscall_stat64']!(0, 0)).toBe(-37);
+    expect(doors['__syscall_stat64']!(MEMORY_BYTES - 100, 0)).toBe(-21);
+  });
+
+  test('to names that are not UTF-8 are EILSEQ', () => {
+    const { memory, doors } = testKernel();
+    memory.all.set([0xff, 0xfe, 0], PATH_AT);
+    expect(doors['__syscall_mkdirat']!(-100, PATH_AT, 0o777)).toBe(-25);
+  });
+
+  test('of more buffers than a call may have are refused before any is looked at', () => {
+    const { doors } = testKernel();
+    expect(doors['fd_write']!(1, 0, 1025, 0)).toBe(28);
+    expect(doors['fd_read']!(0, 0, -1, 0)).toBe(28);
+  });
+});
+
+describe('descriptors', () => {
+  test('run out at 256 and come back when closed', () => {
+    const { doors, text } = testKernel();
+    const path = text(PATH_AT, '/lib/a.py');
+    const open = () => doors['__syscall_openat']!(-100, path, 0, 0) as number;
+    const opened = Array.from({ length: 253 }, open);
+    expect(opened).toEqual(Array.from({ length: 253 }, (_, i) => i + 3));
+    expect(open()).toBe(-33);
+    doors['fd_close']!(100);
+    expect(open()).toBe(100);
+  });
+
+  test('made by dup share their offset, and one made by open does not', () => {
+    const { kernel, text, doors } = testKernel();
+    const path = text(PATH_AT, '/lib/a.py');
+    const first = doors['__syscall_openat']!(-100, path, 0, 0);
+    const second = doors['__syscall_dup']!(first);
+    const third = doors['__syscall_openat']!(-100, path, 0, 0);
+    kernel.read(first, new Uint8Array(3));
+    expect([first, second, third].map((fd) => kernel.seek(fd, 0, 1))).toEqual([3, 3, 0]);
+  });
+
+  test('of a deleted file still read it, and its bytes are free after the last close', () => {
+    const { kernel } = testKernel();
+    const fd = kernel.open('/app', 'f', 0o102 | 0o100, 0o644);
+    kernel.write(fd, new Uint8Array(5000));
+    kernel.volume.unlink('f', '/app');
+    expect(kernel.volume.usage().bytes).toBe(5000);
+    expect(kernel.read(fd, new Uint8Array(10), 0)).toBe(10);
+    kernel.close(fd);
+    expect(kernel.volume.usage()).toEqual({ bytes: 0, files: 0 });
+  });
+});
+
+describe('the world', () => {
+  test('is read-only outside /app and /tmp', () => {
+    const { kernel } = testKernel();
+    for (const path of ['/x', '/lib/a.py', '/lib/new', '/dev/x']) {
+      expect(() => kernel.open('/', path, 0o101, 0o644), path).toThrow(
+        expect.objectContaining({ code: expect.stringMatching(/EROFS|ENOENT/) }),
+      );
+    }
+  });
+
+  test('sleeps where a program polls nothing', () => {
+    const { doors, slept } = testKernel();
+    expect(doors['__syscall_poll']!(0, 0, 250)).toBe(0);
+    expect(slept).toEqual([250]);
+  });
+
+  test('lists a folder as it was when the listing began', () => {
+    const { kernel } = testKernel();
+    for (const name of ['b', 'a', 'c']) kernel.close(kernel.open('/app', name, 0o101, 0o644));
+    const fd = kernel.open('/', '/app', 0, 0);
+    const seen: string[] = [];
+    kernel.list(fd, ({ name }) => {
+      seen.push(name);
+      if (name === 'a') kernel.volume.unlink('b', '/app');
+      return true;
+    });
+    expect(seen).toEqual(['.', '..', 'a', 'c']);
+  });
+
+  test('moves as much of a vectored write as fits and reports the failure on the next call', () => {
+    const { kernel, memory, doors } = testKernel();
+    const fd = kernel.open('/app', 'f', 0o101, 0o644);
+    memory.setU32(0, 1024);
+    memory.setU32(4, 60_000);
+    memory.setU32(8, 1024);
+    memory.setU32(12, 60_000);
+    expect(doors['fd_write']!(fd, 0, 2, 64)).toBe(0);
+    expect(memory.u32(64)).toBe(60_000);
+    expect(doors['fd_write']!(fd, 0, 1, 64)).toBe(51);
+  });
+});
