@@ -25,7 +25,7 @@ export function extractData(
     if (offset! + end - start > size)
       throw invalid(`a data segment ends beyond the memory of ${size} bytes`, start);
   }
-  const keep = usesData || active.length < module.data.length;
+  const keep = usesData || module.data.some((segment) => segment.offset === undefined);
   return { placements: place(module.bytes, active), section: keep ? remaining(module) : undefined };
 }
 

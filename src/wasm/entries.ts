@@ -13,13 +13,18 @@ const NEW = 0;
 const OPEN = 1;
 const DONE = 2;
 
-/** 1 for functions that check at entry. */
-export function findEntryChecks(facts: Survey, imported: number): Uint8Array {
+/** 1 for functions that check at entry. `replaced` are functions whose body is a call into the host. */
+export function findEntryChecks(
+  facts: Survey,
+  imported: number,
+  replaced: { has(index: number): boolean },
+): Uint8Array {
   const count = facts.cost.length;
   const checks = new Uint8Array(count);
   for (let index = imported; index < count; index++) {
     // A table or the host can lead anywhere, also back to this function.
-    if (facts.indirect[index] || facts.callees[index]!.some((callee) => callee < imported)) checks[index] = 1;
+    const leaves = (callee: number) => callee < imported || replaced.has(callee);
+    if (facts.indirect[index] || facts.callees[index]!.some(leaves)) checks[index] = 1;
   }
   const walk = new Walk(facts, imported, checks);
   // A cycle is cut at the function the walk meets first: a large one, where a check is not felt.

@@ -6,9 +6,11 @@
  */
 import { Reader, type Writer } from './binary.ts';
 import { Counter, OP, VOID } from './counter.ts';
+import { Event, type EventList } from './events.ts';
 import { skipLocals } from './locals.ts';
 import type { Range } from './module.ts';
-import { Event, type ScanContext, Segments } from './segments.ts';
+import { Payments } from './payments.ts';
+import { type ScanContext, Segments } from './segments.ts';
 
 const I64 = 0x7e;
 const I32 = 0x7f;
@@ -29,6 +31,8 @@ export class Meter {
   private readonly context: MeterContext;
   private readonly counter: Counter;
   private readonly segments = new Segments();
+  private readonly events: EventList = this.segments.events;
+  private readonly payments = new Payments();
   private out!: Writer;
   /** Whether loops of this function have blocks around them. */
   private wrapped = false;
@@ -49,9 +53,10 @@ export class Meter {
     const code = reader.pos;
     space.locals = params + locals.count;
     segments.scan(reader, this.context);
+    this.payments.settle(this.events);
     this.out = out;
     // A short function without loops touches the counter too rarely for a local to be worth it.
-    const hasLocal = segments.loops > 0 || segments.count > 3;
+    const hasLocal = segments.loops > 0 || this.events.count > 3;
     const hasLength = segments.bulks > 0;
     out.u32(locals.groups + (hasLocal ? 1 : 0) + (hasLength ? 1 : 0));
     out.bytes(bytes, locals.start, code);
@@ -64,53 +69,53 @@ export class Meter {
   }
 
   private code(start: number): void {
-    const { segments, out } = this;
+    const { events, out } = this;
     let from = start;
-    for (let i = 0; i < segments.count; i++) {
-      if (!segments.dead[i]) {
-        if (segments.pay[i] !== 0) this.pay(i);
-        out.bytes(this.context.bytes, from, segments.start[i]!);
-        if (segments.kind[i] === Event.bulk) this.counter.payBulk(segments.slot[i]!);
+    for (let i = 0; i < events.count; i++) {
+      if (!events.dead[i]) {
+        if (this.payments.amount[i] !== 0) this.pay(i);
+        out.bytes(this.context.bytes, from, events.start[i]!);
+        if (events.kind[i] === Event.bulk) this.counter.payBulk(events.slot[i]!);
         this.counter.settle(this.needsLocal(i), this.needsGlobal(i));
       }
       this.instruction(i);
       this.follow(i);
-      from = segments.after[i]!;
+      from = events.after[i]!;
     }
   }
 
   /** The payment of segment i, left where its end wants it. */
   private pay(i: number): void {
-    const { segments, counter } = this;
+    const { events, counter } = this;
     // After a br_if to a place that wants the global, those who go on want the local again.
-    const stays = counter.inLocal && segments.kind[i] === Event.brIf;
-    counter.pay(segments.pay[i]!, stays || this.needsLocal(i), this.needsGlobal(i));
+    const stays = counter.inLocal && events.kind[i] === Event.brIf;
+    counter.pay(this.payments.amount[i]!, stays || this.needsLocal(i), this.needsGlobal(i));
   }
 
   /** The instruction of event i. */
   private instruction(i: number): void {
-    const { segments } = this;
-    const kind = segments.kind[i]!;
+    const { events } = this;
+    const kind = events.kind[i]!;
     if (this.wrapped && kind === Event.loop) this.openLoop(i);
     else if (this.wrapped && (kind === Event.br || kind === Event.brIf || kind === Event.brTable))
       this.branch(i);
     else {
-      this.out.bytes(this.context.bytes, segments.start[i]!, segments.after[i]!);
-      if (this.wrapped && kind === Event.loopEnd) this.closeLoop(segments.label[i]!);
+      this.out.bytes(this.context.bytes, events.start[i]!, events.after[i]!);
+      if (this.wrapped && kind === Event.loopEnd) this.closeLoop(events.label[i]!);
     }
   }
 
   /** A branch, counting the blocks put around the loops it leaves. */
   private branch(i: number): void {
-    const { segments, out } = this;
-    out.u8(segments.slot[i]!);
-    if (segments.kind[i] !== Event.brTable) {
-      out.u32(segments.depthOf(i, segments.label[i]!, AROUND_LOOP));
+    const { events, out } = this;
+    out.u8(events.slot[i]!);
+    if (events.kind[i] !== Event.brTable) {
+      out.u32(events.depthOf(i, events.label[i]!, AROUND_LOOP));
       return;
     }
-    const targets = segments.targets(i);
+    const targets = events.targets(i);
     out.u32(targets.length - 1);
-    for (const label of targets) out.u32(segments.depthOf(i, label, AROUND_LOOP));
+    for (const label of targets) out.u32(events.depthOf(i, label, AROUND_LOOP));
   }
 
   /**
@@ -119,11 +124,11 @@ export class Meter {
    *   block (the type of the loop)  loop  block  loop (the original)  check, br_if 1 …
    */
   private openLoop(i: number): void {
-    const { segments, out } = this;
+    const { events, out } = this;
     const { bytes } = this.context;
-    out.u8(OP.block).bytes(bytes, segments.start[i]! + 1, segments.after[i]!);
+    out.u8(OP.block).bytes(bytes, events.start[i]! + 1, events.after[i]!);
     out.u8(OP.loop).u8(VOID).u8(OP.block).u8(VOID);
-    out.bytes(bytes, segments.start[i]!, segments.after[i]!);
+    out.bytes(bytes, events.start[i]!, events.after[i]!);
   }
 
   /**   … end  br 2  end  refill  br 0  end  unreachable  end. */
@@ -141,25 +146,25 @@ export class Meter {
 
   /** Where the counter is after event i. */
   private follow(i: number): void {
-    const { segments, counter } = this;
-    switch (segments.kind[i]) {
+    const { events, counter } = this;
+    switch (events.kind[i]) {
       case Event.call:
       case Event.catch:
         counter.inLocal = false;
         counter.inGlobal = true;
         return;
       case Event.loop:
-        this.atLabel(segments.label[i]!);
+        this.atLabel(events.label[i]!);
         this.checkAtLoop();
         return;
       case Event.end:
-        this.atLabel(segments.label[i]!);
+        this.atLabel(events.label[i]!);
         return;
       case Event.if:
         this.atIf.set(i, [counter.inLocal, counter.inGlobal]);
         return;
       case Event.else:
-        [counter.inLocal, counter.inGlobal] = this.atIf.get(segments.link[i]!)!;
+        [counter.inLocal, counter.inGlobal] = this.atIf.get(events.link[i]!)!;
         return;
     }
   }
@@ -171,11 +176,11 @@ export class Meter {
 
   /** Label 0 is the function itself: branching there returns. Exceptions arrive with the counter in the global. */
   private labelInGlobal(label: number): boolean {
-    return !this.counter.hasLocal || label === 0 || this.segments.labelThrown[label] === 1;
+    return !this.counter.hasLocal || label === 0 || this.events.labelThrown[label] === 1;
   }
 
   private needsGlobal(i: number): boolean {
-    const kind = this.segments.kind[i];
+    const kind = this.events.kind[i];
     if (kind === Event.call || kind === Event.exit || kind === Event.finish) return true;
     return this.goesTo(i, true);
   }
@@ -186,19 +191,19 @@ export class Meter {
 
   /** Whether event i leads to a label that has the counter in the global, or else in the local. */
   private goesTo(i: number, inGlobal: boolean): boolean {
-    const { segments } = this;
-    switch (segments.kind[i]) {
+    const { events } = this;
+    switch (events.kind[i]) {
       case Event.br:
       case Event.brIf:
       case Event.else:
       case Event.catch:
       case Event.end:
       case Event.loop:
-        return this.labelInGlobal(segments.label[i]!) === inGlobal;
+        return this.labelInGlobal(events.label[i]!) === inGlobal;
       case Event.if:
-        return segments.link[i]! < 0 && this.labelInGlobal(segments.label[i]!) === inGlobal;
+        return events.link[i]! < 0 && this.labelInGlobal(events.label[i]!) === inGlobal;
       case Event.brTable:
-        return segments.targets(i).some((label) => this.labelInGlobal(label) === inGlobal);
+        return events.targets(i).some((label) => this.labelInGlobal(label) === inGlobal);
       default:
         return false;
     }

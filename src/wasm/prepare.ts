@@ -217,7 +217,7 @@ function writeCode(
   for (const index of additions.hostSlots.keys()) reachable.add(index);
   const facts = survey(module);
   const prepaid = findPrepaid(facts, module.importedFunctions, reachable);
-  const entryChecks = findEntryChecks(facts, module.importedFunctions);
+  const entryChecks = findEntryChecks(facts, module.importedFunctions, additions.hostSlots);
   const meter = new Meter({ ...module, prepaid, entryChecks, ...additions });
   const out = new Writer(module.bytes.length * 2).u32(module.bodies.length + 1);
   const body = new Writer(65536);

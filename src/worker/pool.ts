@@ -56,6 +56,9 @@ class PoolWorker {
     const options = {
       workerData: { control: this.control.buffer },
       resourceLimits: { stackSizeMb: STACK_MB },
+      // Neither the flags nor the environment of the process are any business of a guest's thread.
+      execArgv: [],
+      env: {},
     };
     this.thread = new Worker(new URL('./entry.js', import.meta.url), options);
     this.thread.unref();

@@ -11,7 +11,7 @@ export type BlockType = 'void' | 'i32';
 export type Code =
   | readonly [name: string, ...immediates: number[]]
   | { readonly op: 'block' | 'loop'; readonly type: BlockType; readonly body: readonly Code[] }
-  | { readonly op: 'if'; readonly then: readonly Code[]; readonly else?: readonly Code[] }
+  | { readonly op: 'if'; readonly yes: readonly Code[]; readonly no?: readonly Code[] }
   | {
       readonly op: 'try';
       readonly body: readonly Code[];
@@ -54,8 +54,8 @@ function structured(to: Writer, item: Exclude<Code, readonly unknown[]>): void {
     return;
   }
   to.u8('type' in item ? TYPE[item.type] : TYPE.void);
-  assemble(to, item.op === 'if' ? item.then : item.body);
-  if (item.op === 'if' && item.else) assemble(to.u8(0x05), item.else);
+  assemble(to, item.op === 'if' ? item.yes : item.body);
+  if (item.op === 'if' && item.no) assemble(to.u8(0x05), item.no);
   if (item.op === 'try') {
     if (item.catch) assemble(to.u8(0x07).u32(0), item.catch);
     if (item.catchAll) assemble(to.u8(0x19), item.catchAll);

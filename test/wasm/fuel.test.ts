@@ -1,10 +1,14 @@
 /** What a metered function pays is what an interpreter counts on the original, on every path. */
+import { setFlagsFromString } from 'node:v8';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { build, type Code, type ModuleSource } from './assembler.ts';
 import { generate } from './generator.ts';
 import { PLENTY, prepareModule, start } from './guest.ts';
 import { Interpreter } from './interpreter.ts';
+
+// Node 20 knows tail calls but has them switched off.
+setFlagsFromString('--experimental-wasm-return-call');
 
 const INPUTS = [
   [0, 0],
@@ -83,6 +87,64 @@ describe('metering', () => {
   });
 });
 
+describe('metering of rarer forms', () => {
+  it('charges tail calls exactly, over any number of them', () => {
+    const down: readonly Code[] = [
+      ['local.get', 0],
+      ['i32.eqz'],
+      { op: 'if', yes: [['i32.const', 7], ['return']] },
+      ['local.get', 0],
+      ['i32.const', 1],
+      ['i32.sub'],
+      ['return_call', 0],
+    ];
+    const source: ModuleSource = {
+      types: [[['i32'], ['i32']]],
+      functions: [{ type: 0, code: down, export: 'run' }],
+      memoryPages: 1,
+    };
+    const expected = new Interpreter(source).run('run', [1000]);
+    for (const slice of [PLENTY, 10n]) {
+      const metered = execute(source, [1000], true, slice);
+      expect([metered.result, metered.fuel]).toEqual([7, expected.fuel]);
+    }
+    expect(execute(source, [300_000], true, 1000n).fuel).toBe(300_000 * 7 + 4);
+  });
+
+  it('charges loops that take operands exactly', () => {
+    // local.get 0  loop (i32) -> (i32)  i32.const 1  i32.sub  local.tee 0  local.get 0  br_if 0  end
+    const code = Uint8Array.of(0x20, 0, 0x03, 0, 0x41, 1, 0x6b, 0x22, 0, 0x20, 0, 0x0d, 0, 0x0b);
+    const source: ModuleSource = {
+      types: [[['i32'], ['i32']]],
+      functions: [{ type: 0, code, export: 'run' }],
+      memoryPages: 1,
+    };
+    for (const slice of [PLENTY, 10n]) {
+      expect(execute(source, [100], true, slice)).toMatchObject({ result: 0, fuel: 1 + 100 * 5 });
+    }
+  });
+
+  it('bounds the work of functions that neither loop nor recurse', () => {
+    // 2^24 calls of the last function, without a loop or a cycle.
+    const chain = Array.from({ length: 24 }, (_, i): ModuleSource['functions'][number] => ({
+      type: 0,
+      code: [['global.get', 0], ['global.set', 0], ...twice(i === 0 ? ['nop'] : ['call', i - 1])],
+      ...(i === 23 && { export: 'run' }),
+    }));
+    const source: ModuleSource = { types: [[[], []]], functions: chain, globals: [0] };
+    let longest = 0;
+    const guest = start(prepareModule(build(source), { exports: ['run'] }), {}, (fuel) => {
+      longest = Math.max(longest, -Number(fuel.value));
+      fuel.value = 0n;
+    });
+    guest.exports.run!();
+    expect(longest).toBeGreaterThan(0);
+    expect(longest).toBeLessThan(400_000);
+  });
+});
+
+const twice = (code: Code): Code[] => [code, code];
+
 const FOREVER: readonly Code[] = [{ op: 'loop', type: 'void', body: [['br', 0]] }];
 
 function single(code: readonly Code[], more: Partial<ModuleSource> = {}): ModuleSource {
@@ -94,6 +156,12 @@ describe('exhaustion', () => {
     ['an endless loop', single(FOREVER)],
     ['a loop that swallows every exception', single([{ op: 'try', body: FOREVER, catchAll: FOREVER }])],
     ['endless recursion', single([['call', 0]])],
+    [
+      'endless recursion of two',
+      single([['call', 1]], {
+        functions: [...single([['call', 1]]).functions, { type: 0, code: [['call', 0]] }],
+      }),
+    ],
     [
       'endless indirect recursion',
       single(

@@ -100,7 +100,7 @@ class Body {
       ['global.get', 0],
       ['i32.const', 0],
       ['i32.lt_s'],
-      { op: 'if', then: [['i32.const', 7], ['return']] },
+      { op: 'if', yes: [['i32.const', 7], ['return']] },
     ];
   }
 
@@ -148,11 +148,11 @@ class Body {
       case 0:
         return [{ op: 'block', type: 'void', body: this.inside(0, () => this.statements(4)) }];
       case 1:
-        return [...this.value(1), { op: 'if', then: this.inside(0, () => this.statements(4)) }];
+        return [...this.value(1), { op: 'if', yes: this.inside(0, () => this.statements(4)) }];
       case 2: {
         const condition = this.value(1);
         const first = this.inside(0, () => this.statements(3));
-        return [...condition, { op: 'if', then: first, else: this.inside(0, () => this.statements(3)) }];
+        return [...condition, { op: 'if', yes: first, no: this.inside(0, () => this.statements(3)) }];
       }
       case 3:
         return [

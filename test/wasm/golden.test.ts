@@ -25,9 +25,9 @@ const CASES: Readonly<Record<string, ModuleSource>> = {
   'straight-line': golden(ADD),
   'if-else': golden([
     ['local.get', 0],
-    { op: 'if', then: ADD, else: [...ADD, ...ADD] },
+    { op: 'if', yes: ADD, no: [...ADD, ...ADD] },
     ['local.get', 0],
-    { op: 'if', then: ADD },
+    { op: 'if', yes: ADD },
     ...ADD,
   ]),
   loop: golden([{ op: 'loop', type: 'void', body: [...ADD, ['local.get', 0], ['br_if', 0]] }]),

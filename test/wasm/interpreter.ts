@@ -177,7 +177,7 @@ class Frame {
       case 'loop':
         return this.loop(item.body);
       case 'if':
-        return this.stack.pop() !== 0 ? this.arm(item.then) : this.arm(item.else ?? []);
+        return this.stack.pop() !== 0 ? this.arm(item.yes) : this.arm(item.no ?? []);
       case 'br_table':
         return { depth: item.targets[Math.min(this.stack.pop()! >>> 0, item.targets.length - 1)]! };
       case 'try':
@@ -236,6 +236,9 @@ class Frame {
       case 'br_if':
         return stack.pop() !== 0 ? { depth: immediate } : undefined;
       case 'return':
+        return 'return';
+      case 'return_call':
+        this.owner.invoke(immediate, stack);
         return 'return';
       case 'throw':
         throw new Thrown(stack.pop()!);

@@ -182,3 +182,30 @@ describe('a module is refused', () => {
     expect(attempt).toThrow(message);
   });
 });
+
+describe('recursion through the host', () => {
+  it('passes a check in every function that calls a replaced one', () => {
+    const functions: ModuleSource['functions'] = [
+      { type: 0, code: [['i32.const', 0]], export: 'host' },
+      { type: 0, code: [['call', 0]], export: 'run' },
+    ];
+    const prepared = prepare({ ...SOURCE, types: [[[], ['i32']]], functions }, { hostFunctions: ['host'] });
+    const memory = new WebAssembly.Memory({ initial: 2, maximum: 2 });
+    const module = new WebAssembly.Module(prepared.bytes as BufferSource);
+    const { exports } = new WebAssembly.Instance(module, { env: { memory } });
+    const gate = new WebAssembly.Module(
+      gateModule([
+        { params: [], results: [] },
+        { params: [], results: ['i32'] },
+      ]) as BufferSource,
+    );
+    let asked = 0;
+    const host = { 0: () => asked++, 1: () => (exports.run as () => number)() };
+    const slots = new WebAssembly.Instance(gate, { host }).exports;
+    (exports.host as WebAssembly.Table).set(0, slots['0']);
+    (exports.host as WebAssembly.Table).set(1, slots['1']);
+    (exports.fuel as WebAssembly.Global<'i64'>).value = 50n;
+    expect(() => (exports.run as () => number)()).toThrow(WebAssembly.RuntimeError);
+    expect(asked).toBe(1);
+  });
+});

@@ -32,7 +32,8 @@ const IMPORT = new RegExp(
   'uy',
 );
 const EXPORT_LIST = new RegExp(`export${GAP}(?:\\{[^{}]*\\}|\\*(?:${GAP}as\\s${GAP}${NAME})?)${GAP}(?:${FROM})?${ATTRIBUTES}`, 'uy');
-const EXPORT_DEFAULT = new RegExp(`export\\s+default\\b(?=\\s+(?:(?:async\\s+)?function\\b|class\\b)${GAP}\\*?${GAP}(?!extends\\b)${NAME})?`, 'uy');
+const EXPORT_DEFAULT = /export\s+default\b/y;
+const NAMED = new RegExp(`\\s+(?:(?:async\\s+)?function\\b\\s*\\*?|class\\b)${GAP}(?!extends\\b)${NAME}`, 'uy');
 const COMMENT = /\/\*[\s\S]*?\*\/|\/\/[^\n]*/g;
 
 /** Words a statement can start with and not be an expression. */
@@ -174,6 +175,6 @@ function readExport(code: string, at: number): { text: string; by: string; speci
   const byDefault = matchAt(EXPORT_DEFAULT, code, at);
   if (byDefault === null) return { text: 'export', by: blank('export') };
   const [text] = byDefault;
-  const isNamed = new RegExp(`^\\s+(?:(?:async\\s+)?function\\b\\s*\\*?|class\\b)${GAP}(?!extends\\b)${NAME}`, 'u').test(code.slice(at + text.length));
+  const isNamed = matchAt(NAMED, code, at + text.length) !== null;
   return { text, by: blank(text, isNamed ? ';' : ';var default_=') };
 }

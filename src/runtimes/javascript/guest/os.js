@@ -16,7 +16,7 @@ const DESCRIPTORS = 256;
 /** What QuickJS has and a sandbox has not. */
 const ABSENT = ['exec', 'waitpid', 'kill', 'signal', 'ttyGetWinSize', 'ttySetRaw', 'setReadHandler', 'setWriteHandler'];
 
-const pair = (value) => (typeof value === 'number' ? [null, -value] : [value, 0]);
+const pair = (value) => (typeof value === 'number' ? ['', -value] : [value, 0]);
 
 function statPair(result) {
   if (result < 0) return [null, -result];

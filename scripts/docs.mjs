@@ -1,0 +1,49 @@
+/**
+ * Writes the generated tables of the documentation from the schema: everything between `<!-- generated: NAME -->` and
+ * `<!-- end -->`. `--check` writes nothing and fails when a table is not current. Needs a build.
+ */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
+const { policy, TRAPS } = await import(at('dist/schema.js'));
+
+function table(head, rows) {
+  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`.replaceAll('| --- ', '|---').replace('|--- |', '|---|')).join('\n');
+}
+
+const show = (value) => (typeof value === 'number' ? value.toLocaleString('en-US') : `\`${JSON.stringify(value)}\``);
+
+const TABLES = {
+  policy: () => {
+    const defaults = policy.parse({});
+    const rows = Object.entries(policy.shape).map(([name, field]) => [`\`${name}\``, show(defaults[name]), field.description]);
+    return table(['policy field', 'default', 'meaning'], rows);
+  },
+  traps: () => {
+    const rows = Object.entries(TRAPS).map(([reason, { exit_code, message }]) => [`\`${reason}\``, exit_code, message]);
+    return table(['`trap_reason`', 'exit code', '`trap_message`'], rows);
+  },
+};
+
+const files = ['README.md', 'SECURITY.md', ...readdirSync(at('docs')).map((name) => `docs/${name}`)];
+for (const file of files) {
+  let text;
+  try {
+    text = readFileSync(at(file), 'utf8');
+  } catch {
+    continue;
+  }
+  const written = text.replaceAll(/(<!-- generated: (\w+) -->\n)[^]*?(<!-- end -->)/g, (_, start, name, end) => {
+    if (!(name in TABLES)) throw new Error(`${file}: there is no table ${name}`);
+    return `${start}${TABLES[name]()}\n${end}`;
+  });
+  if (written === text) continue;
+  if (process.argv.includes('--check')) {
+    console.error(`${file} is not current: run "npm run docs".`);
+    process.exitCode = 1;
+  } else {
+    writeFileSync(at(file), written);
+    console.log(`wrote ${file}`);
+  }
+}

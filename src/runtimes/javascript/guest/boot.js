@@ -1,0 +1,153 @@
+/**
+ * The guest side of the JavaScript runtime: runs once when the boot image is made, sets up the globals, and leaves
+ * four functions for the host. `start` begins a program, `turn` gives the next timer's function, `fail` and `rejected`
+ * are told what went wrong, `report` says how it ended. The host runs promise jobs in between.
+ */
+import { URL, URLSearchParams } from './url.js';
+import { structuredClone } from './clone.js';
+import { console } from './console.js';
+import { crypto } from './crypto.js';
+import { door } from './door.js';
+import { os } from './os.js';
+import { describeError, describeResult, MAIN_FILE, stringify } from './report.js';
+import { environment, std } from './std.js';
+import { TextDecoder, TextEncoder } from './text.js';
+import * as timers from './timers.js';
+
+const { parse } = JSON;
+const SCRIPT = 8 | 64 | 128;
+const MODULE = 1 | 64;
+/** Node's exit code for a program whose top-level await never ends. */
+const UNSETTLED = 13;
+
+const outcome = { exitCode: 0, isSettled: true, result: {}, error: undefined };
+const rejections = new Map();
+
+function define(globals) {
+  for (const [name, value] of Object.entries(globals)) {
+    Object.defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false });
+  }
+}
+
+/** The first failure is the program's end; later ones are echoes of it. */
+export function fail(error, prefix = 'Uncaught', line = undefined) {
+  if (outcome.error !== undefined) return;
+  const { text, facts } = describeError(error, line);
+  outcome.exitCode = 1;
+  outcome.error = facts;
+  door.writeText(2, `${prefix} ${text}\n`);
+}
+
+export function rejected(promise, reason, isHandled) {
+  if (isHandled) rejections.delete(promise);
+  else rejections.set(promise, reason);
+}
+
+/** Import bindings as accessors of the global object: live, read-only, and open to the next program's imports. */
+function bind(namespace, specifier, names) {
+  for (const [name, local] of names) {
+    if (name !== '*' && !(name in namespace)) {
+      throw new SyntaxError(`Could not find export '${name}' in module '${specifier}'`);
+    }
+    const get = name === '*' ? () => namespace : () => namespace[name];
+    Object.defineProperty(globalThis, local, { get, configurable: true, enumerable: false });
+  }
+}
+
+async function importAll(imports) {
+  for (const { specifier, names, line } of imports) {
+    try {
+      bind(await import(specifier), specifier, names);
+    } catch (error) {
+      fail(error, 'Uncaught', line);
+      return false;
+    }
+  }
+  return true;
+}
+
+async function execute({ code, script, imports, trailing }) {
+  if (script === undefined || door.compiles(code, MAIN_FILE, SCRIPT) === 1) {
+    const { value } = await door.evaluate(code, MAIN_FILE, SCRIPT);
+    return trailing ? value : undefined;
+  }
+  if (door.compiles(script, MAIN_FILE, SCRIPT) !== 1) {
+    await door.evaluate(code, MAIN_FILE, MODULE);
+    return undefined;
+  }
+  define({ import_meta: { url: `file://${MAIN_FILE}`, main: true } });
+  if (!(await importAll(imports))) return undefined;
+  const { value } = await door.evaluate(script, MAIN_FILE, SCRIPT);
+  return trailing ? value : undefined;
+}
+
+export async function start(text) {
+  const request = parse(text);
+  Object.assign(outcome, { exitCode: 0, isSettled: false, result: {}, error: undefined });
+  rejections.clear();
+  for (const [name, value] of Object.entries(request.env)) environment.set(name, value);
+  timers.startClock();
+  try {
+    let value = await execute(request);
+    outcome.isSettled = true;
+    // The usual last line of a script is a call of its async main function: what that resolves to is meant.
+    if (value instanceof Promise) value = await value;
+    outcome.result = describeResult(value);
+  } catch (error) {
+    outcome.isSettled = true;
+    fail(error);
+  }
+}
+
+export function turn() {
+  for (const reason of rejections.values()) fail(reason, 'Uncaught (in promise)');
+  if (outcome.error !== undefined) return undefined;
+  const timer = timers.nextTimer();
+  if (timer === undefined && !outcome.isSettled) {
+    fail(new Error('the program waits for a promise that nothing will ever settle'), 'Uncaught');
+    outcome.exitCode = UNSETTLED;
+  }
+  return timer;
+}
+
+export function report() {
+  const { exitCode, result, error } = outcome;
+  return stringify({ exit_code: exitCode, ...(error === undefined ? result : { error }) });
+}
+
+define({
+  console,
+  crypto,
+  structuredClone,
+  URL,
+  URLSearchParams,
+  TextEncoder,
+  TextDecoder,
+  setTimeout: timers.setTimeout,
+  setInterval: timers.setInterval,
+  setImmediate: timers.setImmediate,
+  clearTimeout: timers.clearTimeout,
+  clearInterval: timers.clearTimeout,
+  clearImmediate: timers.clearTimeout,
+  std,
+  os,
+  print: (...args) => console.log(...args),
+  scriptArgs: [MAIN_FILE],
+});
+
+/** Registers a module under its name, so that importing it never reaches the loader. */
+function registerModule(name, value) {
+  const key = `sandbox:${name}`;
+  globalThis[key] = value;
+  const names = Object.keys(value);
+  const locals = names.map((_, i) => `_${i}`);
+  const exported = names.map((export_, i) => `_${i} as ${export_}`);
+  const source = `const from = globalThis['${key}'];
+const [${locals}] = [${names.map((export_) => `from['${export_}']`)}];
+export { ${exported}, from as default };`;
+  door.evaluate(source, name, MODULE);
+  delete globalThis[key];
+}
+
+registerModule('std', std);
+registerModule('os', os);

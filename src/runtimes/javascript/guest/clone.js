@@ -1,0 +1,67 @@
+/** structuredClone for the types of the language; functions, symbols and weak collections are refused. */
+
+const failed = (value) => {
+  const what = typeof value === 'symbol' ? String(value) : typeof value === 'function' ? 'A function' : 'An object';
+  return new DOMException(`${what} could not be cloned.`, 'DataCloneError');
+};
+
+const ERRORS = { Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError };
+const UNCLONEABLE = [WeakMap, WeakSet, WeakRef, Promise];
+const BOXES = [Number, String, Boolean, BigInt];
+
+function cloneError(value, copy) {
+  const made = Object.create((ERRORS[value.name] ?? Error).prototype);
+  const error = new Error(value.message);
+  Object.setPrototypeOf(error, Object.getPrototypeOf(made));
+  if (typeof value.stack === 'string') error.stack = value.stack;
+  if ('cause' in value) error.cause = copy(value.cause);
+  return error;
+}
+
+/** The empty clone of an object, and what fills it once it is known, for objects that contain themselves. */
+function begin(value, copy) {
+  if (Array.isArray(value)) return [new Array(value.length), fillProperties];
+  if (value instanceof Date) return [new Date(value.getTime())];
+  if (value instanceof RegExp) return [new RegExp(value.source, value.flags)];
+  if (value instanceof Map) return [new Map(), fillMap];
+  if (value instanceof Set) return [new Set(), fillSet];
+  if (value instanceof ArrayBuffer) return [value.slice(0)];
+  if (ArrayBuffer.isView(value)) {
+    const length = value instanceof DataView ? value.byteLength : value.length;
+    return [new value.constructor(copy(value.buffer), value.byteOffset, length)];
+  }
+  if (value instanceof Error) return [cloneError(value, copy)];
+  if (BOXES.some((box) => value instanceof box)) return [Object(value.valueOf())];
+  if (typeof value === 'function' || UNCLONEABLE.some((type) => value instanceof type)) throw failed(value);
+  return [{}, fillProperties];
+}
+
+function fillProperties(value, made, copy) {
+  for (const key of Object.keys(value)) made[key] = copy(value[key]);
+}
+
+function fillMap(value, made, copy) {
+  for (const [key, item] of [...value]) made.set(copy(key), copy(item));
+}
+
+function fillSet(value, made, copy) {
+  for (const item of [...value]) made.add(copy(item));
+}
+
+export function structuredClone(value, options) {
+  const seen = new Map();
+  const copy = (item) => {
+    if (typeof item === 'symbol') throw failed(item);
+    if ((typeof item !== 'object' && typeof item !== 'function') || item === null) return item;
+    if (seen.has(item)) return seen.get(item);
+    const [made, fill] = begin(item, copy);
+    seen.set(item, made);
+    fill?.(item, made, copy);
+    return made;
+  };
+  for (const buffer of options?.transfer ?? []) {
+    if (!(buffer instanceof ArrayBuffer)) throw failed(buffer);
+    seen.set(buffer, buffer.transfer());
+  }
+  return copy(value);
+}

@@ -1,0 +1,24 @@
+/** The part of Web Crypto that needs no keys: random bytes from the host. */
+import { door } from './door.js';
+
+const MAX_BYTES = 65_536;
+
+export const crypto = {
+  getRandomValues(array) {
+    if (!ArrayBuffer.isView(array) || array instanceof Float32Array || array instanceof Float64Array) {
+      throw new TypeError('getRandomValues takes an integer typed array');
+    }
+    if (array.byteLength > MAX_BYTES) {
+      throw new DOMException(`getRandomValues gives at most ${MAX_BYTES} bytes at a time`, 'QuotaExceededError');
+    }
+    door.random(array.buffer, array.byteOffset, array.byteLength);
+    return array;
+  },
+  randomUUID() {
+    const bytes = crypto.getRandomValues(new Uint8Array(16));
+    bytes[6] = (bytes[6] & 0x0f) | 0x40;
+    bytes[8] = (bytes[8] & 0x3f) | 0x80;
+    const hex = bytes.toHex();
+    return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
+  },
+};

@@ -1,0 +1,225 @@
+/**
+ * QuickJS's FILE objects. Reading goes through a small buffer, since getline would otherwise make a system call for
+ * each byte; writing does not, so nothing is lost when a program is stopped.
+ */
+import { door, status, statusBuffer } from './door.js';
+import { sprintf } from './format.js';
+import { decodeUtf8, encodeUtf8 } from './text.js';
+
+const BUFFER_BYTES = 4096;
+const NEWLINE = 10;
+export const SEEK = { SEEK_SET: 0, SEEK_CUR: 1, SEEK_END: 2 };
+
+/** The flags of open(2) that a mode of fopen(3) means. */
+export function openFlags(mode) {
+  if (!/^[rwa][+bx]*$/.test(mode)) throw new TypeError(`invalid file mode '${mode}'`);
+  const access = mode.includes('+') ? 2 : mode[0] === 'r' ? 0 : 1;
+  const creation = { r: 0, w: 0o1100, a: 0o2100 }[mode[0]];
+  return access | creation | (mode.includes('x') ? 0o200 : 0);
+}
+
+export class FILE {
+  #fd;
+  #buffer = new Uint8Array(BUFFER_BYTES);
+  #start = 0;
+  #end = 0;
+  #eof = false;
+  #failed = false;
+
+  constructor(fd) {
+    this.#fd = fd;
+  }
+
+  get [Symbol.toStringTag]() {
+    return 'FILE';
+  }
+
+  #open() {
+    if (this.#fd < 0) throw new TypeError('invalid file handle');
+    return this.#fd;
+  }
+
+  /** Result of a system call; a failure is remembered for `error`. */
+  #checked(result) {
+    if (result < 0) this.#failed = true;
+    return result;
+  }
+
+  /** Makes the descriptor stand where the program thinks it does. */
+  #forget() {
+    if (this.#start < this.#end) door.seek(this.#fd, this.#start - this.#end, SEEK.SEEK_CUR);
+    this.#start = this.#end = 0;
+  }
+
+  #fill() {
+    const count = this.#readInto(this.#buffer);
+    this.#start = 0;
+    this.#end = Math.max(0, count);
+    return count > 0;
+  }
+
+  #write(bytes) {
+    this.#open();
+    this.#forget();
+    let done = 0;
+    while (done < bytes.length) {
+      const count = this.#checked(
+        door.write(this.#fd, bytes.buffer, bytes.byteOffset + done, bytes.length - done),
+      );
+      if (count <= 0) break;
+      done += count;
+    }
+    return done;
+  }
+
+  close() {
+    const result = door.close(this.#open());
+    this.#fd = -1;
+    return result;
+  }
+
+  puts(...texts) {
+    this.#open();
+    this.#forget();
+    for (const text of texts) {
+      const string = `${text}`;
+      if (this.#checked(door.writeText(this.#fd, string)) < string.length) return -1;
+    }
+    return 0;
+  }
+
+  printf(format, ...args) {
+    const text = sprintf(format, ...args);
+    this.puts(text);
+    return encodeUtf8(text).length;
+  }
+
+  flush() {
+    this.#open();
+    return 0;
+  }
+
+  seek(offset, whence = SEEK.SEEK_SET) {
+    this.#open();
+    this.#forget();
+    this.#eof = false;
+    return Math.min(0, door.seek(this.#fd, Number(offset), Number(whence)));
+  }
+
+  tell() {
+    const position = door.seek(this.#open(), 0, SEEK.SEEK_CUR);
+    return position < 0 ? position : position - (this.#end - this.#start);
+  }
+
+  tello() {
+    return BigInt(this.tell());
+  }
+
+  eof() {
+    return this.#eof;
+  }
+
+  error() {
+    return this.#failed;
+  }
+
+  clearerr() {
+    this.#eof = this.#failed = false;
+  }
+
+  fileno() {
+    return this.#open();
+  }
+
+  read(buffer, position = 0, length = buffer.byteLength - position) {
+    if (!(buffer instanceof ArrayBuffer)) throw new TypeError('ArrayBuffer object expected');
+    this.#open();
+    const target = new Uint8Array(buffer, position, length);
+    let done = this.#takeBuffered(target);
+    while (done < target.length) {
+      const rest = target.subarray(done);
+      // What is larger than the buffer need not go through it.
+      const count = rest.length >= BUFFER_BYTES ? this.#readInto(rest) : this.#fill() ? this.#takeBuffered(rest) : 0;
+      if (count <= 0) break;
+      done += count;
+    }
+    return done;
+  }
+
+  #takeBuffered(target) {
+    const count = Math.min(target.length, this.#end - this.#start);
+    target.set(this.#buffer.subarray(this.#start, this.#start + count));
+    this.#start += count;
+    return count;
+  }
+
+  #readInto(target) {
+    const count = this.#checked(door.read(this.#open(), target.buffer, target.byteOffset, target.length));
+    if (count === 0) this.#eof = true;
+    return count;
+  }
+
+  write(buffer, position = 0, length = buffer.byteLength - position) {
+    if (!(buffer instanceof ArrayBuffer)) throw new TypeError('ArrayBuffer object expected');
+    return this.#write(new Uint8Array(buffer, position, length));
+  }
+
+  getByte() {
+    this.#open();
+    if (this.#start === this.#end && !this.#fill()) return -1;
+    return this.#buffer[this.#start++];
+  }
+
+  putByte(byte) {
+    return this.#write(new Uint8Array([byte])) === 1 ? byte & 0xff : -1;
+  }
+
+  getline() {
+    this.#open();
+    const parts = [];
+    let isWhole = false;
+    while (!isWhole && (this.#start < this.#end || this.#fill())) {
+      const found = this.#buffer.subarray(0, this.#end).indexOf(NEWLINE, this.#start);
+      isWhole = found >= 0;
+      const end = isWhole ? found : this.#end;
+      parts.push(this.#buffer.slice(this.#start, end));
+      this.#start = isWhole ? end + 1 : end;
+    }
+    return parts.length === 0 ? null : decodeUtf8(joined(parts));
+  }
+
+  readAsString(limit = Number.POSITIVE_INFINITY) {
+    return decodeUtf8(this.readAsBytes(limit));
+  }
+
+  readAsArrayBuffer(limit = Number.POSITIVE_INFINITY) {
+    return this.readAsBytes(limit).buffer;
+  }
+
+  /** Not part of QuickJS; what the two above share. */
+  readAsBytes(limit) {
+    this.#open();
+    const known = door.fstat(this.#fd, statusBuffer) === 0 ? status[3] - Math.max(0, this.tell()) : 0;
+    const parts = [];
+    let left = limit;
+    for (let step = Math.max(known + 1, BUFFER_BYTES); left > 0; step = BUFFER_BYTES * 16) {
+      const buffer = new ArrayBuffer(Math.min(step, left));
+      const count = this.read(buffer);
+      if (count > 0) parts.push(new Uint8Array(buffer, 0, count));
+      if (count < buffer.byteLength) break;
+      left -= count;
+    }
+    return joined(parts);
+  }
+}
+
+function joined(parts) {
+  if (parts.length === 1) return parts[0].slice();
+  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}

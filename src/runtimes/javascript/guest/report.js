@@ -1,0 +1,91 @@
+/**
+ * What the host is told about a program: its result as data where that is possible, and how it failed. A program can
+ * put anything into the values that end up here, so every step is bounded and guarded.
+ */
+import { errorText, inspect, typeName } from './inspect.js';
+
+export const MAIN_FILE = '/app/main.js';
+/** How much of a value or a message goes to the host: the host cuts again, this saves the work. */
+const TEXT_LIMIT = 20_000;
+const NAME_LIMIT = 200;
+const RESULT_ITEMS = 2_000;
+const RESULT_DEPTH = 20;
+const OWN_FRAME = /^ *at .*\((?:sandbox:boot|native)[:)].*$/;
+
+const stringify = JSON.stringify;
+
+const cut = (text, limit = TEXT_LIMIT) => (text.length <= limit ? text : `${text.slice(0, limit)}…`);
+
+class NotPlain extends Error {}
+
+/** The value as JSON data, or NotPlain. `room` counts down the items left. */
+function plain(value, depth, room) {
+  if (--room.items < 0 || depth > RESULT_DEPTH) throw new NotPlain();
+  if (value === null || typeof value === 'boolean') return value;
+  if (typeof value === 'string' && value.length <= TEXT_LIMIT) return value;
+  if (typeof value === 'number' && Number.isFinite(value)) return value;
+  if (typeof value !== 'object') throw new NotPlain();
+  if (Array.isArray(value)) {
+    if (value.length > room.items) throw new NotPlain();
+    return Array.from(value, (item) => plain(item, depth + 1, room));
+  }
+  const prototype = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) throw new NotPlain();
+  const copy = Object.create(null);
+  for (const key of Object.keys(value)) {
+    if (value[key] !== undefined) copy[key] = plain(value[key], depth + 1, room);
+  }
+  return copy;
+}
+
+export function describeResult(value) {
+  if (value === undefined) return {};
+  let shown;
+  try {
+    shown = plain(value, 0, { items: RESULT_ITEMS });
+  } catch {
+    shown = cut(inspect(value));
+  }
+  return { result: shown, result_type: cut(typeName(value), NAME_LIMIT) };
+}
+
+/** The frames of the program, without those of the runtime around it. */
+function ownStack(text) {
+  return text
+    .split('\n')
+    .filter((line) => !OWN_FRAME.test(line))
+    .join('\n');
+}
+
+function describe(error, line) {
+  if (!(error instanceof Error)) {
+    const message = typeof error === 'string' ? error : inspect(error);
+    return { text: typeof error === 'string' ? quoteless(error) : inspect(error), facts: { type: typeName(error), message: cut(message), line } };
+  }
+  const text = ownStack(inspect(error));
+  const stack = typeof error.stack === 'string' ? ownStack(error.stack).trimEnd() : '';
+  const place = new RegExp(`${MAIN_FILE}:(\\d+)(?::(\\d+))?`).exec(stack);
+  const facts = {
+    type: cut(String(error.name), NAME_LIMIT),
+    message: cut(String(error.message)),
+    line: place ? Number(place[1]) : line,
+    column: place?.[2] ? Number(place[2]) : undefined,
+    stack: cut(stack),
+  };
+  if (Number.isInteger(error.errno)) facts.errno = error.errno;
+  return { text, facts };
+}
+
+const quoteless = (text) => text;
+
+/** The line for standard error and the facts for the host. `line` is what is known when the stack does not say. */
+export function describeError(error, line = null) {
+  try {
+    const { text, facts } = describe(error, line);
+    return { text: cut(text), facts };
+  } catch {
+    return { text: 'an error that cannot be shown', facts: { type: 'Error', message: '', line } };
+  }
+}
+
+export { errorText, stringify };
