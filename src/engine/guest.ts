@@ -170,6 +170,20 @@ export class Guest implements World {
     return imports;
   }
 
+  /** Values of the mutable globals as decimal text, by export name. */
+  globals(): Record<string, string> {
+    const read = (name: string) => String((this.exports[name] as WebAssembly.Global).value);
+    return Object.fromEntries(this.program.stateGlobals.map((name) => [name, read(name)]));
+  }
+
+  setGlobals(values: Readonly<Record<string, string>>): void {
+    for (const name of this.program.stateGlobals) {
+      const global = this.exports[name] as WebAssembly.Global;
+      const value = values[name] ?? '0';
+      global.value = typeof global.value === 'bigint' ? BigInt(value) : Number(value);
+    }
+  }
+
   // ---- runs ----
 
   /** Sets limits and receivers for the calls that follow. */
@@ -253,8 +267,10 @@ export class Guest implements World {
 
   #onSliceSpent(): void {
     this.check();
-    if (this.#granted >= this.#budget) this.#meet('out_of_fuel');
-    const slice = Math.min(SLICE, this.#budget - this.#granted);
+    // A bulk operation is paid at once and may cost more than a slice.
+    const owed = () => Math.max(0, -Number(this.#fuel.value));
+    if (this.#granted + owed() > this.#budget) this.#meet('out_of_fuel');
+    const slice = Math.min(SLICE + owed(), this.#budget - this.#granted);
     this.#granted += slice;
     this.#fuel.value = (this.#fuel.value as bigint) + BigInt(slice);
   }

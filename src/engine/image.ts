@@ -43,6 +43,8 @@ interface Run {
 
 /** An image that was read and checked, ready to be laid into guests. */
 export interface Image {
+  /** SHA-256 of the whole image; what was saved on top of it belongs to it alone. */
+  readonly digest: string;
   readonly header: Readonly<ImageHeader>;
   readonly runs: readonly Run[];
 }
@@ -50,20 +52,15 @@ export interface Image {
 /** Saves an idle guest. Descriptors other than the standard three must be closed. */
 export function captureImage(guest: Guest, origin: ImageOrigin, handles: Record<string, number>): Uint8Array {
   const memory = guest.view.all;
-  const globals = Object.fromEntries(
-    guest.program.stateGlobals.map((name) => [
-      name,
-      String((guest.exports[name] as WebAssembly.Global).value),
-    ]),
-  );
   const { cwd, umask } = guest.kernel;
-  const header: ImageHeader = { ...origin, pages: memory.length / PAGE_BYTES, globals, cwd, umask, handles };
+  const pages = memory.length / PAGE_BYTES;
+  const header: ImageHeader = { ...origin, pages, globals: guest.globals(), cwd, umask, handles };
   const text = new TextEncoder().encode(JSON.stringify(header));
   const runs = nonZeroRuns(memory);
   const index = FIXED + text.length;
   const data = Math.ceil((index + runs.length * 8) / IMAGE_PAGE) * IMAGE_PAGE;
-  const pages = runs.reduce((sum, run) => sum + run.count, 0);
-  const image = new Uint8Array(data + pages * IMAGE_PAGE + DIGEST);
+  const dataPages = runs.reduce((sum, run) => sum + run.count, 0);
+  const image = new Uint8Array(data + dataPages * IMAGE_PAGE + DIGEST);
   const view = new DataView(image.buffer);
   [MAGIC, IMAGE_FORMAT, text.length, runs.length].forEach((value, i) => {
     view.setUint32(i * 4, value, true);
@@ -124,7 +121,8 @@ export function readImage(bytes: Uint8Array, origin: ImageOrigin): Image {
     const made = `was made for another ${part} (${header[part]}, here it is ${origin[part]})`;
     throw new SandboxError('image_invalid', `The image ${made}.`);
   }
-  return { header, runs: readRuns(bytes.subarray(0, end), view, header.pages * PAGE_BYTES) };
+  const runs = readRuns(bytes.subarray(0, end), view, header.pages * PAGE_BYTES);
+  return { digest: Buffer.from(expected).toString('hex'), header, runs };
 }
 
 function readHeader(text: Uint8Array): ImageHeader {
@@ -175,10 +173,6 @@ export function resetToImage(guest: Guest, image: Image): void {
 }
 
 function restoreRest(guest: Guest, { header }: Image): void {
-  for (const name of guest.program.stateGlobals) {
-    const global = guest.exports[name] as WebAssembly.Global;
-    const value = header.globals[name]!;
-    global.value = typeof global.value === 'bigint' ? BigInt(value) : Number(value);
-  }
+  guest.setGlobals(header.globals);
   guest.kernel.reset(header.cwd, header.umask);
 }

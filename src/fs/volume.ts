@@ -102,6 +102,20 @@ export class Volume {
     return this.resolve(path, cwd, follow).node;
   }
 
+  /** Whether something is at an absolute path, a dangling link included. */
+  exists(path: string): boolean {
+    try {
+      return walk(this.root, path, '/', 'nofollow').node !== undefined;
+    } catch {
+      return false;
+    }
+  }
+
+  /** A file that has no name, as one that was deleted while open; it is charged as soon as it is retained. */
+  orphan(data: Uint8Array): FileNode {
+    return newFile(this.#init(0o600), data);
+  }
+
   /** Finds or creates as open(2) does; the caller takes a descriptor with `retain`. */
   open(path: string, cwd: string, flags: OpenFlags, mode: number): Resolved {
     const isNew = flags.create === true && flags.exclusive === true;

@@ -1,0 +1,171 @@
+/**
+ * What counting costs: the same Python programs in the metered module and in the same module without fuel code, turn by
+ * turn in one process, and in the machine's own python3.
+ */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { Guest } from '../dist/engine/guest.js';
+import { layImage, readImage, resetToImage } from '../dist/engine/image.js';
+import { unpackTree } from '../dist/fs/pack.js';
+import { Volume } from '../dist/fs/volume.js';
+import { loadAssets } from '../dist/runtimes/assets.js';
+import { python } from '../dist/runtimes/python/index.js';
+import { prepareModule } from '../dist/wasm/prepare.js';
+import { geomean, markdown, ms, times } from './measure.mjs';
+import { PYTHON_PROGRAMS } from './programs.mjs';
+
+/** Rounds over all programs; within a round each program runs a few times and its fastest run counts. */
+const ROUNDS = { warmup: 2, rounds: 6 };
+const REPEATS = 4;
+
+/** Times one program from inside the interpreter, with its imports already done; the same text for all of them. */
+const harness = (code) => `
+import time
+def measure(source):
+    compiled = compile(source, 'program', 'exec')
+    best = 1e9
+    for _ in range(${REPEATS}):
+        started = time.perf_counter()
+        exec(compiled, {'__name__': '__main__'})
+        best = min(best, (time.perf_counter() - started) * 1000)
+    return best
+measure(${JSON.stringify(code)})
+`;
+
+const RUN = {
+  fuelBudget: Number.POSITIVE_INFINITY,
+  deadlineMs: Number.POSITIVE_INFINITY,
+  cancel: new Int32Array(new SharedArrayBuffer(4)),
+  cancelValue: -1,
+  output: () => {},
+};
+
+/** A way to run a program in a guest of the given module, brought back to the image after each run. */
+function runner(module, assets, image) {
+  const volume = new Volume({ maxBytes: 1e8, maxFiles: 1e4 }, () => Date.now());
+  assets.layers.forEach(({ at, bytes }, i) => volume.mount(at, unpackTree(bytes, i + 1)));
+  const guest = new Guest(
+    { ...assets.program, module },
+    python.linkage,
+    { pages: image.header.pages, maxPages: 8192 },
+    volume,
+  );
+  layImage(guest, image);
+  return (code) => {
+    const isGrown = guest.memory.buffer.byteLength !== image.header.pages * 65_536;
+    if (isGrown) throw new Error('a program grew the memory: make it smaller');
+    resetToImage(guest, image);
+    guest.begin(RUN);
+    const request = { code: harness(code), env: {}, fuel_budget: 0, timeout_seconds: 0 };
+    const report = JSON.parse(python.run(guest, image.header.handles, request));
+    if (report.exit_code !== 0) throw new Error(`a program failed: ${JSON.stringify(report)}`);
+    return report.result;
+  };
+}
+
+/** The same programs in python3. */
+function native() {
+  const script = `
+import json, sys
+def run(text):
+    *body, last = text.rstrip().split('\\n')
+    scope = {}
+    exec('\\n'.join(body), scope)
+    return eval(last, scope)
+best = {name: min(run(text) for _ in range(${ROUNDS.rounds})) for name, text in json.load(sys.stdin).items()}
+print(json.dumps([sys.version.split()[0], best]))`;
+  const input = JSON.stringify(
+    Object.fromEntries(Object.entries(PYTHON_PROGRAMS).map(([name, code]) => [name, harness(code)])),
+  );
+  return JSON.parse(execFileSync('python3', ['-c', script], { input }));
+}
+
+/** The same programs in Pyodide as its makers ship it, in a process of its own. */
+function pyodide() {
+  const texts = Object.fromEntries(
+    Object.entries(PYTHON_PROGRAMS).map(([name, code]) => [name, harness(code)]),
+  );
+  const script = `
+    import { loadPyodide } from 'pyodide';
+    const pyodide = await loadPyodide();
+    const best = {};
+    for (let round = -${ROUNDS.warmup}; round < ${ROUNDS.rounds}; round++) {
+      for (const [name, text] of Object.entries(${JSON.stringify(texts)})) {
+        const took = pyodide.runPython(text);
+        if (round >= 0) best[name] = Math.min(best[name] ?? Infinity, took);
+      }
+    }
+    console.log(JSON.stringify(best));`;
+  return JSON.parse(
+    execFileSync(process.execPath, ['--input-type=module', '-e', script], {
+      encoding: 'utf8',
+      cwd: new URL('..', import.meta.url),
+    }),
+  );
+}
+
+export async function table() {
+  const assets = await loadAssets('python');
+  const image = readImage(assets.image, assets.origin);
+  const original = readFileSync(createRequire(import.meta.url).resolve(python.binary.specifier));
+  const unmetered = await WebAssembly.compile(
+    prepareModule(original, { ...python.prepare, meter: false }).bytes,
+  );
+  const runners = {
+    metered: runner(assets.program.module, assets, image),
+    unmetered: runner(unmetered, assets, image),
+  };
+  const best = Object.fromEntries(
+    Object.keys(PYTHON_PROGRAMS).map((name) => [name, { metered: Infinity, unmetered: Infinity }]),
+  );
+  for (let round = -ROUNDS.warmup; round < ROUNDS.rounds; round++) {
+    for (const [name, code] of Object.entries(PYTHON_PROGRAMS)) {
+      for (const kind of ['metered', 'unmetered']) {
+        const took = runners[kind](code);
+        if (round >= 0) best[name][kind] = Math.min(best[name][kind], took);
+      }
+    }
+  }
+  const [version, nativeMs] = native();
+  const pyodideMs = pyodide();
+  const rows = Object.entries(best).map(([name, row]) => ({
+    name,
+    ...row,
+    native: nativeMs[name],
+    pyodide: pyodideMs[name],
+  }));
+  const mean = (kind, base) => `**${times(geomean(rows.map((row) => row[kind] / row[base])))}**`;
+  const cells = rows.map((row) => [
+    row.name,
+    ...[row.native, row.pyodide, row.unmetered, row.metered].map(ms),
+    ...[row.unmetered, row.pyodide, row.native].map((base) => times(row.metered / base)),
+  ]);
+  const note = [
+    `Milliseconds, fastest of ${ROUNDS.rounds} rounds after ${ROUNDS.warmup} to warm up, metered and unmetered turn by turn`,
+    `in one process. Targets: ≤ ×1.15 of unmetered, ≤ ×1.5 of python3, as geometric means (${process.arch}, Node ${process.version}).`,
+  ].join('\n');
+  const head = [
+    'program',
+    `python3 ${version}`,
+    'Pyodide',
+    'unmetered',
+    'metered',
+    '/ unmetered',
+    '/ Pyodide',
+    '/ python3',
+  ];
+  const last = [
+    '**geometric mean**',
+    '',
+    '',
+    '',
+    '',
+    mean('metered', 'unmetered'),
+    mean('metered', 'pyodide'),
+    mean('metered', 'native'),
+  ];
+  return markdown('What metering costs', note, head, [...cells, last]);
+}
+
+if (process.argv[1] === new URL(import.meta.url).pathname) console.log(await table());

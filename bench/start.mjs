@@ -1,0 +1,212 @@
+/**
+ * How long until the first result: fresh sandboxes against a fresh Pyodide and a fresh quickjs-wasi, the command line
+ * against an empty Node process, throughput with all cores busy, and the memory an idle guest takes.
+ */
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { createSandbox } from '../dist/index.js';
+import { markdown, median, ms, times } from './measure.mjs';
+
+const ROUNDS = 60;
+const PYODIDE_ROUNDS = 3;
+const require = createRequire(import.meta.url);
+
+async function timed(run) {
+  const started = performance.now();
+  await run();
+  return performance.now() - started;
+}
+
+async function fresh(runtime, code) {
+  const sandbox = await createSandbox({ runtime });
+  const result = await sandbox.execute(code);
+  await sandbox.close();
+  if (result.stdout !== '1\n') throw new Error(`unexpected answer: ${JSON.stringify(result)}`);
+}
+
+async function freshPyodide() {
+  const { loadPyodide } = await import('pyodide');
+  const pyodide = await loadPyodide({ stdout: () => {} });
+  pyodide.runPython('print(1)');
+}
+
+async function freshQuickJs(module) {
+  const { QuickJS } = await import('quickjs-wasi');
+  const vm = await QuickJS.create({ wasm: module });
+  vm.evalCode('1');
+  vm.dispose();
+}
+
+/** Milliseconds of each alternative, turn by turn. */
+async function startTimes() {
+  const quickjs = await WebAssembly.compile(readFileSync(require.resolve('quickjs-wasi/quickjs.wasm')));
+  const python = await createSandbox({ runtime: 'python' });
+  const javascript = await createSandbox({ runtime: 'javascript' });
+  const alternatives = {
+    python: () => fresh('python', 'print(1)'),
+    pythonAgain: () => python.execute('print(1)'),
+    javascript: () => fresh('javascript', 'console.log(1)'),
+    javascriptAgain: () => javascript.execute('console.log(1)'),
+    quickjs: () => freshQuickJs(quickjs),
+  };
+  const taken = Object.fromEntries(Object.keys(alternatives).map((name) => [name, []]));
+  for (let round = -10; round < ROUNDS; round++) {
+    for (const [name, run] of Object.entries(alternatives)) {
+      const took = await timed(run);
+      if (round >= 0) taken[name].push(took);
+    }
+  }
+  taken.pyodide = [];
+  for (let round = 0; round < PYODIDE_ROUNDS; round++) taken.pyodide.push(await timed(freshPyodide));
+  await Promise.all([python.close(), javascript.close()]);
+  return Object.fromEntries(Object.entries(taken).map(([name, values]) => [name, median(values)]));
+}
+
+function processTime(args) {
+  const values = Array.from({ length: 7 }, () => {
+    const started = performance.now();
+    const { status } = spawnSync(process.execPath, args);
+    if (status !== 0) throw new Error(`${args.join(' ')} failed`);
+    return performance.now() - started;
+  });
+  return median(values);
+}
+
+/** Calls per second with a sandbox for each core and more waiting. */
+async function throughput(runtime, code) {
+  const count = availableParallelism() * 2;
+  const sandboxes = await Promise.all(Array.from({ length: count }, () => createSandbox({ runtime })));
+  await Promise.all(sandboxes.map((sandbox) => sandbox.execute(code)));
+  const calls = 100;
+  const took = await timed(() =>
+    Promise.all(
+      sandboxes.map(async (sandbox) => {
+        for (let i = 0; i < calls; i++) await sandbox.execute(code);
+      }),
+    ),
+  );
+  await Promise.all(sandboxes.map((sandbox) => sandbox.close()));
+  return (count * calls * 1000) / took;
+}
+
+/** Resident memory of a process that makes `count` guests or sandboxes and leaves them idle. */
+function memoryOf(script) {
+  const { stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--expose-gc', '--input-type=module', '-e', script],
+    {
+      encoding: 'utf8',
+      cwd: fileURLToPath(new URL('..', import.meta.url)),
+    },
+  );
+  if (stdout === '') throw new Error(stderr);
+  return Number(stdout);
+}
+
+const SANDBOX_MEMORY = (runtime) => `
+  import { createSandbox } from './dist/index.js';
+  const make = async () => { const s = await createSandbox({ runtime: '${runtime}' }); await s.execute('1'); return s; };
+  const kept = [await make(), await make()];
+  gc(); const before = process.memoryUsage().rss;
+  for (let i = 0; i < 50; i++) kept.push(await make());
+  gc(); console.log((process.memoryUsage().rss - before) / 50); process.exit();`;
+
+const GUEST_MEMORY = (runtime) => `
+  import { Guest } from './dist/engine/guest.js';
+  import { layImage, readImage } from './dist/engine/image.js';
+  import { Volume } from './dist/fs/volume.js';
+  import { loadAssets } from './dist/runtimes/assets.js';
+  import { RUNTIMES } from './dist/runtimes/registry.js';
+  const assets = await loadAssets('${runtime}');
+  const image = readImage(assets.image, assets.origin);
+  const volume = new Volume({ maxBytes: 0, maxFiles: 0 }, () => 0);
+  const make = () => {
+    const guest = new Guest(assets.program, RUNTIMES['${runtime}'].linkage, { pages: image.header.pages, maxPages: 4096 }, volume);
+    layImage(guest, image);
+    return guest;
+  };
+  const kept = [make()];
+  gc(); const before = process.memoryUsage().rss;
+  for (let i = 0; i < 20; i++) kept.push(make());
+  gc(); console.log((process.memoryUsage().rss - before) / 20); process.exit();`;
+
+const mebibytes = (bytes) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+
+export async function table() {
+  const start = await startTimes();
+  const startRows = [
+    [
+      'Python: fresh sandbox + `print(1)`',
+      ms(start.python),
+      `${times(start.pyodide / start.python)} faster than Pyodide`,
+    ],
+    [
+      'Python: same sandbox again (fresh interpreter)',
+      ms(start.pythonAgain),
+      `${times(start.pyodide / start.pythonAgain)} faster than Pyodide`,
+    ],
+    ['Pyodide: `loadPyodide()` + `print(1)`', ms(start.pyodide), ''],
+    [
+      'JavaScript: fresh sandbox + `console.log(1)`',
+      ms(start.javascript),
+      `${times(start.javascript / start.quickjs)} of quickjs-wasi`,
+    ],
+    [
+      'JavaScript: same sandbox again',
+      ms(start.javascriptAgain),
+      `${times(start.javascriptAgain / start.quickjs)} of quickjs-wasi`,
+    ],
+    ['quickjs-wasi: fresh VM + `1`, in the main thread, unmetered', ms(start.quickjs), ''],
+  ];
+  const empty = processTime(['-e', '0']);
+  const cli = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
+  const commands = [
+    ['`node -e 0`', ms(empty), ''],
+    ...[
+      ['python', 'print(1)'],
+      ['javascript', 'console.log(1)'],
+    ].map(([language, code]) => {
+      const took = processTime([cli, 'run', '-l', language, '-c', code]);
+      return [
+        `\`llm-wasm-sandbox run -l ${language}\``,
+        ms(took),
+        `${times(took / empty)} of an empty process`,
+      ];
+    }),
+  ];
+  const rates = [];
+  for (const [runtime, code] of [
+    ['python', 'print(1)'],
+    ['javascript', 'console.log(1)'],
+  ]) {
+    const rate = await throughput(runtime, code);
+    const memory = [GUEST_MEMORY(runtime), SANDBOX_MEMORY(runtime)].map(memoryOf).map(mebibytes);
+    rates.push([runtime, rate.toFixed(0), ...memory]);
+  }
+  const cores = availableParallelism();
+  return [
+    markdown(
+      'Time to a first result',
+      `Milliseconds, median of ${ROUNDS} interleaved rounds (Pyodide: ${PYODIDE_ROUNDS}). Target: a fresh Python at least ×100 faster than Pyodide.`,
+      ['what', 'ms', 'ratio'],
+      startRows,
+    ),
+    markdown(
+      'Cold start of the command line',
+      'Milliseconds for a whole process, median of 7.',
+      ['command', 'ms', 'ratio'],
+      commands,
+    ),
+    markdown(
+      'Throughput and memory',
+      `Calls per second with all ${cores} cores busy, each call in a fresh interpreter; resident memory of one more instance laid out from the image, and of one more idle sandbox.`,
+      ['runtime', 'calls/s', 'instance', 'idle sandbox'],
+      rates,
+    ),
+  ].join('\n');
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) console.log(await table());

@@ -1,0 +1,127 @@
+/**
+ * The kernel's part of a guest's state as plain data: folder, mask and open files. A file is named by its path; one that
+ * was deleted while open brings its bytes along. What is read back is hostile: a description that does not fit the
+ * volume is refused with EBADF, and nothing of it is taken over.
+ */
+import type { DirNode, FileNode, Node } from '../fs/tree.ts';
+import { visit } from '../fs/tree.ts';
+import { WRITABLE_ROOTS } from '../fs/volume.ts';
+import { failure } from './failure.ts';
+import { DescriptorTable, MAX_DESCRIPTORS, type OpenFile, PIPE_CAPACITY, type PipeBuffer } from './fds.ts';
+import type { Kernel } from './syscalls.ts';
+
+/** An open file description; descriptors point to it by its place in the list. */
+type SavedFile = { readonly flags: number; readonly path: string } & (
+  | { readonly kind: 'null' }
+  | { readonly kind: 'stream'; readonly stream: 0 | 1 | 2 }
+  | { readonly kind: 'dir'; readonly position: number }
+  | { readonly kind: 'file'; readonly position: number; readonly orphan?: string }
+  | { readonly kind: 'pipe'; readonly end: 'read' | 'write'; readonly pipe: number }
+);
+
+export interface KernelState {
+  readonly cwd: string;
+  readonly umask: number;
+  readonly files: readonly SavedFile[];
+  /** By descriptor: index into `files`, or null where nothing is open. */
+  readonly slots: readonly (number | null)[];
+  /** What is in the pipes, in base64. */
+  readonly pipes: readonly string[];
+}
+
+const toText = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
+const toBytes = (text: string) => new Uint8Array(Buffer.from(text, 'base64'));
+
+/** Paths of the files in the writable areas; a renamed open file is found by them. */
+function writablePaths(root: DirNode): Map<Node, string> {
+  const paths = new Map<Node, string>();
+  for (const area of WRITABLE_ROOTS) {
+    visit(root.entries.get(area.slice(1)) as DirNode, (path, node) => paths.set(node, `${area}/${path}`));
+  }
+  return paths;
+}
+
+export function saveKernel(kernel: Kernel): KernelState {
+  const paths = writablePaths(kernel.volume.root);
+  const pipes: PipeBuffer[] = [];
+  const files = [...new Set(kernel.fds.slots.filter((file) => file !== undefined))];
+  const saved = files.map((file): SavedFile => {
+    const { flags } = file;
+    if (file.kind === 'null') return { kind: 'null', flags, path: file.path };
+    if (file.kind === 'stream') return { kind: 'stream', flags, path: file.path, stream: file.stream };
+    if (file.kind === 'pipe') {
+      if (!pipes.includes(file.pipe)) pipes.push(file.pipe);
+      return { kind: 'pipe', flags, path: file.path, end: file.end, pipe: pipes.indexOf(file.pipe) };
+    }
+    const { node, position } = file;
+    const path = node.readonly ? file.path : (paths.get(node) ?? file.path);
+    if (file.kind === 'dir') return { kind: 'dir', flags, path, position };
+    const orphan = !node.readonly && !paths.has(node) && { orphan: toText(file.node.data.subarray(0, file.node.size)) };
+    return { kind: 'file', flags, path, position, ...orphan };
+  });
+  return {
+    cwd: kernel.cwd,
+    umask: kernel.umask,
+    files: saved,
+    slots: kernel.fds.slots.map((file) => (file === undefined ? null : files.indexOf(file))),
+    pipes: pipes.map(({ bytes, start, length }) => {
+      const rotated = Uint8Array.from({ length }, (_, i) => bytes[(start + i) % PIPE_CAPACITY]!);
+      return toText(rotated);
+    }),
+  };
+}
+
+/** Brings a kernel, whose volume is already filled, to a saved state. */
+export function loadKernel(kernel: Kernel, state: KernelState): void {
+  if (state.slots.length > MAX_DESCRIPTORS || state.pipes.length > MAX_DESCRIPTORS) throw failure('EMFILE');
+  const pipes = state.pipes.map((text): PipeBuffer => {
+    const content = toBytes(text).subarray(0, PIPE_CAPACITY);
+    const bytes = new Uint8Array(PIPE_CAPACITY);
+    bytes.set(content);
+    return { bytes, start: 0, length: content.length, readers: 0, writers: 0 };
+  });
+  const files = state.files.map((saved) => openSaved(kernel, saved, pipes));
+  const table = new DescriptorTable();
+  state.slots.forEach((index, fd) => {
+    if (index === null) return;
+    const file = files[index];
+    if (file === undefined) throw failure('EBADF');
+    file.refs++;
+    table.installAt(file, fd);
+  });
+  kernel.fds = table;
+  kernel.umask = state.umask & 0o777;
+  kernel.cwd = '/app';
+  // A folder may be gone: a person can delete files of an idle session.
+  if (kernel.volume.exists(state.cwd)) kernel.chdir(state.cwd);
+}
+
+function openSaved(kernel: Kernel, saved: SavedFile, pipes: readonly PipeBuffer[]): OpenFile {
+  const common = { refs: 0, flags: saved.flags, path: saved.path };
+  if (saved.kind === 'null') return { ...common, kind: 'null' };
+  if (saved.kind === 'stream') return { ...common, kind: 'stream', stream: saved.stream };
+  if (saved.kind === 'pipe') {
+    const pipe = pipes[saved.pipe];
+    if (pipe === undefined) throw failure('EBADF');
+    pipe[saved.end === 'read' ? 'readers' : 'writers']++;
+    return { ...common, kind: 'pipe', end: saved.end, pipe };
+  }
+  const position = Number.isSafeInteger(saved.position) && saved.position >= 0 ? saved.position : 0;
+  if (saved.kind === 'dir') {
+    const node = kernel.volume.exists(saved.path) ? kernel.volume.lookup(saved.path, '/', true) : kernel.volume.root;
+    if (node.kind !== 'dir') throw failure('EBADF');
+    return { ...common, kind: 'dir', node, position, names: undefined };
+  }
+  const node = fileOf(kernel, saved);
+  kernel.volume.retain(node);
+  return { ...common, kind: 'file', node, position };
+}
+
+/** The file at its path; otherwise one without a name, with the bytes it had, or empty if a person took it away. */
+function fileOf(kernel: Kernel, saved: Extract<SavedFile, { kind: 'file' }>): FileNode {
+  if (saved.orphan === undefined && kernel.volume.exists(saved.path)) {
+    const node = kernel.volume.lookup(saved.path, '/', true);
+    if (node.kind === 'file') return node;
+  }
+  return kernel.volume.orphan(toBytes(saved.orphan ?? ''));
+}
