@@ -202,10 +202,10 @@ const worldOperations: Record<string, Operation> = {
     kernel.world.random(target);
     return 0;
   },
-  exit:
-    (guest, [code]) =>
-    () =>
-      guest.exit(word(code) & 0xff),
+  exit: (guest, [code]) => {
+    const status = word(code) & 0xff;
+    return () => guest.exit(status);
+  },
   utf8: (guest, [string]) => {
     const span = text(string);
     guest.kernel.spend(1 + wellFormed(span).length / 4096);

@@ -70,8 +70,15 @@ const decoder = new TextDecoder();
 /** The names of all operations, for the boot script to make functions of. */
 export const OPERATION_NAMES: readonly string[] = Object.keys(operations);
 
-/** `tracker` gives the guest function that is told of rejected promises, or 0 when there is none. */
-export function quickJsDoors(guest: QuickJsGuest, tracker: () => number): Doors {
+/** What the doors ask of the runtime about the program a guest runs now. */
+export interface Running {
+  /** The guest function that is told of rejected promises, or 0. */
+  tracker(): number;
+  /** Whether the interpreter is to end the program where it stands. */
+  isInterrupted(): boolean;
+}
+
+export function quickJsDoors(guest: QuickJsGuest, running: Running): Doors {
   return sealed(guest, {
     host_call: (name: number, length: number, _self: number, count: number, values: number) => {
       const operation = find(guest, name, length);
@@ -83,9 +90,9 @@ export function quickJsDoors(guest: QuickJsGuest, tracker: () => number): Doors 
         if (arg instanceof Span && arg.isText) guest.call('qjs_free_cstring', arg.pointer);
       return value;
     },
-    host_interrupt: () => 0,
+    host_interrupt: () => (running.isInterrupted() ? 1 : 0),
     host_promise_rejection: (promise: number, reason: number, isHandled: number) => {
-      const track = tracker();
+      const track = running.tracker();
       if (track !== 0) tellRejection(guest, track, promise, reason, isHandled);
       guest.call('qjs_free_value', promise);
       guest.call('qjs_free_value', reason);

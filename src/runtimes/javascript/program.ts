@@ -31,9 +31,15 @@ const IMPORT = new RegExp(
   `import\\b${GAP}(?:(${NAME})${GAP}(?:,${GAP})?)?(?:\\*${GAP}as\\s${GAP}(${NAME})${GAP}|(\\{[^{}'"]*\\})${GAP})?${FROM}${ATTRIBUTES}`,
   'uy',
 );
-const EXPORT_LIST = new RegExp(`export${GAP}(?:\\{[^{}]*\\}|\\*(?:${GAP}as\\s${GAP}${NAME})?)${GAP}(?:${FROM})?${ATTRIBUTES}`, 'uy');
+const EXPORT_LIST = new RegExp(
+  `export${GAP}(?:\\{[^{}]*\\}|\\*(?:${GAP}as\\s${GAP}${NAME})?)${GAP}(?:${FROM})?${ATTRIBUTES}`,
+  'uy',
+);
 const EXPORT_DEFAULT = /export\s+default\b/y;
-const NAMED = new RegExp(`\\s+(?:(?:async\\s+)?function\\b\\s*\\*?|class\\b)${GAP}(?!extends\\b)${NAME}`, 'uy');
+const NAMED = new RegExp(
+  `\\s+(?:(?:async\\s+)?function\\b\\s*\\*?|class\\b)${GAP}(?!extends\\b)${NAME}`,
+  'uy',
+);
 const COMMENT = /\/\*[\s\S]*?\*\/|\/\/[^\n]*/g;
 
 /** Words a statement can start with and not be an expression. */
@@ -54,7 +60,11 @@ export function planProgram(code: string): Program {
   // What cannot be read here will not compile either, or has a value nobody should rely on.
   if (tokens === undefined) return { trailing: true, imports: [] };
   const starts = statementStarts(tokens);
-  return { trailing: endsInExpression(tokens, starts), imports: [], ...takeOutModuleSyntax(code, tokens, starts) };
+  return {
+    trailing: endsInExpression(tokens, starts),
+    imports: [],
+    ...takeOutModuleSyntax(code, tokens, starts),
+  };
 }
 
 function readTokens(code: string): Token[] | undefined {
@@ -88,12 +98,15 @@ function beginsStatement(tokens: readonly Token[], i: number, start: number): bo
   if (token.kind === 'punctuator' && !OPENING.has(token.text)) return false;
   if (previous.text === ';') return true;
   const ended = previous.text === '}' && previous.endsBlock;
-  if (ended && (first.text === '{' || BRACED_WORDS.has(first.text) || isAsyncFunction(tokens, start))) return true;
+  if (ended && (first.text === '{' || BRACED_WORDS.has(first.text) || isAsyncFunction(tokens, start)))
+    return true;
   if (!token.newlineBefore || !endsOperand(tokens.slice(Math.max(0, i - 2), i))) {
     // A body such as that of an arrow function ends an operand too.
     if (!(token.newlineBefore && ended)) return false;
   }
-  return token.kind === 'punctuator' ? UNAMBIGUOUS.has(token.text) : token.kind !== 'template' && token.kind !== 'regex';
+  return token.kind === 'punctuator'
+    ? UNAMBIGUOUS.has(token.text)
+    : token.kind !== 'template' && token.kind !== 'regex';
 }
 
 function isAsyncFunction(tokens: readonly Token[], i: number): boolean {

@@ -23,7 +23,8 @@ interface Bracket {
 }
 
 const SPACE = /[\s\uFEFF]+|\/\/[^\n\r\u2028\u2029]*|\/\*[\s\S]*?\*\//y;
-const WORD = /(?:#?[\p{ID_Start}$_]|\\u[\da-fA-F{])(?:[\p{ID_Continue}$\u200c\u200d]|\\u\{[^}]*\}|\\u[\da-fA-F]{4})*/uy;
+const WORD =
+  /(?:#?[\p{ID_Start}$_]|\\u[\da-fA-F{])(?:[\p{ID_Continue}$\u200c\u200d]|\\u\{[^}]*\}|\\u[\da-fA-F]{4})*/uy;
 const NUMBER = /\.?\d(?:[eE][+-]|[\w.])*/y;
 const STRING = /'(?:[^'\\\n\r]|\\[\s\S])*'|"(?:[^"\\\n\r]|\\[\s\S])*"/y;
 const REGEX = /\/(?![*/])(?:[^\\/[\n\r]|\\[^\n\r]|\[(?:[^\]\\\n\r]|\\[^\n\r])*\])+\/\w*/y;
@@ -51,7 +52,15 @@ export function tokenize(code: string): Token[] | undefined {
     return pattern.exec(code)?.[0];
   };
   const push = (kind: Token['kind'], text: string, endsBlock = false) => {
-    tokens.push({ kind, text, start: at, end: at + text.length, depth: open.length, newlineBefore, endsBlock });
+    tokens.push({
+      kind,
+      text,
+      start: at,
+      end: at + text.length,
+      depth: open.length,
+      newlineBefore,
+      endsBlock,
+    });
     at += text.length;
     newlineBefore = false;
   };
@@ -130,7 +139,11 @@ function isHeadWord(tokens: readonly Token[], previous: Token | undefined): bool
   return word !== undefined && HEAD_WORDS.has(word.text);
 }
 
-function opensBlock(previous: Token | undefined, outer: Bracket | undefined, tokens: readonly Token[]): boolean {
+function opensBlock(
+  previous: Token | undefined,
+  outer: Bracket | undefined,
+  tokens: readonly Token[],
+): boolean {
   if (previous === undefined) return true;
   if (previous.kind === 'word') {
     if (BLOCK_WORDS.has(previous.text)) return true;

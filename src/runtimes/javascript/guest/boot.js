@@ -1,20 +1,21 @@
 /**
  * The guest side of the JavaScript runtime: runs once when the boot image is made, sets up the globals, and leaves
- * four functions for the host. `start` begins a program, `turn` gives the next timer's function, `fail` and `rejected`
- * are told what went wrong, `report` says how it ended. The host runs promise jobs in between.
+ * six functions for the host. `start` begins a program, `turn` gives the next timer's function, `fail`, `limit` and
+ * `rejected` are told what went wrong, `report` says how it ended. The host runs promise jobs in between.
  */
-import { URL, URLSearchParams } from './url.js';
+
 import { structuredClone } from './clone.js';
 import { console } from './console.js';
 import { crypto } from './crypto.js';
 import { door } from './door.js';
 import { os } from './os.js';
-import { describeError, describeResult, MAIN_FILE, stringify } from './report.js';
+import { describeError, describeResult, MAIN_FILE } from './report.js';
 import { environment, std } from './std.js';
 import { TextDecoder, TextEncoder } from './text.js';
 import * as timers from './timers.js';
+import { URL, URLSearchParams } from './url.js';
 
-const { parse } = JSON;
+const { parse, stringify } = JSON;
 const SCRIPT = 8 | 64 | 128;
 const MODULE = 1 | 64;
 /** Node's exit code for a program whose top-level await never ends. */
@@ -36,6 +37,19 @@ export function fail(error, prefix = 'Uncaught', line = undefined) {
   outcome.exitCode = 1;
   outcome.error = facts;
   door.writeText(2, `${prefix} ${text}\n`);
+}
+
+/** A limit ended the program, with an error if that was inside its code; whatever failed on the way is not the reason. */
+export function limit(error, name, message) {
+  const end = error instanceof Error ? error : Object.assign(new Error(), { stack: '' });
+  for (const [key, value] of [
+    ['name', name],
+    ['message', message],
+  ]) {
+    Object.defineProperty(end, key, { value, enumerable: false });
+  }
+  outcome.error = undefined;
+  fail(end);
 }
 
 export function rejected(promise, reason, isHandled) {

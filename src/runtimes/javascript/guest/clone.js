@@ -1,7 +1,8 @@
 /** structuredClone for the types of the language; functions, symbols and weak collections are refused. */
 
 const failed = (value) => {
-  const what = typeof value === 'symbol' ? String(value) : typeof value === 'function' ? 'A function' : 'An object';
+  const what =
+    typeof value === 'symbol' ? String(value) : typeof value === 'function' ? 'A function' : 'An object';
   return new DOMException(`${what} could not be cloned.`, 'DataCloneError');
 };
 

@@ -1,6 +1,7 @@
 /** The console: a line on standard output, or for warnings and errors on standard error. */
 import { door } from './door.js';
-import { DEFAULT_DEPTH, format, inspect } from './inspect.js';
+import { DEFAULT_DEPTH, inspect } from './inspect.js';
+import { format } from './message.js';
 
 const STDOUT = 1;
 const STDERR = 2;
@@ -33,18 +34,28 @@ function rowsOf(data) {
 function table(data, columns) {
   if (typeof data !== 'object' || data === null) return out(data);
   const rows = rowsOf(data).slice(0, TABLE_ROWS);
-  const names = new Set(columns ?? rows.flatMap(([, row]) => (typeof row === 'object' && row !== null ? Object.keys(row) : [])));
+  const names = new Set(
+    columns ?? rows.flatMap(([, row]) => (typeof row === 'object' && row !== null ? Object.keys(row) : [])),
+  );
   const hasValues = !columns && rows.some(([, row]) => typeof row !== 'object' || row === null);
   const header = ['(index)', ...names, ...(hasValues ? ['Values'] : [])];
   const cells = rows.map(([index, row]) => {
     const isObject = typeof row === 'object' && row !== null;
-    const values = [...names].map((name) => (isObject && Object.hasOwn(row, name) ? inspect(row[name], 0) : ''));
+    const values = [...names].map((name) =>
+      isObject && Object.hasOwn(row, name) ? inspect(row[name], 0) : '',
+    );
     return [String(index), ...values, ...(hasValues ? [isObject ? '' : inspect(row, 0)] : [])];
   });
   const widths = header.map((name, i) => Math.max(name.length, ...cells.map((row) => row[i].length)) + 2);
   const line = (row) => `│${row.map((cell, i) => ` ${cell.padEnd(widths[i] - 1)}`).join('│')}│`;
   const rule = (left, middle, right) => left + widths.map((width) => '─'.repeat(width)).join(middle) + right;
-  const text = [rule('┌', '┬', '┐'), line(header), rule('├', '┼', '┤'), ...cells.map(line), rule('└', '┴', '┘')];
+  const text = [
+    rule('┌', '┬', '┐'),
+    line(header),
+    rule('├', '┼', '┤'),
+    ...cells.map(line),
+    rule('└', '┴', '┘'),
+  ];
   print(STDOUT, text.join('\n'));
 }
 
@@ -64,7 +75,8 @@ export const console = {
     if (typeof first === 'string') err(`Assertion failed: ${first}`, ...rest);
     else err('Assertion failed', ...args);
   },
-  dir: (value, options) => print(STDOUT, inspect(value, options?.depth === null ? 20 : (options?.depth ?? DEFAULT_DEPTH))),
+  dir: (value, options) =>
+    print(STDOUT, inspect(value, options?.depth === null ? 20 : (options?.depth ?? DEFAULT_DEPTH))),
   dirxml: out,
   table,
   group(...args) {

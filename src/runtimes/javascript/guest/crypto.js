@@ -9,7 +9,10 @@ export const crypto = {
       throw new TypeError('getRandomValues takes an integer typed array');
     }
     if (array.byteLength > MAX_BYTES) {
-      throw new DOMException(`getRandomValues gives at most ${MAX_BYTES} bytes at a time`, 'QuotaExceededError');
+      throw new DOMException(
+        `getRandomValues gives at most ${MAX_BYTES} bytes at a time`,
+        'QuotaExceededError',
+      );
     }
     door.random(array.buffer, array.byteOffset, array.byteLength);
     return array;

@@ -2,7 +2,7 @@
  * The only way out of the guest: an object with one function for each system call, which the host passes when it
  * boots the runtime. It is reachable from here alone; programs see what std, os and console make of it.
  */
-// biome-ignore lint/correctness/noUndeclaredVariables: the parameter of the function the bundle is wrapped in
+// The parameter of the function that the bundle is wrapped in.
 export const door = __door;
 
 /** Where `stat` and `fstat` leave their five numbers: mode, ino, nlink, size, mtime. */
@@ -11,9 +11,3 @@ export const status = new Float64Array(statusBuffer);
 
 /** Bytes one `text` call takes at most. */
 export const TEXT_CHUNK = 1 << 20;
-
-/** Writes all of a string, for which pipes may need more than one go. Returns 0 or a negative errno. */
-export function writeAll(fd, text) {
-  const bytes = door.writeText(fd, text);
-  return bytes < 0 ? bytes : 0;
-}

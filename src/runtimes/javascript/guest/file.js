@@ -139,7 +139,8 @@ export class FILE {
     while (done < target.length) {
       const rest = target.subarray(done);
       // What is larger than the buffer need not go through it.
-      const count = rest.length >= BUFFER_BYTES ? this.#readInto(rest) : this.#fill() ? this.#takeBuffered(rest) : 0;
+      const count =
+        rest.length >= BUFFER_BYTES ? this.#readInto(rest) : this.#fill() ? this.#takeBuffered(rest) : 0;
       if (count <= 0) break;
       done += count;
     }

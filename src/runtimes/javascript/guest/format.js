@@ -66,11 +66,17 @@ export function sprintf(format, ...args) {
     const value = take();
     if (conversion === 's') return pad(`${value}`.slice(0, precision), '', flags.replace('0', ''), width);
     if (conversion === 'c') {
-      const character = typeof value === 'number' ? String.fromCodePoint(value & 0x1fffff) : `${value}`.slice(0, 1);
+      const character =
+        typeof value === 'number' ? String.fromCodePoint(value & 0x1fffff) : `${value}`.slice(0, 1);
       return pad(character, '', flags.replace('0', ''), width);
     }
     const isInteger = 'diuoxX'.includes(conversion);
-    const [isNegative, text] = (isInteger ? integer : real)(value, conversion, precision, flags.includes('#'));
+    const [isNegative, text] = (isInteger ? integer : real)(
+      value,
+      conversion,
+      precision,
+      flags.includes('#'),
+    );
     const sign = isNegative ? '-' : flags.includes('+') ? '+' : flags.includes(' ') ? ' ' : '';
     const zeros = isInteger && precision !== undefined ? flags.replace('0', '') : flags;
     return pad(text, sign, zeros, width);

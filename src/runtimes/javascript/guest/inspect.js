@@ -9,13 +9,24 @@ const MAX_STRING = 10_000;
 /** Entries shown of all objects together. */
 const BUDGET = 5_000;
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
-const ESCAPES = { '\n': '\\n', '\r': '\\r', '\t': '\\t', '\b': '\\b', '\f': '\\f', '\v': '\\v', '\\': '\\\\' };
+const ESCAPES = {
+  '\n': '\\n',
+  '\r': '\\r',
+  '\t': '\\t',
+  '\b': '\\b',
+  '\f': '\\f',
+  '\v': '\\v',
+  '\\': '\\\\',
+};
+
+/** What the text of an error has said already. */
+const ERROR_KEYS = new Set(['name', 'message', 'stack', 'cause']);
 
 export const DEFAULT_DEPTH = 2;
 
 export function quote(text) {
   const mark = !text.includes("'") ? "'" : !text.includes('"') ? '"' : !text.includes('`') ? '`' : "'";
-  const body = text.replace(/[\x00-\x1f\\\x7f'"`]/g, (char) => {
+  const body = text.replace(/[\p{Cc}\\'"`]/gu, (char) => {
     if (char === mark) return `\\${char}`;
     if (char === "'" || char === '"' || char === '`') return char;
     return ESCAPES[char] ?? `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`;
@@ -36,7 +47,7 @@ export function typeName(value) {
   return typeof value === 'object' ? (className(value) ?? 'Object') : typeof value;
 }
 
-function primitive(value) {
+export function primitive(value) {
   if (typeof value === 'string') {
     const rest = value.length - MAX_STRING;
     return rest > 0 ? `${quote(value.slice(0, MAX_STRING))}... ${rest} more characters` : quote(value);
@@ -47,7 +58,7 @@ function primitive(value) {
 }
 
 /** The stack with its headline, which QuickJS leaves out of `stack`. */
-export function errorText(error) {
+function errorText(error) {
   const name = String(error.name ?? 'Error');
   const message = String(error.message ?? '');
   const headline = message === '' ? name : name === '' ? message : `${name}: ${message}`;
@@ -56,7 +67,7 @@ export function errorText(error) {
   return stack.startsWith(headline) ? stack : `${headline}\n${stack}`;
 }
 
-function functionText(value) {
+export function functionText(value) {
   const source = Function.prototype.toString.call(value);
   const isClass = source.startsWith('class');
   const kind = isClass ? 'class' : value.constructor?.name || 'Function';
@@ -92,12 +103,19 @@ class Inspector {
     if (entries === undefined) return prefix;
     const [left, right] = isList ? ['[', ']'] : ['{', '}'];
     const head = prefix === '' ? '' : `${prefix} `;
-    if (entries.length === 0) return prefix !== '' && !this.isContainer(value) ? prefix : `${head}${left}${right}`;
+    if (entries.length === 0)
+      return prefix !== '' && !this.isContainer(value) ? prefix : `${head}${left}${right}`;
     return head + layout(entries, left, right, isList, level);
   }
 
   isContainer(value) {
-    return Array.isArray(value) || value instanceof Map || value instanceof Set || ArrayBuffer.isView(value) || isPlainLike(value);
+    return (
+      Array.isArray(value) ||
+      value instanceof Map ||
+      value instanceof Set ||
+      ArrayBuffer.isView(value) ||
+      isPlainLike(value)
+    );
   }
 
   /** What stands before the brackets, and the entries in them; no entries where the depth ends. */
@@ -119,7 +137,9 @@ class Inspector {
 
   wrapped(text, value, level) {
     if (level > this.depth) return { prefix: text };
-    const entries = this.properties(value, level, Object.keys(value));
+    const keys = Object.keys(value);
+    const shown = value instanceof Error ? keys.filter((key) => !ERROR_KEYS.has(key)) : keys;
+    const entries = this.properties(value, level, shown);
     return entries.length === 0 ? { prefix: text } : { prefix: text, isList: false, entries };
   }
 
@@ -132,14 +152,25 @@ class Inspector {
   contents(value, level) {
     if (Array.isArray(value)) return { isList: true, entries: this.items(value, level) };
     if (value instanceof Map) {
-      const pairs = this.iterate(value, value.size, ([key, item]) => `${this.show(key, level + 1)} => ${this.show(item, level + 1)}`);
+      const pairs = this.iterate(
+        value,
+        value.size,
+        ([key, item]) => `${this.show(key, level + 1)} => ${this.show(item, level + 1)}`,
+      );
       return { isList: false, entries: [...pairs, ...this.properties(value, level, Object.keys(value))] };
     }
-    if (value instanceof Set) return { isList: false, entries: this.iterate(value, value.size, (item) => this.show(item, level + 1)) };
+    if (value instanceof Set)
+      return {
+        isList: false,
+        entries: this.iterate(value, value.size, (item) => this.show(item, level + 1)),
+      };
     if (value instanceof ArrayBuffer) {
       const bytes = new Uint8Array(value, 0, Math.min(50, value.byteLength));
       const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join(' ');
-      return { isList: false, entries: [`byteLength: ${value.byteLength}`, `[${hex}${value.byteLength > 50 ? ' ...' : ''}]`] };
+      return {
+        isList: false,
+        entries: [`byteLength: ${value.byteLength}`, `[${hex}${value.byteLength > 50 ? ' ...' : ''}]`],
+      };
     }
     if (ArrayBuffer.isView(value) && !(value instanceof DataView)) {
       return { isList: true, entries: this.iterate(value, value.length, primitive) };
@@ -171,7 +202,8 @@ class Inspector {
     }
     flush();
     if (done < array.length) entries.push(more(array.length - done));
-    const names = Object.keys(array).length > array.length ? Object.keys(array).filter((key) => !/^\d+$/.test(key)) : [];
+    // Listing the keys of a long array would cost more than anyone wants to know.
+    const names = array.length > MAX_ITEMS ? [] : Object.keys(array).filter((key) => !/^\d+$/.test(key));
     return [...entries, ...this.properties(array, level, names)];
   }
 
@@ -209,7 +241,8 @@ class Inspector {
   }
 }
 
-const isPlainLike = (value) => typeof value === 'object' && !(value instanceof Error || value instanceof Date || value instanceof RegExp);
+const isPlainLike = (value) =>
+  typeof value === 'object' && !(value instanceof Error || value instanceof Date || value instanceof RegExp);
 const more = (count) => `... ${count} more item${count > 1 ? 's' : ''}`;
 const dateText = (date) => (Number.isNaN(date.getTime()) ? 'Invalid Date' : date.toISOString());
 
@@ -217,7 +250,8 @@ const dateText = (date) => (Number.isNaN(date.getTime()) ? 'Invalid Date' : date
 function layout(entries, left, right, isList, level) {
   const length = entries.reduce((sum, entry) => sum + entry.length + 2, 0);
   const isFlat = !entries.some((entry) => entry.includes('\n'));
-  if (isFlat && length + 2 * level <= WIDTH && (isList ? entries.length <= 26 : true)) return `${left} ${entries.join(', ')} ${right}`;
+  if (isFlat && length + 2 * level <= WIDTH && (isList ? entries.length <= 26 : true))
+    return `${left} ${entries.join(', ')} ${right}`;
   const indent = `\n${'  '.repeat(level + 1)}`;
   if (!(isList && isFlat && entries.length > 6 && entries.every((entry) => entry.length <= 24))) {
     return `${left}${indent}${entries.join(`,${indent}`)}\n${'  '.repeat(level)}${right}`;
@@ -243,35 +277,4 @@ export function inspect(value, depth = DEFAULT_DEPTH) {
     if (error instanceof RangeError || error instanceof InternalError) return '[Object too deep to show]';
     return '[Object that cannot be shown]';
   }
-}
-
-const SPECIFIER = /%[sdifjoOc%]/g;
-const CONVERSIONS = {
-  s: (value) => (typeof value === 'object' && value !== null ? inspect(value, 0) : typeof value === 'string' ? value : typeof value === 'function' ? functionText(value) : primitive(value)),
-  d: (value) => (typeof value === 'bigint' ? `${value}n` : typeof value === 'object' ? 'NaN' : String(Number(value))),
-  i: (value) => (typeof value === 'bigint' ? `${value}n` : typeof value === 'object' ? 'NaN' : String(Number.parseInt(value, 10))),
-  f: (value) => (typeof value === 'symbol' ? 'NaN' : String(Number.parseFloat(value))),
-  j: (value) => JSON.stringify(value),
-  o: (value) => inspect(value, 4),
-  O: (value) => inspect(value),
-  c: () => '',
-};
-
-/** The text of a console call: a format string and its values, or just values. */
-export function format(args) {
-  let rest = args;
-  const parts = [];
-  if (typeof args[0] === 'string' && args.length > 1) {
-    let next = 1;
-    parts.push(
-      args[0].replace(SPECIFIER, (specifier) => {
-        const conversion = specifier[1];
-        if (conversion === '%') return '%';
-        return next < args.length ? CONVERSIONS[conversion](args[next++]) : specifier;
-      }),
-    );
-    rest = args.slice(next);
-  }
-  for (const value of rest) parts.push(typeof value === 'string' ? value : inspect(value));
-  return parts.join(' ');
 }

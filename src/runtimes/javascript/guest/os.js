@@ -5,16 +5,62 @@
 import { door, status, statusBuffer } from './door.js';
 import { clearTimeout, setTimeout } from './timers.js';
 
-const FILE_TYPES = { S_IFMT: 0o170000, S_IFIFO: 0o010000, S_IFCHR: 0o020000, S_IFDIR: 0o040000, S_IFBLK: 0o060000 };
-const MORE_TYPES = { S_IFREG: 0o100000, S_IFSOCK: 0o140000, S_IFLNK: 0o120000, S_ISGID: 0o2000, S_ISUID: 0o4000 };
-const FLAGS = { O_RDONLY: 0, O_WRONLY: 1, O_RDWR: 2, O_CREAT: 0o100, O_EXCL: 0o200, O_TRUNC: 0o1000, O_APPEND: 0o2000 };
-const SIGNALS = { SIGINT: 2, SIGABRT: 6, SIGFPE: 8, SIGILL: 4, SIGSEGV: 11, SIGTERM: 15, SIGQUIT: 3, SIGPIPE: 13 };
-const MORE_SIGNALS = { SIGALRM: 14, SIGUSR1: 10, SIGUSR2: 12, SIGCHLD: 17, SIGCONT: 18, SIGSTOP: 19, SIGTSTP: 20 };
+const FILE_TYPES = {
+  S_IFMT: 0o170000,
+  S_IFIFO: 0o010000,
+  S_IFCHR: 0o020000,
+  S_IFDIR: 0o040000,
+  S_IFBLK: 0o060000,
+};
+const MORE_TYPES = {
+  S_IFREG: 0o100000,
+  S_IFSOCK: 0o140000,
+  S_IFLNK: 0o120000,
+  S_ISGID: 0o2000,
+  S_ISUID: 0o4000,
+};
+const FLAGS = {
+  O_RDONLY: 0,
+  O_WRONLY: 1,
+  O_RDWR: 2,
+  O_CREAT: 0o100,
+  O_EXCL: 0o200,
+  O_TRUNC: 0o1000,
+  O_APPEND: 0o2000,
+};
+const SIGNALS = {
+  SIGINT: 2,
+  SIGABRT: 6,
+  SIGFPE: 8,
+  SIGILL: 4,
+  SIGSEGV: 11,
+  SIGTERM: 15,
+  SIGQUIT: 3,
+  SIGPIPE: 13,
+};
+const MORE_SIGNALS = {
+  SIGALRM: 14,
+  SIGUSR1: 10,
+  SIGUSR2: 12,
+  SIGCHLD: 17,
+  SIGCONT: 18,
+  SIGSTOP: 19,
+  SIGTSTP: 20,
+};
 const OTHERS = { WNOHANG: 1, SIGTTIN: 21, SIGTTOU: 22 };
 /** Descriptors a table holds: how `pipe` packs its two. */
 const DESCRIPTORS = 256;
 /** What QuickJS has and a sandbox has not. */
-const ABSENT = ['exec', 'waitpid', 'kill', 'signal', 'ttyGetWinSize', 'ttySetRaw', 'setReadHandler', 'setWriteHandler'];
+const ABSENT = [
+  'exec',
+  'waitpid',
+  'kill',
+  'signal',
+  'ttyGetWinSize',
+  'ttySetRaw',
+  'setReadHandler',
+  'setWriteHandler',
+];
 
 const pair = (value) => (typeof value === 'number' ? ['', -value] : [value, 0]);
 
@@ -64,8 +110,10 @@ export const os = {
   open: (name, flags = 0, mode = 0o666) => door.open(path(name), int(flags), int(mode)),
   close: (fd) => door.close(int(fd)),
   seek,
-  read: (fd, buffer, offset = 0, length = undefined) => door.read(int(fd), buffer, ...range(buffer, offset, length)),
-  write: (fd, buffer, offset = 0, length = undefined) => door.write(int(fd), buffer, ...range(buffer, offset, length)),
+  read: (fd, buffer, offset = 0, length = undefined) =>
+    door.read(int(fd), buffer, ...range(buffer, offset, length)),
+  write: (fd, buffer, offset = 0, length = undefined) =>
+    door.write(int(fd), buffer, ...range(buffer, offset, length)),
   isatty: () => false,
   remove,
   rename: (from, to) => door.rename(path(from), path(to)),

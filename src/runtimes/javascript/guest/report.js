@@ -2,7 +2,7 @@
  * What the host is told about a program: its result as data where that is possible, and how it failed. A program can
  * put anything into the values that end up here, so every step is bounded and guarded.
  */
-import { errorText, inspect, typeName } from './inspect.js';
+import { inspect, typeName } from './inspect.js';
 
 export const MAIN_FILE = '/app/main.js';
 /** How much of a value or a message goes to the host: the host cuts again, this saves the work. */
@@ -11,8 +11,6 @@ const NAME_LIMIT = 200;
 const RESULT_ITEMS = 2_000;
 const RESULT_DEPTH = 20;
 const OWN_FRAME = /^ *at .*\((?:sandbox:boot|native)[:)].*$/;
-
-const stringify = JSON.stringify;
 
 const cut = (text, limit = TEXT_LIMIT) => (text.length <= limit ? text : `${text.slice(0, limit)}…`);
 
@@ -60,7 +58,7 @@ function ownStack(text) {
 function describe(error, line) {
   if (!(error instanceof Error)) {
     const message = typeof error === 'string' ? error : inspect(error);
-    return { text: typeof error === 'string' ? quoteless(error) : inspect(error), facts: { type: typeName(error), message: cut(message), line } };
+    return { text: message, facts: { type: cut(typeName(error), NAME_LIMIT), message: cut(message), line } };
   }
   const text = ownStack(inspect(error));
   const stack = typeof error.stack === 'string' ? ownStack(error.stack).trimEnd() : '';
@@ -76,8 +74,6 @@ function describe(error, line) {
   return { text, facts };
 }
 
-const quoteless = (text) => text;
-
 /** The line for standard error and the facts for the host. `line` is what is known when the stack does not say. */
 export function describeError(error, line = null) {
   try {
@@ -87,5 +83,3 @@ export function describeError(error, line = null) {
     return { text: 'an error that cannot be shown', facts: { type: 'Error', message: '', line } };
   }
 }
-
-export { errorText, stringify };

@@ -7,9 +7,21 @@ import { door, TEXT_CHUNK } from './door.js';
 const LABELS = {
   'utf-8': ['utf-8', 'utf8', 'unicode-1-1-utf-8', 'unicode11utf8', 'unicode20utf8', 'x-unicode20utf8'],
   'utf-16le': ['utf-16le', 'utf-16', 'ucs-2', 'iso-10646-ucs-2', 'unicode', 'unicodefeff', 'csunicode'],
-  'windows-1252': ['windows-1252', 'latin1', 'iso-8859-1', 'iso8859-1', 'ascii', 'us-ascii', 'cp1252', 'l1', 'x-cp1252'],
+  'windows-1252': [
+    'windows-1252',
+    'latin1',
+    'iso-8859-1',
+    'iso8859-1',
+    'ascii',
+    'us-ascii',
+    'cp1252',
+    'l1',
+    'x-cp1252',
+  ],
 };
-const encodings = new Map(Object.entries(LABELS).flatMap(([name, labels]) => labels.map((label) => [label, name])));
+const encodings = new Map(
+  Object.entries(LABELS).flatMap(([name, labels]) => labels.map((label) => [label, name])),
+);
 
 /** Code points of the bytes 0x80 to 0x9F in windows-1252. */
 const HIGH =
@@ -76,7 +88,8 @@ function decodeUnits(bytes, unitAt, count) {
   return text;
 }
 
-const latinUnit = (bytes, i) => (bytes[i] >= 0x80 && bytes[i] < 0xa0 ? HIGH.charCodeAt(bytes[i] - 0x80) : bytes[i]);
+const latinUnit = (bytes, i) =>
+  bytes[i] >= 0x80 && bytes[i] < 0xa0 ? HIGH.charCodeAt(bytes[i] - 0x80) : bytes[i];
 const wideUnit = (bytes, i) => bytes[2 * i] | (bytes[2 * i + 1] << 8);
 
 /** For each encoding: the bytes at the end to keep for later, and how the rest becomes text. */
@@ -165,7 +178,12 @@ export class TextDecoder {
     const end = bytes.length - (stream ? held(bytes) : 0);
     this.#held = stream ? bytes.slice(end) : new Uint8Array();
     let text = decode(bytes.subarray(0, end), this.#fatal);
-    if (!this.#started && !this.#ignoreBOM && text.charCodeAt(0) === 0xfeff && this.#encoding !== 'windows-1252') {
+    if (
+      !this.#started &&
+      !this.#ignoreBOM &&
+      text.charCodeAt(0) === 0xfeff &&
+      this.#encoding !== 'windows-1252'
+    ) {
       text = text.slice(1);
       this.#started = stream;
     } else {

@@ -1,0 +1,116 @@
+/**
+ * One program in a JavaScript guest: its start, the event loop around it, and its end. The loop is on this side so that
+ * no frame of ours is below the program's own; what it turns over is in guest memory.
+ */
+import type { Guest, LimitReason } from '../../engine/guest.ts';
+import type { GuestRequest, Handles } from '../runtime.ts';
+import { planProgram } from './program.ts';
+import { invoke, newText, readText } from './values.ts';
+
+/** Of the program a guest runs now. All of it comes with the call, so there is nothing an image would have to keep. */
+interface RunningProgram {
+  readonly handles: Handles;
+  readonly request: GuestRequest;
+  /** The limit that was met, if any: the program is over as soon as the interpreter looks. */
+  interrupt: LimitReason | undefined;
+  /** Whether the limit has been reported; nothing of the program runs after that. */
+  isOver: boolean;
+}
+
+const programs = new WeakMap<Guest, RunningProgram>();
+
+/** The name and the words of the exception that ends a program at a limit. */
+const LIMITS: Record<LimitReason, (request: GuestRequest) => [string, string]> = {
+  out_of_fuel: ({ fuel_budget }) => ['OutOfFuel', `the fuel budget of ${fuel_budget} is used up`],
+  timeout: ({ timeout_seconds }) => ['Timeout', `the time limit of ${timeout_seconds} s has passed`],
+  cancelled: () => ['Cancelled', 'the run was cancelled'],
+};
+
+/** Puts fresh bits, never all zero, where Math.random has its state. */
+function renewRandom(guest: Guest, at: number): void {
+  const state = guest.view.bytes(at, 8);
+  guest.random(state);
+  state[0]! |= 1;
+}
+
+/** Takes the pending exception and hands it to the boot script: as the end at a limit, or as the program's failure. */
+function failWithException(guest: Guest): void {
+  const error = guest.call('qjs_get_exception');
+  const program = programs.get(guest);
+  if (program?.interrupt !== undefined) endAtLimit(guest, program, error);
+  else if (program !== undefined)
+    guest.call('qjs_free_value', invoke(guest, program.handles['fail']!, error));
+  guest.call('qjs_free_value', error);
+}
+
+/** Reports the limit, with the place where the program was if `error` knows it. */
+function endAtLimit(guest: Guest, program: RunningProgram, error: number): void {
+  if (program.isOver) return;
+  const words = LIMITS[program.interrupt!](program.request).map((word) => newText(guest, word));
+  // From here on the interpreter is needed for the report.
+  program.isOver = true;
+  for (const value of [invoke(guest, program.handles['limit']!, error, ...words), ...words]) {
+    guest.call('qjs_free_value', value);
+  }
+}
+
+/** Runs promise jobs until there are none, or until a limit is met. */
+export function drain(guest: Guest): void {
+  while (programs.get(guest)?.interrupt === undefined && guest.call('qjs_is_job_pending') !== 0) {
+    if (guest.call('qjs_execute_pending_job') < 0) failWithException(guest);
+  }
+}
+
+/** Frees what a call returned; an exception is the program's failure. */
+function settle(guest: Guest, value: number): void {
+  if (guest.call('qjs_is_exception', value) !== 0) failWithException(guest);
+  guest.call('qjs_free_value', value);
+}
+
+/** The event loop: all promise jobs, one timer, and again. `turn` sleeps, and says when the program is over. */
+function loop(guest: Guest, program: RunningProgram): void {
+  for (let isDone = false; !isDone; ) {
+    drain(guest);
+    const timer = invoke(guest, program.handles['turn']!);
+    isDone = program.interrupt !== undefined || guest.call('qjs_is_function', timer) === 0;
+    if (!isDone) settle(guest, invoke(guest, timer));
+    settle(guest, timer);
+  }
+  if (program.interrupt === undefined) return;
+  const unknown = guest.call('qjs_get_undefined');
+  endAtLimit(guest, program, unknown);
+  guest.call('qjs_free_value', unknown);
+}
+
+export function run(guest: Guest, handles: Handles, request: GuestRequest): string {
+  const program: RunningProgram = { handles, request, interrupt: undefined, isOver: false };
+  programs.set(guest, program);
+  renewRandom(guest, handles['random']!);
+  const { code, env } = request;
+  const argument = newText(guest, JSON.stringify({ code, env, ...planProgram(code) }));
+  settle(guest, invoke(guest, handles['start']!, argument));
+  guest.call('qjs_free_value', argument);
+  loop(guest, program);
+  const value = invoke(guest, handles['report']!);
+  if (guest.call('qjs_is_exception', value) !== 0) {
+    // Not even the report could be made; in practice because memory is used up.
+    return JSON.stringify({ exit_code: 1, error: { type: 'InternalError', message: 'out of memory' } });
+  }
+  const answer = readText(guest, value) ?? '{}';
+  guest.call('qjs_free_value', value);
+  return answer;
+}
+
+/** The guest function that is told of rejected promises, or 0 at boot. */
+export const rejectionTracker = (guest: Guest) => programs.get(guest)?.handles['rejected'] ?? 0;
+
+/** Whether a limit was met that the program does not know of yet. */
+export function isInterrupted(guest: Guest): boolean {
+  const program = programs.get(guest);
+  return program?.interrupt !== undefined && !program.isOver;
+}
+
+export function interrupt(guest: Guest, reason: LimitReason): void {
+  const program = programs.get(guest);
+  if (program !== undefined) program.interrupt = reason;
+}

@@ -1,0 +1,177 @@
+/**
+ * The door of JavaScript guests under any call: programs cannot reach it, so here a guest is made that can, and every
+ * operation gets arguments nobody would pass. Whatever comes of it is an answer to the guest, never a host exception.
+ */
+import fc from 'fast-check';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { Guest, GuestStopped, UNLIMITED_RUN } from '../../src/engine/guest.ts';
+import { type Image, layImage, readImage } from '../../src/engine/image.ts';
+import { Volume } from '../../src/fs/volume.ts';
+import { OPERATION_NAMES } from '../../src/kernel/quickjs.ts';
+import { javascript } from '../../src/runtimes/javascript/index.ts';
+import { withText } from '../../src/runtimes/javascript/values.ts';
+import { buildGuest } from '../../src/worker/build.ts';
+
+let image: Image;
+let program: ConstructorParameters<typeof Guest>[0];
+
+beforeAll(async () => {
+  const built = await buildGuest(javascript, () => {});
+  const { module, minPages, stateGlobals } = built;
+  program = { module: new WebAssembly.Module(module as BufferSource), minPages, stateGlobals };
+  image = readImage(built.image, built.origin);
+});
+
+/** A guest whose global `door` is the real one. */
+function openGuest(): Guest {
+  const volume = new Volume({ maxBytes: 1_000_000, maxFiles: 100 }, () => 0);
+  const size = { pages: image.header.pages, maxPages: image.header.pages + 256 };
+  const guest = new Guest(program, javascript.linkage, size, volume);
+  layImage(guest, image);
+  guest.begin({ ...UNLIMITED_RUN, fuelBudget: 2_000_000_000, deadlineMs: performance.now() + 5_000 });
+  const global = withText(guest, 'globalThis', (code, length) =>
+    guest.call('qjs_eval', code, length, code, 0),
+  );
+  const door = guest.call('qjs_new_object');
+  for (const name of [...OPERATION_NAMES, 'nonsense']) {
+    withText(guest, name, (pointer, length) => {
+      const operation = guest.call('qjs_new_host_function', pointer, length, 0);
+      guest.call('qjs_set_prop_string', door, pointer, operation);
+    });
+  }
+  withText(guest, 'door', (pointer) => guest.call('qjs_set_prop_string', global, pointer, door));
+  return guest;
+}
+
+const run = (guest: Guest, code: string) =>
+  JSON.parse(
+    javascript.run(guest, image.header.handles, { code, env: {}, fuel_budget: 0, timeout_seconds: 0 }),
+  ) as { exit_code: number; result?: unknown };
+
+const JUNK = [
+  '0',
+  '1',
+  '-1',
+  '3',
+  '255',
+  '1e9',
+  '2 ** 31',
+  '-(2 ** 31)',
+  '2 ** 53',
+  '1e300',
+  'NaN',
+  '-0',
+  '0.5',
+  'Infinity',
+  'undefined',
+  'null',
+  'true',
+  '10n',
+  'Symbol()',
+  '({})',
+  '[]',
+  '() => 1',
+  '({ valueOf() { throw 1 } })',
+  'new Proxy({}, {})',
+  '""',
+  '"/app"',
+  '"/app/f"',
+  '"/app/../../.."',
+  '"/dev/stdout"',
+  '"a\\0b"',
+  '"\\ud800"',
+  '"x".repeat(5000)',
+  '"1 +"',
+  '"import(1)"',
+  'new ArrayBuffer(0)',
+  'new ArrayBuffer(40)',
+  'new ArrayBuffer(70000)',
+  'gone',
+  'new Uint8Array(8)',
+  'new SharedArrayBuffer(8)',
+];
+const GONE = 'const gone = new ArrayBuffer(8); structuredClone(gone, { transfer: [gone] });';
+
+describe('the door', () => {
+  test('answers every call with a value, whatever the arguments', () => {
+    const names = OPERATION_NAMES.filter((name) => name !== 'exit' && name !== 'sleep');
+    const call = fc.tuple(
+      fc.constantFrom(...names, 'nonsense'),
+      fc.array(fc.constantFrom(...JUNK), { maxLength: 8 }),
+    );
+    fc.assert(
+      fc.property(fc.array(call, { minLength: 1, maxLength: 40 }), (calls) => {
+        const lines = calls.map(([name, args]) => `try { door.${name}(${args.join(', ')}) } catch {}`);
+        const report = run(openGuest(), `${GONE}\n${lines.join('\n')}\n;"alive"`);
+        expect(report).toHaveProperty('exit_code');
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test('answers junk with an errno', () => {
+    const program = `${GONE}
+      [door.nonsense(), door.open(), door.open('f', 0.5, 0), door.close({}), door.read(0, gone, 0, 1), door.read(0, new ArrayBuffer(4), 2, 3),
+       door.read(0, new ArrayBuffer(4), -1, 3), door.write(1, 'text', 0, 1), door.stat('/app', 1, new ArrayBuffer(8)), door.mkdir('a\\0b', 0),
+       door.open('x'.repeat(5000), 0, 0), door.open('\\ud800', 0, 0), door.text(new ArrayBuffer(2 ** 21), 0, 2 ** 21, 0), door.dup2(1, 1e6), door.seek(0, 0, 0)]`;
+    expect(run(openGuest(), program).result).toEqual([
+      -38, -22, -22, -22, -22, -22, -22, -22, -22, -22, -36, -84, -22, -24, -29,
+    ]);
+  });
+
+  test('ends the guest by exit alone', () => {
+    for (const [code, expected] of [
+      ['7', 7],
+      ['-1', 255],
+      ['"x"', undefined],
+    ] as const) {
+      const guest = openGuest();
+      try {
+        expect(run(guest, `door.exit(${code}); "alive"`).result).toBe('alive');
+        expect(expected).toBeUndefined();
+      } catch (cause) {
+        if (!(cause instanceof GuestStopped)) throw cause;
+        expect(cause.stop).toMatchObject({ reason: 'exit', exitCode: expected });
+      }
+    }
+  });
+
+  test('does not let a program in: the functions of std and os check what they pass on', () => {
+    const calls = [
+      'os.open',
+      'os.read',
+      'os.write',
+      'os.seek',
+      'os.stat',
+      'os.readdir',
+      'os.utimes',
+      'os.pipe',
+      'os.dup2',
+      'std.open',
+      'std.loadFile',
+      'std.fdopen',
+      'std.sprintf',
+      'std.evalScript',
+      'std.parseExtJSON',
+      'new TextDecoder().decode',
+      'new TextEncoder().encodeInto',
+      'structuredClone',
+      'setTimeout',
+      'console.table',
+      'console.log',
+      'crypto.getRandomValues',
+      'std.out.seek',
+      'std.out.read',
+      'std.in.getline',
+    ];
+    const call = fc.tuple(fc.constantFrom(...calls), fc.array(fc.constantFrom(...JUNK), { maxLength: 5 }));
+    fc.assert(
+      fc.property(fc.array(call, { minLength: 1, maxLength: 30 }), (list) => {
+        const lines = list.map(([name, args]) => `try { ${name}(${args.join(', ')}) } catch {}`);
+        // An import that fails ends it, like any rejection nobody handles.
+        expect(run(openGuest(), `${GONE}\n${lines.join('\n')}\n;"alive"`)).toHaveProperty('exit_code');
+      }),
+      { numRuns: 100 },
+    );
+  });
+});

@@ -1,0 +1,264 @@
+import { createSandbox } from 'llm-wasm-sandbox';
+import { describe, expect, test } from 'vitest';
+import { GRACE } from '../../src/engine/guest.ts';
+import { code, javascript } from '../support/sandbox.ts';
+
+describe('a JavaScript program', () => {
+  test('prints, and returns the value of its last expression', async () => {
+    const result = await javascript("console.log('hello')\n6 * 7");
+    expect(result).toMatchObject({ success: true, stdout: 'hello\n', stderr: '', exit_code: 0 });
+    expect(result.metadata).toMatchObject({ trapped: false, result: 42, result_type: 'number' });
+  });
+
+  test.each([
+    ['[1, 2.5, "x", null, { a: true }]', [1, 2.5, 'x', null, { a: true }]],
+    ["'☃'.repeat(3)", '☃☃☃'],
+    ['({ a: 1, b: undefined })', { a: 1 }],
+    ['NaN', 'NaN'],
+    ['10n ** 20n', '100000000000000000000n'],
+    ['new Map([[1, 2]])', 'Map(1) { 1 => 2 }'],
+    ['(class A { x = 1 }, new (class B { x = 1 })())', 'B { x: 1 }'],
+    ['Symbol("s")', 'Symbol(s)'],
+    ['new Date(0)', '1970-01-01T00:00:00.000Z'],
+    ['async () => 1', '[AsyncFunction (anonymous)]'],
+  ])('gives %s back as JSON data or as text', async (expression, expected) => {
+    expect((await javascript(expression)).metadata.result).toEqual(expected);
+  });
+
+  test.each([
+    'const x = 1',
+    '1; let x = 2',
+    'for (const i of [1]) i',
+    'if (true) { 5 }',
+    'void 0',
+    '',
+    '// c',
+  ])('has no result when it is %j', async (program) => {
+    expect((await javascript(program)).metadata).not.toHaveProperty('result');
+  });
+
+  test('bounds what goes back of a large or circular result', async () => {
+    const large = await javascript('Array.from({ length: 1e5 }, (_, i) => i)');
+    expect(String(large.metadata.result).length).toBeLessThan(20_100);
+    expect((await javascript('const a = {}; a.a = a')).metadata.result).toBe('<ref *1> { a: [Circular *1] }');
+  });
+
+  test('may await at the top level, and runs strict', async () => {
+    const result = await javascript(
+      'const x = await Promise.resolve(3)\nx + (function () { return this })().y',
+    );
+    expect(result.metadata.error).toMatchObject({ type: 'TypeError', line: 2 });
+    expect((await javascript('await Promise.resolve(3)')).metadata.result).toBe(3);
+  });
+
+  test('that ends in a call of its async main function gives what that resolves to', async () => {
+    const result = await javascript('async function main() { return { done: true } }\nmain()');
+    expect(result.metadata.result).toEqual({ done: true });
+  });
+
+  test('gets a stack with its own lines and columns and nothing of ours', async () => {
+    const result = await javascript(code`
+      function f(x) {
+        return x.nope.nope;
+      }
+
+      f(1);
+    `);
+    expect(result.exit_code).toBe(1);
+    expect(result.stderr).toBe(
+      "Uncaught TypeError: cannot read property 'nope' of undefined\n" +
+        '    at f (/app/main.js:2:10)\n    at <eval> (/app/main.js:5:1)\n',
+    );
+    expect(result.metadata.error).toMatchObject({ type: 'TypeError', line: 2, column: 10 });
+  });
+
+  test('that does not compile is told where', async () => {
+    const result = await javascript('let a = 1;\nlet b = = 2;');
+    expect(result.metadata.error).toMatchObject({ type: 'SyntaxError', line: 2 });
+    expect(result.stderr).toContain('Uncaught SyntaxError');
+  });
+
+  test('may throw anything', async () => {
+    expect((await javascript('throw "text"')).metadata.error).toMatchObject({
+      type: 'string',
+      message: 'text',
+    });
+    expect((await javascript('throw null')).exit_code).toBe(1);
+    expect((await javascript('throw { get name() { throw 1 } }')).exit_code).toBe(1);
+    expect((await javascript('throw new Proxy(new Error("x"), { get() { throw 1 } })')).exit_code).toBe(1);
+  });
+
+  test('fails by an unhandled rejection, with its stack', async () => {
+    const result = await javascript(
+      'Promise.reject(new Error("lost"));\nsetTimeout(() => console.log("late"), 5)',
+    );
+    expect(result).toMatchObject({ success: false, exit_code: 1, stdout: '' });
+    expect(result.stderr).toBe('Uncaught (in promise) Error: lost\n    at <eval> (/app/main.js:1:20)\n');
+    expect(result.metadata.error).toMatchObject({ type: 'Error', message: 'lost', line: 1 });
+  });
+
+  test('does not fail by a rejection that is handled in the same turn', async () => {
+    const result = await javascript('const p = Promise.reject(1); await null; p.catch(() => {}); "fine"');
+    expect(result.metadata.result).toBe('fine');
+  });
+
+  test('fails by an exception in a timer', async () => {
+    const result = await javascript('setTimeout(() => { throw new RangeError("tick") }, 1)');
+    expect(result.metadata.error).toMatchObject({
+      type: 'RangeError',
+      line: 1,
+      stack: '    at <anonymous> (/app/main.js:1:30)',
+    });
+  });
+
+  test('that waits for what never comes says so', async () => {
+    const result = await javascript('await new Promise(() => {})');
+    expect(result.exit_code).toBe(13);
+    expect(result.stderr).toContain('nothing will ever settle');
+  });
+
+  test('ends where it calls std.exit', async () => {
+    const result = await javascript('std.out.puts("before"); std.exit(3); console.log("after")');
+    expect(result).toMatchObject({ exit_code: 3, stdout: 'before' });
+    expect((await javascript('setTimeout(() => std.exit(4), 1)')).exit_code).toBe(4);
+  });
+
+  test('finds nothing of the last one, not even where that ended in the middle', async () => {
+    const sandbox = await createSandbox({ runtime: 'javascript' });
+    await sandbox.execute(
+      'globalThis.x = 1; Array.prototype.map = null; setInterval(() => {}, 1); std.exit(0)',
+    );
+    const result = await sandbox.execute('[typeof x, typeof [].map]');
+    expect(result.metadata.result).toEqual(['undefined', 'function']);
+    await sandbox.close();
+  });
+
+  test('has its own random numbers, and the right time', async () => {
+    const program = '[Math.random(), Date.now(), new Date().getTimezoneOffset(), crypto.randomUUID()]';
+    const [a, b] = await Promise.all([javascript(program), javascript(program)]);
+    const [first, second] = [a.metadata.result, b.metadata.result] as [number, number, number, string][];
+    expect(first![0]).not.toBe(second![0]);
+    expect(first![3]).not.toBe(second![3]);
+    expect(Math.abs(first![1] - Date.now())).toBeLessThan(5_000);
+    expect(first![2]).toBe(0);
+  });
+
+  test('costs the same fuel each time', async () => {
+    const program =
+      'const a = Array.from({ length: 1000 }, () => Math.random()); setTimeout(() => console.log(a.length), 2)';
+    const runs = await Promise.all([javascript(program), javascript(program), javascript(program)]);
+    expect(new Set(runs.map((run) => run.fuel_consumed)).size).toBe(1);
+  });
+});
+
+describe('timers', () => {
+  test('run by time, then by age, with promise jobs between them', async () => {
+    const { stdout } = await javascript(code`
+      setTimeout(() => console.log('20'), 20);
+      setTimeout((a, b) => { console.log('5', a, b); queueMicrotask(() => console.log('job')) }, 5, 'x', 'y');
+      setTimeout(() => console.log('5 again'), 5);
+      setImmediate(() => console.log('immediate'));
+      const never = setTimeout(() => console.log('never'), 1);
+      clearTimeout(never);
+      let n = 0;
+      const interval = setInterval(() => { console.log('i', ++n); if (n === 2) clearInterval(interval) }, 8);
+      queueMicrotask(() => console.log('micro'));
+      console.log('sync');
+    `);
+    expect(stdout.trim().split('\n')).toEqual([
+      'sync',
+      'micro',
+      'immediate',
+      '5 x y',
+      'job',
+      '5 again',
+      'i 1',
+      'i 2',
+      '20',
+    ]);
+  });
+
+  test('wait without burning fuel', async () => {
+    const start = performance.now();
+    const result = await javascript('await new Promise((done) => setTimeout(done, 200)); os.sleep(100)');
+    expect(performance.now() - start).toBeGreaterThan(290);
+    expect(result.fuel_consumed).toBeLessThan(2_000_000);
+  });
+});
+
+describe('limits', () => {
+  test('deep recursion is a RangeError that can be caught', async () => {
+    const result = await javascript(
+      'let n = 0; const f = () => { n++; f() }; try { f() } catch (e) { [e.name, n > 5000] }\n;[n > 5000]',
+    );
+    expect(result.metadata.result).toEqual([true]);
+    expect((await javascript('const f = () => f(); f()')).metadata.error).toMatchObject({
+      type: 'RangeError',
+    });
+  });
+
+  test.each([
+    'JSON.parse("[".repeat(1e6))',
+    '(0, eval)("(".repeat(1e5))',
+    'let p = {}; for (let i = 0; i < 1e5; i++) p = new Proxy(p, {}); p.x',
+    'const o = { toString() { return "" + this } }; "" + o',
+    'function f() { "a".replace(/a/, f) } f()',
+  ])('%s is an exception too', async (program) => {
+    expect((await javascript(program)).metadata.error).toMatchObject({ type: 'RangeError' });
+  });
+
+  test.each(['new Array(1e9).fill(0)', 'const a = []; for (;;) a.push(new ArrayBuffer(1e6))'])(
+    '%s is an exception for want of memory',
+    async (program) => {
+      const result = await javascript(`try { ${program} } catch (e) { console.log(e.name, e.message) }`);
+      expect(result.stdout).toBe('InternalError out of memory\n');
+    },
+  );
+
+  test.each([
+    ['for (;;);', 'out_of_fuel'],
+    ['try { for (;;); } finally { console.log("no") }', 'out_of_fuel'],
+    ['const next = () => Promise.resolve().then(next); next()', 'out_of_fuel'],
+    ['new Array(2e8) + ""', 'out_of_fuel'],
+  ])('%s ends at the fuel budget', async (program, reason) => {
+    const sandbox = await createSandbox({ runtime: 'javascript', policy: { fuel_budget: 50_000_000 } });
+    const result = await sandbox.execute(program);
+    expect(result).toMatchObject({
+      success: false,
+      stdout: '',
+      metadata: { trapped: true, trap_reason: reason },
+    });
+    expect(result.fuel_consumed).toBeLessThanOrEqual(50_000_100 + GRACE.fuel);
+    await sandbox.close();
+  });
+
+  test('a limit names the function it was met in', async () => {
+    const sandbox = await createSandbox({ runtime: 'javascript', policy: { fuel_budget: 50_000_000 } });
+    const result = await sandbox.execute(
+      'let n = 0;\nfunction burn() {\n  for (;;) {\n    n += Math.sqrt(n);\n  }\n}\nburn();',
+    );
+    expect(result.metadata.error).toMatchObject({
+      type: 'OutOfFuel',
+      message: 'the fuel budget of 50000000 is used up',
+    });
+    expect(result.stderr).toMatch(
+      / at burn \(\/app\/main.js:\d+:\d+\)\n {4}at <eval> \(\/app\/main.js:7:1\)/,
+    );
+    await sandbox.close();
+  });
+
+  test.each(['await new Promise((done) => setTimeout(done, 60_000))', 'os.sleep(60_000)', 'for (;;);'])(
+    '%s ends at the time limit',
+    async (program) => {
+      const start = performance.now();
+      const sandbox = await createSandbox({
+        runtime: 'javascript',
+        policy: { timeout_seconds: 0.3, fuel_budget: 1e12 },
+      });
+      const result = await sandbox.execute(program);
+      expect(result.metadata).toMatchObject({ trapped: true, trap_reason: 'timeout' });
+      expect(performance.now() - start).toBeLessThan(3_000);
+      await sandbox.close();
+    },
+  );
+});

@@ -1,0 +1,92 @@
+import { describe, expect, test } from 'vitest';
+import { code, javascript } from '../support/sandbox.ts';
+
+const files = {
+  'lib/math.js':
+    "import { two } from './two.js';\nexport const four = two + two;\nexport let count = 0;\nexport const inc = () => ++count;\nexport default 'math';",
+  'lib/two.js': 'export const two = 2;',
+  'data.json': '{"a": [1, 2]}',
+  'broken.js': 'export const x = ;',
+  'throws.js': '\nthrow new Error("at load")',
+  'waits.js': 'export const value = await Promise.resolve(5)',
+};
+
+describe('imports', () => {
+  test('bind names, defaults and namespaces, alive, and leave a result', async () => {
+    const result = await javascript(
+      code`
+        import name, { four as vier, count, inc } from './lib/math.js';
+        import * as all from '/app/lib/math.js';
+        import data from './data.json' with { type: 'json' };
+        import { value } from "./waits.js";
+        inc();
+        [name, vier, count, all.count, data.a, value]
+      `,
+      { files },
+    );
+    expect(result.metadata.result).toEqual(['math', 4, 1, 1, [1, 2], 5]);
+  });
+
+  test('may be dynamic', async () => {
+    const result = await javascript("const { four } = await import('./lib/math.js'); four", { files });
+    expect(result.metadata.result).toBe(4);
+  });
+
+  test.each(['std', 'qjs:std', 'os', 'qjs:os'])('reach the built-in module %s in any form', async (name) => {
+    const program = `import * as all from '${name}';\nimport byDefault, { open } from '${name}';\n[all.open === open, byDefault.open === open, typeof open]`;
+    expect((await javascript(program)).metadata.result).toEqual([true, true, 'function']);
+  });
+
+  test('keep the built-in modules from what a program does to the globals', async () => {
+    const program = "globalThis.std = null; const { loadFile } = await import('std'); typeof loadFile";
+    expect((await javascript(program)).metadata.result).toBe('function');
+  });
+
+  test.each([
+    ["import _ from 'lodash'", 'ReferenceError', /packages cannot be imported here; there are "std", "os"/],
+    ["\nimport { x } from './nope.js'", 'ReferenceError', /'\/app\/nope.js': there is no such file/],
+    ["\nimport { six } from './lib/math.js'", 'SyntaxError', /Could not find export 'six'/],
+    ["import '../../etc/passwd'", 'ReferenceError', /no such file/],
+  ])('%j fails as %s', async (program, type, message) => {
+    const { metadata } = await javascript(program, { files });
+    expect(metadata.error?.type).toBe(type);
+    expect(metadata.error?.message).toMatch(message);
+    expect(metadata.error?.line).toBe(program.startsWith('\n') ? 2 : 1);
+  });
+
+  test('show errors of a module in its own file', async () => {
+    expect((await javascript("import './broken.js'", { files })).stderr).toContain('/app/broken.js:1:18');
+    expect((await javascript("import './throws.js'", { files })).stderr).toContain('/app/throws.js:2');
+  });
+
+  test('and exports leave lines and columns as they are', async () => {
+    const declaration = "import { four } from './lib/math.js';";
+    const rest = ' throw new Error("here")';
+    const [a, b] = await Promise.all([
+      javascript(`${declaration}${rest}\nexport default four`, { files }),
+      javascript(`/*${' '.repeat(declaration.length - 4)}*/${rest}`),
+    ]);
+    expect(a.metadata.error).toMatchObject({ message: 'here', line: 1 });
+    expect(a.metadata.error?.stack).toBe(b.metadata.error?.stack);
+  });
+
+  test('exports of the program itself are allowed', async () => {
+    const result = await javascript(code`
+      export const a = 1;
+      export function f() { return a + 1 }
+      export default class Foo {}
+      export { a as b };
+      [a, f(), Foo.name, import.meta.url]
+    `);
+    expect(result.metadata.result).toEqual([1, 2, 'Foo', 'file:///app/main.js']);
+    expect((await javascript('export default { a: 1 }')).success).toBe(true);
+  });
+
+  test('that only look like some are left alone', async () => {
+    const program =
+      "const text = `\nimport x from 'y'\nexport default 1\n`; /* import z from 'q' */ text + /['\"]import/.source";
+    expect((await javascript(program)).metadata.result).toBe(
+      "\nimport x from 'y'\nexport default 1\n['\"]import",
+    );
+  });
+});
