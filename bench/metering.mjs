@@ -44,7 +44,7 @@ const RUN = {
 /** A way to run a program in a guest of the given module, brought back to the image after each run. */
 function runner(module, assets, image) {
   const volume = new Volume({ maxBytes: 1e8, maxFiles: 1e4 }, () => Date.now());
-  assets.layers.forEach(({ at, bytes }, i) => volume.mount(at, unpackTree(bytes, i + 1)));
+  for (const [i, { at, bytes }] of assets.layers.entries()) volume.mount(at, unpackTree(bytes, i + 1));
   const guest = new Guest(
     { ...assets.program, module },
     python.linkage,

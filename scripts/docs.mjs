@@ -9,19 +9,30 @@ const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const { policy, TRAPS } = await import(at('dist/schema.js'));
 
 function table(head, rows) {
-  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`.replaceAll('| --- ', '|---').replace('|--- |', '|---|')).join('\n');
+  return [head, head.map(() => '---'), ...rows]
+    .map((cells) => `| ${cells.join(' | ')} |`.replaceAll('| --- ', '|---').replace('|--- |', '|---|'))
+    .join('\n');
 }
 
-const show = (value) => (typeof value === 'number' ? value.toLocaleString('en-US') : `\`${JSON.stringify(value)}\``);
+const show = (value) =>
+  typeof value === 'number' ? value.toLocaleString('en-US') : `\`${JSON.stringify(value)}\``;
 
 const TABLES = {
   policy: () => {
     const defaults = policy.parse({});
-    const rows = Object.entries(policy.shape).map(([name, field]) => [`\`${name}\``, show(defaults[name]), field.description]);
+    const rows = Object.entries(policy.shape).map(([name, field]) => [
+      `\`${name}\``,
+      show(defaults[name]),
+      field.description,
+    ]);
     return table(['policy field', 'default', 'meaning'], rows);
   },
   traps: () => {
-    const rows = Object.entries(TRAPS).map(([reason, { exit_code, message }]) => [`\`${reason}\``, exit_code, message]);
+    const rows = Object.entries(TRAPS).map(([reason, { exit_code, message }]) => [
+      `\`${reason}\``,
+      exit_code,
+      message,
+    ]);
     return table(['`trap_reason`', 'exit code', '`trap_message`'], rows);
   },
 };
@@ -34,10 +45,13 @@ for (const file of files) {
   } catch {
     continue;
   }
-  const written = text.replaceAll(/(<!-- generated: (\w+) -->\n)[^]*?(<!-- end -->)/g, (_, start, name, end) => {
-    if (!(name in TABLES)) throw new Error(`${file}: there is no table ${name}`);
-    return `${start}${TABLES[name]()}\n${end}`;
-  });
+  const written = text.replaceAll(
+    /(<!-- generated: (\w+) -->\n)[\s\S]*?(<!-- end -->)/g,
+    (_, start, name, end) => {
+      if (!(name in TABLES)) throw new Error(`${file}: there is no table ${name}`);
+      return `${start}${TABLES[name]()}\n${end}`;
+    },
+  );
   if (written === text) continue;
   if (process.argv.includes('--check')) {
     console.error(`${file} is not current: run "npm run docs".`);

@@ -12,20 +12,26 @@ const BUNDLED = ['core-js-pure'];
 
 /** Names of the packages that a user of this one gets, and of those whose code is bundled into it. */
 function shipped() {
-  const paths = Object.entries(lock.packages).filter(([path, entry]) => path !== '' && !entry.dev && !entry.optional);
+  const paths = Object.entries(lock.packages).filter(
+    ([path, entry]) => path !== '' && !entry.dev && !entry.optional,
+  );
   const bundled = BUNDLED.map((name) => `node_modules/${name}`);
   return [...new Set([...paths.map(([path]) => path), ...bundled])].sort();
 }
 
 function licenceText(path) {
-  const file = existsSync(at(path)) && readdirSync(at(path)).find((name) => /^(licen[cs]e|copying)(\.|$)/i.test(name));
+  const file =
+    existsSync(at(path)) && readdirSync(at(path)).find((name) => /^(licen[cs]e|copying)(\.|$)/i.test(name));
   return file ? readFileSync(at(`${path}/${file}`), 'utf8').trim() : undefined;
 }
 
 function section(path) {
   const { name, version, license, homepage } = JSON.parse(readFileSync(at(`${path}/package.json`), 'utf8'));
   const text = licenceText(path);
-  const body = text === undefined ? `The package names its licence and carries no text of it.` : `\`\`\`text\n${text}\n\`\`\``;
+  const body =
+    text === undefined
+      ? `The package names its licence and carries no text of it.`
+      : `\`\`\`text\n${text}\n\`\`\``;
   return `## ${name} ${version}\n\nLicence: ${license}${homepage ? ` · ${homepage}` : ''}\n\n${body}\n`;
 }
 

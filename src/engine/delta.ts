@@ -138,7 +138,10 @@ export function readDelta(delta: Uint8Array): { header: DeltaHeader; body: Uint8
   if (view.getUint32(0, true) !== MAGIC) throw damaged('it does not start like one');
   const format = view.getUint32(4, true);
   if (format !== DELTA_FORMAT) {
-    throw new SandboxError('image_invalid', `The saved state has format ${format}, this version reads ${DELTA_FORMAT}.`);
+    throw new SandboxError(
+      'image_invalid',
+      `The saved state has format ${format}, this version reads ${DELTA_FORMAT}.`,
+    );
   }
   const expected = createHash('sha256').update(delta.subarray(0, end)).digest();
   if (Buffer.compare(expected, delta.subarray(end)) !== 0) throw damaged('its digest does not match');
@@ -157,9 +160,16 @@ export function checkFits(header: DeltaHeader, base: Image): void {
   for (const part of ['runtime', 'module', 'layers'] as const) {
     if (header[part] === base.header[part]) continue;
     const facts = `${header[part]}, here it is ${base.header[part]}`;
-    throw new SandboxError('image_invalid', `The saved state was made with another ${part} (${facts}). Its files can still be read.`);
+    throw new SandboxError(
+      'image_invalid',
+      `The saved state was made with another ${part} (${facts}). Its files can still be read.`,
+    );
   }
-  if (header.base !== base.digest) throw new SandboxError('image_invalid', 'The saved state was made from another boot image. Its files can still be read.');
+  if (header.base !== base.digest)
+    throw new SandboxError(
+      'image_invalid',
+      'The saved state was made from another boot image. Its files can still be read.',
+    );
 }
 
 /** Brings a guest that is exactly as `base` to a saved state. Its volume must already hold the saved files. */

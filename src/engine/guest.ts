@@ -195,7 +195,12 @@ export class Guest implements World {
     this.#met = undefined;
     this.#growthRefused = false;
     this.#stop = undefined;
-    this.#granted = Math.min(SLICE, run.fuelBudget);
+    this.refuel();
+  }
+
+  /** Starts the count again: what came before was the runtime's own work. */
+  refuel(): void {
+    this.#granted = Math.min(SLICE, this.#budget);
     this.#fuel.value = BigInt(this.#granted);
   }
 

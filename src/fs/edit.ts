@@ -6,7 +6,11 @@ import type { Changes } from './entry.ts';
 import type { Volume, WritableRoot } from './volume.ts';
 
 /** Applies removals and then entries below `at`; entries must be sorted so that folders come before what is in them. */
-export function editVolume(volume: Volume, at: WritableRoot, edit: Pick<Changes, 'removed' | 'entries'>): void {
+export function editVolume(
+  volume: Volume,
+  at: WritableRoot,
+  edit: Pick<Changes, 'removed' | 'entries'>,
+): void {
   // Deepest first, so that folders are empty when their turn comes.
   for (const path of [...edit.removed].sort().reverse()) remove(volume, at, path);
   for (const entry of edit.entries) {
@@ -19,7 +23,12 @@ export function editVolume(volume: Volume, at: WritableRoot, edit: Pick<Changes,
       volume.symlink(entry.target!, path, at);
     }
     if (kind !== 'file') continue;
-    const { node: file } = volume.open(path, at, { create: true, truncate: true, write: true, nofollow: true }, entry.mode);
+    const { node: file } = volume.open(
+      path,
+      at,
+      { create: true, truncate: true, write: true, nofollow: true },
+      entry.mode,
+    );
     volume.write(file, 0, entry.data!);
     volume.utimes(file, entry.mtimeMs);
   }

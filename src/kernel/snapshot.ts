@@ -56,7 +56,8 @@ export function saveKernel(kernel: Kernel): KernelState {
     const { node, position } = file;
     const path = node.readonly ? file.path : (paths.get(node) ?? file.path);
     if (file.kind === 'dir') return { kind: 'dir', flags, path, position };
-    const orphan = !node.readonly && !paths.has(node) && { orphan: toText(file.node.data.subarray(0, file.node.size)) };
+    const orphan = !node.readonly &&
+      !paths.has(node) && { orphan: toText(file.node.data.subarray(0, file.node.size)) };
     return { kind: 'file', flags, path, position, ...orphan };
   });
   return {
@@ -108,7 +109,9 @@ function openSaved(kernel: Kernel, saved: SavedFile, pipes: readonly PipeBuffer[
   }
   const position = Number.isSafeInteger(saved.position) && saved.position >= 0 ? saved.position : 0;
   if (saved.kind === 'dir') {
-    const node = kernel.volume.exists(saved.path) ? kernel.volume.lookup(saved.path, '/', true) : kernel.volume.root;
+    const node = kernel.volume.exists(saved.path)
+      ? kernel.volume.lookup(saved.path, '/', true)
+      : kernel.volume.root;
     if (node.kind !== 'dir') throw failure('EBADF');
     return { ...common, kind: 'dir', node, position, names: undefined };
   }

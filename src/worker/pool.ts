@@ -149,7 +149,8 @@ export class WorkerPool {
   #start(worker: PoolWorker, pending: Pending): void {
     if (pending.signal?.aborted) {
       pending.resolve({ type: 'cancelled' });
-      return this.#dispatch();
+      this.#dispatch();
+      return;
     }
     const id = this.#nextId;
     this.#nextId = (this.#nextId % 0x7fffffff) + 1;
@@ -158,7 +159,8 @@ export class WorkerPool {
       job = pending.job();
     } catch (cause) {
       pending.reject(cause);
-      return this.#dispatch();
+      this.#dispatch();
+      return;
     }
     this.#attach(worker, pending, id);
     pending.onStart?.();

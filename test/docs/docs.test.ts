@@ -17,7 +17,7 @@ function run(args: readonly string[]) {
 
 /** The anchor a heading gets: lower case, punctuation gone, spaces to dashes. */
 function anchors(text: string): string[] {
-  const headings = text.replaceAll(/^```[^]*?^```/gm, '').matchAll(/^#+ (.+)$/gm);
+  const headings = text.replaceAll(/^```[\s\S]*?^```/gm, '').matchAll(/^#+ (.+)$/gm);
   return [...headings].map(([, title]) =>
     title!
       .toLowerCase()
@@ -41,8 +41,8 @@ describe('documentation', () => {
 
   test.each(documents)('%s has examples that run and print what it says', (document) => {
     const text = read(document);
-    for (const [, name, code] of text.matchAll(/<!-- example: (\w+) -->\n```js\n([^]*?)```/g)) {
-      const expected = new RegExp(`<!-- output: ${name} -->\\n\`\`\`text\\n([^]*?)\`\`\``).exec(text)?.[1];
+    for (const [, name, code] of text.matchAll(/<!-- example: (\w+) -->\n```js\n([\s\S]*?)```/g)) {
+      const expected = new RegExp(`<!-- output: ${name} -->\\n\`\`\`text\\n([sS]*?)\`\`\``).exec(text)?.[1];
       const { stdout, stderr } = run(['--input-type=module', '-e', code!]);
       expect(stderr).toBe('');
       expect(stdout, `output of the example ${name}`).toBe(expected);

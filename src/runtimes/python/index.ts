@@ -42,11 +42,7 @@ function boot(guest: Guest): void {
 
 function importModule(guest: Guest, name: string): number {
   const module = withText(guest, name, (pointer) => guest.call('PyImport_ImportModule', pointer));
-  if (module === 0) {
-    guest.call('PyErr_Print');
-    guest.abort(`the guest could not import ${name}`);
-  }
-  return module;
+  return checked(guest, module, `the guest could not import ${name}`);
 }
 
 /** ctypes may look at memory but call nothing: the C code around this call reports the exception it finds set. */
@@ -57,18 +53,28 @@ function refuseForeignCall(guest: Guest): void {
   );
 }
 
+/** A result of the C API that must not be null; otherwise the exception is printed and the guest ends. */
+function checked(guest: Guest, object: number, failure: string): number {
+  if (object !== 0) return object;
+  guest.call('PyErr_Print');
+  return guest.abort(failure);
+}
+
 function run(guest: Guest, handles: Handles, request: string): string {
   const bytes = encoder.encode(request);
   const buffer = allocate(guest, bytes, 'malloc');
-  const argument = guest.call('PyBytes_FromStringAndSize', buffer, bytes.length);
+  const payload = guest.call('PyBytes_FromStringAndSize', buffer, bytes.length);
   guest.call('free', buffer);
-  if (argument === 0) guest.abort('the guest has no memory left for its own program');
-  const report = guest.call('PyObject_CallOneArg', handles['run']!, argument);
+  const argument = checked(guest, payload, 'the guest has no memory left for its own program');
+  const none = guest.call('PyObject_CallOneArg', handles['prepare']!, argument);
+  guest.call('Py_DecRef', checked(guest, none, 'the runtime could not prepare the program'));
   guest.call('Py_DecRef', argument);
-  if (report === 0) {
-    guest.call('PyErr_Print');
-    guest.abort('the runtime could not report how the program ended');
-  }
+  guest.refuel();
+  const report = checked(
+    guest,
+    guest.call('PyObject_CallNoArgs', handles['run']!),
+    'the runtime could not report how the program ended',
+  );
   const size = guest.call('PyBytes_Size', report);
   const start = guest.call('PyBytes_AsString', report);
   if (size < 0 || size > MAX_REPORT_BYTES || start === 0) return '{}';
@@ -122,6 +128,7 @@ export const python: Runtime = {
       'Py_InitializeEx',
       'PyImport_ImportModule',
       'PyObject_GetAttrString',
+      'PyObject_CallNoArgs',
       'PyObject_CallOneArg',
       'PyBytes_FromStringAndSize',
       'PyBytes_AsString',
@@ -192,8 +199,9 @@ export const python: Runtime = {
   boot(guest) {
     boot(guest);
     const module = importModule(guest, '_sandbox');
-    const handle = withText(guest, 'run', (pointer) => guest.call('PyObject_GetAttrString', module, pointer));
-    return { run: handle };
+    const attribute = (name: string) =>
+      withText(guest, name, (pointer) => guest.call('PyObject_GetAttrString', module, pointer));
+    return { prepare: attribute('prepare'), run: attribute('run') };
   },
   run: (guest, handles, request) => run(guest, handles, JSON.stringify(request)),
 };

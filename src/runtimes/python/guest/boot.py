@@ -1,6 +1,6 @@
-"""The guest side of the Python runtime: runs once when the boot image is made, and leaves `run` for every call.
+"""The guest side of the Python runtime: runs once when the boot image is made, and leaves `prepare` and `run` for every call.
 
-The host calls `run(request)` with JSON and gets JSON back. Names of this module are private to it: user code lives in
+The host calls `prepare(request)` with JSON, then `run()`, and gets JSON back. Names of this module are private to it: user code lives in
 `__main__`, whose namespace is a script's. What a program patches or deletes ends with its memory.
 """
 
@@ -211,28 +211,28 @@ def _make_run():
         if random is not None:
             random.seed()
 
-    def run(request):
+    def prepare(request):
+        """Everything before the program's own first instruction; the host starts counting fuel after it."""
+        current.clear()
+        current.update(decode(request.decode()))
+        renew()
+        os.environ.update(current['env'])
+        source = current['code']
+        lines = [line + '\n' for line in source.split('\n')]
+        linecache.cache[_MAIN_FILE] = (len(source), None, lines, _MAIN_FILE)
+        sys.modules['__main__'].__dict__['__file__'] = _MAIN_FILE
+
+    def run():
         report = {'exit_code': 0}
         try:
-            run_program(decode(request.decode()), report)
+            settle(report, lambda: execute(current['code'], sys.modules['__main__'].__dict__))
+            settle(report, atexit._run_exitfuncs)
+            flush()
         except BaseException as error:
             # A limit that was met in our own code, after the program's.
             report['exit_code'] = 1
             report.setdefault('error', {'type': type(error).__name__, 'message': '', 'line': None})
         return encode(report).encode()
-
-    def run_program(request, report):
-        current.update(request)
-        source = request['code']
-        renew()
-        os.environ.update(request['env'])
-        namespace = sys.modules['__main__'].__dict__
-        namespace['__file__'] = _MAIN_FILE
-        lines = [line + '\n' for line in source.split('\n')]
-        linecache.cache[_MAIN_FILE] = (len(source), None, lines, _MAIN_FILE)
-        settle(report, lambda: execute(source, namespace))
-        settle(report, atexit._run_exitfuncs)
-        flush()
 
     sys.path[:] = ['/app', '/lib/python3.14', '/data/site-packages']
     sys.argv[:] = [_MAIN_FILE]
@@ -249,7 +249,7 @@ def _make_run():
     gc.collect()
     # Objects of the image are never collected: looking at them would cost every run fuel and dirty pages.
     gc.freeze()
-    return run
+    return prepare, run
 
 
-run = _make_run()
+prepare, run = _make_run()
