@@ -3,7 +3,7 @@
  * is behind this type; nothing above it knows which language runs.
  */
 
-import type { Guest, Linkage } from '../engine/guest.ts';
+import type { Guest, LimitReason, Linkage } from '../engine/guest.ts';
 import type { Entry } from '../fs/entry.ts';
 import type { RuntimeName } from '../schema.ts';
 import type { PrepareOptions } from '../wasm/prepare.ts';
@@ -19,7 +19,7 @@ export interface Layer {
 export interface GuestRequest {
   readonly code: string;
   readonly env: Readonly<Record<string, string>>;
-  /** For the words of the exception that tells a program of its limit. */
+  /** For the words of the exception that tells a program of its limit; not sent, so that fuel does not depend on them. */
   readonly fuel_budget: number;
   readonly timeout_seconds: number;
 }
@@ -47,6 +47,20 @@ export interface Runtime {
   /** Runs a program and returns the boot script's report, as JSON text from the guest: hostile. */
   run(guest: Guest, handles: Handles, request: GuestRequest): string;
 }
+
+/** The name and the words of the exception by which a program is told of its limit. */
+export const LIMIT_ERRORS: Record<LimitReason, { name: string; message: (request: GuestRequest) => string }> =
+  {
+    out_of_fuel: {
+      name: 'OutOfFuel',
+      message: ({ fuel_budget }) => `the fuel budget of ${fuel_budget} is used up`,
+    },
+    timeout: {
+      name: 'Timeout',
+      message: ({ timeout_seconds }) => `the time limit of ${timeout_seconds} s has passed`,
+    },
+    cancelled: { name: 'Cancelled', message: () => 'the run was cancelled' },
+  };
 
 /** Copies bytes into guest memory that the guest's own malloc gave out; the caller frees it. */
 export function allocate(guest: Guest, bytes: Uint8Array, malloc: string): number {

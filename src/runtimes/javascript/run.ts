@@ -3,7 +3,7 @@
  * no frame of ours is below the program's own; what it turns over is in guest memory.
  */
 import type { Guest, LimitReason } from '../../engine/guest.ts';
-import type { GuestRequest, Handles } from '../runtime.ts';
+import { type GuestRequest, type Handles, LIMIT_ERRORS } from '../runtime.ts';
 import { planProgram } from './program.ts';
 import { invoke, newText, readText } from './values.ts';
 
@@ -18,13 +18,6 @@ interface RunningProgram {
 }
 
 const programs = new WeakMap<Guest, RunningProgram>();
-
-/** The name and the words of the exception that ends a program at a limit. */
-const LIMITS: Record<LimitReason, (request: GuestRequest) => [string, string]> = {
-  out_of_fuel: ({ fuel_budget }) => ['OutOfFuel', `the fuel budget of ${fuel_budget} is used up`],
-  timeout: ({ timeout_seconds }) => ['Timeout', `the time limit of ${timeout_seconds} s has passed`],
-  cancelled: () => ['Cancelled', 'the run was cancelled'],
-};
 
 /** Puts fresh bits, never all zero, where Math.random has its state. */
 function renewRandom(guest: Guest, at: number): void {
@@ -46,7 +39,8 @@ function failWithException(guest: Guest): void {
 /** Reports the limit, with the place where the program was if `error` knows it. */
 function endAtLimit(guest: Guest, program: RunningProgram, error: number): void {
   if (program.isOver) return;
-  const words = LIMITS[program.interrupt!](program.request).map((word) => newText(guest, word));
+  const { name, message } = LIMIT_ERRORS[program.interrupt!];
+  const words = [name, message(program.request)].map((word) => newText(guest, word));
   // From here on the interpreter is needed for the report.
   program.isOver = true;
   for (const value of [invoke(guest, program.handles['limit']!, error, ...words), ...words]) {

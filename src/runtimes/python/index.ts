@@ -9,7 +9,14 @@ import type { Entry } from '../../fs/entry.ts';
 import { emscriptenDoors } from '../../kernel/emscripten.ts';
 import { wasiDoors } from '../../kernel/wasi.ts';
 import { fetchPackages, lockedPackages } from '../../packages/python.ts';
-import { allocate, type Handles, type Layer, type Runtime } from '../runtime.ts';
+import {
+  allocate,
+  type GuestRequest,
+  type Handles,
+  type Layer,
+  LIMIT_ERRORS,
+  type Runtime,
+} from '../runtime.ts';
 import { readZip } from '../zip.ts';
 
 const STDLIB = '/lib/python3.14';
@@ -21,6 +28,8 @@ const LAYER_TIME_MS = Date.UTC(2026, 0, 1);
 /** Longest report the host reads back; the boot script cuts what it sends well below. */
 const MAX_REPORT_BYTES = 4_000_000;
 
+/** Size of the boot script's buffer for the words of a limit. */
+const LIMIT_TEXT_BYTES = 200;
 /** Signals that no program uses; the boot script has handlers for them that raise. */
 const LIMIT_SIGNALS: Record<LimitReason, number> = { out_of_fuel: 60, timeout: 61, cancelled: 62 };
 
@@ -60,8 +69,22 @@ function checked(guest: Guest, object: number, failure: string): number {
   return guest.abort(failure);
 }
 
-function run(guest: Guest, handles: Handles, request: string): string {
-  const bytes = encoder.encode(request);
+/** What a guest runs now, for the words of a limit. */
+const running = new WeakMap<Guest, { readonly handles: Handles; readonly request: GuestRequest }>();
+
+/** Leaves the words where the boot script's handler looks for them, and lets the interpreter call it. */
+function interrupt(guest: Guest, reason: LimitReason): void {
+  const program = running.get(guest);
+  if (program === undefined) return;
+  const words = encoder.encode(LIMIT_ERRORS[reason].message(program.request)).subarray(0, LIMIT_TEXT_BYTES);
+  guest.view.bytes(program.handles['limit_text']!, LIMIT_TEXT_BYTES).fill(0).set(words);
+  guest.call('PyErr_SetInterruptEx', LIMIT_SIGNALS[reason]);
+}
+
+function run(guest: Guest, handles: Handles, request: GuestRequest): string {
+  running.set(guest, { handles, request });
+  const { code, env } = request;
+  const bytes = encoder.encode(JSON.stringify({ code, env }));
   const buffer = allocate(guest, bytes, 'malloc');
   const payload = guest.call('PyBytes_FromStringAndSize', buffer, bytes.length);
   guest.call('free', buffer);
@@ -133,6 +156,7 @@ export const python: Runtime = {
       'PyBytes_FromStringAndSize',
       'PyBytes_AsString',
       'PyBytes_Size',
+      'PyByteArray_AsString',
       'PyErr_Print',
       'PyErr_SetInterruptEx',
       'PyErr_SetString',
@@ -144,7 +168,7 @@ export const python: Runtime = {
     hostFunctions: ['emscripten_thread_sleep'],
   },
   linkage: {
-    interrupt: (guest, reason) => guest.call('PyErr_SetInterruptEx', LIMIT_SIGNALS[reason]),
+    interrupt,
     doors: (guest) => ({
       env: {
         ...emscriptenDoors(guest.kernel, guest.view, guest),
@@ -201,7 +225,8 @@ export const python: Runtime = {
     const module = importModule(guest, '_sandbox');
     const attribute = (name: string) =>
       withText(guest, name, (pointer) => guest.call('PyObject_GetAttrString', module, pointer));
-    return { prepare: attribute('prepare'), run: attribute('run') };
+    const limitText = guest.call('PyByteArray_AsString', attribute('limit_text'));
+    return { prepare: attribute('prepare'), run: attribute('run'), limit_text: limitText };
   },
-  run: (guest, handles, request) => run(guest, handles, JSON.stringify(request)),
+  run,
 };

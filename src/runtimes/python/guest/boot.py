@@ -41,16 +41,16 @@ def _make_run():
     # The host reports a limit as one of these signals, and the program meets it as an exception on the line it is on.
     # No `except Exception` stops them, and whoever catches more only uses up a bounded grace.
     limits = {
-        60: (type('OutOfFuel', (BaseException,), {'__module__': 'builtins'}), 'the fuel budget of {fuel_budget} is used up'),
-        61: (type('Timeout', (BaseException,), {'__module__': 'builtins'}), 'the time limit of {timeout_seconds} s has passed'),
-        62: (type('Cancelled', (BaseException,), {'__module__': 'builtins'}), 'the run was cancelled'),
+        number: type(name, (BaseException,), {'__module__': 'builtins'})
+        for number, name in {60: 'OutOfFuel', 61: 'Timeout', 62: 'Cancelled'}.items()
     }
-    limit_types = tuple(kind for kind, _ in limits.values())
+    limit_types = tuple(limits.values())
+    # The host writes the words of the limit here before it sends the signal.
+    limit_text = bytearray(200)
     current = {}
 
     def on_limit(number, frame):
-        kind, message = limits[number]
-        raise kind(message.format_map(current))
+        raise limits[number](limit_text.rstrip(b'\0').decode())
 
     for number in limits:
         signal.signal(number, on_limit)
@@ -249,7 +249,7 @@ def _make_run():
     gc.collect()
     # Objects of the image are never collected: looking at them would cost every run fuel and dirty pages.
     gc.freeze()
-    return prepare, run
+    return prepare, run, limit_text
 
 
-prepare, run = _make_run()
+prepare, run, limit_text = _make_run()
