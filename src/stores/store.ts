@@ -1,0 +1,69 @@
+/**
+ * What a store keeps of a session, and what any store can be asked. A store takes whole snapshots: it is handed the
+ * state after a call and keeps either that or the one before, never a mixture. What it hands back has been checked.
+ */
+import type { Entry } from '../fs/entry.ts';
+import type { RuntimeName } from '../schema.ts';
+
+/** The memory, descriptors and files of a session at one moment. All bytes are shared and never change. */
+export interface SessionState {
+  /** Grows with every call and every rollback; says which of two states is newer. */
+  readonly version: number;
+  /** The interpreter, as its difference to the boot image; absent where each call starts a fresh one. */
+  readonly delta: Uint8Array | undefined;
+  /** Files of /app, by path. */
+  readonly workspace: ReadonlyMap<string, Entry>;
+  /** Files of /tmp. */
+  readonly tmp: readonly Entry[];
+}
+
+/** Facts about a session that can be listed without loading it. Times are ISO 8601. */
+export interface SessionRecord {
+  readonly session_id: string;
+  readonly runtime: RuntimeName;
+  readonly auto_persist_globals: boolean;
+  readonly created_at: string;
+  readonly last_used_at: string;
+  readonly calls: number;
+  readonly fuel_consumed: number;
+  /** Top-level names of packages and modules that calls imported. */
+  readonly imports: readonly string[];
+  /** What the image was extended with, so that it is opened with the same. */
+  readonly preload: readonly string[];
+}
+
+export interface Checkpoint {
+  readonly name: string;
+  readonly created_at: string;
+  readonly state: SessionState;
+}
+
+export interface StoredSession {
+  readonly record: SessionRecord;
+  readonly state: SessionState;
+  /** The state before the last call, for undo. */
+  readonly undo: SessionState | undefined;
+  readonly checkpoints: readonly Checkpoint[];
+}
+
+/** Changes that somebody else made to the files of a session since it was read or written. */
+export interface OutsideEdits {
+  readonly removed: readonly string[];
+  readonly entries: readonly Entry[];
+}
+
+export interface SessionStore {
+  /** Records of all sessions, oldest use first; damaged ones are left out and named in `damaged`. */
+  list(): Promise<{ readonly records: readonly SessionRecord[]; readonly damaged: readonly string[] }>;
+  read(id: string): Promise<StoredSession | undefined>;
+  /** Replaces what is kept of the session, all or nothing. */
+  write(session: StoredSession): Promise<void>;
+  /** Forgets a session and returns how many bytes that freed. */
+  delete(id: string): Promise<number>;
+  /** Bytes the session takes in the store. */
+  size(id: string): Promise<number>;
+  /** Makes the caller the only writer of a session; the answer lets go of it. Throws `session_busy` when somebody is. */
+  acquire(id: string): Promise<() => Promise<void>>;
+  /** What changed in the workspace outside; asked before each call. */
+  edits(id: string): Promise<OutsideEdits>;
+}
