@@ -57,7 +57,14 @@ function runner(module, assets, image) {
     if (isGrown) throw new Error('a program grew the memory: make it smaller');
     resetToImage(guest, image);
     guest.begin(RUN);
-    const request = { code: harness(code), env: {}, fuel_budget: 0, timeout_seconds: 0 };
+    const request = {
+      code: harness(code),
+      env: {},
+      call: 1,
+      keep: false,
+      fuel_budget: 0,
+      timeout_seconds: 0,
+    };
     const report = JSON.parse(python.run(guest, image.header.handles, request));
     if (report.exit_code !== 0) throw new Error(`a program failed: ${JSON.stringify(report)}`);
     return report.result;

@@ -1,6 +1,6 @@
 /** The public surface of llm-wasm-sandbox. */
 export { ERROR_CODES, type ErrorCode, SandboxError } from './errors.ts';
-export { createSandbox, type Sandbox } from './sandbox.ts';
+export { createSandbox, type Sandbox, type SandboxOptions } from './sandbox.ts';
 export {
   type ExecuteOptions,
   type GuestError,
@@ -8,7 +8,6 @@ export {
   type PolicyInput,
   RUNTIME_NAMES,
   type RuntimeName,
-  type SandboxOptions,
   type SandboxResult,
   TRAPS,
   type TrapReason,

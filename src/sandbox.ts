@@ -3,6 +3,7 @@
  * of it. How a guest fails is data in the result; only faults of the host or the caller are thrown.
  */
 import { randomUUID } from 'node:crypto';
+import type { z } from 'zod';
 import { SandboxError } from './errors.ts';
 import {
   deterministicMode,
@@ -11,20 +12,33 @@ import {
   type Policy,
   parse,
   type RuntimeName,
-  type SandboxOptions,
   type SandboxResult,
   sandboxOptions,
   TRAPS,
   type TrapReason,
 } from './schema.ts';
+import { type CheckpointInfo, Session } from './session.ts';
 import { readHostTree } from './stores/host-files.ts';
+import { memoryStore } from './stores/memory.ts';
+import { checkSessionId } from './stores/session-id.ts';
+import type { SessionRecord, SessionStore } from './stores/store.ts';
+import { Transaction } from './transaction.ts';
 import { assetsOf, sharedPool } from './worker/guests.ts';
-import { type MountSet, type RunJob, type RunOutcome, toShared } from './worker/protocol.ts';
+import {
+  type MountSet,
+  type RunJob,
+  type RunOutcome,
+  type SessionPart,
+  toShared,
+} from './worker/protocol.ts';
 import { Workspace, type WorkspaceFile } from './workspace.ts';
+
+/** Options of `createSandbox`. */
+export type SandboxOptions = Omit<z.input<typeof sandboxOptions>, 'store'> & { store?: SessionStore };
 
 /** Makes a sandbox. Guests are made by its calls, so this costs next to nothing. */
 export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const { runtime, policy } = parse(sandboxOptions, options, 'options');
+  const { runtime, policy, ...wanted } = parse(sandboxOptions, options, 'options');
   const { minMemoryBytes: minimum, layers } = await assetsOf(runtime);
   if (policy.memory_bytes < minimum) {
     const found = `policy.memory_bytes: ${policy.memory_bytes} is less than ${runtime} needs to start`;
@@ -38,8 +52,28 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     at: guest_path,
     ...readHostTree(host_path, toShared),
   }));
-  return new Sandbox(runtime, policy, { id: randomUUID(), mounts });
+  const session = await openSession(runtime, wanted);
+  return new Sandbox(runtime, policy, { id: randomUUID(), mounts }, session);
 }
+
+/** The session of a sandbox, if the options ask for one in any way. */
+async function openSession(
+  runtime: RuntimeName,
+  wanted: Pick<z.output<typeof sandboxOptions>, 'session_id' | 'auto_persist_globals' | 'store'>,
+): Promise<Session | undefined> {
+  const { session_id, auto_persist_globals, store } = wanted;
+  if (session_id === undefined && store === undefined && !auto_persist_globals) return undefined;
+  if (session_id !== undefined) checkSessionId(session_id);
+  return Session.open((store as SessionStore | undefined) ?? processStore, {
+    session_id: session_id ?? randomUUID(),
+    runtime,
+    auto_persist_globals: auto_persist_globals ?? true,
+    preload: [],
+  });
+}
+
+/** Sessions that were given no store live in this one, as long as the process does. */
+const processStore = memoryStore();
 
 /** A mount has its place to itself: nothing of the guest's own world lies there, above it or below it. */
 function checkMountPoints({ mounts }: Policy, layers: readonly string[]): void {
@@ -61,21 +95,33 @@ export class Sandbox {
   readonly #workspace: Workspace;
   readonly #key = randomUUID();
   readonly #closing = new AbortController();
+  readonly #session: Session | undefined;
 
   /** Use `createSandbox`, which checks the policy. */
   constructor(
     readonly runtime: RuntimeName,
     readonly policy: Policy,
     readonly mountSet: MountSet,
+    session?: Session,
   ) {
+    this.#session = session;
     const startMs = deterministicMode(policy)?.startMs;
     this.#workspace = new Workspace(startMs === undefined ? Date.now : () => startMs, {
       maxBytes: policy.workspace_max_bytes,
       maxFiles: policy.workspace_max_files,
     });
+    if (session !== undefined) this.#workspace.replace(session.state.workspace);
   }
 
-  /** Runs a program in a fresh guest over this sandbox's workspace. Calls of one sandbox run one after another. */
+  /** The name under which the session of this sandbox can be opened again. */
+  get session_id(): string | undefined {
+    return this.#session?.record.session_id;
+  }
+
+  /**
+   * Runs a program over this sandbox's workspace, in a fresh guest or, in a session, in the one the calls before it
+   * left. Calls of one sandbox run one after another.
+   */
   async execute(code: string, options: ExecuteOptions = {}): Promise<SandboxResult> {
     this.#checkOpen();
     if (typeof code !== 'string') throw new SandboxError('invalid_argument', 'code: expected a string.');
@@ -84,12 +130,15 @@ export class Sandbox {
     let started = submitted;
     const live = new LiveOutput(call.on_stdout, call.on_stderr);
     const timeoutMs = (call.timeout_seconds ?? this.policy.timeout_seconds) * 1000;
+    const transaction = this.#session && new Transaction(this.#session, this.#workspace);
     const result = await sharedPool().submit({
       key: this.#key,
+      sticky: transaction !== undefined,
       assets: await assetsOf(this.runtime),
-      job: () => {
+      job: async () => {
         if (call.files !== undefined) this.#workspace.write(call.files);
-        return this.#job(code, call, timeoutMs, live.wanted);
+        const session = await transaction?.begin(this.#key);
+        return this.#job(code, call, timeoutMs, live.wanted, session);
       },
       signal: AbortSignal.any([this.#closing.signal, ...(call.signal ? [call.signal] : [])]),
       onOutput: (stream, bytes) => live.push(stream, bytes),
@@ -97,8 +146,12 @@ export class Sandbox {
         started = performance.now();
       },
       onResult: (ended) => {
-        if (ended.type === 'done') this.#workspace.apply(ended.outcome.changes);
+        if (ended.type !== 'done') return;
+        if (transaction === undefined) this.#workspace.apply(ended.outcome.changes);
+        else transaction.answered(ended.outcome);
       },
+      onSaved: (saved) => transaction?.saved(saved),
+      onFinished: () => transaction?.finished(),
       limitMs: timeoutMs,
     });
     const queueMs = started - submitted;
@@ -107,14 +160,85 @@ export class Sandbox {
     const outcome =
       result.type === 'done' ? result.outcome : endedFromOutside(result.type, performance.now() - started);
     live.end();
-    return toResult(this.runtime, outcome, queueMs);
+    const { metadata, ...rest } = toResult(this.runtime, outcome, queueMs);
+    if (this.#session === undefined) return { ...rest, metadata };
+    const state = result.type === 'done' ? metadata.state : 'rolled_back';
+    return { ...rest, metadata: { ...metadata, state, session_id: this.#session.record.session_id } };
   }
+
+  // ---- the past and the future of a session ----
+
+  /** Marks the present state, memory, open files and workspace together, under a name. */
+  async checkpoint(name?: string): Promise<CheckpointInfo> {
+    return this.#inTurn(async (session) => session.checkpoint(name));
+  }
+
+  async checkpoints(): Promise<CheckpointInfo[]> {
+    return this.#inTurn(async (session) => session.checkpoints());
+  }
+
+  async deleteCheckpoint(name: string): Promise<void> {
+    return this.#inTurn(async (session) => session.deleteCheckpoint(name));
+  }
+
+  /** Goes back to a checkpoint; without a name, to the state before the last call. */
+  async rollback(name?: string): Promise<void> {
+    return this.#inTurn(async (session) => {
+      session.rollback(name);
+      this.#workspace.replace(session.state.workspace);
+    });
+  }
+
+  /** Another session that starts from the present state of this one; the two know nothing of each other afterwards. */
+  async fork(newId: string = randomUUID()): Promise<Sandbox> {
+    checkSessionId(newId);
+    return this.#inTurn(async ({ store, state, record }) => {
+      if ((await store.read(newId)) !== undefined) {
+        throw new SandboxError(
+          'session_mismatch',
+          `There is already a session ${newId}. Choose another name for the fork.`,
+        );
+      }
+      const { runtime, auto_persist_globals, preload } = record;
+      const settings = { session_id: newId, runtime, auto_persist_globals, preload };
+      const fork = await Session.open(store, settings, state);
+      fork.persist();
+      return new Sandbox(this.runtime, this.policy, this.mountSet, fork);
+    });
+  }
+
+  /** What is known of the session without asking the guest. */
+  get session(): SessionRecord | undefined {
+    return this.#session?.record;
+  }
+
+  /** Waits until the session is in its store; throws when it could not be written there. */
+  async flush(): Promise<void> {
+    await this.#inTurn((session) => session.flush());
+  }
+
+  /** Runs in order with the calls of this sandbox, on the state they left. */
+  #inTurn<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    this.#checkOpen();
+    const session = this.#session;
+    if (session === undefined) {
+      const advice = 'Make it with a session_id or with auto_persist_globals: true';
+      throw new SandboxError('invalid_argument', `This sandbox has no session. ${advice}.`);
+    }
+    return sharedPool().turn(this.#key, async () => {
+      session.withWorkspace(this.#workspace.snapshot());
+      return work(session);
+    });
+  }
+
+  // ---- files ----
 
   #job(
     code: string,
     call: { stdin?: string | Uint8Array | undefined; fuel_budget?: number | undefined },
     timeoutMs: number,
     live: boolean,
+    session: SessionPart | undefined,
   ): RunJob {
     const { policy } = this;
     return {
@@ -139,6 +263,7 @@ export class Sandbox {
       workspace: this.#workspace.entries(),
       mountSet: this.mountSet,
       live,
+      session,
     };
   }
 
@@ -166,9 +291,13 @@ export class Sandbox {
     this.#workspace.delete(path);
   }
 
-  /** Ends what is running and forgets the workspace. */
+  /** Ends what is running. A session is written to its store and can be opened again; other workspaces are forgotten. */
   async close(): Promise<void> {
+    if (this.#closing.signal.aborted) return;
     this.#closing.abort();
+    sharedPool().release(this.#key);
+    const session = this.#session;
+    if (session !== undefined) await sharedPool().turn(this.#key, () => session.close());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -224,6 +353,7 @@ function endedFromOutside(type: 'lost' | 'cancelled', durationMs: number): RunOu
   return {
     trap,
     report: undefined,
+    state: 'fresh',
     fuelConsumed: 0,
     memoryUsedBytes: 0,
     durationMs,
@@ -265,6 +395,7 @@ function toResult(runtime: RuntimeName, outcome: RunOutcome, queueMs: number): S
       ...(report?.result !== undefined && { result: report.result }),
       ...(report?.result_type !== undefined && { result_type: report.result_type }),
       ...(report?.error !== undefined && { error: report.error }),
+      state: outcome.state,
       queue_ms: queueMs,
     },
   };

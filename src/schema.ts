@@ -79,8 +79,19 @@ export type PolicyInput = z.input<typeof policy>;
 export const sandboxOptions = z.strictObject({
   runtime: runtimeName,
   policy: policy.prefault({}),
+  session_id: z.string().optional().describe('Name of the session to open or begin; by default a new UUID.'),
+  auto_persist_globals: z
+    .boolean()
+    .optional()
+    .describe('Whether the interpreter lives on between calls. On where a session_id or a store is given.'),
+  store: z
+    .custom<object>(
+      (value) => typeof value === 'object' && value !== null && 'acquire' in value,
+      'must be a store',
+    )
+    .optional()
+    .describe('Where sessions are kept; by default in the memory of this process.'),
 });
-export type SandboxOptions = z.input<typeof sandboxOptions>;
 
 const fileContent = z.union([z.string(), z.instanceof(Uint8Array)]);
 const callback = <T>() =>
@@ -151,6 +162,10 @@ export const resultMetadata = z.object({
     .describe('Value of a trailing expression: JSON data, or its representation as text.'),
   result_type: z.string().optional().describe('Type of that value in the guest.'),
   error: guestError.optional().describe('The uncaught exception, if that is how the program ended.'),
+  state: z
+    .enum(['fresh', 'committed', 'rolled_back'])
+    .describe('What became of the interpreter: new for this call; lives on; or as it was before the call.'),
+  session_id: z.string().optional(),
   queue_ms: z.number().describe('Time the call waited for a worker; not part of duration_ms.'),
 });
 

@@ -3,7 +3,7 @@
  * starts from. Paths are relative to /app; an absolute one below it is accepted. Contents lie in shared memory.
  */
 import { SandboxError } from './errors.ts';
-import { applyChanges, type Changes, checkEntries, type Entry, putEntry } from './fs/entry.ts';
+import { applyChanges, type Changes, checkEntries, type Edit, type Entry, putEntry } from './fs/entry.ts';
 import { toShared } from './worker/protocol.ts';
 
 const ROOT = '/app';
@@ -29,7 +29,9 @@ export function workspacePath(path: string): string {
 }
 
 export class Workspace {
-  readonly #entries = new Map<string, Entry>();
+  #entries = new Map<string, Entry>();
+  /** Paths that the host wrote or removed since the last run took note. */
+  readonly #edited = new Set<string>();
 
   /** `now` dates the files that the host writes. */
   constructor(
@@ -40,6 +42,31 @@ export class Workspace {
   /** What a run starts from. */
   entries(): Entry[] {
     return [...this.#entries.values()];
+  }
+
+  /** A copy that later changes do not touch. */
+  snapshot(): Map<string, Entry> {
+    return new Map(this.#entries);
+  }
+
+  /** Puts other files in the place of all there are. */
+  replace(entries: ReadonlyMap<string, Entry>): void {
+    this.#entries = new Map(entries);
+    this.#edited.clear();
+  }
+
+  /** What the host changed since this was last asked, as changes for a guest that goes on. */
+  takeEdits(): Edit {
+    const paths = [...this.#edited].sort();
+    this.#edited.clear();
+    const entries = paths.map((path) => this.#entries.get(path)).filter((entry) => entry !== undefined);
+    return { removed: paths.filter((path) => !this.#entries.has(path)), entries };
+  }
+
+  /** Takes over changes that were made outside, as if the host had made them. */
+  edit({ removed, entries }: Edit): void {
+    applyChanges(this.#entries, { removed, entries });
+    for (const path of [...removed, ...entries.map((entry) => entry.path)]) this.#edited.add(path);
   }
 
   /** Takes over what a run changed. */
@@ -77,11 +104,14 @@ export class Workspace {
     }
     checkEntries(next.values());
     this.#checkQuota(next);
-    for (const [path, entry] of next) this.#entries.set(path, entry);
+    for (const [path, entry] of next) if (this.#entries.get(path) !== entry) this.#edited.add(path);
+    this.#entries = next;
   }
 
   delete(path: string): void {
-    this.#entries.delete(this.#file(path).path);
+    const found = this.#file(path).path;
+    this.#entries.delete(found);
+    this.#edited.add(found);
   }
 
   #file(name: string): Entry {

@@ -2,15 +2,11 @@
  * Changes that the host makes to a tree a guest is using: files keep their nodes, so that what the guest has open sees
  * the new contents, as it would on any machine.
  */
-import type { Changes } from './entry.ts';
+import type { Edit } from './entry.ts';
 import type { Volume, WritableRoot } from './volume.ts';
 
 /** Applies removals and then entries below `at`; entries must be sorted so that folders come before what is in them. */
-export function editVolume(
-  volume: Volume,
-  at: WritableRoot,
-  edit: Pick<Changes, 'removed' | 'entries'>,
-): void {
+export function editVolume(volume: Volume, at: WritableRoot, edit: Edit): void {
   // Deepest first, so that folders are empty when their turn comes.
   for (const path of [...edit.removed].sort().reverse()) remove(volume, at, path);
   for (const entry of edit.entries) {

@@ -33,6 +33,12 @@ export interface Entry {
   target?: string;
 }
 
+/** What to take away from a tree and what to put into it, in this order. */
+export interface Edit {
+  readonly removed: readonly string[];
+  readonly entries: readonly Entry[];
+}
+
 /** Difference of a tree to its baseline; all lists are sorted by path. */
 export interface Changes {
   /** Regular files that are new, written or replaced, and gone. Touching time or mode does not make one modified. */
@@ -197,10 +203,7 @@ export function compare(root: DirNode, baseline: Baseline): Changes {
 }
 
 /** Brings a mirror of the baseline to the state of the tree that `changes` was taken from. */
-export function applyChanges(
-  entries: Map<string, Entry>,
-  changes: Pick<Changes, 'removed' | 'entries'>,
-): void {
+export function applyChanges(entries: Map<string, Entry>, changes: Edit): void {
   for (const path of changes.removed) entries.delete(path);
   for (const entry of changes.entries) entries.set(entry.path, entry);
 }

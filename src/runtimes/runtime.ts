@@ -19,6 +19,10 @@ export interface Layer {
 export interface GuestRequest {
   readonly code: string;
   readonly env: Readonly<Record<string, string>>;
+  /** Which call of its interpreter this is, from 1; the first one starts from the boot image. */
+  readonly call: number;
+  /** Whether the interpreter lives on afterwards: then it does not run what belongs to the end of a process. */
+  readonly keep: boolean;
   /** For the words of the exception that tells a program of its limit; not sent, so that fuel does not depend on them. */
   readonly fuel_budget: number;
   readonly timeout_seconds: number;

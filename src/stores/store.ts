@@ -2,7 +2,7 @@
  * What a store keeps of a session, and what any store can be asked. A store takes whole snapshots: it is handed the
  * state after a call and keeps either that or the one before, never a mixture. What it hands back has been checked.
  */
-import type { Entry } from '../fs/entry.ts';
+import type { Edit, Entry } from '../fs/entry.ts';
 import type { RuntimeName } from '../schema.ts';
 
 /** The memory, descriptors and files of a session at one moment. All bytes are shared and never change. */
@@ -46,12 +46,6 @@ export interface StoredSession {
   readonly checkpoints: readonly Checkpoint[];
 }
 
-/** Changes that somebody else made to the files of a session since it was read or written. */
-export interface OutsideEdits {
-  readonly removed: readonly string[];
-  readonly entries: readonly Entry[];
-}
-
 export interface SessionStore {
   /** Records of all sessions, oldest use first; damaged ones are left out and named in `damaged`. */
   list(): Promise<{ readonly records: readonly SessionRecord[]; readonly damaged: readonly string[] }>;
@@ -64,6 +58,6 @@ export interface SessionStore {
   size(id: string): Promise<number>;
   /** Makes the caller the only writer of a session; the answer lets go of it. Throws `session_busy` when somebody is. */
   acquire(id: string): Promise<() => Promise<void>>;
-  /** What changed in the workspace outside; asked before each call. */
-  edits(id: string): Promise<OutsideEdits>;
+  /** What somebody else changed in the workspace since it was read or written; asked before each call. */
+  edits(id: string): Promise<Edit>;
 }

@@ -4,26 +4,31 @@
  * next caller does not wait for it.
  */
 import { parentPort, workerData } from 'node:worker_threads';
+import { applyDelta, captureDelta } from '../engine/delta.ts';
 import { seededRandom } from '../engine/entropy.ts';
 import { PAGE_BYTES } from '../engine/format.ts';
-import { Guest, GuestStopped, type Stop } from '../engine/guest.ts';
+import { Guest, GuestStopped, type Run, type Stop } from '../engine/guest.ts';
 import { type Image, layImage, readImage, resetToImage } from '../engine/image.ts';
 import { SandboxError } from '../errors.ts';
+import { editVolume } from '../fs/edit.ts';
+import type { Changes, Entry } from '../fs/entry.ts';
 import { frozenTree, unpackTree } from '../fs/pack.ts';
 import type { DirNode, Node } from '../fs/tree.ts';
-import { Volume } from '../fs/volume.ts';
+import { Volume, WRITABLE_ROOTS } from '../fs/volume.ts';
 import { CappedOutput } from '../kernel/output.ts';
 import type { GuestAssets } from '../runtimes/assets.ts';
 import { RUNTIMES } from '../runtimes/registry.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { type GuestReport, guestReport, type RuntimeName, type TrapReason } from '../schema.ts';
 import { buildGuest } from './build.ts';
+import { LiveGuests } from './live.ts';
 import {
   CONTROL,
   type FromWorker,
   type MountSet,
   type RunJob,
   type RunOutcome,
+  type SessionPart,
   type ToWorker,
   toShared,
 } from './protocol.ts';
@@ -42,6 +47,7 @@ interface Loaded {
 }
 
 const loaded = new Map<RuntimeName, Loaded>();
+const lives = new LiveGuests();
 
 function load(assets: GuestAssets): void {
   const layers = assets.layers.map(({ at, bytes }, i) => ({ at, tree: unpackTree(bytes, i + 1) }));
@@ -110,42 +116,48 @@ function volumeFor(of: Loaded, job: RunJob, guest: Guest): Volume {
 
 // ---- runs ----
 
+/** The guest for a job: new from the image, or the one its session was left with. */
+function guestFor(of: Loaded, job: RunJob, maxPages: number): Guest {
+  const { session } = job;
+  const going = session && lives.take(session.id, session.version);
+  if (going !== undefined) {
+    editVolume(going.kernel.volume, '/app', session!.edits);
+    return going;
+  }
+  const guest = takeGuest(of, maxPages);
+  guest.kernel.volume = volumeFor(of, job, guest);
+  if (session?.delta !== undefined) {
+    guest.kernel.volume.fill('/tmp', session.tmp);
+    applyDelta(guest, of.image, session.delta);
+  }
+  return guest;
+}
+
 function run(id: number, job: RunJob): void {
   const of = loaded.get(job.runtime)!;
   const maxPages = Math.floor(job.limits.memoryBytes / PAGE_BYTES);
-  const guest = takeGuest(of, maxPages);
   const started = performance.now();
-  const { deterministic } = job.limits;
-  const volume = volumeFor(of, job, guest);
-  guest.kernel.volume = volume;
+  const guest = guestFor(of, job, maxPages);
   guest.kernel.stdin = job.stdin;
   const stdout = new CappedOutput(job.limits.stdoutMaxBytes);
   const stderr = new CappedOutput(job.limits.stderrMaxBytes);
-  guest.begin({
-    fuelBudget: job.limits.fuelBudget,
-    deadlineMs: started + job.limits.timeoutMs,
-    cancel: control,
-    cancelValue: id,
-    deterministic: deterministic && {
-      startMs: deterministic.startMs,
-      random: seededRandom(deterministic.seed),
-    },
-    output: (stream, bytes) => {
-      const kept = (stream === 1 ? stdout : stderr).push(bytes);
-      if (job.live && kept.length > 0) tell({ type: 'output', id, stream, bytes: kept.slice() });
-    },
-  });
+  guest.begin(limitsOf(id, job, started, { 1: stdout, 2: stderr }));
+  const { session } = job;
   const end = finish(guest, () =>
     of.runtime.run(guest, of.image.header.handles, {
       code: job.code,
       env: job.env,
+      call: session?.call ?? 1,
+      keep: session !== undefined,
       fuel_budget: job.limits.fuelBudget,
       timeout_seconds: job.limits.timeoutMs / 1000,
     }),
   );
-  const changes = volume.changes('/app');
+  const state = session === undefined ? 'fresh' : end.isConsistent ? 'committed' : 'rolled_back';
   const outcome: RunOutcome = {
-    ...end,
+    trap: end.trap,
+    report: end.report,
+    state,
     fuelConsumed: guest.fuelConsumed,
     memoryUsedBytes: guest.memory.buffer.byteLength,
     durationMs: performance.now() - started,
@@ -153,27 +165,70 @@ function run(id: number, job: RunJob): void {
     stderr: stderr.text(),
     stdoutDroppedBytes: stdout.dropped,
     stderrDroppedBytes: stderr.dropped,
-    changes: {
-      ...changes,
-      entries: changes.entries.map((entry) => ({
-        ...entry,
-        ...(entry.data && { data: toShared(entry.data) }),
-      })),
-    },
+    // What is rolled back leaves no files behind either: memory and workspace belong together.
+    changes: state === 'rolled_back' ? NO_CHANGES : sharedChanges(guest.kernel.volume),
   };
   tell({ type: 'done', id, outcome });
-  giveBack(of, guest, maxPages);
+  if (state === 'committed') save(id, of, guest, session!);
+  else giveBack(of, guest, maxPages);
 }
 
+/** Saves what a committed call left, and keeps the guest for the next one. */
+function save(id: number, of: Loaded, guest: Guest, session: SessionPart): void {
+  const { volume } = guest.kernel;
+  for (const area of WRITABLE_ROOTS) volume.mark(area);
+  const delta = toShared(captureDelta(guest, of.image));
+  tell({ type: 'saved', id, saved: { delta, tmp: shareEntries(volume.entries('/tmp')) } });
+  lives.keep(session.id, session.version + 1, guest);
+}
+
+const NO_CHANGES = { created: [], modified: [], deleted: [], removed: [], entries: [] };
+
+function sharedChanges(volume: Volume): Changes {
+  const changes = volume.changes('/app');
+  return { ...changes, entries: shareEntries(changes.entries) };
+}
+
+function shareEntries(entries: readonly Entry[]): Entry[] {
+  return entries.map((entry) =>
+    entry.data === undefined ? entry : { ...entry, data: toShared(entry.data) },
+  );
+}
+
+function limitsOf(id: number, job: RunJob, started: number, outputs: Record<1 | 2, CappedOutput>): Run {
+  const { limits } = job;
+  const { deterministic } = limits;
+  return {
+    fuelBudget: limits.fuelBudget,
+    deadlineMs: started + limits.timeoutMs,
+    cancel: control,
+    cancelValue: id,
+    deterministic: deterministic && {
+      startMs: deterministic.startMs,
+      random: seededRandom(deterministic.seed, job.session?.call ?? 1),
+    },
+    output: (stream, bytes) => {
+      const kept = outputs[stream].push(bytes);
+      if (job.live && kept.length > 0) tell({ type: 'output', id, stream, bytes: kept.slice() });
+    },
+  };
+}
+
+type End = Pick<RunOutcome, 'trap' | 'report'> & {
+  /** The interpreter returned by itself and can go on. */
+  readonly isConsistent: boolean;
+};
+
 /** Runs the program to whatever end it comes to. A limit that was met is how it ended, whatever the program made of it. */
-function finish(guest: Guest, action: () => string): Pick<RunOutcome, 'trap' | 'report'> {
+function finish(guest: Guest, action: () => string): End {
   try {
     const report = parseReport(action());
     const reason = guest.limitMet;
-    return { trap: reason && { reason, detail: '' }, report };
+    return { trap: reason && { reason, detail: '' }, report, isConsistent: true };
   } catch (cause) {
     if (!(cause instanceof GuestStopped)) throw cause;
-    return explainStop(guest.limitMet ? { reason: guest.limitMet, message: '' } : cause.stop);
+    const stop = guest.limitMet ? { reason: guest.limitMet, message: '' } : cause.stop;
+    return { ...explainStop(stop), isConsistent: false };
   }
 }
 

@@ -8,7 +8,14 @@ import { Worker } from 'node:worker_threads';
 import { type ErrorCode, SandboxError } from '../errors.ts';
 import type { BuiltGuest, GuestAssets } from '../runtimes/assets.ts';
 import type { RuntimeName } from '../schema.ts';
-import { CONTROL, type FromWorker, type Job, type RunOutcome, type ToWorker } from './protocol.ts';
+import {
+  CONTROL,
+  type FromWorker,
+  type Job,
+  type RunOutcome,
+  type SavedState,
+  type ToWorker,
+} from './protocol.ts';
 
 /** What a job comes back with. A lost worker is an outcome, not an exception: the guest may have caused it. */
 export type JobResult =
@@ -21,7 +28,7 @@ export interface JobRequest {
   /** Jobs with the same key are run in order, never two at once. */
   readonly key: string;
   /** Evaluated when the job's turn comes, so that it sees what the job before it left. */
-  readonly job: () => Job;
+  readonly job: () => Job | Promise<Job>;
   readonly assets?: GuestAssets;
   readonly signal?: AbortSignal | undefined;
   readonly onOutput?: ((stream: 1 | 2, bytes: Uint8Array) => void) | undefined;
@@ -29,6 +36,12 @@ export interface JobRequest {
   readonly onStart?: () => void;
   /** Called before the next job of the key is started, which must see what this one left. */
   readonly onResult?: (result: JobResult) => void;
+  /** Called when a worker has saved what a committed call left; the worker is busy until then. */
+  readonly onSaved?: (saved: SavedState) => void;
+  /** Called when the worker is free again, after `onSaved` if there was something to save. */
+  readonly onFinished?: () => void;
+  /** Jobs that a worker keeps something for go to that worker if it is free. */
+  readonly sticky?: boolean;
   /** Longest the worker may take to end by itself; after it the worker is taken down. */
   readonly limitMs: number;
 }
@@ -36,6 +49,11 @@ export interface JobRequest {
 interface Pending extends JobRequest {
   readonly resolve: (result: JobResult) => void;
   readonly reject: (cause: unknown) => void;
+}
+
+/** Host code that waits for its turn among the jobs of a key. */
+interface Turn {
+  readonly run: () => Promise<unknown>;
 }
 
 /** Stack of a worker: recursion inside the interpreters' C code needs more than the default. */
@@ -68,8 +86,10 @@ class PoolWorker {
 export class WorkerPool {
   readonly #workers = new Set<PoolWorker>();
   /** Waiting jobs by key; the map's order is the order of turns. */
-  readonly #queues = new Map<string, Pending[]>();
+  readonly #queues = new Map<string, (Pending | Turn)[]>();
   readonly #running = new Set<string>();
+  /** The worker that last served a sticky key. */
+  readonly #homes = new Map<string, PoolWorker>();
   #nextId = 1;
   #reaper: NodeJS.Timeout | undefined;
 
@@ -101,6 +121,22 @@ export class WorkerPool {
     pending.resolve({ type: 'cancelled' });
   }
 
+  /** Runs host code in the key's turn: after all jobs submitted before, and before all submitted later. */
+  turn<T>(key: string, work: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const waiting: Turn = { run: () => work().then(resolve, reject) };
+      const queue = this.#queues.get(key);
+      if (queue === undefined) this.#queues.set(key, [waiting]);
+      else queue.push(waiting);
+      this.#dispatch();
+    });
+  }
+
+  /** Forgets where a key's jobs went. */
+  release(key: string): void {
+    this.#homes.delete(key);
+  }
+
   /** Takes all workers down. Jobs under way count as lost. */
   async close(): Promise<void> {
     clearInterval(this.#reaper);
@@ -110,17 +146,29 @@ export class WorkerPool {
   #dispatch(): void {
     for (const [key, queue] of this.#queues) {
       if (this.#running.has(key)) continue;
-      const worker = this.#idleWorker();
-      if (worker === undefined) return;
-      const pending = queue.shift()!;
+      const next = queue[0]!;
+      const worker = 'run' in next ? undefined : this.#idleWorker(key);
+      if (worker === undefined && !('run' in next)) continue;
+      queue.shift();
       // Behind all others, or out of the round when nothing is left.
       this.#queues.delete(key);
       if (queue.length > 0) this.#queues.set(key, queue);
-      this.#start(worker, pending);
+      if ('run' in next) this.#runTurn(key, next);
+      else this.#start(worker!, next);
     }
   }
 
-  #idleWorker(): PoolWorker | undefined {
+  #runTurn(key: string, turn: Turn): void {
+    this.#running.add(key);
+    void turn.run().finally(() => {
+      this.#running.delete(key);
+      this.#dispatch();
+    });
+  }
+
+  #idleWorker(key: string): PoolWorker | undefined {
+    const home = this.#homes.get(key);
+    if (home !== undefined && this.#workers.has(home) && home.current === undefined) return home;
     for (const worker of this.#workers) if (worker.current === undefined) return worker;
     return this.#workers.size < this.size ? this.#spawn() : undefined;
   }
@@ -132,6 +180,7 @@ export class WorkerPool {
     worker.thread.on('error', () => {});
     worker.thread.on('exit', () => {
       this.#workers.delete(worker);
+      for (const [key, home] of this.#homes) if (home === worker) this.#homes.delete(key);
       worker.current?.resolve({ type: 'lost' });
       worker.current = undefined;
     });
@@ -154,14 +203,6 @@ export class WorkerPool {
     }
     const id = this.#nextId;
     this.#nextId = (this.#nextId % 0x7fffffff) + 1;
-    let job: Job;
-    try {
-      job = pending.job();
-    } catch (cause) {
-      pending.reject(cause);
-      this.#dispatch();
-      return;
-    }
     this.#attach(worker, pending, id);
     pending.onStart?.();
     const send = (message: ToWorker) => worker.thread.postMessage(message);
@@ -170,7 +211,8 @@ export class WorkerPool {
       worker.loaded.add(assets.runtime);
       send({ type: 'load', assets });
     }
-    send({ type: 'job', id, job });
+    const ready = async () => send({ type: 'job', id, job: await pending.job() });
+    ready().catch((cause: unknown) => worker.current?.reject(cause));
   }
 
   /** Listens for the end of a job, whichever way it comes, and frees the worker exactly once. */
@@ -185,6 +227,7 @@ export class WorkerPool {
     function takeDown() {
       void worker.thread.terminate();
     }
+    let isAnswered = false;
     const end = () => {
       clearTimeout(watchdog);
       pending.signal?.removeEventListener('abort', abort);
@@ -193,6 +236,8 @@ export class WorkerPool {
       worker.current = undefined;
       worker.idleSince = performance.now();
       this.#running.delete(pending.key);
+      if (pending.sticky) this.#homes.set(pending.key, worker);
+      pending.onFinished?.();
       this.#dispatch();
     };
     const onMessage = (message: FromWorker) => {
@@ -201,13 +246,19 @@ export class WorkerPool {
       if (message.type === 'progress') return pending.onProgress?.(message.step);
       if (message.type === 'failed')
         worker.current?.reject(new SandboxError(message.code as ErrorCode, message.message));
-      else worker.current?.resolve(message);
+      else if (message.type === 'saved') {
+        pending.onSaved?.(message.saved);
+        end();
+      } else worker.current?.resolve(message);
     };
     worker.current = {
       ...pending,
       resolve: (result) => {
-        pending.onResult?.(result);
-        end();
+        // A committed call is answered before its state is saved; the worker is busy until then, or lost.
+        if (!isAnswered) pending.onResult?.(result);
+        const isSaving = !isAnswered && result.type === 'done' && result.outcome.state === 'committed';
+        isAnswered = true;
+        if (!isSaving) end();
         pending.resolve(result);
       },
       reject: (cause) => {

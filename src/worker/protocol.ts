@@ -2,7 +2,7 @@
  * What the main thread and a worker say to each other. Everything here is plain data that structured clone carries;
  * large bytes lie in shared memory and are sent without copying. No message ever comes from guest code.
  */
-import type { Changes, Entry } from '../fs/entry.ts';
+import type { Changes, Edit, Entry } from '../fs/entry.ts';
 import type { BuiltGuest, GuestAssets } from '../runtimes/assets.ts';
 import type { GuestReport, RuntimeName, TrapReason } from '../schema.ts';
 
@@ -28,6 +28,27 @@ export interface MountSet {
   }[];
 }
 
+/** The part of a run that has a past: where its interpreter comes from. */
+export interface SessionPart {
+  /** Workers keep the guests of sessions under this name. */
+  readonly id: string;
+  /** Which state the call starts from; a worker whose guest is in just that state goes on with it. */
+  readonly version: number;
+  /** That state, for a worker that has no such guest; absent before the first call. */
+  readonly delta: Uint8Array | undefined;
+  readonly tmp: readonly Entry[];
+  /** What the host changed in the workspace since, for a guest that goes on. */
+  readonly edits: Edit;
+  /** How many calls this interpreter has seen, this one included. */
+  readonly call: number;
+}
+
+/** What a call left for the next one. */
+export interface SavedState {
+  readonly delta: Uint8Array;
+  readonly tmp: readonly Entry[];
+}
+
 export interface RunJob {
   readonly type: 'run';
   readonly runtime: RuntimeName;
@@ -39,6 +60,8 @@ export interface RunJob {
   readonly mountSet: MountSet;
   /** Whether output is wanted as it comes. */
   readonly live: boolean;
+  /** Present when the interpreter lives on after the call. */
+  readonly session: SessionPart | undefined;
 }
 
 export interface BuildJob {
@@ -50,6 +73,8 @@ export type Job = RunJob | BuildJob;
 
 /** How a run ended, as far as the worker can tell. */
 export interface RunOutcome {
+  /** What became of the interpreter: it was new, it lives on, or it is as before the call. */
+  readonly state: 'fresh' | 'committed' | 'rolled_back';
   readonly trap: { readonly reason: TrapReason; readonly detail: string } | undefined;
   /** Of a program that called exit from below the runtime, or that the boot script reported on. */
   readonly report: GuestReport | undefined;
@@ -71,6 +96,7 @@ export type FromWorker =
   | { readonly type: 'output'; readonly id: number; readonly stream: 1 | 2; readonly bytes: Uint8Array }
   | { readonly type: 'progress'; readonly id: number; readonly step: string }
   | { readonly type: 'done'; readonly id: number; readonly outcome: RunOutcome }
+  | { readonly type: 'saved'; readonly id: number; readonly saved: SavedState }
   | { readonly type: 'built'; readonly id: number; readonly guest: BuiltGuest }
   | { readonly type: 'failed'; readonly id: number; readonly code: string; readonly message: string };
 

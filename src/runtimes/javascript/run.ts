@@ -79,9 +79,10 @@ function loop(guest: Guest, program: RunningProgram): void {
 export function run(guest: Guest, handles: Handles, request: GuestRequest): string {
   const program: RunningProgram = { handles, request, interrupt: undefined, isOver: false };
   programs.set(guest, program);
-  renewRandom(guest, handles['random']!);
-  const { code, env } = request;
-  const argument = newText(guest, JSON.stringify({ code, env, ...planProgram(code) }));
+  const { code, env, call } = request;
+  if (call === 1) renewRandom(guest, handles['random']!);
+  const file = call === 1 ? '/app/main.js' : `/app/call-${call}.js`;
+  const argument = newText(guest, JSON.stringify({ code, file, env, ...planProgram(code) }));
   settle(guest, invoke(guest, handles['start']!, argument));
   guest.call('qjs_free_value', argument);
   loop(guest, program);

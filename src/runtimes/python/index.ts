@@ -83,8 +83,8 @@ function interrupt(guest: Guest, reason: LimitReason): void {
 
 function run(guest: Guest, handles: Handles, request: GuestRequest): string {
   running.set(guest, { handles, request });
-  const { code, env } = request;
-  const bytes = encoder.encode(JSON.stringify({ code, env }));
+  const { code, env, call, keep } = request;
+  const bytes = encoder.encode(JSON.stringify({ code, env, call, keep }));
   const buffer = allocate(guest, bytes, 'malloc');
   const payload = guest.call('PyBytes_FromStringAndSize', buffer, bytes.length);
   guest.call('free', buffer);

@@ -9,7 +9,7 @@ import { console } from './console.js';
 import { crypto } from './crypto.js';
 import { door } from './door.js';
 import { os } from './os.js';
-import { describeError, describeResult, MAIN_FILE } from './report.js';
+import { describeError, describeResult, programFile } from './report.js';
 import { environment, std } from './std.js';
 import { TextDecoder, TextEncoder } from './text.js';
 import * as timers from './timers.js';
@@ -80,18 +80,18 @@ async function importAll(imports) {
   return true;
 }
 
-async function execute({ code, script, imports, trailing }) {
-  if (script === undefined || door.compiles(code, MAIN_FILE, SCRIPT) === 1) {
-    const { value } = await door.evaluate(code, MAIN_FILE, SCRIPT);
+async function execute({ code, file, script, imports, trailing }) {
+  if (script === undefined || door.compiles(code, file, SCRIPT) === 1) {
+    const { value } = await door.evaluate(code, file, SCRIPT);
     return trailing ? value : undefined;
   }
-  if (door.compiles(script, MAIN_FILE, SCRIPT) !== 1) {
-    await door.evaluate(code, MAIN_FILE, MODULE);
+  if (door.compiles(script, file, SCRIPT) !== 1) {
+    await door.evaluate(code, file, MODULE);
     return undefined;
   }
-  define({ import_meta: { url: `file://${MAIN_FILE}`, main: true } });
+  define({ import_meta: { url: `file://${file}`, main: true } });
   if (!(await importAll(imports))) return undefined;
-  const { value } = await door.evaluate(script, MAIN_FILE, SCRIPT);
+  const { value } = await door.evaluate(script, file, SCRIPT);
   return trailing ? value : undefined;
 }
 
@@ -100,6 +100,7 @@ export async function start(text) {
   Object.assign(outcome, { exitCode: 0, isSettled: false, result: {}, error: undefined });
   rejections.clear();
   for (const [name, value] of Object.entries(request.env)) environment.set(name, value);
+  programFile(request.file);
   timers.startClock();
   try {
     let value = await execute(request);
@@ -146,7 +147,7 @@ define({
   std,
   os,
   print: (...args) => console.log(...args),
-  scriptArgs: [MAIN_FILE],
+  scriptArgs: ['/app/main.js'],
 });
 
 /** Registers a module under its name, so that importing it never reaches the loader. */

@@ -4,7 +4,11 @@
  */
 import { inspect, typeName } from './inspect.js';
 
-export const MAIN_FILE = '/app/main.js';
+/** Where the program that runs now pretends to lie; its frames are those of this file. */
+let mainFile = '';
+export function programFile(file) {
+  mainFile = file;
+}
 /** How much of a value or a message goes to the host: the host cuts again, this saves the work. */
 const TEXT_LIMIT = 20_000;
 const NAME_LIMIT = 200;
@@ -62,7 +66,7 @@ function describe(error, line) {
   }
   const text = ownStack(inspect(error));
   const stack = typeof error.stack === 'string' ? ownStack(error.stack).trimEnd() : '';
-  const place = new RegExp(`${MAIN_FILE}:(\\d+)(?::(\\d+))?`).exec(stack);
+  const place = new RegExp(`${mainFile}:(\\d+)(?::(\\d+))?`).exec(stack);
   const facts = {
     type: cut(String(error.name), NAME_LIMIT),
     message: cut(String(error.message)),

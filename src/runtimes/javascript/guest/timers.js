@@ -66,8 +66,10 @@ export function clearTimeout(id) {
   live.delete(id);
 }
 
-/** For a new program: its time starts now. */
+/** For a new program: its time starts now, and timers that a failed one before it left do not fire. */
 export function startClock() {
+  heap.length = 0;
+  live.clear();
   realStart = door.monotonic() - now;
 }
 

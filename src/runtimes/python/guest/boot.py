@@ -11,6 +11,8 @@ import sys
 __builtins__ = dict(vars(builtins))
 
 _MAIN_FILE = '/app/main.py'
+# Later calls of a session have files of their own, so that tracebacks and `inspect` find what earlier ones defined.
+_CALL_FILE = '/app/call-{}.py'
 
 
 def _make_run():
@@ -48,6 +50,8 @@ def _make_run():
     # The host writes the words of the limit here before it sends the signal.
     limit_text = bytearray(200)
     current = {}
+    # Names under which programs of this interpreter were compiled.
+    user_files = set()
 
     def on_limit(number, frame):
         raise limits[number](limit_text.rstrip(b'\0').decode())
@@ -103,18 +107,18 @@ def _make_run():
             shown = cut(repr(value))
         return {'result': shown, 'result_type': type(value).__name__}
 
-    def compile_main(source):
+    def compile_main(source, file):
         """The code objects of the program: its statements and, if it ends in an expression, that."""
-        tree = compile(source, _MAIN_FILE, 'exec', ONLY_AST | ALLOW_AWAIT, True)
+        tree = compile(source, file, 'exec', ONLY_AST | ALLOW_AWAIT, True)
         last = tree.body.pop().value if tree.body and type(tree.body[-1]) is _ast.Expr else None
-        codes = [compile(tree, _MAIN_FILE, 'exec', ALLOW_AWAIT, True)]
+        codes = [compile(tree, file, 'exec', ALLOW_AWAIT, True)]
         if last is not None:
             flags = ALLOW_AWAIT | (codes[0].co_flags & FUTURE_FLAGS)
-            codes.append(compile(_ast.Expression(last), _MAIN_FILE, 'eval', flags, True))
+            codes.append(compile(_ast.Expression(last), file, 'eval', flags, True))
         return codes
 
-    def execute(source, namespace):
-        codes = compile_main(source)
+    def execute(source, file, namespace):
+        codes = compile_main(source, file)
         if not any(code.co_flags & CO_COROUTINE for code in codes):
             for code in codes:
                 value = eval(code, namespace)
@@ -142,7 +146,7 @@ def _make_run():
                 tb = tb.tb_next
             tb = start
         while tb is not None:
-            if tb.tb_frame.f_code.co_filename == _MAIN_FILE:
+            if tb.tb_frame.f_code.co_filename in user_files:
                 return tb
             tb = tb.tb_next
         # The program never ran: it did not compile, and none of our frames would help.
@@ -151,7 +155,7 @@ def _make_run():
     def describe_error(error, tb):
         line = None
         while tb is not None:
-            if tb.tb_frame.f_code.co_filename == _MAIN_FILE:
+            if tb.tb_frame.f_code.co_filename in user_files:
                 line = tb.tb_lineno
             tb = tb.tb_next
         facts = {'type': type(error).__name__, 'line': line}
@@ -215,18 +219,24 @@ def _make_run():
         """Everything before the program's own first instruction; the host starts counting fuel after it."""
         current.clear()
         current.update(decode(request.decode()))
-        renew()
+        call = current['call']
+        if call == 1:
+            renew()
         os.environ.update(current['env'])
         source = current['code']
+        file = _MAIN_FILE if call == 1 else _CALL_FILE.format(call)
+        current['file'] = file
+        user_files.add(file)
         lines = [line + '\n' for line in source.split('\n')]
-        linecache.cache[_MAIN_FILE] = (len(source), None, lines, _MAIN_FILE)
-        sys.modules['__main__'].__dict__['__file__'] = _MAIN_FILE
+        linecache.cache[file] = (len(source), None, lines, file)
+        sys.modules['__main__'].__dict__['__file__'] = file
 
     def run():
         report = {'exit_code': 0}
         try:
-            settle(report, lambda: execute(current['code'], sys.modules['__main__'].__dict__))
-            settle(report, atexit._run_exitfuncs)
+            settle(report, lambda: execute(current['code'], current['file'], sys.modules['__main__'].__dict__))
+            if not current['keep']:
+                settle(report, atexit._run_exitfuncs)
             flush()
         except BaseException as error:
             # A limit that was met in our own code, after the program's.

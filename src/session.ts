@@ -1,0 +1,245 @@
+/**
+ * The state of a session on the host: what the next call starts from, what it can go back to, and what the store has.
+ * States are immutable and share their bytes, so a checkpoint, an undo or a fork is a reference and costs nothing. The
+ * caller serialises all changes; this class never waits for a guest.
+ */
+import { SandboxError } from './errors.ts';
+import type { Entry } from './fs/entry.ts';
+import type { RuntimeName } from './schema.ts';
+import type { Checkpoint, SessionRecord, SessionState, SessionStore, StoredSession } from './stores/store.ts';
+
+/** Checkpoints a session may have, and what their memory images and files may take together. */
+export const CHECKPOINT_LIMITS = { count: 32, bytes: 512 * 1024 * 1024 } as const;
+
+export interface SessionSettings {
+  readonly session_id: string;
+  readonly runtime: RuntimeName;
+  readonly auto_persist_globals: boolean;
+  readonly preload: readonly string[];
+}
+
+/** What a caller sees of a checkpoint. */
+export interface CheckpointInfo {
+  readonly name: string;
+  readonly created_at: string;
+  readonly size_bytes: number;
+}
+
+const EMPTY: SessionState = { version: 0, delta: undefined, workspace: new Map(), tmp: [] };
+
+export class Session {
+  #record: SessionRecord;
+  #state: SessionState;
+  #undo: SessionState | undefined;
+  readonly #checkpoints: Map<string, Checkpoint>;
+  #writing: Promise<void> = Promise.resolve();
+  #writeFailure: unknown;
+
+  private constructor(
+    readonly store: SessionStore,
+    stored: StoredSession,
+    readonly release: () => Promise<void>,
+  ) {
+    this.#record = stored.record;
+    this.#state = stored.state;
+    this.#undo = stored.undo;
+    this.#checkpoints = new Map(stored.checkpoints.map((checkpoint) => [checkpoint.name, checkpoint]));
+  }
+
+  /** Opens a session of the store as its only writer, or begins one. */
+  static async open(store: SessionStore, settings: SessionSettings, origin?: SessionState): Promise<Session> {
+    const release = await store.acquire(settings.session_id);
+    try {
+      const found = await store.read(settings.session_id);
+      if (found !== undefined) checkSettings(found.record, settings);
+      return new Session(store, found ?? begin(settings, origin ?? EMPTY), release);
+    } catch (cause) {
+      await release();
+      throw cause;
+    }
+  }
+
+  get record(): SessionRecord {
+    return this.#record;
+  }
+
+  get state(): SessionState {
+    return this.#state;
+  }
+
+  /** Takes over what a call left. The state before it stays for undo. */
+  commit(
+    next: SessionState,
+    before: SessionState,
+    facts: { fuel: number; imports: readonly string[] },
+  ): void {
+    this.#undo = before;
+    this.#state = next;
+    this.#record = {
+      ...this.#record,
+      imports: [...new Set([...this.#record.imports, ...facts.imports])].sort(),
+    };
+    this.#count(facts.fuel);
+  }
+
+  /** Accounts a call that left nothing behind. */
+  #count(fuel: number): void {
+    this.#record = {
+      ...this.#record,
+      last_used_at: new Date().toISOString(),
+      calls: this.#record.calls + 1,
+      fuel_consumed: this.#record.fuel_consumed + fuel,
+    };
+    this.persist();
+  }
+
+  countRolledBack(fuel: number): void {
+    this.#count(fuel);
+  }
+
+  /** Replaces the files, as the host edited them; memory stays. */
+  withWorkspace(workspace: ReadonlyMap<string, Entry>): void {
+    this.#state = { ...this.#state, workspace: new Map(workspace) };
+  }
+
+  checkpoint(name: string | undefined): CheckpointInfo {
+    const chosen = name ?? this.#freeName();
+    checkName(chosen);
+    const bytes = [...this.#checkpoints.values()].reduce((sum, { state }) => sum + stateBytes(state), 0);
+    const isNew = !this.#checkpoints.has(chosen);
+    if (isNew && this.#checkpoints.size >= CHECKPOINT_LIMITS.count) {
+      throw limit(`${CHECKPOINT_LIMITS.count} checkpoints`);
+    }
+    if (bytes + stateBytes(this.#state) > CHECKPOINT_LIMITS.bytes)
+      throw limit(`${CHECKPOINT_LIMITS.bytes} bytes of checkpoints`);
+    const checkpoint = { name: chosen, created_at: new Date().toISOString(), state: this.#state };
+    this.#checkpoints.set(chosen, checkpoint);
+    this.persist();
+    return describe(checkpoint);
+  }
+
+  checkpoints(): CheckpointInfo[] {
+    return [...this.#checkpoints.values()].map(describe);
+  }
+
+  deleteCheckpoint(name: string): void {
+    if (!this.#checkpoints.delete(name)) throw this.#noCheckpoint(name);
+    this.persist();
+  }
+
+  /** Goes back to a checkpoint, or to the state before the last call. */
+  rollback(name: string | undefined): void {
+    const target = name === undefined ? this.#undo : this.#checkpoints.get(name)?.state;
+    if (target === undefined) {
+      throw name === undefined
+        ? new SandboxError(
+            'session_not_found',
+            'There is no call to undo: the last one was already undone, or there was none.',
+          )
+        : this.#noCheckpoint(name);
+    }
+    if (name === undefined) this.#undo = undefined;
+    // A new version, although an old state: guests that went on from here must not be taken for it.
+    this.#state = { ...target, version: this.#state.version + 1 };
+    this.persist();
+  }
+
+  #noCheckpoint(name: string): SandboxError {
+    const there = [...this.#checkpoints.keys()];
+    const listing = there.length > 0 ? `There are: ${there.join(', ')}` : 'There are none';
+    return new SandboxError(
+      'session_not_found',
+      `The session has no checkpoint ${JSON.stringify(name)}. ${listing}.`,
+    );
+  }
+
+  #freeName(): string {
+    let number = this.#checkpoints.size + 1;
+    while (this.#checkpoints.has(`checkpoint-${number}`)) number++;
+    return `checkpoint-${number}`;
+  }
+
+  /** Writes the present state to the store, behind what is being written already; only the newest waits. */
+  persist(): void {
+    const stored: StoredSession = {
+      record: this.#record,
+      state: this.#state,
+      undo: this.#undo,
+      checkpoints: [...this.#checkpoints.values()],
+    };
+    this.#latest = stored;
+    this.#writing = this.#writing.then(async () => {
+      if (this.#latest !== stored) return;
+      try {
+        await this.store.write(stored);
+        this.#writeFailure = undefined;
+      } catch (cause) {
+        // Told to the next caller: the session goes on in memory, but its owner must know.
+        this.#writeFailure = cause;
+      }
+    });
+  }
+  #latest: StoredSession | undefined;
+
+  /** Waits until everything is in the store; throws what went wrong there. */
+  async flush(): Promise<void> {
+    await this.#writing;
+    const failure = this.#writeFailure;
+    this.#writeFailure = undefined;
+    if (failure !== undefined) throw failure;
+  }
+
+  async close(): Promise<void> {
+    try {
+      await this.flush();
+    } finally {
+      await this.release();
+    }
+  }
+}
+
+function begin(settings: SessionSettings, state: SessionState): StoredSession {
+  const now = new Date().toISOString();
+  const record: SessionRecord = {
+    ...settings,
+    created_at: now,
+    last_used_at: now,
+    calls: 0,
+    fuel_consumed: 0,
+    imports: [],
+  };
+  return { record, state, undo: undefined, checkpoints: [] };
+}
+
+function checkSettings(record: SessionRecord, settings: SessionSettings): void {
+  for (const field of ['runtime', 'auto_persist_globals'] as const) {
+    if (record[field] === settings[field]) continue;
+    const facts = `${field} ${record[field]}, not ${settings[field]}`;
+    throw new SandboxError(
+      'session_mismatch',
+      `The session ${record.session_id} has ${facts}. Open it as it is, or use another session_id.`,
+    );
+  }
+}
+
+function checkName(name: string): void {
+  if (/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/.test(name)) return;
+  const rule = 'Use up to 64 letters, digits, dots, dashes and underscores, starting with a letter or digit.';
+  throw new SandboxError(
+    'invalid_argument',
+    `name: ${JSON.stringify(name.slice(0, 100))} cannot name a checkpoint. ${rule}`,
+  );
+}
+
+function limit(what: string): SandboxError {
+  return new SandboxError('session_limit', `The session already has ${what}. Delete some first.`);
+}
+
+function stateBytes({ delta, workspace, tmp }: SessionState): number {
+  const files = [...workspace.values(), ...tmp].reduce((sum, { data }) => sum + (data?.length ?? 0), 0);
+  return files + (delta?.length ?? 0);
+}
+
+function describe({ name, created_at, state }: Checkpoint): CheckpointInfo {
+  return { name, created_at, size_bytes: stateBytes(state) };
+}
