@@ -52,8 +52,13 @@ function denseMemory(base: Image): Uint8Array {
   return memory;
 }
 
-/** Saves an idle guest that started from `base`. */
-export function captureDelta(guest: Guest, base: Image): Uint8Array {
+export interface MemoryRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Saves an idle guest that started from `base`. Pages that lie wholly in `unused` are taken for unchanged. */
+export function captureDelta(guest: Guest, base: Image, unused: readonly MemoryRange[] = []): Uint8Array {
   const memory = guest.view.all;
   const { runtime, module, layers } = base.header;
   const header: DeltaHeader = {
@@ -66,7 +71,7 @@ export function captureDelta(guest: Guest, base: Image): Uint8Array {
     kernel: saveKernel(guest.kernel),
   };
   const text = Buffer.from(JSON.stringify(header));
-  const body = deflateRawSync(differences(memory, denseMemory(base)), { level: 1 });
+  const body = deflateRawSync(differences(memory, denseMemory(base), unused), { level: 1 });
   const delta = new Uint8Array(FIXED + text.length + body.length + DIGEST);
   const view = new DataView(delta.buffer);
   view.setUint32(0, MAGIC, true);
@@ -80,11 +85,16 @@ export function captureDelta(guest: Guest, base: Image): Uint8Array {
 }
 
 /** The body: runs of pages that differ, and those pages combined with the base's. */
-function differences(memory: Uint8Array, base: Uint8Array): Uint8Array {
+function differences(memory: Uint8Array, base: Uint8Array, unused: readonly MemoryRange[]): Uint8Array {
   const runs: { first: number; count: number }[] = [];
   let pages = 0;
   for (let page = 0; page < memory.length / DELTA_PAGE; page++) {
     const at = page * DELTA_PAGE;
+    const skipped = unused.find(({ start, end }) => at >= start && at + DELTA_PAGE <= end);
+    if (skipped !== undefined) {
+      page = Math.floor(skipped.end / DELTA_PAGE) - 1;
+      continue;
+    }
     // Most of memory is as it was: whole blocks are skipped with one comparison.
     if (at % PAGE_BYTES === 0 && isSame(memory, base, at, PAGE_BYTES)) {
       page += PAGE_BYTES / DELTA_PAGE - 1;

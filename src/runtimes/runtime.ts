@@ -3,6 +3,7 @@
  * is behind this type; nothing above it knows which language runs.
  */
 
+import type { MemoryRange } from '../engine/delta.ts';
 import type { Guest, LimitReason, Linkage } from '../engine/guest.ts';
 import type { Entry } from '../fs/entry.ts';
 import type { RuntimeName } from '../schema.ts';
@@ -47,6 +48,8 @@ export interface Runtime {
    * takes a sentence about anything that had to be left out.
    */
   layers(build: BuildGuest, warn: (problem: string) => void): Promise<readonly Layer[]>;
+  /** Parts of an idle guest's memory whose content means nothing: what is not looked at costs nothing to save. */
+  unusedMemory(guest: Guest): readonly MemoryRange[];
   boot(guest: Guest): Handles;
   /** Runs a program and returns the boot script's report, as JSON text from the guest: hostile. */
   run(guest: Guest, handles: Handles, request: GuestRequest): string;

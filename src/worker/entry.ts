@@ -177,7 +177,7 @@ function run(id: number, job: RunJob): void {
 function save(id: number, of: Loaded, guest: Guest, session: SessionPart): void {
   const { volume } = guest.kernel;
   for (const area of WRITABLE_ROOTS) volume.mark(area);
-  const delta = toShared(captureDelta(guest, of.image));
+  const delta = toShared(captureDelta(guest, of.image, of.runtime.unusedMemory(guest)));
   tell({ type: 'saved', id, saved: { delta, tmp: shareEntries(volume.entries('/tmp')) } });
   lives.keep(session.id, session.version + 1, guest);
 }

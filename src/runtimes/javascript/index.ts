@@ -95,6 +95,7 @@ export const javascript: Runtime = {
     const layer: Layer = { at: LAYER, entries: [entry] };
     return [layer];
   },
+  unusedMemory: () => [],
   boot,
   run,
 };

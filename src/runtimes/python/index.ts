@@ -148,6 +148,9 @@ export const python: Runtime = {
       '__indirect_function_table',
       '__wasm_call_ctors',
       'emscripten_stack_init',
+      'emscripten_stack_get_current',
+      'emscripten_stack_get_end',
+      'emscripten_get_sbrk_ptr',
       'Py_InitializeEx',
       'PyImport_ImportModule',
       'PyObject_GetAttrString',
@@ -219,6 +222,16 @@ export const python: Runtime = {
       const files = own.map(({ path, data }) => file(path.slice(prefix.length), data!));
       return { at, entries: withDirectories(at, [...entries, ...files]) };
     });
+  },
+  unusedMemory(guest) {
+    // The stack below its pointer, and everything above the end of the heap.
+    const stackEnd = guest.call('emscripten_stack_get_end');
+    const stackPointer = guest.call('emscripten_stack_get_current');
+    const heapEnd = guest.view.u32(guest.call('emscripten_get_sbrk_ptr'));
+    return [
+      { start: stackEnd, end: stackPointer },
+      { start: heapEnd, end: guest.memory.buffer.byteLength },
+    ];
   },
   boot(guest) {
     boot(guest);
