@@ -134,11 +134,11 @@ export class Sandbox {
     const result = await sharedPool().submit({
       key: this.#key,
       sticky: transaction !== undefined,
-      assets: await assetsOf(this.runtime),
-      job: async () => {
+      prepare: async () => {
+        const assets = await assetsOf(this.runtime);
         if (call.files !== undefined) this.#workspace.write(call.files);
         const session = await transaction?.begin(this.#key);
-        return this.#job(code, call, timeoutMs, live.wanted, session);
+        return { assets, job: this.#job(code, call, timeoutMs, live.wanted, session) };
       },
       signal: AbortSignal.any([this.#closing.signal, ...(call.signal ? [call.signal] : [])]),
       onOutput: (stream, bytes) => live.push(stream, bytes),

@@ -67,34 +67,22 @@ export class Session {
     return this.#state;
   }
 
-  /** Takes over what a call left. The state before it stays for undo. */
-  commit(
-    next: SessionState,
-    before: SessionState,
-    facts: { fuel: number; imports: readonly string[] },
-  ): void {
-    this.#undo = before;
-    this.#state = next;
-    this.#record = {
-      ...this.#record,
-      imports: [...new Set([...this.#record.imports, ...facts.imports])].sort(),
-    };
-    this.#count(facts.fuel);
-  }
-
-  /** Accounts a call that left nothing behind. */
-  #count(fuel: number): void {
+  /** Accounts a call, whatever became of it. */
+  count(fuel: number, imports: readonly string[]): void {
     this.#record = {
       ...this.#record,
       last_used_at: new Date().toISOString(),
       calls: this.#record.calls + 1,
       fuel_consumed: this.#record.fuel_consumed + fuel,
+      imports: [...new Set([...this.#record.imports, ...imports])].sort(),
     };
-    this.persist();
   }
 
-  countRolledBack(fuel: number): void {
-    this.#count(fuel);
+  /** Takes over what a call left. The state before it stays for undo. */
+  commit(next: SessionState, before: SessionState): void {
+    this.#undo = before;
+    this.#state = next;
+    this.persist();
   }
 
   /** Replaces the files, as the host edited them; memory stays. */

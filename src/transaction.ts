@@ -9,7 +9,6 @@ import type { Workspace } from './workspace.ts';
 
 export class Transaction {
   #before: SessionState;
-  #outcome: RunOutcome | undefined;
   #isSettled = false;
 
   constructor(
@@ -34,7 +33,7 @@ export class Transaction {
 
   /** The worker has answered. What a committed call leaves in memory is still on its way. */
   answered(outcome: RunOutcome): void {
-    this.#outcome = outcome;
+    this.session.count(outcome.fuelConsumed, []);
     if (outcome.state !== 'rolled_back') this.workspace.apply(outcome.changes);
     if (outcome.state === 'fresh') this.#commit({ delta: undefined, tmp: [] });
   }
@@ -47,13 +46,13 @@ export class Transaction {
     this.#isSettled = true;
     const version = this.#before.version + 1;
     const next = { version, delta, tmp, workspace: this.workspace.snapshot() };
-    this.session.commit(next, this.#before, { fuel: this.#outcome?.fuelConsumed ?? 0, imports: [] });
+    this.session.commit(next, this.#before);
   }
 
   /** The worker is free, or gone: what was not saved by now never will be. */
   finished(): void {
     if (this.#isSettled) return;
     this.workspace.replace(this.#before.workspace);
-    this.session.countRolledBack(this.#outcome?.fuelConsumed ?? 0);
+    this.session.persist();
   }
 }

@@ -50,7 +50,7 @@ export async function build(
 ): Promise<BuiltGuest> {
   const result = await sharedPool().submit({
     key: `build:${runtime}`,
-    job: () => ({ type: 'build', runtime }),
+    prepare: async () => ({ job: { type: 'build', runtime } }),
     onProgress,
     limitMs: BUILD_LIMIT_MS,
   });

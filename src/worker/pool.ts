@@ -24,12 +24,17 @@ export type JobResult =
   | { readonly type: 'lost' }
   | { readonly type: 'cancelled' };
 
+/** A job, and what a worker must have loaded for it. */
+export interface PreparedJob {
+  readonly job: Job;
+  readonly assets?: GuestAssets;
+}
+
 export interface JobRequest {
   /** Jobs with the same key are run in order, never two at once. */
   readonly key: string;
   /** Evaluated when the job's turn comes, so that it sees what the job before it left. */
-  readonly job: () => Job | Promise<Job>;
-  readonly assets?: GuestAssets;
+  readonly prepare: () => Promise<PreparedJob>;
   readonly signal?: AbortSignal | undefined;
   readonly onOutput?: ((stream: 1 | 2, bytes: Uint8Array) => void) | undefined;
   readonly onProgress?: (step: string) => void;
@@ -206,12 +211,14 @@ export class WorkerPool {
     this.#attach(worker, pending, id);
     pending.onStart?.();
     const send = (message: ToWorker) => worker.thread.postMessage(message);
-    const { assets } = pending;
-    if (assets !== undefined && !worker.loaded.has(assets.runtime)) {
-      worker.loaded.add(assets.runtime);
-      send({ type: 'load', assets });
-    }
-    const ready = async () => send({ type: 'job', id, job: await pending.job() });
+    const ready = async () => {
+      const { job, assets } = await pending.prepare();
+      if (assets !== undefined && !worker.loaded.has(assets.runtime)) {
+        worker.loaded.add(assets.runtime);
+        send({ type: 'load', assets });
+      }
+      send({ type: 'job', id, job });
+    };
     ready().catch((cause: unknown) => worker.current?.reject(cause));
   }
 

@@ -1,0 +1,158 @@
+/** Values that must survive whatever happens to a session between two calls, in both languages. */
+
+export interface Survivor {
+  readonly name: string;
+  /** Makes the value and changes it once. */
+  readonly make: string;
+  /** Prints it, in a way that also shows what a further use does. */
+  readonly show: string;
+  readonly expected: string;
+}
+
+export const SURVIVORS: Record<'python' | 'javascript', readonly Survivor[]> = {
+  python: [
+    {
+      name: 'a generator half consumed',
+      make: 'g = (n * n for n in range(9)); next(g); next(g)',
+      show: 'next(g)',
+      expected: '4',
+    },
+    {
+      name: 'a closure over a changed cell',
+      make: 'def counter():\n    n = 0\n    def step():\n        nonlocal n\n        n += 1\n        return n\n    return step\nstep = counter(); step()',
+      show: 'step()',
+      expected: '2',
+    },
+    {
+      name: 'an instance with its own equality',
+      make: 'class P:\n    def __init__(self, x): self.x = x\n    def __eq__(self, other): return self.x == other.x\np = P(3)',
+      show: '[p == P(3), p == P(4), type(p).__name__]',
+      expected: "[True, False, 'P']",
+    },
+    {
+      name: 'the state of a random generator',
+      make: 'import random\nr = random.Random(7); r.random(); twin = random.Random(7); [twin.random() for _ in range(2)]; after = twin.random()\nr.random()',
+      show: 'r.random() == after',
+      expected: 'True',
+    },
+    { name: 'a set', make: 's = {1, 2, 3}; s.discard(2)', show: 'sorted(s)', expected: '[1, 3]' },
+    { name: 'a tuple', make: 't = (1, (2, 3))', show: 't', expected: '(1, (2, 3))' },
+    { name: 'bytes', make: "b = b'\\x00\\xff'", show: 'b', expected: "b'\\x00\\xff'" },
+    {
+      name: 'a datetime',
+      make: 'import datetime\nd = datetime.datetime(2026, 7, 1)',
+      show: 'd.isoformat()',
+      expected: '2026-07-01T00:00:00',
+    },
+    {
+      name: 'a Decimal',
+      make: 'from decimal import Decimal\nm = Decimal("1.10")',
+      show: 'str(m * 3)',
+      expected: '3.30',
+    },
+    {
+      name: 'a compiled regex',
+      make: 'import re\nx = re.compile(r"(\\d+)-(\\d+)")',
+      show: 'x.match("12-34").groups()',
+      expected: "('12', '34')",
+    },
+    {
+      name: 'the offset of an open file',
+      make: "f = open('open.txt', 'w+'); f.write('hello world'); f.flush(); f.seek(6)",
+      show: 'f.read()',
+      expected: 'world',
+    },
+    {
+      name: 'a file that was deleted while open',
+      make: "import os\nh = open('gone.txt', 'w+'); h.write('still here'); h.flush(); os.remove('gone.txt'); h.seek(6)",
+      show: 'h.read()',
+      expected: 'here',
+    },
+    {
+      name: 'an imported module that was changed',
+      make: 'import json\njson.mark = 5',
+      show: 'json.mark',
+      expected: '5',
+    },
+    {
+      name: 'a temporary file',
+      make: "open('/tmp/t', 'w').write('tmp')",
+      show: "open('/tmp/t').read()",
+      expected: 'tmp',
+    },
+    {
+      name: 'the working folder',
+      make: "os.makedirs('deep'); os.chdir('deep')",
+      show: 'os.getcwd()',
+      expected: '/app/deep',
+    },
+  ],
+  javascript: [
+    {
+      name: 'a generator half consumed',
+      make: 'function* squares() { for (let n = 0; ; n++) yield n * n; }\nconst g = squares(); g.next(); g.next();',
+      show: 'g.next().value',
+      expected: '4',
+    },
+    {
+      name: 'a closure over a changed variable',
+      make: 'const step = (() => { let n = 0; return () => ++n; })(); step();',
+      show: 'step()',
+      expected: '2',
+    },
+    {
+      name: 'an instance with a private field',
+      make: 'class P { #x; constructor(x) { this.#x = x; } same(other) { return this.#x === other.#x; } }\nlet p = new P(3);',
+      show: '[p.same(new P(3)), p.same(new P(4)), p.constructor.name].join()',
+      expected: 'true,false,P',
+    },
+    {
+      name: 'a global',
+      make: 'globalThis.shared = [1, 2]; shared.push(3);',
+      show: 'shared.join()',
+      expected: '1,2,3',
+    },
+    {
+      name: 'a let and a const',
+      make: 'let changed = 1; const fixed = 2; changed += 5;',
+      show: 'changed * fixed',
+      expected: '12',
+    },
+    {
+      name: 'a set and a map',
+      make: 'const both = [new Set([1, 2]), new Map([["a", 1n]])]; both[0].delete(1);',
+      show: '`${[...both[0]]} ${both[1].get("a")}`',
+      expected: '2 1',
+    },
+    {
+      name: 'typed arrays',
+      make: 'const bytes = new Uint8Array([0, 255]);',
+      show: 'bytes.join()',
+      expected: '0,255',
+    },
+    {
+      name: 'a date',
+      make: 'const when = new Date(Date.UTC(2026, 6, 1));',
+      show: 'when.toISOString()',
+      expected: '2026-07-01T00:00:00.000Z',
+    },
+    {
+      name: 'a regular expression with its position',
+      make: 'const re = /\\d/g; re.exec("1a2");',
+      show: 're.exec("1a2")[0]',
+      expected: '2',
+    },
+    {
+      name: 'the offset of an open file',
+      make: 'const f = std.open("open.txt", "w+"); f.puts("hello world"); f.flush(); f.seek(6, std.SEEK_SET);',
+      show: 'f.readAsString()',
+      expected: 'world',
+    },
+    {
+      name: 'a promise that is settled',
+      make: 'const later = Promise.resolve(7);',
+      show: 'await later',
+      expected: '7',
+    },
+  ],
+};

@@ -1,0 +1,172 @@
+import { createSandbox, type RuntimeName, type Sandbox } from 'llm-wasm-sandbox';
+import { describe, expect, test } from 'vitest';
+
+const LANGUAGES = {
+  python: {
+    set: 'x = 1\nopen("f", "w").write("one")',
+    show: 'print(x, open("f").read())',
+    change: 'x = 2\nopen("f", "w").write("two")',
+    fail: 'raise ValueError("no")',
+    exit: 'import sys; sys.exit(4)',
+    hardExit: 'import os; os._exit(4)',
+    loop: 'while True: pass',
+    stubborn: 'while True:\n    try:\n        while True: pass\n    except BaseException: pass',
+  },
+  javascript: {
+    set: 'let x = 1; std.open("f", "w").puts("one")',
+    show: 'console.log(x, std.loadFile("f"))',
+    change: 'x = 2; std.open("f", "w").puts("two")',
+    fail: 'throw new Error("no")',
+    exit: 'std.exit(4)',
+    hardExit: 'std.exit(4)',
+    loop: 'while (true) {}',
+    stubborn: 'for (;;) new Array(1e7).fill(0).sort()',
+  },
+} as const;
+
+describe.each(Object.keys(LANGUAGES) as RuntimeName[])('a call of a %s session', (runtime) => {
+  const programs = LANGUAGES[runtime];
+  const begin = async (policy = {}): Promise<Sandbox> => {
+    const sandbox = await createSandbox({ runtime, auto_persist_globals: true, policy });
+    expect((await sandbox.execute(programs.set)).metadata.state).toBe('committed');
+    return sandbox;
+  };
+  const shown = async (sandbox: Sandbox) => (await sandbox.execute(programs.show)).stdout.trim();
+
+  test('that ends in an exception keeps what it changed', async () => {
+    await using sandbox = await begin();
+    const result = await sandbox.execute(`${programs.change}\n${programs.fail}`);
+    expect(result).toMatchObject({ success: false, exit_code: 1, metadata: { state: 'committed' } });
+    expect(await shown(sandbox)).toBe('2 two');
+  });
+
+  test('that ends below the interpreter is undone, memory and files', async () => {
+    await using sandbox = await begin();
+    const result = await sandbox.execute(`${programs.change}\n${programs.hardExit}`);
+    expect(result).toMatchObject({ exit_code: 4, files_modified: [], metadata: { state: 'rolled_back' } });
+    expect(await shown(sandbox)).toBe('1 one');
+  });
+
+  test('that runs out of fuel where the interpreter looks keeps what it changed', async () => {
+    await using sandbox = await begin();
+    const result = await sandbox.execute(`${programs.change}\n${programs.loop}`, {
+      fuel_budget: 100_000_000,
+    });
+    expect(result.metadata).toMatchObject({ trap_reason: 'out_of_fuel', state: 'committed' });
+    expect(await shown(sandbox)).toBe('2 two');
+  });
+
+  test('that does not heed its limit is undone', async () => {
+    await using sandbox = await begin();
+    const result = await sandbox.execute(`${programs.change}\n${programs.stubborn}`, {
+      fuel_budget: 500_000_000,
+    });
+    expect(result.metadata).toMatchObject({ trap_reason: 'out_of_fuel', state: 'rolled_back' });
+    expect(await shown(sandbox)).toBe('1 one');
+  });
+
+  test('can be undone by rollback without a name, once', async () => {
+    await using sandbox = await begin();
+    await sandbox.execute(programs.change);
+    await sandbox.rollback();
+    expect(await shown(sandbox)).toBe('1 one');
+    await sandbox.rollback();
+    await expect(sandbox.rollback()).rejects.toMatchObject({ code: 'session_not_found' });
+  });
+
+  test('sees files that the host wrote and deleted since the last one', async () => {
+    await using sandbox = await begin();
+    await sandbox.writeFile('f', 'host');
+    expect(await shown(sandbox)).toBe('1 host');
+    await sandbox.deleteFile('f');
+    expect(await shown(sandbox)).not.toContain('host');
+  });
+
+  test('starts from nothing where globals do not persist, over the same files', async () => {
+    await using sandbox = await createSandbox({
+      runtime,
+      session_id: `plain-${runtime}`,
+      auto_persist_globals: false,
+    });
+    expect((await sandbox.execute(programs.set)).metadata.state).toBe('fresh');
+    const result = await sandbox.execute(programs.show);
+    expect(result.success).toBe(false);
+    expect(await sandbox.readFile('f', 'utf8')).toBe('one');
+  });
+});
+
+describe('sessions', () => {
+  test('run their calls, checkpoints and rollbacks in the order they were asked for', async () => {
+    await using sandbox = await createSandbox({ runtime: 'python', auto_persist_globals: true });
+    const answers = await Promise.all([
+      sandbox.execute('x = 1'),
+      sandbox.checkpoint('one'),
+      sandbox.execute('x = 2'),
+      sandbox.rollback('one'),
+      sandbox.execute('x'),
+    ]);
+    expect(answers[4].metadata.result).toBe(1);
+  });
+
+  test('run side by side', async () => {
+    const sandboxes = await Promise.all(
+      Array.from({ length: 6 }, () => createSandbox({ runtime: 'python', auto_persist_globals: true })),
+    );
+    for (let round = 0; round < 4; round++) {
+      await Promise.all(sandboxes.map((sandbox, i) => sandbox.execute(round === 0 ? `x = ${i}` : 'x += 10')));
+    }
+    const results = await Promise.all(sandboxes.map((sandbox) => sandbox.execute('x')));
+    expect(results.map((result) => result.metadata.result)).toEqual([30, 31, 32, 33, 34, 35]);
+    await Promise.all(sandboxes.map((sandbox) => sandbox.close()));
+  });
+
+  test('can be opened again under their name, and only in their language', async () => {
+    const first = await createSandbox({ runtime: 'python', session_id: 'named' });
+    await first.execute('x = 5');
+    await expect(createSandbox({ runtime: 'python', session_id: 'named' })).rejects.toMatchObject({
+      code: 'session_busy',
+    });
+    await first.close();
+    await expect(createSandbox({ runtime: 'javascript', session_id: 'named' })).rejects.toMatchObject({
+      code: 'session_mismatch',
+    });
+    await using again = await createSandbox({ runtime: 'python', session_id: 'named' });
+    expect((await again.execute('x')).metadata.result).toBe(5);
+    expect(again.session).toMatchObject({ session_id: 'named', calls: 2 });
+  });
+
+  test('bound the number of their checkpoints and name those there are', async () => {
+    await using sandbox = await createSandbox({ runtime: 'javascript', auto_persist_globals: true });
+    await sandbox.execute('let x = 1');
+    expect(await sandbox.checkpoint()).toMatchObject({ name: 'checkpoint-1' });
+    for (let i = 2; i <= 32; i++) await sandbox.checkpoint();
+    await expect(sandbox.checkpoint()).rejects.toMatchObject({ code: 'session_limit' });
+    await sandbox.deleteCheckpoint('checkpoint-3');
+    expect((await sandbox.checkpoints()).length).toBe(31);
+    await expect(sandbox.rollback('nowhere')).rejects.toThrow(
+      'There are: checkpoint-1, checkpoint-2, checkpoint-4',
+    );
+    await expect(sandbox.checkpoint('../evil')).rejects.toMatchObject({ code: 'invalid_argument' });
+  });
+
+  test('import a package once: the second time costs next to nothing', async () => {
+    await using sandbox = await createSandbox({ runtime: 'python', auto_persist_globals: true });
+    const first = await sandbox.execute('import decimal, email.message, http.client');
+    const second = await sandbox.execute('import decimal, email.message, http.client');
+    expect(first.fuel_consumed).toBeGreaterThan(20_000_000);
+    expect(second.fuel_consumed).toBeLessThan(1_000_000);
+  });
+
+  test('show the source of functions from earlier calls in tracebacks', async () => {
+    await using sandbox = await createSandbox({ runtime: 'python', auto_persist_globals: true });
+    await sandbox.execute('def divide(a, b):\n    return a / b  # here');
+    const result = await sandbox.execute('divide(1, 0)');
+    expect(result.stderr).toContain('File "/app/main.py", line 2, in divide\n    return a / b  # here');
+    expect(result.stderr).toContain('File "/app/call-2.py", line 1, in <module>\n    divide(1, 0)');
+  });
+
+  test('tell a sandbox without one what to do', async () => {
+    await using sandbox = await createSandbox({ runtime: 'python' });
+    await expect(async () => sandbox.checkpoint()).rejects.toThrow('auto_persist_globals: true');
+  });
+});
