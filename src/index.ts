@@ -1,5 +1,6 @@
 /** The public surface of llm-wasm-sandbox. */
 export { ERROR_CODES, type ErrorCode, SandboxError } from './errors.ts';
+export type { Variable } from './runtimes/variables.ts';
 export { createSandbox, type Sandbox, type SandboxOptions } from './sandbox.ts';
 export {
   type ExecuteOptions,
@@ -12,4 +13,14 @@ export {
   TRAPS,
   type TrapReason,
 } from './schema.ts';
+export type { CheckpointInfo } from './session.ts';
+export {
+  openSessions,
+  type PruneReport,
+  type SessionInfo,
+  type SessionLimits,
+  type Sessions,
+} from './sessions.ts';
+export { memoryStore } from './stores/memory.ts';
+export type { SessionRecord, SessionStore } from './stores/store.ts';
 export type { WorkspaceFile } from './workspace.ts';

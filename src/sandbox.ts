@@ -3,8 +3,9 @@
  * of it. How a guest fails is data in the result; only faults of the host or the caller are thrown.
  */
 import { randomUUID } from 'node:crypto';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { SandboxError } from './errors.ts';
+import { type Variable, variable, variablesProgram } from './runtimes/variables.ts';
 import {
   deterministicMode,
   type ExecuteOptions,
@@ -32,6 +33,9 @@ import {
   toShared,
 } from './worker/protocol.ts';
 import { Workspace, type WorkspaceFile } from './workspace.ts';
+
+/** What looking at a session may cost. */
+const PEEK = { fuel_budget: 2_000_000_000, timeoutMs: 10_000 };
 
 /** Options of `createSandbox`. */
 export type SandboxOptions = Omit<z.input<typeof sandboxOptions>, 'store'> & { store?: SessionStore };
@@ -130,7 +134,7 @@ export class Sandbox {
     let started = submitted;
     const live = new LiveOutput(call.on_stdout, call.on_stderr);
     const timeoutMs = (call.timeout_seconds ?? this.policy.timeout_seconds) * 1000;
-    const transaction = this.#session && new Transaction(this.#session, this.#workspace);
+    const transaction = this.#session && new Transaction(this.#session, this.#workspace, code);
     const result = await sharedPool().submit({
       key: this.#key,
       sticky: transaction !== undefined,
@@ -207,6 +211,26 @@ export class Sandbox {
     });
   }
 
+  /** The variables of the session's interpreter, by asking a copy of it; nothing changes. */
+  async variables(): Promise<Variable[]> {
+    const session = this.#requireSession();
+    const { runtime } = this;
+    const result = await sharedPool().submit({
+      key: this.#key,
+      prepare: async () => {
+        const code = variablesProgram(runtime, session.declared);
+        const { version, delta, tmp } = session.state;
+        const edits = { removed: [], entries: [] };
+        const part = { id: this.#key, version, delta, tmp, edits, call: version + 1, isPeek: true };
+        return { assets: await assetsOf(runtime), job: this.#job(code, PEEK, PEEK.timeoutMs, false, part) };
+      },
+      limitMs: PEEK.timeoutMs,
+    });
+    if (result.type !== 'done') return [];
+    const parsed = z.array(variable).safeParse(result.outcome.report?.result);
+    return parsed.success ? parsed.data : [];
+  }
+
   /** What is known of the session without asking the guest. */
   get session(): SessionRecord | undefined {
     return this.#session?.record;
@@ -219,16 +243,18 @@ export class Sandbox {
 
   /** Runs in order with the calls of this sandbox, on the state they left. */
   #inTurn<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    this.#checkOpen();
-    const session = this.#session;
-    if (session === undefined) {
-      const advice = 'Make it with a session_id or with auto_persist_globals: true';
-      throw new SandboxError('invalid_argument', `This sandbox has no session. ${advice}.`);
-    }
+    const session = this.#requireSession();
     return sharedPool().turn(this.#key, async () => {
       session.withWorkspace(this.#workspace.snapshot());
       return work(session);
     });
+  }
+
+  #requireSession(): Session {
+    this.#checkOpen();
+    if (this.#session !== undefined) return this.#session;
+    const advice = 'Make it with a session_id or with auto_persist_globals: true';
+    throw new SandboxError('invalid_argument', `This sandbox has no session. ${advice}.`);
   }
 
   // ---- files ----

@@ -5,6 +5,7 @@
  */
 import { SandboxError } from './errors.ts';
 import type { Entry } from './fs/entry.ts';
+import { declaredNames, MAX_VARIABLES } from './runtimes/variables.ts';
 import type { RuntimeName } from './schema.ts';
 import type { Checkpoint, SessionRecord, SessionState, SessionStore, StoredSession } from './stores/store.ts';
 
@@ -63,14 +64,21 @@ export class Session {
     return this.#record;
   }
 
+  /** Names that programs may have declared, for those languages that cannot list their own. */
+  get declared(): readonly string[] {
+    return this.#record.declared;
+  }
+
   get state(): SessionState {
     return this.#state;
   }
 
   /** Accounts a call, whatever became of it. */
-  count(fuel: number, imports: readonly string[]): void {
+  count(fuel: number, imports: readonly string[], code: string): void {
+    const names = declaredNames(this.#record.runtime, code);
     this.#record = {
       ...this.#record,
+      declared: [...new Set([...this.#record.declared, ...names])].slice(-MAX_VARIABLES),
       last_used_at: new Date().toISOString(),
       calls: this.#record.calls + 1,
       fuel_consumed: this.#record.fuel_consumed + fuel,
@@ -195,6 +203,7 @@ function begin(settings: SessionSettings, state: SessionState): StoredSession {
     calls: 0,
     fuel_consumed: 0,
     imports: [],
+    declared: [],
   };
   return { record, state, undo: undefined, checkpoints: [] };
 }

@@ -14,6 +14,7 @@ export class Transaction {
   constructor(
     readonly session: Session,
     readonly workspace: Workspace,
+    readonly code: string,
   ) {
     this.#before = session.state;
   }
@@ -28,12 +29,12 @@ export class Transaction {
     const { version, delta, tmp } = session.state;
     // Versions only grow, so no two programs of one interpreter get the same number.
     const call = delta === undefined ? 1 : version + 1;
-    return { id, version, delta, tmp, edits: workspace.takeEdits(), call };
+    return { id, version, delta, tmp, edits: workspace.takeEdits(), call, isPeek: false };
   }
 
   /** The worker has answered. What a committed call leaves in memory is still on its way. */
   answered(outcome: RunOutcome): void {
-    this.session.count(outcome.fuelConsumed, []);
+    this.session.count(outcome.fuelConsumed, [], this.code);
     if (outcome.state !== 'rolled_back') this.workspace.apply(outcome.changes);
     if (outcome.state === 'fresh') this.#commit({ delta: undefined, tmp: [] });
   }

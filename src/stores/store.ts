@@ -28,6 +28,8 @@ export interface SessionRecord {
   readonly fuel_consumed: number;
   /** Top-level names of packages and modules that calls imported. */
   readonly imports: readonly string[];
+  /** Names that programs may have declared at their top level; only for languages that cannot list their own. */
+  readonly declared: readonly string[];
   /** What the image was extended with, so that it is opened with the same. */
   readonly preload: readonly string[];
 }

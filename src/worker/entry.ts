@@ -119,9 +119,9 @@ function volumeFor(of: Loaded, job: RunJob, guest: Guest): Volume {
 /** The guest for a job: new from the image, or the one its session was left with. */
 function guestFor(of: Loaded, job: RunJob, maxPages: number): Guest {
   const { session } = job;
-  const going = session && lives.take(session.id, session.version);
-  if (going !== undefined) {
-    editVolume(going.kernel.volume, '/app', session!.edits);
+  const going = session && !session.isPeek && lives.take(session.id, session.version);
+  if (session && going) {
+    editVolume(going.kernel.volume, '/app', session.edits);
     return going;
   }
   const guest = takeGuest(of, maxPages);
@@ -153,7 +153,8 @@ function run(id: number, job: RunJob): void {
       timeout_seconds: job.limits.timeoutMs / 1000,
     }),
   );
-  const state = session === undefined ? 'fresh' : end.isConsistent ? 'committed' : 'rolled_back';
+  const isKept = session !== undefined && !session.isPeek;
+  const state = !isKept ? 'fresh' : end.isConsistent ? 'committed' : 'rolled_back';
   const outcome: RunOutcome = {
     trap: end.trap,
     report: end.report,

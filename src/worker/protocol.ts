@@ -41,6 +41,8 @@ export interface SessionPart {
   readonly edits: Edit;
   /** How many calls this interpreter has seen, this one included. */
   readonly call: number;
+  /** The run only looks: the guest it ran in is thrown away, and the session is as if it had not been. */
+  readonly isPeek: boolean;
 }
 
 /** What a call left for the next one. */

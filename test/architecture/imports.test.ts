@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 const ROWS: readonly (readonly string[])[] = [
   ['cli'],
   ['index'],
+  ['sessions'],
   ['sandbox'],
   ['transaction'],
   ['session'],

@@ -8,6 +8,7 @@ import { structuredClone } from './clone.js';
 import { console } from './console.js';
 import { crypto } from './crypto.js';
 import { door } from './door.js';
+import { inspect, typeName } from './inspect.js';
 import { os } from './os.js';
 import { describeError, describeResult, programFile } from './report.js';
 import { environment, std } from './std.js';
@@ -149,6 +150,28 @@ define({
   print: (...args) => console.log(...args),
   scriptArgs: ['/app/main.js'],
 });
+
+/** Globals of the runtime itself, which are no variables of the program. */
+const ownGlobals = new Set(Object.getOwnPropertyNames(globalThis));
+const VALUE_CHARACTERS = 100;
+
+/** The program's variables with type and short form: those given by name, and what it put on the global object. */
+function variables(declared, most) {
+  const added = Object.getOwnPropertyNames(globalThis).filter((name) => !ownGlobals.has(name));
+  const all = new Map([...declared, ...added.map((name) => [name, () => globalThis[name]])]);
+  const found = [];
+  for (const [name, read] of all) {
+    if (found.length >= most) break;
+    try {
+      const value = read();
+      found.push({ name, type: typeName(value), repr: inspect(value).slice(0, VALUE_CHARACTERS) });
+    } catch {
+      // Declared in a program that failed before it came to it, or not at all.
+    }
+  }
+  return found;
+}
+Object.defineProperty(globalThis, Symbol.for('sandbox.variables'), { value: variables });
 
 /** Registers a module under its name, so that importing it never reaches the loader. */
 function registerModule(name, value) {

@@ -21,6 +21,7 @@ def _make_run():
     import gc
     import linecache
     import os
+    import reprlib
     import signal
     import traceback
     from _json import encode_basestring_ascii as quote
@@ -36,6 +37,8 @@ def _make_run():
     TEXT_LIMIT = 20_000
     RESULT_ITEMS = 2_000
     RESULT_DEPTH = 20
+
+    brief = reprlib.Repr(maxstring=100, maxother=100, maxlong=60)
 
     class NotPlain(Exception):
         pass
@@ -244,6 +247,19 @@ def _make_run():
             report.setdefault('error', {'type': type(error).__name__, 'message': '', 'line': None})
         return encode(report).encode()
 
+    def variables(most):
+        """The program's names with type and short form, for whoever looks at a session."""
+        found = []
+        for name, value in list(sys.modules['__main__'].__dict__.items()):
+            if name.startswith('__') or type(value) is type(sys) or len(found) >= most:
+                continue
+            try:
+                shown = brief.repr(value)
+            except BaseException as error:
+                shown = f'<{type(error).__name__} in its repr>'
+            found.append({'name': name, 'type': type(value).__name__[:200], 'repr': shown[:200]})
+        return found
+
     sys.path[:] = ['/app', '/lib/python3.14', '/data/site-packages']
     sys.argv[:] = [_MAIN_FILE]
     for stream in (sys.stdout, sys.stderr):
@@ -259,7 +275,7 @@ def _make_run():
     gc.collect()
     # Objects of the image are never collected: looking at them would cost every run fuel and dirty pages.
     gc.freeze()
-    return prepare, run, limit_text
+    return prepare, run, limit_text, variables
 
 
-prepare, run, limit_text = _make_run()
+prepare, run, limit_text, variables = _make_run()

@@ -1,0 +1,222 @@
+/**
+ * Many sessions under one roof: made, found again, looked at, pruned, and kept within bounds in number, in bytes and in
+ * age. Sandboxes it hands out stay open until they are asked for no more; asking again gives the same one.
+ */
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { SandboxError } from './errors.ts';
+import type { Variable } from './runtimes/variables.ts';
+import { createSandbox, type Sandbox, type SandboxOptions } from './sandbox.ts';
+import { parse } from './schema.ts';
+import type { CheckpointInfo } from './session.ts';
+import { memoryStore } from './stores/memory.ts';
+import type { SessionRecord, SessionStore } from './stores/store.ts';
+import type { WorkspaceFile } from './workspace.ts';
+
+const HOUR_MS = 3_600_000;
+const MiB = 1024 * 1024;
+
+export const sessionLimits = z.strictObject({
+  max_sessions: z.number().int().min(1).max(100_000).default(1000).describe('Sessions the store may hold.'),
+  max_total_bytes: z
+    .number()
+    .int()
+    .min(1)
+    .default(8192 * MiB)
+    .describe('What all of them may take in the store before no new one is made.'),
+  idle_hours: z
+    .number()
+    .positive()
+    .max(24 * 3660)
+    .default(24 * 30)
+    .describe('Sessions that were not used for so long are deleted.'),
+});
+export type SessionLimits = z.infer<typeof sessionLimits>;
+
+export interface SessionInfo extends SessionRecord {
+  readonly files: readonly WorkspaceFile[];
+  readonly workspace_bytes: number;
+  readonly stored_bytes: number;
+  readonly variables: readonly Variable[];
+  readonly checkpoints: readonly CheckpointInfo[];
+}
+
+export interface PruneReport {
+  readonly pruned: readonly { readonly session_id: string; readonly bytes: number }[];
+  readonly reclaimed_bytes: number;
+  readonly errors: readonly { readonly session_id: string; readonly error: string }[];
+  readonly dry_run: boolean;
+}
+
+export interface SessionsOptions {
+  readonly store?: SessionStore;
+  readonly limits?: z.input<typeof sessionLimits>;
+}
+
+/** Opens the sessions of a store. */
+export function openSessions({ store = memoryStore(), limits = {} }: SessionsOptions = {}): Sessions {
+  return new Sessions(store, parse(sessionLimits, limits, 'limits'));
+}
+
+export class Sessions {
+  readonly #open = new Map<string, Promise<Sandbox>>();
+  readonly #expiry: NodeJS.Timeout;
+
+  constructor(
+    readonly store: SessionStore,
+    readonly limits: SessionLimits,
+  ) {
+    this.#expiry = setInterval(
+      () => void this.prune({ older_than_hours: limits.idle_hours }).catch(() => {}),
+      HOUR_MS,
+    );
+    this.#expiry.unref();
+  }
+
+  /** Begins a session, or opens the one of that name. */
+  async create(options: Omit<SandboxOptions, 'store'>): Promise<Sandbox> {
+    const session_id = options.session_id ?? randomUUID();
+    const running = await this.#open.get(session_id);
+    if (running !== undefined) return sameRuntime(running, options.runtime);
+    const { records } = await this.store.list();
+    if (!records.some((record) => record.session_id === session_id)) await this.#checkRoom(records);
+    return this.#keep(session_id, { ...options, session_id });
+  }
+
+  /** The open sandbox of a session, or the session opened as it was left. */
+  async get(
+    session_id: string,
+    options: Omit<SandboxOptions, 'store' | 'runtime' | 'session_id'> = {},
+  ): Promise<Sandbox> {
+    const running = this.#open.get(session_id);
+    if (running !== undefined) return running;
+    const { runtime, auto_persist_globals } = await this.#record(session_id);
+    return this.#keep(session_id, { ...options, runtime, auto_persist_globals, session_id });
+  }
+
+  #keep(session_id: string, options: Omit<SandboxOptions, 'store'>): Promise<Sandbox> {
+    const opening = createSandbox({ ...options, store: this.store });
+    this.#open.set(session_id, opening);
+    opening.catch(() => this.#open.delete(session_id));
+    return opening;
+  }
+
+  /** Sessions, the one used last first. */
+  async list(): Promise<SessionRecord[]> {
+    const { records } = await this.store.list();
+    const open = await Promise.all(this.#open.values());
+    const present = new Map(records.map((record) => [record.session_id, record]));
+    // What is open knows more than what has been written so far.
+    for (const { session } of open) if (session) present.set(session.session_id, session);
+    return [...present.values()].sort((a, b) => (a.last_used_at < b.last_used_at ? 1 : -1));
+  }
+
+  async info(session_id: string): Promise<SessionInfo> {
+    const sandbox = await this.get(session_id);
+    const [files, variables, checkpoints] = await Promise.all([
+      sandbox.listFiles(),
+      sandbox.variables(),
+      sandbox.checkpoints(),
+    ]);
+    await sandbox.flush();
+    return {
+      ...sandbox.session!,
+      files,
+      workspace_bytes: files.reduce((sum, file) => sum + file.size_bytes, 0),
+      stored_bytes: await this.store.size(session_id),
+      variables,
+      checkpoints,
+    };
+  }
+
+  /** Deletes all files of a session; its variables stay. */
+  async resetWorkspace(session_id: string): Promise<number> {
+    const sandbox = await this.get(session_id);
+    const files = await sandbox.listFiles();
+    for (const { path } of files) await sandbox.deleteFile(path);
+    return files.length;
+  }
+
+  /** Ends a session and frees what it took; returns the bytes. */
+  async delete(session_id: string): Promise<number> {
+    await this.release(session_id);
+    await this.#record(session_id);
+    return this.store.delete(session_id);
+  }
+
+  /** Closes the sandbox of a session; the session stays in the store. */
+  async release(session_id: string): Promise<void> {
+    const running = this.#open.get(session_id);
+    this.#open.delete(session_id);
+    await (await running)?.close();
+  }
+
+  /** Deletes sessions that were not used for so long, and says what that freed or would free. */
+  async prune({
+    older_than_hours,
+    dry_run = false,
+  }: {
+    older_than_hours: number;
+    dry_run?: boolean;
+  }): Promise<PruneReport> {
+    if (!(older_than_hours >= 0)) {
+      throw new SandboxError('invalid_argument', 'older_than_hours: expected a number of hours from 0 on.');
+    }
+    const before = new Date(Date.now() - older_than_hours * HOUR_MS).toISOString();
+    const old = (await this.list()).filter((record) => record.last_used_at <= before);
+    const pruned: { session_id: string; bytes: number }[] = [];
+    const errors: { session_id: string; error: string }[] = [];
+    for (const { session_id } of old) {
+      try {
+        const bytes = dry_run ? await this.store.size(session_id) : await this.delete(session_id);
+        pruned.push({ session_id, bytes });
+      } catch (cause) {
+        errors.push({ session_id, error: cause instanceof Error ? cause.message : String(cause) });
+      }
+    }
+    return { pruned, reclaimed_bytes: pruned.reduce((sum, { bytes }) => sum + bytes, 0), errors, dry_run };
+  }
+
+  /** Closes all that is open; the sessions stay in the store. */
+  async close(): Promise<void> {
+    clearInterval(this.#expiry);
+    await Promise.allSettled([...this.#open.keys()].map((session_id) => this.release(session_id)));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #record(session_id: string): Promise<SessionRecord> {
+    const record = (await this.list()).find((one) => one.session_id === session_id);
+    if (record !== undefined) return record;
+    throw new SandboxError(
+      'session_not_found',
+      `There is no session ${JSON.stringify(session_id.slice(0, 100))}.`,
+    );
+  }
+
+  async #checkRoom(records: readonly SessionRecord[]): Promise<void> {
+    const { max_sessions, max_total_bytes } = this.limits;
+    if (records.length >= max_sessions) {
+      throw new SandboxError(
+        'session_limit',
+        `There are already ${records.length} sessions. Delete or prune some.`,
+      );
+    }
+    const sizes = await Promise.all(records.map(({ session_id }) => this.store.size(session_id)));
+    const bytes = sizes.reduce((sum, size) => sum + size, 0);
+    if (bytes >= max_total_bytes) {
+      throw new SandboxError(
+        'session_limit',
+        `All sessions together take ${bytes} bytes. Delete or prune some.`,
+      );
+    }
+  }
+}
+
+function sameRuntime(sandbox: Sandbox, runtime: string): Sandbox {
+  if (sandbox.runtime === runtime) return sandbox;
+  const facts = `runtime ${sandbox.runtime}, not ${runtime}`;
+  throw new SandboxError('session_mismatch', `The session ${sandbox.session_id} has ${facts}.`);
+}

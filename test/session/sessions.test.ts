@@ -1,0 +1,97 @@
+import { openSessions } from 'llm-wasm-sandbox';
+import { describe, expect, test } from 'vitest';
+
+describe('the sessions of a store', () => {
+  test('are found again by name and listed, the last used first', async () => {
+    await using sessions = openSessions();
+    const one = await sessions.create({ runtime: 'python', session_id: 'one' });
+    await one.execute('x = 1');
+    const two = await sessions.create({ runtime: 'javascript', session_id: 'two' });
+    await two.execute('let y = 2');
+    expect(await sessions.get('one')).toBe(one);
+    await sessions.release('one');
+    expect((await (await sessions.get('one')).execute('x')).metadata.result).toBe(1);
+    expect((await sessions.list()).map(({ session_id, runtime }) => [session_id, runtime])).toEqual([
+      ['one', 'python'],
+      ['two', 'javascript'],
+    ]);
+    await expect(sessions.create({ runtime: 'python', session_id: 'two' })).rejects.toMatchObject({
+      code: 'session_mismatch',
+    });
+    await expect(sessions.get('three')).rejects.toMatchObject({ code: 'session_not_found' });
+  });
+
+  test('tell their files, variables, calls and fuel', async () => {
+    await using sessions = openSessions();
+    const sandbox = await sessions.create({ runtime: 'python', session_id: 'facts' });
+    await sandbox.execute(
+      'import math\ntotal = 3.5\nnames = ["a"] * 100\nopen("out.txt", "w").write("12345")',
+    );
+    const info = await sessions.info('facts');
+    expect(info).toMatchObject({ session_id: 'facts', runtime: 'python', calls: 1, workspace_bytes: 5 });
+    expect(info.files.map((file) => file.path)).toEqual(['out.txt']);
+    expect(info.variables).toEqual([
+      { name: 'total', type: 'float', repr: '3.5' },
+      { name: 'names', type: 'list', repr: "['a', 'a', 'a', 'a', 'a', 'a', ...]" },
+    ]);
+    expect(info.fuel_consumed).toBeGreaterThan(0);
+    expect((await sandbox.execute('total')).metadata.result).toBe(3.5);
+  });
+
+  test('tell the variables of JavaScript too, declared or global', async () => {
+    await using sessions = openSessions();
+    const sandbox = await sessions.create({ runtime: 'javascript', session_id: 'facts' });
+    await sandbox.execute('let count = 1;\nconst list = [1, 2];\nfunction f() {}\nglobalThis.shared = "s";');
+    await sandbox.execute('count += 1');
+    const { variables } = await sessions.info('facts');
+    expect(
+      Object.fromEntries(variables.map(({ name, type, repr }) => [name, `${type} ${repr}`])),
+    ).toMatchObject({
+      count: expect.stringContaining('2'),
+      list: expect.stringContaining('[ 1, 2 ]'),
+      f: expect.stringMatching(/function/i),
+      shared: expect.stringContaining('s'),
+    });
+  });
+
+  test('survive a hostile repr when their variables are asked for', async () => {
+    await using sessions = openSessions();
+    const sandbox = await sessions.create({ runtime: 'python', session_id: 'evil' });
+    await sandbox.execute(
+      'class Evil:\n    def __repr__(self): raise SystemExit(9)\nevil = Evil()\nfine = 1',
+    );
+    const { variables } = await sessions.info('evil');
+    expect(variables.map(({ name }) => name)).toEqual(['Evil', 'evil', 'fine']);
+  });
+
+  test('are reset, deleted and pruned', async () => {
+    await using sessions = openSessions();
+    for (const session_id of ['a', 'b', 'c']) {
+      const sandbox = await sessions.create({ runtime: 'python', session_id });
+      await sandbox.execute('open("f", "w").write("x")\nkept = 1');
+    }
+    expect(await sessions.resetWorkspace('a')).toBe(1);
+    const a = await sessions.get('a');
+    expect((await a.execute('import os\n[os.listdir(), kept]')).metadata.result).toEqual([[], 1]);
+    await sessions.delete('b');
+    expect(await sessions.prune({ older_than_hours: 1 })).toMatchObject({ pruned: [], errors: [] });
+    const dry = await sessions.prune({ older_than_hours: 0, dry_run: true });
+    expect(dry.pruned.map((one) => one.session_id).sort()).toEqual(['a', 'c']);
+    expect(await sessions.list()).toHaveLength(2);
+    const report = await sessions.prune({ older_than_hours: 0 });
+    expect(report.pruned).toHaveLength(2);
+    expect(await sessions.list()).toEqual([]);
+  });
+
+  test('are bounded in number', async () => {
+    await using sessions = openSessions({ limits: { max_sessions: 2 } });
+    for (const session_id of ['a', 'b'])
+      await (await sessions.create({ runtime: 'python', session_id })).flush();
+    await (await sessions.get('a')).execute('1');
+    await (await sessions.get('b')).execute('1');
+    await sessions.release('a');
+    await sessions.release('b');
+    await expect(sessions.create({ runtime: 'python' })).rejects.toMatchObject({ code: 'session_limit' });
+    await sessions.create({ runtime: 'python', session_id: 'a' });
+  });
+});
