@@ -1,6 +1,6 @@
 /**
  * Builds the package: compiles TypeScript, copies the guests' own scripts, and makes the boot images unless those on
- * disk were made from exactly these inputs. `--force` makes them anyway.
+ * disk were made from exactly these inputs. `--force` makes them anyway; names of runtimes limit it to those.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -23,7 +23,8 @@ function compile() {
   for (const language of ['python', 'javascript']) {
     cpSync(at(`src/runtimes/${language}/guest`), at(`dist/runtimes/${language}/guest`), { recursive: true });
   }
-  cpSync(at('src/packages/lock.json'), at('dist/packages/lock.json'));
+  for (const part of ['lock.json', 'manifest.json', 'python'])
+    cpSync(at(`src/packages/${part}`), at(`dist/packages/${part}`), { recursive: true });
   chmodSync(at('dist/cli.js'), 0o755);
 }
 
@@ -33,8 +34,10 @@ function inputs() {
     const files = readdirSync(at(`dist/${room}`), { recursive: true, withFileTypes: true }).filter((entry) =>
       entry.isFile(),
     );
+    // The manifest tells of images that are made, so it cannot be part of what they are made from.
     const paths = files.map((entry) => `${entry.parentPath}/${entry.name}`).sort();
-    for (const path of paths) hash.update(path.slice(at('dist/').length)).update(readFileSync(path));
+    for (const path of paths.filter((one) => !/\/manifest\.(json|js|d\.ts)$/.test(one)))
+      hash.update(path.slice(at('dist/').length)).update(readFileSync(path));
   }
   return hash.digest('hex');
 }
@@ -46,7 +49,8 @@ async function makeImages() {
   const { isBuilt } = await import(at('dist/runtimes/assets.js'));
   const { build } = await import(at('dist/worker/guests.js'));
   const key = inputs();
-  for (const runtime of RUNTIME_NAMES) {
+  const named = RUNTIME_NAMES.filter((name) => process.argv.includes(name));
+  for (const runtime of named.length > 0 ? named : RUNTIME_NAMES) {
     if (isBuilt(runtime, key) && !process.argv.includes('--force')) {
       console.log(`${runtime}: up to date`);
       continue;
@@ -55,7 +59,8 @@ async function makeImages() {
     const guest = await build(runtime, key, (step) => console.log(`${runtime}: ${step} …`));
     const layers = guest.layers.reduce((sum, layer) => sum + layer.bytes.length, 0);
     const sizes = `module ${mebibytes(guest.module.length)}, layers ${mebibytes(layers)}, image ${mebibytes(guest.image.length)}`;
-    for (const warning of guest.warnings) console.warn(`${runtime}: WARNING: ${warning}`);
+    for (const { name, version, reason } of guest.missing)
+      console.warn(`${runtime}: WARNING: without ${name} ${version}: ${reason}`);
     console.log(`${runtime}: ready in ${((performance.now() - started) / 1000).toFixed(1)} s (${sizes})`);
   }
 }

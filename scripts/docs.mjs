@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const { policy, TRAPS } = await import(at('dist/schema.js'));
+const { readManifest } = await import(at('dist/packages/manifest.js'));
 
 function table(head, rows) {
   return [head, head.map(() => '---'), ...rows]
@@ -17,7 +18,42 @@ function table(head, rows) {
 const show = (value) =>
   typeof value === 'number' ? value.toLocaleString('en-US') : `\`${JSON.stringify(value)}\``;
 
+const fuel = (count) =>
+  count < 1e6 ? count.toLocaleString('en-US') : `${(count / 1e6).toFixed(count < 1e7 ? 1 : 0)} M`;
+
 const TABLES = {
+  python_packages: () => {
+    const rows = readManifest()
+      .packages.filter(({ language }) => language === 'python')
+      .map((row) => [
+        `${row.name} ${row.version}`,
+        row.measured_imports.map((name) => `\`${name}\``).join(', '),
+        fuel(row.fuel_first_import),
+        fuel(row.fuel_cached_import),
+        row.heavy ? 'heavy' : '',
+        row.use,
+        row.licence,
+      ]);
+    return table(['package', 'import', 'first import', 'again', '', 'use', 'licence'], rows);
+  },
+  python_stdlib: () => {
+    const { stdlib } = readManifest();
+    const rows = stdlib
+      .filter(({ warm }) => !warm)
+      .sort((a, b) => b.fuel_first_import - a.fuel_first_import)
+      .map(({ name, fuel_first_import }) => [`\`${name}\``, fuel(fuel_first_import)]);
+    return table(['module', 'first import'], rows);
+  },
+  heavy_rule: () => {
+    const { fuel_budget, heavy_share } = readManifest();
+    const rule = `when its first import takes more than ${heavy_share * 100} % of the default budget`;
+    return `A package is *heavy* ${rule}, which is ${fuel_budget / 1e9} G, or when it is one of openpyxl, PyPDF2 and jinja2.`;
+  },
+  python_warm: () =>
+    readManifest()
+      .stdlib.filter(({ warm }) => warm)
+      .map(({ name }) => `\`${name}\``)
+      .join(', '),
   policy: () => {
     const defaults = policy.parse({});
     const rows = Object.entries(policy.shape).map(([name, field]) => [

@@ -36,6 +36,14 @@ function section(path) {
 }
 
 /** What lies inside the packages above and has a licence of its own. */
+const manifest = JSON.parse(readFileSync(at('src/packages/manifest.json'), 'utf8'));
+const vendored = JSON.parse(readFileSync(at('src/packages/lock.json'), 'utf8')).python.map(
+  ({ name, version }) => {
+    const { licence } = manifest.packages.find((row) => row.name === name);
+    return `| ${name} | ${version} | ${licence} |`;
+  },
+);
+
 const INSIDE = `## CPython 3.14
 
 Licence: PSF-2.0 · part of pyodide: the interpreter and its standard library, rewritten at build time so that its
@@ -45,9 +53,13 @@ instructions are counted. Pyodide itself is under MPL-2.0; the source of both is
 
 Licence: MIT · part of quickjs-wasi: the JavaScript engine, rewritten at build time in the same way.
 
-## tzdata
+## Python packages
 
-Licence: Apache-2.0 · the time zone database, fetched at build time.
+Fetched at build time; their licence texts lie beside them in the guest, in \`/data/site-packages/*.dist-info\`.
+
+| package | version | licence |
+|---|---|---|
+${vendored.join('\n')}
 `;
 
 const intro = `# Third-party notices

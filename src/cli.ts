@@ -46,6 +46,9 @@ interface RunFlags {
   timeout: number;
   stdin?: string;
   mount: { host_path: string; guest_path: string }[];
+  preload: string[];
+  packages: string[];
+  setup: boolean;
   out?: string;
   deterministic?: boolean;
   seed?: number;
@@ -69,6 +72,9 @@ function mountFlag(text: string, previous: RunFlags['mount']): RunFlags['mount']
   if (colon <= 0) throw new InvalidArgumentError('Use HOST:GUEST, for example ./data:/external.');
   return [...previous, { host_path: text.slice(0, colon), guest_path: text.slice(colon + 1) }];
 }
+
+const listFlag = (text: string, previous: string[]) => [...previous, ...text.split(',').filter(Boolean)];
+const pathFlag = (text: string, previous: string[]) => [...previous, text];
 
 class UsageError extends Error {}
 
@@ -105,7 +111,12 @@ async function run(file: string | undefined, flags: RunFlags): Promise<void> {
     deterministic: flags.seed === undefined ? (flags.deterministic ?? false) : { seed: flags.seed },
   };
   const { createSandbox } = await import('./sandbox.ts');
-  await using sandbox = await createSandbox({ runtime, policy });
+  await using sandbox = await createSandbox({
+    runtime,
+    policy,
+    preload: flags.preload,
+    packages: flags.packages,
+  });
   const interrupt = new AbortController();
   process.once('SIGINT', () => interrupt.abort());
   const live = flags.json
@@ -114,7 +125,12 @@ async function run(file: string | undefined, flags: RunFlags): Promise<void> {
         on_stdout: (text: string) => process.stdout.write(text),
         on_stderr: (text: string) => process.stderr.write(text),
       };
-  const result = await sandbox.execute(code, { stdin, signal: interrupt.signal, ...live });
+  const result = await sandbox.execute(code, {
+    stdin,
+    signal: interrupt.signal,
+    inject_setup: flags.setup,
+    ...live,
+  });
   if (flags.out !== undefined)
     await copyOut(sandbox, [...result.files_created, ...result.files_modified], flags.out);
   if (flags.json) process.stdout.write(`${JSON.stringify(result)}\n`);
@@ -155,9 +171,10 @@ const CHECKS: readonly { name: string; check: () => Promise<string> }[] = [
     name: `${runtime} guest`,
     check: async () => {
       const { loadAssets } = await import('./runtimes/assets.ts');
-      const { image, warnings } = await loadAssets(runtime);
-      if (warnings.length > 0)
-        throw new Error(`incomplete: ${warnings.join('; ')}. Mend that and run "npm run build"`);
+      const { image, missing } = await loadAssets(runtime);
+      const without = missing.map(({ name, version, reason }) => `${name} ${version} ${reason}`);
+      if (missing.length > 0)
+        throw new Error(`incomplete: ${without.join('; ')}. Mend that and run "npm run build"`);
       return `module, layers and image are whole (image ${(image.length / 2 ** 20).toFixed(1)} MiB)`;
     },
   })),
@@ -188,6 +205,35 @@ async function doctor(): Promise<void> {
   );
 }
 
+const millions = (fuel: number) => `${(fuel / 1e6).toFixed(1)} M`;
+
+async function packages(flags: { json?: boolean; language?: RuntimeName }): Promise<void> {
+  const { listPackages } = await import('./runtimes/listing.ts');
+  const listed = listPackages(flags.language);
+  if (flags.json) {
+    process.stdout.write(`${JSON.stringify(listed, null, 2)}\n`);
+    return;
+  }
+  const rows = listed.map((one) => [
+    one.name,
+    one.version,
+    one.import_names.join(', '),
+    one.available ? `${millions(one.fuel_first_import)}${one.heavy ? ' heavy' : ''}` : 'MISSING',
+    one.available ? one.use : `${one.problem}; mend that and run "npm run build"`,
+  ]);
+  const head = ['PACKAGE', 'VERSION', 'IMPORT', 'FIRST IMPORT', 'USE'];
+  const widths = head.map((title, i) =>
+    Math.max(...[head, ...rows].map((row) => row[i]!.length), title.length),
+  );
+  for (const row of [head, ...rows])
+    console.log(
+      row
+        .map((cell, i) => cell.padEnd(widths[i]!))
+        .join('  ')
+        .trimEnd(),
+    );
+}
+
 function version(): string {
   return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
 }
@@ -214,10 +260,20 @@ program
   .option('--timeout <SECONDS>', 'time it may take', positive, DEFAULTS.timeout_seconds)
   .option('--stdin <FILE>', 'what it reads from standard input; "-" passes ours on')
   .option('--mount <HOST:GUEST>', 'read-only copy of a host path; repeatable', mountFlag, [])
+  .option('--preload <NAMES>', 'modules to have loaded from the start, e.g. openpyxl,jinja2', listFlag, [])
+  .option('--packages <PATH>', 'wheel, or folder of wheels or sources, to add; repeatable', pathFlag, [])
+  .option('--no-setup', 'run the code exactly as written, without packages and helpers')
   .option('--out <DIR>', 'copy files it created or modified here')
   .option('--deterministic', 'same output and same fuel on any machine: virtual clock, seeded randomness')
   .option('--seed <N>', 'seed of deterministic mode, which it turns on', quantity)
   .action(run);
+
+program
+  .command('packages')
+  .description('list what programs can import and what that costs in fuel')
+  .option('--json', 'print it as JSON')
+  .addOption(new Option('-l, --language <NAME>', 'only of this language').choices(RUNTIME_NAMES))
+  .action(packages);
 
 program.command('doctor').description('check the installation and say what to do').action(doctor);
 

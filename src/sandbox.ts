@@ -5,6 +5,8 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { SandboxError } from './errors.ts';
+import { importNames, notableImports } from './packages/manifest.ts';
+import { readOwnPackages } from './packages/own.ts';
 import { type Variable, variable, variablesProgram } from './runtimes/variables.ts';
 import {
   deterministicMode,
@@ -24,7 +26,7 @@ import { memoryStore } from './stores/memory.ts';
 import { checkSessionId } from './stores/session-id.ts';
 import type { SessionRecord, SessionStore } from './stores/store.ts';
 import { Transaction } from './transaction.ts';
-import { assetsOf, sharedPool } from './worker/guests.ts';
+import { assetsOf, type Extras, extendedAssets, sharedPool } from './worker/guests.ts';
 import {
   type MountSet,
   type RunJob,
@@ -35,15 +37,16 @@ import {
 import { Workspace, type WorkspaceFile } from './workspace.ts';
 
 /** What looking at a session may cost. */
-const PEEK = { fuel_budget: 2_000_000_000, timeoutMs: 10_000 };
+const PEEK = { fuel_budget: 2_000_000_000, timeoutMs: 10_000, inject_setup: true };
 
 /** Options of `createSandbox`. */
 export type SandboxOptions = Omit<z.input<typeof sandboxOptions>, 'store'> & { store?: SessionStore };
 
 /** Makes a sandbox. Guests are made by its calls, so this costs next to nothing. */
 export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const { runtime, policy, ...wanted } = parse(sandboxOptions, options, 'options');
-  const { minMemoryBytes: minimum, layers } = await assetsOf(runtime);
+  const { runtime, policy, preload, packages, ...wanted } = parse(sandboxOptions, options, 'options');
+  const extras = await extrasOf(runtime, preload, packages);
+  const { minMemoryBytes: minimum, layers } = await assetsWith(runtime, extras);
   if (policy.memory_bytes < minimum) {
     const found = `policy.memory_bytes: ${policy.memory_bytes} is less than ${runtime} needs to start`;
     throw new SandboxError('invalid_argument', `${found}; the minimum is ${minimum}.`);
@@ -56,14 +59,14 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     at: guest_path,
     ...readHostTree(host_path, toShared),
   }));
-  const session = await openSession(runtime, wanted);
-  return new Sandbox(runtime, policy, { id: randomUUID(), mounts }, session);
+  const session = await openSession(runtime, { ...wanted, preload: sessionPreload(extras) });
+  return new Sandbox(runtime, policy, { id: randomUUID(), mounts }, { session, extras });
 }
 
 /** The session of a sandbox, if the options ask for one in any way. */
 async function openSession(
   runtime: RuntimeName,
-  wanted: Pick<z.output<typeof sandboxOptions>, 'session_id' | 'auto_persist_globals' | 'store'>,
+  wanted: Pick<z.output<typeof sandboxOptions>, 'session_id' | 'auto_persist_globals' | 'store' | 'preload'>,
 ): Promise<Session | undefined> {
   const { session_id, auto_persist_globals, store } = wanted;
   if (session_id === undefined && store === undefined && !auto_persist_globals) return undefined;
@@ -72,7 +75,7 @@ async function openSession(
     session_id: session_id ?? randomUUID(),
     runtime,
     auto_persist_globals: auto_persist_globals ?? true,
-    preload: [],
+    preload: wanted.preload,
   });
 }
 
@@ -95,26 +98,52 @@ function checkMountPoints({ mounts }: Policy, layers: readonly string[]): void {
   });
 }
 
+/** What a session remembers of its image, so that it is not opened in another. */
+function sessionPreload(extras: Extras | undefined): string[] {
+  if (extras === undefined) return [];
+  const own = extras.packages && `packages:${extras.packages.sha256}`;
+  return [...extras.preload, ...(own === undefined ? [] : [own])];
+}
+
+/** What the options ask for besides the ordinary guest, if anything, in one form for equal wishes. */
+async function extrasOf(
+  runtime: RuntimeName,
+  preload: readonly string[],
+  packages: readonly string[],
+): Promise<Extras | undefined> {
+  if (preload.length === 0 && packages.length === 0) return undefined;
+  const modules = new Set(preload.flatMap((name) => importNames(runtime, name)));
+  return {
+    preload: [...modules].sort(),
+    packages: packages.length === 0 ? undefined : await readOwnPackages(packages),
+  };
+}
+
+const assetsWith = (runtime: RuntimeName, extras: Extras | undefined) =>
+  extras === undefined ? assetsOf(runtime) : extendedAssets(runtime, extras);
+
 export class Sandbox {
   readonly #workspace: Workspace;
   readonly #key = randomUUID();
   readonly #closing = new AbortController();
   readonly #session: Session | undefined;
+  readonly #extras: Extras | undefined;
 
   /** Use `createSandbox`, which checks the policy. */
   constructor(
     readonly runtime: RuntimeName,
     readonly policy: Policy,
     readonly mountSet: MountSet,
-    session?: Session,
+    parts: { readonly session?: Session | undefined; readonly extras?: Extras | undefined } = {},
   ) {
-    this.#session = session;
+    this.#session = parts.session;
+    this.#extras = parts.extras;
     const startMs = deterministicMode(policy)?.startMs;
     this.#workspace = new Workspace(startMs === undefined ? Date.now : () => startMs, {
       maxBytes: policy.workspace_max_bytes,
       maxFiles: policy.workspace_max_files,
     });
-    if (session !== undefined) this.#workspace.replace(session.state.workspace);
+    if (parts.session !== undefined) this.#workspace.replace(parts.session.state.workspace);
   }
 
   /** The name under which the session of this sandbox can be opened again. */
@@ -139,10 +168,12 @@ export class Sandbox {
       key: this.#key,
       sticky: transaction !== undefined,
       prepare: async () => {
-        const assets = await assetsOf(this.runtime);
+        // A session stays in the image it began in: its memory is a difference to that.
+        const bare = !call.inject_setup && this.#session === undefined;
+        const assets = await assetsWith(this.runtime, bare ? undefined : this.#extras);
         if (call.files !== undefined) this.#workspace.write(call.files);
         const session = await transaction?.begin(this.#key);
-        return { assets, job: this.#job(code, call, timeoutMs, live.wanted, session) };
+        return { assets, job: this.#job(assets.id, code, call, timeoutMs, live.wanted, session) };
       },
       signal: AbortSignal.any([this.#closing.signal, ...(call.signal ? [call.signal] : [])]),
       onOutput: (stream, bytes) => live.push(stream, bytes),
@@ -160,11 +191,17 @@ export class Sandbox {
     });
     const queueMs = started - submitted;
     if (this.#closing.signal.aborted) this.#checkOpen();
-    if (result.type === 'built') throw new SandboxError('internal', 'A run was answered with a build.');
+    if (result.type === 'built' || result.type === 'extended')
+      throw new SandboxError('internal', 'A run was answered with a build.');
     const outcome =
       result.type === 'done' ? result.outcome : endedFromOutside(result.type, performance.now() - started);
     live.end();
-    const { metadata, ...rest } = toResult(this.runtime, outcome, queueMs);
+    const { metadata, ...rest } = toResult(
+      this.runtime,
+      outcome,
+      queueMs,
+      this.#extras?.packages?.topLevel ?? [],
+    );
     if (this.#session === undefined) return { ...rest, metadata };
     const state = result.type === 'done' ? metadata.state : 'rolled_back';
     return { ...rest, metadata: { ...metadata, state, session_id: this.#session.record.session_id } };
@@ -207,7 +244,7 @@ export class Sandbox {
       const settings = { session_id: newId, runtime, auto_persist_globals, preload };
       const fork = await Session.open(store, settings, state);
       fork.persist();
-      return new Sandbox(this.runtime, this.policy, this.mountSet, fork);
+      return new Sandbox(this.runtime, this.policy, this.mountSet, { session: fork, extras: this.#extras });
     });
   }
 
@@ -222,7 +259,8 @@ export class Sandbox {
         const { version, delta, tmp } = session.state;
         const edits = { removed: [], entries: [] };
         const part = { id: this.#key, version, delta, tmp, edits, call: version + 1, isPeek: true };
-        return { assets: await assetsOf(runtime), job: this.#job(code, PEEK, PEEK.timeoutMs, false, part) };
+        const assets = await assetsWith(runtime, this.#extras);
+        return { assets, job: this.#job(assets.id, code, PEEK, PEEK.timeoutMs, false, part) };
       },
       limitMs: PEEK.timeoutMs,
     });
@@ -260,8 +298,13 @@ export class Sandbox {
   // ---- files ----
 
   #job(
+    image: string,
     code: string,
-    call: { stdin?: string | Uint8Array | undefined; fuel_budget?: number | undefined },
+    call: {
+      stdin?: string | Uint8Array | undefined;
+      fuel_budget?: number | undefined;
+      inject_setup: boolean;
+    },
     timeoutMs: number,
     live: boolean,
     session: SessionPart | undefined,
@@ -269,9 +312,10 @@ export class Sandbox {
     const { policy } = this;
     return {
       type: 'run',
-      runtime: this.runtime,
+      image,
       code,
       env: policy.env,
+      injectSetup: call.inject_setup,
       stdin:
         typeof call.stdin === 'string'
           ? new TextEncoder().encode(call.stdin)
@@ -388,6 +432,7 @@ function endedFromOutside(type: 'lost' | 'cancelled', durationMs: number): RunOu
     stdoutDroppedBytes: 0,
     stderrDroppedBytes: 0,
     changes: { created: [], modified: [], deleted: [], removed: [], entries: [] },
+    imports: [],
   };
 }
 
@@ -395,7 +440,12 @@ function trapMessage(reason: TrapReason, detail: string): string {
   return detail === '' ? TRAPS[reason].message : `${TRAPS[reason].message} (${detail})`;
 }
 
-function toResult(runtime: RuntimeName, outcome: RunOutcome, queueMs: number): SandboxResult {
+function toResult(
+  runtime: RuntimeName,
+  outcome: RunOutcome,
+  queueMs: number,
+  ownPackages: readonly string[],
+): SandboxResult {
   const { trap, report } = outcome;
   const exitCode = trap ? TRAPS[trap.reason].exit_code : (report?.exit_code ?? 1);
   return {
@@ -422,6 +472,7 @@ function toResult(runtime: RuntimeName, outcome: RunOutcome, queueMs: number): S
       ...(report?.result_type !== undefined && { result_type: report.result_type }),
       ...(report?.error !== undefined && { error: report.error }),
       state: outcome.state,
+      imports: notableImports(outcome.imports, ownPackages),
       queue_ms: queueMs,
     },
   };

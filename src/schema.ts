@@ -76,6 +76,11 @@ export const policy = z.strictObject({
 export type Policy = z.infer<typeof policy>;
 export type PolicyInput = z.input<typeof policy>;
 
+const moduleName = z
+  .string()
+  .max(200)
+  .regex(/^[A-Za-z_@][\w@/-]*(\.[\w-]+)*$/, 'must be the name of a module or package');
+
 export const sandboxOptions = z.strictObject({
   runtime: runtimeName,
   policy: policy.prefault({}),
@@ -91,6 +96,16 @@ export const sandboxOptions = z.strictObject({
     )
     .optional()
     .describe('Where sessions are kept; by default in the memory of this process.'),
+  preload: z
+    .array(moduleName)
+    .max(64)
+    .default([])
+    .describe('Modules that every run finds loaded; the image with them is made once and kept.'),
+  packages: z
+    .array(z.string().min(1))
+    .max(64)
+    .default([])
+    .describe("Wheels or folders of the host with the caller's own packages."),
 });
 
 const fileContent = z.union([z.string(), z.instanceof(Uint8Array)]);
@@ -102,6 +117,10 @@ export const executeOptions = z.strictObject({
   signal: z.instanceof(AbortSignal).optional().describe('Cancels the call.'),
   timeout_seconds: seconds.optional().describe('Instead of the policy, for this call.'),
   fuel_budget: fuel.optional().describe('Instead of the policy, for this call.'),
+  inject_setup: z
+    .boolean()
+    .default(true)
+    .describe('Whether the program finds packages and helpers; without, it finds the bare language.'),
   on_stdout: callback<string>().optional().describe('Receives output as it is written.'),
   on_stderr: callback<string>().optional().describe('Receives error output as it is written.'),
   files: z
@@ -147,6 +166,30 @@ export const guestReport = z.object({
 });
 export type GuestReport = z.infer<typeof guestReport>;
 
+/** What one import cost in this very run. */
+export const importFacts = z.object({
+  name: z.string().describe('Top-level name of the module.'),
+  fuel: z.number().int().describe('Instructions that loading it took, all it imports itself included.'),
+  cached: z.boolean().describe('It had been loaded before the program began.'),
+});
+export type ImportFacts = z.infer<typeof importFacts>;
+
+/** A vendored package, with figures measured at build time. */
+export const packageFacts = z.object({
+  language: runtimeName,
+  name: z.string(),
+  import_names: z.array(z.string()),
+  version: z.string(),
+  heavy: z.boolean().describe('A first import takes a notable share of the default fuel budget.'),
+  measured_imports: z.array(z.string()).describe('The imports that the figures are about.'),
+  fuel_first_import: z.number().int().describe('Fuel of importing it in a fresh guest.'),
+  fuel_cached_import: z.number().int().describe('Fuel of importing it once more.'),
+  warm: z.boolean().describe('It is loaded in every guest from the start.'),
+  use: z.string(),
+  licence: z.string(),
+});
+export type PackageFacts = z.infer<typeof packageFacts>;
+
 export const resultMetadata = z.object({
   runtime: runtimeName,
   trapped: z.boolean().describe('The run was ended from outside.'),
@@ -166,6 +209,9 @@ export const resultMetadata = z.object({
     .enum(['fresh', 'committed', 'rolled_back'])
     .describe('What became of the interpreter: new for this call; lives on; or as it was before the call.'),
   session_id: z.string().optional(),
+  imports: z
+    .array(importFacts)
+    .describe('Packages and costly standard modules the program imported, and what each cost.'),
   queue_ms: z.number().describe('Time the call waited for a worker; not part of duration_ms.'),
 });
 

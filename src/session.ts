@@ -209,8 +209,8 @@ function begin(settings: SessionSettings, state: SessionState): StoredSession {
 }
 
 function checkSettings(record: SessionRecord, settings: SessionSettings): void {
-  for (const field of ['runtime', 'auto_persist_globals'] as const) {
-    if (record[field] === settings[field]) continue;
+  for (const field of ['runtime', 'auto_persist_globals', 'preload'] as const) {
+    if (String(record[field]) === String(settings[field])) continue;
     const facts = `${field} ${record[field]}, not ${settings[field]}`;
     throw new SandboxError(
       'session_mismatch',

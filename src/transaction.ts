@@ -2,6 +2,7 @@
  * One call of a session, from the state it starts from to the state it leaves: all of it, memory and files together, or
  * nothing. Its steps are called by the pool in order, each before anything else of the session may happen.
  */
+import { notableImports } from './packages/manifest.ts';
 import type { Session } from './session.ts';
 import type { SessionState } from './stores/store.ts';
 import type { RunOutcome, SavedState, SessionPart } from './worker/protocol.ts';
@@ -34,7 +35,8 @@ export class Transaction {
 
   /** The worker has answered. What a committed call leaves in memory is still on its way. */
   answered(outcome: RunOutcome): void {
-    this.session.count(outcome.fuelConsumed, [], this.code);
+    const imports = notableImports(outcome.imports, []).map(({ name }) => name);
+    this.session.count(outcome.fuelConsumed, imports, this.code);
     if (outcome.state !== 'rolled_back') this.workspace.apply(outcome.changes);
     if (outcome.state === 'fresh') this.#commit({ delta: undefined, tmp: [] });
   }

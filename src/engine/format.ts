@@ -2,6 +2,11 @@
 
 export const IMAGE_FORMAT = 1;
 
+/** An image ends in the digest of everything before it, which is as good as a name. */
+export function imageDigest(image: Uint8Array): string {
+  return Buffer.from(image.slice(-32)).toString('hex');
+}
+
 /** Size of a WebAssembly page. */
 export const PAGE_BYTES = 65_536;
 

@@ -103,6 +103,22 @@ export function unpackTree(bytes: Uint8Array, layer = 1): DirNode {
   return freeze(unpackEntries(bytes), layer);
 }
 
+/**
+ * `unpackTree(bytes, layer)`, put off until something below the root is looked at: most programs never look into most
+ * layers. Bytes that are not known to be whole must not come here, since the error would meet a guest.
+ */
+export function lazyTree(bytes: Uint8Array, layer = 1): DirNode {
+  let entries: DirNode['entries'] | undefined;
+  const root = freeze([], layer);
+  return Object.defineProperty(root, 'entries', {
+    enumerable: true,
+    get: () => {
+      entries ??= unpackTree(bytes, layer).entries;
+      return entries;
+    },
+  });
+}
+
 function freeze(checked: Entry[], layer: number): DirNode {
   const first = layer * 2 ** 24;
   const root = newDir({ ino: first, mode: 0o755, mtimeMs: 0, ctimeMs: 0, readonly: true });

@@ -8,6 +8,7 @@ import {
   DIRENT_NAME,
   FCNTL,
   FILE_TYPE,
+  IMPORT_DOOR,
   O,
   POLL,
   POLLFD,
@@ -205,13 +206,26 @@ export function descriptorCalls(kernel: Kernel, memory: GuestMemory): Doors {
     },
     __syscall_fcntl64: (fd: number, command: number, varargs: number) =>
       control(kernel, memory, fd, command, varargs),
-    __syscall_ioctl: (fd: number) => {
+    __syscall_ioctl: (fd: number, request: number, varargs: number) => {
+      if (noteImport(kernel, memory, request >>> 0, varargs)) return 0;
       kernel.fds.get(fd);
       throw failure('ENOTTY');
     },
     __syscall_poll: (pointer: number, count: number, timeout: number) =>
       poll(kernel, memory, pointer, count, timeout),
   };
+}
+
+/** The boot script's word about an import; false when the request is something else. */
+function noteImport(kernel: Kernel, memory: GuestMemory, request: number, varargs: number): boolean {
+  if (request < IMPORT_DOOR.begin || request > IMPORT_DOOR.loaded) return false;
+  kernel.spend(1);
+  if (request === IMPORT_DOOR.end) kernel.imports.end(kernel.world.fuelConsumed);
+  else {
+    const name = memory.path(memory.u32(varargs));
+    kernel.imports.begin(name, kernel.world.fuelConsumed, request === IMPORT_DOOR.loaded);
+  }
+  return true;
 }
 
 function listDirectory(kernel: Kernel, memory: GuestMemory, fd: number, out: number, size: number): number {

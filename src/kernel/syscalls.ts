@@ -8,6 +8,7 @@ import type { Volume } from '../fs/volume.ts';
 import { AT, type FILE_TYPE, O, SEEK } from './abi.ts';
 import { failure } from './failure.ts';
 import { DescriptorTable, type OpenFile, PIPE_CAPACITY } from './fds.ts';
+import { ImportLog } from './imports.ts';
 
 /** What the kernel needs of the outside; the engine supplies it. */
 export interface World {
@@ -18,6 +19,8 @@ export interface World {
   /** Waits; ends the guest when its time is up or it was cancelled. */
   sleep(milliseconds: number): void;
   random(into: Uint8Array): void;
+  /** Instructions of this run so far. */
+  readonly fuelConsumed: number;
   /** Takes output as it comes; the receiver enforces the cap. */
   output(stream: 1 | 2, bytes: Uint8Array): void;
   /** Called as host work adds up, about once a millisecond of it: ends the guest when its time is up. */
@@ -58,6 +61,8 @@ export class Kernel {
   /** What is left to read of standard input. */
   stdin: Uint8Array = new Uint8Array();
   env: Readonly<Record<string, string>> = {};
+  /** What the running program imported. */
+  imports = new ImportLog();
   #work = 0;
 
   constructor(
@@ -71,6 +76,7 @@ export class Kernel {
     this.umask = umask;
     this.fds = DescriptorTable.standard();
     this.stdin = new Uint8Array();
+    this.imports = new ImportLog();
   }
 
   /** Accounts host work, so that a guest cannot stretch its time in system calls that cost it no fuel. */

@@ -5,22 +5,14 @@
  * dist/guests/<runtime>/ guest.json, module.wasm, layer-<n>.pack, boot.image
  */
 import { createHash } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  readSync,
-  renameSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { IMAGE_FORMAT, type ImageOrigin } from '../engine/format.ts';
 import type { Program } from '../engine/guest.ts';
 import { SandboxError } from '../errors.ts';
+import type { MissingPackage } from '../packages/python.ts';
 import type { RuntimeName } from '../schema.ts';
+import { readShared } from '../stores/cache.ts';
 
 /** Bytes of a finished build, before they are written. */
 export interface BuiltGuest {
@@ -33,19 +25,21 @@ export interface BuiltGuest {
   readonly origin: ImageOrigin;
   /** Memory a guest has as soon as the image is in it: less is no limit it could keep. */
   readonly minMemoryBytes: number;
-  /** What had to be left out. */
-  readonly warnings: readonly string[];
+  /** Packages that had to be left out. */
+  readonly missing: readonly MissingPackage[];
 }
 
 /** A runtime as workers need it; the bytes lie in shared memory. */
 export interface GuestAssets {
+  /** Tells images of one runtime apart; the boot image has the runtime's own name. */
+  readonly id: string;
   readonly runtime: RuntimeName;
   readonly program: Program;
   readonly origin: ImageOrigin;
   readonly layers: readonly { readonly at: string; readonly bytes: Uint8Array }[];
   readonly image: Uint8Array;
   readonly minMemoryBytes: number;
-  readonly warnings: readonly string[];
+  readonly missing: readonly MissingPackage[];
 }
 
 interface Description {
@@ -57,7 +51,7 @@ interface Description {
   stateGlobals: string[];
   layers: { at: string; sha256: string }[];
   origin: ImageOrigin;
-  warnings: string[];
+  missing: MissingPackage[];
 }
 
 const GUESTS = new URL('../guests/', import.meta.url);
@@ -89,7 +83,12 @@ function readDescription(runtime: RuntimeName): Description | undefined {
 /** Whether a complete build made from these inputs is on disk; one that had to leave something out is worth another try. */
 export function isBuilt(runtime: RuntimeName, inputs: string): boolean {
   const found = readDescription(runtime);
-  return found?.inputs === inputs && found.warnings.length === 0;
+  return found?.inputs === inputs && found.missing.length === 0;
+}
+
+/** Packages that the build on disk had to leave out; none when nothing is built. */
+export function missingPackages(runtime: RuntimeName): readonly MissingPackage[] {
+  return readDescription(runtime)?.missing ?? [];
 }
 
 /** Writes a build; the description comes last, so that a build cut short is not taken for a whole one. */
@@ -113,26 +112,9 @@ export function writeGuest(guest: BuiltGuest, inputs: string): void {
     stateGlobals: [...guest.stateGlobals],
     layers: guest.layers.map(({ at, bytes }) => ({ at, sha256: sha256(bytes) })),
     origin: guest.origin,
-    warnings: [...guest.warnings],
+    missing: [...guest.missing],
   };
   put('guest.json', `${JSON.stringify(description, null, 2)}\n`);
-}
-
-/** Reads a file straight into shared memory. */
-function readShared(path: string): Uint8Array {
-  const fd = openSync(path, 'r');
-  try {
-    const { size } = fstatSync(fd);
-    const bytes = new Uint8Array(new SharedArrayBuffer(size));
-    for (let at = 0; at < size; ) {
-      const count = readSync(fd, bytes, at, size - at, null);
-      if (count === 0) throw new SandboxError('image_invalid', `${path} became shorter while it was read.`);
-      at += count;
-    }
-    return bytes;
-  } finally {
-    closeSync(fd);
-  }
 }
 
 /** Loads a runtime, or throws `not_installed` or `image_invalid` when its files are missing or do not fit together. */
@@ -141,7 +123,7 @@ export async function loadAssets(runtime: RuntimeName): Promise<GuestAssets> {
   if (description === undefined) {
     throw new SandboxError('not_installed', `The ${runtime} guest is not built. Run "npm run build".`);
   }
-  const { minPages, minMemoryBytes, stateGlobals, origin, warnings } = description;
+  const { minPages, minMemoryBytes, stateGlobals, origin, missing } = description;
   const moduleBytes = readFileSync(file(runtime, 'module.wasm'));
   const compiled = WebAssembly.compile(moduleBytes);
   // Compilation goes on in other threads meanwhile; a failure below must not leave it unobserved.
@@ -155,7 +137,7 @@ export async function loadAssets(runtime: RuntimeName): Promise<GuestAssets> {
   expect(runtime, 'guest.json', layersDigest(description.layers), origin.layers);
   const image = readShared(file(runtime, 'boot.image'));
   const program = { module: await compiled, minPages, stateGlobals };
-  return { runtime, program, origin, layers, image, minMemoryBytes, warnings };
+  return { id: runtime, runtime, program, origin, layers, image, minMemoryBytes, missing };
 }
 
 function expect(runtime: RuntimeName, name: string, found: string, expected: string): void {

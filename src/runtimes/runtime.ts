@@ -6,6 +6,7 @@
 import type { MemoryRange } from '../engine/delta.ts';
 import type { Guest, LimitReason, Linkage } from '../engine/guest.ts';
 import type { Entry } from '../fs/entry.ts';
+import type { MissingPackage } from '../packages/python.ts';
 import type { RuntimeName } from '../schema.ts';
 import type { PrepareOptions } from '../wasm/prepare.ts';
 
@@ -27,6 +28,38 @@ export interface GuestRequest {
   /** For the words of the exception that tells a program of its limit; not sent, so that fuel does not depend on them. */
   readonly fuel_budget: number;
   readonly timeout_seconds: number;
+  /** Whether packages and helpers are at hand; without, the program finds the bare language. */
+  readonly inject_setup: boolean;
+}
+
+/** What the words of a limit speak of. */
+export type LimitFacts = Pick<GuestRequest, 'fuel_budget' | 'timeout_seconds'>;
+
+/** What a guest is to have loaded before it is saved as a warm image. Crosses into the guest as JSON. */
+export interface WarmRequest extends LimitFacts {
+  readonly modules: readonly string[];
+  /** Whether a layer of the caller's packages is there. */
+  readonly packages: boolean;
+}
+
+/** What a guest says about warming up; like all reports, hostile. */
+export interface WarmReport {
+  /** The module that could not be loaded, and why. */
+  readonly error?: { readonly module: string; readonly message: string };
+}
+
+/** How images beyond the boot image are made; a runtime without this has none. */
+export interface Extension {
+  /** Where the layer of a caller's own packages lies. */
+  readonly packagesAt: string;
+  /** That layer, from its sources; `build` is as in `Runtime.layers`, with a guest that has been booted. */
+  packages(
+    files: readonly Entry[],
+    build: (layers: readonly Layer[], use: (guest: Guest, handles: Handles) => void) => readonly Entry[],
+    limits: LimitFacts,
+  ): Layer;
+  /** Loads modules and returns a WarmReport as JSON text. */
+  warm(guest: Guest, handles: Handles, request: WarmRequest): string;
 }
 
 /** Addresses in guest memory that `boot` leaves for `run`; part of the image. */
@@ -45,29 +78,29 @@ export interface Runtime {
   readonly bootEnv: Readonly<Record<string, string>>;
   /**
    * Makes the layers; `build` boots a guest over unfinished layers when the guest itself has to do part of it, `warn`
-   * takes a sentence about anything that had to be left out.
+   * takes a package that had to be left out.
    */
-  layers(build: BuildGuest, warn: (problem: string) => void): Promise<readonly Layer[]>;
+  layers(build: BuildGuest, warn: (missing: MissingPackage) => void): Promise<readonly Layer[]>;
   /** Parts of an idle guest's memory whose content means nothing: what is not looked at costs nothing to save. */
   unusedMemory(guest: Guest): readonly MemoryRange[];
   boot(guest: Guest): Handles;
+  readonly extend?: Extension;
   /** Runs a program and returns the boot script's report, as JSON text from the guest: hostile. */
   run(guest: Guest, handles: Handles, request: GuestRequest): string;
 }
 
 /** The name and the words of the exception by which a program is told of its limit. */
-export const LIMIT_ERRORS: Record<LimitReason, { name: string; message: (request: GuestRequest) => string }> =
-  {
-    out_of_fuel: {
-      name: 'OutOfFuel',
-      message: ({ fuel_budget }) => `the fuel budget of ${fuel_budget} is used up`,
-    },
-    timeout: {
-      name: 'Timeout',
-      message: ({ timeout_seconds }) => `the time limit of ${timeout_seconds} s has passed`,
-    },
-    cancelled: { name: 'Cancelled', message: () => 'the run was cancelled' },
-  };
+export const LIMIT_ERRORS: Record<LimitReason, { name: string; message: (facts: LimitFacts) => string }> = {
+  out_of_fuel: {
+    name: 'OutOfFuel',
+    message: ({ fuel_budget }) => `the fuel budget of ${fuel_budget} is used up`,
+  },
+  timeout: {
+    name: 'Timeout',
+    message: ({ timeout_seconds }) => `the time limit of ${timeout_seconds} s has passed`,
+  },
+  cancelled: { name: 'Cancelled', message: () => 'the run was cancelled' },
+};
 
 /** Copies bytes into guest memory that the guest's own malloc gave out; the caller frees it. */
 export function allocate(guest: Guest, bytes: Uint8Array, malloc: string): number {

@@ -17,8 +17,13 @@ export interface HostTree {
   readonly isFile: boolean;
 }
 
-export function readHostTree(hostPath: string, share: (bytes: Uint8Array) => Uint8Array): HostTree {
-  const root = resolve(hostPath);
+/** Reads a file or folder. `option` is what the caller named it in, for the error that says it is not there. */
+export function readHostTree(
+  hostPath: string,
+  share: (bytes: Uint8Array) => Uint8Array,
+  option = 'policy.mounts',
+): HostTree {
+  const root = resolve(hostPath, option);
   const entries: Entry[] = [];
   let bytes = 0;
   const add = (path: string, from: string) => {
@@ -26,7 +31,7 @@ export function readHostTree(hostPath: string, share: (bytes: Uint8Array) => Uin
     bytes += size;
     if (bytes > MAX_MOUNT_BYTES || entries.length >= MAX_MOUNT_FILES) {
       const limit = `${MAX_MOUNT_BYTES} bytes or ${MAX_MOUNT_FILES} files`;
-      throw new SandboxError('quota_exceeded', `The mount ${hostPath} holds more than ${limit}.`);
+      throw new SandboxError('quota_exceeded', `${hostPath} holds more than ${limit}.`);
     }
     entries.push({ path, kind: 'file', mode: 0o444, mtimeMs, data: share(readFileSync(from)) });
   };
@@ -46,10 +51,10 @@ export function readHostTree(hostPath: string, share: (bytes: Uint8Array) => Uin
   return { entries, isFile };
 }
 
-function resolve(hostPath: string): string {
+function resolve(hostPath: string, option: string): string {
   try {
     return realpathSync(hostPath);
   } catch {
-    throw new SandboxError('invalid_argument', `policy.mounts: the host has no ${JSON.stringify(hostPath)}.`);
+    throw new SandboxError('invalid_argument', `${option}: the host has no ${JSON.stringify(hostPath)}.`);
   }
 }

@@ -9,6 +9,7 @@ import { captureImage } from '../engine/image.ts';
 import { SandboxError } from '../errors.ts';
 import { frozenTree, packEntries } from '../fs/pack.ts';
 import { Volume } from '../fs/volume.ts';
+import type { MissingPackage } from '../packages/python.ts';
 import { type BuiltGuest, layersDigest, sha256 } from '../runtimes/assets.ts';
 import type { BuildGuest, Layer, Runtime } from '../runtimes/runtime.ts';
 import { type PreparedModule, prepareModule } from '../wasm/prepare.ts';
@@ -26,13 +27,13 @@ export async function buildGuest(runtime: Runtime, progress: (step: string) => v
     stateGlobals: prepared.stateGlobals.map(({ name }) => name),
   };
   progress('making its files');
-  const warnings: string[] = [];
+  const missing: MissingPackage[] = [];
   const buildGuestLayer: BuildGuest = (unfinished, use) => {
     const guest = bootGuest(runtime, program, prepared, unfinished);
     settle(runtime, guest, () => use(guest));
     return guest.kernel.volume.entries('/tmp');
   };
-  const layers = await runtime.layers(buildGuestLayer, (problem) => warnings.push(problem));
+  const layers = await runtime.layers(buildGuestLayer, (one) => missing.push(one));
   progress('booting the interpreter');
   const guest = bootGuest(runtime, program, prepared, layers);
   const handles = settle(runtime, guest, () => runtime.boot(guest));
@@ -51,7 +52,7 @@ export async function buildGuest(runtime: Runtime, progress: (step: string) => v
     image,
     origin,
     minMemoryBytes: guest.memory.buffer.byteLength,
-    warnings,
+    missing,
   };
 }
 

@@ -7,20 +7,21 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { applyDelta, captureDelta } from '../engine/delta.ts';
 import { seededRandom } from '../engine/entropy.ts';
 import { PAGE_BYTES } from '../engine/format.ts';
-import { Guest, GuestStopped, type Run, type Stop } from '../engine/guest.ts';
-import { type Image, layImage, readImage, resetToImage } from '../engine/image.ts';
+import { type Guest, GuestStopped, type Run, type Stop } from '../engine/guest.ts';
+import { readImage, resetToImage } from '../engine/image.ts';
 import { SandboxError } from '../errors.ts';
 import { editVolume } from '../fs/edit.ts';
 import type { Changes, Entry } from '../fs/entry.ts';
-import { frozenTree, unpackTree } from '../fs/pack.ts';
+import { frozenTree, lazyTree } from '../fs/pack.ts';
 import type { DirNode, Node } from '../fs/tree.ts';
 import { Volume, WRITABLE_ROOTS } from '../fs/volume.ts';
 import { CappedOutput } from '../kernel/output.ts';
 import type { GuestAssets } from '../runtimes/assets.ts';
 import { RUNTIMES } from '../runtimes/registry.ts';
-import type { Runtime } from '../runtimes/runtime.ts';
-import { type GuestReport, guestReport, type RuntimeName, type TrapReason } from '../schema.ts';
+import { type GuestReport, guestReport, type TrapReason } from '../schema.ts';
 import { buildGuest } from './build.ts';
+import { extendImage } from './extend.ts';
+import { freshGuest, type Layable, NO_VOLUME } from './lay.ts';
 import { LiveGuests } from './live.ts';
 import {
   CONTROL,
@@ -37,38 +38,22 @@ const port = parentPort!;
 const control = new Int32Array(workerData.control as SharedArrayBuffer);
 const tell = (message: FromWorker) => port.postMessage(message);
 
-interface Loaded {
-  readonly runtime: Runtime;
-  readonly assets: GuestAssets;
-  readonly image: Image;
+interface Loaded extends Layable {
   readonly layers: readonly { readonly at: string; readonly tree: DirNode }[];
   /** A guest fresh from the image, by the memory limit it was made with. */
   spare: { guest: Guest; maxPages: number } | undefined;
 }
 
-const loaded = new Map<RuntimeName, Loaded>();
+const loaded = new Map<string, Loaded>();
 const lives = new LiveGuests();
 
 function load(assets: GuestAssets): void {
-  const layers = assets.layers.map(({ at, bytes }, i) => ({ at, tree: unpackTree(bytes, i + 1) }));
+  const layers = assets.layers.map(({ at, bytes }, i) => ({ at, tree: lazyTree(bytes, i + 1) }));
   const image = readImage(assets.image, assets.origin);
-  loaded.set(assets.runtime, { runtime: RUNTIMES[assets.runtime], assets, image, layers, spare: undefined });
+  loaded.set(assets.id, { runtime: RUNTIMES[assets.runtime], assets, image, layers, spare: undefined });
 }
 
 // ---- guests ----
-
-const NO_VOLUME = new Volume({ maxBytes: 0, maxFiles: 0 }, () => 0);
-
-function freshGuest({ runtime, assets, image }: Loaded, maxPages: number): Guest {
-  const guest = new Guest(
-    assets.program,
-    runtime.linkage,
-    { pages: image.header.pages, maxPages },
-    NO_VOLUME,
-  );
-  layImage(guest, image);
-  return guest;
-}
 
 function takeGuest(of: Loaded, maxPages: number): Guest {
   const { spare } = of;
@@ -134,7 +119,7 @@ function guestFor(of: Loaded, job: RunJob, maxPages: number): Guest {
 }
 
 function run(id: number, job: RunJob): void {
-  const of = loaded.get(job.runtime)!;
+  const of = loaded.get(job.image)!;
   const maxPages = Math.floor(job.limits.memoryBytes / PAGE_BYTES);
   const started = performance.now();
   const guest = guestFor(of, job, maxPages);
@@ -151,6 +136,7 @@ function run(id: number, job: RunJob): void {
       keep: session !== undefined,
       fuel_budget: job.limits.fuelBudget,
       timeout_seconds: job.limits.timeoutMs / 1000,
+      inject_setup: job.injectSetup,
     }),
   );
   const isKept = session !== undefined && !session.isPeek;
@@ -168,6 +154,7 @@ function run(id: number, job: RunJob): void {
     stderrDroppedBytes: stderr.dropped,
     // What is rolled back leaves no files behind either: memory and workspace belong together.
     changes: state === 'rolled_back' ? NO_CHANGES : sharedChanges(guest.kernel.volume),
+    imports: guest.kernel.imports.close(guest.fuelConsumed),
   };
   tell({ type: 'done', id, outcome });
   if (state === 'committed') save(id, of, guest, session!);
@@ -252,8 +239,13 @@ function parseReport(text: string): GuestReport {
 
 async function handle(message: ToWorker): Promise<void> {
   if (message.type === 'load') return load(message.assets);
+  if (message.type === 'unload') return void loaded.delete(message.image);
   const { id, job } = message;
   if (job.type === 'run') return run(id, job);
+  if (job.type === 'extend') {
+    const cancel = { cancel: control, cancelValue: id };
+    return tell({ type: 'extended', id, extended: extendImage(loaded.get(job.image)!, job, cancel) });
+  }
   const guest = await buildGuest(RUNTIMES[job.runtime], (step) => tell({ type: 'progress', id, step }));
   tell({ type: 'built', id, guest });
 }

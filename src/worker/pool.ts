@@ -7,9 +7,9 @@ import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { type ErrorCode, SandboxError } from '../errors.ts';
 import type { BuiltGuest, GuestAssets } from '../runtimes/assets.ts';
-import type { RuntimeName } from '../schema.ts';
 import {
   CONTROL,
+  type ExtendedImage,
   type FromWorker,
   type Job,
   type RunOutcome,
@@ -21,6 +21,7 @@ import {
 export type JobResult =
   | { readonly type: 'done'; readonly outcome: RunOutcome }
   | { readonly type: 'built'; readonly guest: BuiltGuest }
+  | { readonly type: 'extended'; readonly extended: ExtendedImage }
   | { readonly type: 'lost' }
   | { readonly type: 'cancelled' };
 
@@ -67,11 +68,14 @@ const STACK_MB = 64;
 const GRACE_MS = 5_000;
 /** How long unused workers are kept. */
 const IDLE_MS = 30_000;
+/** Images a worker holds at most: each takes the memory of a guest that waits for its next run. */
+const IMAGES_PER_WORKER = 4;
 
 class PoolWorker {
   readonly thread: Worker;
   readonly control = new Int32Array(new SharedArrayBuffer(CONTROL.words * 4));
-  readonly loaded = new Set<RuntimeName>();
+  /** Images it holds, those used longest ago first. */
+  readonly loaded = new Set<string>();
   current: Pending | undefined;
   idleSince = performance.now();
 
@@ -213,13 +217,21 @@ export class WorkerPool {
     const send = (message: ToWorker) => worker.thread.postMessage(message);
     const ready = async () => {
       const { job, assets } = await pending.prepare();
-      if (assets !== undefined && !worker.loaded.has(assets.runtime)) {
-        worker.loaded.add(assets.runtime);
-        send({ type: 'load', assets });
-      }
+      if (assets !== undefined) this.#load(worker, assets);
       send({ type: 'job', id, job });
     };
     ready().catch((cause: unknown) => worker.current?.reject(cause));
+  }
+
+  /** Sees to it that a worker has an image, and no more of them than it may hold. */
+  #load(worker: PoolWorker, assets: GuestAssets): void {
+    const send = (message: ToWorker) => worker.thread.postMessage(message);
+    if (!worker.loaded.delete(assets.id)) send({ type: 'load', assets });
+    worker.loaded.add(assets.id);
+    if (worker.loaded.size <= IMAGES_PER_WORKER) return;
+    const oldest: string = worker.loaded.values().next().value!;
+    worker.loaded.delete(oldest);
+    send({ type: 'unload', image: oldest });
   }
 
   /** Listens for the end of a job, whichever way it comes, and frees the worker exactly once. */

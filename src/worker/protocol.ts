@@ -2,7 +2,9 @@
  * What the main thread and a worker say to each other. Everything here is plain data that structured clone carries;
  * large bytes lie in shared memory and are sent without copying. No message ever comes from guest code.
  */
+import type { ImageOrigin } from '../engine/format.ts';
 import type { Changes, Edit, Entry } from '../fs/entry.ts';
+import type { ImportRecord } from '../kernel/imports.ts';
 import type { BuiltGuest, GuestAssets } from '../runtimes/assets.ts';
 import type { GuestReport, RuntimeName, TrapReason } from '../schema.ts';
 
@@ -53,9 +55,11 @@ export interface SavedState {
 
 export interface RunJob {
   readonly type: 'run';
-  readonly runtime: RuntimeName;
+  /** Of the assets to run in. */
+  readonly image: string;
   readonly code: string;
   readonly env: Readonly<Record<string, string>>;
+  readonly injectSetup: boolean;
   readonly stdin: Uint8Array;
   readonly limits: RunLimits;
   readonly workspace: readonly Entry[];
@@ -71,7 +75,25 @@ export interface BuildJob {
   readonly runtime: RuntimeName;
 }
 
-export type Job = RunJob | BuildJob;
+/** Asks for an image with more in it than that of the assets. */
+export interface ExtendJob {
+  readonly type: 'extend';
+  readonly image: string;
+  /** Sources of the caller's own packages; none when there are no entries. */
+  readonly packages: readonly Entry[];
+  readonly preload: readonly string[];
+  readonly limits: Pick<RunLimits, 'fuelBudget' | 'timeoutMs' | 'memoryBytes'>;
+}
+
+/** What the assets of an extended image have that those it was made from have not. */
+export interface ExtendedImage {
+  readonly layers: readonly { readonly at: string; readonly bytes: Uint8Array }[];
+  readonly origin: ImageOrigin;
+  readonly image: Uint8Array;
+  readonly minMemoryBytes: number;
+}
+
+export type Job = RunJob | BuildJob | ExtendJob;
 
 /** How a run ended, as far as the worker can tell. */
 export interface RunOutcome {
@@ -88,10 +110,12 @@ export interface RunOutcome {
   readonly stdoutDroppedBytes: number;
   readonly stderrDroppedBytes: number;
   readonly changes: Changes;
+  readonly imports: readonly ImportRecord[];
 }
 
 export type ToWorker =
   | { readonly type: 'load'; readonly assets: GuestAssets }
+  | { readonly type: 'unload'; readonly image: string }
   | { readonly type: 'job'; readonly id: number; readonly job: Job };
 
 export type FromWorker =
@@ -100,6 +124,7 @@ export type FromWorker =
   | { readonly type: 'done'; readonly id: number; readonly outcome: RunOutcome }
   | { readonly type: 'saved'; readonly id: number; readonly saved: SavedState }
   | { readonly type: 'built'; readonly id: number; readonly guest: BuiltGuest }
+  | { readonly type: 'extended'; readonly id: number; readonly extended: ExtendedImage }
   | { readonly type: 'failed'; readonly id: number; readonly code: string; readonly message: string };
 
 /** Words of the shared control block of a worker. */

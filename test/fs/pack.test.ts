@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Entry, putEntry } from '../../src/fs/entry.ts';
-import { frozenTree, packEntries, unpackEntries, unpackTree } from '../../src/fs/pack.ts';
+import { frozenTree, lazyTree, packEntries, unpackEntries, unpackTree } from '../../src/fs/pack.ts';
 import { visit } from '../../src/fs/tree.ts';
 import { codeOf, dir, file, link } from './support.ts';
 
@@ -157,5 +157,14 @@ describe('frozenTree and unpackTree', () => {
     ]);
     expect(root.ino).toBe(3 * 2 ** 24);
     expect(frozenTree(SAMPLE, 3)).toEqual(root);
+  });
+
+  it('lazyTree is the same tree, and reads the bytes when it is first looked into', () => {
+    const root = lazyTree(packEntries(SAMPLE), 3);
+    expect({ ...root }).toEqual({ ...unpackTree(packEntries(SAMPLE), 3) });
+    expect(root.entries).toBe(root.entries);
+    const damaged = lazyTree(new Uint8Array(3), 1);
+    expect(damaged.kind).toBe('dir');
+    expect(() => damaged.entries).toThrow(/packed tree/);
   });
 });

@@ -35,6 +35,7 @@ export function testKernel(): TestKernel {
     random: (into) => into.fill(7),
     output: (stream, bytes) => said.push({ stream, text: new TextDecoder().decode(bytes) }),
     check: () => {},
+    fuelConsumed: 0,
   };
   const volume = new Volume(QUOTA, () => world.now());
   const data = new TextEncoder().encode('library');

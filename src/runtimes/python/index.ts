@@ -2,29 +2,19 @@
  * CPython 3.14 from the binary that Pyodide ships, without Pyodide: its JavaScript is never loaded and its bridge is
  * not linked. The C API, exported by name, is all that the host side needs.
  */
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import type { Guest, LimitReason } from '../../engine/guest.ts';
-import type { Entry } from '../../fs/entry.ts';
 import { emscriptenDoors } from '../../kernel/emscripten.ts';
 import { wasiDoors } from '../../kernel/wasi.ts';
-import { fetchPackages, lockedPackages } from '../../packages/python.ts';
 import {
   allocate,
   type GuestRequest,
   type Handles,
-  type Layer,
   LIMIT_ERRORS,
+  type LimitFacts,
   type Runtime,
 } from '../runtime.ts';
-import { readZip } from '../zip.ts';
+import { compiled, guestFile, layerOf, OWN_PACKAGES, pythonLayers } from './layers.ts';
 
-const STDLIB = '/lib/python3.14';
-const SITE_PACKAGES = '/data/site-packages';
-/** Parts of the archive that belong to the bridge or to package tools, which a guest cannot use. */
-const LEFT_OUT = /^(_?pyodide|site-packages|ensurepip)(\/|$)/;
-/** One date for all files of the layer, so that equal inputs make equal layers. Zip needs one after 1980. */
-const LAYER_TIME_MS = Date.UTC(2026, 0, 1);
 /** Longest report the host reads back; the boot script cuts what it sends well below. */
 const MAX_REPORT_BYTES = 4_000_000;
 
@@ -32,6 +22,16 @@ const MAX_REPORT_BYTES = 4_000_000;
 const LIMIT_TEXT_BYTES = 200;
 /** Signals that no program uses; the boot script has handlers for them that raise. */
 const LIMIT_SIGNALS: Record<LimitReason, number> = { out_of_fuel: 60, timeout: 61, cancelled: 62 };
+const BINARY_SHA256 = 'cc36e3cab04fdfc9a63ff13eb52eae2b911bf46c025cc7b281f394bd3de1d5e6';
+const BOOT_ENV = {
+  PYTHONHOME: '/',
+  PYTHONHASHSEED: '0',
+  PYTHONDONTWRITEBYTECODE: '1',
+  PYTHONUTF8: '1',
+  HOME: '/app',
+  TZ: 'UTC',
+  LANG: 'C.UTF-8',
+};
 
 const encoder = new TextEncoder();
 
@@ -70,7 +70,7 @@ function checked(guest: Guest, object: number, failure: string): number {
 }
 
 /** What a guest runs now, for the words of a limit. */
-const running = new WeakMap<Guest, { readonly handles: Handles; readonly request: GuestRequest }>();
+const running = new WeakMap<Guest, { readonly handles: Handles; readonly request: LimitFacts }>();
 
 /** Leaves the words where the boot script's handler looks for them, and lets the interpreter call it. */
 function interrupt(guest: Guest, reason: LimitReason): void {
@@ -81,67 +81,43 @@ function interrupt(guest: Guest, reason: LimitReason): void {
   guest.call('PyErr_SetInterruptEx', LIMIT_SIGNALS[reason]);
 }
 
-function run(guest: Guest, handles: Handles, request: GuestRequest): string {
-  running.set(guest, { handles, request });
-  const { code, env, call, keep } = request;
-  const bytes = encoder.encode(JSON.stringify({ code, env, call, keep }));
+/** Calls a function of the boot script with JSON text. */
+function callWith(guest: Guest, target: number, request: unknown): number {
+  const bytes = encoder.encode(JSON.stringify(request));
   const buffer = allocate(guest, bytes, 'malloc');
   const payload = guest.call('PyBytes_FromStringAndSize', buffer, bytes.length);
   guest.call('free', buffer);
   const argument = checked(guest, payload, 'the guest has no memory left for its own program');
-  const none = guest.call('PyObject_CallOneArg', handles['prepare']!, argument);
-  guest.call('Py_DecRef', checked(guest, none, 'the runtime could not prepare the program'));
+  const answer = guest.call('PyObject_CallOneArg', target, argument);
   guest.call('Py_DecRef', argument);
-  guest.refuel();
-  const report = checked(
-    guest,
-    guest.call('PyObject_CallNoArgs', handles['run']!),
-    'the runtime could not report how the program ended',
-  );
-  const size = guest.call('PyBytes_Size', report);
-  const start = guest.call('PyBytes_AsString', report);
+  return checked(guest, answer, 'the runtime could not prepare the program');
+}
+
+/** The text of a bytes object that the boot script answered with; the object is let go. */
+function textOf(guest: Guest, answer: number): string {
+  const size = guest.call('PyBytes_Size', answer);
+  const start = guest.call('PyBytes_AsString', answer);
   if (size < 0 || size > MAX_REPORT_BYTES || start === 0) return '{}';
   const text = new TextDecoder().decode(guest.view.bytes(start, size));
-  guest.call('Py_DecRef', report);
+  guest.call('Py_DecRef', answer);
   return text;
 }
 
-function file(path: string, data: Uint8Array): Entry {
-  return { path, kind: 'file', mode: 0o444, mtimeMs: LAYER_TIME_MS, data };
-}
-
-/** Adds the directories that files of a flat list need. */
-function withDirectories(at: string, files: readonly Entry[]): Entry[] {
-  // CPython looks for this folder to know that it has found its library.
-  const dirs = new Set<string>(at === STDLIB ? ['lib-dynload'] : []);
-  for (const { path } of files) {
-    for (let slash = path.indexOf('/'); slash >= 0; slash = path.indexOf('/', slash + 1))
-      dirs.add(path.slice(0, slash));
-  }
-  const made = [...dirs].map((path): Entry => ({ path, kind: 'dir', mode: 0o555, mtimeMs: LAYER_TIME_MS }));
-  return [...made, ...files];
-}
-
-const guestFile = (name: string) => readFileSync(new URL(`./guest/${name}`, import.meta.url));
-
-async function stdlibSources(): Promise<Entry[]> {
-  const archive = createRequire(import.meta.url).resolve('pyodide/python_stdlib.zip');
-  const files = (await readZip(archive))
-    .filter(({ path }) => !LEFT_OUT.test(path))
-    .map(({ path, data }) => file(path, data));
-  const own = new Map([
-    ['asyncio/unix_events.py', guestFile('unix_events.py')],
-    ['_sandbox.py', guestFile('boot.py')],
-  ]);
-  const kept = files.filter(({ path }) => !own.has(path));
-  return [...kept, ...[...own].map(([path, data]) => file(path, data))];
+function run(guest: Guest, handles: Handles, request: GuestRequest): string {
+  running.set(guest, { handles, request });
+  const { code, env, call, keep, inject_setup } = request;
+  const program = { code, env, call, keep, inject_setup };
+  guest.call('Py_DecRef', callWith(guest, handles['prepare']!, program));
+  guest.refuel();
+  const report = guest.call('PyObject_CallNoArgs', handles['run']!);
+  return textOf(guest, checked(guest, report, 'the runtime could not report how the program ended'));
 }
 
 export const python: Runtime = {
   name: 'python',
   binary: {
     specifier: 'pyodide/pyodide.asm.wasm',
-    sha256: 'cc36e3cab04fdfc9a63ff13eb52eae2b911bf46c025cc7b281f394bd3de1d5e6',
+    sha256: BINARY_SHA256,
   },
   prepare: {
     exports: [
@@ -190,39 +166,18 @@ export const python: Runtime = {
       },
     ],
   },
-  bootEnv: {
-    PYTHONHOME: '/',
-    PYTHONHASHSEED: '0',
-    PYTHONDONTWRITEBYTECODE: '1',
-    PYTHONUTF8: '1',
-    HOME: '/app',
-    TZ: 'UTC',
-    LANG: 'C.UTF-8',
-  },
-  async layers(build, warn) {
-    const packages = await fetchPackages(lockedPackages());
-    packages.missing.forEach(warn);
-    const sources: Layer[] = [
-      { at: STDLIB, entries: await stdlibSources() },
-      { at: SITE_PACKAGES, entries: packages.files.map(({ path, data }) => file(path, data)) },
-    ];
-    const compiler = file('_sandbox_compile.py', guestFile('compile_layer.py'));
-    const unfinished = sources.map(({ at, entries }) => ({
-      at,
-      entries: withDirectories(at, at === STDLIB ? [...entries, compiler] : entries),
-    }));
-    const made = build(unfinished, (guest) => {
-      boot(guest);
-      importModule(guest, '_sandbox_compile');
-    });
-    const bytecode = made.filter(({ kind }) => kind === 'file');
-    return sources.map(({ at, entries }) => {
-      const prefix = `${at.slice(1)}/`;
-      const own = bytecode.filter(({ path }) => path.startsWith(prefix));
-      const files = own.map(({ path, data }) => file(path.slice(prefix.length), data!));
-      return { at, entries: withDirectories(at, [...entries, ...files]) };
-    });
-  },
+  bootEnv: BOOT_ENV,
+  layers: (build, warn) =>
+    pythonLayers(
+      BINARY_SHA256,
+      (layers, at) =>
+        build(layers, (guest) => {
+          guest.kernel.env = { ...BOOT_ENV, COMPILE_ROOT: at };
+          boot(guest);
+          importModule(guest, '_sandbox_compile');
+        }),
+      warn,
+    ),
   unusedMemory(guest) {
     // The stack below its pointer, and everything above the end of the heap.
     const stackEnd = guest.call('emscripten_stack_get_end');
@@ -239,7 +194,26 @@ export const python: Runtime = {
     const attribute = (name: string) =>
       withText(guest, name, (pointer) => guest.call('PyObject_GetAttrString', module, pointer));
     const limitText = guest.call('PyByteArray_AsString', attribute('limit_text'));
-    return { prepare: attribute('prepare'), run: attribute('run'), limit_text: limitText };
+    const [prepare, run, warm] = ['prepare', 'run', 'warm'].map(attribute) as [number, number, number];
+    return { prepare, run, warm, limit_text: limitText };
   },
   run,
+  extend: {
+    packagesAt: OWN_PACKAGES,
+    packages(files, build, limits) {
+      const at = OWN_PACKAGES;
+      const sources = files.map(({ path, data }) => ({ path, data: data! }));
+      const code = new TextDecoder().decode(guestFile('compile_layer.py'));
+      const env = { COMPILE_ROOT: at };
+      const request = { ...limits, code, env, call: 1, keep: false, inject_setup: false };
+      const compile = () =>
+        build([layerOf(at, sources)], (guest, handles) => void run(guest, handles, request));
+      return layerOf(at, compiled(at, sources, BINARY_SHA256, compile));
+    },
+    warm(guest, handles, request) {
+      running.set(guest, { handles, request });
+      const { modules, packages } = request;
+      return textOf(guest, callWith(guest, handles['warm']!, { modules, packages }));
+    },
+  },
 };

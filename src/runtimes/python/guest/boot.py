@@ -14,6 +14,12 @@ _MAIN_FILE = '/app/main.py'
 # Later calls of a session have files of their own, so that tracebacks and `inspect` find what earlier ones defined.
 _CALL_FILE = '/app/call-{}.py'
 
+# Loaded in every guest, because programs use them so often; each adds to the image that every run starts from.
+WARM_MODULES = (
+    'base64', 'bisect', 'csv', 'datetime', 'decimal', 'hashlib', 'heapq', 'math', 'pathlib', 'random', 'statistics',
+    'string', 'struct', 'typing',
+)  # fmt: skip
+
 
 def _make_run():
     import _ast
@@ -24,6 +30,7 @@ def _make_run():
     import reprlib
     import signal
     import traceback
+    import _sandbox_imports as imports
     from _json import encode_basestring_ascii as quote
     from json import JSONDecoder
 
@@ -122,6 +129,7 @@ def _make_run():
 
     def execute(source, file, namespace):
         codes = compile_main(source, file)
+        imports.tell_loaded(codes[0])
         if not any(code.co_flags & CO_COROUTINE for code in codes):
             for code in codes:
                 value = eval(code, namespace)
@@ -148,6 +156,7 @@ def _make_run():
                     break
                 tb = tb.tb_next
             tb = start
+        imports.unlink(start)
         while tb is not None:
             if tb.tb_frame.f_code.co_filename in user_files:
                 return tb
@@ -212,11 +221,13 @@ def _make_run():
             report['error'] = describe_error(error, tb)
             show(error, tb)
 
+    # Generators that were seeded when the image was made.
+    seeded = []
+
     def renew():
         """What was seeded when the image was made must differ from guest to guest."""
-        random = sys.modules.get('random')
-        if random is not None:
-            random.seed()
+        while seeded:
+            seeded.pop().seed()
 
     def prepare(request):
         """Everything before the program's own first instruction; the host starts counting fuel after it."""
@@ -226,6 +237,12 @@ def _make_run():
         if call == 1:
             renew()
         os.environ.update(current['env'])
+        if not current['inject_setup']:
+            taken.extend(path for path in SETUP_PATHS if path in sys.path)
+            sys.path[:] = [path for path in sys.path if path not in SETUP_PATHS]
+        elif taken:
+            sys.path.extend(taken)
+            taken.clear()
         source = current['code']
         file = _MAIN_FILE if call == 1 else _CALL_FILE.format(call)
         current['file'] = file
@@ -260,6 +277,42 @@ def _make_run():
             found.append({'name': name, 'type': type(value).__name__[:200], 'repr': shown[:200]})
         return found
 
+    def load(modules):
+        for name in modules:
+            try:
+                __import__(name)
+            except BaseException as error:
+                return {'error': {'module': name, 'message': cut(f'{type(error).__name__}: {error}')}}
+        return {}
+
+    def settle_image():
+        """Leaves the interpreter as an image should have it."""
+        if 'random' in sys.modules:
+            from random import Random, SystemRandom
+
+            fixed = [one for one in gc.get_objects() if isinstance(one, Random) and not isinstance(one, SystemRandom)]
+            seeded.extend(fixed)
+        # Another workspace will be there.
+        sys.path_importer_cache.pop('/app', None)
+        linecache.clearcache()
+        gc.collect()
+        # Objects of the image are never collected: looking at them would cost every run fuel and dirty pages.
+        gc.freeze()
+
+    def warm(request):
+        """Makes a booted guest into one that has more modules loaded, before it is saved as an image."""
+        request = decode(request.decode())
+        if request['packages']:
+            sys.path.insert(2, OWN_PACKAGES)
+            imports.know(OWN_PACKAGES)
+        report = load(request['modules'])
+        settle_image()
+        return encode(report).encode()
+
+    OWN_PACKAGES = '/data/packages'
+    SETUP_PATHS = (OWN_PACKAGES, '/data/site-packages')
+    # What an earlier call of the session, one without setup, took off the path.
+    taken = []
     sys.path[:] = ['/app', '/lib/python3.14', '/data/site-packages']
     sys.argv[:] = [_MAIN_FILE]
     for stream in (sys.stdout, sys.stderr):
@@ -272,10 +325,12 @@ def _make_run():
     except ValueError as error:
         ''.join(traceback.format_exception(error))
 
-    gc.collect()
-    # Objects of the image are never collected: looking at them would cost every run fuel and dirty pages.
-    gc.freeze()
-    return prepare, run, limit_text, variables
+    for name in WARM_MODULES:
+        __import__(name)
+    imports.know('/data/site-packages')
+    imports.install()
+    settle_image()
+    return prepare, run, warm, limit_text, variables
 
 
-prepare, run, limit_text, variables = _make_run()
+prepare, run, warm, limit_text, variables = _make_run()

@@ -6,10 +6,24 @@ import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import yauzl from 'yauzl';
 import { SandboxError } from '../errors.ts';
+import type { Entry } from '../fs/entry.ts';
 
 export interface ZipFile {
   readonly path: string;
   readonly data: Uint8Array;
+}
+
+/** Files, and the directories they lie in, as entries of a read-only layer. `dirs` are there even without files. */
+export function toEntries(files: readonly ZipFile[], mtimeMs: number, dirs: readonly string[] = []): Entry[] {
+  const all = new Set(dirs);
+  for (const { path } of files) {
+    for (let slash = path.indexOf('/'); slash >= 0; slash = path.indexOf('/', slash + 1))
+      all.add(path.slice(0, slash));
+  }
+  return [
+    ...[...all].map((path): Entry => ({ path, kind: 'dir', mode: 0o555, mtimeMs })),
+    ...files.map(({ path, data }): Entry => ({ path, kind: 'file', mode: 0o444, mtimeMs, data })),
+  ];
 }
 
 const MAX_UNPACKED_BYTES = 512 * 1024 * 1024;

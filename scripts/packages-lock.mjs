@@ -1,0 +1,16 @@
+/**
+ * Writes src/packages/lock.json anew: the newest versions the catalogue allows, with the digests of their pure files.
+ * Needs a build (for the compiled rooms) and a pip that can reach packages.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { newLock } from '../dist/packages/python.js';
+
+const path = new URL('../src/packages/lock.json', import.meta.url);
+const before = new Map(JSON.parse(readFileSync(path, 'utf8')).python.map((row) => [row.name, row]));
+const python = await newLock();
+for (const { name, version, sha256 } of python) {
+  const old = before.get(name);
+  if (old?.sha256 !== sha256) console.log(`${name}: ${old?.version ?? 'new'} → ${version}`);
+}
+writeFileSync(path, `${JSON.stringify({ python }, null, 2)}\n`);
+console.log(`${python.length} packages locked.`);

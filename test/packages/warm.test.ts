@@ -1,0 +1,250 @@
+/** Images with modules loaded, and packages that a caller brings along. */
+import { execFileSync } from 'node:child_process';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createSandbox, type SandboxOptions, type SandboxResult } from 'llm-wasm-sandbox';
+import { afterAll, describe, expect, test } from 'vitest';
+import { code } from '../support/sandbox.ts';
+import { wheel } from './wheels.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'packages-test-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+async function run(options: Omit<SandboxOptions, 'runtime'>, program: string): Promise<SandboxResult> {
+  await using sandbox = await createSandbox({ runtime: 'python', ...options });
+  return await sandbox.execute(program);
+}
+
+describe('preload', () => {
+  test('importing openpyxl in an image that has it takes less than 10 M fuel', async () => {
+    const result = await run({ preload: ['openpyxl'] }, 'import openpyxl\nopenpyxl.Workbook().active.title');
+    expect(result.metadata.result).toBe('Sheet');
+    expect(result.metadata.imports).toEqual([{ name: 'openpyxl', fuel: 0, cached: true }]);
+    expect(result.fuel_consumed).toBeLessThan(10_000_000);
+  });
+
+  test('names of packages and of modules are understood, in any order', async () => {
+    const result = await run({ preload: ['pyyaml', 'dateutil.parser'] }, 'import yaml, dateutil.parser');
+    expect(result.metadata.imports.map(({ name, cached }) => [name, cached])).toEqual([
+      ['yaml', true],
+      ['dateutil', true],
+    ]);
+  });
+
+  test('what one run changes in a loaded module is gone in the next', async () => {
+    await using sandbox = await createSandbox({ runtime: 'python', preload: ['tabulate'] });
+    await sandbox.execute('import tabulate\ntabulate.tabulate = None');
+    const result = await sandbox.execute('import tabulate\ntabulate.tabulate([[1]])');
+    expect(result.success).toBe(true);
+  });
+
+  test('random numbers differ from run to run, in modules with a generator of their own too', async () => {
+    const program = 'import random, sympy.core.random as r\n[random.random(), r.rng.random()]';
+    const preload = ['random', 'sympy.core.random'];
+    const [a, b] = await Promise.all([run({ preload }, program), run({ preload }, program)]);
+    const [[a1, a2], [b1, b2]] = [a.metadata.result, b.metadata.result] as [number[], number[]];
+    expect(a1).not.toBe(b1);
+    expect(a2).not.toBe(b2);
+  });
+
+  test('the workspace of the run is seen, not that of the image', async () => {
+    await using sandbox = await createSandbox({ runtime: 'python', preload: ['markupsafe'] });
+    const result = await sandbox.execute('import own\nown.x', { files: { 'own.py': 'x = 7' } });
+    expect(result.metadata.result).toBe(7);
+  });
+
+  test('a module that is not there is refused with its name', async () => {
+    const call = createSandbox({ runtime: 'python', preload: ['not_a_module'] });
+    await expect(call).rejects.toMatchObject({ code: 'invalid_argument' });
+    await expect(createSandbox({ runtime: 'python', preload: ['not_a_module'] })).rejects.toThrow(
+      /cannot import "not_a_module": ModuleNotFoundError/,
+    );
+  });
+
+  test('something that is no module name is refused', async () => {
+    const call = createSandbox({ runtime: 'python', preload: ['os; import sys'] });
+    await expect(call).rejects.toThrow(/preload.0: must be the name of a module/);
+  });
+
+  test('an image with more memory than the policy allows is refused', async () => {
+    const call = createSandbox({
+      runtime: 'python',
+      preload: ['sympy'],
+      policy: { memory_bytes: 32 * 1024 * 1024 },
+    });
+    await expect(call).rejects.toThrow(/memory_bytes: 33554432 is less than python needs/);
+  });
+
+  test('an image is kept on disk, and made anew when it is damaged', { timeout: 240_000 }, () => {
+    const cache = join(folder, 'cache');
+    const program = code`
+      const { createSandbox } = await import('llm-wasm-sandbox');
+      const sandbox = await createSandbox({ runtime: 'python', preload: ['tabulate'] });
+      const result = await sandbox.execute('import tabulate');
+      console.log(JSON.stringify(result.metadata.imports));
+      process.exit();
+    `;
+    const start = () =>
+      execFileSync(process.execPath, ['--input-type=module', '-e', program], {
+        env: { ...process.env, LLM_WASM_SANDBOX_CACHE: cache },
+        encoding: 'utf8',
+      });
+    const expected = '[{"name":"tabulate","fuel":0,"cached":true}]\n';
+    expect(start()).toBe(expected);
+    const [name, ...more] = readdirSync(join(cache, 'images'));
+    expect(more).toEqual([]);
+    const path = join(cache, 'images', name!);
+    const whole = readFileSync(path);
+    const damaged = Buffer.from(whole);
+    damaged[5_000_000]! ^= 1;
+    writeFileSync(path, damaged);
+    expect(start()).toBe(expected);
+    expect(readFileSync(path).equals(whole)).toBe(true);
+    writeFileSync(path, whole.subarray(0, 1000));
+    expect(start()).toBe(expected);
+  });
+});
+
+describe('own packages', () => {
+  const place = (name: string, files: Record<string, string>) => {
+    for (const [path, text] of Object.entries(files)) {
+      mkdirSync(join(folder, name, path, '..'), { recursive: true });
+      writeFileSync(join(folder, name, path), text);
+    }
+    return join(folder, name);
+  };
+
+  test('a folder of modules and packages is importable, compiled, and its imports are recorded', async () => {
+    const path = place('site', {
+      'single.py': 'VALUE = 1\n',
+      'pack/__init__.py': 'from .inner import VALUE\n',
+      'pack/inner.py': 'VALUE = 2\n',
+      'pack/data.txt': 'three',
+      '.git/config': 'x',
+    });
+    const result = await run(
+      { packages: [path] },
+      code`
+        import single, pack, pathlib
+        [single.VALUE, pack.VALUE, pathlib.Path(pack.__file__).with_name('data.txt').read_text(), pack.__cached__, pack.inner.__spec__.cached is not None, sorted(p.name for p in pathlib.Path('/data/packages').iterdir())]
+      `,
+    );
+    expect(result.metadata.result).toEqual([
+      1,
+      2,
+      'three',
+      '/data/packages/pack/__pycache__/__init__.cpython-314.pyc',
+      true,
+      ['__pycache__', 'pack', 'single.py'],
+    ]);
+    expect(result.metadata.imports.map(({ name }) => name)).toEqual(['single', 'pack']);
+  });
+
+  test('a folder that is a package keeps its name, and can be preloaded', async () => {
+    const path = place('solo', { '__init__.py': 'import yaml\nNAME = __name__\n' });
+    const result = await run({ packages: [path], preload: ['solo'] }, 'import solo\nsolo.NAME');
+    expect(result.metadata.result).toBe('solo');
+    expect(result.metadata.imports).toEqual([{ name: 'solo', fuel: 0, cached: true }]);
+  });
+
+  test('a wheel is taken, by itself or in a folder, and hides a vendored package of its name', async () => {
+    const path = join(folder, 'wheels');
+    mkdirSync(path);
+    const file = await wheel(path, 'tabulate', '99.0', { 'tabulate.py': '__version__ = "99.0"\n' });
+    const program =
+      'import tabulate, importlib.metadata\n[tabulate.__version__, importlib.metadata.version("tabulate")]';
+    for (const packages of [[file], [path]]) {
+      const result = await run({ packages }, program);
+      expect(result.metadata.result).toEqual(['99.0', '99.0']);
+    }
+  });
+
+  test('without setup they are out of reach', async () => {
+    const path = place('bare', { 'bare_module.py': '' });
+    await using sandbox = await createSandbox({ runtime: 'python', packages: [path] });
+    const result = await sandbox.execute('import bare_module', { inject_setup: false });
+    expect(result.metadata.error?.type).toBe('ModuleNotFoundError');
+  });
+
+  test.each([
+    [
+      'compiled code',
+      'native',
+      { 'x/__init__.py': '', 'x/fast.so': 'ELF' },
+      /carries compiled code \(x\/fast\.so\)/,
+    ],
+    ['no Python source', 'empty', { 'readme.txt': 'x' }, /no Python source/],
+  ])('a folder with %s is refused', async (_, name, files, problem) => {
+    const call = createSandbox({ runtime: 'python', packages: [place(name, files)] });
+    await expect(call).rejects.toThrow(problem);
+  });
+
+  test('links are not followed, so nothing outside a folder comes along', async () => {
+    const path = place('linked', { 'real.py': 'x = 1' });
+    symlinkSync('/etc', join(path, 'outside'));
+    symlinkSync('/etc/passwd', join(path, 'passwd.py'));
+    const result = await run({ packages: [path] }, 'import os\nsorted(os.listdir("/data/packages"))');
+    expect(result.metadata.result).toEqual(['__pycache__', 'real.py']);
+  });
+
+  test('a path that is not there is refused', async () => {
+    const call = createSandbox({ runtime: 'python', packages: [join(folder, 'nowhere')] });
+    await expect(call).rejects.toThrow(/packages: the host has no/);
+  });
+
+  test('a module that raises while it is preloaded is refused with what it raised', async () => {
+    const path = place('raising', { 'raising.py': 'raise RuntimeError("not today")\n' });
+    const call = createSandbox({ runtime: 'python', packages: [path], preload: ['raising'] });
+    await expect(call).rejects.toThrow(/cannot import "raising": RuntimeError: not today/);
+  });
+
+  test('JavaScript has neither', async () => {
+    const call = createSandbox({ runtime: 'javascript', preload: ['x'] });
+    await expect(call).rejects.toThrow(/takes no preload/);
+  });
+});
+
+describe('a session', () => {
+  test('lives in the image it began in, and is not opened in another', async () => {
+    const session_id = `warm-${process.pid}`;
+    const options: SandboxOptions = { runtime: 'python', session_id, preload: ['markupsafe'] };
+    {
+      await using sandbox = await createSandbox(options);
+      const first = await sandbox.execute('import markupsafe\nimport tabulate\nx = 1');
+      expect(first.metadata.imports).toMatchObject([
+        { name: 'markupsafe', fuel: 0, cached: true },
+        { name: 'tabulate', cached: false },
+      ]);
+      const second = await sandbox.execute('import tabulate\nx + 1');
+      expect(second.metadata.result).toBe(2);
+      expect(second.metadata.imports).toEqual([{ name: 'tabulate', fuel: 0, cached: true }]);
+    }
+    await expect(createSandbox({ runtime: 'python', session_id })).rejects.toMatchObject({
+      code: 'session_mismatch',
+    });
+    await using again = await createSandbox(options);
+    expect((await again.execute('x + 2')).metadata.result).toBe(3);
+  });
+
+  test('gets its packages back after a call without setup', async () => {
+    await using sandbox = await createSandbox({ runtime: 'python', auto_persist_globals: true });
+    const bare = await sandbox.execute('import sortedcontainers', { inject_setup: false });
+    expect(bare.metadata.error?.type).toBe('ModuleNotFoundError');
+    expect((await sandbox.execute('import sortedcontainers')).success).toBe(true);
+  });
+
+  test('keeps the random state a call left', async () => {
+    await using sandbox = await createSandbox({ runtime: 'python', auto_persist_globals: true });
+    await sandbox.execute('import random\nrandom.seed(42)\nexpected = random.Random(42).random()');
+    expect((await sandbox.execute('random.random() == expected')).metadata.result).toBe(true);
+  });
+});

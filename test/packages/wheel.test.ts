@@ -1,0 +1,121 @@
+/** What is taken of a wheel, and what is refused. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { fetchPackages, lockedPackages } from '../../src/packages/python.ts';
+import { checkRecord, filesDigest, pureFiles, wheelName } from '../../src/packages/wheel.ts';
+import { readZip } from '../../src/packages/zip.ts';
+import { wheel, zip } from './wheels.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'wheel-test-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const files = (...paths: string[]) => paths.map((path) => ({ path, data: new Uint8Array([1]) }));
+const paths = (found: readonly { path: string }[]) => found.map(({ path }) => path);
+
+describe('pure files', () => {
+  test('are sources and data, without tests, stubs, records and bytecode', () => {
+    const all = files(
+      'p/__init__.py',
+      'p/data.json',
+      'p/x.pyi',
+      'p/tests/test_x.py',
+      'p/__pycache__/a.pyc',
+      'p/_speedups.c',
+      'p-1.dist-info/METADATA',
+      'p-1.dist-info/entry_points.txt',
+      'p-1.dist-info/licenses/LICENSE',
+      'p-1.dist-info/RECORD',
+      'p-1.data/scripts/p',
+    );
+    expect(paths(pureFiles('p', all, undefined))).toEqual([
+      'p/__init__.py',
+      'p/data.json',
+      'p-1.dist-info/METADATA',
+      'p-1.dist-info/entry_points.txt',
+      'p-1.dist-info/licenses/LICENSE',
+    ]);
+  });
+
+  test('of a package that needs its compiled code are refused, naming it', () => {
+    const all = files('numpy/__init__.py', 'numpy/core.cpython-314-x86_64-linux-gnu.so');
+    expect(() => pureFiles('numpy 2.0', all, undefined)).toThrow(
+      /numpy 2\.0 carries compiled code \(numpy\/core\.cpython-314-x86_64-linux-gnu\.so\)/,
+    );
+  });
+
+  test('of a package that can do without are the rest', () => {
+    const all = files('yaml/__init__.py', 'yaml/_yaml.pyd', 'x__mypyc.cpython-311-darwin.so');
+    expect(paths(pureFiles('pyyaml', all, 'optional'))).toEqual(['yaml/__init__.py']);
+  });
+
+  test('have one digest in any order, and another with any change', () => {
+    const [a, b] = files('a', 'b') as [
+      { path: string; data: Uint8Array },
+      { path: string; data: Uint8Array },
+    ];
+    expect(filesDigest([a, b])).toBe(filesDigest([b, a]));
+    expect(filesDigest([a])).not.toBe(filesDigest([b]));
+    expect(filesDigest([{ ...a, data: new Uint8Array([2]) }])).not.toBe(filesDigest([a]));
+  });
+});
+
+describe('a record', () => {
+  test('holds for a whole wheel', async () => {
+    const path = await wheel(folder, 'good', '1.0', { 'good/__init__.py': 'x = 1\n', 'good/a,b.txt': 'c' });
+    const found = await readZip(path);
+    checkRecord(
+      'good',
+      found.filter((file) => !file.path.includes(',')),
+    );
+    expect(paths(found)).toContain('good/__init__.py');
+  });
+
+  test('does not hold when a file was changed, added, or there is none', async () => {
+    const found = await readZip(await wheel(folder, 'good', '1.0', { 'good/__init__.py': 'x = 1\n' }));
+    const changed = found.map((file) =>
+      file.path === 'good/__init__.py' ? { ...file, data: new Uint8Array() } : file,
+    );
+    expect(() => checkRecord('good', changed)).toThrow(/good\/__init__\.py is not as its RECORD says/);
+    expect(() => checkRecord('good', [...found, ...files('extra.py')])).toThrow(/extra\.py is not as/);
+    expect(() => checkRecord('good', files('a.py'))).toThrow(/has no RECORD/);
+  });
+});
+
+describe('an archive', () => {
+  test.each(['../escape.py', '/absolute.py', 'a/../../b.py', 'C:/x.py'])(
+    'with a name such as %s is refused',
+    async (name) => {
+      const path = join(folder, 'bad.whl');
+      zip(path, { [name]: 'x' });
+      await expect(readZip(path)).rejects.toThrow(/invalid relative path|absolute path/);
+    },
+  );
+
+  test('that is no archive is refused', async () => {
+    await expect(readZip(new URL(import.meta.url).pathname)).rejects.toThrow();
+  });
+});
+
+test('wheel names tell name and version', () => {
+  expect(wheelName('python_dateutil-2.9.0.post0-py2.py3-none-any.whl')).toEqual({
+    name: 'python_dateutil',
+    version: '2.9.0.post0',
+  });
+  expect(wheelName('x.whl')).toBeUndefined();
+});
+
+test('a package that cannot be had, or is not what the lock says, is left out with the reason', async () => {
+  const locked = (wanted: string) => lockedPackages().find(({ name }) => name === wanted)!;
+  const { files: found, missing } = await fetchPackages([
+    { name: 'six', version: '0.0.0.dev999', sha256: '00' },
+    { ...locked('idna'), sha256: '11'.repeat(32) },
+    locked('mdurl'),
+  ]);
+  expect(missing.map(({ name, reason }) => [name, reason.split(':')[0]])).toEqual([
+    ['six', 'could not be fetched'],
+    ['idna', 'is not what the lock says'],
+  ]);
+  expect(filesDigest(found)).toBe(locked('mdurl').sha256);
+});

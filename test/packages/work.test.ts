@@ -1,0 +1,302 @@
+/** What people import packages for, done with each of them in a guest. */
+import { expect, test } from 'vitest';
+import { code, python } from '../support/sandbox.ts';
+
+async function value(program: string): Promise<unknown> {
+  const result = await python(program);
+  expect(result.stderr).toBe('');
+  return result.metadata.result;
+}
+
+test('openpyxl builds, saves and reloads a workbook', async () => {
+  const shown = await value(code`
+    from openpyxl import Workbook, load_workbook
+    from openpyxl.styles import Font
+    from openpyxl.chart import BarChart, Reference
+
+    book = Workbook()
+    sheet = book.active
+    sheet.title = 'Sales'
+    sheet.append(['region', 'amount'])
+    for row in [('north', 10), ('south', 32.5)]:
+        sheet.append(row)
+    sheet['A1'].font = Font(bold=True)
+    sheet['B4'] = '=SUM(B2:B3)'
+    chart = BarChart()
+    chart.add_data(Reference(sheet, min_col=2, min_row=1, max_row=3), titles_from_data=True)
+    sheet.add_chart(chart, 'D2')
+    book.save('sales.xlsx')
+    again = load_workbook('sales.xlsx')
+    rows = [list(row) for row in again['Sales'].iter_rows(values_only=True)]
+    [rows, again['Sales']['A1'].font.bold]
+  `);
+  expect(shown).toEqual([
+    [
+      ['region', 'amount'],
+      ['north', 10],
+      ['south', 32.5],
+      [null, '=SUM(B2:B3)'],
+    ],
+    true,
+  ]);
+});
+
+test('XlsxWriter writes a workbook that openpyxl reads', async () => {
+  const shown = await value(code`
+    import xlsxwriter, openpyxl
+    with xlsxwriter.Workbook('report.xlsx') as book:
+        sheet = book.add_worksheet('Data')
+        bold = book.add_format({'bold': True, 'num_format': '0.00'})
+        sheet.write_row(0, 0, ['name', 'value'], bold)
+        sheet.write_row(1, 0, ['x', 2.75])
+        sheet.write_formula(2, 1, '=B2*2')
+    sheet = openpyxl.load_workbook('report.xlsx')['Data']
+    [[cell.value for cell in row] for row in sheet.rows]
+  `);
+  expect(shown).toEqual([
+    ['name', 'value'],
+    ['x', 2.75],
+    [null, '=B2*2'],
+  ]);
+});
+
+const MAKE_PDF = `
+from pypdf import PdfWriter
+from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
+
+def make(name, text):
+    writer = PdfWriter()
+    page = writer.add_blank_page(200, 200)
+    font = DictionaryObject({
+        NameObject('/Type'): NameObject('/Font'),
+        NameObject('/Subtype'): NameObject('/Type1'),
+        NameObject('/BaseFont'): NameObject('/Helvetica'),
+    })
+    fonts = DictionaryObject({NameObject('/F1'): writer._add_object(font)})
+    page[NameObject('/Resources')] = DictionaryObject({NameObject('/Font'): fonts})
+    stream = DecodedStreamObject()
+    stream.set_data(f'BT /F1 24 Tf 20 100 Td ({text}) Tj ET'.encode())
+    page[NameObject('/Contents')] = writer._add_object(stream)
+    writer.write(name)
+
+make('a.pdf', 'Hello first')
+make('b.pdf', 'Hello second')
+`;
+
+test('pypdf merges PDF files and reads their text', async () => {
+  const shown = await value(`${MAKE_PDF}
+from pypdf import PdfReader
+merged = PdfWriter()
+for name in ('a.pdf', 'b.pdf'):
+    merged.append(name)
+merged.add_metadata({'/Title': 'both'})
+merged.write('merged.pdf')
+reader = PdfReader('merged.pdf')
+[[page.extract_text() for page in reader.pages], str(reader.metadata.title)]
+`);
+  expect(shown).toEqual([['Hello first', 'Hello second'], 'both']);
+});
+
+test('PyPDF2 is pypdf under its old name, PdfMerger and error classes included', async () => {
+  const shown = await value(`${MAKE_PDF}
+import io, pypdf, PyPDF2
+from PyPDF2 import PdfMerger, PdfReader
+from PyPDF2.errors import PdfReadError
+merger = PdfMerger()
+merger.append('a.pdf')
+merger.merge(0, 'b.pdf')
+merger.write('merged.pdf')
+merger.close()
+try:
+    PdfReader(io.BytesIO(b'no pdf at all'), strict=True)
+except PdfReadError as error:
+    refused = type(error) is pypdf.errors.PdfReadError or isinstance(error, pypdf.errors.PdfReadError)
+[[page.extract_text() for page in PdfReader('merged.pdf').pages], refused, PyPDF2.PdfWriter is pypdf.PdfWriter]
+`);
+  expect(shown).toEqual([['Hello second', 'Hello first'], true, true]);
+});
+
+test('a name that PyPDF2 3.0 removed says what to use instead', async () => {
+  const result = await python('from PyPDF2 import PdfFileReader');
+  expect(result.metadata.error).toMatchObject({ type: 'ImportError', line: 1 });
+  expect(result.metadata.error?.message).toContain('use PdfReader instead');
+});
+
+test('jinja2 renders loops, filters and inheritance, and escapes HTML', async () => {
+  const shown = await value(code`
+    from jinja2 import DictLoader, Environment
+    pages = {
+        'base': '<h1>{% block title %}{% endblock %}</h1>',
+        'list': '{% extends "base" %}{% block title %}{% for i in items %}{{ loop.index }}:{{ i|upper }} {% endfor %}{% endblock %}',
+    }
+    Environment(loader=DictLoader(pages), autoescape=True).get_template('list').render(items=['a', '<b>'])
+  `);
+  expect(shown).toBe('<h1>1:A 2:&lt;B&gt; </h1>');
+});
+
+test('sympy integrates, solves and simplifies', async () => {
+  const shown = await value(code`
+    from sympy import Eq, cos, diff, integrate, pi, simplify, sin, solve, symbols
+    x = symbols('x')
+    [str(integrate(x**2 * cos(x), x)), str(integrate(sin(x), (x, 0, pi))), [str(r) for r in solve(Eq(x**2, 2), x)],
+     str(diff(sin(x)**2, x)), str(simplify(sin(x)**2 + cos(x)**2))]
+  `);
+  expect(shown).toEqual([
+    'x**2*sin(x) + 2*x*cos(x) - 2*sin(x)',
+    '2',
+    ['-sqrt(2)', 'sqrt(2)'],
+    '2*sin(x)*cos(x)',
+    '1',
+  ]);
+});
+
+test('networkx finds the shortest path', async () => {
+  const shown = await value(code`
+    import networkx as nx
+    graph = nx.Graph()
+    graph.add_weighted_edges_from([('a', 'b', 1), ('b', 'c', 2), ('a', 'c', 9), ('c', 'd', 1)])
+    [nx.shortest_path(graph, 'a', 'd', weight='weight'), nx.shortest_path_length(graph, 'a', 'd', weight='weight'),
+     sorted(nx.connected_components(graph), key=len)[0] == {'a', 'b', 'c', 'd'}]
+  `);
+  expect(shown).toEqual([['a', 'b', 'c', 'd'], 4, true]);
+});
+
+test('BeautifulSoup reads broken HTML with either parser', async () => {
+  const shown = await value(code`
+    from bs4 import BeautifulSoup
+    html = '<table><tr><td class=x>1<td>2</table><p>one<p>two <a href="/z">link</a>'
+    found = []
+    for parser in ('html.parser', 'html5lib'):
+        soup = BeautifulSoup(html, parser)
+        found.append([soup.select_one('td.x').get_text()[0], soup.a['href'], len(soup.select('p a[href^="/"]'))])
+    soup = BeautifulSoup(html, 'html5lib')
+    [found, [cell.text for cell in soup.select('tbody > tr > td')]]
+  `);
+  expect(shown).toEqual([
+    [
+      ['1', '/z', 1],
+      ['1', '/z', 1],
+    ],
+    ['1', '2'],
+  ]);
+});
+
+test('yaml and tomli read, yaml writes', async () => {
+  const shown = await value(code`
+    import tomli, yaml
+    data = yaml.safe_load('a: [1, 2.5, x]\\nb: {c: true, d: null}\\n')
+    [data, yaml.safe_dump(data, sort_keys=True), tomli.loads('[tool]\\nname = "x"\\nn = 3')]
+  `);
+  expect(shown).toEqual([
+    { a: [1, 2.5, 'x'], b: { c: true, d: null } },
+    'a:\n- 1\n- 2.5\n- x\nb:\n  c: true\n  d: null\n',
+    { tool: { name: 'x', n: 3 } },
+  ]);
+});
+
+test('tabulate and rich lay out tables', async () => {
+  const shown = await value(code`
+    import io
+    from rich.console import Console
+    from rich.markdown import Markdown
+    from rich.syntax import Syntax
+    from rich.table import Table
+    from tabulate import tabulate
+    table = Table('name', 'n')
+    table.add_row('a', '1')
+    console = Console(file=io.StringIO(), width=40)
+    console.print(table)
+    console.print(Markdown('# Title\\n\\n* item'))
+    console.print(Syntax('x = 1', 'python'))
+    [tabulate([['a', 1], ['b', 22]], headers=['k', 'v'], tablefmt='github'), console.file.getvalue()]
+  `);
+  const [plain, rich] = shown as [string, string];
+  expect(plain.split('\n')[2]).toMatch(/^\| a +\| +1 \|$/);
+  expect(rich).toContain('┃ name ┃ n ┃');
+  expect(rich).toContain('Title');
+  expect(rich).toContain(' • item');
+  expect(rich).toContain('x = 1');
+});
+
+test('markdown and pygments make HTML', async () => {
+  const shown = await value(code`
+    import markdown
+    from pygments import highlight
+    from pygments.formatters import HtmlFormatter
+    from pygments.lexers import PythonLexer
+    [markdown.markdown('# T\\n\\n| a |\\n|---|\\n| 1 |', extensions=['tables']), highlight('x = 1', PythonLexer(), HtmlFormatter(nowrap=True))]
+  `);
+  const [html, code_] = shown as [string, string];
+  expect(html).toContain('<td>1</td>');
+  expect(code_).toContain('<span class="mi">1</span>');
+});
+
+test('dateutil, humanize and zoneinfo with tzdata tell time', async () => {
+  const shown = await value(code`
+    from datetime import datetime, timedelta
+    from zoneinfo import ZoneInfo
+    import humanize
+    from dateutil import parser, rrule
+    from dateutil.relativedelta import relativedelta
+    when = parser.parse('31 Jan 2024 10:00')
+    [str(when + relativedelta(months=1)), humanize.naturalsize(3_500_000), humanize.precisedelta(timedelta(hours=26)),
+     str(when.replace(tzinfo=ZoneInfo('Europe/Copenhagen')).utcoffset()),
+     [d.day for d in rrule.rrule(rrule.WEEKLY, count=3, dtstart=when)]]
+  `);
+  expect(shown).toEqual(['2024-02-29 10:00:00', '3.5 MB', '1 day and 2 hours', '1:00:00', [31, 7, 14]]);
+});
+
+test('defusedxml refuses an entity bomb and reads plain XML', async () => {
+  const shown = await value(code`
+    from defusedxml import EntitiesForbidden
+    from defusedxml.ElementTree import fromstring
+    try:
+        fromstring('<!DOCTYPE x [<!ENTITY a "b">]><x>&a;</x>')
+    except EntitiesForbidden as error:
+        refused = type(error).__name__
+    [fromstring('<x><y>1</y></x>').find('y').text, refused]
+  `);
+  expect(shown).toEqual(['1', 'EntitiesForbidden']);
+});
+
+test('attrs, sortedcontainers, more-itertools, pyparsing and mpmath work', async () => {
+  const shown = await value(code`
+    import attrs, mpmath, pyparsing as pp
+    from more_itertools import chunked, windowed
+    from sortedcontainers import SortedDict, SortedList
+
+    @attrs.define
+    class Point:
+        x: int = attrs.field(validator=attrs.validators.instance_of(int))
+        y: int = 0
+
+    mpmath.mp.dps = 30
+    number = pp.common.integer
+    sum_ = number + pp.ZeroOrMore(pp.Suppress('+') + number)
+    sorted_ = SortedList([3, 1, 2])
+    sorted_.add(0)
+    [str(Point(1)), list(sorted_), list(SortedDict(b=1, a=2)), list(chunked(range(5), 2)), len(list(windowed([1, 2, 3], 2))),
+     sum(sum_.parse_string('1 + 2 + 39')), mpmath.nstr(mpmath.pi, 25)]
+  `);
+  expect(shown).toEqual([
+    'Point(x=1, y=0)',
+    [0, 1, 2, 3],
+    ['a', 'b'],
+    [[0, 1], [2, 3], [4]],
+    2,
+    42,
+    '3.141592653589793238462643',
+  ]);
+});
+
+test('charset-normalizer, idna, certifi, six, markupsafe and soupsieve work', async () => {
+  const shown = await value(code`
+    import certifi, idna, os, six, soupsieve
+    from charset_normalizer import from_bytes
+    from markupsafe import Markup, escape
+    text = 'Übergrößenträger in der Straße, schöne Grüße aus Köln'
+    [str(from_bytes(text.encode('utf-8')).best()) == text, idna.encode('königsgäßchen').decode(), os.path.getsize(certifi.where()) > 100_000,
+     six.PY3, str(Markup('<b>%s</b>') % '<i>'), soupsieve.compile('a > b').pattern]
+  `);
+  expect(shown).toEqual([true, 'xn--knigsgchen-b4a3dun', true, true, '<b>&lt;i&gt;</b>', 'a > b']);
+});
