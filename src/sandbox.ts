@@ -4,10 +4,14 @@
  */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import type { Catalogue } from './analysis/facts.ts';
 import { SandboxError } from './errors.ts';
+import { Events } from './events.ts';
+import { CallHistory, explain } from './explain.ts';
 import { type Variable, variable, variablesProgram } from './runtimes/variables.ts';
 import {
   deterministicMode,
+  type EventLogger,
   type ExecuteOptions,
   executeOptions,
   type Policy,
@@ -42,7 +46,7 @@ export type SandboxOptions = Omit<z.input<typeof sandboxOptions>, 'store'> & { s
 
 /** Makes a sandbox. Guests are made by its calls, so this costs next to nothing. */
 export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const { runtime, policy, ...wanted } = parse(sandboxOptions, options, 'options');
+  const { runtime, policy, logger, ...wanted } = parse(sandboxOptions, options, 'options');
   const { minMemoryBytes: minimum, layers } = await assetsOf(runtime);
   if (policy.memory_bytes < minimum) {
     const found = `policy.memory_bytes: ${policy.memory_bytes} is less than ${runtime} needs to start`;
@@ -57,7 +61,11 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     ...readHostTree(host_path, toShared),
   }));
   const session = await openSession(runtime, wanted);
-  return new Sandbox(runtime, policy, { id: randomUUID(), mounts }, session);
+  const sandbox = new Sandbox(runtime, policy, { id: randomUUID(), mounts }, session, logger);
+  new Events(logger, runtime).session('session.open', session?.record.session_id, {
+    calls: session?.record.calls,
+  });
+  return sandbox;
 }
 
 /** The session of a sandbox, if the options ask for one in any way. */
@@ -78,6 +86,11 @@ async function openSession(
 
 /** Sessions that were given no store live in this one, as long as the process does. */
 const processStore = memoryStore();
+
+/** Workspace paths that guidance about a missing file is made from. */
+const FILES_LOOKED_AT = 200;
+/** The vendored packages with their measured costs. */
+const CATALOGUE: Catalogue = { packages: [] };
 
 /** A mount has its place to itself: nothing of the guest's own world lies there, above it or below it. */
 function checkMountPoints({ mounts }: Policy, layers: readonly string[]): void {
@@ -100,6 +113,8 @@ export class Sandbox {
   readonly #key = randomUUID();
   readonly #closing = new AbortController();
   readonly #session: Session | undefined;
+  readonly #history = new CallHistory();
+  readonly #events: Events;
 
   /** Use `createSandbox`, which checks the policy. */
   constructor(
@@ -107,8 +122,10 @@ export class Sandbox {
     readonly policy: Policy,
     readonly mountSet: MountSet,
     session?: Session,
+    logger?: EventLogger,
   ) {
     this.#session = session;
+    this.#events = new Events(logger, runtime);
     const startMs = deterministicMode(policy)?.startMs;
     this.#workspace = new Workspace(startMs === undefined ? Date.now : () => startMs, {
       maxBytes: policy.workspace_max_bytes,
@@ -133,7 +150,13 @@ export class Sandbox {
     const submitted = performance.now();
     let started = submitted;
     const live = new LiveOutput(call.on_stdout, call.on_stderr);
-    const timeoutMs = (call.timeout_seconds ?? this.policy.timeout_seconds) * 1000;
+    const limits = {
+      fuel_budget: call.fuel_budget ?? this.policy.fuel_budget,
+      timeout_seconds: call.timeout_seconds ?? this.policy.timeout_seconds,
+    };
+    const timeoutMs = limits.timeout_seconds * 1000;
+    const executionId = randomUUID();
+    this.#events.start(executionId, code, limits);
     const transaction = this.#session && new Transaction(this.#session, this.#workspace, code);
     const result = await sharedPool().submit({
       key: this.#key,
@@ -165,16 +188,42 @@ export class Sandbox {
       result.type === 'done' ? result.outcome : endedFromOutside(result.type, performance.now() - started);
     live.end();
     const { metadata, ...rest } = toResult(this.runtime, outcome, queueMs);
-    if (this.#session === undefined) return { ...rest, metadata };
-    const state = result.type === 'done' ? metadata.state : 'rolled_back';
-    return { ...rest, metadata: { ...metadata, state, session_id: this.#session.record.session_id } };
+    const state = this.#session && result.type !== 'done' ? 'rolled_back' : metadata.state;
+    const session = this.#session && { session_id: this.#session.record.session_id };
+    const plain = { ...rest, metadata: { ...metadata, state, ...session } };
+    const explained = this.#explain(plain, code, limits, outcome);
+    this.#events.complete(executionId, explained.result, explained.unclassified);
+    return explained.result;
+  }
+
+  #explain(
+    result: SandboxResult,
+    code: string,
+    limits: { fuel_budget: number; timeout_seconds: number },
+    outcome: RunOutcome,
+  ): ReturnType<typeof explain> {
+    const { policy } = this;
+    const persistent = this.#session?.record.auto_persist_globals ?? false;
+    const session = this.#history.session(persistent, this.#session !== undefined);
+    const files = () => this.#workspace.paths(FILES_LOOKED_AT);
+    const explained = explain(
+      result,
+      { code, policy, limits, outcome, imports: undefined, session, files },
+      CATALOGUE,
+    );
+    this.#history.remember(code, [], CATALOGUE);
+    return explained;
   }
 
   // ---- the past and the future of a session ----
 
   /** Marks the present state, memory, open files and workspace together, under a name. */
   async checkpoint(name?: string): Promise<CheckpointInfo> {
-    return this.#inTurn(async (session) => session.checkpoint(name));
+    return this.#inTurn(async (session) => {
+      const made = session.checkpoint(name);
+      this.#events.session('session.checkpoint', this.session_id, { checkpoint: made.name });
+      return made;
+    });
   }
 
   async checkpoints(): Promise<CheckpointInfo[]> {
@@ -190,6 +239,11 @@ export class Sandbox {
     return this.#inTurn(async (session) => {
       session.rollback(name);
       this.#workspace.replace(session.state.workspace);
+      this.#events.session(
+        'session.rollback',
+        this.session_id,
+        name === undefined ? {} : { checkpoint: name },
+      );
     });
   }
 
@@ -207,7 +261,8 @@ export class Sandbox {
       const settings = { session_id: newId, runtime, auto_persist_globals, preload };
       const fork = await Session.open(store, settings, state);
       fork.persist();
-      return new Sandbox(this.runtime, this.policy, this.mountSet, fork);
+      this.#events.session('session.fork', newId, { forked_from: record.session_id });
+      return new Sandbox(this.runtime, this.policy, this.mountSet, fork, this.#events.logger);
     });
   }
 
@@ -324,6 +379,7 @@ export class Sandbox {
     sharedPool().release(this.#key);
     const session = this.#session;
     if (session !== undefined) await sharedPool().turn(this.#key, () => session.close());
+    this.#events.session('session.close', this.session_id);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

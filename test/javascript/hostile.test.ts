@@ -45,7 +45,14 @@ function openGuest(): Guest {
 
 const run = (guest: Guest, code: string) =>
   JSON.parse(
-    javascript.run(guest, image.header.handles, { code, env: {}, call: 1, keep: false, fuel_budget: 0, timeout_seconds: 0 }),
+    javascript.run(guest, image.header.handles, {
+      code,
+      env: {},
+      call: 1,
+      keep: false,
+      fuel_budget: 0,
+      timeout_seconds: 0,
+    }),
   ) as { exit_code: number; result?: unknown };
 
 const JUNK = [
