@@ -55,11 +55,15 @@ const isExhausted = (facts: RunFacts) => facts.trap?.reason === 'out_of_fuel';
 
 interface HeavyImport {
   readonly entry: CataloguePackage;
+  /** What it costs: in this run or, where the run did not get to its end, as measured. */
   readonly fuel: number;
   readonly cached: boolean;
-  /** It was still running, or had not begun, when the fuel was gone. */
-  readonly unfinished: boolean;
+  /** What of that is still to come in the next run, when the fuel was gone before the import was done. */
+  readonly missing: number;
 }
+
+/** An import that cost less than this part of what was measured was cut short. */
+const WHOLE_IMPORT = 0.9;
 
 const PYTHON_IMPORT = /^[ \t]*(?:from[ \t]+([\w.]+)|import[ \t]+([\w., \t]+))/;
 const VENDOR_CALL = /requireVendor\(\s*['"]([^'"]{1,100})['"]/;
@@ -97,29 +101,33 @@ export function heavyImports(facts: RunFacts, catalogue: Catalogue): readonly He
 }
 
 function findHeavyImports(facts: RunFacts, catalogue: Catalogue): HeavyImport[] {
-  const done = paidImports(facts, catalogue);
-  const found = done
+  const paid = paidImports(facts, catalogue);
+  const found = paid
     .filter(({ entry, cost }) => entry.heavy && (cost.cached || cost.fuel >= NOTICEABLE_FUEL))
-    .map(({ entry, cost }) => ({ entry, fuel: cost.fuel, cached: cost.cached, unfinished: false }));
+    .map(({ entry, cost }) => ({ entry, fuel: cost.fuel, cached: cost.cached, missing: 0 }));
   if (!isExhausted(facts)) return found;
-  const pending = [...packagesNamed(facts, catalogue)].filter(
+  const whole = found.map((one) => {
+    const { fuel_first_import: fuel } = one.entry;
+    const isCut = !one.cached && one.fuel < fuel * WHOLE_IMPORT;
+    return isCut ? { ...one, fuel, missing: fuel - one.fuel } : one;
+  });
+  const notReached = [...packagesNamed(facts, catalogue)].filter(
     (entry) =>
       entry.heavy &&
       entry.fuel_first_import >= NOTICEABLE_FUEL &&
-      !done.some((other) => other.entry === entry),
+      !paid.some((other) => other.entry === entry),
   );
-  return [
-    ...found,
-    ...pending.map((entry) => ({ entry, fuel: entry.fuel_first_import, cached: false, unfinished: true })),
-  ];
+  const pending = notReached.map((entry) => {
+    const { fuel_first_import: fuel } = entry;
+    return { entry, fuel, cached: false, missing: fuel };
+  });
+  return [...whole, ...pending];
 }
 
 /** The budget to try next: twice what was used, and what packages still to be imported are known to cost. */
 export function budgetToTry(facts: RunFacts, catalogue: Catalogue): number {
   const { fuel_budget: budget } = facts.limits;
-  const pending = heavyImports(facts, catalogue)
-    .filter(({ unfinished }) => unfinished)
-    .reduce((sum, { fuel }) => sum + fuel, 0);
+  const pending = heavyImports(facts, catalogue).reduce((sum, { missing }) => sum + missing, 0);
   // What came after the limit, while the program was being stopped, is not what it needs.
   return suggestedBudgets(Math.min(facts.fuel_consumed, budget) + pending, budget).high;
 }
@@ -170,7 +178,7 @@ function below(fuel: number): string {
 function sessionNotes(facts: RunFacts, heavy: readonly HeavyImport[]): string[] {
   const { session } = facts;
   const notes: string[] = [];
-  const paid = heavy.filter(({ cached, unfinished }) => !cached && !unfinished);
+  const paid = heavy.filter(({ cached, missing }) => !cached && missing === 0);
   if (session.persistent) {
     for (const { entry, fuel } of paid) {
       notes.push(

@@ -86,6 +86,11 @@ describe('an exhausted budget', () => {
     expect(budgetToTry(exhausted('import openpyxl', { imports }), CATALOGUE)).toBe(20 * G);
   });
 
+  test('counts the rest of an import that was cut short', () => {
+    const imports = [{ name: 'openpyxl', fuel: 1 * G, cached: false }];
+    expect(budgetToTry(exhausted('import openpyxl', { imports }), CATALOGUE)).toBe(35 * G);
+  });
+
   test('names the packages in the recommendation', () => {
     const imports = [{ name: 'openpyxl', fuel: 6.5 * G, cached: false }];
     expect(analyseFuel(exhausted('import openpyxl', { imports }), CATALOGUE, true)?.recommendation).toBe(
@@ -116,15 +121,12 @@ describe('likely causes', () => {
   });
 
   test('put the larger part first', () => {
-    const running = { type: 'OutOfFuel', message: '', line: 2 };
-    const change = { trap: outOfFuel, exit_code: 152, source: 'import openpyxl\nwork()', error: running };
-    const causes = (fuel: number) =>
-      analyseFuel(
-        used(10 * G, 10 * G, { ...change, imports: [{ name: 'openpyxl', fuel, cached: false }] }),
-        CATALOGUE,
-        true,
-      )?.likely_causes[0];
-    expect(causes(9 * G)).toBe('Heavy package import detected: openpyxl (requires 9B fuel)');
-    expect(causes(1 * G)).toBe('Long-running code: stopped at line 2: work()');
+    const error = { type: 'OutOfFuel', message: '', line: 2 };
+    const imports = [{ name: 'openpyxl', fuel: 6.5 * G, cached: false }];
+    const change = { trap: outOfFuel, exit_code: 152, source: 'import openpyxl\nwork()', error, imports };
+    const first = (budget: number) =>
+      analyseFuel(used(budget, budget, change), CATALOGUE, true)?.likely_causes[0];
+    expect(first(10 * G)).toBe('Heavy package import detected: openpyxl (requires 6.5B fuel)');
+    expect(first(20 * G)).toBe('Long-running code: stopped at line 2: work()');
   });
 });

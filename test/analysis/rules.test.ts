@@ -6,7 +6,7 @@ import { closest } from '../../src/analysis/nearest.ts';
 import { STDERR_SCAN_CHARS } from '../../src/analysis/stderr.ts';
 import { cut, fuelText, grouped, lineText } from '../../src/analysis/text.ts';
 import { ERRNO as KERNEL_ERRNO } from '../../src/kernel/abi.ts';
-import { errorGuidance } from '../../src/schema.ts';
+import { errorGuidance, executeOptions, policy, sandboxOptions } from '../../src/schema.ts';
 import { CATALOGUE, exception, facts, outOfFuel } from './facts.ts';
 
 const typeOf = (change: Parameters<typeof facts>[0]) => classify(facts(change), CATALOGUE)?.rule.type ?? null;
@@ -24,6 +24,30 @@ describe('the table of rules', () => {
       expect(guidance.actionable_guidance.join('\n')).not.toMatch(/'undefined'|\[object/);
     },
   );
+
+  test('advises only parameters that exist', () => {
+    const known = new Set([
+      ...Object.keys(policy.shape),
+      ...Object.keys(executeOptions.shape),
+      ...Object.keys(sandboxOptions.shape),
+      // The tool of the specification's own examples, and the blocks of a result.
+      'create_session',
+      'error_guidance',
+      'fuel_analysis',
+      // Python's own names.
+      'set_int_max_str_digits',
+      'exist_ok',
+      'linear_regression',
+    ]);
+    for (const rule of RULES) {
+      const { actionable_guidance } = guide(classify(facts(rule.example), CATALOGUE)!, CATALOGUE);
+      const own = actionable_guidance
+        .filter((line) => !/ line \d+: |^The (key|name) |^Keys /.test(line))
+        .join('\n');
+      const named = [...own.matchAll(/(?<![\w.'/"])[a-z]+(?:_[a-z]+)+(?![\w'./])/g)].map(([name]) => name);
+      expect(named.filter((name) => !known.has(name))).toEqual([]);
+    }
+  });
 
   test('has the types of the specification', () => {
     const types = RULES.map(({ type }) => type);

@@ -158,3 +158,54 @@ describe('the statement and the state of earlier calls', () => {
     expect(js.actionable_guidance).toContain('It failed on line 2: a.b.c();');
   });
 });
+
+describe('Decision 5: Session-Aware Fuel Analysis', () => {
+  test('the life of a session is logged', async () => {
+    const events: Logged[] = [];
+    const write = (fields: object, message: string) =>
+      events.push({ level: 'any', message, ...(fields as { event: EventName }) });
+    const logger = { info: write, warn: write };
+    const sandbox = await createSandbox({ runtime: 'python', auto_persist_globals: true, logger });
+    await sandbox.execute('x = 1');
+    await sandbox.checkpoint('one');
+    await sandbox.rollback('one');
+    const fork = await sandbox.fork();
+    await fork.close();
+    await sandbox.close();
+    const named = events.map(({ event }) => event).filter((event) => event.startsWith('session.'));
+    expect(named).toEqual([
+      'session.open',
+      'session.checkpoint',
+      'session.rollback',
+      'session.fork',
+      'session.close',
+      'session.close',
+    ]);
+    for (const one of events.filter(({ event }) => event.startsWith('session.'))) {
+      expect(one['session_id']).toEqual(expect.any(String));
+    }
+    expect(of(events, 'execution.complete')[0]).toMatchObject({
+      session_id: sandbox.session_id,
+      state: 'committed',
+    });
+  });
+
+  test('a line of an earlier call is named as such, and no other statement is quoted for it', async () => {
+    const sandbox = await createSandbox({ runtime: 'python', auto_persist_globals: true });
+    await sandbox.execute('# a comment\nimport atexit\ndef late(): return {}["k"]\natexit.register(late)');
+    await sandbox.execute('def first(rows):\n    return rows[0]');
+    const { metadata } = await sandbox.execute('x = 1\nfirst([])');
+    expect(metadata.error_guidance?.error_type).toBe('DataShape');
+    expect(metadata.error_guidance?.actionable_guidance.join('\n')).toContain('line 2: first([])');
+    await sandbox.close();
+  });
+
+  test('a name that went away with its call is explained', async () => {
+    const sandbox = await createSandbox({ runtime: 'python', auto_persist_globals: true });
+    await sandbox.execute('table = [1]');
+    await sandbox.rollback();
+    const { metadata } = await sandbox.execute('print(table)');
+    expect(metadata.error_guidance?.actionable_guidance.join()).toContain('rolled back');
+    await sandbox.close();
+  });
+});
