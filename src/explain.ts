@@ -12,12 +12,14 @@ export class CallHistory {
   readonly #sources: string[] = [];
   readonly #heavyImports = new Map<string, number>();
 
-  session(persistent: boolean, inSession: boolean): SessionFacts {
+  /** `record` is the session's own memory, which is longer than that of this object. */
+  session(record: { auto_persist_globals: boolean; imports: readonly string[] } | undefined): SessionFacts {
+    const before = (record?.imports ?? []).map((name) => [name, 1] as const);
     return {
-      persistent,
-      in_session: inSession,
+      persistent: record?.auto_persist_globals ?? false,
+      in_session: record !== undefined,
       earlier_sources: [...this.#sources],
-      earlier_heavy_imports: this.#heavyImports,
+      earlier_heavy_imports: new Map([...before, ...this.#heavyImports]),
     };
   }
 

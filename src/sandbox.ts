@@ -203,8 +203,7 @@ export class Sandbox {
     outcome: RunOutcome,
   ): ReturnType<typeof explain> {
     const { policy } = this;
-    const persistent = this.#session?.record.auto_persist_globals ?? false;
-    const session = this.#history.session(persistent, this.#session !== undefined);
+    const session = this.#history.session(this.#session?.record);
     const files = () => this.#workspace.paths(FILES_LOOKED_AT);
     const explained = explain(
       result,
