@@ -103,7 +103,8 @@ export async function table() {
     return `| ${name} | ${(ms * 1000).toFixed(1)} | ${((ms / runMs) * 100).toFixed(2)} % |`;
   });
   const head = `| run | analysis, µs | part of \`print(1)\` (${runMs.toFixed(2)} ms) |`;
-  return [head, '|---|---|---|', ...rows].join('\n');
+  const title = '## Guidance and fuel analysis';
+  return `${[title, '', head, '|---|---|---|', ...rows].join('\n')}\n`;
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) console.log(await table());
