@@ -8,6 +8,11 @@ import { fileURLToPath } from 'node:url';
 const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const { policy, TRAPS } = await import(at('dist/schema.js'));
 const { readManifest } = await import(at('dist/packages/manifest.js'));
+const { EVENTS } = await import(at('dist/events.js'));
+const { classify, RULES } = await import(at('dist/analysis/classify.js'));
+const { guide } = await import(at('dist/analysis/guidance.js'));
+const { exampleFacts } = await import(at('dist/analysis/example.js'));
+const { statusOf, suggestedBudgets, THRESHOLDS } = await import(at('dist/analysis/fuel.js'));
 
 function table(head, rows) {
   return [head, head.map(() => '---'), ...rows]
@@ -21,7 +26,111 @@ const show = (value) =>
 const fuel = (count) =>
   count < 1e6 ? count.toLocaleString('en-US') : `${(count / 1e6).toFixed(count < 1e7 ? 1 : 0)} M`;
 
+/** Packages the examples of the rules need; costs are in the manifest, not here. */
+const EXAMPLE_CATALOGUE = {
+  packages: [
+    {
+      name: 'openpyxl',
+      language: 'python',
+      import_names: ['openpyxl'],
+      heavy: true,
+      fuel_first_import: 0,
+      fuel_cached_import: 0,
+      use: 'Excel files',
+    },
+    {
+      name: 'dayjs',
+      language: 'javascript',
+      import_names: ['dayjs'],
+      heavy: false,
+      fuel_first_import: 0,
+      fuel_cached_import: 0,
+      use: 'dates',
+    },
+  ],
+};
+
+/** What a rule goes by, and what it says about its example. */
+function ruleText(rule) {
+  const facts = exampleFacts(rule.example);
+  const guidance = guide(classify(facts, EXAMPLE_CATALOGUE), EXAMPLE_CATALOGUE);
+  const language = facts.runtime === 'python' ? 'python' : 'js';
+  const told = [guidance.error_message, ...guidance.actionable_guidance.map((line) => `- ${line}`)].join(
+    '\n',
+  );
+  return `${rule.seen}\n\n\`\`\`${language}\n${facts.source}\n\`\`\`\n\n\`\`\`text\n${told}\n\`\`\``;
+}
+
+/** Programs whose fuel the documentation tells. */
+const MEASURED = [
+  ['python', 'for i in range(1_000_000): pass'],
+  ['python', 'sum([x * x for x in range(100_000)])'],
+  ['python', 'sorted(str(x) for x in range(100_000))'],
+  ['python', 'import json; json.loads(json.dumps(list(range(100_000))))'],
+  ['javascript', 'for (let i = 0; i < 1_000_000; i++) {}'],
+  ['javascript', 'JSON.parse(JSON.stringify(Array.from({ length: 100_000 }, (_, i) => i)))'],
+];
+
+/** Two significant digits: what is worth knowing, and what stays when a detail changes. */
+const rounded = (value) => Number(value.toPrecision(2));
+
+async function measuredFuel() {
+  const { createSandbox } = await import(at('dist/index.js'));
+  const rows = [];
+  for (const [runtime, code] of MEASURED) {
+    const sandbox = await createSandbox({ runtime, policy: { deterministic: true } });
+    const { fuel_consumed } = await sandbox.execute(code);
+    await sandbox.close();
+    rows.push([runtime, `\`${code}\``, show(rounded(fuel_consumed))]);
+  }
+  return table(['language', 'program', 'fuel'], rows);
+}
+
+const measured = await measuredFuel();
+
 const TABLES = {
+  guidance: () => {
+    const types = [...new Set(RULES.map(({ type }) => type))];
+    return types
+      .map((type) =>
+        [`### ${type}`, ...RULES.filter((rule) => rule.type === type).map(ruleText)].join('\n\n'),
+      )
+      .join('\n\n');
+  },
+  events: () =>
+    table(
+      ['event', 'meaning'],
+      Object.entries(EVENTS).map(([name, meaning]) => [`\`${name}\``, meaning]),
+    ),
+  thresholds: () => {
+    const rows = THRESHOLDS.map(([from, status], i) => [
+      `\`${status}\``,
+      `${from} % to ${i === 0 ? 100 : THRESHOLDS[i - 1][0]} % of the budget`,
+    ]);
+    return table(['status', 'when'], [...rows.reverse(), ['`exhausted`', 'the run was ended by the limit']]);
+  },
+  costs: () => measured,
+  budgets: () => {
+    const cases = [
+      [8.5e9, 10e9],
+      [9.7e9, 10e9],
+      [15e9, 20e9],
+      [8e9, 10e9],
+      [396e6, 465e6],
+      [80e6, 100e6],
+    ];
+    const rows = cases.map(([consumed, budget]) => {
+      const { low, high } = suggestedBudgets(consumed, budget);
+      return [
+        show(consumed),
+        show(budget),
+        `\`${statusOf(consumed, budget, false)}\``,
+        show(low),
+        show(high),
+      ];
+    });
+    return table(['consumed', 'budget', 'status', 'with 50 % margin', 'with 100 % margin'], rows);
+  },
   python_packages: () => {
     const rows = readManifest()
       .packages.filter(({ language }) => language === 'python')

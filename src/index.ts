@@ -1,10 +1,15 @@
 /** The public surface of llm-wasm-sandbox. */
 export { ERROR_CODES, type ErrorCode, SandboxError } from './errors.ts';
+export { EVENTS, type EventName } from './events.ts';
 export { type ListedPackage, listPackages } from './runtimes/listing.ts';
 export type { Variable } from './runtimes/variables.ts';
 export { createSandbox, type Sandbox, type SandboxOptions } from './sandbox.ts';
 export {
+  type ErrorGuidance,
+  type EventLogger,
   type ExecuteOptions,
+  FUEL_STATUSES,
+  type FuelAnalysis,
   type GuestError,
   type ImportFacts,
   type PackageFacts,

@@ -5,11 +5,14 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { SandboxError } from './errors.ts';
-import { importNames, notableImports } from './packages/manifest.ts';
+import { Events } from './events.ts';
+import { CallHistory, explain } from './explain.ts';
+import { importNames, notableImports, readManifest } from './packages/manifest.ts';
 import { readOwnPackages } from './packages/own.ts';
 import { type Variable, variable, variablesProgram } from './runtimes/variables.ts';
 import {
   deterministicMode,
+  type EventLogger,
   type ExecuteOptions,
   executeOptions,
   type Policy,
@@ -44,7 +47,7 @@ export type SandboxOptions = Omit<z.input<typeof sandboxOptions>, 'store'> & { s
 
 /** Makes a sandbox. Guests are made by its calls, so this costs next to nothing. */
 export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const { runtime, policy, preload, packages, ...wanted } = parse(sandboxOptions, options, 'options');
+  const { runtime, policy, preload, packages, logger, ...wanted } = parse(sandboxOptions, options, 'options');
   const extras = await extrasOf(runtime, preload, packages);
   const { minMemoryBytes: minimum, layers } = await assetsWith(runtime, extras);
   if (policy.memory_bytes < minimum) {
@@ -60,7 +63,11 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     ...readHostTree(host_path, toShared),
   }));
   const session = await openSession(runtime, { ...wanted, preload: sessionPreload(extras) });
-  return new Sandbox(runtime, policy, { id: randomUUID(), mounts }, { session, extras });
+  const sandbox = new Sandbox(runtime, policy, { id: randomUUID(), mounts }, { session, extras, logger });
+  new Events(logger, runtime).session('session.open', session?.record.session_id, {
+    calls: session?.record.calls,
+  });
+  return sandbox;
 }
 
 /** The session of a sandbox, if the options ask for one in any way. */
@@ -82,6 +89,8 @@ async function openSession(
 /** Sessions that were given no store live in this one, as long as the process does. */
 const processStore = memoryStore();
 
+/** Workspace paths that guidance about a missing file is made from. */
+const FILES_LOOKED_AT = 200;
 /** A mount has its place to itself: nothing of the guest's own world lies there, above it or below it. */
 function checkMountPoints({ mounts }: Policy, layers: readonly string[]): void {
   const taken = ['/app', '/tmp', '/dev', ...layers];
@@ -122,22 +131,31 @@ async function extrasOf(
 const assetsWith = (runtime: RuntimeName, extras: Extras | undefined) =>
   extras === undefined ? assetsOf(runtime) : extendedAssets(runtime, extras);
 
+interface SandboxParts {
+  readonly session?: Session | undefined;
+  readonly extras?: Extras | undefined;
+  readonly logger?: EventLogger | undefined;
+}
+
 export class Sandbox {
   readonly #workspace: Workspace;
   readonly #key = randomUUID();
   readonly #closing = new AbortController();
   readonly #session: Session | undefined;
   readonly #extras: Extras | undefined;
+  readonly #history = new CallHistory();
+  readonly #events: Events;
 
   /** Use `createSandbox`, which checks the policy. */
   constructor(
     readonly runtime: RuntimeName,
     readonly policy: Policy,
     readonly mountSet: MountSet,
-    parts: { readonly session?: Session | undefined; readonly extras?: Extras | undefined } = {},
+    parts: SandboxParts = {},
   ) {
     this.#session = parts.session;
     this.#extras = parts.extras;
+    this.#events = new Events(parts.logger, runtime);
     const startMs = deterministicMode(policy)?.startMs;
     this.#workspace = new Workspace(startMs === undefined ? Date.now : () => startMs, {
       maxBytes: policy.workspace_max_bytes,
@@ -162,7 +180,13 @@ export class Sandbox {
     const submitted = performance.now();
     let started = submitted;
     const live = new LiveOutput(call.on_stdout, call.on_stderr);
-    const timeoutMs = (call.timeout_seconds ?? this.policy.timeout_seconds) * 1000;
+    const limits = {
+      fuel_budget: call.fuel_budget ?? this.policy.fuel_budget,
+      timeout_seconds: call.timeout_seconds ?? this.policy.timeout_seconds,
+    };
+    const timeoutMs = limits.timeout_seconds * 1000;
+    const executionId = randomUUID();
+    this.#events.start(executionId, code, limits);
     const transaction = this.#session && new Transaction(this.#session, this.#workspace, code);
     const result = await sharedPool().submit({
       key: this.#key,
@@ -202,16 +226,41 @@ export class Sandbox {
       queueMs,
       this.#extras?.packages?.topLevel ?? [],
     );
-    if (this.#session === undefined) return { ...rest, metadata };
-    const state = result.type === 'done' ? metadata.state : 'rolled_back';
-    return { ...rest, metadata: { ...metadata, state, session_id: this.#session.record.session_id } };
+    const state = this.#session && result.type !== 'done' ? 'rolled_back' : metadata.state;
+    const session = this.#session && { session_id: this.#session.record.session_id };
+    const plain = { ...rest, metadata: { ...metadata, state, ...session } };
+    const explained = this.#explain(plain, code, limits, outcome);
+    this.#events.complete(executionId, explained.result, explained.unclassified);
+    return explained.result;
+  }
+
+  #explain(
+    result: SandboxResult,
+    code: string,
+    limits: { fuel_budget: number; timeout_seconds: number },
+    outcome: RunOutcome,
+  ): ReturnType<typeof explain> {
+    const { policy } = this;
+    const session = this.#history.session(this.#session?.record);
+    const files = () => this.#workspace.paths(FILES_LOOKED_AT);
+    const explained = explain(
+      result,
+      { code, policy, limits, outcome, imports: result.metadata.imports, session, files },
+      readManifest(),
+    );
+    this.#history.remember(code, result.metadata.imports, readManifest());
+    return explained;
   }
 
   // ---- the past and the future of a session ----
 
   /** Marks the present state, memory, open files and workspace together, under a name. */
   async checkpoint(name?: string): Promise<CheckpointInfo> {
-    return this.#inTurn(async (session) => session.checkpoint(name));
+    return this.#inTurn(async (session) => {
+      const made = session.checkpoint(name);
+      this.#events.session('session.checkpoint', this.session_id, { checkpoint: made.name });
+      return made;
+    });
   }
 
   async checkpoints(): Promise<CheckpointInfo[]> {
@@ -227,6 +276,11 @@ export class Sandbox {
     return this.#inTurn(async (session) => {
       session.rollback(name);
       this.#workspace.replace(session.state.workspace);
+      this.#events.session(
+        'session.rollback',
+        this.session_id,
+        name === undefined ? {} : { checkpoint: name },
+      );
     });
   }
 
@@ -244,7 +298,9 @@ export class Sandbox {
       const settings = { session_id: newId, runtime, auto_persist_globals, preload };
       const fork = await Session.open(store, settings, state);
       fork.persist();
-      return new Sandbox(this.runtime, this.policy, this.mountSet, { session: fork, extras: this.#extras });
+      this.#events.session('session.fork', newId, { forked_from: record.session_id });
+      const parts = { session: fork, extras: this.#extras, logger: this.#events.logger };
+      return new Sandbox(this.runtime, this.policy, this.mountSet, parts);
     });
   }
 
@@ -368,6 +424,7 @@ export class Sandbox {
     sharedPool().release(this.#key);
     const session = this.#session;
     if (session !== undefined) await sharedPool().turn(this.#key, () => session.close());
+    this.#events.session('session.close', this.session_id);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -72,6 +72,8 @@ export const policy = z.strictObject({
     .default(false)
     .describe('Same code, same input: same output and same fuel, on any machine.'),
   mounts: z.array(mount).max(31).default([]).describe('Read-only copies of host files.'),
+  error_guidance: z.boolean().default(true).describe('Explain failures in metadata.error_guidance.'),
+  fuel_analysis: z.boolean().default(true).describe('Report on fuel in metadata.fuel_analysis.'),
 });
 export type Policy = z.infer<typeof policy>;
 export type PolicyInput = z.input<typeof policy>;
@@ -80,6 +82,18 @@ const moduleName = z
   .string()
   .max(200)
   .regex(/^[A-Za-z_@][\w@/-]*(\.[\w-]+)*$/, 'must be the name of a module or package');
+/** What events are written to. A pino logger is one; so is any object with these two methods. */
+export interface EventLogger {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+const eventLogger = z.custom<EventLogger>((value) => {
+  const logger = value as Partial<EventLogger> | null;
+  return (
+    typeof logger === 'object' && typeof logger?.info === 'function' && typeof logger.warn === 'function'
+  );
+}, 'must have the methods info and warn, as a pino logger has');
 
 export const sandboxOptions = z.strictObject({
   runtime: runtimeName,
@@ -106,6 +120,7 @@ export const sandboxOptions = z.strictObject({
     .max(64)
     .default([])
     .describe("Wheels or folders of the host with the caller's own packages."),
+  logger: eventLogger.optional().describe('Receives structured events, such as execution.complete.'),
 });
 
 const fileContent = z.union([z.string(), z.instanceof(Uint8Array)]);
@@ -144,16 +159,37 @@ export const TRAPS = {
 export type TrapReason = keyof typeof TRAPS;
 const trapReason = z.enum(Object.keys(TRAPS) as [TrapReason, ...TrapReason[]]);
 
+/** Longest texts the boot scripts send: they count characters, which can be two units each. */
+const TEXT_MAX = 40_100;
+const shortText = z.string().max(420);
+
 /** An uncaught exception as the runtime saw it. Comes from the guest: every field is capped and may be a lie. */
 export const guestError = z.object({
-  type: z.string().max(200),
-  message: z.string().max(20_100),
+  type: z.string().max(TEXT_MAX),
+  message: z.string().max(TEXT_MAX),
   line: z.number().int().nullish(),
+  file: shortText.optional().describe('Whose line it is, if not that of the program that ran.'),
   column: z.number().int().nullish(),
-  stack: z.string().max(20_100).nullish(),
+  stack: z.string().max(TEXT_MAX).nullish(),
+  module: shortText.optional().describe('Where the class comes from; built-in ones from "builtins".'),
+  kind: shortText.optional().describe('The nearest built-in class it derives from.'),
+  raised: z.boolean().optional().describe('The program raised it itself, on that line.'),
+  thrower: shortText.optional().describe('The built-in function that threw it.'),
   errno: z.number().int().nullish(),
-  path: z.string().max(20_100).nullish(),
-  name: z.string().max(20_100).nullish(),
+  path: z.string().max(TEXT_MAX).nullish(),
+  path2: z.string().max(TEXT_MAX).optional(),
+  cwd: shortText.optional().describe('What a relative path was relative to.'),
+  name: z.string().max(TEXT_MAX).nullish().describe('Of the missing module, variable or attribute.'),
+  attribute: shortText.optional().describe('What a module did not have.'),
+  module_name: shortText.optional().describe('The module that an attribute was looked for in.'),
+  on_path: z.boolean().optional().describe('Vendored packages were on the import path.'),
+  suggestion: shortText.optional().describe('A name close to the missing one.'),
+  container: shortText.optional().describe('Type of what a key, index or attribute was looked for in.'),
+  key: shortText.optional(),
+  available: z.array(shortText).max(20).optional().describe('Keys that were there, the first of them.'),
+  length: z.number().int().optional(),
+  position: z.number().int().optional().describe('Where in the text or bytes it happened.'),
+  near: shortText.optional().describe('The text around that position.'),
 });
 export type GuestError = z.infer<typeof guestError>;
 
@@ -163,6 +199,7 @@ export const guestReport = z.object({
   result: z.json().optional(),
   result_type: z.string().max(200).optional(),
   error: guestError.optional(),
+  exit_cause: guestError.optional().describe('The exception that was being handled when the program exited.'),
 });
 export type GuestReport = z.infer<typeof guestReport>;
 
@@ -190,6 +227,27 @@ export const packageFacts = z.object({
 });
 export type PackageFacts = z.infer<typeof packageFacts>;
 
+/** Says what went wrong and what to do about it. `error_type` is one of the types of docs/ERROR_GUIDANCE.md. */
+export const errorGuidance = z.object({
+  error_type: z.string(),
+  error_message: z.string(),
+  actionable_guidance: z.array(z.string()).describe('What to know and do, most important first.'),
+  related_docs: z.array(z.string()).describe('Files of this package, with the section.'),
+  code_examples: z.array(z.string()).optional(),
+});
+export type ErrorGuidance = z.infer<typeof errorGuidance>;
+
+export const FUEL_STATUSES = ['efficient', 'moderate', 'warning', 'critical', 'exhausted'] as const;
+export const fuelAnalysis = z.object({
+  consumed: z.number().int(),
+  budget: z.number().int(),
+  utilization_percent: z.number(),
+  status: z.enum(FUEL_STATUSES),
+  recommendation: z.string().nullable(),
+  likely_causes: z.array(z.string()),
+});
+export type FuelAnalysis = z.infer<typeof fuelAnalysis>;
+
 export const resultMetadata = z.object({
   runtime: runtimeName,
   trapped: z.boolean().describe('The run was ended from outside.'),
@@ -212,6 +270,8 @@ export const resultMetadata = z.object({
   imports: z
     .array(importFacts)
     .describe('Packages and costly standard modules the program imported, and what each cost.'),
+  error_guidance: errorGuidance.optional().describe('Present when the run failed in a way that is known.'),
+  fuel_analysis: fuelAnalysis.optional().describe('How the run used its fuel budget.'),
   queue_ms: z.number().describe('Time the call waited for a worker; not part of duration_ms.'),
 });
 

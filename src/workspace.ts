@@ -74,6 +74,13 @@ export class Workspace {
     applyChanges(this.#entries, changes);
   }
 
+  /** Paths of what is there, at most so many. */
+  paths(limit: number): string[] {
+    const paths: string[] = [];
+    for (const path of this.#entries.keys()) if (paths.push(path) >= limit) break;
+    return paths.sort();
+  }
+
   list(): WorkspaceFile[] {
     return this.entries()
       .filter((entry) => entry.kind === 'file')

@@ -227,14 +227,14 @@ function explainStop(stop: Stop): Pick<RunOutcome, 'trap' | 'report'> {
 }
 
 /** A program can reach the boot script's objects and make it report anything; what does not fit is not believed. */
-function parseReport(text: string): GuestReport {
+function parseReport(text: string): GuestReport | undefined {
   try {
     const parsed = guestReport.safeParse(JSON.parse(text));
     if (parsed.success) return parsed.data;
   } catch {
     // Not even JSON.
   }
-  return { exit_code: 1 };
+  return undefined;
 }
 
 async function handle(message: ToWorker): Promise<void> {

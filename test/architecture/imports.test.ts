@@ -8,6 +8,7 @@ const ROWS: readonly (readonly string[])[] = [
   ['index'],
   ['sessions'],
   ['sandbox'],
+  ['explain', 'events'],
   ['transaction'],
   ['session'],
   ['worker', 'workspace'],
@@ -103,8 +104,10 @@ test('pure rooms import no node module and read no clock, random or global', () 
       const nodes = imports
         .filter(({ target }) => target.startsWith('node:'))
         .map(({ target }) => `${path} imports ${target}`);
+      // Text about a global is no use of it.
+      const code = text.replaceAll(/'[^'\n]*'/g, "''");
       const reads = [
-        ...text.matchAll(/\b(Date\.now|performance\.|Math\.random|globalThis|process\.[a-z])/g),
+        ...code.matchAll(/\b(Date\.now|performance\.|Math\.random|globalThis|process\.[a-z])/g),
       ].map(([read]) => `${path} reads ${read}`);
       return [...nodes, ...reads];
     });

@@ -42,7 +42,9 @@ describe('documentation', () => {
   test.each(documents)('%s has examples that run and print what it says', (document) => {
     const text = read(document);
     for (const [, name, code] of text.matchAll(/<!-- example: (\w+) -->\n```js\n([\s\S]*?)```/g)) {
-      const expected = new RegExp(`<!-- output: ${name} -->\\n\`\`\`text\\n([sS]*?)\`\`\``).exec(text)?.[1];
+      const expected = new RegExp(`<!-- output: ${name} -->\\n\`\`\`text\\n([\\s\\S]*?)\`\`\``).exec(
+        text,
+      )?.[1];
       const { stdout, stderr } = run(['--input-type=module', '-e', code!]);
       expect(stderr).toBe('');
       expect(stdout, `output of the example ${name}`).toBe(expected);

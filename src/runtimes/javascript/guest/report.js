@@ -59,22 +59,55 @@ function ownStack(text) {
     .join('\n');
 }
 
+/** Classes of what the engine itself throws. */
+const ENGINE_ERRORS = new Set(
+  ['TypeError', 'RangeError', 'ReferenceError', 'SyntaxError', 'URIError', 'EvalError', 'InternalError'].map(
+    (name) => globalThis[name]?.prototype,
+  ),
+);
+
+/** The program's place in a stack, behind the frames of the constructors of its own error classes. */
+function placeIn(stack, className) {
+  const pattern = new RegExp(`${mainFile}:(\\d+)(?::(\\d+))?`);
+  for (const frame of stack.split('\n')) {
+    const place = pattern.exec(frame);
+    if (place !== null && !frame.startsWith(`    at ${className} (`)) return place;
+  }
+  return pattern.exec(stack);
+}
+
+/** Who threw it: a function of the engine or the runtime by its name, or the program. */
+function originOf(error, rawStack) {
+  const top = rawStack.split('\n', 1)[0];
+  if (OWN_FRAME.test(top)) {
+    const thrower = /^ *at (.*) \(/.exec(top)?.[1];
+    return { raised: false, ...(thrower && { thrower: cut(thrower, NAME_LIMIT) }) };
+  }
+  return { raised: !ENGINE_ERRORS.has(Object.getPrototypeOf(error)) };
+}
+
 function describe(error, line) {
   if (!(error instanceof Error)) {
     const message = typeof error === 'string' ? error : inspect(error);
-    return { text: message, facts: { type: cut(typeName(error), NAME_LIMIT), message: cut(message), line } };
+    const type = cut(typeName(error), NAME_LIMIT);
+    return { text: message, facts: { type, message: cut(message), line, raised: true } };
   }
   const text = ownStack(inspect(error));
-  const stack = typeof error.stack === 'string' ? ownStack(error.stack).trimEnd() : '';
-  const place = new RegExp(`${mainFile}:(\\d+)(?::(\\d+))?`).exec(stack);
+  const rawStack = typeof error.stack === 'string' ? error.stack : '';
+  const stack = ownStack(rawStack).trimEnd();
+  const className = typeName(error);
+  const place = placeIn(stack, className);
+  const name = String(error.name);
   const facts = {
-    type: cut(String(error.name), NAME_LIMIT),
+    type: cut(name === 'Error' ? className : name, NAME_LIMIT),
     message: cut(String(error.message)),
     line: place ? Number(place[1]) : line,
     column: place?.[2] ? Number(place[2]) : undefined,
     stack: cut(stack),
+    ...originOf(error, rawStack),
   };
   if (Number.isInteger(error.errno)) facts.errno = error.errno;
+  if (typeof error.path === 'string') facts.path = cut(error.path);
   return { text, facts };
 }
 

@@ -13,6 +13,7 @@ __builtins__ = dict(vars(builtins))
 _MAIN_FILE = '/app/main.py'
 # Later calls of a session have files of their own, so that tracebacks and `inspect` find what earlier ones defined.
 _CALL_FILE = '/app/call-{}.py'
+_SITE_PACKAGES = '/data/site-packages'
 
 # Loaded in every guest, because programs use them so often; each adds to the image that every run starts from.
 WARM_MODULES = (
@@ -26,6 +27,7 @@ def _make_run():
     import atexit
     import gc
     import linecache
+    import opcode
     import os
     import reprlib
     import signal
@@ -44,6 +46,14 @@ def _make_run():
     TEXT_LIMIT = 20_000
     RESULT_ITEMS = 2_000
     RESULT_DEPTH = 20
+    # What an error report says about names, keys and texts: enough to recognise them.
+    NAME_LIMIT = 200
+    NEAR_LIMIT = 30
+    AVAILABLE_LIMIT = 20
+    # A longer traceback keeps this many frames at each end: formatting a thousand of them costs more than most programs.
+    TRACEBACK_ENDS = 25
+    RAISE = opcode.opmap['RAISE_VARARGS']
+    BUILTINS = dict(vars(builtins))
 
     brief = reprlib.Repr(maxstring=100, maxother=100, maxlong=60)
 
@@ -164,24 +174,120 @@ def _make_run():
         # The program never ran: it did not compile, and none of our frames would help.
         return None if isinstance(error, SyntaxError) else start
 
+    def short(text):
+        return text if len(text) <= NAME_LIMIT else text[:NAME_LIMIT] + '…'
+
+    def shown(value):
+        """A key or an index as the program would write it. Other objects could run the program's code, so: their type."""
+        return short(repr(value)) if type(value) in (str, int, float, bool, bytes, type(None)) else type(value).__name__
+
+    def failing_text(tb):
+        """The part of the program that the failing instruction belongs to, if it lies on one line."""
+        for index, position in enumerate(tb.tb_frame.f_code.co_positions()):
+            if index == tb.tb_lasti // 2:
+                line, end_line, start, end = position
+                break
+        if None in position or line != end_line:
+            return None
+        text = linecache.cache[tb.tb_frame.f_code.co_filename][2][line - 1].encode()
+        return text[start:end].decode()
+
+    def look_up(node, frame):
+        """What an expression of names and constant subscripts stands for; nothing of the program is called for it."""
+        if type(node) is _ast.Name:
+            for names in (frame.f_locals, frame.f_globals):
+                if node.id in names:
+                    return names[node.id]
+        if type(node) is _ast.Subscript and type(node.slice) in (_ast.Constant, _ast.Name):
+            container = look_up(node.value, frame)
+            key = node.slice.value if type(node.slice) is _ast.Constant else look_up(node.slice, frame)
+            if type(container) in (dict, list, tuple) and type(key) in (str, int):
+                return container[key]
+        raise LookupError
+
+    def describe_container(tb):
+        """What the program took a missing key or index from."""
+        node = compile(failing_text(tb).strip(), _MAIN_FILE, 'eval', ONLY_AST).body
+        if type(node) is not _ast.Subscript:
+            return {}
+        container = look_up(node.value, tb.tb_frame)
+        kind = type(container)
+        if kind not in (dict, list, tuple, str):
+            return {'container': kind.__name__}
+        facts = {'container': kind.__name__, 'length': len(container)}
+        if kind is dict:
+            facts['available'] = [shown(key) for _, key in zip(range(AVAILABLE_LIMIT), container)]
+        return facts
+
+    def describe_details(error, tb, last):
+        """What is known beyond type and message, by the built-in class the exception derives from."""
+        facts = {}
+        if isinstance(error, SyntaxError) and error.filename == current['file']:
+            facts['line'] = error.lineno
+            facts['column'] = error.offset
+        elif isinstance(error, OSError):
+            facts['errno'] = error.errno if type(error.errno) is int else None
+            if error.filename is not None:
+                facts['path'] = cut(str(error.filename))
+                if not facts['path'].startswith('/'):
+                    facts['cwd'] = short(os.getcwd())
+            if error.filename2 is not None:
+                facts['path2'] = cut(str(error.filename2))
+        elif isinstance(error, ImportError):
+            facts['name'] = short(str(error.name)) if error.name is not None else None
+            facts['attribute'] = short(str(error.name_from)) if error.name_from is not None else None
+            facts['on_path'] = _SITE_PACKAGES in sys.path
+        elif isinstance(error, (NameError, AttributeError)):
+            facts['name'] = short(str(error.name)) if error.name is not None else None
+            if isinstance(error, AttributeError) and error.name is not None:
+                facts['container'] = short(type(error.obj).__name__)
+                if type(error.obj) is type(sys):
+                    facts['module_name'] = short(str(error.obj.__name__))
+            if error.name is not None:
+                facts['suggestion'] = traceback._compute_suggestion_error(error, tb, error.name)
+        elif isinstance(error, (KeyError, IndexError)):
+            if isinstance(error, KeyError) and len(error.args) == 1:
+                facts['key'] = shown(error.args[0])
+            if last is not None and last.tb_frame.f_code.co_filename in user_files:
+                facts.update(describe_container(last))
+        elif isinstance(error, UnicodeError) and hasattr(error, 'encoding'):
+            facts['name'] = short(str(error.encoding))
+            facts['position'] = error.start
+        elif type(error).__module__ == 'json.decoder' and type(error.doc) is str and type(error.pos) is int:
+            facts['position'] = error.pos
+            facts['length'] = len(error.doc)
+            facts['near'] = error.doc[max(0, error.pos - NEAR_LIMIT) : error.pos + NEAR_LIMIT]
+        return {name: value for name, value in facts.items() if value is not None}
+
     def describe_error(error, tb):
-        line = None
-        while tb is not None:
-            if tb.tb_frame.f_code.co_filename in user_files:
-                line = tb.tb_lineno
-            tb = tb.tb_next
-        facts = {'type': type(error).__name__, 'line': line}
+        line = other = last = None
+        step = tb
+        while step is not None:
+            file = step.tb_frame.f_code.co_filename
+            if file == current['file']:
+                line = step.tb_lineno
+            elif file in user_files:
+                other = file, step.tb_lineno
+            last = step
+            step = step.tb_next
+        kind = type(error)
+        facts = {'type': short(kind.__name__), 'line': line}
+        if line is None and other is not None:
+            # Nothing of this call is on the stack: it is in a function that an earlier call of the session left.
+            facts['file'], facts['line'] = other
         try:
             facts['message'] = cut(str(error))
         except BaseException:
             facts['message'] = ''
-        if isinstance(error, SyntaxError):
-            facts['line'] = error.lineno
-        if isinstance(error, OSError):
-            facts['errno'] = error.errno if isinstance(error.errno, int) else None
-            facts['path'] = cut(str(error.filename)) if error.filename is not None else None
-        if isinstance(error, (ImportError, NameError)):
-            facts['name'] = cut(str(error.name)) if error.name is not None else None
+        try:
+            facts['module'] = short(str(kind.__module__))
+            facts['kind'] = next(base.__name__ for base in kind.__mro__ if BUILTINS.get(base.__name__) is base)
+            if last is not None and last.tb_frame.f_code.co_filename in user_files:
+                facts['raised'] = last.tb_frame.f_code.co_code[last.tb_lasti] == RAISE
+            facts.update(describe_details(error, tb, last))
+        except BaseException:
+            # A class of the program may fail in any of these; what was found so far stands.
+            pass
         return facts
 
     def exit_status(error):
@@ -194,10 +300,21 @@ def _make_run():
         print(status, file=sys.stderr)
         return 1
 
+    def shorten(tb):
+        """Takes the middle out of a long traceback."""
+        frames = []
+        while tb is not None:
+            frames.append(tb)
+            tb = tb.tb_next
+        if len(frames) > 2 * TRACEBACK_ENDS:
+            print(f'({len(frames) - 2 * TRACEBACK_ENDS} frames in the middle are left out)', file=sys.stderr)
+            frames[TRACEBACK_ENDS - 1].tb_next = frames[-TRACEBACK_ENDS]
+
     def show(error, tb):
         # The interpreter prints the traceback the exception carries, so ours must not be part of it.
         error.__traceback__ = tb
         try:
+            shorten(tb)
             sys.excepthook(type(error), error, tb)
         except BaseException:
             traceback.print_exception(type(error), error, tb, file=sys.__stderr__)
@@ -215,6 +332,10 @@ def _make_run():
             report.update(action() or {})
         except SystemExit as error:
             report['exit_code'] = exit_status(error)
+            handled = error.__context__
+            if report['exit_code'] != 0 and isinstance(handled, Exception):
+                # `except ...: sys.exit(1)` is how many programs fail; the reason is the exception they were handling.
+                report['exit_cause'] = describe_error(handled, user_traceback(handled))
         except BaseException as error:
             tb = user_traceback(error)
             report['exit_code'] = 1
@@ -310,10 +431,10 @@ def _make_run():
         return encode(report).encode()
 
     OWN_PACKAGES = '/data/packages'
-    SETUP_PATHS = (OWN_PACKAGES, '/data/site-packages')
+    SETUP_PATHS = (OWN_PACKAGES, _SITE_PACKAGES)
     # What an earlier call of the session, one without setup, took off the path.
     taken = []
-    sys.path[:] = ['/app', '/lib/python3.14', '/data/site-packages']
+    sys.path[:] = ['/app', '/lib/python3.14', _SITE_PACKAGES]
     sys.argv[:] = [_MAIN_FILE]
     for stream in (sys.stdout, sys.stderr):
         # A line at a time: output is live, and what was printed before a hard stop is not lost.

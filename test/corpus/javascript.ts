@@ -1,0 +1,181 @@
+import type { Failing } from './program.ts';
+
+const small = { fuel_budget: 50_000_000 };
+const short = { timeout_seconds: 0.2 };
+
+export const JAVASCRIPT: readonly Failing[] = [
+  // ---- limits ----
+  { code: 'while (true) {}', type: 'OutOfFuel', says: 'stopped at line 1', options: small },
+  { code: 'let n = 0;\nfor (;;) n++;', type: 'OutOfFuel', says: 'no budget is enough', options: small },
+  {
+    code: 'function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }\nfib(45);',
+    type: 'OutOfFuel',
+    options: small,
+  },
+  { code: "/(a+)+$/.test('a'.repeat(40) + 'b');", type: 'OutOfFuel', options: small },
+  { code: "new Array(200_000_000) + '';", type: 'OutOfFuel', options: small },
+  { code: 'const a = [];\nfor (let i = 0; i < 1e9; i++) a[i % 100] = i;', type: 'OutOfFuel', options: small },
+  { code: 'await new Promise((done) => setTimeout(done, 60_000));', type: 'Timeout', options: short },
+  { code: 'os.sleep(60_000);', type: 'Timeout', options: short },
+  {
+    code: 'const parts = [];\nwhile (true) parts.push(new Uint8Array(20_000_000));',
+    type: 'MemoryExhausted',
+    says: '256 MiB',
+  },
+  {
+    code: "let s = 'x'.repeat(1000);\nconst keep = [];\nwhile (true) { s += s; keep.push(s + 1); }",
+    type: 'InvalidValue',
+  },
+  { code: 'function f(n) { return f(n + 1) + 1; }\nf(0);', type: 'RecursionLimit' },
+  { code: 'const a = () => b();\nconst b = () => a();\na();', type: 'RecursionLimit' },
+
+  // ---- tuples ----
+  {
+    code: "const files = os.readdir('/app');\nfor (const [name] of files) console.log(name);",
+    type: 'QuickJSTupleDestructuring',
+    says: 'Correct: const [files, err]',
+  },
+  {
+    code: "const [fd, err] = os.open('/app/x.txt', os.O_RDONLY);",
+    type: 'QuickJSTupleDestructuring',
+    says: 'os.open returns a number',
+  },
+  {
+    code: "const files = os.readdir('/app');\nfiles.forEach((f) => console.log(f.toUpperCase()));",
+    type: 'QuickJSTupleDestructuring',
+  },
+  {
+    code: "const info = os.stat('/app');\nconsole.log(info.size.toFixed(1));",
+    type: 'QuickJSTupleDestructuring',
+  },
+  { code: "const dir = os.getcwd();\nconsole.log(dir.split('/'));", type: 'QuickJSTupleDestructuring' },
+  {
+    code: "const names = os.readdir('.');\nconst js = names.filter((n) => n.endsWith('.js'));",
+    type: 'QuickJSTupleDestructuring',
+  },
+  { code: "const [ok, error] = os.remove('/app/none');", type: 'QuickJSTupleDestructuring' },
+  {
+    code: "const [text, err] = std.loadFile('/app/none.txt');",
+    type: 'QuickJSTupleDestructuring',
+    says: 'returns the value itself',
+  },
+
+  // ---- files ----
+  {
+    code: "const text = std.loadFile('/etc/passwd');\nconsole.log(text.split('\\n'));",
+    type: 'PathRestriction',
+    says: "'/etc/passwd'",
+  },
+  { code: "std.loadFile('/home/me/data.csv').trim();", type: 'PathRestriction' },
+  { code: "const f = std.open('/var/log/x.log', 'w');\nf.puts('x');", type: 'PathRestriction' },
+  {
+    code: "const text = std.loadFile('data.csv');\nconst lines = text.split('\\n');",
+    type: 'UndefinedValue',
+    says: 'std.loadFile returns null',
+    files: { 'date.csv': 'x' },
+  },
+  {
+    code: "const f = std.open('none.txt', 'r');\nf.readAsString();",
+    type: 'UndefinedValue',
+    says: '/app is empty',
+  },
+
+  // ---- imports and features ----
+  { code: "const fs = require('fs');", type: 'UnsupportedFeature', says: 'std.loadFile' },
+  { code: "const path = require('path');\npath.join('a');", type: 'UnsupportedFeature' },
+  { code: "import fs from 'fs';\nfs.readFileSync('x');", type: 'UnsupportedFeature', says: 'Node.js' },
+  { code: "import { readFile } from 'node:fs/promises';", type: 'UnsupportedFeature' },
+  { code: "const _ = require('left-pad');", type: 'PackageNotAvailable' },
+  { code: "import axios from 'axios';", type: 'PackageNotAvailable' },
+  { code: "import React from 'react';", type: 'PackageNotAvailable' },
+  { code: "const res = await fetch('https://example.com');", type: 'UnsupportedFeature', says: 'a network' },
+  { code: 'process.exit(1);', type: 'UnsupportedFeature', says: 'std.exit' },
+  { code: 'console.log(process.argv);', type: 'UnsupportedFeature' },
+  { code: "Buffer.from('x').toString('base64');", type: 'UnsupportedFeature', says: 'Uint8Array' },
+  { code: "document.getElementById('x');", type: 'UnsupportedFeature', says: 'a browser' },
+  { code: 'window.location.href;', type: 'UnsupportedFeature' },
+  { code: "localStorage.setItem('a', '1');", type: 'UnsupportedFeature' },
+  { code: "alert('hi');", type: 'UnsupportedFeature', says: 'console.log' },
+  { code: 'new XMLHttpRequest();', type: 'UnsupportedFeature' },
+  { code: 'console.log(__dirname);', type: 'UnsupportedFeature' },
+  { code: 'module.exports = { a: 1 };', type: 'UnsupportedFeature' },
+  { code: "new Intl.NumberFormat('de').format(1);", type: 'UnsupportedFeature' },
+  { code: "std.popen('ls', 'r');", type: 'UnsupportedFeature' },
+  { code: "os.exec(['ls']);", type: 'UnsupportedFeature' },
+
+  // ---- names, types, values ----
+  { code: 'const total = 3;\nconsole.log(totl);', type: 'UndefinedName', says: "mean 'total'" },
+  { code: 'console.log(undefinedVariable);', type: 'UndefinedName' },
+  { code: 'counter = 1;', type: 'UndefinedName' },
+  { code: 'console.log(x);\nlet x = 1;', type: 'UndefinedName', says: 'before its let' },
+  { code: 'print_total(3);', type: 'UndefinedName' },
+  { code: 'const user = {};\nconsole.log(user.address.city);', type: 'UndefinedValue', says: 'line 2' },
+  { code: 'let data;\ndata.items.map((x) => x);', type: 'UndefinedValue' },
+  { code: 'const m = /x/.exec("y");\nconsole.log(m[0]);', type: 'UndefinedValue' },
+  { code: 'const { a } = null;', type: 'UndefinedValue' },
+  { code: '[1, 2].find((x) => x > 5).toString();', type: 'UndefinedValue' },
+  { code: 'const o = null;\no.x = 1;', type: 'UndefinedValue' },
+  { code: "const text = 'a,b';\ntext.map((x) => x);", type: 'NotAFunction' },
+  { code: 'const o = {};\no.run();', type: 'NotAFunction' },
+  { code: 'const n = 5;\nn();', type: 'NotAFunction' },
+  { code: 'class A {}\nA();', type: 'NotAFunction' },
+  { code: 'const d = {};\nnew d.Thing();', type: 'NotAFunction' },
+  { code: '({ a: 1 }).forEach((x) => x);', type: 'NotAFunction' },
+  { code: 'const n = 1;\nn = 2;', type: 'ReadOnlyValue' },
+  { code: 'Object.freeze([1]).push(2);', type: 'ReadOnlyValue' },
+  { code: "'use strict';\nconst o = Object.freeze({ a: 1 });\no.a = 2;", type: 'ReadOnlyValue' },
+  { code: 'const [a, b] = 5;', type: 'TypeMismatch' },
+  { code: 'for (const x of { a: 1 }) {}', type: 'TypeMismatch', says: 'looped over' },
+  { code: '1n + 1;', type: 'TypeMismatch', says: 'BigInt' },
+  { code: 'JSON.stringify(1n);', type: 'TypeMismatch' },
+  { code: 'const a = {};\na.a = a;\nJSON.stringify(a);', type: 'TypeMismatch', says: 'circular' },
+  { code: '[].reduce((a, b) => a + b);', type: 'TypeMismatch' },
+  { code: "'x' in 'abc';", type: 'TypeMismatch' },
+  { code: 'new Array(-1);', type: 'InvalidValue' },
+  { code: "new Date('x').toISOString();", type: 'InvalidValue', says: 'date' },
+  { code: "'x'.repeat(-1);", type: 'InvalidValue' },
+  { code: '(1).toFixed(200);', type: 'InvalidValue' },
+  { code: "new RegExp('(');", type: 'RegexError' },
+  { code: "decodeURIComponent('%');", type: 'EncodingError' },
+
+  // ---- data ----
+  { code: "JSON.parse('');", type: 'DataShape', says: 'empty' },
+  { code: "JSON.parse('{bad}');", type: 'DataShape', says: 'not valid JSON' },
+  {
+    code: "const data = JSON.parse(std.loadFile('d.json'));",
+    type: 'DataShape',
+    files: { 'd.json': "{'a': 1}" },
+  },
+  { code: 'JSON.parse(undefined);', type: 'DataShape' },
+
+  // ---- syntax ----
+  { code: 'let a = ;', type: 'SyntaxError', says: 'line 1' },
+  { code: 'function f( {\n}', type: 'SyntaxError' },
+  { code: 'const x = 1;\nconst x = 2;', type: 'SyntaxError' },
+  { code: 'if (true {\n}', type: 'SyntaxError' },
+  { code: "console.log('open);", type: 'SyntaxError' },
+  { code: 'def f():\n    return 1\nprint(f())', type: 'SyntaxError', says: "language='python'" },
+  { code: '```js\nconsole.log(1);\n```', type: 'NotAFunction', says: 'Markdown fence' },
+  { code: 'return 5;', type: 'SyntaxError' },
+  { code: 'const o = { a: 1, b: };', type: 'SyntaxError' },
+
+  // ---- promises and the program's own decision ----
+  { code: 'await new Promise(() => {});', type: 'UnsettledPromise' },
+  { code: "throw new Error('bad input');", type: 'RaisedByProgram', says: 'bad input' },
+  {
+    code: "async function main() {\n  throw new RangeError('no rows');\n}\nawait main();",
+    type: 'RaisedByProgram',
+    says: 'line 2',
+  },
+  {
+    code: "class BadRow extends Error {}\nfunction check() {\n  throw new BadRow('row 3');\n}\ncheck();",
+    type: 'RaisedByProgram',
+  },
+  { code: "throw 'just text';", type: 'RaisedByProgram' },
+  {
+    code: "const err = new Error('made earlier');\nPromise.reject(err);",
+    type: 'RaisedByProgram',
+    says: 'line 1',
+  },
+  { code: 'std.exit(3);', type: null },
+];

@@ -1,0 +1,211 @@
+/** Holds the decisions of shared/specs/design.md that a test can hold. */
+import { createSandbox, EVENTS, type EventName, type SandboxResult } from 'llm-wasm-sandbox';
+import { describe, expect, test } from 'vitest';
+import { THRESHOLDS } from '../../src/analysis/fuel.ts';
+import { javascript, python } from '../support/sandbox.ts';
+
+interface Logged {
+  readonly level: string;
+  readonly message: string;
+  readonly event: EventName;
+  readonly [field: string]: unknown;
+}
+
+/** Runs programs with a logger and gives back what it was told. */
+async function logged(
+  programs: readonly string[],
+  policy: object = {},
+): Promise<{ events: Logged[]; results: SandboxResult[] }> {
+  const events: Logged[] = [];
+  const write = (level: string) => (fields: object, message: string) =>
+    events.push({ level, message, ...(fields as { event: EventName }) });
+  const logger = { info: write('info'), warn: write('warn') };
+  const sandbox = await createSandbox({
+    runtime: 'python',
+    policy: { fuel_budget: 300_000_000, ...policy },
+    logger,
+  });
+  const results = [];
+  for (const code of programs) results.push(await sandbox.execute(code));
+  await sandbox.close();
+  return { events, results };
+}
+
+const of = (events: readonly Logged[], event: EventName) => events.filter((one) => one.event === event);
+
+describe('Decision 1: Use SandboxResult.metadata for New Fields', () => {
+  test('both blocks are in metadata and nothing is added beside it', async () => {
+    const result = await python("open('/etc/passwd')");
+    expect(result).not.toHaveProperty('error_guidance');
+    expect(result.metadata).toHaveProperty('error_guidance');
+    expect(result.metadata).toHaveProperty('fuel_analysis');
+  });
+});
+
+describe('Decision 2: Error Classification via Pattern Matching', () => {
+  test('the same run always gets the same guidance', async () => {
+    const runs = await Promise.all([1, 2, 3].map(() => python("d = {'a': 1}\nd['b']")));
+    const [first, ...others] = runs.map(({ metadata }) => metadata.error_guidance);
+    for (const other of others) expect(other).toEqual(first);
+  });
+});
+
+test('Decision 3: Fuel Analysis Thresholds (50/75/90)', () => {
+  expect(THRESHOLDS.map(([from]) => from)).toEqual([90, 75, 50, 0]);
+});
+
+describe('Risk 1: Pattern Matching False Positives', () => {
+  test('a program that prints a trap text and fails for another reason gets the other reason', async () => {
+    const { metadata } = await python("import sys\nprint('OutOfFuel', file=sys.stderr)\n{}['k']");
+    expect(metadata.error_guidance?.error_type).toBe('DataShape');
+  });
+});
+
+describe('Rollback Plan', () => {
+  test.each([
+    [{ error_guidance: false }, ['fuel_analysis']],
+    [{ fuel_analysis: false }, ['error_guidance']],
+    [{ error_guidance: false, fuel_analysis: false }, []],
+  ])('feature flags %j leave %j', async (policy, left) => {
+    const { results, events } = await logged(["open('/etc/passwd')"], policy);
+    const present = ['error_guidance', 'fuel_analysis'].filter((name) => name in results[0]!.metadata);
+    expect(present).toEqual(left);
+    const [complete] = of(events, 'execution.complete');
+    expect(['error_guidance', 'fuel_analysis'].filter((name) => name in complete!)).toEqual(left);
+  });
+});
+
+describe('Open Question 3: error guidance via structured logging', () => {
+  test('a call is logged when it starts and when it is complete, under one id', async () => {
+    const { events, results } = await logged(['print(1)']);
+    expect(events.map(({ event }) => event)).toEqual(['execution.start', 'execution.complete']);
+    const [start, complete] = events;
+    expect(start).toMatchObject({
+      level: 'info',
+      message: 'execution.start',
+      runtime: 'python',
+      fuel_budget: 300_000_000,
+    });
+    expect(complete).toMatchObject({
+      execution_id: start!['execution_id'],
+      success: true,
+      exit_code: 0,
+      trap_reason: null,
+      fuel_consumed: results[0]!.fuel_consumed,
+      fuel_analysis: results[0]!.metadata.fuel_analysis,
+    });
+    expect(complete).not.toHaveProperty('error_guidance');
+  });
+
+  test('execution.complete carries the guidance of a failure', async () => {
+    const { events, results } = await logged(["{}['k']"]);
+    expect(of(events, 'execution.complete')[0]?.['error_guidance']).toEqual(
+      results[0]!.metadata.error_guidance,
+    );
+  });
+
+  test('what concerns security is an event of its own', async () => {
+    const { events } = await logged(["open('/etc/passwd')", 'while True: pass']);
+    expect(of(events, 'security.path_restricted')[0]).toMatchObject({
+      level: 'warn',
+      error_message: 'FileNotFoundError: /etc/passwd',
+    });
+    expect(of(events, 'security.limit_exceeded')[0]).toMatchObject({ trap_reason: 'out_of_fuel' });
+  });
+
+  test('unclassified errors are logged, so that the next rule can be written', async () => {
+    const { events } = await logged([
+      'import sys\nsys.exit(3)',
+      'import asyncio\nasync def f(): await asyncio.wait_for(asyncio.sleep(9), 0.01)\nawait f()',
+    ]);
+    const [exit, timeout] = of(events, 'execution.unclassified_error');
+    expect(exit).toMatchObject({ level: 'warn', exit_code: 3 });
+    expect(timeout).toMatchObject({ error_type: 'TimeoutError', error_module: 'builtins' });
+  });
+
+  test('only events of the table are emitted, and none holds the program', async () => {
+    const secret = 'secret-9f3a';
+    const { events } = await logged([`x = '${secret}'`, `x = '${secret}'\nraise ValueError`]);
+    for (const { event } of events) expect(Object.keys(EVENTS)).toContain(event);
+    expect(JSON.stringify(of(events, 'execution.start'))).not.toContain(secret);
+  });
+
+  test('a logger that throws changes no run, and one without methods is refused', async () => {
+    const fail = () => {
+      throw new Error('disk full');
+    };
+    const sandbox = await createSandbox({ runtime: 'python', logger: { info: fail, warn: fail } });
+    expect((await sandbox.execute('1 / 0')).exit_code).toBe(1);
+    await sandbox.close();
+    await expect(createSandbox({ runtime: 'python', logger: {} as never })).rejects.toMatchObject({
+      code: 'invalid_argument',
+    });
+  });
+});
+
+describe('the statement and the state of earlier calls', () => {
+  test('a name of an earlier call is explained', async () => {
+    const { results } = await logged(['table = [1, 2]', 'print(table)']);
+    const guidance = results[1]!.metadata.error_guidance!;
+    expect(guidance.error_type).toBe('UndefinedName');
+    expect(guidance.actionable_guidance.join()).toContain("An earlier call defined 'table'");
+  });
+
+  test('guidance quotes the line of the program, in both languages', async () => {
+    const py = (await python('a = 1\nb = a + None')).metadata.error_guidance!;
+    expect(py.actionable_guidance).toContain('It failed on line 2: b = a + None');
+    const js = (await javascript('const a = 1;\na.b.c();')).metadata.error_guidance!;
+    expect(js.actionable_guidance).toContain('It failed on line 2: a.b.c();');
+  });
+});
+
+describe('Decision 5: Session-Aware Fuel Analysis', () => {
+  test('the life of a session is logged', async () => {
+    const events: Logged[] = [];
+    const write = (fields: object, message: string) =>
+      events.push({ level: 'any', message, ...(fields as { event: EventName }) });
+    const logger = { info: write, warn: write };
+    const sandbox = await createSandbox({ runtime: 'python', auto_persist_globals: true, logger });
+    await sandbox.execute('x = 1');
+    await sandbox.checkpoint('one');
+    await sandbox.rollback('one');
+    const fork = await sandbox.fork();
+    await fork.close();
+    await sandbox.close();
+    const named = events.map(({ event }) => event).filter((event) => event.startsWith('session.'));
+    expect(named).toEqual([
+      'session.open',
+      'session.checkpoint',
+      'session.rollback',
+      'session.fork',
+      'session.close',
+      'session.close',
+    ]);
+    for (const one of events.filter(({ event }) => event.startsWith('session.'))) {
+      expect(one['session_id']).toEqual(expect.any(String));
+    }
+    expect(of(events, 'execution.complete')[0]).toMatchObject({
+      session_id: sandbox.session_id,
+      state: 'committed',
+    });
+  });
+
+  test('a line of an earlier call is named as such, and no other statement is quoted for it', async () => {
+    const sandbox = await createSandbox({ runtime: 'python', auto_persist_globals: true });
+    await sandbox.execute('# a comment\nimport atexit\ndef late(): return {}["k"]\natexit.register(late)');
+    await sandbox.execute('def first(rows):\n    return rows[0]');
+    const { metadata } = await sandbox.execute('x = 1\nfirst([])');
+    expect(metadata.error_guidance?.error_type).toBe('DataShape');
+    expect(metadata.error_guidance?.actionable_guidance.join('\n')).toContain('line 2: first([])');
+    await sandbox.close();
+  });
+
+  test('a name that went away with its call is explained', async () => {
+    const sandbox = await createSandbox({ runtime: 'python', auto_persist_globals: true });
+    await sandbox.execute('table = [1]');
+    await sandbox.rollback();
+    const { metadata } = await sandbox.execute('print(table)');
+    expect(metadata.error_guidance?.actionable_guidance.join()).toContain('rolled back');
+    await sandbox.close();
+  });
+});
