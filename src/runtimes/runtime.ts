@@ -29,6 +29,9 @@ export interface GuestRequest {
   readonly timeout_seconds: number;
 }
 
+/** Longest report the host reads back: what a boot script says at most, at twelve bytes for a character. */
+export const MAX_REPORT_BYTES = 1_500_000;
+
 /** Addresses in guest memory that `boot` leaves for `run`; part of the image. */
 export type Handles = Record<string, number>;
 

@@ -15,6 +15,7 @@ import {
   type Handles,
   type Layer,
   LIMIT_ERRORS,
+  MAX_REPORT_BYTES,
   type Runtime,
 } from '../runtime.ts';
 import { readZip } from '../zip.ts';
@@ -25,8 +26,6 @@ const SITE_PACKAGES = '/data/site-packages';
 const LEFT_OUT = /^(_?pyodide|site-packages|ensurepip)(\/|$)/;
 /** One date for all files of the layer, so that equal inputs make equal layers. Zip needs one after 1980. */
 const LAYER_TIME_MS = Date.UTC(2026, 0, 1);
-/** Longest report the host reads back; the boot script cuts what it sends well below. */
-const MAX_REPORT_BYTES = 4_000_000;
 
 /** Size of the boot script's buffer for the words of a limit. */
 const LIMIT_TEXT_BYTES = 200;

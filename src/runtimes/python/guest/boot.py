@@ -35,8 +35,14 @@ def _make_run():
     FUTURE_FLAGS = 0x1FE0000
     # How much of a value, a message or a name goes to the host: the host cuts again, this saves the work.
     TEXT_LIMIT = 20_000
+    NAME_LIMIT = 190
     RESULT_ITEMS = 2_000
+    RESULT_CHARACTERS = 50_000
     RESULT_DEPTH = 20
+    # Taken from the types themselves: metaclasses and subclasses can put anything in their place.
+    name_of_type = type.__dict__['__name__'].__get__
+    part_of_text = str.__getitem__
+    low_bits = int.__and__
 
     brief = reprlib.Repr(maxstring=100, maxother=100, maxlong=60)
 
@@ -63,15 +69,16 @@ def _make_run():
         signal.signal(number, on_limit)
 
     def plain(value, depth, room):
-        """The value as JSON data, or NotPlain. `room` is a list that counts down the items left."""
+        """The value as JSON data, or NotPlain. `room` counts down the items and the characters left."""
         room[0] -= 1
-        if room[0] < 0 or depth > RESULT_DEPTH:
+        if room[0] < 0 or room[1] < 0 or depth > RESULT_DEPTH:
             raise NotPlain
         kind = type(value)
         if value is None or kind is bool:
             return value
         if kind is str:
-            if len(value) > TEXT_LIMIT:
+            room[1] -= len(value)
+            if room[1] < 0 or len(value) > TEXT_LIMIT:
                 raise NotPlain
             return value
         if kind is int:
@@ -85,8 +92,10 @@ def _make_run():
         if kind is list:
             return [plain(item, depth + 1, room) for item in value]
         if kind is dict:
-            if any(type(key) is not str for key in value):
-                raise NotPlain
+            for key in value:
+                if type(key) is not str:
+                    raise NotPlain
+                room[1] -= len(key)
             return {key: plain(item, depth + 1, room) for key, item in value.items()}
         raise NotPlain
 
@@ -98,17 +107,35 @@ def _make_run():
             return '{' + ','.join([quote(key) + ':' + encode(item) for key, item in value.items()]) + '}'
         if type(value) is list:
             return '[' + ','.join([encode(item) for item in value]) + ']'
-        return {None: 'null', True: 'true', False: 'false'}[value] if value is None or type(value) is bool else repr(value)
+        if value is None or type(value) is bool:
+            return {None: 'null', True: 'true', False: 'false'}[value]
+        if type(value) is int or type(value) is float:
+            return repr(value)
+        raise TypeError
 
     def cut(text):
-        return text if len(text) <= TEXT_LIMIT else text[:TEXT_LIMIT] + '…'
+        shown = part_of_text(text, slice(0, TEXT_LIMIT + 1))
+        return shown if len(shown) <= TEXT_LIMIT else shown[:TEXT_LIMIT] + '…'
+
+    def text_of(value):
+        """What the value says of itself, which may fail or be a lie."""
+        try:
+            return cut(str(value))
+        except Exception:
+            return ''
+
+    def type_name(value):
+        return name_of_type(type(value))[:NAME_LIMIT]
+
+    def small(value):
+        return value if type(value) is int and -(2**31) <= value < 2**31 else None
 
     def describe_result(value):
         try:
-            shown = plain(value, 0, [RESULT_ITEMS])
+            shown = plain(value, 0, [RESULT_ITEMS, RESULT_CHARACTERS])
         except NotPlain:
             shown = cut(repr(value))
-        return {'result': shown, 'result_type': type(value).__name__}
+        return {'result': shown, 'result_type': type_name(value)}
 
     def compile_main(source, file):
         """The code objects of the program: its statements and, if it ends in an expression, that."""
@@ -161,18 +188,14 @@ def _make_run():
             if tb.tb_frame.f_code.co_filename in user_files:
                 line = tb.tb_lineno
             tb = tb.tb_next
-        facts = {'type': type(error).__name__, 'line': line}
-        try:
-            facts['message'] = cut(str(error))
-        except BaseException:
-            facts['message'] = ''
+        facts = {'type': type_name(error), 'line': line, 'message': text_of(error)}
         if isinstance(error, SyntaxError):
-            facts['line'] = error.lineno
+            facts['line'] = small(error.lineno)
         if isinstance(error, OSError):
-            facts['errno'] = error.errno if isinstance(error.errno, int) else None
-            facts['path'] = cut(str(error.filename)) if error.filename is not None else None
+            facts['errno'] = small(error.errno)
+            facts['path'] = text_of(error.filename) if error.filename is not None else None
         if isinstance(error, (ImportError, NameError)):
-            facts['name'] = cut(str(error.name)) if error.name is not None else None
+            facts['name'] = text_of(error.name) if error.name is not None else None
         return facts
 
     def exit_status(error):
@@ -181,7 +204,7 @@ def _make_run():
         if status is None:
             return 0
         if isinstance(status, int):
-            return status & 0xFF
+            return low_bits(status, 0xFF)
         print(status, file=sys.stderr)
         return 1
 
@@ -244,8 +267,12 @@ def _make_run():
         except BaseException as error:
             # A limit that was met in our own code, after the program's.
             report['exit_code'] = 1
-            report.setdefault('error', {'type': type(error).__name__, 'message': '', 'line': None})
-        return encode(report).encode()
+            report.setdefault('error', {'type': type_name(error), 'message': '', 'line': None})
+        try:
+            return encode(report).encode()
+        except BaseException:
+            # The program put something of its own into the report, or a limit was met on the last few lines.
+            return b'{"exit_code":1}'
 
     def variables(most):
         """The program's names with type and short form, for whoever looks at a session."""
