@@ -83,6 +83,7 @@ function inPeer(peer, folder, code) {
       answer = message;
     });
     thread.on('error', () => {
+      // Before or after its limit, a dead thread has no time to compare.
       answer = { crashed: true };
     });
     thread.on('exit', () => {

@@ -132,7 +132,5 @@ const RUN = {
 };
 
 if (!isMainThread && workerData?.peer) {
-  const answer = await RUN[workerData.peer](workerData);
-  parentPort.postMessage(answer);
-  process.exit();
+  parentPort.postMessage(await RUN[workerData.peer](workerData));
 }

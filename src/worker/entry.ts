@@ -23,7 +23,6 @@ import type { Runtime } from '../runtimes/runtime.ts';
 import type { RuntimeName, TrapReason } from '../schema.ts';
 import { buildGuest } from './build.ts';
 import { LiveGuests } from './live.ts';
-import { LiveSender } from './stream.ts';
 import {
   type FromWorker,
   type MountSet,
@@ -34,6 +33,7 @@ import {
   toShared,
 } from './protocol.ts';
 import { readReport } from './report.ts';
+import { LiveSender } from './stream.ts';
 
 const port = parentPort!;
 const control = new Int32Array(workerData.control as SharedArrayBuffer);
