@@ -4,16 +4,23 @@
  */
 import { randomFillSync } from 'node:crypto';
 import type { Volume } from '../fs/volume.ts';
+import { isFailure } from '../kernel/failure.ts';
 import type { Doors } from '../kernel/guard.ts';
 import { GuestMemory } from '../kernel/memory.ts';
 import { Kernel, type World } from '../kernel/syscalls.ts';
 import { gateModule, type Signature } from '../wasm/gate.ts';
 import { PAGE_BYTES } from './format.ts';
 
-/** Instructions between two looks at the clock: a few milliseconds of compiled code. */
-const SLICE = 10_000_000;
+/** Instructions between two looks at the clock: about a millisecond of compiled code. */
+const SLICE = 2_000_000;
 /** What a guest that has been interrupted may still spend on unwinding and on saying where it was. */
 export const GRACE = { fuel: 50_000_000, milliseconds: 50 } as const;
+/** A thousand years: no date a virtual clock shows is past what dates can hold. */
+const LONGEST_VIRTUAL_MS = 31_557_600_000_000;
+/** More than a guest can execute between two looks at its counter; kept back, so that the grace is not exceeded. */
+const UNCHECKED_FUEL = 1_000_000;
+/** Memory grows in steps of this size: each step costs the engine a fraction of a millisecond, whatever it adds. */
+const GROWTH_BYTES = 4 * 1024 * 1024;
 /** Speed of the virtual clock: as if a second took a billion instructions. */
 const VIRTUAL_FUEL_PER_MS = 1_000_000;
 
@@ -64,6 +71,8 @@ export interface Run {
   /** Time and chance that are the same in every run; absent: those of the machine. */
   readonly deterministic?: { readonly startMs: number; random(into: Uint8Array): void } | undefined;
   output(stream: 1 | 2, bytes: Uint8Array): void;
+  /** Called now and then while the guest runs, and with `isPause` before it sleeps. */
+  beat?(nowMs: number, isPause: boolean): void;
 }
 
 export interface HostFunction {
@@ -122,6 +131,8 @@ export class Guest implements World {
   /** Fuel handed out since the run began, and the most there will be. */
   #granted = 0;
   #budget = 0;
+  /** The most that is ever executed, grace and all; only known once a limit was met. */
+  #end = Number.POSITIVE_INFINITY;
   #deadlineMs = Number.POSITIVE_INFINITY;
   /** Milliseconds that a virtual clock skipped in sleep. */
   #sleptMs = 0;
@@ -161,11 +172,15 @@ export class Guest implements World {
     const doors = this.linkage.doors(this);
     const imports: Record<string, Record<string, WebAssembly.ImportValue>> = {};
     for (const { module, name, kind } of WebAssembly.Module.imports(this.program.module)) {
-      imports[module] ??= {};
+      imports[module] ??= Object.create(null) as Record<string, WebAssembly.ImportValue>;
       const room = imports[module];
       if (kind === 'memory') room[name] = this.memory;
       else if (kind === 'global') room[name] = new WebAssembly.Global({ value: 'i32', mutable: true }, 0);
-      else room[name] = doors[module]?.[name] ?? (() => this.#deny(`${module}.${name}`));
+      else {
+        // Own doors only: what every object inherits is not one.
+        const door = Object.hasOwn(doors, module) && Object.hasOwn(doors[module]!, name);
+        room[name] = door ? doors[module]![name]! : () => this.#deny(`${module}.${name}`);
+      }
     }
     return imports;
   }
@@ -190,6 +205,7 @@ export class Guest implements World {
   begin(run: Run): void {
     this.#run = run;
     this.#budget = run.fuelBudget;
+    this.#end = Number.POSITIVE_INFINITY;
     this.#deadlineMs = run.deadlineMs;
     this.#sleptMs = 0;
     this.#met = undefined;
@@ -206,11 +222,16 @@ export class Guest implements World {
 
   /** The limit this run met, also when the program came to an end by itself afterwards. */
   get limitMet(): LimitReason | undefined {
-    return this.#met;
+    // The last instructions before a return are not followed by a look at the counter.
+    return this.#met ?? (this.#charged > this.#budget ? 'out_of_fuel' : undefined);
   }
 
-  /** Instructions since `begin`. */
+  /** Instructions since `begin`. What was charged and then not allowed to happen does not count. */
   get fuelConsumed(): number {
+    return Math.min(this.#charged, this.#end);
+  }
+
+  get #charged(): number {
     return this.#granted - Number(this.#fuel.value);
   }
 
@@ -241,7 +262,7 @@ export class Guest implements World {
   }
 
   abort(message: string): never {
-    return this.stop({ reason: this.#isOutOfMemory ? 'memory_limit' : 'unreachable', message });
+    return this.stop({ reason: this.isOutOfMemory ? 'memory_limit' : 'unreachable', message });
   }
 
   #deny(door: string): never {
@@ -255,14 +276,23 @@ export class Guest implements World {
   callTable(index: number, ...args: number[]): number {
     const target = index >>> 0 < this.table.length ? this.table.get(index >>> 0) : null;
     if (target === null) return this.abort('a null or unknown function pointer was called');
-    return target(...args);
+    try {
+      // A 64-bit result would not fit the call this answers.
+      return Number(target(...args)) | 0;
+    } catch (cause) {
+      // The parameters are not those of the function: only ruined memory has such a pointer.
+      if (cause instanceof TypeError) return this.abort('a function pointer of another type was called');
+      throw cause;
+    }
   }
 
   grow(bytes: number): boolean {
-    const missing = Math.ceil((bytes - this.memory.buffer.byteLength) / PAGE_BYTES);
-    if (missing <= 0) return true;
+    const size = this.memory.buffer.byteLength;
+    if (bytes <= size) return true;
+    const wanted = Math.ceil(bytes / GROWTH_BYTES) * GROWTH_BYTES;
+    const next = Math.max(bytes, Math.min(wanted, this.maxBytes));
     try {
-      this.memory.grow(missing);
+      this.memory.grow(Math.ceil((next - size) / PAGE_BYTES));
       return true;
     } catch {
       this.#growthRefused = true;
@@ -272,12 +302,16 @@ export class Guest implements World {
 
   #onSliceSpent(): void {
     this.check();
-    // A bulk operation is paid at once and may cost more than a slice.
-    const owed = () => Math.max(0, -Number(this.#fuel.value));
-    if (this.#granted + owed() > this.#budget) this.#meet('out_of_fuel');
-    const slice = Math.min(SLICE + owed(), this.#budget - this.#granted);
-    this.#granted += slice;
-    this.#fuel.value = (this.#fuel.value as bigint) + BigInt(slice);
+    // One bulk instruction can cost more than a slice: the debt is paid along with the next.
+    if (this.#charged > this.#budget) this.#meet('out_of_fuel');
+    else if ((this.#fuel.value as bigint) < 0n) this.#grantSlice();
+  }
+
+  #grantSlice(): void {
+    const debt = Math.max(0, -Number(this.#fuel.value));
+    const fuel = Math.min(SLICE + debt, this.#budget - this.#granted);
+    this.#granted += fuel;
+    this.#fuel.value = (this.#fuel.value as bigint) + BigInt(fuel);
   }
 
   /**
@@ -287,11 +321,14 @@ export class Guest implements World {
   #meet(reason: LimitReason): void {
     if (this.#met !== undefined) this.stop({ reason: this.#met, message: LIMIT_NAMES[this.#met] });
     this.#met = reason;
-    this.#budget = Math.max(this.#granted, this.fuelConsumed) + GRACE.fuel;
+    const charged = this.#charged;
+    this.#end = Math.min(this.#budget, charged) + GRACE.fuel;
+    this.#budget = this.#end - UNCHECKED_FUEL;
     this.#deadlineMs = performance.now() + GRACE.milliseconds;
+    // An instruction that costs more than the grace: it has been charged, but not executed.
+    if (charged > this.#budget) this.stop({ reason, message: LIMIT_NAMES[reason] });
     // Before the guest is called, whose code is metered too.
-    this.#granted += GRACE.fuel;
-    this.#fuel.value = (this.#fuel.value as bigint) + BigInt(GRACE.fuel);
+    this.#grantSlice();
     this.linkage.interrupt(this, reason);
   }
 
@@ -311,7 +348,9 @@ export class Guest implements World {
 
   check(): void {
     if (this.#isCancelled(Atomics.load(this.#run.cancel, 0))) this.#meet('cancelled');
-    if (performance.now() >= this.#deadlineMs) this.#meet('timeout');
+    const now = performance.now();
+    this.#run.beat?.(now, false);
+    if (now >= this.#deadlineMs) this.#meet('timeout');
   }
 
   #isCancelled(word: number): boolean {
@@ -320,11 +359,15 @@ export class Guest implements World {
 
   sleep(milliseconds: number): void {
     if (this.#run.deterministic !== undefined) {
-      this.#sleptMs += Math.max(0, Math.min(milliseconds, Number.MAX_SAFE_INTEGER));
       this.check();
+      const wanted = Math.max(0, milliseconds) || 0;
+      // Nobody can wait longer than a calendar lasts; on a virtual clock the end of the wait is there at once.
+      if (this.#sleptMs + wanted > LONGEST_VIRTUAL_MS) this.#meet('timeout');
+      else this.#sleptMs += wanted;
       return;
     }
     const start = performance.now();
+    this.#run.beat?.(start, true);
     const end = Math.min(start + milliseconds, this.#deadlineMs);
     for (let left = end - start; left > 0; left = end - performance.now()) {
       const word = Atomics.load(this.#run.cancel, 0);
@@ -347,15 +390,17 @@ export class Guest implements World {
   /** The engine's own traps, told apart by what it throws. */
   #explain(cause: unknown): Stop {
     if (cause instanceof RangeError) return { reason: 'stack_overflow', message: cause.message };
+    if (isFailure(cause))
+      return { reason: 'unreachable', message: 'the runtime was led to an address that does not exist' };
     const isTrap = cause instanceof WebAssembly.RuntimeError || cause instanceof WebAssembly.Exception;
     if (!isTrap)
       return { reason: 'internal', message: cause instanceof Error ? cause.message : String(cause) };
     const message = cause instanceof WebAssembly.Exception ? 'an exception was not caught' : cause.message;
-    return { reason: this.#isOutOfMemory ? 'memory_limit' : 'unreachable', message };
+    return { reason: this.isOutOfMemory ? 'memory_limit' : 'unreachable', message };
   }
 
   /** A guest that breaks down after it was refused memory did so for want of it. */
-  get #isOutOfMemory(): boolean {
+  get isOutOfMemory(): boolean {
     return this.#growthRefused || this.memory.buffer.byteLength >= this.maxBytes;
   }
 }

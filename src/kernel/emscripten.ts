@@ -37,7 +37,7 @@ export function emscriptenDoors(kernel: Kernel, memory: GuestMemory, guest: Emsc
     ...timeCalls(kernel, memory),
     ...processCalls(kernel, memory, guest),
   };
-  return { ...guard(guarded, -1), ...guestCalls(guest) };
+  return { ...guard(kernel.world, guarded, -1), ...guestCalls(guest) };
 }
 
 /** Refusals that C code turns into an ordinary exception. */

@@ -119,6 +119,7 @@ export class GuestMemory {
   /** The buffers of a vectored call, empty ones left out. Overlaps are allowed: they are the guest's own affair. */
   iovecs(pointer: number, count: number): Uint8Array[] {
     if (count >>> 0 > IOV_MAX) throw failure('EINVAL');
+    this.bytes(pointer, count * 8);
     const buffers: Uint8Array[] = [];
     for (let i = 0; i < count; i++) {
       const entry = (pointer >>> 0) + i * 8;

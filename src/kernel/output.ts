@@ -2,6 +2,8 @@
  * One output stream of a guest, capped as it arrives: at most `limit` bytes are ever held, the rest is counted and
  * dropped, so a flood costs the host neither memory nor disk.
  */
+import { utf8Length } from '../fs/tree.ts';
+
 export class CappedOutput {
   #buffer = new Uint8Array(0);
   #length = 0;
@@ -29,13 +31,28 @@ export class CappedOutput {
     return this.dropped > 0;
   }
 
-  /** The text so far; bytes that are not UTF-8 become U+FFFD, and a character cut by the cap is left out. */
+  /**
+   * The text so far; bytes that are not UTF-8 become U+FFFD, and a character cut by the cap is left out. The text keeps
+   * to the cap as well, although U+FFFD takes three bytes: what that pushes out is dropped.
+   */
   text(): string {
-    const bytes = this.#buffer.subarray(0, this.#length);
-    return new TextDecoder('utf-8', { ignoreBOM: true }).decode(
-      this.truncated ? withoutPartialCharacter(bytes) : bytes,
-    );
+    let text = decode(this.#buffer.subarray(0, this.#length), this.truncated);
+    if (this.#length * 3 <= this.limit || utf8Length(text) <= this.limit) return text;
+    let [fits, tooLong] = [Math.floor(this.limit / 3), this.#length];
+    while (tooLong - fits > 1) {
+      const middle = (fits + tooLong) >>> 1;
+      text = decode(this.#buffer.subarray(0, middle), true);
+      if (utf8Length(text) <= this.limit) fits = middle;
+      else tooLong = middle;
+    }
+    this.dropped += this.#length - fits;
+    this.#length = fits;
+    return decode(this.#buffer.subarray(0, fits), true);
   }
+}
+
+function decode(bytes: Uint8Array, isCut: boolean): string {
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(isCut ? withoutPartialCharacter(bytes) : bytes);
 }
 
 /** Takes off an incomplete UTF-8 sequence at the end. */

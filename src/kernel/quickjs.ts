@@ -166,6 +166,8 @@ function readSpan(guest: QuickJsGuest, getter: string, value: number, isText: bo
 }
 
 function perform(guest: QuickJsGuest, operation: Operation, args: readonly Argument[]): Result {
+  // What the host does costs the guest no fuel, so the clock is looked at every time.
+  guest.kernel.world.check();
   try {
     return operation(guest, args);
   } catch (cause) {

@@ -31,12 +31,12 @@ export interface World {
 const WORK_BETWEEN_CHECKS = 1000;
 
 /** Files that are not in the tree. */
-const DEVICES: Record<string, { kind: 'null' } | { kind: 'stream'; stream: 0 | 1 | 2 }> = {
-  '/dev/null': { kind: 'null' },
-  '/dev/stdin': { kind: 'stream', stream: 0 },
-  '/dev/stdout': { kind: 'stream', stream: 1 },
-  '/dev/stderr': { kind: 'stream', stream: 2 },
-};
+const DEVICES = new Map<string, { kind: 'null' } | { kind: 'stream'; stream: 0 | 1 | 2 }>([
+  ['/dev/null', { kind: 'null' }],
+  ['/dev/stdin', { kind: 'stream', stream: 0 }],
+  ['/dev/stdout', { kind: 'stream', stream: 1 }],
+  ['/dev/stderr', { kind: 'stream', stream: 2 }],
+]);
 
 export interface FileStatus {
   kind: keyof typeof FILE_TYPE;
@@ -98,7 +98,7 @@ export class Kernel {
   // ---- paths ----
 
   open(base: string, path: string, flags: number, mode: number): number {
-    const device = DEVICES[path];
+    const device = DEVICES.get(path);
     if (device !== undefined) return this.fds.install({ ...device, refs: 1, flags, path });
     const write = (flags & O.ACCMODE) !== 0;
     const found = this.volume.open(
@@ -127,7 +127,7 @@ export class Kernel {
   }
 
   stat(base: string, path: string, follow: boolean): FileStatus {
-    const device = DEVICES[path];
+    const device = DEVICES.get(path);
     if (device !== undefined) return this.#deviceStatus(device.kind, 1);
     return status(this.volume.lookup(path, base, follow));
   }

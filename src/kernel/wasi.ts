@@ -44,6 +44,7 @@ export function wasiDoors(kernel: Kernel, memory: GuestMemory, exit: (code: numb
   return {
     proc_exit: exit,
     ...guard(
+      kernel.world,
       {
         environ_sizes_get: (count: number, size: number) => {
           const block = environment(kernel);

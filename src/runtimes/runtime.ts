@@ -62,6 +62,9 @@ export interface Extension {
   warm(guest: Guest, handles: Handles, request: WarmRequest): string;
 }
 
+/** Longest report the host reads back: what a boot script says at most, at twelve bytes for a character. */
+export const MAX_REPORT_BYTES = 1_500_000;
+
 /** Addresses in guest memory that `boot` leaves for `run`; part of the image. */
 export type Handles = Record<string, number>;
 

@@ -83,9 +83,14 @@ export class Counter {
     this.inLocal ||= needLocal;
   }
 
-  /** Pays for an instruction whose work is the i32 on top of the stack. */
+  /**
+   * Pays for an instruction whose work is the i32 on top of the stack, and looks at the fuel before that work is done:
+   * one such instruction can cost more than a whole budget. Growing memory looks every time, because what that takes
+   * is up to the engine and the system below it.
+   */
   payBulk(slot: number): void {
-    const { left, right } = WEIGHTS[weightOf(slot)!];
+    const weight = weightOf(slot)!;
+    const { left, right } = WEIGHTS[weight];
     const { out } = this;
     out.u8(OP.localTee).u32(this.lengthLocal);
     this.get();
@@ -96,6 +101,14 @@ export class Counter {
     if (this.inLocal) out.u8(OP.localSet).u32(this.fuelLocal);
     else out.u8(OP.globalSet).u32(this.fuelGlobal);
     this.inGlobal = !this.inLocal;
+    if (weight === 'pages') {
+      this.refill();
+      return;
+    }
+    this.test();
+    out.u8(OP.if).u8(VOID);
+    this.refill();
+    out.u8(OP.end);
   }
 
   /** Leaves a condition on the stack: is the counter below zero? It is in the local afterwards, if there is one. */

@@ -15,16 +15,16 @@ import type { Changes, Entry } from '../fs/entry.ts';
 import { frozenTree, lazyTree } from '../fs/pack.ts';
 import type { DirNode, Node } from '../fs/tree.ts';
 import { Volume, WRITABLE_ROOTS } from '../fs/volume.ts';
+import { isFailure } from '../kernel/failure.ts';
 import { CappedOutput } from '../kernel/output.ts';
 import type { GuestAssets } from '../runtimes/assets.ts';
 import { RUNTIMES } from '../runtimes/registry.ts';
-import { type GuestReport, guestReport, type TrapReason } from '../schema.ts';
+import type { TrapReason } from '../schema.ts';
 import { buildGuest } from './build.ts';
 import { extendImage } from './extend.ts';
 import { freshGuest, type Layable, NO_VOLUME } from './lay.ts';
 import { LiveGuests } from './live.ts';
 import {
-  CONTROL,
   type FromWorker,
   type MountSet,
   type RunJob,
@@ -33,6 +33,8 @@ import {
   type ToWorker,
   toShared,
 } from './protocol.ts';
+import { readReport } from './report.ts';
+import { LiveSender } from './stream.ts';
 
 const port = parentPort!;
 const control = new Int32Array(workerData.control as SharedArrayBuffer);
@@ -126,7 +128,10 @@ function run(id: number, job: RunJob): void {
   guest.kernel.stdin = job.stdin;
   const stdout = new CappedOutput(job.limits.stdoutMaxBytes);
   const stderr = new CappedOutput(job.limits.stderrMaxBytes);
-  guest.begin(limitsOf(id, job, started, { 1: stdout, 2: stderr }));
+  const live = job.live
+    ? new LiveSender((stream, bytes) => tell({ type: 'output', id, stream, bytes }))
+    : undefined;
+  guest.begin(limitsOf(id, job, started, { 1: stdout, 2: stderr }, live));
   const { session } = job;
   const end = finish(guest, () =>
     of.runtime.run(guest, of.image.header.handles, {
@@ -139,6 +144,7 @@ function run(id: number, job: RunJob): void {
       inject_setup: job.injectSetup,
     }),
   );
+  live?.flush(performance.now());
   const isKept = session !== undefined && !session.isPeek;
   const state = !isKept ? 'fresh' : end.isConsistent ? 'committed' : 'rolled_back';
   const outcome: RunOutcome = {
@@ -183,7 +189,13 @@ function shareEntries(entries: readonly Entry[]): Entry[] {
   );
 }
 
-function limitsOf(id: number, job: RunJob, started: number, outputs: Record<1 | 2, CappedOutput>): Run {
+function limitsOf(
+  id: number,
+  job: RunJob,
+  started: number,
+  outputs: Record<1 | 2, CappedOutput>,
+  live: LiveSender | undefined,
+): Run {
   const { limits } = job;
   const { deterministic } = limits;
   return {
@@ -197,8 +209,9 @@ function limitsOf(id: number, job: RunJob, started: number, outputs: Record<1 | 
     },
     output: (stream, bytes) => {
       const kept = outputs[stream].push(bytes);
-      if (job.live && kept.length > 0) tell({ type: 'output', id, stream, bytes: kept.slice() });
+      live?.push(stream, kept, performance.now());
     },
+    ...(live && { beat: (nowMs, isPause) => (isPause ? live.flush(nowMs) : live.beat(nowMs)) }),
   };
 }
 
@@ -210,31 +223,24 @@ type End = Pick<RunOutcome, 'trap' | 'report'> & {
 /** Runs the program to whatever end it comes to. A limit that was met is how it ended, whatever the program made of it. */
 function finish(guest: Guest, action: () => string): End {
   try {
-    const report = parseReport(action());
+    const report = readReport(action());
     const reason = guest.limitMet;
     return { trap: reason && { reason, detail: '' }, report, isConsistent: true };
   } catch (cause) {
-    if (!(cause instanceof GuestStopped)) throw cause;
-    const stop = guest.limitMet ? { reason: guest.limitMet, message: '' } : cause.stop;
+    if (!(cause instanceof GuestStopped || isFailure(cause))) throw cause;
+    const met: Stop | undefined = guest.limitMet && { reason: guest.limitMet, message: '' };
+    const stop = met ?? (isFailure(cause) ? UNREADABLE : cause.stop);
     return { ...explainStop(stop), isConsistent: false };
   }
 }
+
+/** Reading the report led to an address that does not exist: the program had changed its own objects. */
+const UNREADABLE: Stop = { reason: 'unreachable', message: 'the runtime has no readable report' };
 
 function explainStop(stop: Stop): Pick<RunOutcome, 'trap' | 'report'> {
   if (stop.reason === 'exit') return { trap: undefined, report: { exit_code: (stop.exitCode ?? 0) & 0xff } };
   if (stop.reason === 'internal') throw new SandboxError('internal', stop.message);
   return { trap: { reason: stop.reason satisfies TrapReason, detail: stop.message }, report: undefined };
-}
-
-/** A program can reach the boot script's objects and make it report anything; what does not fit is not believed. */
-function parseReport(text: string): GuestReport | undefined {
-  try {
-    const parsed = guestReport.safeParse(JSON.parse(text));
-    if (parsed.success) return parsed.data;
-  } catch {
-    // Not even JSON.
-  }
-  return undefined;
 }
 
 async function handle(message: ToWorker): Promise<void> {
@@ -260,6 +266,3 @@ port.on('message', (message: ToWorker) => {
     tell({ type: 'failed', id: current, code, message: text });
   });
 });
-
-// The first cancellable job has id 1.
-Atomics.store(control, CONTROL.cancelledJob, 0);

@@ -110,6 +110,8 @@ export class WorkerPool {
   }
 
   submit(request: JobRequest): Promise<JobResult> {
+    // Nobody waits in a queue for something that is over.
+    if (request.signal?.aborted) return Promise.resolve({ type: 'cancelled' });
     return new Promise((resolve, reject) => {
       const pending = { ...request, resolve, reject };
       const queue = this.#queues.get(request.key);

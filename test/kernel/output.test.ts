@@ -25,3 +25,11 @@ test('bytes that are not UTF-8 are shown as such and lose nothing else', () => {
   output.push(new Uint8Array([0x61, 0xff, 0x62]));
   expect(output.text()).toBe('a�b');
 });
+
+test('text keeps to the cap although what is not UTF-8 grows when it is shown', () => {
+  const output = new CappedOutput(1000);
+  output.push(new Uint8Array(990).fill(0xff));
+  expect(output.text()).toBe('\ufffd'.repeat(333));
+  expect(output.dropped).toBeGreaterThan(600);
+  expect(output.text()).toBe('\ufffd'.repeat(333));
+});

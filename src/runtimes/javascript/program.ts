@@ -130,6 +130,12 @@ function takeOutModuleSyntax(code: string, tokens: readonly Token[], starts: rea
   const imports: Import[] = [];
   let script = '';
   let done = 0;
+  let line = 1;
+  let counted = 0;
+  const lineAt = (at: number) => {
+    for (; counted < at; counted++) if (code[counted] === '\n') line++;
+    return line;
+  };
   const replace = (start: number, end: number, by: string) => {
     script += code.slice(done, start) + by;
     done = end;
@@ -144,8 +150,7 @@ function takeOutModuleSyntax(code: string, tokens: readonly Token[], starts: rea
     } else if (isStart.has(i) && token.text === 'import' && tokens[i + 1]?.text !== '(') {
       const found = readImport(code, token.start);
       if (found === undefined) return {};
-      const line = code.slice(0, token.start).split('\n').length;
-      imports.push({ specifier: found.specifier, names: found.names, line });
+      imports.push({ specifier: found.specifier, names: found.names, line: lineAt(token.start) });
       replace(token.start, token.start + found.text.length, blank(found.text));
     } else if (isStart.has(i) && token.text === 'export') {
       const found = readExport(code, token.start);
@@ -173,8 +178,8 @@ function readImport(code: string, at: number) {
   if (byDefault !== undefined) names.push(['default', byDefault]);
   if (namespace !== undefined) names.push(['*', namespace]);
   for (const item of list?.slice(1, -1).replace(COMMENT, '').split(',') ?? []) {
-    const [name, local = name] = item.trim().split(/\s+as\s+/);
-    if (name) names.push([name, local!]);
+    const [name, as, local] = item.trim().split(/\s+/);
+    if (name) names.push([name, as === 'as' && local ? local : name]);
   }
   return { text, specifier: unquote(specifier!), names };
 }

@@ -15,6 +15,7 @@ interface RunningProgram {
   interrupt: LimitReason | undefined;
   /** Whether the limit has been reported; nothing of the program runs after that. */
   isOver: boolean;
+  isOutOfMemory: boolean;
 }
 
 const programs = new WeakMap<Guest, RunningProgram>();
@@ -30,6 +31,11 @@ function renewRandom(guest: Guest, at: number): void {
 function failWithException(guest: Guest): void {
   const error = guest.call('qjs_get_exception');
   const program = programs.get(guest);
+  // With no room left even for the error, QuickJS throws null.
+  if (program !== undefined && guest.isOutOfMemory && guest.call('qjs_is_null', error) !== 0) {
+    program.isOutOfMemory = true;
+    return;
+  }
   if (program?.interrupt !== undefined) endAtLimit(guest, program, error);
   else if (program !== undefined)
     guest.call('qjs_free_value', invoke(guest, program.handles['fail']!, error));
@@ -77,7 +83,13 @@ function loop(guest: Guest, program: RunningProgram): void {
 }
 
 export function run(guest: Guest, handles: Handles, request: GuestRequest): string {
-  const program: RunningProgram = { handles, request, interrupt: undefined, isOver: false };
+  const program: RunningProgram = {
+    handles,
+    request,
+    interrupt: undefined,
+    isOver: false,
+    isOutOfMemory: false,
+  };
   programs.set(guest, program);
   const { code, env, call } = request;
   if (call === 1) renewRandom(guest, handles['random']!);
@@ -87,8 +99,9 @@ export function run(guest: Guest, handles: Handles, request: GuestRequest): stri
   guest.call('qjs_free_value', argument);
   loop(guest, program);
   const value = invoke(guest, handles['report']!);
-  if (guest.call('qjs_is_exception', value) !== 0) {
-    // Not even the report could be made; in practice because memory is used up.
+  // Not even the report could be made; in practice because memory is used up.
+  if (program.isOutOfMemory || guest.call('qjs_is_exception', value) !== 0) {
+    guest.output(2, new TextEncoder().encode('Uncaught InternalError: out of memory\n'));
     return JSON.stringify({ exit_code: 1, error: { type: 'InternalError', message: 'out of memory' } });
   }
   const answer = readText(guest, value) ?? '{}';

@@ -22,15 +22,19 @@ interface Bracket {
   readonly isHead: boolean;
 }
 
-const SPACE = /[\s\uFEFF]+|\/\/[^\n\r\u2028\u2029]*|\/\*[\s\S]*?\*\//y;
+const SPACE = /[\s\uFEFF]+|\/\/[^\n\r\u2028\u2029]*/y;
 const WORD =
-  /(?:#?[\p{ID_Start}$_]|\\u[\da-fA-F{])(?:[\p{ID_Continue}$\u200c\u200d]|\\u\{[^}]*\}|\\u[\da-fA-F]{4})*/uy;
+  /(?:#?[\p{ID_Start}$_]|\\u[\da-fA-F{])(?:[\p{ID_Continue}$\u200c\u200d]|\\u\{[\da-fA-F]{1,8}\}|\\u[\da-fA-F]{4})*/uy;
 const NUMBER = /\.?\d(?:[eE][+-]|[\w.])*/y;
 const STRING = /'(?:[^'\\\n\r]|\\[\s\S])*'|"(?:[^"\\\n\r]|\\[\s\S])*"/y;
 const REGEX = /\/(?![*/])(?:[^\\/[\n\r]|\\[^\n\r]|\[(?:[^\]\\\n\r]|\\[^\n\r])*\])+\/\w*/y;
 const TEMPLATE = /(?:[^`\\$]|\\[\s\S]|\$(?!\{))*(`|\$\{)/y;
 const PUNCTUATOR = /=>|\.\.\.|\+\+|--|\?\.(?!\d)|[-+*/%&|^!=<>?~@.,;:(){}[\]#]/y;
 const NEWLINE = /[\n\r\u2028\u2029]/;
+
+/** Longest program that is read, and how often a slash may turn out not to start a regular expression after all. */
+const MAX_LENGTH = 300_000;
+const MAX_WRONG_SLASHES = 100;
 
 /** Words after which an operand comes, so that a slash starts a regular expression and a brace an object. */
 export const OPERATOR_WORDS = new Set(
@@ -40,8 +44,10 @@ const HEAD_WORDS = new Set(['if', 'for', 'while', 'with']);
 const BLOCK_WORDS = new Set(['else', 'do', 'try', 'finally']);
 const CLOSING = new Set([')', ']', '}']);
 
-/** The tokens of `code`, or undefined where it is cut off or not JavaScript. */
+/** The tokens of `code`, or undefined where it is cut off, not JavaScript, or too long. */
 export function tokenize(code: string): Token[] | undefined {
+  if (code.length > MAX_LENGTH) return undefined;
+  let wrongSlashes = 0;
   const tokens: Token[] = [];
   const open: Bracket[] = [];
   let at = code.startsWith('#!') ? Math.max(0, code.search(NEWLINE)) : 0;
@@ -83,6 +89,13 @@ export function tokenize(code: string): Token[] | undefined {
       at += space.length;
       continue;
     }
+    if (code.startsWith('/*', at)) {
+      const end = code.indexOf('*/', at + 2);
+      if (end < 0) return undefined;
+      newlineBefore ||= NEWLINE.test(code.slice(at, end));
+      at = end + 2;
+      continue;
+    }
     const previous = tokens.at(-1);
     const char = code[at]!;
     if (char === '`') {
@@ -111,10 +124,14 @@ export function tokenize(code: string): Token[] | undefined {
       push('string', string);
       continue;
     }
-    const regex = char === '/' && !endsOperand(tokens) ? match(REGEX) : undefined;
-    if (regex !== undefined) {
-      push('regex', regex);
-      continue;
+    if (char === '/' && !endsOperand(tokens)) {
+      const regex = match(REGEX);
+      if (regex !== undefined) {
+        push('regex', regex);
+        continue;
+      }
+      // Each of these was looked for up to the end of its line.
+      if (++wrongSlashes > MAX_WRONG_SLASHES) return undefined;
     }
     const punctuator = match(PUNCTUATOR);
     if (punctuator === undefined) return undefined;

@@ -11,12 +11,10 @@ import {
   type Handles,
   LIMIT_ERRORS,
   type LimitFacts,
+  MAX_REPORT_BYTES,
   type Runtime,
 } from '../runtime.ts';
 import { compiled, guestFile, layerOf, OWN_PACKAGES, pythonLayers } from './layers.ts';
-
-/** Longest report the host reads back; the boot script cuts what it sends well below. */
-const MAX_REPORT_BYTES = 4_000_000;
 
 /** Size of the boot script's buffer for the words of a limit. */
 const LIMIT_TEXT_BYTES = 200;

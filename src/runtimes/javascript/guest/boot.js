@@ -128,7 +128,7 @@ export function turn() {
 
 export function report() {
   const { exitCode, result, error } = outcome;
-  return stringify({ exit_code: exitCode, ...(error === undefined ? result : { error }) });
+  return stringify({ __proto__: null, exit_code: exitCode, ...(error === undefined ? result : { error }) });
 }
 
 define({

@@ -11,30 +11,39 @@ export function programFile(file) {
 }
 /** How much of a value or a message goes to the host: the host cuts again, this saves the work. */
 const TEXT_LIMIT = 20_000;
-const NAME_LIMIT = 200;
+const NAME_LIMIT = 190;
 const RESULT_ITEMS = 2_000;
+const RESULT_CHARACTERS = 50_000;
 const RESULT_DEPTH = 20;
 const OWN_FRAME = /^ *at .*\((?:sandbox:boot|native)[:)].*$/;
+
+/** Data that no longer has a prototype, on which a program could have put a `toJSON` of its own. */
+const { setPrototypeOf } = Object;
+const bare = (data) => setPrototypeOf(data, null);
 
 const cut = (text, limit = TEXT_LIMIT) => (text.length <= limit ? text : `${text.slice(0, limit)}…`);
 
 class NotPlain extends Error {}
 
-/** The value as JSON data, or NotPlain. `room` counts down the items left. */
+/** The value as JSON data, or NotPlain. `room` counts down the items and the characters left. */
 function plain(value, depth, room) {
-  if (--room.items < 0 || depth > RESULT_DEPTH) throw new NotPlain();
+  if (--room.items < 0 || room.characters < 0 || depth > RESULT_DEPTH) throw new NotPlain();
   if (value === null || typeof value === 'boolean') return value;
-  if (typeof value === 'string' && value.length <= TEXT_LIMIT) return value;
+  if (typeof value === 'string' && value.length <= TEXT_LIMIT) {
+    room.characters -= value.length;
+    return value;
+  }
   if (typeof value === 'number' && Number.isFinite(value)) return value;
   if (typeof value !== 'object') throw new NotPlain();
   if (Array.isArray(value)) {
     if (value.length > room.items) throw new NotPlain();
-    return Array.from(value, (item) => plain(item, depth + 1, room));
+    return bare(Array.from(value, (item) => plain(item, depth + 1, room)));
   }
   const prototype = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) throw new NotPlain();
   const copy = Object.create(null);
   for (const key of Object.keys(value)) {
+    room.characters -= key.length;
     if (value[key] !== undefined) copy[key] = plain(value[key], depth + 1, room);
   }
   return copy;
@@ -44,7 +53,9 @@ export function describeResult(value) {
   if (value === undefined) return {};
   let shown;
   try {
-    shown = plain(value, 0, { items: RESULT_ITEMS });
+    const room = { items: RESULT_ITEMS, characters: RESULT_CHARACTERS };
+    shown = plain(value, 0, room);
+    if (room.characters < 0) throw new NotPlain();
   } catch {
     shown = cut(inspect(value));
   }
@@ -115,7 +126,7 @@ function describe(error, line) {
 export function describeError(error, line = null) {
   try {
     const { text, facts } = describe(error, line);
-    return { text: cut(text), facts };
+    return { text: cut(text), facts: bare(facts) };
   } catch {
     return { text: 'an error that cannot be shown', facts: { type: 'Error', message: '', line } };
   }

@@ -44,16 +44,21 @@ def _make_run():
     FUTURE_FLAGS = 0x1FE0000
     # How much of a value, a message or a name goes to the host: the host cuts again, this saves the work.
     TEXT_LIMIT = 20_000
+    NAME_LIMIT = 190
     RESULT_ITEMS = 2_000
+    RESULT_CHARACTERS = 50_000
     RESULT_DEPTH = 20
     # What an error report says about names, keys and texts: enough to recognise them.
-    NAME_LIMIT = 200
     NEAR_LIMIT = 30
     AVAILABLE_LIMIT = 20
     # A longer traceback keeps this many frames at each end: formatting a thousand of them costs more than most programs.
     TRACEBACK_ENDS = 25
     RAISE = opcode.opmap['RAISE_VARARGS']
     BUILTINS = dict(vars(builtins))
+    # Taken from the types themselves: metaclasses and subclasses can put anything in their place.
+    name_of_type = type.__dict__['__name__'].__get__
+    part_of_text = str.__getitem__
+    low_bits = int.__and__
 
     brief = reprlib.Repr(maxstring=100, maxother=100, maxlong=60)
 
@@ -80,15 +85,16 @@ def _make_run():
         signal.signal(number, on_limit)
 
     def plain(value, depth, room):
-        """The value as JSON data, or NotPlain. `room` is a list that counts down the items left."""
+        """The value as JSON data, or NotPlain. `room` counts down the items and the characters left."""
         room[0] -= 1
-        if room[0] < 0 or depth > RESULT_DEPTH:
+        if room[0] < 0 or room[1] < 0 or depth > RESULT_DEPTH:
             raise NotPlain
         kind = type(value)
         if value is None or kind is bool:
             return value
         if kind is str:
-            if len(value) > TEXT_LIMIT:
+            room[1] -= len(value)
+            if room[1] < 0 or len(value) > TEXT_LIMIT:
                 raise NotPlain
             return value
         if kind is int:
@@ -102,8 +108,10 @@ def _make_run():
         if kind is list:
             return [plain(item, depth + 1, room) for item in value]
         if kind is dict:
-            if any(type(key) is not str for key in value):
-                raise NotPlain
+            for key in value:
+                if type(key) is not str:
+                    raise NotPlain
+                room[1] -= len(key)
             return {key: plain(item, depth + 1, room) for key, item in value.items()}
         raise NotPlain
 
@@ -115,17 +123,35 @@ def _make_run():
             return '{' + ','.join([quote(key) + ':' + encode(item) for key, item in value.items()]) + '}'
         if type(value) is list:
             return '[' + ','.join([encode(item) for item in value]) + ']'
-        return {None: 'null', True: 'true', False: 'false'}[value] if value is None or type(value) is bool else repr(value)
+        if value is None or type(value) is bool:
+            return {None: 'null', True: 'true', False: 'false'}[value]
+        if type(value) is int or type(value) is float:
+            return repr(value)
+        raise TypeError
 
     def cut(text):
-        return text if len(text) <= TEXT_LIMIT else text[:TEXT_LIMIT] + '…'
+        shown = part_of_text(text, slice(0, TEXT_LIMIT + 1))
+        return shown if len(shown) <= TEXT_LIMIT else shown[:TEXT_LIMIT] + '…'
+
+    def text_of(value):
+        """What the value says of itself, which may fail or be a lie."""
+        try:
+            return cut(str(value))
+        except Exception:
+            return ''
+
+    def type_name(value):
+        return name_of_type(type(value))[:NAME_LIMIT]
+
+    def small(value):
+        return value if type(value) is int and -(2**31) <= value < 2**31 else None
 
     def describe_result(value):
         try:
-            shown = plain(value, 0, [RESULT_ITEMS])
+            shown = plain(value, 0, [RESULT_ITEMS, RESULT_CHARACTERS])
         except NotPlain:
             shown = cut(repr(value))
-        return {'result': shown, 'result_type': type(value).__name__}
+        return {'result': shown, 'result_type': type_name(value)}
 
     def compile_main(source, file):
         """The code objects of the program: its statements and, if it ends in an expression, that."""
@@ -271,14 +297,10 @@ def _make_run():
             last = step
             step = step.tb_next
         kind = type(error)
-        facts = {'type': short(kind.__name__), 'line': line}
+        facts = {'type': type_name(error), 'line': line, 'message': text_of(error)}
         if line is None and other is not None:
             # Nothing of this call is on the stack: it is in a function that an earlier call of the session left.
             facts['file'], facts['line'] = other
-        try:
-            facts['message'] = cut(str(error))
-        except BaseException:
-            facts['message'] = ''
         try:
             facts['module'] = short(str(kind.__module__))
             facts['kind'] = next(base.__name__ for base in kind.__mro__ if BUILTINS.get(base.__name__) is base)
@@ -296,7 +318,7 @@ def _make_run():
         if status is None:
             return 0
         if isinstance(status, int):
-            return status & 0xFF
+            return low_bits(status, 0xFF)
         print(status, file=sys.stderr)
         return 1
 
@@ -382,8 +404,12 @@ def _make_run():
         except BaseException as error:
             # A limit that was met in our own code, after the program's.
             report['exit_code'] = 1
-            report.setdefault('error', {'type': type(error).__name__, 'message': '', 'line': None})
-        return encode(report).encode()
+            report.setdefault('error', {'type': type_name(error), 'message': '', 'line': None})
+        try:
+            return encode(report).encode()
+        except BaseException:
+            # The program put something of its own into the report, or a limit was met on the last few lines.
+            return b'{"exit_code":1}'
 
     def variables(most):
         """The program's names with type and short form, for whoever looks at a session."""

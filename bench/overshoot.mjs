@@ -1,0 +1,173 @@
+/**
+ * By how much programs that break a limit get past it: the worst of the whole corpus for fuel, time, memory and output,
+ * here and in other sandboxes, with the same programs in the same run. Peers are not dependencies: they are fetched into
+ * bench/.peers, with their versions pinned, and left out, with a word about it, where they cannot be had.
+ */
+import { availableParallelism } from 'node:os';
+import { Worker } from 'node:worker_threads';
+import { createSandbox } from '../dist/index.js';
+import { CORPUS } from './corpus.mjs';
+import { markdown, median } from './measure.mjs';
+import { fetchPeers } from './peers.mjs';
+
+const MiB = 1024 * 1024;
+const TIME_MS = 1000;
+const FUEL = 200_000_000;
+const MEMORY_BYTES = 64 * MiB;
+const OUTPUT_BYTES = 10_000;
+/** When a peer's thread is taken down: its own limit has then failed for good. */
+const PATIENCE_MS = 20_000;
+
+const POLICIES = {
+  time: { timeout_seconds: TIME_MS / 1000, fuel_budget: 1e15 },
+  fuel: { fuel_budget: FUEL, timeout_seconds: 120 },
+  memory: { memory_bytes: MEMORY_BYTES, fuel_budget: 1e15, timeout_seconds: 120 },
+  output: {
+    stdout_max_bytes: OUTPUT_BYTES,
+    stderr_max_bytes: OUTPUT_BYTES,
+    fuel_budget: 1e9,
+    timeout_seconds: 120,
+  },
+};
+
+/** The measure of each limit: what was used, less what was allowed. */
+const EXCESS = {
+  time: ({ wallMs }) => wallMs - TIME_MS,
+  fuel: ({ result }) => result.fuel_consumed - FUEL,
+  memory: ({ result }) => result.memory_used_bytes - MEMORY_BYTES,
+  output: ({ result }) =>
+    Math.max(Buffer.byteLength(result.stdout), Buffer.byteLength(result.stderr)) - OUTPUT_BYTES,
+};
+
+const SHOWN = {
+  time: (value) => `${value > 0 ? '+' : ''}${value.toFixed(0)} ms`,
+  fuel: (value) => `+${(value / 1e6).toFixed(1)} M`,
+  memory: (value) => `${value > 0 ? '+' : ''}${(value / MiB).toFixed(1)} MiB`,
+  output: (value) => `${value > 0 ? '+' : ''}${value} bytes`,
+};
+
+const worst = (rows) =>
+  rows.reduce((most, row) => (most === undefined || row.excess > most.excess ? row : most), undefined);
+
+/** All programs of the corpus that break a limit, in our sandbox; also what the call after each took. */
+async function ours(runtime, limit, nextCalls) {
+  const rows = [];
+  for (const { name, code } of CORPUS.filter((p) => p.runtime === runtime && p.breaks.includes(limit))) {
+    const sandbox = await createSandbox({ runtime, policy: POLICIES[limit] });
+    await sandbox.execute('1');
+    const started = performance.now();
+    const result = await sandbox.execute(code);
+    const wallMs = performance.now() - started;
+    rows.push({ name, excess: EXCESS[limit]({ result, wallMs }) });
+    const next = performance.now();
+    const { metadata } = await sandbox.execute('6 * 7', { timeout_seconds: 60 });
+    if (metadata.result !== 42)
+      throw new Error(`After ${runtime} ${name} the next call gave ${JSON.stringify(metadata)}.`);
+    nextCalls.push(performance.now() - next);
+    await sandbox.close();
+  }
+  return rows;
+}
+
+/** One program in a peer, in a thread of its own; `killed` when it had to be taken down. */
+function inPeer(peer, folder, code) {
+  return new Promise((resolve) => {
+    const workerData = { peer, folder, code, timeMs: TIME_MS, memoryBytes: MEMORY_BYTES };
+    const thread = new Worker(new URL('./peers.mjs', import.meta.url), {
+      workerData,
+      resourceLimits: { stackSizeMb: 16 },
+    });
+    const timer = setTimeout(() => thread.terminate(), PATIENCE_MS);
+    let answer = { killed: true };
+    thread.on('message', (message) => {
+      answer = message;
+    });
+    thread.on('error', () => {
+      // Before or after its limit, a dead thread has no time to compare.
+      answer = { crashed: true };
+    });
+    thread.on('exit', () => {
+      clearTimeout(timer);
+      resolve(answer);
+    });
+  });
+}
+
+async function peerRows(peer, folder, runtime) {
+  const rows = { time: [], memory: [] };
+  let refused = 0;
+  const programs = CORPUS.filter((p) => p.runtime === runtime && !p.ownOnly);
+  for (const { name, code, breaks } of programs) {
+    if (!breaks.includes('time') && !breaks.includes('memory')) continue;
+    const { ms, memoryBytes, unsupported, killed, crashed } = await inPeer(peer, folder, code);
+    if (unsupported) refused++;
+    else if (breaks.includes('time') && !crashed)
+      rows.time.push({ name, excess: killed ? PATIENCE_MS - TIME_MS : ms - TIME_MS, killed });
+    else if (breaks.includes('memory') && memoryBytes !== undefined)
+      rows.memory.push({ name, excess: memoryBytes - MEMORY_BYTES });
+  }
+  return { rows, refused, programs: programs.length };
+}
+
+function cell(limit, rows) {
+  const row = worst(rows);
+  if (row === undefined) return '–';
+  const over = rows.filter(({ killed }) => killed).length;
+  const more = over > 1 ? `, as ${over - 1} more` : '';
+  return `${row.killed ? 'more than ' : ''}${SHOWN[limit](row.excess)} (${row.name}${more})`;
+}
+
+export async function table() {
+  const nextCalls = { python: [], javascript: [] };
+  const columns = {};
+  for (const runtime of ['python', 'javascript']) {
+    columns[`ours, ${runtime}`] = {};
+    for (const limit of Object.keys(POLICIES)) {
+      process.stderr.write(`overshoot: ${runtime}, ${limit} …\n`);
+      columns[`ours, ${runtime}`][limit] = cell(limit, await ours(runtime, limit, nextCalls[runtime]));
+    }
+  }
+  const { folder, found, missing } = fetchPeers();
+  const notes = [...missing];
+  for (const { peer, runtime } of found) {
+    process.stderr.write(`overshoot: ${peer} …\n`);
+    const { rows, refused, programs } = await peerRows(peer, folder, runtime);
+    columns[peer] = {
+      time: cell('time', rows.time),
+      memory: cell('memory', rows.memory),
+      fuel: 'no such limit',
+      output: 'no such limit',
+    };
+    if (refused > 0)
+      notes.push(
+        `${peer} refused ${refused} of ${programs} programs, whose language or modules it does not have.`,
+      );
+  }
+  const limits = {
+    time: `time (${TIME_MS} ms)`,
+    fuel: `fuel (${FUEL / 1e6} M)`,
+    memory: `memory (${MEMORY_BYTES / MiB} MiB)`,
+    output: `output (${OUTPUT_BYTES} bytes)`,
+  };
+  const body = Object.keys(limits).map((limit) => [
+    limits[limit],
+    ...Object.values(columns).map((column) => column[limit]),
+  ]);
+  const next = ['python', 'javascript'].map((runtime) => {
+    const times = nextCalls[runtime];
+    return `${runtime} ${median(times).toFixed(1)} ms (worst ${Math.max(...times).toFixed(0)} ms)`;
+  });
+  const count = (runtime) => CORPUS.filter((program) => program.runtime === runtime).length;
+  const note = [
+    `The worst excess over each limit across ${CORPUS.length} programs (${count('python')} Python, ${count('javascript')} JavaScript), wall time seen by the caller; below zero: the limit was not reached.`,
+    `Fuel may go past its budget by the grace of 50 M. The call after each of these programs took, in the median: ${next.join(', ')}.`,
+    `${availableParallelism()} cores, other work on the machine included.`,
+    ...notes,
+  ].join(' ');
+  return markdown('Limits: how far past', note, ['limit', ...Object.keys(columns)], body);
+}
+
+if (process.argv[1] && import.meta.url.endsWith(process.argv[1].split('/').pop())) {
+  console.log(await table());
+  process.exit();
+}

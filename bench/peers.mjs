@@ -1,0 +1,136 @@
+/**
+ * Other sandboxes: where they come from, and how each runs one program under a time and a memory limit. As a worker
+ * thread, this file runs the program named in its data and answers with what that took.
+ */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { isMainThread, parentPort, workerData } from 'node:worker_threads';
+
+const FOLDER = fileURLToPath(new URL('.peers/', import.meta.url));
+
+const PEERS = [
+  { peer: 'quickjs-wasi 3.6.2', runtime: 'javascript', package: undefined },
+  { peer: 'quickjs-emscripten 0.32.0', runtime: 'javascript', package: 'quickjs-emscripten@0.32.0' },
+  { peer: 'Monty 0.0.18', runtime: 'python', package: '@pydantic/monty@0.0.18', probe: '@pydantic/monty' },
+];
+
+/** Fetches what is missing. quickjs-wasi is there already: our own JavaScript guest is its binary. */
+export function fetchPeers() {
+  mkdirSync(FOLDER, { recursive: true });
+  const missing = [];
+  const found = PEERS.filter(({ peer, package: name, probe }) => {
+    if (name === undefined) return true;
+    const at = join(FOLDER, 'node_modules', name.slice(0, name.lastIndexOf('@')));
+    try {
+      if (!existsSync(at))
+        execFileSync(
+          'npm',
+          [
+            'install',
+            '--prefix',
+            FOLDER,
+            '--ignore-scripts',
+            '--no-audit',
+            '--no-fund',
+            '--save-exact',
+            name,
+          ],
+          { stdio: 'pipe' },
+        );
+      // A native package may come without the binary for this platform.
+      if (probe)
+        execFileSync(
+          process.execPath,
+          [
+            '--input-type=module',
+            '-e',
+            `await import(${JSON.stringify(pathToFileURL(join(at, 'wrapper.js')).href)})`,
+          ],
+          { stdio: 'pipe' },
+        );
+      return true;
+    } catch (cause) {
+      const reason = /binding|platform|notsup/i.test(String(cause.stderr ?? cause))
+        ? `it has no binary for ${process.platform} ${process.arch}`
+        : 'the registry did not give it';
+      missing.push(`${peer} is not in the table: ${reason}.`);
+      return false;
+    }
+  });
+  return { folder: FOLDER, found, missing };
+}
+
+const SETUP = 'globalThis.console = { log() {}, error() {} };';
+
+const RUN = {
+  async 'quickjs-wasi 3.6.2'({ code, timeMs, memoryBytes }) {
+    const { QuickJS } = await import('quickjs-wasi');
+    const wasm = readFileSync(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm'));
+    let memory;
+    const instantiate = WebAssembly.instantiate;
+    WebAssembly.instantiate = async (...args) => {
+      const made = await instantiate(...args);
+      memory ??= (made.instance ?? made).exports.memory;
+      return made;
+    };
+    let deadline = Number.POSITIVE_INFINITY;
+    const vm = await QuickJS.create({
+      wasm,
+      memoryLimit: memoryBytes,
+      interruptHandler: () => performance.now() > deadline,
+    });
+    vm.evalCode(SETUP).dispose();
+    const started = performance.now();
+    deadline = started + timeMs;
+    try {
+      vm.evalCode(code).dispose();
+      while (performance.now() < deadline && vm.executePendingJobs() > 0);
+    } catch {}
+    return { ms: performance.now() - started, memoryBytes: memory?.buffer.byteLength };
+  },
+
+  async 'quickjs-emscripten 0.32.0'({ code, timeMs, memoryBytes, folder }) {
+    const { getQuickJS } = createRequire(join(folder, 'x.js'))('quickjs-emscripten');
+    const module = await getQuickJS();
+    const runtime = module.newRuntime();
+    runtime.setMemoryLimit(memoryBytes);
+    let deadline = Number.POSITIVE_INFINITY;
+    runtime.setInterruptHandler(() => performance.now() > deadline);
+    const context = runtime.newContext();
+    context.unwrapResult(context.evalCode(SETUP)).dispose();
+    const started = performance.now();
+    deadline = started + timeMs;
+    try {
+      context.evalCode(code);
+      while (performance.now() < deadline && runtime.hasPendingJob()) runtime.executePendingJobs(1);
+    } catch {}
+    return { ms: performance.now() - started, memoryBytes: module.getWasmMemory?.().buffer.byteLength };
+  },
+
+  async 'Monty 0.0.18'({ code, timeMs, memoryBytes, folder }) {
+    const { Monty } = await import(
+      pathToFileURL(join(folder, 'node_modules/@pydantic/monty/wrapper.js')).href
+    );
+    let monty;
+    const started = performance.now();
+    try {
+      monty = new Monty(code);
+      monty.run({
+        limits: { maxDurationSecs: timeMs / 1000, maxMemory: memoryBytes },
+        printCallback: () => {},
+      });
+    } catch (cause) {
+      // Told apart from a limit by how soon it comes: what is not supported fails at once.
+      if (performance.now() - started < timeMs / 2 && !/memory|limit|time/i.test(String(cause)))
+        return { unsupported: true };
+    }
+    return { ms: performance.now() - started };
+  },
+};
+
+if (!isMainThread && workerData?.peer) {
+  parentPort.postMessage(await RUN[workerData.peer](workerData));
+}

@@ -1,0 +1,86 @@
+/**
+ * What the Python binary asks of a host and does not get. The list is pinned: a new version of the binary, or a door
+ * opened by mistake, shows here. Each of them is called by its name, in a real guest.
+ */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { describe, expect, test } from 'vitest';
+import { Guest, GuestStopped, type Linkage, UNLIMITED_RUN } from '../../src/engine/guest.ts';
+import { Volume } from '../../src/fs/volume.ts';
+import { javascript } from '../../src/runtimes/javascript/index.ts';
+import { python } from '../../src/runtimes/python/index.ts';
+import type { Runtime } from '../../src/runtimes/runtime.ts';
+import { prepareModule } from '../../src/wasm/prepare.ts';
+import { importing } from './modules.ts';
+
+function importsOf({ binary }: Runtime): { module: string; name: string }[] {
+  const bytes = readFileSync(createRequire(import.meta.url).resolve(binary.specifier));
+  return WebAssembly.Module.imports(new WebAssembly.Module(bytes)).filter(({ kind }) => kind === 'function');
+}
+
+/** A guest whose only code is a call of one import, linked as the runtime links its own. */
+function calling(runtime: Runtime, module: string, name: string): Guest {
+  const prepared = prepareModule(importing(module, name), { exports: ['run', '__indirect_function_table'] });
+  const program = {
+    module: new WebAssembly.Module(prepared.bytes as BufferSource),
+    minPages: 1,
+    stateGlobals: [],
+  };
+  const linkage: Linkage = { ...runtime.linkage, hostFunctions: [] };
+  const volume = new Volume({ maxBytes: 0, maxFiles: 0 }, () => 0);
+  return new Guest(program, linkage, { pages: 1, maxPages: 1 }, volume);
+}
+
+/** The doors a runtime opens, by module. */
+function doorsOf(runtime: Runtime): Record<string, object> {
+  return runtime.linkage.doors(calling(runtime, 'env', 'nothing'));
+}
+
+function deniedOf(runtime: Runtime): string[] {
+  const doors = doorsOf(runtime);
+  return importsOf(runtime)
+    .filter(({ module, name }) => !Object.hasOwn(doors[module] ?? {}, name))
+    .map(({ module, name }) => `${module}.${name}`)
+    .sort();
+}
+
+describe('the Python binary', () => {
+  test('is denied exactly these imports', async () => {
+    await expect(deniedOf(python).join('\n')).toMatchFileSnapshot('denied-imports.txt');
+  });
+
+  test.each(deniedOf(python))('cannot call %s', (door) => {
+    const dot = door.indexOf('.');
+    const guest = calling(python, door.slice(0, dot), door.slice(dot + 1));
+    guest.begin(UNLIMITED_RUN);
+    let stop: unknown;
+    try {
+      guest.call('run');
+    } catch (cause) {
+      if (!(cause instanceof GuestStopped)) throw cause;
+      stop = cause.stop;
+    }
+    expect(stop).toEqual({
+      reason: 'denied_call',
+      message: `The guest called ${door}, which does not exist here`,
+    });
+  });
+
+  test.each(['constructor', 'toString', '__proto__', 'hasOwnProperty', 'valueOf'])(
+    'gets no door from a name that every object answers to: %s',
+    (name) => {
+      const guest = calling(python, 'env', name);
+      guest.begin(UNLIMITED_RUN);
+      expect(() => guest.call('run')).toThrow(
+        expect.objectContaining({ stop: expect.objectContaining({ reason: 'denied_call' }) }),
+      );
+    },
+  );
+});
+
+describe('the JavaScript binary', () => {
+  test('is denied nothing it asks for, and asks for twelve things', () => {
+    expect(deniedOf(javascript)).toEqual([]);
+    expect(importsOf(javascript)).toHaveLength(12);
+  });
+});

@@ -1,0 +1,67 @@
+/**
+ * Workers and the main thread talk by messages that only the host writes. A guest has no port, no descriptor and no
+ * text that would be taken for one.
+ */
+import { createSandbox } from 'llm-wasm-sandbox';
+import { describe, expect, test } from 'vitest';
+import { attack, tryJavaScript } from './witness.ts';
+
+const MESSAGES = [
+  { type: 'done', id: 1, outcome: { stdout: 'forged', report: { exit_code: 0 } } },
+  { type: 'failed', id: 1, code: 'internal', message: 'forged' },
+  { type: 'output', id: 1, stream: 1, bytes: 'forged' },
+];
+
+describe('a worker message', () => {
+  test('has no port to be sent from', async () => {
+    const names = [
+      'postMessage',
+      'parentPort',
+      'MessagePort',
+      'MessageChannel',
+      'BroadcastChannel',
+      'Worker',
+      'Atomics',
+    ];
+    const seen = await tryJavaScript(names.map((name) => `typeof ${name}`));
+    expect(new Set(Object.values(seen))).toEqual(new Set(['undefined']));
+  });
+
+  test.each(MESSAGES)('written as output is output: %j', async (message) => {
+    const text = JSON.stringify(message);
+    const result = await attack(
+      'python',
+      `import os\nfor fd in (1, 2): os.write(fd, ${JSON.stringify(text)}.encode())\nraise SystemExit(4)`,
+    );
+    expect(result).toMatchObject({ exit_code: 4, stdout: text, stderr: text });
+    const script = await attack('javascript', `console.log(${JSON.stringify(text)}); throw 1;`);
+    expect(script).toMatchObject({ exit_code: 1, stdout: `${text}\n` });
+  });
+
+  test('in structured clone form, on every descriptor, reaches nobody', async () => {
+    const result = await attack(
+      'python',
+      `import os
+written = []
+for fd in range(0, 256):
+    try: os.write(fd, b'\\xff\\x0fo"\\x04type"\\x04done'); written.append(fd)
+    except OSError: pass
+written`,
+    );
+    expect(result.metadata.result).toEqual([1, 2]);
+  });
+
+  test('cannot be made of live output: it arrives as text, in order, and nothing else', async () => {
+    await using sandbox = await createSandbox({ runtime: 'python' });
+    const seen: string[] = [];
+    const result = await sandbox.execute(
+      `import os\nfor i in range(2000): os.write(1, b'%d ' % i)\nos.write(2, b'\\xff{"type":"done"}')`,
+      { on_stdout: (text) => seen.push(text), on_stderr: (text) => seen.push(text) },
+    );
+    expect(result.success).toBe(true);
+    const numbers = Array.from({ length: 2000 }, (_, i) => `${i} `).join('');
+    expect(seen.join('')).toBe(`${numbers}\ufffd{"type":"done"}`);
+    // Tiny writes are sent together: a flood is no flood of messages.
+    expect(seen.length).toBeLessThan(500);
+  });
+});

@@ -1,0 +1,88 @@
+/** Names that are no text, too long, or mean something to JavaScript, to a shell or to another system. */
+import { createSandbox } from 'llm-wasm-sandbox';
+import { describe, expect, test } from 'vitest';
+import { attack, tryJavaScript } from './witness.ts';
+
+describe('names', () => {
+  test('that are no text or too long are refused', async () => {
+    const result = await attack(
+      'python',
+      `import os
+seen = []
+for name in ('a\\0b', b'\\xff\\xfe', '\\udcff', 'x' * 256, '\\u00e9' * 128, 'a' * 5000, '/'.join(['d'] * 3000), '', '.', '..'):
+    for act in (lambda: open(name, 'w'), lambda: os.mkdir(name), lambda: os.symlink('x', name), lambda: os.rename('/app', name)):
+        try: act(); seen.append(ascii(name))
+        except (OSError, ValueError): pass
+[seen, os.listdir('.')]`,
+    );
+    expect(result.metadata.result).toEqual([[], []]);
+  });
+
+  const ODD = [
+    '__proto__',
+    'constructor',
+    'toString',
+    'hasOwnProperty',
+    'con',
+    'a\nb',
+    ' ',
+    '-rf',
+    '*',
+    '\u202e',
+    'a:b',
+    '\\x',
+    '☃'.repeat(80),
+  ];
+
+  test('that every object answers to are ordinary names', async () => {
+    await using sandbox = await createSandbox({ runtime: 'python' });
+    const result = await sandbox.execute(
+      `import os, json
+for name in json.loads(${JSON.stringify(JSON.stringify(ODD))}):
+    with open(name, 'w') as f: f.write(ascii(name))
+    assert os.fstat(os.open(name, os.O_RDONLY)).st_size == len(ascii(name))
+    os.mkdir(name + '.d')
+len(os.listdir('.'))`,
+    );
+    expect(result.metadata.result).toBe(ODD.length * 2);
+    expect([...result.files_created].sort()).toEqual([...ODD].sort());
+    expect(await sandbox.readFile('__proto__', 'utf8')).toBe("'__proto__'");
+    expect(Object.keys(Object.prototype)).toEqual([]);
+    const again = await sandbox.execute(`open('constructor').read() + open('__proto__').read()`);
+    expect(again.metadata.result).toBe("'constructor''__proto__'");
+  });
+
+  test('from JavaScript are held to the same', async () => {
+    const seen = await tryJavaScript([
+      "os.mkdir('a\\0b')",
+      "os.mkdir('x'.repeat(256))",
+      "os.mkdir('\\ud800')",
+      "os.mkdir('d/'.repeat(3000))",
+      "os.mkdir('')",
+      "os.mkdir('__proto__')",
+      "os.mkdir('constructor')",
+      "os.readdir('.')[0].sort()",
+    ]);
+    expect(Object.values(seen)).toEqual([
+      '-22',
+      '-36',
+      '-84',
+      '-36',
+      '-2',
+      '0',
+      '0',
+      '.,..,__proto__,constructor',
+    ]);
+  });
+
+  test('of result keys do not reach prototypes', async () => {
+    const result = await attack(
+      'python',
+      `{'__proto__': {'polluted': 1}, 'constructor': {'prototype': {'polluted': 1}}}`,
+    );
+    const value = result.metadata.result as Record<string, unknown>;
+    expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
+    expect(Object.hasOwn(value, '__proto__')).toBe(false);
+    expect((Object.assign({}, value) as { polluted?: unknown }).polluted).toBeUndefined();
+  });
+});

@@ -1,0 +1,124 @@
+/** Addresses and lengths that a guest makes up: at and past the end of memory, gigabytes, overlapping buffers. */
+import { describe, expect, test } from 'vitest';
+import { MEMORY_BYTES, testKernel } from '../kernel/world.ts';
+import { attack, tryJavaScript } from './witness.ts';
+
+const EFAULT = 21;
+const EINVAL = 28;
+
+describe('made-up pointers', () => {
+  test.each([MEMORY_BYTES - 7, MEMORY_BYTES, MEMORY_BYTES + 1, -1, -8, 0x7fffffff])(
+    'to a list of buffers at %i are EFAULT',
+    (at) => {
+      const { doors } = testKernel();
+      for (const door of ['fd_read', 'fd_write'])
+        expect(doors[door]!(door === 'fd_read' ? 0 : 1, at, 1, 0)).toBe(EFAULT);
+    },
+  );
+
+  test.each([
+    [0, -1],
+    [MEMORY_BYTES - 1, 2],
+    [MEMORY_BYTES, 1],
+    [-1, 1],
+    [16, 0x7fffffff],
+  ])('to a buffer at %i of %i bytes are EFAULT', (at, length) => {
+    const { doors, memory } = testKernel();
+    memory.setU32(64, at);
+    memory.setU32(68, length);
+    expect(doors['fd_write']!(1, 64, 1, 128)).toBe(EFAULT);
+    expect(doors['fd_read']!(0, 64, 1, 128)).toBe(EFAULT);
+    expect(doors['__syscall_getdents64']!(3, at, length)).toBeLessThan(0);
+    expect(doors['random_get']!(at, length)).toBe(EFAULT);
+  });
+
+  test('to overlapping buffers move what was asked for, inside the quota', () => {
+    const { doors, memory, kernel } = testKernel();
+    const fd = kernel.open('/app', 'f', 0o102, 0o644);
+    memory.all.fill(65, 1024, 2048);
+    // Three buffers that overlap each other and the list itself.
+    [
+      [1024, 1000],
+      [1500, 500],
+      [60, 40],
+    ].forEach(([at, length], i) => {
+      memory.setU32(64 + i * 8, at!);
+      memory.setU32(68 + i * 8, length!);
+    });
+    expect(doors['fd_write']!(fd, 64, 3, 512)).toBe(0);
+    expect(memory.u32(512)).toBe(1540);
+    expect(kernel.volume.usage().bytes).toBe(1540);
+    kernel.seek(fd, 0, 0);
+    // Reading over the list of buffers uses the list as it was when the call was made.
+    expect(doors['fd_read']!(fd, 64, 3, 512)).toBe(0);
+    expect(memory.u32(512)).toBe(1540);
+  });
+
+  test('to a thousand buffers of all memory cost no more than one call may', () => {
+    const { doors, memory, said } = testKernel();
+    for (let i = 0; i < 1024; i++) {
+      memory.setU32(i * 8, 0);
+      memory.setU32(i * 8 + 4, MEMORY_BYTES);
+    }
+    expect(doors['fd_write']!(1, 0, 1024, 0)).toBe(0);
+    expect(said).toHaveLength(1024);
+    expect(doors['fd_write']!(1, 0, 1025, 0)).toBe(EINVAL);
+  });
+});
+
+describe('lengths of gigabytes', () => {
+  test('are refused where they are asked for', async () => {
+    const result = await attack(
+      'python',
+      `import os
+seen = []
+open('f', 'w').write('abc')
+fd = os.open('f', os.O_RDWR)
+def attempt(act):
+    try: seen.append(act())
+    except (OSError, MemoryError, OverflowError, ValueError) as error: seen.append(type(error).__name__)
+attempt(lambda: len(os.read(fd, 2**31 - 1)))
+attempt(lambda: os.pread(fd, 10, 2**62))
+attempt(lambda: os.pwrite(fd, b'x', 2**62))
+attempt(lambda: os.lseek(fd, 2**62, 0))
+attempt(lambda: os.ftruncate(fd, 2**62))
+attempt(lambda: os.urandom(2**31 - 1))
+attempt(lambda: os.readv(fd, [bytearray(10)] * 5000))
+attempt(lambda: os.writev(fd, [b'x' * 10] * 1000))
+seen`,
+    );
+    expect(result.metadata.result).toEqual([
+      'OverflowError',
+      ...['OSError', 'OSError', 'OSError', 'OSError'],
+      'OverflowError',
+      'OSError',
+      10_000,
+    ]);
+  });
+
+  test('and odd offsets are refused by os of JavaScript', async () => {
+    const buffer = 'new ArrayBuffer(16)';
+    const seen = await tryJavaScript([
+      `os.read(0, ${buffer}, -1, 16)`,
+      `os.read(0, ${buffer}, 0, 2 ** 32)`,
+      `os.read(0, ${buffer}, 2 ** 40, 1)`,
+      `os.write(1, ${buffer}, 8, 9)`,
+      `os.read(0, {}, 0, 1)`,
+      `os.read(2 ** 31, ${buffer}, 0, 1)`,
+      `os.seek(0, 1e300, 0)`,
+      `std.in.readAsString(1e15)`,
+      `(() => { const b = ${buffer}; b.transfer(); return os.read(0, b, 0, 16); })()`,
+    ]);
+    expect(Object.values(seen)).toEqual([
+      'RangeError',
+      'RangeError',
+      'RangeError',
+      'RangeError',
+      'TypeError',
+      '-9',
+      '-22',
+      '',
+      'RangeError',
+    ]);
+  });
+});

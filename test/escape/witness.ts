@@ -1,0 +1,161 @@
+/**
+ * Runs an attack between witnesses: after it, the host is as it was, a neighbour that ran beside it has seen nothing,
+ * and the next run of the same sandbox behaves to the instruction like one of a sandbox that was never attacked.
+ */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  createSandbox,
+  type ExecuteOptions,
+  type PolicyInput,
+  type RuntimeName,
+  type SandboxResult,
+} from 'llm-wasm-sandbox';
+import { afterAll, beforeAll, expect } from 'vitest';
+
+/** What a secret of the host looks like; no guest may ever show it. */
+const SECRET = 'host-secret-5d1f';
+
+/** Uses nothing a workspace file could stand in for, so it is the same whatever an attack left there. */
+const PROBE: Record<RuntimeName, string> = {
+  python: `
+import builtins, sys
+print(len(dir(builtins)), sys.getrecursionlimit(), sorted(k for k in globals() if k[0] != '_'))
+print([type(x).__name__ for x in (1, 'a', [], {}, len)], sum(range(100)), '{:.2f}'.format(1.5), sys.stdout.fileno())
+`,
+  javascript: `
+console.log(Object.getOwnPropertyNames(globalThis).length, Reflect.ownKeys(Object.prototype).length);
+console.log(JSON.stringify([1, 'a', { b: [null] }]), [3, 1, 2].sort().join(), typeof Function('return 1'), \`\${[] + {}}\`);
+`,
+};
+
+const NEIGHBOUR: Record<RuntimeName, string> = {
+  python: "total = 0\nfor i in range(30000): total += i\nprint(total, open('own.txt').read())",
+  javascript:
+    "import * as std from 'std'; let total = 0; for (let i = 0; i < 30000; i++) total += i; console.log(total, std.loadFile('own.txt'));",
+};
+
+let canary = '';
+
+beforeAll(() => {
+  canary = mkdtempSync(join(tmpdir(), 'canary-'));
+  writeFileSync(join(canary, 'secret.txt'), SECRET);
+  process.env['CANARY_SECRET'] = SECRET;
+});
+
+afterAll(() => {
+  rmSync(canary, { recursive: true });
+  delete process.env['CANARY_SECRET'];
+});
+
+/** Everything of this process and its files that an attack could have touched. */
+function hostState() {
+  return {
+    env: { ...process.env },
+    cwd: process.cwd(),
+    globals: Reflect.ownKeys(globalThis).map(String).sort(),
+    prototypes: [Object, Array, Function, String, Promise, Map, Uint8Array].map((type) =>
+      Reflect.ownKeys(type.prototype).map(String),
+    ),
+    listeners: process.eventNames().map((name) => [String(name), process.listenerCount(name as string)]),
+    canary: readdirSync(canary).map((name) => [name, readFileSync(join(canary, name), 'utf8')]),
+  };
+}
+
+const calm = new Map<RuntimeName, Promise<readonly [string, number]>>();
+
+/** What the probe says, and costs, where nothing has happened. */
+function calmProbe(runtime: RuntimeName): Promise<readonly [string, number]> {
+  let probe = calm.get(runtime);
+  if (probe === undefined) {
+    probe = (async () => {
+      await using sandbox = await createSandbox({ runtime });
+      const { stdout, fuel_consumed, success } = await sandbox.execute(PROBE[runtime]);
+      expect(success).toBe(true);
+      return [stdout, fuel_consumed] as const;
+    })();
+    calm.set(runtime, probe);
+  }
+  return probe;
+}
+
+export interface Setup {
+  readonly policy?: PolicyInput;
+  readonly options?: ExecuteOptions;
+}
+
+/** Runs `code` as an attack and returns what became of it, once all witnesses have been heard. */
+export async function attack(runtime: RuntimeName, code: string, setup: Setup = {}): Promise<SandboxResult> {
+  const expected = await calmProbe(runtime);
+  await using neighbour = await createSandbox({ runtime });
+  await neighbour.writeFile('own.txt', 'mine');
+  const policy = { fuel_budget: 3_000_000_000, timeout_seconds: 20, ...setup.policy };
+  await using sandbox = await createSandbox({ runtime, policy });
+  const before = hostState();
+  const [result, beside] = await Promise.all([
+    sandbox.execute(code, setup.options),
+    neighbour.execute(NEIGHBOUR[runtime]),
+  ]);
+  expect(beside).toMatchObject({ success: true, stdout: '449985000 mine\n', files_created: [], stderr: '' });
+  expect(await neighbour.listFiles()).toMatchObject([{ path: 'own.txt', size_bytes: 4 }]);
+  expect(result.metadata.trap_reason).not.toBe('worker_lost');
+  expect(JSON.stringify(result)).not.toContain(SECRET);
+  const next = await sandbox.execute(PROBE[runtime], { fuel_budget: 1_000_000_000 });
+  expect([next.stdout, next.fuel_consumed]).toEqual(expected);
+  expect(hostState()).toEqual(before);
+  return result;
+}
+
+/** Where a guest would find the host's secret, if it could get there. */
+export const canaryFile = () => join(canary, 'secret.txt');
+
+/** Runs Python statements one by one and returns, for each, its value as text or the name of what it raised. */
+export async function tryPython(lines: readonly string[], setup?: Setup): Promise<Record<string, string>> {
+  const result = await attack(
+    'python',
+    `
+import json, os, sys
+seen = {}
+for line in json.loads(${JSON.stringify(JSON.stringify(lines))}):
+    try: seen[line] = ascii(eval(line))[:200]
+    except Exception as error: seen[line] = type(error).__name__
+    print(json.dumps([line, seen[line]]), flush=True)
+`,
+    setup,
+  );
+  expect(result).toMatchObject({ success: true });
+  return readPairs(result.stdout);
+}
+
+/** The same for JavaScript expressions; the value of a promise is waited for. */
+export async function tryJavaScript(
+  lines: readonly string[],
+  setup?: Setup,
+): Promise<Record<string, string>> {
+  const result = await attack(
+    'javascript',
+    `
+import * as std from 'std';
+import * as os from 'os';
+for (const line of ${JSON.stringify(lines)}) {
+  let seen;
+  try { const value = await eval(line); seen = typeof value === 'function' ? 'function' : String(value).slice(0, 200); }
+  catch (error) { seen = error?.name ?? String(error); }
+  console.log(JSON.stringify([line, seen]));
+}
+`,
+    setup,
+  );
+  expect(result).toMatchObject({ success: true });
+  return readPairs(result.stdout);
+}
+
+function readPairs(stdout: string): Record<string, string> {
+  return Object.fromEntries(
+    stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as [string, string]),
+  );
+}

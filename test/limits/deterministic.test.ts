@@ -1,0 +1,105 @@
+/** Deterministic mode: same code, same input, same output and fuel, however busy the machine is. */
+import { spawnSync } from 'node:child_process';
+import { createSandbox, type PolicyInput, type RuntimeName } from 'llm-wasm-sandbox';
+import { describe, expect, test } from 'vitest';
+
+const PROGRAMS: Record<RuntimeName, string> = {
+  python: `
+import datetime, os, random, secrets, tempfile, time, uuid
+for name in ('c', 'a', 'b'): open(name, 'w').close()
+print(random.random(), os.urandom(4).hex(), uuid.uuid4(), secrets.token_hex(4), hash('x'))
+print(datetime.datetime.now().isoformat(), time.time(), time.monotonic(), time.perf_counter())
+start = time.time(); time.sleep(3600); print(round(time.time() - start, 3))
+print(os.listdir('.'), os.stat('a').st_mtime, tempfile.mktemp(), id(object()))
+sum(range(100000))
+print(time.time())
+`,
+  javascript: `
+import * as os from 'os';
+for (const name of ['c', 'a', 'b']) os.close(os.open(name, os.O_CREAT | os.O_WRONLY, 0o644));
+console.log(Math.random(), Date.now(), new Date().toISOString(), os.readdir('.')[0].join(), os.stat('a')[0].mtime);
+const start = Date.now(); os.sleep(3600000); console.log(Date.now() - start);
+await new Promise((done) => setTimeout(done, 5000));
+let n = 0; for (let i = 0; i < 100000; i++) n += i;
+console.log(Date.now(), performance.now?.());
+`,
+};
+
+async function twice(runtime: RuntimeName, first: PolicyInput, second: PolicyInput = first) {
+  const results = [];
+  for (const policy of [first, second]) {
+    await using sandbox = await createSandbox({ runtime, policy });
+    results.push(await sandbox.execute(PROGRAMS[runtime]));
+  }
+  return results.map(({ stdout, stderr, fuel_consumed, exit_code, files_created }) => ({
+    stdout,
+    stderr,
+    fuel_consumed,
+    exit_code,
+    files_created,
+  }));
+}
+
+describe.each(['python', 'javascript'] as const)('deterministic %s', (runtime) => {
+  test('gives byte for byte the same, and the same fuel', async () => {
+    const [one, two] = await twice(runtime, { deterministic: true });
+    expect(one).toMatchObject({ exit_code: 0, stderr: '' });
+    expect(two).toEqual(one);
+    expect(one!.stdout).toMatch(/2026-01-01T0[0-9]/);
+  });
+
+  test('differs by seed in what is random, and starts its clock where it is told', async () => {
+    const start_time = '2030-06-01T12:00:00Z';
+    const [one, two] = await twice(
+      runtime,
+      { deterministic: { seed: 1, start_time } },
+      { deterministic: { seed: 2, start_time } },
+    );
+    expect(two!.stdout).not.toBe(one!.stdout);
+    expect(one!.stdout).toContain('2030-06-01T12:00:00');
+    const again = await twice(runtime, { deterministic: { seed: 1, start_time } });
+    expect(again[0]).toEqual(one);
+  });
+
+  test('is not what happens without it', async () => {
+    const program = { python: 'import os\nos.urandom(8).hex()', javascript: 'Math.random()' }[runtime];
+    await using sandbox = await createSandbox({ runtime });
+    const values = [await sandbox.execute(program), await sandbox.execute(program)].map(
+      ({ metadata }) => metadata.result,
+    );
+    expect(values[0]).not.toEqual(values[1]);
+  });
+
+  test('sleeps without waiting, but not for ever', async () => {
+    const forever = {
+      python: 'import select\nselect.poll().poll()\nopen("f", "w").write("x")',
+      javascript:
+        "import * as os from 'os'; os.sleep(1e300); os.close(os.open('f', os.O_CREAT | os.O_WRONLY, 0o644));",
+    }[runtime];
+    await using sandbox = await createSandbox({ runtime, policy: { deterministic: true } });
+    const result = await sandbox.execute(forever);
+    expect([null, 'timeout']).toContain(result.metadata.trap_reason);
+    for (const { modified_at } of await sandbox.listFiles()) expect(modified_at).toMatch(/^\d{4}-/);
+    expect(await sandbox.execute('6 * 7')).toMatchObject({ metadata: { result: 42 } });
+  });
+});
+
+describe('the command line', () => {
+  test('has --deterministic and --seed', () => {
+    const cli = (...args: string[]) =>
+      spawnSync(
+        process.execPath,
+        ['dist/cli.js', 'run', '--json', ...args, '-c', 'import os; os.urandom(4).hex()'],
+        {
+          encoding: 'utf8',
+        },
+      );
+    const result = (...args: string[]) => {
+      const { metadata, fuel_consumed } = JSON.parse(cli(...args).stdout);
+      return [metadata.result, fuel_consumed];
+    };
+    expect(result('--deterministic')).toEqual(result('--deterministic'));
+    expect(result('--seed', '5')).toEqual(result('--seed', '5'));
+    expect(result('--seed', '5')[0]).not.toEqual(result('--seed', '6')[0]);
+  });
+});

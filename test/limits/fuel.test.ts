@@ -1,0 +1,171 @@
+/** The fuel budget: exact, met as an exception on the guilty line, and with a grace that cannot be stretched. */
+import { createSandbox, type RuntimeName } from 'llm-wasm-sandbox';
+import { describe, expect, test } from 'vitest';
+import { GRACE } from '../../src/engine/guest.ts';
+import { code, run } from '../support/sandbox.ts';
+
+const PROGRAMS: Record<RuntimeName, string> = {
+  python: 'total = 0\nfor i in range(2000): total += i * i\ntotal',
+  javascript: 'let total = 0; for (let i = 0; i < 2000; i++) total += i * i; total',
+};
+
+describe.each(['python', 'javascript'] as const)('the fuel of %s', (runtime) => {
+  test('is exact: a budget of what a program takes is enough, one less is not', async () => {
+    const { fuel_consumed: needed } = await run(runtime, PROGRAMS[runtime]);
+    const enough = await run(runtime, PROGRAMS[runtime], { fuel_budget: needed });
+    expect(enough).toMatchObject({
+      success: true,
+      fuel_consumed: needed,
+      metadata: { result: 2_664_667_000 },
+    });
+    const short = await run(runtime, PROGRAMS[runtime], { fuel_budget: needed - 1 });
+    expect(short).toMatchObject({ success: false, exit_code: 152, metadata: { trap_reason: 'out_of_fuel' } });
+    expect(short.fuel_consumed).toBeGreaterThanOrEqual(needed - 1);
+  });
+
+  test('is the same in every run and whatever the other limits are', async () => {
+    const runs = [
+      await run(runtime, PROGRAMS[runtime]),
+      await run(runtime, PROGRAMS[runtime], { timeout_seconds: 7.25 }),
+      await run(runtime, PROGRAMS[runtime], { fuel_budget: 123_456_789 }),
+    ];
+    expect(new Set(runs.map(({ fuel_consumed }) => fuel_consumed)).size).toBe(1);
+  });
+
+  test('counts built-ins by what they do', async () => {
+    const programs = {
+      python: ['sum(range(1000))', 'sum(range(1_000_000))'],
+      javascript: ["new Array(1e3).join('x').length", "new Array(1e6).join('x').length"],
+    }[runtime];
+    const [small, large] = await Promise.all(programs.map((program) => run(runtime, program)));
+    expect(large!.fuel_consumed - small!.fuel_consumed).toBeGreaterThan(1_000_000);
+  });
+
+  test('counts nothing of the call before', async () => {
+    await using sandbox = await createSandbox({ runtime });
+    const first = await sandbox.execute(PROGRAMS[runtime]);
+    await sandbox.execute(PROGRAMS[runtime], { fuel_budget: 1_000 });
+    expect((await sandbox.execute(PROGRAMS[runtime])).fuel_consumed).toBe(first.fuel_consumed);
+  });
+
+  test('of one instruction stops a program before it has done anything', async () => {
+    const say = { python: "print('here')", javascript: "console.log('here')" }[runtime];
+    const result = await run(runtime, say, { fuel_budget: 1 });
+    expect(result).toMatchObject({ exit_code: 152, metadata: { trap_reason: 'out_of_fuel' } });
+    expect(result.fuel_consumed).toBeLessThanOrEqual(1 + GRACE.fuel);
+  });
+
+  test('that does not cover one large instruction stops before it', async () => {
+    const fill = { python: 'x = bytearray(200_000_000)', javascript: 'new Uint8Array(200_000_000).fill(1)' }[
+      runtime
+    ];
+    const result = await run(runtime, fill, { fuel_budget: 2_000_000 });
+    expect(result).toMatchObject({ exit_code: 152, metadata: { trap_reason: 'out_of_fuel' } });
+    expect(result.fuel_consumed).toBeLessThanOrEqual(2_000_000 + GRACE.fuel);
+  });
+});
+
+describe('the guilty line', () => {
+  test('is in the traceback and in the error of Python', async () => {
+    const program = code`
+      def spin():
+          n = 0
+          while True:
+              n += 1
+
+      def outer():
+          spin()
+
+      outer()
+    `;
+    const result = await run('python', program, { fuel_budget: 100_000_000 });
+    expect(result.metadata.error).toMatchObject({
+      type: 'OutOfFuel',
+      message: 'the fuel budget of 100000000 is used up',
+    });
+    expect([3, 4]).toContain(result.metadata.error?.line);
+    expect(result.stderr).toMatch(/line 9, in <module>[\s\S]*line 7, in outer[\s\S]*line [34], in spin/);
+    expect(result.stderr).not.toContain('_sandbox');
+  });
+
+  test('is in the stack and in the error of JavaScript', async () => {
+    const program = code`
+      function spin() {
+        for (let n = 0; ; ) {
+          n = n + 1;
+        }
+      }
+      function outer() {
+        spin();
+      }
+      outer();
+    `;
+    const result = await run('javascript', program, { fuel_budget: 100_000_000 });
+    expect(result.metadata.error).toMatchObject({
+      type: 'OutOfFuel',
+      message: 'the fuel budget of 100000000 is used up',
+    });
+    // QuickJS knows the function for certain, and in it the last call; a loop without one has the line of its function.
+    expect([1, 2, 3]).toContain(result.metadata.error?.line);
+    expect(result.stderr).toMatch(
+      /at spin \(\/app\/main\.js:[123][\s\S]*at outer \(\/app\/main\.js:7[\s\S]*main\.js:9/,
+    );
+  });
+
+  test('of JavaScript is exact where something is called', async () => {
+    const program = 'function work(x) { return x + 1; }\n\nlet n = 0;\nfor (;;) {\n  n = work(n);\n}';
+    const result = await run('javascript', program, { fuel_budget: 100_000_000 });
+    expect([1, 5]).toContain(result.metadata.error?.line);
+    expect(result.stderr).toMatch(/main\.js:5/);
+  });
+
+  test('is where a long regular expression, sort or power stands', async () => {
+    for (const line of [
+      "import re; re.match('(a+)+$', 'a' * 60 + 'b')",
+      '3 ** 20000000',
+      'sorted([K(), K()])',
+    ]) {
+      const program = `class K:\n    def __lt__(self, other): return any(iter(int, 1))\n\n${line}`;
+      const result = await run('python', program, { fuel_budget: 100_000_000 });
+      expect(result.metadata.trap_reason).toBe('out_of_fuel');
+      if (result.metadata.error) expect([2, 4]).toContain(result.metadata.error.line);
+    }
+  });
+});
+
+describe('the grace', () => {
+  test('lets a program clean up, and does not let it off', async () => {
+    const program = code`
+      try:
+          while True: pass
+      finally:
+          open('kept.txt', 'w').write('kept')
+          print('cleaned up')
+    `;
+    await using sandbox = await createSandbox({ runtime: 'python' });
+    const result = await sandbox.execute(program, { fuel_budget: 100_000_000 });
+    expect(result).toMatchObject({
+      success: false,
+      exit_code: 152,
+      stdout: 'cleaned up\n',
+      files_created: ['kept.txt'],
+    });
+    expect(await sandbox.readFile('kept.txt', 'utf8')).toBe('kept');
+  });
+
+  test('is as large as documented, and used up only once', async () => {
+    const program = 'while True:\n    try:\n        while True: pass\n    except BaseException: pass';
+    for (const budget of [1_000_000, 77_777_777, 300_000_000]) {
+      const { fuel_consumed } = await run('python', program, { fuel_budget: budget });
+      expect(fuel_consumed).toBeGreaterThan(budget + 0.9 * GRACE.fuel);
+      expect(fuel_consumed).toBeLessThanOrEqual(budget + GRACE.fuel);
+    }
+  });
+
+  test('of JavaScript runs no more of the program', async () => {
+    const program =
+      "try { for (;;) {} } catch { console.log('caught'); } finally { console.log('finally'); }";
+    const result = await run('javascript', program, { fuel_budget: 100_000_000 });
+    expect(result).toMatchObject({ exit_code: 152, stdout: '' });
+  });
+});

@@ -1,0 +1,78 @@
+/** Output beyond the cap: dropped as it arrives, counted, flagged. */
+import { createSandbox } from 'llm-wasm-sandbox';
+import { describe, expect, test } from 'vitest';
+
+const size = (text: string) => new TextEncoder().encode(text).length;
+
+const FLOODS = {
+  python: {
+    'in one write': "import os\nos.write(1, b'x' * 5_000_000)",
+    'in tiny writes': "import os\nfor i in range(5000): os.write(1, b'x')",
+    'in lines': "for i in range(20000): print('line', i)",
+    'of wide characters': "print('☃' * 100_000)",
+    'that is not UTF-8': "import os\nos.write(1, b'\\xff' * 100_000)",
+  },
+  javascript: {
+    'in one write': "console.log('x'.repeat(5_000_000));",
+    'in tiny writes':
+      "import * as std from 'std'; for (let i = 0; i < 5000; i++) { std.out.puts('x'); std.out.flush(); }",
+    'in lines': "for (let i = 0; i < 5000; i++) console.log('line', i);",
+    'of wide characters': "console.log('☃'.repeat(100_000));",
+    'through a descriptor':
+      "import * as os from 'os'; os.write(1, new Uint8Array(100_000).fill(120).buffer, 0, 100_000);",
+  },
+} as const;
+
+describe.each(['python', 'javascript'] as const)('a flood of %s', (runtime) => {
+  test.each(Object.entries(FLOODS[runtime]))('%s is cut at the cap', async (_, code) => {
+    for (const cap of [0, 1, 1000]) {
+      await using sandbox = await createSandbox({ runtime, policy: { stdout_max_bytes: cap } });
+      const result = await sandbox.execute(code);
+      expect(result.success).toBe(true);
+      expect(size(result.stdout)).toBeLessThanOrEqual(cap);
+      expect(result.metadata).toMatchObject({ stdout_truncated: true, stderr_truncated: false });
+      expect(result.metadata.stdout_dropped_bytes).toBeGreaterThan(1000);
+    }
+  });
+
+  test('that fits is whole', async () => {
+    const say = { python: "print('x' * 999)", javascript: "console.log('x'.repeat(999))" }[runtime];
+    await using sandbox = await createSandbox({ runtime, policy: { stdout_max_bytes: 1000 } });
+    const result = await sandbox.execute(say);
+    expect(result.stdout).toBe(`${'x'.repeat(999)}\n`);
+    expect(result.metadata).toMatchObject({ stdout_truncated: false, stdout_dropped_bytes: 0 });
+  });
+
+  test('counts every byte: kept and dropped are what was written', async () => {
+    const say = {
+      python: "import os, sys\nos.write(1, b'a' * 12345)\nos.write(2, b'b' * 54321)",
+      javascript:
+        "import * as std from 'std'; std.out.puts('a'.repeat(12345)); std.err.puts('b'.repeat(54321));",
+    }[runtime];
+    await using sandbox = await createSandbox({
+      runtime,
+      policy: { stdout_max_bytes: 100, stderr_max_bytes: 200 },
+    });
+    const { stdout, stderr, metadata } = await sandbox.execute(say);
+    expect([stdout, stderr]).toEqual(['a'.repeat(100), 'b'.repeat(200)]);
+    expect([metadata.stdout_dropped_bytes, metadata.stderr_dropped_bytes]).toEqual([12_245, 54_121]);
+  });
+
+  test('does not stop a program, nor its live output up to the cap', async () => {
+    const say = {
+      python: "import os\nfor i in range(500): os.write(1, b'0123456789')\nopen('done', 'w')",
+      javascript:
+        "import * as std from 'std'; for (let i = 0; i < 500; i++) { std.out.puts('0123456789'); std.out.flush(); } std.open('done', 'w').close();",
+    }[runtime];
+    await using sandbox = await createSandbox({ runtime, policy: { stdout_max_bytes: 1234 } });
+    let live = '';
+    const result = await sandbox.execute(say, {
+      on_stdout: (text) => {
+        live += text;
+      },
+    });
+    expect(result).toMatchObject({ success: true, files_created: ['done'] });
+    expect(live).toBe(result.stdout);
+    expect(live).toHaveLength(1234);
+  });
+});

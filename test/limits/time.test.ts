@@ -1,0 +1,138 @@
+/** Time limits and cancellation. How promptly they fire is measured in bench/overshoot.mjs; here, that they do. */
+import { createSandbox, type RuntimeName } from 'llm-wasm-sandbox';
+import { describe, expect, test } from 'vitest';
+import { run } from '../support/sandbox.ts';
+
+const FOREVER: Record<RuntimeName, Record<string, string>> = {
+  python: {
+    'in a loop': 'while True: pass',
+    'in a built-in': 'sum(range(10**13))',
+    asleep: 'import time; time.sleep(3600)',
+    'polling nothing': 'import select; select.poll().poll()',
+    'in a stubborn handler':
+      'while True:\n    try:\n        while True: pass\n    except BaseException: pass',
+  },
+  javascript: {
+    'in a loop': 'for (;;) {}',
+    'in a built-in': "new Array(4e9 - 1).join('')",
+    asleep: "import * as os from 'os'; os.sleep(3600000);",
+    'with a timer far away': 'setTimeout(() => {}, 3600000);',
+    'in promise jobs': 'const again = () => Promise.resolve().then(again); again();',
+  },
+};
+const CASES = (Object.keys(FOREVER) as RuntimeName[]).flatMap((runtime) =>
+  Object.entries(FOREVER[runtime]).map(([where, code]) => [runtime, where, code] as const),
+);
+const plenty = { fuel_budget: 1e15 };
+
+describe('a time limit', () => {
+  test.each(CASES)('ends %s %s', async (runtime, _, code) => {
+    const started = performance.now();
+    const result = await run(runtime, code, { ...plenty, timeout_seconds: 0.2 });
+    expect(result).toMatchObject({ success: false, exit_code: 124, metadata: { trap_reason: 'timeout' } });
+    expect(result.metadata.trap_message).toContain('Execution trapped: Timeout');
+    expect(performance.now() - started).toBeLessThan(5_200);
+  });
+
+  test.each(['python', 'javascript'] as const)(
+    'of a call stands in for that of the policy (%s)',
+    async (runtime) => {
+      await using sandbox = await createSandbox({
+        runtime,
+        policy: { timeout_seconds: 0.1, fuel_budget: 1e15 },
+      });
+      const code = FOREVER[runtime]['in a loop']!;
+      const short = await sandbox.execute(code);
+      expect(short).toMatchObject({
+        exit_code: 124,
+        metadata: { error: { message: 'the time limit of 0.1 s has passed' } },
+      });
+      const longer = await sandbox.execute(code, { timeout_seconds: 0.4 });
+      expect(longer).toMatchObject({ exit_code: 124 });
+      expect(longer.duration_ms).toBeGreaterThan(390);
+    },
+  );
+
+  test('does not count time in the queue, which is reported apart', async () => {
+    await using sandbox = await createSandbox({ runtime: 'python', policy: plenty });
+    const first = sandbox.execute('import time; time.sleep(0.6)');
+    const second = sandbox.execute("print('ran')", { timeout_seconds: 0.4 });
+    expect(await first).toMatchObject({ success: true });
+    const result = await second;
+    expect(result).toMatchObject({ success: true, stdout: 'ran\n' });
+    expect(result.metadata.queue_ms).toBeGreaterThan(300);
+    expect(result.duration_ms).toBeLessThan(400);
+  });
+
+  test('of next to nothing ends a program before it has done much', async () => {
+    for (const runtime of ['python', 'javascript'] as const) {
+      const result = await run(runtime, FOREVER[runtime]['in a loop']!, {
+        ...plenty,
+        timeout_seconds: 0.000001,
+      });
+      expect(result).toMatchObject({ exit_code: 124, metadata: { trap_reason: 'timeout' } });
+    }
+  });
+
+  test('names the line of Python that waited', async () => {
+    const result = await run('python', '\n\nimport time\ntime.sleep(3600)', { timeout_seconds: 0.2 });
+    expect(result.metadata.error).toMatchObject({ type: 'Timeout', line: 4 });
+  });
+});
+
+describe('cancelling', () => {
+  test.each(CASES)('ends %s %s', async (runtime, _, code) => {
+    const started = performance.now();
+    const result = await run(runtime, code, {
+      ...plenty,
+      timeout_seconds: 60,
+      signal: AbortSignal.timeout(200),
+    });
+    expect(result).toMatchObject({ success: false, exit_code: 130, metadata: { trap_reason: 'cancelled' } });
+    expect(result.metadata.trap_message).toContain('Execution trapped: Cancelled');
+    expect(performance.now() - started).toBeLessThan(10_200);
+  });
+
+  test('before the call runs nothing, at once, however long the queue is', async () => {
+    await using sandbox = await createSandbox({ runtime: 'python' });
+    const running = sandbox.execute('import time; time.sleep(0.5); print(1)');
+    const result = await sandbox.execute("open('never', 'w')", { signal: AbortSignal.abort() });
+    expect(result).toMatchObject({
+      exit_code: 130,
+      fuel_consumed: 0,
+      metadata: { trap_reason: 'cancelled' },
+    });
+    expect(await running).toMatchObject({ stdout: '1\n' });
+    expect(await sandbox.listFiles()).toEqual([]);
+  });
+
+  test('in the queue runs nothing and holds nobody up', async () => {
+    await using sandbox = await createSandbox({ runtime: 'python' });
+    const cancel = new AbortController();
+    const running = sandbox.execute('import time; time.sleep(0.3)');
+    const waiting = sandbox.execute("open('never', 'w')", { signal: cancel.signal });
+    const last = sandbox.execute('7');
+    cancel.abort();
+    expect(await waiting).toMatchObject({ exit_code: 130, fuel_consumed: 0 });
+    expect(await running).toMatchObject({ success: true });
+    expect(await last).toMatchObject({ metadata: { result: 7 } });
+    expect(await sandbox.listFiles()).toEqual([]);
+  });
+
+  test('one run leaves its neighbours and what comes after alone', async () => {
+    await using one = await createSandbox({ runtime: 'python', policy: plenty });
+    await using other = await createSandbox({ runtime: 'python' });
+    const cancelled = one.execute('while True: pass', { signal: AbortSignal.timeout(100) });
+    const beside = other.execute('import time; time.sleep(0.4); "whole"');
+    expect(await cancelled).toMatchObject({ metadata: { trap_reason: 'cancelled' } });
+    expect(await beside).toMatchObject({ metadata: { result: 'whole' } });
+    expect(await one.execute('8')).toMatchObject({ metadata: { result: 8 } });
+  });
+
+  test('keeps what was printed and written before', async () => {
+    await using sandbox = await createSandbox({ runtime: 'python', policy: plenty });
+    const program = "print('one')\nopen('f', 'w').write('x')\nimport time\ntime.sleep(3600)";
+    const result = await sandbox.execute(program, { signal: AbortSignal.timeout(400), timeout_seconds: 60 });
+    expect(result).toMatchObject({ stdout: 'one\n', files_created: ['f'] });
+  });
+});
