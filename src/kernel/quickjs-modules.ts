@@ -1,8 +1,10 @@
 /**
- * How `import` finds modules in a JavaScript guest: files of its file system by path, and the built-in ones by name.
- * Built-in modules are evaluated at boot and stay registered under their names, so they are never loaded from here.
+ * How `import` finds modules in a JavaScript guest: files of its file system by path, built-in ones and packages by
+ * name. Built-in modules are evaluated at boot, packages when they are first resolved; both stay registered under
+ * their names, so only files are ever loaded from here.
  */
 import { failure } from './failure.ts';
+import { findPackage, missingPackage } from './quickjs-packages.ts';
 import type { Kernel } from './syscalls.ts';
 
 /** Names that can be imported without being files, and what they resolve to. */
@@ -21,14 +23,24 @@ export interface Problem {
   readonly problem: string;
 }
 
-/** The canonical name of a module: a built-in one's, or an absolute path. Purely textual, as for URLs. */
-export function resolveModule(base: string, name: string): string | Problem {
+/** A package that has to be there before its name resolves. */
+export interface PackageName {
+  readonly package: string;
+}
+
+/** The canonical name of a module: a built-in one's, a package's, or an absolute path, textual as for URLs. */
+export function resolveModule(
+  kernel: Kernel,
+  hasPackages: boolean,
+  base: string,
+  name: string,
+): string | PackageName | Problem {
   if (Object.hasOwn(BUILT_IN_MODULES, name)) return BUILT_IN_MODULES[name]!;
   const isPath = name.startsWith('/') || name.startsWith('./') || name.startsWith('../');
   if (!isPath) {
-    const short = name.length > 100 ? `${name.slice(0, 100)}…` : name;
-    const exist = 'there are "std", "os", and files by path, such as "./name.js"';
-    return { problem: `could not load module '${short}': packages cannot be imported here; ${exist}` };
+    const found = hasPackages ? findPackage(kernel, name) : undefined;
+    if (found !== undefined) return { package: found };
+    return { problem: `could not load module ${missingPackage(kernel, hasPackages, name)}` };
   }
   const directory = base.startsWith('/') ? base.slice(0, base.lastIndexOf('/')) : HOME;
   return normalize(name.startsWith('/') ? name : `${directory}/${name}`);

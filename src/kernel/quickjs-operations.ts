@@ -8,6 +8,7 @@ import { failure } from './failure.ts';
 import { MAX_DESCRIPTORS } from './fds.ts';
 import type { GuestMemory } from './memory.ts';
 import type { QuickJsGuest } from './quickjs.ts';
+import { evaluatePackage, findPackage, missingPackage, readPackage } from './quickjs-packages.ts';
 import type { FileStatus, Kernel } from './syscalls.ts';
 
 /** A string of the guest as UTF-8, or an ArrayBuffer: where it lies in guest memory. */
@@ -33,6 +34,8 @@ const PATH_MAX = 4096;
 /** Most bytes one call decodes or fills; the boot script cuts longer work into pieces. */
 const CHUNK = 1 << 20;
 const MAX_SLEEP_MS = 2 ** 31 - 1;
+const LINUX_ENOENT = 2;
+const LINUX_ENOMEM = 12;
 /** The doubles that `stat` stores. */
 const STATUS_FIELDS = 5;
 const EVAL = { MODULE: 1, STRICT: 8, COMPILE_ONLY: 32, BARRIER: 64, ASYNC: 128 } as const;
@@ -143,6 +146,41 @@ function decode(guest: QuickJsGuest, [buffer, offset, length, fatal]: readonly A
   return () => guest.call('qjs_new_string', bytes.byteOffset, bytes.length);
 }
 
+/** Copies bytes to the guest's heap, NUL-terminated; 0 when it has no room for them. */
+export function place(guest: QuickJsGuest, bytes: Uint8Array): number {
+  const pointer = guest.call('wasm_malloc', bytes.length + 1);
+  if (pointer === 0) return 0;
+  const target = guest.view.bytes(pointer, bytes.length + 1);
+  target.set(bytes);
+  target[bytes.length] = 0;
+  return pointer;
+}
+
+/** Loads a package and gives its namespace, or a text that says why not. One that is loaded is only taken note of. */
+function loadPackage(guest: QuickJsGuest, [name, loaded]: readonly Argument[]): Result {
+  const { kernel } = guest;
+  const { imports, world } = kernel;
+  const wanted = path(name);
+  const root = wanted.split('/', 1)[0]!;
+  if (loaded === 1) {
+    imports.begin(root, world.fuelConsumed, true);
+    return 0;
+  }
+  const bytes = readPackage(kernel, wanted);
+  if (bytes === undefined) return `there is no package ${missingPackage(kernel, true, wanted)}`;
+  imports.begin(root, world.fuelConsumed, false);
+  return () => {
+    const pointer = place(guest, bytes);
+    const value =
+      pointer === 0
+        ? guest.call('qjs_new_number', -LINUX_ENOMEM)
+        : evaluatePackage(guest, pointer, bytes.length);
+    guest.call('wasm_free', pointer);
+    imports.end(world.fuelConsumed);
+    return value;
+  };
+}
+
 const ignore = (_: unknown) => 0;
 
 const pathOperations: Record<string, Operation> = {
@@ -214,6 +252,8 @@ const worldOperations: Record<string, Operation> = {
   text: decode,
   evaluate: (guest, args) => evaluate(guest, args, false),
   compiles: (guest, args) => evaluate(guest, args, true),
+  findPackage: ({ kernel }, [name]) => findPackage(kernel, path(name)) ?? -LINUX_ENOENT,
+  loadPackage,
   collect: (guest) => () => {
     guest.call('qjs_run_gc');
     return guest.call('qjs_get_undefined');

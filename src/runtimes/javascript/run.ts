@@ -79,10 +79,10 @@ function loop(guest: Guest, program: RunningProgram): void {
 export function run(guest: Guest, handles: Handles, request: GuestRequest): string {
   const program: RunningProgram = { handles, request, interrupt: undefined, isOver: false };
   programs.set(guest, program);
-  const { code, env, call } = request;
+  const { code, env, call, inject_setup } = request;
   if (call === 1) renewRandom(guest, handles['random']!);
   const file = call === 1 ? '/app/main.js' : `/app/call-${call}.js`;
-  const argument = newText(guest, JSON.stringify({ code, file, env, ...planProgram(code) }));
+  const argument = newText(guest, JSON.stringify({ code, file, env, inject_setup, ...planProgram(code) }));
   settle(guest, invoke(guest, handles['start']!, argument));
   guest.call('qjs_free_value', argument);
   loop(guest, program);
@@ -98,6 +98,12 @@ export function run(guest: Guest, handles: Handles, request: GuestRequest): stri
 
 /** The guest function that is told of rejected promises, or 0 at boot. */
 export const rejectionTracker = (guest: Guest) => programs.get(guest)?.handles['rejected'] ?? 0;
+
+/** The guest function that loads packages, or 0 when the program is to have none. */
+export function packageProvider(guest: Guest): number {
+  const program = programs.get(guest);
+  return program?.request.inject_setup ? program.handles['provide']! : 0;
+}
 
 /** Whether a limit was met that the program does not know of yet. */
 export function isInterrupted(guest: Guest): boolean {

@@ -1,7 +1,8 @@
 /**
  * The guest side of the JavaScript runtime: runs once when the boot image is made, sets up the globals, and leaves
- * six functions for the host. `start` begins a program, `turn` gives the next timer's function, `fail`, `limit` and
- * `rejected` are told what went wrong, `report` says how it ended. The host runs promise jobs in between.
+ * seven functions for the host. `start` begins a program, `turn` gives the next timer's function, `provide` loads a
+ * package, `fail`, `limit` and `rejected` are told what went wrong, `report` says how it ended. The host runs promise
+ * jobs in between.
  */
 
 import { structuredClone } from './clone.js';
@@ -10,7 +11,9 @@ import { crypto } from './crypto.js';
 import { door } from './door.js';
 import { inspect, typeName } from './inspect.js';
 import { os } from './os.js';
+import * as packages from './packages.js';
 import { describeError, describeResult, programFile } from './report.js';
+import { shorthand } from './shorthand.js';
 import { environment, std } from './std.js';
 import { TextDecoder, TextEncoder } from './text.js';
 import * as timers from './timers.js';
@@ -58,6 +61,30 @@ export function rejected(promise, reason, isHandled) {
   else rejections.set(promise, reason);
 }
 
+/** Loads a package for an import. One that fails is the importer's failure and no other. */
+export function provide(name) {
+  try {
+    packages.provide(name);
+  } catch (error) {
+    for (const [promise, reason] of rejections) if (reason === error) rejections.delete(promise);
+    throw error;
+  }
+}
+
+/** What programs find beyond the language and its libraries, unless they are to run exactly as written. */
+const setup = { ...shorthand, requireVendor: packages.requireVendor, _state: {} };
+let isSetUp = false;
+
+function setUp(wanted) {
+  if (wanted === isSetUp) return;
+  isSetUp = wanted;
+  if (wanted) define(setup);
+  else
+    for (const [name, value] of Object.entries(setup)) {
+      if (globalThis[name] === value) delete globalThis[name];
+    }
+}
+
 /** Import bindings as accessors of the global object: live, read-only, and open to the next program's imports. */
 function bind(namespace, specifier, names) {
   for (const [name, local] of names) {
@@ -100,6 +127,7 @@ export async function start(text) {
   const request = parse(text);
   Object.assign(outcome, { exitCode: 0, isSettled: false, result: {}, error: undefined });
   rejections.clear();
+  setUp(request.inject_setup);
   for (const [name, value] of Object.entries(request.env)) environment.set(name, value);
   programFile(request.file);
   timers.startClock();
@@ -189,3 +217,6 @@ export { ${exported}, from as default };`;
 
 registerModule('std', std);
 registerModule('os', os);
+registerModule('sandbox-utils', shorthand);
+packages.addPackage('sandbox-utils', shorthand);
+setUp(true);
