@@ -110,12 +110,13 @@ const js = (name: string, licence: string, use: string, more: Partial<CatalogRow
 const JAVASCRIPT: readonly CatalogRow[] = [
   js('papaparse', 'MIT', 'Read and write CSV of any dialect'),
   js('dayjs', 'MIT', 'Dates: parse, format, compare, add; its plugins as dayjs/plugin/NAME', {
-    // It asks Intl for time zones, which this engine does not have.
-    parts: { folder: 'plugin', without: ['dayjs/plugin/timezone'] },
+    // One asks Intl for time zones, which this engine does not have; the other is for developers of pages.
+    parts: { folder: 'plugin', without: ['dayjs/plugin/timezone', 'dayjs/plugin/devHelper'] },
   }),
   js('date-fns', 'MIT', 'Functions on Date objects: format, parse, differences, intervals'),
   js('lodash', 'MIT', 'Collections, objects, strings and functions', {
     import_names: ['lodash', 'lodash-es'],
+    typical: ['lodash'],
   }),
   js('simple-statistics', 'ISC', 'Descriptive statistics, regression, distributions, clusters'),
   js('decimal.js', 'MIT', 'Decimal arithmetic of any precision'),

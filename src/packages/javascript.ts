@@ -28,9 +28,12 @@ function folderOf(name: string): string {
   return folder;
 }
 
-/** Version of an installed package. */
-export function installedVersion(name: string): string {
-  return JSON.parse(readFileSync(`${folderOf(name)}/package.json`, 'utf8')).version as string;
+/** The exact version that package.json asks for; ours for what is written here. */
+export function pinnedVersion({ name, own }: CatalogRow): string {
+  const { version, dependencies, devDependencies } = JSON.parse(
+    readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+  );
+  return own === undefined ? (devDependencies[name] ?? dependencies[name]) : version;
 }
 
 /** A module that exports everything an installed one has, under the names that its CommonJS form has as well. */
@@ -96,7 +99,7 @@ export async function packageModules(warn: (missing: MissingPackage) => void): P
       modules.push(...(await modulesOf(row)));
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message.split('\n', 1)[0]! : String(cause);
-      warn({ name: row.name, version: '', reason });
+      warn({ name: row.name, version: pinnedVersion(row), reason });
     }
   }
   return modules;

@@ -128,6 +128,7 @@ export async function start(text) {
   Object.assign(outcome, { exitCode: 0, isSettled: false, result: {}, error: undefined });
   rejections.clear();
   setUp(request.inject_setup);
+  packages.beginProgram();
   for (const [name, value] of Object.entries(request.env)) environment.set(name, value);
   programFile(request.file);
   timers.startClock();

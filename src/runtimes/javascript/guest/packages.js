@@ -4,8 +4,16 @@
  */
 import { door } from './door.js';
 
-/** Namespaces of the packages that are loaded. */
+/** Namespaces of the packages that are loaded, by the name each is registered under. */
 const namespaces = Object.create(null);
+/** The name that a package is registered under, by every name that it was asked for. */
+const registered = Object.create(null);
+/** Packages that the running program is known to use. */
+let noted = Object.create(null);
+
+export function beginProgram() {
+  noted = Object.create(null);
+}
 
 /** Makes a package known that is a part of the boot image. */
 export function addPackage(name, whole) {
@@ -14,19 +22,22 @@ export function addPackage(name, whole) {
 
 /** Loads a package, by the name it is registered under, unless it is loaded. */
 export function provide(name) {
+  if (name in noted) return;
   const isLoaded = name in namespaces;
   const found = door.loadPackage(name, isLoaded ? 1 : 0);
-  if (isLoaded) return;
   if (typeof found === 'string') throw new ReferenceError(`requireVendor: ${found}`);
-  if (typeof found === 'number') throw new RangeError(`could not load package '${name}': out of memory`);
-  namespaces[name] = found;
+  if (!isLoaded && typeof found === 'number')
+    throw new RangeError(`could not load package '${name}': out of memory`);
+  if (!isLoaded) namespaces[name] = found;
+  noted[name] = true;
 }
 
 /** A package as a whole, which is what its default export is. */
 export function requireVendor(name) {
   if (typeof name !== 'string') throw new TypeError('requireVendor: the name of a package is expected');
-  const found = door.findPackage(name);
+  const found = registered[name] ?? door.findPackage(name);
   const key = typeof found === 'string' ? found : name;
   provide(key);
+  registered[name] = key;
   return namespaces[key].default;
 }
