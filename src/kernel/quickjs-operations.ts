@@ -6,82 +6,30 @@
 import { FILE_TYPE } from './abi.ts';
 import { failure } from './failure.ts';
 import { MAX_DESCRIPTORS } from './fds.ts';
-import type { GuestMemory } from './memory.ts';
 import type { QuickJsGuest } from './quickjs.ts';
-import { evaluatePackage, findPackage, missingPackage, readPackage } from './quickjs-packages.ts';
+import { findPackageName, loadPackage } from './quickjs-packages.ts';
+import {
+  type Argument,
+  integer,
+  lenient,
+  type Operation,
+  path,
+  type Result,
+  type Span,
+  slice,
+  strict,
+  text,
+  word,
+} from './quickjs-values.ts';
 import type { FileStatus, Kernel } from './syscalls.ts';
 
-/** A string of the guest as UTF-8, or an ArrayBuffer: where it lies in guest memory. */
-export class Span {
-  constructor(
-    readonly view: GuestMemory,
-    readonly pointer: number,
-    readonly length: number,
-    readonly isText: boolean,
-  ) {}
-
-  get bytes(): Uint8Array {
-    return this.view.bytes(this.pointer, this.length);
-  }
-}
-
-export type Argument = number | Span | undefined;
-/** A function makes the value with the guest's own code: its traps must not be taken for failures of the operation. */
-export type Result = number | string | undefined | (() => number);
-export type Operation = (guest: QuickJsGuest, args: readonly Argument[]) => Result;
-
-const PATH_MAX = 4096;
 /** Most bytes one call decodes or fills; the boot script cuts longer work into pieces. */
 const CHUNK = 1 << 20;
 const MAX_SLEEP_MS = 2 ** 31 - 1;
-const LINUX_ENOENT = 2;
-const LINUX_ENOMEM = 12;
 /** The doubles that `stat` stores. */
 const STATUS_FIELDS = 5;
 const EVAL = { MODULE: 1, STRICT: 8, COMPILE_ONLY: 32, BARRIER: 64, ASYNC: 128 } as const;
 const EVAL_FLAGS = EVAL.MODULE | EVAL.STRICT | EVAL.BARRIER | EVAL.ASYNC;
-
-const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-const lenient = new TextDecoder('utf-8', { ignoreBOM: true });
-
-function integer(arg: Argument): number {
-  if (typeof arg !== 'number' || !Number.isSafeInteger(arg)) throw failure('EINVAL');
-  return arg;
-}
-
-/** Descriptors, modes and flags. */
-function word(arg: Argument): number {
-  const value = integer(arg);
-  if (value !== (value | 0)) throw failure('EINVAL');
-  return value;
-}
-
-function text(arg: Argument): Span {
-  if (!(arg instanceof Span) || !arg.isText) throw failure('EINVAL');
-  return arg;
-}
-
-function path(arg: Argument): string {
-  const span = text(arg);
-  if (span.length >= PATH_MAX) throw failure('ENAMETOOLONG');
-  let decoded: string;
-  try {
-    decoded = strict.decode(span.bytes);
-  } catch {
-    throw failure('EILSEQ');
-  }
-  if (decoded.includes('\0')) throw failure('EINVAL');
-  return decoded;
-}
-
-/** The part of a buffer that an offset and a length name. */
-function slice(buffer: Argument, offset: Argument, length: Argument): Uint8Array {
-  if (!(buffer instanceof Span) || buffer.isText) throw failure('EINVAL');
-  const start = integer(offset);
-  const size = integer(length);
-  if (start < 0 || size < 0 || start + size > buffer.length) throw failure('EINVAL');
-  return buffer.bytes.subarray(start, start + size);
-}
 
 function storeStatus(arg: Argument, status: FileStatus): number {
   const target = slice(arg, 0, STATUS_FIELDS * 8);
@@ -144,41 +92,6 @@ function decode(guest: QuickJsGuest, [buffer, offset, length, fatal]: readonly A
     return lenient.decode(bytes);
   }
   return () => guest.call('qjs_new_string', bytes.byteOffset, bytes.length);
-}
-
-/** Copies bytes to the guest's heap, NUL-terminated; 0 when it has no room for them. */
-export function place(guest: QuickJsGuest, bytes: Uint8Array): number {
-  const pointer = guest.call('wasm_malloc', bytes.length + 1);
-  if (pointer === 0) return 0;
-  const target = guest.view.bytes(pointer, bytes.length + 1);
-  target.set(bytes);
-  target[bytes.length] = 0;
-  return pointer;
-}
-
-/** Loads a package and gives its namespace, or a text that says why not. One that is loaded is only taken note of. */
-function loadPackage(guest: QuickJsGuest, [name, loaded]: readonly Argument[]): Result {
-  const { kernel } = guest;
-  const { imports, world } = kernel;
-  const wanted = path(name);
-  const root = wanted.split('/', 1)[0]!;
-  if (loaded === 1) {
-    imports.begin(root, world.fuelConsumed, true);
-    return 0;
-  }
-  const bytes = readPackage(kernel, wanted);
-  if (bytes === undefined) return `there is no package ${missingPackage(kernel, true, wanted)}`;
-  imports.begin(root, world.fuelConsumed, false);
-  return () => {
-    const pointer = place(guest, bytes);
-    const value =
-      pointer === 0
-        ? guest.call('qjs_new_number', -LINUX_ENOMEM)
-        : evaluatePackage(guest, pointer, bytes.length);
-    guest.call('wasm_free', pointer);
-    imports.end(world.fuelConsumed);
-    return value;
-  };
 }
 
 const ignore = (_: unknown) => 0;
@@ -252,7 +165,7 @@ const worldOperations: Record<string, Operation> = {
   text: decode,
   evaluate: (guest, args) => evaluate(guest, args, false),
   compiles: (guest, args) => evaluate(guest, args, true),
-  findPackage: ({ kernel }, [name]) => findPackage(kernel, path(name)) ?? -LINUX_ENOENT,
+  findPackage: findPackageName,
   loadPackage,
   collect: (guest) => () => {
     guest.call('qjs_run_gc');

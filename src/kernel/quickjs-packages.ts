@@ -4,6 +4,7 @@
  */
 import { isFailure } from './failure.ts';
 import type { QuickJsGuest } from './quickjs.ts';
+import { type Argument, lenient, type Operation, place, type Result, text } from './quickjs-values.ts';
 import type { Kernel } from './syscalls.ts';
 
 export const PACKAGES = '/data/js-modules';
@@ -11,6 +12,10 @@ export const BYTECODE_SUFFIX = '.qjsc';
 /** Packages that the boot script brings along. */
 const BUILT_IN_PACKAGES: readonly string[] = ['sandbox-utils'];
 const MAX_NAME_LENGTH = 100;
+/** Bytes of a name that are looked at; more cannot be one. */
+const MAX_NAME_BYTES = 256;
+const LINUX_ENOENT = 2;
+const LINUX_ENOMEM = 12;
 const NAME = /^[\w@-][\w.-]*(?:\/[\w-][\w.-]*)*$/;
 
 const fileOf = (name: string) => `${PACKAGES}/${name}${BYTECODE_SUFFIX}`;
@@ -60,7 +65,7 @@ export function missingPackage(kernel: Kernel, hasPackages: boolean, name: strin
 }
 
 /** The bytecode of a package, which must be one that `findPackage` knows. */
-export function readPackage(kernel: Kernel, name: string): Uint8Array | undefined {
+function read(kernel: Kernel, name: string): Uint8Array | undefined {
   const node = findPackage(kernel, name) === name ? find(kernel, fileOf(name))?.node : undefined;
   if (node?.kind !== 'file') return undefined;
   const bytes = new Uint8Array(node.size);
@@ -70,7 +75,7 @@ export function readPackage(kernel: Kernel, name: string): Uint8Array | undefine
 }
 
 /** Evaluates bytecode that lies in guest memory; gives the module's namespace, or throws into the guest. */
-export function evaluatePackage(guest: QuickJsGuest, pointer: number, length: number): number {
+function evaluate(guest: QuickJsGuest, pointer: number, length: number): number {
   const promise = guest.call('qjs_eval_bytecode', pointer, length);
   if (guest.call('qjs_is_exception', promise) !== 0) return promise;
   const isFulfilled = guest.call('qjs_promise_state', promise) === 1;
@@ -82,3 +87,31 @@ export function evaluatePackage(guest: QuickJsGuest, pointer: number, length: nu
   // No value: the interpreter takes what was thrown.
   return 0;
 }
+
+const packageName = (arg: Argument) => lenient.decode(text(arg).bytes.subarray(0, MAX_NAME_BYTES));
+
+/** Loads a package and gives its namespace, or a text that says why not. One that is loaded is only taken note of. */
+export function loadPackage(guest: QuickJsGuest, [name, loaded]: readonly Argument[]): Result {
+  const { kernel } = guest;
+  const { imports, world } = kernel;
+  const wanted = packageName(name);
+  const root = wanted.split('/', 1)[0]!;
+  if (loaded === 1) {
+    imports.begin(root, world.fuelConsumed, true);
+    return 0;
+  }
+  const bytes = read(kernel, wanted);
+  if (bytes === undefined) return `there is no package ${missingPackage(kernel, true, wanted)}`;
+  imports.begin(root, world.fuelConsumed, false);
+  return () => {
+    const pointer = place(guest, bytes);
+    const value =
+      pointer === 0 ? guest.call('qjs_new_number', -LINUX_ENOMEM) : evaluate(guest, pointer, bytes.length);
+    guest.call('wasm_free', pointer);
+    imports.end(world.fuelConsumed);
+    return value;
+  };
+}
+
+export const findPackageName: Operation = ({ kernel }, [name]) =>
+  findPackage(kernel, packageName(name)) ?? -LINUX_ENOENT;

@@ -7,8 +7,9 @@ import type { ErrnoName } from './abi.ts';
 import { isFailure } from './failure.ts';
 import type { Door, Doors } from './guard.ts';
 import type { GuestMemory } from './memory.ts';
-import { loadModule, resolveModule } from './quickjs-modules.ts';
-import { type Argument, type Operation, operations, place, type Result, Span } from './quickjs-operations.ts';
+import { loadModule, provide, refuse, resolveModule } from './quickjs-modules.ts';
+import { operations } from './quickjs-operations.ts';
+import { type Argument, type Operation, place, type Result, Span } from './quickjs-values.ts';
 import type { Kernel } from './syscalls.ts';
 
 /** What these doors need of the guest they belong to. */
@@ -24,9 +25,6 @@ export interface QuickJsGuest {
 const MAX_ARGUMENTS = 6;
 /** Longest name of an operation, and of a module. */
 const MAX_OPERATION_BYTES = 64;
-
-/** Longest message that QuickJS's own functions throw whole. */
-const THROWN_BYTES = 255;
 
 /** Linux's errno, which is what programs written for QuickJS expect, for each that the kernel knows. */
 export const LINUX_ERRNO: Readonly<Record<ErrnoName, number>> = {
@@ -208,48 +206,6 @@ function attempt<T>(action: () => T): T | { problem: string } {
     if (isFailure(cause)) return { problem: `could not load the module (${cause.code})` };
     throw cause;
   }
-}
-
-/** Throws a ReferenceError into the guest, as QuickJS does for modules, and returns null. */
-function refuse(guest: QuickJsGuest, problem: string): 0 {
-  const bytes = encoder.encode(problem);
-  const text = place(guest, bytes);
-  const format = place(guest, encoder.encode('%s'));
-  const list = guest.call('wasm_malloc', 4);
-  if (text !== 0 && format !== 0 && list !== 0) {
-    guest.view.setU32(list, text);
-    guest.call('JS_ThrowReferenceError', guest.call('qjs_get_context_ptr'), format, list);
-    if (bytes.length > THROWN_BYTES) throwWhole(guest, text, bytes.length);
-  }
-  for (const pointer of [text, format, list]) guest.call('wasm_free', pointer);
-  return 0;
-}
-
-/** Gives the pending exception the whole of a message that QuickJS has cut. */
-function throwWhole(guest: QuickJsGuest, text: number, length: number): void {
-  const name = place(guest, encoder.encode('message'));
-  if (name === 0) return;
-  const error = guest.call('qjs_get_exception');
-  const message = guest.call('qjs_new_string', text, length);
-  guest.call('qjs_set_prop_string', error, name, message);
-  guest.call('qjs_throw', error);
-  for (const value of [error, message]) guest.call('qjs_free_value', value);
-  guest.call('wasm_free', name);
-}
-
-/** Lets the guest load a package before its name resolves; false when it threw, which the interpreter then sees. */
-function provide(guest: QuickJsGuest, provider: number, name: Uint8Array): boolean {
-  const pointer = place(guest, name);
-  const list = guest.call('wasm_malloc', 4);
-  if (pointer === 0 || list === 0) return false;
-  const text = guest.call('qjs_new_string', pointer, name.length);
-  const self = guest.call('qjs_get_undefined');
-  guest.view.setU32(list, text);
-  const returned = guest.call('qjs_call', provider, self, 1, list);
-  const isThere = guest.call('qjs_is_exception', returned) === 0;
-  for (const value of [returned, text, self]) guest.call('qjs_free_value', value);
-  for (const memory of [pointer, list]) guest.call('wasm_free', memory);
-  return isThere;
 }
 
 function tellRejection(

@@ -1,9 +1,9 @@
 /** The file functions that JavaScript programs find as globals: what each does, and what its errors carry. */
-import { createSandbox } from 'llm-wasm-sandbox';
+import { createSandbox, type ExecuteOptions } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import { code, javascript } from '../support/sandbox.ts';
 
-type Files = Record<string, string | Uint8Array>;
+type Files = NonNullable<ExecuteOptions['files']>;
 
 async function value(program: string, files: Files = {}): Promise<unknown> {
   const result = await javascript(program, { files });

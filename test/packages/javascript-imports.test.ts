@@ -22,7 +22,7 @@ test('an unknown name gets an error that lists what there is', async () => {
   for (const program of [`import fs from 'fs';`, `await import('fs')`, `requireVendor('fs')`]) {
     const { metadata, exit_code } = await javascript(program);
     expect(exit_code).toBe(1);
-    expect(metadata.error).toMatchObject({ type: 'ReferenceError', line: 1 });
+    expect(metadata.error!.type).toBe('ReferenceError');
     for (const { name } of rows) expect(metadata.error!.message).toContain(name);
     expect(metadata.error!.message).toContain('"std"');
   }
@@ -48,33 +48,36 @@ test('the error can be caught, and its words begin with what was asked for', asy
   ]);
 });
 
-test.each([
+const ODD_NAMES = [
   '../app/x',
   'lodash/../../x',
   '',
   'a'.repeat(5000),
-  'lodash\0',
   'LODASH',
   '@scope/x',
   'lodash.qjsc',
   '.',
-])('the name %j is answered, not tripped over', async (name) => {
-  const program = code`
+  'a\ud800',
+];
+
+test.each(ODD_NAMES.map((name) => [name.slice(0, 20), name]))(
+  'the name %j is answered, not tripped over',
+  async (_, name) => {
+    const program = code`
       const words = [];
       try { requireVendor(${JSON.stringify(name)}); } catch (error) { words.push(error.name); }
       try { await import(${JSON.stringify(name)}); } catch (error) { words.push(error.name); }
       words
     `;
-  const { metadata } = await javascript(program);
-  expect(metadata.result).toEqual(['ReferenceError', expect.stringMatching(/^(Reference|Syntax)Error$/)]);
-});
+    const { metadata } = await javascript(program);
+    expect(metadata.result).toEqual(['ReferenceError', 'ReferenceError']);
+  },
+);
 
-test('requireVendor wants text', async () => {
+test('requireVendor wants text, all of which counts', async () => {
   const { metadata } = await javascript('requireVendor({})');
-  expect(metadata.error).toMatchObject({
-    type: 'TypeError',
-    message: expect.stringContaining('requireVendor'),
-  });
+  expect(metadata.error).toMatchObject({ type: 'TypeError', line: 1 });
+  expect((await javascript('requireVendor("lodash\\0")')).metadata.error!.type).toBe('ReferenceError');
 });
 
 test('modules of the program import packages, and everyone gets the same one', async () => {
