@@ -7,7 +7,7 @@ import { wasiDoors } from '../../kernel/wasi.ts';
 import type { Runtime } from '../runtime.ts';
 import { boot } from './boot.ts';
 import { javascriptLayers } from './layers.ts';
-import { interrupt, isInterrupted, packageProvider, rejectionTracker, run } from './run.ts';
+import { interrupt, isInterrupted, packageProvider, rejectionTracker, run, warm } from './run.ts';
 
 export const javascript: Runtime = {
   name: 'javascript',
@@ -77,4 +77,5 @@ export const javascript: Runtime = {
   unusedMemory: () => [],
   boot,
   run,
+  extend: { warm },
 };

@@ -3,7 +3,13 @@
  * no frame of ours is below the program's own; what it turns over is in guest memory.
  */
 import type { Guest, LimitReason } from '../../engine/guest.ts';
-import { type GuestRequest, type Handles, LIMIT_ERRORS } from '../runtime.ts';
+import {
+  type GuestRequest,
+  type Handles,
+  LIMIT_ERRORS,
+  type WarmReport,
+  type WarmRequest,
+} from '../runtime.ts';
 import { planProgram } from './program.ts';
 import { invoke, newText, readText } from './values.ts';
 
@@ -94,6 +100,24 @@ export function run(guest: Guest, handles: Handles, request: GuestRequest): stri
   const answer = readText(guest, value) ?? '{}';
   guest.call('qjs_free_value', value);
   return answer;
+}
+
+/** Loads packages into an image that is being made; what cannot be loaded is in the report. */
+export function warm(guest: Guest, handles: Handles, { modules }: WarmRequest): string {
+  let report: WarmReport = {};
+  for (const module of modules) {
+    const name = newText(guest, module);
+    const value = invoke(guest, handles['preload']!, name);
+    if (guest.call('qjs_is_exception', value) !== 0) {
+      const error = guest.call('qjs_get_exception');
+      report = { error: { module, message: readText(guest, error) ?? '' } };
+      guest.call('qjs_free_value', error);
+    }
+    for (const used of [value, name]) guest.call('qjs_free_value', used);
+  }
+  drain(guest);
+  guest.call('qjs_run_gc');
+  return JSON.stringify(report);
 }
 
 /** The guest function that is told of rejected promises, or 0 at boot. */

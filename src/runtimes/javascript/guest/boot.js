@@ -1,8 +1,8 @@
 /**
  * The guest side of the JavaScript runtime: runs once when the boot image is made, sets up the globals, and leaves
- * seven functions for the host. `start` begins a program, `turn` gives the next timer's function, `provide` loads a
- * package, `fail`, `limit` and `rejected` are told what went wrong, `report` says how it ended. The host runs promise
- * jobs in between.
+ * eight functions for the host. `start` begins a program, `turn` gives the next timer's function, `provide` loads a
+ * package for an import and `preload` one for an image, `fail`, `limit` and `rejected` are told what went wrong, `report`
+ * says how it ended. The host runs promise jobs in between.
  */
 
 import { structuredClone } from './clone.js';
@@ -70,6 +70,8 @@ export function provide(name) {
     throw error;
   }
 }
+
+export const preload = packages.requireVendor;
 
 /** What programs find beyond the language and its libraries, unless they are to run exactly as written. */
 const setup = { ...shorthand, requireVendor: packages.requireVendor, _state: {} };
