@@ -1,4 +1,5 @@
 /** How JavaScript programs get packages: by which names, at what cost, and what they are told when there is none. */
+import { readFileSync } from 'node:fs';
 import { createSandbox, listPackages } from 'llm-wasm-sandbox';
 import { expect, test } from 'vitest';
 import { code, javascript } from '../support/sandbox.ts';
@@ -16,6 +17,18 @@ test('every name of every package can be imported, and requireVendor gives its d
   expect(result.stderr).toBe('');
   expect(result.metadata.result).toBe(true);
   expect(result.metadata.imports.map(({ name }) => name)).toEqual(rows.map(({ name }) => name));
+});
+
+test('the manifest tells the versions that package.json pins, and the licences that are installed', () => {
+  const read = (path: string) => JSON.parse(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'));
+  const { version, dependencies, devDependencies } = read('package.json');
+  for (const row of rows) {
+    const pinned: string | undefined = { ...dependencies, ...devDependencies }[row.name];
+    expect(row.version, row.name).toBe(pinned ?? version);
+    const installed =
+      pinned === undefined ? { license: 'MIT', version } : read(`node_modules/${row.name}/package.json`);
+    expect(row, row.name).toMatchObject({ licence: installed.license, version: installed.version });
+  }
 });
 
 test('an unknown name gets an error that lists what there is', async () => {
@@ -160,6 +173,23 @@ test('preload refuses what is no package, and packages of the caller', async () 
   await expect(createSandbox({ runtime: 'javascript', preload: ['no-such'] })).rejects.toThrow(
     /cannot import "no-such": ReferenceError: requireVendor: there is no package 'no-such': the packages are /,
   );
+});
+
+test('in a session, packages stay loaded and _state stays filled, also across a call without setup', async () => {
+  await using sandbox = await createSandbox({ runtime: 'javascript', auto_persist_globals: true });
+  await sandbox.execute(`import _ from 'lodash'; _state.n = _.sum([1, 2]);`);
+  const bare = await sandbox.execute('typeof _state', { inject_setup: false });
+  expect(bare.metadata.result).toBe('undefined');
+  const next = await sandbox.execute(`requireVendor('lodash') === _ && ++_state.n`);
+  expect(next.metadata.result).toBe(4);
+  expect(next.metadata.imports).toEqual([{ name: 'lodash', fuel: 0, cached: true }]);
+  expect(await sandbox.variables()).toContainEqual({ name: '_state', type: 'Object', repr: '{ n: 4 }' });
+});
+
+test('the variables of a session that uses neither are its own alone', async () => {
+  await using sandbox = await createSandbox({ runtime: 'javascript', auto_persist_globals: true });
+  await sandbox.execute('const x = 1;');
+  expect(await sandbox.variables()).toEqual([{ name: 'x', type: expect.any(String), repr: '1' }]);
 });
 
 test('the packages cannot be written to', async () => {

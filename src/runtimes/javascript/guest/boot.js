@@ -77,14 +77,14 @@ export const preload = packages.requireVendor;
 const setup = { ...shorthand, requireVendor: packages.requireVendor, _state: {} };
 let isSetUp = false;
 
+/** Puts the setup there or takes it away; what a program has put in its place stays. */
 function setUp(wanted) {
   if (wanted === isSetUp) return;
   isSetUp = wanted;
-  if (wanted) define(setup);
-  else
-    for (const [name, value] of Object.entries(setup)) {
-      if (globalThis[name] === value) delete globalThis[name];
-    }
+  for (const [name, value] of Object.entries(setup)) {
+    if (wanted && !Object.hasOwn(globalThis, name)) define({ [name]: value });
+    if (!wanted && globalThis[name] === value) delete globalThis[name];
+  }
 }
 
 /** Import bindings as accessors of the global object: live, read-only, and open to the next program's imports. */
@@ -182,13 +182,26 @@ define({
   scriptArgs: ['/app/main.js'],
 });
 
+setUp(true);
+
 /** Globals of the runtime itself, which are no variables of the program. */
 const ownGlobals = new Set(Object.getOwnPropertyNames(globalThis));
 const VALUE_CHARACTERS = 100;
 
+/** Whether a program has put something into the object that is there for it. */
+function isStateUsed() {
+  try {
+    return Object.keys(globalThis._state ?? {}).length > 0;
+  } catch {
+    // It has put something in its place that does not tell.
+    return true;
+  }
+}
+
 /** The program's variables with type and short form: those given by name, and what it put on the global object. */
 function variables(declared, most) {
   const added = Object.getOwnPropertyNames(globalThis).filter((name) => !ownGlobals.has(name));
+  if (isStateUsed()) added.push('_state');
   const all = new Map([...declared, ...added.map((name) => [name, () => globalThis[name]])]);
   const found = [];
   for (const [name, read] of all) {
@@ -222,4 +235,3 @@ registerModule('std', std);
 registerModule('os', os);
 registerModule('sandbox-utils', shorthand);
 packages.addPackage('sandbox-utils', shorthand);
-setUp(true);
