@@ -1,6 +1,6 @@
 /**
- * The read-only files of a JavaScript guest: the boot script as one text, and the vendored packages as bytecode, which
- * takes a tenth of the fuel that compiling them takes. The guest's own compiler makes the bytecode.
+ * The read-only files of a JavaScript guest: the boot script as one text, and the vendored packages as bytecode, so that
+ * no program pays for compiling them. The guest's own compiler makes the bytecode.
  */
 import { fileURLToPath } from 'node:url';
 import type { Guest } from '../../engine/guest.ts';
