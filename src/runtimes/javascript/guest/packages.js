@@ -8,11 +8,12 @@ import { door } from './door.js';
 const namespaces = Object.create(null);
 /** The name that a package is registered under, by every name that it was asked for. */
 const registered = Object.create(null);
-/** Packages that the running program is known to use. */
-let noted = Object.create(null);
+/** The last program that each package was noted for, as programs are counted here. */
+const noted = Object.create(null);
+let program = 0;
 
 export function beginProgram() {
-  noted = Object.create(null);
+  program++;
 }
 
 /** Makes a package known that is a part of the boot image. */
@@ -22,14 +23,14 @@ export function addPackage(name, whole) {
 
 /** Loads a package, by the name it is registered under, unless it is loaded. */
 export function provide(name) {
-  if (name in noted) return;
+  if (noted[name] === program) return;
   const isLoaded = name in namespaces;
   const found = door.loadPackage(name, isLoaded ? 1 : 0);
   if (typeof found === 'string') throw new ReferenceError(`requireVendor: ${found}`);
   if (!isLoaded && typeof found === 'number')
     throw new RangeError(`could not load package '${name}': out of memory`);
   if (!isLoaded) namespaces[name] = found;
-  noted[name] = true;
+  noted[name] = program;
 }
 
 /** A package as a whole, which is what its default export is. */
