@@ -23,7 +23,7 @@ function compile() {
   for (const language of ['python', 'javascript']) {
     cpSync(at(`src/runtimes/${language}/guest`), at(`dist/runtimes/${language}/guest`), { recursive: true });
   }
-  for (const part of ['lock.json', 'manifest.json', 'python'])
+  for (const part of ['lock.json', 'manifest.json', 'python', 'javascript'])
     cpSync(at(`src/packages/${part}`), at(`dist/packages/${part}`), { recursive: true });
   chmodSync(at('dist/cli.js'), 0o755);
 }

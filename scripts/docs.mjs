@@ -26,6 +26,21 @@ const show = (value) =>
 const fuel = (count) =>
   count < 1e6 ? count.toLocaleString('en-US') : `${(count / 1e6).toFixed(count < 1e7 ? 1 : 0)} M`;
 
+function packagesOf(wanted) {
+  const rows = readManifest()
+    .packages.filter(({ language }) => language === wanted)
+    .map((row) => [
+      `${row.name} ${row.version}`,
+      row.measured_imports.map((name) => `\`${name}\``).join(', '),
+      fuel(row.fuel_first_import),
+      fuel(row.fuel_cached_import),
+      row.heavy ? 'heavy' : '',
+      row.use,
+      row.licence,
+    ]);
+  return table(['package', 'import', 'first import', 'again', '', 'use', 'licence'], rows);
+}
+
 /** Packages the examples of the rules need; costs are in the manifest, not here. */
 const EXAMPLE_CATALOGUE = {
   packages: [
@@ -131,20 +146,8 @@ const TABLES = {
     });
     return table(['consumed', 'budget', 'status', 'with 50 % margin', 'with 100 % margin'], rows);
   },
-  python_packages: () => {
-    const rows = readManifest()
-      .packages.filter(({ language }) => language === 'python')
-      .map((row) => [
-        `${row.name} ${row.version}`,
-        row.measured_imports.map((name) => `\`${name}\``).join(', '),
-        fuel(row.fuel_first_import),
-        fuel(row.fuel_cached_import),
-        row.heavy ? 'heavy' : '',
-        row.use,
-        row.licence,
-      ]);
-    return table(['package', 'import', 'first import', 'again', '', 'use', 'licence'], rows);
-  },
+  python_packages: () => packagesOf('python'),
+  javascript_packages: () => packagesOf('javascript'),
   python_stdlib: () => {
     const { stdlib } = readManifest();
     const rows = stdlib

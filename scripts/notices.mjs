@@ -7,16 +7,28 @@ import { fileURLToPath } from 'node:url';
 
 const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const lock = JSON.parse(readFileSync(at('package-lock.json'), 'utf8'));
-/** Development packages whose code becomes part of what is built. */
-const BUNDLED = ['core-js-pure'];
+const manifest = JSON.parse(readFileSync(at('src/packages/manifest.json'), 'utf8'));
+/** Development packages whose code becomes part of what is built, each with what it depends on. */
+const BUNDLED = [
+  'core-js-pure',
+  ...manifest.packages.filter(({ language }) => language === 'javascript').map(({ name }) => name),
+];
 
 /** Names of the packages that a user of this one gets, and of those whose code is bundled into it. */
 function shipped() {
   const paths = Object.entries(lock.packages).filter(
     ([path, entry]) => path !== '' && !entry.dev && !entry.optional,
   );
-  const bundled = BUNDLED.map((name) => `node_modules/${name}`);
-  return [...new Set([...paths.map(([path]) => path), ...bundled])].sort();
+  const all = new Set(paths.map(([path]) => path));
+  const add = (name) => {
+    const path = `node_modules/${name}`;
+    // What is written here has no entry.
+    if (!(path in lock.packages) || all.has(path)) return;
+    all.add(path);
+    for (const dependency of Object.keys(lock.packages[path].dependencies ?? {})) add(dependency);
+  };
+  for (const name of BUNDLED) add(name);
+  return [...all].sort();
 }
 
 function licenceText(path) {
@@ -36,7 +48,6 @@ function section(path) {
 }
 
 /** What lies inside the packages above and has a licence of its own. */
-const manifest = JSON.parse(readFileSync(at('src/packages/manifest.json'), 'utf8'));
 const vendored = JSON.parse(readFileSync(at('src/packages/lock.json'), 'utf8')).python.map(
   ({ name, version }) => {
     const { licence } = manifest.packages.find((row) => row.name === name);

@@ -1,10 +1,11 @@
 /**
  * Measures what importing each package costs and writes src/packages/manifest.json; every import is made by the built
  * library in a fresh guest. With `--check` nothing is written, and the command fails when a figure has moved by more
- * than a tenth, or when what is not measured is no longer as it was.
+ * than a tenth, or when what is not measured is no longer as it was. A language named limits it to that language's rows.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { CATALOG, COSTLY_FUEL, HEAVY_SHARE } from '../dist/packages/catalog.js';
+import { pinnedVersion } from '../dist/packages/javascript.js';
 import { lockedPackages } from '../dist/packages/python.js';
 import { createSandbox } from '../dist/sandbox.js';
 import { policy } from '../dist/schema.js';
@@ -29,19 +30,24 @@ const INSIDE = {
   xml: 'xml.etree.ElementTree',
 };
 /** The import statement of each language, and one that loads nothing. */
-const IMPORT = { python: (name) => `import ${name}` };
-const LOADED = { python: 'sys' };
+const IMPORT = { python: (name) => `import ${name}`, javascript: (name) => `import '${name}';` };
+const LOADED = { python: 'sys', javascript: 'std' };
 /** Imports that are made again and again, because one is too little to measure. */
 const REPEATS = 1000;
 const REPEAT = {
   python: (names) =>
     `for _ in range(${REPEATS}):\n pass\n${names.map((name) => ` import ${name}`).join('\n')}`,
+  javascript: (names) =>
+    `for (let i = 0; i < ${REPEATS}; i++) { ${names.map((name) => `requireVendor('${name}');`).join(' ')} }`,
 };
 /** Less than loading anything from disk takes. */
 const NOTHING = 20_000;
 
 const { fuel_budget } = policy.parse({});
 const sandboxes = {};
+const before = JSON.parse(readFileSync(PATH, 'utf8'));
+const named = Object.keys(IMPORT).filter((language) => process.argv.includes(language));
+const isAsked = (language) => named.length === 0 || named.includes(language);
 
 async function run(language, code) {
   sandboxes[language] ??= await createSandbox({
@@ -72,11 +78,16 @@ async function packageRows() {
   const versions = new Map(lockedPackages().map(({ name, version }) => [name, version]));
   const ours = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
   const rows = [];
-  for (const { language, name, import_names, use, licence, heavy, own, typical } of CATALOG) {
-    if (IMPORT[language] === undefined) continue;
+  for (const row of CATALOG) {
+    const { language, name, import_names, use, licence, heavy, own, typical } = row;
+    if (!isAsked(language)) {
+      rows.push(...before.packages.filter((one) => one.language === language && one.name === name));
+      continue;
+    }
     const measured_imports = typical ?? import_names;
     const figures = await measure(language, measured_imports);
-    const version = versions.get(own?.version_of ?? name) ?? ours;
+    const version =
+      language === 'javascript' ? pinnedVersion(row) : (versions.get(own?.version_of ?? name) ?? ours);
     const isHeavy = heavy === true || figures.fuel_first_import > HEAVY_SHARE * fuel_budget;
     rows.push({
       language,
@@ -95,6 +106,7 @@ async function packageRows() {
 }
 
 async function stdlibRows() {
+  if (!isAsked('python')) return before.stdlib;
   const rows = [];
   for (const name of STDLIB) {
     const { fuel_first_import, warm } = await measure('python', [INSIDE[name] ?? name]);
@@ -125,7 +137,6 @@ function moved(was, is) {
   return Math.abs(is - was) > Math.max(TOLERANCE * was, NOISE);
 }
 
-const before = JSON.parse(readFileSync(PATH, 'utf8'));
 const after = {
   fuel_budget,
   heavy_share: HEAVY_SHARE,

@@ -1,8 +1,12 @@
 /**
- * How `import` finds modules in a JavaScript guest: files of its file system by path, and the built-in ones by name.
- * Built-in modules are evaluated at boot and stay registered under their names, so they are never loaded from here.
+ * How `import` finds modules in a JavaScript guest: files of its file system by path, built-in ones and packages by
+ * name. Built-in modules are evaluated at boot, packages when they are first resolved; both stay registered under
+ * their names, so only files are ever loaded from here.
  */
 import { failure } from './failure.ts';
+import type { QuickJsGuest } from './quickjs.ts';
+import { findPackage, missingPackage } from './quickjs-packages.ts';
+import { place } from './quickjs-values.ts';
 import type { Kernel } from './syscalls.ts';
 
 /** Names that can be imported without being files, and what they resolve to. */
@@ -16,19 +20,33 @@ export const BUILT_IN_MODULES: Readonly<Record<string, string>> = {
 /** Where relative names start that do not come from a file. */
 const HOME = '/app';
 const MAX_MODULE_BYTES = 16 * 1024 * 1024;
+/** Longest message that QuickJS's own functions throw whole. */
+const THROWN_BYTES = 255;
+
+const encoder = new TextEncoder();
 
 export interface Problem {
   readonly problem: string;
 }
 
-/** The canonical name of a module: a built-in one's, or an absolute path. Purely textual, as for URLs. */
-export function resolveModule(base: string, name: string): string | Problem {
+/** A package that has to be there before its name resolves. */
+export interface PackageName {
+  readonly package: string;
+}
+
+/** The canonical name of a module: a built-in one's, a package's, or an absolute path, textual as for URLs. */
+export function resolveModule(
+  kernel: Kernel,
+  hasPackages: boolean,
+  base: string,
+  name: string,
+): string | PackageName | Problem {
   if (Object.hasOwn(BUILT_IN_MODULES, name)) return BUILT_IN_MODULES[name]!;
   const isPath = name.startsWith('/') || name.startsWith('./') || name.startsWith('../');
   if (!isPath) {
-    const short = name.length > 100 ? `${name.slice(0, 100)}…` : name;
-    const exist = 'there are "std", "os", and files by path, such as "./name.js"';
-    return { problem: `could not load module '${short}': packages cannot be imported here; ${exist}` };
+    const found = hasPackages ? findPackage(kernel, name) : undefined;
+    if (found !== undefined) return { package: found };
+    return { problem: `could not load module ${missingPackage(kernel, hasPackages, name)}` };
   }
   const directory = base.startsWith('/') ? base.slice(0, base.lastIndexOf('/')) : HOME;
   return normalize(name.startsWith('/') ? name : `${directory}/${name}`);
@@ -66,4 +84,47 @@ function readFile(kernel: Kernel, name: string): Uint8Array | Problem {
     if ((cause as { code?: string }).code === 'ENOENT') return problem;
     throw cause;
   }
+}
+
+/** Throws a ReferenceError into the guest, as QuickJS does for modules, and returns null. */
+export function refuse(guest: QuickJsGuest, problem: string): 0 {
+  const bytes = encoder.encode(problem);
+  const text = place(guest, bytes);
+  const format = place(guest, encoder.encode('%s'));
+  const list = guest.call('wasm_malloc', 4);
+  if (text !== 0 && format !== 0 && list !== 0) {
+    guest.view.setU32(list, text);
+    guest.call('JS_ThrowReferenceError', guest.call('qjs_get_context_ptr'), format, list);
+    if (bytes.length > THROWN_BYTES) throwWhole(guest, text, bytes.length);
+  }
+  for (const pointer of [text, format, list]) guest.call('wasm_free', pointer);
+  return 0;
+}
+
+/** Gives the pending exception the whole of a message that QuickJS has cut. */
+function throwWhole(guest: QuickJsGuest, text: number, length: number): void {
+  const name = place(guest, encoder.encode('message'));
+  if (name === 0) return;
+  const error = guest.call('qjs_get_exception');
+  const message = guest.call('qjs_new_string', text, length);
+  guest.call('qjs_set_prop_string', error, name, message);
+  guest.call('qjs_throw', error);
+  for (const value of [error, message]) guest.call('qjs_free_value', value);
+  guest.call('wasm_free', name);
+}
+
+/** Lets the guest load a package before its name resolves; false when it threw, which the interpreter then sees. */
+export function provide(guest: QuickJsGuest, provider: number, name: Uint8Array): boolean {
+  const pointer = place(guest, name);
+  const list = guest.call('wasm_malloc', 4);
+  // With no room for so little, the interpreter has nothing left to go on with.
+  if (pointer === 0 || list === 0) return false;
+  const text = guest.call('qjs_new_string', pointer, name.length);
+  const self = guest.call('qjs_get_undefined');
+  guest.view.setU32(list, text);
+  const returned = guest.call('qjs_call', provider, self, 1, list);
+  const isThere = guest.call('qjs_is_exception', returned) === 0;
+  for (const value of [returned, text, self]) guest.call('qjs_free_value', value);
+  for (const memory of [pointer, list]) guest.call('wasm_free', memory);
+  return isThere;
 }

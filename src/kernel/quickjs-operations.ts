@@ -6,30 +6,23 @@
 import { FILE_TYPE } from './abi.ts';
 import { failure } from './failure.ts';
 import { MAX_DESCRIPTORS } from './fds.ts';
-import type { GuestMemory } from './memory.ts';
 import type { QuickJsGuest } from './quickjs.ts';
+import { findPackageName, loadPackage } from './quickjs-packages.ts';
+import {
+  type Argument,
+  integer,
+  lenient,
+  type Operation,
+  path,
+  type Result,
+  type Span,
+  slice,
+  strict,
+  text,
+  word,
+} from './quickjs-values.ts';
 import type { FileStatus, Kernel } from './syscalls.ts';
 
-/** A string of the guest as UTF-8, or an ArrayBuffer: where it lies in guest memory. */
-export class Span {
-  constructor(
-    readonly view: GuestMemory,
-    readonly pointer: number,
-    readonly length: number,
-    readonly isText: boolean,
-  ) {}
-
-  get bytes(): Uint8Array {
-    return this.view.bytes(this.pointer, this.length);
-  }
-}
-
-export type Argument = number | Span | undefined;
-/** A function makes the value with the guest's own code: its traps must not be taken for failures of the operation. */
-export type Result = number | string | undefined | (() => number);
-export type Operation = (guest: QuickJsGuest, args: readonly Argument[]) => Result;
-
-const PATH_MAX = 4096;
 /** Most bytes one call decodes or fills; the boot script cuts longer work into pieces. */
 const CHUNK = 1 << 20;
 const MAX_SLEEP_MS = 2 ** 31 - 1;
@@ -37,48 +30,6 @@ const MAX_SLEEP_MS = 2 ** 31 - 1;
 const STATUS_FIELDS = 5;
 const EVAL = { MODULE: 1, STRICT: 8, COMPILE_ONLY: 32, BARRIER: 64, ASYNC: 128 } as const;
 const EVAL_FLAGS = EVAL.MODULE | EVAL.STRICT | EVAL.BARRIER | EVAL.ASYNC;
-
-const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-const lenient = new TextDecoder('utf-8', { ignoreBOM: true });
-
-function integer(arg: Argument): number {
-  if (typeof arg !== 'number' || !Number.isSafeInteger(arg)) throw failure('EINVAL');
-  return arg;
-}
-
-/** Descriptors, modes and flags. */
-function word(arg: Argument): number {
-  const value = integer(arg);
-  if (value !== (value | 0)) throw failure('EINVAL');
-  return value;
-}
-
-function text(arg: Argument): Span {
-  if (!(arg instanceof Span) || !arg.isText) throw failure('EINVAL');
-  return arg;
-}
-
-function path(arg: Argument): string {
-  const span = text(arg);
-  if (span.length >= PATH_MAX) throw failure('ENAMETOOLONG');
-  let decoded: string;
-  try {
-    decoded = strict.decode(span.bytes);
-  } catch {
-    throw failure('EILSEQ');
-  }
-  if (decoded.includes('\0')) throw failure('EINVAL');
-  return decoded;
-}
-
-/** The part of a buffer that an offset and a length name. */
-function slice(buffer: Argument, offset: Argument, length: Argument): Uint8Array {
-  if (!(buffer instanceof Span) || buffer.isText) throw failure('EINVAL');
-  const start = integer(offset);
-  const size = integer(length);
-  if (start < 0 || size < 0 || start + size > buffer.length) throw failure('EINVAL');
-  return buffer.bytes.subarray(start, start + size);
-}
 
 function storeStatus(arg: Argument, status: FileStatus): number {
   const target = slice(arg, 0, STATUS_FIELDS * 8);
@@ -214,6 +165,8 @@ const worldOperations: Record<string, Operation> = {
   text: decode,
   evaluate: (guest, args) => evaluate(guest, args, false),
   compiles: (guest, args) => evaluate(guest, args, true),
+  findPackage: findPackageName,
+  loadPackage,
   collect: (guest) => () => {
     guest.call('qjs_run_gc');
     return guest.call('qjs_get_undefined');

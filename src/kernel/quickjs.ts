@@ -7,8 +7,9 @@ import type { ErrnoName } from './abi.ts';
 import { isFailure } from './failure.ts';
 import type { Door, Doors } from './guard.ts';
 import type { GuestMemory } from './memory.ts';
-import { loadModule, resolveModule } from './quickjs-modules.ts';
-import { type Argument, type Operation, operations, type Result, Span } from './quickjs-operations.ts';
+import { loadModule, provide, refuse, resolveModule } from './quickjs-modules.ts';
+import { operations } from './quickjs-operations.ts';
+import { type Argument, type Operation, place, type Result, Span } from './quickjs-values.ts';
 import type { Kernel } from './syscalls.ts';
 
 /** What these doors need of the guest they belong to. */
@@ -76,6 +77,8 @@ export interface Running {
   tracker(): number;
   /** Whether the interpreter is to end the program where it stands. */
   isInterrupted(): boolean;
+  /** The guest function that makes a package available, or 0 when the program is to have none. */
+  provider(): number;
 }
 
 export function quickJsDoors(guest: QuickJsGuest, running: Running): Doors {
@@ -98,10 +101,14 @@ export function quickJsDoors(guest: QuickJsGuest, running: Running): Doors {
       guest.call('qjs_free_value', reason);
     },
     host_module_normalize: (base: number, name: number) => {
-      const resolved = attempt(() => resolveModule(cString(guest, base), cString(guest, name)));
-      return typeof resolved === 'string'
-        ? place(guest, encoder.encode(resolved))
-        : refuse(guest, resolved.problem);
+      const provider = running.provider();
+      const resolved = attempt(() =>
+        resolveModule(guest.kernel, provider !== 0, cString(guest, base), cString(guest, name)),
+      );
+      if (typeof resolved === 'string') return place(guest, encoder.encode(resolved));
+      if ('problem' in resolved) return refuse(guest, resolved.problem);
+      const text = encoder.encode(resolved.package);
+      return provide(guest, provider, text) ? place(guest, text) : 0;
     },
     host_module_load: (name: number, outLength: number) => {
       const source = attempt(() => loadModule(guest.kernel, cString(guest, name)));
@@ -190,16 +197,6 @@ function writeResult(guest: QuickJsGuest, result: Result): number {
   return value;
 }
 
-/** Copies bytes to the guest's heap, NUL-terminated; 0 when it has no room for them. */
-function place(guest: QuickJsGuest, bytes: Uint8Array): number {
-  const pointer = guest.call('wasm_malloc', bytes.length + 1);
-  if (pointer === 0) return 0;
-  const target = guest.view.bytes(pointer, bytes.length + 1);
-  target.set(bytes);
-  target[bytes.length] = 0;
-  return pointer;
-}
-
 function cString(guest: QuickJsGuest, pointer: number): string {
   return guest.view.path(pointer);
 }
@@ -211,19 +208,6 @@ function attempt<T>(action: () => T): T | { problem: string } {
     if (isFailure(cause)) return { problem: `could not load the module (${cause.code})` };
     throw cause;
   }
-}
-
-/** Throws a ReferenceError into the guest, as QuickJS does for modules, and returns null. */
-function refuse(guest: QuickJsGuest, problem: string): number {
-  const text = place(guest, encoder.encode(problem));
-  const format = place(guest, encoder.encode('%s'));
-  const list = guest.call('wasm_malloc', 4);
-  if (text !== 0 && format !== 0 && list !== 0) {
-    guest.view.setU32(list, text);
-    guest.call('JS_ThrowReferenceError', guest.call('qjs_get_context_ptr'), format, list);
-  }
-  for (const pointer of [text, format, list]) guest.call('wasm_free', pointer);
-  return 0;
 }
 
 function tellRejection(

@@ -23,6 +23,12 @@ export interface CatalogRow {
   readonly heavy?: true;
   /** Written here, in packages/<language>/, instead of fetched; its version is that of the row named, or our own. */
   readonly own?: { readonly version_of?: string };
+  /** Of JavaScript packages: the default export is the namespace, although the package has another one. */
+  readonly whole?: 'namespace';
+  /** Of JavaScript packages: a folder of modules that are imported one by one, and those that cannot work here. */
+  readonly parts?: { readonly folder: string; readonly without: readonly string[] };
+  /** Part of the runtime's boot script. */
+  readonly in_boot?: true;
 }
 
 /** A package is heavy when its first import takes more than this share of the default fuel budget. */
@@ -38,7 +44,7 @@ const row = (
   more: Partial<CatalogRow> = {},
 ): CatalogRow => ({ language: 'python', name, import_names: importNames.split(' '), use, licence, ...more });
 
-export const CATALOG: readonly CatalogRow[] = [
+const PYTHON: readonly CatalogRow[] = [
   row('openpyxl', 'openpyxl', 'MIT', 'Read and write Excel .xlsx workbooks', { heavy: true }),
   row('et-xmlfile', 'et_xmlfile', 'MIT', 'Write large XML files piece by piece; openpyxl needs it'),
   row('XlsxWriter', 'xlsxwriter', 'BSD-2-Clause', 'Write Excel .xlsx files with formats and charts'),
@@ -91,6 +97,47 @@ export const CATALOG: readonly CatalogRow[] = [
     own: {},
   }),
 ];
+
+const js = (name: string, licence: string, use: string, more: Partial<CatalogRow> = {}): CatalogRow => ({
+  language: 'javascript',
+  name,
+  import_names: [name],
+  use,
+  licence,
+  ...more,
+});
+
+const JAVASCRIPT: readonly CatalogRow[] = [
+  js('papaparse', 'MIT', 'Read and write CSV of any dialect'),
+  js('dayjs', 'MIT', 'Dates: parse, format, compare, add; its plugins as dayjs/plugin/NAME', {
+    // One asks Intl for time zones, which this engine does not have; the other is for developers of pages.
+    parts: { folder: 'plugin', without: ['dayjs/plugin/timezone', 'dayjs/plugin/devHelper'] },
+  }),
+  js('date-fns', 'MIT', 'Functions on Date objects: format, parse, differences, intervals'),
+  js('lodash', 'MIT', 'Collections, objects, strings and functions', {
+    import_names: ['lodash', 'lodash-es'],
+    typical: ['lodash'],
+  }),
+  js('simple-statistics', 'ISC', 'Descriptive statistics, regression, distributions, clusters'),
+  js('decimal.js', 'MIT', 'Decimal arithmetic of any precision'),
+  js('yaml', 'ISC', 'Read and write YAML; keeps comments'),
+  js('js-yaml', 'MIT', 'Read and write YAML: load and dump'),
+  js('marked', 'MIT', 'Turn Markdown into HTML'),
+  js('mustache', 'MIT', 'Templates without logic'),
+  js('handlebars', 'MIT', 'Templates with helpers, partials and blocks'),
+  js('zod', 'MIT', 'Describe data, check it, and get it back with its type', { whole: 'namespace' }),
+  js('ajv', 'MIT', 'Check data against JSON Schema'),
+  js('fast-xml-parser', 'MIT', 'Read, check and write XML'),
+  js('csv-simple', 'MIT', 'CSV to objects and back: parse, stringify', { own: {} }),
+  js('json-utils', 'MIT', 'Nested data by path: get, set, has, clone, validate', { own: {} }),
+  js('string-utils', 'MIT', 'Text: slugify, truncate, camelCase, words, pad and others', { own: {} }),
+  js('sandbox-utils', 'MIT', 'The global file functions as a module: readJson, writeText and others', {
+    own: {},
+    in_boot: true,
+  }),
+];
+
+export const CATALOG: readonly CatalogRow[] = [...PYTHON, ...JAVASCRIPT];
 
 /** The row of a Python package as pip names it; pip does not tell letter case, "-" and "_" apart. */
 export function catalogRow(name: string): CatalogRow | undefined {

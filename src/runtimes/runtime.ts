@@ -50,13 +50,14 @@ export interface WarmReport {
 
 /** How images beyond the boot image are made; a runtime without this has none. */
 export interface Extension {
-  /** Where the layer of a caller's own packages lies. */
-  readonly packagesAt: string;
-  /** That layer, from its sources; `build` is as in `Runtime.layers`, with a guest that has been booted. */
-  packages(
+  /**
+   * The layer of a caller's own packages, from its sources; `build` is as in `Runtime.layers`, with a guest that has been
+   * booted. A runtime without this takes none.
+   */
+  packages?(
     files: readonly Entry[],
     build: (layers: readonly Layer[], use: (guest: Guest, handles: Handles) => void) => readonly Entry[],
-    limits: LimitFacts,
+    limits: Pick<GuestRequest, 'fuel_budget' | 'timeout_seconds'>,
   ): Layer;
   /** Loads modules and returns a WarmReport as JSON text. */
   warm(guest: Guest, handles: Handles, request: WarmRequest): string;

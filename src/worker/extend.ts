@@ -11,7 +11,7 @@ import type { Entry } from '../fs/entry.ts';
 import { frozenTree, lazyTree, packEntries } from '../fs/pack.ts';
 import { Volume } from '../fs/volume.ts';
 import { layersDigest, sha256 } from '../runtimes/assets.ts';
-import type { Extension, Layer, WarmReport } from '../runtimes/runtime.ts';
+import type { Layer, WarmReport } from '../runtimes/runtime.ts';
 import { freshGuest, type Layable } from './lay.ts';
 import { type ExtendedImage, type ExtendJob, toShared } from './protocol.ts';
 
@@ -27,10 +27,11 @@ export function extendImage(
   cancel: Pick<Run, 'cancel' | 'cancelValue'>,
 ): ExtendedImage {
   const { extend } = of.runtime;
-  if (extend === undefined) {
+  if (extend === undefined || (job.packages.length > 0 && extend.packages === undefined)) {
+    const what = extend === undefined ? 'no preload and no packages' : 'no packages';
     throw new SandboxError(
       'invalid_argument',
-      `The ${of.runtime.name} runtime takes no preload and no packages.`,
+      `The ${of.runtime.name} runtime takes ${what}. Modules can be files of the workspace or of a mount.`,
     );
   }
   const handles = of.image.header.handles;
@@ -38,7 +39,7 @@ export function extendImage(
   const own: Layer[] = [];
   if (job.packages.length > 0) {
     own.push(
-      extend.packages(
+      extend.packages!(
         job.packages,
         (layers, use) => {
           const { guest, said } = prepare(of, layers, job, cancel);
@@ -53,7 +54,7 @@ export function extendImage(
   const request = { ...limits, modules: job.preload, packages: own.length > 0 };
   const report = attempt('Loading the modules', guest, said, () => extend.warm(guest, handles, request));
   checkReport(report);
-  return capture(of, guest, own, extend);
+  return capture(of, guest, own);
 }
 
 /** A guest that sees these layers besides its own, with its output collected for error messages. */
@@ -115,16 +116,13 @@ function checkReport(text: string): void {
   );
 }
 
-function capture(of: Layable, guest: Guest, own: readonly Layer[], extend: Extension): ExtendedImage {
+function capture(of: Layable, guest: Guest, own: readonly Layer[]): ExtendedImage {
   const { assets } = of;
   if (guest.kernel.fds.slots.filter((file) => file !== undefined).length > 3) {
     throw new SandboxError('invalid_argument', 'preload: a module keeps a file open, which an image cannot.');
   }
   const pack = (entries: readonly Entry[]) => toShared(packEntries(entries));
-  const layers = [
-    ...assets.layers,
-    ...own.map(({ entries }) => ({ at: extend.packagesAt, bytes: pack(entries) })),
-  ];
+  const layers = [...assets.layers, ...own.map(({ at, entries }) => ({ at, bytes: pack(entries) }))];
   const digest = layersDigest(layers.map(({ at, bytes }) => ({ at, sha256: sha256(bytes) })));
   const origin = { ...assets.origin, layers: own.length === 0 ? assets.origin.layers : digest };
   const image = toShared(captureImage(guest, origin, of.image.header.handles));

@@ -228,7 +228,8 @@ describe('limits', () => {
       stdout: '',
       metadata: { trapped: true, trap_reason: reason },
     });
-    expect(result.fuel_consumed).toBeLessThanOrEqual(50_000_100 + GRACE.fuel);
+    // The budget and the grace each end at the next check, which is never far; how far depends on where they run out.
+    expect(result.fuel_consumed).toBeLessThanOrEqual(50_000_000 + GRACE.fuel + 2 * 100);
     await sandbox.close();
   });
 

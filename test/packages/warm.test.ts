@@ -207,9 +207,9 @@ describe('own packages', () => {
     await expect(call).rejects.toThrow(/cannot import "raising": RuntimeError: not today/);
   });
 
-  test('JavaScript has neither', async () => {
-    const call = createSandbox({ runtime: 'javascript', preload: ['x'] });
-    await expect(call).rejects.toThrow(/takes no preload/);
+  test('JavaScript takes none', async () => {
+    const call = createSandbox({ runtime: 'javascript', packages: [place('scripts', { 'x.py': '' })] });
+    await expect(call).rejects.toThrow(/javascript runtime takes no packages/);
   });
 });
 

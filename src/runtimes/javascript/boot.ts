@@ -21,7 +21,7 @@ const STACK_LIMIT_BYTES = STACK_BYTES * 0.75;
 const CONTEXT_BYTES = 4096;
 const WORD_MASK = (1n << 64n) - 1n;
 /** What the host calls of the boot script. */
-const ENTRIES = ['start', 'turn', 'fail', 'limit', 'rejected', 'report'] as const;
+const ENTRIES = ['start', 'turn', 'provide', 'preload', 'fail', 'limit', 'rejected', 'report'] as const;
 
 function moveStack(guest: Guest): void {
   const start = guest.call('wasm_malloc', STACK_BYTES);

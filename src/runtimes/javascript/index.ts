@@ -2,34 +2,12 @@
  * QuickJS-NG from the binary that quickjs-wasi ships, without that package's JavaScript. Its C functions, exported by
  * name, are all that the host side needs; timers, modules and handlers live in guest memory, where images keep them.
  */
-import { fileURLToPath } from 'node:url';
 import { quickJsDoors } from '../../kernel/quickjs.ts';
 import { wasiDoors } from '../../kernel/wasi.ts';
-import type { Layer, Runtime } from '../runtime.ts';
-import { BOOT_FILE, boot, LAYER } from './boot.ts';
-import { interrupt, isInterrupted, rejectionTracker, run } from './run.ts';
-
-/** One date for all files of the layer, so that equal inputs make equal layers. */
-const LAYER_TIME_MS = Date.UTC(2026, 0, 1);
-
-/** The boot script and everything it imports as one function of the door. esbuild is there at build time only. */
-async function bootSource(): Promise<string> {
-  const { build } = await import('esbuild');
-  const result = await build({
-    entryPoints: [fileURLToPath(new URL('./guest/boot.js', import.meta.url))],
-    bundle: true,
-    write: false,
-    format: 'iife',
-    globalName: 'boot',
-    target: 'es2024',
-    legalComments: 'none',
-    minifyWhitespace: true,
-    minifySyntax: true,
-    banner: { js: '(function (__door) {' },
-    footer: { js: 'return boot; })' },
-  });
-  return result.outputFiles[0]!.text;
-}
+import type { Runtime } from '../runtime.ts';
+import { boot } from './boot.ts';
+import { javascriptLayers } from './layers.ts';
+import { interrupt, isInterrupted, packageProvider, rejectionTracker, run, warm } from './run.ts';
 
 export const javascript: Runtime = {
   name: 'javascript',
@@ -44,7 +22,9 @@ export const javascript: Runtime = {
       '_initialize',
       'JS_ThrowReferenceError',
       'qjs_call',
+      'qjs_compile',
       'qjs_eval',
+      'qjs_eval_bytecode',
       'qjs_execute_pending_job',
       'qjs_free_cstring',
       'qjs_free_value',
@@ -68,12 +48,15 @@ export const javascript: Runtime = {
       'qjs_new_number',
       'qjs_new_object',
       'qjs_new_string',
+      'qjs_promise_result',
+      'qjs_promise_state',
       'qjs_run_gc',
       'qjs_set_interrupt_handler',
       'qjs_set_max_stack_size',
       'qjs_set_module_loader',
       'qjs_set_promise_rejection_handler',
       'qjs_set_prop_string',
+      'qjs_throw',
       'wasm_free',
       'wasm_malloc',
     ],
@@ -83,6 +66,7 @@ export const javascript: Runtime = {
       env: quickJsDoors(guest, {
         tracker: () => rejectionTracker(guest),
         isInterrupted: () => isInterrupted(guest),
+        provider: () => packageProvider(guest),
       }),
       wasi_snapshot_preview1: wasiDoors(guest.kernel, guest.view, (code) => guest.exit(code)),
     }),
@@ -90,13 +74,9 @@ export const javascript: Runtime = {
     interrupt,
   },
   bootEnv: {},
-  async layers() {
-    const data = new TextEncoder().encode(await bootSource());
-    const entry = { path: BOOT_FILE, kind: 'file', mode: 0o444, mtimeMs: LAYER_TIME_MS, data } as const;
-    const layer: Layer = { at: LAYER, entries: [entry] };
-    return [layer];
-  },
+  layers: javascriptLayers,
   unusedMemory: () => [],
   boot,
   run,
+  extend: { warm },
 };

@@ -3,7 +3,13 @@
  * no frame of ours is below the program's own; what it turns over is in guest memory.
  */
 import type { Guest, LimitReason } from '../../engine/guest.ts';
-import { type GuestRequest, type Handles, LIMIT_ERRORS } from '../runtime.ts';
+import {
+  type GuestRequest,
+  type Handles,
+  LIMIT_ERRORS,
+  type WarmReport,
+  type WarmRequest,
+} from '../runtime.ts';
 import { planProgram } from './program.ts';
 import { invoke, newText, readText } from './values.ts';
 
@@ -91,10 +97,10 @@ export function run(guest: Guest, handles: Handles, request: GuestRequest): stri
     isOutOfMemory: false,
   };
   programs.set(guest, program);
-  const { code, env, call } = request;
+  const { code, env, call, inject_setup } = request;
   if (call === 1) renewRandom(guest, handles['random']!);
   const file = call === 1 ? '/app/main.js' : `/app/call-${call}.js`;
-  const argument = newText(guest, JSON.stringify({ code, file, env, ...planProgram(code) }));
+  const argument = newText(guest, JSON.stringify({ code, file, env, inject_setup, ...planProgram(code) }));
   settle(guest, invoke(guest, handles['start']!, argument));
   guest.call('qjs_free_value', argument);
   loop(guest, program);
@@ -109,8 +115,32 @@ export function run(guest: Guest, handles: Handles, request: GuestRequest): stri
   return answer;
 }
 
+/** Loads packages into an image that is being made; what cannot be loaded is in the report. */
+export function warm(guest: Guest, handles: Handles, { modules }: WarmRequest): string {
+  let report: WarmReport = {};
+  for (const module of modules) {
+    const name = newText(guest, module);
+    const value = invoke(guest, handles['preload']!, name);
+    if (guest.call('qjs_is_exception', value) !== 0) {
+      const error = guest.call('qjs_get_exception');
+      report = { error: { module, message: readText(guest, error) ?? '' } };
+      guest.call('qjs_free_value', error);
+    }
+    for (const used of [value, name]) guest.call('qjs_free_value', used);
+  }
+  drain(guest);
+  guest.call('qjs_run_gc');
+  return JSON.stringify(report);
+}
+
 /** The guest function that is told of rejected promises, or 0 at boot. */
 export const rejectionTracker = (guest: Guest) => programs.get(guest)?.handles['rejected'] ?? 0;
+
+/** The guest function that loads packages, or 0 when the program is to have none. */
+export function packageProvider(guest: Guest): number {
+  const program = programs.get(guest);
+  return program?.request.inject_setup ? program.handles['provide']! : 0;
+}
 
 /** Whether a limit was met that the program does not know of yet. */
 export function isInterrupted(guest: Guest): boolean {

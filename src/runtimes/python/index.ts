@@ -197,7 +197,6 @@ export const python: Runtime = {
   },
   run,
   extend: {
-    packagesAt: OWN_PACKAGES,
     packages(files, build, limits) {
       const at = OWN_PACKAGES;
       const sources = files.map(({ path, data }) => ({ path, data: data! }));

@@ -1,7 +1,8 @@
 /**
  * The guest side of the JavaScript runtime: runs once when the boot image is made, sets up the globals, and leaves
- * six functions for the host. `start` begins a program, `turn` gives the next timer's function, `fail`, `limit` and
- * `rejected` are told what went wrong, `report` says how it ended. The host runs promise jobs in between.
+ * eight functions for the host. `start` begins a program, `turn` gives the next timer's function, `provide` loads a
+ * package for an import and `preload` one for an image, `fail`, `limit` and `rejected` are told what went wrong, `report`
+ * says how it ended. The host runs promise jobs in between.
  */
 
 import { structuredClone } from './clone.js';
@@ -10,7 +11,9 @@ import { crypto } from './crypto.js';
 import { door } from './door.js';
 import { inspect, typeName } from './inspect.js';
 import { os } from './os.js';
+import * as packages from './packages.js';
 import { describeError, describeResult, programFile } from './report.js';
+import { shorthand } from './shorthand.js';
 import { environment, std } from './std.js';
 import { TextDecoder, TextEncoder } from './text.js';
 import * as timers from './timers.js';
@@ -58,6 +61,32 @@ export function rejected(promise, reason, isHandled) {
   else rejections.set(promise, reason);
 }
 
+/** Loads a package for an import. One that fails is the importer's failure and no other. */
+export function provide(name) {
+  try {
+    packages.provide(name);
+  } catch (error) {
+    for (const [promise, reason] of rejections) if (reason === error) rejections.delete(promise);
+    throw error;
+  }
+}
+
+export const preload = packages.requireVendor;
+
+/** What programs find beyond the language and its libraries, unless they are to run exactly as written. */
+const setup = { ...shorthand, requireVendor: packages.requireVendor, _state: {} };
+let isSetUp = false;
+
+/** Puts the setup there or takes it away; what a program has put in its place stays. */
+function setUp(wanted) {
+  if (wanted === isSetUp) return;
+  isSetUp = wanted;
+  for (const [name, value] of Object.entries(setup)) {
+    if (wanted && !Object.hasOwn(globalThis, name)) define({ [name]: value });
+    if (!wanted && globalThis[name] === value) delete globalThis[name];
+  }
+}
+
 /** Import bindings as accessors of the global object: live, read-only, and open to the next program's imports. */
 function bind(namespace, specifier, names) {
   for (const [name, local] of names) {
@@ -100,6 +129,8 @@ export async function start(text) {
   const request = parse(text);
   Object.assign(outcome, { exitCode: 0, isSettled: false, result: {}, error: undefined });
   rejections.clear();
+  setUp(request.inject_setup);
+  packages.beginProgram();
   for (const [name, value] of Object.entries(request.env)) environment.set(name, value);
   programFile(request.file);
   timers.startClock();
@@ -151,13 +182,26 @@ define({
   scriptArgs: ['/app/main.js'],
 });
 
+setUp(true);
+
 /** Globals of the runtime itself, which are no variables of the program. */
 const ownGlobals = new Set(Object.getOwnPropertyNames(globalThis));
 const VALUE_CHARACTERS = 100;
 
+/** Whether a program has put something into the object that is there for it. */
+function isStateUsed() {
+  try {
+    return Object.keys(globalThis._state ?? {}).length > 0;
+  } catch {
+    // It has put something in its place that does not tell.
+    return true;
+  }
+}
+
 /** The program's variables with type and short form: those given by name, and what it put on the global object. */
 function variables(declared, most) {
   const added = Object.getOwnPropertyNames(globalThis).filter((name) => !ownGlobals.has(name));
+  if (isStateUsed()) added.push('_state');
   const all = new Map([...declared, ...added.map((name) => [name, () => globalThis[name]])]);
   const found = [];
   for (const [name, read] of all) {
@@ -189,3 +233,5 @@ export { ${exported}, from as default };`;
 
 registerModule('std', std);
 registerModule('os', os);
+registerModule('sandbox-utils', shorthand);
+packages.addPackage('sandbox-utils', shorthand);

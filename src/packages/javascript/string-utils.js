@@ -1,0 +1,86 @@
+/** Text as programs name, cut and line things up with. Lengths are counted in characters, not in UTF-16 units. */
+
+const text = (value) => (value === undefined || value === null ? '' : `${value}`);
+const WORD = /\p{Lu}+(?=\p{Lu}\p{Ll})|\p{Lu}?\p{Ll}+|\p{Lu}+|\p{N}+|[\p{Lo}\p{Lm}]+/gu;
+/** A letter's marks, once it is taken apart. */
+const MARK = /\p{M}/gu;
+
+/** The words of a text, of camelCase and of any_other-case. */
+export const words = (value) => text(value).match(WORD) ?? [];
+
+/** Words as people count them: what is between spaces. */
+export const wordCount = (value) => text(value).match(/\S+/g)?.length ?? 0;
+
+export function upperFirst(value) {
+  const [first = '', ...rest] = text(value);
+  return first.toUpperCase() + rest.join('');
+}
+
+export function lowerFirst(value) {
+  const [first = '', ...rest] = text(value);
+  return first.toLowerCase() + rest.join('');
+}
+
+export const capitalize = upperFirst;
+
+const lowerWords = (value) => words(value).map((word) => word.toLowerCase());
+
+export const camelCase = (value) =>
+  lowerWords(value)
+    .map((word, i) => (i === 0 ? word : upperFirst(word)))
+    .join('');
+export const snakeCase = (value) => lowerWords(value).join('_');
+export const kebabCase = (value) => lowerWords(value).join('-');
+
+/** For addresses and file names: lower case, without accents, everything else a hyphen. */
+export function slugify(value) {
+  const plain = text(value).normalize('NFD').replace(MARK, '').replaceAll('ß', 'ss').toLowerCase();
+  return plain.replace(/[^\p{L}\p{N}]+/gu, '-').replace(/^-|-$/g, '');
+}
+
+/** At most `length` characters, the suffix included. */
+export function truncate(value, length, suffix = '...') {
+  const all = [...text(value)];
+  if (all.length <= length) return all.join('');
+  const end = [...suffix].slice(0, length);
+  return all.slice(0, length - end.length).join('') + end.join('');
+}
+
+function filling(count, chars) {
+  const unit = [...text(chars)];
+  return unit.length === 0 ? '' : Array.from({ length: count }, (_, i) => unit[i % unit.length]).join('');
+}
+
+const missing = (value, length) => Math.max(0, length - [...text(value)].length);
+
+export const padStart = (value, length, chars = ' ') => filling(missing(value, length), chars) + text(value);
+export const padEnd = (value, length, chars = ' ') => text(value) + filling(missing(value, length), chars);
+
+/** In the middle; what cannot be halved goes to the end. */
+export function pad(value, length, chars = ' ') {
+  const count = missing(value, length);
+  return filling(Math.floor(count / 2), chars) + text(value) + filling(Math.ceil(count / 2), chars);
+}
+
+/** The same both ways, letters and digits alone considered. */
+export function isPalindrome(value) {
+  const letters = [...text(value).toLowerCase()].filter((one) => /[\p{L}\p{N}]/u.test(one));
+  return letters.every((one, i) => one === letters[letters.length - 1 - i]);
+}
+
+export default {
+  words,
+  wordCount,
+  upperFirst,
+  lowerFirst,
+  capitalize,
+  camelCase,
+  snakeCase,
+  kebabCase,
+  slugify,
+  truncate,
+  pad,
+  padStart,
+  padEnd,
+  isPalindrome,
+};

@@ -1,0 +1,204 @@
+/** How JavaScript programs get packages: by which names, at what cost, and what they are told when there is none. */
+import { readFileSync } from 'node:fs';
+import { createSandbox, listPackages } from 'llm-wasm-sandbox';
+import { expect, test } from 'vitest';
+import { code, javascript } from '../support/sandbox.ts';
+
+const rows = listPackages('javascript');
+
+test('every name of every package can be imported, and requireVendor gives its default export', async () => {
+  const names = rows.flatMap((row) => row.import_names);
+  const program = code`
+    const same = [];
+    for (const name of ${JSON.stringify(names)}) same.push((await import(name)).default === requireVendor(name));
+    same.every(Boolean)
+  `;
+  const result = await javascript(program);
+  expect(result.stderr).toBe('');
+  expect(result.metadata.result).toBe(true);
+  expect(result.metadata.imports.map(({ name }) => name)).toEqual(rows.map(({ name }) => name));
+});
+
+test('the manifest tells the versions that package.json pins, and the licences that are installed', () => {
+  const read = (path: string) => JSON.parse(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'));
+  const { version, dependencies, devDependencies } = read('package.json');
+  for (const row of rows) {
+    const pinned: string | undefined = { ...dependencies, ...devDependencies }[row.name];
+    expect(row.version, row.name).toBe(pinned ?? version);
+    const installed =
+      pinned === undefined ? { license: 'MIT', version } : read(`node_modules/${row.name}/package.json`);
+    expect(row, row.name).toMatchObject({ licence: installed.license, version: installed.version });
+  }
+});
+
+test('an unknown name gets an error that lists what there is', async () => {
+  for (const program of [`import fs from 'fs';`, `await import('fs')`, `requireVendor('fs')`]) {
+    const { metadata, exit_code } = await javascript(program);
+    expect(exit_code).toBe(1);
+    expect(metadata.error!.type).toBe('ReferenceError');
+    for (const { name } of rows) expect(metadata.error!.message).toContain(name);
+    expect(metadata.error!.message).toContain('"std"');
+  }
+});
+
+test('the error can be caught, and its words begin with what was asked for', async () => {
+  const program = code`
+    const words = [];
+    try { requireVendor('no-such'); } catch ({ message }) { words.push(message); }
+    try { await import('no-such'); } catch ({ message }) { words.push(message); }
+    try { await import('lodash/groupBy'); } catch ({ message }) { words.push(message); }
+    try { await import('dayjs/plugin/timezone'); } catch ({ message }) { words.push(message); }
+    words
+  `;
+  const { metadata } = await javascript(program);
+  expect(metadata.result).toEqual([
+    expect.stringMatching(/^requireVendor: there is no package 'no-such': the packages are ajv, /),
+    expect.stringMatching(/^could not load module 'no-such': the packages are ajv, /),
+    "could not load module 'lodash/groupBy': the package is imported as a whole, from 'lodash'",
+    expect.stringMatching(
+      /^could not load module 'dayjs\/plugin\/timezone': 'dayjs\/plugin' has advancedFormat, /,
+    ),
+  ]);
+});
+
+const ODD_NAMES = [
+  '../app/x',
+  'lodash/../../x',
+  '',
+  'a'.repeat(5000),
+  'LODASH',
+  '@scope/x',
+  'lodash.qjsc',
+  '.',
+  'a\ud800',
+];
+
+test.each(ODD_NAMES.map((name) => [name.slice(0, 20), name]))(
+  'the name %j is answered, not tripped over',
+  async (_, name) => {
+    const program = code`
+      const words = [];
+      try { requireVendor(${JSON.stringify(name)}); } catch (error) { words.push(error.name); }
+      try { await import(${JSON.stringify(name)}); } catch (error) { words.push(error.name); }
+      words
+    `;
+    const { metadata } = await javascript(program);
+    expect(metadata.result).toEqual(['ReferenceError', 'ReferenceError']);
+  },
+);
+
+test('requireVendor wants text, all of which counts', async () => {
+  const { metadata } = await javascript('requireVendor({})');
+  expect(metadata.error).toMatchObject({ type: 'TypeError', line: 1 });
+  expect((await javascript('requireVendor("lodash\\0")')).metadata.error!.type).toBe('ReferenceError');
+});
+
+test('modules of the program import packages, and everyone gets the same one', async () => {
+  const files = {
+    'lib.js': `import dayjs from 'dayjs'; import utc from 'dayjs/plugin/utc'; dayjs.extend(utc);`,
+  };
+  const result = await javascript(`import './lib.js'; import dayjs from 'dayjs'; typeof dayjs.utc`, {
+    files,
+  });
+  expect(result.metadata.result).toBe('function');
+  expect(result.metadata.imports.map(({ name }) => name)).toEqual(['dayjs']);
+});
+
+test('an import is recorded with the fuel that the manifest tells, once', async () => {
+  const result = await javascript(
+    `import _ from 'lodash'; requireVendor('lodash'); await import('lodash-es'); 1`,
+  );
+  const row = rows.find(({ name }) => name === 'lodash')!;
+  expect(result.metadata.imports).toEqual([{ name: 'lodash', fuel: expect.any(Number), cached: false }]);
+  expect(result.metadata.imports[0]!.fuel / row.fuel_first_import).toBeCloseTo(1, 1);
+  const again = await javascript(`requireVendor('sandbox-utils'); 1`);
+  expect(again.metadata.imports).toEqual([{ name: 'sandbox-utils', fuel: 0, cached: true }]);
+});
+
+test('loading from bytecode takes no package beyond a hundredth of the default budget', () => {
+  for (const { name, fuel_first_import } of rows) expect(fuel_first_import, name).toBeLessThan(100_000_000);
+});
+
+test('without setup there are neither packages nor global functions, and the program is as written', async () => {
+  const program = code`
+    const names = ['requireVendor', 'readJson', 'writeJson', 'readText', 'writeText', 'appendText', 'readLines', 'writeLines',
+      'fileExists', 'fileSize', 'listFiles', 'copyFile', 'removeFile', '_state'];
+    const words = [];
+    for (const name of ['lodash', 'sandbox-utils'])
+      try { await import(name); } catch ({ message }) { words.push(message); }
+    [names.filter((name) => name in globalThis), typeof std.open, words]
+  `;
+  const sandbox = await createSandbox({ runtime: 'javascript' });
+  const bare = await sandbox.execute(program, { inject_setup: false });
+  const whole = await sandbox.execute(program);
+  await sandbox.close();
+  const refused = expect.stringMatching(/packages are left out of this run \(inject_setup is false\)/);
+  expect(bare.metadata.result).toEqual([[], 'function', [refused, refused]]);
+  expect((whole.metadata.result as unknown[][])[0]).toHaveLength(14);
+  expect(bare.metadata.imports).toEqual([]);
+});
+
+test('a limit met while a package loads ends the program as it does anywhere', async () => {
+  const fuel = await javascript(`import 'zod'; console.log('loaded');`, { fuel_budget: 20_000_000 });
+  expect(fuel.metadata).toMatchObject({ trap_reason: 'out_of_fuel' });
+  expect(fuel.stdout).toBe('');
+  expect(fuel.metadata.imports).toMatchObject([{ name: 'zod', cached: false }]);
+});
+
+test('a package that memory has no room for is an error of the import, and the program goes on', async () => {
+  const policy = { memory_bytes: 5.5 * 1024 * 1024 };
+  await using sandbox = await createSandbox({ runtime: 'javascript', policy });
+  const program = `let words; try { await import('zod'); } catch (error) { words = error.message; } [words, typeof requireVendor('mustache').render]`;
+  const result = await sandbox.execute(program);
+  expect(result.metadata.result).toEqual([expect.stringMatching(/out of memory/), 'function']);
+});
+
+test('preloaded packages cost nothing to import, in every run anew', async () => {
+  await using sandbox = await createSandbox({
+    runtime: 'javascript',
+    preload: ['lodash-es', 'dayjs/plugin/utc', 'zod'],
+  });
+  const first = await sandbox.execute(`import _ from 'lodash'; import 'zod'; _.chunk = null; typeof _.map`);
+  expect(first.metadata.result).toBe('function');
+  expect(first.metadata.imports).toEqual([
+    { name: 'lodash', fuel: 0, cached: true },
+    { name: 'zod', fuel: 0, cached: true },
+  ]);
+  expect(first.fuel_consumed).toBeLessThan(1_000_000);
+  const second = await sandbox.execute(`requireVendor('lodash').chunk([1, 2, 3], 2)`);
+  expect(second.metadata.result).toEqual([[1, 2], [3]]);
+});
+
+test('preload refuses what is no package, and packages of the caller', async () => {
+  await expect(createSandbox({ runtime: 'javascript', preload: ['no-such'] })).rejects.toThrow(
+    /cannot import "no-such": ReferenceError: requireVendor: there is no package 'no-such': the packages are /,
+  );
+});
+
+test('in a session, packages stay loaded and _state stays filled, also across a call without setup', async () => {
+  await using sandbox = await createSandbox({ runtime: 'javascript', auto_persist_globals: true });
+  await sandbox.execute(`import _ from 'lodash'; _state.n = _.sum([1, 2]);`);
+  const bare = await sandbox.execute('typeof _state', { inject_setup: false });
+  expect(bare.metadata.result).toBe('undefined');
+  const next = await sandbox.execute(`requireVendor('lodash') === _ && ++_state.n`);
+  expect(next.metadata.result).toBe(4);
+  expect(next.metadata.imports).toEqual([{ name: 'lodash', fuel: 0, cached: true }]);
+  expect(await sandbox.variables()).toContainEqual({ name: '_state', type: 'Object', repr: '{ n: 4 }' });
+});
+
+test('the variables of a session that uses neither are its own alone', async () => {
+  await using sandbox = await createSandbox({ runtime: 'javascript', auto_persist_globals: true });
+  await sandbox.execute('const x = 1;');
+  expect(await sandbox.variables()).toEqual([{ name: 'x', type: expect.any(String), repr: '1' }]);
+});
+
+test('the packages cannot be written to', async () => {
+  const program = `[std.open('/data/js-modules/x.qjsc', 'w'), os.remove('/data/js-modules/lodash.qjsc') < 0]`;
+  expect((await javascript(program)).metadata.result).toEqual([null, true]);
+});
+
+test('a stack trace through a package names the package and its functions', async () => {
+  const result = await javascript(`import _ from 'lodash';\n_.map([1], () => { throw new Error('mine'); });`);
+  expect(result.metadata.error).toMatchObject({ line: 2, message: 'mine' });
+  expect(result.stderr).toMatch(/at arrayMap \(lodash:\d+/);
+});

@@ -1,0 +1,306 @@
+/** Real work with each JavaScript package: what it makes is looked at, not only that it loads. */
+import { expect, test } from 'vitest';
+import { code, javascript } from '../support/sandbox.ts';
+
+async function value(program: string, files: Record<string, string> = {}): Promise<unknown> {
+  const result = await javascript(program, { files });
+  expect(result.stderr).toBe('');
+  expect(result.exit_code).toBe(0);
+  return result.metadata.result;
+}
+
+test('papaparse reads quoted CSV with types from a file and writes it back', async () => {
+  const program = code`
+    import Papa from 'papaparse';
+    const { data, errors } = Papa.parse(readText('in.csv'), { header: true, dynamicTyping: true, skipEmptyLines: true });
+    const { meta } = Papa.parse('a;b\\n1;2', {});
+    writeText('out.csv', Papa.unparse(data.filter((row) => row.units > 100), { newline: '\\n' }));
+    [errors.length, data[0], meta.delimiter, readText('out.csv')]
+  `;
+  const csv = 'product,units\n"Widget, ""A""",150\nB,90\n';
+  expect(await value(program, { 'in.csv': csv })).toEqual([
+    0,
+    { product: 'Widget, "A"', units: 150 },
+    ';',
+    'product,units\n"Widget, ""A""",150',
+  ]);
+});
+
+test('dayjs computes with dates, and its plugins extend it', async () => {
+  const program = code`
+    import dayjs from 'dayjs';
+    import utc from 'dayjs/plugin/utc';
+    import customParseFormat from 'dayjs/plugin/customParseFormat.js';
+    dayjs.extend(utc);
+    dayjs.extend(customParseFormat);
+    dayjs.extend(requireVendor('dayjs/plugin/isoWeek'));
+    const day = dayjs.utc('2024-01-31T10:00:00Z');
+    [
+      day.add(1, 'month').format('YYYY-MM-DD'),
+      day.diff('2023-12-25', 'day'),
+      dayjs('31.12.2024', 'DD.MM.YYYY').isoWeek(),
+    ]
+  `;
+  expect(await value(program)).toEqual(['2024-02-29', 37, 1]);
+});
+
+test('every plugin of dayjs that is there can be imported and extends it', async () => {
+  const program = code`
+    import dayjs from 'dayjs';
+    const names = os.readdir('/data/js-modules/dayjs/plugin')[0].filter((name) => name.endsWith('.qjsc'));
+    for (const name of names) dayjs.extend((await import('dayjs/plugin/' + name.slice(0, -5))).default);
+    [names.length > 30, dayjs.duration(90, 'minutes').toISOString(), dayjs('2026-05-04').quarter()]
+  `;
+  expect(await value(program)).toEqual([true, 'PT1H30M', 2]);
+});
+
+test('date-fns formats, parses and compares', async () => {
+  const program = code`
+    import { addBusinessDays, differenceInCalendarDays, eachMonthOfInterval, format, parse } from 'date-fns';
+    const start = parse('2024-02-28', 'yyyy-MM-dd', new Date(0));
+    [
+      format(addBusinessDays(start, 3), 'EEEE, d MMMM yyyy'),
+      differenceInCalendarDays(new Date(2024, 11, 31), start),
+      eachMonthOfInterval({ start, end: new Date(2024, 4, 1) }).length,
+    ]
+  `;
+  expect(await value(program)).toEqual(['Monday, 4 March 2024', 307, 4]);
+});
+
+test('lodash groups, sorts, picks and merges, under both of its names', async () => {
+  const program = code`
+    import _ from 'lodash';
+    import { groupBy, sumBy } from 'lodash-es';
+    const rows = [{ k: 'a', n: 1 }, { k: 'b', n: 2 }, { k: 'a', n: 3 }];
+    [
+      _.mapValues(groupBy(rows, 'k'), (group) => sumBy(group, 'n')),
+      _.chain(rows).orderBy(['n'], ['desc']).map('n').value(),
+      _.merge({ a: { b: 1 } }, { a: { c: 2 } }),
+      _.template('Hello <%= name %>')({ name: 'you' }),
+      _.groupBy === groupBy,
+    ]
+  `;
+  expect(await value(program)).toEqual([{ a: 4, b: 2 }, [3, 2, 1], { a: { b: 1, c: 2 } }, 'Hello you', true]);
+});
+
+test('simple-statistics describes a sample and fits a line', async () => {
+  const program = code`
+    import * as ss from 'simple-statistics';
+    const { median } = requireVendor('simple-statistics');
+    const fit = ss.linearRegression([[0, 1], [1, 3], [2, 5]]);
+    [ss.mean([1, 2, 3, 4]), median([5, 1, 4]), ss.standardDeviation([2, 4, 4, 4, 5, 5, 7, 9]), fit, ss.quantile([1, 2, 3, 4, 5], 0.9)]
+  `;
+  expect(await value(program)).toEqual([2.5, 4, 2, { m: 2, b: 1 }, 4.6]);
+});
+
+test('decimal.js adds without binary fractions, and has as many digits as asked for', async () => {
+  const program = code`
+    import Decimal from 'decimal.js';
+    Decimal.set({ precision: 50 });
+    [new Decimal('0.1').plus('0.2').toString(), new Decimal(2).sqrt().toString(), Decimal.ROUND_UP]
+  `;
+  expect(await value(program)).toEqual(['0.3', '1.4142135623730950488016887242096980785696718753769', 0]);
+});
+
+test('yaml reads anchors and keeps comments when a document is changed', async () => {
+  const program = code`
+    import YAML, { parseDocument } from 'yaml';
+    const text = readText('in.yaml');
+    const document = parseDocument(text);
+    document.setIn(['server', 'port'], 8080);
+    [YAML.parse(text), document.toString(), YAML.stringify({ list: [1, 'two'] })]
+  `;
+  const text = '# settings\nserver: &s\n  port: 80 # default\ncopy: *s\n';
+  expect(await value(program, { 'in.yaml': text })).toEqual([
+    { server: { port: 80 }, copy: { port: 80 } },
+    '# settings\nserver: &s\n  port: 8080 # default\ncopy: *s\n',
+    'list:\n  - 1\n  - two\n',
+  ]);
+});
+
+test('js-yaml loads and dumps, and says where text is no YAML', async () => {
+  const program = code`
+    import yaml from 'js-yaml';
+    let problem;
+    try { yaml.load('a: [1'); } catch (error) { problem = error.name; }
+    [yaml.load('a:\\n  - 1\\n  - b: true'), yaml.dump({ x: { list: [1, 2] } }), problem]
+  `;
+  expect(await value(program)).toEqual([
+    { a: [1, { b: true }] },
+    'x:\n  list:\n    - 1\n    - 2\n',
+    'YAMLException',
+  ]);
+});
+
+test('marked renders Markdown with tables', async () => {
+  const program = code`
+    import { marked } from 'marked';
+    [marked.parse('# Title\\n\\nSome *text*.'), marked.parse('|a|b|\\n|-|-|\\n|1|2|').includes('<td>2</td>')]
+  `;
+  expect(await value(program)).toEqual(['<h1>Title</h1>\n<p>Some <em>text</em>.</p>\n', true]);
+});
+
+test('mustache renders sections and escapes', async () => {
+  const program = code`
+    import Mustache from 'mustache';
+    Mustache.render('{{#people}}<{{name}}>{{/people}}{{^none}}!{{/none}}', { people: [{ name: 'A&B' }, { name: 'C' }] })
+  `;
+  expect(await value(program)).toBe('<A&amp;B><C>!');
+});
+
+test('handlebars compiles templates with helpers, partials and blocks', async () => {
+  const program = code`
+    const Handlebars = requireVendor('handlebars');
+    Handlebars.registerHelper('loud', (text) => text.toUpperCase());
+    Handlebars.registerPartial('item', '{{loud name}}={{n}}');
+    const template = Handlebars.compile('{{#each rows}}{{> item}}{{#unless @last}}, {{/unless}}{{/each}}');
+    template({ rows: [{ name: 'a', n: 1 }, { name: 'b', n: 2 }] })
+  `;
+  expect(await value(program)).toBe('A=1, B=2');
+});
+
+test('zod checks data and says what is wrong where', async () => {
+  const program = code`
+    import { z } from 'zod';
+    import whole from 'zod';
+    const User = z.object({ name: z.string().min(1), age: z.coerce.number().int(), mail: z.email().optional() });
+    const { success, error } = User.safeParse({ name: '', age: 'x' });
+    [User.parse({ name: 'Ann', age: '7' }), success, error.issues.map(({ path }) => path.join('.')), whole.z === z]
+  `;
+  expect(await value(program)).toEqual([{ name: 'Ann', age: 7 }, false, ['name', 'age'], true]);
+});
+
+test('ajv compiles JSON Schema and reports every fault', async () => {
+  const program = code`
+    import Ajv from 'ajv';
+    const check = new Ajv({ allErrors: true }).compile({
+      type: 'object', required: ['id'], additionalProperties: false,
+      properties: { id: { type: 'integer', minimum: 1 }, tags: { type: 'array', items: { type: 'string' } } },
+    });
+    const good = check({ id: 1, tags: ['x'] });
+    const bad = check({ id: 0, tags: [1], more: true });
+    [good, bad, check.errors.map(({ keyword }) => keyword).sort()]
+  `;
+  expect(await value(program)).toEqual([true, false, ['additionalProperties', 'minimum', 'type']]);
+});
+
+test('fast-xml-parser reads attributes, builds XML and validates', async () => {
+  const program = code`
+    import { XMLBuilder, XMLParser, XMLValidator } from 'fast-xml-parser';
+    const options = { ignoreAttributes: false };
+    const data = new XMLParser(options).parse('<r><i id="1">a</i><i id="2">b &amp; c</i></r>');
+    [data, new XMLBuilder(options).build({ r: { '@_v': '1', t: 'x<y' } }), XMLValidator.validate('<a><b></a>') === true]
+  `;
+  expect(await value(program)).toEqual([
+    {
+      r: {
+        i: [
+          { '#text': 'a', '@_id': '1' },
+          { '#text': 'b & c', '@_id': '2' },
+        ],
+      },
+    },
+    '<r v="1"><t>x&lt;y</t></r>',
+    false,
+  ]);
+});
+
+test('csv-simple reads and writes objects, with quotes, other separators and without a header', async () => {
+  const program = code`
+    const csv = requireVendor('csv-simple');
+    let problem;
+    try { csv.parse('a,b\\n"1,2'); } catch (error) { problem = error.name; }
+    [
+      csv.parse('name,quote\\n"Smith, John","He said ""Hi"""\\n\\nX,Y\\n'),
+      csv.parse('1;2\\n3;4', { header: false, separator: ';' }),
+      csv.stringify([{ a: 1, b: 'x,y' }, { a: 2, c: 'new\\nline' }]),
+      csv.stringify([{ a: 1 }], { header: false }),
+      problem,
+    ]
+  `;
+  expect(await value(program)).toEqual([
+    [
+      { name: 'Smith, John', quote: 'He said "Hi"' },
+      { name: 'X', quote: 'Y' },
+    ],
+    [
+      ['1', '2'],
+      ['3', '4'],
+    ],
+    'a,b,c\n1,"x,y",\n2,,"new\nline"',
+    '1',
+    'SyntaxError',
+  ]);
+});
+
+test('json-utils walks nested data, copies it and checks it', async () => {
+  const program = code`
+    import { clone, get, has, set, validate } from 'json-utils';
+    const data = { users: [{ name: 'Ann' }] };
+    const copy = clone(data);
+    set(copy, 'users[1].address.city', 'Rome');
+    set(copy, '__proto__.polluted', true);
+    const schema = { type: 'object', required: ['id'], properties: { name: { type: 'string', required: true }, id: { type: 'integer' }, n: { type: 'array', items: { type: 'number' } } } };
+    [
+      get(data, 'users.0.name'), get(data, 'users.1.name', 'none'), get(data, 'constructor.name') === undefined,
+      has(copy, 'users.1.address'), has(data, 'users.1'), copy.users, ({}).polluted === undefined,
+      validate({ id: 1, name: 'x', n: [1] }, schema), validate({ id: 1.5, n: [1, 'x'] }, schema).errors,
+    ]
+  `;
+  expect(await value(program)).toEqual([
+    'Ann',
+    'none',
+    true,
+    true,
+    false,
+    [{ name: 'Ann' }, { address: { city: 'Rome' } }],
+    true,
+    { valid: true, errors: [] },
+    [
+      '$.name: required, and missing',
+      '$.id: expected integer, got number',
+      '$.n[1]: expected number, got string',
+    ],
+  ]);
+});
+
+test('string-utils names, cuts, pads and counts', async () => {
+  const program = code`
+    const str = requireVendor('string-utils');
+    [
+      str.slugify('  Café Paris, Straße! '), str.truncate('This is a long string', 10), str.truncate('short', 10),
+      str.truncate('abcdef', 4, '…'), str.capitalize('hello world'), str.camelCase('user-first-name'),
+      str.snakeCase('UserFirstName'), str.kebabCase('parseHTMLText 2nd'), str.upperFirst('élan'), str.lowerFirst('Hello'),
+      str.words('hello-world_foo bar'), str.wordCount('one  two\\nthree'), str.pad('Hi', 7, '_'), str.padStart(5, 3, '0'),
+      str.padEnd('😀', 3, 'ab'), str.isPalindrome('A man, a plan, a canal: Panama'), str.isPalindrome('hello'),
+    ]
+  `;
+  expect(await value(program)).toEqual([
+    'cafe-paris-strasse',
+    'This is...',
+    'short',
+    'abc…',
+    'Hello world',
+    'userFirstName',
+    'user_first_name',
+    'parse-html-text-2-nd',
+    'Élan',
+    'hello',
+    ['hello', 'world', 'foo', 'bar'],
+    3,
+    '__Hi___',
+    '005',
+    '😀ab',
+    true,
+    false,
+  ]);
+});
+
+test('sandbox-utils is the global file functions as a module', async () => {
+  const program = code`
+    import utils, { readJson as read } from 'sandbox-utils';
+    utils.writeJson('x.json', { a: [1] });
+    [read('x.json'), read === readJson, requireVendor('sandbox-utils') === utils, Object.keys(utils).length]
+  `;
+  expect(await value(program)).toEqual([{ a: [1] }, true, true, 12]);
+});
