@@ -1,0 +1,170 @@
+/**
+ * Files of a store, read with suspicion and written so that a crash leaves the old file or the new one. Nothing here
+ * follows a link in the last component of a path, waits for a pipe, or reads more than it was told to expect.
+ */
+import { randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import { type FileHandle, lstat, mkdir, open, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { SandboxError } from '../../errors.ts';
+
+/** Windows has neither flag, nor links that an ordinary user could make. */
+const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+
+/** Files and folders of a store are for their owner alone. */
+export const FILE_MODE = 0o600;
+export const FOLDER_MODE = 0o700;
+
+export function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException | undefined)?.code;
+}
+
+export const isAbsent = (error: unknown) => codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR';
+
+export function damaged(path: string, problem: string, cause?: unknown): SandboxError {
+  return new SandboxError('session_damaged', `${path} ${problem}.`, { cause });
+}
+
+const ADVICE: Readonly<Record<string, string>> = {
+  ENOSPC: 'The disk is full: free some space, delete sessions or checkpoints, and try again',
+  EDQUOT: 'Your quota on this disk is used up: free some space and try again',
+  EFBIG:
+    'The file would be larger than the system allows this process: raise that limit or delete large files',
+  EACCES: 'This process lacks the permission: make the folder writable for it, or use another one',
+  EPERM: 'This process lacks the permission: make the folder writable for it, or use another one',
+  EROFS: 'The disk is mounted read-only: use a folder on another one',
+  EMFILE: 'This process has too many files open: raise its limit or use fewer sessions at a time',
+  ENFILE: 'The system has too many files open: try again later',
+};
+
+/** What a failed operation is to the caller: SandboxErrors stay as they are, the rest says what to do. */
+export function storeFailure(error: unknown, doing: string): SandboxError {
+  if (error instanceof SandboxError) return error;
+  const advice = ADVICE[codeOf(error) ?? ''] ?? 'Check that the folder of the store is usable, and try again';
+  const reason = error instanceof Error ? error.message : String(error);
+  return new SandboxError('store_failed', `Could not ${doing}: ${reason}. ${advice}.`, { cause: error });
+}
+
+export interface Expected {
+  /** More is refused before anything is read. */
+  readonly maxBytes: number;
+  /** Any other size is refused, too. */
+  readonly exactBytes?: number;
+  /** Read into shared memory. */
+  readonly shared?: boolean;
+}
+
+/** A regular file's bytes, or undefined when there is no such file. Throws `session_damaged` for anything else. */
+export async function readFileSafely(path: string, expected: Expected): Promise<Uint8Array | undefined> {
+  let file: FileHandle;
+  try {
+    file = await open(path, READ);
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    if (codeOf(error) === 'ELOOP') throw damaged(path, 'is a link, which is not followed', error);
+    throw error;
+  }
+  try {
+    const stat = await file.stat();
+    if (!stat.isFile()) throw damaged(path, 'is not a regular file');
+    const { maxBytes, exactBytes = stat.size, shared = false } = expected;
+    if (stat.size > maxBytes) throw damaged(path, `has ${stat.size} bytes, more than ${maxBytes}`);
+    if (stat.size !== exactBytes) throw damaged(path, `has ${stat.size} bytes instead of ${exactBytes}`);
+    const bytes = await readInto(file, shared ? sharedBytes(exactBytes) : new Uint8Array(exactBytes));
+    if (bytes === undefined) throw damaged(path, 'became shorter while it was read');
+    return bytes;
+  } finally {
+    await file.close();
+  }
+}
+
+export function sharedBytes(length: number): Uint8Array {
+  return new Uint8Array(new SharedArrayBuffer(length));
+}
+
+/** Fills `bytes` from the start of a file; undefined when the file is too short. */
+async function readInto(file: FileHandle, bytes: Uint8Array): Promise<Uint8Array | undefined> {
+  for (let at = 0; at < bytes.length; ) {
+    const { bytesRead } = await file.read(bytes, at, bytes.length - at, at);
+    if (bytesRead === 0) return undefined;
+    at += bytesRead;
+  }
+  return bytes;
+}
+
+/** Writes a new file with a name of its own into `folder`, down to the disk, and returns its path. */
+export async function stageFile(folder: string, bytes: Uint8Array, mtimeMs?: number): Promise<string> {
+  const path = join(folder, randomUUID());
+  const file = await open(path, 'wx', FILE_MODE);
+  try {
+    for (let at = 0; at < bytes.length; ) {
+      at += (await file.write(bytes, at, bytes.length - at, at)).bytesWritten;
+    }
+    // A time the file system cannot hold is no reason to fail; the file then has the time of its writing.
+    if (mtimeMs !== undefined) await file.utimes(mtimeMs / 1000, mtimeMs / 1000).catch(() => {});
+    await file.sync();
+  } catch (error) {
+    await file.close();
+    await rm(path, { force: true });
+    throw error;
+  }
+  await file.close();
+  return path;
+}
+
+/** Puts a file in place: whoever looks sees all of the old one or all of the new one. */
+export async function replaceFile(staging: string, path: string, bytes: Uint8Array): Promise<void> {
+  const staged = await stageFile(staging, bytes);
+  try {
+    await rename(staged, path);
+  } catch (error) {
+    await rm(staged, { force: true });
+    throw error;
+  }
+}
+
+/** Makes renames and removals in a folder survive a loss of power, where the system can do that. */
+export async function syncFolder(path: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const folder = await open(path, constants.O_RDONLY);
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+/** Makes sure that `path` is a real folder, whose parent exists. */
+export async function ensureFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path, FOLDER_MODE);
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error;
+    if (!(await isFolder(path))) throw damaged(path, 'is not a folder');
+  }
+}
+
+/** Whether there is a real folder, not a link to one. */
+export async function isFolder(path: string): Promise<boolean> {
+  try {
+    return (await lstat(path)).isDirectory();
+  } catch (error) {
+    if (isAbsent(error)) return false;
+    throw error;
+  }
+}
+
+/** Runs `work` for all items, a few at a time; fails with the first failure once all that were begun have ended. */
+export async function inParallel<T>(items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> {
+  const queue = items[Symbol.iterator]();
+  let failure: { readonly error: unknown } | undefined;
+  const lane = async () => {
+    for (let next = queue.next(); !next.done && failure === undefined; next = queue.next()) {
+      await work(next.value).catch((error) => {
+        failure ??= { error };
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, lane));
+  if (failure !== undefined) throw failure.error;
+}

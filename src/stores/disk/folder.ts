@@ -1,0 +1,310 @@
+/**
+ * A session's folder in the hands of its only writer.
+ *
+ * A write goes: objects and the new files of the workspace, all under names of their own → session.json, by renaming,
+ * which is the commit → workspace/ file by file → workspace.json → objects that nothing refers to are removed. Killed
+ * before the commit, the folder holds the old state and some files nobody knows; killed after it, session.json names
+ * the paths that workspace/ may still lack, and the next writer brings them up to date from the objects.
+ *
+ *   session.json     the record, and which objects make up state, undo and checkpoints
+ *   workspace/       the files of /app, for people
+ *   workspace.json   how they looked when they were put there
+ *   objects/         contents by digest
+ *   staging/         what is being written
+ */
+import { randomUUID } from 'node:crypto';
+import { lstat, readdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { SandboxError } from '../../errors.ts';
+import { utf8Length } from '../../fs/tree.ts';
+import { checkSession, statesOf } from '../snapshot.ts';
+import type { OutsideEdits, StoredSession } from '../store.ts';
+import { readBaseline, writeBaseline } from './baseline.ts';
+import { damaged, ensureFolder, inParallel, isFolder, replaceFile, stageFile, syncFolder } from './files.ts';
+import type { Lock } from './lock.ts';
+import {
+  decodePaths,
+  encodePaths,
+  encodePretty,
+  encodeState,
+  FORMAT,
+  MAX_SESSION_FILE_BYTES,
+  MAX_TREE_BYTES,
+  type SessionManifest,
+  type TreeEntry,
+} from './manifest.ts';
+import { Mirror } from './mirror.ts';
+import { layable } from './names.ts';
+import { MissingObject, Objects, objectName, refTo } from './objects.ts';
+import { compareOutside } from './outside.ts';
+import { readManifest, readSession, readTree, SESSION_FILE, WORKSPACE_FOLDER } from './reader.ts';
+
+/** What the writer knows of the folder, which nobody else changes, workspace/ excepted. */
+interface Known {
+  readonly commit: string;
+  /** The workspace as the session has it, edits that were told included. */
+  readonly tree: ReadonlyMap<string, TreeEntry>;
+  /** What of it is in workspace/, and how it looked there. */
+  readonly laid: ReadonlyMap<string, string>;
+  /** Paths of workspace/ that may not be as the tree says. */
+  readonly dirty: ReadonlySet<string>;
+}
+
+const NO_EDITS: OutsideEdits = { removed: [], entries: [] };
+
+export class SessionFolder {
+  readonly objects: Objects;
+  readonly #staging: string;
+  readonly #mirror: Mirror;
+  #known: Known | undefined;
+  #foldsCase: boolean | undefined;
+
+  constructor(
+    readonly path: string,
+    readonly id: string,
+    readonly maxBytes: number,
+  ) {
+    this.#staging = join(path, 'staging');
+    this.objects = new Objects(join(path, 'objects'), this.#staging);
+    this.#mirror = new Mirror(join(path, WORKSPACE_FOLDER));
+  }
+
+  /** The whole session, verified; undefined when there is none. */
+  async read(): Promise<StoredSession | undefined> {
+    if (!(await isFolder(this.objects.folder))) {
+      if ((await readManifest(this.path, this.id)) === undefined) return undefined;
+      throw damaged(this.objects.folder, 'is not a folder');
+    }
+    return readSession(this.path, this.id, this.objects, this.maxBytes);
+  }
+
+  /** Commits a session, or throws and leaves the one before. */
+  async write(session: StoredSession, lock: Lock): Promise<void> {
+    checkSession(session);
+    const [current, ...others] = [...statesOf(session)].map(([, state]) => encodeState(state));
+    const { workspace: tree } = current!;
+    const foldsCase = await this.#prepare();
+    const known = await this.#load().catch(orNothing);
+    const target = this.#layable(tree, foldsCase);
+    const changes = new Set([...(known?.dirty ?? []), ...difference(known, target)]);
+
+    const objects = new Map([current!, ...others].flatMap((state) => [...state.objects]));
+    const unsynced = changes.size > 0 ? encodePaths([...changes].sort()) : undefined;
+    if (unsynced !== undefined) objects.set(objectName('paths', refTo(unsynced)), unsynced);
+    const manifest = describe(session, unsynced);
+    const text = encodePretty(manifest);
+    this.#refuseTooLarge(objects, text);
+
+    const staged = new Map<string, string>();
+    try {
+      await this.objects.write(objects);
+      const contents = async (path: string) => session.state.workspace.get(path)!.data!;
+      await this.#stage(changes, target, contents, staged);
+      if (!(await lock.isHeld())) throw lostLock(this.id);
+      this.#known = undefined;
+      await replaceFile(this.#staging, join(this.path, SESSION_FILE), text);
+      await syncFolder(this.path);
+    } catch (error) {
+      await discard(staged);
+      throw error;
+    }
+    this.#known = { commit: manifest.commit, tree, laid: known?.laid ?? new Map(), dirty: changes };
+    // The state is committed; should the folder for people fall behind, the next call says so and tries again.
+    await this.#settle(target, staged).catch(() => discard(staged));
+    await this.objects.keepOnly(objects).catch(() => {});
+  }
+
+  /** What changed in workspace/ since the last answer, after the folder has what the last commit put there. */
+  async edits(): Promise<OutsideEdits> {
+    let known = await this.#load();
+    if (known === undefined) return NO_EDITS;
+    const foldsCase = await this.#prepare();
+    const target = this.#layable(known.tree, foldsCase);
+    // Without the folder there is nothing to compare with. That is no wish to delete all files, so they are laid again.
+    if (!this.#mirror.exists()) {
+      known = this.#known = { ...known, laid: new Map(), dirty: new Set(target.keys()) };
+    }
+    if (known.dirty.size > 0) {
+      const staged = new Map<string, string>();
+      const contents = (path: string) => this.#object(target.get(path)!);
+      try {
+        await this.#stage(known.dirty, target, contents, staged);
+        known = await this.#settle(target, staged);
+      } finally {
+        await discard(staged);
+      }
+    }
+    const { edits, next } = await compareOutside(this.#mirror, known, foldsCase);
+    this.#known = { ...known, ...next };
+    return edits;
+  }
+
+  /** Forgets what is known, because the folder is gone. */
+  forget(): void {
+    this.#known = undefined;
+    this.#foldsCase = undefined;
+    this.objects.forget();
+  }
+
+  /** Makes the folders, removes what a killed writer left, and tells whether names that differ by case are the same. */
+  async #prepare(): Promise<boolean> {
+    if (this.#foldsCase !== undefined) return this.#foldsCase;
+    if (!(await isFolder(this.path))) {
+      await ensureFolder(this.path);
+      await syncFolder(dirname(this.path));
+    }
+    await ensureFolder(this.#staging);
+    for (const name of await readdir(this.#staging)) {
+      await rm(join(this.#staging, name), { recursive: true, force: true });
+    }
+    const shouted = join(this.path, 'STAGING');
+    this.#foldsCase = await lstat(shouted).then(
+      () => true,
+      () => false,
+    );
+    return this.#foldsCase;
+  }
+
+  /** What is on the disk, read once; undefined when there is no session. */
+  async #load(): Promise<Known | undefined> {
+    if (this.#known !== undefined) return this.#known;
+    const manifest = await readManifest(this.path, this.id);
+    if (manifest === undefined) return undefined;
+    try {
+      this.#known = await this.#understand(manifest);
+    } catch (error) {
+      throw error instanceof MissingObject ? damaged(error.message, 'is missing') : error;
+    }
+    return this.#known;
+  }
+
+  async #understand({ commit, state, unsynced }: SessionManifest): Promise<Known> {
+    const tree = new Map((await readTree(this.objects, state.workspace)).map((entry) => [entry.path, entry]));
+    const baseline = await readBaseline(this.path);
+    const dirty = new Set<string>();
+    if (unsynced !== null && baseline?.synced !== commit) {
+      const path = join(this.objects.folder, objectName('paths', unsynced));
+      if (unsynced.bytes > MAX_TREE_BYTES) throw damaged(path, `is said to have ${unsynced.bytes} bytes`);
+      for (const found of decodePaths(await this.objects.read('paths', unsynced), path)) dirty.add(found);
+    }
+    const laid = new Map<string, string>();
+    for (const path of this.#layable(tree, await this.#prepare()).keys()) {
+      const look = baseline?.looks.get(path);
+      if (look !== undefined) laid.set(path, look);
+      // Nobody remembers whether it ever was there; to lay it again is the mistake that loses nothing.
+      else if (baseline === undefined && this.#mirror.stat(this.#mirror.path(path)) === undefined)
+        dirty.add(path);
+    }
+    return { commit, tree, laid, dirty };
+  }
+
+  #layable(tree: ReadonlyMap<string, TreeEntry>, foldsCase: boolean): Map<string, TreeEntry> {
+    const rootBytes = utf8Length(this.#mirror.root);
+    return layable(tree.values(), { platform: process.platform, foldsCase, rootBytes });
+  }
+
+  async #object(entry: TreeEntry): Promise<Uint8Array> {
+    if (entry.kind !== 'file') throw new SandboxError('internal', `${entry.path} has no contents.`);
+    try {
+      return await this.objects.read('data', entry);
+    } catch (error) {
+      throw error instanceof MissingObject ? damaged(error.message, 'is missing') : error;
+    }
+  }
+
+  /** Writes the contents of files to be laid, so that to lay them takes no more than a renaming. */
+  async #stage(
+    paths: Iterable<string>,
+    target: ReadonlyMap<string, TreeEntry>,
+    contents: (path: string) => Promise<Uint8Array>,
+    staged: Map<string, string>,
+  ): Promise<void> {
+    await inParallel(paths, async (path) => {
+      const entry = target.get(path);
+      if (entry?.kind !== 'file') return;
+      staged.set(path, await stageFile(this.#staging, await contents(path), entry.mtime_ms));
+    });
+  }
+
+  /** Brings workspace/ up to the commit; throws when some path could not be, and keeps in mind which. */
+  async #settle(target: ReadonlyMap<string, TreeEntry>, staged: Map<string, string>): Promise<Known> {
+    const known = this.#known!;
+    const failures = new Map<string, unknown>();
+    if (known.dirty.size === 0) return known;
+    const laidNow = await this.#mirror.apply(known.dirty, target, staged, (path, error) =>
+      failures.set(path, error),
+    );
+    const laid = new Map(known.laid);
+    for (const path of known.dirty) laid.delete(path);
+    for (const [path, look] of laidNow) {
+      laid.set(path, look);
+      staged.delete(path);
+    }
+    this.#known = { ...known, laid, dirty: new Set(failures.keys()) };
+    await discard(staged);
+    for (const error of failures.values()) throw error;
+    await writeBaseline(this.path, this.#staging, { synced: known.commit, looks: laid });
+    return this.#known;
+  }
+
+  #refuseTooLarge(objects: ReadonlyMap<string, Uint8Array>, text: Uint8Array): void {
+    let total = 0;
+    let largest = 0;
+    for (const [name, { length }] of objects) {
+      total += length;
+      if (name.endsWith('.json')) largest = Math.max(largest, length);
+    }
+    if (total <= this.maxBytes && largest <= MAX_TREE_BYTES && text.length <= MAX_SESSION_FILE_BYTES) return;
+    const what = `Session "${this.id}" would take ${total} bytes, its list of files ${largest}`;
+    const limit = `The store keeps ${this.maxBytes} and ${MAX_TREE_BYTES}`;
+    throw new SandboxError('session_limit', `${what}. ${limit}: delete files or checkpoints.`);
+  }
+}
+
+function describe(session: StoredSession, unsynced: Uint8Array | undefined): SessionManifest {
+  const { record, state, undo, checkpoints } = session;
+  return {
+    format: FORMAT,
+    commit: randomUUID(),
+    record: { ...record, imports: [...record.imports], preload: [...record.preload] },
+    state: encodeState(state).manifest,
+    undo: undo === undefined ? null : encodeState(undo).manifest,
+    checkpoints: checkpoints.map(({ name, created_at, state: kept }) => ({
+      name,
+      created_at,
+      state: encodeState(kept).manifest,
+    })),
+    unsynced: unsynced === undefined ? null : refTo(unsynced),
+  };
+}
+
+/** Paths where workspace/ is not what it is to be. */
+function* difference(known: Known | undefined, target: ReadonlyMap<string, TreeEntry>): Generator<string> {
+  for (const [path, entry] of target) {
+    if (!known?.laid.has(path) || !isSame(known.tree.get(path), entry)) yield path;
+  }
+  for (const path of known?.laid.keys() ?? []) {
+    if (!target.has(path)) yield path;
+  }
+}
+
+function isSame(a: TreeEntry | undefined, b: TreeEntry): boolean {
+  return a?.kind === 'file' && b.kind === 'file' ? a.sha256 === b.sha256 : a?.kind === b.kind;
+}
+
+/** A damaged session may be written anew. */
+function orNothing(error: unknown): undefined {
+  if (error instanceof SandboxError && error.code === 'session_damaged') return undefined;
+  throw error;
+}
+
+function lostLock(id: string): SandboxError {
+  const what = `Another process took over session "${id}" because this one did not answer for a while.`;
+  return new SandboxError('session_busy', `${what} Open the session again.`);
+}
+
+/** What cannot be removed now is removed by the next writer. */
+async function discard(staged: Map<string, string>): Promise<void> {
+  for (const path of staged.values()) await rm(path, { force: true }).catch(() => {});
+  staged.clear();
+}
