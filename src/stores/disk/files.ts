@@ -40,8 +40,12 @@ const ADVICE: Readonly<Record<string, string>> = {
 /** What a failed operation is to the caller: SandboxErrors stay as they are, the rest says what to do. */
 export function storeFailure(error: unknown, doing: string): SandboxError {
   if (error instanceof SandboxError) return error;
-  const advice = ADVICE[codeOf(error) ?? ''] ?? 'Check that the folder of the store is usable, and try again';
-  const reason = error instanceof Error ? error.message : String(error);
+  const code = codeOf(error);
+  if (code === undefined) {
+    return new SandboxError('internal', `Could not ${doing}: ${String(error)}`, { cause: error });
+  }
+  const advice = ADVICE[code] ?? 'Check that the folder of the store is usable, and try again';
+  const reason = (error as Error).message;
   return new SandboxError('store_failed', `Could not ${doing}: ${reason}. ${advice}.`, { cause: error });
 }
 
@@ -140,7 +144,8 @@ export async function ensureFolder(path: string): Promise<void> {
     await mkdir(path, FOLDER_MODE);
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error;
-    if (!(await isFolder(path))) throw damaged(path, 'is not a folder');
+    // A folder that is gone again by now is the caller's concern: ENOENT, as for any other absence.
+    if (!(await lstat(path)).isDirectory()) throw damaged(path, 'is not a folder');
   }
 }
 

@@ -20,11 +20,22 @@ import { utf8Length } from '../../fs/tree.ts';
 import { checkSession, statesOf } from '../snapshot.ts';
 import type { OutsideEdits, StoredSession } from '../store.ts';
 import { readBaseline, writeBaseline } from './baseline.ts';
-import { damaged, ensureFolder, inParallel, isFolder, replaceFile, stageFile, syncFolder } from './files.ts';
+import { sha256 } from './digest.ts';
+import {
+  damaged,
+  ensureFolder,
+  inParallel,
+  isFolder,
+  readFileSafely,
+  replaceFile,
+  stageFile,
+  syncFolder,
+} from './files.ts';
 import type { Lock } from './lock.ts';
 import {
-  decodePaths,
-  encodePaths,
+  type Changes,
+  decodeChanges,
+  encodeChanges,
   encodePretty,
   encodeState,
   FORMAT,
@@ -46,8 +57,8 @@ interface Known {
   readonly tree: ReadonlyMap<string, TreeEntry>;
   /** What of it is in workspace/, and how it looked there. */
   readonly laid: ReadonlyMap<string, string>;
-  /** Paths of workspace/ that may not be as the tree says. */
-  readonly dirty: ReadonlySet<string>;
+  /** Paths of workspace/ that may not be as the tree says, with the digest of the file there if it is not. */
+  readonly dirty: Changes;
 }
 
 const NO_EDITS: OutsideEdits = { removed: [], entries: [] };
@@ -86,11 +97,11 @@ export class SessionFolder {
     const foldsCase = await this.#prepare();
     const known = await this.#load().catch(orNothing);
     const target = this.#layable(tree, foldsCase);
-    const changes = new Set([...(known?.dirty ?? []), ...difference(known, target)]);
+    const changes = new Map([...difference(known, target), ...(known?.dirty ?? [])]);
 
     const objects = new Map([current!, ...others].flatMap((state) => [...state.objects]));
-    const unsynced = changes.size > 0 ? encodePaths([...changes].sort()) : undefined;
-    if (unsynced !== undefined) objects.set(objectName('paths', refTo(unsynced)), unsynced);
+    const unsynced = changes.size > 0 ? encodeChanges(changes) : undefined;
+    if (unsynced !== undefined) objects.set(objectName('changes', refTo(unsynced)), unsynced);
     const manifest = describe(session, unsynced);
     const text = encodePretty(manifest);
     this.#refuseTooLarge(objects, text);
@@ -99,7 +110,7 @@ export class SessionFolder {
     try {
       await this.objects.write(objects);
       const contents = async (path: string) => session.state.workspace.get(path)!.data!;
-      await this.#stage(changes, target, contents, staged);
+      await this.#stage(changes.keys(), target, contents, staged);
       if (!(await lock.isHeld())) throw lostLock(this.id);
       this.#known = undefined;
       await replaceFile(this.#staging, join(this.path, SESSION_FILE), text);
@@ -122,13 +133,17 @@ export class SessionFolder {
     const target = this.#layable(known.tree, foldsCase);
     // Without the folder there is nothing to compare with. That is no wish to delete all files, so they are laid again.
     if (!this.#mirror.exists()) {
-      known = this.#known = { ...known, laid: new Map(), dirty: new Set(target.keys()) };
+      known = this.#known = {
+        ...known,
+        laid: new Map(),
+        dirty: new Map([...target.keys()].map((path) => [path, null])),
+      };
     }
     if (known.dirty.size > 0) {
       const staged = new Map<string, string>();
       const contents = (path: string) => this.#object(target.get(path)!);
       try {
-        await this.#stage(known.dirty, target, contents, staged);
+        await this.#stage(known.dirty.keys(), target, contents, staged);
         known = await this.#settle(target, staged);
       } finally {
         await discard(staged);
@@ -181,11 +196,13 @@ export class SessionFolder {
   async #understand({ commit, state, unsynced }: SessionManifest): Promise<Known> {
     const tree = new Map((await readTree(this.objects, state.workspace)).map((entry) => [entry.path, entry]));
     const baseline = await readBaseline(this.path);
-    const dirty = new Set<string>();
+    const dirty = new Map<string, string | null>();
     if (unsynced !== null && baseline?.synced !== commit) {
-      const path = join(this.objects.folder, objectName('paths', unsynced));
+      const path = join(this.objects.folder, objectName('changes', unsynced));
       if (unsynced.bytes > MAX_TREE_BYTES) throw damaged(path, `is said to have ${unsynced.bytes} bytes`);
-      for (const found of decodePaths(await this.objects.read('paths', unsynced), path)) dirty.add(found);
+      for (const [found, before] of decodeChanges(await this.objects.read('changes', unsynced), path)) {
+        if (!(await this.#isEdited(found, before, tree.get(found)))) dirty.set(found, before);
+      }
     }
     const laid = new Map<string, string>();
     for (const path of this.#layable(tree, await this.#prepare()).keys()) {
@@ -193,9 +210,20 @@ export class SessionFolder {
       if (look !== undefined) laid.set(path, look);
       // Nobody remembers whether it ever was there; to lay it again is the mistake that loses nothing.
       else if (baseline === undefined && this.#mirror.stat(this.#mirror.path(path)) === undefined)
-        dirty.add(path);
+        dirty.set(path, null);
     }
     return { commit, tree, laid, dirty };
+  }
+
+  /** Whether a file is neither what it was before a commit nor what the commit made it, so that a person did it. */
+  async #isEdited(path: string, before: string | null, after: TreeEntry | undefined): Promise<boolean> {
+    const found = this.#mirror.look(path);
+    if (found?.kind !== 'file') return false;
+    if (found.bytes > this.maxBytes) return true;
+    const bytes = await readFileSafely(this.#mirror.path(path), { maxBytes: this.maxBytes });
+    if (bytes === undefined) return false;
+    const digest = sha256(bytes);
+    return digest !== before && !(after?.kind === 'file' && digest === after.sha256);
   }
 
   #layable(tree: ReadonlyMap<string, TreeEntry>, foldsCase: boolean): Map<string, TreeEntry> {
@@ -231,16 +259,16 @@ export class SessionFolder {
     const known = this.#known!;
     const failures = new Map<string, unknown>();
     if (known.dirty.size === 0) return known;
-    const laidNow = await this.#mirror.apply(known.dirty, target, staged, (path, error) =>
+    const laidNow = await this.#mirror.apply(known.dirty.keys(), target, staged, (path, error) =>
       failures.set(path, error),
     );
     const laid = new Map(known.laid);
-    for (const path of known.dirty) laid.delete(path);
+    for (const path of known.dirty.keys()) laid.delete(path);
     for (const [path, look] of laidNow) {
       laid.set(path, look);
       staged.delete(path);
     }
-    this.#known = { ...known, laid, dirty: new Set(failures.keys()) };
+    this.#known = { ...known, laid, dirty: new Map([...known.dirty].filter(([path]) => failures.has(path))) };
     await discard(staged);
     for (const error of failures.values()) throw error;
     await writeBaseline(this.path, this.#staging, { synced: known.commit, looks: laid });
@@ -278,13 +306,20 @@ function describe(session: StoredSession, unsynced: Uint8Array | undefined): Ses
   };
 }
 
-/** Paths where workspace/ is not what it is to be. */
-function* difference(known: Known | undefined, target: ReadonlyMap<string, TreeEntry>): Generator<string> {
+/** Paths where workspace/ is not what it is to be, with the digests of the files that are there. */
+function* difference(
+  known: Known | undefined,
+  target: ReadonlyMap<string, TreeEntry>,
+): Generator<[path: string, before: string | null]> {
+  const before = (path: string) => {
+    const entry = known?.laid.has(path) ? known.tree.get(path) : undefined;
+    return entry?.kind === 'file' ? entry.sha256 : null;
+  };
   for (const [path, entry] of target) {
-    if (!known?.laid.has(path) || !isSame(known.tree.get(path), entry)) yield path;
+    if (!known?.laid.has(path) || !isSame(known.tree.get(path), entry)) yield [path, before(path)];
   }
   for (const path of known?.laid.keys() ?? []) {
-    if (!target.has(path)) yield path;
+    if (!target.has(path)) yield [path, before(path)];
   }
 }
 

@@ -113,9 +113,9 @@ function newClaim(): Claim {
 async function place({ folder, claim, path }: Lock): Promise<void> {
   const unfinished = join(folder, `.${claim.token}`);
   for (let attempt = 0; ; attempt++) {
-    await ensureFolder(dirname(folder));
-    await ensureFolder(folder);
     try {
+      await ensureFolder(dirname(folder));
+      await ensureFolder(folder);
       await writeFile(unfinished, encode(claim), { flag: 'wx', mode: FILE_MODE });
       await rename(unfinished, path);
       return;

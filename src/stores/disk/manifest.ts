@@ -5,7 +5,7 @@
  *   session.json  { format, commit, record, state, undo, checkpoints: [{ name, created_at, state }], unsynced }
  *   state         { version, memory: ref | null, workspace: ref | null, tmp: ref | null }   null: nothing to keep
  *   ref           { sha256, bytes }
- *   unsynced      ref to the paths that this commit changes in workspace/, until the folder has them
+ *   unsynced      ref to the changes that this commit makes in workspace/: [[path, digest before | null], …]
  *   tree          { format, entries: [{ path, kind, mode, mtime_ms, sha256 and bytes | target }] }, sorted by path
  */
 import { z } from 'zod';
@@ -61,7 +61,7 @@ const treeEntry = z.discriminatedUnion('kind', [
 ]);
 export type TreeEntry = z.infer<typeof treeEntry>;
 const tree = z.strictObject({ format: z.literal(FORMAT), entries: z.array(treeEntry) });
-const paths = z.array(z.string());
+const changes = z.array(z.tuple([z.string(), ref.shape.sha256.nullable()]));
 const NO_BYTES = new Uint8Array(0);
 
 /** Parses JSON of unknown origin; `path` is for the error, which says the first thing that does not fit. */
@@ -92,9 +92,12 @@ export function decodeTree(bytes: Uint8Array, path: string): TreeEntry[] {
   return entries;
 }
 
-export function decodePaths(bytes: Uint8Array, path: string): string[] {
-  const list = decode(paths, bytes, path);
-  if (list.every(isUsablePath)) return list;
+/** Paths that a commit changes in workspace/, each with the digest of the file that was there before. */
+export type Changes = ReadonlyMap<string, string | null>;
+
+export function decodeChanges(bytes: Uint8Array, path: string): Changes {
+  const list = decode(changes, bytes, path);
+  if (list.every(([found]) => isUsablePath(found))) return new Map(list);
   throw damaged(path, 'has a path that no workspace can have');
 }
 
@@ -105,7 +108,7 @@ export const encodeLines = (items: readonly unknown[]) =>
   items.map((item) => JSON.stringify(item)).join(',\n');
 const encodeTree = (entries: readonly TreeEntry[]) =>
   toBytes(`{"format":${FORMAT},"entries":[\n${encodeLines(entries)}\n]}\n`);
-export const encodePaths = (list: readonly string[]) => toBytes(`[\n${encodeLines(list)}\n]\n`);
+export const encodeChanges = (list: Changes) => toBytes(`[\n${encodeLines([...list])}\n]\n`);
 
 /** A state as it is written: its manifest and the objects that the manifest needs, by name. */
 export interface EncodedState {

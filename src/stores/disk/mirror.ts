@@ -63,6 +63,20 @@ export class Mirror {
     }
   }
 
+  /** A file or folder of the workspace, reached through real folders only. */
+  look(path: string): Found | undefined {
+    if (!this.#isReachable(path)) return undefined;
+    const stat = this.stat(this.path(path));
+    return stat && toFound(stat);
+  }
+
+  #isReachable(path: string): boolean {
+    for (let folder = parentOf(path); folder !== ''; folder = parentOf(folder)) {
+      if (!this.stat(this.path(folder))?.isDirectory()) return false;
+    }
+    return this.exists();
+  }
+
   /** Whether the folder is there and a real one. */
   exists(): boolean {
     return this.stat(this.root)?.isDirectory() ?? false;
@@ -161,10 +175,7 @@ export class Mirror {
   }
 
   #remove(path: string): void {
-    for (let folder = parentOf(path); folder !== ''; folder = parentOf(folder)) {
-      if (!this.stat(this.path(folder))?.isDirectory()) return;
-    }
-    const stat = this.stat(this.path(path));
+    const stat = this.#isReachable(path) ? this.stat(this.path(path)) : undefined;
     if (stat === undefined) return;
     try {
       if (stat.isDirectory()) rmdirSync(this.path(path));

@@ -3,10 +3,10 @@
  * Invariant: an object is complete and on the disk before anything refers to it, never changes, and is taken for what
  * it claims to be only after its digest has been computed.
  *
- *   objects/<sha256>.memory      the interpreter's difference to its boot image
- *   objects/<sha256>.data        contents of a file
- *   objects/<sha256>.tree.json   a tree of files: paths, modes, times, digests
- *   objects/<sha256>.paths.json  paths of the workspace that a commit changes
+ *   objects/<sha256>.memory         the interpreter's difference to its boot image
+ *   objects/<sha256>.data           contents of a file
+ *   objects/<sha256>.tree.json      a tree of files: paths, modes, times, digests
+ *   objects/<sha256>.changes.json   what a commit changes in workspace/
  */
 import { readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ import {
   syncFolder,
 } from './files.ts';
 
-const SUFFIXES = { memory: '.memory', data: '.data', tree: '.tree.json', paths: '.paths.json' } as const;
+const SUFFIXES = { memory: '.memory', data: '.data', tree: '.tree.json', changes: '.changes.json' } as const;
 export type ObjectKind = keyof typeof SUFFIXES;
 
 export interface ObjectRef {
