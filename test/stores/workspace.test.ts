@@ -236,6 +236,17 @@ test('a missing workspace folder is laid out again', async () => {
   expect(tree(workspace)).toEqual({ 'd/': '', 'd/f': 'f' });
 });
 
+test('a workspace folder that vanishes after edits were told comes back with them', async () => {
+  const { store, workspace, at } = await opened({ f: 'f' });
+  writeFileSync(at('new'), 'n');
+  const before = (await store.read('one'))!.state;
+  const next = withEdits(before.workspace, await store.edits('one'));
+  rmSync(workspace, { recursive: true });
+  expect(await store.edits('one')).toEqual(NONE);
+  await store.write(session('one', { ...before, version: 2, workspace: next }));
+  expect(tree(workspace)).toEqual({ f: 'f', new: 'n' });
+});
+
 test('without workspace.json, edits are still told and nothing is taken for deleted', async () => {
   const { dir, store, release, workspace, at } = await opened({ f: 'f', g: 'g', h: 'h' });
   await release();

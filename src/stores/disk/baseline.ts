@@ -44,5 +44,5 @@ export async function writeBaseline(
 ): Promise<void> {
   const head = `{"format":${FORMAT},"synced":"${synced}","files":[\n`;
   const text = `${head}${encodeLines([...looks])}\n]}\n`;
-  await replaceFile(staging, join(folder, FILE), new TextEncoder().encode(text));
+  await replaceFile(staging, join(folder, FILE), new TextEncoder().encode(text), { lazy: true });
 }

@@ -3,10 +3,14 @@
  * follows a link in the last component of a path, waits for a pipe, or reads more than it was told to expect.
  */
 import { randomUUID } from 'node:crypto';
-import { constants } from 'node:fs';
-import { type FileHandle, lstat, mkdir, open, rename, rm } from 'node:fs/promises';
+import { closeSync, constants, fstatSync, openSync, read, readSync } from 'node:fs';
+import { lstat, mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { SandboxError } from '../../errors.ts';
+
+const readLater = promisify(read);
 
 /** Windows has neither flag, nor links that an ordinary user could make. */
 const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
@@ -58,46 +62,51 @@ export interface Expected {
   readonly shared?: boolean;
 }
 
+/** Files up to this size are read at once: that takes less time than to ask a thread to do it. */
+const SMALL_BYTES = 256 * 1024;
+
 /** A regular file's bytes, or undefined when there is no such file. Throws `session_damaged` for anything else. */
 export async function readFileSafely(path: string, expected: Expected): Promise<Uint8Array | undefined> {
-  let file: FileHandle;
+  let fd: number;
   try {
-    file = await open(path, READ);
+    fd = openSync(path, READ);
   } catch (error) {
     if (isAbsent(error)) return undefined;
     if (codeOf(error) === 'ELOOP') throw damaged(path, 'is a link, which is not followed', error);
     throw error;
   }
   try {
-    const stat = await file.stat();
+    const stat = fstatSync(fd);
     if (!stat.isFile()) throw damaged(path, 'is not a regular file');
     const { maxBytes, exactBytes = stat.size, shared = false } = expected;
     if (stat.size > maxBytes) throw damaged(path, `has ${stat.size} bytes, more than ${maxBytes}`);
     if (stat.size !== exactBytes) throw damaged(path, `has ${stat.size} bytes instead of ${exactBytes}`);
-    const bytes = await readInto(file, shared ? sharedBytes(exactBytes) : new Uint8Array(exactBytes));
-    if (bytes === undefined) throw damaged(path, 'became shorter while it was read');
+    const bytes = new Uint8Array(shared ? new SharedArrayBuffer(exactBytes) : new ArrayBuffer(exactBytes));
+    for (let at = 0; at < bytes.length; ) {
+      const rest = bytes.length - at;
+      const count =
+        rest > SMALL_BYTES
+          ? (await readLater(fd, bytes, at, rest, at)).bytesRead
+          : readSync(fd, bytes, at, rest, at);
+      if (count === 0) throw damaged(path, 'became shorter while it was read');
+      at += count;
+    }
     return bytes;
   } finally {
-    await file.close();
+    closeSync(fd);
   }
 }
 
-export function sharedBytes(length: number): Uint8Array {
-  return new Uint8Array(new SharedArrayBuffer(length));
-}
-
-/** Fills `bytes` from the start of a file; undefined when the file is too short. */
-async function readInto(file: FileHandle, bytes: Uint8Array): Promise<Uint8Array | undefined> {
-  for (let at = 0; at < bytes.length; ) {
-    const { bytesRead } = await file.read(bytes, at, bytes.length - at, at);
-    if (bytesRead === 0) return undefined;
-    at += bytesRead;
-  }
-  return bytes;
+export interface Staging {
+  /** The file's time, instead of now. */
+  readonly mtimeMs?: number;
+  /** Leave it to the system when the file reaches the disk. */
+  readonly lazy?: boolean;
 }
 
 /** Writes a new file with a name of its own into `folder`, down to the disk, and returns its path. */
-export async function stageFile(folder: string, bytes: Uint8Array, mtimeMs?: number): Promise<string> {
+export async function stageFile(folder: string, bytes: Uint8Array, how: Staging = {}): Promise<string> {
+  const { mtimeMs, lazy = false } = how;
   const path = join(folder, randomUUID());
   const file = await open(path, 'wx', FILE_MODE);
   try {
@@ -106,7 +115,7 @@ export async function stageFile(folder: string, bytes: Uint8Array, mtimeMs?: num
     }
     // A time the file system cannot hold is no reason to fail; the file then has the time of its writing.
     if (mtimeMs !== undefined) await file.utimes(mtimeMs / 1000, mtimeMs / 1000).catch(() => {});
-    await file.sync();
+    if (!lazy) await file.sync();
   } catch (error) {
     await file.close();
     await rm(path, { force: true });
@@ -117,8 +126,13 @@ export async function stageFile(folder: string, bytes: Uint8Array, mtimeMs?: num
 }
 
 /** Puts a file in place: whoever looks sees all of the old one or all of the new one. */
-export async function replaceFile(staging: string, path: string, bytes: Uint8Array): Promise<void> {
-  const staged = await stageFile(staging, bytes);
+export async function replaceFile(
+  staging: string,
+  path: string,
+  bytes: Uint8Array,
+  how?: Staging,
+): Promise<void> {
+  const staged = await stageFile(staging, bytes, how);
   try {
     await rename(staged, path);
   } catch (error) {
@@ -163,11 +177,14 @@ export async function isFolder(path: string): Promise<boolean> {
 export async function inParallel<T>(items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> {
   const queue = items[Symbol.iterator]();
   let failure: { readonly error: unknown } | undefined;
+  let done = 0;
   const lane = async () => {
     for (let next = queue.next(); !next.done && failure === undefined; next = queue.next()) {
       await work(next.value).catch((error) => {
         failure ??= { error };
       });
+      // Work that never waits would keep everybody else in the process from theirs.
+      if (++done % 100 === 0) await pause();
     }
   };
   await Promise.all(Array.from({ length: 8 }, lane));

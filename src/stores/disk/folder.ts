@@ -12,7 +12,6 @@
  *   objects/         contents by digest
  *   staging/         what is being written
  */
-import { randomUUID } from 'node:crypto';
 import { lstat, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { SandboxError } from '../../errors.ts';
@@ -35,10 +34,10 @@ import type { Lock } from './lock.ts';
 import {
   type Changes,
   decodeChanges,
+  describeSession,
   encodeChanges,
   encodePretty,
   encodeState,
-  FORMAT,
   MAX_SESSION_FILE_BYTES,
   MAX_TREE_BYTES,
   type SessionManifest,
@@ -47,7 +46,7 @@ import {
 import { Mirror } from './mirror.ts';
 import { layable } from './names.ts';
 import { MissingObject, Objects, objectName, refTo } from './objects.ts';
-import { compareOutside } from './outside.ts';
+import { compareOutside, difference } from './outside.ts';
 import { readManifest, readSession, readTree, SESSION_FILE, WORKSPACE_FOLDER } from './reader.ts';
 
 /** What the writer knows of the folder, which nobody else changes, workspace/ excepted. */
@@ -102,15 +101,14 @@ export class SessionFolder {
     const objects = new Map([current!, ...others].flatMap((state) => [...state.objects]));
     const unsynced = changes.size > 0 ? encodeChanges(changes) : undefined;
     if (unsynced !== undefined) objects.set(objectName('changes', refTo(unsynced)), unsynced);
-    const manifest = describe(session, unsynced);
+    const manifest = describeSession(session, unsynced);
     const text = encodePretty(manifest);
     this.#refuseTooLarge(objects, text);
 
     const staged = new Map<string, string>();
     try {
-      await this.objects.write(objects);
       const contents = async (path: string) => session.state.workspace.get(path)!.data!;
-      await this.#stage(changes.keys(), target, contents, staged);
+      await bothOrNeither(this.objects.write(objects), this.#stage(changes.keys(), target, contents, staged));
       if (!(await lock.isHeld())) throw lostLock(this.id);
       this.#known = undefined;
       await replaceFile(this.#staging, join(this.path, SESSION_FILE), text);
@@ -130,16 +128,16 @@ export class SessionFolder {
     let known = await this.#load();
     if (known === undefined) return NO_EDITS;
     const foldsCase = await this.#prepare();
-    const target = this.#layable(known.tree, foldsCase);
     // Without the folder there is nothing to compare with. That is no wish to delete all files, so they are laid again.
+    // What was told since the last commit is in the session's hands, and comes with its next write.
     if (!this.#mirror.exists()) {
-      known = this.#known = {
-        ...known,
-        laid: new Map(),
-        dirty: new Map([...target.keys()].map((path) => [path, null])),
-      };
+      this.#known = undefined;
+      const { commit, tree } = (await this.#load())!;
+      const dirty = new Map([...this.#layable(tree, foldsCase).keys()].map((path) => [path, null]));
+      known = this.#known = { commit, tree, laid: new Map(), dirty };
     }
     if (known.dirty.size > 0) {
+      const target = this.#layable(known.tree, foldsCase);
       const staged = new Map<string, string>();
       const contents = (path: string) => this.#object(target.get(path)!);
       try {
@@ -250,7 +248,7 @@ export class SessionFolder {
     await inParallel(paths, async (path) => {
       const entry = target.get(path);
       if (entry?.kind !== 'file') return;
-      staged.set(path, await stageFile(this.#staging, await contents(path), entry.mtime_ms));
+      staged.set(path, await stageFile(this.#staging, await contents(path), { mtimeMs: entry.mtime_ms }));
     });
   }
 
@@ -289,48 +287,17 @@ export class SessionFolder {
   }
 }
 
-function describe(session: StoredSession, unsynced: Uint8Array | undefined): SessionManifest {
-  const { record, state, undo, checkpoints } = session;
-  return {
-    format: FORMAT,
-    commit: randomUUID(),
-    record: { ...record, imports: [...record.imports], preload: [...record.preload] },
-    state: encodeState(state).manifest,
-    undo: undo === undefined ? null : encodeState(undo).manifest,
-    checkpoints: checkpoints.map(({ name, created_at, state: kept }) => ({
-      name,
-      created_at,
-      state: encodeState(kept).manifest,
-    })),
-    unsynced: unsynced === undefined ? null : refTo(unsynced),
-  };
-}
-
-/** Paths where workspace/ is not what it is to be, with the digests of the files that are there. */
-function* difference(
-  known: Known | undefined,
-  target: ReadonlyMap<string, TreeEntry>,
-): Generator<[path: string, before: string | null]> {
-  const before = (path: string) => {
-    const entry = known?.laid.has(path) ? known.tree.get(path) : undefined;
-    return entry?.kind === 'file' ? entry.sha256 : null;
-  };
-  for (const [path, entry] of target) {
-    if (!known?.laid.has(path) || !isSame(known.tree.get(path), entry)) yield [path, before(path)];
-  }
-  for (const path of known?.laid.keys() ?? []) {
-    if (!target.has(path)) yield [path, before(path)];
-  }
-}
-
-function isSame(a: TreeEntry | undefined, b: TreeEntry): boolean {
-  return a?.kind === 'file' && b.kind === 'file' ? a.sha256 === b.sha256 : a?.kind === b.kind;
-}
-
 /** A damaged session may be written anew. */
 function orNothing(error: unknown): undefined {
   if (error instanceof SandboxError && error.code === 'session_damaged') return undefined;
   throw error;
+}
+
+/** Waits for both even if one fails, so that nothing is still being written when the failure is dealt with. */
+async function bothOrNeither(...work: readonly Promise<void>[]): Promise<void> {
+  for (const result of await Promise.allSettled(work)) {
+    if (result.status === 'rejected') throw result.reason;
+  }
 }
 
 function lostLock(id: string): SandboxError {

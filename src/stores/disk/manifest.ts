@@ -8,6 +8,7 @@
  *   unsynced      ref to the changes that this commit makes in workspace/: [[path, digest before | null], …]
  *   tree          { format, entries: [{ path, kind, mode, mtime_ms, sha256 and bytes | target }] }, sorted by path
  */
+import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { checkEntries, type Entry } from '../../fs/entry.ts';
 import {
@@ -18,7 +19,7 @@ import {
   sessionRecord,
   stateVersion,
 } from '../snapshot.ts';
-import type { SessionState } from '../store.ts';
+import type { SessionState, StoredSession } from '../store.ts';
 import { damaged } from './files.ts';
 import { objectName, refTo } from './objects.ts';
 import { isUsablePath } from './paths.ts';
@@ -150,6 +151,24 @@ export function encodeState(state: SessionState): EncodedState {
   };
   encoded.set(state, made);
   return made;
+}
+
+/** The session.json of a new commit. */
+export function describeSession(session: StoredSession, unsynced: Uint8Array | undefined): SessionManifest {
+  const { record, state, undo, checkpoints } = session;
+  return {
+    format: FORMAT,
+    commit: randomUUID(),
+    record: { ...record, imports: [...record.imports], preload: [...record.preload] },
+    state: encodeState(state).manifest,
+    undo: undo === undefined ? null : encodeState(undo).manifest,
+    checkpoints: checkpoints.map(({ name, created_at, state: kept }) => ({
+      name,
+      created_at,
+      state: encodeState(kept).manifest,
+    })),
+    unsynced: unsynced === undefined ? null : refTo(unsynced),
+  };
 }
 
 /** What a tree says of an entry. */

@@ -5,15 +5,15 @@
  */
 import type { BigIntStats } from 'node:fs';
 import { lstatSync, mkdirSync, opendirSync, renameSync, rmdirSync, rmSync, unlinkSync } from 'node:fs';
-import { join } from 'node:path';
 import { setImmediate as pause } from 'node:timers/promises';
 import { SandboxError } from '../../errors.ts';
 import { codeOf, FOLDER_MODE, inParallel, isAbsent, syncFolder } from './files.ts';
 import type { TreeEntry } from './manifest.ts';
 import { isUsablePath, parentOf } from './paths.ts';
 
-/** Something found in the folder. `look` changes whenever the file does; empty when it cannot be relied on. */
+/** Something found in the folder at `path`. `look` changes whenever the file does; empty when it cannot be relied on. */
 export interface Found {
+  readonly path: string;
   readonly kind: 'file' | 'dir';
   readonly look: string;
   readonly bytes: number;
@@ -33,12 +33,12 @@ export function lookOf({ size, mtimeNs, ctimeNs, ino }: BigIntStats): string {
   return `${size}:${mtimeNs}:${ctimeNs}:${ino}`;
 }
 
-function toFound(stat: BigIntStats): Found | undefined {
+function toFound(path: string, stat: BigIntStats): Found | undefined {
   const mtimeMs = Number(stat.mtimeNs / 1_000_000n);
   const touchedMs = Math.max(mtimeMs, Number(stat.ctimeNs / 1_000_000n));
-  if (stat.isDirectory()) return { kind: 'dir', look: '', bytes: 0, mtimeMs, touchedMs };
+  if (stat.isDirectory()) return { path, kind: 'dir', look: '', bytes: 0, mtimeMs, touchedMs };
   if (!stat.isFile()) return undefined;
-  return { kind: 'file', look: lookOf(stat), bytes: Number(stat.size), mtimeMs, touchedMs };
+  return { path, kind: 'file', look: lookOf(stat), bytes: Number(stat.size), mtimeMs, touchedMs };
 }
 
 /** The look to remember of a file that somebody else wrote. */
@@ -50,7 +50,7 @@ export class Mirror {
   constructor(readonly root: string) {}
 
   path(relative: string): string {
-    return join(this.root, ...relative.split('/'));
+    return relative === '' ? this.root : `${this.root}/${relative}`;
   }
 
   /** What is there itself, be it a link. */
@@ -67,7 +67,7 @@ export class Mirror {
   look(path: string): Found | undefined {
     if (!this.#isReachable(path)) return undefined;
     const stat = this.stat(this.path(path));
-    return stat && toFound(stat);
+    return stat && toFound(path, stat);
   }
 
   #isReachable(path: string): boolean {
@@ -86,7 +86,7 @@ export class Mirror {
    * Regular files and folders by path, parents first. Links, devices and names that a guest could not use are left out.
    * Throws `quota_exceeded` beyond `maxEntries`.
    */
-  async scan(maxEntries: number): Promise<Map<string, Found>> {
+  async scan(maxEntries: number): Promise<ReadonlyMap<string, Found>> {
     const found = new Map<string, Found>();
     const folders = [''];
     for (let prefix = folders.pop(); prefix !== undefined; prefix = folders.pop()) {
@@ -94,7 +94,7 @@ export class Mirror {
         const path = prefix + name;
         if (!isUsablePath(path)) continue;
         const stat = this.stat(this.path(path));
-        const entry = stat && toFound(stat);
+        const entry = stat && toFound(path, stat);
         if (entry === undefined) continue;
         found.set(path, entry);
         if (entry.kind === 'dir') folders.push(`${path}/`);
@@ -109,7 +109,7 @@ export class Mirror {
   #names(prefix: string, max: number): string[] {
     const names: string[] = [];
     try {
-      const folder = opendirSync(this.path(prefix.slice(0, -1)));
+      const folder = opendirSync(this.path(prefix.slice(0, -1)), { bufferSize: 1024 });
       try {
         for (let entry = folder.readSync(); entry !== null; entry = folder.readSync()) {
           names.push(entry.name);
@@ -160,7 +160,7 @@ export class Mirror {
       }
     }
     await inParallel(touched, async (folder) => {
-      await syncFolder(folder === '' ? this.root : this.path(folder)).catch((error) => {
+      await syncFolder(this.path(folder)).catch((error) => {
         if (!isAbsent(error)) throw error;
       });
     });

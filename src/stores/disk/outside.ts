@@ -1,6 +1,6 @@
 /**
- * What somebody else did to the files of a session while it was idle: the folder workspace/ compared with what the store
- * put there. How a file looks (size, times, number) only says whether to read it; its contents say whether it is an edit.
+ * The folder workspace/ compared with what session and store agreed on: what somebody else did to it while the session
+ * was idle, and what has to be done to it for the next commit. How a file looks (size, times, number) only says whether to read it; its contents say whether it is an edit.
  */
 import { SandboxError } from '../../errors.ts';
 import type { Entry } from '../../fs/entry.ts';
@@ -66,17 +66,16 @@ export async function compareOutside(
   return { edits: { removed, entries }, next: { tree, laid } };
 }
 
-type Named = Found & { readonly path: string };
-
 /** Where the file system confuses names, what it shows under a similar name is the file that was laid. */
 function asNamed(
   found: ReadonlyMap<string, Found>,
   { laid }: AgreedWorkspace,
   foldsCase: boolean,
-): Map<string, Named> {
-  const folded = new Map(foldsCase ? [...laid.keys()].map((path) => [foldName(path), path]) : []);
+): ReadonlyMap<string, Found> {
+  if (!foldsCase) return found;
+  const folded = new Map([...laid.keys()].map((path) => [foldName(path), path]));
   const nameOf = (path: string) => (laid.has(path) ? path : (folded.get(foldName(path)) ?? path));
-  return new Map([...found].map(([path, item]) => [nameOf(path), { ...item, path }]));
+  return new Map([...found].map(([path, item]) => [nameOf(path), item]));
 }
 
 /** Undefined for a file that cannot be read just now; it is looked at again next time. */
@@ -96,6 +95,7 @@ function merge(
   found: ReadonlyMap<string, Found>,
   entries: readonly Entry[],
 ): { removed: string[]; tree: ReadonlyMap<string, TreeEntry> } {
+  if (entries.length === 0 && [...laid.keys()].every((path) => found.has(path))) return { removed: [], tree };
   const next = new Map(tree);
   for (const entry of entries) next.set(entry.path, describeEntry(entry));
   const removed: string[] = [];
@@ -106,11 +106,31 @@ function merge(
     next.delete(path);
     removed.push(path);
   }
-  if (removed.length === 0 && entries.length === 0) return { removed, tree };
   return { removed, tree: new Map([...next].sort(([a], [b]) => (a < b ? -1 : 1))) };
 }
 
 function tooLarge(path: string): SandboxError {
   const limit = `more than the ${MAX_NEW_BYTES} bytes that may be added to a workspace at once`;
   return new SandboxError('quota_exceeded', `With ${path} there are ${limit}. Take it out of the folder.`);
+}
+
+/** Paths where workspace/ is not what it is to be, with the digests of the files that are there. */
+export function* difference(
+  agreed: AgreedWorkspace | undefined,
+  target: ReadonlyMap<string, TreeEntry>,
+): Generator<[path: string, before: string | null]> {
+  const before = (path: string) => {
+    const entry = agreed?.laid.has(path) ? agreed.tree.get(path) : undefined;
+    return entry?.kind === 'file' ? entry.sha256 : null;
+  };
+  for (const [path, entry] of target) {
+    if (!agreed?.laid.has(path) || !isSame(agreed.tree.get(path), entry)) yield [path, before(path)];
+  }
+  for (const path of agreed?.laid.keys() ?? []) {
+    if (!target.has(path)) yield [path, before(path)];
+  }
+}
+
+function isSame(a: TreeEntry | undefined, b: TreeEntry): boolean {
+  return a?.kind === 'file' && b.kind === 'file' ? a.sha256 === b.sha256 : a?.kind === b.kind;
 }

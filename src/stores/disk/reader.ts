@@ -191,11 +191,14 @@ export async function sizeOf(folder: string): Promise<number> {
     await inParallel(entries, async (entry) => {
       const path = join(entry.parentPath, entry.name);
       if (entry.isDirectory()) folders.push(path);
-      if (entry.isFile())
-        total += await lstat(path).then(
-          ({ size }) => size,
-          () => 0,
-        );
+      // Gone since it was listed: weighs nothing.
+      const bytes = entry.isFile()
+        ? await lstat(path).then(
+            ({ size }) => size,
+            () => 0,
+          )
+        : 0;
+      total += bytes;
     });
   }
   return total;
