@@ -26,11 +26,17 @@ const TRASH = '.trash';
 export interface DiskStoreOptions {
   /** Bytes that one session may take, its undo and checkpoints included; 4 GiB unless said otherwise. */
   readonly max_session_bytes?: number;
+  /**
+   * What a completed write survives. A killed process never loses one; that a loss of power does not either costs some
+   * waiting for the disk at every write, and is the default.
+   */
+  readonly survives?: 'kill' | 'power_loss';
 }
 
 /** A store in a folder of the host, which is made when it is first written to. It should lie on a local disk. */
 export function diskStore(dir: string, options: DiskStoreOptions = {}): SessionStore {
-  const store = new DiskStore(resolve(dir), options.max_session_bytes ?? MAX_SESSION_BYTES);
+  const { max_session_bytes = MAX_SESSION_BYTES, survives = 'power_loss' } = options;
+  const store = new DiskStore(resolve(dir), max_session_bytes, { lazy: survives === 'kill' });
   return {
     list: () => guard('list the sessions', () => store.list()),
     read: (id) => guard('read', () => store.read(id), id),
@@ -87,6 +93,7 @@ class DiskStore {
   constructor(
     readonly dir: string,
     readonly maxBytes: number,
+    readonly how: { readonly lazy: boolean },
   ) {}
 
   async list() {
@@ -165,7 +172,7 @@ class DiskStore {
   }
 
   #folder(id: string): SessionFolder {
-    return new SessionFolder(join(this.dir, id), id, this.maxBytes);
+    return new SessionFolder(join(this.dir, id), id, this.maxBytes, this.how);
   }
 
   #ready(): Promise<string> {

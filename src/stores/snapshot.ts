@@ -10,6 +10,15 @@ import { isSessionId } from './session-id.ts';
 import type { SessionRecord, SessionState, StoredSession } from './store.ts';
 
 const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+/** They become part of a program that lists variables, so they have to be names. */
+const identifiers = z
+  .array(
+    z
+      .string()
+      .max(200)
+      .regex(/^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u),
+  )
+  .max(10_000);
 const moduleNames = z.array(z.string().min(1).max(300)).max(10_000);
 
 export const sessionRecord = z.strictObject({
@@ -21,6 +30,7 @@ export const sessionRecord = z.strictObject({
   calls: count,
   fuel_consumed: count,
   imports: moduleNames,
+  declared: identifiers,
   preload: moduleNames,
 }) satisfies z.ZodType<SessionRecord>;
 

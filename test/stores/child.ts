@@ -58,4 +58,4 @@ async function writeOnce(store: SessionStore): Promise<void> {
 }
 
 const acts: Record<string, (store: SessionStore) => Promise<void>> = { write, count, writeOnce };
-await acts[act]!(diskStore(dir));
+await acts[act]!(diskStore(dir, { survives: id === 'second' ? 'kill' : 'power_loss' }));

@@ -56,6 +56,7 @@ test(`a session whose writers are killed ${KILLS} times is always as a completed
     }
     return n;
   };
+  // The second is written without waiting for the disk, which a killed process must not need either.
   const reached = await Promise.all([lane('first'), lane('second')]);
   for (const n of reached) expect(n).toBeGreaterThan(KILLS / 4);
 });

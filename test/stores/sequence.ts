@@ -61,6 +61,7 @@ export function nthSession(
       calls: n,
       fuel_consumed: n * 1000,
       imports: [],
+      declared: [],
       preload: [],
     },
     state: nthState(n, memoryBytes),

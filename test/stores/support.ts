@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { applyChanges, type Entry, putEntry } from '../../src/fs/entry.ts';
-import type { OutsideEdits, SessionRecord, SessionState, StoredSession } from '../../src/stores/store.ts';
+import { applyChanges, type Edit, type Entry, putEntry } from '../../src/fs/entry.ts';
+import type { SessionRecord, SessionState, StoredSession } from '../../src/stores/store.ts';
 
 export const T0 = Date.parse('2026-03-01T12:00:00Z');
 
@@ -55,6 +55,7 @@ export function record(session_id: string, extra: Partial<SessionRecord> = {}): 
     calls: 1,
     fuel_consumed: 12_345_678_901,
     imports: ['json', 'openpyxl'],
+    declared: [],
     preload: [],
     ...extra,
   };
@@ -91,7 +92,7 @@ export function plainSession(stored: StoredSession | undefined): unknown {
 }
 
 /** What a session does with edits before its next call. */
-export function withEdits(workspace: ReadonlyMap<string, Entry>, edits: OutsideEdits): Map<string, Entry> {
+export function withEdits(workspace: ReadonlyMap<string, Entry>, edits: Edit): Map<string, Entry> {
   const next = new Map(workspace);
   applyChanges(next, { removed: [...edits.removed], entries: [...edits.entries] });
   return next;

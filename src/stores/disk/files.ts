@@ -142,8 +142,8 @@ export async function replaceFile(
 }
 
 /** Makes renames and removals in a folder survive a loss of power, where the system can do that. */
-export async function syncFolder(path: string): Promise<void> {
-  if (process.platform === 'win32') return;
+export async function syncFolder(path: string, { lazy = false }: Staging): Promise<void> {
+  if (lazy || process.platform === 'win32') return;
   const folder = await open(path, constants.O_RDONLY);
   try {
     await folder.sync();

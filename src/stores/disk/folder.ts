@@ -15,9 +15,10 @@
 import { lstat, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { SandboxError } from '../../errors.ts';
+import type { Edit } from '../../fs/entry.ts';
 import { utf8Length } from '../../fs/tree.ts';
 import { checkSession, statesOf } from '../snapshot.ts';
-import type { OutsideEdits, StoredSession } from '../store.ts';
+import type { StoredSession } from '../store.ts';
 import { readBaseline, writeBaseline } from './baseline.ts';
 import { sha256 } from './digest.ts';
 import {
@@ -60,7 +61,7 @@ interface Known {
   readonly dirty: Changes;
 }
 
-const NO_EDITS: OutsideEdits = { removed: [], entries: [] };
+const NO_EDITS: Edit = { removed: [], entries: [] };
 
 export class SessionFolder {
   readonly objects: Objects;
@@ -73,10 +74,12 @@ export class SessionFolder {
     readonly path: string,
     readonly id: string,
     readonly maxBytes: number,
+    /** Whether to wait until the disk has what is written. */
+    readonly how: { readonly lazy: boolean },
   ) {
     this.#staging = join(path, 'staging');
-    this.objects = new Objects(join(path, 'objects'), this.#staging);
-    this.#mirror = new Mirror(join(path, WORKSPACE_FOLDER));
+    this.objects = new Objects(join(path, 'objects'), this.#staging, how);
+    this.#mirror = new Mirror(join(path, WORKSPACE_FOLDER), how);
   }
 
   /** The whole session, verified; undefined when there is none. */
@@ -111,8 +114,8 @@ export class SessionFolder {
       await bothOrNeither(this.objects.write(objects), this.#stage(changes.keys(), target, contents, staged));
       if (!(await lock.isHeld())) throw lostLock(this.id);
       this.#known = undefined;
-      await replaceFile(this.#staging, join(this.path, SESSION_FILE), text);
-      await syncFolder(this.path);
+      await replaceFile(this.#staging, join(this.path, SESSION_FILE), text, this.how);
+      await syncFolder(this.path, this.how);
     } catch (error) {
       await discard(staged);
       throw error;
@@ -124,7 +127,7 @@ export class SessionFolder {
   }
 
   /** What changed in workspace/ since the last answer, after the folder has what the last commit put there. */
-  async edits(): Promise<OutsideEdits> {
+  async edits(): Promise<Edit> {
     let known = await this.#load();
     if (known === undefined) return NO_EDITS;
     const foldsCase = await this.#prepare();
@@ -164,7 +167,7 @@ export class SessionFolder {
     if (this.#foldsCase !== undefined) return this.#foldsCase;
     if (!(await isFolder(this.path))) {
       await ensureFolder(this.path);
-      await syncFolder(dirname(this.path));
+      await syncFolder(dirname(this.path), this.how);
     }
     await ensureFolder(this.#staging);
     for (const name of await readdir(this.#staging)) {
@@ -248,7 +251,10 @@ export class SessionFolder {
     await inParallel(paths, async (path) => {
       const entry = target.get(path);
       if (entry?.kind !== 'file') return;
-      staged.set(path, await stageFile(this.#staging, await contents(path), { mtimeMs: entry.mtime_ms }));
+      staged.set(
+        path,
+        await stageFile(this.#staging, await contents(path), { ...this.how, mtimeMs: entry.mtime_ms }),
+      );
     });
   }
 

@@ -159,7 +159,12 @@ export function describeSession(session: StoredSession, unsynced: Uint8Array | u
   return {
     format: FORMAT,
     commit: randomUUID(),
-    record: { ...record, imports: [...record.imports], preload: [...record.preload] },
+    record: {
+      ...record,
+      imports: [...record.imports],
+      declared: [...record.declared],
+      preload: [...record.preload],
+    },
     state: encodeState(state).manifest,
     undo: undo === undefined ? null : encodeState(undo).manifest,
     checkpoints: checkpoints.map(({ name, created_at, state: kept }) => ({

@@ -7,7 +7,7 @@ import type { BigIntStats } from 'node:fs';
 import { lstatSync, mkdirSync, opendirSync, renameSync, rmdirSync, rmSync, unlinkSync } from 'node:fs';
 import { setImmediate as pause } from 'node:timers/promises';
 import { SandboxError } from '../../errors.ts';
-import { codeOf, FOLDER_MODE, inParallel, isAbsent, syncFolder } from './files.ts';
+import { codeOf, FOLDER_MODE, inParallel, isAbsent, type Staging, syncFolder } from './files.ts';
 import type { TreeEntry } from './manifest.ts';
 import { isUsablePath, parentOf } from './paths.ts';
 
@@ -47,7 +47,10 @@ export function settledLook({ look, touchedMs }: Found): string {
 }
 
 export class Mirror {
-  constructor(readonly root: string) {}
+  constructor(
+    readonly root: string,
+    readonly how: Staging = {},
+  ) {}
 
   path(relative: string): string {
     return relative === '' ? this.root : `${this.root}/${relative}`;
@@ -160,7 +163,7 @@ export class Mirror {
       }
     }
     await inParallel(touched, async (folder) => {
-      await syncFolder(this.path(folder)).catch((error) => {
+      await syncFolder(this.path(folder), this.how).catch((error) => {
         if (!isAbsent(error)) throw error;
       });
     });

@@ -17,6 +17,7 @@ import {
   inParallel,
   isAbsent,
   readFileSafely,
+  type Staging,
   stageFile,
   syncFolder,
 } from './files.ts';
@@ -47,6 +48,7 @@ export class Objects {
   constructor(
     readonly folder: string,
     readonly staging: string,
+    readonly how: Staging,
   ) {}
 
   /** The bytes of an object, verified. */
@@ -66,10 +68,10 @@ export class Objects {
     await ensureFolder(this.folder);
     const missing = [...objects].filter(([name]) => !this.#good.has(name));
     await inParallel(missing, async ([name, bytes]) => {
-      const staged = await stageFile(this.staging, bytes);
+      const staged = await stageFile(this.staging, bytes, this.how);
       await rename(staged, join(this.folder, name));
     });
-    if (missing.length > 0) await syncFolder(this.folder);
+    if (missing.length > 0) await syncFolder(this.folder, this.how);
     for (const [name] of missing) this.#good.add(name);
   }
 

@@ -3,8 +3,7 @@
  * was idle, and what has to be done to it for the next commit. How a file looks (size, times, number) only says whether to read it; its contents say whether it is an edit.
  */
 import { SandboxError } from '../../errors.ts';
-import type { Entry } from '../../fs/entry.ts';
-import type { OutsideEdits } from '../store.ts';
+import type { Edit, Entry } from '../../fs/entry.ts';
 import { sha256 } from './digest.ts';
 import { codeOf, isAbsent, readFileSafely } from './files.ts';
 import { describeEntry, type TreeEntry } from './manifest.ts';
@@ -27,7 +26,7 @@ export interface AgreedWorkspace {
 }
 
 export interface Comparison {
-  readonly edits: OutsideEdits;
+  readonly edits: Edit;
   /** The agreement once the session has the edits. */
   readonly next: AgreedWorkspace;
 }
