@@ -6,11 +6,12 @@ import {
   readdirSync,
   readFileSync,
   symlinkSync,
+  unlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { isRunning, thisProcess } from '../../src/stores/disk/machine.ts';
 import { diskStore } from '../../src/stores/disk.ts';
 import { scratch, session, state } from './support.ts';
@@ -73,15 +74,18 @@ test('a process that got the number of one that is gone does not keep its lock',
 });
 
 test.skipIf(process.platform !== 'linux')('a process that ended but was not reaped is gone', async () => {
-  // The shell starts a child that ends at once, and becomes a program that never asks for it.
-  const parent = spawn('sh', ['-c', 'sh -c "exit 0" & echo $!; exec sleep 60']);
+  // The shell starts a child that waits for the end of a pipe, and becomes a program that never asks for its children.
+  const stdio = ['ignore', 'pipe', 'inherit', 'pipe'] as const;
+  const parent = spawn('sh', ['-c', 'cat <&3 >/dev/null & echo $!; exec sleep 60'], { stdio: [...stdio] });
+  const told = (pid: number | undefined, file: string) => readFileSync(`/proc/${pid}/${file}`, 'latin1');
   try {
-    const pid = await new Promise<number>((done) => parent.stdout.once('data', (text) => done(Number(text))));
-    for (let tries = 0; tries < 500; tries++) {
-      if (readFileSync(`/proc/${pid}/stat`, 'latin1').includes(') Z ')) break;
-      await new Promise((done) => setTimeout(done, 10));
-    }
-    expect(readFileSync(`/proc/${pid}/stat`, 'latin1')).toContain(') Z ');
+    const pid = await new Promise<number>((done) =>
+      parent.stdout!.once('data', (text) => done(Number(text))),
+    );
+    await vi.waitUntil(() => told(parent.pid, 'comm') === 'sleep\n', { timeout: 30_000 });
+    expect(isRunning({ ...thisProcess(), pid, started: '' })).toBe(true);
+    parent.stdio[3]!.destroy();
+    await vi.waitUntil(() => told(pid, 'stat').includes(') Z '), { timeout: 30_000 });
     expect(isRunning({ ...thisProcess(), pid, started: '' })).toBe(false);
   } finally {
     parent.kill('SIGKILL');
@@ -142,7 +146,6 @@ test('a writer whose lock was taken from it can write no more', async () => {
   const release = await store.acquire('one');
   await store.write(session('one', state(1, { f: '1' })));
   const folder = join(dir, '.locks', 'one');
-  const { unlinkSync } = await import('node:fs');
   for (const token of readdirSync(folder)) unlinkSync(join(folder, token));
   const other = diskStore(dir);
   const releaseOther = await other.acquire('one');
