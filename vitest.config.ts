@@ -7,7 +7,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['test/{wasm,fs,kernel,analysis,schema,architecture}/**/*.test.ts'],
+          include: ['test/{wasm,fs,kernel,stores,analysis,schema,architecture}/**/*.test.ts'],
           testTimeout: 60_000,
         },
       },
@@ -15,7 +15,7 @@ export default defineConfig({
         test: {
           name: 'guest',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/{wasm,fs,kernel,analysis,schema,architecture}/**'],
+          exclude: ['test/{wasm,fs,kernel,stores,analysis,schema,architecture}/**'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

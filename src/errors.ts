@@ -15,6 +15,8 @@ export const ERROR_CODES = {
   session_mismatch: 'The session exists with another runtime or other settings.',
   session_not_found: 'There is no such session.',
   session_limit: 'There are as many sessions, checkpoints or bytes as the limits allow.',
+  session_damaged: 'What a store kept of the session is damaged; its files may still be readable.',
+  store_failed: 'A store could not read or write: a full disk, a missing permission or the like.',
   module_invalid: 'A WebAssembly module is malformed or uses what the rewriter refuses.',
   image_invalid: 'An image is damaged or was made from another module, layers or format.',
   build_failed: 'A guest could not be prepared or booted at build time.',

@@ -16,7 +16,8 @@ export type Variable = z.infer<typeof variable>;
 /** Names of one session that are looked at, at most. */
 export const MAX_VARIABLES = 200;
 
-const IDENTIFIER = '[\\p{ID_Start}$_][\\p{ID_Continue}$]*';
+/** Up to the length of a variable's name; a longer one is no match, as the word does not end there. */
+const IDENTIFIER = '[\\p{ID_Start}$_][\\p{ID_Continue}$]{0,199}(?![\\p{ID_Continue}$])';
 const DECLARATION = new RegExp(
   `^\\s*(?:let|const|class|(?:async\\s+)?function\\s*\\*?)\\s+(${IDENTIFIER})`,
   'gmu',

@@ -5,7 +5,10 @@
 import type { Edit, Entry } from '../fs/entry.ts';
 import type { RuntimeName } from '../schema.ts';
 
-/** The memory, descriptors and files of a session at one moment. All bytes are shared and never change. */
+/**
+ * The memory, descriptors and files of a session at one moment. Once handed over, neither the object nor anything in it
+ * changes, bytes included: stores keep it by reference and encode each object once.
+ */
 export interface SessionState {
   /** Grows with every call and every rollback; says which of two states is newer. */
   readonly version: number;
@@ -48,18 +51,31 @@ export interface StoredSession {
   readonly checkpoints: readonly Checkpoint[];
 }
 
+/** Files that could be had from a session, whatever became of the rest. */
+export interface SalvagedWorkspace {
+  readonly workspace: ReadonlyMap<string, Entry>;
+  /** Why this may be less than the session had; undefined when nothing is damaged. */
+  readonly damage: string | undefined;
+}
+
 export interface SessionStore {
   /** Records of all sessions, oldest use first; damaged ones are left out and named in `damaged`. */
   list(): Promise<{ readonly records: readonly SessionRecord[]; readonly damaged: readonly string[] }>;
+  /** Undefined for a session the store does not have; throws `session_damaged` for one it cannot vouch for. */
   read(id: string): Promise<StoredSession | undefined>;
-  /** Replaces what is kept of the session, all or nothing. */
+  /** The files alone, which a damaged session may still have. */
+  readWorkspace(id: string): Promise<SalvagedWorkspace | undefined>;
+  /** Replaces what is kept of the session, all or nothing. A caller that has not acquired it does so for the moment. */
   write(session: StoredSession): Promise<void>;
-  /** Forgets a session and returns how many bytes that freed. */
+  /** Forgets a session, damaged or not, and returns how many bytes that freed: 0 when there was none. */
   delete(id: string): Promise<number>;
-  /** Bytes the session takes in the store. */
+  /** Bytes the session takes in the store, 0 when there is none. */
   size(id: string): Promise<number>;
   /** Makes the caller the only writer of a session; the answer lets go of it. Throws `session_busy` when somebody is. */
   acquire(id: string): Promise<() => Promise<void>>;
-  /** What somebody else changed in the workspace since it was read or written; asked before each call. */
+  /**
+   * What somebody else changed in the workspace; asked by the writer before each call, when it has nothing left to write.
+   * Each edit is told once, and told again to the next writer unless a write came between.
+   */
   edits(id: string): Promise<Edit>;
 }

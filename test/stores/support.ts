@@ -1,0 +1,106 @@
+/** Short ways to make sessions for stores. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { applyChanges, type Edit, type Entry, putEntry } from '../../src/fs/entry.ts';
+import type { SessionRecord, SessionState, StoredSession } from '../../src/stores/store.ts';
+
+export const T0 = Date.parse('2026-03-01T12:00:00Z');
+
+export function shared(content: string | Uint8Array): Uint8Array {
+  const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content;
+  const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
+  copy.set(bytes);
+  return copy;
+}
+
+export const text = (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString();
+
+/** Entries of files by path; `dir/` makes a folder and `-> target` a link. */
+export function files(contents: Readonly<Record<string, string>>): Map<string, Entry> {
+  const entries = new Map<string, Entry>();
+  for (const [path, content] of Object.entries(contents)) {
+    const common = { mtimeMs: T0, mode: 0o644 };
+    if (path.endsWith('/'))
+      putEntry(entries, { ...common, path: path.slice(0, -1), kind: 'dir', mode: 0o755 });
+    else if (content.startsWith('-> '))
+      putEntry(entries, { ...common, path, kind: 'symlink', target: content.slice(3) });
+    else putEntry(entries, { ...common, path, kind: 'file', data: shared(content) });
+  }
+  return entries;
+}
+
+export function state(
+  version: number,
+  workspace: Readonly<Record<string, string>> | ReadonlyMap<string, Entry> = {},
+  delta: string | undefined = `memory ${version}`,
+  tmp: Readonly<Record<string, string>> = {},
+): SessionState {
+  return {
+    version,
+    delta: delta === undefined ? undefined : shared(delta),
+    workspace: workspace instanceof Map ? workspace : files(workspace as Record<string, string>),
+    tmp: [...files(tmp).values()],
+  };
+}
+
+export function record(session_id: string, extra: Partial<SessionRecord> = {}): SessionRecord {
+  return {
+    session_id,
+    runtime: 'python',
+    auto_persist_globals: true,
+    created_at: '2026-03-01T12:00:00.000Z',
+    last_used_at: '2026-03-01T12:00:00.000Z',
+    calls: 1,
+    fuel_consumed: 12_345_678_901,
+    imports: ['json', 'openpyxl'],
+    declared: [],
+    preload: [],
+    ...extra,
+  };
+}
+
+export function session(
+  id: string,
+  present: SessionState,
+  extra: Partial<StoredSession> = {},
+): StoredSession {
+  return { record: record(id), state: present, undo: undefined, checkpoints: [], ...extra };
+}
+
+/** A plain form of entries that `toEqual` compares by content. */
+export function plain(entries: Iterable<Entry>): unknown[] {
+  return [...entries]
+    .map(({ data, ...entry }) => ({ ...entry, ...(data && { data: Buffer.from(data).toString('latin1') }) }))
+    .sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+export function plainState({ version, delta, workspace, tmp }: SessionState): unknown {
+  return { version, delta: text(delta), workspace: plain(workspace.values()), tmp: plain(tmp) };
+}
+
+export function plainSession(stored: StoredSession | undefined): unknown {
+  if (stored === undefined) return undefined;
+  const { undo, checkpoints } = stored;
+  return {
+    record: stored.record,
+    state: plainState(stored.state),
+    undo: undo && plainState(undo),
+    checkpoints: checkpoints.map((kept) => ({ ...kept, state: plainState(kept.state) })),
+  };
+}
+
+/** What a session does with edits before its next call. */
+export function withEdits(workspace: ReadonlyMap<string, Entry>, edits: Edit): Map<string, Entry> {
+  const next = new Map(workspace);
+  applyChanges(next, { removed: [...edits.removed], entries: [...edits.entries] });
+  return next;
+}
+
+/** A folder that is gone after the test. */
+export function scratch(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'store-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
