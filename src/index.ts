@@ -29,6 +29,7 @@ export {
   type SessionLimits,
   type Sessions,
 } from './sessions.ts';
+export { type DiskStoreOptions, diskStore } from './stores/disk.ts';
 export { memoryStore } from './stores/memory.ts';
-export type { SessionRecord, SessionStore } from './stores/store.ts';
+export type { SalvagedWorkspace, SessionRecord, SessionStore, StoredSession } from './stores/store.ts';
 export type { WorkspaceFile } from './workspace.ts';

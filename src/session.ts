@@ -177,6 +177,11 @@ export class Session {
   }
   #latest: StoredSession | undefined;
 
+  /** Waits for what is being written, well or not: only then does the store know what others changed since. */
+  async settled(): Promise<void> {
+    await this.#writing;
+  }
+
   /** Waits until everything is in the store; throws what went wrong there. */
   async flush(): Promise<void> {
     await this.#writing;

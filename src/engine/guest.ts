@@ -14,7 +14,7 @@ import { PAGE_BYTES } from './format.ts';
 /** Instructions between two looks at the clock: about a millisecond of compiled code. */
 const SLICE = 2_000_000;
 /** What a guest that has been interrupted may still spend on unwinding and on saying where it was. */
-export const GRACE = { fuel: 50_000_000, milliseconds: 50 } as const;
+export const GRACE = { fuel: 50_000_000, milliseconds: 75 } as const;
 /** A thousand years: no date a virtual clock shows is past what dates can hold. */
 const LONGEST_VIRTUAL_MS = 31_557_600_000_000;
 /** More than a guest can execute between two looks at its counter; kept back, so that the grace is not exceeded. */
@@ -324,7 +324,8 @@ export class Guest implements World {
     const charged = this.#charged;
     this.#end = Math.min(this.#budget, charged) + GRACE.fuel;
     this.#budget = this.#end - UNCHECKED_FUEL;
-    this.#deadlineMs = performance.now() + GRACE.milliseconds;
+    // Who ran out of fuel still has the time that was left to it.
+    if (reason !== 'out_of_fuel') this.#deadlineMs = performance.now() + GRACE.milliseconds;
     // An instruction that costs more than the grace: it has been charged, but not executed.
     if (charged > this.#budget) this.stop({ reason, message: LIMIT_NAMES[reason] });
     // Before the guest is called, whose code is metered too.

@@ -249,10 +249,10 @@ def _make_run():
         """What is known beyond type and message, by the built-in class the exception derives from."""
         facts = {}
         if isinstance(error, SyntaxError) and error.filename == current['file']:
-            facts['line'] = error.lineno
-            facts['column'] = error.offset
+            facts['line'] = small(error.lineno)
+            facts['column'] = small(error.offset)
         elif isinstance(error, OSError):
-            facts['errno'] = error.errno if type(error.errno) is int else None
+            facts['errno'] = small(error.errno)
             if error.filename is not None:
                 facts['path'] = cut(str(error.filename))
                 if not facts['path'].startswith('/'):
