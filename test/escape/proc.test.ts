@@ -42,7 +42,7 @@ describe('the file system of the host', () => {
     const seen = await tryJavaScript(paths.map((path) => `std.loadFile(${JSON.stringify(path)})`));
     expect(new Set(Object.values(seen))).toEqual(new Set(['null']));
     const more = await tryJavaScript(["os.readdir('/')[0].sort()", 'Object.keys(std.getenviron()).sort()']);
-    expect(more["os.readdir('/')[0].sort()"]).toBe('.,..,app,lib,tmp');
+    expect(more["os.readdir('/')[0].sort()"]).toBe('.,..,app,data,lib,tmp');
     expect(more['Object.keys(std.getenviron()).sort()']).not.toContain('CANARY');
   });
 
