@@ -324,8 +324,9 @@ export class Guest implements World {
     const charged = this.#charged;
     this.#end = Math.min(this.#budget, charged) + GRACE.fuel;
     this.#budget = this.#end - UNCHECKED_FUEL;
-    // Who ran out of fuel still has the time that was left to it.
-    if (reason !== 'out_of_fuel') this.#deadlineMs = performance.now() + GRACE.milliseconds;
+    // Fuel is a bound by itself, so what a program says about running out of it does not depend on the machine.
+    const graceEnds = performance.now() + GRACE.milliseconds;
+    this.#deadlineMs = reason === 'out_of_fuel' ? Math.max(this.#deadlineMs, graceEnds) : graceEnds;
     // An instruction that costs more than the grace: it has been charged, but not executed.
     if (charged > this.#budget) this.stop({ reason, message: LIMIT_NAMES[reason] });
     // Before the guest is called, whose code is metered too.

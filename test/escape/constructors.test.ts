@@ -25,7 +25,7 @@ while (queue.length > 0 && seen.size < 20000) {
   for (const key of Reflect.ownKeys(value)) {
     const { value: own, get, set } = Object.getOwnPropertyDescriptor(value, key) ?? {};
     queue.push(own, get, set);
-    if (/process|require(?!Vendor)|child|binding|door/.test(String(key))) odd.push(String(key));
+    if (/^(process|require|binding)$|child|door/.test(String(key))) odd.push(String(key));
   }
 }
 ({ many: seen.size > 300, odd })`,

@@ -35,7 +35,7 @@ const CHECKS: Record<Limit, (result: SandboxResult, program: CorpusProgram) => v
   memory: (result) => {
     expect(result.memory_used_bytes).toBeLessThanOrEqual(MEMORY);
     if (result.metadata.trap_reason === 'memory_limit') expect(result.exit_code).toBe(137);
-    else expect(result.metadata.error?.type).toMatch(/^(null|MemoryError|InternalError|RangeError)$/);
+    else expect(result.metadata.error?.type).toMatch(/^(MemoryError|InternalError|RangeError)$/);
   },
   output: (result, program) => {
     expect(size(result.stdout)).toBeLessThanOrEqual(CAP);

@@ -106,13 +106,16 @@ export function run(guest: Guest, handles: Handles, request: GuestRequest): stri
   loop(guest, program);
   const value = invoke(guest, handles['report']!);
   // Not even the report could be made; in practice because memory is used up.
-  if (program.isOutOfMemory || guest.call('qjs_is_exception', value) !== 0) {
-    guest.output(2, new TextEncoder().encode('Uncaught InternalError: out of memory\n'));
-    return JSON.stringify({ exit_code: 1, error: { type: 'InternalError', message: 'out of memory' } });
-  }
+  if (program.isOutOfMemory || guest.call('qjs_is_exception', value) !== 0) return outOfMemory(guest);
   const answer = readText(guest, value) ?? '{}';
   guest.call('qjs_free_value', value);
-  return answer;
+  // The same null, on its way through a promise.
+  return guest.isOutOfMemory && answer.includes('"error":{"type":"null"') ? outOfMemory(guest) : answer;
+}
+
+function outOfMemory(guest: Guest): string {
+  guest.output(2, new TextEncoder().encode('Uncaught InternalError: out of memory\n'));
+  return JSON.stringify({ exit_code: 1, error: { type: 'InternalError', message: 'out of memory' } });
 }
 
 /** Loads packages into an image that is being made; what cannot be loaded is in the report. */

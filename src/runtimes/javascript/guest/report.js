@@ -19,6 +19,7 @@ const OWN_FRAME = /^ *at .*\((?:sandbox:boot|native)[:)].*$/;
 
 /** Data that no longer has a prototype, on which a program could have put a `toJSON` of its own. */
 const { setPrototypeOf } = Object;
+const { InternalError } = globalThis;
 const bare = (data) => setPrototypeOf(data, null);
 
 const cut = (text, limit = TEXT_LIMIT) => (text.length <= limit ? text : `${text.slice(0, limit)}…`);
@@ -128,6 +129,13 @@ export function describeError(error, line = null) {
     const { text, facts } = describe(error, line);
     return { text: cut(text), facts: bare(facts) };
   } catch {
+    // An error of QuickJS itself, and no room to look at it: there is just one that this fits.
+    if (error instanceof InternalError) {
+      return {
+        text: 'InternalError: out of memory',
+        facts: { type: 'InternalError', message: 'out of memory', line },
+      };
+    }
     return { text: 'an error that cannot be shown', facts: { type: 'Error', message: '', line } };
   }
 }

@@ -239,7 +239,7 @@ def _make_run():
         container = look_up(node.value, tb.tb_frame)
         kind = type(container)
         if kind not in (dict, list, tuple, str):
-            return {'container': kind.__name__}
+            return {'container': type_name(container)}
         facts = {'container': kind.__name__, 'length': len(container)}
         if kind is dict:
             facts['available'] = [shown(key) for _, key in zip(range(AVAILABLE_LIMIT), container)]
@@ -254,11 +254,11 @@ def _make_run():
         elif isinstance(error, OSError):
             facts['errno'] = small(error.errno)
             if error.filename is not None:
-                facts['path'] = cut(str(error.filename))
+                facts['path'] = text_of(error.filename)
                 if not facts['path'].startswith('/'):
                     facts['cwd'] = short(os.getcwd())
             if error.filename2 is not None:
-                facts['path2'] = cut(str(error.filename2))
+                facts['path2'] = text_of(error.filename2)
         elif isinstance(error, ImportError):
             facts['name'] = short(str(error.name)) if error.name is not None else None
             facts['attribute'] = short(str(error.name_from)) if error.name_from is not None else None
