@@ -30,6 +30,7 @@ import {
   type RunJob,
   type RunOutcome,
   type SessionPart,
+  SPENT_UNIT,
   type ToWorker,
   toShared,
 } from './protocol.ts';
@@ -203,6 +204,7 @@ function limitsOf(
     deadlineMs: started + limits.timeoutMs,
     cancel: control,
     cancelValue: id,
+    spent: (fuel) => Atomics.store(control, CONTROL.spentMillions, Math.floor(fuel / SPENT_UNIT)),
     deterministic: deterministic && {
       startMs: deterministic.startMs,
       random: seededRandom(deterministic.seed, job.session?.call ?? 1),
