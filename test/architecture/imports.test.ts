@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 /** Rooms from the top down: a file may import from its own room and from lower rows only. */
 const ROWS: readonly (readonly string[])[] = [
   ['cli'],
+  ['mcp'],
   ['index'],
   ['sessions'],
   ['sandbox'],
