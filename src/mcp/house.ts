@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { basename, resolve } from 'node:path';
 import { SandboxError } from '../errors.ts';
 import { createSandbox, type Sandbox } from '../sandbox.ts';
-import type { PolicyInput, RuntimeName } from '../schema.ts';
+import type { EventLogger, PolicyInput, RuntimeName } from '../schema.ts';
 import { openSessions, type Sessions } from '../sessions.ts';
 import { memoryStore } from '../stores/memory.ts';
 import type { SessionStore } from '../stores/store.ts';
@@ -53,11 +53,12 @@ export class Caller {
     readonly id: string,
     readonly sessions: Sessions,
     readonly policy: PolicyInput,
+    readonly logger: EventLogger,
   ) {}
 
   /** The files of calls without a session. They are nobody's session and count against no limit. */
   common(): Promise<Sandbox> {
-    this.#common ??= createSandbox({ runtime: 'python', policy: this.policy });
+    this.#common ??= createSandbox({ runtime: 'python', policy: this.policy, logger: this.logger });
     return this.#common;
   }
 
@@ -83,6 +84,7 @@ export class Caller {
       runtime: language,
       session_id,
       policy: merged,
+      logger: this.logger,
       auto_persist_globals: rest.auto_persist_globals ?? true,
       ...(preload !== undefined && preload.length > 0 && { preload: [...preload] }),
     });
@@ -98,7 +100,10 @@ export class Caller {
   async open(session_id: string | undefined): Promise<Sandbox> {
     if (session_id === undefined || session_id === DEFAULT_SESSION) return this.common();
     try {
-      return await this.sessions.get(session_id, { policy: this.#policies.get(session_id) ?? this.policy });
+      return await this.sessions.get(session_id, {
+        policy: this.#policies.get(session_id) ?? this.policy,
+        logger: this.logger,
+      });
     } catch (cause) {
       if (!(cause instanceof SandboxError) || cause.code !== 'session_not_found') throw cause;
       const there = (await this.sessions.list()).slice(0, 20).map((record) => record.session_id);
@@ -225,7 +230,7 @@ export class House {
     if (caller === undefined) {
       const limits = { max_sessions: this.settings.max_sessions };
       const sessions = openSessions({ store: this.#storeOf(id), limits });
-      caller = new Caller(id, sessions, basePolicy(this.settings));
+      caller = new Caller(id, sessions, basePolicy(this.settings), this.observer.log);
       this.#callers.set(id, caller);
     }
     return caller;

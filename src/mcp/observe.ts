@@ -3,11 +3,10 @@
  * installed. Events name tools, sessions and figures; code, output and secrets are never part of one.
  */
 import { createHash } from 'node:crypto';
+import type { EventLogger } from '../schema.ts';
 
 /** What events are written to. A pino logger is one. */
-export interface EventLogger {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
+export interface ServerLog extends EventLogger {
   error(fields: object, message: string): void;
 }
 
@@ -17,7 +16,7 @@ export interface Span {
 }
 
 export interface Observer {
-  readonly log: EventLogger;
+  readonly log: ServerLog;
   /** Runs work inside a span of that name. */
   span<T>(name: string, work: (span: Span) => Promise<T>): Promise<T>;
 }
@@ -31,7 +30,7 @@ export const silentObserver: Observer = {
 };
 
 /** An observer that logs, and makes spans when the process has `@opentelemetry/api`. */
-export async function openObserver(log: EventLogger): Promise<Observer> {
+export async function openObserver(log: ServerLog): Promise<Observer> {
   const api = await import('@opentelemetry/api').catch(() => undefined);
   if (api === undefined) return { log, span: silentObserver.span };
   const tracer = api.trace.getTracer('llm-wasm-sandbox');

@@ -4,8 +4,7 @@
  */
 import type { ContentBlock } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { type RuntimeName, runtimeName, type SandboxResult } from '../schema.ts';
-import { errorGuidance, fuelAnalysis, type Guided } from './guided.ts';
+import { errorGuidance, fuelAnalysis, type RuntimeName, runtimeName, type SandboxResult } from '../schema.ts';
 import type { OutputStream } from './outputs.ts';
 
 /** A tool's answer before it becomes protocol. */
@@ -114,7 +113,7 @@ const STATE_NOTES: Record<SandboxResult['metadata']['state'], string> = {
 /** The answer to `execute_code`. */
 export function describeRun(result: SandboxResult, context: RunContext): Reply {
   const { session_id, maxChars, keep } = context;
-  const { metadata } = result as Guided;
+  const { metadata } = result;
   const stdout = cut(result.stdout, maxChars, () => keep('stdout', result.stdout));
   const stderr = cut(result.stderr, Math.ceil(maxChars / 3), () => keep('stderr', result.stderr));
   const changed = filesChanged(result, session_id);

@@ -19,7 +19,7 @@ export interface RunFacts {
   readonly error_type: string | undefined;
 }
 
-export function runFacts(language: RuntimeName, result: SandboxResult, errorType?: string): RunFacts {
+export function runFacts(language: RuntimeName, result: SandboxResult): RunFacts {
   const { success, metadata, duration_ms, fuel_consumed } = result;
   return {
     language,
@@ -27,7 +27,7 @@ export function runFacts(language: RuntimeName, result: SandboxResult, errorType
     duration_ms,
     queue_ms: metadata.queue_ms,
     fuel_consumed,
-    error_type: success ? undefined : (errorType ?? metadata.error?.type),
+    error_type: success ? undefined : (metadata.error_guidance?.error_type ?? metadata.error?.type),
   };
 }
 

@@ -68,6 +68,11 @@ export function notablePackages(language: RuntimeName): string[] {
   return NOTABLE.filter((name) => names.includes(name));
 }
 
+function packagesPhrase(language: RuntimeName): string {
+  const { length } = packagesOf(language);
+  return length === 0 ? 'no packages' : `${length} packages (${notablePackages(language).join(', ')})`;
+}
+
 function heaviest(): { name: string; fuel: number } {
   const [first] = [...readManifest().packages].sort((a, b) => b.fuel_first_import - a.fuel_first_import);
   return { name: first!.name, fuel: first!.fuel_first_import };
@@ -81,8 +86,8 @@ export function executeCodeWords(settings: ServerSettings): string {
 
 Use it to calculate, parse, convert, check and transform data, to work with CSV, JSON, Excel, PDF and text files, and to try code out. Not for network requests, installing packages, subprocesses or GUIs: none exist here.
 
-Python: ${python.version}, standard library, ${packagesOf('python').length} packages (${notablePackages('python').join(', ')}).
-JavaScript: ${javascript.version} on ${javascript.title}, std, os, readJson/writeJson, ${packagesOf('javascript').length} packages (${notablePackages('javascript').join(', ')}); no Node.js.
+Python: ${python.version}, standard library, ${packagesPhrase('python')}.
+JavaScript: ${javascript.version} on ${javascript.title}, std, os, readJson/writeJson, ${packagesPhrase('javascript')}; no Node.js.
 
 Patterns
 - One-off: {"code":"print(sum(range(1, 101)))","language":"python"}

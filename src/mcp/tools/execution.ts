@@ -4,7 +4,6 @@ import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
 import type { Sandbox } from '../../sandbox.ts';
 import { runtimeName, type SandboxResult } from '../../schema.ts';
-import type { Guided } from '../guided.ts';
 import { DEFAULT_SESSION } from '../house.ts';
 import { describeRun, executionOutput } from '../reply.ts';
 import type { ServerSettings } from '../settings.ts';
@@ -78,8 +77,7 @@ async function execute(args: ExecuteArguments, call: ToolCall) {
       }
     }),
   );
-  const guidance = (result as Guided).metadata.error_guidance;
-  const facts = runFacts(args.language, result, guidance?.error_type);
+  const facts = runFacts(args.language, result);
   for (const numbers of [caller.tally, house.metrics])
     numbers.countRun({ ...facts, queue_ms: facts.queue_ms + waitedMs });
   return describeRun(result, {
