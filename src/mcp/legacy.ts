@@ -14,7 +14,10 @@ interface Connection {
   readonly caller: string;
   readonly transport: NodeStreamableHTTPServerTransport;
   readonly server: McpServer;
-  open: number;
+  /** Requests being answered. */
+  calls: number;
+  /** Open streams for messages from us: a client that has one is still there. */
+  streams: number;
   usedAt: number;
 }
 
@@ -66,7 +69,14 @@ export class LegacyClients {
         this.#connections.delete(id);
       },
     });
-    const connection = { caller: auth?.clientId ?? '', transport, server, open: 0, usedAt: Date.now() };
+    const connection = {
+      caller: auth?.clientId ?? '',
+      transport,
+      server,
+      calls: 0,
+      streams: 0,
+      usedAt: Date.now(),
+    };
     transport.onclose = () => {
       if (transport.sessionId !== undefined) this.#connections.delete(transport.sessionId);
     };
@@ -80,10 +90,11 @@ export class LegacyClients {
     response: ServerResponse,
     body: unknown,
   ): Promise<void> {
-    connection.open++;
+    const kind = request.method === 'GET' ? 'streams' : 'calls';
+    connection[kind]++;
     connection.usedAt = Date.now();
     response.once('close', () => {
-      connection.open--;
+      connection[kind]--;
       connection.usedAt = Date.now();
     });
     await connection.transport.handleRequest(request, response, body);
@@ -91,8 +102,8 @@ export class LegacyClients {
 
   #makeRoom(): boolean {
     if (this.#connections.size < this.limits.maxClients) return true;
-    const idle = [...this.#connections.values()].filter(({ open }) => open === 0);
-    const [oldest] = idle.sort((a, b) => a.usedAt - b.usedAt);
+    const idle = [...this.#connections.values()].filter(({ calls }) => calls === 0);
+    const [oldest] = idle.sort((a, b) => Math.sign(a.streams) - Math.sign(b.streams) || a.usedAt - b.usedAt);
     if (oldest === undefined) return false;
     this.#end(oldest);
     return true;
@@ -101,7 +112,7 @@ export class LegacyClients {
   #sweep(): void {
     const before = Date.now() - this.limits.idleMs;
     for (const connection of [...this.#connections.values()]) {
-      if (connection.open === 0 && connection.usedAt < before) this.#end(connection);
+      if (connection.calls + connection.streams === 0 && connection.usedAt < before) this.#end(connection);
     }
   }
 
