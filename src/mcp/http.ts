@@ -5,7 +5,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type NodeIncomingMessageLike, toNodeHandler } from '@modelcontextprotocol/node';
-import { createMcpHandler, isJsonContentType, isLegacyRequest } from '@modelcontextprotocol/server';
+import {
+  createMcpHandler,
+  isJsonContentType,
+  isLegacyRequest,
+  type McpServerOptions,
+} from '@modelcontextprotocol/server';
 import { Guards, refuse } from './guards.ts';
 import { House, type HouseOptions } from './house.ts';
 import { type AuthenticatedRequest, LegacyClients } from './legacy.ts';
@@ -25,6 +30,8 @@ export interface HttpServer {
 export interface HttpOptions extends HouseOptions {
   /** Adds to each server object; for tests that need tools of their own on this very stack. */
   readonly extend?: (factory: ServerFactory) => ServerFactory;
+  /** Of the protocol layer; what this server sets itself wins. */
+  readonly serverOptions?: McpServerOptions;
 }
 
 /** Longest a request may take to arrive, headers and body. */
@@ -36,7 +43,7 @@ export async function serveHttp(
   options: HttpOptions = {},
 ): Promise<HttpServer> {
   const settings = resolveSettings(input);
-  const front = new Front(new House(settings, options), options.extend ?? ((factory) => factory));
+  const front = new Front(new House(settings, options), options);
   const server = createServer((request, response) => void front.handle(request, response));
   server.requestTimeout = ARRIVAL_MS;
   server.headersTimeout = ARRIVAL_MS;
@@ -94,10 +101,10 @@ class Front {
 
   constructor(
     readonly house: House,
-    extend: (factory: ServerFactory) => ServerFactory,
+    { extend = (factory) => factory, serverOptions = {} }: HttpOptions,
   ) {
     const { settings, observer } = house;
-    const factory = extend(serverFactory(house));
+    const factory = extend(serverFactory(house, serverOptions));
     this.#guards = new Guards(settings);
     const onerror = (cause: Error) =>
       observer.log.warn({ event: 'transport.error', err: cause }, 'transport error');

@@ -6,6 +6,7 @@ import {
   type CallToolResult,
   type McpRequestContext,
   McpServer,
+  type McpServerOptions,
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { SandboxError } from '../errors.ts';
@@ -23,13 +24,18 @@ export const SERVER_NAME = 'llm-wasm-sandbox';
 const MAX_INPUT_ELEMENTS = 20_000;
 /** How long a client may keep the lists, which only change with the server's settings. */
 const LIST_TTL_MS = 3_600_000;
+const UNCHANGING = {
+  tools: { listChanged: false },
+  prompts: { listChanged: false },
+  resources: { listChanged: false },
+};
 /** Progress is told at most this often. */
 const PROGRESS_MS = 200;
 
 export type ServerFactory = (context: Pick<McpRequestContext, 'authInfo'>) => McpServer;
 
 /** The factory for a house. Tables and texts are made once, servers as often as a transport wants. */
-export function serverFactory(house: House): ServerFactory {
+export function serverFactory(house: House, more: McpServerOptions = {}): ServerFactory {
   const tools = toolTable(house.settings);
   const about = instructions(house.settings);
   const hint = { ttlMs: LIST_TTL_MS, cacheScope: 'public' as const };
@@ -38,7 +44,10 @@ export function serverFactory(house: House): ServerFactory {
     const server = new McpServer(
       { name: SERVER_NAME, title: 'LLM WASM Sandbox', version: house.version },
       {
+        ...more,
         instructions: about,
+        // Tools and prompts only change with the settings, and files of a workspace come and go unannounced.
+        capabilities: { ...UNCHANGING, ...more.capabilities },
         maxToolInputElements: MAX_INPUT_ELEMENTS,
         cacheHints: { 'tools/list': hint, 'prompts/list': hint, 'resources/templates/list': hint },
       },
