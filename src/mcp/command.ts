@@ -2,7 +2,8 @@
  * The commands `mcp` and `serve`. Their flags derive from the table of settings; flags win over the environment, that
  * over the configuration file, that over the defaults. Nothing of the MCP SDK is loaded before a command runs.
  */
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
+import { SandboxError } from '../errors.ts';
 import {
   fromEnvironment,
   fromText,
@@ -102,7 +103,7 @@ async function fromFile(
   try {
     return parse(readText(path));
   } catch (cause) {
-    throw new InvalidArgumentError(`--config ${path}: ${(cause as Error).message}`);
+    throw new SandboxError('invalid_argument', `--config ${path}: ${(cause as Error).message}`);
   }
 }
 
