@@ -4,35 +4,21 @@
  * package, pinned. Ends with 1 when a required scenario fails. `--verbose` shows the suite's own output.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { fetched } from './fetched.mjs';
 
 const SUITE = '@modelcontextprotocol/conformance@0.2.0-alpha.12';
 const NODE = { name: `node-${process.platform}-${process.arch}`, major: '24' };
 /** Scenarios that each revision requires of a server, counted in the suite's own lists. */
 const REVISIONS = { '2025-11-25': 30, '2026-07-28': 37 };
 
-const cache = join(
-  process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'),
-  'llm-wasm-sandbox',
-  'conformance',
-);
 const isNewEnough = Number(process.versions.node.split('.')[0]) >= 22;
-const suite = join(cache, 'node_modules/@modelcontextprotocol/conformance/dist/index.js');
+const INDEX = 'node_modules/@modelcontextprotocol/conformance/dist/index.js';
+const cache = fetched('conformance', [SUITE, ...(isNewEnough ? [] : [`${NODE.name}@${NODE.major}`])], INDEX);
+const suite = join(cache, INDEX);
 const node = isNewEnough ? process.execPath : join(cache, `node_modules/${NODE.name}/bin/node`);
-
-function fetchSuite() {
-  if (existsSync(suite) && existsSync(node)) return;
-  mkdirSync(cache, { recursive: true });
-  writeFileSync(join(cache, 'package.json'), '{"private":true}');
-  const wanted = [SUITE, ...(isNewEnough ? [] : [`${NODE.name}@${NODE.major}`])];
-  const args = ['install', '--ignore-scripts', '--force', '--no-save', ...wanted];
-  const { status } = spawnSync('npm', args, { cwd: cache, stdio: ['ignore', 'ignore', 'inherit'] });
-  if (status !== 0) throw new Error(`Could not fetch ${wanted.join(' and ')}.`);
-}
 
 async function startServer() {
   const path = fileURLToPath(new URL('../test/conformance/server.mjs', import.meta.url));
@@ -62,7 +48,6 @@ function run(revision, required, url) {
   return isComplete;
 }
 
-fetchSuite();
 const { child, url } = await startServer();
 try {
   const passed = Object.entries(REVISIONS).map(([revision, required]) => run(revision, required, url));

@@ -75,6 +75,12 @@ export const fileChange = z.object({
   uri: z.string().optional(),
 });
 
+/**
+ * Text or null in the spelling that most clients understand: two branches with one type each. Without a description of
+ * its own the first branch would be merged with the second.
+ */
+const textOrNull = (what: string) => z.union([z.string().describe(what), z.null()]);
+
 export const executionOutput = z.object({
   outcome: z.string().describe('How it went, in one line.'),
   success: z.boolean(),
@@ -82,7 +88,7 @@ export const executionOutput = z.object({
   stdout: z.string(),
   stderr: z.string(),
   exit_code: z.number().int(),
-  trap_reason: z.string().nullable().describe('The limit that ended the program, if one did.'),
+  trap_reason: textOrNull('The limit that ended the program, if one did.'),
   fuel_consumed: z.number().int(),
   duration_ms: z.number(),
   files_changed: z.array(fileChange).describe('The first of them.'),
@@ -93,7 +99,9 @@ export const executionOutput = z.object({
   state_note: z.string(),
   output_uris: z.array(z.string()).describe('Where output that was cut can be read in full.'),
   error_guidance: errorGuidance.nullable(),
-  fuel_analysis: fuelAnalysis.nullable(),
+  fuel_analysis: fuelAnalysis
+    .extend({ recommendation: textOrNull('What to do about it, if anything.') })
+    .nullable(),
 });
 export type ExecutionOutput = z.infer<typeof executionOutput>;
 
