@@ -25,6 +25,7 @@ import { extendImage } from './extend.ts';
 import { freshGuest, type Layable, NO_VOLUME } from './lay.ts';
 import { LiveGuests } from './live.ts';
 import {
+  CONTROL,
   type FromWorker,
   type MountSet,
   type RunJob,
