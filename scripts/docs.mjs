@@ -114,7 +114,11 @@ const TABLES = {
   tools: () => {
     const rows = toolTable(serverSettings.parse({})).map(({ name, input, description }) => {
       const argument = ([key, field]) => `\`${key}${field.safeParse(undefined).success ? '?' : ''}\``;
-      return [`\`${name}\``, Object.entries(input.shape).map(argument).join(', '), firstSentence(description)];
+      return [
+        `\`${name}\``,
+        Object.entries(input.shape).map(argument).join(', '),
+        firstSentence(description),
+      ];
     });
     return table(['tool', 'arguments', 'what it does'], rows);
   },

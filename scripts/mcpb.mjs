@@ -44,7 +44,8 @@ const manifest = {
     external_files: {
       type: 'directory',
       title: 'Readable folder',
-      description: 'A folder that programs can read under /external. Nothing else of this computer is visible to them.',
+      description:
+        'A folder that programs can read under /external. Nothing else of this computer is visible to them.',
       required: false,
       default: '',
     },
@@ -75,7 +76,13 @@ try {
         stdio: ['ignore', 'pipe', 'ignore'],
       }),
     );
-    const install = ['install', '--omit=dev', '--ignore-scripts', '--no-package-lock', join(folder, filename)];
+    const install = [
+      'install',
+      '--omit=dev',
+      '--ignore-scripts',
+      '--no-package-lock',
+      join(folder, filename),
+    ];
     execFileSync('npm', [...install, '--prefix', folder], { stdio: 'ignore' });
     rmSync(join(folder, filename));
     mkdirSync(at('build'), { recursive: true });
