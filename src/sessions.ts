@@ -90,8 +90,16 @@ export class Sessions {
   ): Promise<Sandbox> {
     const running = this.#open.get(session_id);
     if (running !== undefined) return running;
-    const { runtime, auto_persist_globals } = await this.#record(session_id);
-    return this.#keep(session_id, { ...options, runtime, auto_persist_globals, session_id });
+    const { runtime, auto_persist_globals, preload } = await this.#record(session_id);
+    // Packages of the caller's own cannot be named from a record; whoever has them passes them again.
+    const modules = preload.filter((name) => !name.startsWith('packages:'));
+    return this.#keep(session_id, {
+      preload: modules,
+      ...options,
+      runtime,
+      auto_persist_globals,
+      session_id,
+    });
   }
 
   #keep(session_id: string, options: Omit<SandboxOptions, 'store'>): Promise<Sandbox> {

@@ -3,11 +3,12 @@
  * its own, and the queue they share. A caller's things can be reached through that caller only.
  */
 import { randomUUID } from 'node:crypto';
-import { basename, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { SandboxError } from '../errors.ts';
 import { createSandbox, type Sandbox } from '../sandbox.ts';
 import type { EventLogger, PolicyInput, RuntimeName } from '../schema.ts';
 import { openSessions, type Sessions } from '../sessions.ts';
+import { diskStore } from '../stores/disk.ts';
 import { memoryStore } from '../stores/memory.ts';
 import type { SessionStore } from '../stores/store.ts';
 import { type Observer, silentObserver } from './observe.ts';
@@ -190,10 +191,15 @@ export class Caller {
   }
 }
 
+/** Each caller has a folder of its own, whose name cannot lead elsewhere. */
+function storeFor({ data_dir }: ServerSettings, caller: string): SessionStore {
+  return data_dir === undefined ? memoryStore() : diskStore(join(data_dir, `caller-${caller}`));
+}
+
 export interface HouseOptions {
   readonly version?: string;
   readonly observer?: Observer;
-  /** Where the sessions of a caller are kept; by default in memory. */
+  /** Where the sessions of a caller are kept; by default as the settings say. */
   readonly storeOf?: (caller: string) => SessionStore;
 }
 
@@ -217,7 +223,7 @@ export class House {
     this.turns = new Turns({ total, perCaller, queued });
     this.observer = options.observer ?? silentObserver;
     this.version = options.version ?? '0.0.0';
-    this.#storeOf = options.storeOf ?? (() => memoryStore());
+    this.#storeOf = options.storeOf ?? ((id) => storeFor(settings, id));
     this.metrics = new ServerMetrics({
       running: () => this.turns.running,
       queued: () => this.turns.queued,

@@ -66,6 +66,11 @@ export const serverSettings = z.strictObject({
       'Programs of one caller that run at the same time; by default one less when there are several tokens.',
     ),
   max_queued: count(100, 'Calls of one caller that may wait for their turn; more are refused.'),
+  data_dir: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Folder that sessions are kept in; without one they end with the server.'),
   external_files: list('Host files or folders that programs can read under /external.'),
   log_level: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])

@@ -86,6 +86,10 @@ describe('what the server says about its languages is so', () => {
     const { session_id, limits } = made.structured as { session_id: string; limits: { fuel_budget: number } };
     expect(limits.fuel_budget).toBe(20_000_000_000);
     const warm = await run('python', 'import openpyxl', { session_id });
+    await call(client, 'fork_session', { session_id, new_session_id: 'warm-fork' });
+    expect(await run('python', 'import openpyxl\n2', { session_id: 'warm-fork' })).toMatchObject({
+      result: 2,
+    });
     const cold = await run('python', 'import openpyxl');
     expect(warm).toMatchObject({ success: true });
     expect(warm['fuel_consumed'] as number).toBeLessThan((cold['fuel_consumed'] as number) / 20);

@@ -1,4 +1,7 @@
+import { mkdtempSync, readdirSync } from 'node:fs';
 import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { HttpServer } from 'llm-wasm-sandbox/mcp';
@@ -280,6 +283,35 @@ describe('an HTTP server', () => {
     expect((await slow).structured).toMatchObject({ result: 'done' });
     await closing;
     await client.close();
+  });
+
+  test('keeps sessions in its folder, apart for each caller, and finds them again after a restart', async () => {
+    const settings = {
+      data_dir: mkdtempSync(join(tmpdir(), 'sessions-')),
+      tokens: [`ann=${ANN}`, `..=${BOB}`],
+    };
+    const first = await startHttp(settings);
+    const [ann, bob] = [await httpClient(first, 'modern', ANN), await httpClient(first, 'modern', BOB)];
+    const session = { language: 'python', session_id: 'kept' };
+    for (const [client, value] of [
+      [ann, 1],
+      [bob, 2],
+    ] as const) {
+      await call(client, 'create_session', session);
+      await call(client, 'execute_code', { ...session, code: `x = {${value}}` });
+    }
+    await first.close();
+    const second = await startHttp(settings);
+    const again = await httpClient(second, 'modern', ANN);
+    expect((await call(again, 'get_active_sessions')).structured['sessions']).toMatchObject([
+      { session_id: 'kept', calls: 1 },
+    ]);
+    expect((await call(again, 'execute_code', { ...session, code: 'x' })).structured).toMatchObject({
+      result: '{1}',
+      state: 'committed',
+    });
+    await second.close();
+    expect(readdirSync(settings.data_dir).sort()).toEqual(['caller-..', 'caller-ann']);
   });
 
   test('serves the client of the first SDK', async () => {
