@@ -8,6 +8,7 @@ import {
   McpServer,
   type McpServerOptions,
   type ServerContext,
+  type StandardSchemaWithJSON,
 } from '@modelcontextprotocol/server';
 import { SandboxError } from '../errors.ts';
 import { type Caller, type House, LOCAL_CALLER } from './house.ts';
@@ -36,7 +37,7 @@ export type ServerFactory = (context: Pick<McpRequestContext, 'authInfo'>) => Mc
 
 /** The factory for a house. Tables and texts are made once, servers as often as a transport wants. */
 export function serverFactory(house: House, more: McpServerOptions = {}): ServerFactory {
-  const tools = toolTable(house.settings);
+  const tools = toolTable(house.settings).map(withLastingSchemas);
   const about = instructions(house.settings);
   const hint = { ttlMs: LIST_TTL_MS, cacheScope: 'public' as const };
   return ({ authInfo }) => {
@@ -59,7 +60,32 @@ export function serverFactory(house: House, more: McpServerOptions = {}): Server
   };
 }
 
-function registerTool(server: McpServer, tool: Tool, house: House, caller: Caller): void {
+/** In the stateless era a server lives for one request: JSON forms of schemas are made once for all of them. */
+function withLastingSchemas(tool: Tool): RegisteredTool {
+  return { ...tool, input: lasting(tool.input), output: tool.output && lasting(tool.output) };
+}
+
+type RegisteredTool = Omit<Tool, 'input' | 'output'> & {
+  readonly input: StandardSchemaWithJSON<Record<string, unknown>>;
+  readonly output: StandardSchemaWithJSON | undefined;
+};
+
+function lasting(schema: Tool['input']): StandardSchemaWithJSON<Record<string, unknown>> {
+  const standard = schema['~standard'] as StandardSchemaWithJSON<Record<string, unknown>>['~standard'];
+  const made = new Map<string, Record<string, unknown>>();
+  const remember =
+    (side: 'input' | 'output') => (options: Parameters<typeof standard.jsonSchema.input>[0]) => {
+      const key = `${side} ${options.target}`;
+      const json = made.get(key) ?? standard.jsonSchema[side](options);
+      made.set(key, json);
+      return json;
+    };
+  return {
+    '~standard': { ...standard, jsonSchema: { input: remember('input'), output: remember('output') } },
+  };
+}
+
+function registerTool(server: McpServer, tool: RegisteredTool, house: House, caller: Caller): void {
   const { title, description, input, output, annotations } = tool;
   const config = {
     title,
@@ -75,7 +101,7 @@ function registerTool(server: McpServer, tool: Tool, house: House, caller: Calle
 
 /** Calls a tool; what goes wrong in a way the model can mend is an answer, not a protocol error. */
 async function answer(
-  tool: Tool,
+  tool: Pick<Tool, 'name' | 'run'>,
   args: Record<string, unknown>,
   { mcpReq }: ServerContext,
   house: House,
@@ -145,7 +171,7 @@ function reporter(
 
 /** One event per call: who, what, how it ended, what it cost. Never the code, only its digest. */
 function audit(
-  tool: Tool,
+  tool: Pick<Tool, 'name'>,
   args: Record<string, unknown>,
   house: House,
   caller: Caller,
