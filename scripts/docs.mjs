@@ -7,6 +7,8 @@ import { fileURLToPath } from 'node:url';
 
 const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const { policy, TRAPS } = await import(at('dist/schema.js'));
+const { serverSettings } = await import(at('dist/mcp/settings.js'));
+const { toolTable } = await import(at('dist/mcp/tools.js'));
 const { readManifest } = await import(at('dist/packages/manifest.js'));
 const { EVENTS } = await import(at('dist/events.js'));
 const { classify, RULES } = await import(at('dist/analysis/classify.js'));
@@ -103,7 +105,32 @@ async function measuredFuel() {
 
 const measured = await measuredFuel();
 
+const firstSentence = (text) => /^.*?[.;](?=\s|$)/s.exec(text)?.[0].replace(/;$/, '.') ?? text;
+
+/** A setting that follows the machine is told as what it follows. */
+const FOLLOWS = { max_concurrent: 'processors, at least 2', max_concurrent_per_caller: '', data_dir: '' };
+
 const TABLES = {
+  tools: () => {
+    const rows = toolTable(serverSettings.parse({})).map(({ name, input, description }) => {
+      const argument = ([key, field]) => `\`${key}${field.safeParse(undefined).success ? '?' : ''}\``;
+      return [
+        `\`${name}\``,
+        Object.entries(input.shape).map(argument).join(', '),
+        firstSentence(description),
+      ];
+    });
+    return table(['tool', 'arguments', 'what it does'], rows);
+  },
+  settings: () => {
+    const defaults = serverSettings.parse({});
+    const rows = Object.entries(serverSettings.shape).map(([name, field]) => [
+      `\`${name}\``,
+      FOLLOWS[name] ?? show(defaults[name]),
+      field.description,
+    ]);
+    return table(['setting', 'default', 'meaning'], rows);
+  },
   guidance: () => {
     const types = [...new Set(RULES.map(({ type }) => type))];
     return types

@@ -7,6 +7,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, extname, join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { SandboxError } from './errors.ts';
+import { addServerCommands } from './mcp/command.ts';
 import type { Sandbox } from './sandbox.ts';
 import {
   type PolicyInput,
@@ -277,6 +278,8 @@ program
 
 program.command('doctor').description('check the installation and say what to do').action(doctor);
 
+addServerCommands(program, { version: version(), quantity, readText: (path) => readFileSync(path, 'utf8') });
+
 // A reader that stops early, such as head, is no fault.
 process.stdout.on('error', (cause: NodeJS.ErrnoException) => {
   if (cause.code !== 'EPIPE') throw cause;
@@ -284,7 +287,9 @@ process.stdout.on('error', (cause: NodeJS.ErrnoException) => {
 });
 
 try {
-  await program.parseAsync();
+  // A client that starts us without a command and talks to our standard input speaks MCP.
+  const isPiped = process.argv.length === 2 && !process.stdin.isTTY;
+  await program.parseAsync(isPiped ? [...process.argv, 'mcp'] : process.argv);
 } catch (cause) {
   const isUsage =
     cause instanceof UsageError || (cause instanceof SandboxError && cause.code === 'invalid_argument');

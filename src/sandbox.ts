@@ -50,10 +50,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { runtime, policy, preload, packages, logger, ...wanted } = parse(sandboxOptions, options, 'options');
   const extras = await extrasOf(runtime, preload, packages);
   const { minMemoryBytes: minimum, layers } = await assetsWith(runtime, extras);
-  if (policy.memory_bytes < minimum) {
-    const found = `policy.memory_bytes: ${policy.memory_bytes} is less than ${runtime} needs to start`;
-    throw new SandboxError('invalid_argument', `${found}; the minimum is ${minimum}.`);
-  }
+  checkMemory(runtime, policy, minimum);
   checkMountPoints(
     policy,
     layers.map(({ at }) => at),
@@ -68,6 +65,12 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     calls: session?.record.calls,
   });
   return sandbox;
+}
+
+function checkMemory(runtime: RuntimeName, { memory_bytes }: Policy, minimum: number): void {
+  if (memory_bytes >= minimum) return;
+  const found = `policy.memory_bytes: ${memory_bytes} is less than ${runtime} needs to start`;
+  throw new SandboxError('invalid_argument', `${found}; the minimum is ${minimum}.`);
 }
 
 /** The session of a sandbox, if the options ask for one in any way. */
@@ -138,7 +141,7 @@ interface SandboxParts {
 }
 
 export class Sandbox {
-  readonly #workspace: Workspace;
+  #workspace: Workspace;
   readonly #key = randomUUID();
   readonly #closing = new AbortController();
   readonly #session: Session | undefined;
@@ -184,6 +187,8 @@ export class Sandbox {
       fuel_budget: call.fuel_budget ?? this.policy.fuel_budget,
       timeout_seconds: call.timeout_seconds ?? this.policy.timeout_seconds,
     };
+    const { fuel_budget } = limits;
+    const { on_progress: onProgress } = call;
     const timeoutMs = limits.timeout_seconds * 1000;
     const executionId = randomUUID();
     this.#events.start(executionId, code, limits);
@@ -201,6 +206,8 @@ export class Sandbox {
       },
       signal: AbortSignal.any([this.#closing.signal, ...(call.signal ? [call.signal] : [])]),
       onOutput: (stream, bytes) => live.push(stream, bytes),
+      onSpent:
+        onProgress && ((fuel_consumed) => live.guard(() => onProgress({ fuel_consumed, fuel_budget }))),
       onStart: () => {
         started = performance.now();
       },
@@ -250,6 +257,18 @@ export class Sandbox {
     );
     this.#history.remember(code, result.metadata.imports, readManifest());
     return explained;
+  }
+
+  /**
+   * A sandbox of either runtime over the very same files, without a session. Calls of the two may run at the same time;
+   * of a file that both write, the later end wins.
+   */
+  async alongside(runtime: RuntimeName): Promise<Sandbox> {
+    this.#checkOpen();
+    checkMemory(runtime, this.policy, (await assetsOf(runtime)).minMemoryBytes);
+    const other = new Sandbox(runtime, this.policy, this.mountSet, { logger: this.#events.logger });
+    other.#workspace = this.#workspace;
+    return other;
   }
 
   // ---- the past and the future of a session ----
@@ -462,9 +481,14 @@ class LiveOutput {
   }
 
   #give(stream: 1 | 2, text: string): void {
-    if (text === '' || this.#thrown !== undefined) return;
+    if (text !== '') this.guard(() => this.#receivers[stream]?.(text));
+  }
+
+  /** Calls a function of the caller's; after one has thrown, none is called any more. */
+  guard(call: () => void): void {
+    if (this.#thrown !== undefined) return;
     try {
-      this.#receivers[stream]?.(text);
+      call();
     } catch (cause) {
       this.#thrown = { cause };
     }

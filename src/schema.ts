@@ -138,6 +138,9 @@ export const executeOptions = z.strictObject({
     .describe('Whether the program finds packages and helpers; without, it finds the bare language.'),
   on_stdout: callback<string>().optional().describe('Receives output as it is written.'),
   on_stderr: callback<string>().optional().describe('Receives error output as it is written.'),
+  on_progress: callback<{ fuel_consumed: number; fuel_budget: number }>()
+    .optional()
+    .describe('Told about ten times a second how much of its fuel the run has used.'),
   files: z
     .record(z.string(), fileContent)
     .optional()

@@ -78,7 +78,7 @@ export class Sessions {
     const session_id = options.session_id ?? randomUUID();
     const running = await this.#open.get(session_id);
     if (running !== undefined) return sameRuntime(running, options.runtime);
-    const { records } = await this.store.list();
+    const records = await this.list();
     if (!records.some((record) => record.session_id === session_id)) await this.#checkRoom(records);
     return this.#keep(session_id, { ...options, session_id });
   }
@@ -90,8 +90,16 @@ export class Sessions {
   ): Promise<Sandbox> {
     const running = this.#open.get(session_id);
     if (running !== undefined) return running;
-    const { runtime, auto_persist_globals } = await this.#record(session_id);
-    return this.#keep(session_id, { ...options, runtime, auto_persist_globals, session_id });
+    const { runtime, auto_persist_globals, preload } = await this.#record(session_id);
+    // Packages of the caller's own cannot be named from a record; whoever has them passes them again.
+    const modules = preload.filter((name) => !name.startsWith('packages:'));
+    return this.#keep(session_id, {
+      preload: modules,
+      ...options,
+      runtime,
+      auto_persist_globals,
+      session_id,
+    });
   }
 
   #keep(session_id: string, options: Omit<SandboxOptions, 'store'>): Promise<Sandbox> {
@@ -139,8 +147,9 @@ export class Sessions {
 
   /** Ends a session and frees what it took; returns the bytes. */
   async delete(session_id: string): Promise<number> {
-    await this.release(session_id);
+    // Asked while it is open: a session that was never run is known to nobody else.
     await this.#record(session_id);
+    await this.release(session_id);
     return this.store.delete(session_id);
   }
 

@@ -68,6 +68,8 @@ export interface Run {
   /** A shared word; `cancelValue` in it cancels this run, and notifying it wakes a sleeping guest. */
   readonly cancel: Int32Array;
   readonly cancelValue: number;
+  /** Told between slices how much fuel is gone. */
+  readonly spent?: (fuel: number) => void;
   /** Time and chance that are the same in every run; absent: those of the machine. */
   readonly deterministic?: { readonly startMs: number; random(into: Uint8Array): void } | undefined;
   output(stream: 1 | 2, bytes: Uint8Array): void;
@@ -302,6 +304,7 @@ export class Guest implements World {
 
   #onSliceSpent(): void {
     this.check();
+    this.#run.spent?.(this.fuelConsumed);
     // One bulk instruction can cost more than a slice: the debt is paid along with the next.
     if (this.#charged > this.#budget) this.#meet('out_of_fuel');
     else if ((this.#fuel.value as bigint) < 0n) this.#grantSlice();

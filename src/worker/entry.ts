@@ -25,11 +25,13 @@ import { extendImage } from './extend.ts';
 import { freshGuest, type Layable, NO_VOLUME } from './lay.ts';
 import { LiveGuests } from './live.ts';
 import {
+  CONTROL,
   type FromWorker,
   type MountSet,
   type RunJob,
   type RunOutcome,
   type SessionPart,
+  SPENT_UNIT,
   type ToWorker,
   toShared,
 } from './protocol.ts';
@@ -203,6 +205,7 @@ function limitsOf(
     deadlineMs: started + limits.timeoutMs,
     cancel: control,
     cancelValue: id,
+    spent: (fuel) => Atomics.store(control, CONTROL.spentMillions, Math.floor(fuel / SPENT_UNIT)),
     deterministic: deterministic && {
       startMs: deterministic.startMs,
       random: seededRandom(deterministic.seed, job.session?.call ?? 1),

@@ -14,6 +14,7 @@ import {
   type Job,
   type RunOutcome,
   type SavedState,
+  SPENT_UNIT,
   type ToWorker,
 } from './protocol.ts';
 
@@ -39,6 +40,8 @@ export interface JobRequest {
   readonly signal?: AbortSignal | undefined;
   readonly onOutput?: ((stream: 1 | 2, bytes: Uint8Array) => void) | undefined;
   readonly onProgress?: (step: string) => void;
+  /** Told from time to time how much fuel a run has used so far. */
+  readonly onSpent?: ((fuel: number) => void) | undefined;
   readonly onStart?: () => void;
   /** Called before the next job of the key is started, which must see what this one left. */
   readonly onResult?: (result: JobResult) => void;
@@ -66,6 +69,8 @@ interface Turn {
 const STACK_MB = 64;
 /** How much longer than its own limit a worker gets before it counts as lost, and after a cancellation. */
 const GRACE_MS = 5_000;
+/** How often a run's use of fuel is looked at, for those who want to know. */
+const LOOK_MS = 100;
 /** How long unused workers are kept. */
 const IDLE_MS = 30_000;
 /** Images a worker holds at most: each takes the memory of a guest that waits for its next run. */
@@ -91,6 +96,8 @@ class PoolWorker {
     this.thread.unref();
   }
 }
+
+const spentBy = ({ control }: PoolWorker) => Atomics.load(control, CONTROL.spentMillions) * SPENT_UNIT;
 
 export class WorkerPool {
   readonly #workers = new Set<PoolWorker>();
@@ -248,9 +255,12 @@ export class WorkerPool {
     function takeDown() {
       void worker.thread.terminate();
     }
+    Atomics.store(worker.control, CONTROL.spentMillions, 0);
+    const look = pending.onSpent && setInterval(() => pending.onSpent!(spentBy(worker)), LOOK_MS);
     let isAnswered = false;
     const end = () => {
       clearTimeout(watchdog);
+      clearInterval(look);
       pending.signal?.removeEventListener('abort', abort);
       worker.thread.off('message', onMessage);
       worker.thread.unref();
@@ -279,6 +289,7 @@ export class WorkerPool {
         if (!isAnswered) pending.onResult?.(result);
         const isSaving = !isAnswered && result.type === 'done' && result.outcome.state === 'committed';
         isAnswered = true;
+        clearInterval(look);
         if (!isSaving) end();
         pending.resolve(result);
       },

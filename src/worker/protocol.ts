@@ -128,7 +128,9 @@ export type FromWorker =
   | { readonly type: 'failed'; readonly id: number; readonly code: string; readonly message: string };
 
 /** Words of the shared control block of a worker. */
-export const CONTROL = { cancelledJob: 0, words: 1 } as const;
+export const CONTROL = { cancelledJob: 0, spentMillions: 1, words: 2 } as const;
+/** Fuel is told to the main thread in units of this. */
+export const SPENT_UNIT = 1_000_000;
 
 /** A copy of bytes in shared memory, so that further threads get it for nothing. */
 export function toShared(bytes: Uint8Array): Uint8Array {

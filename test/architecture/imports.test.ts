@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 /** Rooms from the top down: a file may import from its own room and from lower rows only. */
 const ROWS: readonly (readonly string[])[] = [
   ['cli'],
+  ['mcp'],
   ['index'],
   ['sessions'],
   ['sandbox'],
@@ -28,7 +29,11 @@ interface SourceFile {
   readonly path: string;
   readonly room: string;
   readonly text: string;
-  readonly imports: readonly { readonly target: string; readonly isType: boolean }[];
+  readonly imports: readonly {
+    readonly target: string;
+    readonly isType: boolean;
+    readonly isDynamic: boolean;
+  }[];
 }
 
 const src = new URL('../../src', import.meta.url).pathname;
@@ -47,7 +52,7 @@ const files: SourceFile[] = readdirSync(src, { recursive: true, encoding: 'utf8'
     const imports = [...found].map(([, type, from, dynamic]) => {
       const target = from ?? dynamic!;
       const resolved = target.startsWith('.') ? relative(src, join(src, path, '..', target)) : target;
-      return { target: resolved, isType: type !== undefined };
+      return { target: resolved, isType: type !== undefined, isDynamic: from === undefined };
     });
     return { path, room: roomOf(path), text, imports };
   });
@@ -146,4 +151,23 @@ test('only the rooms that store, build or talk to a person touch the file system
     .filter(({ imports }) => imports.some(({ target }) => /^node:fs/.test(target)))
     .map(({ path }) => path);
   expect(touching.filter((path) => !FILE_SYSTEM_ROOMS.some((room) => path.startsWith(room)))).toEqual([]);
+});
+
+test('nothing of the MCP SDK is loaded before its commands run', () => {
+  const edges = new Map(
+    files.map(({ path, imports }) => [
+      path,
+      imports.filter(({ isType, isDynamic }) => !isType && !isDynamic).map(({ target }) => target),
+    ]),
+  );
+  const reached = new Set<string>();
+  const visit = (path: string): void => {
+    if (reached.has(path)) return;
+    reached.add(path);
+    for (const next of edges.get(path) ?? []) visit(next);
+  };
+  for (const start of ['index.ts', 'cli.ts']) visit(start);
+  const heavy = /^(@modelcontextprotocol|pino|prom-client|smol-toml|rate-limiter)/;
+  expect([...reached].filter((target) => heavy.test(target))).toEqual([]);
+  expect([...reached]).toContain('mcp/command.ts');
 });

@@ -94,4 +94,15 @@ describe('the sessions of a store', () => {
     await expect(sessions.create({ runtime: 'python' })).rejects.toMatchObject({ code: 'session_limit' });
     await sessions.create({ runtime: 'python', session_id: 'a' });
   });
+
+  test('count and can be deleted before they were run', async () => {
+    await using sessions = openSessions({ limits: { max_sessions: 1 } });
+    await sessions.create({ runtime: 'python', session_id: 'idle' });
+    await expect(sessions.create({ runtime: 'python', session_id: 'more' })).rejects.toMatchObject({
+      code: 'session_limit',
+    });
+    await sessions.delete('idle');
+    await sessions.create({ runtime: 'python', session_id: 'more' });
+    expect((await sessions.list()).map(({ session_id }) => session_id)).toEqual(['more']);
+  });
 });

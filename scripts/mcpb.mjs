@@ -1,0 +1,93 @@
+/**
+ * Packs the server as an extension for desktop clients (.mcpb): a production install of the packed package, a manifest
+ * whose tools and prompts come from the built server, and the official tool to validate and pack it. Needs a build.
+ * `--check` only writes and validates the manifest.
+ */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { fetched } from './fetched.mjs';
+
+const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
+const PACKER = '@anthropic-ai/mcpb@2.1.2';
+const BIN = 'node_modules/@anthropic-ai/mcpb/dist/cli/cli.js';
+
+const { name, version, description, license, engines } = JSON.parse(readFileSync(at('package.json'), 'utf8'));
+const { toolTable } = await import(at('dist/mcp/tools.js'));
+const { resolveSettings } = await import(at('dist/mcp/settings.js'));
+const { PROMPTS } = await import(at('dist/mcp/prompts.js'));
+
+const firstSentence = (text) => /^.*?[.;](?=\s|$)/s.exec(text)?.[0] ?? text;
+
+const manifest = {
+  manifest_version: '0.3',
+  name,
+  display_name: 'LLM WASM Sandbox',
+  version,
+  description,
+  author: { name: 'LLM WASM Sandbox contributors' },
+  license,
+  server: {
+    type: 'node',
+    entry_point: `node_modules/${name}/dist/cli.js`,
+    mcp_config: {
+      command: 'node',
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: the client replaces these
+      args: ['${__dirname}/node_modules/llm-wasm-sandbox/dist/cli.js', 'mcp'],
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: the client replaces these
+      env: { LLM_WASM_SANDBOX_EXTERNAL_FILES: '${user_config.external_files}' },
+    },
+  },
+  user_config: {
+    external_files: {
+      type: 'directory',
+      title: 'Readable folder',
+      description:
+        'A folder that programs can read under /external. Nothing else of this computer is visible to them.',
+      required: false,
+      default: '',
+    },
+  },
+  tools: toolTable(resolveSettings({})).map((tool) => ({
+    name: tool.name,
+    description: firstSentence(tool.description),
+  })),
+  prompts: PROMPTS.map(({ name: prompt, description: about, args, text }) => {
+    const names = Object.keys(args.shape);
+    const holes = Object.fromEntries(names.map((one) => [one, `\${arguments.${one}}`]));
+    return { name: prompt, description: about, arguments: names, text: text(holes) };
+  }),
+  compatibility: { platforms: ['darwin', 'win32', 'linux'], runtimes: { node: engines.node } },
+};
+
+const packer = join(fetched('mcpb', [PACKER], BIN), BIN);
+const folder = mkdtempSync(join(tmpdir(), 'mcpb-'));
+const mcpb = (...args) => execFileSync(process.execPath, [packer, ...args], { encoding: 'utf8' });
+try {
+  writeFileSync(join(folder, 'manifest.json'), JSON.stringify(manifest, null, 2));
+  process.stdout.write(mcpb('validate', join(folder, 'manifest.json')));
+  if (!process.argv.includes('--check')) {
+    const [{ filename }] = JSON.parse(
+      execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], {
+        cwd: at('.'),
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'ignore'],
+      }),
+    );
+    const install = [
+      'install',
+      '--omit=dev',
+      '--ignore-scripts',
+      '--no-package-lock',
+      join(folder, filename),
+    ];
+    execFileSync('npm', [...install, '--prefix', folder], { stdio: 'ignore' });
+    rmSync(join(folder, filename));
+    mkdirSync(at('build'), { recursive: true });
+    process.stdout.write(mcpb('pack', folder, at(`build/${name}-${version}.mcpb`)));
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}

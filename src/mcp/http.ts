@@ -1,0 +1,224 @@
+/**
+ * MCP over HTTP: both eras at one path, health and metrics beside it. Every request passes the same guards in the same
+ * order; nothing reaches a tool that did not pass them all.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type NodeIncomingMessageLike, toNodeHandler } from '@modelcontextprotocol/node';
+import {
+  createMcpHandler,
+  isJsonContentType,
+  isLegacyRequest,
+  type McpServerOptions,
+} from '@modelcontextprotocol/server';
+import { Guards, refuse } from './guards.ts';
+import { House, type HouseOptions } from './house.ts';
+import { type AuthenticatedRequest, LegacyClients } from './legacy.ts';
+import { type ServerFactory, serverFactory } from './server.ts';
+import { resolveSettings, type ServerSettings, type ServerSettingsInput } from './settings.ts';
+
+export interface HttpServer {
+  /** Where clients connect to. */
+  readonly url: string;
+  readonly house: House;
+  /** Resolves when the server has ended. */
+  readonly closed: Promise<void>;
+  /** Lets calls under way end for a while, stops the rest, writes sessions, and ends. */
+  close(): Promise<void>;
+}
+
+export interface HttpOptions extends HouseOptions {
+  /** Adds to each server object; for tests that need tools of their own on this very stack. */
+  readonly extend?: (factory: ServerFactory) => ServerFactory;
+  /** Of the protocol layer; what this server sets itself wins. */
+  readonly serverOptions?: McpServerOptions;
+}
+
+/** Longest a request may take to arrive, headers and body. */
+const ARRIVAL_MS = 30_000;
+const POLL_MS = 25;
+
+export async function serveHttp(
+  input: ServerSettingsInput = {},
+  options: HttpOptions = {},
+): Promise<HttpServer> {
+  const settings = resolveSettings(input);
+  const front = new Front(new House(settings, options), options);
+  const server = createServer((request, response) => void front.handle(request, response));
+  server.requestTimeout = ARRIVAL_MS;
+  server.headersTimeout = ARRIVAL_MS;
+  await listen(server, settings);
+  const { port } = server.address() as AddressInfo;
+  const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host;
+  const url = `http://${host}:${port}${settings.path}`;
+  const { log } = front.house.observer;
+  log.info({ event: 'server.start', transport: 'http', url, version: front.house.version }, 'server started');
+  let finish: () => void;
+  const closed = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  let closing: Promise<void> | undefined;
+  const close = () => {
+    closing ??= shutDown(server, front).then(() => {
+      log.info({ event: 'server.stop' }, 'server stopped');
+      finish();
+    });
+    return closing;
+  };
+  return { url, house: front.house, closed, close };
+}
+
+function listen(server: Server, { host, port }: ServerSettings): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+async function shutDown(server: Server, front: Front): Promise<void> {
+  const ended = new Promise<void>((resolve) => {
+    server.close(() => resolve());
+  });
+  front.isClosing = true;
+  const deadline = Date.now() + front.house.settings.shutdown_seconds * 1000;
+  while (front.house.busy > 0 && Date.now() < deadline)
+    await new Promise((next) => setTimeout(next, POLL_MS));
+  await front.close();
+  server.closeAllConnections();
+  await ended;
+}
+
+/** What stands between the network and the tools. */
+class Front {
+  isClosing = false;
+  readonly #guards: Guards;
+  readonly #legacy: LegacyClients;
+  readonly #modern: ReturnType<typeof createMcpHandler>;
+  readonly #serveModern: ReturnType<typeof toNodeHandler>;
+
+  constructor(
+    readonly house: House,
+    { extend = (factory) => factory, serverOptions = {} }: HttpOptions,
+  ) {
+    const { settings, observer } = house;
+    const factory = extend(serverFactory(house, serverOptions));
+    this.#guards = new Guards(settings);
+    const onerror = (cause: Error) =>
+      observer.log.warn({ event: 'transport.error', err: cause }, 'transport error');
+    const { max_body_bytes: maxBodyBytes, max_clients: maxClients, client_idle_seconds } = settings;
+    this.#modern = createMcpHandler(factory, { legacy: 'reject', maxRequestBodySize: maxBodyBytes, onerror });
+    this.#serveModern = toNodeHandler(this.#modern, { maxRequestBodySize: maxBodyBytes, onerror });
+    this.#legacy = new LegacyClients(factory, {
+      maxClients,
+      idleMs: client_idle_seconds * 1000,
+      maxBodyBytes,
+    });
+  }
+
+  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    response.once('finish', () => this.house.metrics.countHttp(response.statusCode));
+    try {
+      await this.#route(request, response);
+    } catch (cause) {
+      this.house.observer.log.error({ event: 'http.fault', err: cause }, 'a request broke');
+      if (response.headersSent) response.destroy();
+      else refuse(response, 500, 'Internal error.');
+    }
+  }
+
+  async #route(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = (request.url ?? '/').split('?')[0]!;
+    if (path === '/healthz') return void health(request, response, this.isClosing);
+    const guards = this.#guards;
+    if (!guards.host(request, response) || !guards.origin(request, response)) return;
+    if (path !== this.house.settings.path && path !== '/metrics')
+      return void refuse(response, 404, 'Not found.');
+    if (request.method === 'OPTIONS' && response.hasHeader('access-control-allow-origin'))
+      return guards.preflight(response);
+    if (this.isClosing) return void refuse(response, 503, 'The server is stopping.', { 'retry-after': '5' });
+    const caller = guards.identify(request);
+    // Guesses at tokens are counted by address, calls by who makes them.
+    const key = caller === undefined ? `address ${request.socket.remoteAddress}` : `caller ${caller}`;
+    if (!(await guards.rate(key, response))) return;
+    if (caller === undefined) return void guards.challenge(request, response);
+    if (path === '/metrics') return this.#metrics(response);
+    (request as AuthenticatedRequest).auth = { token: '', clientId: caller, scopes: [] };
+    await this.#mcp(request, response);
+  }
+
+  async #metrics(response: ServerResponse): Promise<void> {
+    await this.house.countSessions();
+    const { registry } = this.house.metrics;
+    response.writeHead(200, { 'content-type': registry.contentType }).end(await registry.metrics());
+  }
+
+  async #mcp(request: AuthenticatedRequest, response: ServerResponse): Promise<void> {
+    if (request.method !== 'POST') return this.#legacy.handle(request, response, undefined);
+    if (!isJsonContentType(request.headers['content-type'] ?? null))
+      return void refuse(response, 415, 'Unsupported Media Type: send application/json.');
+    const bytes = await readBody(request, this.house.settings.max_body_bytes);
+    if (bytes === undefined) {
+      return void refuse(
+        response,
+        413,
+        `Payload Too Large: at most ${this.house.settings.max_body_bytes} bytes.`,
+        {
+          connection: 'close',
+        },
+      );
+    }
+    let body: unknown;
+    try {
+      body = JSON.parse(bytes.toString('utf8'));
+    } catch {
+      const error = { code: -32_700, message: 'Parse error: the body is not JSON.' };
+      response.writeHead(400, { 'content-type': 'application/json' });
+      return void response.end(JSON.stringify({ jsonrpc: '2.0', error, id: null }));
+    }
+    if (await isLegacyRequest(asWebRequest(request), body))
+      await this.#legacy.handle(request, response, body);
+    else await this.#serveModern(request as NodeIncomingMessageLike, response, body);
+  }
+
+  async close(): Promise<void> {
+    await this.#legacy.close();
+    await this.#modern.close();
+    await this.house.close();
+  }
+}
+
+function health(request: IncomingMessage, response: ServerResponse, isClosing: boolean): void {
+  if (request.method !== 'GET' && request.method !== 'HEAD') return void refuse(response, 405, 'Use GET.');
+  const status = isClosing ? 'stopping' : 'ok';
+  response
+    .writeHead(isClosing ? 503 : 200, { 'content-type': 'application/json' })
+    .end(JSON.stringify({ status }));
+}
+
+/** The head of a request in the form that tells eras apart; the body is handed over beside it. */
+function asWebRequest(request: IncomingMessage): Request {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(request.headers)) {
+    if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value);
+  }
+  return new Request('http://localhost/', { method: 'POST', headers, body: '{}' });
+}
+
+/** The body, or undefined when it is larger than allowed; what was sent beyond that is not kept. */
+function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer | undefined> {
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) return Promise.resolve(undefined);
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    request.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= maxBytes) chunks.push(chunk);
+      else resolve(undefined);
+    });
+    request.once('end', () => resolve(Buffer.concat(chunks)));
+    request.once('error', reject);
+  });
+}

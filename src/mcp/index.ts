@@ -1,0 +1,7 @@
+/** The MCP server as a library: `llm-wasm-sandbox/mcp`. The package's root entry does not load it. */
+export type { HouseOptions } from './house.ts';
+export { type HttpServer, serveHttp } from './http.ts';
+export { type Observer, openObserver, type ServerLog } from './observe.ts';
+export { type ServerSettings, type ServerSettingsInput, serverSettings } from './settings.ts';
+export { type StdioServer, serveStdio } from './stdio.ts';
+export { toolTable } from './tools.ts';

@@ -1,0 +1,58 @@
+/**
+ * What the server tells about itself while it runs: structured events to a log, and spans where OpenTelemetry is
+ * installed. Events name tools, sessions and figures; code, output and secrets are never part of one.
+ */
+import { createHash } from 'node:crypto';
+import type { EventLogger } from '../schema.ts';
+
+/** What events are written to. A pino logger is one. */
+export interface ServerLog extends EventLogger {
+  error(fields: object, message: string): void;
+}
+
+export interface Span {
+  set(name: string, value: string | number | boolean): void;
+  fail(message: string): void;
+}
+
+export interface Observer {
+  readonly log: ServerLog;
+  /** Runs work inside a span of that name. */
+  span<T>(name: string, work: (span: Span) => Promise<T>): Promise<T>;
+}
+
+const nothing = () => {};
+const NO_SPAN: Span = { set: nothing, fail: nothing };
+
+export const silentObserver: Observer = {
+  log: { info: nothing, warn: nothing, error: nothing },
+  span: (_, work) => work(NO_SPAN),
+};
+
+/** An observer that logs, and makes spans when the process has `@opentelemetry/api`. */
+export async function openObserver(log: ServerLog): Promise<Observer> {
+  const api = await import('@opentelemetry/api').catch(() => undefined);
+  if (api === undefined) return { log, span: silentObserver.span };
+  const tracer = api.trace.getTracer('llm-wasm-sandbox');
+  return {
+    log,
+    span: (name, work) =>
+      tracer.startActiveSpan(name, async (span) => {
+        const set = (key: string, value: string | number | boolean) => span.setAttribute(key, value);
+        const fail = (message: string) => span.setStatus({ code: api.SpanStatusCode.ERROR, message });
+        try {
+          return await work({ set, fail });
+        } catch (cause) {
+          fail(cause instanceof Error ? cause.message : String(cause));
+          throw cause;
+        } finally {
+          span.end();
+        }
+      }),
+  };
+}
+
+/** Says which code ran without saying what it was. */
+export function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+}

@@ -1,0 +1,98 @@
+/**
+ * Files of workspaces and whole outputs, as resources. A caller sees its own and no others; an address that does not
+ * exist and one that belongs to somebody else get the same answer.
+ */
+import { type McpServer, ResourceNotFoundError, ResourceTemplate } from '@modelcontextprotocol/server';
+import { SandboxError } from '../errors.ts';
+import { type Caller, DEFAULT_SESSION } from './house.ts';
+import { OUTPUT_STREAMS } from './outputs.ts';
+import { mimeType, workspaceUri } from './reply.ts';
+import { asText } from './tools/files.ts';
+
+const MAX_LISTED = 1000;
+const MAX_COMPLETIONS = 100;
+
+async function sessionIds(caller: Caller): Promise<string[]> {
+  return [DEFAULT_SESSION, ...(await caller.sessions.list()).map(({ session_id }) => session_id)];
+}
+
+async function listAll(caller: Caller) {
+  const resources: { uri: string; name: string; mimeType?: string; size?: number }[] = [];
+  for (const id of await sessionIds(caller)) {
+    for (const { path, size_bytes } of await (await caller.open(id)).listFiles()) {
+      if (resources.length >= MAX_LISTED) return { resources };
+      const mime = mimeType(path);
+      const name = `${id}: ${path}`;
+      resources.push({
+        uri: workspaceUri(id, path),
+        name,
+        size: size_bytes,
+        ...(mime && { mimeType: mime }),
+      });
+    }
+  }
+  return { resources };
+}
+
+async function pathsOf(caller: Caller, session_id: string | undefined, prefix: string): Promise<string[]> {
+  const sandbox = await caller.open(session_id ?? DEFAULT_SESSION).catch(() => undefined);
+  const files = (await sandbox?.listFiles()) ?? [];
+  return files
+    .map(({ path }) => path)
+    .filter((path) => path.startsWith(prefix))
+    .slice(0, MAX_COMPLETIONS);
+}
+
+async function readWorkspace(caller: Caller, uri: string, session_id: string, path: string) {
+  try {
+    const bytes = await (await caller.open(session_id)).readFile(path);
+    const text = asText(bytes);
+    const mime = mimeType(path) ?? (text === undefined ? 'application/octet-stream' : 'text/plain');
+    const content = text === undefined ? { blob: Buffer.from(bytes).toString('base64') } : { text };
+    return { contents: [{ uri, mimeType: mime, ...content }] };
+  } catch (cause) {
+    if (cause instanceof SandboxError) throw new ResourceNotFoundError(uri, cause.message);
+    throw cause;
+  }
+}
+
+/** The path in an address, as it was before it was encoded; one that cannot be decoded is taken as it is. */
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+export function registerResources(server: McpServer, caller: Caller): void {
+  const workspace = new ResourceTemplate('workspace://{session}/{+path}', {
+    list: () => listAll(caller),
+    complete: {
+      session: async (prefix) => (await sessionIds(caller)).filter((id) => id.startsWith(prefix)),
+      path: (prefix, context) => pathsOf(caller, context?.arguments?.['session'], prefix),
+    },
+  });
+  const about = 'Files of a session; "default" is the workspace of calls without one.';
+  server.registerResource(
+    'workspace_file',
+    workspace,
+    { title: 'Workspace file', description: about },
+    (uri, { session, path }) => readWorkspace(caller, uri.href, String(session), decoded(String(path))),
+  );
+  const output = new ResourceTemplate('output://{id}/{stream}', {
+    list: undefined,
+    complete: { stream: () => [...OUTPUT_STREAMS] },
+  });
+  const what = 'The whole of an output that an answer shows only head and tail of.';
+  server.registerResource(
+    'whole_output',
+    output,
+    { title: 'Whole output', description: what, mimeType: 'text/plain' },
+    (uri) => {
+      const kept = caller.outputs.read(uri.href);
+      if (kept === undefined) throw new ResourceNotFoundError(uri.href, 'The output is no longer kept.');
+      return { contents: [{ uri: uri.href, mimeType: 'text/plain', text: kept.text }] };
+    },
+  );
+}

@@ -1,0 +1,212 @@
+/**
+ * The library seen through MCP: one factory for every transport and both protocol eras. A server object belongs to one
+ * caller and holds nothing else; it can be made anew for each request.
+ */
+import {
+  type CallToolResult,
+  type McpRequestContext,
+  McpServer,
+  type McpServerOptions,
+  type ServerContext,
+  type StandardSchemaWithJSON,
+} from '@modelcontextprotocol/server';
+import { SandboxError } from '../errors.ts';
+import { type Caller, type House, LOCAL_CALLER } from './house.ts';
+import { digest, type Span } from './observe.ts';
+import { registerPrompts } from './prompts.ts';
+import type { Reply } from './reply.ts';
+import { registerResources } from './resources.ts';
+import { type Progress, type Tool, ToolError } from './tool.ts';
+import { toolTable } from './tools.ts';
+import { instructions } from './words.ts';
+
+export const SERVER_NAME = 'llm-wasm-sandbox';
+/** Elements and members of one call's arguments; a program needs few, a flood of them is an attack. */
+const MAX_INPUT_ELEMENTS = 20_000;
+/** How long a client may keep the lists, which only change with the server's settings. */
+const LIST_TTL_MS = 3_600_000;
+const UNCHANGING = {
+  tools: { listChanged: false },
+  prompts: { listChanged: false },
+  resources: { listChanged: false },
+};
+/** Progress is told at most this often. */
+const PROGRESS_MS = 200;
+
+export type ServerFactory = (context: Pick<McpRequestContext, 'authInfo'>) => McpServer;
+
+/** The factory for a house. Tables and texts are made once, servers as often as a transport wants. */
+export function serverFactory(house: House, more: McpServerOptions = {}): ServerFactory {
+  const tools = toolTable(house.settings).map(withLastingSchemas);
+  const about = instructions(house.settings);
+  const hint = { ttlMs: LIST_TTL_MS, cacheScope: 'public' as const };
+  return ({ authInfo }) => {
+    const caller = house.caller(authInfo?.clientId ?? LOCAL_CALLER);
+    const server = new McpServer(
+      { name: SERVER_NAME, title: 'LLM WASM Sandbox', version: house.version },
+      {
+        ...more,
+        instructions: about,
+        // Tools and prompts only change with the settings, and files of a workspace come and go unannounced.
+        capabilities: { ...UNCHANGING, ...more.capabilities },
+        maxToolInputElements: MAX_INPUT_ELEMENTS,
+        cacheHints: { 'tools/list': hint, 'prompts/list': hint, 'resources/templates/list': hint },
+      },
+    );
+    for (const tool of tools) registerTool(server, tool, house, caller);
+    registerResources(server, caller);
+    registerPrompts(server);
+    return server;
+  };
+}
+
+/** In the stateless era a server lives for one request: JSON forms of schemas are made once for all of them. */
+function withLastingSchemas(tool: Tool): RegisteredTool {
+  return { ...tool, input: lasting(tool.input), output: tool.output && lasting(tool.output) };
+}
+
+type RegisteredTool = Omit<Tool, 'input' | 'output'> & {
+  readonly input: StandardSchemaWithJSON<Record<string, unknown>>;
+  readonly output: StandardSchemaWithJSON | undefined;
+};
+
+function lasting(schema: Tool['input']): StandardSchemaWithJSON<Record<string, unknown>> {
+  const standard = schema['~standard'] as StandardSchemaWithJSON<Record<string, unknown>>['~standard'];
+  const made = new Map<string, Record<string, unknown>>();
+  const remember =
+    (side: 'input' | 'output') => (options: Parameters<typeof standard.jsonSchema.input>[0]) => {
+      const key = `${side} ${options.target}`;
+      const json = made.get(key) ?? standard.jsonSchema[side](options);
+      made.set(key, json);
+      return json;
+    };
+  return {
+    '~standard': { ...standard, jsonSchema: { input: remember('input'), output: remember('output') } },
+  };
+}
+
+function registerTool(server: McpServer, tool: RegisteredTool, house: House, caller: Caller): void {
+  const { title, description, input, output, annotations } = tool;
+  const config = {
+    title,
+    description,
+    inputSchema: input,
+    annotations,
+    ...(output && { outputSchema: output }),
+  };
+  server.registerTool(tool.name, config, (args: Record<string, unknown>, context: ServerContext) =>
+    house.observer.span(`tool ${tool.name}`, (span) => answer(tool, args, context, house, caller, span)),
+  );
+}
+
+/** Calls a tool; what goes wrong in a way the model can mend is an answer, not a protocol error. */
+async function answer(
+  tool: Pick<Tool, 'name' | 'run'>,
+  args: Record<string, unknown>,
+  { mcpReq }: ServerContext,
+  house: House,
+  caller: Caller,
+  span: Span,
+): Promise<CallToolResult> {
+  const started = performance.now();
+  const token = mcpReq._meta?.progressToken;
+  const progress =
+    token === undefined
+      ? undefined
+      : reporter(token, (params) => mcpReq.notify({ method: 'notifications/progress', params }));
+  const end = (error: string | undefined, reply?: Reply) =>
+    audit(tool, args, house, caller, span, performance.now() - started, error, reply);
+  try {
+    const reply = await tool.run(args, { house, caller, signal: mcpReq.signal, progress });
+    end(undefined, reply);
+    return result(reply);
+  } catch (cause) {
+    if (cause instanceof SandboxError || cause instanceof ToolError) {
+      end(cause.code);
+      return { isError: true, content: [{ type: 'text', text: `${cause.code}: ${cause.message}` }] };
+    }
+    end('internal');
+    house.observer.log.error({ event: 'tool.fault', tool: tool.name, err: cause }, 'a tool broke');
+    return {
+      isError: true,
+      content: [{ type: 'text', text: 'internal: the server could not do this. Its log says why.' }],
+    };
+  }
+}
+
+function result({ text, structured, blocks = [] }: Reply): CallToolResult {
+  return {
+    content: [{ type: 'text', text }, ...blocks],
+    ...(structured !== undefined && { structuredContent: structured }),
+  };
+}
+
+/** Tells the client how far a program is: percent of its fuel, and what it printed. Always more than the time before. */
+function reporter(
+  progressToken: string | number,
+  notify: (params: {
+    progressToken: string | number;
+    progress: number;
+    total: number;
+    message: string;
+  }) => Promise<void>,
+): (progress: Progress) => void {
+  let last = 0;
+  let sentAt = 0;
+  let pending = '';
+  return ({ fuel_consumed, fuel_budget, output }) => {
+    pending = (pending + output).slice(-2000);
+    const now = performance.now();
+    const percent = Math.min(99, (100 * fuel_consumed) / fuel_budget);
+    // A program that waits uses no fuel; its output still counts as progress.
+    const value = percent > last ? percent : last + 0.0001;
+    if (now - sentAt < PROGRESS_MS || (percent <= last && pending === '')) return;
+    sentAt = now;
+    last = value;
+    const message = `${percent.toFixed(1)} % of the fuel budget${pending === '' ? '' : `\n${pending.trimEnd()}`}`;
+    pending = '';
+    notify({ progressToken, progress: value, total: 100, message }).catch(() => {});
+  };
+}
+
+/** One event per call: who, what, how it ended, what it cost. Never the code, only its digest. */
+function audit(
+  tool: Pick<Tool, 'name'>,
+  args: Record<string, unknown>,
+  house: House,
+  caller: Caller,
+  span: Span,
+  durationMs: number,
+  error: string | undefined,
+  reply?: Reply,
+): void {
+  const { structured } = reply ?? {};
+  const code = args['code'];
+  const fields = {
+    tool: tool.name,
+    caller: caller.id,
+    session_id: structured?.['session_id'] ?? args['session_id'],
+    ok: error === undefined,
+    error,
+    duration_ms: Math.round(durationMs * 10) / 10,
+    ...(typeof code === 'string' && { code_sha256: digest(code), code_chars: code.length }),
+    ...(tool.name === 'execute_code' &&
+      structured !== undefined && {
+        language: structured['language'],
+        success: structured['success'],
+        trap_reason: structured['trap_reason'],
+        fuel_consumed: structured['fuel_consumed'],
+      }),
+  };
+  caller.tally.countTool(error !== undefined);
+  house.metrics.countTool(tool.name, error === undefined ? 'ok' : 'error');
+  house.observer.log[error === undefined ? 'info' : 'warn'](
+    { event: 'tool.call', ...fields },
+    `tool ${tool.name}`,
+  );
+  for (const [name, value] of Object.entries(fields)) {
+    if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
+      span.set(`sandbox.${name}`, value);
+  }
+  if (error !== undefined) span.fail(error);
+}

@@ -1,0 +1,41 @@
+/**
+ * MCP over standard input and output. Standard output carries protocol messages and nothing else; when the client
+ * closes our input, running programs are stopped, sessions are written, and the server is done.
+ */
+import { serveStdio as serve } from '@modelcontextprotocol/server/stdio';
+import { House, type HouseOptions } from './house.ts';
+import { serverFactory } from './server.ts';
+import { resolveSettings, type ServerSettingsInput } from './settings.ts';
+
+export interface StdioServer {
+  /** Resolves when the client has gone or `close` was called, after sessions are written. */
+  readonly closed: Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Serves the client at this process's standard input and output. */
+export function serveStdio(settings: ServerSettingsInput = {}, options: HouseOptions = {}): StdioServer {
+  const house = new House(resolveSettings(settings), options);
+  const { log } = house.observer;
+  const factory = serverFactory(house);
+  const handle = serve(() => factory({}), {
+    onerror: (cause) => log.warn({ event: 'transport.error', err: cause }, 'transport error'),
+  });
+  let finish: () => void;
+  const closed = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  let isClosing = false;
+  const close = async () => {
+    if (isClosing) return closed;
+    isClosing = true;
+    await handle.close().catch(() => {});
+    await house.close();
+    log.info({ event: 'server.stop' }, 'server stopped');
+    finish();
+  };
+  // Either may come first: `end` for a pipe that was closed, `close` for one that broke.
+  for (const event of ['end', 'close', 'error']) process.stdin.once(event, () => void close());
+  log.info({ event: 'server.start', transport: 'stdio', version: house.version }, 'server started');
+  return { closed, close };
+}

@@ -1,0 +1,74 @@
+/** What a tool is: a row of words, schemas and one function. The table of all of them is in tools.ts. */
+import type { ToolAnnotations } from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import type { Caller, House } from './house.ts';
+import type { Reply } from './reply.ts';
+
+/** A refusal that is no fault of the sandbox: the model is told and can do something about it. */
+export class ToolError extends Error {
+  constructor(
+    readonly code: 'busy' | 'cancelled' | 'limit',
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+export interface Progress {
+  readonly fuel_consumed: number;
+  readonly fuel_budget: number;
+  /** Output since the last report. */
+  readonly output: string;
+}
+
+/** One call of a tool. */
+export interface ToolCall {
+  readonly house: House;
+  readonly caller: Caller;
+  readonly signal: AbortSignal;
+  /** Present when the client asked for progress. */
+  readonly progress?: ((progress: Progress) => void) | undefined;
+}
+
+export interface Tool {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly input: z.ZodObject;
+  /** Absent where the answer may be an image, which structured content would hide. */
+  readonly output?: z.ZodObject;
+  readonly annotations: ToolAnnotations;
+  run(args: Record<string, unknown>, call: ToolCall): Promise<Reply>;
+}
+
+type Row<I extends z.ZodObject> = Omit<Tool, 'input' | 'run'> & {
+  readonly input: I;
+  run(args: z.output<I>, call: ToolCall): Promise<Reply>;
+};
+
+/** A row of the table, with the type of its arguments. */
+export function tool<I extends z.ZodObject>(row: Row<I>): Tool {
+  return row as unknown as Tool;
+}
+
+const annotations = (
+  readOnlyHint: boolean,
+  destructiveHint: boolean,
+  idempotentHint: boolean,
+): ToolAnnotations => ({ readOnlyHint, destructiveHint, idempotentHint, openWorldHint: false });
+
+/** Looks and changes nothing. */
+export const LOOKS = annotations(true, false, true);
+/** Adds something; what was there stays. */
+export const ADDS = annotations(false, false, false);
+/** Replaces or removes something for good; a second time changes nothing more. */
+export const REMOVES = annotations(false, true, true);
+/** Replaces the present by something else, each time anew. */
+export const REPLACES = annotations(false, true, false);
+
+export const sessionId = z
+  .string()
+  .regex(/^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$/, 'must be up to 64 letters, digits, dashes and underscores');
+export const optionalSession = sessionId
+  .optional()
+  .describe('Session to use; omitted: the default workspace.');

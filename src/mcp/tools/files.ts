@@ -1,0 +1,143 @@
+/** Tools that put files into a workspace and read them back. Paths are the workspace's, never the host's. */
+import { z } from 'zod';
+import { SandboxError } from '../../errors.ts';
+import { DEFAULT_SESSION } from '../house.ts';
+import { cut, fileLink, mimeType, type Reply, workspaceUri } from '../reply.ts';
+import { LOOKS, optionalSession, REMOVES, type Tool, type ToolCall, tool } from '../tool.ts';
+
+const path = z
+  .string()
+  .min(1)
+  .max(4096)
+  .describe('Path in the workspace, e.g. "data.csv" or "/app/out/plot.png".');
+const MAX_IMAGE_BYTES = 3 * 1024 * 1024;
+const IMAGES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
+
+/** The text of bytes that are text, or undefined. */
+export function asText(bytes: Uint8Array): string | undefined {
+  if (bytes.includes(0)) return undefined;
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+async function read(
+  args: { path: string; session_id?: string | undefined; offset?: number | undefined },
+  { caller, house }: ToolCall,
+): Promise<Reply> {
+  const session_id = args.session_id ?? DEFAULT_SESSION;
+  const bytes = await (await caller.open(session_id)).readFile(args.path);
+  const mime = mimeType(args.path);
+  if (mime !== undefined && IMAGES.includes(mime) && bytes.length <= MAX_IMAGE_BYTES) {
+    const data = Buffer.from(bytes).toString('base64');
+    return {
+      text: `${args.path}: ${mime}, ${bytes.length} bytes.`,
+      blocks: [{ type: 'image', data, mimeType: mime }],
+    };
+  }
+  const link = fileLink(session_id, args.path, bytes.length);
+  const text = asText(bytes);
+  if (text === undefined) {
+    const advice = 'It is not text: process it with execute_code, or read the linked resource.';
+    return { text: `${args.path}: ${bytes.length} bytes. ${advice}`, blocks: [link] };
+  }
+  const uri = workspaceUri(session_id, args.path);
+  const shown = cut(text.slice(args.offset ?? 0), house.settings.max_output_chars, () => uri);
+  return { text: shown.text, ...(shown.uri !== undefined && { blocks: [link] }) };
+}
+
+/** Files in one answer. */
+const MAX_FILES = 500;
+
+export const FILE_TOOLS: readonly Tool[] = [
+  tool({
+    name: 'list_files',
+    title: 'List files',
+    description:
+      'List the files of a session or of the default workspace with size and time. Use it to see what programs wrote. Paths are relative to /app.',
+    input: z.strictObject({
+      session_id: optionalSession,
+      folder: z.string().max(4096).optional().describe('Only files below this folder, e.g. "out".'),
+    }),
+    output: z.object({
+      session_id: z.string(),
+      files: z.array(
+        z.object({
+          path: z.string(),
+          size_bytes: z.number().int(),
+          modified_at: z.string(),
+          uri: z.string(),
+        }),
+      ),
+      total: z.number().int(),
+    }),
+    annotations: LOOKS,
+    run: async ({ session_id = DEFAULT_SESSION, folder }, { caller }) => {
+      const prefix =
+        folder === undefined ? '' : `${folder.replace(/^\/app(\/|$)|^\.?\/+/, '').replace(/\/+$/, '')}/`;
+      const all = (await (await caller.open(session_id)).listFiles()).filter(
+        (file) => prefix === '' || prefix === '/' || file.path.startsWith(prefix),
+      );
+      const files = all
+        .slice(0, MAX_FILES)
+        .map((file) => ({ ...file, uri: workspaceUri(session_id, file.path) }));
+      const lines = files.map((file) => `${file.path} (${file.size_bytes} bytes, ${file.modified_at})`);
+      if (all.length > files.length) lines.push(`… and ${all.length - files.length} more`);
+      return {
+        text: `${all.length} files in ${session_id}.\n${lines.join('\n')}`.trimEnd(),
+        structured: { session_id, files, total: all.length },
+      };
+    },
+  }),
+  tool({
+    name: 'read_file',
+    title: 'Read a file',
+    description:
+      'Read a file of a session or of the default workspace: text as text, PNG, JPEG, GIF and WebP as an image. Use it to see results and plots that programs saved. Other formats (xlsx, pdf, zip): use execute_code.',
+    input: z.strictObject({
+      path,
+      session_id: optionalSession,
+      offset: z
+        .number()
+        .int()
+        .min(0)
+        .optional()
+        .describe('Skip so many characters, to page through long text.'),
+    }),
+    annotations: LOOKS,
+    run: read,
+  }),
+  tool({
+    name: 'write_file',
+    title: 'Write a file',
+    description:
+      'Put a file into a session or the default workspace; one of that name is replaced. Programs find it under /app. Use it for data that programs will read; small texts can go with execute_code(files=…).',
+    input: z.strictObject({
+      path,
+      content: z.string().describe('The text, or base64.'),
+      encoding: z.enum(['utf8', 'base64']).optional().describe('Default utf8; base64 for binary files.'),
+      session_id: optionalSession,
+    }),
+    output: z.object({
+      session_id: z.string(),
+      path: z.string(),
+      size_bytes: z.number().int(),
+      uri: z.string(),
+    }),
+    annotations: REMOVES,
+    run: async ({ path: name, content, encoding = 'utf8', session_id = DEFAULT_SESSION }, { caller }) => {
+      if (encoding === 'base64' && !/^[A-Za-z0-9+/\s]*=*\s*$/.test(content))
+        throw new SandboxError('invalid_argument', 'content: is not base64, although encoding says so.');
+      const bytes = new Uint8Array(Buffer.from(content, encoding));
+      await (await caller.open(session_id)).writeFile(name, bytes);
+      const uri = workspaceUri(session_id, name.replace(/^\/app\//, ''));
+      return {
+        text: `Wrote ${bytes.length} bytes to ${name} of ${session_id}; programs open it as that.`,
+        structured: { session_id, path: name, size_bytes: bytes.length, uri },
+        blocks: [fileLink(session_id, name.replace(/^\/app\//, ''), bytes.length)],
+      };
+    },
+  }),
+];

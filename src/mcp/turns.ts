@@ -1,0 +1,100 @@
+/**
+ * Who may run next. At most so many programs run at a time; callers take turns, so one with a hundred calls delays
+ * another by at most one of them; calls of one session wait for each other without holding a place.
+ */
+
+/** A call that cannot even wait, because its caller has too many waiting. */
+export class QueueFull extends Error {}
+
+interface Waiting {
+  readonly key: string;
+  readonly start: () => void;
+}
+
+export class Turns {
+  /** Waiting calls by caller; the map's order is the order of turns. */
+  readonly #queues = new Map<string, Waiting[]>();
+  readonly #running = new Map<string, number>();
+  readonly #busyKeys = new Set<string>();
+  #count = 0;
+
+  constructor(
+    readonly limits: {
+      readonly total: number;
+      readonly perCaller: number;
+      readonly queued: number;
+    },
+  ) {}
+
+  get running(): number {
+    return this.#count;
+  }
+
+  get queued(): number {
+    return [...this.#queues.values()].reduce((sum, queue) => sum + queue.length, 0);
+  }
+
+  /** Runs `work` when its turn comes; rejects with the signal's reason when that comes first. */
+  async run<T>(caller: string, key: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    await this.#turn(caller, key, signal);
+    try {
+      return await work();
+    } finally {
+      this.#busyKeys.delete(key);
+      this.#count--;
+      const left = this.#running.get(caller)! - 1;
+      if (left === 0) this.#running.delete(caller);
+      else this.#running.set(caller, left);
+      this.#dispatch();
+    }
+  }
+
+  #turn(caller: string, key: string, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      signal.throwIfAborted();
+      const queue = this.#queues.get(caller) ?? [];
+      if (queue.length >= this.limits.queued)
+        throw new QueueFull(`${queue.length} calls are waiting already`);
+      const abort = () => {
+        queue.splice(queue.indexOf(waiting), 1);
+        if (queue.length === 0) this.#queues.delete(caller);
+        reject(signal.reason);
+      };
+      const waiting: Waiting = {
+        key,
+        start: () => {
+          signal.removeEventListener('abort', abort);
+          resolve();
+        },
+      };
+      signal.addEventListener('abort', abort, { once: true });
+      queue.push(waiting);
+      this.#queues.set(caller, queue);
+      this.#dispatch();
+    });
+  }
+
+  /** Goes round the callers, one call each, until nobody can start any more. */
+  #dispatch(): void {
+    for (let started = true; started; ) {
+      started = false;
+      for (const [caller, queue] of [...this.#queues]) started = this.#startOne(caller, queue) || started;
+    }
+  }
+
+  #startOne(caller: string, queue: Waiting[]): boolean {
+    const running = this.#running.get(caller) ?? 0;
+    if (this.#count >= this.limits.total || running >= this.limits.perCaller) return false;
+    const next = queue.findIndex(({ key }) => !this.#busyKeys.has(key));
+    if (next < 0) return false;
+    const [waiting] = queue.splice(next, 1);
+    // Behind all others, or out of the round when nothing is left.
+    this.#queues.delete(caller);
+    if (queue.length > 0) this.#queues.set(caller, queue);
+    this.#count++;
+    this.#running.set(caller, running + 1);
+    this.#busyKeys.add(waiting!.key);
+    waiting!.start();
+    return true;
+  }
+}

@@ -1,0 +1,73 @@
+import { mkdirSync, mkdtempSync, readFileSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { describe, expect, test } from 'vitest';
+import { call, newClient } from '../support/mcp.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+const guide = read('docs/MCP_INTEGRATION.md');
+
+interface Start {
+  readonly client: string;
+  readonly command: string;
+  readonly args: string[];
+}
+
+/** The commands that the snippets of the guide make clients run. */
+function starts(): Start[] {
+  return [...guide.matchAll(/<!-- snippet: ([\w -]+) -->\n```(json|sh)\n([\s\S]*?)```/g)].flatMap(
+    ([, clients, kind, text]) =>
+      clients!.split(' ').map((client) => {
+        if (kind === 'sh') {
+          const [command, ...args] = text!.trim().split(' -- ')[1]!.split(' ');
+          return { client, command: command!, args };
+        }
+        const { mcpServers, servers } = JSON.parse(text!);
+        const { command, args } = (mcpServers ?? servers).sandbox;
+        return { client, command, args };
+      }),
+  );
+}
+
+/** A project that has this package installed, so that npx finds it without a registry. */
+function project(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'project-'));
+  mkdirSync(join(folder, 'node_modules/.bin'), { recursive: true });
+  symlinkSync(root, join(folder, 'node_modules/llm-wasm-sandbox'));
+  symlinkSync(join(root, 'dist/cli.js'), join(folder, 'node_modules/.bin/llm-wasm-sandbox'));
+  return folder;
+}
+
+describe('the integration guide', () => {
+  test('has a snippet for each client it names', () => {
+    expect(starts().map(({ client }) => client)).toEqual([
+      'claude-desktop',
+      'cursor',
+      'vscode',
+      'claude-code',
+    ]);
+  });
+
+  test.each(starts())('has a snippet for $client that starts the server', async ({ command, args }) => {
+    const client = newClient('legacy');
+    await client.connect(new StdioClientTransport({ command, args, cwd: project(), stderr: 'ignore' }));
+    const { structured } = await call(client, 'execute_code', { code: '6 * 7', language: 'javascript' });
+    expect(structured).toMatchObject({ success: true, result: 42 });
+    await client.close();
+  });
+
+  test('is what the explanation of a security refusal points to', () => {
+    expect(guide).toMatch(/^## Security considerations$/m);
+  });
+});
+
+test('the registry entry names this package and this version', () => {
+  const { name, version, mcpName } = JSON.parse(read('package.json'));
+  const entry = JSON.parse(read('server.json'));
+  expect(entry).toMatchObject({ name: mcpName, version });
+  expect(entry.packages).toMatchObject([{ registryType: 'npm', identifier: name, version }]);
+  expect(entry.description.length).toBeLessThanOrEqual(100);
+});

@@ -1,0 +1,97 @@
+import type { Client } from '@modelcontextprotocol/client';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { call, stdioClient } from '../support/mcp.ts';
+
+let client: Client;
+beforeAll(async () => {
+  ({ client } = await stdioClient('modern'));
+});
+afterAll(() => client.close());
+
+const run = async (language: string, code: string, args: Record<string, unknown> = {}) =>
+  (await call(client, 'execute_code', { code, language, fuel_budget: 50e9, timeout: 120, ...args }))
+    .structured;
+
+/** What descriptions and list_runtimes tell a model is tried here, in the guests themselves. */
+describe('what the server says about its languages is so', () => {
+  test.each(['python', 'javascript'])('every import pattern of %s works', async (language) => {
+    const { structured } = await call(client, 'list_available_packages', { language });
+    const patterns = (structured['packages'] as { import_pattern: string }[]).map(
+      (one) => one.import_pattern,
+    );
+    expect(patterns.length).toBeGreaterThan(10);
+    const result = await run(language, `${patterns.join('\n')}\n"imported"`);
+    expect(result).toMatchObject({ success: true, result: 'imported', stderr: '' });
+  });
+
+  test('helpers of JavaScript are global functions', async () => {
+    const { structured } = await call(client, 'list_runtimes');
+    const [, javascript] = structured['runtimes'] as { helpers: string[] }[];
+    const types = await run(
+      'javascript',
+      `[${javascript!.helpers.map((name) => `typeof ${name}`).join(', ')}]`,
+    );
+    expect(types['result']).toEqual(javascript!.helpers.map(() => 'function'));
+  });
+
+  test('helpers of Python are where they are said to be', async () => {
+    expect(
+      await run('python', 'from sandbox_utils import find, grep, csv_to_json, json_to_csv\n1'),
+    ).toMatchObject({ result: 1 });
+  });
+
+  test('functions of os return pairs, globals are there and not there', async () => {
+    const code = `const [files, err] = os.readdir('/app');
+      [Array.isArray(files), err, typeof std, typeof setTimeout, typeof console, typeof fetch, typeof process, typeof requireVendor]`;
+    expect((await run('javascript', code))['result']).toEqual([
+      true,
+      0,
+      'object',
+      'function',
+      'object',
+      'undefined',
+      'undefined',
+      'function',
+    ]);
+    expect(await run('javascript', 'for (const file of os.readdir) {}')).toMatchObject({ success: false });
+  });
+
+  test('versions are those of the guests', async () => {
+    const { structured } = await call(client, 'list_runtimes');
+    const [python] = structured['runtimes'] as { version: string }[];
+    expect((await run('python', 'import sys\n"%d.%d" % sys.version_info[:2]'))['result']).toBe(
+      python!.version,
+    );
+    const es2023 = '[1, 2].toSorted().at(-1) + [3].with(0, 4)[0] + [1, 2].findLast(() => true)';
+    expect((await run('javascript', es2023))['result']).toBe(8);
+  });
+
+  test('the three patterns of the description work as written', async () => {
+    expect(await run('python', 'print(sum(range(1, 101)))')).toMatchObject({ stdout: '5050\n' });
+    const file = { files: { 'data.csv': 'a,b\n1,2' } };
+    expect(await run('python', "open('/app/data.csv').read()", file)).toMatchObject({ result: 'a,b\n1,2' });
+    const made = await call(client, 'create_session', { language: 'python', auto_persist_globals: true });
+    const { session_id } = made.structured;
+    await run('python', 'x = 41', { session_id });
+    expect(await run('python', 'x + 1', { session_id })).toMatchObject({ result: 42 });
+  });
+
+  test('a preloaded package costs next to nothing, a session with more fuel has it', async () => {
+    const made = await call(client, 'create_session', {
+      language: 'python',
+      preload: ['openpyxl'],
+      fuel_budget: 20_000_000_000,
+    });
+    expect(made).toMatchObject({ isError: false });
+    const { session_id, limits } = made.structured as { session_id: string; limits: { fuel_budget: number } };
+    expect(limits.fuel_budget).toBe(20_000_000_000);
+    const warm = await run('python', 'import openpyxl', { session_id });
+    await call(client, 'fork_session', { session_id, new_session_id: 'warm-fork' });
+    expect(await run('python', 'import openpyxl\n2', { session_id: 'warm-fork' })).toMatchObject({
+      result: 2,
+    });
+    const cold = await run('python', 'import openpyxl');
+    expect(warm).toMatchObject({ success: true });
+    expect(warm['fuel_consumed'] as number).toBeLessThan((cold['fuel_consumed'] as number) / 20);
+  });
+});

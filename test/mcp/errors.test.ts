@@ -1,0 +1,84 @@
+import type { Client } from '@modelcontextprotocol/client';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { call, stdioClient } from '../support/mcp.ts';
+
+let client: Client;
+beforeAll(async () => {
+  ({ client } = await stdioClient('modern'));
+  await call(client, 'create_session', { language: 'javascript', session_id: 'js' });
+});
+afterAll(() => client.close());
+
+test('a Python call on a JavaScript session is refused and nothing runs', async () => {
+  const { isError, text } = await call(client, 'execute_code', {
+    code: 'x = 1',
+    language: 'python',
+    session_id: 'js',
+  });
+  expect(isError).toBe(true);
+  expect(text).toMatch(/^session_mismatch: .*javascript.*create_session/);
+  expect((await call(client, 'get_workspace_info', { session_id: 'js' })).structured).toMatchObject({
+    calls: 0,
+  });
+});
+
+test.each([
+  ['a missing argument', 'execute_code', { code: '1' }, /language/],
+  ['an unknown argument', 'execute_code', { code: '1', language: 'python', fuel: 3 }, /fuel/],
+  ['an unknown language', 'execute_code', { code: '1', language: 'ruby' }, /language/],
+  [
+    'a fuel budget above the ceiling',
+    'execute_code',
+    { code: '1', language: 'python', fuel_budget: 1e15 },
+    /fuel_budget/,
+  ],
+  ['a time above the ceiling', 'execute_code', { code: '1', language: 'python', timeout: 1e6 }, /timeout/],
+  [
+    'too little memory',
+    'create_session',
+    { language: 'python', memory_bytes: 1000 },
+    /memory_bytes.*minimum/,
+  ],
+  ['a session id that climbs', 'create_session', { language: 'python', session_id: '../up' }, /session_id/],
+  [
+    'the name of the default workspace',
+    'create_session',
+    { language: 'python', session_id: 'default' },
+    /default/,
+  ],
+  ['a session that exists', 'create_session', { language: 'python', session_id: 'js' }, /already/],
+  ['an unknown session', 'list_files', { session_id: 'none' }, /session_not_found.*js/],
+  ['a checkpoint that is not there', 'rollback_session', { session_id: 'js', name: 'none' }, /checkpoint/],
+  ['nothing to undo', 'rollback_session', { session_id: 'js' }, /undo/],
+  ['a fork of the default workspace', 'fork_session', { session_id: 'default' }, /default/],
+  ['content that is not base64', 'write_file', { path: 'a', content: '%%', encoding: 'base64' }, /base64/],
+])('%s is an error the model can read', async (_, tool, args, words) => {
+  const { isError, text } = await call(client, tool, args);
+  expect(isError).toBe(true);
+  expect(text).toMatch(words);
+});
+
+test('an unknown tool is a protocol error', async () => {
+  await expect(client.callTool({ name: 'no_such_tool', arguments: {} })).rejects.toMatchObject({
+    code: -32_602,
+  });
+});
+
+test('guidance comes as steps in text and as data', async () => {
+  const { text, structured } = await call(client, 'execute_code', {
+    code: 'open("/etc/data.txt")',
+    language: 'python',
+  });
+  const guidance = structured['error_guidance'] as { error_type: string; actionable_guidance: string[] };
+  expect(guidance.actionable_guidance.length).toBeGreaterThan(0);
+  expect(text).toContain(`What to do about ${guidance.error_type}:\n1. ${guidance.actionable_guidance[0]}`);
+});
+
+test('the fuel line appears when it matters', async () => {
+  const args = { language: 'python', fuel_budget: 200e6 };
+  const quiet = await call(client, 'execute_code', { ...args, code: '1' });
+  expect(quiet.text).not.toContain('\nfuel:');
+  expect(quiet.structured['fuel_analysis']).toMatchObject({ status: 'efficient', budget: 200e6 });
+  const loud = await call(client, 'execute_code', { ...args, code: 'while True: pass' });
+  expect(loud.text).toMatch(/\nfuel: 10\d % of 200 M \(exhausted\)/);
+});

@@ -1,0 +1,151 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { describe, expect, test } from 'vitest';
+import { CLI, call, stdioClient } from '../support/mcp.ts';
+
+const HELLO = JSON.stringify({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } },
+});
+
+function cli(args: readonly string[], env: Record<string, string> = {}, input = '') {
+  return spawnSync(process.execPath, [CLI, ...args], {
+    encoding: 'utf8',
+    input,
+    env: { ...process.env, ...env },
+  });
+}
+
+describe('the server process', () => {
+  test('speaks MCP when it is started without a command, and ends when its input does', () => {
+    const { stdout, stderr, status } = cli([], {}, `${HELLO}\n`);
+    expect(status).toBe(0);
+    const lines = stdout.trim().split('\n');
+    expect(lines.map((line) => JSON.parse(line).jsonrpc)).toEqual(lines.map(() => '2.0'));
+    const events = stderr
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).event);
+    expect(events).toEqual(['server.start', 'server.stop']);
+  });
+
+  test('writes an audit event per call, without the code', async () => {
+    const { client, transport } = await stdioClient('legacy', ['mcp']);
+    let log = '';
+    transport.stderr!.on('data', (chunk: Buffer) => {
+      log += chunk.toString();
+    });
+    await call(client, 'execute_code', { code: 'print("a secret word")', language: 'python' });
+    await call(client, 'read_file', { path: 'none' });
+    await client.close();
+    const events = log
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(events.find(({ tool }) => tool === 'execute_code')).toMatchObject({
+      event: 'tool.call',
+      caller: 'local',
+      ok: true,
+      success: true,
+      code_chars: 22,
+      code_sha256: expect.stringMatching(/^[0-9a-f]{16}$/),
+    });
+    expect(events.find(({ tool }) => tool === 'read_file')).toMatchObject({
+      ok: false,
+      error: 'file_not_found',
+    });
+    expect(events.map(({ event }) => event)).toEqual(
+      expect.arrayContaining(['execution.start', 'execution.complete']),
+    );
+    expect(log).not.toContain('secret');
+  });
+
+  test('stops a running program and ends promptly when its client vanishes', async () => {
+    const child = spawn(process.execPath, [CLI, 'mcp', '--log-level', 'silent'], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    const endless = {
+      name: 'execute_code',
+      arguments: { code: 'while True: pass', language: 'python', fuel_budget: 100e9 },
+    };
+    child.stdin.write(`${HELLO}\n`);
+    child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })}\n`);
+    child.stdin.write(
+      `${JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: endless })}\n`,
+    );
+    await new Promise((next) => child.stdout.once('data', next));
+    await new Promise((next) => setTimeout(next, 300));
+    child.stdin.end();
+    const code = await new Promise((resolve) => child.once('exit', resolve));
+    expect(code).toBe(0);
+  });
+
+  test('serves the client of the first SDK over standard input and output', async () => {
+    const client = new OldClient({ name: 'old', version: '1' });
+    await client.connect(
+      new OldTransport({ command: process.execPath, args: [CLI, 'mcp', '--log-level', 'silent'] }),
+    );
+    const result = await client.callTool({
+      name: 'execute_code',
+      arguments: { code: '1 + 1', language: 'javascript' },
+    });
+    expect(result.structuredContent).toMatchObject({ success: true, result: 2 });
+    await client.close();
+  });
+});
+
+describe('settings', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'settings-'));
+  const file = join(folder, 'server.toml');
+
+  test('come from file, environment and flags, the latter first', () => {
+    writeFileSync(file, 'fuel_budget = 1000\ntimeout_seconds = 5\nmax_sessions = 3\n');
+    const { stdout, stderr } = cli(['mcp', '--config', file, '--print-config', '--fuel-budget', '3G'], {
+      LLM_WASM_SANDBOX_FUEL_BUDGET: '2000',
+      LLM_WASM_SANDBOX_TIMEOUT_SECONDS: '6',
+    });
+    expect(stderr).toBe('');
+    expect(JSON.parse(stdout)).toMatchObject({
+      fuel_budget: 3e9,
+      timeout_seconds: 6,
+      max_sessions: 3,
+      port: 8765,
+    });
+  });
+
+  test('never show secrets', () => {
+    const secret = 'a-very-secret-token';
+    const { stdout } = cli(['serve', '--print-config', '--token', `ann=${secret}`]);
+    expect(stdout).not.toContain(secret);
+    expect(JSON.parse(stdout)).toMatchObject({ tokens: ['ann=<secret>'] });
+  });
+
+  test.each([
+    ['an unknown key in the file', 'fuel = 1', {}, /fuel/],
+    ['a value of the wrong kind', 'fuel_budget = "much"', {}, /fuel_budget/],
+    ['a broken file', 'fuel_budget = ', {}, /config/],
+    ['an unknown variable', '', { LLM_WASM_SANDBOX_FUEL: '1' }, /fuel/],
+  ])('refuse %s', (_, text, env, words) => {
+    writeFileSync(file, text);
+    const { stderr, status } = cli(['mcp', '--config', file, '--print-config'], env);
+    expect(stderr).toMatch(words);
+    expect(status).toBe(2);
+  });
+
+  test('refuse a public address without a token, and a weak token', () => {
+    expect(cli(['serve', '--host', '0.0.0.0', '--port', '0'])).toMatchObject({
+      status: 2,
+      stderr: expect.stringMatching(/token/),
+    });
+    expect(cli(['serve', '--token', 'short', '--print-config'])).toMatchObject({
+      status: 2,
+      stderr: expect.stringMatching(/16/),
+    });
+  });
+});

@@ -1,0 +1,244 @@
+import type { Client } from '@modelcontextprotocol/client';
+import type { HttpServer } from 'llm-wasm-sandbox/mcp';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { call, ERAS, httpClient, startHttp, stdioClient } from '../support/mcp.ts';
+
+const PNG =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+const places = ERAS.flatMap((era) => [
+  { era, transport: 'stdio' as const },
+  { era, transport: 'http' as const },
+]);
+
+describe.each(places)('tools over $transport, $era era', ({ era, transport }) => {
+  let client: Client;
+  let server: HttpServer | undefined;
+
+  beforeAll(async () => {
+    if (transport === 'stdio') ({ client } = await stdioClient(era));
+    else {
+      server = await startHttp();
+      client = await httpClient(server, era);
+    }
+  });
+  afterAll(async () => {
+    await client.close();
+    await server?.close();
+  });
+
+  test('execute_code tells the same in text and in structured content', async () => {
+    const { isError, text, structured, content } = await call(client, 'execute_code', {
+      code: 'import sys\nopen("out/é b.txt", "w") if 0 else open("a b.txt", "w").write("x")\nprint("hello", file=sys.stderr)\nprint(input())\n6 * 7',
+      language: 'python',
+      stdin: 'from stdin',
+    });
+    expect(isError).toBe(false);
+    expect(structured).toMatchObject({
+      success: true,
+      stdout: 'from stdin\n',
+      stderr: 'hello\n',
+      exit_code: 0,
+      result: 42,
+      session_id: 'default',
+      state: 'fresh',
+      files_changed: [{ path: 'a b.txt', change: 'created', uri: 'workspace://default/a%20b.txt' }],
+    });
+    for (const fact of ['Succeeded', 'from stdin', 'hello', '42', 'created a b.txt', 'default', 'fresh'])
+      expect(text).toContain(fact);
+    expect(content).toContainEqual(expect.objectContaining({ type: 'resource_link', name: 'a b.txt' }));
+    const read = await client.readResource({ uri: 'workspace://default/a%20b.txt' });
+    expect(read.contents).toMatchObject([{ text: 'x' }]);
+  });
+
+  test('a failing program is an ordinary answer that says where it failed', async () => {
+    const { isError, text, structured } = await call(client, 'execute_code', {
+      code: 'x = 1\nx / 0',
+      language: 'python',
+    });
+    expect(isError).toBe(false);
+    expect(structured).toMatchObject({ success: false, exit_code: 1 });
+    expect(text).toMatch(/^Failed: ZeroDivisionError: division by zero on line 2/);
+  });
+
+  test('a session keeps variables, is looked at, marked, rolled back, forked and ended', async () => {
+    const id = `work-${era}`;
+    const made = await call(client, 'create_session', {
+      language: 'python',
+      session_id: id,
+      fuel_budget: 2e9,
+    });
+    expect(made.structured).toMatchObject({ session_id: id, limits: { fuel_budget: 2e9 } });
+    const run = (code: string, session_id = id) =>
+      call(client, 'execute_code', { code, language: 'python', session_id });
+    expect((await run('import json\nx = {1, 2}')).structured).toMatchObject({ state: 'committed' });
+
+    const info = await call(client, 'get_workspace_info', { session_id: id });
+    expect(info.structured).toMatchObject({ language: 'python', calls: 1, limits: { fuel_budget: 2e9 } });
+    expect(info.structured['variables']).toContainEqual({ name: 'x', type: 'set', repr: '{1, 2}' });
+    expect(info.text).toContain('x: set = {1, 2}');
+
+    const mark = await call(client, 'checkpoint_session', { session_id: id, name: 'two' });
+    expect(mark.structured).toMatchObject({ session_id: id, name: 'two' });
+    await run('x.add(3)');
+    const fork = await call(client, 'fork_session', { session_id: id, new_session_id: `${id}-fork` });
+    expect(fork.structured).toMatchObject({ session_id: `${id}-fork`, forked_from: id });
+    expect((await call(client, 'rollback_session', { session_id: id, name: 'two' })).isError).toBe(false);
+    expect((await run('len(x)')).structured).toMatchObject({ result: 2 });
+    expect((await run('len(x)', `${id}-fork`)).structured).toMatchObject({ result: 3 });
+    await run('x.clear()');
+    await call(client, 'rollback_session', { session_id: id });
+    expect((await run('len(x)')).structured).toMatchObject({ result: 2 });
+
+    const active = await call(client, 'get_active_sessions');
+    const ids = (active.structured['sessions'] as { session_id: string }[]).map((one) => one.session_id);
+    expect(ids).toEqual(expect.arrayContaining([id, `${id}-fork`]));
+    expect(active.text).toContain(id);
+    for (const one of ids) await call(client, 'destroy_session', { session_id: one });
+    expect((await call(client, 'get_active_sessions')).structured).toMatchObject({ sessions: [] });
+    const gone = await run('1');
+    expect(gone).toMatchObject({ isError: true });
+    expect(gone.text).toMatch(/^session_not_found: .*create_session/);
+  });
+
+  test('files go in and out, text as text, images as images', async () => {
+    const png = { path: 'dot.png', content: PNG, encoding: 'base64' };
+    expect((await call(client, 'write_file', png)).structured).toMatchObject({ size_bytes: 70 });
+    await call(client, 'write_file', { path: '/app/data/n.csv', content: 'a,b\n1,2\n' });
+    const sum = await call(client, 'execute_code', {
+      code: 'sum(len(line) for line in open("data/n.csv"))',
+      language: 'python',
+    });
+    expect(sum.structured).toMatchObject({ result: 8 });
+    const seen = await call(client, 'execute_code', {
+      code: 'std.loadFile("/app/data/n.csv").length',
+      language: 'javascript',
+    });
+    expect(seen.structured).toMatchObject({ result: 8 });
+    const listed = await call(client, 'list_files', { folder: '/app/data' });
+    expect(listed.structured['files']).toMatchObject([{ path: 'data/n.csv', size_bytes: 8 }]);
+    expect((await call(client, 'read_file', { path: 'data/n.csv', offset: 4 })).text).toBe('1,2\n');
+    expect((await call(client, 'read_file', { path: 'dot.png' })).content[1]).toMatchObject({
+      type: 'image',
+      mimeType: 'image/png',
+      data: PNG,
+    });
+    const missing = await call(client, 'read_file', { path: 'nothing.txt' });
+    expect(missing).toMatchObject({ isError: true });
+    expect(missing.text).toMatch(/^file_not_found: .*dot\.png/);
+    const outside = await call(client, 'write_file', { path: '../../etc/passwd', content: 'x' });
+    expect(outside).toMatchObject({ isError: true });
+    expect(outside.text).toMatch(/^invalid_path/);
+    await call(client, 'reset_workspace');
+    expect((await call(client, 'list_files')).structured).toMatchObject({ total: 0 });
+  });
+
+  test('runtimes, packages and figures are told', async () => {
+    const runtimes = await call(client, 'list_runtimes');
+    expect(runtimes.structured['runtimes']).toMatchObject([
+      { language: 'python' },
+      { language: 'javascript' },
+    ]);
+    expect(runtimes.text).toContain('[result, error]');
+    const packages = await call(client, 'list_available_packages', { language: 'python', query: 'excel' });
+    const rows = packages.structured['packages'] as { name: string; fuel_first_import: number }[];
+    expect(rows.map(({ name }) => name)).toContain('openpyxl');
+    for (const row of rows) expect(row.fuel_first_import).toBeGreaterThan(0);
+    expect(packages.text).toContain('import openpyxl');
+    const metrics = await call(client, 'get_metrics');
+    expect(metrics.structured['failed']).toBeGreaterThan(0);
+    expect(metrics.structured['executions']).toBe(
+      (metrics.structured['failed'] as number) + (metrics.structured['succeeded'] as number),
+    );
+  });
+
+  test('progress rises and carries the output so far', async () => {
+    const told: { progress: number; total?: number | undefined; message?: string | undefined }[] = [];
+    const { structured } = await call(
+      client,
+      'execute_code',
+      { code: 'print("step one", flush=True)\nwhile True: pass', language: 'python', fuel_budget: 1.5e9 },
+      { onprogress: (progress) => told.push(progress) },
+    );
+    expect(structured).toMatchObject({ trap_reason: 'out_of_fuel', success: false });
+    expect(told.length).toBeGreaterThan(1);
+    const values = told.map(({ progress }) => progress);
+    expect(values).toEqual([...new Set(values)].sort((a, b) => a - b));
+    expect(told.every(({ total }) => total === 100)).toBe(true);
+    expect(told.map(({ message }) => message).join('\n')).toContain('step one');
+  });
+
+  test('a cancelled request stops the program, and the session can go on', async () => {
+    const { structured: made } = await call(client, 'create_session', { language: 'python' });
+    const session_id = made['session_id'] as string;
+    const endless = { code: 'while True: pass', language: 'python', session_id, fuel_budget: 100e9 };
+    const abort = new AbortController();
+    const running = client.callTool({ name: 'execute_code', arguments: endless }, { signal: abort.signal });
+    setTimeout(() => abort.abort(), 500);
+    await expect(running).rejects.toThrow();
+    // Its place in the session's queue is free only when the program has ended.
+    const next = await call(client, 'execute_code', { ...endless, code: '1 + 1' });
+    expect(next.structured).toMatchObject({ result: 2 });
+    await call(client, 'destroy_session', { session_id });
+  });
+
+  test('cancel_execution stops what runs in a session', async () => {
+    const endless = { code: 'while True: pass', language: 'python', fuel_budget: 100e9 };
+    const running = call(client, 'execute_code', endless);
+    let cancelled = 0;
+    while (cancelled === 0) {
+      await new Promise((next) => setTimeout(next, 50));
+      cancelled = (await call(client, 'cancel_execution')).structured['cancelled'] as number;
+    }
+    expect(cancelled).toBe(1);
+    const ended = await running;
+    // Cancelled while it ran, or while it still waited for its turn.
+    if (ended.isError) expect(ended.text).toMatch(/^cancelled/);
+    else expect(ended.structured).toMatchObject({ success: false, trap_reason: 'cancelled' });
+  });
+
+  test('prompts are listed and filled in', async () => {
+    const { prompts } = await client.listPrompts();
+    expect(prompts.map(({ name }) => name)).toEqual(['analyse_csv', 'convert_document', 'debug_error']);
+    const { messages } = await client.getPrompt({ name: 'analyse_csv', arguments: { file: 'sales.csv' } });
+    expect(messages[0]?.content).toMatchObject({ type: 'text', text: expect.stringContaining('sales.csv') });
+  });
+
+  test('resources are listed, completed and read; what is not there is a protocol error', async () => {
+    await call(client, 'write_file', { path: 'r/one.txt', content: 'eins' });
+    const { resources } = await client.listResources();
+    expect(resources.map(({ uri }) => uri)).toContain('workspace://default/r/one.txt');
+    const { completion } = await client.complete({
+      ref: { type: 'ref/resource', uri: 'workspace://{session}/{+path}' },
+      argument: { name: 'path', value: 'r/' },
+      context: { arguments: { session: 'default' } },
+    });
+    expect(completion.values).toEqual(['r/one.txt']);
+    await expect(client.readResource({ uri: 'workspace://default/none' })).rejects.toThrow(/no file/);
+    await expect(client.readResource({ uri: 'workspace://other/r/one.txt' })).rejects.toThrow(/no session/);
+  });
+
+  test('long output is cut to head and tail, and the whole can be read', async () => {
+    const { structured, text, content } = await call(client, 'execute_code', {
+      code: 'for i in range(10_000): print("line", i)',
+      language: 'python',
+    });
+    const [uri] = structured['output_uris'] as string[];
+    expect((structured['stdout'] as string).length).toBeLessThan(21_000);
+    for (const part of ['line 0\n', 'line 9999', uri!]) {
+      expect(text).toContain(part);
+      expect(structured['stdout']).toContain(part);
+    }
+    expect(content).toContainEqual(expect.objectContaining({ type: 'resource_link', uri }));
+    const { contents } = await client.readResource({ uri: uri! });
+    expect((contents[0] as { text: string }).text.split('\n').length).toBe(10_001);
+  });
+
+  test('reset_all_sessions leaves nothing', async () => {
+    await call(client, 'create_session', { language: 'javascript', session_id: 'one' });
+    const { structured } = await call(client, 'reset_all_sessions');
+    expect(structured).toMatchObject({ sessions: ['one'], deleted: true });
+    expect((await call(client, 'get_active_sessions')).structured).toMatchObject({ sessions: [] });
+    expect((await call(client, 'list_files')).structured).toMatchObject({ total: 0 });
+  });
+});

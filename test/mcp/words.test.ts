@@ -1,0 +1,140 @@
+import type { Client } from '@modelcontextprotocol/client';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { stdioClient } from '../support/mcp.ts';
+import { PROMPT_BUDGETS, policy } from './budgets.ts';
+
+type ListedTool = Awaited<ReturnType<Client['listTools']>>['tools'][number];
+
+let client: Client;
+let tools: ListedTool[];
+beforeAll(async () => {
+  ({ client } = await stdioClient('legacy'));
+  ({ tools } = await client.listTools());
+});
+afterAll(() => client.close());
+
+/** About four characters of English make a token; exact counts differ from model to model. */
+const tokens = (text: string) => Math.ceil(text.length / 4);
+
+/** All a model reads of a tool in words: its description and those of its parameters. */
+function words({ description = '', inputSchema }: ListedTool): string {
+  const parameters = Object.values(
+    (inputSchema.properties ?? {}) as Record<string, { description?: string }>,
+  );
+  return [description, ...parameters.map((one) => one.description ?? '')].join('\n');
+}
+
+describe('what a model reads about the tools', () => {
+  test('stays within its budget', () => {
+    const over = tools
+      .map(
+        (tool) =>
+          [tool.name, tokens(words(tool)), PROMPT_BUDGETS[tool.name] ?? PROMPT_BUDGETS['*']!] as const,
+      )
+      .filter(([, found, allowed]) => found > allowed);
+    expect(over).toEqual([]);
+    expect(client.getInstructions()!.length).toBeLessThanOrEqual(2048);
+  });
+
+  test('has a name of the field, a title, four annotations, described parameters and an output schema', () => {
+    for (const tool of tools) {
+      expect(tool.name).toMatch(/^[a-z][a-z_]{2,31}$/);
+      expect(tool.title).toBeTruthy();
+      expect(Object.keys(tool.annotations ?? {}).sort()).toEqual([
+        'destructiveHint',
+        'idempotentHint',
+        'openWorldHint',
+        'readOnlyHint',
+      ]);
+      expect(tool.annotations?.openWorldHint).toBe(false);
+      for (const [name, schema] of Object.entries(tool.inputSchema.properties ?? {}))
+        expect(schema, `${tool.name}.${name}`).toHaveProperty('description');
+      expect(tool.inputSchema['additionalProperties']).toBe(false);
+      // An image would be hidden by structured content.
+      expect(tool.outputSchema === undefined, tool.name).toBe(tool.name === 'read_file');
+    }
+  });
+
+  test('names every tool of the contract', () => {
+    expect(tools.map(({ name }) => name).sort()).toEqual([
+      'cancel_execution',
+      'checkpoint_session',
+      'create_session',
+      'destroy_session',
+      'execute_code',
+      'fork_session',
+      'get_active_sessions',
+      'get_metrics',
+      'get_workspace_info',
+      'list_available_packages',
+      'list_files',
+      'list_runtimes',
+      'read_file',
+      'reset_all_sessions',
+      'reset_workspace',
+      'rollback_session',
+      'write_file',
+    ]);
+  });
+
+  const described = (name: string) => tools.find((tool) => tool.name === name)!.description!;
+
+  test('execute_code says when, when not, patterns, pitfalls with solutions, and limits', () => {
+    const text = described('execute_code');
+    for (const part of [
+      '{"code":"print(sum(range(1, 101)))","language":"python"}',
+      'TypeError: value is not iterable',
+      "const [files, err] = os.readdir('/app')",
+      'FileNotFoundError',
+      "'/app/data.txt'",
+      'OutOfFuel',
+      'create_session(fuel_budget=20_000_000_000)',
+      'Not for network',
+      'One-off',
+      'File processing',
+      'Stateful',
+    ])
+      expect(text).toContain(part);
+    const { fuel_budget, timeout_seconds, memory_bytes } = policy.parse({});
+    expect(text).toContain(`${fuel_budget / 1e9} G fuel`);
+    expect(text).toContain(`${timeout_seconds} s`);
+    expect(text).toContain(`${memory_bytes / 2 ** 20} MiB memory`);
+  });
+
+  test('create_session has the decision tree, the persistence rules, the lifecycle and the limits', () => {
+    const text = described('create_session');
+    for (const part of [
+      'Which one?',
+      'auto_persist_globals',
+      'Lifecycle',
+      'fuel_budget',
+      'memory_bytes',
+      'destroy_session',
+    ])
+      expect(text).toContain(part);
+  });
+
+  test('shouts at nobody', () => {
+    for (const tool of tools) expect(words(tool)).not.toMatch(/\bMUST\b|\bNEVER\b|\bALWAYS\b|IMPORTANT/);
+  });
+});
+
+test('numbers in descriptions follow the settings', async () => {
+  const other = await stdioClient('legacy', [
+    'mcp',
+    '--log-level',
+    'silent',
+    '--fuel-budget',
+    '3G',
+    '--timeout-seconds',
+    '7',
+    '--max-sessions',
+    '4',
+  ]);
+  const listed = (await other.client.listTools()).tools;
+  const text = (name: string) => listed.find((tool) => tool.name === name)!.description!;
+  expect(text('execute_code')).toContain('3 G fuel');
+  expect(text('execute_code')).toContain('7 s (up to');
+  expect(text('create_session')).toContain('At most 4 at a time');
+  await other.client.close();
+});

@@ -1,0 +1,67 @@
+/** Clients of the built MCP server, over both transports and in both protocol eras. */
+import { fileURLToPath } from 'node:url';
+import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { type HttpServer, type ServerSettingsInput, serveHttp } from 'llm-wasm-sandbox/mcp';
+
+export const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+
+export const ERAS = ['modern', 'legacy'] as const;
+export type Era = (typeof ERAS)[number];
+
+const NEGOTIATION: Record<Era, NonNullable<ClientOptions['versionNegotiation']>> = {
+  modern: { mode: { pin: '2026-07-28' } },
+  legacy: { mode: 'legacy' },
+};
+
+export function newClient(era: Era): Client {
+  return new Client({ name: 'test', version: '1' }, { versionNegotiation: NEGOTIATION[era] });
+}
+
+export async function stdioClient(era: Era, args: readonly string[] = ['mcp', '--log-level', 'silent']) {
+  const client = newClient(era);
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [CLI, ...args],
+    stderr: 'pipe',
+  });
+  await client.connect(transport);
+  return { client, transport };
+}
+
+export async function httpClient(server: HttpServer, era: Era, token?: string): Promise<Client> {
+  const client = newClient(era);
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  await client.connect(new StreamableHTTPClientTransport(new URL(server.url), { requestInit: { headers } }));
+  return client;
+}
+
+/** A server at a free port. */
+export function startHttp(settings: ServerSettingsInput = {}): Promise<HttpServer> {
+  return serveHttp({ port: 0, ...settings });
+}
+
+export interface Answer {
+  readonly isError: boolean;
+  readonly text: string;
+  readonly structured: Record<string, unknown>;
+  readonly content: readonly { readonly type: string; readonly [key: string]: unknown }[];
+}
+
+/** Calls a tool and takes its answer apart. */
+export async function call(
+  client: Client,
+  name: string,
+  args: Record<string, unknown> = {},
+  options: Parameters<Client['callTool']>[1] = {},
+): Promise<Answer> {
+  const result = await client.callTool({ name, arguments: args }, options);
+  const content = result.content as Answer['content'];
+  const text = content.find(({ type }) => type === 'text')?.['text'] as string;
+  return {
+    isError: result.isError === true,
+    text,
+    structured: (result.structuredContent ?? {}) as Record<string, unknown>,
+    content,
+  };
+}
