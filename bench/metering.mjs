@@ -62,6 +62,7 @@ function runner(module, assets, image) {
       env: {},
       call: 1,
       keep: false,
+      inject_setup: true,
       fuel_budget: 0,
       timeout_seconds: 0,
     };
