@@ -42,10 +42,9 @@ describe('a time limit', () => {
         policy: { timeout_seconds: 0.1, fuel_budget: 1e15 },
       });
       const code = FOREVER[runtime]['in a loop']!;
-      const short = await sandbox.execute(code);
-      expect(short).toMatchObject({
+      expect(await sandbox.execute(code)).toMatchObject({
         exit_code: 124,
-        metadata: { error: { message: 'the time limit of 0.1 s has passed' } },
+        metadata: { trap_reason: 'timeout' },
       });
       const longer = await sandbox.execute(code, { timeout_seconds: 0.4 });
       expect(longer).toMatchObject({ exit_code: 124 });
@@ -74,9 +73,11 @@ describe('a time limit', () => {
     }
   });
 
-  test('names the line of Python that waited', async () => {
+  // On a starved machine the grace is over before the traceback is written, so this may take more than one try.
+  test('names the line of Python that waited, and the limit', { retry: 5 }, async () => {
     const result = await run('python', '\n\nimport time\ntime.sleep(3600)', { timeout_seconds: 0.2 });
-    expect(result.metadata.error).toMatchObject({ type: 'Timeout', line: 4 });
+    const message = 'the time limit of 0.2 s has passed';
+    expect(result.metadata.error).toMatchObject({ type: 'Timeout', line: 4, message });
   });
 });
 
