@@ -12,10 +12,13 @@ interface Waiting {
 }
 
 export class Turns {
-  /** Waiting calls by caller; the map's order is the order of turns. */
+  /** Waiting calls by caller. */
   readonly #queues = new Map<string, Waiting[]>();
   readonly #running = new Map<string, number>();
   readonly #busyKeys = new Set<string>();
+  /** When each caller last got a turn, counted in turns. There are as many callers as tokens. */
+  readonly #servedAt = new Map<string, number>();
+  #served = 0;
   #count = 0;
 
   constructor(
@@ -74,11 +77,14 @@ export class Turns {
     });
   }
 
-  /** Goes round the callers, one call each, until nobody can start any more. */
+  /** Starts what can start: callers with the fewest programs running first, then those who waited longest for one. */
   #dispatch(): void {
+    const first = (a: string, b: string) =>
+      (this.#running.get(a) ?? 0) - (this.#running.get(b) ?? 0) ||
+      (this.#servedAt.get(a) ?? 0) - (this.#servedAt.get(b) ?? 0);
     for (let started = true; started; ) {
-      started = false;
-      for (const [caller, queue] of [...this.#queues]) started = this.#startOne(caller, queue) || started;
+      const callers = [...this.#queues.keys()].sort(first);
+      started = callers.some((caller) => this.#startOne(caller, this.#queues.get(caller)!));
     }
   }
 
@@ -88,10 +94,9 @@ export class Turns {
     const next = queue.findIndex(({ key }) => !this.#busyKeys.has(key));
     if (next < 0) return false;
     const [waiting] = queue.splice(next, 1);
-    // Behind all others, or out of the round when nothing is left.
-    this.#queues.delete(caller);
-    if (queue.length > 0) this.#queues.set(caller, queue);
+    if (queue.length === 0) this.#queues.delete(caller);
     this.#count++;
+    this.#servedAt.set(caller, ++this.#served);
     this.#running.set(caller, running + 1);
     this.#busyKeys.add(waiting!.key);
     waiting!.start();

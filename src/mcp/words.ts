@@ -82,7 +82,7 @@ export function executeCodeWords(settings: ServerSettings): string {
   const { python, javascript } = RUNTIME_NOTES;
   const { fuel_budget, max_fuel_budget, timeout_seconds, max_timeout_seconds, memory_bytes } = settings;
   const heavy = heaviest();
-  return `Run a Python or JavaScript program in a sealed sandbox; returns stdout, stderr, exit code, changed files and, when it fails, steps to fix it.
+  return `Execute Python or JavaScript code (a script or snippet) in a sealed sandbox; returns its output, exit code, changed files and, when it fails, steps to fix it.
 
 Use it to calculate, parse, convert, check and transform data, to work with CSV, JSON, Excel, PDF and text files, and to try code out. Not for network requests, installing packages, subprocesses or GUIs: none exist here.
 

@@ -218,6 +218,24 @@ describe.each(places)('tools over $transport, $era era', ({ era, transport }) =>
     await expect(client.readResource({ uri: 'workspace://other/r/one.txt' })).rejects.toThrow(/no session/);
   });
 
+  test('a file of any name can be read at the address an answer gives for it', async () => {
+    const session_id = 'Case_Kept-1';
+    await call(client, 'create_session', { language: 'javascript', session_id });
+    for (const path of [
+      '100%.txt',
+      'a%20b.txt',
+      'q?x#y.txt',
+      'ünï/cødé 😀.txt',
+      '{+path}.txt',
+      "it's (1).txt",
+    ]) {
+      const written = await call(client, 'write_file', { path, content: path, session_id });
+      const { contents } = await client.readResource({ uri: written.structured['uri'] as string });
+      expect(contents).toMatchObject([{ text: path }]);
+    }
+    await call(client, 'destroy_session', { session_id });
+  });
+
   test('long output is cut to head and tail, and the whole can be read', async () => {
     const { structured, text, content } = await call(client, 'execute_code', {
       code: 'for i in range(10_000): print("line", i)',

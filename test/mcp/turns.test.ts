@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest';
+import { percentiles } from '../../src/mcp/tally.ts';
+import { QueueFull, Turns } from '../../src/mcp/turns.ts';
+
+const never = new AbortController().signal;
+const settle = () => new Promise((next) => setImmediate(next));
+
+/** Work that notes when it starts and ends when it is told to. */
+function works() {
+  const order: string[] = [];
+  const ends = new Map<string, () => void>();
+  const work = (name: string) => () =>
+    new Promise<string>((resolve) => {
+      order.push(name);
+      ends.set(name, () => resolve(name));
+    });
+  return { order, work, end: (name: string) => ends.get(name)!() };
+}
+
+describe('turns', () => {
+  test('go round the callers, whoever has more waiting', async () => {
+    const turns = new Turns({ total: 1, perCaller: 1, queued: 10 });
+    const { order, work, end } = works();
+    for (const name of ['a1', 'a2', 'a3']) void turns.run('a', name, never, work(name));
+    for (const name of ['b1', 'b2']) void turns.run('b', name, never, work(name));
+    for (let i = 0; i < 5; i++) {
+      await settle();
+      end(order[i]!);
+    }
+    expect(order).toEqual(['a1', 'b1', 'a2', 'b2', 'a3']);
+  });
+
+  test('leave a place for others when a caller has a share of its own', async () => {
+    const turns = new Turns({ total: 2, perCaller: 1, queued: 10 });
+    const { order, work } = works();
+    for (const name of ['a1', 'a2']) void turns.run('a', name, never, work(name));
+    void turns.run('b', 'b1', never, work('b1'));
+    await settle();
+    expect(order).toEqual(['a1', 'b1']);
+    expect([turns.running, turns.queued]).toEqual([2, 1]);
+  });
+
+  test('keep calls of one session in order without holding a place for them', async () => {
+    const turns = new Turns({ total: 2, perCaller: 2, queued: 10 });
+    const { order, work, end } = works();
+    void turns.run('a', 'session', never, work('first'));
+    void turns.run('a', 'session', never, work('second'));
+    void turns.run('a', 'other', never, work('other'));
+    await settle();
+    expect(order).toEqual(['first', 'other']);
+    end('first');
+    await settle();
+    expect(order).toEqual(['first', 'other', 'second']);
+  });
+
+  test('are given back when work throws, and when a waiting call is cancelled', async () => {
+    const turns = new Turns({ total: 1, perCaller: 1, queued: 1 });
+    await expect(turns.run('a', '1', never, () => Promise.reject(new Error('broke')))).rejects.toThrow(
+      'broke',
+    );
+    expect(turns.running).toBe(0);
+    const { work, end } = works();
+    void turns.run('a', '2', never, work('2'));
+    const cancel = new AbortController();
+    const waiting = turns.run('a', '3', cancel.signal, work('3'));
+    await expect(turns.run('a', '4', never, work('4'))).rejects.toBeInstanceOf(QueueFull);
+    cancel.abort(new Error('gone'));
+    await expect(waiting).rejects.toThrow('gone');
+    expect(turns.queued).toBe(0);
+    end('2');
+    await settle();
+    expect(turns.running).toBe(0);
+  });
+});
+
+test('percentiles are those of the nearest rank', () => {
+  const hundred = Array.from({ length: 100 }, (_, i) => 100 - i);
+  expect(percentiles(hundred)).toEqual({ p50: 50, p95: 95, p99: 99 });
+  expect(percentiles([])).toEqual({ p50: 0, p95: 0, p99: 0 });
+});
