@@ -7,8 +7,10 @@ import { z } from 'zod';
 import { SandboxError } from './errors.ts';
 import { Events } from './events.ts';
 import { CallHistory, explain } from './explain.ts';
-import { importNames, notableImports, readManifest } from './packages/manifest.ts';
+import { LiveOutput } from './live-output.ts';
+import { importNames, readManifest } from './packages/manifest.ts';
 import { readOwnPackages } from './packages/own.ts';
+import { endedFromOutside, toResult } from './result.ts';
 import { type Variable, variable, variablesProgram } from './runtimes/variables.ts';
 import {
   deterministicMode,
@@ -20,8 +22,6 @@ import {
   type RuntimeName,
   type SandboxResult,
   sandboxOptions,
-  TRAPS,
-  type TrapReason,
 } from './schema.ts';
 import { type CheckpointInfo, Session } from './session.ts';
 import { readHostTree } from './stores/host-files.ts';
@@ -455,106 +455,4 @@ export class Sandbox {
       throw new SandboxError('sandbox_closed', 'This sandbox was closed. Make another with createSandbox().');
     }
   }
-}
-
-/** Hands output to the caller's functions as text; what they throw comes out of `execute`, not of the event loop. */
-class LiveOutput {
-  readonly #decoders = { 1: new TextDecoder(), 2: new TextDecoder() };
-  readonly #receivers: { 1: ((text: string) => void) | undefined; 2: ((text: string) => void) | undefined };
-  #thrown: { cause: unknown } | undefined;
-
-  constructor(stdout: ((text: string) => void) | undefined, stderr: ((text: string) => void) | undefined) {
-    this.#receivers = { 1: stdout, 2: stderr };
-  }
-
-  get wanted(): boolean {
-    return this.#receivers[1] !== undefined || this.#receivers[2] !== undefined;
-  }
-
-  push(stream: 1 | 2, bytes: Uint8Array): void {
-    this.#give(stream, this.#decoders[stream].decode(bytes, { stream: true }));
-  }
-
-  end(): void {
-    for (const stream of [1, 2] as const) this.#give(stream, this.#decoders[stream].decode());
-    if (this.#thrown !== undefined) throw this.#thrown.cause;
-  }
-
-  #give(stream: 1 | 2, text: string): void {
-    if (text !== '') this.guard(() => this.#receivers[stream]?.(text));
-  }
-
-  /** Calls a function of the caller's; after one has thrown, none is called any more. */
-  guard(call: () => void): void {
-    if (this.#thrown !== undefined) return;
-    try {
-      call();
-    } catch (cause) {
-      this.#thrown = { cause };
-    }
-  }
-}
-
-/** The outcome of a run that no worker could tell about: nothing of it is known, and nothing it did is kept. */
-function endedFromOutside(type: 'lost' | 'cancelled', durationMs: number): RunOutcome {
-  const trap =
-    type === 'lost'
-      ? { reason: 'worker_lost' as const, detail: 'the worker thread ended' }
-      : { reason: 'cancelled' as const, detail: 'cancelled before it started' };
-  return {
-    trap,
-    report: undefined,
-    state: 'fresh',
-    fuelConsumed: 0,
-    memoryUsedBytes: 0,
-    durationMs,
-    stdout: '',
-    stderr: '',
-    stdoutDroppedBytes: 0,
-    stderrDroppedBytes: 0,
-    changes: { created: [], modified: [], deleted: [], removed: [], entries: [] },
-    imports: [],
-  };
-}
-
-function trapMessage(reason: TrapReason, detail: string): string {
-  return detail === '' ? TRAPS[reason].message : `${TRAPS[reason].message} (${detail})`;
-}
-
-function toResult(
-  runtime: RuntimeName,
-  outcome: RunOutcome,
-  queueMs: number,
-  ownPackages: readonly string[],
-): SandboxResult {
-  const { trap, report } = outcome;
-  const exitCode = trap ? TRAPS[trap.reason].exit_code : (report?.exit_code ?? 1);
-  return {
-    success: trap === undefined && exitCode === 0,
-    stdout: outcome.stdout,
-    stderr: outcome.stderr,
-    exit_code: exitCode,
-    fuel_consumed: outcome.fuelConsumed,
-    memory_used_bytes: outcome.memoryUsedBytes,
-    duration_ms: outcome.durationMs,
-    files_created: outcome.changes.created,
-    files_modified: outcome.changes.modified,
-    files_deleted: outcome.changes.deleted,
-    metadata: {
-      runtime,
-      trapped: trap !== undefined,
-      trap_reason: trap?.reason ?? null,
-      trap_message: trap ? trapMessage(trap.reason, trap.detail) : null,
-      stdout_truncated: outcome.stdoutDroppedBytes > 0,
-      stderr_truncated: outcome.stderrDroppedBytes > 0,
-      stdout_dropped_bytes: outcome.stdoutDroppedBytes,
-      stderr_dropped_bytes: outcome.stderrDroppedBytes,
-      ...(report?.result !== undefined && { result: report.result }),
-      ...(report?.result_type !== undefined && { result_type: report.result_type }),
-      ...(report?.error !== undefined && { error: report.error }),
-      state: outcome.state,
-      imports: notableImports(outcome.imports, ownPackages),
-      queue_ms: queueMs,
-    },
-  };
 }

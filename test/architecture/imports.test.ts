@@ -9,7 +9,7 @@ const ROWS: readonly (readonly string[])[] = [
   ['index'],
   ['sessions'],
   ['sandbox'],
-  ['explain', 'events'],
+  ['explain', 'events', 'result', 'live-output'],
   ['transaction'],
   ['session'],
   ['worker', 'workspace'],
