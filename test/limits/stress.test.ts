@@ -165,8 +165,10 @@ test('two hundred guests leave nothing behind', { timeout: 300_000 }, async () =
   const workers = sharedPool().workers;
   const before = process.memoryUsage().rss;
   await round(GUESTS, 2);
-  const after = process.memoryUsage().rss;
   expect(sharedPool().workers).toBe(workers);
-  // A leak of one guest in ten would be 600 MiB; the engine frees memory when it likes.
-  expect(after - before).toBeLessThan(500 * MiB);
+  // The engine frees memory when it likes: more guests make it do so, and would make a leak larger. A leak of one guest
+  // in ten would be 600 MiB.
+  const grown = () => process.memoryUsage().rss - before;
+  for (let more = 3; more < 9 && grown() >= 200 * MiB; more++) await round(40, more);
+  expect(grown()).toBeLessThan(200 * MiB);
 });
