@@ -57,7 +57,12 @@ export function decode(reader: Reader, space: IndexSpace, into: Instruction): vo
   else if (immediate === I32) reader.s32();
   else if (immediate === MEMARG) memarg(reader);
   else if (immediate === 255) throw unknown(slot, at);
-  else operands(reader, space, into, IMMEDIATES[immediate]!, at);
+  else (READERS[immediate] ?? refuse(slot, at))(reader, space, into);
+}
+
+function refuse(slot: number, at: number): never {
+  const row = rowAt(slot);
+  throw invalid(`${row?.[2] ?? 'an instruction'} is refused (${row?.[5] ?? 'unknown operands'})`, at);
 }
 
 function unknown(slot: number, at: number): Error {
@@ -99,122 +104,62 @@ function valueType(reader: Reader): void {
   if (!isValueType(reader.u8())) throw invalid('a value type is not supported (typed references, GC)', at);
 }
 
-/** The rarer immediates; the frequent ones are handled by `decode` itself. */
-function operands(reader: Reader, space: IndexSpace, into: Instruction, what: Immediate, at: number): void {
-  switch (what) {
-    case 'label':
-      into.index = reader.u32();
-      return;
-    case 'func':
-      into.index = bounded(reader, space.functions, 'function');
-      return;
-    case 'global':
-      bounded(reader, space.globals, 'global');
-      return;
-    case 'block':
-      blockType(reader, space, into);
-      return;
-    case 'i64':
-      reader.skipS64();
-      return;
-    case 'bytes4':
-      reader.skip(4);
-      return;
-    case 'bytes8':
-      reader.skip(8);
-      return;
-    case 'bytes16':
-      reader.skip(16);
-      return;
-    case 'lane':
-      reader.skip(1);
-      return;
-    case 'memory':
-      zero(reader);
-      return;
-    default:
-      rareOperands(reader, space, into, what, at);
-      return;
-  }
-}
+type Operands = (reader: Reader, space: IndexSpace, into: Instruction) => void;
 
-function rareOperands(
-  reader: Reader,
-  space: IndexSpace,
-  into: Instruction,
-  what: Immediate,
-  at: number,
-): void {
-  switch (what) {
-    case 'labels':
-      branchTable(reader, into);
-      return;
-    case 'catches':
-      blockType(reader, space, into);
-      catches(reader, space, into);
-      return;
-    case 'type_table':
-      bounded(reader, space.types, 'type');
-      bounded(reader, space.tables, 'table');
-      return;
-    case 'tag':
-      bounded(reader, space.tags, 'tag');
-      return;
-    case 'types':
-      for (let left = reader.count('types'); left > 0; left--) valueType(reader);
-      return;
-    case 'heap':
-      valueType(reader);
-      return;
-    case 'memarg_lane':
-      memarg(reader);
-      reader.skip(1);
-      return;
-    case 'memory2':
-      zero(reader);
-      zero(reader);
-      return;
-    default:
-      segmentOperands(reader, space, into, what, at);
-      return;
-  }
-}
-
-function segmentOperands(
-  reader: Reader,
-  space: IndexSpace,
-  into: Instruction,
-  what: Immediate,
-  at: number,
-): void {
-  switch (what) {
-    case 'table2':
-      bounded(reader, space.tables, 'table');
-      bounded(reader, space.tables, 'table');
-      return;
-    case 'table':
-      bounded(reader, space.tables, 'table');
-      return;
-    case 'elem':
-      bounded(reader, space.elements, 'element segment');
-      return;
-    case 'elem_table':
-      bounded(reader, space.elements, 'element segment');
-      bounded(reader, space.tables, 'table');
-      return;
-    case 'data':
-      reader.u32();
-      return;
-    case 'data_memory':
-      reader.u32();
-      zero(reader);
-      return;
-    default: {
-      const row = rowAt(into.slot);
-      throw invalid(`${row?.[2] ?? 'an instruction'} is refused (${row?.[5] ?? what})`, at);
-    }
-  }
-}
+/** The rarer immediates, and how each is read; `decode` itself handles the frequent ones. */
+const OPERANDS: { readonly [name in Immediate]?: Operands } = {
+  label: (reader, _, into) => {
+    into.index = reader.u32();
+  },
+  labels: (reader, _, into) => branchTable(reader, into),
+  func: (reader, space, into) => {
+    into.index = bounded(reader, space.functions, 'function');
+  },
+  global: (reader, space) => bounded(reader, space.globals, 'global'),
+  tag: (reader, space) => bounded(reader, space.tags, 'tag'),
+  block: blockType,
+  catches: (reader, space, into) => {
+    blockType(reader, space, into);
+    catches(reader, space, into);
+  },
+  type_table: (reader, space) => {
+    bounded(reader, space.types, 'type');
+    bounded(reader, space.tables, 'table');
+  },
+  types: (reader) => {
+    for (let left = reader.count('types'); left > 0; left--) valueType(reader);
+  },
+  heap: valueType,
+  i64: (reader) => reader.skipS64(),
+  bytes4: (reader) => reader.skip(4),
+  bytes8: (reader) => reader.skip(8),
+  bytes16: (reader) => reader.skip(16),
+  lane: (reader) => reader.skip(1),
+  memarg_lane: (reader) => {
+    memarg(reader);
+    reader.skip(1);
+  },
+  memory: zero,
+  memory2: (reader) => {
+    zero(reader);
+    zero(reader);
+  },
+  table: (reader, space) => bounded(reader, space.tables, 'table'),
+  table2: (reader, space) => {
+    bounded(reader, space.tables, 'table');
+    bounded(reader, space.tables, 'table');
+  },
+  elem: (reader, space) => bounded(reader, space.elements, 'element segment'),
+  elem_table: (reader, space) => {
+    bounded(reader, space.elements, 'element segment');
+    bounded(reader, space.tables, 'table');
+  },
+  data: (reader) => reader.u32(),
+  data_memory: (reader) => {
+    reader.u32();
+    zero(reader);
+  },
+};
 
 function branchTable(reader: Reader, into: Instruction): void {
   const count = reader.count('branch targets');
@@ -233,3 +178,6 @@ function catches(reader: Reader, space: IndexSpace, into: Instruction): void {
     into.labels.push(reader.u32());
   }
 }
+
+/** The same by number, as the opcode table counts them. */
+const READERS = IMMEDIATES.map((name) => OPERANDS[name]);

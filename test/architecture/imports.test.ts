@@ -25,15 +25,17 @@ const STRANGERS = [['wasm', 'fs', 'analysis']];
 const PURE = ['wasm', 'fs', 'analysis', 'schema', 'errors'];
 const FILE_SYSTEM_ROOMS = ['stores', 'runtimes', 'packages', 'worker/build', 'cli'];
 
+interface Import {
+  readonly target: string;
+  readonly isType: boolean;
+  readonly isDynamic: boolean;
+}
+
 interface SourceFile {
   readonly path: string;
   readonly room: string;
   readonly text: string;
-  readonly imports: readonly {
-    readonly target: string;
-    readonly isType: boolean;
-    readonly isDynamic: boolean;
-  }[];
+  readonly imports: readonly Import[];
 }
 
 const src = new URL('../../src', import.meta.url).pathname;
@@ -59,6 +61,24 @@ const files: SourceFile[] = readdirSync(src, { recursive: true, encoding: 'utf8'
 
 const row = (room: string) => ROWS.findIndex((rooms) => rooms.includes(room));
 const own = ({ target }: { target: string }) => target.endsWith('.ts');
+
+/** What each file imports, of the imports that count. */
+function edgesThat(count: (found: Import) => boolean): Map<string, string[]> {
+  return new Map(files.map(({ path, imports }) => [path, imports.filter(count).map(({ target }) => target)]));
+}
+
+/** All that the library and the command line load, by way of the imports that count. */
+function fromTheEntries(count: (found: Import) => boolean): Set<string> {
+  const edges = edgesThat(count);
+  const reached = new Set<string>();
+  const visit = (path: string): void => {
+    if (reached.has(path)) return;
+    reached.add(path);
+    for (const next of edges.get(path) ?? []) visit(next);
+  };
+  for (const start of ['index.ts', 'cli.ts']) visit(start);
+  return reached;
+}
 
 test('every room has a place in the order', () => {
   expect(files.map(({ room }) => room).filter((room) => row(room) < 0)).toEqual([]);
@@ -86,12 +106,7 @@ test('rooms of the lowest rows do not know each other', () => {
 });
 
 test('there is no cycle between files', () => {
-  const edges = new Map(
-    files.map(({ path, imports }) => [
-      path,
-      imports.filter((found) => own(found) && !found.isType).map(({ target }) => target),
-    ]),
-  );
+  const edges = edgesThat((found) => own(found) && !found.isType);
   const done = new Set<string>();
   const visit = (path: string, trail: readonly string[]): void => {
     if (trail.includes(path)) throw new Error(`cycle: ${[...trail, path].join(' → ')}`);
@@ -129,19 +144,7 @@ test('only workers know of threads, only the guest instantiates, only the worker
       .filter(({ text }) => /new WebAssembly\.Instance|WebAssembly\.instantiate/.test(text))
       .map(({ path }) => path),
   ).toEqual(['engine/guest.ts']);
-  const edges = new Map(
-    files.map(({ path, imports }) => [
-      path,
-      imports.filter((found) => own(found) && !found.isType).map(({ target }) => target),
-    ]),
-  );
-  const reached = new Set<string>();
-  const visit = (path: string): void => {
-    if (reached.has(path)) return;
-    reached.add(path);
-    for (const next of edges.get(path) ?? []) visit(next);
-  };
-  for (const start of ['index.ts', 'cli.ts']) visit(start);
+  const reached = fromTheEntries((found) => own(found) && !found.isType);
   expect([...reached]).not.toContain('engine/guest.ts');
   expect([...reached]).not.toContain('worker/entry.ts');
 });
@@ -154,19 +157,7 @@ test('only the rooms that store, build or talk to a person touch the file system
 });
 
 test('nothing of the MCP SDK is loaded before its commands run', () => {
-  const edges = new Map(
-    files.map(({ path, imports }) => [
-      path,
-      imports.filter(({ isType, isDynamic }) => !isType && !isDynamic).map(({ target }) => target),
-    ]),
-  );
-  const reached = new Set<string>();
-  const visit = (path: string): void => {
-    if (reached.has(path)) return;
-    reached.add(path);
-    for (const next of edges.get(path) ?? []) visit(next);
-  };
-  for (const start of ['index.ts', 'cli.ts']) visit(start);
+  const reached = fromTheEntries(({ isType, isDynamic }) => !isType && !isDynamic);
   const heavy = /^(@modelcontextprotocol|pino|prom-client|smol-toml|rate-limiter)/;
   expect([...reached].filter((target) => heavy.test(target))).toEqual([]);
   expect([...reached]).toContain('mcp/command.ts');
