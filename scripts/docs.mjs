@@ -119,7 +119,7 @@ const measured = await measuredFuel();
 const firstSentence = (text) => /^.*?[.;](?=\s|$)/s.exec(text)?.[0].replace(/;$/, '.') ?? text;
 
 /** A setting that follows the machine is told as what it follows. */
-const FOLLOWS = { max_concurrent: 'processors, at least 2', max_concurrent_per_caller: '', data_dir: '' };
+const FOLLOWS = { max_concurrent: '', max_concurrent_per_caller: '', data_dir: '' };
 
 const TABLES = {
   tools: () => {

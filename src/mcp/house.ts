@@ -11,6 +11,7 @@ import { openSessions, type Sessions } from '../sessions.ts';
 import { diskStore } from '../stores/disk.ts';
 import { memoryStore } from '../stores/memory.ts';
 import type { SessionStore } from '../stores/store.ts';
+import { sharedPool } from '../worker/guests.ts';
 import { type Observer, silentObserver } from './observe.ts';
 import { Outputs } from './outputs.ts';
 import type { ServerSettings } from './settings.ts';
@@ -19,6 +20,8 @@ import { Turns } from './turns.ts';
 
 /** The name under which the files of calls without a session are found. */
 export const DEFAULT_SESSION = 'default';
+/** Programs at a time for each core: a caller's own slow each other down to a half, those of all to a quarter. */
+const PER_CORE = { total: 4, perCaller: 2 } as const;
 /** The caller of a server that cannot tell callers apart. */
 export const LOCAL_CALLER = 'local';
 
@@ -48,6 +51,8 @@ export class Caller {
   readonly #executions = new Map<string, Set<AbortController>>();
   /** What sessions were made with; the store does not know. */
   readonly #policies = new Map<string, PolicyInput>();
+  /** Sessions this caller has open; what they hold may be newer than what is in the store. */
+  readonly #opened = new Map<string, Sandbox>();
   #common: Promise<Sandbox> | undefined;
 
   constructor(
@@ -90,6 +95,7 @@ export class Caller {
       ...(preload !== undefined && preload.length > 0 && { preload: [...preload] }),
     });
     this.#policies.set(session_id, merged);
+    this.#opened.set(session_id, sandbox);
     return sandbox;
   }
 
@@ -101,10 +107,12 @@ export class Caller {
   async open(session_id: string | undefined): Promise<Sandbox> {
     if (session_id === undefined || session_id === DEFAULT_SESSION) return this.common();
     try {
-      return await this.sessions.get(session_id, {
+      const sandbox = await this.sessions.get(session_id, {
         policy: this.#policies.get(session_id) ?? this.policy,
         logger: this.logger,
       });
+      this.#opened.set(session_id, sandbox);
+      return sandbox;
     } catch (cause) {
       if (!(cause instanceof SandboxError) || cause.code !== 'session_not_found') throw cause;
       const there = (await this.sessions.list()).slice(0, 20).map((record) => record.session_id);
@@ -135,7 +143,36 @@ export class Caller {
     this.cancel(session_id);
     await this.open(session_id);
     await this.sessions.delete(session_id);
+    this.#opened.delete(session_id);
     this.#policies.delete(session_id);
+  }
+
+  /** Closes a session; it stays in the store. */
+  async release(session_id: string): Promise<void> {
+    this.cancel(session_id);
+    this.#opened.delete(session_id);
+    await this.sessions.release(session_id);
+  }
+
+  /** Files of a session, without opening one that is closed: neither an interpreter nor its lock is needed to look. */
+  async files(session_id: string): Promise<{ readonly path: string; readonly size_bytes: number }[]> {
+    const open = session_id === DEFAULT_SESSION ? await this.common() : this.#opened.get(session_id);
+    try {
+      if (open !== undefined) return await open.listFiles();
+    } catch (cause) {
+      // Closed by somebody else since, as those are that were not used for long.
+      if (!(cause instanceof SandboxError) || cause.code !== 'sandbox_closed') throw cause;
+      this.#opened.delete(session_id);
+    }
+    const { workspace } = (await this.sessions.store.readWorkspace(session_id)) ?? { workspace: new Map() };
+    return [...workspace.values()]
+      .filter(({ kind }) => kind === 'file')
+      .map(({ path, data }) => ({ path, size_bytes: data?.length ?? 0 }));
+  }
+
+  /** What listing the files of a session costs: nothing when it is open, or else what the store has to read. */
+  async listingBytes(session_id: string): Promise<number> {
+    return this.#opened.has(session_id) ? 0 : this.sessions.store.size(session_id);
   }
 
   /** Deletes the files of the default workspace or of a session; returns how many. */
@@ -217,10 +254,12 @@ export class House {
     readonly settings: ServerSettings,
     options: HouseOptions = {},
   ) {
-    const { max_concurrent: total, max_queued: queued, tokens } = settings;
-    const spare = tokens.length > 1 ? 1 : 0;
-    const perCaller = settings.max_concurrent_per_caller ?? Math.max(1, total - spare);
-    this.turns = new Turns({ total, perCaller, queued });
+    const callers = Math.max(1, settings.tokens.length);
+    const total = settings.max_concurrent ?? Math.max(PER_CORE.total * sharedPool().size, callers);
+    const perCaller = settings.max_concurrent_per_caller ?? PER_CORE.perCaller * sharedPool().size;
+    this.turns = new Turns({ total, perCaller, queued: settings.max_queued, callers });
+    // Whoever has its turn here does not wait for another one there.
+    sharedPool().allow(total);
     this.observer = options.observer ?? silentObserver;
     this.version = options.version ?? '0.0.0';
     this.#storeOf = options.storeOf ?? ((id) => storeFor(settings, id));

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { diskStore } from 'llm-wasm-sandbox';
 import type { HttpServer } from 'llm-wasm-sandbox/mcp';
 import { serveHttp } from 'llm-wasm-sandbox/mcp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -248,6 +249,72 @@ describe('an HTTP server', () => {
     ]);
     await Promise.all([ann.close(), bob.close()]);
     await server.close();
+  });
+
+  test('keeps no caller waiting for the programs of others, however many they burn', async () => {
+    const names = ['ann', 'bob', 'eve'];
+    const secret = (name: string) => `${name}-secret-0123456789`;
+    const slots = 5;
+    const server = await startHttp({
+      tokens: names.map((name) => `${name}=${secret(name)}`),
+      max_concurrent: slots,
+      max_concurrent_per_caller: slots,
+    });
+    const [ann, bob, eve] = await Promise.all(
+      names.map((name) => httpClient(server, 'modern', secret(name))),
+    );
+    const endless = { code: 'while True: pass', language: 'python', fuel_budget: 100e9, timeout: 300 };
+    const burning = [ann!, bob!].flatMap((client) =>
+      Array.from({ length: slots }, () => call(client, 'execute_code', endless, { timeout: 300_000 })),
+    );
+    while (server.house.turns.running < slots - 1) await new Promise((next) => setTimeout(next, 20));
+    // All places but the one that is kept are taken by programs that do not end by themselves.
+    const { structured } = await call(eve!, 'execute_code', { code: '1 + 1', language: 'python' });
+    expect(structured).toMatchObject({ result: 2 });
+    expect(server.house.turns.running).toBe(slots - 1);
+    for (const client of [ann!, bob!]) await call(client, 'cancel_execution');
+    await Promise.all(burning);
+    await Promise.all([ann!, bob!, eve!].map((client) => client.close()));
+    await server.close();
+  });
+
+  test('loads modules for a session in the caller’s turn', async () => {
+    const server = await startHttp({ max_concurrent: 1 });
+    const client = await httpClient(server, 'modern');
+    const endless = { code: 'while True: pass', language: 'python', fuel_budget: 100e9, timeout: 300 };
+    const burning = call(client, 'execute_code', endless);
+    while (server.house.turns.running === 0) await new Promise((next) => setTimeout(next, 20));
+    const preload = [`colorsys`];
+    const making = call(client, 'create_session', { language: 'python', session_id: 'ready', preload });
+    while (server.house.turns.queued === 0) await new Promise((next) => setTimeout(next, 20));
+    await call(client, 'cancel_execution');
+    await burning;
+    expect((await making).structured).toMatchObject({ session_id: 'ready' });
+    await client.close();
+    await server.close();
+  });
+
+  test('lists files of sessions it does not have open, and opens none for it', async () => {
+    const settings = { data_dir: mkdtempSync(join(tmpdir(), 'sessions-')) };
+    const session = { language: 'javascript', session_id: 'closed' };
+    const first = await startHttp(settings);
+    const writer = await httpClient(first, 'modern');
+    await call(writer, 'create_session', session);
+    await call(writer, 'execute_code', { ...session, code: 'writeText("/app/a.txt", "x")' });
+    await writer.close();
+    await first.close();
+    const second = await startHttp(settings);
+    const client = await httpClient(second, 'modern');
+    expect((await client.listResources()).resources).toMatchObject([
+      { uri: 'workspace://closed/a.txt', size: 1 },
+    ]);
+    // Whoever opens a session holds its lock; nobody does.
+    const release = await diskStore(join(settings.data_dir, 'caller-local')).acquire('closed');
+    expect((await client.listResources()).resources).toHaveLength(1);
+    expect((await call(client, 'get_active_sessions')).structured).toMatchObject({ sessions: [session] });
+    await release();
+    await client.close();
+    await second.close();
   });
 
   test('stops the program of a client that vanishes', async () => {

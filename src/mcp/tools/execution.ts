@@ -3,13 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
 import type { Sandbox } from '../../sandbox.ts';
-import { runtimeName, type SandboxResult } from '../../schema.ts';
+import { runtimeName } from '../../schema.ts';
 import { DEFAULT_SESSION } from '../house.ts';
 import { describeRun, executionOutput } from '../reply.ts';
 import type { ServerSettings } from '../settings.ts';
 import { runFacts } from '../tally.ts';
-import { ADDS, optionalSession, REMOVES, type Tool, type ToolCall, ToolError, tool } from '../tool.ts';
-import { QueueFull } from '../turns.ts';
+import { ADDS, inTurn, optionalSession, REMOVES, type Tool, type ToolCall, tool } from '../tool.ts';
 import { executeCodeWords } from '../words.ts';
 
 const MAX_CODE_CHARS = 1_000_000;
@@ -112,28 +111,6 @@ function reporting(progress: ToolCall['progress']) {
       output = '';
     },
   };
-}
-
-async function inTurn(
-  { house, caller }: ToolCall,
-  key: string,
-  signal: AbortSignal,
-  work: () => Promise<SandboxResult>,
-): Promise<SandboxResult> {
-  try {
-    return await house.turns.run(caller.id, key, signal, work);
-  } catch (cause) {
-    if (cause instanceof QueueFull) {
-      throw new ToolError(
-        'busy',
-        `The server is busy: ${cause.message}. Wait for some to end, then try again.`,
-      );
-    }
-    if (signal.aborted && cause === signal.reason) {
-      throw new ToolError('cancelled', 'The call was cancelled before its turn came. Nothing was run.');
-    }
-    throw cause;
-  }
 }
 
 export function executionTools(settings: ServerSettings): Tool[] {

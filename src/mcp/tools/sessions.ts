@@ -1,4 +1,5 @@
 /** Tools that make sessions, look at them, undo, branch and end them. */
+import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Sandbox } from '../../sandbox.ts';
 import { runtimeName } from '../../schema.ts';
@@ -6,7 +7,18 @@ import type { SessionRecord } from '../../stores/store.ts';
 import { type Caller, DEFAULT_SESSION } from '../house.ts';
 import { quantity } from '../reply.ts';
 import type { ServerSettings } from '../settings.ts';
-import { ADDS, LOOKS, optionalSession, REMOVES, REPLACES, sessionId, type Tool, tool } from '../tool.ts';
+import {
+  ADDS,
+  inTurn,
+  LOOKS,
+  optionalSession,
+  REMOVES,
+  REPLACES,
+  sessionId,
+  type Tool,
+  type ToolCall,
+  tool,
+} from '../tool.ts';
 import { createSessionWords } from '../words.ts';
 
 const checkpointName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/);
@@ -74,7 +86,8 @@ type WorkspaceInfo = z.infer<typeof workspaceInfo>;
 /** Files in one answer; list_files shows more. */
 const MAX_FILES = 200;
 
-async function lookAt(caller: Caller, session_id: string, hidden: boolean): Promise<WorkspaceInfo> {
+async function lookAt(session_id: string, hidden: boolean, call: ToolCall): Promise<WorkspaceInfo> {
+  const { caller } = call;
   const sandbox = await caller.open(session_id);
   const shown = async () => (await sandbox.listFiles()).filter(({ path }) => hidden || !isHidden(path));
   const files = await shown();
@@ -89,8 +102,13 @@ async function lookAt(caller: Caller, session_id: string, hidden: boolean): Prom
     const none = { variables: [], imports: [], checkpoints: [], calls: 0, fuel_consumed: 0 };
     return { ...common, ...none, language: null };
   }
-  const { variables, imports, checkpoints, calls, fuel_consumed, runtime } =
-    await caller.sessions.info(session_id);
+  // Variables are told by a copy of the interpreter, which runs like any program.
+  const { variables, imports, checkpoints, calls, fuel_consumed, runtime } = await inTurn(
+    call,
+    `${caller.id}/${session_id}`,
+    call.signal,
+    () => caller.sessions.info(session_id),
+  );
   return {
     ...common,
     language: runtime,
@@ -174,15 +192,14 @@ function makingTools(settings: ServerSettings): Tool[] {
         next_step: z.string(),
       }),
       annotations: ADDS,
-      run: async ({ language, session_id, auto_persist_globals = true, preload, ...policy }, { caller }) => {
+      run: async ({ language, session_id, auto_persist_globals = true, preload = [], ...policy }, call) => {
         const given = Object.fromEntries(Object.entries(policy).filter(([, value]) => value !== undefined));
-        const sandbox = await caller.create({
-          language,
-          session_id,
-          auto_persist_globals,
-          preload,
-          policy: given,
-        });
+        const wish = { language, session_id, auto_persist_globals, preload, policy: given };
+        // Modules are loaded by running them, for which the caller needs a turn as for any program.
+        const make = () => call.caller.create(wish);
+        const sandbox = await (preload.length === 0
+          ? make()
+          : inTurn(call, `preload ${randomUUID()}`, call.signal, make));
         const id = sandbox.session_id!;
         const next_step = `execute_code(code=…, language="${language}", session_id="${id}")`;
         const found = limitsOf(sandbox);
@@ -258,8 +275,8 @@ const LOOKING: readonly Tool[] = [
     }),
     output: workspaceInfo,
     annotations: LOOKS,
-    run: async ({ session_id = DEFAULT_SESSION, include_system_files = false }, { caller }) => {
-      const info = await lookAt(caller, session_id, include_system_files);
+    run: async ({ session_id = DEFAULT_SESSION, include_system_files = false }, call) => {
+      const info = await lookAt(session_id, include_system_files, call);
       return { text: infoText(info), structured: info };
     },
   }),
@@ -345,7 +362,7 @@ const CLEARING: readonly Tool[] = [
     run: async ({ cleanup_disk = true }, { caller }) => {
       const sessions = (await caller.sessions.list()).map(({ session_id }) => session_id);
       caller.cancel();
-      for (const id of sessions) await (cleanup_disk ? caller.destroy(id) : caller.sessions.release(id));
+      for (const id of sessions) await (cleanup_disk ? caller.destroy(id) : caller.release(id));
       await caller.resetWorkspace(DEFAULT_SESSION);
       const what = cleanup_disk ? 'Deleted' : 'Closed';
       const text = `${what} ${sessions.length} sessions${sessions.length > 0 ? `: ${sessions.join(', ')}` : ''}; the default workspace is empty.`;
