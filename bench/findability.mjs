@@ -39,8 +39,7 @@ async function toolsOf(name, args) {
 const packageName = (specifier) => specifier.slice(0, specifier.lastIndexOf('@'));
 
 async function peerTools() {
-  const proof = `node_modules/${packageName(PEERS.at(-1)[0])}/package.json`;
-  const folder = fetched('peers', [...PEERS.map(([name]) => name)], proof);
+  const folder = fetched('peers', [...PEERS.map(([name]) => name)]);
   const lists = [];
   for (const [specifier, program, args] of PEERS) {
     const name = packageName(specifier);
