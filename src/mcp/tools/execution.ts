@@ -128,7 +128,7 @@ export function executionTools(settings: ServerSettings): Tool[] {
       name: 'cancel_execution',
       title: 'Cancel running code',
       description:
-        'Stop the programs that run or wait in a session, at once. Returns how many were stopped; each of their calls ends with trap_reason cancelled. Use it when a call takes too long; not to end a session (destroy_session).',
+        'Stop (abort) the programs that run or wait in a session, at once. Returns how many were stopped; each of their calls ends with trap_reason cancelled. Use it when code hangs or takes too long; not to end a session (destroy_session).',
       input: z.strictObject({ session_id: optionalSession }),
       output: z.object({ session_id: z.string(), cancelled: z.number().int() }),
       annotations: REMOVES,

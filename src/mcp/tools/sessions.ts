@@ -214,7 +214,7 @@ function makingTools(settings: ServerSettings): Tool[] {
       name: 'destroy_session',
       title: 'End a session',
       description:
-        'End a session for good: its variables, files and checkpoints are deleted and running code is stopped. Use it when the work is done and results were read. To only clear files use reset_workspace; to undo a step use rollback_session.',
+        'End a session for good and free what it takes: its variables, files and checkpoints are deleted and running code is stopped. Use it when the work is done and results were read. To only clear files use reset_workspace; to undo a step use rollback_session.',
       input: z.strictObject({ session_id: sessionId.describe('The session to end.') }),
       output: z.object({ session_id: z.string(), destroyed: z.boolean() }),
       annotations: REMOVES,
@@ -228,7 +228,7 @@ function makingTools(settings: ServerSettings): Tool[] {
       name: 'fork_session',
       title: 'Branch a session',
       description:
-        'Copy a session with all its variables and files into a new one, at once; afterwards the two are independent. Returns the new session_id. Use it to try two ways from the same point. Not for the default workspace.',
+        'Copy (branch, duplicate) a session with all its variables and files into a new one, at once; afterwards the two are independent. Returns the new session_id. Use it to try alternatives from the same point. Not for the default workspace.',
       input: z.strictObject({
         session_id: sessionId.describe('The session to copy.'),
         new_session_id: sessionId.optional().describe('Name of the copy; omitted: a random one.'),
@@ -249,7 +249,7 @@ const LOOKING: readonly Tool[] = [
     name: 'get_active_sessions',
     title: 'List sessions',
     description:
-      'List your sessions, the one used last first: language, calls, fuel used, age, whether something runs. Use it to find a session_id again or before cleaning up.',
+      'List your active sessions by name, the one used last first: language, calls, fuel used, age, whether something runs. Use it to find a session_id again or before cleaning up.',
     input: z.strictObject({}),
     output: z.object({ sessions: z.array(sessionRow), limit: z.number().int() }),
     annotations: LOOKS,
@@ -268,7 +268,7 @@ const LOOKING: readonly Tool[] = [
     name: 'get_workspace_info',
     title: 'Inspect a session',
     description:
-      'Show what a session holds: files with sizes, variables with type and value, imported packages, checkpoints, calls, fuel used and limits. Changes nothing. Use it to pick up earlier work; for one file use read_file.',
+      'Show what is in a session: its variables with type and value, what has been imported, files with sizes, checkpoints, calls, fuel used and limits. Changes nothing. Use it to pick up earlier work; for one file use read_file.',
     input: z.strictObject({
       session_id: optionalSession,
       include_system_files: z.boolean().optional().describe('Also list files whose name begins with a dot.'),
@@ -287,7 +287,7 @@ const TIME: readonly Tool[] = [
     name: 'checkpoint_session',
     title: 'Save a checkpoint',
     description:
-      'Remember the present state of a session (variables, open files and workspace) under a name, in no time. Returns the name. Use it before a risky step; rollback_session goes back. A name used again is replaced.',
+      'Save (remember) the present state of a session, its variables, open files and workspace, under a name, in no time. Returns the name. Use it before a risky step or change; rollback_session goes back. A name used again is replaced.',
     input: z.strictObject({
       session_id: sessionId.describe('The session.'),
       name: checkpointName.optional().describe('e.g. "before-cleanup"; omitted: numbered.'),
@@ -307,7 +307,7 @@ const TIME: readonly Tool[] = [
     name: 'rollback_session',
     title: 'Go back in a session',
     description:
-      'Put a session back, variables and files together: to a checkpoint by name, or without a name to the state before the last call. Use it to undo. What was done since is lost; checkpoints stay.',
+      'Undo: go back in a session and restore variables and files together, to a checkpoint by name, or without a name to the state before the last call. What was done since is lost; checkpoints stay.',
     input: z.strictObject({
       session_id: sessionId.describe('The session.'),
       name: checkpointName.optional().describe('Checkpoint to go back to; omitted: undo the last call.'),
@@ -332,7 +332,7 @@ const CLEARING: readonly Tool[] = [
     name: 'reset_workspace',
     title: 'Delete all files',
     description:
-      'Delete all files of a session or of the default workspace; variables stay. Returns how many. Use it to start over with files; to undo one step use rollback_session, to end the session destroy_session.',
+      'Delete all files of a session or of the default workspace; variables stay. Returns how many. Use it to start over with an empty folder; to undo one step use rollback_session, to end the session destroy_session.',
     input: z.strictObject({ session_id: optionalSession }),
     output: z.object({ session_id: z.string(), files_deleted: z.number().int() }),
     annotations: REMOVES,
@@ -348,7 +348,7 @@ const CLEARING: readonly Tool[] = [
     name: 'reset_all_sessions',
     title: 'End all sessions',
     description:
-      'End all your sessions, stop what runs in them and clear the default workspace. Use it to clean up at the end of all work. For one session use destroy_session.',
+      'End (close and delete) all your sessions, stop what runs in them and clear the default workspace. Use it to clean up everything at the end of all work. For one session use destroy_session.',
     input: z.strictObject({
       cleanup_disk: z
         .boolean()
