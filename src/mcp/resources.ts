@@ -4,7 +4,7 @@
  */
 import { type McpServer, ResourceNotFoundError, ResourceTemplate } from '@modelcontextprotocol/server';
 import { SandboxError } from '../errors.ts';
-import { type Caller, DEFAULT_SESSION } from './house.ts';
+import { type Caller, DEFAULT_SESSION } from './caller.ts';
 import { OUTPUT_STREAMS } from './outputs.ts';
 import { mimeType, workspaceUri } from './reply.ts';
 import { asText } from './tools/files.ts';

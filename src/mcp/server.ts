@@ -11,7 +11,8 @@ import {
   type StandardSchemaWithJSON,
 } from '@modelcontextprotocol/server';
 import { SandboxError } from '../errors.ts';
-import { type Caller, type House, LOCAL_CALLER } from './house.ts';
+import type { Caller } from './caller.ts';
+import { type House, LOCAL_CALLER } from './house.ts';
 import { digest, type Span } from './observe.ts';
 import { registerPrompts } from './prompts.ts';
 import type { Reply } from './reply.ts';

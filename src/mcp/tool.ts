@@ -1,7 +1,8 @@
 /** What a tool is: a row of words, schemas and one function. The table of all of them is in tools.ts. */
 import type { ToolAnnotations } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import type { Caller, House } from './house.ts';
+import type { Caller } from './caller.ts';
+import type { House } from './house.ts';
 import type { Reply } from './reply.ts';
 import { QueueFull } from './turns.ts';
 

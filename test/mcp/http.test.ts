@@ -338,6 +338,29 @@ describe('an HTTP server', () => {
     await server.close();
   });
 
+  test('lets nobody push out the connections of others', async () => {
+    const server = await startHttp({ max_clients: 3, tokens: [`ann=${ANN}`, `bob=${BOB}`] });
+    const bob = await httpClient(server, 'legacy', BOB);
+    for (let i = 0; i < 6; i++) await httpClient(server, 'legacy', ANN);
+    expect((await bob.listTools()).tools.length).toBeGreaterThan(10);
+    await server.close();
+  });
+
+  test('keeps to the number of sessions, and to one of each name, when many are asked for at once', async () => {
+    const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
+    const server = await startHttp({ data_dir, max_sessions: 3 });
+    const client = await httpClient(server, 'modern');
+    const make = (args: object) => call(client, 'create_session', { language: 'javascript', ...args });
+    const same = await Promise.all([make({ session_id: 'same' }), make({ session_id: 'same' })]);
+    expect(same.map(({ isError }) => isError).sort()).toEqual([false, true]);
+    const many = await Promise.all(Array.from({ length: 8 }, () => make({})));
+    expect(many.filter(({ isError }) => !isError)).toHaveLength(2);
+    for (const { isError, text } of many) if (isError) expect(text).toMatch(/^session_limit/);
+    expect((await call(client, 'get_active_sessions')).structured['sessions']).toHaveLength(3);
+    await client.close();
+    await server.close();
+  });
+
   test('lets calls under way end when it is told to stop', async () => {
     const server = await startHttp();
     const client = await httpClient(server, 'modern');
@@ -373,10 +396,10 @@ describe('an HTTP server', () => {
     expect((await call(again, 'get_active_sessions')).structured['sessions']).toMatchObject([
       { session_id: 'kept', calls: 1 },
     ]);
-    expect((await call(again, 'execute_code', { ...session, code: 'x' })).structured).toMatchObject({
-      result: '{1}',
-      state: 'committed',
-    });
+    // Both find it closed, and it is opened once.
+    const calls = [1, 2].map(() => call(again, 'execute_code', { ...session, code: 'x' }));
+    for (const { structured } of await Promise.all(calls))
+      expect(structured).toMatchObject({ result: '{1}', state: 'committed' });
     await second.close();
     expect(readdirSync(settings.data_dir).sort()).toEqual(['caller-..', 'caller-ann']);
   });

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
 import type { Sandbox } from '../../sandbox.ts';
 import { runtimeName } from '../../schema.ts';
-import { DEFAULT_SESSION } from '../house.ts';
+import { DEFAULT_SESSION } from '../caller.ts';
 import { describeRun, executionOutput } from '../reply.ts';
 import type { ServerSettings } from '../settings.ts';
 import { runFacts } from '../tally.ts';

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Sandbox } from '../../sandbox.ts';
 import { runtimeName } from '../../schema.ts';
 import type { SessionRecord } from '../../stores/store.ts';
-import { type Caller, DEFAULT_SESSION } from '../house.ts';
+import { type Caller, DEFAULT_SESSION } from '../caller.ts';
 import { quantity } from '../reply.ts';
 import type { ServerSettings } from '../settings.ts';
 import {
@@ -295,7 +295,7 @@ const TIME: readonly Tool[] = [
     output: checkpointRow.extend({ session_id: z.string() }),
     annotations: ADDS,
     run: async ({ session_id, name }, { caller }) => {
-      const sandbox = await caller.open(session_id);
+      const sandbox = await caller.session(session_id);
       const made = { session_id, ...(await sandbox.checkpoint(name)) };
       return {
         text: `Checkpoint ${made.name} of session ${session_id} (${made.size_bytes} bytes, ${made.created_at}).`,
@@ -315,7 +315,7 @@ const TIME: readonly Tool[] = [
     output: z.object({ session_id: z.string(), restored: z.string(), files: z.number().int() }),
     annotations: REPLACES,
     run: async ({ session_id, name }, { caller }) => {
-      const sandbox = await caller.open(session_id);
+      const sandbox = await caller.session(session_id);
       await sandbox.rollback(name);
       const restored = name === undefined ? 'the state before the last call' : `checkpoint ${name}`;
       const { length: files } = await sandbox.listFiles();
