@@ -157,8 +157,14 @@ export class Caller {
 
   async destroy(session_id: string): Promise<void> {
     this.cancel(session_id);
-    await this.open(session_id);
-    await this.sessions.delete(session_id);
+    try {
+      await this.open(session_id);
+      await this.sessions.delete(session_id);
+    } catch (cause) {
+      // What cannot be opened any more can still be removed.
+      if (!(cause instanceof SandboxError) || cause.code !== 'session_damaged') throw cause;
+      await this.sessions.store.delete(session_id);
+    }
     this.#opened.delete(session_id);
     this.#policies.delete(session_id);
   }

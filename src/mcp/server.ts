@@ -31,6 +31,18 @@ const UNCHANGING = {
   prompts: { listChanged: false },
   resources: { listChanged: false },
 };
+const BROKEN = 'the server could not do this. Its log says why.';
+/** Failures whose own words name folders and processes of the host: those go to the log, and callers get these. */
+const HOST_AFFAIRS: Readonly<Record<string, string>> = {
+  session_busy: 'another process is using this session. Try again later, or use another session.',
+  session_damaged:
+    'what was kept of this session is damaged. destroy_session removes it; resources may still show its files.',
+  store_failed: BROKEN,
+  module_invalid: BROKEN,
+  image_invalid: BROKEN,
+  not_installed: BROKEN,
+  internal: BROKEN,
+};
 /** Progress is told at most this often. */
 const PROGRESS_MS = 200;
 
@@ -140,16 +152,13 @@ async function answer(
     end(undefined, reply);
     return result(reply);
   } catch (cause) {
-    if (cause instanceof SandboxError || cause instanceof ToolError) {
-      end(cause.code);
-      return { isError: true, content: [{ type: 'text', text: `${cause.code}: ${cause.message}` }] };
-    }
-    end('internal');
-    house.observer.log.error({ event: 'tool.fault', tool: tool.name, err: cause }, 'a tool broke');
-    return {
-      isError: true,
-      content: [{ type: 'text', text: 'internal: the server could not do this. Its log says why.' }],
-    };
+    const code = cause instanceof SandboxError || cause instanceof ToolError ? cause.code : 'internal';
+    end(code);
+    const words = HOST_AFFAIRS[code];
+    if (words !== undefined)
+      house.observer.log.error({ event: 'tool.fault', tool: tool.name, err: cause }, 'a tool broke');
+    const text = `${code}: ${words ?? (cause as Error).message}`;
+    return { isError: true, content: [{ type: 'text', text }] };
   }
 }
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -402,6 +402,36 @@ describe('an HTTP server', () => {
       expect(structured).toMatchObject({ result: '{1}', state: 'committed' });
     await second.close();
     expect(readdirSync(settings.data_dir).sort()).toEqual(['caller-..', 'caller-ann']);
+  });
+
+  test('says nothing of its folders when a session is damaged or in use elsewhere, and can remove it', async () => {
+    const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
+    const session = { language: 'javascript', session_id: 'broken' };
+    const first = await startHttp({ data_dir });
+    const writer = await httpClient(first, 'modern');
+    await call(writer, 'create_session', session);
+    await call(writer, 'execute_code', { ...session, code: 'let x = 1' });
+    await writer.close();
+    await first.close();
+
+    const second = await startHttp({ data_dir });
+    const client = await httpClient(second, 'modern');
+    const folder = join(data_dir, 'caller-local');
+    const release = await diskStore(folder).acquire('broken');
+    const busy = await call(client, 'list_files', { session_id: 'broken' });
+    await release();
+    const objects = join(folder, 'broken', 'objects');
+    for (const name of readdirSync(objects)) rmSync(join(objects, name), { recursive: true });
+    const damaged = await call(client, 'execute_code', { ...session, code: 'x' });
+    expect([busy, damaged].map(({ isError, text }) => [isError, text.split(':')[0]])).toEqual([
+      [true, 'session_busy'],
+      [true, 'session_damaged'],
+    ]);
+    for (const { text } of [busy, damaged]) expect(text).not.toMatch(/\/|pid|objects/);
+    expect((await call(client, 'destroy_session', { session_id: 'broken' })).isError).toBe(false);
+    expect((await call(client, 'create_session', session)).isError).toBe(false);
+    await client.close();
+    await second.close();
   });
 
   test('serves the client of the first SDK', async () => {
