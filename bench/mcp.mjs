@@ -1,6 +1,6 @@
 /**
  * What a call costs through MCP: round trips of `print(1)` against a tool that answers a constant over the same server,
- * transport and client; how fast a cancelled program stops; what another caller's endless program does to a call.
+ * transport and client; how fast a cancelled program stops.
  */
 
 import { fileURLToPath } from 'node:url';
@@ -99,12 +99,6 @@ export async function table() {
   }
   const other = await overHttp(server.url, { pin: '2026-07-28' }, TOKENS[1]);
   row('from cancel to stopped', await cancelTimes(server, other));
-  const abort = new AbortController();
-  const burning = other.callTool(ENDLESS, { signal: abort.signal, timeout: 600_000 }).catch(() => {});
-  const [, beside] = await roundTrips(places[1][1], [CONSTANT, PRINT]);
-  row("HTTP: print(1) beside another caller's endless program", beside);
-  abort.abort();
-  await burning;
   await Promise.all([...places.map(([, client]) => client.close()), other.close()]);
   await server.close();
   const note = `${ROUNDS} calls one after another, in ms; "a second" is with 8 calls in flight.`;

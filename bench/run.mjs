@@ -4,7 +4,7 @@
  */
 import { readdirSync, writeFileSync } from 'node:fs';
 
-const NOT_TABLES = ['run.mjs', 'measure.mjs', 'programs.mjs', 'corpus.mjs', 'peers.mjs'];
+const NOT_TABLES = ['run.mjs', 'measure.mjs', 'programs.mjs', 'corpus.mjs', 'peers.mjs', 'retrieval.mjs'];
 const all = readdirSync(new URL('.', import.meta.url)).filter(
   (name) => name.endsWith('.mjs') && !NOT_TABLES.includes(name),
 );

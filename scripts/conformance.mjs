@@ -10,13 +10,13 @@ import { fileURLToPath } from 'node:url';
 import { fetched } from './fetched.mjs';
 
 const SUITE = '@modelcontextprotocol/conformance@0.2.0-alpha.12';
-const NODE = { name: `node-${process.platform}-${process.arch}`, major: '24' };
+const NODE = { name: `node-${process.platform}-${process.arch}`, version: '24.21.0' };
 /** Scenarios that each revision requires of a server, counted in the suite's own lists. */
 const REVISIONS = { '2025-11-25': 30, '2026-07-28': 37 };
 
 const isNewEnough = Number(process.versions.node.split('.')[0]) >= 22;
 const INDEX = 'node_modules/@modelcontextprotocol/conformance/dist/index.js';
-const cache = fetched('conformance', [SUITE, ...(isNewEnough ? [] : [`${NODE.name}@${NODE.major}`])], INDEX);
+const cache = fetched('conformance', [SUITE, ...(isNewEnough ? [] : [`${NODE.name}@${NODE.version}`])]);
 const suite = join(cache, INDEX);
 const node = isNewEnough ? process.execPath : join(cache, `node_modules/${NODE.name}/bin/node`);
 

@@ -1,13 +1,16 @@
 /**
  * Writes the generated tables of the documentation from the schema: everything between `<!-- generated: NAME -->` and
- * `<!-- end -->`. `--check` writes nothing and fails when a table is not current. Needs a build.
+ * `<!-- end -->`, and the entry for the MCP registry. `--check` writes nothing and fails when something is not current.
+ * Needs a build.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { registryText } from './registry.mjs';
 
 const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const { policy, TRAPS } = await import(at('dist/schema.js'));
-const { serverSettings } = await import(at('dist/mcp/settings.js'));
+const settings = await import(at('dist/mcp/settings.js'));
+const { serverSettings } = settings;
 const { toolTable } = await import(at('dist/mcp/tools.js'));
 const { readManifest } = await import(at('dist/packages/manifest.js'));
 const { GRACE } = await import(at('dist/engine/guest.js'));
@@ -119,7 +122,7 @@ const measured = await measuredFuel();
 const firstSentence = (text) => /^.*?[.;](?=\s|$)/s.exec(text)?.[0].replace(/;$/, '.') ?? text;
 
 /** A setting that follows the machine is told as what it follows. */
-const FOLLOWS = { max_concurrent: 'processors, at least 2', max_concurrent_per_caller: '', data_dir: '' };
+const FOLLOWS = { max_concurrent: '', max_concurrent_per_caller: '', data_dir: '' };
 
 const TABLES = {
   tools: () => {
@@ -232,7 +235,13 @@ const TABLES = {
   },
 };
 
-const files = ['README.md', 'SECURITY.md', ...readdirSync(at('docs')).map((name) => `docs/${name}`)];
+const aboutPackage = JSON.parse(readFileSync(at('package.json'), 'utf8'));
+const files = [
+  'README.md',
+  'SECURITY.md',
+  'server.json',
+  ...readdirSync(at('docs')).map((name) => `docs/${name}`),
+];
 for (const file of files) {
   let text;
   try {
@@ -240,13 +249,15 @@ for (const file of files) {
   } catch {
     continue;
   }
-  const written = text.replaceAll(
-    /(<!-- generated: (\w+) -->\n)([\s\S]*?)(<!-- end -->)/g,
-    (_, start, name, standing, end) => {
-      if (!(name in TABLES)) throw new Error(`${file}: there is no table ${name}`);
-      return `${start}${TABLES[name](standing)}\n${end}`;
-    },
-  );
+  const withTables = () =>
+    text.replaceAll(
+      /(<!-- generated: (\w+) -->\n)([\s\S]*?)(<!-- end -->)/g,
+      (_, start, name, standing, end) => {
+        if (!(name in TABLES)) throw new Error(`${file}: there is no table ${name}`);
+        return `${start}${TABLES[name](standing)}\n${end}`;
+      },
+    );
+  const written = file === 'server.json' ? registryText(aboutPackage, settings) : withTables();
   if (written === text) continue;
   if (process.argv.includes('--check')) {
     console.error(`${file} is not current: run "npm run docs".`);

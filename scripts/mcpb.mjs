@@ -62,7 +62,7 @@ const manifest = {
   compatibility: { platforms: ['darwin', 'win32', 'linux'], runtimes: { node: engines.node } },
 };
 
-const packer = join(fetched('mcpb', [PACKER], BIN), BIN);
+const packer = join(fetched('mcpb', [PACKER]), BIN);
 const folder = mkdtempSync(join(tmpdir(), 'mcpb-'));
 const mcpb = (...args) => execFileSync(process.execPath, [packer, ...args], { encoding: 'utf8' });
 try {

@@ -100,10 +100,20 @@ export class LegacyClients {
     await connection.transport.handleRequest(request, response, body);
   }
 
+  /** Ends an idle connection of the caller who has most of them, so that nobody can push out everybody else. */
   #makeRoom(): boolean {
     if (this.#connections.size < this.limits.maxClients) return true;
-    const idle = [...this.#connections.values()].filter(({ calls }) => calls === 0);
-    const [oldest] = idle.sort((a, b) => Math.sign(a.streams) - Math.sign(b.streams) || a.usedAt - b.usedAt);
+    const all = [...this.#connections.values()];
+    const counts = new Map<string, number>();
+    for (const { caller } of all) counts.set(caller, (counts.get(caller) ?? 0) + 1);
+    const [oldest] = all
+      .filter(({ calls }) => calls === 0)
+      .sort(
+        (a, b) =>
+          counts.get(b.caller)! - counts.get(a.caller)! ||
+          Math.sign(a.streams) - Math.sign(b.streams) ||
+          a.usedAt - b.usedAt,
+      );
     if (oldest === undefined) return false;
     this.#end(oldest);
     return true;

@@ -1,6 +1,7 @@
 /**
  * What the server tells about itself while it runs: structured events to a log, and spans where OpenTelemetry is
- * installed. Events name tools, sessions and figures; code, output and secrets are never part of one.
+ * installed. Its own name tools, sessions and figures; code, output and secrets are never part of one. Those of the
+ * library go to the same log and may quote, as guidance does, the line a program failed on.
  */
 import { createHash } from 'node:crypto';
 import type { EventLogger } from '../schema.ts';
@@ -43,7 +44,8 @@ export async function openObserver(log: ServerLog): Promise<Observer> {
         try {
           return await work({ set, fail });
         } catch (cause) {
-          fail(cause instanceof Error ? cause.message : String(cause));
+          // Not what it says: that may quote a program.
+          fail('internal');
           throw cause;
         } finally {
           span.end();

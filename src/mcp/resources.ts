@@ -4,12 +4,14 @@
  */
 import { type McpServer, ResourceNotFoundError, ResourceTemplate } from '@modelcontextprotocol/server';
 import { SandboxError } from '../errors.ts';
-import { type Caller, DEFAULT_SESSION } from './house.ts';
+import { type Caller, DEFAULT_SESSION } from './caller.ts';
 import { OUTPUT_STREAMS } from './outputs.ts';
 import { mimeType, workspaceUri } from './reply.ts';
 import { asText } from './tools/files.ts';
 
 const MAX_LISTED = 1000;
+/** What a listing may read from the store; sessions used longest ago are left out first. */
+const MAX_READ_BYTES = 256 * 1024 * 1024;
 const MAX_COMPLETIONS = 100;
 
 async function sessionIds(caller: Caller): Promise<string[]> {
@@ -18,8 +20,11 @@ async function sessionIds(caller: Caller): Promise<string[]> {
 
 async function listAll(caller: Caller) {
   const resources: { uri: string; name: string; mimeType?: string; size?: number }[] = [];
+  let readBytes = 0;
   for (const id of await sessionIds(caller)) {
-    for (const { path, size_bytes } of await (await caller.open(id)).listFiles()) {
+    if (id !== DEFAULT_SESSION) readBytes += await caller.listingBytes(id);
+    if (readBytes > MAX_READ_BYTES) break;
+    for (const { path, size_bytes } of await filesOf(caller, id)) {
       if (resources.length >= MAX_LISTED) return { resources };
       const mime = mimeType(path);
       const name = `${id}: ${path}`;
@@ -34,10 +39,22 @@ async function listAll(caller: Caller) {
   return { resources };
 }
 
-async function pathsOf(caller: Caller, session_id: string | undefined, prefix: string): Promise<string[]> {
-  const sandbox = await caller.open(session_id ?? DEFAULT_SESSION).catch(() => undefined);
-  const files = (await sandbox?.listFiles()) ?? [];
-  return files
+/** Files of a session as far as they can be told; one that is damaged or gone does not spoil the list of the others. */
+async function filesOf(caller: Caller, session_id: string) {
+  try {
+    return await caller.files(session_id);
+  } catch (cause) {
+    if (cause instanceof SandboxError) return [];
+    throw cause;
+  }
+}
+
+async function pathsOf(
+  caller: Caller,
+  session_id: string | undefined = DEFAULT_SESSION,
+  prefix: string,
+): Promise<string[]> {
+  return (await filesOf(caller, session_id))
     .map(({ path }) => path)
     .filter((path) => path.startsWith(prefix))
     .slice(0, MAX_COMPLETIONS);

@@ -11,7 +11,8 @@ import {
   type StandardSchemaWithJSON,
 } from '@modelcontextprotocol/server';
 import { SandboxError } from '../errors.ts';
-import { type Caller, type House, LOCAL_CALLER } from './house.ts';
+import type { Caller } from './caller.ts';
+import { type House, LOCAL_CALLER } from './house.ts';
 import { digest, type Span } from './observe.ts';
 import { registerPrompts } from './prompts.ts';
 import type { Reply } from './reply.ts';
@@ -29,6 +30,18 @@ const UNCHANGING = {
   tools: { listChanged: false },
   prompts: { listChanged: false },
   resources: { listChanged: false },
+};
+const BROKEN = 'the server could not do this. Its log says why.';
+/** Failures whose own words name folders and processes of the host: those go to the log, and callers get these. */
+const HOST_AFFAIRS: Readonly<Record<string, string>> = {
+  session_busy: 'another process is using this session. Try again later, or use another session.',
+  session_damaged:
+    'what was kept of this session is damaged. destroy_session removes it; resources may still show its files.',
+  store_failed: BROKEN,
+  module_invalid: BROKEN,
+  image_invalid: BROKEN,
+  not_installed: BROKEN,
+  internal: BROKEN,
 };
 /** Progress is told at most this often. */
 const PROGRESS_MS = 200;
@@ -87,16 +100,34 @@ function lasting(schema: Tool['input']): StandardSchemaWithJSON<Record<string, u
 
 function registerTool(server: McpServer, tool: RegisteredTool, house: House, caller: Caller): void {
   const { title, description, input, output, annotations } = tool;
+  const refused = () =>
+    house.observer.span(`tool ${tool.name}`, async (span) =>
+      audit(tool, {}, house, caller, span, 0, 'invalid_argument'),
+    );
   const config = {
     title,
     description,
-    inputSchema: input,
+    inputSchema: watched(input, refused),
     annotations,
     ...(output && { outputSchema: output }),
   };
   server.registerTool(tool.name, config, (args: Record<string, unknown>, context: ServerContext) =>
     house.observer.span(`tool ${tool.name}`, (span) => answer(tool, args, context, house, caller, span)),
   );
+}
+
+/** A schema that tells when it refuses arguments: such a call never reaches the tool, and is a call all the same. */
+function watched(
+  schema: RegisteredTool['input'],
+  onRefused: () => Promise<void>,
+): StandardSchemaWithJSON<Record<string, unknown>> {
+  const standard = schema['~standard'];
+  const validate: typeof standard.validate = async (value, options) => {
+    const found = await standard.validate(value, options);
+    if (found.issues !== undefined) await onRefused();
+    return found;
+  };
+  return { '~standard': { ...standard, validate } };
 }
 
 /** Calls a tool; what goes wrong in a way the model can mend is an answer, not a protocol error. */
@@ -121,16 +152,13 @@ async function answer(
     end(undefined, reply);
     return result(reply);
   } catch (cause) {
-    if (cause instanceof SandboxError || cause instanceof ToolError) {
-      end(cause.code);
-      return { isError: true, content: [{ type: 'text', text: `${cause.code}: ${cause.message}` }] };
-    }
-    end('internal');
-    house.observer.log.error({ event: 'tool.fault', tool: tool.name, err: cause }, 'a tool broke');
-    return {
-      isError: true,
-      content: [{ type: 'text', text: 'internal: the server could not do this. Its log says why.' }],
-    };
+    const code = cause instanceof SandboxError || cause instanceof ToolError ? cause.code : 'internal';
+    end(code);
+    const words = HOST_AFFAIRS[code];
+    if (words !== undefined)
+      house.observer.log.error({ event: 'tool.fault', tool: tool.name, err: cause }, 'a tool broke');
+    const text = `${code}: ${words ?? (cause as Error).message}`;
+    return { isError: true, content: [{ type: 'text', text }] };
   }
 }
 
@@ -182,21 +210,28 @@ function audit(
 ): void {
   const { structured } = reply ?? {};
   const code = args['code'];
+  const isRun = tool.name === 'execute_code' && structured !== undefined;
+  // A program that failed is an answer, and a failure nevertheless.
+  const failure =
+    error ??
+    (isRun && structured['success'] === false
+      ? String(structured['trap_reason'] ?? 'program_failed')
+      : undefined);
   const fields = {
     tool: tool.name,
     caller: caller.id,
     session_id: structured?.['session_id'] ?? args['session_id'],
     ok: error === undefined,
+    outcome: failure ?? 'success',
     error,
     duration_ms: Math.round(durationMs * 10) / 10,
     ...(typeof code === 'string' && { code_sha256: digest(code), code_chars: code.length }),
-    ...(tool.name === 'execute_code' &&
-      structured !== undefined && {
-        language: structured['language'],
-        success: structured['success'],
-        trap_reason: structured['trap_reason'],
-        fuel_consumed: structured['fuel_consumed'],
-      }),
+    ...(isRun && {
+      language: structured['language'],
+      success: structured['success'],
+      trap_reason: structured['trap_reason'],
+      fuel_consumed: structured['fuel_consumed'],
+    }),
   };
   caller.tally.countTool(error !== undefined);
   house.metrics.countTool(tool.name, error === undefined ? 'ok' : 'error');
@@ -208,5 +243,5 @@ function audit(
     if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
       span.set(`sandbox.${name}`, value);
   }
-  if (error !== undefined) span.fail(error);
+  if (failure !== undefined) span.fail(failure);
 }

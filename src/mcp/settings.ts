@@ -2,7 +2,6 @@
  * Every setting of the MCP server, once: the configuration file, the environment, the flags of the command line and
  * the documentation derive from this table. Unknown keys are refused, so that a misspelt limit is never silently absent.
  */
-import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import { parse, policy } from '../schema.ts';
 
@@ -56,14 +55,22 @@ export const serverSettings = z.strictObject({
     .default(20_000)
     .describe('Characters of output in an answer; of more, head and tail, and a link to the whole.'),
   max_sessions: count(50, 'Sessions a caller may have at a time.'),
-  max_concurrent: count(Math.max(2, availableParallelism()), 'Programs that run at the same time.'),
+  max_concurrent: z
+    .number()
+    .int()
+    .min(1)
+    .max(1000)
+    .optional()
+    .describe(
+      'Programs that run at the same time, each in a thread with the memory of a guest; by default four per processor, and at least one per token.',
+    ),
   max_concurrent_per_caller: z
     .number()
     .int()
     .min(1)
     .optional()
     .describe(
-      'Programs of one caller that run at the same time; by default one less when there are several tokens.',
+      'Programs of one caller that run at the same time; by default two per processor. A place is kept for every other caller.',
     ),
   max_queued: count(100, 'Calls of one caller that may wait for their turn; more are refused.'),
   data_dir: z

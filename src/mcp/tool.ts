@@ -1,8 +1,10 @@
 /** What a tool is: a row of words, schemas and one function. The table of all of them is in tools.ts. */
 import type { ToolAnnotations } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import type { Caller, House } from './house.ts';
+import type { Caller } from './caller.ts';
+import type { House } from './house.ts';
 import type { Reply } from './reply.ts';
+import { QueueFull } from './turns.ts';
 
 /** A refusal that is no fault of the sandbox: the model is told and can do something about it. */
 export class ToolError extends Error {
@@ -49,6 +51,29 @@ type Row<I extends z.ZodObject> = Omit<Tool, 'input' | 'run'> & {
 /** A row of the table, with the type of its arguments. */
 export function tool<I extends z.ZodObject>(row: Row<I>): Tool {
   return row as unknown as Tool;
+}
+
+/** Runs work that makes a guest compute when the caller's turn comes; work of one key never runs twice at a time. */
+export async function inTurn<T>(
+  { house, caller }: ToolCall,
+  key: string,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await house.turns.run(caller.id, key, signal, work);
+  } catch (cause) {
+    if (cause instanceof QueueFull) {
+      throw new ToolError(
+        'busy',
+        `The server is busy: ${cause.message}. Wait for some to end, then try again.`,
+      );
+    }
+    if (signal.aborted && cause === signal.reason) {
+      throw new ToolError('cancelled', 'The call was cancelled before its turn came. Nothing was run.');
+    }
+    throw cause;
+  }
 }
 
 const annotations = (

@@ -1,6 +1,7 @@
 /**
- * Who may run next. At most so many programs run at a time; callers take turns, so one with a hundred calls delays
- * another by at most one of them; calls of one session wait for each other without holding a place.
+ * Who may run next. At most so many programs run at a time, and a place is kept for every caller who has none running,
+ * so nobody waits for the end of somebody else's program; callers take turns, so one with a hundred calls delays another
+ * by at most one of them; calls of one session wait for each other without holding a place.
  */
 
 /** A call that cannot even wait, because its caller has too many waiting. */
@@ -26,6 +27,8 @@ export class Turns {
       readonly total: number;
       readonly perCaller: number;
       readonly queued: number;
+      /** How many callers there can be. */
+      readonly callers: number;
     },
   ) {}
 
@@ -88,9 +91,15 @@ export class Turns {
     }
   }
 
+  /** Places that a caller leaves free: one for each of the others who has nothing running, if it has itself. */
+  #kept(caller: string): number {
+    return this.#running.has(caller) ? this.limits.callers - this.#running.size : 0;
+  }
+
   #startOne(caller: string, queue: Waiting[]): boolean {
     const running = this.#running.get(caller) ?? 0;
-    if (this.#count >= this.limits.total || running >= this.limits.perCaller) return false;
+    if (running >= this.limits.perCaller || this.#count + this.#kept(caller) >= this.limits.total)
+      return false;
     const next = queue.findIndex(({ key }) => !this.#busyKeys.has(key));
     if (next < 0) return false;
     const [waiting] = queue.splice(next, 1);

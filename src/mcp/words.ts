@@ -82,9 +82,9 @@ export function executeCodeWords(settings: ServerSettings): string {
   const { python, javascript } = RUNTIME_NOTES;
   const { fuel_budget, max_fuel_budget, timeout_seconds, max_timeout_seconds, memory_bytes } = settings;
   const heavy = heaviest();
-  return `Execute Python or JavaScript code (a script or snippet) in a sealed sandbox; returns its output, exit code, changed files and, when it fails, steps to fix it.
+  return `Execute Python or JavaScript code (a program, script, function or snippet) in a sealed sandbox; returns its output, exit code, changed files and, when it fails, steps to fix it.
 
-Use it to calculate, parse, convert, check and transform data, to work with CSV, JSON, Excel, PDF and text files, and to try code out. Not for network requests, installing packages, subprocesses or GUIs: none exist here.
+Use it to calculate and to verify arithmetic, to try out and test functions and regular expressions, to parse, convert, sort, count and transform data, and to read and write CSV, JSON, Excel workbooks, PDF and text files. Not for network requests, installing packages, subprocesses or GUIs: none exist here.
 
 Python: ${python.version}, standard library, ${packagesPhrase('python')}.
 JavaScript: ${javascript.version} on ${javascript.title}, std, os, readJson/writeJson, ${packagesPhrase('javascript')}; no Node.js.
@@ -105,7 +105,7 @@ Limits: ${quantity(fuel_budget)} fuel (up to ${quantity(max_fuel_budget)}), ${ti
 export function createSessionWords(settings: ServerSettings): string {
   const { max_sessions, memory_bytes, max_memory_bytes, fuel_budget } = settings;
   const [heavy] = packagesOf('python').filter(({ heavy: isHeavy }) => isHeavy);
-  return `Start a session: an interpreter whose variables, imports and files live on between execute_code calls. Returns its session_id.
+  return `Start a session: an interpreter that remembers its state (variables, imports and files) between execute_code calls, for work in several steps, with more memory, fuel or time if you ask for it. Returns its session_id.
 
 Which one?
 - One calculation or conversion, nothing to remember: no session; call execute_code without session_id.

@@ -59,6 +59,15 @@ function load(assets: GuestAssets): void {
 
 // ---- guests ----
 
+const pagesIn = (memoryBytes: number) => Math.floor(memoryBytes / PAGE_BYTES);
+
+/** Lays out a guest ahead of the first job; a job with another limit makes its own. */
+function warm(image: string, memoryBytes: number): void {
+  const of = loaded.get(image);
+  const maxPages = pagesIn(memoryBytes);
+  if (of !== undefined && of.spare === undefined) of.spare = { guest: freshGuest(of, maxPages), maxPages };
+}
+
 function takeGuest(of: Loaded, maxPages: number): Guest {
   const { spare } = of;
   of.spare = undefined;
@@ -124,7 +133,7 @@ function guestFor(of: Loaded, job: RunJob, maxPages: number): Guest {
 
 function run(id: number, job: RunJob): void {
   const of = loaded.get(job.image)!;
-  const maxPages = Math.floor(job.limits.memoryBytes / PAGE_BYTES);
+  const maxPages = pagesIn(job.limits.memoryBytes);
   const started = performance.now();
   const guest = guestFor(of, job, maxPages);
   guest.kernel.stdin = job.stdin;
@@ -249,6 +258,7 @@ function explainStop(stop: Stop): Pick<RunOutcome, 'trap' | 'report'> {
 async function handle(message: ToWorker): Promise<void> {
   if (message.type === 'load') return load(message.assets);
   if (message.type === 'unload') return void loaded.delete(message.image);
+  if (message.type === 'warm') return warm(message.image, message.memoryBytes);
   const { id, job } = message;
   if (job.type === 'run') return run(id, job);
   if (job.type === 'extend') {

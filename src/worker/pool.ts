@@ -1,22 +1,15 @@
 /**
  * The threads that run guests, and who gets one next. Jobs of one key run one at a time and in order; keys take turns,
- * so a caller with a thousand jobs delays another by at most one of them. A worker that dies is replaced, and only the
- * job it had is lost. Idle workers never keep the process alive.
+ * so a caller with a thousand jobs delays another by at most one of them. There are as many workers as cores; where more
+ * are allowed, they are started when long programs hold all others, so that nobody waits for the end of somebody else's
+ * budget and the system shares the cores out. A worker that dies is replaced, and only the job it had is lost. Idle
+ * workers never keep the process alive.
  */
 import { availableParallelism } from 'node:os';
-import { Worker } from 'node:worker_threads';
 import { type ErrorCode, SandboxError } from '../errors.ts';
 import type { BuiltGuest, GuestAssets } from '../runtimes/assets.ts';
-import {
-  CONTROL,
-  type ExtendedImage,
-  type FromWorker,
-  type Job,
-  type RunOutcome,
-  type SavedState,
-  SPENT_UNIT,
-  type ToWorker,
-} from './protocol.ts';
+import type { ExtendedImage, FromWorker, Job, RunOutcome, SavedState } from './protocol.ts';
+import { PoolThread } from './thread.ts';
 
 /** What a job comes back with. A lost worker is an outcome, not an exception: the guest may have caused it. */
 export type JobResult =
@@ -65,39 +58,18 @@ interface Turn {
   readonly run: () => Promise<unknown>;
 }
 
-/** Stack of a worker: recursion inside the interpreters' C code needs more than the default. */
-const STACK_MB = 64;
 /** How much longer than its own limit a worker gets before it counts as lost, and after a cancellation. */
 const GRACE_MS = 5_000;
 /** How often a run's use of fuel is looked at, for those who want to know. */
 const LOOK_MS = 100;
 /** How long unused workers are kept. */
 const IDLE_MS = 30_000;
-/** Images a worker holds at most: each takes the memory of a guest that waits for its next run. */
-const IMAGES_PER_WORKER = 4;
+/** How often it is looked whether all workers are held, while any is busy. */
+const RELIEF_MS = 25;
+/** Images that a worker started ahead is given. */
+const RECENT_IMAGES = 2;
 
-class PoolWorker {
-  readonly thread: Worker;
-  readonly control = new Int32Array(new SharedArrayBuffer(CONTROL.words * 4));
-  /** Images it holds, those used longest ago first. */
-  readonly loaded = new Set<string>();
-  current: Pending | undefined;
-  idleSince = performance.now();
-
-  constructor() {
-    const options = {
-      workerData: { control: this.control.buffer },
-      resourceLimits: { stackSizeMb: STACK_MB },
-      // Neither the flags nor the environment of the process are any business of a guest's thread.
-      execArgv: [],
-      env: {},
-    };
-    this.thread = new Worker(new URL('./entry.js', import.meta.url), options);
-    this.thread.unref();
-  }
-}
-
-const spentBy = ({ control }: PoolWorker) => Atomics.load(control, CONTROL.spentMillions) * SPENT_UNIT;
+type PoolWorker = PoolThread<Pending>;
 
 export class WorkerPool {
   readonly #workers = new Set<PoolWorker>();
@@ -106,10 +78,24 @@ export class WorkerPool {
   readonly #running = new Set<string>();
   /** The worker that last served a sticky key. */
   readonly #homes = new Map<string, PoolWorker>();
+  /** What ran last, by image, for workers that are started ahead of need. */
+  readonly #recent = new Map<string, { readonly assets: GuestAssets; readonly memoryBytes: number }>();
+  #most: number;
   #nextId = 1;
   #reaper: NodeJS.Timeout | undefined;
+  #relief: NodeJS.Timeout | undefined;
 
-  constructor(readonly size = availableParallelism()) {}
+  constructor(readonly size = availableParallelism()) {
+    this.#most = size;
+  }
+
+  /**
+   * Lets there be so many workers while long programs hold the others. Programs that run at the same time slow each
+   * other down and their time limits do not know it, so this is for those whose callers must not wait for each other.
+   */
+  allow(most: number): void {
+    this.#most = Math.max(this.#most, most);
+  }
 
   /** How many workers there are at the moment. */
   get workers(): number {
@@ -158,7 +144,8 @@ export class WorkerPool {
   /** Takes all workers down. Jobs under way count as lost. */
   async close(): Promise<void> {
     clearInterval(this.#reaper);
-    await Promise.all([...this.#workers].map(({ thread }) => thread.terminate()));
+    this.#reaper = undefined;
+    await Promise.all([...this.#workers].map((worker) => worker.takeDown()));
   }
 
   #dispatch(): void {
@@ -192,25 +179,60 @@ export class WorkerPool {
   }
 
   #spawn(): PoolWorker {
-    const worker = new PoolWorker();
+    const worker: PoolWorker = new PoolThread();
     this.#workers.add(worker);
     // Whatever takes a thread down, `exit` follows; the error itself says nothing the outcome does not.
     worker.thread.on('error', () => {});
     worker.thread.on('exit', () => {
-      this.#workers.delete(worker);
-      for (const [key, home] of this.#homes) if (home === worker) this.#homes.delete(key);
+      this.#forget(worker);
       worker.current?.resolve({ type: 'lost' });
-      worker.current = undefined;
     });
     this.#reaper ??= setInterval(() => this.#reap(), IDLE_MS).unref();
     return worker;
   }
 
+  #forget(worker: PoolWorker): void {
+    this.#workers.delete(worker);
+    for (const [key, home] of this.#homes) if (home === worker) this.#homes.delete(key);
+  }
+
   #reap(): void {
     const before = performance.now() - IDLE_MS;
     for (const worker of this.#workers) {
-      if (worker.current === undefined && worker.idleSince < before) void worker.thread.terminate();
+      if (!worker.isIdleSince(before)) continue;
+      // At once, and not when it has ended: no job may be given to it any more.
+      this.#forget(worker);
+      void worker.takeDown();
     }
+  }
+
+  /** When every worker is held by a long program, starts others: for those who wait, and for the next to come. */
+  #relieve(): void {
+    const all = [...this.#workers];
+    if (!all.some(({ current }) => current !== undefined)) {
+      clearInterval(this.#relief);
+      this.#relief = undefined;
+      return;
+    }
+    if (all.length < this.size || all.length >= this.#most || !all.every(({ isHeld }) => isHeld)) return;
+    const waiting = [...this.#queues.keys()].filter((key) => !this.#running.has(key)).length;
+    const count = Math.min(this.#most - all.length, waiting + 1);
+    for (let i = 0; i < count; i++) this.#warm(this.#spawn());
+    this.#dispatch();
+  }
+
+  /** Has a new worker make ready what others were last asked for, so that its first job finds it done. */
+  #warm(worker: PoolWorker): void {
+    for (const { assets, memoryBytes } of this.#recent.values()) {
+      worker.load(assets);
+      worker.send({ type: 'warm', image: assets.id, memoryBytes });
+    }
+  }
+
+  #remember(assets: GuestAssets, memoryBytes: number): void {
+    this.#recent.delete(assets.id);
+    this.#recent.set(assets.id, { assets, memoryBytes });
+    if (this.#recent.size > RECENT_IMAGES) this.#recent.delete(this.#recent.keys().next().value!);
   }
 
   #start(worker: PoolWorker, pending: Pending): void {
@@ -222,50 +244,36 @@ export class WorkerPool {
     const id = this.#nextId;
     this.#nextId = (this.#nextId % 0x7fffffff) + 1;
     this.#attach(worker, pending, id);
+    if (this.#most > this.size) this.#relief ??= setInterval(() => this.#relieve(), RELIEF_MS).unref();
     pending.onStart?.();
-    const send = (message: ToWorker) => worker.thread.postMessage(message);
     const ready = async () => {
       const { job, assets } = await pending.prepare();
-      if (assets !== undefined) this.#load(worker, assets);
-      send({ type: 'job', id, job });
+      if (assets !== undefined) worker.load(assets);
+      if (assets !== undefined && job.type === 'run') this.#remember(assets, job.limits.memoryBytes);
+      worker.send({ type: 'job', id, job });
     };
     ready().catch((cause: unknown) => worker.current?.reject(cause));
-  }
-
-  /** Sees to it that a worker has an image, and no more of them than it may hold. */
-  #load(worker: PoolWorker, assets: GuestAssets): void {
-    const send = (message: ToWorker) => worker.thread.postMessage(message);
-    if (!worker.loaded.delete(assets.id)) send({ type: 'load', assets });
-    worker.loaded.add(assets.id);
-    if (worker.loaded.size <= IMAGES_PER_WORKER) return;
-    const oldest: string = worker.loaded.values().next().value!;
-    worker.loaded.delete(oldest);
-    send({ type: 'unload', image: oldest });
   }
 
   /** Listens for the end of a job, whichever way it comes, and frees the worker exactly once. */
   #attach(worker: PoolWorker, pending: Pending, id: number): void {
     let watchdog = setTimeout(takeDown, pending.limitMs + GRACE_MS);
     const abort = () => {
-      Atomics.store(worker.control, CONTROL.cancelledJob, id);
-      Atomics.notify(worker.control, CONTROL.cancelledJob);
+      worker.cancel(id);
       clearTimeout(watchdog);
       watchdog = setTimeout(takeDown, GRACE_MS);
     };
     function takeDown() {
-      void worker.thread.terminate();
+      void worker.takeDown();
     }
-    Atomics.store(worker.control, CONTROL.spentMillions, 0);
-    const look = pending.onSpent && setInterval(() => pending.onSpent!(spentBy(worker)), LOOK_MS);
+    const look = pending.onSpent && setInterval(() => pending.onSpent!(worker.spent), LOOK_MS);
     let isAnswered = false;
     const end = () => {
       clearTimeout(watchdog);
       clearInterval(look);
       pending.signal?.removeEventListener('abort', abort);
       worker.thread.off('message', onMessage);
-      worker.thread.unref();
-      worker.current = undefined;
-      worker.idleSince = performance.now();
+      worker.end();
       this.#running.delete(pending.key);
       if (pending.sticky) this.#homes.set(pending.key, worker);
       pending.onFinished?.();
@@ -282,7 +290,7 @@ export class WorkerPool {
         end();
       } else worker.current?.resolve(message);
     };
-    worker.current = {
+    worker.begin({
       ...pending,
       resolve: (result) => {
         // A committed call is answered before its state is saved; the worker is busy until then, or lost.
@@ -297,10 +305,9 @@ export class WorkerPool {
         end();
         pending.reject(cause);
       },
-    };
+    });
     this.#running.add(pending.key);
     worker.thread.on('message', onMessage);
-    worker.thread.ref();
     pending.signal?.addEventListener('abort', abort, { once: true });
   }
 }

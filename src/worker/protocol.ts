@@ -116,6 +116,8 @@ export interface RunOutcome {
 export type ToWorker =
   | { readonly type: 'load'; readonly assets: GuestAssets }
   | { readonly type: 'unload'; readonly image: string }
+  /** Asks for a guest to be there before a job wants one. */
+  | { readonly type: 'warm'; readonly image: string; readonly memoryBytes: number }
   | { readonly type: 'job'; readonly id: number; readonly job: Job };
 
 export type FromWorker =

@@ -63,11 +63,3 @@ describe('the integration guide', () => {
     expect(guide).toMatch(/^## Security considerations$/m);
   });
 });
-
-test('the registry entry names this package and this version', () => {
-  const { name, version, mcpName } = JSON.parse(read('package.json'));
-  const entry = JSON.parse(read('server.json'));
-  expect(entry).toMatchObject({ name: mcpName, version });
-  expect(entry.packages).toMatchObject([{ registryType: 'npm', identifier: name, version }]);
-  expect(entry.description.length).toBeLessThanOrEqual(100);
-});

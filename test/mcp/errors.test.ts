@@ -51,6 +51,12 @@ test.each([
   ['a checkpoint that is not there', 'rollback_session', { session_id: 'js', name: 'none' }, /checkpoint/],
   ['nothing to undo', 'rollback_session', { session_id: 'js' }, /undo/],
   ['a fork of the default workspace', 'fork_session', { session_id: 'default' }, /default/],
+  [
+    'a checkpoint of the default workspace',
+    'checkpoint_session',
+    { session_id: 'default' },
+    /create_session/,
+  ],
   ['content that is not base64', 'write_file', { path: 'a', content: '%%', encoding: 'base64' }, /base64/],
 ])('%s is an error the model can read', async (_, tool, args, words) => {
   const { isError, text } = await call(client, tool, args);

@@ -1,9 +1,10 @@
-import { mkdtempSync, readdirSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { diskStore } from 'llm-wasm-sandbox';
 import type { HttpServer } from 'llm-wasm-sandbox/mcp';
 import { serveHttp } from 'llm-wasm-sandbox/mcp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -250,6 +251,72 @@ describe('an HTTP server', () => {
     await server.close();
   });
 
+  test('keeps no caller waiting for the programs of others, however many they burn', async () => {
+    const names = ['ann', 'bob', 'eve'];
+    const secret = (name: string) => `${name}-secret-0123456789`;
+    const slots = 5;
+    const server = await startHttp({
+      tokens: names.map((name) => `${name}=${secret(name)}`),
+      max_concurrent: slots,
+      max_concurrent_per_caller: slots,
+    });
+    const [ann, bob, eve] = await Promise.all(
+      names.map((name) => httpClient(server, 'modern', secret(name))),
+    );
+    const endless = { code: 'while True: pass', language: 'python', fuel_budget: 100e9, timeout: 300 };
+    const burning = [ann!, bob!].flatMap((client) =>
+      Array.from({ length: slots }, () => call(client, 'execute_code', endless, { timeout: 300_000 })),
+    );
+    while (server.house.turns.running < slots - 1) await new Promise((next) => setTimeout(next, 20));
+    // All places but the one that is kept are taken by programs that do not end by themselves.
+    const { structured } = await call(eve!, 'execute_code', { code: '1 + 1', language: 'python' });
+    expect(structured).toMatchObject({ result: 2 });
+    expect(server.house.turns.running).toBe(slots - 1);
+    for (const client of [ann!, bob!]) await call(client, 'cancel_execution');
+    await Promise.all(burning);
+    await Promise.all([ann!, bob!, eve!].map((client) => client.close()));
+    await server.close();
+  });
+
+  test('loads modules for a session in the caller’s turn', async () => {
+    const server = await startHttp({ max_concurrent: 1 });
+    const client = await httpClient(server, 'modern');
+    const endless = { code: 'while True: pass', language: 'python', fuel_budget: 100e9, timeout: 300 };
+    const burning = call(client, 'execute_code', endless);
+    while (server.house.turns.running === 0) await new Promise((next) => setTimeout(next, 20));
+    const preload = [`colorsys`];
+    const making = call(client, 'create_session', { language: 'python', session_id: 'ready', preload });
+    while (server.house.turns.queued === 0) await new Promise((next) => setTimeout(next, 20));
+    await call(client, 'cancel_execution');
+    await burning;
+    expect((await making).structured).toMatchObject({ session_id: 'ready' });
+    await client.close();
+    await server.close();
+  });
+
+  test('lists files of sessions it does not have open, and opens none for it', async () => {
+    const settings = { data_dir: mkdtempSync(join(tmpdir(), 'sessions-')) };
+    const session = { language: 'javascript', session_id: 'closed' };
+    const first = await startHttp(settings);
+    const writer = await httpClient(first, 'modern');
+    await call(writer, 'create_session', session);
+    await call(writer, 'execute_code', { ...session, code: 'writeText("/app/a.txt", "x")' });
+    await writer.close();
+    await first.close();
+    const second = await startHttp(settings);
+    const client = await httpClient(second, 'modern');
+    expect((await client.listResources()).resources).toMatchObject([
+      { uri: 'workspace://closed/a.txt', size: 1 },
+    ]);
+    // Whoever opens a session holds its lock; nobody does.
+    const release = await diskStore(join(settings.data_dir, 'caller-local')).acquire('closed');
+    expect((await client.listResources()).resources).toHaveLength(1);
+    expect((await call(client, 'get_active_sessions')).structured).toMatchObject({ sessions: [session] });
+    await release();
+    await client.close();
+    await second.close();
+  });
+
   test('stops the program of a client that vanishes', async () => {
     const server = await startHttp();
     const client = await httpClient(server, 'modern');
@@ -268,6 +335,29 @@ describe('an HTTP server', () => {
     // The oldest made room; the newest can still talk.
     const last = await httpClient(server, 'legacy');
     expect((await last.listTools()).tools.length).toBeGreaterThan(10);
+    await server.close();
+  });
+
+  test('lets nobody push out the connections of others', async () => {
+    const server = await startHttp({ max_clients: 3, tokens: [`ann=${ANN}`, `bob=${BOB}`] });
+    const bob = await httpClient(server, 'legacy', BOB);
+    for (let i = 0; i < 6; i++) await httpClient(server, 'legacy', ANN);
+    expect((await bob.listTools()).tools.length).toBeGreaterThan(10);
+    await server.close();
+  });
+
+  test('keeps to the number of sessions, and to one of each name, when many are asked for at once', async () => {
+    const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
+    const server = await startHttp({ data_dir, max_sessions: 3 });
+    const client = await httpClient(server, 'modern');
+    const make = (args: object) => call(client, 'create_session', { language: 'javascript', ...args });
+    const same = await Promise.all([make({ session_id: 'same' }), make({ session_id: 'same' })]);
+    expect(same.map(({ isError }) => isError).sort()).toEqual([false, true]);
+    const many = await Promise.all(Array.from({ length: 8 }, () => make({})));
+    expect(many.filter(({ isError }) => !isError)).toHaveLength(2);
+    for (const { isError, text } of many) if (isError) expect(text).toMatch(/^session_limit/);
+    expect((await call(client, 'get_active_sessions')).structured['sessions']).toHaveLength(3);
+    await client.close();
     await server.close();
   });
 
@@ -306,12 +396,42 @@ describe('an HTTP server', () => {
     expect((await call(again, 'get_active_sessions')).structured['sessions']).toMatchObject([
       { session_id: 'kept', calls: 1 },
     ]);
-    expect((await call(again, 'execute_code', { ...session, code: 'x' })).structured).toMatchObject({
-      result: '{1}',
-      state: 'committed',
-    });
+    // Both find it closed, and it is opened once.
+    const calls = [1, 2].map(() => call(again, 'execute_code', { ...session, code: 'x' }));
+    for (const { structured } of await Promise.all(calls))
+      expect(structured).toMatchObject({ result: '{1}', state: 'committed' });
     await second.close();
     expect(readdirSync(settings.data_dir).sort()).toEqual(['caller-..', 'caller-ann']);
+  });
+
+  test('says nothing of its folders when a session is damaged or in use elsewhere, and can remove it', async () => {
+    const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
+    const session = { language: 'javascript', session_id: 'broken' };
+    const first = await startHttp({ data_dir });
+    const writer = await httpClient(first, 'modern');
+    await call(writer, 'create_session', session);
+    await call(writer, 'execute_code', { ...session, code: 'let x = 1' });
+    await writer.close();
+    await first.close();
+
+    const second = await startHttp({ data_dir });
+    const client = await httpClient(second, 'modern');
+    const folder = join(data_dir, 'caller-local');
+    const release = await diskStore(folder).acquire('broken');
+    const busy = await call(client, 'list_files', { session_id: 'broken' });
+    await release();
+    const objects = join(folder, 'broken', 'objects');
+    for (const name of readdirSync(objects)) rmSync(join(objects, name), { recursive: true });
+    const damaged = await call(client, 'execute_code', { ...session, code: 'x' });
+    expect([busy, damaged].map(({ isError, text }) => [isError, text.split(':')[0]])).toEqual([
+      [true, 'session_busy'],
+      [true, 'session_damaged'],
+    ]);
+    for (const { text } of [busy, damaged]) expect(text).not.toMatch(/\/|pid|objects/);
+    expect((await call(client, 'destroy_session', { session_id: 'broken' })).isError).toBe(false);
+    expect((await call(client, 'create_session', session)).isError).toBe(false);
+    await client.close();
+    await second.close();
   });
 
   test('serves the client of the first SDK', async () => {

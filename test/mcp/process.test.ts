@@ -1,11 +1,13 @@
 import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Client } from '@modelcontextprotocol/client';
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { describe, expect, test } from 'vitest';
-import { CLI, call, stdioClient } from '../support/mcp.ts';
+import { CLI, call, httpClient, stdioClient } from '../support/mcp.ts';
 
 const HELLO = JSON.stringify({
   jsonrpc: '2.0',
@@ -84,6 +86,32 @@ describe('the server process', () => {
     child.stdin.end();
     const code = await new Promise((resolve) => child.once('exit', resolve));
     expect(code).toBe(0);
+  });
+
+  test('writes sessions before it ends, told by a signal or by the end of its input', async () => {
+    const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
+    const session = { language: 'python', session_id: 'kept' };
+    const run = (client: Client, code: string) => call(client, 'execute_code', { ...session, code });
+    const flags = ['--data-dir', data_dir, '--log-level', 'silent'];
+
+    const first = await stdioClient('modern', ['mcp', ...flags]);
+    await call(first.client, 'create_session', session);
+    await run(first.client, 'x = [1]');
+    await first.client.close();
+
+    const child = spawn(process.execPath, [CLI, 'serve', '--port', '0', ...flags], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const [said] = (await once(child.stderr, 'data')) as [Buffer];
+    const url = /listening on (\S+)/.exec(said.toString())![1]!;
+    const client = await httpClient({ url }, 'modern');
+    expect((await run(client, 'x.append(2)\nx')).structured).toMatchObject({ result: [1, 2] });
+    child.kill('SIGTERM');
+    expect(await once(child, 'exit')).toEqual([0, null]);
+
+    const last = await stdioClient('modern', ['mcp', ...flags]);
+    expect((await run(last.client, 'x')).structured).toMatchObject({ result: [1, 2] });
+    await last.client.close();
   });
 
   test('serves the client of the first SDK over standard input and output', async () => {

@@ -1,4 +1,8 @@
-import { trace } from '@opentelemetry/api';
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SpanStatusCode, trace } from '@opentelemetry/api';
 import { openObserver, serveHttp } from 'llm-wasm-sandbox/mcp';
 import { afterAll, expect, test } from 'vitest';
 import { call, httpClient } from '../support/mcp.ts';
@@ -34,34 +38,81 @@ test('a call is a span, an event and a number, and fails in all three when it fa
   const observer = await openObserver({ info: note, warn: note, error: note });
   const server = await serveHttp({ port: 0 }, { observer });
   const client = await httpClient(server, 'modern');
-  await call(client, 'execute_code', { code: '1', language: 'javascript' });
-  await call(client, 'execute_code', { code: 'throw new Error("no")', language: 'javascript' });
+  const run = (code: string) => call(client, 'execute_code', { code, language: 'javascript' });
+  await run('console.log("hidden words"); 1');
+  await run('throw new Error("hidden words")');
+  await call(client, 'execute_code', { code: 'for (;;);', language: 'javascript', fuel_budget: 5e7 });
   await call(client, 'list_files', { session_id: 'none' });
+  await call(client, 'read_file', { hidden: 'hidden words' });
 
-  expect(spans.map(({ name, ended }) => [name, ended])).toEqual([
-    ['tool execute_code', true],
-    ['tool execute_code', true],
-    ['tool list_files', true],
+  const failed = (message: string) => ({ code: SpanStatusCode.ERROR, message });
+  expect(spans.map(({ name, ended, status }) => [name, ended, status])).toEqual([
+    ['tool execute_code', true, undefined],
+    ['tool execute_code', true, failed('program_failed')],
+    ['tool execute_code', true, failed('out_of_fuel')],
+    ['tool list_files', true, failed('session_not_found')],
+    ['tool read_file', true, failed('invalid_argument')],
   ]);
-  expect(spans[0]!.attributes).toMatchObject({ 'sandbox.caller': 'local', 'sandbox.success': true });
-  expect(spans[2]!.status).toMatchObject({ message: 'session_not_found' });
-  expect(events.filter(({ event }) => event === 'tool.call').map(({ ok, success }) => [ok, success])).toEqual(
-    [
-      [true, true],
-      [true, false],
-      [false, undefined],
-    ],
-  );
+  expect(spans[0]!.attributes).toEqual({
+    'sandbox.tool': 'execute_code',
+    'sandbox.caller': 'local',
+    'sandbox.session_id': 'default',
+    'sandbox.ok': true,
+    'sandbox.outcome': 'success',
+    'sandbox.duration_ms': expect.any(Number),
+    'sandbox.code_sha256': expect.stringMatching(/^[0-9a-f]{16}$/),
+    'sandbox.code_chars': 30,
+    'sandbox.language': 'javascript',
+    'sandbox.success': true,
+    'sandbox.fuel_consumed': expect.any(Number),
+  });
+  expect(spans[3]!.attributes).toMatchObject({ 'sandbox.outcome': 'session_not_found', 'sandbox.ok': false });
+  const calls = events.filter(({ event }) => event === 'tool.call');
+  // Neither code nor output nor what a program says about itself.
+  expect(JSON.stringify([spans, calls])).not.toContain('hidden');
+  expect(calls.map(({ ok, outcome }) => [ok, outcome])).toEqual([
+    [true, 'success'],
+    [true, 'program_failed'],
+    [true, 'out_of_fuel'],
+    [false, 'session_not_found'],
+    [false, 'invalid_argument'],
+  ]);
 
   const text = await (await fetch(server.url.replace('/mcp', '/metrics'))).text();
-  expect(text).toContain('llm_wasm_sandbox_tool_calls_total{tool="execute_code",outcome="ok"} 2');
+  expect(text).toContain('llm_wasm_sandbox_tool_calls_total{tool="execute_code",outcome="ok"} 3');
   expect(text).toContain('llm_wasm_sandbox_tool_calls_total{tool="list_files",outcome="error"} 1');
-  expect(text).toContain(
-    'llm_wasm_sandbox_execution_seconds_count{language="javascript",outcome="success"} 1',
-  );
-  expect(text).toContain('llm_wasm_sandbox_execution_seconds_count{language="javascript",outcome="error"} 1');
+  expect(text).toContain('llm_wasm_sandbox_tool_calls_total{tool="read_file",outcome="error"} 1');
+  for (const outcome of ['success', 'error', 'out_of_fuel'])
+    expect(text).toContain(
+      `llm_wasm_sandbox_execution_seconds_count{language="javascript",outcome="${outcome}"} 1`,
+    );
   const { structured } = await call(client, 'get_metrics');
-  expect(structured).toMatchObject({ executions: 2, succeeded: 1, failed: 1, tool_errors: 1 });
+  expect(structured).toMatchObject({ executions: 3, succeeded: 1, failed: 2, tool_errors: 2 });
   await client.close();
   await server.close();
+});
+
+test('without OpenTelemetry nothing is missing and nothing is said', () => {
+  // The built file alone, in a place from which no package can be found.
+  const folder = mkdtempSync(join(tmpdir(), 'alone-'));
+  copyFileSync(new URL('../../dist/mcp/observe.js', import.meta.url), join(folder, 'observe.js'));
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  const script = `
+    import { openObserver } from './observe.js';
+    await import('@opentelemetry/api').then(() => console.log('it is there'), () => {});
+    const said = [];
+    const log = { info: (f) => said.push(f), warn: (f) => said.push(f), error: (f) => said.push(f) };
+    const { span } = await openObserver(log);
+    const worked = await span('tool x', async (made) => {
+      made.set('a', 1);
+      made.fail('b');
+      return 'worked';
+    });
+    console.log(worked, said.length);
+  `;
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
+  expect({ stdout, stderr }).toEqual({ stdout: 'worked 0\n', stderr: '' });
 });

@@ -19,7 +19,7 @@ function works() {
 
 describe('turns', () => {
   test('go round the callers, whoever has more waiting', async () => {
-    const turns = new Turns({ total: 1, perCaller: 1, queued: 10 });
+    const turns = new Turns({ total: 1, perCaller: 1, queued: 10, callers: 2 });
     const { order, work, end } = works();
     for (const name of ['a1', 'a2', 'a3']) void turns.run('a', name, never, work(name));
     for (const name of ['b1', 'b2']) void turns.run('b', name, never, work(name));
@@ -31,7 +31,7 @@ describe('turns', () => {
   });
 
   test('leave a place for others when a caller has a share of its own', async () => {
-    const turns = new Turns({ total: 2, perCaller: 1, queued: 10 });
+    const turns = new Turns({ total: 2, perCaller: 1, queued: 10, callers: 2 });
     const { order, work } = works();
     for (const name of ['a1', 'a2']) void turns.run('a', name, never, work(name));
     void turns.run('b', 'b1', never, work('b1'));
@@ -40,8 +40,27 @@ describe('turns', () => {
     expect([turns.running, turns.queued]).toEqual([2, 1]);
   });
 
+  test('keep a place for every caller who has nothing running, however much the others have', async () => {
+    const turns = new Turns({ total: 4, perCaller: 4, queued: 10, callers: 3 });
+    const { order, work, end } = works();
+    for (const name of ['a1', 'a2', 'a3', 'a4']) void turns.run('a', name, never, work(name));
+    await settle();
+    expect(order).toEqual(['a1', 'a2']);
+    for (const name of ['b1', 'b2']) void turns.run('b', name, never, work(name));
+    void turns.run('c', 'c1', never, work('c1'));
+    await settle();
+    expect(order).toEqual(['a1', 'a2', 'b1', 'c1']);
+    end('c1');
+    await settle();
+    // The place of c is kept again.
+    expect(order).toEqual(['a1', 'a2', 'b1', 'c1']);
+    end('a1');
+    await settle();
+    expect(order).toEqual(['a1', 'a2', 'b1', 'c1', 'a3']);
+  });
+
   test('keep calls of one session in order without holding a place for them', async () => {
-    const turns = new Turns({ total: 2, perCaller: 2, queued: 10 });
+    const turns = new Turns({ total: 2, perCaller: 2, queued: 10, callers: 1 });
     const { order, work, end } = works();
     void turns.run('a', 'session', never, work('first'));
     void turns.run('a', 'session', never, work('second'));
@@ -54,7 +73,7 @@ describe('turns', () => {
   });
 
   test('are given back when work throws, and when a waiting call is cancelled', async () => {
-    const turns = new Turns({ total: 1, perCaller: 1, queued: 1 });
+    const turns = new Turns({ total: 1, perCaller: 1, queued: 1, callers: 1 });
     await expect(turns.run('a', '1', never, () => Promise.reject(new Error('broke')))).rejects.toThrow(
       'broke',
     );

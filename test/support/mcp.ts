@@ -29,7 +29,7 @@ export async function stdioClient(era: Era, args: readonly string[] = ['mcp', '-
   return { client, transport };
 }
 
-export async function httpClient(server: HttpServer, era: Era, token?: string): Promise<Client> {
+export async function httpClient(server: Pick<HttpServer, 'url'>, era: Era, token?: string): Promise<Client> {
   const client = newClient(era);
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
   await client.connect(new StreamableHTTPClientTransport(new URL(server.url), { requestInit: { headers } }));

@@ -36,6 +36,33 @@ describe('workers', () => {
     expect(inProcess(script)).toBe('0,1,2,3,4,5,6,7,8,9,10,11 true');
   });
 
+  test('are more, where that is allowed, while long programs hold them: nobody waits for those to end', () => {
+    const script = `
+      import { createSandbox } from '${PACKAGE}';
+      import { sharedPool } from '${POOL}';
+      const pool = sharedPool();
+      const most = pool.size + 2;
+      pool.allow(most);
+      const stop = new AbortController();
+      const make = (count) => Promise.all(Array.from({ length: count }, () => createSandbox({ runtime: 'python' })));
+      const endless = (sandbox) =>
+        sandbox.execute('while True: pass', { fuel_budget: 1e12, timeout_seconds: 300, signal: stop.signal });
+      let ended = 0;
+      const burning = (await make(pool.size + 1)).map((one) => endless(one).finally(() => ended++));
+      const [short, ...more] = await make(4);
+      const { metadata } = await short.execute('1 + 1');
+      const workers = [pool.workers];
+      // One more has the last place, the others wait: there are never more than were allowed.
+      burning.push(...more.map((one) => endless(one)));
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+      workers.push(pool.workers);
+      console.log(JSON.stringify([metadata.result, ended, workers.every((count) => count <= most)]));
+      stop.abort();
+      await Promise.all(burning);
+    `;
+    expect(JSON.parse(inProcess(script))).toEqual([2, 0, true]);
+  });
+
   test('never block the main thread', async () => {
     await using sandbox = await createSandbox({ runtime: 'python', policy: { timeout_seconds: 1 } });
     let ticks = 0;

@@ -3,13 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
 import type { Sandbox } from '../../sandbox.ts';
-import { runtimeName, type SandboxResult } from '../../schema.ts';
-import { DEFAULT_SESSION } from '../house.ts';
+import { runtimeName } from '../../schema.ts';
+import { DEFAULT_SESSION } from '../caller.ts';
 import { describeRun, executionOutput } from '../reply.ts';
 import type { ServerSettings } from '../settings.ts';
 import { runFacts } from '../tally.ts';
-import { ADDS, optionalSession, REMOVES, type Tool, type ToolCall, ToolError, tool } from '../tool.ts';
-import { QueueFull } from '../turns.ts';
+import { ADDS, inTurn, optionalSession, REMOVES, type Tool, type ToolCall, tool } from '../tool.ts';
 import { executeCodeWords } from '../words.ts';
 
 const MAX_CODE_CHARS = 1_000_000;
@@ -114,28 +113,6 @@ function reporting(progress: ToolCall['progress']) {
   };
 }
 
-async function inTurn(
-  { house, caller }: ToolCall,
-  key: string,
-  signal: AbortSignal,
-  work: () => Promise<SandboxResult>,
-): Promise<SandboxResult> {
-  try {
-    return await house.turns.run(caller.id, key, signal, work);
-  } catch (cause) {
-    if (cause instanceof QueueFull) {
-      throw new ToolError(
-        'busy',
-        `The server is busy: ${cause.message}. Wait for some to end, then try again.`,
-      );
-    }
-    if (signal.aborted && cause === signal.reason) {
-      throw new ToolError('cancelled', 'The call was cancelled before its turn came. Nothing was run.');
-    }
-    throw cause;
-  }
-}
-
 export function executionTools(settings: ServerSettings): Tool[] {
   return [
     tool({
@@ -151,7 +128,7 @@ export function executionTools(settings: ServerSettings): Tool[] {
       name: 'cancel_execution',
       title: 'Cancel running code',
       description:
-        'Stop the programs that run or wait in a session, at once. Returns how many were stopped; each of their calls ends with trap_reason cancelled. Use it when a call takes too long; not to end a session (destroy_session).',
+        'Stop (abort) the programs that run or wait in a session, at once. Returns how many were stopped; each of their calls ends with trap_reason cancelled. Use it when code hangs or takes too long; not to end a session (destroy_session).',
       input: z.strictObject({ session_id: optionalSession }),
       output: z.object({ session_id: z.string(), cancelled: z.number().int() }),
       annotations: REMOVES,

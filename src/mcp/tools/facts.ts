@@ -76,7 +76,7 @@ export const FACT_TOOLS: readonly Tool[] = [
     name: 'list_runtimes',
     title: 'List languages',
     description:
-      'Show the languages, their versions, how many packages each has, API patterns that differ from what you may expect (JavaScript os functions return [result, error]) and helper functions. Use it once, before unusual code.',
+      'Show which languages are supported, their versions, how many packages each has, API patterns that differ from what you may expect (JavaScript os functions return [result, error]) and helper functions. Use it once, before unusual code.',
     input: z.strictObject({}),
     output: z.object({ runtimes: z.array(runtimeRow) }),
     annotations: LOOKS,
@@ -98,7 +98,7 @@ export const FACT_TOOLS: readonly Tool[] = [
     name: 'list_available_packages',
     title: 'List packages',
     description:
-      'List the packages programs can import: how to import each, what for, and the measured fuel of a first and of a cached import. Nothing can be installed. Use it before importing anything beyond the standard library.',
+      'List the packages (libraries) that are available to Python and JavaScript programs: how to import each, what for, and the fuel that a first and a cached import cost. Nothing can be installed. Use it before importing anything beyond the standard library.',
     input: z.strictObject({
       language: runtimeName.optional().describe('Only this language.'),
       query: z.string().max(100).optional().describe('Only packages about this, e.g. "excel" or "yaml".'),
@@ -118,7 +118,7 @@ export const FACT_TOOLS: readonly Tool[] = [
     name: 'get_metrics',
     title: 'Usage figures',
     description:
-      'Show figures of your calls since the server started: executions, failures by kind, fuel used, and percentiles of time, waiting and fuel over the last 1,000 runs. Use it to see what is slow or fails often.',
+      'Show figures of your executions since the server started: how many succeeded and failed, by kind, how long they took, and percentiles of time, waiting and fuel over the last 1,000 runs. Use it to see what is slow or fails often.',
     input: z.strictObject({}),
     output: z.object({
       uptime_seconds: z.number(),

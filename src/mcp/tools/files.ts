@@ -1,7 +1,7 @@
 /** Tools that put files into a workspace and read them back. Paths are the workspace's, never the host's. */
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
-import { DEFAULT_SESSION } from '../house.ts';
+import { DEFAULT_SESSION } from '../caller.ts';
 import { cut, fileLink, mimeType, type Reply, workspaceUri } from '../reply.ts';
 import { LOOKS, optionalSession, REMOVES, type Tool, type ToolCall, tool } from '../tool.ts';
 
@@ -56,7 +56,7 @@ export const FILE_TOOLS: readonly Tool[] = [
     name: 'list_files',
     title: 'List files',
     description:
-      'List the files of a session or of the default workspace with size and time. Use it to see what programs wrote. Paths are relative to /app.',
+      'List the files of a session or of the default workspace with size and time. Use it to see which files and output programs wrote. Paths are relative to /app.',
     input: z.strictObject({
       session_id: optionalSession,
       folder: z.string().max(4096).optional().describe('Only files below this folder, e.g. "out".'),
@@ -95,7 +95,7 @@ export const FILE_TOOLS: readonly Tool[] = [
     name: 'read_file',
     title: 'Read a file',
     description:
-      'Read a file of a session or of the default workspace: text as text, PNG, JPEG, GIF and WebP as an image. Use it to see results and plots that programs saved. Other formats (xlsx, pdf, zip): use execute_code.',
+      'Read a file of a session or of the default workspace: text as text, PNG, JPEG, GIF and WebP as an image. Use it to see results, plots and charts that programs saved. Other formats (xlsx, pdf, zip): use execute_code.',
     input: z.strictObject({
       path,
       session_id: optionalSession,
@@ -113,7 +113,7 @@ export const FILE_TOOLS: readonly Tool[] = [
     name: 'write_file',
     title: 'Write a file',
     description:
-      'Put a file into a session or the default workspace; one of that name is replaced. Programs find it under /app. Use it for data that programs will read; small texts can go with execute_code(files=…).',
+      'Put (upload) a file into a session or the default workspace; one of that name is replaced. Programs in the sandbox find it under /app. Use it for data that programs will read; small texts can go with execute_code(files=…).',
     input: z.strictObject({
       path,
       content: z.string().describe('The text, or base64.'),

@@ -1,12 +1,24 @@
 /** Tools that make sessions, look at them, undo, branch and end them. */
+import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Sandbox } from '../../sandbox.ts';
 import { runtimeName } from '../../schema.ts';
 import type { SessionRecord } from '../../stores/store.ts';
-import { type Caller, DEFAULT_SESSION } from '../house.ts';
+import { type Caller, DEFAULT_SESSION } from '../caller.ts';
 import { quantity } from '../reply.ts';
 import type { ServerSettings } from '../settings.ts';
-import { ADDS, LOOKS, optionalSession, REMOVES, REPLACES, sessionId, type Tool, tool } from '../tool.ts';
+import {
+  ADDS,
+  inTurn,
+  LOOKS,
+  optionalSession,
+  REMOVES,
+  REPLACES,
+  sessionId,
+  type Tool,
+  type ToolCall,
+  tool,
+} from '../tool.ts';
 import { createSessionWords } from '../words.ts';
 
 const checkpointName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/);
@@ -74,7 +86,8 @@ type WorkspaceInfo = z.infer<typeof workspaceInfo>;
 /** Files in one answer; list_files shows more. */
 const MAX_FILES = 200;
 
-async function lookAt(caller: Caller, session_id: string, hidden: boolean): Promise<WorkspaceInfo> {
+async function lookAt(session_id: string, hidden: boolean, call: ToolCall): Promise<WorkspaceInfo> {
+  const { caller } = call;
   const sandbox = await caller.open(session_id);
   const shown = async () => (await sandbox.listFiles()).filter(({ path }) => hidden || !isHidden(path));
   const files = await shown();
@@ -89,8 +102,13 @@ async function lookAt(caller: Caller, session_id: string, hidden: boolean): Prom
     const none = { variables: [], imports: [], checkpoints: [], calls: 0, fuel_consumed: 0 };
     return { ...common, ...none, language: null };
   }
-  const { variables, imports, checkpoints, calls, fuel_consumed, runtime } =
-    await caller.sessions.info(session_id);
+  // Variables are told by a copy of the interpreter, which runs like any program.
+  const { variables, imports, checkpoints, calls, fuel_consumed, runtime } = await inTurn(
+    call,
+    `${caller.id}/${session_id}`,
+    call.signal,
+    () => caller.sessions.info(session_id),
+  );
   return {
     ...common,
     language: runtime,
@@ -174,15 +192,14 @@ function makingTools(settings: ServerSettings): Tool[] {
         next_step: z.string(),
       }),
       annotations: ADDS,
-      run: async ({ language, session_id, auto_persist_globals = true, preload, ...policy }, { caller }) => {
+      run: async ({ language, session_id, auto_persist_globals = true, preload = [], ...policy }, call) => {
         const given = Object.fromEntries(Object.entries(policy).filter(([, value]) => value !== undefined));
-        const sandbox = await caller.create({
-          language,
-          session_id,
-          auto_persist_globals,
-          preload,
-          policy: given,
-        });
+        const wish = { language, session_id, auto_persist_globals, preload, policy: given };
+        // Modules are loaded by running them, for which the caller needs a turn as for any program.
+        const make = () => call.caller.create(wish);
+        const sandbox = await (preload.length === 0
+          ? make()
+          : inTurn(call, `preload ${randomUUID()}`, call.signal, make));
         const id = sandbox.session_id!;
         const next_step = `execute_code(code=…, language="${language}", session_id="${id}")`;
         const found = limitsOf(sandbox);
@@ -197,7 +214,7 @@ function makingTools(settings: ServerSettings): Tool[] {
       name: 'destroy_session',
       title: 'End a session',
       description:
-        'End a session for good: its variables, files and checkpoints are deleted and running code is stopped. Use it when the work is done and results were read. To only clear files use reset_workspace; to undo a step use rollback_session.',
+        'End a session for good and free what it takes: its variables, files and checkpoints are deleted and running code is stopped. Use it when the work is done and results were read. To only clear files use reset_workspace; to undo a step use rollback_session.',
       input: z.strictObject({ session_id: sessionId.describe('The session to end.') }),
       output: z.object({ session_id: z.string(), destroyed: z.boolean() }),
       annotations: REMOVES,
@@ -211,7 +228,7 @@ function makingTools(settings: ServerSettings): Tool[] {
       name: 'fork_session',
       title: 'Branch a session',
       description:
-        'Copy a session with all its variables and files into a new one, at once; afterwards the two are independent. Returns the new session_id. Use it to try two ways from the same point. Not for the default workspace.',
+        'Copy (branch, duplicate) a session with all its variables and files into a new one, at once; afterwards the two are independent. Returns the new session_id. Use it to try alternatives from the same point. Not for the default workspace.',
       input: z.strictObject({
         session_id: sessionId.describe('The session to copy.'),
         new_session_id: sessionId.optional().describe('Name of the copy; omitted: a random one.'),
@@ -232,7 +249,7 @@ const LOOKING: readonly Tool[] = [
     name: 'get_active_sessions',
     title: 'List sessions',
     description:
-      'List your sessions, the one used last first: language, calls, fuel used, age, whether something runs. Use it to find a session_id again or before cleaning up.',
+      'List your active sessions by name, the one used last first: language, calls, fuel used, age, whether something runs. Use it to find a session_id again or before cleaning up.',
     input: z.strictObject({}),
     output: z.object({ sessions: z.array(sessionRow), limit: z.number().int() }),
     annotations: LOOKS,
@@ -251,15 +268,15 @@ const LOOKING: readonly Tool[] = [
     name: 'get_workspace_info',
     title: 'Inspect a session',
     description:
-      'Show what a session holds: files with sizes, variables with type and value, imported packages, checkpoints, calls, fuel used and limits. Changes nothing. Use it to pick up earlier work; for one file use read_file.',
+      'Show what is in a session: its variables with type and value, what has been imported, files with sizes, checkpoints, calls, fuel used and limits. Changes nothing. Use it to pick up earlier work; for one file use read_file.',
     input: z.strictObject({
       session_id: optionalSession,
       include_system_files: z.boolean().optional().describe('Also list files whose name begins with a dot.'),
     }),
     output: workspaceInfo,
     annotations: LOOKS,
-    run: async ({ session_id = DEFAULT_SESSION, include_system_files = false }, { caller }) => {
-      const info = await lookAt(caller, session_id, include_system_files);
+    run: async ({ session_id = DEFAULT_SESSION, include_system_files = false }, call) => {
+      const info = await lookAt(session_id, include_system_files, call);
       return { text: infoText(info), structured: info };
     },
   }),
@@ -270,7 +287,7 @@ const TIME: readonly Tool[] = [
     name: 'checkpoint_session',
     title: 'Save a checkpoint',
     description:
-      'Remember the present state of a session (variables, open files and workspace) under a name, in no time. Returns the name. Use it before a risky step; rollback_session goes back. A name used again is replaced.',
+      'Save (remember) the present state of a session, its variables, open files and workspace, under a name, in no time. Returns the name. Use it before a risky step or change; rollback_session goes back. A name used again is replaced.',
     input: z.strictObject({
       session_id: sessionId.describe('The session.'),
       name: checkpointName.optional().describe('e.g. "before-cleanup"; omitted: numbered.'),
@@ -278,7 +295,7 @@ const TIME: readonly Tool[] = [
     output: checkpointRow.extend({ session_id: z.string() }),
     annotations: ADDS,
     run: async ({ session_id, name }, { caller }) => {
-      const sandbox = await caller.open(session_id);
+      const sandbox = await caller.session(session_id);
       const made = { session_id, ...(await sandbox.checkpoint(name)) };
       return {
         text: `Checkpoint ${made.name} of session ${session_id} (${made.size_bytes} bytes, ${made.created_at}).`,
@@ -290,7 +307,7 @@ const TIME: readonly Tool[] = [
     name: 'rollback_session',
     title: 'Go back in a session',
     description:
-      'Put a session back, variables and files together: to a checkpoint by name, or without a name to the state before the last call. Use it to undo. What was done since is lost; checkpoints stay.',
+      'Undo: go back in a session and restore variables and files together, to a checkpoint by name, or without a name to the state before the last call. What was done since is lost; checkpoints stay.',
     input: z.strictObject({
       session_id: sessionId.describe('The session.'),
       name: checkpointName.optional().describe('Checkpoint to go back to; omitted: undo the last call.'),
@@ -298,7 +315,7 @@ const TIME: readonly Tool[] = [
     output: z.object({ session_id: z.string(), restored: z.string(), files: z.number().int() }),
     annotations: REPLACES,
     run: async ({ session_id, name }, { caller }) => {
-      const sandbox = await caller.open(session_id);
+      const sandbox = await caller.session(session_id);
       await sandbox.rollback(name);
       const restored = name === undefined ? 'the state before the last call' : `checkpoint ${name}`;
       const { length: files } = await sandbox.listFiles();
@@ -315,7 +332,7 @@ const CLEARING: readonly Tool[] = [
     name: 'reset_workspace',
     title: 'Delete all files',
     description:
-      'Delete all files of a session or of the default workspace; variables stay. Returns how many. Use it to start over with files; to undo one step use rollback_session, to end the session destroy_session.',
+      'Delete all files of a session or of the default workspace; variables stay. Returns how many. Use it to start over with an empty folder; to undo one step use rollback_session, to end the session destroy_session.',
     input: z.strictObject({ session_id: optionalSession }),
     output: z.object({ session_id: z.string(), files_deleted: z.number().int() }),
     annotations: REMOVES,
@@ -331,7 +348,7 @@ const CLEARING: readonly Tool[] = [
     name: 'reset_all_sessions',
     title: 'End all sessions',
     description:
-      'End all your sessions, stop what runs in them and clear the default workspace. Use it to clean up at the end of all work. For one session use destroy_session.',
+      'End (close and delete) all your sessions, stop what runs in them and clear the default workspace. Use it to clean up everything at the end of all work. For one session use destroy_session.',
     input: z.strictObject({
       cleanup_disk: z
         .boolean()
@@ -345,7 +362,7 @@ const CLEARING: readonly Tool[] = [
     run: async ({ cleanup_disk = true }, { caller }) => {
       const sessions = (await caller.sessions.list()).map(({ session_id }) => session_id);
       caller.cancel();
-      for (const id of sessions) await (cleanup_disk ? caller.destroy(id) : caller.sessions.release(id));
+      for (const id of sessions) await (cleanup_disk ? caller.destroy(id) : caller.release(id));
       await caller.resetWorkspace(DEFAULT_SESSION);
       const what = cleanup_disk ? 'Deleted' : 'Closed';
       const text = `${what} ${sessions.length} sessions${sessions.length > 0 ? `: ${sessions.join(', ')}` : ''}; the default workspace is empty.`;

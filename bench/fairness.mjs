@@ -1,0 +1,111 @@
+/**
+ * What other callers' endless programs do to a short call over HTTP: `print(1)` alone, beside one, beside as many as
+ * there are cores, and beside as many as the server lets them run. The measure is the system's own time slice, which is
+ * what a thread has to wait for when every core is taken.
+ */
+import { availableParallelism } from 'node:os';
+import { Worker } from 'node:worker_threads';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { serveHttp } from 'llm-wasm-sandbox/mcp';
+import { markdown, median, ms, quantile, times } from './measure.mjs';
+
+const ROUNDS = 100;
+const WARMUP = 10;
+const PAUSE_MS = 5;
+const NAMES = ['short', 'ann', 'bob', 'cem', 'dee'];
+const PRINT = { name: 'execute_code', arguments: { code: 'print(1)', language: 'python' } };
+const ENDLESS = {
+  name: 'execute_code',
+  arguments: { code: 'while True: pass', language: 'python', fuel_budget: 100e9, timeout: 300 },
+};
+
+const secretOf = (name) => `${name}-0123456789abcdef`;
+const pause = (milliseconds) => new Promise((next) => setTimeout(next, milliseconds));
+
+async function connect(url, name) {
+  const client = new Client({ name, version: '1' }, { versionNegotiation: { mode: { pin: '2026-07-28' } } });
+  const requestInit = { headers: { authorization: `Bearer ${secretOf(name)}` } };
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }));
+  return client;
+}
+
+/** A thread that does nothing but look at the clock, and tells how long it was kept from it each time. */
+const SPINNER = `
+  const { parentPort } = require('node:worker_threads');
+  const gaps = [];
+  const end = performance.now() + 1500;
+  for (let last = performance.now(), now; last < end; last = now) {
+    now = performance.now();
+    if (now - last > 0.5) gaps.push(now - last);
+  }
+  parentPort.postMessage(gaps);
+`;
+
+/** Median time that one of two threads on a core waits for the other. */
+async function timeSlice() {
+  const spinners = Array.from(
+    { length: 2 * availableParallelism() },
+    () => new Worker(SPINNER, { eval: true }),
+  );
+  const gaps = await Promise.all(
+    spinners.map((spinner) => new Promise((resolve) => spinner.once('message', resolve))),
+  );
+  return median(gaps.flat());
+}
+
+async function roundTrips(client) {
+  const found = [];
+  for (let round = -WARMUP; round < ROUNDS; round++) {
+    const started = performance.now();
+    await client.callTool(PRINT, { timeout: 600_000 });
+    if (round >= 0) found.push(performance.now() - started);
+    await pause(PAUSE_MS);
+  }
+  return found;
+}
+
+/** Round trips while so many programs of the others burn; a place is kept for the short call, so not all may get one. */
+async function beside(server, short, others, count) {
+  const stop = new AbortController();
+  const options = { signal: stop.signal, timeout: 600_000 };
+  const burning = Array.from({ length: count }, (_, i) =>
+    others[i % others.length].callTool(ENDLESS, options).catch(() => {}),
+  );
+  while (server.house.turns.running < count) await pause(20);
+  // Programs count as long after a moment; from then on there is a thread for whoever comes.
+  await pause(2000);
+  const found = await roundTrips(short);
+  stop.abort();
+  await Promise.all(burning);
+  while (server.house.turns.running > 0) await pause(20);
+  return found;
+}
+
+export async function table() {
+  const tokens = NAMES.map((name) => `${name}=${secretOf(name)}`);
+  const slice = await timeSlice();
+  const server = await serveHttp({ port: 0, tokens, rate_per_minute: 1_000_000 });
+  const [short, ...others] = await Promise.all(NAMES.map((name) => connect(server.url, name)));
+  await roundTrips(short);
+  const cores = availableParallelism();
+  const counts = [...new Set([0, 1, cores, server.house.turns.limits.total - 1])];
+  const rows = [];
+  let alone;
+  for (const count of counts) {
+    const found = await beside(server, short, others, count);
+    alone ??= median(found);
+    const delay = median(found) - alone;
+    rows.push([
+      count,
+      ms(median(found)),
+      ms(quantile(found, 0.95)),
+      times(median(found) / alone),
+      `${(delay / slice).toFixed(1)}`,
+    ]);
+  }
+  await Promise.all([short, ...others].map((client) => client.close()));
+  await server.close();
+  const note = `Round trips of \`print(1)\` over HTTP, in ms, ${ROUNDS} calls one after another, while other callers' programs burn their budgets; ${cores} cores, one time slice of the system is ${ms(slice)} ms.`;
+  const head = ['endless programs', 'median', 'p95', 'of alone', 'delay in slices'];
+  return markdown('A short call beside endless programs', note, head, rows);
+}

