@@ -7,137 +7,48 @@ import { z } from 'zod';
 import { SandboxError } from './errors.ts';
 import { Events } from './events.ts';
 import { CallHistory, explain } from './explain.ts';
+import { type JobSource, PEEK, runJob } from './job.ts';
 import { LiveOutput } from './live-output.ts';
-import { importNames, readManifest } from './packages/manifest.ts';
-import { readOwnPackages } from './packages/own.ts';
+import { readManifest } from './packages/manifest.ts';
+import {
+  assetsWith,
+  checkMemory,
+  prepareParts,
+  type SandboxOptions,
+  type SandboxParts,
+} from './preparation.ts';
 import { endedFromOutside, toResult } from './result.ts';
 import { type Variable, variable, variablesProgram } from './runtimes/variables.ts';
 import {
   deterministicMode,
-  type EventLogger,
   type ExecuteOptions,
   executeOptions,
   type Policy,
   parse,
   type RuntimeName,
   type SandboxResult,
-  sandboxOptions,
 } from './schema.ts';
 import { type CheckpointInfo, Session } from './session.ts';
-import { readHostTree } from './stores/host-files.ts';
-import { memoryStore } from './stores/memory.ts';
 import { checkSessionId } from './stores/session-id.ts';
-import type { SessionRecord, SessionStore } from './stores/store.ts';
+import type { SessionRecord } from './stores/store.ts';
 import { Transaction } from './transaction.ts';
-import { assetsOf, type Extras, extendedAssets, sharedPool } from './worker/guests.ts';
-import {
-  type MountSet,
-  type RunJob,
-  type RunOutcome,
-  type SessionPart,
-  toShared,
-} from './worker/protocol.ts';
+import { assetsOf, type Extras, sharedPool } from './worker/guests.ts';
+import type { MountSet, RunOutcome } from './worker/protocol.ts';
 import { Workspace, type WorkspaceFile } from './workspace.ts';
 
-/** What looking at a session may cost. */
-const PEEK = { fuel_budget: 2_000_000_000, timeoutMs: 10_000, inject_setup: true };
-
-/** Options of `createSandbox`. */
-export type SandboxOptions = Omit<z.input<typeof sandboxOptions>, 'store'> & { store?: SessionStore };
-
-/** Makes a sandbox. Guests are made by its calls, so this costs next to nothing. */
-export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const { runtime, policy, preload, packages, logger, ...wanted } = parse(sandboxOptions, options, 'options');
-  const extras = await extrasOf(runtime, preload, packages);
-  const { minMemoryBytes: minimum, layers } = await assetsWith(runtime, extras);
-  checkMemory(runtime, policy, minimum);
-  checkMountPoints(
-    policy,
-    layers.map(({ at }) => at),
-  );
-  const mounts = policy.mounts.map(({ host_path, guest_path }) => ({
-    at: guest_path,
-    ...readHostTree(host_path, toShared),
-  }));
-  const session = await openSession(runtime, { ...wanted, preload: sessionPreload(extras) });
-  const sandbox = new Sandbox(runtime, policy, { id: randomUUID(), mounts }, { session, extras, logger });
-  new Events(logger, runtime).session('session.open', session?.record.session_id, {
-    calls: session?.record.calls,
-  });
-  return sandbox;
-}
-
-function checkMemory(runtime: RuntimeName, { memory_bytes }: Policy, minimum: number): void {
-  if (memory_bytes >= minimum) return;
-  const found = `policy.memory_bytes: ${memory_bytes} is less than ${runtime} needs to start`;
-  throw new SandboxError('invalid_argument', `${found}; the minimum is ${minimum}.`);
-}
-
-/** The session of a sandbox, if the options ask for one in any way. */
-async function openSession(
-  runtime: RuntimeName,
-  wanted: Pick<z.output<typeof sandboxOptions>, 'session_id' | 'auto_persist_globals' | 'store' | 'preload'>,
-): Promise<Session | undefined> {
-  const { session_id, auto_persist_globals, store } = wanted;
-  if (session_id === undefined && store === undefined && !auto_persist_globals) return undefined;
-  if (session_id !== undefined) checkSessionId(session_id);
-  return Session.open((store as SessionStore | undefined) ?? processStore, {
-    session_id: session_id ?? randomUUID(),
-    runtime,
-    auto_persist_globals: auto_persist_globals ?? true,
-    preload: wanted.preload,
-  });
-}
-
-/** Sessions that were given no store live in this one, as long as the process does. */
-const processStore = memoryStore();
+export type { SandboxOptions } from './preparation.ts';
 
 /** Workspace paths that guidance about a missing file is made from. */
 const FILES_LOOKED_AT = 200;
-/** A mount has its place to itself: nothing of the guest's own world lies there, above it or below it. */
-function checkMountPoints({ mounts }: Policy, layers: readonly string[]): void {
-  const taken = ['/app', '/tmp', '/dev', ...layers];
-  mounts.forEach(({ guest_path: path }, i) => {
-    const other = taken.find((at) => at === path || at.startsWith(`${path}/`) || path.startsWith(`${at}/`));
-    if (other !== undefined) {
-      const advice = 'Use a path of its own, such as /external';
-      throw new SandboxError(
-        'invalid_argument',
-        `policy.mounts.${i}.guest_path: ${path} collides with ${other}. ${advice}.`,
-      );
-    }
-    taken.push(path);
+
+/** Makes a sandbox. Guests are made by its calls, so this costs next to nothing. */
+export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
+  const parts = await prepareParts(options);
+  const record = parts.session?.record;
+  new Events(parts.logger, parts.runtime).session('session.open', record?.session_id, {
+    calls: record?.calls,
   });
-}
-
-/** What a session remembers of its image, so that it is not opened in another. */
-function sessionPreload(extras: Extras | undefined): string[] {
-  if (extras === undefined) return [];
-  const own = extras.packages && `packages:${extras.packages.sha256}`;
-  return [...extras.preload, ...(own === undefined ? [] : [own])];
-}
-
-/** What the options ask for besides the ordinary guest, if anything, in one form for equal wishes. */
-async function extrasOf(
-  runtime: RuntimeName,
-  preload: readonly string[],
-  packages: readonly string[],
-): Promise<Extras | undefined> {
-  if (preload.length === 0 && packages.length === 0) return undefined;
-  const modules = new Set(preload.flatMap((name) => importNames(runtime, name)));
-  return {
-    preload: [...modules].sort(),
-    packages: packages.length === 0 ? undefined : await readOwnPackages(packages),
-  };
-}
-
-const assetsWith = (runtime: RuntimeName, extras: Extras | undefined) =>
-  extras === undefined ? assetsOf(runtime) : extendedAssets(runtime, extras);
-
-interface SandboxParts {
-  readonly session?: Session | undefined;
-  readonly extras?: Extras | undefined;
-  readonly logger?: EventLogger | undefined;
+  return new Sandbox(parts);
 }
 
 export class Sandbox {
@@ -149,22 +60,24 @@ export class Sandbox {
   readonly #history = new CallHistory();
   readonly #events: Events;
 
-  /** Use `createSandbox`, which checks the policy. */
-  constructor(
-    readonly runtime: RuntimeName,
-    readonly policy: Policy,
-    readonly mountSet: MountSet,
-    parts: SandboxParts = {},
-  ) {
-    this.#session = parts.session;
-    this.#extras = parts.extras;
-    this.#events = new Events(parts.logger, runtime);
+  readonly runtime: RuntimeName;
+  readonly policy: Policy;
+  readonly mountSet: MountSet;
+
+  /** Use `createSandbox`, which checks the options. */
+  constructor({ runtime, policy, mountSet, session, extras, logger }: SandboxParts) {
+    this.runtime = runtime;
+    this.policy = policy;
+    this.mountSet = mountSet;
+    this.#session = session;
+    this.#extras = extras;
+    this.#events = new Events(logger, runtime);
     const startMs = deterministicMode(policy)?.startMs;
     this.#workspace = new Workspace(startMs === undefined ? Date.now : () => startMs, {
       maxBytes: policy.workspace_max_bytes,
       maxFiles: policy.workspace_max_files,
     });
-    if (parts.session !== undefined) this.#workspace.replace(parts.session.state.workspace);
+    if (session !== undefined) this.#workspace.replace(session.state.workspace);
   }
 
   /** The name under which the session of this sandbox can be opened again. */
@@ -188,8 +101,7 @@ export class Sandbox {
       timeout_seconds: call.timeout_seconds ?? this.policy.timeout_seconds,
     };
     const { fuel_budget } = limits;
-    const { on_progress: onProgress } = call;
-    const timeoutMs = limits.timeout_seconds * 1000;
+    const { on_progress: onProgress, stdin, inject_setup } = call;
     const executionId = randomUUID();
     this.#events.start(executionId, code, limits);
     const transaction = this.#session && new Transaction(this.#session, this.#workspace, code);
@@ -198,11 +110,12 @@ export class Sandbox {
       sticky: transaction !== undefined,
       prepare: async () => {
         // A session stays in the image it began in: its memory is a difference to that.
-        const bare = !call.inject_setup && this.#session === undefined;
+        const bare = !inject_setup && this.#session === undefined;
         const assets = await assetsWith(this.runtime, bare ? undefined : this.#extras);
         if (call.files !== undefined) this.#workspace.write(call.files);
         const session = await transaction?.begin(this.#key);
-        return { assets, job: this.#job(assets.id, code, call, timeoutMs, live.wanted, session) };
+        const wanted = { code, ...limits, inject_setup, stdin, live: live.wanted, session };
+        return { assets, job: runJob(assets.id, this.#source, wanted) };
       },
       signal: AbortSignal.any([this.#closing.signal, ...(call.signal ? [call.signal] : [])]),
       onOutput: (stream, bytes) => live.push(stream, bytes),
@@ -218,7 +131,7 @@ export class Sandbox {
       },
       onSaved: (saved) => transaction?.saved(saved),
       onFinished: () => transaction?.finished(),
-      limitMs: timeoutMs,
+      limitMs: limits.timeout_seconds * 1000,
     });
     const queueMs = started - submitted;
     if (this.#closing.signal.aborted) this.#checkOpen();
@@ -266,9 +179,27 @@ export class Sandbox {
   async alongside(runtime: RuntimeName): Promise<Sandbox> {
     this.#checkOpen();
     checkMemory(runtime, this.policy, (await assetsOf(runtime)).minMemoryBytes);
-    const other = new Sandbox(runtime, this.policy, this.mountSet, { logger: this.#events.logger });
+    const other = this.#sibling({ runtime, session: undefined, extras: undefined });
     other.#workspace = this.#workspace;
     return other;
+  }
+
+  #sibling(parts: Partial<SandboxParts>): Sandbox {
+    const { runtime, policy, mountSet } = this;
+    const { logger } = this.#events;
+    return new Sandbox({
+      runtime,
+      policy,
+      mountSet,
+      session: this.#session,
+      extras: this.#extras,
+      logger,
+      ...parts,
+    });
+  }
+
+  get #source(): JobSource {
+    return { policy: this.policy, mountSet: this.mountSet, workspace: this.#workspace };
   }
 
   // ---- the past and the future of a session ----
@@ -313,13 +244,10 @@ export class Sandbox {
           `There is already a session ${newId}. Choose another name for the fork.`,
         );
       }
-      const { runtime, auto_persist_globals, preload } = record;
-      const settings = { session_id: newId, runtime, auto_persist_globals, preload };
-      const fork = await Session.open(store, settings, state);
-      fork.persist();
+      const session = await Session.open(store, { ...record, session_id: newId }, state);
+      session.announce();
       this.#events.session('session.fork', newId, { forked_from: record.session_id });
-      const parts = { session: fork, extras: this.#extras, logger: this.#events.logger };
-      return new Sandbox(this.runtime, this.policy, this.mountSet, parts);
+      return this.#sibling({ session });
     });
   }
 
@@ -335,9 +263,9 @@ export class Sandbox {
         const edits = { removed: [], entries: [] };
         const part = { id: this.#key, version, delta, tmp, edits, call: version + 1, isPeek: true };
         const assets = await assetsWith(runtime, this.#extras);
-        return { assets, job: this.#job(assets.id, code, PEEK, PEEK.timeoutMs, false, part) };
+        return { assets, job: runJob(assets.id, this.#source, { code, ...PEEK, session: part }) };
       },
-      limitMs: PEEK.timeoutMs,
+      limitMs: PEEK.timeout_seconds * 1000,
     });
     if (result.type !== 'done') return [];
     const parsed = z.array(variable).safeParse(result.outcome.report?.result);
@@ -372,46 +300,6 @@ export class Sandbox {
 
   // ---- files ----
 
-  #job(
-    image: string,
-    code: string,
-    call: {
-      stdin?: string | Uint8Array | undefined;
-      fuel_budget?: number | undefined;
-      inject_setup: boolean;
-    },
-    timeoutMs: number,
-    live: boolean,
-    session: SessionPart | undefined,
-  ): RunJob {
-    const { policy } = this;
-    return {
-      type: 'run',
-      image,
-      code,
-      env: policy.env,
-      injectSetup: call.inject_setup,
-      stdin:
-        typeof call.stdin === 'string'
-          ? new TextEncoder().encode(call.stdin)
-          : (call.stdin ?? new Uint8Array()),
-      limits: {
-        fuelBudget: call.fuel_budget ?? policy.fuel_budget,
-        timeoutMs,
-        memoryBytes: policy.memory_bytes,
-        stdoutMaxBytes: policy.stdout_max_bytes,
-        stderrMaxBytes: policy.stderr_max_bytes,
-        workspaceMaxBytes: policy.workspace_max_bytes,
-        workspaceMaxFiles: policy.workspace_max_files,
-        deterministic: deterministicMode(policy),
-      },
-      workspace: this.#workspace.entries(),
-      mountSet: this.mountSet,
-      live,
-      session,
-    };
-  }
-
   /** Files of the workspace, sorted by path. */
   async listFiles(): Promise<WorkspaceFile[]> {
     this.#checkOpen();
@@ -429,11 +317,19 @@ export class Sandbox {
   async writeFile(path: string, content: string | Uint8Array): Promise<void> {
     this.#checkOpen();
     this.#workspace.write({ [path]: content });
+    this.#keepEdits();
   }
 
   async deleteFile(path: string): Promise<void> {
     this.#checkOpen();
     this.#workspace.delete(path);
+    this.#keepEdits();
+  }
+
+  /** Sees to it that the store gets what the host changed, without a call having to come first. */
+  #keepEdits(): void {
+    if (this.#session === undefined) return;
+    this.#inTurn(async (session) => session.persist()).catch(() => {});
   }
 
   /** Ends what is running. A session is written to its store and can be opened again; other workspaces are forgotten. */

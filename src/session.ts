@@ -3,10 +3,11 @@
  * States are immutable and share their bytes, so a checkpoint, an undo or a fork is a reference and costs nothing. The
  * caller serialises all changes; this class never waits for a guest.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { SandboxError } from './errors.ts';
 import type { Entry } from './fs/entry.ts';
 import { declaredNames, MAX_VARIABLES } from './runtimes/variables.ts';
-import type { RuntimeName } from './schema.ts';
+import { type PolicyInput, parse, type RuntimeName, type SessionPolicy, sessionPolicy } from './schema.ts';
 import type { Checkpoint, SessionRecord, SessionState, SessionStore, StoredSession } from './stores/store.ts';
 
 /** Checkpoints a session may have, and what their memory images and files may take together. */
@@ -17,6 +18,8 @@ export interface SessionSettings {
   readonly runtime: RuntimeName;
   readonly auto_persist_globals: boolean;
   readonly preload: readonly string[];
+  /** Limits that win over those the session has, and are its own from then on. */
+  readonly policy: Omit<PolicyInput, 'mounts'>;
 }
 
 /** What a caller sees of a checkpoint. */
@@ -33,15 +36,22 @@ export class Session {
   #state: SessionState;
   #undo: SessionState | undefined;
   readonly #checkpoints: Map<string, Checkpoint>;
+  /** The store has it, and with this record. */
+  readonly #isStored: boolean;
+  #isBeingMade = false;
   #writing: Promise<void> = Promise.resolve();
   #writeFailure: unknown;
 
   private constructor(
     readonly store: SessionStore,
     stored: StoredSession,
+    policy: SessionPolicy,
+    /** Nothing of it is in the store. */
+    readonly isNew: boolean,
     readonly release: () => Promise<void>,
   ) {
-    this.#record = stored.record;
+    this.#record = { ...stored.record, policy };
+    this.#isStored = !isNew && isDeepStrictEqual(policy, stored.record.policy);
     this.#state = stored.state;
     this.#undo = stored.undo;
     this.#checkpoints = new Map(stored.checkpoints.map((checkpoint) => [checkpoint.name, checkpoint]));
@@ -53,11 +63,28 @@ export class Session {
     try {
       const found = await store.read(settings.session_id);
       if (found !== undefined) checkSettings(found.record, settings);
-      return new Session(store, found ?? begin(settings, origin ?? EMPTY), release);
+      const policy = parse(sessionPolicy, { ...found?.record.policy, ...settings.policy }, 'policy');
+      const stored = found ?? begin(settings, policy, origin ?? EMPTY);
+      return new Session(store, stored, policy, found === undefined, release);
     } catch (cause) {
       await release();
       throw cause;
     }
+  }
+
+  /** Writes a session that its store does not have yet, or has with other limits. */
+  announce(): void {
+    if (this.#isStored) return;
+    this.persist();
+    this.#isBeingMade = this.isNew;
+    void this.#writing.then(() => {
+      this.#isBeingMade = false;
+    });
+  }
+
+  /** It is on its way into the store for the first time: nobody can have changed its files there. */
+  get isBeingMade(): boolean {
+    return this.#isBeingMade;
   }
 
   get record(): SessionRecord {
@@ -199,10 +226,15 @@ export class Session {
   }
 }
 
-function begin(settings: SessionSettings, state: SessionState): StoredSession {
+function begin(settings: SessionSettings, policy: SessionPolicy, state: SessionState): StoredSession {
+  const { session_id, runtime, auto_persist_globals, preload } = settings;
   const now = new Date().toISOString();
   const record: SessionRecord = {
-    ...settings,
+    session_id,
+    runtime,
+    auto_persist_globals,
+    preload,
+    policy,
     created_at: now,
     last_used_at: now,
     calls: 0,

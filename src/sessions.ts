@@ -147,9 +147,9 @@ export class Sessions {
 
   /** Ends a session and frees what it took; returns the bytes. */
   async delete(session_id: string): Promise<number> {
-    // Asked while it is open: a session that was never run is known to nobody else.
-    await this.#record(session_id);
-    await this.release(session_id);
+    // What could not be written is of no interest any more.
+    await this.release(session_id).catch(() => {});
+    if (!(await this.#isThere(session_id))) throw notFound(session_id);
     return this.store.delete(session_id);
   }
 
@@ -160,7 +160,10 @@ export class Sessions {
     await (await running)?.close();
   }
 
-  /** Deletes sessions that were not used for so long, and says what that freed or would free. */
+  /**
+   * Deletes sessions that were not used for so long, and says what that freed or would free. Of damaged ones nobody knows
+   * when they were used: they are told among the errors.
+   */
   async prune({
     older_than_hours,
     dry_run = false,
@@ -174,7 +177,10 @@ export class Sessions {
     const before = new Date(Date.now() - older_than_hours * HOUR_MS).toISOString();
     const old = (await this.list()).filter((record) => record.last_used_at <= before);
     const pruned: { session_id: string; bytes: number }[] = [];
-    const errors: { session_id: string; error: string }[] = [];
+    const errors = (await this.store.list()).damaged.map((session_id) => ({
+      session_id,
+      error: 'It is damaged, so its age is not known. Save the files you need and delete it by its name.',
+    }));
     for (const { session_id } of old) {
       try {
         const bytes = dry_run ? await this.store.size(session_id) : await this.delete(session_id);
@@ -199,10 +205,15 @@ export class Sessions {
   async #record(session_id: string): Promise<SessionRecord> {
     const record = (await this.list()).find((one) => one.session_id === session_id);
     if (record !== undefined) return record;
-    throw new SandboxError(
-      'session_not_found',
-      `There is no session ${JSON.stringify(session_id.slice(0, 100))}.`,
-    );
+    // A damaged session is not listed; reading it says what is wrong with it.
+    await this.store.read(session_id);
+    throw notFound(session_id);
+  }
+
+  /** Whether the store has a session of this name, damaged or not. */
+  async #isThere(session_id: string): Promise<boolean> {
+    const { records, damaged } = await this.store.list();
+    return damaged.includes(session_id) || records.some((record) => record.session_id === session_id);
   }
 
   async #checkRoom(records: readonly SessionRecord[]): Promise<void> {
@@ -222,6 +233,11 @@ export class Sessions {
       );
     }
   }
+}
+
+function notFound(session_id: string): SandboxError {
+  const name = JSON.stringify(session_id.slice(0, 100));
+  return new SandboxError('session_not_found', `There is no session ${name}.`);
 }
 
 function sameRuntime(sandbox: Sandbox, runtime: string): Sandbox {

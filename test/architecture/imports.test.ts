@@ -9,7 +9,7 @@ const ROWS: readonly (readonly string[])[] = [
   ['index'],
   ['sessions'],
   ['sandbox'],
-  ['explain', 'events', 'result', 'live-output'],
+  ['explain', 'events', 'result', 'live-output', 'preparation', 'job'],
   ['transaction'],
   ['session'],
   ['worker', 'workspace'],

@@ -24,7 +24,7 @@ import { damaged } from './files.ts';
 import { objectName, refTo } from './objects.ts';
 import { isUsablePath } from './paths.ts';
 
-export const FORMAT = 1;
+export const FORMAT = 2;
 /** Sizes beyond which a file of this kind is not even read. */
 export const MAX_SESSION_FILE_BYTES = 16 * 1024 * 1024;
 export const MAX_TREE_BYTES = 256 * 1024 * 1024;
@@ -75,6 +75,9 @@ export function decode<T extends z.ZodType>(schema: T, bytes: Uint8Array, path: 
   }
   const parsed = schema.safeParse(json);
   if (parsed.success) return parsed.data;
+  const format = (json as { format?: unknown } | null)?.format;
+  if (Number.isSafeInteger(format) && format !== FORMAT)
+    throw damaged(path, `has format ${format}, this version reads ${FORMAT}`);
   const { path: field, message } = parsed.error.issues[0]!;
   throw damaged(path, `does not fit at ${field.join('.').slice(0, 200) || 'its top'}: ${message}`);
 }
