@@ -18,11 +18,13 @@ export {
   RUNTIME_NAMES,
   type RuntimeName,
   type SandboxResult,
+  type SessionPolicy,
   TRAPS,
   type TrapReason,
 } from './schema.ts';
 export type { CheckpointInfo } from './session.ts';
 export {
+  type ImportOptions,
   openSessions,
   type PruneReport,
   type SessionInfo,

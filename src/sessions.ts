@@ -7,9 +7,11 @@ import { z } from 'zod';
 import { SandboxError } from './errors.ts';
 import type { Variable } from './runtimes/variables.ts';
 import { createSandbox, type Sandbox, type SandboxOptions } from './sandbox.ts';
-import { parse } from './schema.ts';
+import { type PolicyInput, parse, sessionPolicy } from './schema.ts';
 import type { CheckpointInfo } from './session.ts';
+import { decodeBundle, encodeBundle } from './stores/bundle.ts';
 import { memoryStore } from './stores/memory.ts';
+import { checkSessionId } from './stores/session-id.ts';
 import type { SessionRecord, SessionStore } from './stores/store.ts';
 import type { WorkspaceFile } from './workspace.ts';
 
@@ -46,6 +48,13 @@ export interface PruneReport {
   readonly reclaimed_bytes: number;
   readonly errors: readonly { readonly session_id: string; readonly error: string }[];
   readonly dry_run: boolean;
+}
+
+export interface ImportOptions {
+  /** Another name for the session than the one it was exported under. */
+  readonly session_id?: string;
+  /** Limits that win over those the session has. */
+  readonly policy?: Omit<PolicyInput, 'mounts'>;
 }
 
 export interface SessionsOptions {
@@ -151,6 +160,39 @@ export class Sessions {
     await this.release(session_id).catch(() => {});
     if (!(await this.#isThere(session_id))) throw notFound(session_id);
     return this.store.delete(session_id);
+  }
+
+  /** A session as one file: state, undo, checkpoints, files and limits. What the last call left is in it. */
+  async export(session_id: string): Promise<Uint8Array> {
+    await (await this.#open.get(session_id))?.flush();
+    const stored = await this.store.read(session_id);
+    if (stored === undefined) throw notFound(session_id);
+    return encodeBundle(stored);
+  }
+
+  /**
+   * Takes an exported session in, under its own name or another. It keeps the limits it has, unless others are given:
+   * whoever takes in what a stranger exported should give some.
+   */
+  async import(bytes: Uint8Array, options: ImportOptions = {}): Promise<SessionRecord> {
+    if (!(bytes instanceof Uint8Array)) throw new SandboxError('invalid_argument', 'bytes: expected bytes.');
+    const stored = await decodeBundle(bytes);
+    const session_id = checkSessionId(options.session_id ?? stored.record.session_id);
+    const policy = parse(sessionPolicy, { ...stored.record.policy, ...options.policy }, 'policy');
+    // Taking it in is a use: an old session must not expire on the spot.
+    const record = { ...stored.record, session_id, policy, last_used_at: new Date().toISOString() };
+    const release = await this.store.acquire(session_id);
+    try {
+      if (await this.#isThere(session_id)) {
+        const advice = 'Take this one in under another session_id, or delete that one first';
+        throw new SandboxError('session_mismatch', `There is already a session ${session_id}. ${advice}.`);
+      }
+      await this.#checkRoom(await this.list());
+      await this.store.write({ ...stored, record });
+    } finally {
+      await release();
+    }
+    return record;
   }
 
   /** Closes the sandbox of a session; the session stays in the store. */
