@@ -28,8 +28,7 @@ import {
   type RuntimeName,
   type SandboxResult,
 } from './schema.ts';
-import { type CheckpointInfo, Session } from './session.ts';
-import { checkSessionId } from './stores/session-id.ts';
+import type { CheckpointInfo, Session } from './session.ts';
 import type { SessionRecord } from './stores/store.ts';
 import { Transaction } from './transaction.ts';
 import { assetsOf, type Extras, sharedPool } from './worker/guests.ts';
@@ -236,17 +235,9 @@ export class Sandbox {
 
   /** Another session that starts from the present state of this one; the two know nothing of each other afterwards. */
   async fork(newId: string = randomUUID()): Promise<Sandbox> {
-    checkSessionId(newId);
-    return this.#inTurn(async ({ store, state, record }) => {
-      if ((await store.read(newId)) !== undefined) {
-        throw new SandboxError(
-          'session_mismatch',
-          `There is already a session ${newId}. Choose another name for the fork.`,
-        );
-      }
-      const session = await Session.open(store, { ...record, session_id: newId }, state);
-      session.announce();
-      this.#events.session('session.fork', newId, { forked_from: record.session_id });
+    return this.#inTurn(async (origin) => {
+      const session = await origin.fork(newId);
+      this.#events.session('session.fork', newId, { forked_from: origin.record.session_id });
       return this.#sibling({ session });
     });
   }

@@ -8,6 +8,7 @@ import { SandboxError } from './errors.ts';
 import type { Entry } from './fs/entry.ts';
 import { declaredNames, MAX_VARIABLES } from './runtimes/variables.ts';
 import { type PolicyInput, parse, type RuntimeName, type SessionPolicy, sessionPolicy } from './schema.ts';
+import { checkSessionId } from './stores/session-id.ts';
 import type { Checkpoint, SessionRecord, SessionState, SessionStore, StoredSession } from './stores/store.ts';
 
 /** Checkpoints a session may have, and what their memory images and files may take together. */
@@ -70,6 +71,27 @@ export class Session {
       await release();
       throw cause;
     }
+  }
+
+  /** Opens a session that the store has, as its only writer and as it is; throws `session_not_found`. */
+  static async resume(store: SessionStore, session_id: string): Promise<Session> {
+    const found = await store.read(session_id);
+    if (found === undefined) throw noSession(session_id);
+    return Session.open(store, found.record);
+  }
+
+  /** Another session that starts from the present state of this one; the two know nothing of each other afterwards. */
+  async fork(newId: string): Promise<Session> {
+    checkSessionId(newId);
+    if ((await this.store.read(newId)) !== undefined) {
+      throw new SandboxError(
+        'session_mismatch',
+        `There is already a session ${newId}. Choose another name for the fork.`,
+      );
+    }
+    const made = await Session.open(this.store, { ...this.#record, session_id: newId }, this.#state);
+    made.announce();
+    return made;
   }
 
   /** Writes a session that its store does not have yet, or has with other limits. */
@@ -138,11 +160,11 @@ export class Session {
     const checkpoint = { name: chosen, created_at: new Date().toISOString(), state: this.#state };
     this.#checkpoints.set(chosen, checkpoint);
     this.persist();
-    return describe(checkpoint);
+    return describeCheckpoint(checkpoint);
   }
 
   checkpoints(): CheckpointInfo[] {
-    return [...this.#checkpoints.values()].map(describe);
+    return [...this.#checkpoints.values()].map(describeCheckpoint);
   }
 
   deleteCheckpoint(name: string): void {
@@ -245,6 +267,11 @@ function begin(settings: SessionSettings, policy: SessionPolicy, state: SessionS
   return { record, state, undo: undefined, checkpoints: [] };
 }
 
+export function noSession(session_id: string): SandboxError {
+  const name = JSON.stringify(session_id.slice(0, 100));
+  return new SandboxError('session_not_found', `There is no session ${name}.`);
+}
+
 function checkSettings(record: SessionRecord, settings: SessionSettings): void {
   for (const field of ['runtime', 'auto_persist_globals', 'preload'] as const) {
     if (String(record[field]) === String(settings[field])) continue;
@@ -274,6 +301,6 @@ function stateBytes({ delta, workspace, tmp }: SessionState): number {
   return files + (delta?.length ?? 0);
 }
 
-function describe({ name, created_at, state }: Checkpoint): CheckpointInfo {
+export function describeCheckpoint({ name, created_at, state }: Checkpoint): CheckpointInfo {
   return { name, created_at, size_bytes: stateBytes(state) };
 }

@@ -8,7 +8,7 @@ import { SandboxError } from './errors.ts';
 import type { Variable } from './runtimes/variables.ts';
 import { createSandbox, type Sandbox, type SandboxOptions } from './sandbox.ts';
 import { type PolicyInput, parse, sessionPolicy } from './schema.ts';
-import type { CheckpointInfo } from './session.ts';
+import { type CheckpointInfo, noSession } from './session.ts';
 import { decodeBundle, encodeBundle } from './stores/bundle.ts';
 import { memoryStore } from './stores/memory.ts';
 import { checkSessionId } from './stores/session-id.ts';
@@ -158,7 +158,7 @@ export class Sessions {
   async delete(session_id: string): Promise<number> {
     // What could not be written is of no interest any more.
     await this.release(session_id).catch(() => {});
-    if (!(await this.#isThere(session_id))) throw notFound(session_id);
+    if (!(await this.#isThere(session_id))) throw noSession(session_id);
     return this.store.delete(session_id);
   }
 
@@ -166,7 +166,7 @@ export class Sessions {
   async export(session_id: string): Promise<Uint8Array> {
     await (await this.#open.get(session_id))?.flush();
     const stored = await this.store.read(session_id);
-    if (stored === undefined) throw notFound(session_id);
+    if (stored === undefined) throw noSession(session_id);
     return encodeBundle(stored);
   }
 
@@ -249,7 +249,7 @@ export class Sessions {
     if (record !== undefined) return record;
     // A damaged session is not listed; reading it says what is wrong with it.
     await this.store.read(session_id);
-    throw notFound(session_id);
+    throw noSession(session_id);
   }
 
   /** Whether the store has a session of this name, damaged or not. */
@@ -275,11 +275,6 @@ export class Sessions {
       );
     }
   }
-}
-
-function notFound(session_id: string): SandboxError {
-  const name = JSON.stringify(session_id.slice(0, 100));
-  return new SandboxError('session_not_found', `There is no session ${name}.`);
 }
 
 function sameRuntime(sandbox: Sandbox, runtime: string): Sandbox {
