@@ -1,4 +1,5 @@
 /** The public surface of llm-wasm-sandbox. */
+export type { CheckpointInfo } from './checkpoint.ts';
 export { ERROR_CODES, type ErrorCode, SandboxError } from './errors.ts';
 export { EVENTS, type EventName } from './events.ts';
 export { type ListedPackage, listPackages } from './runtimes/listing.ts';
@@ -22,7 +23,6 @@ export {
   TRAPS,
   type TrapReason,
 } from './schema.ts';
-export type { CheckpointInfo } from './session.ts';
 export {
   type ImportOptions,
   openSessions,

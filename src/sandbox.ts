@@ -3,22 +3,15 @@
  * of it. How a guest fails is data in the result; only faults of the host or the caller are thrown.
  */
 import { randomUUID } from 'node:crypto';
-import { z } from 'zod';
+import { askVariables, type CallLimits, type CallSource, runCall } from './call.ts';
+import type { CheckpointInfo } from './checkpoint.ts';
 import { SandboxError } from './errors.ts';
 import { Events } from './events.ts';
 import { CallHistory, explain } from './explain.ts';
-import { type JobSource, PEEK, runJob } from './job.ts';
-import { LiveOutput } from './live-output.ts';
 import { readManifest } from './packages/manifest.ts';
-import {
-  assetsWith,
-  checkMemory,
-  prepareParts,
-  type SandboxOptions,
-  type SandboxParts,
-} from './preparation.ts';
-import { endedFromOutside, toResult } from './result.ts';
-import { type Variable, variable, variablesProgram } from './runtimes/variables.ts';
+import { checkMemory, prepareParts, type SandboxOptions, type SandboxParts } from './preparation.ts';
+import { toResult } from './result.ts';
+import type { Variable } from './runtimes/variables.ts';
 import {
   deterministicMode,
   type ExecuteOptions,
@@ -28,9 +21,8 @@ import {
   type RuntimeName,
   type SandboxResult,
 } from './schema.ts';
-import type { CheckpointInfo, Session } from './session.ts';
+import type { Session } from './session.ts';
 import type { SessionRecord } from './stores/store.ts';
-import { Transaction } from './transaction.ts';
 import { assetsOf, type Extras, sharedPool } from './worker/guests.ts';
 import type { MountSet, RunOutcome } from './worker/protocol.ts';
 import { Workspace, type WorkspaceFile } from './workspace.ts';
@@ -92,62 +84,18 @@ export class Sandbox {
     this.#checkOpen();
     if (typeof code !== 'string') throw new SandboxError('invalid_argument', 'code: expected a string.');
     const call = parse(executeOptions, options, 'options');
-    const submitted = performance.now();
-    let started = submitted;
-    const live = new LiveOutput(call.on_stdout, call.on_stderr);
     const limits = {
       fuel_budget: call.fuel_budget ?? this.policy.fuel_budget,
       timeout_seconds: call.timeout_seconds ?? this.policy.timeout_seconds,
     };
-    const { fuel_budget } = limits;
-    const { on_progress: onProgress, stdin, inject_setup } = call;
     const executionId = randomUUID();
     this.#events.start(executionId, code, limits);
-    const transaction = this.#session && new Transaction(this.#session, this.#workspace, code);
-    const result = await sharedPool().submit({
-      key: this.#key,
-      sticky: transaction !== undefined,
-      prepare: async () => {
-        // A session stays in the image it began in: its memory is a difference to that.
-        const bare = !inject_setup && this.#session === undefined;
-        const assets = await assetsWith(this.runtime, bare ? undefined : this.#extras);
-        if (call.files !== undefined) this.#workspace.write(call.files);
-        const session = await transaction?.begin(this.#key);
-        const wanted = { code, ...limits, inject_setup, stdin, live: live.wanted, session };
-        return { assets, job: runJob(assets.id, this.#source, wanted) };
-      },
-      signal: AbortSignal.any([this.#closing.signal, ...(call.signal ? [call.signal] : [])]),
-      onOutput: (stream, bytes) => live.push(stream, bytes),
-      onSpent:
-        onProgress && ((fuel_consumed) => live.guard(() => onProgress({ fuel_consumed, fuel_budget }))),
-      onStart: () => {
-        started = performance.now();
-      },
-      onResult: (ended) => {
-        if (ended.type !== 'done') return;
-        if (transaction === undefined) this.#workspace.apply(ended.outcome.changes);
-        else transaction.answered(ended.outcome);
-      },
-      onSaved: (saved) => transaction?.saved(saved),
-      onFinished: () => transaction?.finished(),
-      limitMs: limits.timeout_seconds * 1000,
-    });
-    const queueMs = started - submitted;
-    if (this.#closing.signal.aborted) this.#checkOpen();
-    if (result.type === 'built' || result.type === 'extended')
-      throw new SandboxError('internal', 'A run was answered with a build.');
-    const outcome =
-      result.type === 'done' ? result.outcome : endedFromOutside(result.type, performance.now() - started);
-    live.end();
-    const { metadata, ...rest } = toResult(
-      this.runtime,
-      outcome,
-      queueMs,
-      this.#extras?.packages?.topLevel ?? [],
-    );
-    const state = this.#session && result.type !== 'done' ? 'rolled_back' : metadata.state;
+    const { outcome, queueMs } = await runCall(this.#source, code, call, limits);
+    this.#checkOpen();
+    const ownPackages = this.#extras?.packages?.topLevel ?? [];
+    const { metadata, ...rest } = toResult(this.runtime, outcome, queueMs, ownPackages);
     const session = this.#session && { session_id: this.#session.record.session_id };
-    const plain = { ...rest, metadata: { ...metadata, state, ...session } };
+    const plain = { ...rest, metadata: { ...metadata, ...session } };
     const explained = this.#explain(plain, code, limits, outcome);
     this.#events.complete(executionId, explained.result, explained.unclassified);
     return explained.result;
@@ -156,7 +104,7 @@ export class Sandbox {
   #explain(
     result: SandboxResult,
     code: string,
-    limits: { fuel_budget: number; timeout_seconds: number },
+    limits: CallLimits,
     outcome: RunOutcome,
   ): ReturnType<typeof explain> {
     const { policy } = this;
@@ -197,8 +145,18 @@ export class Sandbox {
     });
   }
 
-  get #source(): JobSource {
-    return { policy: this.policy, mountSet: this.mountSet, workspace: this.#workspace };
+  get #source(): CallSource {
+    const { runtime, policy, mountSet } = this;
+    return {
+      key: this.#key,
+      runtime,
+      policy,
+      mountSet,
+      workspace: this.#workspace,
+      extras: this.#extras,
+      session: this.#session,
+      closing: this.#closing.signal,
+    };
   }
 
   // ---- the past and the future of a session ----
@@ -244,23 +202,7 @@ export class Sandbox {
 
   /** The variables of the session's interpreter, by asking a copy of it; nothing changes. */
   async variables(): Promise<Variable[]> {
-    const session = this.#requireSession();
-    const { runtime } = this;
-    const result = await sharedPool().submit({
-      key: this.#key,
-      prepare: async () => {
-        const code = variablesProgram(runtime, session.declared);
-        const { version, delta, tmp } = session.state;
-        const edits = { removed: [], entries: [] };
-        const part = { id: this.#key, version, delta, tmp, edits, call: version + 1, isPeek: true };
-        const assets = await assetsWith(runtime, this.#extras);
-        return { assets, job: runJob(assets.id, this.#source, { code, ...PEEK, session: part }) };
-      },
-      limitMs: PEEK.timeout_seconds * 1000,
-    });
-    if (result.type !== 'done') return [];
-    const parsed = z.array(variable).safeParse(result.outcome.report?.result);
-    return parsed.success ? parsed.data : [];
+    return askVariables(this.#source, this.#requireSession());
   }
 
   /** What is known of the session without asking the guest. */

@@ -4,11 +4,12 @@
  */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import type { CheckpointInfo } from './checkpoint.ts';
 import { SandboxError } from './errors.ts';
 import type { Variable } from './runtimes/variables.ts';
 import { createSandbox, type Sandbox, type SandboxOptions } from './sandbox.ts';
 import { type PolicyInput, parse, sessionPolicy } from './schema.ts';
-import { type CheckpointInfo, noSession } from './session.ts';
+import { noSession } from './session.ts';
 import { decodeBundle, encodeBundle } from './stores/bundle.ts';
 import { memoryStore } from './stores/memory.ts';
 import { checkSessionId } from './stores/session-id.ts';
@@ -85,11 +86,11 @@ export class Sessions {
   /** Begins a session, or opens the one of that name. */
   async create(options: Omit<SandboxOptions, 'store'>): Promise<Sandbox> {
     const session_id = options.session_id ?? randomUUID();
-    const running = await this.#open.get(session_id);
-    if (running !== undefined) return sameRuntime(running, options.runtime);
-    const records = await this.list();
-    if (!records.some((record) => record.session_id === session_id)) await this.#checkRoom(records);
-    return this.#keep(session_id, { ...options, session_id });
+    if (!this.#open.has(session_id)) {
+      const records = await this.list();
+      if (!records.some((record) => record.session_id === session_id)) await this.#checkRoom(records);
+    }
+    return sameRuntime(await this.#keep(session_id, { ...options, session_id }), options.runtime);
   }
 
   /** The open sandbox of a session, or the session opened as it was left. */
@@ -111,7 +112,10 @@ export class Sessions {
     });
   }
 
+  /** The open sandbox of a session, which somebody else may have opened meanwhile, or one that is opened now. */
   #keep(session_id: string, options: Omit<SandboxOptions, 'store'>): Promise<Sandbox> {
+    const running = this.#open.get(session_id);
+    if (running !== undefined) return running;
     const opening = createSandbox({ ...options, store: this.store });
     this.#open.set(session_id, opening);
     opening.catch(() => this.#open.delete(session_id));

@@ -1,8 +1,9 @@
 /** What the commands of `session …` do, each to one answer. None of them runs a program, `show` excepted. */
 import { randomUUID } from 'node:crypto';
+import { describeCheckpoint } from '../checkpoint.ts';
 import { SandboxError } from '../errors.ts';
 import type { Variable } from '../runtimes/variables.ts';
-import { describeCheckpoint, Session } from '../session.ts';
+import { Session } from '../session.ts';
 import type { StoredSession } from '../stores/store.ts';
 import { describeFiles, workspacePath } from '../workspace.ts';
 import { type Desk, noSuchSession } from './desk.ts';

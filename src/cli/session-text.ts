@@ -1,5 +1,5 @@
 /** What is known of a session, as text for people. */
-import type { CheckpointInfo } from '../session.ts';
+import type { CheckpointInfo } from '../checkpoint.ts';
 import type { SessionRecord } from '../stores/store.ts';
 import type { WorkspaceFile } from '../workspace.ts';
 import { ageText, bytesText, facts, fuelText, table } from './table.ts';
