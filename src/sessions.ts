@@ -125,7 +125,8 @@ export class Sessions {
   /** Sessions, the one used last first. */
   async list(): Promise<SessionRecord[]> {
     const { records } = await this.store.list();
-    const open = await Promise.all(this.#open.values());
+    const opened = await Promise.allSettled(this.#open.values());
+    const open = opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
     const present = new Map(records.map((record) => [record.session_id, record]));
     // What is open knows more than what has been written so far.
     for (const { session } of open) if (session) present.set(session.session_id, session);
