@@ -11,7 +11,7 @@ export function plain(text: string): string {
   });
 }
 
-/** Rows under a heading, each column as wide as it needs; the last one is cut where it would be very long. */
+/** Rows under a heading, each column as wide as it needs. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [head, ...rows].map((row) => row.map(plain));
   const widths = head.map((_, i) => Math.max(...lines.map((row) => row[i]!.length)));
