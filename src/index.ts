@@ -1,4 +1,5 @@
 /** The public surface of llm-wasm-sandbox. */
+export type { CheckpointInfo } from './checkpoint.ts';
 export { ERROR_CODES, type ErrorCode, SandboxError } from './errors.ts';
 export { EVENTS, type EventName } from './events.ts';
 export { type ListedPackage, listPackages } from './runtimes/listing.ts';
@@ -18,11 +19,12 @@ export {
   RUNTIME_NAMES,
   type RuntimeName,
   type SandboxResult,
+  type SessionPolicy,
   TRAPS,
   type TrapReason,
 } from './schema.ts';
-export type { CheckpointInfo } from './session.ts';
 export {
+  type ImportOptions,
   openSessions,
   type PruneReport,
   type SessionInfo,

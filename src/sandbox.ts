@@ -3,141 +3,43 @@
  * of it. How a guest fails is data in the result; only faults of the host or the caller are thrown.
  */
 import { randomUUID } from 'node:crypto';
-import { z } from 'zod';
+import { askVariables, type CallLimits, type CallSource, runCall } from './call.ts';
+import type { CheckpointInfo } from './checkpoint.ts';
 import { SandboxError } from './errors.ts';
 import { Events } from './events.ts';
 import { CallHistory, explain } from './explain.ts';
-import { LiveOutput } from './live-output.ts';
-import { importNames, readManifest } from './packages/manifest.ts';
-import { readOwnPackages } from './packages/own.ts';
-import { endedFromOutside, toResult } from './result.ts';
-import { type Variable, variable, variablesProgram } from './runtimes/variables.ts';
+import { readManifest } from './packages/manifest.ts';
+import { checkMemory, prepareParts, type SandboxOptions, type SandboxParts } from './preparation.ts';
+import { toResult } from './result.ts';
+import type { Variable } from './runtimes/variables.ts';
 import {
   deterministicMode,
-  type EventLogger,
   type ExecuteOptions,
   executeOptions,
   type Policy,
   parse,
   type RuntimeName,
   type SandboxResult,
-  sandboxOptions,
 } from './schema.ts';
-import { type CheckpointInfo, Session } from './session.ts';
-import { readHostTree } from './stores/host-files.ts';
-import { memoryStore } from './stores/memory.ts';
-import { checkSessionId } from './stores/session-id.ts';
-import type { SessionRecord, SessionStore } from './stores/store.ts';
-import { Transaction } from './transaction.ts';
-import { assetsOf, type Extras, extendedAssets, sharedPool } from './worker/guests.ts';
-import {
-  type MountSet,
-  type RunJob,
-  type RunOutcome,
-  type SessionPart,
-  toShared,
-} from './worker/protocol.ts';
+import type { Session } from './session.ts';
+import type { SessionRecord } from './stores/store.ts';
+import { assetsOf, type Extras, sharedPool } from './worker/guests.ts';
+import type { MountSet, RunOutcome } from './worker/protocol.ts';
 import { Workspace, type WorkspaceFile } from './workspace.ts';
 
-/** What looking at a session may cost. */
-const PEEK = { fuel_budget: 2_000_000_000, timeoutMs: 10_000, inject_setup: true };
-
-/** Options of `createSandbox`. */
-export type SandboxOptions = Omit<z.input<typeof sandboxOptions>, 'store'> & { store?: SessionStore };
-
-/** Makes a sandbox. Guests are made by its calls, so this costs next to nothing. */
-export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const { runtime, policy, preload, packages, logger, ...wanted } = parse(sandboxOptions, options, 'options');
-  const extras = await extrasOf(runtime, preload, packages);
-  const { minMemoryBytes: minimum, layers } = await assetsWith(runtime, extras);
-  checkMemory(runtime, policy, minimum);
-  checkMountPoints(
-    policy,
-    layers.map(({ at }) => at),
-  );
-  const mounts = policy.mounts.map(({ host_path, guest_path }) => ({
-    at: guest_path,
-    ...readHostTree(host_path, toShared),
-  }));
-  const session = await openSession(runtime, { ...wanted, preload: sessionPreload(extras) });
-  const sandbox = new Sandbox(runtime, policy, { id: randomUUID(), mounts }, { session, extras, logger });
-  new Events(logger, runtime).session('session.open', session?.record.session_id, {
-    calls: session?.record.calls,
-  });
-  return sandbox;
-}
-
-function checkMemory(runtime: RuntimeName, { memory_bytes }: Policy, minimum: number): void {
-  if (memory_bytes >= minimum) return;
-  const found = `policy.memory_bytes: ${memory_bytes} is less than ${runtime} needs to start`;
-  throw new SandboxError('invalid_argument', `${found}; the minimum is ${minimum}.`);
-}
-
-/** The session of a sandbox, if the options ask for one in any way. */
-async function openSession(
-  runtime: RuntimeName,
-  wanted: Pick<z.output<typeof sandboxOptions>, 'session_id' | 'auto_persist_globals' | 'store' | 'preload'>,
-): Promise<Session | undefined> {
-  const { session_id, auto_persist_globals, store } = wanted;
-  if (session_id === undefined && store === undefined && !auto_persist_globals) return undefined;
-  if (session_id !== undefined) checkSessionId(session_id);
-  return Session.open((store as SessionStore | undefined) ?? processStore, {
-    session_id: session_id ?? randomUUID(),
-    runtime,
-    auto_persist_globals: auto_persist_globals ?? true,
-    preload: wanted.preload,
-  });
-}
-
-/** Sessions that were given no store live in this one, as long as the process does. */
-const processStore = memoryStore();
+export type { SandboxOptions } from './preparation.ts';
 
 /** Workspace paths that guidance about a missing file is made from. */
 const FILES_LOOKED_AT = 200;
-/** A mount has its place to itself: nothing of the guest's own world lies there, above it or below it. */
-function checkMountPoints({ mounts }: Policy, layers: readonly string[]): void {
-  const taken = ['/app', '/tmp', '/dev', ...layers];
-  mounts.forEach(({ guest_path: path }, i) => {
-    const other = taken.find((at) => at === path || at.startsWith(`${path}/`) || path.startsWith(`${at}/`));
-    if (other !== undefined) {
-      const advice = 'Use a path of its own, such as /external';
-      throw new SandboxError(
-        'invalid_argument',
-        `policy.mounts.${i}.guest_path: ${path} collides with ${other}. ${advice}.`,
-      );
-    }
-    taken.push(path);
+
+/** Makes a sandbox. Guests are made by its calls, so this costs next to nothing. */
+export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
+  const parts = await prepareParts(options);
+  const record = parts.session?.record;
+  new Events(parts.logger, parts.runtime).session('session.open', record?.session_id, {
+    calls: record?.calls,
   });
-}
-
-/** What a session remembers of its image, so that it is not opened in another. */
-function sessionPreload(extras: Extras | undefined): string[] {
-  if (extras === undefined) return [];
-  const own = extras.packages && `packages:${extras.packages.sha256}`;
-  return [...extras.preload, ...(own === undefined ? [] : [own])];
-}
-
-/** What the options ask for besides the ordinary guest, if anything, in one form for equal wishes. */
-async function extrasOf(
-  runtime: RuntimeName,
-  preload: readonly string[],
-  packages: readonly string[],
-): Promise<Extras | undefined> {
-  if (preload.length === 0 && packages.length === 0) return undefined;
-  const modules = new Set(preload.flatMap((name) => importNames(runtime, name)));
-  return {
-    preload: [...modules].sort(),
-    packages: packages.length === 0 ? undefined : await readOwnPackages(packages),
-  };
-}
-
-const assetsWith = (runtime: RuntimeName, extras: Extras | undefined) =>
-  extras === undefined ? assetsOf(runtime) : extendedAssets(runtime, extras);
-
-interface SandboxParts {
-  readonly session?: Session | undefined;
-  readonly extras?: Extras | undefined;
-  readonly logger?: EventLogger | undefined;
+  return new Sandbox(parts);
 }
 
 export class Sandbox {
@@ -149,22 +51,24 @@ export class Sandbox {
   readonly #history = new CallHistory();
   readonly #events: Events;
 
-  /** Use `createSandbox`, which checks the policy. */
-  constructor(
-    readonly runtime: RuntimeName,
-    readonly policy: Policy,
-    readonly mountSet: MountSet,
-    parts: SandboxParts = {},
-  ) {
-    this.#session = parts.session;
-    this.#extras = parts.extras;
-    this.#events = new Events(parts.logger, runtime);
+  readonly runtime: RuntimeName;
+  readonly policy: Policy;
+  readonly mountSet: MountSet;
+
+  /** Use `createSandbox`, which checks the options. */
+  constructor({ runtime, policy, mountSet, session, extras, logger }: SandboxParts) {
+    this.runtime = runtime;
+    this.policy = policy;
+    this.mountSet = mountSet;
+    this.#session = session;
+    this.#extras = extras;
+    this.#events = new Events(logger, runtime);
     const startMs = deterministicMode(policy)?.startMs;
     this.#workspace = new Workspace(startMs === undefined ? Date.now : () => startMs, {
       maxBytes: policy.workspace_max_bytes,
       maxFiles: policy.workspace_max_files,
     });
-    if (parts.session !== undefined) this.#workspace.replace(parts.session.state.workspace);
+    if (session !== undefined) this.#workspace.replace(session.state.workspace);
   }
 
   /** The name under which the session of this sandbox can be opened again. */
@@ -180,62 +84,18 @@ export class Sandbox {
     this.#checkOpen();
     if (typeof code !== 'string') throw new SandboxError('invalid_argument', 'code: expected a string.');
     const call = parse(executeOptions, options, 'options');
-    const submitted = performance.now();
-    let started = submitted;
-    const live = new LiveOutput(call.on_stdout, call.on_stderr);
     const limits = {
       fuel_budget: call.fuel_budget ?? this.policy.fuel_budget,
       timeout_seconds: call.timeout_seconds ?? this.policy.timeout_seconds,
     };
-    const { fuel_budget } = limits;
-    const { on_progress: onProgress } = call;
-    const timeoutMs = limits.timeout_seconds * 1000;
     const executionId = randomUUID();
     this.#events.start(executionId, code, limits);
-    const transaction = this.#session && new Transaction(this.#session, this.#workspace, code);
-    const result = await sharedPool().submit({
-      key: this.#key,
-      sticky: transaction !== undefined,
-      prepare: async () => {
-        // A session stays in the image it began in: its memory is a difference to that.
-        const bare = !call.inject_setup && this.#session === undefined;
-        const assets = await assetsWith(this.runtime, bare ? undefined : this.#extras);
-        if (call.files !== undefined) this.#workspace.write(call.files);
-        const session = await transaction?.begin(this.#key);
-        return { assets, job: this.#job(assets.id, code, call, timeoutMs, live.wanted, session) };
-      },
-      signal: AbortSignal.any([this.#closing.signal, ...(call.signal ? [call.signal] : [])]),
-      onOutput: (stream, bytes) => live.push(stream, bytes),
-      onSpent:
-        onProgress && ((fuel_consumed) => live.guard(() => onProgress({ fuel_consumed, fuel_budget }))),
-      onStart: () => {
-        started = performance.now();
-      },
-      onResult: (ended) => {
-        if (ended.type !== 'done') return;
-        if (transaction === undefined) this.#workspace.apply(ended.outcome.changes);
-        else transaction.answered(ended.outcome);
-      },
-      onSaved: (saved) => transaction?.saved(saved),
-      onFinished: () => transaction?.finished(),
-      limitMs: timeoutMs,
-    });
-    const queueMs = started - submitted;
-    if (this.#closing.signal.aborted) this.#checkOpen();
-    if (result.type === 'built' || result.type === 'extended')
-      throw new SandboxError('internal', 'A run was answered with a build.');
-    const outcome =
-      result.type === 'done' ? result.outcome : endedFromOutside(result.type, performance.now() - started);
-    live.end();
-    const { metadata, ...rest } = toResult(
-      this.runtime,
-      outcome,
-      queueMs,
-      this.#extras?.packages?.topLevel ?? [],
-    );
-    const state = this.#session && result.type !== 'done' ? 'rolled_back' : metadata.state;
+    const { outcome, queueMs } = await runCall(this.#source, code, call, limits);
+    this.#checkOpen();
+    const ownPackages = this.#extras?.packages?.topLevel ?? [];
+    const { metadata, ...rest } = toResult(this.runtime, outcome, queueMs, ownPackages);
     const session = this.#session && { session_id: this.#session.record.session_id };
-    const plain = { ...rest, metadata: { ...metadata, state, ...session } };
+    const plain = { ...rest, metadata: { ...metadata, ...session } };
     const explained = this.#explain(plain, code, limits, outcome);
     this.#events.complete(executionId, explained.result, explained.unclassified);
     return explained.result;
@@ -244,7 +104,7 @@ export class Sandbox {
   #explain(
     result: SandboxResult,
     code: string,
-    limits: { fuel_budget: number; timeout_seconds: number },
+    limits: CallLimits,
     outcome: RunOutcome,
   ): ReturnType<typeof explain> {
     const { policy } = this;
@@ -266,9 +126,37 @@ export class Sandbox {
   async alongside(runtime: RuntimeName): Promise<Sandbox> {
     this.#checkOpen();
     checkMemory(runtime, this.policy, (await assetsOf(runtime)).minMemoryBytes);
-    const other = new Sandbox(runtime, this.policy, this.mountSet, { logger: this.#events.logger });
+    const other = this.#sibling({ runtime, session: undefined, extras: undefined });
     other.#workspace = this.#workspace;
     return other;
+  }
+
+  #sibling(parts: Partial<SandboxParts>): Sandbox {
+    const { runtime, policy, mountSet } = this;
+    const { logger } = this.#events;
+    return new Sandbox({
+      runtime,
+      policy,
+      mountSet,
+      session: this.#session,
+      extras: this.#extras,
+      logger,
+      ...parts,
+    });
+  }
+
+  get #source(): CallSource {
+    const { runtime, policy, mountSet } = this;
+    return {
+      key: this.#key,
+      runtime,
+      policy,
+      mountSet,
+      workspace: this.#workspace,
+      extras: this.#extras,
+      session: this.#session,
+      closing: this.#closing.signal,
+    };
   }
 
   // ---- the past and the future of a session ----
@@ -305,43 +193,16 @@ export class Sandbox {
 
   /** Another session that starts from the present state of this one; the two know nothing of each other afterwards. */
   async fork(newId: string = randomUUID()): Promise<Sandbox> {
-    checkSessionId(newId);
-    return this.#inTurn(async ({ store, state, record }) => {
-      if ((await store.read(newId)) !== undefined) {
-        throw new SandboxError(
-          'session_mismatch',
-          `There is already a session ${newId}. Choose another name for the fork.`,
-        );
-      }
-      const { runtime, auto_persist_globals, preload } = record;
-      const settings = { session_id: newId, runtime, auto_persist_globals, preload };
-      const fork = await Session.open(store, settings, state);
-      fork.persist();
-      this.#events.session('session.fork', newId, { forked_from: record.session_id });
-      const parts = { session: fork, extras: this.#extras, logger: this.#events.logger };
-      return new Sandbox(this.runtime, this.policy, this.mountSet, parts);
+    return this.#inTurn(async (origin) => {
+      const session = await origin.fork(newId);
+      this.#events.session('session.fork', newId, { forked_from: origin.record.session_id });
+      return this.#sibling({ session });
     });
   }
 
   /** The variables of the session's interpreter, by asking a copy of it; nothing changes. */
   async variables(): Promise<Variable[]> {
-    const session = this.#requireSession();
-    const { runtime } = this;
-    const result = await sharedPool().submit({
-      key: this.#key,
-      prepare: async () => {
-        const code = variablesProgram(runtime, session.declared);
-        const { version, delta, tmp } = session.state;
-        const edits = { removed: [], entries: [] };
-        const part = { id: this.#key, version, delta, tmp, edits, call: version + 1, isPeek: true };
-        const assets = await assetsWith(runtime, this.#extras);
-        return { assets, job: this.#job(assets.id, code, PEEK, PEEK.timeoutMs, false, part) };
-      },
-      limitMs: PEEK.timeoutMs,
-    });
-    if (result.type !== 'done') return [];
-    const parsed = z.array(variable).safeParse(result.outcome.report?.result);
-    return parsed.success ? parsed.data : [];
+    return askVariables(this.#source, this.#requireSession());
   }
 
   /** What is known of the session without asking the guest. */
@@ -372,46 +233,6 @@ export class Sandbox {
 
   // ---- files ----
 
-  #job(
-    image: string,
-    code: string,
-    call: {
-      stdin?: string | Uint8Array | undefined;
-      fuel_budget?: number | undefined;
-      inject_setup: boolean;
-    },
-    timeoutMs: number,
-    live: boolean,
-    session: SessionPart | undefined,
-  ): RunJob {
-    const { policy } = this;
-    return {
-      type: 'run',
-      image,
-      code,
-      env: policy.env,
-      injectSetup: call.inject_setup,
-      stdin:
-        typeof call.stdin === 'string'
-          ? new TextEncoder().encode(call.stdin)
-          : (call.stdin ?? new Uint8Array()),
-      limits: {
-        fuelBudget: call.fuel_budget ?? policy.fuel_budget,
-        timeoutMs,
-        memoryBytes: policy.memory_bytes,
-        stdoutMaxBytes: policy.stdout_max_bytes,
-        stderrMaxBytes: policy.stderr_max_bytes,
-        workspaceMaxBytes: policy.workspace_max_bytes,
-        workspaceMaxFiles: policy.workspace_max_files,
-        deterministic: deterministicMode(policy),
-      },
-      workspace: this.#workspace.entries(),
-      mountSet: this.mountSet,
-      live,
-      session,
-    };
-  }
-
   /** Files of the workspace, sorted by path. */
   async listFiles(): Promise<WorkspaceFile[]> {
     this.#checkOpen();
@@ -429,11 +250,19 @@ export class Sandbox {
   async writeFile(path: string, content: string | Uint8Array): Promise<void> {
     this.#checkOpen();
     this.#workspace.write({ [path]: content });
+    this.#keepEdits();
   }
 
   async deleteFile(path: string): Promise<void> {
     this.#checkOpen();
     this.#workspace.delete(path);
+    this.#keepEdits();
+  }
+
+  /** Sees to it that the store gets what the host changed, without a call having to come first. */
+  #keepEdits(): void {
+    if (this.#session === undefined) return;
+    this.#inTurn(async (session) => session.persist()).catch(() => {});
   }
 
   /** Ends what is running. A session is written to its store and can be opened again; other workspaces are forgotten. */

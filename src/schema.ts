@@ -78,6 +78,21 @@ export const policy = z.strictObject({
 export type Policy = z.infer<typeof policy>;
 export type PolicyInput = z.input<typeof policy>;
 
+/** Environment that a session can keep, names and values together. */
+const SESSION_ENV_MAX_CHARS = 262_144;
+
+/**
+ * What a session keeps of its policy. Never mounts: those are paths of a host, and what is read back from a store may
+ * name any.
+ */
+export const sessionPolicy = policy
+  .omit({ mounts: true })
+  .refine(({ env }) => JSON.stringify(env).length <= SESSION_ENV_MAX_CHARS, {
+    path: ['env'],
+    message: `a session keeps at most ${SESSION_ENV_MAX_CHARS} characters of environment`,
+  });
+export type SessionPolicy = z.infer<typeof sessionPolicy>;
+
 const moduleName = z
   .string()
   .max(200)

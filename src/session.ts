@@ -3,27 +3,22 @@
  * States are immutable and share their bytes, so a checkpoint, an undo or a fork is a reference and costs nothing. The
  * caller serialises all changes; this class never waits for a guest.
  */
+import { isDeepStrictEqual } from 'node:util';
+import { type CheckpointInfo, describeCheckpoint, makeCheckpoint } from './checkpoint.ts';
 import { SandboxError } from './errors.ts';
 import type { Entry } from './fs/entry.ts';
 import { declaredNames, MAX_VARIABLES } from './runtimes/variables.ts';
-import type { RuntimeName } from './schema.ts';
+import { type PolicyInput, parse, type RuntimeName, type SessionPolicy, sessionPolicy } from './schema.ts';
+import { checkSessionId } from './stores/session-id.ts';
 import type { Checkpoint, SessionRecord, SessionState, SessionStore, StoredSession } from './stores/store.ts';
-
-/** Checkpoints a session may have, and what their memory images and files may take together. */
-export const CHECKPOINT_LIMITS = { count: 32, bytes: 512 * 1024 * 1024 } as const;
 
 export interface SessionSettings {
   readonly session_id: string;
   readonly runtime: RuntimeName;
   readonly auto_persist_globals: boolean;
   readonly preload: readonly string[];
-}
-
-/** What a caller sees of a checkpoint. */
-export interface CheckpointInfo {
-  readonly name: string;
-  readonly created_at: string;
-  readonly size_bytes: number;
+  /** Limits that win over those the session has, and are its own from then on. */
+  readonly policy: Omit<PolicyInput, 'mounts'>;
 }
 
 const EMPTY: SessionState = { version: 0, delta: undefined, workspace: new Map(), tmp: [] };
@@ -33,31 +28,76 @@ export class Session {
   #state: SessionState;
   #undo: SessionState | undefined;
   readonly #checkpoints: Map<string, Checkpoint>;
+  /** The store has it, and with this record. */
+  readonly #isStored: boolean;
+  #isBeingMade = false;
   #writing: Promise<void> = Promise.resolve();
   #writeFailure: unknown;
 
   private constructor(
     readonly store: SessionStore,
     stored: StoredSession,
+    policy: SessionPolicy,
+    /** Nothing of it is in the store. */
+    readonly isNew: boolean,
     readonly release: () => Promise<void>,
   ) {
-    this.#record = stored.record;
+    this.#record = { ...stored.record, policy };
+    this.#isStored = !isNew && isDeepStrictEqual(policy, stored.record.policy);
     this.#state = stored.state;
     this.#undo = stored.undo;
     this.#checkpoints = new Map(stored.checkpoints.map((checkpoint) => [checkpoint.name, checkpoint]));
   }
 
-  /** Opens a session of the store as its only writer, or begins one. */
-  static async open(store: SessionStore, settings: SessionSettings, origin?: SessionState): Promise<Session> {
+  /** Opens a session of the store as its only writer, or begins one, from nothing or as the fork of `origin`. */
+  static async open(store: SessionStore, settings: SessionSettings, origin?: Session): Promise<Session> {
     const release = await store.acquire(settings.session_id);
     try {
       const found = await store.read(settings.session_id);
       if (found !== undefined) checkSettings(found.record, settings);
-      return new Session(store, found ?? begin(settings, origin ?? EMPTY), release);
+      const policy = parse(sessionPolicy, { ...found?.record.policy, ...settings.policy }, 'policy');
+      const stored = found ?? begin(settings, policy, origin);
+      return new Session(store, stored, policy, found === undefined, release);
     } catch (cause) {
       await release();
       throw cause;
     }
+  }
+
+  /** Opens a session that the store has, as its only writer and as it is; throws `session_not_found`. */
+  static async resume(store: SessionStore, session_id: string): Promise<Session> {
+    const found = await store.read(session_id);
+    if (found === undefined) throw noSession(session_id);
+    return Session.open(store, found.record);
+  }
+
+  /** Another session that starts from the present state of this one; the two know nothing of each other afterwards. */
+  async fork(newId: string): Promise<Session> {
+    checkSessionId(newId);
+    if ((await this.store.read(newId)) !== undefined) {
+      throw new SandboxError(
+        'session_mismatch',
+        `There is already a session ${newId}. Choose another name for the fork.`,
+      );
+    }
+    const made = await Session.open(this.store, { ...this.#record, session_id: newId }, this);
+    made.announce();
+    return made;
+  }
+
+  /** Writes a session that its store does not have yet, or has with other limits. */
+  announce(): void {
+    if (this.#isStored) return;
+    this.persist();
+    this.#isBeingMade = this.isNew;
+    void this.#writing.then(() => {
+      this.#isBeingMade = false;
+    });
+  }
+
+  /** It is on its way into the store for the first time: nobody can have changed its files there. */
+  get isBeingMade(): boolean {
+    return this.#isBeingMade;
   }
 
   get record(): SessionRecord {
@@ -99,23 +139,14 @@ export class Session {
   }
 
   checkpoint(name: string | undefined): CheckpointInfo {
-    const chosen = name ?? this.#freeName();
-    checkName(chosen);
-    const bytes = [...this.#checkpoints.values()].reduce((sum, { state }) => sum + stateBytes(state), 0);
-    const isNew = !this.#checkpoints.has(chosen);
-    if (isNew && this.#checkpoints.size >= CHECKPOINT_LIMITS.count) {
-      throw limit(`${CHECKPOINT_LIMITS.count} checkpoints`);
-    }
-    if (bytes + stateBytes(this.#state) > CHECKPOINT_LIMITS.bytes)
-      throw limit(`${CHECKPOINT_LIMITS.bytes} bytes of checkpoints`);
-    const checkpoint = { name: chosen, created_at: new Date().toISOString(), state: this.#state };
-    this.#checkpoints.set(chosen, checkpoint);
+    const made = makeCheckpoint(this.#checkpoints, name, this.#state);
+    this.#checkpoints.set(made.name, made);
     this.persist();
-    return describe(checkpoint);
+    return describeCheckpoint(made);
   }
 
   checkpoints(): CheckpointInfo[] {
-    return [...this.#checkpoints.values()].map(describe);
+    return [...this.#checkpoints.values()].map(describeCheckpoint);
   }
 
   deleteCheckpoint(name: string): void {
@@ -147,12 +178,6 @@ export class Session {
       'session_not_found',
       `The session has no checkpoint ${JSON.stringify(name)}. ${listing}.`,
     );
-  }
-
-  #freeName(): string {
-    let number = this.#checkpoints.size + 1;
-    while (this.#checkpoints.has(`checkpoint-${number}`)) number++;
-    return `checkpoint-${number}`;
   }
 
   /** Writes the present state to the store, behind what is being written already; only the newest waits. */
@@ -199,18 +224,29 @@ export class Session {
   }
 }
 
-function begin(settings: SessionSettings, state: SessionState): StoredSession {
+function begin(settings: SessionSettings, policy: SessionPolicy, origin: Session | undefined): StoredSession {
+  const { session_id, runtime, auto_persist_globals, preload } = settings;
   const now = new Date().toISOString();
   const record: SessionRecord = {
-    ...settings,
+    session_id,
+    runtime,
+    auto_persist_globals,
+    preload,
+    policy,
     created_at: now,
     last_used_at: now,
     calls: 0,
     fuel_consumed: 0,
-    imports: [],
-    declared: [],
+    // What the interpreter has in it comes along; what it took to get there does not.
+    imports: origin?.record.imports ?? [],
+    declared: origin?.record.declared ?? [],
   };
-  return { record, state, undo: undefined, checkpoints: [] };
+  return { record, state: origin?.state ?? EMPTY, undo: undefined, checkpoints: [] };
+}
+
+export function noSession(session_id: string): SandboxError {
+  const name = JSON.stringify(session_id.slice(0, 100));
+  return new SandboxError('session_not_found', `There is no session ${name}.`);
 }
 
 function checkSettings(record: SessionRecord, settings: SessionSettings): void {
@@ -222,26 +258,4 @@ function checkSettings(record: SessionRecord, settings: SessionSettings): void {
       `The session ${record.session_id} has ${facts}. Open it as it is, or use another session_id.`,
     );
   }
-}
-
-function checkName(name: string): void {
-  if (/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/.test(name)) return;
-  const rule = 'Use up to 64 letters, digits, dots, dashes and underscores, starting with a letter or digit.';
-  throw new SandboxError(
-    'invalid_argument',
-    `name: ${JSON.stringify(name.slice(0, 100))} cannot name a checkpoint. ${rule}`,
-  );
-}
-
-function limit(what: string): SandboxError {
-  return new SandboxError('session_limit', `The session already has ${what}. Delete some first.`);
-}
-
-function stateBytes({ delta, workspace, tmp }: SessionState): number {
-  const files = [...workspace.values(), ...tmp].reduce((sum, { data }) => sum + (data?.length ?? 0), 0);
-  return files + (delta?.length ?? 0);
-}
-
-function describe({ name, created_at, state }: Checkpoint): CheckpointInfo {
-  return { name, created_at, size_bytes: stateBytes(state) };
 }

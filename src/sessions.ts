@@ -4,12 +4,15 @@
  */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import type { CheckpointInfo } from './checkpoint.ts';
 import { SandboxError } from './errors.ts';
 import type { Variable } from './runtimes/variables.ts';
 import { createSandbox, type Sandbox, type SandboxOptions } from './sandbox.ts';
-import { parse } from './schema.ts';
-import type { CheckpointInfo } from './session.ts';
+import { type PolicyInput, parse, sessionPolicy } from './schema.ts';
+import { noSession } from './session.ts';
+import { decodeBundle, encodeBundle } from './stores/bundle.ts';
 import { memoryStore } from './stores/memory.ts';
+import { checkSessionId } from './stores/session-id.ts';
 import type { SessionRecord, SessionStore } from './stores/store.ts';
 import type { WorkspaceFile } from './workspace.ts';
 
@@ -48,6 +51,13 @@ export interface PruneReport {
   readonly dry_run: boolean;
 }
 
+export interface ImportOptions {
+  /** Another name for the session than the one it was exported under. */
+  readonly session_id?: string;
+  /** Limits that win over those the session has. */
+  readonly policy?: Omit<PolicyInput, 'mounts'>;
+}
+
 export interface SessionsOptions {
   readonly store?: SessionStore;
   readonly limits?: z.input<typeof sessionLimits>;
@@ -76,11 +86,11 @@ export class Sessions {
   /** Begins a session, or opens the one of that name. */
   async create(options: Omit<SandboxOptions, 'store'>): Promise<Sandbox> {
     const session_id = options.session_id ?? randomUUID();
-    const running = await this.#open.get(session_id);
-    if (running !== undefined) return sameRuntime(running, options.runtime);
-    const records = await this.list();
-    if (!records.some((record) => record.session_id === session_id)) await this.#checkRoom(records);
-    return this.#keep(session_id, { ...options, session_id });
+    if (!this.#open.has(session_id)) {
+      const records = await this.list();
+      if (!records.some((record) => record.session_id === session_id)) await this.#checkRoom(records);
+    }
+    return sameRuntime(await this.#keep(session_id, { ...options, session_id }), options.runtime);
   }
 
   /** The open sandbox of a session, or the session opened as it was left. */
@@ -102,7 +112,10 @@ export class Sessions {
     });
   }
 
+  /** The open sandbox of a session, which somebody else may have opened meanwhile, or one that is opened now. */
   #keep(session_id: string, options: Omit<SandboxOptions, 'store'>): Promise<Sandbox> {
+    const running = this.#open.get(session_id);
+    if (running !== undefined) return running;
     const opening = createSandbox({ ...options, store: this.store });
     this.#open.set(session_id, opening);
     opening.catch(() => this.#open.delete(session_id));
@@ -112,7 +125,8 @@ export class Sessions {
   /** Sessions, the one used last first. */
   async list(): Promise<SessionRecord[]> {
     const { records } = await this.store.list();
-    const open = await Promise.all(this.#open.values());
+    const opened = await Promise.allSettled(this.#open.values());
+    const open = opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
     const present = new Map(records.map((record) => [record.session_id, record]));
     // What is open knows more than what has been written so far.
     for (const { session } of open) if (session) present.set(session.session_id, session);
@@ -147,10 +161,43 @@ export class Sessions {
 
   /** Ends a session and frees what it took; returns the bytes. */
   async delete(session_id: string): Promise<number> {
-    // Asked while it is open: a session that was never run is known to nobody else.
-    await this.#record(session_id);
-    await this.release(session_id);
+    // What could not be written is of no interest any more.
+    await this.release(session_id).catch(() => {});
+    if (!(await this.#isThere(session_id))) throw noSession(session_id);
     return this.store.delete(session_id);
+  }
+
+  /** A session as one file: state, undo, checkpoints, files and limits. What the last call left is in it. */
+  async export(session_id: string): Promise<Uint8Array> {
+    await (await this.#open.get(session_id))?.flush();
+    const stored = await this.store.read(session_id);
+    if (stored === undefined) throw noSession(session_id);
+    return encodeBundle(stored);
+  }
+
+  /**
+   * Takes an exported session in, under its own name or another. It keeps the limits it has, unless others are given:
+   * whoever takes in what a stranger exported should give some.
+   */
+  async import(bytes: Uint8Array, options: ImportOptions = {}): Promise<SessionRecord> {
+    if (!(bytes instanceof Uint8Array)) throw new SandboxError('invalid_argument', 'bytes: expected bytes.');
+    const stored = await decodeBundle(bytes);
+    const session_id = checkSessionId(options.session_id ?? stored.record.session_id);
+    const policy = parse(sessionPolicy, { ...stored.record.policy, ...options.policy }, 'policy');
+    // Taking it in is a use: an old session must not expire on the spot.
+    const record = { ...stored.record, session_id, policy, last_used_at: new Date().toISOString() };
+    const release = await this.store.acquire(session_id);
+    try {
+      if (await this.#isThere(session_id)) {
+        const advice = 'Take this one in under another session_id, or delete that one first';
+        throw new SandboxError('session_mismatch', `There is already a session ${session_id}. ${advice}.`);
+      }
+      await this.#checkRoom(await this.list());
+      await this.store.write({ ...stored, record });
+    } finally {
+      await release();
+    }
+    return record;
   }
 
   /** Closes the sandbox of a session; the session stays in the store. */
@@ -160,7 +207,10 @@ export class Sessions {
     await (await running)?.close();
   }
 
-  /** Deletes sessions that were not used for so long, and says what that freed or would free. */
+  /**
+   * Deletes sessions that were not used for so long, and says what that freed or would free. Of damaged ones nobody knows
+   * when they were used: they are told among the errors.
+   */
   async prune({
     older_than_hours,
     dry_run = false,
@@ -174,7 +224,10 @@ export class Sessions {
     const before = new Date(Date.now() - older_than_hours * HOUR_MS).toISOString();
     const old = (await this.list()).filter((record) => record.last_used_at <= before);
     const pruned: { session_id: string; bytes: number }[] = [];
-    const errors: { session_id: string; error: string }[] = [];
+    const errors = (await this.store.list()).damaged.map((session_id) => ({
+      session_id,
+      error: 'It is damaged, so its age is not known. Save the files you need and delete it by its name.',
+    }));
     for (const { session_id } of old) {
       try {
         const bytes = dry_run ? await this.store.size(session_id) : await this.delete(session_id);
@@ -199,10 +252,15 @@ export class Sessions {
   async #record(session_id: string): Promise<SessionRecord> {
     const record = (await this.list()).find((one) => one.session_id === session_id);
     if (record !== undefined) return record;
-    throw new SandboxError(
-      'session_not_found',
-      `There is no session ${JSON.stringify(session_id.slice(0, 100))}.`,
-    );
+    // A damaged session is not listed; reading it says what is wrong with it.
+    await this.store.read(session_id);
+    throw noSession(session_id);
+  }
+
+  /** Whether the store has a session of this name, damaged or not. */
+  async #isThere(session_id: string): Promise<boolean> {
+    const { records, damaged } = await this.store.list();
+    return damaged.includes(session_id) || records.some((record) => record.session_id === session_id);
   }
 
   async #checkRoom(records: readonly SessionRecord[]): Promise<void> {

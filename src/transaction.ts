@@ -23,8 +23,10 @@ export class Transaction {
   /** Takes in what was changed outside, and says where the guest comes from. Absent: a fresh one. */
   async begin(id: string): Promise<SessionPart | undefined> {
     const { session, workspace } = this;
-    await session.settled();
-    workspace.edit(await session.store.edits(session.record.session_id));
+    if (!session.isBeingMade) {
+      await session.settled();
+      workspace.edit(await session.store.edits(session.record.session_id));
+    }
     session.withWorkspace(workspace.snapshot());
     this.#before = session.state;
     if (!session.record.auto_persist_globals) return undefined;

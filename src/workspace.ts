@@ -28,6 +28,18 @@ export function workspacePath(path: string): string {
   );
 }
 
+/** The files among entries, sorted by path. */
+export function describeFiles(entries: Iterable<Entry>): WorkspaceFile[] {
+  return [...entries]
+    .filter((entry) => entry.kind === 'file')
+    .sort((a, b) => (a.path < b.path ? -1 : 1))
+    .map(({ path, data, mtimeMs }) => ({
+      path,
+      size_bytes: data!.length,
+      modified_at: new Date(mtimeMs).toISOString(),
+    }));
+}
+
 export class Workspace {
   #entries = new Map<string, Entry>();
   /** Paths that the host wrote or removed since the last run took note. */
@@ -82,14 +94,7 @@ export class Workspace {
   }
 
   list(): WorkspaceFile[] {
-    return this.entries()
-      .filter((entry) => entry.kind === 'file')
-      .sort((a, b) => (a.path < b.path ? -1 : 1))
-      .map(({ path, data, mtimeMs }) => ({
-        path,
-        size_bytes: data!.length,
-        modified_at: new Date(mtimeMs).toISOString(),
-      }));
+    return describeFiles(this.#entries.values());
   }
 
   /** A copy of a file's bytes. */

@@ -186,7 +186,38 @@ export const GUARANTEES: readonly Guarantee[] = [
   {
     id: 'deterministic',
     promise: 'In deterministic mode the same code and input give the same bytes and the same fuel.',
-    tests: [['limits/deterministic.test.ts', 'gives byte for byte the same, and the same fuel']],
+    tests: [
+      ['limits/deterministic.test.ts', 'gives byte for byte the same, and the same fuel'],
+      [
+        'session/deterministic.test.ts',
+        'says the same as its twin, call for call, also when it is put away between calls',
+      ],
+    ],
+  },
+  {
+    id: 'stored-sessions',
+    promise:
+      'What is read back of a session, from a store or an export, is refused unless it is whole and within bounds; it names no path of the host.',
+    tests: [
+      [
+        'stores/hostile.test.ts',
+        'limits in session.json that a policy could not have make the session damaged, with its files still readable',
+      ],
+      ['stores/bundle.test.ts', 'is refused when a bit was flipped anywhere'],
+      [
+        'stores/bundle.test.ts',
+        'is refused or read, and nothing else, when whoever changed it also mended its digest',
+      ],
+      [
+        'stores/bundle.test.ts',
+        'that unpacks to more than it says, or says more than is allowed, costs no memory',
+      ],
+      ['session/policy.test.ts', 'never include mounts, which are given anew each time'],
+      [
+        'session/export.test.ts',
+        'whose memory was changed to have %s is refused by its first call, its files still readable',
+      ],
+    ],
   },
   {
     id: 'nothing-left-behind',

@@ -14,13 +14,14 @@
  */
 import { createHash } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
-import { type KernelState, loadKernel, saveKernel } from '../kernel/snapshot.ts';
+import { kernelState, loadKernel, saveKernel } from '../kernel/snapshot.ts';
 import { PAGE_BYTES } from './format.ts';
 import type { Guest } from './guest.ts';
 import type { Image } from './image.ts';
 
-export const DELTA_FORMAT = 1;
+export const DELTA_FORMAT = 2;
 
 const MAGIC = 0x4453574c;
 const DELTA_PAGE = 4096;
@@ -28,16 +29,17 @@ const FIXED = 12;
 const DIGEST = 32;
 
 /** What a delta says of itself; readable without its base. */
-export interface DeltaHeader {
+const deltaHeader = z.strictObject({
   /** Digest of the base image. */
-  readonly base: string;
-  readonly runtime: string;
-  readonly module: string;
-  readonly layers: string;
-  readonly pages: number;
-  readonly globals: Readonly<Record<string, string>>;
-  readonly kernel: KernelState;
-}
+  base: z.string(),
+  runtime: z.string(),
+  module: z.string(),
+  layers: z.string(),
+  pages: z.number().int().min(0).max(65_536),
+  globals: z.record(z.string(), z.string().regex(/^-?\d{1,20}$/)),
+  kernel: kernelState,
+});
+export type DeltaHeader = z.infer<typeof deltaHeader>;
 
 /** Where the base has bytes: a dense copy of its memory, made once for each image. */
 const dense = new WeakMap<Image, Uint8Array>();
@@ -157,12 +159,19 @@ export function readDelta(delta: Uint8Array): { header: DeltaHeader; body: Uint8
   if (Buffer.compare(expected, delta.subarray(end)) !== 0) throw damaged('its digest does not match');
   const bodyAt = FIXED + view.getUint32(8, true);
   if (bodyAt > end) throw damaged('its header is cut off');
+  return { header: readHeader(delta.subarray(FIXED, bodyAt)), body: delta.subarray(bodyAt, end) };
+}
+
+function readHeader(text: Uint8Array): DeltaHeader {
+  let json: unknown;
   try {
-    const header = JSON.parse(Buffer.from(delta.subarray(FIXED, bodyAt)).toString()) as DeltaHeader;
-    return { header, body: delta.subarray(bodyAt, end) };
+    json = JSON.parse(Buffer.from(text).toString());
   } catch {
     throw damaged('its header is not JSON');
   }
+  const parsed = deltaHeader.safeParse(json);
+  if (parsed.success) return parsed.data;
+  throw damaged(`its header does not fit at ${parsed.error.issues[0]!.path.join('.')}`);
 }
 
 /** Throws the part that differs when a delta was not made from this base. */

@@ -9,6 +9,7 @@ import type { Doors } from '../kernel/guard.ts';
 import { GuestMemory } from '../kernel/memory.ts';
 import { Kernel, type World } from '../kernel/syscalls.ts';
 import { gateModule, type Signature } from '../wasm/gate.ts';
+import { seededRandom } from './entropy.ts';
 import { PAGE_BYTES } from './format.ts';
 
 /** Instructions between two looks at the clock: about a millisecond of compiled code. */
@@ -71,7 +72,7 @@ export interface Run {
   /** Told between slices how much fuel is gone. */
   readonly spent?: (fuel: number) => void;
   /** Time and chance that are the same in every run; absent: those of the machine. */
-  readonly deterministic?: { readonly startMs: number; random(into: Uint8Array): void } | undefined;
+  readonly deterministic?: { readonly startMs: number; readonly seed: number } | undefined;
   output(stream: 1 | 2, bytes: Uint8Array): void;
   /** Called now and then while the guest runs, and with `isPause` before it sleeps. */
   beat?(nowMs: number, isPause: boolean): void;
@@ -138,6 +139,9 @@ export class Guest implements World {
   #deadlineMs = Number.POSITIVE_INFINITY;
   /** Milliseconds that a virtual clock skipped in sleep. */
   #sleptMs = 0;
+  /** What the machine's clock lacks to where the guest's stood before: a session may go on in a younger thread. */
+  #clockLagMs: number | undefined;
+  #seeded: ((into: Uint8Array) => void) | undefined;
   /** The limit that was met first; from then on the guest lives on its grace. */
   #met: LimitReason | undefined;
   #growthRefused = false;
@@ -210,6 +214,9 @@ export class Guest implements World {
     this.#end = Number.POSITIVE_INFINITY;
     this.#deadlineMs = run.deadlineMs;
     this.#sleptMs = 0;
+    // Both follow from the kernel's state, which may still be on its way.
+    this.#clockLagMs = undefined;
+    this.#seeded = undefined;
     this.#met = undefined;
     this.#growthRefused = false;
     this.#stop = undefined;
@@ -347,8 +354,18 @@ export class Guest implements World {
   }
 
   monotonic(): number {
-    if (this.#run.deterministic === undefined) return performance.now();
-    return this.fuelConsumed / VIRTUAL_FUEL_PER_MS + this.#sleptMs;
+    if (this.#run.deterministic === undefined) {
+      this.#clockLagMs ??= Math.max(0, this.kernel.clockMs - performance.now());
+      return performance.now() + this.#clockLagMs;
+    }
+    return this.kernel.clockMs + this.fuelConsumed / VIRTUAL_FUEL_PER_MS + this.#sleptMs;
+  }
+
+  /** Ends the run for the clock: the next one goes on from here. */
+  stopClock(): void {
+    this.kernel.clockMs = this.monotonic();
+    this.#sleptMs = 0;
+    this.refuel();
   }
 
   check(): void {
@@ -367,7 +384,7 @@ export class Guest implements World {
       this.check();
       const wanted = Math.max(0, milliseconds) || 0;
       // Nobody can wait longer than a calendar lasts; on a virtual clock the end of the wait is there at once.
-      if (this.#sleptMs + wanted > LONGEST_VIRTUAL_MS) this.#meet('timeout');
+      if (this.monotonic() + wanted > LONGEST_VIRTUAL_MS) this.#meet('timeout');
       else this.#sleptMs += wanted;
       return;
     }
@@ -384,8 +401,13 @@ export class Guest implements World {
 
   random(into: Uint8Array): void {
     const { deterministic } = this.#run;
-    if (deterministic) deterministic.random(into);
-    else randomFillSync(into);
+    if (deterministic === undefined) {
+      randomFillSync(into);
+      return;
+    }
+    this.#seeded ??= seededRandom(deterministic.seed, this.kernel.drawnBytes);
+    this.#seeded(into);
+    this.kernel.drawnBytes += into.length;
   }
 
   output(stream: 1 | 2, bytes: Uint8Array): void {

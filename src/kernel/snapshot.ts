@@ -1,8 +1,9 @@
 /**
- * The kernel's part of a guest's state as plain data: folder, mask and open files. A file is named by its path; one that
+ * The kernel's part of a guest's state as plain data: folder, mask, clock and open files. A file is named by its path; one that
  * was deleted while open brings its bytes along. What is read back is hostile: a description that does not fit the
  * volume is refused with EBADF, and nothing of it is taken over.
  */
+import { z } from 'zod';
 import type { DirNode, FileNode, Node } from '../fs/tree.ts';
 import { visit } from '../fs/tree.ts';
 import { WRITABLE_ROOTS } from '../fs/volume.ts';
@@ -10,24 +11,38 @@ import { failure } from './failure.ts';
 import { DescriptorTable, MAX_DESCRIPTORS, type OpenFile, PIPE_CAPACITY, type PipeBuffer } from './fds.ts';
 import type { Kernel } from './syscalls.ts';
 
+const place = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+const common = { flags: z.number().int(), path: z.string() };
 /** An open file description; descriptors point to it by its place in the list. */
-type SavedFile = { readonly flags: number; readonly path: string } & (
-  | { readonly kind: 'null' }
-  | { readonly kind: 'stream'; readonly stream: 0 | 1 | 2 }
-  | { readonly kind: 'dir'; readonly position: number }
-  | { readonly kind: 'file'; readonly position: number; readonly orphan?: string }
-  | { readonly kind: 'pipe'; readonly end: 'read' | 'write'; readonly pipe: number }
-);
+const savedFile = z.discriminatedUnion('kind', [
+  z.strictObject({ ...common, kind: z.literal('null') }),
+  z.strictObject({ ...common, kind: z.literal('stream'), stream: z.literal([0, 1, 2]) }),
+  z.strictObject({ ...common, kind: z.literal('dir'), position: place }),
+  z.strictObject({ ...common, kind: z.literal('file'), position: place, orphan: z.string().optional() }),
+  z.strictObject({ ...common, kind: z.literal('pipe'), end: z.enum(['read', 'write']), pipe: place }),
+]);
+type SavedFile = z.infer<typeof savedFile>;
 
-export interface KernelState {
-  readonly cwd: string;
-  readonly umask: number;
-  readonly files: readonly SavedFile[];
+/** Ten thousand years: no clock of a guest gets there, and every date up to there is one. */
+const MAX_CLOCK_MS = 3.2e14;
+
+export const kernelState = z.strictObject({
+  cwd: z.string(),
+  umask: z.number().int(),
+  clock_ms: z.number().min(0).max(MAX_CLOCK_MS),
+  drawn_bytes: place,
+  /** When the folders changed that files are written to, in milliseconds. */
+  touched: z.record(z.enum(WRITABLE_ROOTS), z.number().min(-MAX_CLOCK_MS).max(MAX_CLOCK_MS)),
+  files: z.array(savedFile).max(MAX_DESCRIPTORS),
   /** By descriptor: index into `files`, or null where nothing is open. */
-  readonly slots: readonly (number | null)[];
+  slots: z.array(place.nullable()).max(MAX_DESCRIPTORS),
   /** What is in the pipes, in base64. */
-  readonly pipes: readonly string[];
-}
+  pipes: z.array(z.string()).max(MAX_DESCRIPTORS),
+});
+export type KernelState = z.infer<typeof kernelState>;
+type Touched = KernelState['touched'];
+
+const areaOf = ({ volume }: Kernel, area: string) => volume.lookup(area, '/', true);
 
 const toText = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
 const toBytes = (text: string) => new Uint8Array(Buffer.from(text, 'base64'));
@@ -63,6 +78,11 @@ export function saveKernel(kernel: Kernel): KernelState {
   return {
     cwd: kernel.cwd,
     umask: kernel.umask,
+    clock_ms: kernel.clockMs,
+    drawn_bytes: kernel.drawnBytes,
+    touched: Object.fromEntries(
+      WRITABLE_ROOTS.map((area) => [area, areaOf(kernel, area).mtimeMs]),
+    ) as Touched,
     files: saved,
     slots: kernel.fds.slots.map((file) => (file === undefined ? null : files.indexOf(file))),
     pipes: pipes.map(({ bytes, start, length }) => {
@@ -74,7 +94,6 @@ export function saveKernel(kernel: Kernel): KernelState {
 
 /** Brings a kernel, whose volume is already filled, to a saved state. */
 export function loadKernel(kernel: Kernel, state: KernelState): void {
-  if (state.slots.length > MAX_DESCRIPTORS || state.pipes.length > MAX_DESCRIPTORS) throw failure('EMFILE');
   const pipes = state.pipes.map((text): PipeBuffer => {
     const content = toBytes(text).subarray(0, PIPE_CAPACITY);
     const bytes = new Uint8Array(PIPE_CAPACITY);
@@ -92,6 +111,9 @@ export function loadKernel(kernel: Kernel, state: KernelState): void {
   });
   kernel.fds = table;
   kernel.umask = state.umask & 0o777;
+  kernel.clockMs = state.clock_ms;
+  kernel.drawnBytes = state.drawn_bytes;
+  for (const area of WRITABLE_ROOTS) areaOf(kernel, area).mtimeMs = state.touched[area];
   kernel.cwd = '/app';
   // A folder may be gone: a person can delete files of an idle session.
   if (kernel.volume.exists(state.cwd)) kernel.chdir(state.cwd);
@@ -107,7 +129,7 @@ function openSaved(kernel: Kernel, saved: SavedFile, pipes: readonly PipeBuffer[
     pipe[saved.end === 'read' ? 'readers' : 'writers']++;
     return { ...common, kind: 'pipe', end: saved.end, pipe };
   }
-  const position = Number.isSafeInteger(saved.position) && saved.position >= 0 ? saved.position : 0;
+  const { position } = saved;
   if (saved.kind === 'dir') {
     const node = kernel.volume.exists(saved.path)
       ? kernel.volume.lookup(saved.path, '/', true)

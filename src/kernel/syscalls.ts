@@ -57,6 +57,10 @@ export interface DirectoryEntry {
 export class Kernel {
   cwd = '/app';
   umask = 0o022;
+  /** Where the clock that never goes back stood when the last run ended, in milliseconds. */
+  clockMs = 0;
+  /** Bytes that runs have taken from their seeded stream of randomness. */
+  drawnBytes = 0;
   fds = DescriptorTable.standard();
   /** What is left to read of standard input. */
   stdin: Uint8Array = new Uint8Array();
@@ -74,6 +78,8 @@ export class Kernel {
   reset(cwd: string, umask: number): void {
     this.cwd = cwd;
     this.umask = umask;
+    this.clockMs = 0;
+    this.drawnBytes = 0;
     this.fds = DescriptorTable.standard();
     this.stdin = new Uint8Array();
     this.imports = new ImportLog();

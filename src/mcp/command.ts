@@ -37,7 +37,7 @@ export interface CommandContext {
 }
 
 /** Environment variables of ours that are not settings of the server. */
-const OTHER_VARIABLES = /^LLM_WASM_SANDBOX_(?:CONFIG|CACHE\w*|TEST\w*)$/;
+const OTHER_VARIABLES = /^LLM_WASM_SANDBOX_(?:CONFIG|CACHE\w*|STORE|TEST\w*)$/;
 
 export function addServerCommands(program: Command, context: CommandContext): void {
   const local = SETTING_NAMES.filter((name) => !HTTP_SETTINGS.includes(name));

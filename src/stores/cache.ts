@@ -18,28 +18,14 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { cacheFolder } from './folders.ts';
 
 /** How many files of each kind are kept; those used longest ago go first. */
 const KEPT = { packages: 256, layers: 16, images: 16 } as const;
 export type CacheKind = keyof typeof KEPT;
 
 const DIGEST_BYTES = 32;
-
-/** Where the cache lies; the variable LLM_WASM_SANDBOX_CACHE moves it. */
-export function cacheFolder(): string {
-  const { LLM_WASM_SANDBOX_CACHE: own, XDG_CACHE_HOME: xdg, LOCALAPPDATA: local } = process.env;
-  if (own) return own;
-  const home = homedir();
-  const base =
-    process.platform === 'win32'
-      ? local || join(home, 'AppData', 'Local')
-      : process.platform === 'darwin'
-        ? join(home, 'Library', 'Caches')
-        : xdg || join(home, '.cache');
-  return join(base, 'llm-wasm-sandbox');
-}
 
 const digest = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest();
 

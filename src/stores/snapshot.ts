@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
 import { checkEntries, type Entry } from '../fs/entry.ts';
-import { parse, runtimeName } from '../schema.ts';
+import { parse, runtimeName, sessionPolicy } from '../schema.ts';
 import { isSessionId } from './session-id.ts';
 import type { SessionRecord, SessionState, StoredSession } from './store.ts';
 
@@ -32,6 +32,7 @@ export const sessionRecord = z.strictObject({
   imports: moduleNames,
   declared: identifiers,
   preload: moduleNames,
+  policy: sessionPolicy,
 }) satisfies z.ZodType<SessionRecord>;
 
 export const stateVersion = count;

@@ -3,7 +3,7 @@
  * state after a call and keeps either that or the one before, never a mixture. What it hands back has been checked.
  */
 import type { Edit, Entry } from '../fs/entry.ts';
-import type { RuntimeName } from '../schema.ts';
+import type { RuntimeName, SessionPolicy } from '../schema.ts';
 
 /**
  * The memory, descriptors and files of a session at one moment. Once handed over, neither the object nor anything in it
@@ -35,6 +35,8 @@ export interface SessionRecord {
   readonly declared: readonly string[];
   /** What the image was extended with, so that it is opened with the same. */
   readonly preload: readonly string[];
+  /** The limits it is opened with unless others are given. */
+  readonly policy: SessionPolicy;
 }
 
 export interface Checkpoint {

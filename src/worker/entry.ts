@@ -5,7 +5,6 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { applyDelta, captureDelta } from '../engine/delta.ts';
-import { seededRandom } from '../engine/entropy.ts';
 import { PAGE_BYTES } from '../engine/format.ts';
 import { type Guest, GuestStopped, type Run, type Stop } from '../engine/guest.ts';
 import { readImage, resetToImage } from '../engine/image.ts';
@@ -114,15 +113,16 @@ function volumeFor(of: Loaded, job: RunJob, guest: Guest): Volume {
 
 // ---- runs ----
 
-/** The guest for a job: new from the image, or the one its session was left with. */
-function guestFor(of: Loaded, job: RunJob, maxPages: number): Guest {
+/** The guest for a job: new from the image, or the one its session was left with. Its clock runs before its files are laid. */
+function guestFor(of: Loaded, job: RunJob, maxPages: number, limits: Run): Guest {
   const { session } = job;
-  const going = session && !session.isPeek && lives.take(session.id, session.version);
-  if (session && going) {
+  const going = session && !session.isPeek ? lives.take(session.id, session.version) : undefined;
+  const guest = going ?? takeGuest(of, maxPages);
+  guest.begin(limits);
+  if (session !== undefined && going !== undefined) {
     editVolume(going.kernel.volume, '/app', session.edits);
     return going;
   }
-  const guest = takeGuest(of, maxPages);
   guest.kernel.volume = volumeFor(of, job, guest);
   if (session?.delta !== undefined) {
     guest.kernel.volume.fill('/tmp', session.tmp);
@@ -135,14 +135,13 @@ function run(id: number, job: RunJob): void {
   const of = loaded.get(job.image)!;
   const maxPages = pagesIn(job.limits.memoryBytes);
   const started = performance.now();
-  const guest = guestFor(of, job, maxPages);
-  guest.kernel.stdin = job.stdin;
   const stdout = new CappedOutput(job.limits.stdoutMaxBytes);
   const stderr = new CappedOutput(job.limits.stderrMaxBytes);
   const live = job.live
     ? new LiveSender((stream, bytes) => tell({ type: 'output', id, stream, bytes }))
     : undefined;
-  guest.begin(limitsOf(id, job, started, { 1: stdout, 2: stderr }, live));
+  const guest = guestFor(of, job, maxPages, limitsOf(id, job, started, { 1: stdout, 2: stderr }, live));
+  guest.kernel.stdin = job.stdin;
   const { session } = job;
   const end = finish(guest, () =>
     of.runtime.run(guest, of.image.header.handles, {
@@ -181,6 +180,7 @@ function run(id: number, job: RunJob): void {
 /** Saves what a committed call left, and keeps the guest for the next one. */
 function save(id: number, of: Loaded, guest: Guest, session: SessionPart): void {
   const { volume } = guest.kernel;
+  guest.stopClock();
   for (const area of WRITABLE_ROOTS) volume.mark(area);
   const delta = toShared(captureDelta(guest, of.image, of.runtime.unusedMemory(guest)));
   tell({ type: 'saved', id, saved: { delta, tmp: shareEntries(volume.entries('/tmp')) } });
@@ -208,17 +208,13 @@ function limitsOf(
   live: LiveSender | undefined,
 ): Run {
   const { limits } = job;
-  const { deterministic } = limits;
   return {
     fuelBudget: limits.fuelBudget,
     deadlineMs: started + limits.timeoutMs,
     cancel: control,
     cancelValue: id,
     spent: (fuel) => Atomics.store(control, CONTROL.spentMillions, Math.floor(fuel / SPENT_UNIT)),
-    deterministic: deterministic && {
-      startMs: deterministic.startMs,
-      random: seededRandom(deterministic.seed, job.session?.call ?? 1),
-    },
+    deterministic: limits.deterministic,
     output: (stream, bytes) => {
       const kept = outputs[stream].push(bytes);
       live?.push(stream, kept, performance.now());

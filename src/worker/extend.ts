@@ -2,7 +2,6 @@
  * Makes an image with more in it than another: the caller's own packages as a further layer, and modules loaded. Their
  * code runs here, in a guest and under limits, like any program's.
  */
-import { seededRandom } from '../engine/entropy.ts';
 import { PAGE_BYTES } from '../engine/format.ts';
 import { type Guest, GuestStopped, type Run } from '../engine/guest.ts';
 import { captureImage } from '../engine/image.ts';
@@ -72,7 +71,7 @@ function prepare(
     fuelBudget: limits.fuelBudget,
     deadlineMs: performance.now() + limits.timeoutMs,
     // Equal wishes make equal images, whenever they are made.
-    deterministic: { startMs: IMAGE_TIME_MS, random: seededRandom(0, 0) },
+    deterministic: { startMs: IMAGE_TIME_MS, seed: 0 },
     output: (_, bytes) => {
       said.push(bytes.slice(0, room));
       room -= Math.min(room, bytes.length);

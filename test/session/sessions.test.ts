@@ -21,6 +21,17 @@ describe('the sessions of a store', () => {
     await expect(sessions.get('three')).rejects.toMatchObject({ code: 'session_not_found' });
   });
 
+  test('are opened once, however many ask for one at the same time', async () => {
+    await using sessions = openSessions();
+    const made = await Promise.all(
+      Array.from({ length: 4 }, () => sessions.create({ runtime: 'javascript', session_id: 'wanted' })),
+    );
+    expect(new Set(made).size).toBe(1);
+    await sessions.release('wanted');
+    const got = await Promise.all(Array.from({ length: 4 }, () => sessions.get('wanted')));
+    expect(new Set(got).size).toBe(1);
+  });
+
   test('tell their files, variables, calls and fuel', async () => {
     await using sessions = openSessions();
     const sandbox = await sessions.create({ runtime: 'python', session_id: 'facts' });
@@ -52,6 +63,15 @@ describe('the sessions of a store', () => {
       f: expect.stringMatching(/function/i),
       shared: expect.stringContaining('s'),
     });
+  });
+
+  test('tell the variables of a fork as those of its origin', async () => {
+    await using sessions = openSessions();
+    const sandbox = await sessions.create({ runtime: 'javascript', session_id: 'origin' });
+    await sandbox.execute('let count = 1; globalThis.shared = 2');
+    await using fork = await sandbox.fork();
+    expect(await fork.variables()).toEqual(await sandbox.variables());
+    expect((await fork.variables()).map(({ name }) => name)).toContain('count');
   });
 
   test('survive a hostile repr when their variables are asked for', async () => {

@@ -58,7 +58,7 @@ function plant(folder: string, content: string, suffix: string) {
 test('a damaged session is named by list, refused by read, and its files can still be had', async () => {
   const { dir, store, folder } = await written();
   await store.write(session('fine', state(1)));
-  writeFileSync(join(folder, 'session.json'), '{"format": 1,');
+  writeFileSync(join(folder, 'session.json'), '{"format": 2,');
   const { records, damaged } = await store.list();
   expect([records.map(({ session_id }) => session_id), damaged]).toEqual([['fine'], ['one']]);
   await expect(store.read('one')).rejects.toEqual(damage);
@@ -101,7 +101,7 @@ test('a damaged session can be written anew', async () => {
 test('session.json is refused when a key is missing, unknown or of another type', async () => {
   const changes: Record<string, Amendment> = {
     'another format': (m) => {
-      m.format = 2;
+      m.format = 1;
     },
     'an unknown key': (m) => {
       m.extra = 1;
@@ -181,7 +181,7 @@ test('a tree whose paths climb, repeat or have no parent is refused, though its 
   for (const make of trees) {
     const { dir, store, folder } = await written();
     const entries = make(plant(folder, 'payload', '.data'));
-    const tree = plant(folder, JSON.stringify({ format: 1, entries }), '.tree.json');
+    const tree = plant(folder, JSON.stringify({ format: 2, entries }), '.tree.json');
     amend(folder, (manifest) => {
       manifest.state.workspace = tree;
     });
@@ -351,4 +351,57 @@ test('whatever is done to any file of a session, the answer is the truth or a Sa
     { numRuns: 150 },
   );
   expect(plainSession(await store.read('one'))).toEqual(expected);
+});
+
+test('limits in session.json that a policy could not have make the session damaged, with its files still readable', async () => {
+  const changes: Record<string, [Amendment, RegExp]> = {
+    'no policy': [(m) => delete m.record.policy, /does not fit at record\.policy/],
+    'a host path': [
+      (m) => {
+        m.record.policy.mounts = [{ host_path: '/etc', guest_path: '/external' }];
+      },
+      /record\.policy: .*mounts/,
+    ],
+    'an unknown limit': [
+      (m) => {
+        m.record.policy.root = true;
+      },
+      /record\.policy: .*root/,
+    ],
+    'a limit that is no number': [
+      (m) => {
+        m.record.policy.fuel_budget = 'all';
+      },
+      /record\.policy\.fuel_budget/,
+    ],
+    'more memory than there is': [
+      (m) => {
+        m.record.policy.memory_bytes = 2 ** 40;
+      },
+      /record\.policy\.memory_bytes/,
+    ],
+    'a huge environment': [
+      (m) => {
+        m.record.policy.env = Object.fromEntries(
+          Array.from({ length: 10 }, (_, i) => [`V${i}`, 'x'.repeat(32_768)]),
+        );
+      },
+      /record\.policy\.env: a session keeps at most/,
+    ],
+    'an older format': [
+      (m) => {
+        m.format = 1;
+      },
+      /has format 1, this version reads 2/,
+    ],
+  };
+  for (const [what, [change, reason]] of Object.entries(changes)) {
+    const { store, folder } = await written();
+    amend(folder, change);
+    await expect(store.read('one'), what).rejects.toThrow(reason);
+    expect((await store.list()).damaged, what).toEqual(['one']);
+    const { workspace, damage } = (await store.readWorkspace('one'))!;
+    expect(damage, what).toMatch(reason);
+    expect(text(workspace.get('a.txt')!.data), what).toBe('contents of a');
+  }
 });

@@ -1,5 +1,7 @@
 /** Sessions that follow from a number alone, so that anybody can tell which one a store holds, and whether all of it. */
+
 import type { Entry } from '../../src/fs/entry.ts';
+import { sessionPolicy } from '../../src/schema.ts';
 import type { SessionState, StoredSession } from '../../src/stores/store.ts';
 
 const T0 = Date.parse('2026-03-01T12:00:00Z');
@@ -63,6 +65,7 @@ export function nthSession(
       imports: [],
       declared: [],
       preload: [],
+      policy: sessionPolicy.parse({}),
     },
     state: nthState(n, memoryBytes),
     undo,

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { applyChanges, type Edit, type Entry, putEntry } from '../../src/fs/entry.ts';
+import { sessionPolicy } from '../../src/schema.ts';
 import type { SessionRecord, SessionState, StoredSession } from '../../src/stores/store.ts';
 
 export const T0 = Date.parse('2026-03-01T12:00:00Z');
@@ -57,6 +58,7 @@ export function record(session_id: string, extra: Partial<SessionRecord> = {}): 
     imports: ['json', 'openpyxl'],
     declared: [],
     preload: [],
+    policy: sessionPolicy.parse({ fuel_budget: 5_000_000, env: { MODE: 'test' } }),
     ...extra,
   };
 }

@@ -252,7 +252,7 @@ test('without workspace.json, edits are still told and nothing is taken for dele
   await release();
   writeFileSync(at('f'), 'edited');
   rmSync(at('g'));
-  for (const damage of ['', '{}', '{"format":1,"synced":"x","files":[["../../up","1"]]}']) {
+  for (const damage of ['', '{}', '{"format":2,"synced":"x","files":[["../../up","1"]]}']) {
     writeFileSync(join(dir, 'one', 'workspace.json'), damage);
     const { removed, entries } = await store.edits('one');
     expect([removed, entries.map(({ path }) => path)]).toEqual([[], ['f']]);

@@ -24,7 +24,7 @@ import { damaged } from './files.ts';
 import { objectName, refTo } from './objects.ts';
 import { isUsablePath } from './paths.ts';
 
-export const FORMAT = 1;
+export const FORMAT = 2;
 /** Sizes beyond which a file of this kind is not even read. */
 export const MAX_SESSION_FILE_BYTES = 16 * 1024 * 1024;
 export const MAX_TREE_BYTES = 256 * 1024 * 1024;
@@ -41,17 +41,19 @@ const stateManifest = z.strictObject({
 });
 export type StateManifest = z.infer<typeof stateManifest>;
 
-const sessionManifest = z.strictObject({
+/** The part that does not depend on where the session is kept. */
+const sessionContents = z.strictObject({
   format: z.literal(FORMAT),
-  commit: z.uuid(),
   record: sessionRecord,
   state: stateManifest,
   undo: stateManifest.nullable(),
   checkpoints: z
     .array(z.strictObject({ name: checkpointName, created_at: checkpointTime, state: stateManifest }))
     .max(MAX_CHECKPOINTS),
-  unsynced: ref.nullable(),
 });
+export type SessionContents = z.infer<typeof sessionContents>;
+
+const sessionManifest = sessionContents.extend({ commit: z.uuid(), unsynced: ref.nullable() });
 export type SessionManifest = z.infer<typeof sessionManifest>;
 
 const node = { path: z.string(), mode: z.number(), mtime_ms: z.number() };
@@ -75,10 +77,14 @@ export function decode<T extends z.ZodType>(schema: T, bytes: Uint8Array, path: 
   }
   const parsed = schema.safeParse(json);
   if (parsed.success) return parsed.data;
+  const format = (json as { format?: unknown } | null)?.format;
+  if (Number.isSafeInteger(format) && format !== FORMAT)
+    throw damaged(path, `has format ${format}, this version reads ${FORMAT}`);
   const { path: field, message } = parsed.error.issues[0]!;
   throw damaged(path, `does not fit at ${field.join('.').slice(0, 200) || 'its top'}: ${message}`);
 }
 
+export const decodeContents = (bytes: Uint8Array, path: string) => decode(sessionContents, bytes, path);
 export const decodeSession = (bytes: Uint8Array, path: string) => decode(sessionManifest, bytes, path);
 
 /** Entries that are known to form a tree. */
@@ -153,12 +159,10 @@ export function encodeState(state: SessionState): EncodedState {
   return made;
 }
 
-/** The session.json of a new commit. */
-export function describeSession(session: StoredSession, unsynced: Uint8Array | undefined): SessionManifest {
-  const { record, state, undo, checkpoints } = session;
+/** What is written of a session besides its objects. */
+export function describeContents({ record, state, undo, checkpoints }: StoredSession): SessionContents {
   return {
     format: FORMAT,
-    commit: randomUUID(),
     record: {
       ...record,
       imports: [...record.imports],
@@ -172,8 +176,14 @@ export function describeSession(session: StoredSession, unsynced: Uint8Array | u
       created_at,
       state: encodeState(kept).manifest,
     })),
-    unsynced: unsynced === undefined ? null : refTo(unsynced),
   };
+}
+
+/** The session.json of a new commit. */
+export function describeSession(session: StoredSession, unsynced: Uint8Array | undefined): SessionManifest {
+  const { format, ...contents } = describeContents(session);
+  const changes = unsynced === undefined ? null : refTo(unsynced);
+  return { format, commit: randomUUID(), ...contents, unsynced: changes };
 }
 
 /** What a tree says of an entry. */

@@ -38,10 +38,18 @@ export function objectName(kind: ObjectKind, ref: ObjectRef): string {
   return ref.sha256 + SUFFIXES[kind];
 }
 
+/** Where objects can be had from. */
+export interface ObjectSource {
+  /** Named in errors. */
+  readonly folder: string;
+  /** The bytes of an object, verified; contents of files and memories lie in shared memory. */
+  read(kind: ObjectKind, ref: ObjectRef): Promise<Uint8Array>;
+}
+
 /** Thrown inside the store when an object is not there: a reader without the lock may have come too late. */
 export class MissingObject extends Error {}
 
-export class Objects {
+export class Objects implements ObjectSource {
   /** Objects known to be good, because this process wrote or verified them. */
   readonly #good = new Set<string>();
 

@@ -14,13 +14,14 @@ import {
   decodeTree,
   MAX_SESSION_FILE_BYTES,
   MAX_TREE_BYTES,
+  type SessionContents,
   type SessionManifest,
   type StateManifest,
   type TreeEntry,
   toEntry,
 } from './manifest.ts';
 import { Mirror } from './mirror.ts';
-import { MissingObject, type ObjectKind, type ObjectRef, type Objects, objectName } from './objects.ts';
+import { MissingObject, type ObjectKind, type ObjectRef, type ObjectSource, objectName } from './objects.ts';
 import { compareOutside } from './outside.ts';
 import { parentOf } from './paths.ts';
 
@@ -44,7 +45,7 @@ export async function readManifest(folder: string, id: string): Promise<SessionM
 }
 
 /** The tree that a manifest refers to. */
-export async function readTree(objects: Objects, ref: ObjectRef | null): Promise<TreeEntry[]> {
+export async function readTree(objects: ObjectSource, ref: ObjectRef | null): Promise<TreeEntry[]> {
   if (ref === null) return [];
   const path = join(objects.folder, objectName('tree', ref));
   if (ref.bytes > MAX_TREE_BYTES) throw damaged(path, `is said to have ${ref.bytes} bytes`);
@@ -55,7 +56,7 @@ export async function readTree(objects: Objects, ref: ObjectRef | null): Promise
 export async function readSession(
   folder: string,
   id: string,
-  objects: Objects,
+  objects: ObjectSource,
   maxBytes: number,
 ): Promise<StoredSession | undefined> {
   let commit: string | undefined;
@@ -72,9 +73,10 @@ export async function readSession(
   }
 }
 
-async function readStates(
-  { record, state, undo, checkpoints }: SessionManifest,
-  objects: Objects,
+/** What a description of a session and the objects it names amount to. */
+export async function readStates(
+  { record, state, undo, checkpoints }: SessionContents,
+  objects: ObjectSource,
   maxBytes: number,
 ): Promise<StoredSession> {
   const states = [state, ...(undo === null ? [] : [undo]), ...checkpoints.map((kept) => kept.state)];
@@ -106,7 +108,7 @@ async function readStates(
 async function readContents(
   states: readonly StateManifest[],
   trees: ReadonlyMap<string, readonly TreeEntry[]>,
-  objects: Objects,
+  objects: ObjectSource,
   maxBytes: number,
 ): Promise<Map<string, Uint8Array>> {
   const wanted = new Map<string, readonly [ObjectKind, ObjectRef]>();
@@ -128,7 +130,7 @@ async function readContents(
   return contents;
 }
 
-function refuseMore(refs: Iterable<ObjectRef>, maxBytes: number, { folder }: Objects): void {
+function refuseMore(refs: Iterable<ObjectRef>, maxBytes: number, { folder }: ObjectSource): void {
   let total = 0;
   for (const { bytes } of refs) total += bytes;
   if (total > maxBytes) throw damaged(folder, `is said to hold ${total} bytes, more than ${maxBytes}`);
@@ -138,7 +140,7 @@ function refuseMore(refs: Iterable<ObjectRef>, maxBytes: number, { folder }: Obj
 export async function salvage(
   folder: string,
   id: string,
-  objects: Objects,
+  objects: ObjectSource,
   maxBytes: number,
   damage: string,
 ): Promise<SalvagedWorkspace> {
@@ -164,7 +166,7 @@ export async function salvage(
   return { workspace: new Map([...found].sort(([a], [b]) => (a < b ? -1 : 1))), damage };
 }
 
-async function intactTree(folder: string, id: string, objects: Objects): Promise<TreeEntry[]> {
+async function intactTree(folder: string, id: string, objects: ObjectSource): Promise<TreeEntry[]> {
   const manifest = await intact(() => readManifest(folder, id));
   return (manifest && (await intact(() => readTree(objects, manifest.state.workspace)))) ?? [];
 }

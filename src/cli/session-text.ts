@@ -1,0 +1,40 @@
+/** What is known of a session, as text for people. */
+import type { CheckpointInfo } from '../checkpoint.ts';
+import type { SessionRecord } from '../stores/store.ts';
+import type { WorkspaceFile } from '../workspace.ts';
+import { ageText, bytesText, facts, fuelText, table } from './table.ts';
+
+/** A session's record, a fact a line. */
+export function recordText(record: SessionRecord, bytes: number, dir: string): string {
+  const { policy, auto_persist_globals, imports, preload } = record;
+  const kept = auto_persist_globals ? 'variables stay between calls' : 'each call starts afresh';
+  const limits = [
+    `${fuelText(policy.fuel_budget)} fuel`,
+    bytesText(policy.memory_bytes),
+    `${policy.timeout_seconds} s`,
+    ...(policy.deterministic === false ? [] : ['deterministic']),
+  ];
+  return facts([
+    ['session', record.session_id],
+    ['language', `${record.runtime}, ${kept}`],
+    ['made', `${record.created_at} (${ageText(record.created_at)})`],
+    ['last used', `${record.last_used_at} (${ageText(record.last_used_at)})`],
+    ['calls', `${record.calls}, ${fuelText(record.fuel_consumed)} fuel`],
+    ['limits', `${limits.join(', ')} a call`],
+    ...(imports.length > 0 ? [['imported', imports.join(', ')] as [string, string]] : []),
+    ...(preload.length > 0 ? [['preloaded', preload.join(', ')] as [string, string]] : []),
+    ['stored', `${bytesText(bytes)} in ${dir}`],
+  ]);
+}
+
+export const fileTable = (files: readonly WorkspaceFile[]) =>
+  table(
+    ['SIZE', 'MODIFIED', 'FILE'],
+    files.map(({ path, size_bytes, modified_at }) => [bytesText(size_bytes), modified_at, path]),
+  );
+
+export const checkpointTable = (checkpoints: readonly CheckpointInfo[]) =>
+  table(
+    ['CHECKPOINT', 'SIZE', 'MADE'],
+    checkpoints.map(({ name, size_bytes, created_at }) => [name, bytesText(size_bytes), ageText(created_at)]),
+  );
