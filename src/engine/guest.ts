@@ -265,7 +265,8 @@ export class Guest implements World {
 
   /**
    * Calls into a guest that has been stopped, to find out where it stood. It was stopped between any two instructions,
-   * so a look may go wrong in any way, which makes it undefined; it counts for nothing and costs next to nothing.
+   * so a look may go wrong in any way, which makes it undefined. It is not counted, costs next to nothing, and whatever
+   * of the program it may set off can neither read nor write anything outside.
    */
   look<T>(at: () => T): T | undefined {
     const [stop, fuel] = [this.#stop, this.#fuel.value];
@@ -378,7 +379,7 @@ export class Guest implements World {
   }
 
   check(): void {
-    if (this.#isLookedAt) return;
+    if (this.#isLookedAt) this.abort('a guest that is looked at can have no effect');
     if (this.#isCancelled(Atomics.load(this.#run.cancel, 0))) this.#meet('cancelled');
     const now = performance.now();
     this.#run.beat?.(now, false);

@@ -28,7 +28,6 @@ export const javascript: Runtime = {
       '__indirect_function_table',
       '__stack_pointer',
       '_initialize',
-      'JS_ThrowInternalError',
       'JS_ThrowReferenceError',
       'qjs_call',
       'qjs_compile',

@@ -12,7 +12,7 @@ import {
   type WarmRequest,
 } from '../runtime.ts';
 import { planProgram } from './program.ts';
-import { invoke, newText, property, readText, withText } from './values.ts';
+import { evaluate, invoke, newText, readText } from './values.ts';
 
 /** Of the program a guest runs now. All of it comes with the call, so there is nothing an image would have to keep. */
 interface RunningProgram {
@@ -122,10 +122,7 @@ export function whereabouts(guest: Guest): Place | undefined {
   if (program === undefined) return undefined;
   // Or the interpreter would be interrupted again.
   program.isOver = true;
-  withText(guest, '', (text) =>
-    guest.call('JS_ThrowInternalError', guest.call('qjs_get_context_ptr'), text, 0),
-  );
-  const stack = readText(guest, property(guest, guest.call('qjs_get_exception'), 'stack')) ?? '';
+  const stack = readText(guest, evaluate(guest, 'new Error().stack', 'sandbox:look')) ?? '';
   const at = stack.indexOf(`${programFile(program.request.call)}:`);
   const line = /^[^:]*:(\d{1,9})\b/.exec(stack.slice(Math.max(0, at)))?.[1];
   return at < 0 || line === undefined ? undefined : { line: Number(line) };
