@@ -122,6 +122,18 @@ function gateFor(linkage: Linkage): WebAssembly.Module {
   return gate;
 }
 
+const importLists = new WeakMap<WebAssembly.Module, readonly WebAssembly.ModuleImportDescriptor[]>();
+
+/** What a module imports; the engine makes the list anew each time it is asked, and it is long. */
+function importsOf(module: WebAssembly.Module): readonly WebAssembly.ModuleImportDescriptor[] {
+  let list = importLists.get(module);
+  if (list === undefined) {
+    list = WebAssembly.Module.imports(module);
+    importLists.set(module, list);
+  }
+  return list;
+}
+
 export class Guest implements World {
   readonly memory: WebAssembly.Memory;
   readonly view: GuestMemory;
@@ -177,7 +189,7 @@ export class Guest implements World {
   #imports(): WebAssembly.Imports {
     const doors = this.linkage.doors(this);
     const imports: Record<string, Record<string, WebAssembly.ImportValue>> = {};
-    for (const { module, name, kind } of WebAssembly.Module.imports(this.program.module)) {
+    for (const { module, name, kind } of importsOf(this.program.module)) {
       imports[module] ??= Object.create(null) as Record<string, WebAssembly.ImportValue>;
       const room = imports[module];
       if (kind === 'memory') room[name] = this.memory;
