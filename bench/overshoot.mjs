@@ -67,7 +67,7 @@ const WAITING = {
   javascript: (seconds) => `import * as os from 'os'; os.sleep(${seconds * 1000});`,
 };
 
-/** A call after a program that took as long and did no harm, under the same policy: what other next calls compare with. */
+/** A call after a program that took as long and did no harm, under the same policy: what next calls compare with. */
 async function harmless(runtime, limit, wallMs) {
   const sandbox = await createSandbox({ runtime, policy: POLICIES[limit] });
   await sandbox.execute('1');
