@@ -1,6 +1,6 @@
 /**
  * Other sandboxes: where they come from, and how each runs one program under a time and a memory limit. As a worker
- * thread, this file runs the program named in its data and answers with what that took.
+ * thread, this file runs the program named in its data: it says `ready` when the peer is, and then what the program took.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
@@ -66,7 +66,7 @@ export function fetchPeers() {
 const SETUP = 'globalThis.console = { log() {}, error() {} };';
 
 const RUN = {
-  async 'quickjs-wasi 3.6.2'({ code, timeMs, memoryBytes }) {
+  async 'quickjs-wasi 3.6.2'({ code, timeMs, memoryBytes }, ready) {
     const { QuickJS } = await import('quickjs-wasi');
     const wasm = readFileSync(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm'));
     let memory;
@@ -83,6 +83,7 @@ const RUN = {
       interruptHandler: () => performance.now() > deadline,
     });
     vm.evalCode(SETUP).dispose();
+    ready();
     const started = performance.now();
     deadline = started + timeMs;
     try {
@@ -92,7 +93,7 @@ const RUN = {
     return { ms: performance.now() - started, memoryBytes: memory?.buffer.byteLength };
   },
 
-  async 'quickjs-emscripten 0.32.0'({ code, timeMs, memoryBytes, folder }) {
+  async 'quickjs-emscripten 0.32.0'({ code, timeMs, memoryBytes, folder }, ready) {
     const { getQuickJS } = createRequire(join(folder, 'x.js'))('quickjs-emscripten');
     const module = await getQuickJS();
     const runtime = module.newRuntime();
@@ -101,6 +102,7 @@ const RUN = {
     runtime.setInterruptHandler(() => performance.now() > deadline);
     const context = runtime.newContext();
     context.unwrapResult(context.evalCode(SETUP)).dispose();
+    ready();
     const started = performance.now();
     deadline = started + timeMs;
     try {
@@ -110,11 +112,12 @@ const RUN = {
     return { ms: performance.now() - started, memoryBytes: module.getWasmMemory?.().buffer.byteLength };
   },
 
-  async 'Monty 0.0.18'({ code, timeMs, memoryBytes, folder }) {
+  async 'Monty 0.0.18'({ code, timeMs, memoryBytes, folder }, ready) {
     const { Monty } = await import(
       pathToFileURL(join(folder, 'node_modules/@pydantic/monty/wrapper.js')).href
     );
     let monty;
+    ready();
     const started = performance.now();
     try {
       monty = new Monty(code);
@@ -132,5 +135,5 @@ const RUN = {
 };
 
 if (!isMainThread && workerData?.peer) {
-  parentPort.postMessage(await RUN[workerData.peer](workerData));
+  parentPort.postMessage(await RUN[workerData.peer](workerData, () => parentPort.postMessage('ready')));
 }

@@ -1,6 +1,6 @@
 /**
  * Runs all benchmark programs, prints their tables, and writes bench/BENCHMARKS.md. Names as arguments pick some, which
- * are then only printed: `npm run bench -- metering`.
+ * are then only printed: `npm run bench -- metering`. What starts with two dashes is for the programs themselves.
  */
 import { readdirSync, writeFileSync } from 'node:fs';
 
@@ -8,7 +8,7 @@ const NOT_TABLES = ['run.mjs', 'measure.mjs', 'programs.mjs', 'corpus.mjs', 'pee
 const all = readdirSync(new URL('.', import.meta.url)).filter(
   (name) => name.endsWith('.mjs') && !NOT_TABLES.includes(name),
 );
-const wanted = process.argv.slice(2);
+const wanted = process.argv.slice(2).filter((name) => !name.startsWith('--'));
 const chosen = all.filter((name) => wanted.length === 0 || wanted.includes(name.replace('.mjs', '')));
 const intro = `# Benchmarks
 

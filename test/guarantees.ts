@@ -181,6 +181,9 @@ export const GUARANTEES: readonly Guarantee[] = [
     tests: [
       ['limits/outcome.test.ts', 'are a closed set with exit codes of their own'],
       ['limits/outcome.test.ts', 'are documented with their exit codes'],
+      ['limits/outcome.test.ts', 'each have a program that meets them'],
+      ['limits/outcome.test.ts', '%s ends %s with its words and its code'],
+      ['limits/outcome.test.ts', 'leave a look at the stopped guest without any effect'],
     ],
   },
   {

@@ -64,10 +64,21 @@ export function statementOf(facts: RunFacts): string {
   return typeof line === 'number' && line >= 1 && file === undefined ? lineText(facts.source, line) : '';
 }
 
-/** `line 3: x = data["k"]`, `line 3`, or undefined when no line is known. */
+/**
+ * QuickJS has positions for calls only: a loop that a limit interrupts has that of the last call before it, or of its
+ * function. The stack tells such an error from one that was made inside a built-in, whose call is the line.
+ */
+const isBefore = ({ runtime, trap, error }: RunFacts) =>
+  runtime === 'javascript' && trap !== null && error?.stack !== undefined;
+
+/** Goes behind "at": `line 3: x = data["k"]`, `line 3`, or undefined when no line is known. */
 export function placeOf(facts: RunFacts): string | undefined {
   const { line, file } = facts.error ?? facts.exit_cause ?? {};
   if (typeof line !== 'number' || line < 1) return undefined;
+  if (isBefore(facts)) {
+    const name = /^ *at ([\w$.]+) \(/.exec(facts.error!.stack!)?.[1];
+    return `or after line ${line}${name ? `, in ${cut(name)}` : ''}`;
+  }
   if (file !== undefined) return `line ${line} of ${cut(file)}`;
   const statement = statementOf(facts);
   return statement === '' ? `line ${line}` : `line ${line}: ${statement}`;

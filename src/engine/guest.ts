@@ -15,7 +15,9 @@ import { PAGE_BYTES } from './format.ts';
 /** Instructions between two looks at the clock: about a millisecond of compiled code. */
 const SLICE = 2_000_000;
 /** What a guest that has been interrupted may still spend on unwinding and on saying where it was. */
-export const GRACE = { fuel: 50_000_000, milliseconds: 75 } as const;
+export const GRACE = { fuel: 50_000_000, milliseconds: 40 } as const;
+/** What a look at a guest that was stopped may cost. */
+const LOOK_FUEL = 2_000_000;
 /** A thousand years: no date a virtual clock shows is past what dates can hold. */
 const LONGEST_VIRTUAL_MS = 31_557_600_000_000;
 /** More than a guest can execute between two looks at its counter; kept back, so that the grace is not exceeded. */
@@ -121,6 +123,18 @@ function gateFor(linkage: Linkage): WebAssembly.Module {
   return gate;
 }
 
+const importLists = new WeakMap<WebAssembly.Module, readonly WebAssembly.ModuleImportDescriptor[]>();
+
+/** What a module imports; the engine makes the list anew each time it is asked, and it is long. */
+function importsOf(module: WebAssembly.Module): readonly WebAssembly.ModuleImportDescriptor[] {
+  let list = importLists.get(module);
+  if (list === undefined) {
+    list = WebAssembly.Module.imports(module);
+    importLists.set(module, list);
+  }
+  return list;
+}
+
 export class Guest implements World {
   readonly memory: WebAssembly.Memory;
   readonly view: GuestMemory;
@@ -146,6 +160,8 @@ export class Guest implements World {
   #met: LimitReason | undefined;
   #growthRefused = false;
   #stop: Stop | undefined;
+  /** The guest has been stopped and is only looked at. */
+  #isLookedAt = false;
   /** Calls into the guest that have not returned. */
   #depth = 0;
 
@@ -177,7 +193,7 @@ export class Guest implements World {
   #imports(): WebAssembly.Imports {
     const doors = this.linkage.doors(this);
     const imports: Record<string, Record<string, WebAssembly.ImportValue>> = {};
-    for (const { module, name, kind } of WebAssembly.Module.imports(this.program.module)) {
+    for (const { module, name, kind } of importsOf(this.program.module)) {
       imports[module] ??= Object.create(null) as Record<string, WebAssembly.ImportValue>;
       const room = imports[module];
       if (kind === 'memory') room[name] = this.memory;
@@ -266,6 +282,28 @@ export class Guest implements World {
     return this.#trap();
   }
 
+  /**
+   * Calls into a guest that has been stopped, to find out where it stood. It was stopped between any two instructions,
+   * so a look may go wrong in any way, which makes it undefined. It is not counted, costs next to nothing, and whatever
+   * of the program it may set off can neither read nor write anything outside.
+   */
+  look<T>(at: () => T): T | undefined {
+    const [stop, fuel] = [this.#stop, this.#fuel.value];
+    this.#stop = undefined;
+    this.#isLookedAt = true;
+    this.#fuel.value = BigInt(LOOK_FUEL);
+    try {
+      return at();
+    } catch (cause) {
+      if (cause instanceof GuestStopped || isFailure(cause)) return undefined;
+      throw cause;
+    } finally {
+      this.#isLookedAt = false;
+      this.#fuel.value = fuel;
+      this.#stop = stop;
+    }
+  }
+
   exit(code: number): never {
     return this.stop({ reason: 'exit', message: `The program exited with code ${code}`, exitCode: code });
   }
@@ -310,6 +348,7 @@ export class Guest implements World {
   }
 
   #onSliceSpent(): void {
+    if (this.#isLookedAt) this.abort('the look took too long');
     this.check();
     this.#run.spent?.(this.fuelConsumed);
     // One bulk instruction can cost more than a slice: the debt is paid along with the next.
@@ -369,6 +408,7 @@ export class Guest implements World {
   }
 
   check(): void {
+    if (this.#isLookedAt) this.abort('a guest that is looked at can have no effect');
     if (this.#isCancelled(Atomics.load(this.#run.cancel, 0))) this.#meet('cancelled');
     const now = performance.now();
     this.#run.beat?.(now, false);
@@ -390,7 +430,9 @@ export class Guest implements World {
     }
     const start = performance.now();
     this.#run.beat?.(start, true);
-    const end = Math.min(start + milliseconds, this.#deadlineMs);
+    // Whoever has been told that its time is up does not get to wait.
+    const isDue = this.#met === 'timeout' || this.#met === 'cancelled';
+    const end = isDue ? start : Math.min(start + milliseconds, this.#deadlineMs);
     for (let left = end - start; left > 0; left = end - performance.now()) {
       const word = Atomics.load(this.#run.cancel, 0);
       if (this.#isCancelled(word)) break;

@@ -56,7 +56,7 @@ export class Ledger {
     this.#charge(node, size);
     if (size > node.size) {
       if (node.shared || size > node.data.length) setData(node, copyInto(size, node), node.size);
-      node.data.fill(0, node.size, size);
+      else node.data.fill(0, node.size, size);
     } else if (size * 2 < node.data.length) {
       // A cut file gives its buffer back; otherwise many cut files could hold many times the quota.
       node.size = size;
@@ -96,6 +96,7 @@ export function cost(node: Node): number {
   return node.kind === 'file' ? node.size : node.kind === 'symlink' ? utf8Length(node.target) : 0;
 }
 
+/** The bytes of a file with room for more, which is zero. */
 function copyInto(capacity: number, node: FileNode): Uint8Array {
   const data = new Uint8Array(capacity);
   data.set(node.data.subarray(0, node.size));

@@ -66,6 +66,12 @@ export interface Extension {
 /** Longest report the host reads back: what a boot script says at most, at twelve bytes for a character. */
 export const MAX_REPORT_BYTES = 1_500_000;
 
+/** A line of the program; `file` when it is one of an earlier call. */
+export interface Place {
+  readonly line: number;
+  readonly file?: string;
+}
+
 /** Addresses in guest memory that `boot` leaves for `run`; part of the image. */
 export type Handles = Record<string, number>;
 
@@ -88,6 +94,11 @@ export interface Runtime {
   /** Parts of an idle guest's memory whose content means nothing: what is not looked at costs nothing to save. */
   unusedMemory(guest: Guest): readonly MemoryRange[];
   boot(guest: Guest): Handles;
+  /**
+   * Where the program stands in a guest that was stopped, read with the guest's own functions. Called inside `look`:
+   * anything may be in ruins, so it may stop again or be wrong.
+   */
+  whereabouts(guest: Guest): Place | undefined;
   readonly extend?: Extension;
   /** Runs a program and returns the boot script's report, as JSON text from the guest: hostile. */
   run(guest: Guest, handles: Handles, request: GuestRequest): string;

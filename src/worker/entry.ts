@@ -6,7 +6,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { applyDelta, captureDelta } from '../engine/delta.ts';
 import { PAGE_BYTES } from '../engine/format.ts';
-import { type Guest, GuestStopped, type Run, type Stop } from '../engine/guest.ts';
+import type { Guest, Run } from '../engine/guest.ts';
 import { readImage, resetToImage } from '../engine/image.ts';
 import { SandboxError } from '../errors.ts';
 import { editVolume } from '../fs/edit.ts';
@@ -14,12 +14,11 @@ import type { Changes, Entry } from '../fs/entry.ts';
 import { frozenTree, lazyTree } from '../fs/pack.ts';
 import type { DirNode, Node } from '../fs/tree.ts';
 import { Volume, WRITABLE_ROOTS } from '../fs/volume.ts';
-import { isFailure } from '../kernel/failure.ts';
 import { CappedOutput } from '../kernel/output.ts';
 import type { GuestAssets } from '../runtimes/assets.ts';
 import { RUNTIMES } from '../runtimes/registry.ts';
-import type { TrapReason } from '../schema.ts';
 import { buildGuest } from './build.ts';
+import { finish } from './ending.ts';
 import { extendImage } from './extend.ts';
 import { freshGuest, type Layable, NO_VOLUME } from './lay.ts';
 import { LiveGuests } from './live.ts';
@@ -34,7 +33,6 @@ import {
   type ToWorker,
   toShared,
 } from './protocol.ts';
-import { readReport } from './report.ts';
 import { LiveSender } from './stream.ts';
 
 const port = parentPort!;
@@ -143,17 +141,15 @@ function run(id: number, job: RunJob): void {
   const guest = guestFor(of, job, maxPages, limitsOf(id, job, started, { 1: stdout, 2: stderr }, live));
   guest.kernel.stdin = job.stdin;
   const { session } = job;
-  const end = finish(guest, () =>
-    of.runtime.run(guest, of.image.header.handles, {
-      code: job.code,
-      env: job.env,
-      call: session?.call ?? 1,
-      keep: session !== undefined,
-      fuel_budget: job.limits.fuelBudget,
-      timeout_seconds: job.limits.timeoutMs / 1000,
-      inject_setup: job.injectSetup,
-    }),
-  );
+  const end = finish(guest, of.runtime, of.image.header.handles, {
+    code: job.code,
+    env: job.env,
+    call: session?.call ?? 1,
+    keep: session !== undefined,
+    fuel_budget: job.limits.fuelBudget,
+    timeout_seconds: job.limits.timeoutMs / 1000,
+    inject_setup: job.injectSetup,
+  });
   live?.flush(performance.now());
   const isKept = session !== undefined && !session.isPeek;
   const state = !isKept ? 'fresh' : end.isConsistent ? 'committed' : 'rolled_back';
@@ -221,34 +217,6 @@ function limitsOf(
     },
     ...(live && { beat: (nowMs, isPause) => (isPause ? live.flush(nowMs) : live.beat(nowMs)) }),
   };
-}
-
-type End = Pick<RunOutcome, 'trap' | 'report'> & {
-  /** The interpreter returned by itself and can go on. */
-  readonly isConsistent: boolean;
-};
-
-/** Runs the program to whatever end it comes to. A limit that was met is how it ended, whatever the program made of it. */
-function finish(guest: Guest, action: () => string): End {
-  try {
-    const report = readReport(action());
-    const reason = guest.limitMet;
-    return { trap: reason && { reason, detail: '' }, report, isConsistent: true };
-  } catch (cause) {
-    if (!(cause instanceof GuestStopped || isFailure(cause))) throw cause;
-    const met: Stop | undefined = guest.limitMet && { reason: guest.limitMet, message: '' };
-    const stop = met ?? (isFailure(cause) ? UNREADABLE : cause.stop);
-    return { ...explainStop(stop), isConsistent: false };
-  }
-}
-
-/** Reading the report led to an address that does not exist: the program had changed its own objects. */
-const UNREADABLE: Stop = { reason: 'unreachable', message: 'the runtime has no readable report' };
-
-function explainStop(stop: Stop): Pick<RunOutcome, 'trap' | 'report'> {
-  if (stop.reason === 'exit') return { trap: undefined, report: { exit_code: (stop.exitCode ?? 0) & 0xff } };
-  if (stop.reason === 'internal') throw new SandboxError('internal', stop.message);
-  return { trap: { reason: stop.reason satisfies TrapReason, detail: stop.message }, report: undefined };
 }
 
 async function handle(message: ToWorker): Promise<void> {

@@ -28,6 +28,8 @@ const DEEP: Record<RuntimeName, Record<string, string>> = {
     imports:
       "import sys\nclass F:\n    def find_spec(self, n, *a): __import__(n + 'x')\nsys.meta_path.insert(0, F())\nimport q",
     exceptions: 'def f():\n    try: f()\n    finally: f()\nf()',
+    'hashes of tuples': 'x = ()\nfor i in range(1_000_000): x = (x,)\nhash(x)',
+    'hashes of aliases': 'x = int\nfor i in range(300_000): x = list[x]\nhash(x)',
   },
   javascript: {
     functions: 'function f() { return f() + 1; } f()',
@@ -38,6 +40,9 @@ const DEEP: Record<RuntimeName, Record<string, string>> = {
     'brackets in source': "eval('['.repeat(1e5) + ']'.repeat(1e5))",
     'parentheses in source': "eval('('.repeat(1e6))",
     proxies: 'let p = {}; for (let i = 0; i < 1e5; i++) p = new Proxy(p, {}); p.x',
+    'keys of proxies': 'let p = {}; for (let i = 0; i < 3e5; i++) p = new Proxy(p, {}); Object.keys(p)',
+    'realms of proxies':
+      'let f = function () {}; for (let i = 0; i < 3e5; i++) f = new Proxy(f, {}); Reflect.construct(Array, [], f)',
     prototypes: 'let o = {}; for (let i = 0; i < 1e5; i++) o = Object.create(o); o.x',
     'bound functions': 'let f = () => 1; for (let i = 0; i < 3e3; i++) f = f.bind(null); f()',
     promises: 'let p = Promise.resolve(1); for (let i = 0; i < 5e4; i++) p = p.then((x) => x); await p',
@@ -62,7 +67,9 @@ describe('depth', () => {
     const { trap_reason, error } = result.metadata;
     const ended = trap_reason ?? error?.type ?? 'finished';
     expect([
-      ...['finished', 'stack_overflow', 'out_of_fuel', 'memory_limit'],
+      ...['finished', 'out_of_fuel', 'memory_limit'],
+      // QuickJS looks at its stack wherever it calls itself; CPython has a few places where it does not.
+      ...(runtime === 'python' ? ['stack_overflow'] : []),
       ...[
         'RecursionError',
         'RangeError',

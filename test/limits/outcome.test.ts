@@ -1,9 +1,95 @@
 /** How a run ended: a closed set of reasons, each with its words and its exit code, and what programs can make of it. */
 import { readFileSync } from 'node:fs';
-import { createSandbox } from 'llm-wasm-sandbox';
+import { createSandbox, type ExecuteOptions, type PolicyInput, type RuntimeName } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import { sandboxResult, TRAPS } from '../../src/schema.ts';
+import { sharedPool } from '../../dist/worker/guests.js';
+import { sandboxResult, TRAPS, type TrapReason } from '../../src/schema.ts';
 import { run } from '../support/sandbox.ts';
+
+const MiB = 1024 * 1024;
+
+interface Ending {
+  readonly runtime: RuntimeName;
+  readonly code: string;
+  readonly policy?: PolicyInput;
+  readonly options?: () => ExecuteOptions;
+  /** What happens while the program runs. */
+  readonly meanwhile?: () => Promise<void>;
+}
+
+const LOOPS = { python: 'while True: pass', javascript: 'for (;;) {}' } as const;
+const both = (ending: Omit<Ending, 'runtime' | 'code'>): Ending[] =>
+  (['python', 'javascript'] as const).map((runtime) => ({ runtime, code: LOOPS[runtime], ...ending }));
+
+/** Takes all workers down once the program runs. */
+async function loseWorkers(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  await sharedPool().close();
+}
+
+/**
+ * Programs for every reason. JavaScript has no entry where its interpreter leaves no way to get there: it looks at its
+ * stack wherever it calls itself (see depth.test.ts), refuses memory with an exception, has no abort, and its binary
+ * asks for no door that is not there.
+ */
+const ENDINGS: Record<TrapReason, readonly Ending[]> = {
+  out_of_fuel: both({ policy: { fuel_budget: 10_000_000 } }),
+  timeout: both({ options: () => ({ timeout_seconds: 0.1 }) }),
+  cancelled: both({ options: () => ({ signal: AbortSignal.timeout(100) }) }),
+  memory_limit: [
+    {
+      runtime: 'python',
+      code: 'import os\nx = []\nwhile True:\n    try: x.append(bytes(100_000))\n    except MemoryError: os.abort()',
+      policy: { memory_bytes: 40 * MiB },
+    },
+  ],
+  stack_overflow: [
+    // C code that calls itself without a look at the stack: hashes of what is nested.
+    { runtime: 'python', code: 'x = ()\nfor i in range(1_000_000): x = (x,)\nhash(x)' },
+    {
+      runtime: 'python',
+      code: 'from types import MappingProxyType as M\nx = {}\nfor i in range(1_000_000): x = M(x)\nhash(x)',
+    },
+  ],
+  unreachable: [
+    { runtime: 'python', code: 'import os; os.abort()' },
+    { runtime: 'python', code: 'import ctypes; ctypes.c_int.from_address(0xffffffff).value' },
+  ],
+  denied_call: [
+    {
+      // The third function of the binary's table starts the bridge; no name leads there, only a forged pointer.
+      runtime: 'python',
+      code: `import ctypes
+method = ctypes.c_uint.from_address(id(len) + 8).value
+ctypes.c_uint.from_address(method + 4).value = 3
+len([1])`,
+    },
+  ],
+  worker_lost: both({ meanwhile: loseWorkers }),
+};
+
+/** Ends that no exception of the interpreter could tell of. */
+const HARD: Record<string, Ending> = {
+  'fuel in a sum': { runtime: 'python', code: 'sum(range(10**12))' },
+  'fuel in a database': {
+    runtime: 'python',
+    code: "import sqlite3; sqlite3.connect(':memory:').execute('with recursive c(x) as (select 1 union all select x+1 from c) select count(*) from c').fetchall()",
+  },
+  'fuel in a join': { runtime: 'javascript', code: "new Array(4e8).join('')" },
+  'fuel in a big integer': { runtime: 'javascript', code: 'for (;;) 3n ** 600000n;' },
+  'time in a sum': {
+    runtime: 'python',
+    code: 'sum(range(10**12))',
+    policy: { fuel_budget: 1e15, timeout_seconds: 0.2 },
+  },
+  'an abort': { runtime: 'python', code: 'import os; os.abort()' },
+  'a wild pointer': { runtime: 'python', code: 'import ctypes; ctypes.c_int.from_address(0xffffffff).value' },
+  'a full stack': {
+    runtime: 'python',
+    code: 'from functools import reduce; hash(reduce(lambda x, _: (x,), range(1_000_000), ()))',
+    policy: { fuel_budget: 1e10 },
+  },
+};
 
 describe('the reasons of a trap', () => {
   test('are a closed set with exit codes of their own', () => {
@@ -32,17 +118,45 @@ describe('the reasons of a trap', () => {
       expect(text).toContain(`| \`${reason}\` | ${exit_code} | ${message} |`);
   });
 
-  test.each([
-    ['out_of_fuel', 'while True: pass', { fuel_budget: 10_000_000 }],
-    ['timeout', 'import time; time.sleep(100)', { timeout_seconds: 0.1 }],
-    ['cancelled', 'import time; time.sleep(100)', { signal: AbortSignal.timeout(100) }],
-    ['unreachable', 'import os; os.abort()', {}],
-  ] as const)('%s come with their words and code', async (reason, code, options) => {
-    const result = await run('python', code, options);
+  test('each have a program that meets them', () => {
+    expect(Object.keys(ENDINGS)).toEqual(Object.keys(TRAPS));
+    for (const endings of Object.values(ENDINGS)) expect(endings.length).toBeGreaterThan(0);
+  });
+
+  const cases = Object.entries(ENDINGS).flatMap(([reason, endings]) =>
+    endings.map((ending) => [reason as TrapReason, ending.runtime, ending] as const),
+  );
+  test.each(cases)('%s ends %s with its words and its code', async (reason, runtime, ending) => {
+    await using sandbox = await createSandbox({ runtime, policy: { fuel_budget: 1e10, ...ending.policy } });
+    const running = sandbox.execute(ending.code, ending.options?.());
+    await ending.meanwhile?.();
+    const result = await running;
     expect(sandboxResult.safeParse(result).success).toBe(true);
     expect(result).toMatchObject({ success: false, exit_code: TRAPS[reason].exit_code });
     expect(result.metadata).toMatchObject({ trapped: true, trap_reason: reason });
     expect(result.metadata.trap_message).toContain(TRAPS[reason].message);
+    expect(result.metadata.error_guidance?.actionable_guidance.length).toBeGreaterThan(0);
+    expect(await sandbox.execute('6 * 7')).toMatchObject({ success: true, metadata: { result: 42 } });
+  });
+
+  test.each(Object.entries(HARD))('%s is told with the line, also out of C code', async (_, ending) => {
+    const { runtime, code, policy } = ending;
+    await using sandbox = await createSandbox({ runtime, policy: { fuel_budget: 100_000_000, ...policy } });
+    const { metadata, stderr } = await sandbox.execute(`\n\n${code}`);
+    expect(metadata).toMatchObject({ trapped: true, error: { line: 3 } });
+    expect(metadata.error_guidance?.actionable_guidance.join('\n')).toContain('at line 3');
+    expect(stderr).toBe('');
+  });
+
+  test('leave a look at the stopped guest without any effect', async () => {
+    // The look makes an error, and with it runs what the program has put there for making one.
+    const program = `Error.prepareStackTrace = () => { console.log('seen'); std.writeFile('seen', ''); for (;;) {} };
+globalThis.Error = function () { console.log('seen'); for (;;) {} };
+new Array(4e8).join('')`;
+    await using sandbox = await createSandbox({ runtime: 'javascript' });
+    const result = await sandbox.execute(program, { fuel_budget: 100_000_000 });
+    expect(result).toMatchObject({ exit_code: 152, stdout: '', stderr: '', files_created: [] });
+    expect(result.fuel_consumed).toBeLessThanOrEqual(150_000_000);
   });
 });
 

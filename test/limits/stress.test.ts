@@ -5,6 +5,7 @@
 import { createSandbox, type ExecuteOptions, type PolicyInput, type RuntimeName } from 'llm-wasm-sandbox';
 import { expect, test } from 'vitest';
 import { sharedPool } from '../../dist/worker/guests.js';
+import { TRAPS } from '../../src/schema.ts';
 
 const GUESTS = 200;
 const AT_ONCE = 8;
@@ -120,6 +121,33 @@ const ENDINGS: readonly Ending[] = [
   },
   {
     runtime: 'python',
+    code: 'x = ()\nfor i in range(1_000_000): x = (x,)\nhash(x)',
+    expected: trap('stack_overflow', 139),
+  },
+  {
+    runtime: 'python',
+    code: 'import ctypes\nm = ctypes.c_uint.from_address(id(len) + 8).value\nctypes.c_uint.from_address(m + 4).value = 3\nlen([1])',
+    expected: trap('denied_call', 159),
+  },
+  {
+    runtime: 'javascript',
+    code: "new Array(4e8).join('')",
+    policy: { fuel_budget: 20_000_000 },
+    expected: trap('out_of_fuel', 152),
+  },
+  {
+    runtime: 'javascript',
+    code: "for (let i = 0; i < 5e4; i++) console.log('x'.repeat(100));",
+    expected: { exit_code: 0, metadata: { stdout_truncated: true } },
+  },
+  {
+    runtime: 'javascript',
+    code: "writeText('x', 'y'.repeat(2e6))",
+    policy: { workspace_max_bytes: 1_000_000 },
+    expected: { exit_code: 1, metadata: { error: { type: 'Error', errno: 28 } } },
+  },
+  {
+    runtime: 'python',
     code: 'def f(): f()\nf()',
     expected: { exit_code: 1, metadata: { error: { type: 'RecursionError' } } },
   },
@@ -158,6 +186,14 @@ async function round(count: number, seed: number): Promise<void> {
   };
   await Promise.all(Array.from({ length: AT_ONCE }, lane));
 }
+
+test('the endings are all there are, but for a lost worker, which would be that of eight guests', () => {
+  const met = ENDINGS.map(
+    ({ expected }) => (expected as Partial<ReturnType<typeof trap>>).metadata?.trap_reason,
+  );
+  const missing = Object.keys(TRAPS).filter((reason) => !met.includes(reason));
+  expect(missing).toEqual(['worker_lost']);
+});
 
 test('two hundred guests leave nothing behind', { timeout: 300_000 }, async () => {
   // Workers, caches and the engine's own reserves are there after the first few.

@@ -6,7 +6,7 @@ import type { Guest } from '../../engine/guest.ts';
 import { OPERATION_NAMES } from '../../kernel/quickjs.ts';
 import type { Handles } from '../runtime.ts';
 import { drain } from './run.ts';
-import { invoke, property, readText, withText } from './values.ts';
+import { evaluate, invoke, property, readText, withText } from './values.ts';
 
 /** Where the boot script lies in the guest's file system. */
 export const LAYER = '/lib/javascript';
@@ -50,13 +50,6 @@ function readBootScript(guest: Guest): string {
   return new TextDecoder().decode(bytes);
 }
 
-function evaluate(guest: Guest, code: string, file: string): number {
-  const value = withText(guest, code, (pointer, length) =>
-    withText(guest, file, (name) => guest.call('qjs_eval', pointer, length, name, 0)),
-  );
-  return succeed(guest, value);
-}
-
 /** A value that is no exception; at boot there is nobody to catch one. */
 function succeed(guest: Guest, value: number): number {
   if (guest.call('qjs_is_exception', value) === 0) return value;
@@ -76,7 +69,7 @@ function findRandomState(guest: Guest): number {
     return new BigUint64Array(bytes.buffer);
   };
   const before = words();
-  guest.call('qjs_free_value', evaluate(guest, 'Math.random()', 'boot'));
+  guest.call('qjs_free_value', succeed(guest, evaluate(guest, 'Math.random()', 'boot')));
   const after = words();
   const at = before.findIndex((word, i) => word !== after[i] && xorshift(word) === after[i]);
   return at < 0 ? guest.abort('the state of Math.random was not found') : context + at * 8;
@@ -96,7 +89,7 @@ export function boot(guest: Guest): Handles {
   guest.call('qjs_set_interrupt_handler', 1);
   guest.call('qjs_set_promise_rejection_handler', 1);
   guest.call('qjs_set_module_loader', 1);
-  const main = evaluate(guest, readBootScript(guest), 'sandbox:boot');
+  const main = succeed(guest, evaluate(guest, readBootScript(guest), 'sandbox:boot'));
   const door = makeDoor(guest);
   const entries = succeed(guest, invoke(guest, main, door));
   drain(guest);

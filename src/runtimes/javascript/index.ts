@@ -7,7 +7,15 @@ import { wasiDoors } from '../../kernel/wasi.ts';
 import type { Runtime } from '../runtime.ts';
 import { boot } from './boot.ts';
 import { javascriptLayers } from './layers.ts';
-import { interrupt, isInterrupted, packageProvider, rejectionTracker, run, warm } from './run.ts';
+import {
+  interrupt,
+  isInterrupted,
+  packageProvider,
+  rejectionTracker,
+  run,
+  warm,
+  whereabouts,
+} from './run.ts';
 
 export const javascript: Runtime = {
   name: 'javascript',
@@ -78,5 +86,6 @@ export const javascript: Runtime = {
   unusedMemory: () => [],
   boot,
   run,
+  whereabouts,
   extend: { warm },
 };

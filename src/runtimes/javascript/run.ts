@@ -7,11 +7,12 @@ import {
   type GuestRequest,
   type Handles,
   LIMIT_ERRORS,
+  type Place,
   type WarmReport,
   type WarmRequest,
 } from '../runtime.ts';
 import { planProgram } from './program.ts';
-import { invoke, newText, readText } from './values.ts';
+import { evaluate, invoke, newText, readText } from './values.ts';
 
 /** Of the program a guest runs now. All of it comes with the call, so there is nothing an image would have to keep. */
 interface RunningProgram {
@@ -99,7 +100,7 @@ export function run(guest: Guest, handles: Handles, request: GuestRequest): stri
   programs.set(guest, program);
   const { code, env, call, inject_setup } = request;
   if (call === 1) renewRandom(guest, handles['random']!);
-  const file = call === 1 ? '/app/main.js' : `/app/call-${call}.js`;
+  const file = programFile(call);
   const argument = newText(guest, JSON.stringify({ code, file, env, inject_setup, ...planProgram(code) }));
   settle(guest, invoke(guest, handles['start']!, argument));
   guest.call('qjs_free_value', argument);
@@ -111,6 +112,20 @@ export function run(guest: Guest, handles: Handles, request: GuestRequest): stri
   guest.call('qjs_free_value', value);
   // The same null, on its way through a promise.
   return guest.isOutOfMemory && answer.includes('"error":{"type":"null"') ? outOfMemory(guest) : answer;
+}
+
+const programFile = (call: number) => (call === 1 ? '/app/main.js' : `/app/call-${call}.js`);
+
+/** The innermost line of the program, from the stack of an error that is made where the guest was stopped. */
+export function whereabouts(guest: Guest): Place | undefined {
+  const program = programs.get(guest);
+  if (program === undefined) return undefined;
+  // Or the interpreter would be interrupted again.
+  program.isOver = true;
+  const stack = readText(guest, evaluate(guest, 'new Error().stack', 'sandbox:look')) ?? '';
+  const at = stack.indexOf(`${programFile(program.request.call)}:`);
+  const line = /^[^:]*:(\d{1,9})\b/.exec(stack.slice(Math.max(0, at)))?.[1];
+  return at < 0 || line === undefined ? undefined : { line: Number(line) };
 }
 
 function outOfMemory(guest: Guest): string {

@@ -30,6 +30,13 @@ export function invoke(guest: Guest, target: number, ...args: number[]): number 
   return result;
 }
 
+/** Runs a script; the result may be an exception. */
+export function evaluate(guest: Guest, code: string, file: string): number {
+  return withText(guest, code, (pointer, length) =>
+    withText(guest, file, (name) => guest.call('qjs_eval', pointer, length, name, 0)),
+  );
+}
+
 export function property(guest: Guest, object: number, name: string): number {
   return withText(guest, name, (pointer) => guest.call('qjs_get_prop_string', object, pointer));
 }

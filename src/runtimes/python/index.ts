@@ -15,6 +15,8 @@ import {
   type Runtime,
 } from '../runtime.ts';
 import { compiled, guestFile, layerOf, OWN_PACKAGES, pythonLayers } from './layers.ts';
+import { withText } from './values.ts';
+import { whereabouts } from './whereabouts.ts';
 
 /** Size of the boot script's buffer for the words of a limit. */
 const LIMIT_TEXT_BYTES = 200;
@@ -32,14 +34,6 @@ const BOOT_ENV = {
 };
 
 const encoder = new TextEncoder();
-
-/** Calls `use` with a C string in guest memory. */
-function withText<T>(guest: Guest, text: string, use: (pointer: number) => T): T {
-  const pointer = allocate(guest, encoder.encode(text), 'malloc');
-  const result = use(pointer);
-  guest.call('free', pointer);
-  return result;
-}
 
 function boot(guest: Guest): void {
   guest.call('emscripten_stack_init');
@@ -67,8 +61,10 @@ function checked(guest: Guest, object: number, failure: string): number {
   return guest.abort(failure);
 }
 
+type RunningRequest = LimitFacts & { readonly call: number };
+
 /** What a guest runs now, for the words of a limit. */
-const running = new WeakMap<Guest, { readonly handles: Handles; readonly request: LimitFacts }>();
+const running = new WeakMap<Guest, { readonly handles: Handles; readonly request: RunningRequest }>();
 
 /** Leaves the words where the boot script's handler looks for them, and lets the interpreter call it. */
 function interrupt(guest: Guest, reason: LimitReason): void {
@@ -137,7 +133,15 @@ export const python: Runtime = {
       'PyErr_Print',
       'PyErr_SetInterruptEx',
       'PyErr_SetString',
+      'PyEval_RestoreThread',
       'PyExc_OSError',
+      'PyFrame_GetBack',
+      'PyFrame_GetCode',
+      'PyFrame_GetLineNumber',
+      'PyGILState_GetThisThreadState',
+      'PyThreadState_GetFrame',
+      'PyThreadState_GetUnchecked',
+      'PyUnicode_AsUTF8',
       'Py_DecRef',
       'malloc',
       'free',
@@ -196,6 +200,7 @@ export const python: Runtime = {
     return { prepare, run, warm, limit_text: limitText };
   },
   run,
+  whereabouts: (guest) => whereabouts(guest, running.get(guest)?.request.call ?? 1),
   extend: {
     packages(files, build, limits) {
       const at = OWN_PACKAGES;
@@ -208,7 +213,7 @@ export const python: Runtime = {
       return layerOf(at, compiled(at, sources, BINARY_SHA256, compile));
     },
     warm(guest, handles, request) {
-      running.set(guest, { handles, request });
+      running.set(guest, { handles, request: { ...request, call: 1 } });
       const { modules, packages } = request;
       return textOf(guest, callWith(guest, handles['warm']!, { modules, packages }));
     },
