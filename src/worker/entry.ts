@@ -23,7 +23,7 @@ import type { TrapReason } from '../schema.ts';
 import { buildGuest } from './build.ts';
 import { extendImage } from './extend.ts';
 import { freshGuest, type Layable, NO_VOLUME } from './lay.ts';
-import { LiveGuests } from './live.ts';
+import { type LiveGuest, LiveGuests } from './live.ts';
 import {
   CONTROL,
   type FromWorker,
@@ -106,27 +106,26 @@ function volumeFor(of: Loaded, job: RunJob, guest: Guest): Volume {
 // ---- runs ----
 
 /** The guest for a job: new from the image, or the one its session was left with. */
-function guestFor(of: Loaded, job: RunJob, maxPages: number): Guest {
+function guestFor(of: Loaded, job: RunJob, maxPages: number): LiveGuest {
   const { session } = job;
   const going = session && !session.isPeek && lives.take(session.id, session.version);
   if (session && going) {
-    editVolume(going.kernel.volume, '/app', session.edits);
+    editVolume(going.guest.kernel.volume, '/app', session.edits);
     return going;
   }
   const guest = takeGuest(of, maxPages);
   guest.kernel.volume = volumeFor(of, job, guest);
-  if (session?.delta !== undefined) {
-    guest.kernel.volume.fill('/tmp', session.tmp);
-    applyDelta(guest, of.image, session.delta);
-  }
-  return guest;
+  if (session?.delta === undefined) return { guest, captured: undefined };
+  guest.kernel.volume.fill('/tmp', session.tmp);
+  return { guest, captured: applyDelta(guest, of.image, session.delta) };
 }
 
 function run(id: number, job: RunJob): void {
   const of = loaded.get(job.image)!;
   const maxPages = Math.floor(job.limits.memoryBytes / PAGE_BYTES);
   const started = performance.now();
-  const guest = guestFor(of, job, maxPages);
+  const alive = guestFor(of, job, maxPages);
+  const { guest } = alive;
   guest.kernel.stdin = job.stdin;
   const stdout = new CappedOutput(job.limits.stdoutMaxBytes);
   const stderr = new CappedOutput(job.limits.stderrMaxBytes);
@@ -165,17 +164,18 @@ function run(id: number, job: RunJob): void {
     imports: guest.kernel.imports.close(guest.fuelConsumed),
   };
   tell({ type: 'done', id, outcome });
-  if (state === 'committed') save(id, of, guest, session!);
+  if (state === 'committed') save(id, of, alive, session!);
   else giveBack(of, guest, maxPages);
 }
 
 /** Saves what a committed call left, and keeps the guest for the next one. */
-function save(id: number, of: Loaded, guest: Guest, session: SessionPart): void {
+function save(id: number, of: Loaded, { guest, captured: before }: LiveGuest, session: SessionPart): void {
   const { volume } = guest.kernel;
   for (const area of WRITABLE_ROOTS) volume.mark(area);
-  const delta = toShared(captureDelta(guest, of.image, of.runtime.unusedMemory(guest)));
-  tell({ type: 'saved', id, saved: { delta, tmp: shareEntries(volume.entries('/tmp')) } });
-  lives.keep(session.id, session.version + 1, guest);
+  const { delta, captured } = captureDelta(guest, of.image, of.runtime.unusedMemory(guest), before);
+  const tmp = shareEntries(volume.entries('/tmp'));
+  tell({ type: 'saved', id, saved: { delta: toShared(delta), tmp } });
+  lives.keep(session.id, session.version + 1, { guest, captured });
 }
 
 const NO_CHANGES = { created: [], modified: [], deleted: [], removed: [], entries: [] };
