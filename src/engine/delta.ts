@@ -216,6 +216,9 @@ export function applyDelta(guest: Guest, base: Image, delta: Uint8Array): Captur
   if (!guest.grow(bytes)) throw damaged(`it needs ${bytes} bytes of memory, more than the policy allows`);
   try {
     const captured = layAll(splitLayers(header, body), guest.view.all, blocksOf(base));
+    const values = Object.values(header.globals);
+    if (!values.every((value) => typeof value === 'string' && Number.isFinite(Number(value))))
+      throw damaged('its globals are no numbers');
     guest.setGlobals(header.globals);
     loadKernel(guest.kernel, header.kernel);
     return captured;
