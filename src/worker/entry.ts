@@ -8,7 +8,7 @@ import { applyDelta, captureDelta } from '../engine/delta.ts';
 import { seededRandom } from '../engine/entropy.ts';
 import { PAGE_BYTES } from '../engine/format.ts';
 import { type Guest, GuestStopped, type Run, type Stop } from '../engine/guest.ts';
-import { readImage, resetToImage } from '../engine/image.ts';
+import { readImage } from '../engine/image.ts';
 import { SandboxError } from '../errors.ts';
 import { editVolume } from '../fs/edit.ts';
 import type { Changes, Entry } from '../fs/entry.ts';
@@ -22,7 +22,7 @@ import { RUNTIMES } from '../runtimes/registry.ts';
 import type { TrapReason } from '../schema.ts';
 import { buildGuest } from './build.ts';
 import { extendImage } from './extend.ts';
-import { freshGuest, type Layable, NO_VOLUME } from './lay.ts';
+import type { Layable } from './lay.ts';
 import { type LiveGuest, LiveGuests } from './live.ts';
 import {
   CONTROL,
@@ -36,6 +36,7 @@ import {
   toShared,
 } from './protocol.ts';
 import { readReport } from './report.ts';
+import { SpareGuest } from './spare.ts';
 import { LiveSender } from './stream.ts';
 
 const port = parentPort!;
@@ -44,8 +45,7 @@ const tell = (message: FromWorker) => port.postMessage(message);
 
 interface Loaded extends Layable {
   readonly layers: readonly { readonly at: string; readonly tree: DirNode }[];
-  /** A guest fresh from the image, by the memory limit it was made with. */
-  spare: { guest: Guest; maxPages: number } | undefined;
+  readonly spare: SpareGuest;
 }
 
 const loaded = new Map<string, Loaded>();
@@ -54,23 +54,20 @@ const lives = new LiveGuests();
 function load(assets: GuestAssets): void {
   const layers = assets.layers.map(({ at, bytes }, i) => ({ at, tree: lazyTree(bytes, i + 1) }));
   const image = readImage(assets.image, assets.origin);
-  loaded.set(assets.id, { runtime: RUNTIMES[assets.runtime], assets, image, layers, spare: undefined });
+  const layable = { runtime: RUNTIMES[assets.runtime], assets, image };
+  loaded.set(assets.id, { ...layable, layers, spare: new SpareGuest(layable) });
 }
 
 // ---- guests ----
 
-function takeGuest(of: Loaded, maxPages: number): Guest {
-  const { spare } = of;
-  of.spare = undefined;
-  return spare?.maxPages === maxPages ? spare.guest : freshGuest(of, maxPages);
-}
+/** How long nothing must have been asked before a guest is made that nobody has asked for. */
+const IDLE_MS = 20;
 
-/** Prepares for the next run: in place when the memory has kept its size, otherwise with a new instance. */
-function giveBack(of: Loaded, guest: Guest, maxPages: number): void {
-  const grown = guest.memory.buffer.byteLength !== of.image.header.pages * PAGE_BYTES;
-  if (!grown) resetToImage(guest, of.image);
-  guest.kernel.volume = NO_VOLUME;
-  of.spare = { guest: grown ? freshGuest(of, maxPages) : guest, maxPages };
+let idle: NodeJS.Timeout | undefined;
+
+/** Sees to it that the next run finds a guest, at a time when nobody waits. */
+function prepareWhenIdle({ spare }: Loaded, maxPages: number): void {
+  if (!spare.isReady) idle = setTimeout(() => spare.prepare(maxPages), IDLE_MS);
 }
 
 // ---- file systems ----
@@ -105,26 +102,33 @@ function volumeFor(of: Loaded, job: RunJob, guest: Guest): Volume {
 
 // ---- runs ----
 
+interface Found {
+  readonly alive: LiveGuest;
+  /** A guest of the same session that is of no more use to it. */
+  readonly stale?: LiveGuest | undefined;
+}
+
 /** The guest for a job: new from the image, or the one its session was left with. */
-function guestFor(of: Loaded, job: RunJob, maxPages: number): LiveGuest {
+function guestFor(of: Loaded, job: RunJob, maxPages: number): Found {
   const { session } = job;
-  const going = session && !session.isPeek && lives.take(session.id, session.version);
-  if (session && going) {
-    editVolume(going.guest.kernel.volume, '/app', session.edits);
-    return going;
+  const { live, stale } = session && !session.isPeek ? lives.take(session.id, session.version) : {};
+  if (session && live) {
+    editVolume(live.guest.kernel.volume, '/app', session.edits);
+    return { alive: live };
   }
-  const guest = takeGuest(of, maxPages);
+  const { spare } = of;
+  const guest = spare.take(maxPages);
   guest.kernel.volume = volumeFor(of, job, guest);
-  if (session?.delta === undefined) return { guest, captured: undefined };
+  if (session?.delta === undefined) return { alive: { guest, captured: undefined, spare }, stale };
   guest.kernel.volume.fill('/tmp', session.tmp);
-  return { guest, captured: applyDelta(guest, of.image, session.delta) };
+  return { alive: { guest, captured: applyDelta(guest, of.image, session.delta), spare }, stale };
 }
 
 function run(id: number, job: RunJob): void {
   const of = loaded.get(job.image)!;
   const maxPages = Math.floor(job.limits.memoryBytes / PAGE_BYTES);
   const started = performance.now();
-  const alive = guestFor(of, job, maxPages);
+  const { alive, stale } = guestFor(of, job, maxPages);
   const { guest } = alive;
   guest.kernel.stdin = job.stdin;
   const stdout = new CappedOutput(job.limits.stdoutMaxBytes);
@@ -164,18 +168,22 @@ function run(id: number, job: RunJob): void {
     imports: guest.kernel.imports.close(guest.fuelConsumed),
   };
   tell({ type: 'done', id, outcome });
-  if (state === 'committed') save(id, of, alive, session!);
-  else giveBack(of, guest, maxPages);
+  const unneeded = [state === 'committed' ? save(id, of, alive, session!) : alive, stale];
+  for (const one of unneeded) one?.spare.giveBack(one.guest);
+  // Fresh runs come one after another and each takes one; sessions go on with theirs.
+  if (isKept) prepareWhenIdle(of, maxPages);
+  else of.spare.prepare(maxPages);
 }
 
-/** Saves what a committed call left, and keeps the guest for the next one. */
-function save(id: number, of: Loaded, { guest, captured: before }: LiveGuest, session: SessionPart): void {
+/** Saves what a committed call left, and keeps the guest for the next one; returns one that had to make room. */
+function save(id: number, of: Loaded, alive: LiveGuest, session: SessionPart): LiveGuest | undefined {
+  const { guest } = alive;
   const { volume } = guest.kernel;
   for (const area of WRITABLE_ROOTS) volume.mark(area);
-  const { delta, captured } = captureDelta(guest, of.image, of.runtime.unusedMemory(guest), before);
+  const { delta, captured } = captureDelta(guest, of.image, of.runtime.unusedMemory(guest), alive.captured);
   const tmp = shareEntries(volume.entries('/tmp'));
   tell({ type: 'saved', id, saved: { delta: toShared(delta), tmp } });
-  lives.keep(session.id, session.version + 1, { guest, captured });
+  return lives.keep(session.id, session.version + 1, { ...alive, captured });
 }
 
 const NO_CHANGES = { created: [], modified: [], deleted: [], removed: [], entries: [] };
@@ -262,6 +270,7 @@ async function handle(message: ToWorker): Promise<void> {
 let current = 0;
 
 port.on('message', (message: ToWorker) => {
+  clearTimeout(idle);
   if (message.type === 'job') current = message.id;
   handle(message).catch((cause: unknown) => {
     const { code, message: text } =
