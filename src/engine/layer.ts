@@ -10,7 +10,7 @@
  */
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
 import { PAGE_BYTES } from './format.ts';
-import type { Image } from './image.ts';
+import { type Image, ZEROS } from './image.ts';
 
 export const LAYER_PAGE = 4096;
 const PAGE_WORDS = LAYER_PAGE / 4;
@@ -20,12 +20,6 @@ const WHOLE_PAGE = 1 + PAGE_MASKS + PAGE_WORDS;
 
 /** Taken after every call: what is fast counts, and what is zero is gone already. */
 const COMPRESSION = { params: { [constants.BROTLI_PARAM_QUALITY]: 0 } };
-
-/**
- * Zeros that are really there. Memory nobody wrote to is one page of the operating system, seen at many addresses, and
- * some processors take twenty times as long to compare two views of one and the same page.
- */
-const ZEROS = new Uint8Array(PAGE_BYTES).fill(0);
 
 /** A base's memory in blocks of a WebAssembly page, those without contents left out. */
 export type Blocks = readonly (Uint8Array | undefined)[];

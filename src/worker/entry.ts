@@ -169,7 +169,8 @@ function run(id: number, job: RunJob): void {
   };
   tell({ type: 'done', id, outcome });
   const unneeded = [state === 'committed' ? save(id, of, alive, session!) : alive, stale];
-  for (const one of unneeded) one?.spare.giveBack(one.guest);
+  // Of the guests of sessions there are many at a time, of others one.
+  for (const one of unneeded) one?.spare.giveBack(one.guest, isKept);
   // Fresh runs come one after another and each takes one; sessions go on with theirs.
   if (isKept) prepareWhenIdle(of, maxPages);
   else of.spare.prepare(maxPages);

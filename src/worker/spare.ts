@@ -22,11 +22,11 @@ export class SpareGuest {
     return guest?.maxBytes === maxPages * PAGE_BYTES ? guest : freshGuest(this.of, maxPages);
   }
 
-  /** Takes back a guest that nobody needs any more; its memory must have kept its size to be of use. */
-  giveBack(guest: Guest): void {
+  /** Takes back a guest that nobody needs any more; of use if its memory has kept its size. `sparing` as in image.ts. */
+  giveBack(guest: Guest, sparing: boolean): void {
     const { image } = this.of;
     if (this.isReady || guest.memory.buffer.byteLength !== image.header.pages * PAGE_BYTES) return;
-    resetToImage(guest, image);
+    resetToImage(guest, image, sparing);
     guest.kernel.volume = NO_VOLUME;
     this.#guest = guest;
   }

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { applyDelta, type Captured, captureDelta, readDelta } from '../../src/engine/delta.ts';
 import { PAGE_BYTES } from '../../src/engine/format.ts';
 import type { Guest } from '../../src/engine/guest.ts';
-import { type Image, readImage } from '../../src/engine/image.ts';
+import { type Image, readImage, resetToImage } from '../../src/engine/image.ts';
 import { RUNTIMES } from '../../src/runtimes/registry.ts';
 import { freshGuest, type Layable } from '../../src/worker/lay.ts';
 
@@ -125,6 +125,18 @@ describe('a delta', () => {
     expect(copy[range.start]).not.toBe(7);
     const second = captureDelta(guest, image, [], first.captured);
     expect(isSameMemory(restored(second.delta).guest, guest)).toBe(true);
+  });
+
+  test.each([7, 8])('leaves nothing behind in a guest that is brought back to its base (seed %i)', (seed) => {
+    const next = dice(seed);
+    const guest = newGuest();
+    for (let round = 0; round < 10; round++) {
+      for (let i = 0; i < 30; i++) guest.view.all[next(guest.view.all.length)] = 1 + next(255);
+      guest.view.all.fill(5, next(1_000_000), next(5_000_000));
+      resetToImage(guest, image, next(2) === 0);
+      expect(isSameMemory(guest, newGuest())).toBe(true);
+      expect(guest.globals()).toEqual(newGuest().globals());
+    }
   });
 
   test.each([0, 4, 8, 12, 100, -1, -33, -100])('that is damaged at byte %i is noticed', (at) => {
