@@ -1,32 +1,34 @@
 /**
- * A guest's state as its difference to a base image: the pages that are not as in the base, combined with those of the
- * base by exclusive or, so that what did not change within them is zero, and compressed. This is the form in which a
- * session sleeps, is stored, undone and forked.
+ * A guest's state as its difference to a base image: layers of the pages that are not as in the base, and what the
+ * kernel holds. This is the form in which a session sleeps, is stored, undone and forked. It is made after every call,
+ * so a capture adds a layer of what changed since the last one, until the layers hold twice the pages they need.
  *
  * Layout, little-endian, drawn once:
  *   0   magic "LWSD"
  *   4   u32 format version
  *   8   u32 byte length H of the header
  *   12  header, JSON, H bytes
- *   …   body, deflated: u32 number R of runs; R × (u32 first page, u32 page count); the pages of all runs
+ *   …   the layers, see layer.ts, one after another; of a page that several have, the last one counts
  *   end SHA-256 of everything before it, 32 bytes
- * Pages are of 4096 bytes; runs are ascending and do not touch.
  */
 import { createHash } from 'node:crypto';
-import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
 import { kernelState, loadKernel, saveKernel } from '../kernel/snapshot.ts';
 import { PAGE_BYTES } from './format.ts';
 import type { Guest } from './guest.ts';
 import type { Image } from './image.ts';
+import { type Blocks, blockAt, blocksOf, LAYER_PAGE, layLayer, makeLayer } from './layer.ts';
 
 export const DELTA_FORMAT = 2;
 
 const MAGIC = 0x4453574c;
-const DELTA_PAGE = 4096;
 const FIXED = 12;
 const DIGEST = 32;
+/** Layers of one delta. */
+const MAX_LAYERS = 64;
+/** Pages remembered of a guest's last capture, 32 MiB; one that changed more is captured anew each time. */
+const MAX_SEEN = 8192;
 
 /** What a delta says of itself; readable without its base. */
 const deltaHeader = z.strictObject({
@@ -38,30 +40,38 @@ const deltaHeader = z.strictObject({
   pages: z.number().int().min(0).max(65_536),
   globals: z.record(z.string(), z.string().regex(/^-?\d{1,20}$/)),
   kernel: kernelState,
+  /** Byte lengths of the layers of memory, the oldest first. */
+  memory: z.array(z.number().int().min(0).max(0xffff_ffff)).max(MAX_LAYERS),
 });
 export type DeltaHeader = z.infer<typeof deltaHeader>;
-
-/** Where the base has bytes: a dense copy of its memory, made once for each image. */
-const dense = new WeakMap<Image, Uint8Array>();
-
-function denseMemory(base: Image): Uint8Array {
-  let memory = dense.get(base);
-  if (memory === undefined) {
-    memory = new Uint8Array(base.header.pages * PAGE_BYTES);
-    for (const { at, bytes } of base.runs) memory.set(bytes, at);
-    dense.set(base, memory);
-  }
-  return memory;
-}
 
 export interface MemoryRange {
   readonly start: number;
   readonly end: number;
 }
 
-/** Saves an idle guest that started from `base`. Pages that lie wholly in `unused` are taken for unchanged. */
-export function captureDelta(guest: Guest, base: Image, unused: readonly MemoryRange[] = []): Uint8Array {
+/** What a guest's memory was when it was captured last, and the layers that say so. */
+export interface Captured {
+  readonly layers: readonly Uint8Array[];
+  /** Pages of the first layer, and of all, those counted again that later layers have again. */
+  readonly firstPages: number;
+  readonly laidPages: number;
+  /** The pages of all layers as they came to be. Belongs to the guest's next capture. */
+  readonly seen: Map<number, Uint8Array>;
+}
+
+/**
+ * Saves an idle guest that started from `base`. Pages that lie wholly in `unused` may come back with any contents.
+ * `before` is from the guest's last capture or from the delta it was made of, and is used up.
+ */
+export function captureDelta(
+  guest: Guest,
+  base: Image,
+  unused: readonly MemoryRange[] = [],
+  before?: Captured,
+): { delta: Uint8Array; captured: Captured | undefined } {
   const memory = guest.view.all;
+  const captured = captureMemory(memory, blocksOf(base), unused, before);
   const { runtime, module, layers } = base.header;
   const header: DeltaHeader = {
     base: base.digest,
@@ -71,76 +81,92 @@ export function captureDelta(guest: Guest, base: Image, unused: readonly MemoryR
     pages: memory.length / PAGE_BYTES,
     globals: guest.globals(),
     kernel: saveKernel(guest.kernel),
+    memory: captured.layers.map(({ length }) => length),
   };
+  return { delta: encode(header, captured.layers), captured: ifSmall(captured) };
+}
+
+const ifSmall = (captured: Captured) => (captured.seen.size > MAX_SEEN ? undefined : captured);
+
+function encode(header: DeltaHeader, layers: readonly Uint8Array[]): Uint8Array {
   const text = Buffer.from(JSON.stringify(header));
-  const body = deflateRawSync(differences(memory, denseMemory(base), unused), { level: 1 });
-  const delta = new Uint8Array(FIXED + text.length + body.length + DIGEST);
+  const bodyBytes = layers.reduce((sum, { length }) => sum + length, 0);
+  const delta = new Uint8Array(FIXED + text.length + bodyBytes + DIGEST);
   const view = new DataView(delta.buffer);
   view.setUint32(0, MAGIC, true);
   view.setUint32(4, DELTA_FORMAT, true);
   view.setUint32(8, text.length, true);
   delta.set(text, FIXED);
-  delta.set(body, FIXED + text.length);
-  const end = delta.length - DIGEST;
-  delta.set(createHash('sha256').update(delta.subarray(0, end)).digest(), end);
+  let at = FIXED + text.length;
+  for (const layer of layers) {
+    delta.set(layer, at);
+    at += layer.length;
+  }
+  delta.set(createHash('sha256').update(delta.subarray(0, at)).digest(), at);
   return delta;
 }
 
-/** The body: runs of pages that differ, and those pages combined with the base's. */
-function differences(memory: Uint8Array, base: Uint8Array, unused: readonly MemoryRange[]): Uint8Array {
-  const runs: { first: number; count: number }[] = [];
-  let pages = 0;
-  for (let page = 0; page < memory.length / DELTA_PAGE; page++) {
-    const at = page * DELTA_PAGE;
-    const skipped = unused.find(({ start, end }) => at >= start && at + DELTA_PAGE <= end);
-    if (skipped !== undefined) {
-      page = Math.floor(skipped.end / DELTA_PAGE) - 1;
-      continue;
-    }
-    // Most of memory is as it was: whole blocks are skipped with one comparison.
-    if (at % PAGE_BYTES === 0 && isSame(memory, base, at, PAGE_BYTES)) {
-      page += PAGE_BYTES / DELTA_PAGE - 1;
-      continue;
-    }
-    if (isSame(memory, base, at, DELTA_PAGE)) continue;
-    const last = runs.at(-1);
-    if (last !== undefined && last.first + last.count === page) last.count++;
-    else runs.push({ first: page, count: 1 });
-    pages++;
+function captureMemory(
+  memory: Uint8Array,
+  base: Blocks,
+  unused: readonly MemoryRange[],
+  before: Captured | undefined,
+): Captured {
+  if (before !== undefined) {
+    const { layers, firstPages, seen } = before;
+    const pages = changedPages(memory, base, unused, seen);
+    if (pages.length === 0) return before;
+    const laidPages = before.laidPages + pages.length;
+    if (layers.length < MAX_LAYERS && laidPages <= 2 * firstPages)
+      return { layers: [...layers, makeLayer(memory, base, pages)], firstPages, laidPages, seen };
   }
-  const body = new Uint8Array(4 + runs.length * 8 + pages * DELTA_PAGE);
-  const view = new DataView(body.buffer);
-  view.setUint32(0, runs.length, true);
-  let out = 4 + runs.length * 8;
-  runs.forEach(({ first, count }, i) => {
-    view.setUint32(4 + i * 8, first, true);
-    view.setUint32(8 + i * 8, count, true);
-    const from = first * DELTA_PAGE;
-    const length = count * DELTA_PAGE;
-    body.set(memory.subarray(from, from + length), out);
-    combine(body.subarray(out, out + length), base, from);
-    out += length;
-  });
-  return body;
+  const seen = new Map<number, Uint8Array>();
+  const pages = changedPages(memory, base, unused, seen);
+  const { length } = pages;
+  return { layers: [makeLayer(memory, base, pages)], firstPages: length, laidPages: length, seen };
 }
 
-function isSame(memory: Uint8Array, base: Uint8Array, at: number, length: number): boolean {
-  // Beyond the base a page counts as zero there, as fresh memory is.
-  const other = at < base.length ? base.subarray(at, at + length) : ZEROS.subarray(0, length);
-  return Buffer.compare(memory.subarray(at, at + length), other) === 0;
-}
-
-const ZEROS = new Uint8Array(PAGE_BYTES);
-
-/** Exclusive or with the base's bytes from `at` on, in place; does and undoes the same. */
-function combine(bytes: Uint8Array, base: Uint8Array, at: number): void {
-  const length = Math.min(bytes.length, Math.max(0, base.length - at)) / 4;
-  const words = new Int32Array(bytes.buffer, bytes.byteOffset, length);
-  const others = new Int32Array(base.buffer, base.byteOffset + at, length);
-  for (let i = 0; i < length; i++) words[i]! ^= others[i]!;
+/** Pages that are not as they were seen, or as in the base where they were not; they are as seen from now on. */
+function changedPages(
+  memory: Uint8Array,
+  base: Blocks,
+  unused: readonly MemoryRange[],
+  seen: Map<number, Uint8Array>,
+): number[] {
+  const pages: number[] = [];
+  const isUnused = (start: number, end: number) =>
+    unused.some((range) => start >= range.start && end <= range.end);
+  const bytes = Buffer.from(memory.buffer, memory.byteOffset, memory.length);
+  const seenBlocks = new Set([...seen.keys()].map((page) => Math.floor((page * LAYER_PAGE) / PAGE_BYTES)));
+  for (let index = 0; index < memory.length / PAGE_BYTES; index++) {
+    const start = index * PAGE_BYTES;
+    if (isUnused(start, start + PAGE_BYTES)) continue;
+    const block = blockAt(base, index);
+    // Most of memory is as in the base: whole blocks are skipped with one comparison.
+    if (!seenBlocks.has(index) && bytes.compare(block, 0, PAGE_BYTES, start, start + PAGE_BYTES) === 0)
+      continue;
+    for (let from = 0; from < PAGE_BYTES; from += LAYER_PAGE) {
+      const at = start + from;
+      const end = at + LAYER_PAGE;
+      if (isUnused(at, end)) continue;
+      const page = at / LAYER_PAGE;
+      const copy = seen.get(page);
+      const isSame =
+        copy === undefined
+          ? bytes.compare(block, from, from + LAYER_PAGE, at, end) === 0
+          : bytes.compare(copy, 0, LAYER_PAGE, at, end) === 0;
+      if (isSame) continue;
+      if (copy === undefined) seen.set(page, memory.slice(at, end));
+      else copy.set(memory.subarray(at, end));
+      pages.push(page);
+    }
+  }
+  return pages;
 }
 
 const damaged = (what: string) => new SandboxError('image_invalid', `The saved state is damaged (${what}).`);
+const differs = (what: string) =>
+  new SandboxError('image_invalid', `The saved state ${what}. Its files can still be read.`);
 
 /** Checks a delta and reads what it says of itself. */
 export function readDelta(delta: Uint8Array): { header: DeltaHeader; body: Uint8Array } {
@@ -149,12 +175,7 @@ export function readDelta(delta: Uint8Array): { header: DeltaHeader; body: Uint8
   const view = new DataView(delta.buffer, delta.byteOffset, delta.byteLength);
   if (view.getUint32(0, true) !== MAGIC) throw damaged('it does not start like one');
   const format = view.getUint32(4, true);
-  if (format !== DELTA_FORMAT) {
-    throw new SandboxError(
-      'image_invalid',
-      `The saved state has format ${format}, this version reads ${DELTA_FORMAT}.`,
-    );
-  }
+  if (format !== DELTA_FORMAT) throw differs(`has format ${format}, this version reads ${DELTA_FORMAT}`);
   const expected = createHash('sha256').update(delta.subarray(0, end)).digest();
   if (Buffer.compare(expected, delta.subarray(end)) !== 0) throw damaged('its digest does not match');
   const bodyAt = FIXED + view.getUint32(8, true);
@@ -174,56 +195,67 @@ function readHeader(text: Uint8Array): DeltaHeader {
   throw damaged(`its header does not fit at ${parsed.error.issues[0]!.path.join('.')}`);
 }
 
+/** What the parts of a base are called when they are not those that a delta was made with. */
+const PARTS = {
+  runtime: 'runtime',
+  module: 'module',
+  layers: 'set of packages',
+  base: 'boot image',
+} as const;
+
 /** Throws the part that differs when a delta was not made from this base. */
 export function checkFits(header: DeltaHeader, base: Image): void {
-  for (const part of ['runtime', 'module', 'layers'] as const) {
-    if (header[part] === base.header[part]) continue;
-    const facts = `${header[part]}, here it is ${base.header[part]}`;
-    throw new SandboxError(
-      'image_invalid',
-      `The saved state was made with another ${part} (${facts}). Its files can still be read.`,
+  const here = { ...base.header, base: base.digest };
+  for (const part of Object.keys(PARTS) as (keyof typeof PARTS)[]) {
+    if (header[part] === here[part]) continue;
+    throw differs(
+      `was made with another ${PARTS[part]} (${String(header[part]).slice(0, 64)}, here it is ${here[part]})`,
     );
   }
-  if (header.base !== base.digest)
-    throw new SandboxError(
-      'image_invalid',
-      'The saved state was made from another boot image. Its files can still be read.',
-    );
 }
 
 /** Brings a guest that is exactly as `base` to a saved state. Its volume must already hold the saved files. */
-export function applyDelta(guest: Guest, base: Image, delta: Uint8Array): void {
+export function applyDelta(guest: Guest, base: Image, delta: Uint8Array): Captured | undefined {
   const { header, body } = readDelta(delta);
   checkFits(header, base);
   const bytes = header.pages * PAGE_BYTES;
   if (!guest.grow(bytes)) throw damaged(`it needs ${bytes} bytes of memory, more than the policy allows`);
-  const memory = guest.view.all;
-  const content = inflate(body, memory.length);
-  const view = new DataView(content.buffer, content.byteOffset, content.byteLength);
-  const count = view.getUint32(0, true);
-  let at = 4 + count * 8;
-  if (at > content.length) throw damaged('its index is cut off');
-  const baseMemory = denseMemory(base);
-  for (let i = 0; i < count; i++) {
-    const from = view.getUint32(4 + i * 8, true) * DELTA_PAGE;
-    const length = view.getUint32(8 + i * 8, true) * DELTA_PAGE;
-    if (from + length > memory.length || at + length > content.length) throw damaged(`run ${i} does not fit`);
-    const target = memory.subarray(from, from + length);
-    target.set(content.subarray(at, at + length));
-    combine(target, baseMemory, from);
-    at += length;
+  try {
+    const captured = layAll(splitLayers(header, body), guest.view.all, blocksOf(base));
+    guest.setGlobals(header.globals);
+    loadKernel(guest.kernel, header.kernel);
+    return captured;
+  } catch (cause) {
+    throw cause instanceof SandboxError
+      ? cause
+      : damaged(cause instanceof Error ? cause.message : 'its files');
   }
-  guest.setGlobals(header.globals);
-  loadKernel(guest.kernel, header.kernel);
 }
 
-function inflate(body: Uint8Array, memoryBytes: number): Buffer {
-  try {
-    // All pages, and an index that has at most one entry for each.
-    const content = inflateRawSync(body, { maxOutputLength: memoryBytes + memoryBytes / 256 + 8 });
-    if (content.length < 4) throw damaged('its body is too short');
-    return content;
-  } catch (cause) {
-    throw cause instanceof SandboxError ? cause : damaged('its body does not unpack');
-  }
+function splitLayers({ memory }: DeltaHeader, body: Uint8Array): Uint8Array[] {
+  let at = 0;
+  return memory.map((length) => {
+    if (at + length > body.length) throw damaged('a layer is cut off');
+    at += length;
+    return body.subarray(at - length, at);
+  });
 }
+
+function layAll(layers: readonly Uint8Array[], memory: Uint8Array, base: Blocks): Captured | undefined {
+  const seen = new Map<number, Uint8Array>();
+  const allPages = memory.length / LAYER_PAGE;
+  let firstPages = 0;
+  let laidPages = 0;
+  for (const layer of layers) {
+    // No capture makes layers that hold more than twice all pages.
+    const pages = layLayer(layer, memory, base, Math.min(allPages, 2 * allPages - laidPages));
+    if (laidPages === 0) firstPages = pages.length;
+    laidPages += pages.length;
+    for (const page of pages) seen.set(page, NOT_YET);
+  }
+  if (seen.size > MAX_SEEN) return undefined;
+  for (const page of seen.keys()) seen.set(page, memory.slice(page * LAYER_PAGE, (page + 1) * LAYER_PAGE));
+  return { layers, firstPages, laidPages, seen };
+}
+
+const NOT_YET = new Uint8Array();

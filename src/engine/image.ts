@@ -24,6 +24,12 @@ const IMAGE_PAGE = 4096;
 const FIXED = 16;
 const DIGEST = 32;
 
+/**
+ * Zeros that are really there. Memory nobody wrote to is one page of the operating system, seen at many addresses, and
+ * some processors take twenty times as long to compare two views of one and the same page.
+ */
+export const ZEROS = new Uint8Array(PAGE_BYTES).fill(0);
+
 interface ImageHeader extends ImageOrigin {
   /** WebAssembly pages of memory. */
   pages: number;
@@ -159,17 +165,33 @@ export function layImage(guest: Guest, image: Image): void {
   restoreRest(guest, image);
 }
 
-/** Brings a used guest back to the image, in place. The memory must not have grown. */
-export function resetToImage(guest: Guest, image: Image): void {
+/**
+ * Brings a used guest back to the image, in place. The memory must not have grown. To write zeros everywhere is fastest
+ * for a guest that is used again and again; `sparing` writes none where there are some, because memory that nobody ever
+ * wrote to takes no place in the machine's.
+ */
+export function resetToImage(guest: Guest, image: Image, sparing = false): void {
   const memory = guest.view.all;
+  const clear = sparing ? clearUsed : clearAll;
   let end = 0;
   for (const { at, bytes } of image.runs) {
-    memory.fill(0, end, at);
+    clear(memory, end, at);
     memory.set(bytes, at);
     end = at + bytes.length;
   }
-  memory.fill(0, end);
+  clear(memory, end, memory.length);
   restoreRest(guest, image);
+}
+
+function clearAll(memory: Uint8Array, from: number, to: number): void {
+  memory.fill(0, from, to);
+}
+
+function clearUsed(memory: Uint8Array, from: number, to: number): void {
+  for (let at = from; at < to; at += ZEROS.length) {
+    const part = memory.subarray(at, Math.min(to, at + ZEROS.length));
+    if (Buffer.compare(part, ZEROS.subarray(0, part.length)) !== 0) part.fill(0);
+  }
 }
 
 function restoreRest(guest: Guest, { header }: Image): void {

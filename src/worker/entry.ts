@@ -7,7 +7,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { applyDelta, captureDelta } from '../engine/delta.ts';
 import { PAGE_BYTES } from '../engine/format.ts';
 import type { Guest, Run } from '../engine/guest.ts';
-import { readImage, resetToImage } from '../engine/image.ts';
+import { readImage } from '../engine/image.ts';
 import { SandboxError } from '../errors.ts';
 import { editVolume } from '../fs/edit.ts';
 import type { Changes, Entry } from '../fs/entry.ts';
@@ -20,8 +20,8 @@ import { RUNTIMES } from '../runtimes/registry.ts';
 import { buildGuest } from './build.ts';
 import { finish } from './ending.ts';
 import { extendImage } from './extend.ts';
-import { freshGuest, type Layable, NO_VOLUME } from './lay.ts';
-import { LiveGuests } from './live.ts';
+import type { Layable } from './lay.ts';
+import { type LiveGuest, LiveGuests } from './live.ts';
 import {
   CONTROL,
   type FromWorker,
@@ -33,6 +33,7 @@ import {
   type ToWorker,
   toShared,
 } from './protocol.ts';
+import { SpareGuest } from './spare.ts';
 import { LiveSender } from './stream.ts';
 
 const port = parentPort!;
@@ -41,8 +42,7 @@ const tell = (message: FromWorker) => port.postMessage(message);
 
 interface Loaded extends Layable {
   readonly layers: readonly { readonly at: string; readonly tree: DirNode }[];
-  /** A guest fresh from the image, by the memory limit it was made with. */
-  spare: { guest: Guest; maxPages: number } | undefined;
+  readonly spare: SpareGuest;
 }
 
 const loaded = new Map<string, Loaded>();
@@ -51,32 +51,22 @@ const lives = new LiveGuests();
 function load(assets: GuestAssets): void {
   const layers = assets.layers.map(({ at, bytes }, i) => ({ at, tree: lazyTree(bytes, i + 1) }));
   const image = readImage(assets.image, assets.origin);
-  loaded.set(assets.id, { runtime: RUNTIMES[assets.runtime], assets, image, layers, spare: undefined });
+  const layable = { runtime: RUNTIMES[assets.runtime], assets, image };
+  loaded.set(assets.id, { ...layable, layers, spare: new SpareGuest(layable) });
 }
 
 // ---- guests ----
 
 const pagesIn = (memoryBytes: number) => Math.floor(memoryBytes / PAGE_BYTES);
 
-/** Lays out a guest ahead of the first job; a job with another limit makes its own. */
-function warm(image: string, memoryBytes: number): void {
-  const of = loaded.get(image);
-  const maxPages = pagesIn(memoryBytes);
-  if (of !== undefined && of.spare === undefined) of.spare = { guest: freshGuest(of, maxPages), maxPages };
-}
+/** How long nothing must have been asked before a guest is made that nobody has asked for. */
+const IDLE_MS = 20;
 
-function takeGuest(of: Loaded, maxPages: number): Guest {
-  const { spare } = of;
-  of.spare = undefined;
-  return spare?.maxPages === maxPages ? spare.guest : freshGuest(of, maxPages);
-}
+let idle: NodeJS.Timeout | undefined;
 
-/** Prepares for the next run: in place when the memory has kept its size, otherwise with a new instance. */
-function giveBack(of: Loaded, guest: Guest, maxPages: number): void {
-  const grown = guest.memory.buffer.byteLength !== of.image.header.pages * PAGE_BYTES;
-  if (!grown) resetToImage(guest, of.image);
-  guest.kernel.volume = NO_VOLUME;
-  of.spare = { guest: grown ? freshGuest(of, maxPages) : guest, maxPages };
+/** Sees to it that the next run finds a guest, at a time when nobody waits. */
+function prepareWhenIdle({ spare }: Loaded, maxPages: number): void {
+  if (!spare.isReady) idle = setTimeout(() => spare.prepare(maxPages), IDLE_MS);
 }
 
 // ---- file systems ----
@@ -111,22 +101,28 @@ function volumeFor(of: Loaded, job: RunJob, guest: Guest): Volume {
 
 // ---- runs ----
 
+interface Found {
+  readonly alive: LiveGuest;
+  /** A guest of the same session that is of no more use to it. */
+  readonly stale?: LiveGuest | undefined;
+}
+
 /** The guest for a job: new from the image, or the one its session was left with. Its clock runs before its files are laid. */
-function guestFor(of: Loaded, job: RunJob, maxPages: number, limits: Run): Guest {
+function guestFor(of: Loaded, job: RunJob, maxPages: number, limits: Run): Found {
   const { session } = job;
-  const going = session && !session.isPeek ? lives.take(session.id, session.version) : undefined;
-  const guest = going ?? takeGuest(of, maxPages);
+  const { live, stale } = session && !session.isPeek ? lives.take(session.id, session.version) : {};
+  if (session && live) {
+    live.guest.begin(limits);
+    editVolume(live.guest.kernel.volume, '/app', session.edits);
+    return { alive: live };
+  }
+  const { spare } = of;
+  const guest = spare.take(maxPages);
   guest.begin(limits);
-  if (session !== undefined && going !== undefined) {
-    editVolume(going.kernel.volume, '/app', session.edits);
-    return going;
-  }
   guest.kernel.volume = volumeFor(of, job, guest);
-  if (session?.delta !== undefined) {
-    guest.kernel.volume.fill('/tmp', session.tmp);
-    applyDelta(guest, of.image, session.delta);
-  }
-  return guest;
+  if (session?.delta === undefined) return { alive: { guest, captured: undefined, spare }, stale };
+  guest.kernel.volume.fill('/tmp', session.tmp);
+  return { alive: { guest, captured: applyDelta(guest, of.image, session.delta), spare }, stale };
 }
 
 function run(id: number, job: RunJob): void {
@@ -138,7 +134,9 @@ function run(id: number, job: RunJob): void {
   const live = job.live
     ? new LiveSender((stream, bytes) => tell({ type: 'output', id, stream, bytes }))
     : undefined;
-  const guest = guestFor(of, job, maxPages, limitsOf(id, job, started, { 1: stdout, 2: stderr }, live));
+  const limits = limitsOf(id, job, started, { 1: stdout, 2: stderr }, live);
+  const { alive, stale } = guestFor(of, job, maxPages, limits);
+  const { guest } = alive;
   guest.kernel.stdin = job.stdin;
   const { session } = job;
   const end = finish(guest, of.runtime, of.image.header.handles, {
@@ -169,18 +167,24 @@ function run(id: number, job: RunJob): void {
     imports: guest.kernel.imports.close(guest.fuelConsumed),
   };
   tell({ type: 'done', id, outcome });
-  if (state === 'committed') save(id, of, guest, session!);
-  else giveBack(of, guest, maxPages);
+  const unneeded = [state === 'committed' ? save(id, of, alive, session!) : alive, stale];
+  // Of the guests of sessions there are many at a time, of others one.
+  for (const one of unneeded) one?.spare.giveBack(one.guest, isKept);
+  // Fresh runs come one after another and each takes one; sessions go on with theirs.
+  if (isKept) prepareWhenIdle(of, maxPages);
+  else of.spare.prepare(maxPages);
 }
 
-/** Saves what a committed call left, and keeps the guest for the next one. */
-function save(id: number, of: Loaded, guest: Guest, session: SessionPart): void {
+/** Saves what a committed call left, and keeps the guest for the next one; returns one that had to make room. */
+function save(id: number, of: Loaded, alive: LiveGuest, session: SessionPart): LiveGuest | undefined {
+  const { guest } = alive;
   const { volume } = guest.kernel;
   guest.stopClock();
   for (const area of WRITABLE_ROOTS) volume.mark(area);
-  const delta = toShared(captureDelta(guest, of.image, of.runtime.unusedMemory(guest)));
-  tell({ type: 'saved', id, saved: { delta, tmp: shareEntries(volume.entries('/tmp')) } });
-  lives.keep(session.id, session.version + 1, guest);
+  const { delta, captured } = captureDelta(guest, of.image, of.runtime.unusedMemory(guest), alive.captured);
+  const tmp = shareEntries(volume.entries('/tmp'));
+  tell({ type: 'saved', id, saved: { delta: toShared(delta), tmp } });
+  return lives.keep(session.id, session.version + 1, { ...alive, captured });
 }
 
 const NO_CHANGES = { created: [], modified: [], deleted: [], removed: [], entries: [] };
@@ -222,7 +226,7 @@ function limitsOf(
 async function handle(message: ToWorker): Promise<void> {
   if (message.type === 'load') return load(message.assets);
   if (message.type === 'unload') return void loaded.delete(message.image);
-  if (message.type === 'warm') return warm(message.image, message.memoryBytes);
+  if (message.type === 'warm') return loaded.get(message.image)?.spare.prepare(pagesIn(message.memoryBytes));
   const { id, job } = message;
   if (job.type === 'run') return run(id, job);
   if (job.type === 'extend') {
@@ -236,6 +240,7 @@ async function handle(message: ToWorker): Promise<void> {
 let current = 0;
 
 port.on('message', (message: ToWorker) => {
+  clearTimeout(idle);
   if (message.type === 'job') current = message.id;
   handle(message).catch((cause: unknown) => {
     const { code, message: text } =

@@ -51,6 +51,8 @@ export interface JobRequest {
 interface Pending extends JobRequest {
   readonly resolve: (result: JobResult) => void;
   readonly reject: (cause: unknown) => void;
+  /** Listens for the end of the wish as long as the job waits: a signal holds its listeners, and all they know. */
+  readonly withdraw: () => void;
 }
 
 /** Host code that waits for its turn among the jobs of a key. */
@@ -106,11 +108,11 @@ export class WorkerPool {
     // Nobody waits in a queue for something that is over.
     if (request.signal?.aborted) return Promise.resolve({ type: 'cancelled' });
     return new Promise((resolve, reject) => {
-      const pending = { ...request, resolve, reject };
+      const pending: Pending = { ...request, resolve, reject, withdraw: () => this.#withdraw(pending) };
       const queue = this.#queues.get(request.key);
       if (queue === undefined) this.#queues.set(request.key, [pending]);
       else queue.push(pending);
-      request.signal?.addEventListener('abort', () => this.#withdraw(pending), { once: true });
+      request.signal?.addEventListener('abort', pending.withdraw, { once: true });
       this.#dispatch();
     });
   }
@@ -236,6 +238,7 @@ export class WorkerPool {
   }
 
   #start(worker: PoolWorker, pending: Pending): void {
+    pending.signal?.removeEventListener('abort', pending.withdraw);
     if (pending.signal?.aborted) {
       pending.resolve({ type: 'cancelled' });
       this.#dispatch();

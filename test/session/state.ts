@@ -18,7 +18,13 @@ export const SURVIVORS: Record<'python' | 'javascript', readonly Survivor[]> = {
       expected: '4',
     },
     {
-      name: 'a closure over a changed cell',
+      name: 'a lambda over a changed cell',
+      make: 'def cells():\n    n = 1\n    look = lambda: n\n    n = 5\n    return look\nlook = cells()',
+      show: 'look()',
+      expected: '5',
+    },
+    {
+      name: 'a closure that goes on counting',
       make: 'def counter():\n    n = 0\n    def step():\n        nonlocal n\n        n += 1\n        return n\n    return step\nstep = counter(); step()',
       show: 'step()',
       expected: '2',
@@ -113,6 +119,12 @@ export const SURVIVORS: Record<'python' | 'javascript', readonly Survivor[]> = {
       expected: '1,2,3',
     },
     {
+      name: 'the object for state',
+      make: '_state.list = [1]; _state.list.push(2); _state.itself = _state;',
+      show: '_state.itself.list.join()',
+      expected: '1,2',
+    },
+    {
       name: 'a let and a const',
       make: 'let changed = 1; const fixed = 2; changed += 5;',
       show: 'changed * fixed',
@@ -123,6 +135,18 @@ export const SURVIVORS: Record<'python' | 'javascript', readonly Survivor[]> = {
       make: 'const both = [new Set([1, 2]), new Map([["a", 1n]])]; both[0].delete(1);',
       show: '`${[...both[0]]} ${both[1].get("a")}`',
       expected: '2 1',
+    },
+    {
+      name: 'a frozen array',
+      make: 'const frozen = Object.freeze([1, Object.freeze([2, 3])]);',
+      show: '[Object.isFrozen(frozen), frozen].join()',
+      expected: 'true,1,2,3',
+    },
+    {
+      name: 'a large integer',
+      make: 'const large = 2n ** 70n; let twice = large * 2n;',
+      show: 'String(twice)',
+      expected: '2361183241434822606848',
     },
     {
       name: 'typed arrays',

@@ -1,4 +1,4 @@
-import { createSandbox, type RuntimeName, type Sandbox } from 'llm-wasm-sandbox';
+import { createSandbox, memoryStore, type RuntimeName, type Sandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 
 const LANGUAGES = {
@@ -149,12 +149,24 @@ describe('sessions', () => {
     await expect(sandbox.checkpoint('../evil')).rejects.toMatchObject({ code: 'invalid_argument' });
   });
 
-  test('import a package once: the second time costs next to nothing', async () => {
-    await using sandbox = await createSandbox({ runtime: 'python', auto_persist_globals: true });
-    const first = await sandbox.execute('import decimal, email.message, http.client');
-    const second = await sandbox.execute('import decimal, email.message, http.client');
-    expect(first.fuel_consumed).toBeGreaterThan(20_000_000);
-    expect(second.fuel_consumed).toBeLessThan(1_000_000);
+  test('import a package once: the second time costs next to nothing, and the fuel analysis says why', async () => {
+    const store = memoryStore();
+    const open = () => createSandbox({ runtime: 'python', session_id: 'importing', store });
+    const first = await open();
+    expect((await first.execute('import openpyxl')).fuel_consumed).toBeGreaterThan(100_000_000);
+    const again = [await first.execute('import openpyxl')];
+    await first.close();
+    // Also in an interpreter that was put away in between.
+    await using later = await open();
+    again.push(await later.execute('import openpyxl'));
+    for (const { fuel_consumed, metadata } of again) {
+      expect(fuel_consumed).toBeLessThan(1_000_000);
+      expect(metadata.imports).toMatchObject([{ name: 'openpyxl', cached: true }]);
+      const said = [metadata.fuel_analysis!.recommendation, ...metadata.fuel_analysis!.likely_causes].join(
+        ' ',
+      );
+      expect(said).toContain('cached imports');
+    }
   });
 
   test('show the source of functions from earlier calls in tracebacks', async () => {

@@ -24,6 +24,18 @@ describe('workers', () => {
     expect(inProcess(`${start} console.log((await s.execute('1 + 1')).metadata.result);`)).toBe('2');
   });
 
+  test('forget a job when it is over, whoever still holds its signal', () => {
+    const script = `
+      import { getEventListeners } from 'node:events';
+      import { sharedPool } from '${POOL}';
+      const { signal } = new AbortController();
+      const prepare = async () => { throw new Error('no'); };
+      for (let i = 0; i < 3; i++)
+        await sharedPool().submit({ key: 'k', signal, limitMs: 1000, prepare }).catch(() => {});
+      console.log(getEventListeners(signal, 'abort').length);`;
+    expect(inProcess(script)).toBe('0');
+  });
+
   test('are as many as the machine has cores, and no more', () => {
     const script = `
       import { availableParallelism } from 'node:os';

@@ -1,0 +1,148 @@
+/** Saved states that do not belong to the interpreter that is there: refused by name, with their files within reach. */
+import { createHash } from 'node:crypto';
+import { createSandbox, diskStore, memoryStore, type RuntimeName, type SessionStore } from 'llm-wasm-sandbox';
+import { describe, expect, test } from 'vitest';
+import { DELTA_FORMAT } from '../../src/engine/delta.ts';
+import { scratch } from '../stores/support.ts';
+
+const BEGIN: Record<RuntimeName, string> = {
+  python: 'x = 1\nprint(open("kept.txt", "w").write("kept"))',
+  javascript: 'let x = 1; std.open("kept.txt", "w").puts("kept")',
+};
+
+/** A delta with another format or other facts in its header, and a digest that vouches for them. */
+function altered(delta: Uint8Array, format: number, facts: Record<string, unknown>): Uint8Array {
+  const old = Buffer.from(delta);
+  const bodyAt = 12 + old.readUInt32LE(8);
+  const header = { ...JSON.parse(old.subarray(12, bodyAt).toString()), ...facts };
+  const text = Buffer.from(JSON.stringify(header));
+  const fixed = Buffer.from(old.subarray(0, 12));
+  fixed.writeUInt32LE(format, 4);
+  fixed.writeUInt32LE(text.length, 8);
+  const bytes = Buffer.concat([fixed, text, old.subarray(bodyAt, -32)]);
+  const whole = Buffer.concat([bytes, createHash('sha256').update(bytes).digest()]);
+  const shared = new Uint8Array(new SharedArrayBuffer(whole.length));
+  shared.set(whole);
+  return shared;
+}
+
+interface Alteration {
+  readonly format?: number;
+  readonly facts?: Record<string, unknown>;
+  readonly says: string;
+}
+
+const ALTERATIONS: Record<string, Alteration> = {
+  'another runtime': {
+    facts: { runtime: 'cobol' },
+    says: 'was made with another runtime (cobol, here it is ',
+  },
+  'another module': { facts: { module: 'm'.repeat(64) }, says: 'was made with another module (mmmm' },
+  'other packages': {
+    facts: { layers: 'l'.repeat(64) },
+    says: 'was made with another set of packages (llll',
+  },
+  'another boot image': { facts: { base: 'b'.repeat(64) }, says: 'was made with another boot image (bbbb' },
+  'an older format': { format: 1, says: `has format 1, this version reads ${DELTA_FORMAT}` },
+  'a newer format': { format: 9, says: `has format 9, this version reads ${DELTA_FORMAT}` },
+};
+
+/** Headers that no capture writes, under a digest that is right: the store vouches for bytes, not for sense. */
+const NONSENSE: Record<string, Record<string, unknown>> = {
+  'no layers': { memory: undefined },
+  'layers that are not there': { memory: [1e9] },
+  'layers of negative length': { memory: [-1, 10] },
+  'a thousand layers': { memory: new Array(1000).fill(0) },
+  'an empty layer': { memory: [0] },
+  'no descriptors': { kernel: null },
+  'descriptors of no file': { kernel: { cwd: '/app', umask: 18, files: [], slots: [7], pipes: [] } },
+  'no globals': { globals: null },
+  'globals that are no numbers': { globals: { __stack_pointer: 'x' } },
+  'more memory than there can be': { pages: 1e9 },
+};
+
+const stores: Record<string, () => SessionStore> = {
+  memory: () => memoryStore(),
+  disk: () => diskStore(scratch()),
+};
+
+async function alteredSession(
+  runtime: RuntimeName,
+  store: SessionStore,
+  { format, facts = {} }: Omit<Alteration, 'says'>,
+) {
+  const first = await createSandbox({ runtime, session_id: 'one', store });
+  expect((await first.execute(BEGIN[runtime])).stderr).toBe('');
+  await first.close();
+  const stored = (await store.read('one'))!;
+  const delta = altered(stored.state.delta!, format ?? DELTA_FORMAT, facts);
+  await store.write({ ...stored, state: { ...stored.state, delta } });
+  return createSandbox({ runtime, session_id: 'one', store });
+}
+
+async function keptFile(store: SessionStore): Promise<unknown> {
+  const found = (await store.readWorkspace('one'))!;
+  return [found.damage, Buffer.from(found.workspace.get('kept.txt')!.data!).toString()];
+}
+
+describe.each(['python', 'javascript'] as const)('a saved %s state', (runtime) => {
+  test.each(Object.keys(ALTERATIONS))(
+    'with %s is refused by that name, and its files are there',
+    async (name) => {
+      const alteration = ALTERATIONS[name]!;
+      const store = stores[runtime === 'python' ? 'disk' : 'memory']!();
+      await using sandbox = await alteredSession(runtime, store, alteration);
+      for (let round = 0; round < 2; round++) {
+        const refusal = expect(sandbox.execute('x')).rejects;
+        await refusal.toMatchObject({
+          code: 'image_invalid',
+          message: expect.stringContaining(alteration.says),
+        });
+      }
+      expect(await sandbox.readFile('kept.txt', 'utf8')).toBe('kept');
+      await sandbox.close();
+      expect(await keptFile(store)).toEqual([undefined, 'kept']);
+    },
+  );
+
+  test.each(Object.keys(NONSENSE))('with %s is refused as damaged, and the worker lives', async (name) => {
+    const store = memoryStore();
+    await using sandbox = await alteredSession(runtime, store, { facts: NONSENSE[name]! });
+    await expect(sandbox.execute('x')).rejects.toMatchObject({
+      code: 'image_invalid',
+      message: expect.stringMatching(/^The saved state is damaged \(.+\)\.$/),
+    });
+    await using other = await createSandbox({ runtime });
+    expect((await other.execute('1 + 1')).metadata.result).toBe(2);
+    expect(await sandbox.readFile('kept.txt', 'utf8')).toBe('kept');
+  });
+
+  test('goes on after a rollback to a state that fits', async () => {
+    const store = memoryStore();
+    const first = await createSandbox({ runtime, session_id: 'one', store });
+    await first.execute(BEGIN[runtime]);
+    await first.checkpoint('good');
+    await first.close();
+    const stored = (await store.read('one'))!;
+    const delta = altered(stored.state.delta!, 1, {});
+    await store.write({ ...stored, state: { ...stored.state, delta } });
+    await using sandbox = await createSandbox({ runtime, session_id: 'one', store });
+    await expect(sandbox.execute('x')).rejects.toMatchObject({ code: 'image_invalid' });
+    await sandbox.rollback('good');
+    expect((await sandbox.execute('x')).metadata.result).toBe(1);
+  });
+});
+
+test('a session is not opened with other preloaded packages, and says which it has', async () => {
+  const store = diskStore(scratch());
+  const first = await createSandbox({ runtime: 'python', session_id: 'one', store });
+  await first.execute(BEGIN.python);
+  await first.close();
+  const stored = (await store.read('one'))!;
+  await store.write({ ...stored, record: { ...stored.record, preload: ['yaml'] } });
+  await expect(createSandbox({ runtime: 'python', session_id: 'one', store })).rejects.toMatchObject({
+    code: 'session_mismatch',
+    message: expect.stringContaining('preload yaml'),
+  });
+  expect(await keptFile(store)).toEqual([undefined, 'kept']);
+});

@@ -1,0 +1,9 @@
+/** Starts processes that run child.mjs. */
+import { fileURLToPath } from 'node:url';
+import { type Child, start } from '../stores/process.ts';
+
+const PROGRAM = fileURLToPath(new URL('child.mjs', import.meta.url));
+
+export function startChild(act: 'run' | 'change', dir: string, detail: unknown): Child {
+  return start(process.execPath, [PROGRAM, act, dir, JSON.stringify(detail)]);
+}
