@@ -63,6 +63,9 @@ export interface SessionsOptions {
   readonly limits?: z.input<typeof sessionLimits>;
 }
 
+/** What may be said of a session that is there already. */
+export type OpenOptions = Omit<SandboxOptions, 'store' | 'runtime' | 'session_id'>;
+
 /** Opens the sessions of a store. */
 export function openSessions({ store = memoryStore(), limits = {} }: SessionsOptions = {}): Sessions {
   return new Sessions(store, parse(sessionLimits, limits, 'limits'));
@@ -93,19 +96,20 @@ export class Sessions {
     return sameRuntime(await this.#keep(session_id, { ...options, session_id }), options.runtime);
   }
 
-  /** The open sandbox of a session, or the session opened as it was left. */
+  /** The open sandbox of a session, or the session opened as it was left; options may depend on what that was. */
   async get(
     session_id: string,
-    options: Omit<SandboxOptions, 'store' | 'runtime' | 'session_id'> = {},
+    options: OpenOptions | ((record: SessionRecord) => OpenOptions) = {},
   ): Promise<Sandbox> {
     const running = this.#open.get(session_id);
     if (running !== undefined) return running;
-    const { runtime, auto_persist_globals, preload } = await this.#record(session_id);
+    const record = await this.#record(session_id);
+    const { runtime, auto_persist_globals, preload } = record;
     // Packages of the caller's own cannot be named from a record; whoever has them passes them again.
     const modules = preload.filter((name) => !name.startsWith('packages:'));
     return this.#keep(session_id, {
       preload: modules,
-      ...options,
+      ...(typeof options === 'function' ? options(record) : options),
       runtime,
       auto_persist_globals,
       session_id,

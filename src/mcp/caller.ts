@@ -7,6 +7,7 @@ import { SandboxError } from '../errors.ts';
 import { createSandbox, type Sandbox } from '../sandbox.ts';
 import type { EventLogger, PolicyInput, RuntimeName } from '../schema.ts';
 import type { Sessions } from '../sessions.ts';
+import type { SessionRecord } from '../stores/store.ts';
 import { Outputs } from './outputs.ts';
 import { Tally } from './tally.ts';
 
@@ -21,12 +22,13 @@ export interface SessionWish {
   readonly policy: PolicyInput;
 }
 
+/** The most that a session may have of each, whatever it was made with. */
+export type Ceilings = Readonly<Record<'fuel_budget' | 'memory_bytes' | 'timeout_seconds', number>>;
+
 export class Caller {
   readonly outputs = new Outputs();
   readonly tally = new Tally();
   readonly #executions = new Map<string, Set<AbortController>>();
-  /** What sessions were made with; the store does not know. */
-  readonly #policies = new Map<string, PolicyInput>();
   /** Sessions this caller has open; what they hold may be newer than what is in the store. */
   readonly #opened = new Map<string, Sandbox>();
   readonly #opening = new Map<string, Promise<Sandbox>>();
@@ -39,6 +41,7 @@ export class Caller {
     readonly id: string,
     readonly sessions: Sessions,
     readonly policy: PolicyInput,
+    readonly ceilings: Ceilings,
     readonly logger: EventLogger,
   ) {}
 
@@ -61,17 +64,15 @@ export class Caller {
         `session_id: ${DEFAULT_SESSION} is the name of the workspace of calls without a session. Choose another.`,
       );
     }
-    const merged = { ...this.policy, ...policy };
     return this.#begin(session_id, async () => {
       const sandbox = await this.sessions.create({
         runtime: language,
         session_id,
-        policy: merged,
+        policy: { ...this.policy, ...policy },
         logger: this.logger,
         auto_persist_globals: rest.auto_persist_globals ?? true,
         ...(preload !== undefined && preload.length > 0 && { preload: [...preload] }),
       });
-      this.#policies.set(session_id, merged);
       this.#opened.set(session_id, sandbox);
       return sandbox;
     });
@@ -124,10 +125,10 @@ export class Caller {
 
   async #open(session_id: string): Promise<Sandbox> {
     try {
-      const sandbox = await this.sessions.get(session_id, {
-        policy: this.#policies.get(session_id) ?? this.policy,
+      const sandbox = await this.sessions.get(session_id, ({ policy }) => ({
+        policy: { ...this.#lowered(policy), mounts: this.policy.mounts },
         logger: this.logger,
-      });
+      }));
       this.#opened.set(session_id, sandbox);
       return sandbox;
     } catch (cause) {
@@ -136,6 +137,13 @@ export class Caller {
       const listing = there.length > 0 ? `Yours are: ${there.join(', ')}` : 'You have none';
       throw new SandboxError('session_not_found', `${cause.message} ${listing}; create_session makes one.`);
     }
+  }
+
+  /** Limits of a stored session that are above what this server allows by now, brought down to that. */
+  #lowered(policy: SessionRecord['policy']): PolicyInput {
+    const names = Object.keys(this.ceilings) as (keyof Ceilings)[];
+    const over = names.filter((name) => (policy[name] ?? 0) > this.ceilings[name]);
+    return Object.fromEntries(over.map((name) => [name, this.ceilings[name]]));
   }
 
   async fork(session_id: string, new_session_id: string = randomUUID()): Promise<Sandbox> {
@@ -149,8 +157,6 @@ export class Caller {
       const fork = await sandbox.fork(new_session_id);
       // The sandbox of the fork is opened anew by whoever asks for it, under the same roof as all others.
       await fork.close();
-      const policy = this.#policies.get(session_id);
-      if (policy !== undefined) this.#policies.set(new_session_id, policy);
       return this.open(new_session_id);
     });
   }
@@ -166,7 +172,6 @@ export class Caller {
       await this.sessions.store.delete(session_id);
     }
     this.#opened.delete(session_id);
-    this.#policies.delete(session_id);
   }
 
   /** Closes a session; it stays in the store. */

@@ -9,7 +9,7 @@ import { diskStore } from '../stores/disk.ts';
 import { memoryStore } from '../stores/memory.ts';
 import type { SessionStore } from '../stores/store.ts';
 import { sharedPool } from '../worker/guests.ts';
-import { Caller } from './caller.ts';
+import { Caller, type Ceilings } from './caller.ts';
 import { type Observer, silentObserver } from './observe.ts';
 import type { ServerSettings } from './settings.ts';
 import { ServerMetrics } from './tally.ts';
@@ -25,6 +25,12 @@ export function basePolicy(settings: ServerSettings): PolicyInput {
   const { fuel_budget, memory_bytes, timeout_seconds, external_files } = settings;
   return { fuel_budget, memory_bytes, timeout_seconds, mounts: externalMounts(external_files) };
 }
+
+const ceilings = (settings: ServerSettings): Ceilings => ({
+  fuel_budget: settings.max_fuel_budget,
+  memory_bytes: settings.max_memory_bytes,
+  timeout_seconds: settings.max_timeout_seconds,
+});
 
 /** One path is /external itself, several are found under it by their names. */
 function externalMounts(paths: readonly string[]) {
@@ -79,7 +85,13 @@ export class House {
     if (caller === undefined) {
       const limits = { max_sessions: this.settings.max_sessions };
       const sessions = openSessions({ store: this.#storeOf(id), limits });
-      caller = new Caller(id, sessions, basePolicy(this.settings), this.observer.log);
+      caller = new Caller(
+        id,
+        sessions,
+        basePolicy(this.settings),
+        ceilings(this.settings),
+        this.observer.log,
+      );
       this.#callers.set(id, caller);
     }
     return caller;

@@ -404,6 +404,28 @@ describe('an HTTP server', () => {
     expect(readdirSync(settings.data_dir).sort()).toEqual(['caller-..', 'caller-ann']);
   });
 
+  test('keeps the limits of a session after a restart, within what the server then allows', async () => {
+    const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
+    const first = await startHttp({ data_dir });
+    const wish = {
+      language: 'javascript',
+      session_id: 'own',
+      fuel_budget: 7_000_000_000,
+      timeout_seconds: 120,
+    };
+    const client = await httpClient(first, 'modern');
+    await call(client, 'create_session', wish);
+    await client.close();
+    await first.close();
+
+    const second = await startHttp({ data_dir, max_timeout_seconds: 60 });
+    const again = await httpClient(second, 'modern');
+    const { structured } = await call(again, 'get_workspace_info', { session_id: 'own' });
+    expect(structured['limits']).toMatchObject({ fuel_budget: 7_000_000_000, timeout_seconds: 60 });
+    await again.close();
+    await second.close();
+  });
+
   test('says nothing of its folders when a session is damaged or in use elsewhere, and can remove it', async () => {
     const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
     const session = { language: 'javascript', session_id: 'broken' };
