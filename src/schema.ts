@@ -290,7 +290,7 @@ export const resultMetadata = z.object({
     .describe('Packages and costly standard modules the program imported, and what each cost.'),
   error_guidance: errorGuidance.optional().describe('Present when the run failed in a way that is known.'),
   fuel_analysis: fuelAnalysis.optional().describe('How the run used its fuel budget.'),
-  queue_ms: z.number().describe('Time the call waited for a worker; not part of duration_ms.'),
+  queue_ms: z.number().describe('Time the call waited for its turn; not part of duration_ms.'),
 });
 
 export const sandboxResult = z.object({

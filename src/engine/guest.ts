@@ -71,8 +71,8 @@ export interface Run {
   /** A shared word; `cancelValue` in it cancels this run, and notifying it wakes a sleeping guest. */
   readonly cancel: Int32Array;
   readonly cancelValue: number;
-  /** Told between slices how much fuel is gone. */
-  readonly spent?: (fuel: number) => void;
+  /** Told between slices how much fuel is gone; returns the milliseconds it kept the guest waiting for others. */
+  readonly spent?: (fuel: number) => number;
   /** Time and chance that are the same in every run; absent: those of the machine. */
   readonly deterministic?: { readonly startMs: number; readonly seed: number } | undefined;
   output(stream: 1 | 2, bytes: Uint8Array): void;
@@ -350,7 +350,9 @@ export class Guest implements World {
   #onSliceSpent(): void {
     if (this.#isLookedAt) this.abort('the look took too long');
     this.check();
-    this.#run.spent?.(this.fuelConsumed);
+    const waitedMs = this.#run.spent?.(this.fuelConsumed) ?? 0;
+    // Waiting for others is not the program's time; a grace, though, ends when it ends.
+    if (this.#met === undefined) this.#deadlineMs += waitedMs;
     // One bulk instruction can cost more than a slice: the debt is paid along with the next.
     if (this.#charged > this.#budget) this.#meet('out_of_fuel');
     else if ((this.#fuel.value as bigint) < 0n) this.#grantSlice();

@@ -18,6 +18,7 @@ import { CappedOutput } from '../kernel/output.ts';
 import type { GuestAssets } from '../runtimes/assets.ts';
 import { RUNTIMES } from '../runtimes/registry.ts';
 import { buildGuest } from './build.ts';
+import { Courtesy } from './courtesy.ts';
 import { finish } from './ending.ts';
 import { extendImage } from './extend.ts';
 import type { Layable } from './lay.ts';
@@ -38,6 +39,7 @@ import { LiveSender } from './stream.ts';
 
 const port = parentPort!;
 const control = new Int32Array(workerData.control as SharedArrayBuffer);
+const aside = new Int32Array(workerData.aside as SharedArrayBuffer);
 const tell = (message: FromWorker) => port.postMessage(message);
 
 interface Loaded extends Layable {
@@ -134,7 +136,8 @@ function run(id: number, job: RunJob): void {
   const live = job.live
     ? new LiveSender((stream, bytes) => tell({ type: 'output', id, stream, bytes }))
     : undefined;
-  const limits = limitsOf(id, job, started, { 1: stdout, 2: stderr }, live);
+  const courtesy = new Courtesy(aside, started);
+  const limits = limitsOf(id, job, courtesy, { 1: stdout, 2: stderr }, live);
   const { alive, stale } = guestFor(of, job, maxPages, limits);
   const { guest } = alive;
   guest.kernel.stdin = job.stdin;
@@ -157,7 +160,8 @@ function run(id: number, job: RunJob): void {
     state,
     fuelConsumed: guest.fuelConsumed,
     memoryUsedBytes: guest.memory.buffer.byteLength,
-    durationMs: performance.now() - started,
+    durationMs: performance.now() - started - courtesy.waitedMs,
+    waitedMs: courtesy.waitedMs,
     stdout: stdout.text(),
     stderr: stderr.text(),
     stdoutDroppedBytes: stdout.dropped,
@@ -203,17 +207,20 @@ function shareEntries(entries: readonly Entry[]): Entry[] {
 function limitsOf(
   id: number,
   job: RunJob,
-  started: number,
+  courtesy: Courtesy,
   outputs: Record<1 | 2, CappedOutput>,
   live: LiveSender | undefined,
 ): Run {
   const { limits } = job;
   return {
     fuelBudget: limits.fuelBudget,
-    deadlineMs: started + limits.timeoutMs,
+    deadlineMs: courtesy.startedMs + limits.timeoutMs,
     cancel: control,
     cancelValue: id,
-    spent: (fuel) => Atomics.store(control, CONTROL.spentMillions, Math.floor(fuel / SPENT_UNIT)),
+    spent: (fuel) => {
+      Atomics.store(control, CONTROL.spentMillions, Math.floor(fuel / SPENT_UNIT));
+      return courtesy.giveWay(fuel);
+    },
     deterministic: limits.deterministic,
     output: (stream, bytes) => {
       const kept = outputs[stream].push(bytes);

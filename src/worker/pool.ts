@@ -8,6 +8,7 @@
 import { availableParallelism } from 'node:os';
 import { type ErrorCode, SandboxError } from '../errors.ts';
 import type { BuiltGuest, GuestAssets } from '../runtimes/assets.ts';
+import { ASIDE_SHARE } from './courtesy.ts';
 import type { ExtendedImage, FromWorker, Job, RunOutcome, SavedState } from './protocol.ts';
 import { PoolThread } from './thread.ts';
 
@@ -82,6 +83,8 @@ export class WorkerPool {
   readonly #homes = new Map<string, PoolWorker>();
   /** What ran last, by image, for workers that are started ahead of need. */
   readonly #recent = new Map<string, { readonly assets: GuestAssets; readonly memoryBytes: number }>();
+  /** Asks long programs to stand aside; see courtesy.ts. */
+  readonly #aside = new Int32Array(new SharedArrayBuffer(4));
   #most: number;
   #nextId = 1;
   #reaper: NodeJS.Timeout | undefined;
@@ -181,7 +184,7 @@ export class WorkerPool {
   }
 
   #spawn(): PoolWorker {
-    const worker: PoolWorker = new PoolThread();
+    const worker: PoolWorker = new PoolThread(this.#aside);
     this.#workers.add(worker);
     // Whatever takes a thread down, `exit` follows; the error itself says nothing the outcome does not.
     worker.thread.on('error', () => {});
@@ -208,8 +211,16 @@ export class WorkerPool {
     }
   }
 
+  /** Long programs stand aside while there is a short one and not a core for everybody. */
+  #arbitrate(): void {
+    const busy = [...this.#workers].filter(({ current }) => current !== undefined);
+    const isAsked = busy.length > this.size && busy.some(({ isHeld }) => !isHeld);
+    if (Atomics.exchange(this.#aside, 0, isAsked ? 1 : 0) === 1 && !isAsked) Atomics.notify(this.#aside, 0);
+  }
+
   /** When every worker is held by a long program, starts others: for those who wait, and for the next to come. */
   #relieve(): void {
+    this.#arbitrate();
     const all = [...this.#workers];
     if (!all.some(({ current }) => current !== undefined)) {
       clearInterval(this.#relief);
@@ -260,7 +271,7 @@ export class WorkerPool {
 
   /** Listens for the end of a job, whichever way it comes, and frees the worker exactly once. */
   #attach(worker: PoolWorker, pending: Pending, id: number): void {
-    let watchdog = setTimeout(takeDown, pending.limitMs + GRACE_MS);
+    let watchdog = setTimeout(takeDown, pending.limitMs * (1 + ASIDE_SHARE) + GRACE_MS);
     const abort = () => {
       worker.cancel(id);
       clearTimeout(watchdog);
@@ -277,6 +288,7 @@ export class WorkerPool {
       pending.signal?.removeEventListener('abort', abort);
       worker.thread.off('message', onMessage);
       worker.end();
+      this.#arbitrate();
       this.#running.delete(pending.key);
       if (pending.sticky) this.#homes.set(pending.key, worker);
       pending.onFinished?.();
@@ -309,6 +321,7 @@ export class WorkerPool {
         pending.reject(cause);
       },
     });
+    this.#arbitrate();
     this.#running.add(pending.key);
     worker.thread.on('message', onMessage);
     pending.signal?.addEventListener('abort', abort, { once: true });

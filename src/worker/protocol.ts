@@ -105,6 +105,8 @@ export interface RunOutcome {
   readonly fuelConsumed: number;
   readonly memoryUsedBytes: number;
   readonly durationMs: number;
+  /** Time it stood aside for others, which is not part of its duration. */
+  readonly waitedMs: number;
   readonly stdout: string;
   readonly stderr: string;
   readonly stdoutDroppedBytes: number;

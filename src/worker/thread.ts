@@ -4,14 +4,15 @@
  */
 import { Worker } from 'node:worker_threads';
 import type { GuestAssets } from '../runtimes/assets.ts';
+import { LONG_FUEL } from './courtesy.ts';
 import { CONTROL, SPENT_UNIT, type ToWorker } from './protocol.ts';
 
 /** Stack of a worker: recursion inside the interpreters' C code needs more than the default. */
 const STACK_MB = 64;
 /** Images a worker holds at most: each takes the memory of a guest that waits for its next run. */
 const IMAGES_PER_WORKER = 4;
-/** A program that used so much fuel, or sleeps or works for so long, is not about to end. */
-const LONG = { fuel: 50_000_000, milliseconds: 1_000 } as const;
+/** A program that sleeps or works for so long is not about to end. */
+const LONG_MS = 1_000;
 
 export class PoolThread<T> {
   readonly thread: Worker;
@@ -22,9 +23,10 @@ export class PoolThread<T> {
   /** When it got what it does, or ended what it did. */
   #since = performance.now();
 
-  constructor() {
+  /** `aside` is the word by which long programs are asked to stand aside. */
+  constructor(aside: Int32Array) {
     const options = {
-      workerData: { control: this.control.buffer },
+      workerData: { control: this.control.buffer, aside: aside.buffer },
       resourceLimits: { stackSizeMb: STACK_MB },
       // Neither the flags nor the environment of the process are any business of a guest's thread.
       execArgv: [],
@@ -59,7 +61,7 @@ export class PoolThread<T> {
   /** Whether it is in the middle of something that may take until its limits end it. */
   get isHeld(): boolean {
     if (this.#current === undefined) return false;
-    return this.spent >= LONG.fuel || performance.now() - this.#since >= LONG.milliseconds;
+    return this.spent >= LONG_FUEL || performance.now() - this.#since >= LONG_MS;
   }
 
   isIdleSince(moment: number): boolean {

@@ -75,6 +75,26 @@ describe('workers', () => {
     expect(JSON.parse(inProcess(script))).toEqual([2, 0, true]);
   });
 
+  test('that run long programs stand aside for short ones, and what they wait is not their time', () => {
+    const script = `
+      import { createSandbox } from '${PACKAGE}';
+      import { sharedPool } from '${POOL}';
+      const pool = sharedPool();
+      pool.allow(pool.size + 2);
+      const make = (count) => Promise.all(Array.from({ length: count }, () => createSandbox({ runtime: 'python' })));
+      const limits = { fuel_budget: 1e12, timeout_seconds: 3 };
+      let isOver = false;
+      const burning = Promise.all((await make(pool.size + 1)).map((one) => one.execute('while True: pass', limits)));
+      burning.then(() => { isOver = true; });
+      const [short] = await make(1);
+      while (!isOver) await short.execute('1 + 1');
+      const ended = (await burning).map(({ duration_ms, metadata: { trap_reason, queue_ms } }) =>
+        [trap_reason, duration_ms >= 3000, queue_ms > 0, queue_ms < 2 * duration_ms]);
+      console.log(JSON.stringify(ended.every((one) => one.join() === 'timeout,true,true,true') || ended));
+    `;
+    expect(JSON.parse(inProcess(script))).toBe(true);
+  });
+
   test('never block the main thread', async () => {
     await using sandbox = await createSandbox({ runtime: 'python', policy: { timeout_seconds: 1 } });
     let ticks = 0;
