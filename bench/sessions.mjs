@@ -253,8 +253,11 @@ async function asleep(runtime) {
     await sandbox.execute(`${BEGIN[runtime].replace('1', String(i))}`);
     return sandbox;
   };
-  // Enough to have all workers and all the guests they keep.
-  for (let i = 0; i < 40; i++) await (await make(-1 - i + 1000_000)).close();
+  // Enough to have all workers, all the guests they keep, and heaps of the size they will have.
+  for (let round = 0; round < 50; round++) {
+    const others = await Promise.all(Array.from({ length: 6 }, (_, i) => make(1_000_000 + round * 6 + i)));
+    await Promise.all(others.map((sandbox) => sandbox.close()));
+  }
   const before = resident();
   const kept = [];
   const making = await timed(async () => {
