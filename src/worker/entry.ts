@@ -34,7 +34,7 @@ import {
   type ToWorker,
   toShared,
 } from './protocol.ts';
-import { SpareGuest } from './spare.ts';
+import { SpareGuests } from './spare.ts';
 import { LiveSender } from './stream.ts';
 
 const port = parentPort!;
@@ -44,7 +44,7 @@ const tell = (message: FromWorker) => port.postMessage(message);
 
 interface Loaded extends Layable {
   readonly layers: readonly { readonly at: string; readonly tree: DirNode }[];
-  readonly spare: SpareGuest;
+  readonly spare: SpareGuests;
 }
 
 const loaded = new Map<string, Loaded>();
@@ -54,7 +54,7 @@ function load(assets: GuestAssets): void {
   const layers = assets.layers.map(({ at, bytes }, i) => ({ at, tree: lazyTree(bytes, i + 1) }));
   const image = readImage(assets.image, assets.origin);
   const layable = { runtime: RUNTIMES[assets.runtime], assets, image };
-  loaded.set(assets.id, { ...layable, layers, spare: new SpareGuest(layable) });
+  loaded.set(assets.id, { ...layable, layers, spare: new SpareGuests(layable) });
 }
 
 // ---- guests ----
@@ -66,9 +66,14 @@ const IDLE_MS = 20;
 
 let idle: NodeJS.Timeout | undefined;
 
-/** Sees to it that the next run finds a guest, at a time when nobody waits. */
-function prepareWhenIdle({ spare }: Loaded, maxPages: number): void {
-  if (!spare.isReady) idle = setTimeout(() => spare.prepare(maxPages), IDLE_MS);
+/** Sees to it that the next runs find guests: used ones are restored after what has been asked already, new ones later. */
+function restock({ spare }: Pick<Loaded, 'spare'>, maxPages: number, sparing: boolean): void {
+  const step = () => {
+    spare.prepare(maxPages, sparing);
+    restock({ spare }, maxPages, sparing);
+  };
+  if (spare.hasUsed) setImmediate(step);
+  else if (!spare.isFull) idle = setTimeout(step, IDLE_MS);
 }
 
 // ---- file systems ----
@@ -174,9 +179,7 @@ function run(id: number, job: RunJob): void {
   const unneeded = [state === 'committed' ? save(id, of, alive, session!) : alive, stale];
   // Of the guests of sessions there are many at a time, of others one.
   for (const one of unneeded) one?.spare.giveBack(one.guest, isKept);
-  // Fresh runs come one after another and each takes one; sessions go on with theirs.
-  if (isKept) prepareWhenIdle(of, maxPages);
-  else of.spare.prepare(maxPages);
+  restock(of, maxPages, isKept);
 }
 
 /** Saves what a committed call left, and keeps the guest for the next one; returns one that had to make room. */
@@ -233,7 +236,8 @@ function limitsOf(
 async function handle(message: ToWorker): Promise<void> {
   if (message.type === 'load') return load(message.assets);
   if (message.type === 'unload') return void loaded.delete(message.image);
-  if (message.type === 'warm') return loaded.get(message.image)?.spare.prepare(pagesIn(message.memoryBytes));
+  if (message.type === 'warm')
+    return loaded.get(message.image)?.spare.prepare(pagesIn(message.memoryBytes), true);
   const { id, job } = message;
   if (job.type === 'run') return run(id, job);
   if (job.type === 'extend') {

@@ -4,7 +4,7 @@
  */
 import type { Captured } from '../engine/delta.ts';
 import type { Guest } from '../engine/guest.ts';
-import type { SpareGuest } from './spare.ts';
+import type { SpareGuests } from './spare.ts';
 
 /** Guests a worker keeps; each takes the memory of an interpreter. */
 const MAX_LIVE = 8;
@@ -14,7 +14,7 @@ export interface LiveGuest {
   /** What is saved of it already, so that saving it again costs only what changed. */
   readonly captured: Captured | undefined;
   /** Where it can be given back. */
-  readonly spare: SpareGuest;
+  readonly spare: SpareGuests;
 }
 
 export class LiveGuests {
