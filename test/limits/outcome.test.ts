@@ -175,7 +175,7 @@ try:
 except BaseException: pass
 sum(range(10**12))`;
     await using sandbox = await createSandbox({ runtime: 'python' });
-    const limits = { fuel_budget: 200_000_000, timeout_seconds: 3600 };
+    const limits = { fuel_budget: 1_000_000_000, timeout_seconds: 3600 };
     expect(await sandbox.execute(program, limits)).toMatchObject({ exit_code: 152, stdout: 'mine\n' });
   });
 });
