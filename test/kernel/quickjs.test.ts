@@ -32,7 +32,7 @@ describe('a JSON module', () => {
     const file = kernel.open('/', '/app/a.json', 0o101, 0o644);
     kernel.write(file, new TextEncoder().encode(data));
     const source = loadModule(kernel, '/app/a.json') as Uint8Array;
-    const quoted = /^export default JSON\.parse\(("[^]*")\);$/.exec(new TextDecoder().decode(source))![1]!;
+    const quoted = /^export default JSON\.parse\(("[\s\S]*")\);$/.exec(new TextDecoder().decode(source))![1]!;
     return { text: JSON.parse(quoted) as string, looks };
   };
 
