@@ -226,6 +226,7 @@ describe.each(places)('tools over $transport, $era era', ({ era, transport }) =>
       'a%20b.txt',
       'q?x#y.txt',
       'ünï/cødé 😀.txt',
+      'x.constructor',
       '{+path}.txt',
       "it's (1).txt",
     ]) {
@@ -250,6 +251,16 @@ describe.each(places)('tools over $transport, $era era', ({ era, transport }) =>
     expect(content).toContainEqual(expect.objectContaining({ type: 'resource_link', uri }));
     const { contents } = await client.readResource({ uri: uri! });
     expect((contents[0] as { text: string }).text.split('\n').length).toBe(10_001);
+  });
+
+  test('no half of a character leaves the server, neither printed nor cut', async () => {
+    const { structured, text } = await call(client, 'execute_code', {
+      code: `print('😀' * 25_000)\nprint('a' + '😀' * 25_000)\nopen('x.constructor', 'w').close()\n{'\\ud800': '\\udfff'}`,
+      language: 'python',
+    });
+    expect(structured).toMatchObject({ success: true, result: { '\ufffd': '\ufffd' } });
+    const halves = [text, structured['stdout'] as string].map((said) => /\p{Surrogate}/u.exec(said));
+    expect(halves).toEqual([null, null]);
   });
 
   test('reset_all_sessions leaves nothing', async () => {
