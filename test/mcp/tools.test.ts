@@ -197,6 +197,31 @@ describe.each(places)('tools over $transport, $era era', ({ era, transport }) =>
     else expect(ended.structured).toMatchObject({ success: false, trap_reason: 'cancelled' });
   });
 
+  test('a cancelled call of a session says what became of it, and that is so', async () => {
+    const session_id = (await call(client, 'create_session', { language: 'python' })).structured[
+      'session_id'
+    ] as string;
+    const run = (code: string) =>
+      call(client, 'execute_code', { code, language: 'python', session_id, fuel_budget: 100e9 });
+    for (const endless of ['while True: pass', 'sum(range(10**13))']) {
+      await run('x = 1');
+      const running = run(`x = 2\nopen('begun', 'w').close()\n${endless}`);
+      for (let begun = 0; begun === 0; ) {
+        await new Promise((next) => setTimeout(next, 300));
+        begun = (await call(client, 'cancel_execution', { session_id })).structured['cancelled'] as number;
+      }
+      const { structured, text } = await running;
+      expect(structured).toMatchObject({ trap_reason: 'cancelled' });
+      const isKept = structured['state'] === 'committed';
+      expect(text).toContain(isKept ? 'stay for the next call' : 'as they were before this call');
+      expect((await run('x')).structured).toMatchObject({ result: isKept ? 2 : 1 });
+      const { total } = (await call(client, 'list_files', { session_id })).structured;
+      expect(total).toBe(isKept ? 1 : 0);
+      await call(client, 'reset_workspace', { session_id });
+    }
+    await call(client, 'destroy_session', { session_id });
+  });
+
   test('prompts are listed and filled in', async () => {
     const { prompts } = await client.listPrompts();
     expect(prompts.map(({ name }) => name)).toEqual(['analyse_csv', 'convert_document', 'debug_error']);
