@@ -43,6 +43,10 @@ const HOST_AFFAIRS: Readonly<Record<string, string>> = {
   not_installed: BROKEN,
   internal: BROKEN,
 };
+/** Failures that the library tells in words for programmers, in words for models. */
+const FOR_MODELS: Readonly<Record<string, string>> = {
+  sandbox_closed: 'the session was ended or closed before this call was over. create_session makes another.',
+};
 /** Progress is told at most this often. */
 const PROGRESS_MS = 200;
 
@@ -154,8 +158,8 @@ async function answer(
   } catch (cause) {
     const code = cause instanceof SandboxError || cause instanceof ToolError ? cause.code : 'internal';
     end(code);
-    const words = HOST_AFFAIRS[code];
-    if (words !== undefined)
+    const words = HOST_AFFAIRS[code] ?? FOR_MODELS[code];
+    if (HOST_AFFAIRS[code] !== undefined)
       house.observer.log.error({ event: 'tool.fault', tool: tool.name, err: cause }, 'a tool broke');
     const text = `${code}: ${words ?? (cause as Error).message}`;
     return { isError: true, content: [{ type: 'text', text: wellFormed(text) }] };

@@ -222,6 +222,19 @@ describe.each(places)('tools over $transport, $era era', ({ era, transport }) =>
     await call(client, 'destroy_session', { session_id });
   });
 
+  test('destroy_session stops what runs there, and its call is told so in words for models', async () => {
+    const session_id = 'doomed';
+    await call(client, 'create_session', { language: 'javascript', session_id });
+    const endless = { code: 'for (;;) {}', language: 'javascript', session_id, fuel_budget: 100e9 };
+    const running = call(client, 'execute_code', endless);
+    await new Promise((next) => setTimeout(next, 500));
+    await call(client, 'destroy_session', { session_id });
+    const { isError, text, structured } = await running;
+    if (isError) expect(text).toMatch(/^(sandbox_closed: .*create_session|session_not_found|cancelled)/);
+    else expect(structured).toMatchObject({ trap_reason: 'cancelled' });
+    expect(text).not.toContain('createSandbox');
+  });
+
   test('prompts are listed and filled in', async () => {
     const { prompts } = await client.listPrompts();
     expect(prompts.map(({ name }) => name)).toEqual(['analyse_csv', 'convert_document', 'debug_error']);
