@@ -133,6 +133,7 @@ export const GUARANTEES: readonly Guarantee[] = [
       ['limits/time.test.ts', 'ends %s %s'],
       ['limits/time.test.ts', 'does not count time in the queue, which is reported apart'],
       ['limits/time.test.ts', 'before the call runs nothing, at once, however long the queue is'],
+      ['limits/time.test.ts', 'ends a program that sleeps in the grace it got for its fuel'],
       ['limits/corpus.test.ts', 'stops %s %s, and the next call works'],
       ['escape/program-text.test.ts', 'of %s is read in linear time'],
     ],
@@ -184,6 +185,7 @@ export const GUARANTEES: readonly Guarantee[] = [
       ['limits/outcome.test.ts', 'each have a program that meets them'],
       ['limits/outcome.test.ts', '%s ends %s with its words and its code'],
       ['limits/outcome.test.ts', 'leave a look at the stopped guest without any effect'],
+      ['limits/outcome.test.ts', 'leave nothing of the program asleep when the stopped guest is looked at'],
     ],
   },
   {

@@ -350,9 +350,8 @@ export class Guest implements World {
   #onSliceSpent(): void {
     if (this.#isLookedAt) this.abort('the look took too long');
     this.check();
-    const waitedMs = this.#run.spent?.(this.fuelConsumed) ?? 0;
-    // Waiting for others is not the program's time; a grace, though, ends when it ends.
-    if (this.#met === undefined) this.#deadlineMs += waitedMs;
+    // Waiting for others is not the program's time. In its grace, which is short and ends by the clock, nobody waits.
+    if (this.#met === undefined) this.#deadlineMs += this.#run.spent?.(this.fuelConsumed) ?? 0;
     // One bulk instruction can cost more than a slice: the debt is paid along with the next.
     if (this.#charged > this.#budget) this.#meet('out_of_fuel');
     else if ((this.#fuel.value as bigint) < 0n) this.#grantSlice();
@@ -410,18 +409,25 @@ export class Guest implements World {
   }
 
   check(): void {
-    if (this.#isLookedAt) this.abort('a guest that is looked at can have no effect');
+    this.#refuseLook();
     if (this.#isCancelled(Atomics.load(this.#run.cancel, 0))) this.#meet('cancelled');
     const now = performance.now();
     this.#run.beat?.(now, false);
     if (now >= this.#deadlineMs) this.#meet('timeout');
   }
 
+  #refuseLook(): void {
+    if (this.#isLookedAt) this.abort('a guest that is looked at can have no effect');
+  }
+
+  /** Whoever is out of fuel may still be waiting for something, and can be cancelled; other graces end by the clock. */
   #isCancelled(word: number): boolean {
-    return word === this.#run.cancelValue && this.#met === undefined;
+    const isOpen = this.#met === undefined || this.#met === 'out_of_fuel';
+    return isOpen && word === this.#run.cancelValue;
   }
 
   sleep(milliseconds: number): void {
+    this.#refuseLook();
     if (this.#run.deterministic !== undefined) {
       this.check();
       const wanted = Math.max(0, milliseconds) || 0;

@@ -20,6 +20,8 @@ export const BUILT_IN_MODULES: Readonly<Record<string, string>> = {
 /** Where relative names start that do not come from a file. */
 const HOME = '/app';
 const MAX_MODULE_BYTES = 16 * 1024 * 1024;
+/** How much of a JSON file is quoted at a time. */
+const QUOTED_CHARACTERS = 65_536;
 /** Longest message that QuickJS's own functions throw whole. */
 const THROWN_BYTES = 255;
 
@@ -66,8 +68,26 @@ export function loadModule(kernel: Kernel, name: string): Uint8Array | Problem {
   const bytes = readFile(kernel, name);
   if (!(bytes instanceof Uint8Array)) return bytes;
   if (!name.endsWith('.json')) return bytes;
-  const json = JSON.stringify(new TextDecoder().decode(bytes));
-  return new TextEncoder().encode(`export default JSON.parse(${json});`);
+  return jsonModule(kernel, new TextDecoder().decode(bytes));
+}
+
+/** Source that gives the data. Quoting can make a text six times as long, so it is done in pieces, each accounted. */
+function jsonModule(kernel: Kernel, text: string): Uint8Array {
+  const parts = [encoder.encode('export default JSON.parse("')];
+  for (let at = 0; at < text.length; at += QUOTED_CHARACTERS) {
+    // A surrogate pair that is cut in two becomes two escapes, which are the pair again when they are read.
+    const quoted = JSON.stringify(text.slice(at, at + QUOTED_CHARACTERS)).slice(1, -1);
+    parts.push(encoder.encode(quoted));
+    kernel.spend(1 + quoted.length / 100);
+  }
+  parts.push(encoder.encode('");'));
+  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
 }
 
 function readFile(kernel: Kernel, name: string): Uint8Array | Problem {

@@ -25,6 +25,10 @@ import type { FileStatus, Kernel } from './syscalls.ts';
 
 /** Most bytes one call decodes or fills; the boot script cuts longer work into pieces. */
 const CHUNK = 1 << 20;
+/** U+FFFD in UTF-8. */
+const REPLACEMENT = [0xef, 0xbf, 0xbd];
+/** A text can be made of nothing but characters that are looked at one by one. */
+const FOUND_PER_SPEND = 4096;
 const MAX_SLEEP_MS = 2 ** 31 - 1;
 /** The doubles that `stat` stores. */
 const STATUS_FIELDS = 5;
@@ -57,10 +61,12 @@ function listNames(kernel: Kernel, name: string): string {
  * A string of the guest as UTF-8 without surrogates: QuickJS writes a lone one in three bytes, as long as U+FFFD. The
  * bytes are a copy of the string's own making, so they may be changed in place.
  */
-function wellFormed(span: Span): Uint8Array {
+function wellFormed(kernel: Kernel, span: Span): Uint8Array {
   const { bytes } = span;
+  let found = 0;
   for (let at = bytes.indexOf(0xed); at >= 0; at = bytes.indexOf(0xed, at + 1)) {
-    if (bytes[at + 1]! >= 0xa0) bytes.set([0xef, 0xbf, 0xbd], at);
+    if (bytes[at + 1]! >= 0xa0) bytes.set(REPLACEMENT, at);
+    if (++found % FOUND_PER_SPEND === 0) kernel.spend(FOUND_PER_SPEND / 10);
   }
   return bytes;
 }
@@ -123,7 +129,7 @@ const descriptorOperations: Record<string, Operation> = {
   close: ({ kernel }, [fd]) => kernel.close(word(fd)),
   read: ({ kernel }, [fd, buffer, offset, length]) => kernel.read(word(fd), slice(buffer, offset, length)),
   write: ({ kernel }, [fd, buffer, offset, length]) => kernel.write(word(fd), slice(buffer, offset, length)),
-  writeText: ({ kernel }, [fd, string]) => kernel.write(word(fd), wellFormed(text(string))),
+  writeText: ({ kernel }, [fd, string]) => kernel.write(word(fd), wellFormed(kernel, text(string))),
   seek: ({ kernel }, [fd, offset, whence]) => kernel.seek(word(fd), integer(offset), word(whence)),
   fstat: ({ kernel }, [fd, out]) => storeStatus(out, kernel.fstat(word(fd))),
   truncate: ({ kernel }, [fd, size]) =>
@@ -159,7 +165,7 @@ const worldOperations: Record<string, Operation> = {
   },
   utf8: (guest, [string]) => {
     const span = text(string);
-    guest.kernel.spend(1 + wellFormed(span).length / 4096);
+    guest.kernel.spend(1 + wellFormed(guest.kernel, span).length / 4096);
     return () => guest.call('qjs_new_array_buffer', span.pointer, span.length);
   },
   text: decode,

@@ -3,7 +3,7 @@
  * pointers.
  */
 import { FDSTAT, FILE_TYPE } from './abi.ts';
-import { failure } from './failure.ts';
+import { failure, isFailure } from './failure.ts';
 import { type Doors, guard } from './guard.ts';
 import type { GuestMemory } from './memory.ts';
 import type { Kernel } from './syscalls.ts';
@@ -31,8 +31,8 @@ export function wasiDoors(kernel: Kernel, memory: GuestMemory, exit: (code: numb
       try {
         step = one(buffer, moved);
       } catch (cause) {
-        // What was moved before the failure counts; the guest meets the failure on its next call.
-        if (moved > 0) break;
+        // What was moved before the failure counts; the guest meets the failure on its next call. A trap goes on.
+        if (moved > 0 && isFailure(cause)) break;
         throw cause;
       }
       moved += step;

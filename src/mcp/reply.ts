@@ -45,7 +45,21 @@ const MIME_TYPES: Record<string, string> = {
 };
 
 export function mimeType(path: string): string | undefined {
-  return MIME_TYPES[/\.([a-z0-9]+)$/i.exec(path)?.[1]?.toLowerCase() ?? ''];
+  const suffix = /\.([a-z0-9]+)$/i.exec(path)?.[1]?.toLowerCase() ?? '';
+  // Own entries only: what every object inherits is no type, and programs choose the names of their files.
+  return Object.hasOwn(MIME_TYPES, suffix) ? MIME_TYPES[suffix] : undefined;
+}
+
+/**
+ * JSON data with U+FFFD for lone surrogates, which programs can print and cuts can leave: strict parsers refuse a whole
+ * message for one of them.
+ */
+export function wellFormed<T>(data: T): T;
+export function wellFormed(data: unknown): unknown {
+  if (typeof data === 'string') return data.replaceAll(/\p{Surrogate}/gu, '\ufffd');
+  if (Array.isArray(data)) return data.map((item) => wellFormed(item));
+  if (typeof data !== 'object' || data === null) return data;
+  return Object.fromEntries(Object.entries(data).map((entry) => wellFormed(entry)));
 }
 
 export function fileLink(session_id: string, path: string, size?: number): ContentBlock {

@@ -15,7 +15,7 @@ import type { Caller } from './caller.ts';
 import { type House, LOCAL_CALLER } from './house.ts';
 import { digest, type Span } from './observe.ts';
 import { registerPrompts } from './prompts.ts';
-import type { Reply } from './reply.ts';
+import { type Reply, wellFormed } from './reply.ts';
 import { registerResources } from './resources.ts';
 import { type Progress, type Tool, ToolError } from './tool.ts';
 import { toolTable } from './tools.ts';
@@ -42,6 +42,10 @@ const HOST_AFFAIRS: Readonly<Record<string, string>> = {
   image_invalid: BROKEN,
   not_installed: BROKEN,
   internal: BROKEN,
+};
+/** Failures that the library tells in words for programmers, in words for models. */
+const FOR_MODELS: Readonly<Record<string, string>> = {
+  sandbox_closed: 'the session was ended or closed before this call was over. create_session makes another.',
 };
 /** Progress is told at most this often. */
 const PROGRESS_MS = 200;
@@ -154,18 +158,18 @@ async function answer(
   } catch (cause) {
     const code = cause instanceof SandboxError || cause instanceof ToolError ? cause.code : 'internal';
     end(code);
-    const words = HOST_AFFAIRS[code];
-    if (words !== undefined)
+    const words = HOST_AFFAIRS[code] ?? FOR_MODELS[code];
+    if (HOST_AFFAIRS[code] !== undefined)
       house.observer.log.error({ event: 'tool.fault', tool: tool.name, err: cause }, 'a tool broke');
     const text = `${code}: ${words ?? (cause as Error).message}`;
-    return { isError: true, content: [{ type: 'text', text }] };
+    return { isError: true, content: [{ type: 'text', text: wellFormed(text) }] };
   }
 }
 
 function result({ text, structured, blocks = [] }: Reply): CallToolResult {
   return {
-    content: [{ type: 'text', text }, ...blocks],
-    ...(structured !== undefined && { structuredContent: structured }),
+    content: [{ type: 'text', text: wellFormed(text) }, ...blocks],
+    ...(structured !== undefined && { structuredContent: wellFormed(structured) }),
   };
 }
 
@@ -193,7 +197,7 @@ function reporter(
     last = value;
     const message = `${percent.toFixed(1)} % of the fuel budget${pending === '' ? '' : `\n${pending.trimEnd()}`}`;
     pending = '';
-    notify({ progressToken, progress: value, total: 100, message }).catch(() => {});
+    notify({ progressToken, progress: value, total: 100, message: wellFormed(message) }).catch(() => {});
   };
 }
 

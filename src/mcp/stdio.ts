@@ -1,8 +1,8 @@
 /**
  * MCP over standard input and output. Standard output carries protocol messages and nothing else; when the client
- * closes our input, running programs are stopped, sessions are written, and the server is done.
+ * closes our input or cannot be talked to, running programs are stopped, sessions are written, and the server is done.
  */
-import { serveStdio as serve } from '@modelcontextprotocol/server/stdio';
+import { StdioServerTransport, serveStdio as serve } from '@modelcontextprotocol/server/stdio';
 import { House, type HouseOptions } from './house.ts';
 import { serverFactory } from './server.ts';
 import { resolveSettings, type ServerSettingsInput } from './settings.ts';
@@ -18,7 +18,9 @@ export function serveStdio(settings: ServerSettingsInput = {}, options: HouseOpt
   const house = new House(resolveSettings(settings), options);
   const { log } = house.observer;
   const factory = serverFactory(house);
+  const transport = new StdioServerTransport();
   const handle = serve(() => factory({}), {
+    transport,
     onerror: (cause) => log.warn({ event: 'transport.error', err: cause }, 'transport error'),
   });
   let finish: () => void;
@@ -33,6 +35,12 @@ export function serveStdio(settings: ServerSettingsInput = {}, options: HouseOpt
     await house.close();
     log.info({ event: 'server.stop' }, 'server stopped');
     finish();
+  };
+  // The transport also gives up by itself: on a line too long to keep, or when nobody takes our output any more.
+  const { onclose } = transport;
+  transport.onclose = () => {
+    onclose?.();
+    void close();
   };
   // Either may come first: `end` for a pipe that was closed, `close` for one that broke.
   for (const event of ['end', 'close', 'error']) process.stdin.once(event, () => void close());

@@ -8,6 +8,7 @@ import { quantity } from './reply.ts';
 import { POLICY_DEFAULTS, type ServerSettings } from './settings.ts';
 
 const MiB = 1024 * 1024;
+const AMPLE_FUEL = 20_000_000_000;
 const mebibytes = (bytes: number) => `${Math.round(bytes / MiB)} MiB`;
 
 /** What a runtime is, beyond its packages. */
@@ -78,6 +79,12 @@ function heaviest(): { name: string; fuel: number } {
   return { name: first!.name, fuel: first!.fuel_first_import };
 }
 
+/** A fuel budget that is enough for nearly everything, where the server allows as much. */
+export const ampleFuel = ({ max_fuel_budget }: ServerSettings) => Math.min(AMPLE_FUEL, max_fuel_budget);
+
+/** As programs write it. */
+const grouped = (fuel: number) => String(fuel).replaceAll(/\B(?=(\d{3})+$)/g, '_');
+
 export function executeCodeWords(settings: ServerSettings): string {
   const { python, javascript } = RUNTIME_NOTES;
   const { fuel_budget, max_fuel_budget, timeout_seconds, max_timeout_seconds, memory_bytes } = settings;
@@ -97,7 +104,7 @@ Patterns
 Pitfalls
 - "TypeError: value is not iterable" (JavaScript): os functions return [result, error]. Use const [files, err] = os.readdir('/app').
 - FileNotFoundError: only /app exists for data. Use '/app/data.txt' or a relative path.
-- OutOfFuel: endless loop, large data or heavy imports (${heavy.name}: ${quantity(heavy.fuel)}). Pass a higher fuel_budget, or create_session(fuel_budget=20_000_000_000).
+- OutOfFuel: endless loop, large data or heavy imports (${heavy.name}: ${quantity(heavy.fuel)}). Pass a higher fuel_budget, or create_session(fuel_budget=${grouped(ampleFuel(settings))}).
 
 Limits: ${quantity(fuel_budget)} fuel (up to ${quantity(max_fuel_budget)}), ${timeout_seconds} s (up to ${max_timeout_seconds} s), ${mebibytes(memory_bytes)} memory, ${mebibytes(POLICY_DEFAULTS.workspace_max_bytes)} of files.`;
 }
@@ -115,7 +122,7 @@ Which one?
 
 auto_persist_globals (default true): variables, functions, classes and open files survive, as live objects, not as JSON. A call that hits a limit may be rolled back; its answer says so. Set false when only files should stay and every call should start clean.
 
-Custom limits: fuel_budget for heavy packages or long loops (default ${quantity(fuel_budget)}; 20_000_000_000 is ample), memory_bytes for large data (default ${mebibytes(memory_bytes)}, up to ${mebibytes(max_memory_bytes)}), timeout_seconds for slow work.
+Custom limits: fuel_budget for heavy packages or long loops (default ${quantity(fuel_budget)}; ${grouped(ampleFuel(settings))} is ample), memory_bytes for large data (default ${mebibytes(memory_bytes)}, up to ${mebibytes(max_memory_bytes)}), timeout_seconds for slow work.
 
 Lifecycle: create, reuse the session_id in execute_code, list_files, checkpoint_session and the others, then destroy_session. At most ${max_sessions} at a time.
 

@@ -73,6 +73,7 @@ function prepare(
     // Equal wishes make equal images, whenever they are made.
     deterministic: { startMs: IMAGE_TIME_MS, seed: 0 },
     output: (_, bytes) => {
+      if (room === 0) return;
       said.push(bytes.slice(0, room));
       room -= Math.min(room, bytes.length);
     },

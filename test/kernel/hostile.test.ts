@@ -126,6 +126,23 @@ describe('every door', () => {
   });
 });
 
+describe('a stop', () => {
+  test('in the middle of a vectored call goes on to the engine', () => {
+    const { kernel, memory, doors } = testKernel();
+    // Two buffers: the first is written, the second one's work is what leads to a look at the limits.
+    [4096, 4, 8192, 4].forEach((value, i) => {
+      memory.setU32(512 + i * 4, value);
+    });
+    let looks = 0;
+    kernel.world.check = () => {
+      if (++looks > 1) throw new Ended('time');
+    };
+    kernel.spend(998);
+    expect(() => doors['fd_write']!(1, 512, 2, 600)).toThrow(Ended);
+    expect(looks).toBe(2);
+  });
+});
+
 describe('pointers', () => {
   test('at and past the end of memory are EFAULT', () => {
     const { doors } = testKernel();

@@ -158,6 +158,26 @@ new Array(4e8).join('')`;
     expect(result).toMatchObject({ exit_code: 152, stdout: '', stderr: '', files_created: [] });
     expect(result.fuel_consumed).toBeLessThanOrEqual(150_000_000);
   });
+
+  test('leave nothing of the program asleep when the stopped guest is looked at', async () => {
+    // The look asks for the names of files; many new types push the ones the interpreter remembers out of its cache.
+    const program = `import gc, time, types
+isOver = False
+def name(self):
+    if isOver: time.sleep(3600)
+    return 'mine'
+gc.get_referents(types.CodeType.__dict__)[0]['co_filename'] = property(name)
+for i in range(3000): type(f'T{i}', (), {})().__class__
+print(name.__code__.co_filename)
+isOver = True
+try:
+    while True: pass
+except BaseException: pass
+sum(range(10**12))`;
+    await using sandbox = await createSandbox({ runtime: 'python' });
+    const limits = { fuel_budget: 1_000_000_000, timeout_seconds: 3600 };
+    expect(await sandbox.execute(program, limits)).toMatchObject({ exit_code: 152, stdout: 'mine\n' });
+  });
 });
 
 describe('a run that ends by itself', () => {

@@ -130,6 +130,14 @@ describe('cancelling', () => {
     expect(await one.execute('8')).toMatchObject({ metadata: { result: 8 } });
   });
 
+  test('ends a program that sleeps in the grace it got for its fuel', async () => {
+    const program = 'import time\ntry:\n    while True: pass\nexcept BaseException:\n    time.sleep(3600)';
+    const limits = { fuel_budget: 50_000_000, timeout_seconds: 300 };
+    const result = await run('python', program, { ...limits, signal: AbortSignal.timeout(1500) });
+    // The first limit stands. Were it not seen at all, the thread would be taken down, which is another end.
+    expect(result).toMatchObject({ exit_code: 152, metadata: { trap_reason: 'out_of_fuel' } });
+  });
+
   test('keeps what was printed and written before', async () => {
     await using sandbox = await createSandbox({ runtime: 'python', policy: plenty });
     const program = "print('one')\nopen('f', 'w').write('x')\nimport time\ntime.sleep(3600)";

@@ -58,6 +58,12 @@ test.each([
     /create_session/,
   ],
   ['content that is not base64', 'write_file', { path: 'a', content: '%%', encoding: 'base64' }, /base64/],
+  [
+    'a long text that is almost base64',
+    'write_file',
+    { path: 'a', content: `${' '.repeat(1_000_000)}!`, encoding: 'base64' },
+    /base64/,
+  ],
 ])('%s is an error the model can read', async (_, tool, args, words) => {
   const { isError, text } = await call(client, tool, args);
   expect(isError).toBe(true);

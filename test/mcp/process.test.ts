@@ -88,6 +88,20 @@ describe('the server process', () => {
     expect(code).toBe(0);
   });
 
+  test('ends as it should when its client sends a line too long to keep', async () => {
+    const child = spawn(process.execPath, [CLI, 'mcp'], { stdio: ['pipe', 'pipe', 'pipe'] });
+    let log = '';
+    child.stderr.on('data', (chunk: Buffer) => {
+      log += chunk.toString();
+    });
+    child.stdin.on('error', () => {});
+    child.stdin.write(`${HELLO}\n`);
+    await once(child.stdout, 'data');
+    child.stdin.write('x'.repeat(11 * 2 ** 20));
+    expect(await once(child, 'exit')).toEqual([0, null]);
+    expect(log).toContain('server.stop');
+  });
+
   test('writes sessions before it ends, told by a signal or by the end of its input', async () => {
     const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
     const session = { language: 'python', session_id: 'kept' };

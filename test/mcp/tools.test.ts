@@ -197,6 +197,44 @@ describe.each(places)('tools over $transport, $era era', ({ era, transport }) =>
     else expect(ended.structured).toMatchObject({ success: false, trap_reason: 'cancelled' });
   });
 
+  test('a cancelled call of a session says what became of it, and that is so', async () => {
+    const session_id = (await call(client, 'create_session', { language: 'python' })).structured[
+      'session_id'
+    ] as string;
+    const run = (code: string) =>
+      call(client, 'execute_code', { code, language: 'python', session_id, fuel_budget: 100e9 });
+    for (const endless of ['while True: pass', 'sum(range(10**13))']) {
+      await run('x = 1');
+      const running = run(`x = 2\nopen('begun', 'w').close()\n${endless}`);
+      for (let begun = 0; begun === 0; ) {
+        await new Promise((next) => setTimeout(next, 300));
+        begun = (await call(client, 'cancel_execution', { session_id })).structured['cancelled'] as number;
+      }
+      const { structured, text } = await running;
+      expect(structured).toMatchObject({ trap_reason: 'cancelled' });
+      const isKept = structured['state'] === 'committed';
+      expect(text).toContain(isKept ? 'stay for the next call' : 'as they were before this call');
+      expect((await run('x')).structured).toMatchObject({ result: isKept ? 2 : 1 });
+      const { total } = (await call(client, 'list_files', { session_id })).structured;
+      expect(total).toBe(isKept ? 1 : 0);
+      await call(client, 'reset_workspace', { session_id });
+    }
+    await call(client, 'destroy_session', { session_id });
+  });
+
+  test('destroy_session stops what runs there, and its call is told so in words for models', async () => {
+    const session_id = 'doomed';
+    await call(client, 'create_session', { language: 'javascript', session_id });
+    const endless = { code: 'for (;;) {}', language: 'javascript', session_id, fuel_budget: 100e9 };
+    const running = call(client, 'execute_code', endless);
+    await new Promise((next) => setTimeout(next, 500));
+    await call(client, 'destroy_session', { session_id });
+    const { isError, text, structured } = await running;
+    if (isError) expect(text).toMatch(/^(sandbox_closed: .*create_session|session_not_found|cancelled)/);
+    else expect(structured).toMatchObject({ trap_reason: 'cancelled' });
+    expect(text).not.toContain('createSandbox');
+  });
+
   test('prompts are listed and filled in', async () => {
     const { prompts } = await client.listPrompts();
     expect(prompts.map(({ name }) => name)).toEqual(['analyse_csv', 'convert_document', 'debug_error']);
@@ -226,6 +264,7 @@ describe.each(places)('tools over $transport, $era era', ({ era, transport }) =>
       'a%20b.txt',
       'q?x#y.txt',
       'ünï/cødé 😀.txt',
+      'x.constructor',
       '{+path}.txt',
       "it's (1).txt",
     ]) {
@@ -250,6 +289,16 @@ describe.each(places)('tools over $transport, $era era', ({ era, transport }) =>
     expect(content).toContainEqual(expect.objectContaining({ type: 'resource_link', uri }));
     const { contents } = await client.readResource({ uri: uri! });
     expect((contents[0] as { text: string }).text.split('\n').length).toBe(10_001);
+  });
+
+  test('no half of a character leaves the server, neither printed nor cut', async () => {
+    const { structured, text } = await call(client, 'execute_code', {
+      code: `print('😀' * 25_000)\nprint('a' + '😀' * 25_000)\nopen('x.constructor', 'w').close()\n{'\\ud800': '\\udfff'}`,
+      language: 'python',
+    });
+    expect(structured).toMatchObject({ success: true, result: { '\ufffd': '\ufffd' } });
+    const halves = [text, structured['stdout'] as string].map((said) => /\p{Surrogate}/u.exec(said));
+    expect(halves).toEqual([null, null]);
   });
 
   test('reset_all_sessions leaves nothing', async () => {

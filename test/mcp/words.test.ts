@@ -36,6 +36,26 @@ describe('what a model reads about the tools', () => {
     expect(client.getInstructions()!.length).toBeLessThanOrEqual(2048);
   });
 
+  test('gives no example that a server with lower ceilings refuses', async () => {
+    const ceilings = { 'max-fuel-budget': 11e9, 'max-timeout-seconds': 31, 'max-memory-bytes': 300e6 };
+    const flags = Object.entries(ceilings).flatMap(([name, value]) => [`--${name}`, String(value)]);
+    const { client: other } = await stdioClient('legacy', ['mcp', '--log-level', 'silent', ...flags]);
+    const listed = (await other.listTools()).tools;
+    await other.close();
+    let examples = 0;
+    for (const { description, inputSchema } of listed) {
+      expect(description).not.toContain('20_000_000_000');
+      for (const schema of Object.values(inputSchema.properties ?? {})) {
+        const { maximum, description: what = '' } = schema as { maximum?: number; description?: string };
+        const example = /e\.g\. (\d+)\.$/.exec(what)?.[1];
+        if (example === undefined || maximum === undefined) continue;
+        expect(Number(example)).toBeLessThanOrEqual(maximum);
+        examples++;
+      }
+    }
+    expect(examples).toBe(5);
+  });
+
   test('has a name of the field, a title, four annotations, described parameters and an output schema', () => {
     for (const tool of tools) {
       expect(tool.name).toMatch(/^[a-z][a-z_]{2,31}$/);

@@ -9,7 +9,7 @@ import { describeRun, executionOutput } from '../reply.ts';
 import type { ServerSettings } from '../settings.ts';
 import { runFacts } from '../tally.ts';
 import { ADDS, inTurn, optionalSession, REMOVES, type Tool, type ToolCall, tool } from '../tool.ts';
-import { executeCodeWords } from '../words.ts';
+import { ampleFuel, executeCodeWords } from '../words.ts';
 
 const MAX_CODE_CHARS = 1_000_000;
 
@@ -25,14 +25,14 @@ function executeInput(settings: ServerSettings) {
       .positive()
       .max(settings.max_timeout_seconds)
       .optional()
-      .describe('Seconds for this call, e.g. 60.'),
+      .describe(`Seconds for this call, e.g. ${Math.min(60, settings.max_timeout_seconds)}.`),
     fuel_budget: z
       .number()
       .int()
       .min(1)
       .max(settings.max_fuel_budget)
       .optional()
-      .describe('Instructions for this call, e.g. 20000000000.'),
+      .describe(`Instructions for this call, e.g. ${ampleFuel(settings)}.`),
     stdin: z.string().optional().describe('What the program reads from standard input.'),
     files: z
       .record(z.string(), z.string())

@@ -19,7 +19,7 @@ import {
   type ToolCall,
   tool,
 } from '../tool.ts';
-import { createSessionWords } from '../words.ts';
+import { ampleFuel, createSessionWords } from '../words.ts';
 
 const checkpointName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/);
 
@@ -155,20 +155,20 @@ function createInput(settings: ServerSettings) {
       .min(1)
       .max(settings.max_fuel_budget)
       .optional()
-      .describe('Instructions per call, e.g. 20000000000.'),
+      .describe(`Instructions per call, e.g. ${ampleFuel(settings)}.`),
     memory_bytes: z
       .number()
       .int()
       .min(1)
       .max(settings.max_memory_bytes)
       .optional()
-      .describe('Memory, e.g. 536870912.'),
+      .describe(`Memory, e.g. ${Math.min(2 ** 29, settings.max_memory_bytes)}.`),
     timeout_seconds: z
       .number()
       .positive()
       .max(settings.max_timeout_seconds)
       .optional()
-      .describe('Seconds per call, e.g. 120.'),
+      .describe(`Seconds per call, e.g. ${Math.min(120, settings.max_timeout_seconds)}.`),
     preload: z
       .array(z.string().max(200))
       .max(64)
