@@ -5,12 +5,13 @@
 import { randomFillSync } from 'node:crypto';
 import type { Volume } from '../fs/volume.ts';
 import { isFailure } from '../kernel/failure.ts';
-import type { Doors } from '../kernel/guard.ts';
 import { GuestMemory } from '../kernel/memory.ts';
 import { Kernel, type World } from '../kernel/syscalls.ts';
-import { gateModule, type Signature } from '../wasm/gate.ts';
+import { GuestClock } from './clock.ts';
 import { seededRandom } from './entropy.ts';
 import { PAGE_BYTES } from './format.ts';
+import { gateFor, importsOf, type Linkage } from './linkage.ts';
+import { GuestStopped, LIMIT_NAMES, type LimitReason, type Run, type Stop, UNLIMITED_RUN } from './run.ts';
 
 /** Instructions between two looks at the clock: about a millisecond of compiled code. */
 const SLICE = 2_000_000;
@@ -18,14 +19,10 @@ const SLICE = 2_000_000;
 export const GRACE = { fuel: 50_000_000, milliseconds: 40 } as const;
 /** What a look at a guest that was stopped may cost. */
 const LOOK_FUEL = 2_000_000;
-/** A thousand years: no date a virtual clock shows is past what dates can hold. */
-const LONGEST_VIRTUAL_MS = 31_557_600_000_000;
 /** More than a guest can execute between two looks at its counter; kept back, so that the grace is not exceeded. */
 const UNCHECKED_FUEL = 1_000_000;
 /** Memory grows in steps of this size: each step costs the engine a fraction of a millisecond, whatever it adds. */
 const GROWTH_BYTES = 4 * 1024 * 1024;
-/** Speed of the virtual clock: as if a second took a billion instructions. */
-const VIRTUAL_FUEL_PER_MS = 1_000_000;
 
 /** A prepared and compiled module, with what it takes to link and save it. Can be sent between threads. */
 export interface Program {
@@ -35,105 +32,7 @@ export interface Program {
   readonly stateGlobals: readonly string[];
 }
 
-/** Why a guest came to an end before its call returned. */
-export type StopReason =
-  | 'exit'
-  | 'out_of_fuel'
-  | 'timeout'
-  | 'cancelled'
-  | 'memory_limit'
-  | 'stack_overflow'
-  | 'unreachable'
-  | 'denied_call'
-  | 'internal';
-
-/** Limits of which a guest is told before it is stopped. */
-export type LimitReason = 'out_of_fuel' | 'timeout' | 'cancelled';
-
-const LIMIT_NAMES: Record<LimitReason, string> = {
-  out_of_fuel: 'OutOfFuel',
-  timeout: 'Timeout',
-  cancelled: 'Cancelled',
-};
-
-export interface Stop {
-  readonly reason: StopReason;
-  readonly message: string;
-  /** The exit code the guest asked for; only with `exit`. */
-  readonly exitCode?: number;
-}
-
-/** The limits and receivers of one run. */
-export interface Run {
-  readonly fuelBudget: number;
-  /** On the clock of performance.now(). */
-  readonly deadlineMs: number;
-  /** A shared word; `cancelValue` in it cancels this run, and notifying it wakes a sleeping guest. */
-  readonly cancel: Int32Array;
-  readonly cancelValue: number;
-  /** Told between slices how much fuel is gone; returns the milliseconds it kept the guest waiting for others. */
-  readonly spent?: (fuel: number) => number;
-  /** Time and chance that are the same in every run; absent: those of the machine. */
-  readonly deterministic?: { readonly startMs: number; readonly seed: number } | undefined;
-  output(stream: 1 | 2, bytes: Uint8Array): void;
-  /** Called now and then while the guest runs, and with `isPause` before it sleeps. */
-  beat?(nowMs: number, isPause: boolean): void;
-}
-
-export interface HostFunction {
-  readonly signature: Signature;
-  readonly call: (guest: Guest, ...args: number[]) => number | undefined;
-}
-
-/** How a runtime's module is linked. Imports that the doors leave out are denied: calling one ends the guest. */
-export interface Linkage {
-  doors(guest: Guest): Record<string, Doors>;
-  /** In the order of PrepareOptions.hostFunctions. */
-  readonly hostFunctions: readonly HostFunction[];
-  /** Makes the interpreter raise at the line it is on. Called between any two instructions: it may only set a flag. */
-  interrupt(guest: Guest, reason: LimitReason): void;
-}
-
 export type GuestExport = (...args: (number | bigint)[]) => number;
-
-/** Thrown by `Guest.call` when the guest did not return. The instance is then of no use until its memory is restored. */
-export class GuestStopped {
-  constructor(readonly stop: Stop) {}
-}
-
-/** For guest code of our own, at build time. */
-export const UNLIMITED_RUN: Run = {
-  fuelBudget: Number.POSITIVE_INFINITY,
-  deadlineMs: Number.POSITIVE_INFINITY,
-  cancel: new Int32Array(new SharedArrayBuffer(4)),
-  cancelValue: -1,
-  output: () => {},
-};
-
-const gates = new WeakMap<Linkage, WebAssembly.Module>();
-
-function gateFor(linkage: Linkage): WebAssembly.Module {
-  let gate = gates.get(linkage);
-  if (gate === undefined) {
-    const onSliceSpent: Signature = { params: [], results: [] };
-    const signatures = [onSliceSpent, ...linkage.hostFunctions.map((host) => host.signature)];
-    gate = new WebAssembly.Module(gateModule(signatures) as BufferSource);
-    gates.set(linkage, gate);
-  }
-  return gate;
-}
-
-const importLists = new WeakMap<WebAssembly.Module, readonly WebAssembly.ModuleImportDescriptor[]>();
-
-/** What a module imports; the engine makes the list anew each time it is asked, and it is long. */
-function importsOf(module: WebAssembly.Module): readonly WebAssembly.ModuleImportDescriptor[] {
-  let list = importLists.get(module);
-  if (list === undefined) {
-    list = WebAssembly.Module.imports(module);
-    importLists.set(module, list);
-  }
-  return list;
-}
 
 export class Guest implements World {
   readonly memory: WebAssembly.Memory;
@@ -151,10 +50,7 @@ export class Guest implements World {
   /** The most that is ever executed, grace and all; only known once a limit was met. */
   #end = Number.POSITIVE_INFINITY;
   #deadlineMs = Number.POSITIVE_INFINITY;
-  /** Milliseconds that a virtual clock skipped in sleep. */
-  #sleptMs = 0;
-  /** What the machine's clock lacks to where the guest's stood before: a session may go on in a younger thread. */
-  #clockLagMs: number | undefined;
+  #clock: GuestClock;
   #seeded: ((into: Uint8Array) => void) | undefined;
   /** The limit that was met first; from then on the guest lives on its grace. */
   #met: LimitReason | undefined;
@@ -175,6 +71,7 @@ export class Guest implements World {
     this.maxBytes = size.maxPages * PAGE_BYTES;
     this.view = new GuestMemory(this.memory);
     this.kernel = new Kernel(volume, this);
+    this.#clock = this.#newClock();
     const hosts = [
       () => this.#onSliceSpent(),
       ...linkage.hostFunctions.map((host) => host.call.bind(null, this)),
@@ -229,9 +126,8 @@ export class Guest implements World {
     this.#budget = run.fuelBudget;
     this.#end = Number.POSITIVE_INFINITY;
     this.#deadlineMs = run.deadlineMs;
-    this.#sleptMs = 0;
     // Both follow from the kernel's state, which may still be on its way.
-    this.#clockLagMs = undefined;
+    this.#clock = this.#newClock();
     this.#seeded = undefined;
     this.#met = undefined;
     this.#growthRefused = false;
@@ -387,25 +283,21 @@ export class Guest implements World {
   // ---- the world as the kernel sees it ----
 
   now(): number {
-    const { deterministic } = this.#run;
-    return deterministic
-      ? deterministic.startMs + this.monotonic()
-      : performance.timeOrigin + performance.now();
+    return this.#clock.now();
   }
 
   monotonic(): number {
-    if (this.#run.deterministic === undefined) {
-      this.#clockLagMs ??= Math.max(0, this.kernel.clockMs - performance.now());
-      return performance.now() + this.#clockLagMs;
-    }
-    return this.kernel.clockMs + this.fuelConsumed / VIRTUAL_FUEL_PER_MS + this.#sleptMs;
+    return this.#clock.monotonic();
   }
 
   /** Ends the run for the clock: the next one goes on from here. */
   stopClock(): void {
-    this.kernel.clockMs = this.monotonic();
-    this.#sleptMs = 0;
+    this.#clock.stop();
     this.refuel();
+  }
+
+  #newClock(): GuestClock {
+    return new GuestClock(this.kernel, () => this.fuelConsumed, this.#run.deterministic?.startMs);
   }
 
   check(): void {
@@ -430,10 +322,8 @@ export class Guest implements World {
     this.#refuseLook();
     if (this.#run.deterministic !== undefined) {
       this.check();
-      const wanted = Math.max(0, milliseconds) || 0;
-      // Nobody can wait longer than a calendar lasts; on a virtual clock the end of the wait is there at once.
-      if (this.monotonic() + wanted > LONGEST_VIRTUAL_MS) this.#meet('timeout');
-      else this.#sleptMs += wanted;
+      // On a virtual clock the end of the wait is there at once.
+      if (!this.#clock.skip(milliseconds)) this.#meet('timeout');
       return;
     }
     const start = performance.now();

@@ -4,7 +4,9 @@
  */
 
 import type { MemoryRange } from '../engine/delta.ts';
-import type { Guest, LimitReason, Linkage } from '../engine/guest.ts';
+import type { Guest } from '../engine/guest.ts';
+import type { Linkage } from '../engine/linkage.ts';
+import type { LimitReason } from '../engine/run.ts';
 import type { Entry } from '../fs/entry.ts';
 import type { MissingPackage } from '../packages/python.ts';
 import type { RuntimeName } from '../schema.ts';

@@ -4,8 +4,9 @@
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { Guest, GuestStopped, type Program, UNLIMITED_RUN } from '../engine/guest.ts';
+import { Guest, type Program } from '../engine/guest.ts';
 import { captureImage } from '../engine/image.ts';
+import { GuestStopped, UNLIMITED_RUN } from '../engine/run.ts';
 import { SandboxError } from '../errors.ts';
 import { frozenTree, packEntries } from '../fs/pack.ts';
 import { Volume } from '../fs/volume.ts';

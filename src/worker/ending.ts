@@ -2,7 +2,8 @@
  * How a program came to its end. It either returned a report of its own, or it was stopped; then the guest is looked at
  * once more, for the line it was on. A limit that was met is how a run ended, whatever the program made of it.
  */
-import { type Guest, GuestStopped, type LimitReason, type Stop } from '../engine/guest.ts';
+import type { Guest } from '../engine/guest.ts';
+import { GuestStopped, type LimitReason, type Stop } from '../engine/run.ts';
 import { SandboxError } from '../errors.ts';
 import { isFailure } from '../kernel/failure.ts';
 import { type GuestRequest, type Handles, LIMIT_ERRORS, type Runtime } from '../runtimes/runtime.ts';

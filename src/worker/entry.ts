@@ -6,8 +6,9 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { applyDelta, captureDelta } from '../engine/delta.ts';
 import { PAGE_BYTES } from '../engine/format.ts';
-import type { Guest, Run } from '../engine/guest.ts';
+import type { Guest } from '../engine/guest.ts';
 import { readImage } from '../engine/image.ts';
+import type { Run } from '../engine/run.ts';
 import { SandboxError } from '../errors.ts';
 import { editVolume } from '../fs/edit.ts';
 import type { Changes, Entry } from '../fs/entry.ts';

@@ -3,8 +3,9 @@
  * code runs here, in a guest and under limits, like any program's.
  */
 import { PAGE_BYTES } from '../engine/format.ts';
-import { type Guest, GuestStopped, type Run } from '../engine/guest.ts';
+import type { Guest } from '../engine/guest.ts';
 import { captureImage } from '../engine/image.ts';
+import { GuestStopped, type Run } from '../engine/run.ts';
 import { SandboxError } from '../errors.ts';
 import type { Entry } from '../fs/entry.ts';
 import { frozenTree, lazyTree, packEntries } from '../fs/pack.ts';

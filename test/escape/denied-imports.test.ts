@@ -5,7 +5,9 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { describe, expect, test } from 'vitest';
-import { Guest, GuestStopped, type Linkage, UNLIMITED_RUN } from '../../src/engine/guest.ts';
+import { Guest } from '../../src/engine/guest.ts';
+import type { Linkage } from '../../src/engine/linkage.ts';
+import { GuestStopped, UNLIMITED_RUN } from '../../src/engine/run.ts';
 import { Volume } from '../../src/fs/volume.ts';
 import { javascript } from '../../src/runtimes/javascript/index.ts';
 import { python } from '../../src/runtimes/python/index.ts';

@@ -4,8 +4,9 @@
  */
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { Guest, GuestStopped, UNLIMITED_RUN } from '../../src/engine/guest.ts';
+import { Guest } from '../../src/engine/guest.ts';
 import { type Image, layImage, readImage } from '../../src/engine/image.ts';
+import { GuestStopped, UNLIMITED_RUN } from '../../src/engine/run.ts';
 import { Volume } from '../../src/fs/volume.ts';
 import { OPERATION_NAMES } from '../../src/kernel/quickjs.ts';
 import { javascript } from '../../src/runtimes/javascript/index.ts';

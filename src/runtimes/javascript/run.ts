@@ -2,7 +2,8 @@
  * One program in a JavaScript guest: its start, the event loop around it, and its end. The loop is on this side so that
  * no frame of ours is below the program's own; what it turns over is in guest memory.
  */
-import type { Guest, LimitReason } from '../../engine/guest.ts';
+import type { Guest } from '../../engine/guest.ts';
+import type { LimitReason } from '../../engine/run.ts';
 import {
   type GuestRequest,
   type Handles,

@@ -2,7 +2,8 @@
  * CPython 3.14 from the binary that Pyodide ships, without Pyodide: its JavaScript is never loaded and its bridge is
  * not linked. The C API, exported by name, is all that the host side needs.
  */
-import type { Guest, LimitReason } from '../../engine/guest.ts';
+import type { Guest } from '../../engine/guest.ts';
+import type { LimitReason } from '../../engine/run.ts';
 import { emscriptenDoors } from '../../kernel/emscripten.ts';
 import { wasiDoors } from '../../kernel/wasi.ts';
 import {
