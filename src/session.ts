@@ -11,6 +11,7 @@ import { declaredNames, MAX_VARIABLES } from './runtimes/variables.ts';
 import { type PolicyInput, parse, type RuntimeName, type SessionPolicy, sessionPolicy } from './schema.ts';
 import { checkSessionId } from './stores/session-id.ts';
 import type { Checkpoint, SessionRecord, SessionState, SessionStore, StoredSession } from './stores/store.ts';
+import type { Workspace } from './workspace.ts';
 
 export interface SessionSettings {
   readonly session_id: string;
@@ -30,6 +31,7 @@ export class Session {
   readonly #checkpoints: Map<string, Checkpoint>;
   /** The store has it, and with this record. */
   readonly #isStored: boolean;
+  /** It is on its way into the store for the first time: nobody can have changed its files there. */
   #isBeingMade = false;
   #writing: Promise<void> = Promise.resolve();
   #writeFailure: unknown;
@@ -95,11 +97,6 @@ export class Session {
     });
   }
 
-  /** It is on its way into the store for the first time: nobody can have changed its files there. */
-  get isBeingMade(): boolean {
-    return this.#isBeingMade;
-  }
-
   get record(): SessionRecord {
     return this.#record;
   }
@@ -124,6 +121,15 @@ export class Session {
       fuel_consumed: this.#record.fuel_consumed + fuel,
       imports: [...new Set([...this.#record.imports, ...imports])].sort(),
     };
+  }
+
+  /** Takes in what was changed outside: in `workspace` by the host, in the store by a person. */
+  async takeIn(workspace: Workspace): Promise<void> {
+    if (!this.#isBeingMade) {
+      await this.#writing;
+      workspace.edit(await this.store.edits(this.#record.session_id));
+    }
+    this.withWorkspace(workspace.snapshot());
   }
 
   /** Takes over what a call left. The state before it stays for undo. */
@@ -202,15 +208,18 @@ export class Session {
   }
   #latest: StoredSession | undefined;
 
-  /** Waits for what is being written, well or not: only then does the store know what others changed since. */
-  async settled(): Promise<void> {
-    await this.#writing;
+  /** A call that was said to be committed could not be kept: whoever asks next whether all is well must know. */
+  hasLost(call: number): void {
+    const what = `What call ${call} left could not be saved, so the session is as before it`;
+    this.#lost = new SandboxError('store_failed', `${what}. Run it again.`);
   }
+  #lost: SandboxError | undefined;
 
   /** Waits until everything is in the store; throws what went wrong there. */
   async flush(): Promise<void> {
     await this.#writing;
-    const failure = this.#writeFailure;
+    const failure = this.#lost ?? this.#writeFailure;
+    this.#lost = undefined;
     this.#writeFailure = undefined;
     if (failure !== undefined) throw failure;
   }

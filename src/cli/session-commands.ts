@@ -5,7 +5,7 @@ import { SandboxError } from '../errors.ts';
 import type { Variable } from '../runtimes/variables.ts';
 import { Session } from '../session.ts';
 import type { StoredSession } from '../stores/store.ts';
-import { describeFiles, workspacePath } from '../workspace.ts';
+import { describeFiles, Workspace, workspacePath } from '../workspace.ts';
 import { type Desk, noSuchSession } from './desk.ts';
 import { copyOut, readInput, writeOutput } from './files.ts';
 import { UsageError } from './flags.ts';
@@ -140,6 +140,14 @@ async function withSession<T>(
   return done;
 }
 
+/** Has a session see what a person did to its files, as its next call would. */
+async function takeIn(session: Session): Promise<void> {
+  const { workspace_max_bytes: maxBytes, workspace_max_files: maxFiles } = session.record.policy;
+  const workspace = new Workspace(Date.now, { maxBytes, maxFiles });
+  workspace.replace(session.state.workspace);
+  await session.takeIn(workspace);
+}
+
 const checkpoint: Work = async (desk, [id, name], flags) => {
   if (flags.list) {
     const marks = (await read(desk, id!)).checkpoints.map(describeCheckpoint);
@@ -152,7 +160,10 @@ const checkpoint: Work = async (desk, [id, name], flags) => {
     await withSession(desk, id!, (session) => session.deleteCheckpoint(name));
     return { json: { deleted: name }, text: `checkpoint ${plain(name)} deleted` };
   }
-  const made = await withSession(desk, id!, (session) => session.checkpoint(name));
+  const made = await withSession(desk, id!, async (session) => {
+    await takeIn(session);
+    return session.checkpoint(name);
+  });
   return { json: made, text: `checkpoint ${made.name} made (${bytesText(made.size_bytes)})` };
 };
 
@@ -164,6 +175,7 @@ const rollback: Work = async (desk, [id, name]) => {
 
 const fork: Work = async (desk, [id, newId = randomUUID()]) => {
   const { record } = await withSession(desk, id!, async (session) => {
+    await takeIn(session);
     const made = await session.fork(newId);
     await made.close();
     return made;

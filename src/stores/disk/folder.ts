@@ -262,6 +262,7 @@ export class SessionFolder {
   async #settle(target: ReadonlyMap<string, TreeEntry>, staged: Map<string, string>): Promise<Known> {
     const known = this.#known!;
     const failures = new Map<string, unknown>();
+    this.#mirror.ensureRoot();
     if (known.dirty.size === 0) return known;
     const laidNow = await this.#mirror.apply(known.dirty.keys(), target, staged, (path, error) =>
       failures.set(path, error),
