@@ -261,6 +261,15 @@ export class Sandbox {
     this.#keepEdits();
   }
 
+  /** Empties the workspace, folders and links included, and returns how many files there were. */
+  async clearFiles(): Promise<number> {
+    this.#checkOpen();
+    const count = this.#workspace.list().length;
+    this.#workspace.clear();
+    this.#keepEdits();
+    return count;
+  }
+
   /** Sees to it that the store gets what the host changed, without a call having to come first. */
   #keepEdits(): void {
     if (this.#session === undefined) return;

@@ -9,7 +9,7 @@ import { SandboxError } from './errors.ts';
 import type { Entry } from './fs/entry.ts';
 import { declaredNames, MAX_VARIABLES } from './runtimes/variables.ts';
 import { type PolicyInput, parse, type RuntimeName, type SessionPolicy, sessionPolicy } from './schema.ts';
-import { checkSessionId } from './stores/session-id.ts';
+import { checkSessionId, refuseTwin } from './stores/session-id.ts';
 import type { Checkpoint, SessionRecord, SessionState, SessionStore, StoredSession } from './stores/store.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -76,6 +76,7 @@ export class Session {
   /** Another session that starts from the present state of this one; the two know nothing of each other afterwards. */
   async fork(newId: string): Promise<Session> {
     checkSessionId(newId);
+    refuseTwin(newId, [this.#record.session_id]);
     if ((await this.store.read(newId)) !== undefined) {
       throw new SandboxError(
         'session_mismatch',

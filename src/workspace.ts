@@ -163,6 +163,11 @@ export class Workspace {
     this.#entries = next;
   }
 
+  clear(): void {
+    for (const path of this.#entries.keys()) this.#edited.add(path);
+    this.#entries.clear();
+  }
+
   delete(path: string): void {
     const found = this.#file(path).path;
     this.#entries.delete(found);

@@ -67,10 +67,11 @@ async function variablesOf({ sessions }: Desk, id: string): Promise<Variable[] |
 async function show(desk: Desk, [id]: readonly (string | undefined)[]): Promise<Answer> {
   const { record, state, checkpoints } = await read(desk, id!);
   const stored_bytes = await desk.store.size(id!);
-  const files = describeFiles(state.workspace.values());
+  const found = await desk.store.readWorkspace(id!);
+  const files = describeFiles((found?.workspace ?? state.workspace).values());
   const marks = checkpoints.map(describeCheckpoint);
-  const found = await variablesOf(desk, id!);
-  const variables = typeof found === 'string' ? null : found;
+  const told = await variablesOf(desk, id!);
+  const variables = typeof told === 'string' ? null : told;
   const sections = [
     recordText(record, stored_bytes, desk.dir),
     variables?.length &&
@@ -84,7 +85,7 @@ async function show(desk: Desk, [id]: readonly (string | undefined)[]): Promise<
   return {
     json: { ...record, stored_bytes, variables, files, checkpoints: marks },
     text: sections.filter(Boolean).join('\n\n'),
-    notes: typeof found === 'string' ? [`Its variables cannot be told now. ${found}`] : [],
+    notes: typeof told === 'string' ? [`Its variables cannot be told now. ${told}`] : [],
   };
 }
 
@@ -174,6 +175,7 @@ const rollback: Work = async (desk, [id, name]) => {
 };
 
 const fork: Work = async (desk, [id, newId = randomUUID()]) => {
+  await desk.sessions.checkRoom();
   const { record } = await withSession(desk, id!, async (session) => {
     await takeIn(session);
     const made = await session.fork(newId);
@@ -183,7 +185,9 @@ const fork: Work = async (desk, [id, newId = randomUUID()]) => {
   return { json: record, text: record.session_id };
 };
 
-const exportTo: Work = async (desk, [id, file], { force }) => {
+const exportTo: Work = async (desk, [id, file], { force, json: asJson }) => {
+  if (file === '-' && asJson)
+    throw new UsageError('Standard output cannot take both the session and --json: give a FILE.');
   await read(desk, id!);
   const bytes = await desk.sessions.export(id!);
   const json = { session_id: id, file, bytes: bytes.length };
