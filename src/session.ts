@@ -124,11 +124,15 @@ export class Session {
     };
   }
 
-  /** Takes in what was changed outside: in `workspace` by the host, in the store by a person. */
+  /**
+   * Takes in what was changed outside: in `workspace` by the host, in the store by a person. Throws `quota_exceeded` when
+   * that is too much, again and again until some of it is gone.
+   */
   async takeIn(workspace: Workspace): Promise<void> {
     if (!this.#isBeingMade) {
       await this.#writing;
       workspace.edit(await this.store.edits(this.#record.session_id));
+      workspace.checkQuota();
     }
     this.withWorkspace(workspace.snapshot());
   }

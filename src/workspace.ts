@@ -158,7 +158,7 @@ export class Workspace {
       putEntry(next, { path, kind: 'file', mode: 0o644, mtimeMs, data });
     }
     checkEntries(next.values());
-    this.#checkQuota(next);
+    this.checkQuota(next);
     for (const [path, entry] of next) if (this.#entries.get(path) !== entry) this.#edited.add(path);
     this.#entries = next;
   }
@@ -185,7 +185,8 @@ export class Workspace {
     );
   }
 
-  #checkQuota(entries: ReadonlyMap<string, Entry>): void {
+  /** Throws `quota_exceeded` for more than the limits allow. */
+  checkQuota(entries: ReadonlyMap<string, Entry> = this.#entries): void {
     let bytes = 0;
     for (const { data, target } of entries.values()) bytes += data?.length ?? target?.length ?? 0;
     const { maxBytes, maxFiles } = this.limits;

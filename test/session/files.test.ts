@@ -112,6 +112,29 @@ describe('what a person puts into the workspace of a session', () => {
   });
   afterAll(() => rmSync(dir, { recursive: true }));
 
+  test('is refused when it is too much, and the session goes on when it is gone', async () => {
+    const policy = { workspace_max_bytes: 1000 };
+    await using sandbox = await createSandbox({
+      runtime: 'python',
+      session_id: 'crammed',
+      store: diskStore(dir),
+      policy,
+    });
+    await sandbox.execute('x = 1');
+    await sandbox.flush();
+    const large = join(dir, 'crammed', 'workspace', 'large');
+    writeFileSync(large, 'x'.repeat(2000));
+    for (let i = 0; i < 2; i++) {
+      await expect(sandbox.execute('x += 1')).rejects.toMatchObject({
+        code: 'quota_exceeded',
+        message: expect.stringContaining('workspace_max_bytes 1000'),
+      });
+    }
+    expect(readFileSync(large, 'utf8')).toHaveLength(2000);
+    rmSync(large);
+    expect((await sandbox.execute('x')).metadata.result).toBe(1);
+  });
+
   test('is part of a checkpoint and of a fork, and is not lost by going back', async () => {
     await using sandbox = await createSandbox({
       runtime: 'python',
