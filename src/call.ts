@@ -57,8 +57,8 @@ export async function runCall(
       // A session stays in the image it began in: its memory is a difference to that.
       const bare = !inject_setup && session === undefined;
       const assets = await assetsWith(runtime, bare ? undefined : extras);
-      if (call.files !== undefined) workspace.write(call.files);
-      const part = await transaction?.begin(key);
+      if (transaction === undefined && call.files !== undefined) workspace.write(call.files);
+      const part = await transaction?.begin(key, call.files);
       const wanted = { code, ...limits, inject_setup, stdin, live: live.wanted, session: part };
       return { assets, job: runJob(assets.id, source, wanted) };
     },

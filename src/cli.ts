@@ -8,6 +8,7 @@ import { Command } from 'commander';
 import { addDoctorCommand } from './cli/doctor.ts';
 import { EXIT, exitCodeOf, quantity } from './cli/flags.ts';
 import { addPackagesCommand } from './cli/packages.ts';
+import { watchReaders } from './cli/readers.ts';
 import { addRunCommand } from './cli/run.ts';
 import { addSessionCommands } from './cli/session.ts';
 import { plain } from './cli/table.ts';
@@ -28,11 +29,7 @@ addPackagesCommand(program);
 addDoctorCommand(program);
 addServerCommands(program, { version, quantity, readText: (path) => readFileSync(path, 'utf8') });
 
-// A reader that stops early, such as head, is no fault.
-process.stdout.on('error', (cause: NodeJS.ErrnoException) => {
-  if (cause.code !== 'EPIPE') throw cause;
-  process.exit(0);
-});
+watchReaders();
 
 try {
   // A client that starts us without a command and talks to our standard input speaks MCP.

@@ -164,6 +164,7 @@ export class Sandbox {
   /** Marks the present state, memory, open files and workspace together, under a name. */
   async checkpoint(name?: string): Promise<CheckpointInfo> {
     return this.#inTurn(async (session) => {
+      await session.takeIn(this.#workspace);
       const made = session.checkpoint(name);
       this.#events.session('session.checkpoint', this.session_id, { checkpoint: made.name });
       return made;
@@ -194,6 +195,7 @@ export class Sandbox {
   /** Another session that starts from the present state of this one; the two know nothing of each other afterwards. */
   async fork(newId: string = randomUUID()): Promise<Sandbox> {
     return this.#inTurn(async (origin) => {
+      await origin.takeIn(this.#workspace);
       const session = await origin.fork(newId);
       this.#events.session('session.fork', newId, { forked_from: origin.record.session_id });
       return this.#sibling({ session });
@@ -257,6 +259,15 @@ export class Sandbox {
     this.#checkOpen();
     this.#workspace.delete(path);
     this.#keepEdits();
+  }
+
+  /** Empties the workspace, folders and links included, and returns how many files there were. */
+  async clearFiles(): Promise<number> {
+    this.#checkOpen();
+    const count = this.#workspace.list().length;
+    this.#workspace.clear();
+    this.#keepEdits();
+    return count;
   }
 
   /** Sees to it that the store gets what the host changed, without a call having to come first. */

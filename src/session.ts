@@ -9,8 +9,9 @@ import { SandboxError } from './errors.ts';
 import type { Entry } from './fs/entry.ts';
 import { declaredNames, MAX_VARIABLES } from './runtimes/variables.ts';
 import { type PolicyInput, parse, type RuntimeName, type SessionPolicy, sessionPolicy } from './schema.ts';
-import { checkSessionId } from './stores/session-id.ts';
+import { checkSessionId, refuseTwin } from './stores/session-id.ts';
 import type { Checkpoint, SessionRecord, SessionState, SessionStore, StoredSession } from './stores/store.ts';
+import type { Workspace } from './workspace.ts';
 
 export interface SessionSettings {
   readonly session_id: string;
@@ -30,6 +31,7 @@ export class Session {
   readonly #checkpoints: Map<string, Checkpoint>;
   /** The store has it, and with this record. */
   readonly #isStored: boolean;
+  /** It is on its way into the store for the first time: nobody can have changed its files there. */
   #isBeingMade = false;
   #writing: Promise<void> = Promise.resolve();
   #writeFailure: unknown;
@@ -74,6 +76,7 @@ export class Session {
   /** Another session that starts from the present state of this one; the two know nothing of each other afterwards. */
   async fork(newId: string): Promise<Session> {
     checkSessionId(newId);
+    refuseTwin(newId, [this.#record.session_id]);
     if ((await this.store.read(newId)) !== undefined) {
       throw new SandboxError(
         'session_mismatch',
@@ -93,11 +96,6 @@ export class Session {
     void this.#writing.then(() => {
       this.#isBeingMade = false;
     });
-  }
-
-  /** It is on its way into the store for the first time: nobody can have changed its files there. */
-  get isBeingMade(): boolean {
-    return this.#isBeingMade;
   }
 
   get record(): SessionRecord {
@@ -124,6 +122,19 @@ export class Session {
       fuel_consumed: this.#record.fuel_consumed + fuel,
       imports: [...new Set([...this.#record.imports, ...imports])].sort(),
     };
+  }
+
+  /**
+   * Takes in what was changed outside: in `workspace` by the host, in the store by a person. Throws `quota_exceeded` when
+   * that is too much, again and again until some of it is gone.
+   */
+  async takeIn(workspace: Workspace): Promise<void> {
+    if (!this.#isBeingMade) {
+      await this.#writing;
+      workspace.edit(await this.store.edits(this.#record.session_id));
+      workspace.checkQuota();
+    }
+    this.withWorkspace(workspace.snapshot());
   }
 
   /** Takes over what a call left. The state before it stays for undo. */
@@ -202,15 +213,18 @@ export class Session {
   }
   #latest: StoredSession | undefined;
 
-  /** Waits for what is being written, well or not: only then does the store know what others changed since. */
-  async settled(): Promise<void> {
-    await this.#writing;
+  /** A call that was said to be committed could not be kept: whoever asks next whether all is well must know. */
+  hasLost(call: number): void {
+    const what = `What call ${call} left could not be saved, so the session is as before it`;
+    this.#lost = new SandboxError('store_failed', `${what}. Run it again.`);
   }
+  #lost: SandboxError | undefined;
 
   /** Waits until everything is in the store; throws what went wrong there. */
   async flush(): Promise<void> {
     await this.#writing;
-    const failure = this.#writeFailure;
+    const failure = this.#lost ?? this.#writeFailure;
+    this.#lost = undefined;
     this.#writeFailure = undefined;
     if (failure !== undefined) throw failure;
   }

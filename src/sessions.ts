@@ -73,6 +73,8 @@ export function openSessions({ store = memoryStore(), limits = {} }: SessionsOpt
 
 export class Sessions {
   readonly #open = new Map<string, Promise<Sandbox>>();
+  /** When those that are open were last asked for. */
+  readonly #asked = new Map<string, number>();
   readonly #expiry: NodeJS.Timeout;
 
   constructor(
@@ -89,11 +91,14 @@ export class Sessions {
   /** Begins a session, or opens the one of that name. */
   async create(options: Omit<SandboxOptions, 'store'>): Promise<Sandbox> {
     const session_id = options.session_id ?? randomUUID();
-    if (!this.#open.has(session_id)) {
-      const records = await this.list();
-      if (!records.some((record) => record.session_id === session_id)) await this.#checkRoom(records);
-    }
-    return sameRuntime(await this.#keep(session_id, { ...options, session_id }), options.runtime);
+    const { opening } = await this.#oneByOne(async () => {
+      if (!this.#open.has(session_id)) {
+        const records = await this.list();
+        if (!records.some((record) => record.session_id === session_id)) await this.checkRoom(records);
+      }
+      return { opening: this.#keep(session_id, { ...options, session_id }) };
+    });
+    return sameRuntime(await opening, options.runtime);
   }
 
   /** The open sandbox of a session, or the session opened as it was left; options may depend on what that was. */
@@ -102,7 +107,10 @@ export class Sessions {
     options: OpenOptions | ((record: SessionRecord) => OpenOptions) = {},
   ): Promise<Sandbox> {
     const running = this.#open.get(session_id);
-    if (running !== undefined) return running;
+    if (running !== undefined) {
+      this.#asked.set(session_id, Date.now());
+      return running;
+    }
     const record = await this.#record(session_id);
     const { runtime, auto_persist_globals, preload } = record;
     // Packages of the caller's own cannot be named from a record; whoever has them passes them again.
@@ -118,12 +126,18 @@ export class Sessions {
 
   /** The open sandbox of a session, which somebody else may have opened meanwhile, or one that is opened now. */
   #keep(session_id: string, options: Omit<SandboxOptions, 'store'>): Promise<Sandbox> {
+    this.#asked.set(session_id, Date.now());
     const running = this.#open.get(session_id);
     if (running !== undefined) return running;
     const opening = createSandbox({ ...options, store: this.store });
     this.#open.set(session_id, opening);
-    opening.catch(() => this.#open.delete(session_id));
+    opening.catch(() => this.#forget(session_id));
     return opening;
+  }
+
+  #forget(session_id: string): void {
+    this.#open.delete(session_id);
+    this.#asked.delete(session_id);
   }
 
   /** Sessions, the one used last first. */
@@ -155,12 +169,9 @@ export class Sessions {
     };
   }
 
-  /** Deletes all files of a session; its variables stay. */
+  /** Deletes all files of a session, folders and links too, and says how many files; its variables stay. */
   async resetWorkspace(session_id: string): Promise<number> {
-    const sandbox = await this.get(session_id);
-    const files = await sandbox.listFiles();
-    for (const { path } of files) await sandbox.deleteFile(path);
-    return files.length;
+    return (await this.get(session_id)).clearFiles();
   }
 
   /** Ends a session and frees what it took; returns the bytes. */
@@ -196,8 +207,10 @@ export class Sessions {
         const advice = 'Take this one in under another session_id, or delete that one first';
         throw new SandboxError('session_mismatch', `There is already a session ${session_id}. ${advice}.`);
       }
-      await this.#checkRoom(await this.list());
-      await this.store.write({ ...stored, record });
+      await this.#oneByOne(async () => {
+        await this.checkRoom();
+        await this.store.write({ ...stored, record });
+      });
     } finally {
       await release();
     }
@@ -207,7 +220,7 @@ export class Sessions {
   /** Closes the sandbox of a session; the session stays in the store. */
   async release(session_id: string): Promise<void> {
     const running = this.#open.get(session_id);
-    this.#open.delete(session_id);
+    this.#forget(session_id);
     await (await running)?.close();
   }
 
@@ -225,8 +238,13 @@ export class Sessions {
     if (!(older_than_hours >= 0)) {
       throw new SandboxError('invalid_argument', 'older_than_hours: expected a number of hours from 0 on.');
     }
-    const before = new Date(Date.now() - older_than_hours * HOUR_MS).toISOString();
-    const old = (await this.list()).filter((record) => record.last_used_at <= before);
+    const beforeMs = Date.now() - older_than_hours * HOUR_MS;
+    const before = new Date(beforeMs).toISOString();
+    // Who has just asked for a session is about to use it, although no call has ended since.
+    const isAsked = (id: string) => (this.#asked.get(id) ?? 0) > beforeMs;
+    const old = (await this.list()).filter(
+      (record) => record.last_used_at <= before && !isAsked(record.session_id),
+    );
     const pruned: { session_id: string; bytes: number }[] = [];
     const errors = (await this.store.list()).damaged.map((session_id) => ({
       session_id,
@@ -267,7 +285,17 @@ export class Sessions {
     return damaged.includes(session_id) || records.some((record) => record.session_id === session_id);
   }
 
-  async #checkRoom(records: readonly SessionRecord[]): Promise<void> {
+  /** Lets one at a time in, so that many who come at once do not all find room for the last. */
+  #oneByOne<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#admitted.then(work);
+    this.#admitted = done.catch(() => {});
+    return done;
+  }
+  #admitted: Promise<unknown> = Promise.resolve();
+
+  /** Throws `session_limit` when there is no room for another session. */
+  async checkRoom(present?: readonly SessionRecord[]): Promise<void> {
+    const records = present ?? (await this.list());
     const { max_sessions, max_total_bytes } = this.limits;
     if (records.length >= max_sessions) {
       throw new SandboxError(

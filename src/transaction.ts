@@ -6,29 +6,31 @@ import { notableImports } from './packages/manifest.ts';
 import type { Session } from './session.ts';
 import type { SessionState } from './stores/store.ts';
 import type { RunOutcome, SavedState, SessionPart } from './worker/protocol.ts';
-import type { Workspace } from './workspace.ts';
+import type { CallFiles, Workspace } from './workspace.ts';
 
 export class Transaction {
-  #before: SessionState;
+  /** Absent until it has begun: what others do while it waits for its turn is no concern of its own. */
+  #before: SessionState | undefined;
+  #isAnswered = false;
   #isSettled = false;
 
   constructor(
     readonly session: Session,
     readonly workspace: Workspace,
     readonly code: string,
-  ) {
-    this.#before = session.state;
-  }
+  ) {}
 
-  /** Takes in what was changed outside, and says where the guest comes from. Absent: a fresh one. */
-  async begin(id: string): Promise<SessionPart | undefined> {
+  /**
+   * Takes in what was changed outside, then the files that come with the call and go with it, and says where the guest
+   * comes from. Absent: a fresh one.
+   */
+  async begin(id: string, files: CallFiles = {}): Promise<SessionPart | undefined> {
     const { session, workspace } = this;
-    if (!session.isBeingMade) {
-      await session.settled();
-      workspace.edit(await session.store.edits(session.record.session_id));
-    }
+    await session.takeIn(workspace);
+    const before = session.state;
+    workspace.write(files);
+    this.#before = before;
     session.withWorkspace(workspace.snapshot());
-    this.#before = session.state;
     if (!session.record.auto_persist_globals) return undefined;
     const { version, delta, tmp } = session.state;
     // Versions only grow, so no two programs of one interpreter get the same number.
@@ -38,6 +40,7 @@ export class Transaction {
 
   /** The worker has answered. What a committed call leaves in memory is still on its way. */
   answered(outcome: RunOutcome): void {
+    this.#isAnswered = outcome.state !== 'rolled_back';
     const imports = notableImports(outcome.imports, []).map(({ name }) => name);
     this.session.count(outcome.fuelConsumed, imports, this.code);
     if (outcome.state !== 'rolled_back') this.workspace.apply(outcome.changes);
@@ -50,15 +53,17 @@ export class Transaction {
 
   #commit({ delta, tmp }: Pick<SessionState, 'delta' | 'tmp'>): void {
     this.#isSettled = true;
-    const version = this.#before.version + 1;
-    const next = { version, delta, tmp, workspace: this.workspace.snapshot() };
-    this.session.commit(next, this.#before);
+    const before = this.#before!;
+    const next = { version: before.version + 1, delta, tmp, workspace: this.workspace.snapshot() };
+    this.session.commit(next, before);
   }
 
   /** The worker is free, or gone: what was not saved by now never will be. */
   finished(): void {
-    if (this.#isSettled) return;
-    this.workspace.replace(this.#before.workspace);
+    if (this.#isSettled || this.#before === undefined) return;
+    this.workspace.revert(this.#before.workspace);
+    this.session.withWorkspace(this.workspace.snapshot());
     this.session.persist();
+    if (this.#isAnswered) this.session.hasLost(this.session.record.calls);
   }
 }

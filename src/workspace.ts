@@ -14,6 +14,9 @@ export interface WorkspaceFile {
   readonly modified_at: string;
 }
 
+/** Files for a workspace, by path. */
+export type CallFiles = Readonly<Record<string, string | Uint8Array>>;
+
 /** The relative form of a caller's path; throws `invalid_path` for one that is not inside the workspace. */
 export function workspacePath(path: string): string {
   const inside = path === ROOT || path.startsWith(`${ROOT}/`) ? path.slice(ROOT.length) : path;
@@ -39,6 +42,13 @@ export function describeFiles(entries: Iterable<Entry>): WorkspaceFile[] {
       modified_at: new Date(mtimeMs).toISOString(),
     }));
 }
+
+/** The folders that a path leads through, the outermost first. */
+const foldersOf = (path: string) =>
+  path
+    .split('/')
+    .slice(0, -1)
+    .map((_, i, names) => names.slice(0, i + 1).join('/'));
 
 export class Workspace {
   #entries = new Map<string, Entry>();
@@ -67,6 +77,18 @@ export class Workspace {
     this.#edited.clear();
   }
 
+  /** Goes back to other files, except for what the host changed since the last run took note. */
+  revert(entries: ReadonlyMap<string, Entry>): void {
+    const next = new Map(entries);
+    for (const path of this.#edited) {
+      const entry = this.#entries.get(path);
+      if (entry === undefined) next.delete(path);
+      else next.set(path, entry);
+    }
+    this.#entries = next;
+    this.#mend();
+  }
+
   /** What the host changed since this was last asked, as changes for a guest that goes on. */
   takeEdits(): Edit {
     const paths = [...this.#edited].sort();
@@ -84,6 +106,26 @@ export class Workspace {
   /** Takes over what a run changed. */
   apply(changes: Changes): void {
     applyChanges(this.#entries, changes);
+    if (changes.removed.length > 0 || changes.entries.length > 0) this.#mend();
+  }
+
+  /**
+   * What was written at the same time may not fit together: a file whose folder is gone gets it back, one whose folder
+   * has become something else is gone, too.
+   */
+  #mend(): void {
+    const entries = this.#entries;
+    for (const path of [...entries.keys()].sort()) {
+      const parent = path.slice(0, Math.max(0, path.lastIndexOf('/')));
+      if (parent === '' || entries.get(parent)?.kind === 'dir') continue;
+      const entry = entries.get(path)!;
+      entries.delete(path);
+      this.#edited.add(path);
+      const folders = foldersOf(path);
+      if (folders.some((folder) => (entries.get(folder)?.kind ?? 'dir') !== 'dir')) continue;
+      for (const folder of folders) if (!entries.has(folder)) this.#edited.add(folder);
+      putEntry(entries, entry);
+    }
   }
 
   /** Paths of what is there, at most so many. */
@@ -103,7 +145,8 @@ export class Workspace {
   }
 
   /** Writes files, all or none. */
-  write(files: Readonly<Record<string, string | Uint8Array>>): void {
+  write(files: CallFiles): void {
+    if (Object.keys(files).length === 0) return;
     const next = new Map(this.#entries);
     const mtimeMs = this.now();
     for (const [name, content] of Object.entries(files)) {
@@ -115,9 +158,14 @@ export class Workspace {
       putEntry(next, { path, kind: 'file', mode: 0o644, mtimeMs, data });
     }
     checkEntries(next.values());
-    this.#checkQuota(next);
+    this.checkQuota(next);
     for (const [path, entry] of next) if (this.#entries.get(path) !== entry) this.#edited.add(path);
     this.#entries = next;
+  }
+
+  clear(): void {
+    for (const path of this.#entries.keys()) this.#edited.add(path);
+    this.#entries.clear();
   }
 
   delete(path: string): void {
@@ -137,7 +185,8 @@ export class Workspace {
     );
   }
 
-  #checkQuota(entries: ReadonlyMap<string, Entry>): void {
+  /** Throws `quota_exceeded` for more than the limits allow. */
+  checkQuota(entries: ReadonlyMap<string, Entry> = this.#entries): void {
     let bytes = 0;
     for (const { data, target } of entries.values()) bytes += data?.length ?? target?.length ?? 0;
     const { maxBytes, maxFiles } = this.limits;

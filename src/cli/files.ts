@@ -39,8 +39,13 @@ export async function copyOut(
   const usable = paths.filter((path) => process.platform !== 'win32' || !/[\\:]/.test(path));
   for (const path of usable) {
     const target = join(folder, path);
-    mkdirSync(dirname(target), { recursive: true });
-    writeFileSync(target, await read(path));
+    const bytes = await read(path);
+    try {
+      mkdirSync(dirname(target), { recursive: true });
+    } catch (cause) {
+      throw new UsageError(`Cannot write ${target}: ${(cause as Error).message}`);
+    }
+    writeOutput(target, bytes);
   }
   return usable;
 }

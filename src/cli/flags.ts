@@ -7,7 +7,7 @@ import { RUNTIME_NAMES } from '../schema.ts';
 export const EXIT = {
   /** What shells and getopt use for a command line that makes no sense. */
   usage: 2,
-  /** A session cannot be had, or not so: there is none, it is in use, damaged, of another language, or over a limit. */
+  /** A session cannot be had, or not so: there is none, it is in use, damaged, of another language, over a limit, or its store fails. */
   unavailable: 69,
   /** A fault of this program or its installation. */
   fault: 70,
@@ -25,6 +25,7 @@ const UNAVAILABLE_CODES: readonly ErrorCode[] = [
   'session_not_found',
   'session_limit',
   'session_damaged',
+  'store_failed',
 ];
 
 export function exitCodeOf(cause: unknown): number {

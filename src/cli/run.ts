@@ -18,6 +18,7 @@ import {
   storeOption,
   UsageError,
 } from './flags.ts';
+import { onReaderGone } from './readers.ts';
 
 const DEFAULTS = policySchema.parse({});
 const EXTENSIONS: Record<string, RuntimeName> = {
@@ -101,11 +102,17 @@ async function run(file: string | undefined, flags: RunFlags): Promise<void> {
   await using sandbox = await openSandbox(language, flags);
   const interrupt = new AbortController();
   process.once('SIGINT', () => interrupt.abort());
+  let isHeard = true;
+  // What a call does to a session does not depend on who reads its output.
+  if (sandbox.session_id !== undefined)
+    onReaderGone(() => {
+      isHeard = false;
+    });
   const live = flags.json
     ? {}
     : {
-        on_stdout: (text: string) => process.stdout.write(text),
-        on_stderr: (text: string) => process.stderr.write(text),
+        on_stdout: (text: string) => isHeard && process.stdout.write(text),
+        on_stderr: (text: string) => isHeard && process.stderr.write(text),
       };
   const result = await sandbox.execute(code, {
     stdin,

@@ -5,7 +5,7 @@ import { SandboxError } from '../errors.ts';
 import type { Variable } from '../runtimes/variables.ts';
 import { Session } from '../session.ts';
 import type { StoredSession } from '../stores/store.ts';
-import { describeFiles, workspacePath } from '../workspace.ts';
+import { describeFiles, Workspace, workspacePath } from '../workspace.ts';
 import { type Desk, noSuchSession } from './desk.ts';
 import { copyOut, readInput, writeOutput } from './files.ts';
 import { UsageError } from './flags.ts';
@@ -67,10 +67,11 @@ async function variablesOf({ sessions }: Desk, id: string): Promise<Variable[] |
 async function show(desk: Desk, [id]: readonly (string | undefined)[]): Promise<Answer> {
   const { record, state, checkpoints } = await read(desk, id!);
   const stored_bytes = await desk.store.size(id!);
-  const files = describeFiles(state.workspace.values());
+  const found = await desk.store.readWorkspace(id!);
+  const files = describeFiles((found?.workspace ?? state.workspace).values());
   const marks = checkpoints.map(describeCheckpoint);
-  const found = await variablesOf(desk, id!);
-  const variables = typeof found === 'string' ? null : found;
+  const told = await variablesOf(desk, id!);
+  const variables = typeof told === 'string' ? null : told;
   const sections = [
     recordText(record, stored_bytes, desk.dir),
     variables?.length &&
@@ -84,7 +85,7 @@ async function show(desk: Desk, [id]: readonly (string | undefined)[]): Promise<
   return {
     json: { ...record, stored_bytes, variables, files, checkpoints: marks },
     text: sections.filter(Boolean).join('\n\n'),
-    notes: typeof found === 'string' ? [`Its variables cannot be told now. ${found}`] : [],
+    notes: typeof told === 'string' ? [`Its variables cannot be told now. ${told}`] : [],
   };
 }
 
@@ -140,6 +141,14 @@ async function withSession<T>(
   return done;
 }
 
+/** Has a session see what a person did to its files, as its next call would. */
+async function takeIn(session: Session): Promise<void> {
+  const { workspace_max_bytes: maxBytes, workspace_max_files: maxFiles } = session.record.policy;
+  const workspace = new Workspace(Date.now, { maxBytes, maxFiles });
+  workspace.replace(session.state.workspace);
+  await session.takeIn(workspace);
+}
+
 const checkpoint: Work = async (desk, [id, name], flags) => {
   if (flags.list) {
     const marks = (await read(desk, id!)).checkpoints.map(describeCheckpoint);
@@ -152,7 +161,10 @@ const checkpoint: Work = async (desk, [id, name], flags) => {
     await withSession(desk, id!, (session) => session.deleteCheckpoint(name));
     return { json: { deleted: name }, text: `checkpoint ${plain(name)} deleted` };
   }
-  const made = await withSession(desk, id!, (session) => session.checkpoint(name));
+  const made = await withSession(desk, id!, async (session) => {
+    await takeIn(session);
+    return session.checkpoint(name);
+  });
   return { json: made, text: `checkpoint ${made.name} made (${bytesText(made.size_bytes)})` };
 };
 
@@ -163,7 +175,9 @@ const rollback: Work = async (desk, [id, name]) => {
 };
 
 const fork: Work = async (desk, [id, newId = randomUUID()]) => {
+  await desk.sessions.checkRoom();
   const { record } = await withSession(desk, id!, async (session) => {
+    await takeIn(session);
     const made = await session.fork(newId);
     await made.close();
     return made;
@@ -171,7 +185,9 @@ const fork: Work = async (desk, [id, newId = randomUUID()]) => {
   return { json: record, text: record.session_id };
 };
 
-const exportTo: Work = async (desk, [id, file], { force }) => {
+const exportTo: Work = async (desk, [id, file], { force, json: asJson }) => {
+  if (file === '-' && asJson)
+    throw new UsageError('Standard output cannot take both the session and --json: give a FILE.');
   await read(desk, id!);
   const bytes = await desk.sessions.export(id!);
   const json = { session_id: id, file, bytes: bytes.length };

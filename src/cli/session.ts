@@ -65,7 +65,7 @@ export const SESSION_COMMANDS = {
     description: 'mark the present state of a session, or list or delete such marks',
     arguments: { ...ID, '[NAME]': 'name of the checkpoint; by default checkpoint-1 and so on' },
     options: [
-      new Option('--list', 'list the checkpoints there are'),
+      new Option('--list', 'list the checkpoints there are').conflicts('delete'),
       new Option('--delete', 'delete the checkpoint NAME'),
     ],
     examples: [

@@ -168,6 +168,12 @@ const damaged = (what: string) => new SandboxError('image_invalid', `The saved s
 const differs = (what: string) =>
   new SandboxError('image_invalid', `The saved state ${what}. Its files can still be read.`);
 
+/** Nothing is wrong with the state: it was made under a larger limit than the one it is opened with. */
+const tooSmall = (bytes: number, limit: number) => {
+  const what = `The saved state needs ${bytes} bytes of memory, more than the policy's ${limit}`;
+  return new SandboxError('invalid_argument', `${what}: open it with a larger memory_bytes.`);
+};
+
 /** Checks a delta and reads what it says of itself. */
 export function readDelta(delta: Uint8Array): { header: DeltaHeader; body: Uint8Array } {
   const end = delta.length - DIGEST;
@@ -219,7 +225,7 @@ export function applyDelta(guest: Guest, base: Image, delta: Uint8Array): Captur
   const { header, body } = readDelta(delta);
   checkFits(header, base);
   const bytes = header.pages * PAGE_BYTES;
-  if (!guest.grow(bytes)) throw damaged(`it needs ${bytes} bytes of memory, more than the policy allows`);
+  if (!guest.grow(bytes)) throw tooSmall(bytes, guest.maxBytes);
   try {
     const captured = layAll(splitLayers(header, body), guest.view.all, blocksOf(base));
     guest.setGlobals(header.globals);

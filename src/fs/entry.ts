@@ -55,7 +55,7 @@ export interface Changes {
 export type Baseline = Map<string, { node: Node; mode: number; mtimeMs: number }>;
 
 /** Times a JavaScript date can hold; anything else is a damaged number. */
-const MAX_TIME_MS = 8.64e15;
+export const MAX_TIME_MS = 8.64e15;
 
 /**
  * Validates entries and returns them sorted. Throws SandboxError: with `code` if given, else `invalid_path` for paths

@@ -4,6 +4,7 @@
  * volume is refused with EBADF, and nothing of it is taken over.
  */
 import { z } from 'zod';
+import { MAX_TIME_MS } from '../fs/entry.ts';
 import type { DirNode, FileNode, Node } from '../fs/tree.ts';
 import { visit } from '../fs/tree.ts';
 import { WRITABLE_ROOTS } from '../fs/volume.ts';
@@ -18,7 +19,14 @@ const savedFile = z.discriminatedUnion('kind', [
   z.strictObject({ ...common, kind: z.literal('null') }),
   z.strictObject({ ...common, kind: z.literal('stream'), stream: z.literal([0, 1, 2]) }),
   z.strictObject({ ...common, kind: z.literal('dir'), position: place }),
-  z.strictObject({ ...common, kind: z.literal('file'), position: place, orphan: z.string().optional() }),
+  z.strictObject({
+    ...common,
+    kind: z.literal('file'),
+    position: place,
+    orphan: z.string().optional(),
+    /** Place in the list of another description of the same file, which has its bytes. */
+    orphan_of: place.optional(),
+  }),
   z.strictObject({ ...common, kind: z.literal('pipe'), end: z.enum(['read', 'write']), pipe: place }),
 ]);
 type SavedFile = z.infer<typeof savedFile>;
@@ -31,8 +39,8 @@ export const kernelState = z.strictObject({
   umask: z.number().int(),
   clock_ms: z.number().min(0).max(MAX_CLOCK_MS),
   drawn_bytes: place,
-  /** When the folders changed that files are written to, in milliseconds. */
-  touched: z.record(z.enum(WRITABLE_ROOTS), z.number().min(-MAX_CLOCK_MS).max(MAX_CLOCK_MS)),
+  /** When the folders changed that files are written to, in milliseconds; a guest dates them as it likes. */
+  touched: z.record(z.enum(WRITABLE_ROOTS), z.number().min(-MAX_TIME_MS).max(MAX_TIME_MS)),
   files: z.array(savedFile).max(MAX_DESCRIPTORS),
   /** By descriptor: index into `files`, or null where nothing is open. */
   slots: z.array(place.nullable()).max(MAX_DESCRIPTORS),
@@ -60,7 +68,8 @@ export function saveKernel(kernel: Kernel): KernelState {
   const paths = writablePaths(kernel.volume.root);
   const pipes: PipeBuffer[] = [];
   const files = [...new Set(kernel.fds.slots.filter((file) => file !== undefined))];
-  const saved = files.map((file): SavedFile => {
+  const orphans = new Map<Node, number>();
+  const saved = files.map((file, index): SavedFile => {
     const { flags } = file;
     if (file.kind === 'null') return { kind: 'null', flags, path: file.path };
     if (file.kind === 'stream') return { kind: 'stream', flags, path: file.path, stream: file.stream };
@@ -71,9 +80,12 @@ export function saveKernel(kernel: Kernel): KernelState {
     const { node, position } = file;
     const path = node.readonly ? file.path : (paths.get(node) ?? file.path);
     if (file.kind === 'dir') return { kind: 'dir', flags, path, position };
-    const orphan = !node.readonly &&
-      !paths.has(node) && { orphan: toText(file.node.data.subarray(0, file.node.size)) };
-    return { kind: 'file', flags, path, position, ...orphan };
+    const described = { kind: 'file', flags, path, position } as const;
+    if (node.readonly || paths.has(node)) return described;
+    const first = orphans.get(node);
+    if (first !== undefined) return { ...described, orphan_of: first };
+    orphans.set(node, index);
+    return { ...described, orphan: toText(file.node.data.subarray(0, file.node.size)) };
   });
   return {
     cwd: kernel.cwd,
@@ -100,7 +112,8 @@ export function loadKernel(kernel: Kernel, state: KernelState): void {
     bytes.set(content);
     return { bytes, start: 0, length: content.length, readers: 0, writers: 0 };
   });
-  const files = state.files.map((saved) => openSaved(kernel, saved, pipes));
+  const files: OpenFile[] = [];
+  for (const saved of state.files) files.push(openSaved(kernel, saved, pipes, files));
   const table = new DescriptorTable();
   state.slots.forEach((index, fd) => {
     if (index === null) return;
@@ -119,7 +132,12 @@ export function loadKernel(kernel: Kernel, state: KernelState): void {
   if (kernel.volume.exists(state.cwd)) kernel.chdir(state.cwd);
 }
 
-function openSaved(kernel: Kernel, saved: SavedFile, pipes: readonly PipeBuffer[]): OpenFile {
+function openSaved(
+  kernel: Kernel,
+  saved: SavedFile,
+  pipes: readonly PipeBuffer[],
+  earlier: readonly OpenFile[],
+): OpenFile {
   const common = { refs: 0, flags: saved.flags, path: saved.path };
   if (saved.kind === 'null') return { ...common, kind: 'null' };
   if (saved.kind === 'stream') return { ...common, kind: 'stream', stream: saved.stream };
@@ -137,13 +155,22 @@ function openSaved(kernel: Kernel, saved: SavedFile, pipes: readonly PipeBuffer[
     if (node.kind !== 'dir') throw failure('EBADF');
     return { ...common, kind: 'dir', node, position, names: undefined };
   }
-  const node = fileOf(kernel, saved);
+  const node = fileOf(kernel, saved, earlier);
   kernel.volume.retain(node);
   return { ...common, kind: 'file', node, position };
 }
 
 /** The file at its path; otherwise one without a name, with the bytes it had, or empty if a person took it away. */
-function fileOf(kernel: Kernel, saved: Extract<SavedFile, { kind: 'file' }>): FileNode {
+function fileOf(
+  kernel: Kernel,
+  saved: Extract<SavedFile, { kind: 'file' }>,
+  earlier: readonly OpenFile[],
+): FileNode {
+  if (saved.orphan_of !== undefined) {
+    const other = earlier[saved.orphan_of];
+    if (other?.kind !== 'file') throw failure('EBADF');
+    return other.node;
+  }
   if (saved.orphan === undefined && kernel.volume.exists(saved.path)) {
     const node = kernel.volume.lookup(saved.path, '/', true);
     if (node.kind === 'file') return node;

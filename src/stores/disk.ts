@@ -7,10 +7,11 @@
  *   <dir>/.trash/         what is being deleted
  */
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, realpath, rename, rm } from 'node:fs/promises';
+import { readdir, realpath, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { SandboxError } from '../errors.ts';
-import { ensureFolder, FOLDER_MODE, inParallel, isAbsent, isFolder, storeFailure } from './disk/files.ts';
+import { applyChanges } from '../fs/entry.ts';
+import { ensureFolder, ensureFolders, inParallel, isAbsent, isFolder, storeFailure } from './disk/files.ts';
 import { SessionFolder } from './disk/folder.ts';
 import { type Lock, takeLock } from './disk/lock.ts';
 import { readManifest, salvage, sizeOf } from './disk/reader.ts';
@@ -119,7 +120,10 @@ class DiskStore {
   async readWorkspace(id: string) {
     try {
       const session = await this.read(id);
-      return session && { workspace: session.state.workspace, damage: undefined };
+      if (session === undefined) return undefined;
+      const workspace = new Map(session.state.workspace);
+      applyChanges(workspace, await this.#folder(id).peek());
+      return { workspace, damage: undefined };
     } catch (error) {
       if (!(error instanceof SandboxError) || error.code !== 'session_damaged') throw error;
       const { path, objects } = this.#folder(id);
@@ -177,7 +181,7 @@ class DiskStore {
 
   #ready(): Promise<string> {
     this.#root ??= (async () => {
-      await mkdir(this.dir, { recursive: true, mode: FOLDER_MODE });
+      await ensureFolders(this.dir);
       return realpath(this.dir);
     })();
     // A folder that could not be made this time may be possible next time.

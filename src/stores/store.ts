@@ -65,7 +65,7 @@ export interface SessionStore {
   list(): Promise<{ readonly records: readonly SessionRecord[]; readonly damaged: readonly string[] }>;
   /** Undefined for a session the store does not have; throws `session_damaged` for one it cannot vouch for. */
   read(id: string): Promise<StoredSession | undefined>;
-  /** The files alone, which a damaged session may still have. */
+  /** The files alone, with what a person did to them meanwhile; a damaged session may still have some. */
   readWorkspace(id: string): Promise<SalvagedWorkspace | undefined>;
   /** Replaces what is kept of the session, all or nothing. A caller that has not acquired it does so for the moment. */
   write(session: StoredSession): Promise<void>;

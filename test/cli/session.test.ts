@@ -1,12 +1,21 @@
-/** Sessions on the command line, each step in a process of its own. */
+/**
+ * Sessions on the command line. Where it matters that processes differ, each step is one of its own; the other commands
+ * are parsed and run in this one, because most of the time of a short command is the start of its process.
+ */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { diskStore } from 'llm-wasm-sandbox';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Command, CommanderError } from 'commander';
+import { diskStore, openSessions } from 'llm-wasm-sandbox';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { SESSION_COMMANDS } from '../../src/cli/session.ts';
+
+// What runs guests lies beside the built code.
+const built = (name: string) => new URL(`../../dist/cli/${name}.js`, import.meta.url).href;
+const { addSessionCommands } = (await import(built('session'))) as typeof import('../../src/cli/session.ts');
+const { exitCodeOf } = (await import(built('flags'))) as typeof import('../../src/cli/flags.ts');
 
 const CLI = new URL('../../dist/cli.js', import.meta.url).pathname;
 let folder = '';
@@ -27,10 +36,48 @@ function cli(args: readonly string[], env: Record<string, string> = { LLM_WASM_S
   return { status, stdout, stderr };
 }
 
+const at = (name: string) => join(folder, name);
+
 const run = (session: string, code: string, ...more: string[]) =>
   cli(['run', '--session', session, '-c', code, ...more]);
-const json = (...args: string[]) => {
-  const { status, stdout, stderr } = cli([...args, '--json']);
+
+/** Makes a session, or runs a further call in it, without a process of its own. */
+async function make(session_id: string, code: string, dir = store): Promise<void> {
+  await using sessions = openSessions({ store: diskStore(dir) });
+  const sandbox = await sessions.create({ runtime: 'python', session_id });
+  expect(await sandbox.execute(code)).toMatchObject({ success: true });
+}
+
+/** What a command does and says, as in a process of its own that is in the folder of this file. */
+async function inside(args: readonly string[]) {
+  const said = { stdout: '', stderr: '' };
+  const spies = (['stdout', 'stderr'] as const).map((stream) =>
+    vi.spyOn(process[stream], 'write').mockImplementation((text) => {
+      said[stream] += typeof text === 'string' ? text : Buffer.from(text).toString();
+      return true;
+    }),
+  );
+  const write = (text: string) => process.stderr.write(text);
+  const program = new Command('llm-wasm-sandbox').exitOverride().configureOutput({ writeErr: write });
+  addSessionCommands(program);
+  vi.stubEnv('LLM_WASM_SANDBOX_STORE', store);
+  let status = 0;
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    status = Number(process.exitCode ?? 0);
+  } catch (cause) {
+    status = cause instanceof CommanderError ? (cause.exitCode === 0 ? 0 : 2) : exitCodeOf(cause);
+    if (!(cause instanceof CommanderError)) said.stderr += (cause as Error).message;
+  } finally {
+    process.exitCode = undefined;
+    for (const spy of spies) spy.mockRestore();
+    vi.unstubAllEnvs();
+  }
+  return { status, ...said };
+}
+
+const json = async (...args: string[]) => {
+  const { status, stdout, stderr } = await inside([...args, '--json']);
   expect({ args, status, stderr }).toEqual({ args, status: 0, stderr: '' });
   return JSON.parse(stdout);
 };
@@ -54,16 +101,16 @@ describe('run --session', () => {
     expect(stderr).toContain('Session script is in javascript, the program in python. Leave --language out');
   });
 
-  test('keeps the limits of a session unless others are given, and those then', () => {
+  test('keeps the limits of a session unless others are given, and those then', async () => {
     run('limited', 'x = 1', '--fuel', '30M', '--seed', '3');
     expect(run('limited', 'while True: pass').status).toBe(152);
-    expect(json('session', 'show', 'limited').policy).toMatchObject({
+    expect((await json('session', 'show', 'limited')).policy).toMatchObject({
       fuel_budget: 30_000_000,
       timeout_seconds: 30,
       deterministic: { seed: 3 },
     });
     run('limited', 'x = 1', '--timeout', '7');
-    expect(json('session', 'show', 'limited').policy).toMatchObject({
+    expect((await json('session', 'show', 'limited')).policy).toMatchObject({
       fuel_budget: 30_000_000,
       timeout_seconds: 7,
     });
@@ -88,6 +135,18 @@ describe('run --session', () => {
     expect(cli(['session', 'list'], home).stdout).toContain('mine');
   });
 
+  test('keeps what a call did although nobody reads its output to the end', async () => {
+    const loud =
+      'x = 1\nimport sys\nfor i in range(20000): print("line", i); print("line", i, file=sys.stderr)\nx = 2';
+    for (const gone of ['stdout', 'stderr'] as const) {
+      const child = spawn(process.execPath, [CLI, 'run', '--session', gone, '--store', store, '-c', loud]);
+      child[gone === 'stdout' ? 'stderr' : 'stdout'].resume();
+      child[gone].once('data', () => child[gone].destroy());
+      expect(await once(child, 'exit')).toEqual([0, null]);
+      await make(gone, 'assert x == 2');
+    }
+  });
+
   test('refuses names that a file system could misread, and --store without --session', () => {
     expect(run('../up', '1')).toMatchObject({ status: 2, stderr: expect.stringContaining('no session id') });
     expect(cli(['run', '-c', '1', '--store', store])).toMatchObject({
@@ -98,111 +157,127 @@ describe('run --session', () => {
 });
 
 describe('session', () => {
-  test('list and show tell sizes, ages, variables, files and checkpoints', () => {
-    run('seen', 'total = 3.5\nopen("out.txt", "w").write("12345")');
-    cli(['session', 'checkpoint', 'seen', 'first']);
-    const { stdout: listed } = cli(['session', 'list']);
+  test('list and show tell sizes, ages, variables, files and checkpoints', async () => {
+    await make('seen', 'total = 3.5\nopen("out.txt", "w").write("12345")');
+    await inside(['session', 'checkpoint', 'seen', 'first']);
+    const { stdout: listed } = await inside(['session', 'list']);
     expect(listed).toMatch(/^SESSION +LANGUAGE +CALLS +FUEL +SIZE +LAST USED$/m);
     expect(listed).toMatch(/^seen +python +1 +\d+\.\d M +\d+\.\d KiB +\d+ (s|min) ago$/m);
-    const { stdout: shown } = cli(['session', 'show', 'seen']);
+    const { stdout: shown } = await inside(['session', 'show', 'seen']);
     expect(shown).toMatch(/^limits +10\.0 G fuel, 256\.0 MiB, 30 s a call$/m);
     expect(shown).toMatch(/^total +float +3\.5$/m);
     expect(shown).toMatch(/^5 B +\S+ +out\.txt$/m);
     expect(shown).toMatch(/^first +\d+\.\d KiB/m);
-    expect(json('session', 'show', 'seen')).toMatchObject({
+    expect(await json('session', 'show', 'seen')).toMatchObject({
       session_id: 'seen',
       calls: 1,
       variables: [{ name: 'total', type: 'float', repr: '3.5' }],
       files: [{ path: 'out.txt', size_bytes: 5 }],
       checkpoints: [{ name: 'first' }],
     });
-    expect(json('session', 'list').sessions.map((one: { session_id: string }) => one.session_id)).toContain(
-      'seen',
-    );
+    expect(
+      (await json('session', 'list')).sessions.map((one: { session_id: string }) => one.session_id),
+    ).toContain('seen');
   });
 
-  test('files prints one, copies one, copies all, and sends no escape sequence to the terminal', () => {
-    run(
+  test('files prints one, copies one, copies all, and sends no escape sequence to the terminal', async () => {
+    await make(
       'files',
       "import os; os.makedirs('d'); open('d/a', 'wb').write(b'\\x00\\xff'); open('b\\x1b[2J', 'w').write('B')",
     );
-    const { stdout } = cli(['session', 'files', 'files']);
+    const { stdout } = await inside(['session', 'files', 'files']);
     expect(stdout).toContain('b\\x1b[2J');
     expect(stdout).not.toContain('\x1b');
-    expect(json('session', 'files', 'files', 'd/a').content_base64).toBe('AP8=');
-    cli(['session', 'files', 'files', '/app/d/a', '--out', 'one.bin']);
+    expect((await json('session', 'files', 'files', 'd/a')).content_base64).toBe('AP8=');
+    await inside(['session', 'files', 'files', '/app/d/a', '--out', at('one.bin')]);
     expect(readFileSync(join(folder, 'one.bin'))).toEqual(Buffer.from([0, 255]));
-    expect(cli(['session', 'files', 'files', '--out', 'all']).stdout).toBe('2 files copied to all\n');
+    expect((await inside(['session', 'files', 'files', '--out', at('all')])).stdout).toBe(
+      `2 files copied to ${at('all')}\n`,
+    );
     expect(readFileSync(join(folder, 'all', 'd', 'a'))).toEqual(Buffer.from([0, 255]));
-    expect(cli(['session', 'files', 'files', 'nope'])).toMatchObject({ status: 69 });
-    expect(cli(['session', 'files', 'files', '../../etc/passwd'])).toMatchObject({ status: 2 });
+    expect(await inside(['session', 'files', 'files', 'nope'])).toMatchObject({ status: 69 });
+    expect(await inside(['session', 'files', 'files', '../../etc/passwd'])).toMatchObject({ status: 2 });
   });
 
-  test('checkpoint, rollback and fork work on what is stored', () => {
-    run('past', 'x = 1');
-    expect(cli(['session', 'checkpoint', 'past', 'one']).stdout).toMatch(/^checkpoint one made \(/);
-    run('past', 'x = 2');
-    expect(cli(['session', 'fork', 'past', 'branch']).stdout).toBe('branch\n');
-    expect(cli(['session', 'fork', 'past', 'branch'])).toMatchObject({ status: 69 });
-    run('past', 'x = 3');
-    cli(['session', 'rollback', 'past']);
-    expect(run('past', 'print(x)').stdout).toBe('2\n');
-    cli(['session', 'rollback', 'past', 'one']);
+  test('checkpoint, rollback and fork work on what is stored', async () => {
+    await make('past', 'x = 1');
+    expect((await inside(['session', 'checkpoint', 'past', 'one'])).stdout).toMatch(
+      /^checkpoint one made \(/,
+    );
+    await make('past', 'x = 2');
+    expect((await inside(['session', 'fork', 'past', 'branch'])).stdout).toBe('branch\n');
+    expect(await inside(['session', 'fork', 'past', 'branch'])).toMatchObject({ status: 69 });
+    await make('past', 'x = 3');
+    await inside(['session', 'rollback', 'past']);
+    await make('past', 'assert x == 2');
+    await inside(['session', 'rollback', 'past', 'one']);
     expect(run('past', 'print(x)').stdout).toBe('1\n');
-    expect(run('branch', 'print(x)').stdout).toBe('2\n');
-    expect(json('session', 'checkpoint', 'past', '--list').checkpoints).toMatchObject([{ name: 'one' }]);
-    cli(['session', 'checkpoint', 'past', 'one', '--delete']);
-    expect(json('session', 'checkpoint', 'past', '--list').checkpoints).toEqual([]);
-    const missing = cli(['session', 'rollback', 'past', 'one']);
+    await make('branch', 'assert x == 2');
+    expect((await json('session', 'checkpoint', 'past', '--list')).checkpoints).toMatchObject([
+      { name: 'one' },
+    ]);
+    await inside(['session', 'checkpoint', 'past', 'one', '--delete']);
+    expect((await json('session', 'checkpoint', 'past', '--list')).checkpoints).toEqual([]);
+    const missing = await inside(['session', 'rollback', 'past', 'one']);
     expect(missing).toMatchObject({ status: 69, stderr: expect.stringContaining('no checkpoint "one"') });
   });
 
-  test('export, rm and import bring a session back as it was', () => {
-    run('moved', 'import random\nr = random.Random(1); r.random()\ng = (n for n in range(9)); next(g)');
-    expect(json('session', 'export', 'moved', 'moved.session')).toMatchObject({ session_id: 'moved' });
-    expect(cli(['session', 'export', 'moved', 'moved.session'])).toMatchObject({
+  test('export, rm and import bring a session back as it was', async () => {
+    await make(
+      'moved',
+      'import random\nr = random.Random(1); r.random()\ng = (n for n in range(9)); next(g)',
+    );
+    expect(await json('session', 'export', 'moved', at('moved.session'))).toMatchObject({
+      session_id: 'moved',
+    });
+    expect(await inside(['session', 'export', 'moved', at('moved.session')])).toMatchObject({
       status: 2,
       stderr: expect.stringContaining('--force'),
     });
-    expect(cli(['session', 'import', 'moved.session'])).toMatchObject({
+    expect(await inside(['session', 'import', at('moved.session')])).toMatchObject({
       status: 69,
       stderr: expect.stringContaining('Add --session with another name'),
     });
-    expect(cli(['session', 'rm', 'moved']).stdout).toMatch(/^moved deleted \(/);
-    expect(cli(['session', 'show', 'moved'])).toMatchObject({ status: 69 });
-    expect(cli(['session', 'import', 'moved.session']).stdout).toMatch(/^limits +10\.0 G fuel/m);
-    expect(json('session', 'import', 'moved.session', '--session', 'copy').session_id).toBe('copy');
-    const same = 'twin = random.Random(1); twin.random()\nprint(next(g), r.random() == twin.random())';
-    expect(run('moved', same).stdout).toBe('1 True\n');
-    expect(run('copy', same).stdout).toBe('1 True\n');
-    const whole = readFileSync(join(folder, 'moved.session'));
-    writeFileSync(join(folder, 'cut.session'), whole.subarray(0, -40));
-    expect(cli(['session', 'import', 'cut.session', '--session', 'cut'])).toMatchObject({
+    expect((await inside(['session', 'rm', 'moved'])).stdout).toMatch(/^moved deleted \(/);
+    expect(await inside(['session', 'show', 'moved'])).toMatchObject({ status: 69 });
+    expect((await inside(['session', 'import', at('moved.session')])).stdout).toMatch(
+      /^limits +10\.0 G fuel/m,
+    );
+    expect((await json('session', 'import', at('moved.session'), '--session', 'copy')).session_id).toBe(
+      'copy',
+    );
+    const same =
+      'twin = random.Random(1); twin.random()\nassert next(g) == 1 and r.random() == twin.random()';
+    await make('moved', same);
+    await make('copy', same);
+    const whole = readFileSync(at('moved.session'));
+    writeFileSync(at('cut.session'), whole.subarray(0, -40));
+    expect(await inside(['session', 'import', at('cut.session'), '--session', 'cut'])).toMatchObject({
       status: 69,
       stderr: expect.stringContaining('was changed or cut off'),
     });
   });
 
-  test('prune says what it would delete, and deletes it', () => {
+  test('prune says what it would delete, and deletes it', async () => {
     const own = join(folder, 'pruned');
-    run('old', 'x = 1', '--store', own);
-    const dry = cli(['session', 'prune', '--older-than', '0', '--dry-run', '--store', own]);
+    await make('old', 'x = 1', own);
+    const dry = await inside(['session', 'prune', '--older-than', '0', '--dry-run', '--store', own]);
     expect(dry).toMatchObject({ status: 0, stdout: expect.stringMatching(/1 sessions would be deleted/) });
-    expect(json('session', 'prune', '--older-than', '1', '--store', own).pruned).toEqual([]);
-    expect(json('session', 'list', '--store', own).sessions).toHaveLength(1);
-    expect(json('session', 'prune', '--older-than', '0', '--store', own)).toMatchObject({
+    expect((await json('session', 'prune', '--older-than', '1', '--store', own)).pruned).toEqual([]);
+    expect((await json('session', 'list', '--store', own)).sessions).toHaveLength(1);
+    expect(await json('session', 'prune', '--older-than', '0', '--store', own)).toMatchObject({
       pruned: [{ session_id: 'old' }],
       dry_run: false,
     });
-    expect(cli(['session', 'list', '--store', own]).stdout).toMatch(/^There are no sessions/);
+    expect((await inside(['session', 'list', '--store', own])).stdout).toMatch(/^There are no sessions/);
   });
 
-  test('a damaged session is listed, its files can be had, and it can be deleted', () => {
+  test('a damaged session is listed, its files can be had, and it can be deleted', async () => {
     const own = join(folder, 'damaged');
-    run('broken', 'open("f", "w").write("still here")', '--store', own);
-    run('whole', 'x = 1', '--store', own);
+    await make('broken', 'open("f", "w").write("still here")', own);
+    await make('whole', 'x = 1', own);
     writeFileSync(join(own, 'broken', 'session.json'), '{"format": 2}');
-    const listed = cli(['session', 'list', '--store', own]);
+    const listed = await inside(['session', 'list', '--store', own]);
     expect(listed).toMatchObject({ status: 0, stderr: expect.stringContaining('session rm ID') });
     expect(listed.stdout).toMatch(/^broken +DAMAGED/m);
     expect(listed.stdout).toMatch(/^whole +python/m);
@@ -211,17 +286,19 @@ describe('session', () => {
       stdout: '',
       stderr: expect.stringContaining('is damaged'),
     });
-    expect(cli(['session', 'files', 'broken', 'f', '--store', own])).toMatchObject({
+    expect(await inside(['session', 'files', 'broken', 'f', '--store', own])).toMatchObject({
       status: 0,
       stdout: 'still here',
     });
-    expect(cli(['session', 'prune', '--older-than', '9', '--store', own])).toMatchObject({ status: 69 });
-    expect(cli(['session', 'rm', 'broken', '--store', own])).toMatchObject({ status: 0 });
-    expect(json('session', 'list', '--store', own).damaged).toEqual([]);
+    expect(await inside(['session', 'prune', '--older-than', '9', '--store', own])).toMatchObject({
+      status: 69,
+    });
+    expect(await inside(['session', 'rm', 'broken', '--store', own])).toMatchObject({ status: 0 });
+    expect((await json('session', 'list', '--store', own)).damaged).toEqual([]);
   });
 
   test('a session in use says by whom, and can still be looked at and exported', async () => {
-    run('busy', 'x = 1');
+    await make('busy', 'x = 1');
     const child = spawn(
       process.execPath,
       [CLI, 'run', '--session', 'busy', '--store', store, '-c', 'print("go")\nimport time; time.sleep(100)'],
@@ -234,26 +311,26 @@ describe('session', () => {
       ['session', 'rollback', 'busy'],
       ['session', 'rm', 'busy'],
     ]) {
-      const { status, stderr } = cli(args);
+      const { status, stderr } = args[0] === 'run' ? cli(args) : await inside(args);
       expect({ args, status, stderr }).toEqual({
         args,
         status: 69,
         stderr: expect.stringContaining(`pid ${child.pid}`),
       });
     }
-    const shown = cli(['session', 'show', 'busy']);
+    const shown = await inside(['session', 'show', 'busy']);
     expect(shown).toMatchObject({
       status: 0,
       stderr: expect.stringContaining('variables cannot be told now'),
     });
-    expect(cli(['session', 'export', 'busy', 'busy.session'])).toMatchObject({ status: 0 });
+    expect(await inside(['session', 'export', 'busy', at('busy.session')])).toMatchObject({ status: 0 });
     child.kill('SIGINT');
     expect(await ended).toEqual([130, null]);
     expect(run('busy', 'print(x)').stdout).toBe('1\n');
   });
 
   test('a checkpoint with a name from elsewhere does no harm on a terminal', async () => {
-    run('named', 'x = 1');
+    await make('named', 'x = 1');
     const disk = diskStore(store);
     const stored = (await disk.read('named'))!;
     const name = 'a\x1b]0;title\x07';
@@ -278,14 +355,64 @@ describe('session', () => {
     [['session', 'show', '..'], 'no session id'],
     [['session', 'import', 'no-such-file'], 'Cannot read'],
     [['session', 'list', '--what'], 'unknown option'],
-  ])('%j is a usage error that says what to do', (args, message) => {
-    expect(cli(args)).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining(message) });
+    [['session', 'export', 'x', '-', '--json'], 'give a FILE'],
+    [['session', 'checkpoint', 'x', 'y', '--list', '--delete'], 'cannot be used with'],
+  ])('%j is a usage error that says what to do', async (args, message) => {
+    expect(await inside(args)).toMatchObject({
+      status: 2,
+      stdout: '',
+      stderr: expect.stringContaining(message),
+    });
+  });
+
+  test('ends with its code, and says what is wrong on standard error, as a process', () => {
+    expect(cli(['session', 'show'])).toMatchObject({ status: 2, stdout: '' });
+    expect(cli(['session', 'show', '..'])).toMatchObject({ status: 2, stdout: '' });
+    expect(cli(['session', 'rollback', 'absent'])).toMatchObject({
+      status: 69,
+      stdout: '',
+      stderr: expect.stringContaining('There is no session "absent"'),
+    });
+    const file = at('plain-file');
+    writeFileSync(file, '');
+    expect(cli(['run', '--session', 'x', '--store', file, '-c', '1'])).toMatchObject({
+      status: 69,
+      stdout: '',
+      stderr: expect.stringContaining('Check that the folder of the store is usable'),
+    });
+    expect(JSON.parse(cli(['session', 'list', '--json']).stdout)).toHaveProperty('sessions');
+  });
+
+  test('show, files, checkpoint and fork see what a person did to the files', async () => {
+    await make('by-hand', 'open("old", "w").write("1"); open("gone", "w").write("1")');
+    const workspace = join(store, 'by-hand', 'workspace');
+    writeFileSync(join(workspace, 'new'), 'mine');
+    writeFileSync(join(workspace, 'old'), 'changed');
+    rmSync(join(workspace, 'gone'));
+    const paths = (files: readonly { path: string }[]) => files.map(({ path }) => path);
+    for (const name of ['show', 'files'])
+      expect(paths((await json('session', name, 'by-hand')).files)).toEqual(['new', 'old']);
+    expect((await inside(['session', 'files', 'by-hand', 'old'])).stdout).toBe('changed');
+    await inside(['session', 'fork', 'by-hand', 'by-hand-2']);
+    await inside(['session', 'checkpoint', 'by-hand', 'with']);
+    await make('by-hand', 'open("new", "w").write("overwritten")');
+    await inside(['session', 'rollback', 'by-hand', 'with']);
+    expect(readFileSync(join(workspace, 'new'), 'utf8')).toBe('mine');
+    expect(paths((await json('session', 'files', 'by-hand-2')).files)).toEqual(['new', 'old']);
+  });
+
+  test('fork takes no name that differs by case only, and says why', async () => {
+    await make('twin', 'x = 1');
+    expect(await inside(['session', 'fork', 'twin', 'TWIN'])).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('differs by case'),
+    });
   });
 
   test.each(['show', 'files', 'checkpoint', 'rollback', 'fork', 'rm'])(
     '%s of no session says where to look',
-    (name) => {
-      expect(cli(['session', name, 'absent'])).toMatchObject({
+    async (name) => {
+      expect(await inside(['session', name, 'absent'])).toMatchObject({
         status: 69,
         stdout: '',
         stderr: expect.stringContaining('"llm-wasm-sandbox session list"'),
@@ -293,9 +420,9 @@ describe('session', () => {
     },
   );
 
-  test('every command has help with examples that it understands', () => {
+  test('every command has help with examples that it understands', async () => {
     for (const [name, { examples }] of Object.entries(SESSION_COMMANDS)) {
-      const { status, stdout } = cli(['session', name, '--help']);
+      const { status, stdout } = await inside(['session', name, '--help']);
       expect(status).toBe(0);
       for (const example of examples) {
         expect(stdout).toContain(`llm-wasm-sandbox ${example}`);

@@ -1,4 +1,4 @@
-import { openSessions } from 'llm-wasm-sandbox';
+import { memoryStore, openSessions } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 
 describe('the sessions of a store', () => {
@@ -101,6 +101,37 @@ describe('the sessions of a store', () => {
     const report = await sessions.prune({ older_than_hours: 0 });
     expect(report.pruned).toHaveLength(2);
     expect(await sessions.list()).toEqual([]);
+  });
+
+  test('are emptied of folders and links, too', async () => {
+    await using sessions = openSessions();
+    const sandbox = await sessions.create({ runtime: 'python', session_id: 'full' });
+    await sandbox.execute(
+      'import os; os.makedirs("a/b"); open("a/b/c", "w").close(); os.symlink("nowhere", "link")',
+    );
+    expect(await sessions.resetWorkspace('full')).toBe(1);
+    expect((await sandbox.execute('os.listdir()')).metadata.result).toEqual([]);
+  });
+
+  test('are not pruned when somebody has just asked for them', async () => {
+    const store = memoryStore();
+    await using sessions = openSessions({ store });
+    await (await sessions.create({ runtime: 'javascript', session_id: 'old' })).execute('let x = 1');
+    await sessions.release('old');
+    const stored = (await store.read('old'))!;
+    await store.write({ ...stored, record: { ...stored.record, last_used_at: '2020-01-01T00:00:00.000Z' } });
+    const sandbox = await sessions.get('old');
+    expect((await sessions.prune({ older_than_hours: 24 })).pruned).toEqual([]);
+    expect((await sandbox.execute('x')).metadata.result).toBe(1);
+  });
+
+  test('are bounded in number, also when many are made at once', async () => {
+    await using sessions = openSessions({ limits: { max_sessions: 2 } });
+    const made = await Promise.allSettled(
+      Array.from({ length: 5 }, () => sessions.create({ runtime: 'javascript' })),
+    );
+    expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
+    expect(await sessions.list()).toHaveLength(2);
   });
 
   test('are bounded in number', async () => {

@@ -4,8 +4,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, read, readSync } from 'node:fs';
-import { lstat, mkdir, open, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { lstat, mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { setImmediate as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { SandboxError } from '../../errors.ts';
@@ -161,6 +161,21 @@ export async function ensureFolder(path: string): Promise<void> {
     // A folder that is gone again by now is the caller's concern: ENOENT, as for any other absence.
     if (!(await lstat(path)).isDirectory()) throw damaged(path, 'is not a folder');
   }
+}
+
+/** Makes a folder and those it lies in. Unlike mkdir's own way it ends where a system, as Linux in /proc, refuses. */
+export async function ensureFolders(path: string): Promise<void> {
+  const make = () => mkdir(path, FOLDER_MODE);
+  await make()
+    .catch(async (error) => {
+      if (codeOf(error) !== 'ENOENT' || dirname(path) === path) throw error;
+      await ensureFolders(dirname(path));
+      await make();
+    })
+    .catch(async (error) => {
+      // Unlike the folders of a session, the one of the store may be a link to one.
+      if (codeOf(error) !== 'EEXIST' || !(await stat(path)).isDirectory()) throw error;
+    });
 }
 
 /** Whether there is a real folder, not a link to one. */

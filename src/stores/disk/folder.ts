@@ -61,6 +61,9 @@ interface Known {
   readonly dirty: Changes;
 }
 
+/** How often somebody who only looks looks again, because a writer was at work meanwhile. */
+const PEEKS = 5;
+
 const NO_EDITS: Edit = { removed: [], entries: [] };
 
 export class SessionFolder {
@@ -126,6 +129,28 @@ export class SessionFolder {
     await this.objects.keepOnly(objects).catch(() => {});
   }
 
+  /**
+   * What somebody else changed in workspace/ since the last commit, told to whoever only looks: nothing is written, and
+   * no lock is needed. While a commit is on its way into the folder, nobody can tell, and nothing is told.
+   */
+  async peek(): Promise<Edit> {
+    for (let attempt = 0; attempt < PEEKS; attempt++) {
+      const manifest = await readManifest(this.path, this.id);
+      if (manifest === undefined || !this.#mirror.exists()) return NO_EDITS;
+      const { commit, state, unsynced } = manifest;
+      const baseline = await readBaseline(this.path);
+      if (unsynced !== null && baseline?.synced !== commit) return NO_EDITS;
+      const entries = await readTree(this.objects, state.workspace).catch(orMissing);
+      if (entries === undefined) continue;
+      const tree = new Map(entries.map((entry) => [entry.path, entry]));
+      const laid = new Map([...(baseline?.looks ?? [])].filter(([path]) => tree.has(path)));
+      const foldsCase = await this.#isFolding();
+      const { edits } = await compareOutside(this.#mirror, { tree, laid }, foldsCase);
+      if ((await readManifest(this.path, this.id))?.commit === commit) return edits;
+    }
+    return NO_EDITS;
+  }
+
   /** What changed in workspace/ since the last answer, after the folder has what the last commit put there. */
   async edits(): Promise<Edit> {
     let known = await this.#load();
@@ -173,12 +198,16 @@ export class SessionFolder {
     for (const name of await readdir(this.#staging)) {
       await rm(join(this.#staging, name), { recursive: true, force: true });
     }
-    const shouted = join(this.path, 'STAGING');
-    this.#foldsCase = await lstat(shouted).then(
+    this.#foldsCase = await this.#isFolding();
+    return this.#foldsCase;
+  }
+
+  /** Whether the file system finds the staging folder under another name. */
+  #isFolding(): Promise<boolean> {
+    return lstat(join(this.path, 'STAGING')).then(
       () => true,
       () => false,
     );
-    return this.#foldsCase;
   }
 
   /** What is on the disk, read once; undefined when there is no session. */
@@ -262,6 +291,7 @@ export class SessionFolder {
   async #settle(target: ReadonlyMap<string, TreeEntry>, staged: Map<string, string>): Promise<Known> {
     const known = this.#known!;
     const failures = new Map<string, unknown>();
+    this.#mirror.ensureRoot();
     if (known.dirty.size === 0) return known;
     const laidNow = await this.#mirror.apply(known.dirty.keys(), target, staged, (path, error) =>
       failures.set(path, error),
@@ -291,6 +321,12 @@ export class SessionFolder {
     const limit = `The store keeps ${this.maxBytes} and ${MAX_TREE_BYTES}`;
     throw new SandboxError('session_limit', `${what}. ${limit}: delete files or checkpoints.`);
   }
+}
+
+/** An object that a writer has taken away meanwhile. */
+function orMissing(error: unknown): undefined {
+  if (error instanceof MissingObject) return undefined;
+  throw error;
 }
 
 /** A damaged session may be written anew. */

@@ -152,7 +152,7 @@ export class Mirror {
       if (++calls % CALLS_PER_TURN === 0) await pause();
     };
     const real = new Set<string>();
-    this.#ensureRoot();
+    this.ensureRoot();
     for (const path of sorted.toReversed()) {
       if (!target.has(path)) await each(path, () => this.#remove(path));
     }
@@ -170,7 +170,8 @@ export class Mirror {
     return laid;
   }
 
-  #ensureRoot(): void {
+  /** Makes the folder, so that a person finds it even where there are no files yet. */
+  ensureRoot(): void {
     const stat = this.stat(this.root);
     if (stat?.isDirectory()) return;
     if (stat !== undefined) unlinkSync(this.root);
