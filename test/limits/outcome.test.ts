@@ -1,24 +1,20 @@
 /** How a run ended: a closed set of reasons, each with its words and its exit code, and what programs can make of it. */
 import { readFileSync } from 'node:fs';
-import { createSandbox, type ExecuteOptions, type PolicyInput, type RuntimeName } from 'llm-wasm-sandbox';
+import { createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import { sharedPool } from '../../dist/worker/guests.js';
 import { sandboxResult, TRAPS, type TrapReason } from '../../src/schema.ts';
-import { run } from '../support/sandbox.ts';
+import { type Ending, run } from '../support/sandbox.ts';
 
 const MiB = 1024 * 1024;
 
-interface Ending {
-  readonly runtime: RuntimeName;
-  readonly code: string;
-  readonly policy?: PolicyInput;
-  readonly options?: () => ExecuteOptions;
+interface WatchedEnding extends Ending {
   /** What happens while the program runs. */
   readonly meanwhile?: () => Promise<void>;
 }
 
 const LOOPS = { python: 'while True: pass', javascript: 'for (;;) {}' } as const;
-const both = (ending: Omit<Ending, 'runtime' | 'code'>): Ending[] =>
+const both = (ending: Omit<WatchedEnding, 'runtime' | 'code'>): WatchedEnding[] =>
   (['python', 'javascript'] as const).map((runtime) => ({ runtime, code: LOOPS[runtime], ...ending }));
 
 /** Takes all workers down once the program runs. */
@@ -32,7 +28,7 @@ async function loseWorkers(): Promise<void> {
  * stack wherever it calls itself (see depth.test.ts), refuses memory with an exception, has no abort, and its binary
  * asks for no door that is not there.
  */
-const ENDINGS: Record<TrapReason, readonly Ending[]> = {
+const ENDINGS: Record<TrapReason, readonly WatchedEnding[]> = {
   out_of_fuel: both({ policy: { fuel_budget: 10_000_000 } }),
   timeout: both({ options: () => ({ timeout_seconds: 0.1 }) }),
   cancelled: both({ options: () => ({ signal: AbortSignal.timeout(100) }) }),

@@ -2,26 +2,23 @@
  * Two hundred guests, ended by every kind of limit in random order, eight at a time: every outcome is right, resident
  * memory stays where it was, and there are no more workers than before.
  */
-import { createSandbox, type ExecuteOptions, type PolicyInput, type RuntimeName } from 'llm-wasm-sandbox';
+import { createSandbox } from 'llm-wasm-sandbox';
 import { expect, test } from 'vitest';
 import { sharedPool } from '../../dist/worker/guests.js';
 import { TRAPS } from '../../src/schema.ts';
+import type { Ending } from '../support/sandbox.ts';
 
 const GUESTS = 200;
 const AT_ONCE = 8;
 const MiB = 1024 * 1024;
 
-interface Ending {
-  readonly runtime: RuntimeName;
-  readonly code: string;
-  readonly policy?: PolicyInput;
-  readonly options?: () => ExecuteOptions;
+interface ExpectedEnding extends Ending {
   readonly expected: object;
 }
 
 const trap = (trap_reason: string, exit_code: number) => ({ exit_code, metadata: { trap_reason } });
 
-const ENDINGS: readonly Ending[] = [
+const ENDINGS: readonly ExpectedEnding[] = [
   {
     runtime: 'python',
     code: '6 * 7',
@@ -173,7 +170,7 @@ function shuffled(count: number, seed: number): number[] {
   return order;
 }
 
-async function endOne({ runtime, code, policy, options, expected }: Ending): Promise<void> {
+async function endOne({ runtime, code, policy, options, expected }: ExpectedEnding): Promise<void> {
   await using sandbox = await createSandbox({ runtime, ...(policy && { policy }) });
   const result = await sandbox.execute(code, options?.());
   expect(result, code).toMatchObject(expected);

@@ -1,5 +1,19 @@
 /** The built package as a user has it, with short ways to run a program. */
-import { createSandbox, type ExecuteOptions, type RuntimeName, type SandboxResult } from 'llm-wasm-sandbox';
+import {
+  createSandbox,
+  type ExecuteOptions,
+  type PolicyInput,
+  type RuntimeName,
+  type SandboxResult,
+} from 'llm-wasm-sandbox';
+
+/** A program, and what it takes for it to end in a certain way. */
+export interface Ending {
+  readonly runtime: RuntimeName;
+  readonly code: string;
+  readonly policy?: PolicyInput;
+  readonly options?: () => ExecuteOptions;
+}
 
 /** Runs a program in a sandbox of its own. */
 export async function run(
