@@ -3,6 +3,8 @@ import { defineConfig } from 'vitest/config';
 /** `unit` imports src/ and needs no build; `guest` runs the built package as a user would. */
 export default defineConfig({
   test: {
+    // Many tests wait for limits, processes and disks: a core for each file is used better than one kept free.
+    maxWorkers: '100%',
     projects: [
       {
         test: {
