@@ -1,0 +1,65 @@
+/** Guests that are used again: whatever was done to one, whoever gets it next finds the image and nothing else. */
+import { createHash } from 'node:crypto';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { PAGE_BYTES } from '../../dist/engine/format.js';
+import { readImage } from '../../dist/engine/image.js';
+import { loadAssets } from '../../dist/runtimes/assets.js';
+import { RUNTIMES } from '../../dist/runtimes/registry.js';
+import type { Layable } from '../../dist/worker/lay.js';
+import { SpareGuests } from '../../dist/worker/spare.js';
+
+type Guest = ReturnType<SpareGuests['take']>;
+
+const MAX_PAGES = 2048;
+const digest = (guest: Guest) => createHash('sha256').update(guest.view.all).digest('hex');
+
+/** Leaves nothing of a guest as it was. */
+function ruin(guest: Guest): void {
+  guest.view.all.fill(0xa5);
+  guest.setGlobals(Object.fromEntries(Object.keys(guest.globals()).map((name) => [name, '7'])));
+  guest.kernel.cwd = '/tmp';
+  guest.kernel.umask = 0;
+}
+
+describe.each(['python', 'javascript'] as const)('a spare %s guest', (runtime) => {
+  let of: Layable;
+  beforeAll(async () => {
+    const assets = await loadAssets(runtime);
+    of = { runtime: RUNTIMES[runtime], assets, image: readImage(assets.image, assets.origin) };
+  });
+
+  test.each([
+    ['wholly', false, 'at once'],
+    ['sparingly', true, 'at once'],
+    ['wholly', false, 'ahead'],
+    ['sparingly', true, 'ahead'],
+  ])('that was ruined is restored %s (sparing: %s) when it is needed %s', (_, sparing, when) => {
+    const spare = new SpareGuests(of);
+    const guest = spare.take(MAX_PAGES);
+    const before = [digest(guest), guest.globals(), guest.kernel.cwd, guest.kernel.umask];
+    ruin(guest);
+    expect(digest(guest)).not.toBe(before[0]);
+    spare.giveBack(guest, sparing);
+    if (when === 'ahead') spare.prepare(MAX_PAGES, sparing);
+    expect(spare.hasUsed).toBe(when !== 'ahead');
+    const again = spare.take(MAX_PAGES);
+    expect(again).toBe(guest);
+    expect([digest(again), again.globals(), again.kernel.cwd, again.kernel.umask]).toEqual(before);
+  });
+
+  test('is not kept when its memory has grown, when there are enough, or for another limit', () => {
+    const spare = new SpareGuests(of);
+    const guests = [1, 2, 3].map(() => spare.take(MAX_PAGES));
+    const grown = spare.take(MAX_PAGES);
+    expect(grown.grow(grown.memory.buffer.byteLength + PAGE_BYTES)).toBe(true);
+    spare.giveBack(grown, false);
+    expect(spare.hasUsed).toBe(false);
+    for (const guest of guests) spare.giveBack(guest, false);
+    const taken = [1, 2, 3].map(() => spare.take(MAX_PAGES));
+    expect(taken.filter((guest) => guests.includes(guest))).toHaveLength(2);
+    spare.giveBack(taken[0]!, false);
+    const other = spare.take(MAX_PAGES - 1);
+    expect(other).not.toBe(taken[0]);
+    expect(other.maxBytes).toBe((MAX_PAGES - 1) * PAGE_BYTES);
+  });
+});
