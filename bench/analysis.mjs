@@ -4,7 +4,7 @@
  */
 import { pathToFileURL } from 'node:url';
 import { analyse } from '../dist/analysis/analyse.js';
-import { exampleFacts } from '../dist/analysis/example.js';
+import { exampleFacts } from '../dist/analysis/example-input.js';
 import { createSandbox } from '../dist/index.js';
 
 /** As many packages as are vendored, so that looking one up costs what it costs. */

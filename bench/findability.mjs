@@ -23,7 +23,7 @@ const PEERS = [
   ['@modelcontextprotocol/server-github@2025.4.8', 'dist/index.js', []],
   ['@playwright/mcp@0.0.83', 'cli.js', []],
   ['chrome-devtools-mcp@1.11.0', 'build/src/bin/chrome-devtools-mcp.js', []],
-  ['mcp-server-code-runner@0.1.8', 'dist/cli.js', []],
+  ['mcp-server-code-runner@0.1.8', 'dist/cli/main.js', []],
 ];
 
 /** Neither file changes when descriptions do. */
@@ -62,7 +62,7 @@ async function peerTools() {
 }
 
 export async function table() {
-  const cli = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
+  const cli = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url));
   const own = await toolsOf(OURS, [cli, 'mcp', '--log-level', 'silent']);
   const others = await peerTools();
   const documents = [...own, ...others].map(({ server, name, title = '', description = '' }) => ({

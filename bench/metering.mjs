@@ -7,11 +7,11 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { Guest } from '../dist/engine/guest.js';
 import { layImage, readImage, resetToImage } from '../dist/engine/image.js';
-import { unpackTree } from '../dist/fs/pack.js';
+import { unpackTree } from '../dist/fs/tree-codec.js';
 import { Volume } from '../dist/fs/volume.js';
-import { loadAssets } from '../dist/runtimes/assets.js';
+import { loadAssets } from '../dist/runtimes/guest-files.js';
 import { python } from '../dist/runtimes/python/index.js';
-import { prepareModule } from '../dist/wasm/prepare.js';
+import { prepareModule } from '../dist/wasm/prepare-module.js';
 import { geomean, markdown, ms, times } from './measure.mjs';
 import { PYTHON_PROGRAMS } from './programs.mjs';
 

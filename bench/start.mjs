@@ -162,7 +162,7 @@ export async function table() {
     ['quickjs-wasi: fresh VM + `1`, in the main thread, unmetered', ms(start.quickjs), ''],
   ];
   const empty = processTime(['-e', '0']);
-  const cli = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
+  const cli = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url));
   const commands = [
     ['`node -e 0`', ms(empty), ''],
     ...[

@@ -23,9 +23,9 @@ function compile() {
   for (const language of ['python', 'javascript']) {
     cpSync(at(`src/runtimes/${language}/guest`), at(`dist/runtimes/${language}/guest`), { recursive: true });
   }
-  for (const part of ['lock.json', 'manifest.json', 'python', 'javascript'])
+  for (const part of ['lock.json', 'manifest.json', 'first-party'])
     cpSync(at(`src/packages/${part}`), at(`dist/packages/${part}`), { recursive: true });
-  chmodSync(at('dist/cli.js'), 0o755);
+  chmodSync(at('dist/cli/main.js'), 0o755);
 }
 
 function inputs() {
@@ -46,8 +46,8 @@ const mebibytes = (bytes) => `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
 
 async function makeImages() {
   const { RUNTIME_NAMES } = await import(at('dist/schema.js'));
-  const { isBuilt } = await import(at('dist/runtimes/assets.js'));
-  const { build } = await import(at('dist/worker/guests.js'));
+  const { isBuilt } = await import(at('dist/runtimes/guest-files.js'));
+  const { build } = await import(at('dist/worker/guest-assets.js'));
   const key = inputs();
   const named = RUNTIME_NAMES.filter((name) => process.argv.includes(name));
   for (const runtime of named.length > 0 ? named : RUNTIME_NAMES) {

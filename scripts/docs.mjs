@@ -11,14 +11,14 @@ const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const { policy, TRAPS } = await import(at('dist/schema.js'));
 const settings = await import(at('dist/mcp/settings.js'));
 const { serverSettings } = settings;
-const { toolTable } = await import(at('dist/mcp/tools.js'));
+const { toolTable } = await import(at('dist/mcp/tools/index.js'));
 const { readManifest } = await import(at('dist/packages/manifest.js'));
 const { GRACE } = await import(at('dist/engine/guest.js'));
-const { EVENTS } = await import(at('dist/events.js'));
+const { EVENTS } = await import(at('dist/sandbox/events.js'));
 const { classify, RULES } = await import(at('dist/analysis/classify.js'));
 const { guide } = await import(at('dist/analysis/guidance.js'));
-const { exampleFacts } = await import(at('dist/analysis/example.js'));
-const { statusOf, suggestedBudgets, THRESHOLDS } = await import(at('dist/analysis/fuel.js'));
+const { exampleFacts } = await import(at('dist/analysis/example-input.js'));
+const { statusOf, suggestedBudgets, THRESHOLDS } = await import(at('dist/analysis/fuel-report.js'));
 
 function table(head, rows) {
   return [head, head.map(() => '---'), ...rows]

@@ -15,7 +15,7 @@ const PACKER = '@anthropic-ai/mcpb@2.1.2';
 const BIN = 'node_modules/@anthropic-ai/mcpb/dist/cli/cli.js';
 
 const { name, version, description, license, engines } = JSON.parse(readFileSync(at('package.json'), 'utf8'));
-const { toolTable } = await import(at('dist/mcp/tools.js'));
+const { toolTable } = await import(at('dist/mcp/tools/index.js'));
 const { resolveSettings } = await import(at('dist/mcp/settings.js'));
 const { PROMPTS } = await import(at('dist/mcp/prompts.js'));
 

@@ -3,7 +3,7 @@
  * Needs a build (for the compiled rooms) and a pip that can reach packages.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { newLock } from '../dist/packages/python.js';
+import { newLock } from '../dist/packages/fetch-python.js';
 
 const path = new URL('../src/packages/lock.json', import.meta.url);
 const before = new Map(JSON.parse(readFileSync(path, 'utf8')).python.map((row) => [row.name, row]));

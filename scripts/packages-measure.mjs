@@ -4,10 +4,10 @@
  * than a tenth, or when what is not measured is no longer as it was. A language named limits it to that language's rows.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
+import { pinnedVersion } from '../dist/packages/bundle-javascript.js';
 import { CATALOG, COSTLY_FUEL, HEAVY_SHARE } from '../dist/packages/catalog.js';
-import { pinnedVersion } from '../dist/packages/javascript.js';
-import { lockedPackages } from '../dist/packages/python.js';
-import { createSandbox } from '../dist/sandbox.js';
+import { lockedPackages } from '../dist/packages/fetch-python.js';
+import { createSandbox } from '../dist/sandbox/sandbox.js';
 import { policy } from '../dist/schema.js';
 
 const PATH = new URL('../src/packages/manifest.json', import.meta.url);

@@ -1,10 +1,11 @@
 /** The public surface of llm-wasm-sandbox. */
-export type { CheckpointInfo } from './checkpoint.ts';
+
 export { ERROR_CODES, type ErrorCode, SandboxError } from './errors.ts';
-export { EVENTS, type EventName } from './events.ts';
-export { type ListedPackage, listPackages } from './runtimes/listing.ts';
+export { type ListedPackage, listPackages } from './runtimes/available-packages.ts';
 export type { Variable } from './runtimes/variables.ts';
-export { createSandbox, type Sandbox, type SandboxOptions } from './sandbox.ts';
+export { EVENTS, type EventName } from './sandbox/events.ts';
+export { createSandbox, type Sandbox, type SandboxOptions } from './sandbox/sandbox.ts';
+export type { WorkspaceFile } from './sandbox/workspace.ts';
 export {
   type ErrorGuidance,
   type EventLogger,
@@ -23,6 +24,7 @@ export {
   TRAPS,
   type TrapReason,
 } from './schema.ts';
+export type { CheckpointInfo } from './session/checkpoint.ts';
 export {
   type ImportOptions,
   openSessions,
@@ -30,8 +32,7 @@ export {
   type SessionInfo,
   type SessionLimits,
   type Sessions,
-} from './sessions.ts';
-export { type DiskStoreOptions, diskStore } from './stores/disk.ts';
-export { memoryStore } from './stores/memory.ts';
+} from './session/registry.ts';
+export { type DiskStoreOptions, diskStore } from './stores/disk/disk-store.ts';
+export { memoryStore } from './stores/memory/memory-store.ts';
 export type { SalvagedWorkspace, SessionRecord, SessionStore, StoredSession } from './stores/store.ts';
-export type { WorkspaceFile } from './workspace.ts';

@@ -1,9 +1,9 @@
 /** The one door of this room: facts of a run in, the two blocks of its result out. Pure, and bounded for any facts. */
 import type { ErrorGuidance, FuelAnalysis } from '../schema.ts';
 import { classify } from './classify.ts';
-import type { Catalogue, RunFacts } from './facts.ts';
-import { analyseFuel } from './fuel.ts';
+import { analyseFuel } from './fuel-report.ts';
 import { guide } from './guidance.ts';
+import type { Catalogue, RunFacts } from './input.ts';
 
 export interface Analysis {
   readonly error_guidance?: ErrorGuidance;

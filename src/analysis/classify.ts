@@ -3,17 +3,17 @@
  * the runtime could not report, the beginning of standard error. Invariant: a run with exit code 0 and without a trap
  * has no kind, and nothing a program printed gives it one.
  */
-import type { Catalogue, RunFacts } from './facts.ts';
+import type { Catalogue, RunFacts } from './input.ts';
+import { statementOf } from './quote.ts';
 import type { Rule } from './rule.ts';
 import { dataRules } from './rules/data.ts';
 import { fileRules } from './rules/files.ts';
 import { importRules } from './rules/imports.ts';
 import { javascriptRules } from './rules/javascript.ts';
 import { limitRules } from './rules/limits.ts';
-import { lastRules, raisedRules } from './rules/program.ts';
 import { pythonRules, syntaxRules } from './rules/python.ts';
-import { readTraceback } from './stderr.ts';
-import { statementOf } from './text.ts';
+import { lastRules, raisedRules } from './rules/raised.ts';
+import { readTraceback } from './stderr-traceback.ts';
 
 /** All rules, in the order they are tried. */
 export const RULES: readonly Rule[] = [

@@ -1,8 +1,8 @@
 /** Reading an exception as the runtime reported it: which class it really is, which errno, which path it was about. */
 import type { GuestError } from '../schema.ts';
-import type { RunFacts } from './facts.ts';
+import type { RunFacts } from './input.ts';
 import { ERRNO, type ErrnoName } from './known.ts';
-import { cut } from './text.ts';
+import { cut } from './quote.ts';
 
 /** `FileNotFoundError: message`, on one line. */
 export function messageOf(error: GuestError): string {

@@ -2,8 +2,8 @@
 import type { ErrorGuidance } from '../schema.ts';
 import type { Finding } from './classify.ts';
 import { messageOf } from './exception.ts';
-import type { Catalogue } from './facts.ts';
-import { cut } from './text.ts';
+import type { Catalogue } from './input.ts';
+import { cut } from './quote.ts';
 
 const MESSAGE_MAX = 400;
 const LINE_MAX = 600;

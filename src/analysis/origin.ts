@@ -2,8 +2,8 @@
  * Where a value of a JavaScript program came from, read from its text: QuickJS names no values in its messages, and for
  * failed destructuring it gives the place of what ran before. Bounded; where the text does not say, nothing is claimed.
  */
-import type { RunFacts } from './facts.ts';
-import { lineText, statementOf } from './text.ts';
+import type { RunFacts } from './input.ts';
+import { lineText, statementOf } from './quote.ts';
 
 /** What functions of the modules really return. */
 export const RETURNS: Readonly<Record<string, 'tuple' | 'number' | 'nullable'>> = {

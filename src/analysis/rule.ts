@@ -2,7 +2,7 @@
  * The shape of a rule: how a kind of failure is recognised from the facts of a run, and what is said about it. A new
  * kind of failure is one more row in rules/ and its programs in test/corpus/.
  */
-import type { Catalogue, RunFacts } from './facts.ts';
+import type { Catalogue, RunFacts } from './input.ts';
 
 export interface Advice {
   /** Instead of the exception's or the trap's own words. */

@@ -15,7 +15,7 @@ const CHECKS: readonly { name: string; check: () => Promise<string> }[] = [
   ...RUNTIME_NAMES.map((runtime) => ({
     name: `${runtime} guest`,
     check: async () => {
-      const { loadAssets } = await import('../runtimes/assets.ts');
+      const { loadAssets } = await import('../runtimes/guest-files.ts');
       const { image, missing } = await loadAssets(runtime);
       const without = missing.map(({ name, version, reason }) => `${name} ${version} ${reason}`);
       if (missing.length > 0)
@@ -26,7 +26,7 @@ const CHECKS: readonly { name: string; check: () => Promise<string> }[] = [
   ...RUNTIME_NAMES.map((runtime) => ({
     name: `${runtime} run`,
     check: async () => {
-      const { createSandbox } = await import('../sandbox.ts');
+      const { createSandbox } = await import('../sandbox/sandbox.ts');
       await using sandbox = await createSandbox({ runtime });
       const result = await sandbox.execute('6 * 7');
       if (result.metadata.result !== 42)

@@ -2,10 +2,10 @@
 import type { Command } from 'commander';
 import type { RuntimeName } from '../schema.ts';
 import { jsonOption, languageOption } from './flags.ts';
-import { fuelText, table } from './table.ts';
+import { fuelText, table } from './text-table.ts';
 
 async function packages(flags: { json?: boolean; language?: RuntimeName }): Promise<void> {
-  const { listPackages } = await import('../runtimes/listing.ts');
+  const { listPackages } = await import('../runtimes/available-packages.ts');
   const listed = listPackages(flags.language);
   if (flags.json) {
     process.stdout.write(`${JSON.stringify(listed, null, 2)}\n`);

@@ -2,9 +2,10 @@
 import { extname } from 'node:path';
 import type { Command } from 'commander';
 import { SandboxError } from '../errors.ts';
-import type { Sandbox } from '../sandbox.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
 import { type PolicyInput, policy as policySchema, type RuntimeName, type SandboxResult } from '../schema.ts';
-import { copyOut, readInput } from './files.ts';
+import { onReaderGone } from './broken-pipe.ts';
+import { copyOut, readInput } from './file-transfer.ts';
 import {
   examples,
   jsonOption,
@@ -18,7 +19,6 @@ import {
   storeOption,
   UsageError,
 } from './flags.ts';
-import { onReaderGone } from './readers.ts';
 
 const DEFAULTS = policySchema.parse({});
 const EXTENSIONS: Record<string, RuntimeName> = {
@@ -79,10 +79,10 @@ async function openSandbox(language: RuntimeName | undefined, flags: RunFlags): 
   const runtime = language ?? 'python';
   if (session_id === undefined) {
     if (flags.store !== undefined) throw new UsageError('--store goes with --session ID.');
-    const { createSandbox } = await import('../sandbox.ts');
+    const { createSandbox } = await import('../sandbox/sandbox.ts');
     return createSandbox({ runtime, policy, packages, ...preload });
   }
-  const { openDesk } = await import('./desk.ts');
+  const { openDesk } = await import('./session-context.ts');
   const { sessions } = openDesk(flags.store);
   const known = (await sessions.list()).find((record) => record.session_id === session_id);
   if (known === undefined) return sessions.create({ runtime, session_id, policy, packages, ...preload });

@@ -1,17 +1,17 @@
 /** What the commands of `session …` do, each to one answer. None of them runs a program, `show` excepted. */
 import { randomUUID } from 'node:crypto';
-import { describeCheckpoint } from '../checkpoint.ts';
 import { SandboxError } from '../errors.ts';
 import type { Variable } from '../runtimes/variables.ts';
-import { Session } from '../session.ts';
+import { describeFiles, Workspace, workspacePath } from '../sandbox/workspace.ts';
+import { describeCheckpoint } from '../session/checkpoint.ts';
+import { Session } from '../session/timeline.ts';
 import type { StoredSession } from '../stores/store.ts';
-import { describeFiles, Workspace, workspacePath } from '../workspace.ts';
-import { type Desk, noSuchSession } from './desk.ts';
-import { copyOut, readInput, writeOutput } from './files.ts';
+import { copyOut, readInput, writeOutput } from './file-transfer.ts';
 import { UsageError } from './flags.ts';
 import type { Answer, SessionCommand, SessionFlags } from './session.ts';
+import { type Desk, noSuchSession } from './session-context.ts';
 import { checkpointTable, fileTable, recordText } from './session-text.ts';
-import { ageText, bytesText, fuelText, plain, table } from './table.ts';
+import { ageText, bytesText, fuelText, plain, table } from './text-table.ts';
 
 type Work = (desk: Desk, given: readonly (string | undefined)[], flags: SessionFlags) => Promise<Answer>;
 

@@ -1,8 +1,9 @@
 /** What is known of a session, as text for people. */
-import type { CheckpointInfo } from '../checkpoint.ts';
+
+import type { WorkspaceFile } from '../sandbox/workspace.ts';
+import type { CheckpointInfo } from '../session/checkpoint.ts';
 import type { SessionRecord } from '../stores/store.ts';
-import type { WorkspaceFile } from '../workspace.ts';
-import { ageText, bytesText, facts, fuelText, table } from './table.ts';
+import { ageText, bytesText, facts, fuelText, table } from './text-table.ts';
 
 /** A session's record, a fact a line. */
 export function recordText(record: SessionRecord, bytes: number, dir: string): string {

@@ -4,7 +4,7 @@
  */
 import { type Command, Option } from 'commander';
 import { EXIT, examples, hours, jsonOption, storeOption } from './flags.ts';
-import { plain } from './table.ts';
+import { plain } from './text-table.ts';
 
 export interface SessionFlags {
   readonly store?: string;
@@ -136,7 +136,7 @@ async function answer(
   flags: SessionFlags,
 ): Promise<void> {
   const [{ openDesk }, { COMMANDS }] = await Promise.all([
-    import('./desk.ts'),
+    import('./session-context.ts'),
     import('./session-commands.ts'),
   ]);
   const desk = openDesk(flags.store);

@@ -14,11 +14,11 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
-import { kernelState, loadKernel, saveKernel } from '../kernel/snapshot.ts';
-import { PAGE_BYTES } from './format.ts';
+import { kernelState, loadKernel, saveKernel } from '../kernel/kernel-state.ts';
 import type { Guest } from './guest.ts';
 import type { Image } from './image.ts';
-import { type Blocks, blockAt, blocksOf, LAYER_PAGE, layLayer, makeLayer } from './layer.ts';
+import { PAGE_BYTES } from './image-format.ts';
+import { type Blocks, blockAt, blocksOf, LAYER_PAGE, layLayer, makeLayer } from './page-diff.ts';
 
 export const DELTA_FORMAT = 2;
 

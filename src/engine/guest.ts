@@ -4,14 +4,21 @@
  */
 import { randomFillSync } from 'node:crypto';
 import type { Volume } from '../fs/volume.ts';
-import { isFailure } from '../kernel/failure.ts';
-import { GuestMemory } from '../kernel/memory.ts';
+import { GuestMemory } from '../kernel/guest-memory.ts';
+import { isFailure } from '../kernel/syscall-error.ts';
 import { Kernel, type World } from '../kernel/syscalls.ts';
 import { GuestClock } from './clock.ts';
-import { seededRandom } from './entropy.ts';
-import { PAGE_BYTES } from './format.ts';
-import { gateFor, importsOf, type Linkage } from './linkage.ts';
-import { GuestStopped, LIMIT_NAMES, type LimitReason, type Run, type Stop, UNLIMITED_RUN } from './run.ts';
+import { gateFor, importsOf, type Linkage } from './host-imports.ts';
+import { PAGE_BYTES } from './image-format.ts';
+import {
+  GuestStopped,
+  LIMIT_NAMES,
+  type LimitReason,
+  type Run,
+  type Stop,
+  UNLIMITED_RUN,
+} from './run-limits.ts';
+import { seededRandom } from './seeded-random.ts';
 
 /** Instructions between two looks at the clock: about a millisecond of compiled code. */
 const SLICE = 2_000_000;

@@ -16,8 +16,8 @@
  */
 import { createHash } from 'node:crypto';
 import { SandboxError } from '../errors.ts';
-import { IMAGE_FORMAT, type ImageOrigin, PAGE_BYTES } from './format.ts';
 import type { Guest } from './guest.ts';
+import { IMAGE_FORMAT, type ImageOrigin, PAGE_BYTES } from './image-format.ts';
 
 const MAGIC = 0x4953574c;
 const IMAGE_PAGE = 4096;

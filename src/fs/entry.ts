@@ -4,7 +4,7 @@
  * no path that climbs, and every parent is a directory that comes earlier.
  */
 import { type ErrorCode, SandboxError } from '../errors.ts';
-import { FsError } from './failure.ts';
+import { FsError } from './fs-error.ts';
 import {
   byCodeUnit,
   checkName,

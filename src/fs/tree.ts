@@ -3,7 +3,7 @@
  * Invariant: a walk never leaves its root. Nodes have no parent pointer, since read-only subtrees are shared between
  * guests and hang in many trees at once; `..` is resolved by the stack of the walk.
  */
-import { FAIL } from './failure.ts';
+import { FAIL } from './fs-error.ts';
 
 export const MAX_NAME_BYTES = 255;
 export const MAX_PATH_BYTES = 4096;

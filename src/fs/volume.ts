@@ -14,9 +14,9 @@ import {
   takeBaseline,
   toEntry,
 } from './entry.ts';
-import { FAIL } from './failure.ts';
-import { Layers } from './layers.ts';
-import { cost, Ledger, type VolumeLimits } from './ledger.ts';
+import { FAIL } from './fs-error.ts';
+import { cost, Ledger, type VolumeLimits } from './quota.ts';
+import { Layers } from './read-only-layers.ts';
 import {
   byCodeUnit,
   checkName,
@@ -36,7 +36,7 @@ import {
   walk,
 } from './tree.ts';
 
-export type { VolumeLimits } from './ledger.ts';
+export type { VolumeLimits } from './quota.ts';
 
 /** The areas a guest can change. */
 export const WRITABLE_ROOTS = ['/app', '/tmp'] as const;

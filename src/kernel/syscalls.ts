@@ -6,9 +6,9 @@
 import type { DirNode, FileNode, Node } from '../fs/tree.ts';
 import type { Volume } from '../fs/volume.ts';
 import { AT, type FILE_TYPE, O, SEEK } from './abi.ts';
-import { failure } from './failure.ts';
-import { DescriptorTable, type OpenFile, PIPE_CAPACITY } from './fds.ts';
-import { ImportLog } from './imports.ts';
+import { DescriptorTable, type OpenFile, PIPE_CAPACITY } from './descriptors.ts';
+import { ImportLog } from './import-log.ts';
+import { failure } from './syscall-error.ts';
 
 /** What the kernel needs of the outside; the engine supplies it. */
 export interface World {

@@ -3,9 +3,9 @@
  * pointers.
  */
 import { FDSTAT, FILE_TYPE } from './abi.ts';
-import { failure, isFailure } from './failure.ts';
-import { type Doors, guard } from './guard.ts';
-import type { GuestMemory } from './memory.ts';
+import type { GuestMemory } from './guest-memory.ts';
+import { failure, isFailure } from './syscall-error.ts';
+import { type Doors, guard } from './syscall-guard.ts';
 import type { Kernel } from './syscalls.ts';
 
 /** Random bytes one call may ask for; C libraries ask for at most 256 at a time, Python for whole buffers. */

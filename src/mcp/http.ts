@@ -11,10 +11,10 @@ import {
   isLegacyRequest,
   type McpServerOptions,
 } from '@modelcontextprotocol/server';
-import { Guards, refuse } from './guards.ts';
-import { House, type HouseOptions } from './house.ts';
-import { type AuthenticatedRequest, LegacyClients } from './legacy.ts';
+import { type AuthenticatedRequest, LegacyClients } from './legacy-connections.ts';
+import { Guards, refuse } from './request-guards.ts';
 import { type ServerFactory, serverFactory } from './server.ts';
+import { House, type HouseOptions } from './server-context.ts';
 import { resolveSettings, type ServerSettings, type ServerSettingsInput } from './settings.ts';
 
 export interface HttpServer {

@@ -1,6 +1,6 @@
 /** The log of a server process: pino, as JSON lines on standard error, where no protocol message can get lost in it. */
 import { pino } from 'pino';
-import type { ServerLog } from './observe.ts';
+import type { ServerLog } from './observability.ts';
 
 const STDERR = 2;
 

@@ -5,7 +5,7 @@
 import type { ContentBlock } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { errorGuidance, fuelAnalysis, type RuntimeName, runtimeName, type SandboxResult } from '../schema.ts';
-import type { OutputStream } from './outputs.ts';
+import type { OutputStream } from './full-outputs.ts';
 
 /** A tool's answer before it becomes protocol. */
 export interface Reply {

@@ -4,9 +4,9 @@
  */
 import { type McpServer, ResourceNotFoundError, ResourceTemplate } from '@modelcontextprotocol/server';
 import { SandboxError } from '../errors.ts';
-import { type Caller, DEFAULT_SESSION } from './caller.ts';
-import { OUTPUT_STREAMS } from './outputs.ts';
+import { OUTPUT_STREAMS } from './full-outputs.ts';
 import { mimeType, workspaceUri } from './reply.ts';
+import { type Caller, DEFAULT_SESSION } from './tenant.ts';
 import { asText } from './tools/files.ts';
 
 const MAX_LISTED = 1000;

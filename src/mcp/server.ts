@@ -11,15 +11,15 @@ import {
   type StandardSchemaWithJSON,
 } from '@modelcontextprotocol/server';
 import { SandboxError } from '../errors.ts';
-import type { Caller } from './caller.ts';
-import { type House, LOCAL_CALLER } from './house.ts';
-import { digest, type Span } from './observe.ts';
+import { digest, type Span } from './observability.ts';
 import { registerPrompts } from './prompts.ts';
 import { type Reply, wellFormed } from './reply.ts';
 import { registerResources } from './resources.ts';
+import { type House, LOCAL_CALLER } from './server-context.ts';
+import type { Caller } from './tenant.ts';
 import { type Progress, type Tool, ToolError } from './tool.ts';
-import { toolTable } from './tools.ts';
-import { instructions } from './words.ts';
+import { instructions } from './tool-descriptions.ts';
+import { toolTable } from './tools/index.ts';
 
 export const SERVER_NAME = 'llm-wasm-sandbox';
 /** Elements and members of one call's arguments; a program needs few, a flood of them is an attack. */

@@ -3,8 +3,8 @@
  * closes our input or cannot be talked to, running programs are stopped, sessions are written, and the server is done.
  */
 import { StdioServerTransport, serveStdio as serve } from '@modelcontextprotocol/server/stdio';
-import { House, type HouseOptions } from './house.ts';
 import { serverFactory } from './server.ts';
+import { House, type HouseOptions } from './server-context.ts';
 import { resolveSettings, type ServerSettingsInput } from './settings.ts';
 
 export interface StdioServer {

@@ -1,10 +1,10 @@
 /** What a tool is: a row of words, schemas and one function. The table of all of them is in tools.ts. */
 import type { ToolAnnotations } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import type { Caller } from './caller.ts';
-import type { House } from './house.ts';
+import { QueueFull } from './fair-scheduler.ts';
 import type { Reply } from './reply.ts';
-import { QueueFull } from './turns.ts';
+import type { House } from './server-context.ts';
+import type { Caller } from './tenant.ts';
 
 /** A refusal that is no fault of the sandbox: the model is told and can do something about it. */
 export class ToolError extends Error {

@@ -3,7 +3,7 @@
  * tells one: guidance, listings, documentation. Nothing else holds a figure.
  */
 import { readFileSync } from 'node:fs';
-import type { ImportRecord } from '../kernel/imports.ts';
+import type { ImportRecord } from '../kernel/import-log.ts';
 import type { PackageFacts, RuntimeName } from '../schema.ts';
 import { CATALOG, COSTLY_FUEL } from './catalog.ts';
 

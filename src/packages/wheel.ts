@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { SandboxError } from '../errors.ts';
-import type { ZipFile } from './zip.ts';
+import type { ZipFile } from './read-zip.ts';
 
 /** Code for a machine, which a guest is not. */
 const COMPILED = /\.(so|pyd|dylib|dll|a|lib|exe)$/;

@@ -1,6 +1,6 @@
 /** Local declarations at the head of a body. Invariant: the sum is within what engines accept. */
-import { invalid, type Reader } from './binary.ts';
-import { isValueType } from './decode.ts';
+import { invalid, type Reader } from './binary-io.ts';
+import { isValueType } from './decode-instruction.ts';
 
 /** Engines refuse more; so a short body cannot announce billions. */
 const MOST_LOCALS = 50_000;

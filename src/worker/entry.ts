@@ -5,25 +5,26 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { applyDelta, captureDelta } from '../engine/delta.ts';
-import { PAGE_BYTES } from '../engine/format.ts';
 import type { Guest } from '../engine/guest.ts';
 import { readImage } from '../engine/image.ts';
-import type { Run } from '../engine/run.ts';
+import { PAGE_BYTES } from '../engine/image-format.ts';
+import type { Run } from '../engine/run-limits.ts';
 import { SandboxError } from '../errors.ts';
-import { editVolume } from '../fs/edit.ts';
 import type { Changes, Entry } from '../fs/entry.ts';
-import { frozenTree, lazyTree } from '../fs/pack.ts';
+import { editVolume } from '../fs/host-edits.ts';
 import type { DirNode, Node } from '../fs/tree.ts';
+import { frozenTree, lazyTree } from '../fs/tree-codec.ts';
 import { Volume, WRITABLE_ROOTS } from '../fs/volume.ts';
-import { CappedOutput } from '../kernel/output.ts';
-import type { GuestAssets } from '../runtimes/assets.ts';
+import { CappedOutput } from '../kernel/capped-output.ts';
+import type { GuestAssets } from '../runtimes/guest-files.ts';
 import { RUNTIMES } from '../runtimes/registry.ts';
-import { buildGuest } from './build.ts';
-import { Courtesy } from './courtesy.ts';
-import { finish } from './ending.ts';
-import { extendImage } from './extend.ts';
-import type { Layable } from './lay.ts';
-import { type LiveGuest, LiveGuests } from './live.ts';
+import { buildGuest } from './build-guest.ts';
+import { Courtesy } from './cooperative-yield.ts';
+import { extendImage } from './extend-image.ts';
+import { SpareGuests } from './guest-pool.ts';
+import type { Layable } from './instantiate.ts';
+import { finish } from './outcome.ts';
+import { LiveSender } from './output-sender.ts';
 import {
   CONTROL,
   type FromWorker,
@@ -35,8 +36,7 @@ import {
   type ToWorker,
   toShared,
 } from './protocol.ts';
-import { SpareGuests } from './spare.ts';
-import { LiveSender } from './stream.ts';
+import { type LiveGuest, LiveGuests } from './session-guests.ts';
 
 const port = parentPort!;
 const control = new Int32Array(workerData.control as SharedArrayBuffer);

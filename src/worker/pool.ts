@@ -7,10 +7,10 @@
  */
 import { availableParallelism } from 'node:os';
 import { type ErrorCode, SandboxError } from '../errors.ts';
-import type { BuiltGuest, GuestAssets } from '../runtimes/assets.ts';
-import { ASIDE_SHARE } from './courtesy.ts';
+import type { BuiltGuest, GuestAssets } from '../runtimes/guest-files.ts';
+import { ASIDE_SHARE } from './cooperative-yield.ts';
+import { PoolThread } from './pool-thread.ts';
 import type { ExtendedImage, FromWorker, Job, RunOutcome, SavedState } from './protocol.ts';
-import { PoolThread } from './thread.ts';
 
 /** What a job comes back with. A lost worker is an outcome, not an exception: the guest may have caused it. */
 export type JobResult =

@@ -2,10 +2,10 @@
  * What the main thread and a worker say to each other. Everything here is plain data that structured clone carries;
  * large bytes lie in shared memory and are sent without copying. No message ever comes from guest code.
  */
-import type { ImageOrigin } from '../engine/format.ts';
+import type { ImageOrigin } from '../engine/image-format.ts';
 import type { Changes, Edit, Entry } from '../fs/entry.ts';
-import type { ImportRecord } from '../kernel/imports.ts';
-import type { BuiltGuest, GuestAssets } from '../runtimes/assets.ts';
+import type { ImportRecord } from '../kernel/import-log.ts';
+import type { BuiltGuest, GuestAssets } from '../runtimes/guest-files.ts';
 import type { GuestReport, RuntimeName, TrapReason } from '../schema.ts';
 
 /** The numbers of one call, after policy and call options were put together. */

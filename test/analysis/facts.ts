@@ -1,5 +1,5 @@
 /** Facts of a made-up run, for tests of the rules; and a small catalogue with round numbers. */
-import { type Catalogue, NO_SESSION, type RunFacts } from '../../src/analysis/facts.ts';
+import { type Catalogue, NO_SESSION, type RunFacts } from '../../src/analysis/input.ts';
 import type { GuestError } from '../../src/schema.ts';
 
 export const CATALOGUE: Catalogue = {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { analyseFuel, budgetToTry, statusOf, suggestedBudgets } from '../../src/analysis/fuel.ts';
+import { analyseFuel, budgetToTry, statusOf, suggestedBudgets } from '../../src/analysis/fuel-report.ts';
 import { CATALOGUE, facts, outOfFuel, used } from './facts.ts';
 
 const G = 1_000_000_000;

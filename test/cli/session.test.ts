@@ -17,7 +17,7 @@ const built = (name: string) => new URL(`../../dist/cli/${name}.js`, import.meta
 const { addSessionCommands } = (await import(built('session'))) as typeof import('../../src/cli/session.ts');
 const { exitCodeOf } = (await import(built('flags'))) as typeof import('../../src/cli/flags.ts');
 
-const CLI = new URL('../../dist/cli.js', import.meta.url).pathname;
+const CLI = new URL('../../dist/cli/main.js', import.meta.url).pathname;
 let folder = '';
 let store = '';
 beforeAll(() => {

@@ -37,7 +37,7 @@ function project(): string {
   const folder = mkdtempSync(join(tmpdir(), 'project-'));
   mkdirSync(join(folder, 'node_modules/.bin'), { recursive: true });
   symlinkSync(root, join(folder, 'node_modules/llm-wasm-sandbox'));
-  symlinkSync(join(root, 'dist/cli.js'), join(folder, 'node_modules/.bin/llm-wasm-sandbox'));
+  symlinkSync(join(root, 'dist/cli/main.js'), join(folder, 'node_modules/.bin/llm-wasm-sandbox'));
   return folder;
 }
 

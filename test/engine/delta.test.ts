@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { applyDelta, type Captured, captureDelta, readDelta } from '../../src/engine/delta.ts';
-import { PAGE_BYTES } from '../../src/engine/format.ts';
 import type { Guest } from '../../src/engine/guest.ts';
 import { type Image, readImage, resetToImage } from '../../src/engine/image.ts';
+import { PAGE_BYTES } from '../../src/engine/image-format.ts';
 import { RUNTIMES } from '../../src/runtimes/registry.ts';
-import { freshGuest, type Layable } from '../../src/worker/lay.ts';
+import { freshGuest, type Layable } from '../../src/worker/instantiate.ts';
 
 let layable: Layable;
 let image: Image;
 
 beforeAll(async () => {
   // The built guest lies beside the built code.
-  const built = new URL('../../dist/runtimes/assets.js', import.meta.url).href;
-  const { loadAssets } = (await import(built)) as typeof import('../../src/runtimes/assets.ts');
+  const built = new URL('../../dist/runtimes/guest-files.js', import.meta.url).href;
+  const { loadAssets } = (await import(built)) as typeof import('../../src/runtimes/guest-files.ts');
   const assets = await loadAssets('javascript');
   image = readImage(assets.image, assets.origin);
   layable = { runtime: RUNTIMES.javascript, assets, image };

@@ -6,13 +6,13 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { describe, expect, test } from 'vitest';
 import { Guest } from '../../src/engine/guest.ts';
-import type { Linkage } from '../../src/engine/linkage.ts';
-import { GuestStopped, UNLIMITED_RUN } from '../../src/engine/run.ts';
+import type { Linkage } from '../../src/engine/host-imports.ts';
+import { GuestStopped, UNLIMITED_RUN } from '../../src/engine/run-limits.ts';
 import { Volume } from '../../src/fs/volume.ts';
 import { javascript } from '../../src/runtimes/javascript/index.ts';
 import { python } from '../../src/runtimes/python/index.ts';
 import type { Runtime } from '../../src/runtimes/runtime.ts';
-import { prepareModule } from '../../src/wasm/prepare.ts';
+import { prepareModule } from '../../src/wasm/prepare-module.ts';
 import { importing } from './modules.ts';
 
 function importsOf({ binary }: Runtime): { module: string; name: string }[] {

@@ -4,8 +4,8 @@
  */
 import { describe, expect, it } from 'vitest';
 import { applyChanges, type Entry } from '../../src/fs/entry.ts';
-import { packEntries, unpackEntries } from '../../src/fs/pack.ts';
 import type { Node } from '../../src/fs/tree.ts';
+import { packEntries, unpackEntries } from '../../src/fs/tree-codec.ts';
 import { codeOf, newVolume, recount } from './support.ts';
 
 type Thing = { kind: 'file'; bytes: number[] } | { kind: 'dir' };

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Entry, putEntry } from '../../src/fs/entry.ts';
-import { frozenTree, lazyTree, packEntries, unpackEntries, unpackTree } from '../../src/fs/pack.ts';
 import { visit } from '../../src/fs/tree.ts';
+import { frozenTree, lazyTree, packEntries, unpackEntries, unpackTree } from '../../src/fs/tree-codec.ts';
 import { codeOf, dir, file, link } from './support.ts';
 
 const name = fc.oneof(

@@ -1,8 +1,8 @@
 /** What the tests of this room share: a volume with a counting clock, short entries, and the code of a failure. */
 import { SandboxError } from '../../src/errors.ts';
 import type { Entry } from '../../src/fs/entry.ts';
-import { FsError } from '../../src/fs/failure.ts';
-import { cost } from '../../src/fs/ledger.ts';
+import { FsError } from '../../src/fs/fs-error.ts';
+import { cost } from '../../src/fs/quota.ts';
 import { type Node, visit } from '../../src/fs/tree.ts';
 import { Volume, WRITABLE_ROOTS } from '../../src/fs/volume.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { frozenTree } from '../../src/fs/pack.ts';
 import { type Last, utf8Length, walk } from '../../src/fs/tree.ts';
+import { frozenTree } from '../../src/fs/tree-codec.ts';
 import { codeOf, dir, file, link } from './support.ts';
 
 const root = frozenTree([

@@ -6,12 +6,12 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { Guest } from '../../src/engine/guest.ts';
 import { type Image, layImage, readImage } from '../../src/engine/image.ts';
-import { GuestStopped, UNLIMITED_RUN } from '../../src/engine/run.ts';
+import { GuestStopped, UNLIMITED_RUN } from '../../src/engine/run-limits.ts';
 import { Volume } from '../../src/fs/volume.ts';
-import { OPERATION_NAMES } from '../../src/kernel/quickjs.ts';
 import { javascript } from '../../src/runtimes/javascript/index.ts';
-import { withText } from '../../src/runtimes/javascript/values.ts';
-import { buildGuest } from '../../src/worker/build.ts';
+import { withText } from '../../src/runtimes/javascript/quickjs-api.ts';
+import { OPERATION_NAMES } from '../../src/runtimes/javascript/syscalls/index.ts';
+import { buildGuest } from '../../src/worker/build-guest.ts';
 
 let image: Image;
 let program: ConstructorParameters<typeof Guest>[0];

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { CappedOutput } from '../../src/kernel/output.ts';
+import { CappedOutput } from '../../src/kernel/capped-output.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 

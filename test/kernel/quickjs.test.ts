@@ -1,9 +1,9 @@
 /** Host work that the text of a JavaScript guest can lengthen: it leads to a look at the limits as it goes on. */
 import { describe, expect, test } from 'vitest';
-import type { QuickJsGuest } from '../../src/kernel/quickjs.ts';
-import { loadModule } from '../../src/kernel/quickjs-modules.ts';
-import { operations } from '../../src/kernel/quickjs-operations.ts';
-import { Span } from '../../src/kernel/quickjs-values.ts';
+import { Span } from '../../src/runtimes/javascript/syscalls/arguments.ts';
+import type { QuickJsGuest } from '../../src/runtimes/javascript/syscalls/index.ts';
+import { loadModule } from '../../src/runtimes/javascript/syscalls/module-loader.ts';
+import { operations } from '../../src/runtimes/javascript/syscalls/operations.ts';
 import { MEMORY_BYTES, testKernel } from './world.ts';
 
 function watchedKernel() {

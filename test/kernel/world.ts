@@ -1,11 +1,11 @@
 /** A kernel over real memory and a real volume, without a guest: what a door does is all there is to see. */
-import { frozenTree } from '../../src/fs/pack.ts';
+import { frozenTree } from '../../src/fs/tree-codec.ts';
 import { Volume } from '../../src/fs/volume.ts';
-import { type EmscriptenGuest, emscriptenDoors } from '../../src/kernel/emscripten.ts';
-import type { Doors } from '../../src/kernel/guard.ts';
-import { GuestMemory } from '../../src/kernel/memory.ts';
+import { GuestMemory } from '../../src/kernel/guest-memory.ts';
+import type { Doors } from '../../src/kernel/syscall-guard.ts';
 import { Kernel, type World } from '../../src/kernel/syscalls.ts';
 import { wasiDoors } from '../../src/kernel/wasi.ts';
+import { type EmscriptenGuest, emscriptenDoors } from '../../src/runtimes/python/syscalls/index.ts';
 
 /** Thrown in place of a trap. */
 export class Ended {

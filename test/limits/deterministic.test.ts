@@ -89,7 +89,7 @@ describe('the command line', () => {
     const cli = (...args: string[]) =>
       spawnSync(
         process.execPath,
-        ['dist/cli.js', 'run', '--json', ...args, '-c', 'import os; os.urandom(4).hex()'],
+        ['dist/cli/main.js', 'run', '--json', ...args, '-c', 'import os; os.urandom(4).hex()'],
         {
           encoding: 'utf8',
         },

@@ -4,7 +4,7 @@
  */
 import { createSandbox } from 'llm-wasm-sandbox';
 import { expect, test } from 'vitest';
-import { sharedPool } from '../../dist/worker/guests.js';
+import { sharedPool } from '../../dist/worker/guest-assets.js';
 import { TRAPS } from '../../src/schema.ts';
 import type { Ending } from '../support/sandbox.ts';
 

@@ -472,7 +472,7 @@ describe('an HTTP server', () => {
   });
 
   test('shows files of the host under /external, read-only', async () => {
-    const server = await startHttp({ external_files: [new URL('.', import.meta.url).pathname] });
+    const server = await startHttp({ external_files: [new URL('./', import.meta.url).pathname] });
     const client = await httpClient(server, 'modern');
     const code =
       'import os\nprint("http.test.ts" in os.listdir("/external"))\nopen("/external/new.txt", "w")';

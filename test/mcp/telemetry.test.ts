@@ -95,7 +95,7 @@ test('a call is a span, an event and a number, and fails in all three when it fa
 test('without OpenTelemetry nothing is missing and nothing is said', () => {
   // The built file alone, in a place from which no package can be found.
   const folder = mkdtempSync(join(tmpdir(), 'alone-'));
-  copyFileSync(new URL('../../dist/mcp/observe.js', import.meta.url), join(folder, 'observe.js'));
+  copyFileSync(new URL('../../dist/mcp/observability.js', import.meta.url), join(folder, 'observe.js'));
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   const script = `
     import { openObserver } from './observe.js';

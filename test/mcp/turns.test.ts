@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { percentiles } from '../../src/mcp/tally.ts';
-import { QueueFull, Turns } from '../../src/mcp/turns.ts';
+import { QueueFull, Turns } from '../../src/mcp/fair-scheduler.ts';
+import { percentiles } from '../../src/mcp/metrics.ts';
 
 const never = new AbortController().signal;
 const settle = () => new Promise((next) => setImmediate(next));

@@ -59,7 +59,7 @@ test('every import name of every package can be imported', async () => {
 });
 
 test('the command lists packages as a table and as JSON', () => {
-  const cli = new URL('../../dist/cli.js', import.meta.url).pathname;
+  const cli = new URL('../../dist/cli/main.js', import.meta.url).pathname;
   const run = (...args: string[]) => execFileSync(process.execPath, [cli, ...args], { encoding: 'utf8' });
   const lines = run('packages', '--language', 'python').split('\n');
   expect(lines[0]).toMatch(/^PACKAGE +VERSION +IMPORT +FIRST IMPORT +USE$/);

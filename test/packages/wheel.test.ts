@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { fetchPackages, lockedPackages } from '../../src/packages/python.ts';
+import { fetchPackages, lockedPackages } from '../../src/packages/fetch-python.ts';
+import { readZip } from '../../src/packages/read-zip.ts';
 import { checkRecord, filesDigest, pureFiles, wheelName } from '../../src/packages/wheel.ts';
-import { readZip } from '../../src/packages/zip.ts';
 import { wheel, zip } from './wheels.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'wheel-test-'));

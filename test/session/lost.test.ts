@@ -3,9 +3,11 @@ import { memoryStore } from 'llm-wasm-sandbox';
 import { expect, test } from 'vitest';
 
 const built = (name: string) => new URL(`../../dist/${name}.js`, import.meta.url).href;
-const { Session } = (await import(built('session'))) as typeof import('../../src/session.ts');
-const { Transaction } = (await import(built('transaction'))) as typeof import('../../src/transaction.ts');
-const { Workspace } = (await import(built('workspace'))) as typeof import('../../src/workspace.ts');
+const { Session } = (await import(built('session'))) as typeof import('../../src/session/timeline.ts');
+const { Transaction } = (await import(
+  built('transaction')
+)) as typeof import('../../src/session/transaction.ts');
+const { Workspace } = (await import(built('workspace'))) as typeof import('../../src/sandbox/workspace.ts');
 
 test('a call whose worker is lost while it saves is undone, and whoever waits for the store is told', async () => {
   const settings = { runtime: 'python', auto_persist_globals: true, preload: [], policy: {} } as const;

@@ -2,8 +2,8 @@
 import { createSandbox, type FuelAnalysis, type Sandbox } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { analyse } from '../../src/analysis/analyse.ts';
-import type { SessionFacts } from '../../src/analysis/facts.ts';
-import { suggestedBudgets } from '../../src/analysis/fuel.ts';
+import { suggestedBudgets } from '../../src/analysis/fuel-report.ts';
+import type { SessionFacts } from '../../src/analysis/input.ts';
 import { CATALOGUE, outOfFuel, used } from '../analysis/facts.ts';
 
 const G = 1_000_000_000;

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { SandboxError } from '../../src/errors.ts';
 import { putEntry } from '../../src/fs/entry.ts';
-import { BUNDLE_FORMAT, decodeBundle, encodeBundle } from '../../src/stores/bundle.ts';
+import { BUNDLE_FORMAT, decodeBundle, encodeBundle } from '../../src/stores/format/bundle.ts';
 import type { SessionState, StoredSession } from '../../src/stores/store.ts';
 import { plainSession, record, session, shared, state } from './support.ts';
 

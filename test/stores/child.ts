@@ -5,7 +5,7 @@
 import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SandboxError } from '../../src/errors.ts';
-import { diskStore } from '../../src/stores/disk.ts';
+import { diskStore } from '../../src/stores/disk/disk-store.ts';
 import type { SessionStore, StoredSession } from '../../src/stores/store.ts';
 import { nthSession } from './sequence.ts';
 

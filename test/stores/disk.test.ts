@@ -1,4 +1,4 @@
-import { diskStore } from '../../src/stores/disk.ts';
+import { diskStore } from '../../src/stores/disk/disk-store.ts';
 import { contract } from './contract.ts';
 import { scratch } from './support.ts';
 

@@ -2,7 +2,7 @@
 import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { diskStore } from '../../src/stores/disk.ts';
+import { diskStore } from '../../src/stores/disk/disk-store.ts';
 import { buildChild, start } from './process.ts';
 import { nthFiles, nthSession } from './sequence.ts';
 import { plainSession, scratch, session, state } from './support.ts';

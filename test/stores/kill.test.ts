@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { diskStore } from '../../src/stores/disk.ts';
+import { diskStore } from '../../src/stores/disk/disk-store.ts';
 import { buildChild, start } from './process.ts';
 import { nthFiles, nthSession, nthState } from './sequence.ts';
 import { plainSession, plainState, scratch } from './support.ts';

@@ -12,8 +12,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { isRunning, thisProcess } from '../../src/stores/disk/machine.ts';
-import { diskStore } from '../../src/stores/disk.ts';
+import { diskStore } from '../../src/stores/disk/disk-store.ts';
+import { isRunning, thisProcess } from '../../src/stores/disk/process-identity.ts';
 import { scratch, session, state } from './support.ts';
 
 const busy = expect.objectContaining({ name: 'SandboxError', code: 'session_busy' });

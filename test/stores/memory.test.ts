@@ -1,4 +1,4 @@
-import { memoryStore } from '../../src/stores/memory.ts';
+import { memoryStore } from '../../src/stores/memory/memory-store.ts';
 import { contract } from './contract.ts';
 
 contract('memoryStore', memoryStore);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { describeEntry } from '../../src/stores/disk/manifest.ts';
-import { type HostNames, layable } from '../../src/stores/disk/names.ts';
+import { type HostNames, layable } from '../../src/stores/disk/host-names.ts';
+import { describeEntry } from '../../src/stores/format/manifest.ts';
 import { files } from './support.ts';
 
 const linux: HostNames = { platform: 'linux', foldsCase: false, rootBytes: 20 };

@@ -20,7 +20,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { checkEntries } from '../../src/fs/entry.ts';
-import { diskStore } from '../../src/stores/disk.ts';
+import { diskStore } from '../../src/stores/disk/disk-store.ts';
 import { files, plain, scratch, session, state, T0, text, withEdits } from './support.ts';
 
 const NONE = { removed: [], entries: [] };

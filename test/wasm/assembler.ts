@@ -2,7 +2,7 @@
  * A tiny assembler for tests: instruction trees to bytes, and module descriptions to modules.
  * Invariant: it knows nothing of the rewriter; only the byte writer is shared.
  */
-import { Writer } from '../../src/wasm/binary.ts';
+import { Writer } from '../../src/wasm/binary-io.ts';
 import { OPCODES } from '../../src/wasm/opcodes.ts';
 
 export type BlockType = 'void' | 'i32';

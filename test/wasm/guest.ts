@@ -1,6 +1,7 @@
 /** Runs prepared modules in the engine, with a host that counts. */
-import { gateModule } from '../../src/wasm/gate.ts';
-import { type PreparedModule, prepareModule } from '../../src/wasm/prepare.ts';
+
+import { type PreparedModule, prepareModule } from '../../src/wasm/prepare-module.ts';
+import { gateModule } from '../../src/wasm/trampoline.ts';
 
 export interface Guest {
   readonly exports: Record<string, (...args: number[]) => number>;

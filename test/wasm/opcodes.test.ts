@@ -2,7 +2,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { describe, expect, it } from 'vitest';
 import { SandboxError } from '../../src/errors.ts';
-import { Writer } from '../../src/wasm/binary.ts';
+import { Writer } from '../../src/wasm/binary-io.ts';
 import { OPCODES, type OpcodeRow } from '../../src/wasm/opcodes.ts';
 import { build, type ModuleSource, opcode } from './assembler.ts';
 import { prepareModule } from './guest.ts';

@@ -1,7 +1,7 @@
 /** What the prepared module looks like from outside, and what is refused. */
 import { describe, expect, it } from 'vitest';
 import { SandboxError } from '../../src/errors.ts';
-import { gateModule } from '../../src/wasm/gate.ts';
+import { gateModule } from '../../src/wasm/trampoline.ts';
 import { build, type ModuleSource } from './assembler.ts';
 import { PLENTY, prepareModule, start } from './guest.ts';
 

@@ -1,5 +1,5 @@
 /** Prints function bodies as text, for golden files. Knows the immediates that occur in them. */
-import { Reader } from '../../src/wasm/binary.ts';
+import { Reader } from '../../src/wasm/binary-io.ts';
 import { OPCODES, rowAt, slotOf } from '../../src/wasm/opcodes.ts';
 
 const TYPES: Readonly<Record<number, string>> = { 64: '', 127: ' i32', 126: ' i64' };

@@ -3,7 +3,7 @@ import { createSandbox, type SandboxResult } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 
 const PACKAGE = new URL('../../dist/index.js', import.meta.url).href;
-const POOL = new URL('../../dist/worker/guests.js', import.meta.url).href;
+const POOL = new URL('../../dist/worker/guest-assets.js', import.meta.url).href;
 
 /** Runs a script in a process of its own and returns what it printed; it must end by itself. */
 function inProcess(script: string): string {

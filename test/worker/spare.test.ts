@@ -1,12 +1,12 @@
 /** Guests that are used again: whatever was done to one, whoever gets it next finds the image and nothing else. */
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { PAGE_BYTES } from '../../dist/engine/format.js';
 import { readImage } from '../../dist/engine/image.js';
-import { loadAssets } from '../../dist/runtimes/assets.js';
+import { PAGE_BYTES } from '../../dist/engine/image-format.js';
+import { loadAssets } from '../../dist/runtimes/guest-files.js';
 import { RUNTIMES } from '../../dist/runtimes/registry.js';
-import type { Layable } from '../../dist/worker/lay.js';
-import { SpareGuests } from '../../dist/worker/spare.js';
+import { SpareGuests } from '../../dist/worker/guest-pool.js';
+import type { Layable } from '../../dist/worker/instantiate.js';
 
 type Guest = ReturnType<SpareGuests['take']>;
 

@@ -1,10 +1,10 @@
 /** Rules for data that is not what the program expected. They say what was there, as far as the runtime saw it. */
 import type { GuestError } from '../../schema.ts';
 import { builtin, capture, engineError, fromModule, messageOf } from '../exception.ts';
-import type { RunFacts } from '../facts.ts';
-import { closest } from '../nearest.ts';
+import type { RunFacts } from '../input.ts';
+import { cut, placeOf, statementOf } from '../quote.ts';
 import { DOCS, docOf, type Rule, rule } from '../rule.ts';
-import { cut, placeOf, statementOf } from '../text.ts';
+import { closest } from '../similar-names.ts';
 
 const unquoted = (text: string) => text.replace(/^(['"])(.*)\1$/, '$2');
 

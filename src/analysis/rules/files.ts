@@ -1,10 +1,10 @@
 /** Rules for failed file operations. They go by errno and the path the operation was about, as the runtime saw them. */
 import { absolute, builtin, errnoOf, fromModule, messageOf, placeOfPath } from '../exception.ts';
-import type { RunFacts } from '../facts.ts';
+import type { RunFacts } from '../input.ts';
 import type { ErrnoName } from '../known.ts';
-import { closest } from '../nearest.ts';
+import { bytesText, cut, grouped, placeOf } from '../quote.ts';
 import { DOCS, docOf, type Rule, rule } from '../rule.ts';
-import { bytesText, cut, grouped, placeOf } from '../text.ts';
+import { closest } from '../similar-names.ts';
 
 const MISSING: readonly (ErrnoName | undefined)[] = ['ENOENT', 'ENOTDIR'];
 const REFUSED: readonly (ErrnoName | undefined)[] = ['EROFS', 'EACCES', 'EPERM', 'EXDEV'];

@@ -1,6 +1,6 @@
 /** Rules for modules and features that are not there. They go by the exception's class and the module it names. */
 import { builtin, capture, engineError, errnoOf, fromModule } from '../exception.ts';
-import { type Catalogue, type CataloguePackage, packageOf, type RunFacts } from '../facts.ts';
+import { type Catalogue, type CataloguePackage, packageOf, type RunFacts } from '../input.ts';
 import {
   type Alternative,
   FILES_IN_JAVASCRIPT,
@@ -9,9 +9,9 @@ import {
   PYTHON_ALTERNATIVES,
   PYTHON_UNSUPPORTED_MODULES,
 } from '../known.ts';
-import { closest } from '../nearest.ts';
+import { cut, placeOf, statementOf } from '../quote.ts';
 import { DOCS, docOf, type Rule, rule } from '../rule.ts';
-import { cut, placeOf, statementOf } from '../text.ts';
+import { closest } from '../similar-names.ts';
 
 const missingModule = (facts: RunFacts) => {
   const error = builtin(facts, 'ModuleNotFoundError');

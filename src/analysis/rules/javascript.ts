@@ -4,11 +4,11 @@
  */
 import type { GuestError } from '../../schema.ts';
 import { absolute, capture, engineError, messageOf } from '../exception.ts';
-import { definedEarlier, type RunFacts } from '../facts.ts';
-import { closest } from '../nearest.ts';
+import { definedEarlier, type RunFacts } from '../input.ts';
 import { callBehind, failedIteration, RETURNS } from '../origin.ts';
+import { cut, fenceLine, placeOf } from '../quote.ts';
 import { DOCS, type Rule, rule } from '../rule.ts';
-import { cut, fenceLine, placeOf } from '../text.ts';
+import { closest } from '../similar-names.ts';
 
 const NOT_ITERABLE =
   /^value is not iterable$|^cannot read property 'Symbol\.iterator' of (?:null|undefined)$/;

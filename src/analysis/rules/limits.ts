@@ -1,9 +1,9 @@
 /** Rules for runs that a limit or the machine ended. They go by the trap's reason and by nothing the program wrote. */
 import type { TrapReason } from '../../schema.ts';
-import type { RunFacts } from '../facts.ts';
-import { budgetToTry, heavyImports, hottestPlace, likelyCauses } from '../fuel.ts';
+import { budgetToTry, heavyImports, hottestPlace, likelyCauses } from '../fuel-report.ts';
+import type { RunFacts } from '../input.ts';
+import { bytesText, fuelText, grouped, placeOf } from '../quote.ts';
 import { DOCS, docOf, type Rule, rule } from '../rule.ts';
-import { bytesText, fuelText, grouped, placeOf } from '../text.ts';
 
 const trapped = (facts: RunFacts, reason: TrapReason) =>
   facts.trap?.reason === reason ? facts.trap : undefined;

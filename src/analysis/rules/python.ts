@@ -1,9 +1,9 @@
 /** Rules for the exceptions of Python that mean a mistake in the program itself. */
 import type { GuestError } from '../../schema.ts';
 import { builtin, capture, fromModule, messageOf } from '../exception.ts';
-import { definedEarlier, type RunFacts } from '../facts.ts';
+import { definedEarlier, type RunFacts } from '../input.ts';
+import { cut, fenceLine, placeOf } from '../quote.ts';
 import { type Rule, rule } from '../rule.ts';
-import { cut, fenceLine, placeOf } from '../text.ts';
 
 /** Standard modules that programs forget to import. */
 const MODULES = new Set(

@@ -2,14 +2,14 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
-import type { Sandbox } from '../../sandbox.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { runtimeName } from '../../schema.ts';
-import { DEFAULT_SESSION } from '../caller.ts';
+import { runFacts } from '../metrics.ts';
 import { describeRun, executionOutput } from '../reply.ts';
 import type { ServerSettings } from '../settings.ts';
-import { runFacts } from '../tally.ts';
+import { DEFAULT_SESSION } from '../tenant.ts';
 import { ADDS, inTurn, optionalSession, REMOVES, type Tool, type ToolCall, tool } from '../tool.ts';
-import { ampleFuel, executeCodeWords } from '../words.ts';
+import { ampleFuel, executeCodeWords } from '../tool-descriptions.ts';
 
 const MAX_CODE_CHARS = 1_000_000;
 

@@ -1,8 +1,8 @@
 /** Tools that put files into a workspace and read them back. Paths are the workspace's, never the host's. */
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
-import { DEFAULT_SESSION } from '../caller.ts';
 import { cut, fileLink, mimeType, type Reply, workspaceUri } from '../reply.ts';
+import { DEFAULT_SESSION } from '../tenant.ts';
 import { LOOKS, optionalSession, REMOVES, type Tool, type ToolCall, tool } from '../tool.ts';
 
 const path = z

@@ -1,12 +1,12 @@
 /** Tools that make sessions, look at them, undo, branch and end them. */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import type { Sandbox } from '../../sandbox.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { runtimeName } from '../../schema.ts';
 import type { SessionRecord } from '../../stores/store.ts';
-import { type Caller, DEFAULT_SESSION } from '../caller.ts';
 import { quantity } from '../reply.ts';
 import type { ServerSettings } from '../settings.ts';
+import { type Caller, DEFAULT_SESSION } from '../tenant.ts';
 import {
   ADDS,
   inTurn,
@@ -19,7 +19,7 @@ import {
   type ToolCall,
   tool,
 } from '../tool.ts';
-import { ampleFuel, createSessionWords } from '../words.ts';
+import { ampleFuel, createSessionWords } from '../tool-descriptions.ts';
 
 const checkpointName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/);
 

@@ -3,10 +3,10 @@
  * it afterwards are addresses in guest memory.
  */
 import type { Guest } from '../../engine/guest.ts';
-import { OPERATION_NAMES } from '../../kernel/quickjs.ts';
 import type { Handles } from '../runtime.ts';
+import { evaluate, invoke, property, readText, withText } from './quickjs-api.ts';
 import { drain } from './run.ts';
-import { evaluate, invoke, property, readText, withText } from './values.ts';
+import { OPERATION_NAMES } from './syscalls/index.ts';
 
 /** Where the boot script lies in the guest's file system. */
 export const LAYER = '/lib/javascript';

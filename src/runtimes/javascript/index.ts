@@ -2,7 +2,7 @@
  * QuickJS-NG from the binary that quickjs-wasi ships, without that package's JavaScript. Its C functions, exported by
  * name, are all that the host side needs; timers, modules and handlers live in guest memory, where images keep them.
  */
-import { quickJsDoors } from '../../kernel/quickjs.ts';
+
 import { wasiDoors } from '../../kernel/wasi.ts';
 import type { Runtime } from '../runtime.ts';
 import { boot } from './boot.ts';
@@ -16,6 +16,7 @@ import {
   warm,
   whereabouts,
 } from './run.ts';
+import { quickJsDoors } from './syscalls/index.ts';
 
 export const javascript: Runtime = {
   name: 'javascript',

@@ -5,13 +5,13 @@
 import { fileURLToPath } from 'node:url';
 import type { Guest } from '../../engine/guest.ts';
 import type { Entry } from '../../fs/entry.ts';
-import { BYTECODE_SUFFIX, PACKAGES } from '../../kernel/quickjs-packages.ts';
-import { type ModuleSource, packageModules } from '../../packages/javascript.ts';
-import type { MissingPackage } from '../../packages/python.ts';
-import { toEntries } from '../../packages/zip.ts';
+import { type ModuleSource, packageModules } from '../../packages/bundle-javascript.ts';
+import type { MissingPackage } from '../../packages/fetch-python.ts';
+import { toEntries } from '../../packages/read-zip.ts';
 import type { BuildGuest, Layer } from '../runtime.ts';
 import { BOOT_FILE, boot, LAYER } from './boot.ts';
-import { property, readText, withText } from './values.ts';
+import { property, readText, withText } from './quickjs-api.ts';
+import { BYTECODE_SUFFIX, PACKAGES } from './syscalls/package-loader.ts';
 
 /** One date for all files of a layer, so that equal inputs make equal layers. */
 const LAYER_TIME_MS = Date.UTC(2026, 0, 1);

@@ -3,7 +3,7 @@
  * no frame of ours is below the program's own; what it turns over is in guest memory.
  */
 import type { Guest } from '../../engine/guest.ts';
-import type { LimitReason } from '../../engine/run.ts';
+import type { LimitReason } from '../../engine/run-limits.ts';
 import {
   type GuestRequest,
   type Handles,
@@ -13,7 +13,7 @@ import {
   type WarmRequest,
 } from '../runtime.ts';
 import { planProgram } from './program.ts';
-import { evaluate, invoke, newText, readText } from './values.ts';
+import { evaluate, invoke, newText, readText } from './quickjs-api.ts';
 
 /** Of the program a guest runs now. All of it comes with the call, so there is nothing an image would have to keep. */
 interface RunningProgram {

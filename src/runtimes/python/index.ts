@@ -3,8 +3,7 @@
  * not linked. The C API, exported by name, is all that the host side needs.
  */
 import type { Guest } from '../../engine/guest.ts';
-import type { LimitReason } from '../../engine/run.ts';
-import { emscriptenDoors } from '../../kernel/emscripten.ts';
+import type { LimitReason } from '../../engine/run-limits.ts';
 import { wasiDoors } from '../../kernel/wasi.ts';
 import {
   allocate,
@@ -15,9 +14,10 @@ import {
   MAX_REPORT_BYTES,
   type Runtime,
 } from '../runtime.ts';
+import { withText } from './c-string.ts';
+import { whereabouts } from './current-location.ts';
 import { compiled, guestFile, layerOf, OWN_PACKAGES, pythonLayers } from './layers.ts';
-import { withText } from './values.ts';
-import { whereabouts } from './whereabouts.ts';
+import { emscriptenDoors } from './syscalls/index.ts';
 
 /** Size of the boot script's buffer for the words of a limit. */
 const LIMIT_TEXT_BYTES = 200;

@@ -6,10 +6,15 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Entry } from '../../fs/entry.ts';
-import { packEntries, unpackEntries } from '../../fs/pack.ts';
-import { fetchPackages, lockedPackages, type MissingPackage, ownPackages } from '../../packages/python.ts';
-import { readZip, toEntries, type ZipFile } from '../../packages/zip.ts';
-import { readCached, writeCached } from '../../stores/cache.ts';
+import { packEntries, unpackEntries } from '../../fs/tree-codec.ts';
+import { readCached, writeCached } from '../../host/disk-cache.ts';
+import {
+  fetchPackages,
+  lockedPackages,
+  type MissingPackage,
+  ownPackages,
+} from '../../packages/fetch-python.ts';
+import { readZip, toEntries, type ZipFile } from '../../packages/read-zip.ts';
 import type { Layer } from '../runtime.ts';
 
 export const STDLIB = '/lib/python3.14';

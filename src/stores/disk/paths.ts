@@ -1,5 +1,5 @@
 /** Paths of a workspace as they come from files and folders that anybody may have changed. */
-import { FsError } from '../../fs/failure.ts';
+import { FsError } from '../../fs/fs-error.ts';
 import { checkName, isLonger, MAX_PATH_BYTES } from '../../fs/tree.ts';
 
 /** Empty for what lies at the top. */

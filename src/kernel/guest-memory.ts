@@ -1,0 +1,136 @@
+/**
+ * Guest memory as the kernel sees it: every access is checked against the current size and fails with EFAULT, so no
+ * pointer or length a guest can invent reaches a host exception. Views are never kept, since memory may grow.
+ */
+import { ERRNO } from './abi.ts';
+import { type Failure, failure } from './syscall-error.ts';
+
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+const encoder = new TextEncoder();
+
+const EFAULT: Failure = failure('EFAULT');
+
+/** Longest C string the kernel reads: a path may have 4096 bytes, its terminator included. */
+const PATH_MAX = 4096;
+/** Most buffers of one vectored read or write, as IOV_MAX of Linux. */
+const IOV_MAX = 1024;
+
+export class GuestMemory {
+  readonly #memory: WebAssembly.Memory;
+  #bytes: Uint8Array;
+  #view: DataView;
+
+  constructor(memory: WebAssembly.Memory) {
+    this.#memory = memory;
+    this.#bytes = new Uint8Array(memory.buffer);
+    this.#view = new DataView(memory.buffer);
+  }
+
+  /** All of memory, current as of this call. */
+  get all(): Uint8Array {
+    // A grown memory detaches its old buffer, whose length becomes 0.
+    if (this.#bytes.length === 0) {
+      this.#bytes = new Uint8Array(this.#memory.buffer);
+      this.#view = new DataView(this.#memory.buffer);
+    }
+    return this.#bytes;
+  }
+
+  /** The view at `pointer`, of which `length` bytes are known to exist. */
+  #viewAt(pointer: number, length: number): DataView {
+    if (pointer + length > this.all.length) throw EFAULT;
+    return this.#view;
+  }
+
+  /** A view of `length` bytes at `pointer`; both are taken as unsigned. */
+  bytes(pointer: number, length: number): Uint8Array {
+    const start = pointer >>> 0;
+    const end = start + (length >>> 0);
+    if (end > this.all.length) throw EFAULT;
+    return this.#bytes.subarray(start, end);
+  }
+
+  /** A NUL-terminated path or name. Invalid UTF-8 is EILSEQ: names are text on this file system. */
+  path(pointer: number): string {
+    const start = pointer >>> 0;
+    const all = this.all;
+    if (start >= all.length) throw EFAULT;
+    const limit = Math.min(start + PATH_MAX, all.length);
+    let end = start;
+    while (end < limit && all[end] !== 0) end++;
+    if (end === limit) throw limit === all.length ? EFAULT : failure('ENAMETOOLONG');
+    try {
+      return decoder.decode(all.subarray(start, end));
+    } catch {
+      throw failure('EILSEQ');
+    }
+  }
+
+  /** Writes as much of `text` as fits, NUL-terminated only when `terminate`; returns the bytes the text needs. */
+  writeText(pointer: number, size: number, text: string, terminate: boolean): number {
+    const encoded = encoder.encode(text);
+    const needed = encoded.length + (terminate ? 1 : 0);
+    const target = this.bytes(pointer, size);
+    target.set(encoded.subarray(0, target.length));
+    if (terminate && needed <= target.length) target[encoded.length] = 0;
+    return needed;
+  }
+
+  u32(pointer: number): number {
+    const at = pointer >>> 0;
+    return this.#viewAt(at, 4).getUint32(at, true);
+  }
+
+  i32(pointer: number): number {
+    return this.u32(pointer) | 0;
+  }
+
+  u16(pointer: number): number {
+    const at = pointer >>> 0;
+    return this.#viewAt(at, 2).getUint16(at, true);
+  }
+
+  /** A 64-bit value as a number; guests use it for times and sizes, where 2^53 is enough. */
+  i64(pointer: number): number {
+    const at = pointer >>> 0;
+    return Number(this.#viewAt(at, 8).getBigInt64(at, true));
+  }
+
+  setU8(pointer: number, value: number): void {
+    const at = pointer >>> 0;
+    this.#viewAt(at, 1).setUint8(at, value);
+  }
+
+  setU16(pointer: number, value: number): void {
+    const at = pointer >>> 0;
+    this.#viewAt(at, 2).setUint16(at, value, true);
+  }
+
+  setU32(pointer: number, value: number): void {
+    const at = pointer >>> 0;
+    this.#viewAt(at, 4).setUint32(at, value, true);
+  }
+
+  setI64(pointer: number, value: number | bigint): void {
+    const at = pointer >>> 0;
+    this.#viewAt(at, 8).setBigInt64(at, BigInt(value), true);
+  }
+
+  /** The buffers of a vectored call, empty ones left out. Overlaps are allowed: they are the guest's own affair. */
+  iovecs(pointer: number, count: number): Uint8Array[] {
+    if (count >>> 0 > IOV_MAX) throw failure('EINVAL');
+    this.bytes(pointer, count * 8);
+    const buffers: Uint8Array[] = [];
+    for (let i = 0; i < count; i++) {
+      const entry = (pointer >>> 0) + i * 8;
+      const length = this.u32(entry + 4);
+      if (length > 0) buffers.push(this.bytes(this.u32(entry), length));
+    }
+    return buffers;
+  }
+}
+
+/** Result convention of every system call: zero or more is success, less is a negated errno. */
+export function errnoOf(cause: Failure): number {
+  return -ERRNO[cause.code];
+}

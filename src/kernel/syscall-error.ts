@@ -1,0 +1,28 @@
+/**
+ * Failures of system calls: constants that are thrown and never carry a stack, because a fresh Error costs about 16 µs
+ * and a guest's start probes many missing paths. Those of the file tree come from fs/; this adds the kernel's own.
+ */
+import { FsError } from '../fs/fs-error.ts';
+import { ERRNO, type ErrnoName } from './abi.ts';
+
+/** Anything with an errno: what the guard turns into a number. */
+export interface Failure {
+  readonly code: ErrnoName;
+}
+
+class KernelFailure implements Failure {
+  constructor(readonly code: ErrnoName) {}
+}
+
+const FAILURES = Object.fromEntries(
+  Object.keys(ERRNO).map((code) => [code, new KernelFailure(code as ErrnoName)]),
+) as Record<ErrnoName, Failure>;
+
+/** The constant for a code: `throw failure('EBADF')`. */
+export function failure(code: ErrnoName): Failure {
+  return FAILURES[code];
+}
+
+export function isFailure(cause: unknown): cause is Failure {
+  return cause instanceof KernelFailure || cause instanceof FsError;
+}

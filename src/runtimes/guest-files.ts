@@ -1,0 +1,150 @@
+/**
+ * What a build leaves on disk for each runtime, and what is loaded from it: the prepared module, the read-only layers
+ * and the boot image, with a description that says from what they were made.
+ *
+ * dist/guests/<runtime>/ guest.json, module.wasm, layer-<n>.pack, boot.image
+ */
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Program } from '../engine/guest.ts';
+import { IMAGE_FORMAT, type ImageOrigin } from '../engine/image-format.ts';
+import { SandboxError } from '../errors.ts';
+import { readShared } from '../host/disk-cache.ts';
+import type { MissingPackage } from '../packages/fetch-python.ts';
+import type { RuntimeName } from '../schema.ts';
+
+/** Bytes of a finished build, before they are written. */
+export interface BuiltGuest {
+  readonly runtime: RuntimeName;
+  readonly module: Uint8Array;
+  readonly minPages: number;
+  readonly stateGlobals: readonly string[];
+  readonly layers: readonly { readonly at: string; readonly bytes: Uint8Array }[];
+  readonly image: Uint8Array;
+  readonly origin: ImageOrigin;
+  /** Memory a guest has as soon as the image is in it: less is no limit it could keep. */
+  readonly minMemoryBytes: number;
+  /** Packages that had to be left out. */
+  readonly missing: readonly MissingPackage[];
+}
+
+/** A runtime as workers need it; the bytes lie in shared memory. */
+export interface GuestAssets {
+  /** Tells images of one runtime apart; the boot image has the runtime's own name. */
+  readonly id: string;
+  readonly runtime: RuntimeName;
+  readonly program: Program;
+  readonly origin: ImageOrigin;
+  readonly layers: readonly { readonly at: string; readonly bytes: Uint8Array }[];
+  readonly image: Uint8Array;
+  readonly minMemoryBytes: number;
+  readonly missing: readonly MissingPackage[];
+}
+
+interface Description {
+  format: number;
+  /** Digest of everything the build depends on; another one means build again. */
+  inputs: string;
+  minPages: number;
+  minMemoryBytes: number;
+  stateGlobals: string[];
+  layers: { at: string; sha256: string }[];
+  origin: ImageOrigin;
+  missing: MissingPackage[];
+}
+
+const GUESTS = new URL('../guests/', import.meta.url);
+
+const file = (runtime: RuntimeName, name: string) => fileURLToPath(new URL(`${runtime}/${name}`, GUESTS));
+
+export function sha256(...parts: readonly (Uint8Array | string)[]): string {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(part);
+  return hash.digest('hex');
+}
+
+/** Digest that binds an image to its layers: where each lies and what is in it. */
+export function layersDigest(layers: readonly { at: string; sha256: string }[]): string {
+  return sha256(JSON.stringify(layers.map(({ at, sha256: digest }) => [at, digest])));
+}
+
+function readDescription(runtime: RuntimeName): Description | undefined {
+  const path = file(runtime, 'guest.json');
+  if (!existsSync(path)) return undefined;
+  try {
+    const found = JSON.parse(readFileSync(path, 'utf8')) as Description;
+    return found.format === IMAGE_FORMAT ? found : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a complete build made from these inputs is on disk; one that had to leave something out is worth another try. */
+export function isBuilt(runtime: RuntimeName, inputs: string): boolean {
+  const found = readDescription(runtime);
+  return found?.inputs === inputs && found.missing.length === 0;
+}
+
+/** Packages that the build on disk had to leave out; none when nothing is built. */
+export function missingPackages(runtime: RuntimeName): readonly MissingPackage[] {
+  return readDescription(runtime)?.missing ?? [];
+}
+
+/** Writes a build; the description comes last, so that a build cut short is not taken for a whole one. */
+export function writeGuest(guest: BuiltGuest, inputs: string): void {
+  const put = (name: string, bytes: Uint8Array | string) => {
+    const path = file(guest.runtime, name);
+    writeFileSync(`${path}.new`, bytes);
+    renameSync(`${path}.new`, path);
+  };
+  mkdirSync(fileURLToPath(new URL(guest.runtime, GUESTS)), { recursive: true });
+  put('module.wasm', guest.module);
+  guest.layers.forEach((layer, i) => {
+    put(`layer-${i}.pack`, layer.bytes);
+  });
+  put('boot.image', guest.image);
+  const description: Description = {
+    format: IMAGE_FORMAT,
+    inputs,
+    minPages: guest.minPages,
+    minMemoryBytes: guest.minMemoryBytes,
+    stateGlobals: [...guest.stateGlobals],
+    layers: guest.layers.map(({ at, bytes }) => ({ at, sha256: sha256(bytes) })),
+    origin: guest.origin,
+    missing: [...guest.missing],
+  };
+  put('guest.json', `${JSON.stringify(description, null, 2)}\n`);
+}
+
+/** Loads a runtime, or throws `not_installed` or `image_invalid` when its files are missing or do not fit together. */
+export async function loadAssets(runtime: RuntimeName): Promise<GuestAssets> {
+  const description = readDescription(runtime);
+  if (description === undefined) {
+    throw new SandboxError('not_installed', `The ${runtime} guest is not built. Run "npm run build".`);
+  }
+  const { minPages, minMemoryBytes, stateGlobals, origin, missing } = description;
+  const moduleBytes = readFileSync(file(runtime, 'module.wasm'));
+  const compiled = WebAssembly.compile(moduleBytes);
+  // Compilation goes on in other threads meanwhile; a failure below must not leave it unobserved.
+  compiled.catch(() => {});
+  expect(runtime, 'module.wasm', sha256(moduleBytes), origin.module);
+  const layers = description.layers.map(({ at, sha256: expected }, i) => {
+    const bytes = readShared(file(runtime, `layer-${i}.pack`));
+    expect(runtime, `layer-${i}.pack`, sha256(bytes), expected);
+    return { at, bytes };
+  });
+  expect(runtime, 'guest.json', layersDigest(description.layers), origin.layers);
+  const image = readShared(file(runtime, 'boot.image'));
+  const program = { module: await compiled, minPages, stateGlobals };
+  return { id: runtime, runtime, program, origin, layers, image, minMemoryBytes, missing };
+}
+
+function expect(runtime: RuntimeName, name: string, found: string, expected: string): void {
+  if (found === expected) return;
+  const facts = `expected SHA-256 ${expected}, found ${found}`;
+  throw new SandboxError(
+    'image_invalid',
+    `${name} of the ${runtime} guest is damaged: ${facts}. Run "npm run build".`,
+  );
+}

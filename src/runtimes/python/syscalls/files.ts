@@ -1,0 +1,298 @@
+/**
+ * Emscripten's system calls on paths and descriptors: pointers and flags on one side, the kernel's operations on the
+ * other. Results are those of Linux, zero or more for success and a negated errno otherwise.
+ */
+import {
+  AT,
+  DIRENT,
+  DIRENT_NAME,
+  FCNTL,
+  FILE_TYPE,
+  IMPORT_DOOR,
+  O,
+  POLL,
+  POLLFD,
+  STAT,
+  STATFS,
+  TIMESPEC,
+  UTIME,
+} from '../../../kernel/abi.ts';
+import type { GuestMemory } from '../../../kernel/guest-memory.ts';
+import { failure } from '../../../kernel/syscall-error.ts';
+import type { Doors } from '../../../kernel/syscall-guard.ts';
+import type { FileStatus, Kernel } from '../../../kernel/syscalls.ts';
+
+const BLOCK_BYTES = 4096;
+
+function writeStatus(memory: GuestMemory, out: number, status: FileStatus): number {
+  const at = out >>> 0;
+  memory.bytes(at, STAT.size).fill(0);
+  memory.setU32(at + STAT.at.dev, 1);
+  memory.setU32(at + STAT.at.mode, FILE_TYPE[status.kind].mode | status.mode);
+  memory.setU32(at + STAT.at.nlink, status.nlink);
+  memory.setI64(at + STAT.at.size, status.size);
+  memory.setU32(at + STAT.at.blksize, BLOCK_BYTES);
+  memory.setU32(at + STAT.at.blocks, Math.ceil(status.size / 512));
+  const seconds = Math.floor(status.mtimeMs / 1000);
+  const nanoseconds = Math.floor((status.mtimeMs - seconds * 1000) * 1e6);
+  for (const field of ['atime', 'mtime', 'ctime'] as const) {
+    memory.setI64(at + STAT.at[field], seconds);
+    memory.setU32(at + STAT.at[`${field}_ns`], nanoseconds);
+  }
+  memory.setI64(at + STAT.at.ino, status.ino);
+  return 0;
+}
+
+export function pathCalls(kernel: Kernel, memory: GuestMemory): Doors {
+  const volume = () => kernel.volume;
+  const done = (_: unknown) => 0;
+  return {
+    __syscall_openat: (dirfd: number, path: number, flags: number, varargs: number) => {
+      const name = memory.path(path);
+      const mode = (flags & O.CREAT) !== 0 ? memory.u32(varargs) : 0;
+      return kernel.open(kernel.base(dirfd, name), name, flags, mode);
+    },
+    __syscall_stat64: (path: number, out: number) =>
+      writeStatus(memory, out, kernel.stat(kernel.cwd, memory.path(path), true)),
+    __syscall_lstat64: (path: number, out: number) =>
+      writeStatus(memory, out, kernel.stat(kernel.cwd, memory.path(path), false)),
+    __syscall_newfstatat: (dirfd: number, path: number, out: number, flags: number) => {
+      const name = memory.path(path);
+      if (name === '' && (flags & AT.EMPTY_PATH) !== 0) return writeStatus(memory, out, kernel.fstat(dirfd));
+      const follow = (flags & AT.SYMLINK_NOFOLLOW) === 0;
+      return writeStatus(memory, out, kernel.stat(kernel.base(dirfd, name), name, follow));
+    },
+    __syscall_faccessat: (dirfd: number, path: number, amode: number, _flags: number) => {
+      const name = memory.path(path);
+      return kernel.access(kernel.base(dirfd, name), name, amode);
+    },
+    __syscall_chdir: (path: number) => kernel.chdir(memory.path(path)),
+    __syscall_fchdir: (fd: number) => kernel.fchdir(fd),
+    __syscall_getcwd: (out: number, size: number) => {
+      if (size >>> 0 === 0) throw failure('EINVAL');
+      const needed = memory.writeText(out, Math.min(size >>> 0, 4097), kernel.cwd, true);
+      if (needed > size >>> 0) throw failure('E2BIG');
+      return needed;
+    },
+    __syscall_mkdirat: (dirfd: number, path: number, mode: number) => {
+      const name = memory.path(path);
+      return done(volume().mkdir(name, kernel.base(dirfd, name), mode & ~kernel.umask));
+    },
+    __syscall_unlinkat: (dirfd: number, path: number, flags: number) => {
+      const name = memory.path(path);
+      const base = kernel.base(dirfd, name);
+      return done((flags & AT.REMOVEDIR) !== 0 ? volume().rmdir(name, base) : volume().unlink(name, base));
+    },
+    __syscall_rmdir: (path: number) => done(volume().rmdir(memory.path(path), kernel.cwd)),
+    __syscall_renameat: (fromFd: number, from: number, toFd: number, to: number) => {
+      const source = memory.path(from);
+      const target = memory.path(to);
+      return done(volume().rename(source, kernel.base(fromFd, source), target, kernel.base(toFd, target)));
+    },
+    __syscall_symlinkat: (target: number, dirfd: number, path: number) => {
+      const name = memory.path(path);
+      return done(volume().symlink(memory.path(target), name, kernel.base(dirfd, name)));
+    },
+    __syscall_readlinkat: (dirfd: number, path: number, out: number, size: number) => {
+      const name = memory.path(path);
+      const target = volume().readlink(name, kernel.base(dirfd, name));
+      return Math.min(size >>> 0, memory.writeText(out, size, target, false));
+    },
+    __syscall_chmod: (path: number, mode: number) =>
+      done(volume().chmod(volume().lookup(memory.path(path), kernel.cwd, true), mode)),
+    __syscall_fchmodat2: (dirfd: number, path: number, mode: number) => {
+      const name = memory.path(path);
+      return done(volume().chmod(volume().lookup(name, kernel.base(dirfd, name), true), mode));
+    },
+    __syscall_truncate64: (path: number, size: bigint) => {
+      const node = volume().lookup(memory.path(path), kernel.cwd, true);
+      if (node.kind !== 'file') throw failure('EISDIR');
+      return done(volume().truncate(node, length(size)));
+    },
+    __syscall_utimensat: (dirfd: number, path: number, times: number, flags: number) => {
+      const node =
+        path === 0
+          ? kernel.file(dirfd)
+          : volume().lookup(
+              memory.path(path),
+              kernel.base(dirfd, memory.path(path)),
+              (flags & AT.SYMLINK_NOFOLLOW) === 0,
+            );
+      return done(volume().utimes(node, modificationTime(kernel, memory, times, node.mtimeMs)));
+    },
+    __syscall_statfs64: (path: number, _size: number, out: number) => {
+      volume().lookup(memory.path(path), kernel.cwd, true);
+      return writeFileSystem(kernel, memory, out);
+    },
+    __syscall_fstatfs64: (fd: number, _size: number, out: number) => {
+      kernel.fds.get(fd);
+      return writeFileSystem(kernel, memory, out);
+    },
+  };
+}
+
+/** The second of utimensat's two times; access times are not kept. */
+function modificationTime(kernel: Kernel, memory: GuestMemory, times: number, current: number): number {
+  if (times === 0) return kernel.world.now();
+  const entry = times + TIMESPEC.size;
+  const nanoseconds = memory.u32(entry + TIMESPEC.at.nsec);
+  if (nanoseconds === UTIME.NOW) return kernel.world.now();
+  if (nanoseconds === UTIME.OMIT) return current;
+  if (nanoseconds >= 1e9) throw failure('EINVAL');
+  return memory.i64(entry + TIMESPEC.at.sec) * 1000 + nanoseconds / 1e6;
+}
+
+function writeFileSystem(kernel: Kernel, memory: GuestMemory, out: number): number {
+  const limits = kernel.volume.limits;
+  const used = kernel.volume.usage();
+  const free = Math.floor(Math.max(0, limits.maxBytes - used.bytes) / BLOCK_BYTES);
+  memory.bytes(out, STATFS.size).fill(0);
+  memory.setU32(out + STATFS.at.bsize, BLOCK_BYTES);
+  memory.setU32(out + STATFS.at.frsize, BLOCK_BYTES);
+  memory.setI64(out + STATFS.at.blocks, Math.floor(limits.maxBytes / BLOCK_BYTES));
+  memory.setI64(out + STATFS.at.bfree, free);
+  memory.setI64(out + STATFS.at.bavail, free);
+  memory.setI64(out + STATFS.at.files, limits.maxFiles);
+  memory.setI64(out + STATFS.at.ffree, Math.max(0, limits.maxFiles - used.files));
+  memory.setU32(out + STATFS.at.namelen, 255);
+  return 0;
+}
+
+function length(size: bigint): number {
+  const value = Number(size);
+  if (value < 0 || !Number.isSafeInteger(value)) throw failure('EINVAL');
+  return value;
+}
+
+export function descriptorCalls(kernel: Kernel, memory: GuestMemory): Doors {
+  const volume = () => kernel.volume;
+  const checked = (fd: number) => {
+    kernel.fds.get(fd);
+    return 0;
+  };
+  return {
+    __syscall_fstat64: (fd: number, out: number) => writeStatus(memory, out, kernel.fstat(fd)),
+    __syscall_getdents64: (fd: number, out: number, size: number) =>
+      listDirectory(kernel, memory, fd, out, size),
+    __syscall_ftruncate64: (fd: number, size: bigint) => {
+      volume().truncate(kernel.file(fd, true), length(size));
+      return 0;
+    },
+    __syscall_fallocate: (fd: number, _mode: number, offset: bigint, size: bigint) => {
+      const node = kernel.file(fd, true);
+      const end = length(offset) + length(size);
+      if (end > node.size) volume().truncate(node, end);
+      return 0;
+    },
+    __syscall_fadvise64: checked,
+    __syscall_fdatasync: checked,
+    __syscall_fchmod: (fd: number, mode: number) => {
+      volume().chmod(kernel.file(fd), mode);
+      return 0;
+    },
+    __syscall_fchown32: checked,
+    __syscall_fchownat: () => 0,
+    __syscall_dup: (fd: number) => kernel.dup(fd),
+    __syscall_dup3: (fd: number, target: number) => {
+      if (fd === target) throw failure('EINVAL');
+      return kernel.dup2(fd, target);
+    },
+    __syscall_pipe: (out: number) => {
+      memory.bytes(out, 8);
+      const [read, write] = kernel.pipe();
+      memory.setU32(out, read);
+      memory.setU32(out + 4, write);
+      return 0;
+    },
+    __syscall_fcntl64: (fd: number, command: number, varargs: number) =>
+      control(kernel, memory, fd, command, varargs),
+    __syscall_ioctl: (fd: number, request: number, varargs: number) => {
+      if (noteImport(kernel, memory, request >>> 0, varargs)) return 0;
+      kernel.fds.get(fd);
+      throw failure('ENOTTY');
+    },
+    __syscall_poll: (pointer: number, count: number, timeout: number) =>
+      poll(kernel, memory, pointer, count, timeout),
+  };
+}
+
+/** The boot script's word about an import; false when the request is something else. */
+function noteImport(kernel: Kernel, memory: GuestMemory, request: number, varargs: number): boolean {
+  if (request < IMPORT_DOOR.begin || request > IMPORT_DOOR.loaded) return false;
+  kernel.spend(1);
+  if (request === IMPORT_DOOR.end) kernel.imports.end(kernel.world.fuelConsumed);
+  else {
+    const name = memory.path(memory.u32(varargs));
+    kernel.imports.begin(name, kernel.world.fuelConsumed, request === IMPORT_DOOR.loaded);
+  }
+  return true;
+}
+
+function listDirectory(kernel: Kernel, memory: GuestMemory, fd: number, out: number, size: number): number {
+  const target = memory.bytes(out, size);
+  const start = out >>> 0;
+  const encoder = new TextEncoder();
+  let used = 0;
+  let refused = false;
+  kernel.list(fd, (entry, next) => {
+    const name = encoder.encode(entry.name);
+    const record = Math.ceil((DIRENT_NAME + name.length + 1) / 8) * 8;
+    if (used + record > target.length) {
+      refused = true;
+      return false;
+    }
+    target.fill(0, used, used + record);
+    memory.setI64(start + used + DIRENT.at.ino, entry.ino);
+    memory.setI64(start + used + DIRENT.at.off, next);
+    memory.setU16(start + used + DIRENT.at.reclen, record);
+    memory.setU8(start + used + DIRENT.at.type, FILE_TYPE[entry.kind].dirent);
+    target.set(name, used + DIRENT_NAME);
+    used += record;
+    return true;
+  });
+  if (refused && used === 0) throw failure('EINVAL');
+  return used;
+}
+
+function control(kernel: Kernel, memory: GuestMemory, fd: number, command: number, varargs: number): number {
+  const file = kernel.fds.get(fd);
+  switch (command) {
+    case FCNTL.DUPFD:
+    case FCNTL.DUPFD_CLOEXEC: {
+      const from = memory.i32(varargs);
+      if (from < 0) throw failure('EINVAL');
+      return kernel.dup(fd, from);
+    }
+    case FCNTL.GETFD:
+    case FCNTL.SETFD:
+      return 0;
+    case FCNTL.GETFL:
+      return file.flags;
+    case FCNTL.SETFL: {
+      const changeable = O.APPEND | O.NONBLOCK;
+      file.flags = (file.flags & ~changeable) | (memory.u32(varargs) & changeable);
+      return 0;
+    }
+    default:
+      // Locks: a guest is alone with its files.
+      if (command >= 5 && command <= 14) return 0;
+      throw failure('EINVAL');
+  }
+}
+
+/** Everything a guest can open is always ready; with nothing to watch, poll is how a program sleeps. */
+function poll(kernel: Kernel, memory: GuestMemory, pointer: number, count: number, timeout: number): number {
+  if (count >>> 0 > 4096) throw failure('EINVAL');
+  let ready = 0;
+  for (let i = 0; i < count; i++) {
+    const entry = (pointer >>> 0) + i * POLLFD.size;
+    const fd = memory.i32(entry + POLLFD.at.fd);
+    const events = memory.u16(entry + POLLFD.at.events);
+    const open = fd >= 0 && kernel.fds.slots[fd] !== undefined;
+    const result = fd < 0 ? 0 : open ? events & (POLL.IN | POLL.OUT) : POLL.NVAL;
+    memory.setU16(entry + POLLFD.at.revents, result);
+    if (result !== 0) ready++;
+  }
+  if (ready === 0 && timeout !== 0) kernel.world.sleep(timeout < 0 ? Number.POSITIVE_INFINITY : timeout);
+  return ready;
+}

@@ -1,0 +1,56 @@
+/** Checkpoints: what may be one, and what a caller sees of one. */
+import { SandboxError } from '../errors.ts';
+import type { Checkpoint, SessionState } from '../stores/store.ts';
+
+/** Checkpoints a session may have, and what their memory images and files may take together. */
+const CHECKPOINT_LIMITS = { count: 32, bytes: 512 * 1024 * 1024 } as const;
+
+export interface CheckpointInfo {
+  readonly name: string;
+  readonly created_at: string;
+  readonly size_bytes: number;
+}
+
+/** A checkpoint of `state` for a session that has `others`; throws for a bad name, and where there is no room. */
+export function makeCheckpoint(
+  others: ReadonlyMap<string, Checkpoint>,
+  name: string | undefined,
+  state: SessionState,
+): Checkpoint {
+  const chosen = name ?? freeName(others);
+  checkName(chosen);
+  if (!others.has(chosen) && others.size >= CHECKPOINT_LIMITS.count)
+    throw limit(`${CHECKPOINT_LIMITS.count} checkpoints`);
+  const kept = [...others.values()].filter((other) => other.name !== chosen);
+  const bytes = kept.reduce((sum, other) => sum + stateBytes(other.state), stateBytes(state));
+  if (bytes > CHECKPOINT_LIMITS.bytes) throw limit(`${CHECKPOINT_LIMITS.bytes} bytes of checkpoints`);
+  return { name: chosen, created_at: new Date().toISOString(), state };
+}
+
+export function describeCheckpoint({ name, created_at, state }: Checkpoint): CheckpointInfo {
+  return { name, created_at, size_bytes: stateBytes(state) };
+}
+
+function freeName(others: ReadonlyMap<string, Checkpoint>): string {
+  let number = others.size + 1;
+  while (others.has(`checkpoint-${number}`)) number++;
+  return `checkpoint-${number}`;
+}
+
+function checkName(name: string): void {
+  if (/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/.test(name)) return;
+  const rule = 'Use up to 64 letters, digits, dots, dashes and underscores, starting with a letter or digit.';
+  throw new SandboxError(
+    'invalid_argument',
+    `name: ${JSON.stringify(name.slice(0, 100))} cannot name a checkpoint. ${rule}`,
+  );
+}
+
+function limit(what: string): SandboxError {
+  return new SandboxError('session_limit', `The session already has ${what}. Delete some first.`);
+}
+
+function stateBytes({ delta, workspace, tmp }: SessionState): number {
+  const files = [...workspace.values(), ...tmp].reduce((sum, { data }) => sum + (data?.length ?? 0), 0);
+  return files + (delta?.length ?? 0);
+}
