@@ -1,32 +1,39 @@
 /**
- * The one exception class of the host world. Guest failures are data and never come as exceptions; what is thrown
- * here means that the caller or the installation has to change something, and the message says what.
+ * The only exception class that the library throws. Guest failures are data in the result and never throw; a
+ * `SandboxError` means that the calling code or the installation has to change, and its message says how.
  */
 
-/** Closed set: a new code is a new row here, and callers may switch over it exhaustively. */
+/** The closed set of error codes. Callers can switch over it exhaustively. */
 export const ERROR_CODES = {
-  invalid_argument: 'An argument, policy key or option does not fit the schema.',
+  invalid_argument: 'An argument, option or policy value does not match the schema.',
   invalid_path:
-    'A workspace path is empty, absolute outside /app, climbs out, or has characters no file may have.',
-  file_not_found: 'The workspace has no such file.',
-  quota_exceeded: 'The change does not fit the workspace quota.',
+    'A workspace path is empty, is absolute but not below /app, leaves the workspace, or contains characters that are not allowed.',
+  file_not_found: 'The workspace does not contain the file.',
+  quota_exceeded: 'The change exceeds the workspace quota.',
   sandbox_closed: 'The sandbox was closed before or during the call.',
-  session_busy: 'Another process or sandbox is the writer of this session.',
-  session_mismatch: 'The session exists with another runtime or other settings.',
-  session_not_found: 'There is no such session.',
-  session_limit: 'There are as many sessions, checkpoints or bytes as the limits allow.',
-  session_damaged: 'What a store kept of the session is damaged; its files may still be readable.',
-  store_failed: 'A store could not read or write: a full disk, a missing permission or the like.',
-  module_invalid: 'A WebAssembly module is malformed or uses what the rewriter refuses.',
-  image_invalid: 'An image is damaged or was made from another module, layers or format.',
-  build_failed: 'A guest could not be prepared or booted at build time.',
-  not_installed: 'A file the installation should have is missing.',
-  internal: 'A fault of this library.',
+  session_busy: 'Another process or sandbox has the session open for writing.',
+  session_exists: 'A session with this name already exists.',
+  session_mismatch: 'The session exists with a different runtime or different settings.',
+  session_not_found: 'The session does not exist.',
+  session_limit: 'The number or size of sessions or checkpoints has reached its limit.',
+  session_damaged: 'The stored session is damaged; its files may still be readable.',
+  checkpoint_not_found: 'The session has no checkpoint with this name.',
+  nothing_to_undo: 'The session has no call to undo: none has run, or the last one was already undone.',
+  store_failed:
+    'A store failed to read or write, for example because of a full disk or a missing permission.',
+  module_invalid: 'A WebAssembly module is malformed or uses a feature that the rewriter rejects.',
+  image_invalid: 'An image is damaged, or was built from a different module, layer set or format version.',
+  build_failed: 'A guest failed to prepare or boot at build time.',
+  not_installed: 'A file of the installation is missing.',
+  internal: 'A bug in this library.',
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_CODES;
 
-/** Thrown for host and caller faults only; `code` is stable, `message` tells what to do. */
+/**
+ * Thrown for errors of the host and the calling code only. `code` is stable; `message` says what happened, why, and
+ * what to do.
+ */
 export class SandboxError extends Error {
   override readonly name = 'SandboxError';
   constructor(

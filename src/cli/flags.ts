@@ -21,10 +21,13 @@ const UNAVAILABLE_CODES: readonly ErrorCode[] = [
   'file_not_found',
   'quota_exceeded',
   'session_busy',
+  'session_exists',
   'session_mismatch',
   'session_not_found',
   'session_limit',
   'session_damaged',
+  'checkpoint_not_found',
+  'nothing_to_undo',
   'store_failed',
 ];
 

@@ -14,13 +14,13 @@ const ROWS: readonly (readonly string[])[] = [
   ['engine'],
   ['kernel'],
   ['stores', 'analysis', 'host'],
-  ['wasm', 'fs'],
+  ['wasm', 'fs', 'concurrency'],
   ['schema'],
   ['errors'],
 ];
 /** Rows whose rooms do not import each other at all. */
-const STRANGERS = [['wasm', 'fs', 'analysis']];
-const PURE = ['wasm', 'fs', 'analysis', 'schema', 'errors'];
+const STRANGERS = [['wasm', 'fs', 'analysis', 'concurrency']];
+const PURE = ['wasm', 'fs', 'analysis', 'concurrency', 'schema', 'errors'];
 const FILE_SYSTEM_ROOMS = ['stores', 'host', 'runtimes', 'packages', 'worker/build', 'cli'];
 
 interface Import {

@@ -1,0 +1,18 @@
+/** Runs asynchronous tasks one at a time, in the order in which they were queued. A failed task does not stop the queue. */
+export class SerialQueue {
+  #tail: Promise<void> = Promise.resolve();
+
+  /** Queues a task and settles as the task does. The task never starts before `run` has returned. */
+  run<T>(task: () => T | Promise<T>): Promise<T> {
+    const result = this.#tail.then(task);
+    this.#tail = result.then(ignore, ignore);
+    return result;
+  }
+
+  /** Resolves once every task queued so far has settled. Never rejects: each failure is reported by its own `run`. */
+  idle(): Promise<void> {
+    return this.#tail;
+  }
+}
+
+function ignore(): void {}
