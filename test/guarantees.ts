@@ -114,7 +114,7 @@ export const GUARANTEES: readonly Guarantee[] = [
       'Every instruction counts, also inside built-ins. `fuel_consumed` is exact and repeatable and at most the budget plus the grace, whatever a program catches.',
     tests: [
       [
-        'wasm/fuel.test.ts',
+        'wasm/metering.test.ts',
         'charges random bodies exactly, as seen at the end and at every call of the host',
       ],
       ['limits/fuel.test.ts', 'is exact: a budget of what a program takes is enough, one less is not'],

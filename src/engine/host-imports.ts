@@ -3,7 +3,7 @@
  * linkage or a module is made once.
  */
 import type { Doors } from '../kernel/syscall-guard.ts';
-import { gateModule, type Signature } from '../wasm/trampoline.ts';
+import { type Signature, trampolineModule } from '../wasm/trampoline.ts';
 import type { Guest } from './guest.ts';
 import type { LimitReason } from './run-limits.ts';
 
@@ -29,7 +29,7 @@ export function gateFor(linkage: Linkage): WebAssembly.Module {
   if (gate === undefined) {
     const onSliceSpent: Signature = { params: [], results: [] };
     const signatures = [onSliceSpent, ...linkage.hostFunctions.map((host) => host.signature)];
-    gate = new WebAssembly.Module(gateModule(signatures) as BufferSource);
+    gate = new WebAssembly.Module(trampolineModule(signatures) as BufferSource);
     gates.set(linkage, gate);
   }
   return gate;

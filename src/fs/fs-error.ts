@@ -3,7 +3,7 @@
  * about 16 µs and a guest's start probes many missing paths; the kernel has one guard that turns them into errno.
  */
 
-const CODES = [
+const FS_ERROR_CODES = [
   'ENOENT',
   'ENOTDIR',
   'EISDIR',
@@ -22,16 +22,16 @@ const CODES = [
   'EMLINK',
 ] as const;
 
-export type FsCode = (typeof CODES)[number];
+export type FsErrorCode = (typeof FS_ERROR_CODES)[number];
 
-/** Not an Error on purpose: it has no stack to capture. Only the constants in `FAIL` are ever thrown. */
+/** Not an Error on purpose: it has no stack to capture. Only the constants in `ERRNO_ERRORS` are ever thrown. */
 export class FsError {
-  constructor(readonly code: FsCode) {
+  constructor(readonly code: FsErrorCode) {
     Object.freeze(this);
   }
 }
 
-/** One constant per code: `throw FAIL.ENOENT`. */
-export const FAIL = Object.freeze(
-  Object.fromEntries(CODES.map((code) => [code, new FsError(code)])) as Record<FsCode, FsError>,
+/** One constant per code: `throw ERRNO_ERRORS.ENOENT`. */
+export const ERRNO_ERRORS = Object.freeze(
+  Object.fromEntries(FS_ERROR_CODES.map((code) => [code, new FsError(code)])) as Record<FsErrorCode, FsError>,
 );

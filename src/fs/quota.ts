@@ -5,8 +5,10 @@
  * Every name of a hard-linked file is charged, because a workspace leaves the volume as one entry per name: so what
  * fits here also fits when it comes back, and links cannot multiply a small quota into large images.
  */
-import { FAIL } from './fs-error.ts';
-import { type FileNode, type Node, utf8Length } from './tree.ts';
+
+import { utf8Length } from './file-names.ts';
+import { ERRNO_ERRORS } from './fs-error.ts';
+import type { FileNode, Node } from './tree.ts';
 
 export interface VolumeLimits {
   /** File contents and link targets, over all writable areas together. */
@@ -15,7 +17,7 @@ export interface VolumeLimits {
   maxFiles: number;
 }
 
-export class Ledger {
+export class Quota {
   bytes = 0;
   files = 0;
 
@@ -23,14 +25,14 @@ export class Ledger {
 
   /** Sets the number of names and descriptors of a node, charging or refunding; frees the bytes of what is gone. */
   relink(node: Node, nlink: number, opens: number): void {
-    const names = weight(nlink, opens) - weight(node.nlink, node.opens);
-    const bytes = names * cost(node);
-    this.#demand(bytes, names);
+    const names = chargedNames(nlink, opens) - chargedNames(node.nlink, node.openCount);
+    const bytes = names * chargedBytes(node);
+    this.#checkLimits(bytes, names);
     this.bytes += bytes;
     this.files += names;
     node.nlink = nlink;
-    node.opens = opens;
-    if (node.kind === 'file' && weight(nlink, opens) === 0) setData(node, new Uint8Array(0), 0);
+    node.openCount = opens;
+    if (node.kind === 'file' && chargedNames(nlink, opens) === 0) setData(node, new Uint8Array(0), 0);
   }
 
   /** Whether `bytes` and `files` more would fit. */
@@ -43,8 +45,8 @@ export class Ledger {
     const end = pos + from.length;
     const size = Math.max(node.size, end);
     this.#charge(node, size);
-    if (node.shared || size > node.data.length) {
-      setData(node, copyInto(this.#capacity(node.size, size), node), node.size);
+    if (node.borrowed || size > node.data.length) {
+      setData(node, copyWithCapacity(this.#capacity(node.size, size), node), node.size);
     }
     if (pos > node.size) node.data.fill(0, node.size, pos);
     node.data.set(from, pos);
@@ -55,29 +57,29 @@ export class Ledger {
   resize(node: FileNode, size: number): void {
     this.#charge(node, size);
     if (size > node.size) {
-      if (node.shared || size > node.data.length) setData(node, copyInto(size, node), node.size);
+      if (node.borrowed || size > node.data.length) setData(node, copyWithCapacity(size, node), node.size);
       else node.data.fill(0, node.size, size);
     } else if (size * 2 < node.data.length) {
       // A cut file gives its buffer back; otherwise many cut files could hold many times the quota.
       node.size = size;
-      setData(node, copyInto(size, node), size);
+      setData(node, copyWithCapacity(size, node), size);
     }
     node.size = size;
   }
 
   #charge(node: FileNode, size: number): void {
-    if (size > this.limits.maxBytes) throw FAIL.ENOSPC;
-    const names = weight(node.nlink, node.opens);
+    if (size > this.limits.maxBytes) throw ERRNO_ERRORS.ENOSPC;
+    const names = chargedNames(node.nlink, node.openCount);
     // Neither named nor open: nobody could be charged for it.
-    if (names === 0) throw FAIL.EINVAL;
+    if (names === 0) throw ERRNO_ERRORS.EINVAL;
     const bytes = (size - node.size) * names;
-    this.#demand(bytes, 0);
+    this.#checkLimits(bytes, 0);
     this.bytes += bytes;
   }
 
-  #demand(bytes: number, files: number): void {
-    if (bytes > 0 && this.bytes + bytes > this.limits.maxBytes) throw FAIL.ENOSPC;
-    if (files > 0 && this.files + files > this.limits.maxFiles) throw FAIL.ENOSPC;
+  #checkLimits(bytes: number, files: number): void {
+    if (bytes > 0 && this.bytes + bytes > this.limits.maxBytes) throw ERRNO_ERRORS.ENOSPC;
+    if (files > 0 && this.files + files > this.limits.maxFiles) throw ERRNO_ERRORS.ENOSPC;
   }
 
   /** First contents and overwritten loans get exactly their size; growth doubles, as far as the quota could follow. */
@@ -87,17 +89,17 @@ export class Ledger {
   }
 }
 
-function weight(nlink: number, opens: number): number {
+function chargedNames(nlink: number, opens: number): number {
   return nlink > 0 ? nlink : opens > 0 ? 1 : 0;
 }
 
 /** Bytes that one name of `node` is charged. */
-export function cost(node: Node): number {
+export function chargedBytes(node: Node): number {
   return node.kind === 'file' ? node.size : node.kind === 'symlink' ? utf8Length(node.target) : 0;
 }
 
 /** The bytes of a file with room for more, which is zero. */
-function copyInto(capacity: number, node: FileNode): Uint8Array {
+function copyWithCapacity(capacity: number, node: FileNode): Uint8Array {
   const data = new Uint8Array(capacity);
   data.set(node.data.subarray(0, node.size));
   return data;
@@ -106,5 +108,5 @@ function copyInto(capacity: number, node: FileNode): Uint8Array {
 function setData(node: FileNode, data: Uint8Array, size: number): void {
   node.data = data;
   node.size = size;
-  node.shared = false;
+  node.borrowed = false;
 }

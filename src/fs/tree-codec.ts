@@ -10,7 +10,7 @@
  *   next multiple of 8        data of each file, padded with zeros to a multiple of 8
  */
 import { SandboxError } from '../errors.ts';
-import { checkEntries, type Entry, plant } from './entry.ts';
+import { buildTree, checkEntries, type Entry } from './entries.ts';
 import { type DirNode, newDir } from './tree.ts';
 
 const MAGIC = Uint8Array.from('lwstree\x01', (char) => char.charCodeAt(0));
@@ -94,22 +94,22 @@ export function unpackEntries(bytes: Uint8Array): Entry[] {
  * A read-only subtree over entries, to be mounted by any number of volumes. Layers mounted together need different
  * `layer` numbers (1 to 63), from which their inode numbers start.
  */
-export function frozenTree(entries: Iterable<Entry>, layer = 1): DirNode {
-  return freeze(checkEntries(entries, 'image_invalid'), layer);
+export function readOnlyTree(entries: Iterable<Entry>, layer = 1): DirNode {
+  return buildReadOnlyTree(checkEntries(entries, 'image_invalid'), layer);
 }
 
-/** `frozenTree(unpackEntries(bytes), layer)` without checking the entries a second time. */
+/** `readOnlyTree(unpackEntries(bytes), layer)` without checking the entries a second time. */
 export function unpackTree(bytes: Uint8Array, layer = 1): DirNode {
-  return freeze(unpackEntries(bytes), layer);
+  return buildReadOnlyTree(unpackEntries(bytes), layer);
 }
 
 /**
  * `unpackTree(bytes, layer)`, put off until something below the root is looked at: most programs never look into most
  * layers. Bytes that are not known to be whole must not come here, since the error would meet a guest.
  */
-export function lazyTree(bytes: Uint8Array, layer = 1): DirNode {
+export function unpackTreeLazily(bytes: Uint8Array, layer = 1): DirNode {
   let entries: DirNode['entries'] | undefined;
-  const root = freeze([], layer);
+  const root = buildReadOnlyTree([], layer);
   return Object.defineProperty(root, 'entries', {
     enumerable: true,
     get: () => {
@@ -119,10 +119,10 @@ export function lazyTree(bytes: Uint8Array, layer = 1): DirNode {
   });
 }
 
-function freeze(checked: Entry[], layer: number): DirNode {
+function buildReadOnlyTree(checked: Entry[], layer: number): DirNode {
   const first = layer * 2 ** 24;
   const root = newDir({ ino: first, mode: 0o755, mtimeMs: 0, ctimeMs: 0, readonly: true });
-  plant(root, checked, first + 1);
+  buildTree(root, checked, first + 1);
   return root;
 }
 

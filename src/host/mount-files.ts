@@ -5,7 +5,7 @@
 import { type Dirent, lstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { SandboxError } from '../errors.ts';
-import type { Entry } from '../fs/entry.ts';
+import type { Entry } from '../fs/entries.ts';
 
 /** A mount lives in memory; more than this is not what it is for. */
 const MAX_MOUNT_BYTES = 1024 * 1024 * 1024;

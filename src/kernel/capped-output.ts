@@ -2,7 +2,7 @@
  * One output stream of a guest, capped as it arrives: at most `limit` bytes are ever held, the rest is counted and
  * dropped, so a flood costs the host neither memory nor disk.
  */
-import { utf8Length } from '../fs/tree.ts';
+import { utf8Length } from '../fs/file-names.ts';
 
 export class CappedOutput {
   #buffer = new Uint8Array(0);

@@ -4,9 +4,9 @@
  * volume is refused with EBADF, and nothing of it is taken over.
  */
 import { z } from 'zod';
-import { MAX_TIME_MS } from '../fs/entry.ts';
+import { MAX_TIME_MS } from '../fs/entries.ts';
 import type { DirNode, FileNode, Node } from '../fs/tree.ts';
-import { visit } from '../fs/tree.ts';
+import { visitTree } from '../fs/tree.ts';
 import { WRITABLE_ROOTS } from '../fs/volume.ts';
 import {
   DescriptorTable,
@@ -65,7 +65,7 @@ const toBytes = (text: string) => new Uint8Array(Buffer.from(text, 'base64'));
 function writablePaths(root: DirNode): Map<Node, string> {
   const paths = new Map<Node, string>();
   for (const area of WRITABLE_ROOTS) {
-    visit(root.entries.get(area.slice(1)) as DirNode, (path, node) => paths.set(node, `${area}/${path}`));
+    visitTree(root.entries.get(area.slice(1)) as DirNode, (path, node) => paths.set(node, `${area}/${path}`));
   }
   return paths;
 }
@@ -181,5 +181,5 @@ function fileOf(
     const node = kernel.volume.lookup(saved.path, '/', true);
     if (node.kind === 'file') return node;
   }
-  return kernel.volume.orphan(toBytes(saved.orphan ?? ''));
+  return kernel.volume.createOrphanFile(toBytes(saved.orphan ?? ''));
 }

@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import yauzl from 'yauzl';
 import { SandboxError } from '../errors.ts';
-import type { Entry } from '../fs/entry.ts';
+import type { Entry } from '../fs/entries.ts';
 
 export interface ZipFile {
   readonly path: string;

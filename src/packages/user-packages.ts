@@ -5,7 +5,7 @@
 import { statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { SandboxError } from '../errors.ts';
-import type { Entry } from '../fs/entry.ts';
+import type { Entry } from '../fs/entries.ts';
 import { readHostTree } from '../host/mount-files.ts';
 import { catalogRow } from './catalog.ts';
 import { readZip, type ZipFile } from './read-zip.ts';

@@ -3,7 +3,8 @@
  * starts from. Paths are relative to /app; an absolute one below it is accepted. Contents lie in shared memory.
  */
 import { SandboxError } from '../errors.ts';
-import { applyChanges, type Changes, checkEntries, type Edit, type Entry, putEntry } from '../fs/entry.ts';
+import { checkEntries, type Entry, putEntry } from '../fs/entries.ts';
+import { applyChanges, type TreeChanges, type TreeEdit } from '../fs/tree-changes.ts';
 import { toShared } from '../worker/protocol.ts';
 
 const ROOT = '/app';
@@ -90,7 +91,7 @@ export class Workspace {
   }
 
   /** What the host changed since this was last asked, as changes for a guest that goes on. */
-  takeEdits(): Edit {
+  takeEdits(): TreeEdit {
     const paths = [...this.#edited].sort();
     this.#edited.clear();
     const entries = paths.map((path) => this.#entries.get(path)).filter((entry) => entry !== undefined);
@@ -98,13 +99,13 @@ export class Workspace {
   }
 
   /** Takes over changes that were made outside, as if the host had made them. */
-  edit({ removed, entries }: Edit): void {
+  edit({ removed, entries }: TreeEdit): void {
     applyChanges(this.#entries, { removed, entries });
     for (const path of [...removed, ...entries.map((entry) => entry.path)]) this.#edited.add(path);
   }
 
   /** Takes over what a run changed. */
-  apply(changes: Changes): void {
+  apply(changes: TreeChanges): void {
     applyChanges(this.#entries, changes);
     if (changes.removed.length > 0 || changes.entries.length > 0) this.#mend();
   }

@@ -5,7 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { SandboxError } from '../errors.ts';
-import type { Entry } from '../fs/entry.ts';
+import type { Entry } from '../fs/entries.ts';
 import { declaredNames, MAX_VARIABLES } from '../runtimes/variables.ts';
 import type { Workspace } from '../sandbox/workspace.ts';
 import { type PolicyInput, parse, type RuntimeName, type SessionPolicy, sessionPolicy } from '../schema.ts';

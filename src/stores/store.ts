@@ -2,7 +2,9 @@
  * What a store keeps of a session, and what any store can be asked. A store takes whole snapshots: it is handed the
  * state after a call and keeps either that or the one before, never a mixture. What it hands back has been checked.
  */
-import type { Edit, Entry } from '../fs/entry.ts';
+
+import type { Entry } from '../fs/entries.ts';
+import type { TreeEdit } from '../fs/tree-changes.ts';
 import type { RuntimeName, SessionPolicy } from '../schema.ts';
 
 /**
@@ -79,5 +81,5 @@ export interface SessionStore {
    * What somebody else changed in the workspace; asked by the writer before each call, when it has nothing left to write.
    * Each edit is told once, and told again to the next writer unless a write came between.
    */
-  edits(id: string): Promise<Edit>;
+  edits(id: string): Promise<TreeEdit>;
 }

@@ -4,18 +4,18 @@
  */
 import { invalid, Reader } from './binary-io.ts';
 import { decode, type Instruction, newInstruction } from './decode-instruction.ts';
-import { skipLocals } from './locals.ts';
+import { skipLocalDeclarations } from './local-declarations.ts';
 import { COST, IS_BULK, slotNamed } from './opcodes.ts';
 import type { ParsedModule } from './parse-module.ts';
 
 /** Facts by function index; imported functions have none. */
-export interface Survey {
+export interface CallGraph {
   /** Fuel of all instructions of the body, each taken once; bulk instructions without their length. */
   readonly cost: Float64Array;
   /** 1 if the body is straight-line code, apart from the functions it calls. */
-  readonly straight: Uint8Array;
+  readonly isStraightLine: Uint8Array;
   /** 1 if the body calls through a table. */
-  readonly indirect: Uint8Array;
+  readonly callsIndirectly: Uint8Array;
   /** Direct callees, one for each call instruction. */
   readonly callees: readonly (readonly number[])[];
   /** Whether any body uses memory.init or data.drop. */
@@ -39,13 +39,13 @@ const MEMORY_INIT = slotNamed('memory.init');
 const DATA_DROP = slotNamed('data.drop');
 const STRAIGHT_CONTROL = new Set([NOP, BLOCK, END, CALL, DROP, SELECT, SELECT_T]);
 
-export function survey(module: ParsedModule): Survey {
+export function buildCallGraph(module: ParsedModule): CallGraph {
   const count = module.space.functions;
   const callees: (readonly number[])[] = new Array(count).fill(NONE);
   const found = {
     cost: new Float64Array(count),
-    straight: new Uint8Array(count),
-    indirect: new Uint8Array(count),
+    isStraightLine: new Uint8Array(count),
+    callsIndirectly: new Uint8Array(count),
     callees,
     usesData: false,
   };
@@ -53,37 +53,38 @@ export function survey(module: ParsedModule): Survey {
   for (const [i, range] of module.bodies.entries()) {
     const index = i + module.importedFunctions;
     const reader = new Reader(module.bytes, range.start, range.end);
-    module.space.locals = module.types[module.functionTypes[index]!]!.params + skipLocals(reader).count;
+    module.space.locals =
+      module.types[module.functionTypes[index]!]!.params + skipLocalDeclarations(reader).count;
     const calls: number[] = [];
-    found.straight[index] = 1;
+    found.isStraightLine[index] = 1;
     while (!reader.done) {
       decode(reader, module.space, ins);
-      const { slot } = ins;
-      found.cost[index]! += COST[slot]!;
-      if (slot <= LAST_CONTROL) control(found, index, ins, calls);
-      else if (IS_BULK[slot]) found.straight[index] = 0;
-      else if (slot === REF_FUNC) declared(module, ins.index, range.start);
-      if (slot === MEMORY_INIT || slot === DATA_DROP) found.usesData = true;
+      const { opcode } = ins;
+      found.cost[index]! += COST[opcode]!;
+      if (opcode <= LAST_CONTROL) recordControl(found, index, ins, calls);
+      else if (IS_BULK[opcode]) found.isStraightLine[index] = 0;
+      else if (opcode === REF_FUNC) checkDeclared(module, ins.index, range.start);
+      if (opcode === MEMORY_INIT || opcode === DATA_DROP) found.usesData = true;
     }
     if (calls.length > 0) callees[index] = calls;
   }
   return found;
 }
 
-function control(
-  found: { straight: Uint8Array; indirect: Uint8Array },
+function recordControl(
+  found: { isStraightLine: Uint8Array; callsIndirectly: Uint8Array },
   index: number,
   ins: Instruction,
   calls: number[],
 ): void {
-  const { slot } = ins;
-  if (!STRAIGHT_CONTROL.has(slot)) found.straight[index] = 0;
-  if (slot === CALL || slot === RETURN_CALL) calls.push(ins.index);
-  else if (slot === CALL_INDIRECT || slot === RETURN_CALL_INDIRECT) found.indirect[index] = 1;
+  const { opcode } = ins;
+  if (!STRAIGHT_CONTROL.has(opcode)) found.isStraightLine[index] = 0;
+  if (opcode === CALL || opcode === RETURN_CALL) calls.push(ins.index);
+  else if (opcode === CALL_INDIRECT || opcode === RETURN_CALL_INDIRECT) found.callsIndirectly[index] = 1;
 }
 
 /** An exported function may be referenced without an element segment; dropping its export would then break it. */
-function declared(module: ParsedModule, index: number, at: number): void {
+function checkDeclared(module: ParsedModule, index: number, at: number): void {
   if (!module.addressTaken.has(index)) {
     throw invalid('ref.func of a function that no element segment or global declares', at);
   }

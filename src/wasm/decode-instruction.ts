@@ -4,7 +4,7 @@
  * a global, a table and locals of its own, and an index one past the end must not begin to mean one of those.
  */
 import { invalid, type Reader } from './binary-io.ts';
-import { IMMEDIATE_OF, IMMEDIATES, type Immediate, rowAt } from './opcodes.ts';
+import { IMMEDIATE_OF, IMMEDIATES, type Immediate, rowOf } from './opcodes.ts';
 
 /** How many of each kind the original module has; `locals` is set for each body. */
 export interface IndexSpace {
@@ -20,14 +20,14 @@ export interface IndexSpace {
 /** What the last `decode` saw. One object is reused, since a module has millions of instructions. */
 export interface Instruction {
   /** Slot in the opcode table. */
-  slot: number;
+  opcode: number;
   /** Label depth, function index, or type index of a block (negative for the short forms). */
   index: number;
   /** Label depths of br_table (the default last) and of try_table's catches. */
   labels: number[];
 }
 
-export const newInstruction = (): Instruction => ({ slot: 0, index: 0, labels: [] });
+export const newInstruction = (): Instruction => ({ opcode: 0, index: 0, labels: [] });
 
 /** Value types with a one-byte encoding: the numbers, v128, funcref, externref, exnref. */
 export const isValueType = (byte: number): boolean =>
@@ -50,22 +50,22 @@ export function decode(reader: Reader, space: IndexSpace, into: Instruction): vo
     slot = code < size ? (first === 0xfc ? 0x100 : first === 0xfd ? 0x200 : 0x400) + code : 0xff;
     if (slot === 0xff) throw invalid(`unknown opcode 0x${first.toString(16)} 0x${code.toString(16)}`, at);
   }
-  into.slot = slot;
+  into.opcode = slot;
   const immediate = IMMEDIATE_OF[slot]!;
   if (immediate === NONE) return;
   if (immediate === LOCAL) bounded(reader, space.locals, 'local');
   else if (immediate === I32) reader.s32();
   else if (immediate === MEMARG) memarg(reader);
-  else if (immediate === 255) throw unknown(slot, at);
-  else (READERS[immediate] ?? refuse(slot, at))(reader, space, into);
+  else if (immediate === 255) throw unknownOpcode(slot, at);
+  else (READERS[immediate] ?? refusedInstruction(slot, at))(reader, space, into);
 }
 
-function refuse(slot: number, at: number): never {
-  const row = rowAt(slot);
+function refusedInstruction(slot: number, at: number): never {
+  const row = rowOf(slot);
   throw invalid(`${row?.[2] ?? 'an instruction'} is refused (${row?.[5] ?? 'unknown operands'})`, at);
 }
 
-function unknown(slot: number, at: number): Error {
+function unknownOpcode(slot: number, at: number): Error {
   const prefix = slot < 0x100 ? '' : `0x${(slot < 0x200 ? 0xfc : slot < 0x400 ? 0xfd : 0xfe).toString(16)} `;
   const code = slot < 0x100 ? slot : slot < 0x200 ? slot - 0x100 : slot < 0x400 ? slot - 0x200 : slot - 0x400;
   return invalid(`unknown opcode ${prefix}0x${code.toString(16)}`, at);

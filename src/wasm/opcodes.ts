@@ -680,23 +680,23 @@ export const OPCODES: readonly OpcodeRow[] = [
 const PREFIX_BASE: Readonly<Record<number, number>> = { 0: 0, 252: 0x100, 253: 0x200, 254: 0x400 };
 
 /** One dense number for each instruction, so that the tables below are flat arrays. */
-export const SLOT_COUNT = 0x500;
+export const OPCODE_COUNT = 0x500;
 
 /** -1 where no instruction can be. */
-export function slotOf(prefix: number, code: number): number {
+export function opcodeOf(prefix: number, code: number): number {
   const base = PREFIX_BASE[prefix];
   if (base === undefined || code < 0) return -1;
   return code < (prefix === 0xfd ? 0x200 : 0x100) ? base + code : -1;
 }
 
-const bySlot: (OpcodeRow | undefined)[] = new Array(SLOT_COUNT).fill(undefined);
-for (const row of OPCODES) bySlot[slotOf(row[0], row[1])] = row;
+const bySlot: (OpcodeRow | undefined)[] = new Array(OPCODE_COUNT).fill(undefined);
+for (const row of OPCODES) bySlot[opcodeOf(row[0], row[1])] = row;
 
 /** Row of a slot, if the instruction exists. */
-export const rowAt = (slot: number): OpcodeRow | undefined => bySlot[slot];
+export const rowOf = (slot: number): OpcodeRow | undefined => bySlot[slot];
 
 /** Fixed fuel of a slot. */
-export const COST = Uint8Array.from({ length: SLOT_COUNT }, (_, slot) => bySlot[slot]?.[4] ?? 0);
+export const COST = Uint8Array.from({ length: OPCODE_COUNT }, (_, slot) => bySlot[slot]?.[4] ?? 0);
 
 /** Immediate kinds as small integers: comparing strings for each of three million instructions would be felt. */
 export const IMMEDIATES = [
@@ -732,7 +732,7 @@ export const IMMEDIATES = [
 ] as const satisfies readonly Immediate[];
 
 /** Index into IMMEDIATES; 255 where there is no instruction. */
-export const IMMEDIATE_OF = Uint8Array.from({ length: SLOT_COUNT }, (_, slot) => {
+export const IMMEDIATE_OF = Uint8Array.from({ length: OPCODE_COUNT }, (_, slot) => {
   const row = bySlot[slot];
   return row === undefined ? 255 : IMMEDIATES.indexOf(row[3]);
 });
@@ -745,11 +745,11 @@ export function weightOf(slot: number): Weight | undefined {
 }
 
 /** 1 for instructions whose work depends on an operand. */
-export const IS_BULK = Uint8Array.from({ length: SLOT_COUNT }, (_, slot) => (weightOf(slot) ? 1 : 0));
+export const IS_BULK = Uint8Array.from({ length: OPCODE_COUNT }, (_, slot) => (weightOf(slot) ? 1 : 0));
 
 /** Slot of an instruction by name, for code that has to speak of one. */
 export function slotNamed(name: string): number {
   const row = OPCODES.find((candidate) => candidate[2] === name);
   if (row === undefined) throw new RangeError(`no instruction is called ${name}`);
-  return slotOf(row[0], row[1]);
+  return opcodeOf(row[0], row[1]);
 }

@@ -2,9 +2,10 @@
  * Splits a module into the facts the rewriter needs and the raw contents it copies.
  * Invariant: what is not understood is refused; nothing here changes a byte.
  */
+
+import { SECTION, SECTION_ORDER } from './binary-format.ts';
 import { invalid, Reader } from './binary-io.ts';
 import { type IndexSpace, isValueType } from './decode-instruction.ts';
-import { ORDER, SECTION } from './section-ids.ts';
 
 export interface FunctionType {
   readonly params: number;
@@ -23,12 +24,12 @@ export interface Export {
 }
 
 /** Half-open range of bytes in the module. */
-export interface Range {
+export interface ByteRange {
   readonly start: number;
   readonly end: number;
 }
 
-export interface DataSegment extends Range {
+export interface DataSegment extends ByteRange {
   /** undefined for a passive segment. */
   readonly offset: number | undefined;
 }
@@ -47,7 +48,7 @@ export interface ParsedModule {
   /** Functions that can be reached other than by a direct call: through an element segment or ref.func. */
   readonly addressTaken: Set<number>;
   /** Contents of each function body: local declarations and code, without the size. */
-  readonly bodies: Range[];
+  readonly bodies: ByteRange[];
   readonly data: DataSegment[];
   dataCount: number | undefined;
   /** Contents (after the element count) and element count of the sections that are copied and appended to. */
@@ -83,7 +84,7 @@ export function parseModule(bytes: Uint8Array): ParsedModule {
     const id = reader.u8();
     const section = reader.part(reader.u32());
     if (id === SECTION.custom) continue;
-    const rank = ORDER.indexOf(id) + 1;
+    const rank = SECTION_ORDER.indexOf(id) + 1;
     if (rank === 0) throw invalid(`unknown section ${id}`, at);
     if (rank <= last) throw invalid(`section ${id} is repeated or out of order`, at);
     last = rank;

@@ -4,14 +4,15 @@
  * Invariant: append, never insert. What is added goes to the end of its index space, so nothing is renumbered and
  * everything not mentioned here is copied as it came.
  */
+
+import { SECTION } from './binary-format.ts';
 import { invalid, Writer } from './binary-io.ts';
-import { survey } from './call-graph.ts';
-import { findPrepaid } from './constant-cost.ts';
-import { extractData, type Placement } from './data-segments.ts';
-import { findEntryChecks } from './entry-checks.ts';
-import { Meter } from './meter-body.ts';
+import { buildCallGraph } from './call-graph.ts';
+import { findConstantCostFunctions } from './constant-cost-functions.ts';
+import { extractDataSegments, type MemoryWrite } from './data-segments.ts';
+import { findEntryChecks } from './function-entry-checks.ts';
+import { FunctionMeter } from './meter-function-body.ts';
 import { type ParsedModule, parseModule } from './parse-module.ts';
-import { SECTION } from './section-ids.ts';
 
 export interface PrepareOptions {
   /** Names of exports to keep; anything else is dropped. A name the module doesn't export is an error. */
@@ -29,7 +30,7 @@ export interface PrepareOptions {
 export interface PreparedModule {
   readonly bytes: Uint8Array;
   /** Active data segments, taken out of the module: the caller writes them into zeroed memory before boot. */
-  readonly data: readonly Placement[];
+  readonly data: readonly MemoryWrite[];
   readonly memory: { readonly minPages: number; readonly maxPages: number | undefined };
   /** Export names of all mutable defined globals other than fuel, i.e. state an image must save: 'global:<index>'. */
   readonly stateGlobals: readonly StateGlobal[];
@@ -40,7 +41,7 @@ export interface StateGlobal {
   readonly type: 'i32' | 'i64' | 'f32' | 'f64';
 }
 
-const MOST_PAGES = 65536;
+const MAX_PAGES = 65536;
 const I64 = 0x7e;
 const FUNCREF = 0x70;
 const V128 = 0x7b;
@@ -77,7 +78,7 @@ export function prepareModule(bytes: Uint8Array, options: PrepareOptions): Prepa
   };
   const stateGlobals = findStateGlobals(module);
   const { code, usesData } = writeCode(module, kept, additions, options.meter ?? true);
-  const { placements, section: data } = extractData(module, usesData);
+  const { placements, section: data } = extractDataSegments(module, usesData);
 
   const out = new Writer(code.length + 65536);
   out.bytes(bytes, 0, 8);
@@ -184,7 +185,7 @@ const emptyFunctionType = (to: Writer): unknown => to.u8(0x60).u8(0).u8(0);
 /** The largest maximum there is, so that a memory with any smaller one fits. */
 function importMemory(to: Writer, module: ParsedModule): void {
   to.name('env').name('memory').u8(2).u8(1);
-  to.u32(module.memory?.minPages ?? 0).u32(MOST_PAGES);
+  to.u32(module.memory?.minPages ?? 0).u32(MAX_PAGES);
 }
 
 const hostTable = (to: Writer, slots: number): unknown => to.u8(FUNCREF).u8(1).u32(slots).u32(slots);
@@ -215,10 +216,10 @@ function writeCode(
   const reachable = new Set(module.addressTaken);
   for (const { kind, index } of kept) if (kind === KIND.function) reachable.add(index);
   for (const index of additions.hostSlots.keys()) reachable.add(index);
-  const facts = survey(module);
-  const prepaid = findPrepaid(facts, module.importedFunctions, reachable);
+  const facts = buildCallGraph(module);
+  const constantCosts = findConstantCostFunctions(facts, module.importedFunctions, reachable);
   const entryChecks = findEntryChecks(facts, module.importedFunctions, additions.hostSlots);
-  const meter = new Meter({ ...module, prepaid, entryChecks, ...additions });
+  const meter = new FunctionMeter({ ...module, constantCosts, entryChecks, ...additions });
   const out = new Writer(module.bytes.length * 2).u32(module.bodies.length + 1);
   const body = new Writer(65536);
   for (const [i, range] of module.bodies.entries()) {
@@ -226,26 +227,26 @@ function writeCode(
     const type = module.functionTypes[index]!;
     const slot = additions.hostSlots.get(index);
     body.clear();
-    if (slot !== undefined) hostCall(body, module.types[type]!.params, slot, type, additions.hostTable);
-    else if (metered && prepaid[index]! < 0) {
+    if (slot !== undefined) writeHostCall(body, module.types[type]!.params, slot, type, additions.hostTable);
+    else if (metered && constantCosts[index]! < 0) {
       meter.write(index, range, module.types[type]!.params, body);
     } else body.bytes(module.bytes, range.start, range.end);
     out.u32(body.length).bytes(body.view());
   }
-  refill(body.clear(), additions);
+  writeRefill(body.clear(), additions);
   out.u32(body.length).bytes(body.view());
   return { code: out.view(), usesData: facts.usesData };
 }
 
 /** A body that hands its parameters to a slot of the host table. */
-function hostCall(to: Writer, params: number, slot: number, type: number, table: number): void {
+function writeHostCall(to: Writer, params: number, slot: number, type: number, table: number): void {
   to.u8(0);
   for (let i = 0; i < params; i++) to.u8(0x20).u32(i);
   to.u8(0x41).signed(slot).u8(0x11).u32(type).u32(table).u8(0x0b);
 }
 
 /** Calls slot 0, and traps if the fuel is negative even then: a trap passes every handler of the guest. */
-function refill(to: Writer, additions: Additions): void {
+function writeRefill(to: Writer, additions: Additions): void {
   to.u8(0).u8(0x41).u8(0).u8(0x11).u32(additions.emptyType).u32(additions.hostTable);
   to.u8(0x23).u32(additions.fuelGlobal).u8(0x42).u8(0).u8(0x53);
   to.u8(0x04).u8(0x40).u8(0x00).u8(0x0b).u8(0x0b);

@@ -26,7 +26,7 @@ function section(id: number, content: readonly number[]): number[] {
 }
 
 /** The bytes of the gate for host functions of these signatures. */
-export function gateModule(signatures: readonly Signature[]): Uint8Array {
+export function trampolineModule(signatures: readonly Signature[]): Uint8Array {
   if (signatures.length > MAX_FUNCTIONS) throw new RangeError('a gate holds at most 16 host functions');
   const count = signatures.length;
   const all = [...signatures, { params: [], results: [] }];

@@ -8,7 +8,7 @@ import { Guest, type Program } from '../engine/guest.ts';
 import { captureImage } from '../engine/image.ts';
 import { GuestStopped, UNLIMITED_RUN } from '../engine/run-limits.ts';
 import { SandboxError } from '../errors.ts';
-import { frozenTree, packEntries } from '../fs/tree-codec.ts';
+import { packEntries, readOnlyTree } from '../fs/tree-codec.ts';
 import { Volume } from '../fs/volume.ts';
 import type { MissingPackage } from '../packages/fetch-python.ts';
 import { type BuiltGuest, layersDigest, sha256 } from '../runtimes/guest-files.ts';
@@ -76,7 +76,7 @@ function bootGuest(
 ): Guest {
   const volume = new Volume(BUILD_LIMITS, () => Date.now());
   layers.forEach(({ at, entries }, i) => {
-    volume.mount(at, frozenTree(entries, i + 1));
+    volume.mount(at, readOnlyTree(entries, i + 1));
   });
   const guest = new Guest(
     program,

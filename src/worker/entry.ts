@@ -10,10 +10,11 @@ import { readImage } from '../engine/image.ts';
 import { PAGE_BYTES } from '../engine/image-format.ts';
 import type { Run } from '../engine/run-limits.ts';
 import { SandboxError } from '../errors.ts';
-import type { Changes, Entry } from '../fs/entry.ts';
-import { editVolume } from '../fs/host-edits.ts';
+import { applyHostEdit } from '../fs/apply-host-edits.ts';
+import type { Entry } from '../fs/entries.ts';
 import type { DirNode, Node } from '../fs/tree.ts';
-import { frozenTree, lazyTree } from '../fs/tree-codec.ts';
+import type { TreeChanges } from '../fs/tree-changes.ts';
+import { readOnlyTree, unpackTreeLazily } from '../fs/tree-codec.ts';
 import { Volume, WRITABLE_ROOTS } from '../fs/volume.ts';
 import { CappedOutput } from '../kernel/capped-output.ts';
 import type { GuestAssets } from '../runtimes/guest-files.ts';
@@ -52,7 +53,7 @@ const loaded = new Map<string, Loaded>();
 const lives = new LiveGuests();
 
 function load(assets: GuestAssets): void {
-  const layers = assets.layers.map(({ at, bytes }, i) => ({ at, tree: lazyTree(bytes, i + 1) }));
+  const layers = assets.layers.map(({ at, bytes }, i) => ({ at, tree: unpackTreeLazily(bytes, i + 1) }));
   const image = readImage(assets.image, assets.origin);
   const layable = { runtime: RUNTIMES[assets.runtime], assets, image };
   loaded.set(assets.id, { ...layable, layers, spare: new SpareGuests(layable) });
@@ -89,7 +90,7 @@ function treesOf({ id, mounts }: MountSet): { at: string; tree: Node }[] {
   let trees = mountTrees.get(id);
   if (trees === undefined) {
     trees = mounts.map(({ at, entries, isFile }, i) => {
-      const root = frozenTree(entries, FIRST_MOUNT_LAYER + i);
+      const root = readOnlyTree(entries, FIRST_MOUNT_LAYER + i);
       return { at, tree: isFile ? [...root.entries.values()][0]! : root };
     });
     mountTrees.set(id, trees);
@@ -121,7 +122,7 @@ function guestFor(of: Loaded, job: RunJob, maxPages: number, limits: Run): Found
   const { live, stale } = session && !session.isPeek ? lives.take(session.id, session.version) : {};
   if (session && live) {
     live.guest.begin(limits);
-    editVolume(live.guest.kernel.volume, '/app', session.edits);
+    applyHostEdit(live.guest.kernel.volume, '/app', session.edits);
     return { alive: live };
   }
   const { spare } = of;
@@ -188,7 +189,7 @@ function save(id: number, of: Loaded, alive: LiveGuest, session: SessionPart): L
   const { guest } = alive;
   const { volume } = guest.kernel;
   guest.stopClock();
-  for (const area of WRITABLE_ROOTS) volume.mark(area);
+  for (const area of WRITABLE_ROOTS) volume.setBaseline(area);
   const { delta, captured } = captureDelta(guest, of.image, of.runtime.unusedMemory(guest), alive.captured);
   const tmp = shareEntries(volume.entries('/tmp'));
   tell({ type: 'saved', id, saved: { delta: toShared(delta), tmp } });
@@ -197,7 +198,7 @@ function save(id: number, of: Loaded, alive: LiveGuest, session: SessionPart): L
 
 const NO_CHANGES = { created: [], modified: [], deleted: [], removed: [], entries: [] };
 
-function sharedChanges(volume: Volume): Changes {
+function sharedChanges(volume: Volume): TreeChanges {
   const changes = volume.changes('/app');
   return { ...changes, entries: shareEntries(changes.entries) };
 }

@@ -8,8 +8,8 @@ import { captureImage } from '../engine/image.ts';
 import { PAGE_BYTES } from '../engine/image-format.ts';
 import { GuestStopped, type Run } from '../engine/run-limits.ts';
 import { SandboxError } from '../errors.ts';
-import type { Entry } from '../fs/entry.ts';
-import { frozenTree, lazyTree, packEntries } from '../fs/tree-codec.ts';
+import type { Entry } from '../fs/entries.ts';
+import { packEntries, readOnlyTree, unpackTreeLazily } from '../fs/tree-codec.ts';
 import { Volume } from '../fs/volume.ts';
 import { layersDigest, sha256 } from '../runtimes/guest-files.ts';
 import type { Layer, WarmReport } from '../runtimes/runtime.ts';
@@ -83,10 +83,10 @@ function prepare(
   // After `begin`, which sets the clock that dates the folders.
   const volume = new Volume(VOLUME_LIMITS, () => guest.now());
   of.assets.layers.forEach(({ at, bytes }, i) => {
-    volume.mount(at, lazyTree(bytes, i + 1));
+    volume.mount(at, unpackTreeLazily(bytes, i + 1));
   });
   layers.forEach(({ at, entries }, i) => {
-    volume.mount(at, frozenTree(entries, of.assets.layers.length + i + 1));
+    volume.mount(at, readOnlyTree(entries, of.assets.layers.length + i + 1));
   });
   guest.kernel.volume = volume;
   return { guest, said };

@@ -3,7 +3,8 @@
  * large bytes lie in shared memory and are sent without copying. No message ever comes from guest code.
  */
 import type { ImageOrigin } from '../engine/image-format.ts';
-import type { Changes, Edit, Entry } from '../fs/entry.ts';
+import type { Entry } from '../fs/entries.ts';
+import type { TreeChanges, TreeEdit } from '../fs/tree-changes.ts';
 import type { ImportRecord } from '../kernel/import-log.ts';
 import type { BuiltGuest, GuestAssets } from '../runtimes/guest-files.ts';
 import type { GuestReport, RuntimeName, TrapReason } from '../schema.ts';
@@ -40,7 +41,7 @@ export interface SessionPart {
   readonly delta: Uint8Array | undefined;
   readonly tmp: readonly Entry[];
   /** What the host changed in the workspace since, for a guest that goes on. */
-  readonly edits: Edit;
+  readonly edits: TreeEdit;
   /** How many calls this interpreter has seen, this one included. */
   readonly call: number;
   /** The run only looks: the guest it ran in is thrown away, and the session is as if it had not been. */
@@ -111,7 +112,7 @@ export interface RunOutcome {
   readonly stderr: string;
   readonly stdoutDroppedBytes: number;
   readonly stderrDroppedBytes: number;
-  readonly changes: Changes;
+  readonly changes: TreeChanges;
   readonly imports: readonly ImportRecord[];
 }
 

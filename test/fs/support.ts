@@ -1,9 +1,9 @@
 /** What the tests of this room share: a volume with a counting clock, short entries, and the code of a failure. */
 import { SandboxError } from '../../src/errors.ts';
-import type { Entry } from '../../src/fs/entry.ts';
+import type { Entry } from '../../src/fs/entries.ts';
 import { FsError } from '../../src/fs/fs-error.ts';
-import { cost } from '../../src/fs/quota.ts';
-import { type Node, visit } from '../../src/fs/tree.ts';
+import { chargedBytes } from '../../src/fs/quota.ts';
+import { type Node, visitTree } from '../../src/fs/tree.ts';
 import { Volume, WRITABLE_ROOTS } from '../../src/fs/volume.ts';
 
 export function newVolume(limits = { maxBytes: 1000, maxFiles: 100 }): Volume {
@@ -56,12 +56,12 @@ export function readText(volume: Volume, path: string): string {
 export function recount(volume: Volume, orphans: Iterable<Node> = []): { bytes: number; files: number } {
   const sum = { bytes: 0, files: 0 };
   const add = (node: Node) => {
-    sum.bytes += cost(node);
+    sum.bytes += chargedBytes(node);
     sum.files += 1;
   };
   for (const path of WRITABLE_ROOTS) {
     const area = volume.lookup(path, '/', true);
-    if (area.kind === 'dir') visit(area, (_, node) => add(node));
+    if (area.kind === 'dir') visitTree(area, (_, node) => add(node));
   }
   for (const node of orphans) add(node);
   return sum;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { frozenTree } from '../../src/fs/tree-codec.ts';
+import { readOnlyTree } from '../../src/fs/tree-codec.ts';
 import { bytes, codeOf, dir, file, link, newVolume, readText, writeText } from './support.ts';
 
 describe('read-only areas', () => {
-  const layer = frozenTree([dir('os'), file('os/path.py', 'code'), link('l', 'os')]);
+  const layer = readOnlyTree([dir('os'), file('os/path.py', 'code'), link('l', 'os')]);
   const setup = () => {
     const volume = newVolume();
     volume.mount('/lib/python', layer);
@@ -62,7 +62,7 @@ describe('read-only areas', () => {
     const volume = setup();
     const node = volume.lookup('/lib/python/os/path.py', '/', true);
     volume.retain(node);
-    expect(node.opens).toBe(0);
+    expect(node.openCount).toBe(0);
     volume.release(node);
     expect(node.nlink).toBe(1);
   });
@@ -70,12 +70,12 @@ describe('read-only areas', () => {
 
 describe('mount', () => {
   it('merges directories without touching the shared layers', () => {
-    const a = frozenTree([dir('ns'), file('ns/a.py', 'a'), file('one')], 1);
-    const b = frozenTree([dir('ns'), file('ns/b.py', 'b'), file('two')], 2);
+    const a = readOnlyTree([dir('ns'), file('ns/a.py', 'a'), file('one')], 1);
+    const b = readOnlyTree([dir('ns'), file('ns/b.py', 'b'), file('two')], 2);
     const volume = newVolume();
     volume.mount('/lib/site', a);
     volume.mount('/lib/site', b);
-    volume.mount('/lib/site/ns/deep', frozenTree([file('c.py', 'c')], 3));
+    volume.mount('/lib/site/ns/deep', readOnlyTree([file('c.py', 'c')], 3));
     for (const name of ['a', 'b', 'deep/c'])
       expect(readText(volume, `/lib/site/ns/${name}.py`)).toBe(name.at(-1));
     expect([...a.entries.keys()]).toEqual(['ns', 'one']);
@@ -83,7 +83,7 @@ describe('mount', () => {
   });
 
   it('refuses a taken name, a writable place, a path that is not canonical and a subtree that can change', () => {
-    const layer = frozenTree([file('f')]);
+    const layer = readOnlyTree([file('f')]);
     const volume = newVolume();
     volume.mount('/lib', layer);
     expect(codeOf(() => volume.mount('/lib', layer))).toBe('EEXIST');
@@ -96,8 +96,8 @@ describe('mount', () => {
 
   it('gives every node of a volume another inode number', () => {
     const volume = newVolume();
-    volume.mount('/a', frozenTree([file('f')], 1));
-    volume.mount('/b', frozenTree([file('f')], 2));
+    volume.mount('/a', readOnlyTree([file('f')], 1));
+    volume.mount('/b', readOnlyTree([file('f')], 2));
     writeText(volume, '/app/f', '');
     const inos = ['/', '/app', '/app/f', '/a', '/a/f', '/b', '/b/f'].map(
       (at) => volume.lookup(at, '/', true).ino,

@@ -1,5 +1,5 @@
 /** A kernel over real memory and a real volume, without a guest: what a door does is all there is to see. */
-import { frozenTree } from '../../src/fs/tree-codec.ts';
+import { readOnlyTree } from '../../src/fs/tree-codec.ts';
 import { Volume } from '../../src/fs/volume.ts';
 import { GuestMemory } from '../../src/kernel/guest-memory.ts';
 import type { Doors } from '../../src/kernel/syscall-guard.ts';
@@ -39,7 +39,7 @@ export function testKernel(): TestKernel {
   };
   const volume = new Volume(QUOTA, () => world.now());
   const data = new TextEncoder().encode('library');
-  volume.mount('/lib', frozenTree([{ path: 'a.py', kind: 'file', mode: 0o444, mtimeMs: 0, data }]));
+  volume.mount('/lib', readOnlyTree([{ path: 'a.py', kind: 'file', mode: 0o444, mtimeMs: 0, data }]));
   const kernel = new Kernel(volume, world);
   const memory = new GuestMemory(new WebAssembly.Memory({ initial: 2, maximum: 2 }));
   const guest: EmscriptenGuest = {

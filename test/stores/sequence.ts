@@ -1,6 +1,6 @@
 /** Sessions that follow from a number alone, so that anybody can tell which one a store holds, and whether all of it. */
 
-import type { Entry } from '../../src/fs/entry.ts';
+import type { Entry } from '../../src/fs/entries.ts';
 import { sessionPolicy } from '../../src/schema.ts';
 import type { SessionState, StoredSession } from '../../src/stores/store.ts';
 

@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { applyChanges, type Edit, type Entry, putEntry } from '../../src/fs/entry.ts';
+import { type Entry, putEntry } from '../../src/fs/entries.ts';
+import { applyChanges, type TreeEdit } from '../../src/fs/tree-changes.ts';
 import { sessionPolicy } from '../../src/schema.ts';
 import type { SessionRecord, SessionState, StoredSession } from '../../src/stores/store.ts';
 
@@ -94,7 +95,7 @@ export function plainSession(stored: StoredSession | undefined): unknown {
 }
 
 /** What a session does with edits before its next call. */
-export function withEdits(workspace: ReadonlyMap<string, Entry>, edits: Edit): Map<string, Entry> {
+export function withEdits(workspace: ReadonlyMap<string, Entry>, edits: TreeEdit): Map<string, Entry> {
   const next = new Map(workspace);
   applyChanges(next, { removed: [...edits.removed], entries: [...edits.entries] });
   return next;

@@ -19,7 +19,7 @@ import {
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { checkEntries } from '../../src/fs/entry.ts';
+import { checkEntries } from '../../src/fs/entries.ts';
 import { diskStore } from '../../src/stores/disk/disk-store.ts';
 import { files, plain, scratch, session, state, T0, text, withEdits } from './support.ts';
 

@@ -5,7 +5,7 @@ import { SandboxError } from '../../src/errors.ts';
 import { Writer } from '../../src/wasm/binary-io.ts';
 import { OPCODES, type OpcodeRow } from '../../src/wasm/opcodes.ts';
 import { build, type ModuleSource, opcode } from './assembler.ts';
-import { prepareModule } from './guest.ts';
+import { prepareModule } from './run-module.ts';
 
 // Node 20 knows tail calls but has them switched off.
 setFlagsFromString('--experimental-wasm-return-call');

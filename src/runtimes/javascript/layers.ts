@@ -4,7 +4,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import type { Guest } from '../../engine/guest.ts';
-import type { Entry } from '../../fs/entry.ts';
+import type { Entry } from '../../fs/entries.ts';
 import { type ModuleSource, packageModules } from '../../packages/bundle-javascript.ts';
 import type { MissingPackage } from '../../packages/fetch-python.ts';
 import { toEntries } from '../../packages/read-zip.ts';

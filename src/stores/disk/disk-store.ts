@@ -10,7 +10,7 @@ import { randomUUID } from 'node:crypto';
 import { readdir, realpath, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { SandboxError } from '../../errors.ts';
-import { applyChanges } from '../../fs/entry.ts';
+import { applyChanges } from '../../fs/tree-changes.ts';
 import { byLastUse } from '../format/stored-session.ts';
 import { checkSessionId, foldSessionId, isSessionId, refuseTwin } from '../session-id.ts';
 import type { SessionRecord, SessionStore } from '../store.ts';

@@ -3,7 +3,8 @@
  * was idle, and what has to be done to it for the next commit. How a file looks (size, times, number) only says whether to read it; its contents say whether it is an edit.
  */
 import { SandboxError } from '../../errors.ts';
-import type { Edit, Entry } from '../../fs/entry.ts';
+import type { Entry } from '../../fs/entries.ts';
+import type { TreeEdit } from '../../fs/tree-changes.ts';
 import { sha256 } from '../format/digest.ts';
 import { describeEntry, type TreeEntry } from '../format/manifest.ts';
 import { foldName } from './host-names.ts';
@@ -26,7 +27,7 @@ export interface AgreedWorkspace {
 }
 
 export interface Comparison {
-  readonly edits: Edit;
+  readonly edits: TreeEdit;
   /** The agreement once the session has the edits. */
   readonly next: AgreedWorkspace;
 }

@@ -3,7 +3,7 @@
  * take two names for one. What cannot be laid out stays in the session, just not in the folder people look at. Links
  * never are: where they lead is the guest's choice, and out there it would be the host's files.
  */
-import { utf8Length } from '../../fs/tree.ts';
+import { utf8Length } from '../../fs/file-names.ts';
 import type { TreeEntry } from '../format/manifest.ts';
 
 export interface HostNames {

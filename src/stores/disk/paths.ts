@@ -1,6 +1,7 @@
 /** Paths of a workspace as they come from files and folders that anybody may have changed. */
+
+import { checkName, isLongerThan, MAX_PATH_BYTES } from '../../fs/file-names.ts';
 import { FsError } from '../../fs/fs-error.ts';
-import { checkName, isLonger, MAX_PATH_BYTES } from '../../fs/tree.ts';
 
 /** Empty for what lies at the top. */
 export function parentOf(path: string): string {
@@ -9,7 +10,7 @@ export function parentOf(path: string): string {
 
 /** Whether a path of unknown origin stays inside and could be a guest's. */
 export function isUsablePath(path: string): boolean {
-  return !isLonger(path, MAX_PATH_BYTES) && path.split('/').every(isUsable);
+  return !isLongerThan(path, MAX_PATH_BYTES) && path.split('/').every(isUsable);
 }
 
 function isUsable(name: string): boolean {

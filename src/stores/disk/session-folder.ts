@@ -15,8 +15,8 @@
 import { lstat, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { SandboxError } from '../../errors.ts';
-import type { Edit } from '../../fs/entry.ts';
-import { utf8Length } from '../../fs/tree.ts';
+import { utf8Length } from '../../fs/file-names.ts';
+import type { TreeEdit } from '../../fs/tree-changes.ts';
 import { sha256 } from '../format/digest.ts';
 import {
   type Changes,
@@ -64,7 +64,7 @@ interface Known {
 /** How often somebody who only looks looks again, because a writer was at work meanwhile. */
 const PEEKS = 5;
 
-const NO_EDITS: Edit = { removed: [], entries: [] };
+const NO_EDITS: TreeEdit = { removed: [], entries: [] };
 
 export class SessionFolder {
   readonly objects: Objects;
@@ -133,7 +133,7 @@ export class SessionFolder {
    * What somebody else changed in workspace/ since the last commit, told to whoever only looks: nothing is written, and
    * no lock is needed. While a commit is on its way into the folder, nobody can tell, and nothing is told.
    */
-  async peek(): Promise<Edit> {
+  async peek(): Promise<TreeEdit> {
     for (let attempt = 0; attempt < PEEKS; attempt++) {
       const manifest = await readManifest(this.path, this.id);
       if (manifest === undefined || !this.#mirror.exists()) return NO_EDITS;
@@ -152,7 +152,7 @@ export class SessionFolder {
   }
 
   /** What changed in workspace/ since the last answer, after the folder has what the last commit put there. */
-  async edits(): Promise<Edit> {
+  async edits(): Promise<TreeEdit> {
     let known = await this.#load();
     if (known === undefined) return NO_EDITS;
     const foldsCase = await this.#prepare();

@@ -6,7 +6,7 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SandboxError } from '../../errors.ts';
-import type { Entry } from '../../fs/entry.ts';
+import type { Entry } from '../../fs/entries.ts';
 import {
   decodeSession,
   decodeTree,

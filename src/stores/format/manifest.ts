@@ -10,7 +10,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { checkEntries, type Entry } from '../../fs/entry.ts';
+import { checkEntries, type Entry } from '../../fs/entries.ts';
 import { objectName, refTo } from '../disk/object-files.ts';
 import { isUsablePath } from '../disk/paths.ts';
 import { damaged } from '../disk/safe-files.ts';

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
-import { checkEntries, type Entry } from '../../fs/entry.ts';
+import { checkEntries, type Entry } from '../../fs/entries.ts';
 import { parse, runtimeName, sessionPolicy } from '../../schema.ts';
 import { isSessionId } from '../session-id.ts';
 import type { SessionRecord, SessionState, StoredSession } from '../store.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { applyChanges, type Changes, type Entry, putEntry } from '../../src/fs/entry.ts';
+import { type Entry, putEntry } from '../../src/fs/entries.ts';
+import { applyChanges, type TreeChanges } from '../../src/fs/tree-changes.ts';
 import { bytes, codeOf, dir, file, link, newVolume, readText, recount, writeText } from './support.ts';
 
 const START = [dir('d'), file('d/in', 'in'), file('a', 'A'), file('b', 'B'), link('l', 'a'), dir('e')];
@@ -11,7 +12,7 @@ function filled() {
 }
 
 /** What `act` changes, having checked that a mirror of START can follow. */
-function changesOf(act: (volume: ReturnType<typeof newVolume>) => void): Changes {
+function changesOf(act: (volume: ReturnType<typeof newVolume>) => void): TreeChanges {
   const volume = filled();
   act(volume);
   const changes = volume.changes('/app');
@@ -22,7 +23,12 @@ function changesOf(act: (volume: ReturnType<typeof newVolume>) => void): Changes
   return changes;
 }
 
-const lists = ({ created, modified, deleted, removed }: Changes) => ({ created, modified, deleted, removed });
+const lists = ({ created, modified, deleted, removed }: TreeChanges) => ({
+  created,
+  modified,
+  deleted,
+  removed,
+});
 const none = { created: [], modified: [], deleted: [], removed: [] };
 
 describe('changes', () => {
@@ -121,7 +127,7 @@ describe('changes', () => {
     expect(volume.changes('/app').entries).toEqual([]);
     expect(volume.changes('/tmp').created).toEqual(['t']);
     writeText(volume, '/app/a', 'x');
-    volume.mark('/app');
+    volume.setBaseline('/app');
     expect(volume.changes('/app').entries).toEqual([]);
     volume.unlink('/app/b', '/');
     volume.fill('/app', []);

@@ -4,10 +4,10 @@
  * Invariant: every cycle of calls passes a function that checks, and so does every chain whose work, without loops,
  * could exceed LONGEST; so no run between two checks is longer than a fixed bound.
  */
-import type { Survey } from './call-graph.ts';
+import type { CallGraph } from './call-graph.ts';
 
 /** Instructions a function may cause, by itself and by those it calls, without a check. */
-const LONGEST = 100_000;
+const MAX_UNCHECKED_COST = 100_000;
 
 const NEW = 0;
 const OPEN = 1;
@@ -15,7 +15,7 @@ const DONE = 2;
 
 /** 1 for functions that check at entry. `replaced` are functions whose body is a call into the host. */
 export function findEntryChecks(
-  facts: Survey,
+  facts: CallGraph,
   imported: number,
   replaced: { has(index: number): boolean },
 ): Uint8Array {
@@ -24,9 +24,9 @@ export function findEntryChecks(
   for (let index = imported; index < count; index++) {
     // A table or the host can lead anywhere, also back to this function.
     const leaves = (callee: number) => callee < imported || replaced.has(callee);
-    if (facts.indirect[index] || facts.callees[index]!.some(leaves)) checks[index] = 1;
+    if (facts.callsIndirectly[index] || facts.callees[index]!.some(leaves)) checks[index] = 1;
   }
-  const walk = new Walk(facts, imported, checks);
+  const walk = new CallGraphSearch(facts, imported, checks);
   // A cycle is cut at the function the walk meets first: a large one, where a check is not felt.
   const order = Array.from({ length: count - imported }, (_, i) => i + imported);
   order.sort((left, right) => facts.cost[right]! - facts.cost[left]! || left - right);
@@ -35,15 +35,15 @@ export function findEntryChecks(
 }
 
 /** Depth-first, with a stack of its own: real modules have chains of calls thousands of functions long. */
-class Walk {
-  private readonly facts: Survey;
+class CallGraphSearch {
+  private readonly facts: CallGraph;
   private readonly imported: number;
   private readonly checks: Uint8Array;
   private readonly state: Uint8Array;
   /** Work a call of the function may cause before the next check. */
   private readonly work: Float64Array;
 
-  constructor(facts: Survey, imported: number, checks: Uint8Array) {
+  constructor(facts: CallGraph, imported: number, checks: Uint8Array) {
     this.facts = facts;
     this.imported = imported;
     this.checks = checks;
@@ -80,7 +80,7 @@ class Walk {
     for (const callee of this.facts.callees[index]!)
       if (this.state[callee] === DONE) work += this.work[callee]!;
     // A function that checks ends the run of its caller; what it does after that is a run of its own.
-    if (work > LONGEST) this.checks[index] = 1;
+    if (work > MAX_UNCHECKED_COST) this.checks[index] = 1;
     this.work[index] = this.checks[index] ? this.facts.cost[index]! : work;
   }
 }

@@ -5,7 +5,7 @@
  */
 
 /** What ends a segment. */
-export enum Event {
+export enum Terminator {
   /** A call: the counter must be in the global before, and is only there after. */
   call,
   br,
@@ -28,9 +28,9 @@ export enum Event {
   finish,
 }
 
-export class EventList {
+export class BasicBlockList {
   count = 0;
-  kind = new Uint8Array(1024);
+  terminator = new Uint8Array(1024);
   /** Where the instruction begins and ends, and its slot in the opcode table. */
   start = new Int32Array(1024);
   after = new Int32Array(1024);
@@ -65,10 +65,10 @@ export class EventList {
     this.tables.length = 0;
   }
 
-  add(kind: Event, slot: number, start: number, after: number, label: number, cost: number): number {
+  add(kind: Terminator, slot: number, start: number, after: number, label: number, cost: number): number {
     const i = this.count++;
-    if (i === this.kind.length) this.growEvents();
-    this.kind[i] = kind;
+    if (i === this.terminator.length) this.growBlocks();
+    this.terminator[i] = kind;
     this.slot[i] = slot;
     this.start[i] = start;
     this.after[i] = after;
@@ -79,7 +79,7 @@ export class EventList {
     return i;
   }
 
-  place(i: number, depth: number, loops: number): void {
+  setNesting(i: number, depth: number, loops: number): void {
     this.depth[i] = depth;
     this.loops[i] = loops;
   }
@@ -109,30 +109,30 @@ export class EventList {
     return this.depth[i]! - 1 - this.labelDepth[label]! + loops * perLoop;
   }
 
-  private growEvents(): void {
-    this.kind = grow(this.kind);
-    this.start = grow(this.start);
-    this.after = grow(this.after);
-    this.slot = grow(this.slot);
-    this.label = grow(this.label);
-    this.dead = grow(this.dead);
-    this.link = grow(this.link);
-    this.cost = grow(this.cost);
-    this.depth = grow(this.depth);
-    this.loops = grow(this.loops);
+  private growBlocks(): void {
+    this.terminator = doubleLength(this.terminator);
+    this.start = doubleLength(this.start);
+    this.after = doubleLength(this.after);
+    this.slot = doubleLength(this.slot);
+    this.label = doubleLength(this.label);
+    this.dead = doubleLength(this.dead);
+    this.link = doubleLength(this.link);
+    this.cost = doubleLength(this.cost);
+    this.depth = doubleLength(this.depth);
+    this.loops = doubleLength(this.loops);
   }
 
   private growLabels(): void {
-    this.labelUsed = grow(this.labelUsed);
-    this.labelFixed = grow(this.labelFixed);
-    this.labelThrown = grow(this.labelThrown);
-    this.labelDepth = grow(this.labelDepth);
-    this.labelLoops = grow(this.labelLoops);
+    this.labelUsed = doubleLength(this.labelUsed);
+    this.labelFixed = doubleLength(this.labelFixed);
+    this.labelThrown = doubleLength(this.labelThrown);
+    this.labelDepth = doubleLength(this.labelDepth);
+    this.labelLoops = doubleLength(this.labelLoops);
   }
 }
 
 /** A copy of twice the length. */
-export function grow<T extends Uint8Array | Int32Array | Float64Array>(array: T): T {
+export function doubleLength<T extends Uint8Array | Int32Array | Float64Array>(array: T): T {
   const larger = new (array.constructor as new (length: number) => T)(array.length * 2);
   larger.set(array);
   return larger;

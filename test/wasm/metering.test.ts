@@ -3,9 +3,9 @@ import { setFlagsFromString } from 'node:v8';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { build, type Code, type ModuleSource } from './assembler.ts';
-import { generate } from './generator.ts';
-import { PLENTY, prepareModule, start } from './guest.ts';
-import { Interpreter } from './interpreter.ts';
+import { generate } from './module-generator.ts';
+import { Interpreter } from './reference-interpreter.ts';
+import { PLENTY, prepareModule, start } from './run-module.ts';
 
 // Node 20 knows tail calls but has them switched off.
 setFlagsFromString('--experimental-wasm-return-call');

@@ -3,9 +3,9 @@ import { invalid, type Reader } from './binary-io.ts';
 import { isValueType } from './decode-instruction.ts';
 
 /** Engines refuse more; so a short body cannot announce billions. */
-const MOST_LOCALS = 50_000;
+const MAX_LOCALS = 50_000;
 
-export interface Locals {
+export interface LocalDeclarations {
   /** Number of declaration groups, and of locals in them. */
   readonly groups: number;
   readonly count: number;
@@ -13,14 +13,14 @@ export interface Locals {
   readonly start: number;
 }
 
-export function skipLocals(reader: Reader): Locals {
+export function skipLocalDeclarations(reader: Reader): LocalDeclarations {
   const groups = reader.count('local groups');
   const start = reader.pos;
   let count = 0;
   for (let i = 0; i < groups; i++) {
     const at = reader.pos;
     count += reader.u32();
-    if (count > MOST_LOCALS) throw invalid(`a function has more than ${MOST_LOCALS} locals`, at);
+    if (count > MAX_LOCALS) throw invalid(`a function has more than ${MAX_LOCALS} locals`, at);
     if (!isValueType(reader.u8())) throw invalid('a local has an unsupported type', at);
   }
   return { groups, count, start };

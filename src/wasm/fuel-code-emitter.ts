@@ -38,7 +38,7 @@ export const OP = {
 /** Block type of a block without operands. */
 export const VOID = 0x40;
 
-export class Counter {
+export class FuelCodeEmitter {
   inLocal = false;
   inGlobal = true;
   /** Whether the function has a local for the counter. */
@@ -65,8 +65,8 @@ export class Counter {
   }
 
   /** Takes `amount` off, and leaves the result in the places named; in the local if none is. */
-  pay(amount: number, toLocal: boolean, toGlobal: boolean): void {
-    this.get();
+  emitCharge(amount: number, toLocal: boolean, toGlobal: boolean): void {
+    this.emitGet();
     this.out.u8(OP.i64Const).signed(amount).u8(OP.i64Sub);
     const local = this.hasLocal && (toLocal || !toGlobal);
     if (local) this.out.u8(toGlobal ? OP.localTee : OP.localSet).u32(this.fuelLocal);
@@ -76,9 +76,9 @@ export class Counter {
   }
 
   /** Puts the current value where it is needed. */
-  settle(needLocal: boolean, needGlobal: boolean): void {
-    if (needGlobal && !this.inGlobal) this.storeLocal();
-    if (needLocal && !this.inLocal) this.loadLocal();
+  emitSync(needLocal: boolean, needGlobal: boolean): void {
+    if (needGlobal && !this.inGlobal) this.emitLocalToGlobal();
+    if (needLocal && !this.inLocal) this.emitGlobalToLocal();
     this.inGlobal ||= needGlobal;
     this.inLocal ||= needLocal;
   }
@@ -88,12 +88,12 @@ export class Counter {
    * one such instruction can cost more than a whole budget. Growing memory looks every time, because what that takes
    * is up to the engine and the system below it.
    */
-  payBulk(slot: number): void {
+  emitBulkCharge(slot: number): void {
     const weight = weightOf(slot)!;
     const { left, right } = WEIGHTS[weight];
     const { out } = this;
     out.u8(OP.localTee).u32(this.lengthLocal);
-    this.get();
+    this.emitGet();
     out.u8(OP.localGet).u32(this.lengthLocal).u8(OP.i64ExtendI32U);
     if (left > 0) out.u8(OP.i64Const).signed(left).u8(OP.i64Shl);
     if (right > 0) out.u8(OP.i64Const).signed(right).u8(OP.i64ShrU);
@@ -102,40 +102,40 @@ export class Counter {
     else out.u8(OP.globalSet).u32(this.fuelGlobal);
     this.inGlobal = !this.inLocal;
     if (weight === 'pages') {
-      this.refill();
+      this.emitRefill();
       return;
     }
-    this.test();
+    this.emitIsNegative();
     out.u8(OP.if).u8(VOID);
-    this.refill();
+    this.emitRefill();
     out.u8(OP.end);
   }
 
   /** Leaves a condition on the stack: is the counter below zero? It is in the local afterwards, if there is one. */
-  test(): void {
-    this.get();
+  emitIsNegative(): void {
+    this.emitGet();
     if (this.hasLocal && !this.inLocal) this.out.u8(OP.localTee).u32(this.fuelLocal);
     this.inLocal = this.hasLocal;
     this.out.u8(OP.i64Const).u8(0).u8(OP.i64LtS);
   }
 
   /** Asks the host for fuel; the counter is in the same places as before. */
-  refill(): void {
-    if (!this.inGlobal) this.storeLocal();
+  emitRefill(): void {
+    if (!this.inGlobal) this.emitLocalToGlobal();
     this.out.u8(OP.call).u32(this.refillFunction);
-    if (this.inLocal) this.loadLocal();
+    if (this.inLocal) this.emitGlobalToLocal();
   }
 
-  private get(): void {
+  private emitGet(): void {
     if (this.inLocal) this.out.u8(OP.localGet).u32(this.fuelLocal);
     else this.out.u8(OP.globalGet).u32(this.fuelGlobal);
   }
 
-  private storeLocal(): void {
+  private emitLocalToGlobal(): void {
     this.out.u8(OP.localGet).u32(this.fuelLocal).u8(OP.globalSet).u32(this.fuelGlobal);
   }
 
-  private loadLocal(): void {
+  private emitGlobalToLocal(): void {
     this.out.u8(OP.globalGet).u32(this.fuelGlobal).u8(OP.localSet).u32(this.fuelLocal);
   }
 }

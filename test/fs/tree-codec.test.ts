@@ -1,8 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Entry, putEntry } from '../../src/fs/entry.ts';
-import { visit } from '../../src/fs/tree.ts';
-import { frozenTree, lazyTree, packEntries, unpackEntries, unpackTree } from '../../src/fs/tree-codec.ts';
+import { type Entry, putEntry } from '../../src/fs/entries.ts';
+import { visitTree } from '../../src/fs/tree.ts';
+import {
+  packEntries,
+  readOnlyTree,
+  unpackEntries,
+  unpackTree,
+  unpackTreeLazily,
+} from '../../src/fs/tree-codec.ts';
 import { codeOf, dir, file, link } from './support.ts';
 
 const name = fc.oneof(
@@ -76,7 +82,7 @@ describe('pack', () => {
 
   it('refuses entries that are no tree', () => {
     expect(codeOf(() => packEntries([file('a/b')]))).toBe('invalid_path');
-    expect(codeOf(() => frozenTree([file('a/b')]))).toBe('image_invalid');
+    expect(codeOf(() => readOnlyTree([file('a/b')]))).toBe('image_invalid');
   });
 
   it('starts with a pinned magic and version', () => {
@@ -143,11 +149,11 @@ describe('unpack of damaged bytes', () => {
   });
 });
 
-describe('frozenTree and unpackTree', () => {
+describe('readOnlyTree and unpackTree', () => {
   it('build the same read-only nodes', () => {
     const seen: string[] = [];
     const root = unpackTree(packEntries(SAMPLE), 3);
-    visit(root, (path, node) => seen.push(`${node.kind} ${path} ${node.readonly} ${node.nlink}`));
+    visitTree(root, (path, node) => seen.push(`${node.kind} ${path} ${node.readonly} ${node.nlink}`));
     expect(seen.sort()).toEqual([
       'dir d true 1',
       'file d/f true 1',
@@ -156,14 +162,14 @@ describe('frozenTree and unpackTree', () => {
       'symlink l true 1',
     ]);
     expect(root.ino).toBe(3 * 2 ** 24);
-    expect(frozenTree(SAMPLE, 3)).toEqual(root);
+    expect(readOnlyTree(SAMPLE, 3)).toEqual(root);
   });
 
-  it('lazyTree is the same tree, and reads the bytes when it is first looked into', () => {
-    const root = lazyTree(packEntries(SAMPLE), 3);
+  it('unpackTreeLazily is the same tree, and reads the bytes when it is first looked into', () => {
+    const root = unpackTreeLazily(packEntries(SAMPLE), 3);
     expect({ ...root }).toEqual({ ...unpackTree(packEntries(SAMPLE), 3) });
     expect(root.entries).toBe(root.entries);
-    const damaged = lazyTree(new Uint8Array(3), 1);
+    const damaged = unpackTreeLazily(new Uint8Array(3), 1);
     expect(damaged.kind).toBe('dir');
     expect(() => damaged.entries).toThrow(/packed tree/);
   });

@@ -19,7 +19,7 @@ export const SECTION = {
   tag: 13,
 } as const;
 
-export const ORDER: readonly number[] = [
+export const SECTION_ORDER: readonly number[] = [
   SECTION.type,
   SECTION.import,
   SECTION.function,

@@ -1,7 +1,7 @@
 /** Runs prepared modules in the engine, with a host that counts. */
 
 import { type PreparedModule, prepareModule } from '../../src/wasm/prepare-module.ts';
-import { gateModule } from '../../src/wasm/trampoline.ts';
+import { trampolineModule } from '../../src/wasm/trampoline.ts';
 
 export interface Guest {
   readonly exports: Record<string, (...args: number[]) => number>;
@@ -21,7 +21,7 @@ export function start(
   const instance = new WebAssembly.Instance(module, { env: { ...imports, memory } });
   const fuel = instance.exports['fuel'] as WebAssembly.Global<'i64'>;
   const gate = new WebAssembly.Instance(
-    new WebAssembly.Module(gateModule([{ params: [], results: [] }]) as BufferSource),
+    new WebAssembly.Module(trampolineModule([{ params: [], results: [] }]) as BufferSource),
     {
       host: { 0: () => outOfFuel(fuel) },
     },

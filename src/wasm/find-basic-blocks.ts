@@ -2,10 +2,11 @@
  * Cuts a function body into segments: finds the instructions that end one, and sums up what the others cost.
  * Invariant: a segment has one entry and one exit, so all of it is executed or none (unless it traps).
  */
+
+import { BasicBlockList, doubleLength, Terminator } from './basic-block-list.ts';
 import { invalid, type Reader } from './binary-io.ts';
 import { decode, type IndexSpace, type Instruction, newInstruction } from './decode-instruction.ts';
 import { COST, IS_BULK } from './opcodes.ts';
-import { Event, EventList, grow } from './segment-list.ts';
 
 enum Op {
   unreachable = 0x00,
@@ -39,12 +40,12 @@ const LAST_CONTROL = Op.tryTable;
 export interface ScanContext {
   readonly space: IndexSpace;
   /** Fuel of functions that are paid for by their callers, -1 for all others. */
-  readonly prepaid: Int32Array;
+  readonly constantCosts: Int32Array;
 }
 
 /** Reused for all bodies of a module. */
-export class Segments {
-  readonly events = new EventList();
+export class BasicBlockFinder {
+  readonly blocks = new BasicBlockList();
   loops = 0;
   bulks = 0;
   /** Whether blocks may be put around loops: only branches are adjusted to them, and loops take no operands. */
@@ -64,22 +65,22 @@ export class Segments {
 
   /** Reads the code at the reader (after the local declarations) to its end. */
   scan(reader: Reader, context: ScanContext): void {
-    this.events.clear();
+    this.blocks.clear();
     this.loops = this.bulks = this.depth = this.openLoops = this.running = this.deadDepth = 0;
     this.canWrap = true;
     this.isDead = false;
     const { ins } = this;
     this.enter(Op.block);
-    this.events.labelFixed[0] = 1;
+    this.blocks.labelFixed[0] = 1;
     while (this.depth > 0) {
       const at = reader.pos;
       decode(reader, context.space, ins);
-      const { slot } = ins;
-      if (this.isDead) this.skipDead(slot, at, reader.pos);
+      const { opcode } = ins;
+      if (this.isDead) this.skipDead(opcode, at, reader.pos);
       else {
-        this.running += COST[slot]!;
-        if (slot <= LAST_CONTROL) this.control(slot, at, reader.pos, context);
-        else if (IS_BULK[slot]) this.bulk(slot, at, reader.pos);
+        this.running += COST[opcode]!;
+        if (opcode <= LAST_CONTROL) this.control(opcode, at, reader.pos, context);
+        else if (IS_BULK[opcode]) this.bulk(opcode, at, reader.pos);
       }
     }
     if (!reader.done) throw invalid('a function body goes on after its end', reader.pos);
@@ -87,7 +88,7 @@ export class Segments {
 
   private bulk(slot: number, at: number, after: number): void {
     this.bulks++;
-    this.event(Event.bulk, slot, at, after, 0);
+    this.endBlock(Terminator.bulk, slot, at, after, 0);
   }
 
   private control(slot: number, at: number, after: number, context: ScanContext): void {
@@ -105,13 +106,13 @@ export class Segments {
         this.loops++;
         if (this.ins.index >= 0) this.canWrap = false;
         this.enter(slot);
-        this.events.labelFixed[this.events.labelCount - 1] = 1;
-        this.event(Event.loop, slot, at, after, this.events.labelCount - 1);
+        this.blocks.labelFixed[this.blocks.labelCount - 1] = 1;
+        this.endBlock(Terminator.loop, slot, at, after, this.blocks.labelCount - 1);
         return;
       case Op.if:
         this.enter(slot);
-        this.frameIf[this.depth - 1] = this.events.count;
-        this.event(Event.if, slot, at, after, this.events.labelCount - 1);
+        this.frameIf[this.depth - 1] = this.blocks.count;
+        this.endBlock(Terminator.if, slot, at, after, this.blocks.labelCount - 1);
         return;
       case Op.else:
       case Op.catch:
@@ -132,7 +133,7 @@ export class Segments {
   private transfer(slot: number, at: number, after: number, context: ScanContext): void {
     switch (slot) {
       case Op.call: {
-        const fuel = context.prepaid[this.ins.index]!;
+        const fuel = context.constantCosts[this.ins.index]!;
         if (fuel >= 0) this.running += fuel;
         else this.call(slot, at, after);
         return;
@@ -141,21 +142,21 @@ export class Segments {
         this.call(slot, at, after);
         return;
       case Op.br:
-        this.event(Event.br, slot, at, after, this.target(this.ins.index, at));
+        this.endBlock(Terminator.br, slot, at, after, this.target(this.ins.index, at));
         this.isDead = true;
         return;
       case Op.brIf:
-        this.event(Event.brIf, slot, at, after, this.target(this.ins.index, at));
+        this.endBlock(Terminator.brIf, slot, at, after, this.target(this.ins.index, at));
         return;
       case Op.brTable:
         this.branchTable(slot, at, after);
         return;
       case Op.unreachable:
-        this.event(Event.trap, slot, at, after, 0);
+        this.endBlock(Terminator.trap, slot, at, after, 0);
         this.isDead = true;
         return;
       case Op.returnCall: {
-        const fuel = context.prepaid[this.ins.index]!;
+        const fuel = context.constantCosts[this.ins.index]!;
         if (fuel >= 0) this.running += fuel;
         this.exit(slot, at, after);
         return;
@@ -176,44 +177,44 @@ export class Segments {
   }
 
   private call(slot: number, at: number, after: number): void {
-    this.event(Event.call, slot, at, after, 0);
+    this.endBlock(Terminator.call, slot, at, after, 0);
   }
 
   private exit(slot: number, at: number, after: number): void {
-    this.event(Event.exit, slot, at, after, 0);
+    this.endBlock(Terminator.exit, slot, at, after, 0);
     this.isDead = true;
   }
 
   private branchTable(slot: number, at: number, after: number): void {
     const labels = this.ins.labels.map((depth) => this.target(depth, at));
     // One potential must serve all targets.
-    for (const label of labels) this.events.labelFixed[label] = 1;
-    this.events.setTargets(this.event(Event.brTable, slot, at, after, 0), labels);
+    for (const label of labels) this.blocks.labelFixed[label] = 1;
+    this.blocks.setTargets(this.endBlock(Terminator.brTable, slot, at, after, 0), labels);
     this.isDead = true;
   }
 
   private thrown(depth: number, at: number): void {
     const label = this.target(depth, at);
-    this.events.labelThrown[label] = 1;
-    this.events.labelFixed[label] = 1;
+    this.blocks.labelThrown[label] = 1;
+    this.blocks.labelFixed[label] = 1;
   }
 
   private target(depth: number, at: number): number {
     if (depth >= this.depth) throw invalid(`branch depth ${depth} does not exist`, at);
     const label = this.frameLabel[this.depth - 1 - depth]!;
-    this.events.labelUsed[label] = 1;
+    this.blocks.labelUsed[label] = 1;
     return label;
   }
 
   private enter(op: number): void {
     if (this.depth === this.frameOp.length) {
-      this.frameOp = grow(this.frameOp);
-      this.frameLabel = grow(this.frameLabel);
-      this.frameIf = grow(this.frameIf);
+      this.frameOp = doubleLength(this.frameOp);
+      this.frameLabel = doubleLength(this.frameLabel);
+      this.frameIf = doubleLength(this.frameIf);
     }
     if (op === Op.loop) this.openLoops++;
     this.frameOp[this.depth] = op;
-    this.frameLabel[this.depth] = this.events.addLabel(this.depth, this.openLoops);
+    this.frameLabel[this.depth] = this.blocks.addLabel(this.depth, this.openLoops);
     this.frameIf[this.depth++] = -1;
   }
 
@@ -224,12 +225,19 @@ export class Segments {
     const op = this.frameOp[top]!;
     const fits = slot === Op.else ? op === Op.if : op === Op.try || op === Op.catch;
     if (!fits) throw invalid('else or catch stands where none can be', at);
-    this.events.labelUsed[label] = 1;
-    const event = this.event(slot === Op.else ? Event.else : Event.catch, slot, at, after, label, dead);
+    this.blocks.labelUsed[label] = 1;
+    const event = this.endBlock(
+      slot === Op.else ? Terminator.else : Terminator.catch,
+      slot,
+      at,
+      after,
+      label,
+      dead,
+    );
     if (slot === Op.else) {
       const opening = this.frameIf[top]!;
-      this.events.link[opening] = event;
-      this.events.link[event] = opening;
+      this.blocks.link[opening] = event;
+      this.blocks.link[event] = opening;
       this.frameOp[top] = Op.else;
     } else {
       this.frameOp[top] = slot === Op.catch ? Op.catch : Op.catchAll;
@@ -246,11 +254,11 @@ export class Segments {
       if (op !== Op.try) throw invalid('delegate stands where none can be', at);
       if (this.ins.index >= top) throw invalid(`delegate depth ${this.ins.index} does not exist`, at);
     }
-    if (top === 0) this.event(Event.finish, slot, at, after, label, dead);
+    if (top === 0) this.endBlock(Terminator.finish, slot, at, after, label, dead);
     else if (op === Op.loop) {
-      this.event(Event.loopEnd, slot, at, after, label, dead);
-    } else if (dead || op === Op.if || this.events.labelUsed[label]) {
-      this.event(Event.end, slot, at, after, label, dead);
+      this.endBlock(Terminator.loopEnd, slot, at, after, label, dead);
+    } else if (dead || op === Op.if || this.blocks.labelUsed[label]) {
+      this.endBlock(Terminator.end, slot, at, after, label, dead);
     }
   }
 
@@ -281,10 +289,17 @@ export class Segments {
     }
   }
 
-  private event(kind: Event, slot: number, at: number, after: number, label: number, dead = false): number {
-    const i = this.events.add(kind, slot, at, after, label, dead ? 0 : this.running);
-    if (dead) this.events.dead[i] = 1;
-    this.events.place(i, this.depth, this.openLoops);
+  private endBlock(
+    kind: Terminator,
+    slot: number,
+    at: number,
+    after: number,
+    label: number,
+    dead = false,
+  ): number {
+    const i = this.blocks.add(kind, slot, at, after, label, dead ? 0 : this.running);
+    if (dead) this.blocks.dead[i] = 1;
+    this.blocks.setNesting(i, this.depth, this.openLoops);
     this.running = 0;
     return i;
   }

@@ -4,21 +4,9 @@
  * no path that climbs, and every parent is a directory that comes earlier.
  */
 import { type ErrorCode, SandboxError } from '../errors.ts';
+import { checkName, isEncodable, isLongerThan, MAX_PATH_BYTES } from './file-names.ts';
 import { FsError } from './fs-error.ts';
-import {
-  byCodeUnit,
-  checkName,
-  type DirNode,
-  isCarried,
-  isLonger,
-  MAX_PATH_BYTES,
-  type Node,
-  type NodeInit,
-  newDir,
-  newFile,
-  newLink,
-  visit,
-} from './tree.ts';
+import { byCodeUnit, type DirNode, type Node, type NodeInit, newDir, newFile, newLink } from './tree.ts';
 
 export interface Entry {
   /** Relative to the root of its tree, separated by `/`, without a leading slash. */
@@ -32,27 +20,6 @@ export interface Entry {
   /** Of symbolic links, always present. */
   target?: string;
 }
-
-/** What to take away from a tree and what to put into it, in this order. */
-export interface Edit {
-  readonly removed: readonly string[];
-  readonly entries: readonly Entry[];
-}
-
-/** Difference of a tree to its baseline; all lists are sorted by path. */
-export interface Changes {
-  /** Regular files that are new, written or replaced, and gone. Touching time or mode does not make one modified. */
-  created: string[];
-  modified: string[];
-  deleted: string[];
-  /** Paths of any kind that a mirror has to drop before it puts `entries`. */
-  removed: string[];
-  /** Everything a mirror has to put: new, replaced and written nodes, and those with another mode or time. */
-  entries: Entry[];
-}
-
-/** What `compare` remembers of a node, by path. */
-export type Baseline = Map<string, { node: Node; mode: number; mtimeMs: number }>;
 
 /** Times a JavaScript date can hold; anything else is a damaged number. */
 export const MAX_TIME_MS = 8.64e15;
@@ -101,7 +68,7 @@ function refusal(code: ErrorCode, path: string, problem: string): SandboxError {
 function pathProblem(path: string, slash: number, previous: string | undefined): string | undefined {
   if (path === previous) return 'appears twice';
   if (slash === 0) return 'starts with a slash';
-  if (isLonger(path, MAX_PATH_BYTES)) return `is longer than ${MAX_PATH_BYTES} bytes`;
+  if (isLongerThan(path, MAX_PATH_BYTES)) return `is longer than ${MAX_PATH_BYTES} bytes`;
   try {
     checkName(path.slice(slash + 1));
   } catch (error) {
@@ -117,13 +84,13 @@ function fieldProblem({ kind, mode, mtimeMs, data, target }: Entry): string | un
   if (kind === 'dir') return undefined;
   if (kind === 'file') return data instanceof Uint8Array ? undefined : 'is a file without data';
   if (kind !== 'symlink') return 'is of unknown kind';
-  if (typeof target !== 'string' || target === '' || !isCarried(target))
+  if (typeof target !== 'string' || target === '' || !isEncodable(target))
     return 'is a link without a valid target';
-  return isLonger(target, MAX_PATH_BYTES - 1) ? 'is a link with too long a target' : undefined;
+  return isLongerThan(target, MAX_PATH_BYTES - 1) ? 'is a link with too long a target' : undefined;
 }
 
 /** Builds checked entries below `root`, in their order; file data is borrowed. */
-export function plant(root: DirNode, entries: Entry[], firstIno: number, ctimeMs?: number): Node[] {
+export function buildTree(root: DirNode, entries: Entry[], firstIno: number, ctimeMs?: number): Node[] {
   const dirs = new Map<string, DirNode>([['', root]]);
   const nodes: Node[] = [];
   const { readonly } = root;
@@ -133,7 +100,7 @@ export function plant(root: DirNode, entries: Entry[], firstIno: number, ctimeMs
     const entry = entries[i]!;
     const { path, mode, mtimeMs } = entry;
     const init = { ino: firstIno + i, mode, mtimeMs, ctimeMs: ctimeMs ?? mtimeMs, readonly };
-    const node = toNode(entry, init);
+    const node = createNode(entry, init);
     if (node.kind === 'dir') dirs.set(path, node);
     const slash = path.lastIndexOf('/');
     if (slash !== dir.length || !path.startsWith(dir)) {
@@ -146,7 +113,7 @@ export function plant(root: DirNode, entries: Entry[], firstIno: number, ctimeMs
   return nodes;
 }
 
-function toNode({ kind, data, target }: Entry, init: NodeInit): Node {
+function createNode({ kind, data, target }: Entry, init: NodeInit): Node {
   if (kind === 'file') return newFile(init, plainBytes(data!));
   return kind === 'dir' ? newDir(init) : newLink(init, target!);
 }
@@ -163,49 +130,8 @@ export function toEntry(path: string, node: Node): Entry {
   const { mode, mtimeMs } = node;
   if (node.kind === 'dir') return { path, kind: 'dir', mode, mtimeMs };
   if (node.kind === 'symlink') return { path, kind: 'symlink', mode, mtimeMs, target: node.target };
-  if (!node.readonly) node.shared = true;
+  if (!node.readonly) node.borrowed = true;
   return { path, kind: 'file', mode, mtimeMs, data: node.data.subarray(0, node.size) };
-}
-
-/** Makes the present tree the baseline of later comparisons. */
-export function takeBaseline(root: DirNode): Baseline {
-  const baseline: Baseline = new Map();
-  visit(root, (path, node) => {
-    if (node.kind === 'file') node.changed = false;
-    baseline.set(path, { node, mode: node.mode, mtimeMs: node.mtimeMs });
-  });
-  return baseline;
-}
-
-/** What changed below `root` since `baseline` was taken. */
-export function compare(root: DirNode, baseline: Baseline): Changes {
-  const changes: Changes = { created: [], modified: [], deleted: [], removed: [], entries: [] };
-  const present = new Set<string>();
-  visit(root, (path, node) => {
-    present.add(path);
-    const old = baseline.get(path);
-    const isSame = old?.node === node && !(node.kind === 'file' && node.changed);
-    if (isSame && old.mode === node.mode && old.mtimeMs === node.mtimeMs) return;
-    changes.entries.push(toEntry(path, node));
-    if (isSame) return;
-    if (node.kind === 'file') (old?.node.kind === 'file' ? changes.modified : changes.created).push(path);
-    else if (old?.node.kind === 'file') changes.deleted.push(path);
-  });
-  for (const [path, { node }] of baseline) {
-    if (present.has(path)) continue;
-    changes.removed.push(path);
-    if (node.kind === 'file') changes.deleted.push(path);
-  }
-  for (const list of [changes.created, changes.modified, changes.deleted, changes.removed])
-    list.sort(byCodeUnit);
-  changes.entries.sort((a, b) => byCodeUnit(a.path, b.path));
-  return changes;
-}
-
-/** Brings a mirror of the baseline to the state of the tree that `changes` was taken from. */
-export function applyChanges(entries: Map<string, Entry>, changes: Edit): void {
-  for (const path of changes.removed) entries.delete(path);
-  for (const entry of changes.entries) entries.set(entry.path, entry);
 }
 
 /** Puts one entry into a mirror and adds the parent directories it lacks, with the time of the entry. */

@@ -1,8 +1,8 @@
 /** The shape of metered code, kept in golden/ for the reader; `vitest -u` writes the files again. */
 import { describe, expect, it } from 'vitest';
 import { build, type Code, type ModuleSource } from './assembler.ts';
-import { prepareModule } from './guest.ts';
-import { print } from './printer.ts';
+import { print } from './print-bodies.ts';
+import { prepareModule } from './run-module.ts';
 
 const ADD: readonly Code[] = [['local.get', 0], ['i32.const', 1], ['i32.add'], ['local.set', 0]];
 

@@ -1,9 +1,9 @@
 /** What the prepared module looks like from outside, and what is refused. */
 import { describe, expect, it } from 'vitest';
 import { SandboxError } from '../../src/errors.ts';
-import { gateModule } from '../../src/wasm/trampoline.ts';
+import { trampolineModule } from '../../src/wasm/trampoline.ts';
 import { build, type ModuleSource } from './assembler.ts';
-import { PLENTY, prepareModule, start } from './guest.ts';
+import { PLENTY, prepareModule, start } from './run-module.ts';
 
 const SOURCE: ModuleSource = {
   types: [
@@ -129,7 +129,7 @@ describe('a prepared module', () => {
       },
     };
     const gate = new WebAssembly.Module(
-      gateModule([{ params: ['i32', 'i32'], results: ['i32'] }]) as BufferSource,
+      trampolineModule([{ params: ['i32', 'i32'], results: ['i32'] }]) as BufferSource,
     );
     (exports['host'] as WebAssembly.Table).set(1, new WebAssembly.Instance(gate, { host }).exports['0']);
     fuel.value = 100n;
@@ -194,7 +194,7 @@ describe('recursion through the host', () => {
     const module = new WebAssembly.Module(prepared.bytes as BufferSource);
     const { exports } = new WebAssembly.Instance(module, { env: { memory } });
     const gate = new WebAssembly.Module(
-      gateModule([
+      trampolineModule([
         { params: [], results: [] },
         { params: [], results: ['i32'] },
       ]) as BufferSource,

@@ -3,8 +3,9 @@
  * walks, quotas or buffers; both have to agree on success, on contents and on usage after every step.
  */
 import { describe, expect, it } from 'vitest';
-import { applyChanges, type Entry } from '../../src/fs/entry.ts';
+import type { Entry } from '../../src/fs/entries.ts';
 import type { Node } from '../../src/fs/tree.ts';
+import { applyChanges } from '../../src/fs/tree-changes.ts';
 import { packEntries, unpackEntries } from '../../src/fs/tree-codec.ts';
 import { codeOf, newVolume, recount } from './support.ts';
 
@@ -110,7 +111,7 @@ describe('volume', () => {
         if (step % 7 === 0) {
           applyChanges(mirror, volume.changes('/app'));
           expect(unpackEntries(packEntries(mirror.values()))).toEqual(entries);
-          volume.mark('/app');
+          volume.setBaseline('/app');
         }
       }
     });

@@ -1,6 +1,6 @@
 /** Prints function bodies as text, for golden files. Knows the immediates that occur in them. */
 import { Reader } from '../../src/wasm/binary-io.ts';
-import { OPCODES, rowAt, slotOf } from '../../src/wasm/opcodes.ts';
+import { OPCODES, opcodeOf, rowOf } from '../../src/wasm/opcodes.ts';
 
 const TYPES: Readonly<Record<number, string>> = { 64: '', 127: ' i32', 126: ' i64' };
 const OPENING = new Set(['block', 'loop', 'if', 'try']);
@@ -32,8 +32,8 @@ function body(reader: Reader): string[] {
   let depth = 1;
   while (!reader.done) {
     const first = reader.u8();
-    const slot = first >= 0xfc ? slotOf(first, reader.u32()) : first;
-    const [, , name, immediate] = rowAt(slot) ?? OPCODES[0]!;
+    const slot = first >= 0xfc ? opcodeOf(first, reader.u32()) : first;
+    const [, , name, immediate] = rowOf(slot) ?? OPCODES[0]!;
     if (name === 'end' || name === 'delegate' || MIDDLE.has(name)) depth--;
     lines.push(`${'  '.repeat(depth)}${name}${operands(reader, immediate)}`);
     if (OPENING.has(name) || MIDDLE.has(name)) depth++;

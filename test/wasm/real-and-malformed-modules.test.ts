@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SandboxError } from '../../src/errors.ts';
 import { build } from './assembler.ts';
-import { generate } from './generator.ts';
-import { prepareModule } from './guest.ts';
+import { generate } from './module-generator.ts';
+import { prepareModule } from './run-module.ts';
 
 const load = (path: string) =>
   new Uint8Array(readFileSync(new URL(`../../node_modules/${path}`, import.meta.url)));

@@ -2,11 +2,11 @@
  * Changes that the host makes to a tree a guest is using: files keep their nodes, so that what the guest has open sees
  * the new contents, as it would on any machine.
  */
-import type { Edit } from './entry.ts';
+import type { TreeEdit } from './tree-changes.ts';
 import type { Volume, WritableRoot } from './volume.ts';
 
 /** Applies removals and then entries below `at`; entries must be sorted so that folders come before what is in them. */
-export function editVolume(volume: Volume, at: WritableRoot, edit: Edit): void {
+export function applyHostEdit(volume: Volume, at: WritableRoot, edit: TreeEdit): void {
   // Deepest first, so that folders are empty when their turn comes.
   for (const path of [...edit.removed].sort().reverse()) remove(volume, at, path);
   for (const entry of edit.entries) {
@@ -28,7 +28,7 @@ export function editVolume(volume: Volume, at: WritableRoot, edit: Edit): void {
     volume.write(file, 0, entry.data!);
     volume.utimes(file, entry.mtimeMs);
   }
-  volume.mark(at);
+  volume.setBaseline(at);
 }
 
 function remove(volume: Volume, at: WritableRoot, path: string): void {

@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Last, utf8Length, walk } from '../../src/fs/tree.ts';
-import { frozenTree } from '../../src/fs/tree-codec.ts';
+import { utf8Length } from '../../src/fs/file-names.ts';
+import { type FinalLink, walk } from '../../src/fs/resolve-path.ts';
+import { readOnlyTree } from '../../src/fs/tree-codec.ts';
 import { codeOf, dir, file, link } from './support.ts';
 
-const root = frozenTree([
+const root = readOnlyTree([
   dir('app'),
   dir('app/sub'),
   file('app/file'),
@@ -16,8 +17,8 @@ const root = frozenTree([
   link('app/tofile', 'file'),
 ]);
 
-const path = (at: string, cwd = '/', last: Last = 'follow') => walk(root, at, cwd, last).path;
-const code = (at: string, last: Last = 'follow') => codeOf(() => walk(root, at, '/', last));
+const path = (at: string, cwd = '/', last: FinalLink = 'follow') => walk(root, at, cwd, last).path;
+const code = (at: string, last: FinalLink = 'follow') => codeOf(() => walk(root, at, '/', last));
 
 describe('walk', () => {
   it('resolves dots, doubled slashes and relative paths to a canonical path', () => {
@@ -39,7 +40,7 @@ describe('walk', () => {
     expect(path('/app/abs')).toBe('/app/sub');
     expect(path('/app/abs', '/', 'nofollow')).toBe('/app/abs');
     expect(path('/app/abs/', '/', 'nofollow')).toBe('/app/sub');
-    expect(path('/app/abs/', '/', 'slot')).toBe('/app/abs');
+    expect(path('/app/abs/', '/', 'entry')).toBe('/app/abs');
     expect(path('/app/slashed')).toBe('/app/sub');
   });
 
@@ -62,12 +63,12 @@ describe('walk', () => {
     expect(code('/app/file/..')).toBe('ENOTDIR');
     expect(code('/app/file/')).toBe('ENOTDIR');
     expect(code('/app/tofile/')).toBe('ENOTDIR');
-    expect(code('/app/file/', 'slot')).toBe('ok');
+    expect(code('/app/file/', 'entry')).toBe('ok');
   });
 
   it('allows exactly 40 link expansions', () => {
     const chain = (length: number) =>
-      frozenTree([file('l0'), ...Array.from({ length }, (_, i) => link(`l${i + 1}`, `l${i}`))]);
+      readOnlyTree([file('l0'), ...Array.from({ length }, (_, i) => link(`l${i + 1}`, `l${i}`))]);
     expect(codeOf(() => walk(chain(40), '/l40', '/', 'follow'))).toBe('ok');
     expect(codeOf(() => walk(chain(41), '/l41', '/', 'follow'))).toBe('ELOOP');
   });
@@ -82,9 +83,14 @@ describe('walk', () => {
   });
 
   it('marks paths that name no entry of their own', () => {
-    for (const at of ['/', '/app/..', '/app/sub/.']) expect(walk(root, at, '/', 'slot').dots).toBe(true);
-    expect(walk(root, '/app/sub/', '/', 'slot')).toMatchObject({ dots: false, slash: true, name: 'sub' });
-    expect(walk(root, '/app/sub/.', '/', 'slot')).toMatchObject({ name: 'sub', path: '/app/sub' });
+    for (const at of ['/', '/app/..', '/app/sub/.'])
+      expect(walk(root, at, '/', 'entry').endsInDots).toBe(true);
+    expect(walk(root, '/app/sub/', '/', 'entry')).toMatchObject({
+      endsInDots: false,
+      trailingSlash: true,
+      name: 'sub',
+    });
+    expect(walk(root, '/app/sub/.', '/', 'entry')).toMatchObject({ name: 'sub', path: '/app/sub' });
   });
 
   it('never ends outside the tree, whatever the path', () => {
@@ -99,7 +105,7 @@ describe('walk', () => {
           const found = walk(root, at, '/app', 'follow');
           expect(found.path).toMatch(/^(\/|(\/(?!\.\.?(\/|$))[^/]+)+)$/);
           // The canonical path leads to the same place without a detour.
-          expect(walk(root, found.path, '/', 'slot').node).toBe(found.node);
+          expect(walk(root, found.path, '/', 'entry').node).toBe(found.node);
         },
       ),
     );
