@@ -1,5 +1,5 @@
 /**
- * What other callers' endless programs do to a short call over HTTP: `print(1)` alone, beside one, beside as many as
+ * What other tenants' endless programs do to a short call over HTTP: `print(1)` alone, beside one, beside as many as
  * there are cores, and beside as many as the server lets them run. The measure is the system's own time slice, which is
  * what a thread has to wait for when every core is taken.
  */
@@ -71,13 +71,13 @@ async function beside(server, short, others, count) {
   const burning = Array.from({ length: count }, (_, i) =>
     others[i % others.length].callTool(ENDLESS, options).catch(() => {}),
   );
-  while (server.house.turns.running < count) await pause(20);
+  while (server.state.scheduler.running < count) await pause(20);
   // Programs count as long after a moment; from then on there is a thread for whoever comes.
   await pause(2000);
   const found = await roundTrips(short);
   stop.abort();
   await Promise.all(burning);
-  while (server.house.turns.running > 0) await pause(20);
+  while (server.state.scheduler.running > 0) await pause(20);
   return found;
 }
 
@@ -88,7 +88,7 @@ export async function table() {
   const [short, ...others] = await Promise.all(NAMES.map((name) => connect(server.url, name)));
   await roundTrips(short);
   const cores = availableParallelism();
-  const counts = [...new Set([0, 1, cores, server.house.turns.limits.total - 1])];
+  const counts = [...new Set([0, 1, cores, server.state.scheduler.limits.total - 1])];
   const rows = [];
   let alone;
   for (const count of counts) {
@@ -105,7 +105,7 @@ export async function table() {
   }
   await Promise.all([short, ...others].map((client) => client.close()));
   await server.close();
-  const note = `Round trips of \`print(1)\` over HTTP, in ms, ${ROUNDS} calls one after another, while other callers' programs burn their budgets; ${cores} cores, one time slice of the system is ${ms(slice)} ms.`;
+  const note = `Round trips of \`print(1)\` over HTTP, in ms, ${ROUNDS} calls one after another, while other tenants' programs burn their budgets; ${cores} cores, one time slice of the system is ${ms(slice)} ms.`;
   const head = ['endless programs', 'median', 'p95', 'of alone', 'delay in slices'];
   return markdown('A short call beside endless programs', note, head, rows);
 }

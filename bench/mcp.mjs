@@ -53,13 +53,13 @@ async function roundTrips(client, calls) {
 async function perSecond(client, call, inFlight = 8, seconds = 3) {
   let count = 0;
   const end = performance.now() + seconds * 1000;
-  const caller = async () => {
+  const loop = async () => {
     while (performance.now() < end) {
       await client.callTool(call);
       count++;
     }
   };
-  await Promise.all(Array.from({ length: inFlight }, caller));
+  await Promise.all(Array.from({ length: inFlight }, loop));
   return count / seconds;
 }
 
@@ -69,11 +69,11 @@ async function cancelTimes(server, client, times = 20) {
   for (let i = 0; i < times; i++) {
     const abort = new AbortController();
     const running = client.callTool(ENDLESS, { signal: abort.signal }).catch(() => {});
-    while (server.house.turns.running === 0) await new Promise((next) => setTimeout(next, 5));
+    while (server.state.scheduler.running === 0) await new Promise((next) => setTimeout(next, 5));
     await new Promise((next) => setTimeout(next, 100));
     const started = performance.now();
     abort.abort();
-    while (server.house.turns.running > 0) await new Promise((next) => setImmediate(next));
+    while (server.state.scheduler.running > 0) await new Promise((next) => setImmediate(next));
     found.push(performance.now() - started);
     await running;
   }

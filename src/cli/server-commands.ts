@@ -5,16 +5,16 @@
 import { type Command, Option } from 'commander';
 import { SandboxError } from '../errors.ts';
 import {
-  fromEnvironment,
-  fromText,
   HTTP_SETTINGS,
-  kindOf,
+  parseSettingText,
+  redactSettings,
   resolveSettings,
   SETTING_NAMES,
   type ServerSettings,
   type SettingName,
   serverSettings,
-  showSettings,
+  settingKind,
+  settingsFromEnvironment,
 } from '../mcp/settings.ts';
 
 /** Flags whose name is not that of the setting: one flag names one thing, a setting may hold several. */
@@ -60,10 +60,10 @@ function command(
   made.action(async (flags: CommandFlags & Record<string, unknown>) => {
     const resolved = resolveSettings(
       await fromFile(flags.config ?? process.env['LLM_WASM_SANDBOX_CONFIG'], context),
-      fromEnvironment(ownVariables()),
+      settingsFromEnvironment(ownVariables()),
       fromFlags(settings, flags),
     );
-    if (flags.printConfig) process.stdout.write(`${JSON.stringify(showSettings(resolved), null, 2)}\n`);
+    if (flags.printConfig) process.stdout.write(`${JSON.stringify(redactSettings(resolved), null, 2)}\n`);
     else await run(resolved, context.version);
   });
 }
@@ -76,7 +76,7 @@ const flagName = (name: SettingName) => FLAG_NAMES[name] ?? name.replaceAll('_',
 const camelCase = (kebab: string) => kebab.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());
 
 function flag(name: SettingName, { quantity }: CommandContext): Option {
-  const kind = kindOf(name);
+  const kind = settingKind(name);
   const fallback = serverSettings.shape[name].safeParse(undefined).data;
   const shown = fallback === undefined || kind === 'list' ? '' : ` (default ${fallback})`;
   const value = kind === 'number' ? '<N>' : kind === 'list' ? '<VALUE...>' : '<TEXT>';
@@ -90,7 +90,7 @@ function fromFlags(names: readonly SettingName[], flags: Record<string, unknown>
   return Object.fromEntries(
     given
       .filter(([, value]) => value !== undefined)
-      .map(([name, value]) => [name, typeof value === 'string' ? fromText(name, value) : value]),
+      .map(([name, value]) => [name, typeof value === 'string' ? parseSettingText(name, value) : value]),
   );
 }
 
@@ -108,14 +108,14 @@ async function fromFile(
 }
 
 async function observerFor(settings: ServerSettings) {
-  const { openLog } = await import('../mcp/log.ts');
-  const { openObserver } = await import('../mcp/observability.ts');
-  return openObserver(openLog(settings.log_level));
+  const { createStderrLog } = await import('../mcp/stderr-log.ts');
+  const { createTelemetry } = await import('../mcp/telemetry.ts');
+  return createTelemetry(createStderrLog(settings.log_level));
 }
 
 async function runStdio(settings: ServerSettings, version: string): Promise<void> {
   const { serveStdio } = await import('../mcp/stdio.ts');
-  const server = serveStdio(settings, { version, observer: await observerFor(settings) });
+  const server = serveStdio(settings, { version, telemetry: await observerFor(settings) });
   onSignal(() => server.close());
   await server.closed;
   process.exit(0);
@@ -123,7 +123,7 @@ async function runStdio(settings: ServerSettings, version: string): Promise<void
 
 async function runHttp(settings: ServerSettings, version: string): Promise<void> {
   const { serveHttp } = await import('../mcp/http.ts');
-  const server = await serveHttp(settings, { version, observer: await observerFor(settings) });
+  const server = await serveHttp(settings, { version, telemetry: await observerFor(settings) });
   process.stderr.write(`llm-wasm-sandbox: listening on ${server.url}\n`);
   onSignal(() => server.close());
   await server.closed;

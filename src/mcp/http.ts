@@ -11,23 +11,23 @@ import {
   isLegacyRequest,
   type McpServerOptions,
 } from '@modelcontextprotocol/server';
-import { type AuthenticatedRequest, LegacyClients } from './legacy-connections.ts';
-import { Guards, refuse } from './request-guards.ts';
+import { type AuthenticatedRequest, LegacyConnections } from './legacy-connections.ts';
+import { RequestGuards, sendError } from './request-guards.ts';
 import { type ServerFactory, serverFactory } from './server.ts';
-import { House, type HouseOptions } from './server-context.ts';
+import { type ServerOptions, ServerState } from './server-state.ts';
 import { resolveSettings, type ServerSettings, type ServerSettingsInput } from './settings.ts';
 
 export interface HttpServer {
   /** Where clients connect to. */
   readonly url: string;
-  readonly house: House;
+  readonly state: ServerState;
   /** Resolves when the server has ended. */
   readonly closed: Promise<void>;
   /** Lets calls under way end for a while, stops the rest, writes sessions, and ends. */
   close(): Promise<void>;
 }
 
-export interface HttpOptions extends HouseOptions {
+export interface HttpServerOptions extends ServerOptions {
   /** Adds to each server object; for tests that need tools of their own on this very stack. */
   readonly extend?: (factory: ServerFactory) => ServerFactory;
   /** Of the protocol layer; what this server sets itself wins. */
@@ -40,10 +40,10 @@ const POLL_MS = 25;
 
 export async function serveHttp(
   input: ServerSettingsInput = {},
-  options: HttpOptions = {},
+  options: HttpServerOptions = {},
 ): Promise<HttpServer> {
   const settings = resolveSettings(input);
-  const front = new Front(new House(settings, options), options);
+  const front = new HttpApp(new ServerState(settings, options), options);
   const server = createServer((request, response) => void front.handle(request, response));
   server.requestTimeout = ARRIVAL_MS;
   server.headersTimeout = ARRIVAL_MS;
@@ -51,8 +51,8 @@ export async function serveHttp(
   const { port } = server.address() as AddressInfo;
   const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host;
   const url = `http://${host}:${port}${settings.path}`;
-  const { log } = front.house.observer;
-  log.info({ event: 'server.start', transport: 'http', url, version: front.house.version }, 'server started');
+  const { log } = front.state.telemetry;
+  log.info({ event: 'server.start', transport: 'http', url, version: front.state.version }, 'server started');
   let finish: () => void;
   const closed = new Promise<void>((resolve) => {
     finish = resolve;
@@ -65,7 +65,7 @@ export async function serveHttp(
     });
     return closing;
   };
-  return { url, house: front.house, closed, close };
+  return { url, state: front.state, closed, close };
 }
 
 function listen(server: Server, { host, port }: ServerSettings): Promise<void> {
@@ -78,13 +78,13 @@ function listen(server: Server, { host, port }: ServerSettings): Promise<void> {
   });
 }
 
-async function shutDown(server: Server, front: Front): Promise<void> {
+async function shutDown(server: Server, front: HttpApp): Promise<void> {
   const ended = new Promise<void>((resolve) => {
     server.close(() => resolve());
   });
   front.isClosing = true;
-  const deadline = Date.now() + front.house.settings.shutdown_seconds * 1000;
-  while (front.house.busy > 0 && Date.now() < deadline)
+  const deadline = Date.now() + front.state.settings.shutdown_seconds * 1000;
+  while (front.state.busy > 0 && Date.now() < deadline)
     await new Promise((next) => setTimeout(next, POLL_MS));
   await front.close();
   server.closeAllConnections();
@@ -92,26 +92,26 @@ async function shutDown(server: Server, front: Front): Promise<void> {
 }
 
 /** What stands between the network and the tools. */
-class Front {
+class HttpApp {
   isClosing = false;
-  readonly #guards: Guards;
-  readonly #legacy: LegacyClients;
+  readonly #guards: RequestGuards;
+  readonly #legacy: LegacyConnections;
   readonly #modern: ReturnType<typeof createMcpHandler>;
   readonly #serveModern: ReturnType<typeof toNodeHandler>;
 
   constructor(
-    readonly house: House,
-    { extend = (factory) => factory, serverOptions = {} }: HttpOptions,
+    readonly state: ServerState,
+    { extend = (factory) => factory, serverOptions = {} }: HttpServerOptions,
   ) {
-    const { settings, observer } = house;
-    const factory = extend(serverFactory(house, serverOptions));
-    this.#guards = new Guards(settings);
+    const { settings, telemetry } = state;
+    const factory = extend(serverFactory(state, serverOptions));
+    this.#guards = new RequestGuards(settings);
     const onerror = (cause: Error) =>
-      observer.log.warn({ event: 'transport.error', err: cause }, 'transport error');
+      telemetry.log.warn({ event: 'transport.error', err: cause }, 'transport error');
     const { max_body_bytes: maxBodyBytes, max_clients: maxClients, client_idle_seconds } = settings;
     this.#modern = createMcpHandler(factory, { legacy: 'reject', maxRequestBodySize: maxBodyBytes, onerror });
     this.#serveModern = toNodeHandler(this.#modern, { maxRequestBodySize: maxBodyBytes, onerror });
-    this.#legacy = new LegacyClients(factory, {
+    this.#legacy = new LegacyConnections(factory, {
       maxClients,
       idleMs: client_idle_seconds * 1000,
       maxBodyBytes,
@@ -119,13 +119,13 @@ class Front {
   }
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    response.once('finish', () => this.house.metrics.countHttp(response.statusCode));
+    response.once('finish', () => this.state.metrics.recordHttpResponse(response.statusCode));
     try {
       await this.#route(request, response);
     } catch (cause) {
-      this.house.observer.log.error({ event: 'http.fault', err: cause }, 'a request broke');
+      this.state.telemetry.log.error({ event: 'http.fault', err: cause }, 'a request broke');
       if (response.headersSent) response.destroy();
-      else refuse(response, 500, 'Internal error.');
+      else sendError(response, 500, 'Internal error.');
     }
   }
 
@@ -133,38 +133,39 @@ class Front {
     const path = (request.url ?? '/').split('?')[0]!;
     if (path === '/healthz') return void health(request, response, this.isClosing);
     const guards = this.#guards;
-    if (!guards.host(request, response) || !guards.origin(request, response)) return;
-    if (path !== this.house.settings.path && path !== '/metrics')
-      return void refuse(response, 404, 'Not found.');
+    if (!guards.checkHost(request, response) || !guards.checkOrigin(request, response)) return;
+    if (path !== this.state.settings.path && path !== '/metrics')
+      return void sendError(response, 404, 'Not found.');
     if (request.method === 'OPTIONS' && response.hasHeader('access-control-allow-origin'))
-      return guards.preflight(response);
-    if (this.isClosing) return void refuse(response, 503, 'The server is stopping.', { 'retry-after': '5' });
-    const caller = guards.identify(request);
+      return guards.answerPreflight(response);
+    if (this.isClosing)
+      return void sendError(response, 503, 'The server is stopping.', { 'retry-after': '5' });
+    const tenant = guards.authenticate(request);
     // Guesses at tokens are counted by address, calls by who makes them.
-    const key = caller === undefined ? `address ${request.socket.remoteAddress}` : `caller ${caller}`;
-    if (!(await guards.rate(key, response))) return;
-    if (caller === undefined) return void guards.challenge(request, response);
+    const key = tenant === undefined ? `address ${request.socket.remoteAddress}` : `tenant ${tenant}`;
+    if (!(await guards.checkRate(key, response))) return;
+    if (tenant === undefined) return void guards.requestToken(request, response);
     if (path === '/metrics') return this.#metrics(response);
-    (request as AuthenticatedRequest).auth = { token: '', clientId: caller, scopes: [] };
+    (request as AuthenticatedRequest).auth = { token: '', clientId: tenant, scopes: [] };
     await this.#mcp(request, response);
   }
 
   async #metrics(response: ServerResponse): Promise<void> {
-    await this.house.countSessions();
-    const { registry } = this.house.metrics;
+    await this.state.countSessions();
+    const { registry } = this.state.metrics;
     response.writeHead(200, { 'content-type': registry.contentType }).end(await registry.metrics());
   }
 
   async #mcp(request: AuthenticatedRequest, response: ServerResponse): Promise<void> {
     if (request.method !== 'POST') return this.#legacy.handle(request, response, undefined);
     if (!isJsonContentType(request.headers['content-type'] ?? null))
-      return void refuse(response, 415, 'Unsupported Media Type: send application/json.');
-    const bytes = await readBody(request, this.house.settings.max_body_bytes);
+      return void sendError(response, 415, 'Unsupported Media Type: send application/json.');
+    const bytes = await readBody(request, this.state.settings.max_body_bytes);
     if (bytes === undefined) {
-      return void refuse(
+      return void sendError(
         response,
         413,
-        `Payload Too Large: at most ${this.house.settings.max_body_bytes} bytes.`,
+        `Payload Too Large: at most ${this.state.settings.max_body_bytes} bytes.`,
         {
           connection: 'close',
         },
@@ -186,12 +187,12 @@ class Front {
   async close(): Promise<void> {
     await this.#legacy.close();
     await this.#modern.close();
-    await this.house.close();
+    await this.state.close();
   }
 }
 
 function health(request: IncomingMessage, response: ServerResponse, isClosing: boolean): void {
-  if (request.method !== 'GET' && request.method !== 'HEAD') return void refuse(response, 405, 'Use GET.');
+  if (request.method !== 'GET' && request.method !== 'HEAD') return void sendError(response, 405, 'Use GET.');
   const status = isClosing ? 'stopping' : 'ok';
   response
     .writeHead(isClosing ? 503 : 200, { 'content-type': 'application/json' })

@@ -7,11 +7,11 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { NodeStreamableHTTPServerTransport } from '@modelcontextprotocol/node';
 import type { AuthInfo, McpServer } from '@modelcontextprotocol/server';
-import { refuse } from './request-guards.ts';
+import { sendError } from './request-guards.ts';
 import type { ServerFactory } from './server.ts';
 
 interface Connection {
-  readonly caller: string;
+  readonly tenant: string;
   readonly transport: NodeStreamableHTTPServerTransport;
   readonly server: McpServer;
   /** Requests being answered. */
@@ -25,7 +25,7 @@ export type AuthenticatedRequest = IncomingMessage & { auth?: AuthInfo };
 
 const SWEEP_MS = 15_000;
 
-export class LegacyClients {
+export class LegacyConnections {
   readonly #connections = new Map<string, Connection>();
   readonly #sweeper: NodeJS.Timeout;
 
@@ -45,14 +45,18 @@ export class LegacyClients {
     const id = request.headers['mcp-session-id'];
     const connection = typeof id === 'string' ? this.#connections.get(id) : undefined;
     // Somebody else's connection looks like none at all.
-    if (connection !== undefined && connection.caller === request.auth?.clientId) {
+    if (connection !== undefined && connection.tenant === request.auth?.clientId) {
       return this.#serve(connection, request, response, body);
     }
-    if (id !== undefined) return void refuse(response, 404, 'Session not found: initialize again.');
+    if (id !== undefined) return void sendError(response, 404, 'Session not found: initialize again.');
     if (request.method !== 'POST' || !isInitialize(body)) {
-      return void refuse(response, 400, 'Bad Request: begin with initialize, then send its Mcp-Session-Id.');
+      return void sendError(
+        response,
+        400,
+        'Bad Request: begin with initialize, then send its Mcp-Session-Id.',
+      );
     }
-    if (!this.#makeRoom()) return void refuse(response, 503, 'Too many connections: try again later.');
+    if (!this.#makeRoom()) return void sendError(response, 503, 'Too many connections: try again later.');
     return this.#serve(await this.#connect(request), request, response, body);
   }
 
@@ -70,7 +74,7 @@ export class LegacyClients {
       },
     });
     const connection = {
-      caller: auth?.clientId ?? '',
+      tenant: auth?.clientId ?? '',
       transport,
       server,
       calls: 0,
@@ -100,17 +104,17 @@ export class LegacyClients {
     await connection.transport.handleRequest(request, response, body);
   }
 
-  /** Ends an idle connection of the caller who has most of them, so that nobody can push out everybody else. */
+  /** Ends an idle connection of the tenant who has most of them, so that nobody can push out everybody else. */
   #makeRoom(): boolean {
     if (this.#connections.size < this.limits.maxClients) return true;
     const all = [...this.#connections.values()];
     const counts = new Map<string, number>();
-    for (const { caller } of all) counts.set(caller, (counts.get(caller) ?? 0) + 1);
+    for (const { tenant } of all) counts.set(tenant, (counts.get(tenant) ?? 0) + 1);
     const [oldest] = all
       .filter(({ calls }) => calls === 0)
       .sort(
         (a, b) =>
-          counts.get(b.caller)! - counts.get(a.caller)! ||
+          counts.get(b.tenant)! - counts.get(a.tenant)! ||
           Math.sign(a.streams) - Math.sign(b.streams) ||
           a.usedAt - b.usedAt,
       );

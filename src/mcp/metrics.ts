@@ -1,16 +1,16 @@
 /**
- * What happened so far, in numbers: for one caller, who may ask for it, and for the whole server, for Prometheus. A
+ * What happened so far, in numbers: for one tenant, who may ask for it, and for the whole server, for Prometheus. A
  * program that failed counts as a failure, whatever the protocol makes of it.
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { RuntimeName, SandboxResult } from '../schema.ts';
 
 /** Runs whose figures are kept for percentiles. */
-const KEPT = 1000;
+const RECENT_EXECUTIONS = 1000;
 const PERCENTILES = [50, 95, 99] as const;
 
 /** One execution as far as numbers go. */
-export interface RunFacts {
+export interface ExecutionStats {
   readonly language: RuntimeName;
   readonly outcome: string;
   readonly duration_ms: number;
@@ -19,7 +19,7 @@ export interface RunFacts {
   readonly error_type: string | undefined;
 }
 
-export function runFacts(language: RuntimeName, result: SandboxResult): RunFacts {
+export function executionStats(language: RuntimeName, result: SandboxResult): ExecutionStats {
   const { success, metadata, duration_ms, fuel_consumed } = result;
   return {
     language,
@@ -33,9 +33,9 @@ export function runFacts(language: RuntimeName, result: SandboxResult): RunFacts
 
 export type Percentiles = Record<`p${(typeof PERCENTILES)[number]}`, number>;
 
-/** Numbers of one caller since the server started; percentiles are about the last thousand runs. */
-export class Tally {
-  readonly #recent: RunFacts[] = [];
+/** Numbers of one tenant since the server started; percentiles are about the last thousand runs. */
+export class TenantStats {
+  readonly #recent: ExecutionStats[] = [];
   readonly #outcomes = new Map<string, number>();
   readonly #errors = new Map<string, number>();
   readonly #languages = new Map<string, number>();
@@ -43,14 +43,14 @@ export class Tally {
   #toolCalls = 0;
   #toolErrors = 0;
 
-  countTool(isError: boolean): void {
+  recordToolCall(isError: boolean): void {
     this.#toolCalls++;
     if (isError) this.#toolErrors++;
   }
 
-  countRun(facts: RunFacts): void {
+  recordExecution(facts: ExecutionStats): void {
     this.#recent.push(facts);
-    if (this.#recent.length > KEPT) this.#recent.shift();
+    if (this.#recent.length > RECENT_EXECUTIONS) this.#recent.shift();
     increment(this.#outcomes, facts.outcome);
     increment(this.#languages, facts.language);
     if (facts.error_type !== undefined) increment(this.#errors, facts.error_type);
@@ -93,7 +93,7 @@ export function percentiles(values: readonly number[]): Percentiles {
 }
 
 /** What a running server can be asked at any moment. */
-export interface Gauges {
+export interface GaugeSources {
   running(): number;
   queued(): number;
   sessions(): number;
@@ -134,11 +134,11 @@ export class ServerMetrics {
     registers: [this.registry],
   });
 
-  constructor(gauges: Gauges) {
+  constructor(gauges: GaugeSources) {
     const rows = [
       ['running', 'Programs running now.', gauges.running],
       ['queued', 'Calls waiting for their turn.', gauges.queued],
-      ['sessions', 'Sessions of all callers.', gauges.sessions],
+      ['sessions', 'Sessions of all tenants.', gauges.sessions],
     ] as const;
     for (const [name, help, read] of rows) {
       new Gauge({
@@ -152,17 +152,17 @@ export class ServerMetrics {
     }
   }
 
-  countTool(tool: string, outcome: 'ok' | 'error'): void {
+  recordToolCall(tool: string, outcome: 'ok' | 'error'): void {
     this.#tools.inc({ tool, outcome });
   }
 
-  countRun({ language, outcome, duration_ms, queue_ms, fuel_consumed }: RunFacts): void {
+  recordExecution({ language, outcome, duration_ms, queue_ms, fuel_consumed }: ExecutionStats): void {
     this.#seconds.observe({ language, outcome }, duration_ms / 1000);
     this.#waits.observe(queue_ms / 1000);
     this.#fuel.inc({ language }, fuel_consumed);
   }
 
-  countHttp(status: number): void {
+  recordHttpResponse(status: number): void {
     this.#http.inc({ status });
   }
 }

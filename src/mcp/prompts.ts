@@ -11,10 +11,10 @@ interface Prompt<A extends z.ZodObject = z.ZodObject> {
   text(args: z.output<A>): string;
 }
 
-const prompt = <A extends z.ZodObject>(row: Prompt<A>): Prompt => row as unknown as Prompt;
+const definePrompt = <A extends z.ZodObject>(row: Prompt<A>): Prompt => row as unknown as Prompt;
 
 export const PROMPTS: readonly Prompt[] = [
-  prompt({
+  definePrompt({
     name: 'analyse_csv',
     title: 'Analyse a CSV file',
     description: 'Look at a CSV file of the workspace, describe it and answer a question about it.',
@@ -30,7 +30,7 @@ export const PROMPTS: readonly Prompt[] = [
 4. Check your figures with a second, independent calculation before you state them.
 Print only what is needed, not the whole file.`,
   }),
-  prompt({
+  definePrompt({
     name: 'convert_document',
     title: 'Convert a document',
     description: 'Turn a file of the workspace into another format and check the result.',
@@ -45,7 +45,7 @@ Print only what is needed, not the whole file.`,
 3. Read the result back, compare counts (rows, pages, keys) with the original, and say what was lost, if anything.
 4. Name the file you made.`,
   }),
-  prompt({
+  definePrompt({
     name: 'debug_error',
     title: 'Debug this error',
     description: 'Reproduce an error in the sandbox, find its cause and prove the fix.',

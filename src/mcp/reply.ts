@@ -5,10 +5,10 @@
 import type { ContentBlock } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { errorGuidance, fuelAnalysis, type RuntimeName, runtimeName, type SandboxResult } from '../schema.ts';
-import type { OutputStream } from './full-outputs.ts';
+import type { OutputStream } from './output-cache.ts';
 
 /** A tool's answer before it becomes protocol. */
-export interface Reply {
+export interface ToolResult {
   readonly text: string;
   readonly structured?: Record<string, unknown>;
   /** Blocks after the text: links and images. */
@@ -54,12 +54,12 @@ export function mimeType(path: string): string | undefined {
  * JSON data with U+FFFD for lone surrogates, which programs can print and cuts can leave: strict parsers refuse a whole
  * message for one of them.
  */
-export function wellFormed<T>(data: T): T;
-export function wellFormed(data: unknown): unknown {
+export function replaceLoneSurrogates<T>(data: T): T;
+export function replaceLoneSurrogates(data: unknown): unknown {
   if (typeof data === 'string') return data.replaceAll(/\p{Surrogate}/gu, '\ufffd');
-  if (Array.isArray(data)) return data.map((item) => wellFormed(item));
+  if (Array.isArray(data)) return data.map((item) => replaceLoneSurrogates(item));
   if (typeof data !== 'object' || data === null) return data;
-  return Object.fromEntries(Object.entries(data).map((entry) => wellFormed(entry)));
+  return Object.fromEntries(Object.entries(data).map((entry) => replaceLoneSurrogates(entry)));
 }
 
 export function fileLink(session_id: string, path: string, size?: number): ContentBlock {
@@ -74,7 +74,11 @@ export function fileLink(session_id: string, path: string, size?: number): Conte
 }
 
 /** Head and tail of a text that is too long, with a line between them that says what is missing. */
-export function cut(text: string, maxChars: number, whole: () => string): { text: string; uri?: string } {
+export function truncateMiddle(
+  text: string,
+  maxChars: number,
+  whole: () => string,
+): { text: string; uri?: string } {
   if (text.length <= maxChars) return { text };
   const head = text.slice(0, Math.ceil(maxChars * 0.6));
   const tail = text.slice(text.length - Math.floor(maxChars * 0.4));
@@ -119,11 +123,11 @@ export const executionOutput = z.object({
 });
 export type ExecutionOutput = z.infer<typeof executionOutput>;
 
-export interface RunContext {
+export interface ExecutionContext {
   readonly language: RuntimeName;
   readonly session_id: string;
   readonly maxChars: number;
-  readonly keep: (stream: OutputStream, text: string) => string;
+  readonly cacheOutput: (stream: OutputStream, text: string) => string;
 }
 
 const STATE_NOTES: Record<SandboxResult['metadata']['state'], string> = {
@@ -133,11 +137,13 @@ const STATE_NOTES: Record<SandboxResult['metadata']['state'], string> = {
 };
 
 /** The answer to `execute_code`. */
-export function describeRun(result: SandboxResult, context: RunContext): Reply {
-  const { session_id, maxChars, keep } = context;
+export function executionResult(result: SandboxResult, context: ExecutionContext): ToolResult {
+  const { session_id, maxChars, cacheOutput } = context;
   const { metadata } = result;
-  const stdout = cut(result.stdout, maxChars, () => keep('stdout', result.stdout));
-  const stderr = cut(result.stderr, Math.ceil(maxChars / 3), () => keep('stderr', result.stderr));
+  const stdout = truncateMiddle(result.stdout, maxChars, () => cacheOutput('stdout', result.stdout));
+  const stderr = truncateMiddle(result.stderr, Math.ceil(maxChars / 3), () =>
+    cacheOutput('stderr', result.stderr),
+  );
   const changed = filesChanged(result, session_id);
   const structured: ExecutionOutput = {
     outcome: outcomeLine(result),
@@ -161,7 +167,7 @@ export function describeRun(result: SandboxResult, context: RunContext): Reply {
   };
   const links = structured.files_changed.filter((file) => file.uri !== undefined).slice(0, MAX_LINKS);
   return {
-    text: runText(structured),
+    text: executionText(structured),
     structured,
     blocks: [
       ...links.map(({ path }) => fileLink(session_id, path)),
@@ -222,7 +228,7 @@ function filesChanged(result: SandboxResult, session_id: string): ExecutionOutpu
 const droppedNote = (bytes: number) =>
   bytes > 0 ? `\n[… ${bytes} bytes over the limit were dropped …]` : '';
 
-function runText(output: ExecutionOutput): string {
+function executionText(output: ExecutionOutput): string {
   const parts = [output.outcome];
   if (output.result !== undefined) parts.push(`result: ${JSON.stringify(output.result)}`);
   if (output.stdout !== '') parts.push(`stdout:\n${output.stdout.trimEnd()}`);

@@ -7,8 +7,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { SandboxError } from '../errors.ts';
-import { LOCAL_CALLER } from './server-context.ts';
-import { type ServerSettings, splitToken } from './settings.ts';
+import { LOCAL_TENANT } from './server-state.ts';
+import { parseToken, type ServerSettings } from './settings.ts';
 
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
 
@@ -30,7 +30,7 @@ export function checkExposure({ host, tokens, allowed_hosts }: ServerSettings): 
 }
 
 /** Answers with a JSON-RPC error, which MCP clients can show. */
-export function refuse(
+export function sendError(
   response: ServerResponse,
   status: number,
   message: string,
@@ -47,9 +47,9 @@ function hostName(header: string | undefined): string {
   return match?.[1]?.toLowerCase() ?? '';
 }
 
-export class Guards {
+export class RequestGuards {
   readonly #hosts: Set<string>;
-  readonly #tokens: readonly { readonly caller: string; readonly hash: Buffer }[];
+  readonly #tokens: readonly { readonly tenant: string; readonly hash: Buffer }[];
   readonly #rate: RateLimiterMemory;
 
   constructor(readonly settings: ServerSettings) {
@@ -59,24 +59,28 @@ export class Guards {
       [...LOOPBACK_NAMES, own, ...settings.allowed_hosts].map((one) => one.toLowerCase()),
     );
     this.#tokens = settings.tokens.map((text, i) => {
-      const { name, secret } = splitToken(text, i);
-      return { caller: name, hash: sha256(secret) };
+      const { name, secret } = parseToken(text, i);
+      return { tenant: name, hash: sha256(secret) };
     });
-    const names = this.#tokens.map(({ caller }) => caller);
+    const names = this.#tokens.map(({ tenant }) => tenant);
     if (new Set(names).size < names.length)
       throw new SandboxError('invalid_argument', 'tokens: two have the same name.');
     this.#rate = new RateLimiterMemory({ points: settings.rate_per_minute, duration: 60 });
   }
 
   /** Against pages that make a browser talk to us under their own name. */
-  host(request: IncomingMessage, response: ServerResponse): boolean {
+  checkHost(request: IncomingMessage, response: ServerResponse): boolean {
     const name = hostName(request.headers.host);
     if (name !== '' && (this.#hosts.has(name) || this.#hosts.has('*'))) return true;
-    return refuse(response, 403, `Forbidden: requests for host ${JSON.stringify(name)} are not served here.`);
+    return sendError(
+      response,
+      403,
+      `Forbidden: requests for host ${JSON.stringify(name)} are not served here.`,
+    );
   }
 
   /** Browsers name the page a request comes from; other clients do not. Sets CORS headers for pages that may call. */
-  origin(request: IncomingMessage, response: ServerResponse): boolean {
+  checkOrigin(request: IncomingMessage, response: ServerResponse): boolean {
     const { origin } = request.headers;
     if (origin === undefined) return true;
     const { cors_origins } = this.settings;
@@ -90,10 +94,10 @@ export class Guards {
       return true;
     }
     if (isOwnPage(origin)) return true;
-    return refuse(response, 403, 'Forbidden: pages of this origin may not call.');
+    return sendError(response, 403, 'Forbidden: pages of this origin may not call.');
   }
 
-  preflight(response: ServerResponse): void {
+  answerPreflight(response: ServerResponse): void {
     response.setHeader('access-control-allow-methods', 'GET, POST, DELETE, OPTIONS');
     response.setHeader(
       'access-control-allow-headers',
@@ -104,30 +108,30 @@ export class Guards {
   }
 
   /** Who calls, or undefined for a request without a token that is known. */
-  identify(request: IncomingMessage): string | undefined {
-    if (this.#tokens.length === 0) return LOCAL_CALLER;
+  authenticate(request: IncomingMessage): string | undefined {
+    if (this.#tokens.length === 0) return LOCAL_TENANT;
     const hash = sha256(bearer(request) ?? '');
     // All are compared, so that the time taken does not tell which one was close.
-    return this.#tokens.filter((token) => timingSafeEqual(token.hash, hash))[0]?.caller;
+    return this.#tokens.filter((token) => timingSafeEqual(token.hash, hash))[0]?.tenant;
   }
 
   /** Asks for a token, or for another one. */
-  challenge(request: IncomingMessage, response: ServerResponse): void {
+  requestToken(request: IncomingMessage, response: ServerResponse): void {
     const isWrong = bearer(request) !== undefined;
     const message = isWrong ? 'this token is not known' : 'a bearer token is needed';
-    refuse(response, 401, `Unauthorized: ${message}.`, {
+    sendError(response, 401, `Unauthorized: ${message}.`, {
       'www-authenticate': `Bearer realm="llm-wasm-sandbox"${isWrong ? ', error="invalid_token"' : ''}`,
     });
   }
 
-  async rate(key: string, response: ServerResponse): Promise<boolean> {
+  async checkRate(key: string, response: ServerResponse): Promise<boolean> {
     try {
       await this.#rate.consume(key);
       return true;
     } catch (cause) {
       if (!(cause instanceof RateLimiterRes)) throw cause;
       const seconds = Math.max(1, Math.ceil(cause.msBeforeNext / 1000));
-      return refuse(response, 429, `Too many requests: try again in ${seconds} s.`, {
+      return sendError(response, 429, `Too many requests: try again in ${seconds} s.`, {
         'retry-after': String(seconds),
       });
     }

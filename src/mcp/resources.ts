@@ -1,12 +1,12 @@
 /**
- * Files of workspaces and whole outputs, as resources. A caller sees its own and no others; an address that does not
+ * Files of workspaces and whole outputs, as resources. A tenant sees its own and no others; an address that does not
  * exist and one that belongs to somebody else get the same answer.
  */
 import { type McpServer, ResourceNotFoundError, ResourceTemplate } from '@modelcontextprotocol/server';
 import { SandboxError } from '../errors.ts';
-import { OUTPUT_STREAMS } from './full-outputs.ts';
+import { OUTPUT_STREAMS } from './output-cache.ts';
 import { mimeType, workspaceUri } from './reply.ts';
-import { type Caller, DEFAULT_SESSION } from './tenant.ts';
+import { DEFAULT_SESSION, type Tenant } from './tenant.ts';
 import { asText } from './tools/files.ts';
 
 const MAX_LISTED = 1000;
@@ -14,17 +14,17 @@ const MAX_LISTED = 1000;
 const MAX_READ_BYTES = 256 * 1024 * 1024;
 const MAX_COMPLETIONS = 100;
 
-async function sessionIds(caller: Caller): Promise<string[]> {
-  return [DEFAULT_SESSION, ...(await caller.sessions.list()).map(({ session_id }) => session_id)];
+async function sessionIds(tenant: Tenant): Promise<string[]> {
+  return [DEFAULT_SESSION, ...(await tenant.sessions.list()).map(({ session_id }) => session_id)];
 }
 
-async function listAll(caller: Caller) {
+async function listWorkspaceFiles(tenant: Tenant) {
   const resources: { uri: string; name: string; mimeType?: string; size?: number }[] = [];
   let readBytes = 0;
-  for (const id of await sessionIds(caller)) {
-    if (id !== DEFAULT_SESSION) readBytes += await caller.listingBytes(id);
+  for (const id of await sessionIds(tenant)) {
+    if (id !== DEFAULT_SESSION) readBytes += await tenant.listingBytes(id);
     if (readBytes > MAX_READ_BYTES) break;
-    for (const { path, size_bytes } of await filesOf(caller, id)) {
+    for (const { path, size_bytes } of await readableFiles(tenant, id)) {
       if (resources.length >= MAX_LISTED) return { resources };
       const mime = mimeType(path);
       const name = `${id}: ${path}`;
@@ -40,29 +40,29 @@ async function listAll(caller: Caller) {
 }
 
 /** Files of a session as far as they can be told; one that is damaged or gone does not spoil the list of the others. */
-async function filesOf(caller: Caller, session_id: string) {
+async function readableFiles(tenant: Tenant, session_id: string) {
   try {
-    return await caller.files(session_id);
+    return await tenant.files(session_id);
   } catch (cause) {
     if (cause instanceof SandboxError) return [];
     throw cause;
   }
 }
 
-async function pathsOf(
-  caller: Caller,
+async function completePaths(
+  tenant: Tenant,
   session_id: string | undefined = DEFAULT_SESSION,
   prefix: string,
 ): Promise<string[]> {
-  return (await filesOf(caller, session_id))
+  return (await readableFiles(tenant, session_id))
     .map(({ path }) => path)
     .filter((path) => path.startsWith(prefix))
     .slice(0, MAX_COMPLETIONS);
 }
 
-async function readWorkspace(caller: Caller, uri: string, session_id: string, path: string) {
+async function readWorkspace(tenant: Tenant, uri: string, session_id: string, path: string) {
   try {
-    const bytes = await (await caller.open(session_id)).readFile(path);
+    const bytes = await (await tenant.open(session_id)).readFile(path);
     const text = asText(bytes);
     const mime = mimeType(path) ?? (text === undefined ? 'application/octet-stream' : 'text/plain');
     const content = text === undefined ? { blob: Buffer.from(bytes).toString('base64') } : { text };
@@ -74,7 +74,7 @@ async function readWorkspace(caller: Caller, uri: string, session_id: string, pa
 }
 
 /** The path in an address, as it was before it was encoded; one that cannot be decoded is taken as it is. */
-function decoded(path: string): string {
+function decodePath(path: string): string {
   try {
     return decodeURIComponent(path);
   } catch {
@@ -82,12 +82,12 @@ function decoded(path: string): string {
   }
 }
 
-export function registerResources(server: McpServer, caller: Caller): void {
+export function registerResources(server: McpServer, tenant: Tenant): void {
   const workspace = new ResourceTemplate('workspace://{session}/{+path}', {
-    list: () => listAll(caller),
+    list: () => listWorkspaceFiles(tenant),
     complete: {
-      session: async (prefix) => (await sessionIds(caller)).filter((id) => id.startsWith(prefix)),
-      path: (prefix, context) => pathsOf(caller, context?.arguments?.['session'], prefix),
+      session: async (prefix) => (await sessionIds(tenant)).filter((id) => id.startsWith(prefix)),
+      path: (prefix, context) => completePaths(tenant, context?.arguments?.['session'], prefix),
     },
   });
   const about = 'Files of a session; "default" is the workspace of calls without one.';
@@ -95,7 +95,7 @@ export function registerResources(server: McpServer, caller: Caller): void {
     'workspace_file',
     workspace,
     { title: 'Workspace file', description: about },
-    (uri, { session, path }) => readWorkspace(caller, uri.href, String(session), decoded(String(path))),
+    (uri, { session, path }) => readWorkspace(tenant, uri.href, String(session), decodePath(String(path))),
   );
   const output = new ResourceTemplate('output://{id}/{stream}', {
     list: undefined,
@@ -107,7 +107,7 @@ export function registerResources(server: McpServer, caller: Caller): void {
     output,
     { title: 'Whole output', description: what, mimeType: 'text/plain' },
     (uri) => {
-      const kept = caller.outputs.read(uri.href);
+      const kept = tenant.outputs.get(uri.href);
       if (kept === undefined) throw new ResourceNotFoundError(uri.href, 'The output is no longer kept.');
       return { contents: [{ uri: uri.href, mimeType: 'text/plain', text: kept.text }] };
     },

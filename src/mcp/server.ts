@@ -1,6 +1,6 @@
 /**
  * The library seen through MCP: one factory for every transport and both protocol eras. A server object belongs to one
- * caller and holds nothing else; it can be made anew for each request.
+ * tenant and holds nothing else; it can be made anew for each request.
  */
 import {
   type CallToolResult,
@@ -11,14 +11,14 @@ import {
   type StandardSchemaWithJSON,
 } from '@modelcontextprotocol/server';
 import { SandboxError } from '../errors.ts';
-import { digest, type Span } from './observability.ts';
 import { registerPrompts } from './prompts.ts';
-import { type Reply, wellFormed } from './reply.ts';
+import { replaceLoneSurrogates, type ToolResult } from './reply.ts';
 import { registerResources } from './resources.ts';
-import { type House, LOCAL_CALLER } from './server-context.ts';
-import type { Caller } from './tenant.ts';
+import { LOCAL_TENANT, type ServerState } from './server-state.ts';
+import { type Span, shortDigest } from './telemetry.ts';
+import type { Tenant } from './tenant.ts';
 import { type Progress, type Tool, ToolError } from './tool.ts';
-import { instructions } from './tool-descriptions.ts';
+import { serverInstructions } from './tool-descriptions.ts';
 import { toolTable } from './tools/index.ts';
 
 export const SERVER_NAME = 'llm-wasm-sandbox';
@@ -26,25 +26,25 @@ export const SERVER_NAME = 'llm-wasm-sandbox';
 const MAX_INPUT_ELEMENTS = 20_000;
 /** How long a client may keep the lists, which only change with the server's settings. */
 const LIST_TTL_MS = 3_600_000;
-const UNCHANGING = {
+const STATIC_LISTS = {
   tools: { listChanged: false },
   prompts: { listChanged: false },
   resources: { listChanged: false },
 };
-const BROKEN = 'the server could not do this. Its log says why.';
-/** Failures whose own words name folders and processes of the host: those go to the log, and callers get these. */
-const HOST_AFFAIRS: Readonly<Record<string, string>> = {
+const INTERNAL_MESSAGE = 'the server could not do this. Its log says why.';
+/** Failures whose own words name folders and processes of the host: those go to the log, and tenants get these. */
+const HOST_ERROR_MESSAGES: Readonly<Record<string, string>> = {
   session_busy: 'another process is using this session. Try again later, or use another session.',
   session_damaged:
     'what was kept of this session is damaged. destroy_session removes it; resources may still show its files.',
-  store_failed: BROKEN,
-  module_invalid: BROKEN,
-  image_invalid: BROKEN,
-  not_installed: BROKEN,
-  internal: BROKEN,
+  store_failed: INTERNAL_MESSAGE,
+  module_invalid: INTERNAL_MESSAGE,
+  image_invalid: INTERNAL_MESSAGE,
+  not_installed: INTERNAL_MESSAGE,
+  internal: INTERNAL_MESSAGE,
 };
 /** Failures that the library tells in words for programmers, in words for models. */
-const FOR_MODELS: Readonly<Record<string, string>> = {
+const MODEL_MESSAGES: Readonly<Record<string, string>> = {
   sandbox_closed: 'the session was ended or closed before this call was over. create_session makes another.',
 };
 /** Progress is told at most this often. */
@@ -52,34 +52,34 @@ const PROGRESS_MS = 200;
 
 export type ServerFactory = (context: Pick<McpRequestContext, 'authInfo'>) => McpServer;
 
-/** The factory for a house. Tables and texts are made once, servers as often as a transport wants. */
-export function serverFactory(house: House, more: McpServerOptions = {}): ServerFactory {
-  const tools = toolTable(house.settings).map(withLastingSchemas);
-  const about = instructions(house.settings);
+/** The factory for a state. Tables and texts are made once, servers as often as a transport wants. */
+export function serverFactory(state: ServerState, more: McpServerOptions = {}): ServerFactory {
+  const tools = toolTable(state.settings).map(withCachedSchemas);
+  const about = serverInstructions(state.settings);
   const hint = { ttlMs: LIST_TTL_MS, cacheScope: 'public' as const };
   return ({ authInfo }) => {
-    const caller = house.caller(authInfo?.clientId ?? LOCAL_CALLER);
+    const tenant = state.tenant(authInfo?.clientId ?? LOCAL_TENANT);
     const server = new McpServer(
-      { name: SERVER_NAME, title: 'LLM WASM Sandbox', version: house.version },
+      { name: SERVER_NAME, title: 'LLM WASM Sandbox', version: state.version },
       {
         ...more,
         instructions: about,
         // Tools and prompts only change with the settings, and files of a workspace come and go unannounced.
-        capabilities: { ...UNCHANGING, ...more.capabilities },
+        capabilities: { ...STATIC_LISTS, ...more.capabilities },
         maxToolInputElements: MAX_INPUT_ELEMENTS,
         cacheHints: { 'tools/list': hint, 'prompts/list': hint, 'resources/templates/list': hint },
       },
     );
-    for (const tool of tools) registerTool(server, tool, house, caller);
-    registerResources(server, caller);
+    for (const tool of tools) registerTool(server, tool, state, tenant);
+    registerResources(server, tenant);
     registerPrompts(server);
     return server;
   };
 }
 
 /** In the stateless era a server lives for one request: JSON forms of schemas are made once for all of them. */
-function withLastingSchemas(tool: Tool): RegisteredTool {
-  return { ...tool, input: lasting(tool.input), output: tool.output && lasting(tool.output) };
+function withCachedSchemas(tool: Tool): RegisteredTool {
+  return { ...tool, input: cacheJsonSchema(tool.input), output: tool.output && cacheJsonSchema(tool.output) };
 }
 
 type RegisteredTool = Omit<Tool, 'input' | 'output'> & {
@@ -87,7 +87,7 @@ type RegisteredTool = Omit<Tool, 'input' | 'output'> & {
   readonly output: StandardSchemaWithJSON | undefined;
 };
 
-function lasting(schema: Tool['input']): StandardSchemaWithJSON<Record<string, unknown>> {
+function cacheJsonSchema(schema: Tool['input']): StandardSchemaWithJSON<Record<string, unknown>> {
   const standard = schema['~standard'] as StandardSchemaWithJSON<Record<string, unknown>>['~standard'];
   const made = new Map<string, Record<string, unknown>>();
   const remember =
@@ -102,26 +102,26 @@ function lasting(schema: Tool['input']): StandardSchemaWithJSON<Record<string, u
   };
 }
 
-function registerTool(server: McpServer, tool: RegisteredTool, house: House, caller: Caller): void {
+function registerTool(server: McpServer, tool: RegisteredTool, state: ServerState, tenant: Tenant): void {
   const { title, description, input, output, annotations } = tool;
   const refused = () =>
-    house.observer.span(`tool ${tool.name}`, async (span) =>
-      audit(tool, {}, house, caller, span, 0, 'invalid_argument'),
+    state.telemetry.span(`tool ${tool.name}`, async (span) =>
+      recordCall(tool, {}, state, tenant, span, 0, 'invalid_argument'),
     );
   const config = {
     title,
     description,
-    inputSchema: watched(input, refused),
+    inputSchema: notifyOnRefusal(input, refused),
     annotations,
     ...(output && { outputSchema: output }),
   };
   server.registerTool(tool.name, config, (args: Record<string, unknown>, context: ServerContext) =>
-    house.observer.span(`tool ${tool.name}`, (span) => answer(tool, args, context, house, caller, span)),
+    state.telemetry.span(`tool ${tool.name}`, (span) => callTool(tool, args, context, state, tenant, span)),
   );
 }
 
 /** A schema that tells when it refuses arguments: such a call never reaches the tool, and is a call all the same. */
-function watched(
+function notifyOnRefusal(
   schema: RegisteredTool['input'],
   onRefused: () => Promise<void>,
 ): StandardSchemaWithJSON<Record<string, unknown>> {
@@ -135,12 +135,12 @@ function watched(
 }
 
 /** Calls a tool; what goes wrong in a way the model can mend is an answer, not a protocol error. */
-async function answer(
+async function callTool(
   tool: Pick<Tool, 'name' | 'run'>,
   args: Record<string, unknown>,
   { mcpReq }: ServerContext,
-  house: House,
-  caller: Caller,
+  state: ServerState,
+  tenant: Tenant,
   span: Span,
 ): Promise<CallToolResult> {
   const started = performance.now();
@@ -148,33 +148,33 @@ async function answer(
   const progress =
     token === undefined
       ? undefined
-      : reporter(token, (params) => mcpReq.notify({ method: 'notifications/progress', params }));
-  const end = (error: string | undefined, reply?: Reply) =>
-    audit(tool, args, house, caller, span, performance.now() - started, error, reply);
+      : progressReporter(token, (params) => mcpReq.notify({ method: 'notifications/progress', params }));
+  const end = (error: string | undefined, reply?: ToolResult) =>
+    recordCall(tool, args, state, tenant, span, performance.now() - started, error, reply);
   try {
-    const reply = await tool.run(args, { house, caller, signal: mcpReq.signal, progress });
+    const reply = await tool.run(args, { state, tenant, signal: mcpReq.signal, progress });
     end(undefined, reply);
-    return result(reply);
+    return toCallToolResult(reply);
   } catch (cause) {
     const code = cause instanceof SandboxError || cause instanceof ToolError ? cause.code : 'internal';
     end(code);
-    const words = HOST_AFFAIRS[code] ?? FOR_MODELS[code];
-    if (HOST_AFFAIRS[code] !== undefined)
-      house.observer.log.error({ event: 'tool.fault', tool: tool.name, err: cause }, 'a tool broke');
+    const words = HOST_ERROR_MESSAGES[code] ?? MODEL_MESSAGES[code];
+    if (HOST_ERROR_MESSAGES[code] !== undefined)
+      state.telemetry.log.error({ event: 'tool.fault', tool: tool.name, err: cause }, 'a tool broke');
     const text = `${code}: ${words ?? (cause as Error).message}`;
-    return { isError: true, content: [{ type: 'text', text: wellFormed(text) }] };
+    return { isError: true, content: [{ type: 'text', text: replaceLoneSurrogates(text) }] };
   }
 }
 
-function result({ text, structured, blocks = [] }: Reply): CallToolResult {
+function toCallToolResult({ text, structured, blocks = [] }: ToolResult): CallToolResult {
   return {
-    content: [{ type: 'text', text: wellFormed(text) }, ...blocks],
-    ...(structured !== undefined && { structuredContent: wellFormed(structured) }),
+    content: [{ type: 'text', text: replaceLoneSurrogates(text) }, ...blocks],
+    ...(structured !== undefined && { structuredContent: replaceLoneSurrogates(structured) }),
   };
 }
 
 /** Tells the client how far a program is: percent of its fuel, and what it printed. Always more than the time before. */
-function reporter(
+function progressReporter(
   progressToken: string | number,
   notify: (params: {
     progressToken: string | number;
@@ -197,20 +197,22 @@ function reporter(
     last = value;
     const message = `${percent.toFixed(1)} % of the fuel budget${pending === '' ? '' : `\n${pending.trimEnd()}`}`;
     pending = '';
-    notify({ progressToken, progress: value, total: 100, message: wellFormed(message) }).catch(() => {});
+    notify({ progressToken, progress: value, total: 100, message: replaceLoneSurrogates(message) }).catch(
+      () => {},
+    );
   };
 }
 
 /** One event per call: who, what, how it ended, what it cost. Never the code, only its digest. */
-function audit(
+function recordCall(
   tool: Pick<Tool, 'name'>,
   args: Record<string, unknown>,
-  house: House,
-  caller: Caller,
+  state: ServerState,
+  tenant: Tenant,
   span: Span,
   durationMs: number,
   error: string | undefined,
-  reply?: Reply,
+  reply?: ToolResult,
 ): void {
   const { structured } = reply ?? {};
   const code = args['code'];
@@ -223,13 +225,13 @@ function audit(
       : undefined);
   const fields = {
     tool: tool.name,
-    caller: caller.id,
+    tenant: tenant.id,
     session_id: structured?.['session_id'] ?? args['session_id'],
     ok: error === undefined,
     outcome: failure ?? 'success',
     error,
     duration_ms: Math.round(durationMs * 10) / 10,
-    ...(typeof code === 'string' && { code_sha256: digest(code), code_chars: code.length }),
+    ...(typeof code === 'string' && { code_sha256: shortDigest(code), code_chars: code.length }),
     ...(isRun && {
       language: structured['language'],
       success: structured['success'],
@@ -237,9 +239,9 @@ function audit(
       fuel_consumed: structured['fuel_consumed'],
     }),
   };
-  caller.tally.countTool(error !== undefined);
-  house.metrics.countTool(tool.name, error === undefined ? 'ok' : 'error');
-  house.observer.log[error === undefined ? 'info' : 'warn'](
+  tenant.stats.recordToolCall(error !== undefined);
+  state.metrics.recordToolCall(tool.name, error === undefined ? 'ok' : 'error');
+  state.telemetry.log[error === undefined ? 'info' : 'warn'](
     { event: 'tool.call', ...fields },
     `tool ${tool.name}`,
   );

@@ -54,7 +54,7 @@ export const serverSettings = z.strictObject({
     .max(60_000)
     .default(20_000)
     .describe('Characters of output in an answer; of more, head and tail, and a link to the whole.'),
-  max_sessions: count(50, 'Sessions a caller may have at a time.'),
+  max_sessions: count(50, 'Sessions a tenant may have at a time.'),
   max_concurrent: z
     .number()
     .int()
@@ -70,9 +70,9 @@ export const serverSettings = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      'Programs of one caller that run at the same time; by default two per processor. A place is kept for every other caller.',
+      'Programs of one tenant that run at the same time; by default two per processor. A place is kept for every other tenant.',
     ),
-  max_queued: count(100, 'Calls of one caller that may wait for their turn; more are refused.'),
+  max_queued: count(100, 'Calls of one tenant that may wait for their turn; more are refused.'),
   data_dir: z
     .string()
     .min(1)
@@ -93,7 +93,7 @@ export const serverSettings = z.strictObject({
   tokens: z
     .array(token)
     .default([])
-    .describe('Bearer tokens, as SECRET or NAME=SECRET; each is a caller of its own.'),
+    .describe('Bearer tokens, as SECRET or NAME=SECRET; each is a tenant of its own.'),
   allowed_hosts: list(
     'Host names that requests may be addressed to, besides the loopback ones; "*" for any.',
   ),
@@ -105,7 +105,7 @@ export const serverSettings = z.strictObject({
     .max(256 * MiB)
     .default(8 * MiB)
     .describe('Largest request body.'),
-  rate_per_minute: count(600, 'Requests a caller may send in a minute.'),
+  rate_per_minute: count(600, 'Requests a tenant may send in a minute.'),
   max_clients: count(256, 'Connections of 2025-era clients that are kept; the longest idle one makes room.'),
   client_idle_seconds: count(1800, 'After so long without a request such a connection is closed.'),
   shutdown_seconds: count(10, 'How long calls under way may go on when the server is told to stop.'),
@@ -125,25 +125,27 @@ export function environmentName(name: SettingName): string {
 }
 
 /** What the environment sets. Lists are separated by commas. A name with our prefix that is no setting is refused. */
-export function fromEnvironment(env: Readonly<Record<string, string | undefined>>): Record<string, unknown> {
+export function settingsFromEnvironment(
+  env: Readonly<Record<string, string | undefined>>,
+): Record<string, unknown> {
   const found: Record<string, unknown> = {};
   for (const [variable, text] of Object.entries(env)) {
     if (!variable.startsWith(ENVIRONMENT_PREFIX) || text === undefined) continue;
     const name = variable.slice(ENVIRONMENT_PREFIX.length).toLowerCase();
-    found[name] = fromText(name, text);
+    found[name] = parseSettingText(name, text);
   }
   return found;
 }
 
 /** The value of a setting given as text; what is no setting stays text, for the schema to refuse. */
-export function fromText(name: string, text: string): unknown {
-  const kind = kindOf(name);
+export function parseSettingText(name: string, text: string): unknown {
+  const kind = settingKind(name);
   if (kind === 'list') return text.split(',').filter((part) => part !== '');
   if (kind === 'number' && /^\d[\d_]*(\.\d+)?$/.test(text)) return Number(text.replaceAll('_', ''));
   return text;
 }
 
-export function kindOf(name: string): 'number' | 'list' | 'text' {
+export function settingKind(name: string): 'number' | 'list' | 'text' {
   const field = (serverSettings.shape as Record<string, z.ZodType>)[name];
   if (field === undefined) return 'text';
   const inner = field instanceof z.ZodDefault || field instanceof z.ZodOptional ? field.unwrap() : field;
@@ -167,12 +169,12 @@ const CEILINGS = [
 ] as const;
 
 /** The settings as they can be shown: without secrets. */
-export function showSettings(settings: ServerSettings): Record<string, unknown> {
-  return { ...settings, tokens: settings.tokens.map((one) => `${splitToken(one, 0).name}=<secret>`) };
+export function redactSettings(settings: ServerSettings): Record<string, unknown> {
+  return { ...settings, tokens: settings.tokens.map((one) => `${parseToken(one, 0).name}=<secret>`) };
 }
 
 /** The name and the secret of a token; one without a name is called by its place. */
-export function splitToken(text: string, index: number): { name: string; secret: string } {
+export function parseToken(text: string, index: number): { name: string; secret: string } {
   const match = /^([\w.-]{1,64})=(.{16,})$/s.exec(text);
   return match === null
     ? { name: `token-${index + 1}`, secret: text }

@@ -4,7 +4,7 @@
  */
 import { StdioServerTransport, serveStdio as serve } from '@modelcontextprotocol/server/stdio';
 import { serverFactory } from './server.ts';
-import { House, type HouseOptions } from './server-context.ts';
+import { type ServerOptions, ServerState } from './server-state.ts';
 import { resolveSettings, type ServerSettingsInput } from './settings.ts';
 
 export interface StdioServer {
@@ -14,10 +14,10 @@ export interface StdioServer {
 }
 
 /** Serves the client at this process's standard input and output. */
-export function serveStdio(settings: ServerSettingsInput = {}, options: HouseOptions = {}): StdioServer {
-  const house = new House(resolveSettings(settings), options);
-  const { log } = house.observer;
-  const factory = serverFactory(house);
+export function serveStdio(settings: ServerSettingsInput = {}, options: ServerOptions = {}): StdioServer {
+  const state = new ServerState(resolveSettings(settings), options);
+  const { log } = state.telemetry;
+  const factory = serverFactory(state);
   const transport = new StdioServerTransport();
   const handle = serve(() => factory({}), {
     transport,
@@ -32,7 +32,7 @@ export function serveStdio(settings: ServerSettingsInput = {}, options: HouseOpt
     if (isClosing) return closed;
     isClosing = true;
     await handle.close().catch(() => {});
-    await house.close();
+    await state.close();
     log.info({ event: 'server.stop' }, 'server stopped');
     finish();
   };
@@ -44,6 +44,6 @@ export function serveStdio(settings: ServerSettingsInput = {}, options: HouseOpt
   };
   // Either may come first: `end` for a pipe that was closed, `close` for one that broke.
   for (const event of ['end', 'close', 'error']) process.stdin.once(event, () => void close());
-  log.info({ event: 'server.start', transport: 'stdio', version: house.version }, 'server started');
+  log.info({ event: 'server.start', transport: 'stdio', version: state.version }, 'server started');
   return { closed, close };
 }

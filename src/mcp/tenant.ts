@@ -1,6 +1,6 @@
 /**
- * One caller of a server: its sessions, its default workspace, its outputs, its numbers, and what it has under way.
- * Everything a tool does for a caller goes through this, so that nobody reaches what is not theirs.
+ * One tenant of a server: its sessions, its default workspace, its outputs, its numbers, and what it has under way.
+ * Everything a tool does for a tenant goes through this, so that nobody reaches what is not theirs.
  */
 import { randomUUID } from 'node:crypto';
 import { SandboxError } from '../errors.ts';
@@ -8,13 +8,13 @@ import { createSandbox, type Sandbox } from '../sandbox/sandbox.ts';
 import type { EventLogger, PolicyInput, RuntimeName } from '../schema.ts';
 import type { Sessions } from '../session/registry.ts';
 import type { SessionRecord } from '../stores/store.ts';
-import { Outputs } from './full-outputs.ts';
-import { Tally } from './metrics.ts';
+import { TenantStats } from './metrics.ts';
+import { OutputCache } from './output-cache.ts';
 
 /** The name under which the files of calls without a session are found. */
 export const DEFAULT_SESSION = 'default';
 
-export interface SessionWish {
+export interface NewSession {
   readonly language: RuntimeName;
   readonly session_id?: string | undefined;
   readonly auto_persist_globals?: boolean | undefined;
@@ -23,13 +23,13 @@ export interface SessionWish {
 }
 
 /** The most that a session may have of each, whatever it was made with. */
-export type Ceilings = Readonly<Record<'fuel_budget' | 'memory_bytes' | 'timeout_seconds', number>>;
+export type PolicyMaximums = Readonly<Record<'fuel_budget' | 'memory_bytes' | 'timeout_seconds', number>>;
 
-export class Caller {
-  readonly outputs = new Outputs();
-  readonly tally = new Tally();
+export class Tenant {
+  readonly outputs = new OutputCache();
+  readonly stats = new TenantStats();
   readonly #executions = new Map<string, Set<AbortController>>();
-  /** Sessions this caller has open; what they hold may be newer than what is in the store. */
+  /** Sessions this tenant has open; what they hold may be newer than what is in the store. */
   readonly #opened = new Map<string, Sandbox>();
   readonly #opening = new Map<string, Promise<Sandbox>>();
   /** Names of sessions that are being made and are in no list yet. */
@@ -41,12 +41,12 @@ export class Caller {
     readonly id: string,
     readonly sessions: Sessions,
     readonly policy: PolicyInput,
-    readonly ceilings: Ceilings,
+    readonly maximums: PolicyMaximums,
     readonly logger: EventLogger,
   ) {}
 
   /** The files of calls without a session. They are nobody's session and count against no limit. */
-  common(): Promise<Sandbox> {
+  defaultWorkspace(): Promise<Sandbox> {
     this.#common ??= createSandbox({ runtime: 'python', policy: this.policy, logger: this.logger });
     return this.#common;
   }
@@ -57,7 +57,7 @@ export class Caller {
     policy,
     preload,
     ...rest
-  }: SessionWish): Promise<Sandbox> {
+  }: NewSession): Promise<Sandbox> {
     if (session_id === DEFAULT_SESSION) {
       throw new SandboxError(
         'invalid_argument',
@@ -109,7 +109,7 @@ export class Caller {
 
   /** The sandbox of a session, or of the files of calls without one. */
   async open(session_id: string | undefined): Promise<Sandbox> {
-    if (session_id === undefined || session_id === DEFAULT_SESSION) return this.common();
+    if (session_id === undefined || session_id === DEFAULT_SESSION) return this.defaultWorkspace();
     // Calls that come at the same time for a session that is closed open it once.
     const opening = this.#opening.get(session_id) ?? this.#open(session_id);
     this.#opening.set(session_id, opening);
@@ -141,9 +141,9 @@ export class Caller {
 
   /** Limits of a stored session that are above what this server allows by now, brought down to that. */
   #lowered(policy: SessionRecord['policy']): PolicyInput {
-    const names = Object.keys(this.ceilings) as (keyof Ceilings)[];
-    const over = names.filter((name) => (policy[name] ?? 0) > this.ceilings[name]);
-    return Object.fromEntries(over.map((name) => [name, this.ceilings[name]]));
+    const names = Object.keys(this.maximums) as (keyof PolicyMaximums)[];
+    const over = names.filter((name) => (policy[name] ?? 0) > this.maximums[name]);
+    return Object.fromEntries(over.map((name) => [name, this.maximums[name]]));
   }
 
   async fork(session_id: string, new_session_id: string = randomUUID()): Promise<Sandbox> {
@@ -183,7 +183,8 @@ export class Caller {
 
   /** Files of a session, without opening one that is closed: neither an interpreter nor its lock is needed to look. */
   async files(session_id: string): Promise<{ readonly path: string; readonly size_bytes: number }[]> {
-    const open = session_id === DEFAULT_SESSION ? await this.common() : this.#opened.get(session_id);
+    const open =
+      session_id === DEFAULT_SESSION ? await this.defaultWorkspace() : this.#opened.get(session_id);
     try {
       if (open !== undefined) return await open.listFiles();
     } catch (cause) {
@@ -214,7 +215,7 @@ export class Caller {
   // ---- what is under way ----
 
   /** Runs work that `cancel` can stop; `signal` stops it too. */
-  async cancellable<T>(
+  async runCancellable<T>(
     session_id: string,
     signal: AbortSignal,
     work: (signal: AbortSignal) => Promise<T>,
@@ -231,7 +232,7 @@ export class Caller {
     }
   }
 
-  /** Stops what a session, or everything the caller, has under way or waiting; returns how many calls that were. */
+  /** Stops what a session, or everything the tenant, has under way or waiting; returns how many calls that were. */
   cancel(session_id?: string): number {
     const sets =
       session_id === undefined ? [...this.#executions.values()] : [this.#executions.get(session_id)];
@@ -240,11 +241,11 @@ export class Caller {
     return running.length;
   }
 
-  executions(session_id: string): number {
+  runningCalls(session_id: string): number {
     return this.#executions.get(session_id)?.size ?? 0;
   }
 
-  get busy(): number {
+  get totalRunningCalls(): number {
     return [...this.#executions.values()].reduce((sum, set) => sum + set.size, 0);
   }
 

@@ -80,12 +80,13 @@ function heaviest(): { name: string; fuel: number } {
 }
 
 /** A fuel budget that is enough for nearly everything, where the server allows as much. */
-export const ampleFuel = ({ max_fuel_budget }: ServerSettings) => Math.min(AMPLE_FUEL, max_fuel_budget);
+export const suggestedFuelBudget = ({ max_fuel_budget }: ServerSettings) =>
+  Math.min(AMPLE_FUEL, max_fuel_budget);
 
 /** As programs write it. */
 const grouped = (fuel: number) => String(fuel).replaceAll(/\B(?=(\d{3})+$)/g, '_');
 
-export function executeCodeWords(settings: ServerSettings): string {
+export function executeCodeDescription(settings: ServerSettings): string {
   const { python, javascript } = RUNTIME_NOTES;
   const { fuel_budget, max_fuel_budget, timeout_seconds, max_timeout_seconds, memory_bytes } = settings;
   const heavy = heaviest();
@@ -104,12 +105,12 @@ Patterns
 Pitfalls
 - "TypeError: value is not iterable" (JavaScript): os functions return [result, error]. Use const [files, err] = os.readdir('/app').
 - FileNotFoundError: only /app exists for data. Use '/app/data.txt' or a relative path.
-- OutOfFuel: endless loop, large data or heavy imports (${heavy.name}: ${quantity(heavy.fuel)}). Pass a higher fuel_budget, or create_session(fuel_budget=${grouped(ampleFuel(settings))}).
+- OutOfFuel: endless loop, large data or heavy imports (${heavy.name}: ${quantity(heavy.fuel)}). Pass a higher fuel_budget, or create_session(fuel_budget=${grouped(suggestedFuelBudget(settings))}).
 
 Limits: ${quantity(fuel_budget)} fuel (up to ${quantity(max_fuel_budget)}), ${timeout_seconds} s (up to ${max_timeout_seconds} s), ${mebibytes(memory_bytes)} memory, ${mebibytes(POLICY_DEFAULTS.workspace_max_bytes)} of files.`;
 }
 
-export function createSessionWords(settings: ServerSettings): string {
+export function createSessionDescription(settings: ServerSettings): string {
   const { max_sessions, memory_bytes, max_memory_bytes, fuel_budget } = settings;
   const [heavy] = packagesOf('python').filter(({ heavy: isHeavy }) => isHeavy);
   return `Start a session: an interpreter that remembers its state (variables, imports and files) between execute_code calls, for work in several steps, with more memory, fuel or time if you ask for it. Returns its session_id.
@@ -122,7 +123,7 @@ Which one?
 
 auto_persist_globals (default true): variables, functions, classes and open files survive, as live objects, not as JSON. A call that hits a limit may be rolled back; its answer says so. Set false when only files should stay and every call should start clean.
 
-Custom limits: fuel_budget for heavy packages or long loops (default ${quantity(fuel_budget)}; ${grouped(ampleFuel(settings))} is ample), memory_bytes for large data (default ${mebibytes(memory_bytes)}, up to ${mebibytes(max_memory_bytes)}), timeout_seconds for slow work.
+Custom limits: fuel_budget for heavy packages or long loops (default ${quantity(fuel_budget)}; ${grouped(suggestedFuelBudget(settings))} is ample), memory_bytes for large data (default ${mebibytes(memory_bytes)}, up to ${mebibytes(max_memory_bytes)}), timeout_seconds for slow work.
 
 Lifecycle: create, reuse the session_id in execute_code, list_files, checkpoint_session and the others, then destroy_session. At most ${max_sessions} at a time.
 
@@ -130,7 +131,7 @@ Example: create_session(language="python") → execute_code(code="x = 41", sessi
 }
 
 /** Some hosts show a model only the names of tools and this. Most important first. */
-export function instructions(settings: ServerSettings): string {
+export function serverInstructions(settings: ServerSettings): string {
   const { fuel_budget, timeout_seconds, memory_bytes } = settings;
   return `Runs Python and JavaScript in a local, sealed WebAssembly sandbox: no network, no access to the host, deterministic limits.
 

@@ -1,10 +1,10 @@
 /** What a tool is: a row of words, schemas and one function. The table of all of them is in tools.ts. */
 import type { ToolAnnotations } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { QueueFull } from './fair-scheduler.ts';
-import type { Reply } from './reply.ts';
-import type { House } from './server-context.ts';
-import type { Caller } from './tenant.ts';
+import { QueueFullError } from './fair-scheduler.ts';
+import type { ToolResult } from './reply.ts';
+import type { ServerState } from './server-state.ts';
+import type { Tenant } from './tenant.ts';
 
 /** A refusal that is no fault of the sandbox: the model is told and can do something about it. */
 export class ToolError extends Error {
@@ -25,8 +25,8 @@ export interface Progress {
 
 /** One call of a tool. */
 export interface ToolCall {
-  readonly house: House;
-  readonly caller: Caller;
+  readonly state: ServerState;
+  readonly tenant: Tenant;
   readonly signal: AbortSignal;
   /** Present when the client asked for progress. */
   readonly progress?: ((progress: Progress) => void) | undefined;
@@ -40,30 +40,30 @@ export interface Tool {
   /** Absent where the answer may be an image, which structured content would hide. */
   readonly output?: z.ZodObject;
   readonly annotations: ToolAnnotations;
-  run(args: Record<string, unknown>, call: ToolCall): Promise<Reply>;
+  run(args: Record<string, unknown>, call: ToolCall): Promise<ToolResult>;
 }
 
 type Row<I extends z.ZodObject> = Omit<Tool, 'input' | 'run'> & {
   readonly input: I;
-  run(args: z.output<I>, call: ToolCall): Promise<Reply>;
+  run(args: z.output<I>, call: ToolCall): Promise<ToolResult>;
 };
 
 /** A row of the table, with the type of its arguments. */
-export function tool<I extends z.ZodObject>(row: Row<I>): Tool {
+export function defineTool<I extends z.ZodObject>(row: Row<I>): Tool {
   return row as unknown as Tool;
 }
 
-/** Runs work that makes a guest compute when the caller's turn comes; work of one key never runs twice at a time. */
-export async function inTurn<T>(
-  { house, caller }: ToolCall,
+/** Runs work that makes a guest compute when the tenant's turn comes; work of one key never runs twice at a time. */
+export async function runScheduled<T>(
+  { state, tenant }: ToolCall,
   key: string,
   signal: AbortSignal,
   work: () => Promise<T>,
 ): Promise<T> {
   try {
-    return await house.turns.run(caller.id, key, signal, work);
+    return await state.scheduler.run(tenant.id, key, signal, work);
   } catch (cause) {
-    if (cause instanceof QueueFull) {
+    if (cause instanceof QueueFullError) {
       throw new ToolError(
         'busy',
         `The server is busy: ${cause.message}. Wait for some to end, then try again.`,
@@ -83,13 +83,13 @@ const annotations = (
 ): ToolAnnotations => ({ readOnlyHint, destructiveHint, idempotentHint, openWorldHint: false });
 
 /** Looks and changes nothing. */
-export const LOOKS = annotations(true, false, true);
+export const READ_ONLY = annotations(true, false, true);
 /** Adds something; what was there stays. */
-export const ADDS = annotations(false, false, false);
+export const ADDITIVE = annotations(false, false, false);
 /** Replaces or removes something for good; a second time changes nothing more. */
-export const REMOVES = annotations(false, true, true);
+export const DESTRUCTIVE_IDEMPOTENT = annotations(false, true, true);
 /** Replaces the present by something else, each time anew. */
-export const REPLACES = annotations(false, true, false);
+export const DESTRUCTIVE = annotations(false, true, false);
 
 export const sessionId = z
   .string()

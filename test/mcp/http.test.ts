@@ -115,7 +115,7 @@ describe('an HTTP server with tokens', () => {
     expect(JSON.parse(broken.body)).toMatchObject({ error: { code: -32_700 } });
   });
 
-  test('tells its health to anybody, its numbers only to callers', async () => {
+  test('tells its health to anybody, its numbers only to tenants', async () => {
     expect(await send(server, { method: 'GET', path: '/healthz' })).toMatchObject({
       status: 200,
       body: '{"status":"ok"}',
@@ -127,7 +127,7 @@ describe('an HTTP server with tokens', () => {
     expect((await send(server, { method: 'GET', path: '/other', headers: authorized })).status).toBe(404);
   });
 
-  test.each(ERAS)('callers cannot see, use or end each other’s sessions (%s era)', async (era) => {
+  test.each(ERAS)('tenants cannot see, use or end each other’s sessions (%s era)', async (era) => {
     const [ann, bob] = [await httpClient(server, era, ANN), await httpClient(server, era, BOB)];
     const session_id = `secret-${era}`;
     await call(ann, 'create_session', { language: 'python', session_id });
@@ -161,7 +161,7 @@ describe('an HTTP server with tokens', () => {
       /no session/,
     );
     expect((await bob.listResources()).resources).toEqual([]);
-    // The same name is free for the other caller, and the two stay apart.
+    // The same name is free for the other tenant, and the two stay apart.
     await call(bob, 'create_session', { language: 'javascript', session_id });
     expect(
       (await call(ann, 'execute_code', { code: 'x', language: 'python', session_id })).structured,
@@ -170,7 +170,7 @@ describe('an HTTP server with tokens', () => {
     await Promise.all([ann.close(), bob.close()]);
   });
 
-  test('a connection of the 2025 era belongs to the caller who opened it', async () => {
+  test('a connection of the 2025 era belongs to the tenant who opened it', async () => {
     const hello = {
       jsonrpc: '2.0',
       id: 1,
@@ -214,7 +214,7 @@ describe('an HTTP server', () => {
     await expect(serveHttp({ host: '0.0.0.0', port: 0, tokens: [ANN] })).rejects.toThrow(/allowed-host/);
   });
 
-  test('slows down a caller who asks too often', async () => {
+  test('slows down a tenant who asks too often', async () => {
     const server = await startHttp({ rate_per_minute: 3 });
     const answers = [];
     for (let i = 0; i < 5; i++) answers.push(await send(server, { headers: JSON_HEADERS, body: LIST }));
@@ -223,7 +223,7 @@ describe('an HTTP server', () => {
     await server.close();
   });
 
-  test('runs other callers’ programs while one burns its fuel, and refuses what cannot even wait', async () => {
+  test('runs other tenants’ programs while one burns its fuel, and refuses what cannot even wait', async () => {
     const server = await startHttp({
       max_concurrent: 2,
       max_queued: 1,
@@ -232,8 +232,8 @@ describe('an HTTP server', () => {
     const [ann, bob] = [await httpClient(server, 'modern', ANN), await httpClient(server, 'modern', BOB)];
     const endless = { code: 'while True: pass', language: 'python', fuel_budget: 100e9, timeout: 100 };
     const burning = [call(ann, 'execute_code', endless), call(ann, 'execute_code', endless)];
-    while (server.house.turns.queued < 1) await new Promise((next) => setTimeout(next, 20));
-    expect(server.house.turns.running).toBe(1);
+    while (server.state.scheduler.queued < 1) await new Promise((next) => setTimeout(next, 20));
+    expect(server.state.scheduler.running).toBe(1);
     expect(await call(ann, 'execute_code', endless)).toMatchObject({
       isError: true,
       text: expect.stringMatching(/^busy/),
@@ -251,7 +251,7 @@ describe('an HTTP server', () => {
     await server.close();
   });
 
-  test('keeps no caller waiting for the programs of others, however many they burn', async () => {
+  test('keeps no tenant waiting for the programs of others, however many they burn', async () => {
     const names = ['ann', 'bob', 'eve'];
     const secret = (name: string) => `${name}-secret-0123456789`;
     const slots = 5;
@@ -267,26 +267,26 @@ describe('an HTTP server', () => {
     const burning = [ann!, bob!].flatMap((client) =>
       Array.from({ length: slots }, () => call(client, 'execute_code', endless, { timeout: 300_000 })),
     );
-    while (server.house.turns.running < slots - 1) await new Promise((next) => setTimeout(next, 20));
+    while (server.state.scheduler.running < slots - 1) await new Promise((next) => setTimeout(next, 20));
     // All places but the one that is kept are taken by programs that do not end by themselves.
     const { structured } = await call(eve!, 'execute_code', { code: '1 + 1', language: 'python' });
     expect(structured).toMatchObject({ result: 2 });
-    expect(server.house.turns.running).toBe(slots - 1);
+    expect(server.state.scheduler.running).toBe(slots - 1);
     for (const client of [ann!, bob!]) await call(client, 'cancel_execution');
     await Promise.all(burning);
     await Promise.all([ann!, bob!, eve!].map((client) => client.close()));
     await server.close();
   });
 
-  test('loads modules for a session in the caller’s turn', async () => {
+  test('loads modules for a session in the tenant’s turn', async () => {
     const server = await startHttp({ max_concurrent: 1 });
     const client = await httpClient(server, 'modern');
     const endless = { code: 'while True: pass', language: 'python', fuel_budget: 100e9, timeout: 300 };
     const burning = call(client, 'execute_code', endless);
-    while (server.house.turns.running === 0) await new Promise((next) => setTimeout(next, 20));
+    while (server.state.scheduler.running === 0) await new Promise((next) => setTimeout(next, 20));
     const preload = [`colorsys`];
     const making = call(client, 'create_session', { language: 'python', session_id: 'ready', preload });
-    while (server.house.turns.queued === 0) await new Promise((next) => setTimeout(next, 20));
+    while (server.state.scheduler.queued === 0) await new Promise((next) => setTimeout(next, 20));
     await call(client, 'cancel_execution');
     await burning;
     expect((await making).structured).toMatchObject({ session_id: 'ready' });
@@ -322,10 +322,10 @@ describe('an HTTP server', () => {
     const client = await httpClient(server, 'modern');
     const endless = { code: 'while True: pass', language: 'python', fuel_budget: 100e9, timeout: 100 };
     const lost = call(client, 'execute_code', endless).catch(() => 'lost');
-    while (server.house.turns.running === 0) await new Promise((next) => setTimeout(next, 20));
+    while (server.state.scheduler.running === 0) await new Promise((next) => setTimeout(next, 20));
     await client.close();
     await lost;
-    while (server.house.turns.running > 0) await new Promise((next) => setTimeout(next, 20));
+    while (server.state.scheduler.running > 0) await new Promise((next) => setTimeout(next, 20));
     await server.close();
   });
 
@@ -368,14 +368,14 @@ describe('an HTTP server', () => {
       code: 'import time\ntime.sleep(1)\n"done"',
       language: 'python',
     });
-    while (server.house.turns.running === 0) await new Promise((next) => setTimeout(next, 20));
+    while (server.state.scheduler.running === 0) await new Promise((next) => setTimeout(next, 20));
     const closing = server.close();
     expect((await slow).structured).toMatchObject({ result: 'done' });
     await closing;
     await client.close();
   });
 
-  test('keeps sessions in its folder, apart for each caller, and finds them again after a restart', async () => {
+  test('keeps sessions in its folder, apart for each tenant, and finds them again after a restart', async () => {
     const settings = {
       data_dir: mkdtempSync(join(tmpdir(), 'sessions-')),
       tokens: [`ann=${ANN}`, `..=${BOB}`],

@@ -52,7 +52,7 @@ describe('the server process', () => {
       .map((line) => JSON.parse(line));
     expect(events.find(({ tool }) => tool === 'execute_code')).toMatchObject({
       event: 'tool.call',
-      caller: 'local',
+      tenant: 'local',
       ok: true,
       success: true,
       code_chars: 22,

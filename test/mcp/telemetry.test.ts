@@ -3,7 +3,7 @@ import { copyFileSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SpanStatusCode, trace } from '@opentelemetry/api';
-import { openObserver, serveHttp } from 'llm-wasm-sandbox/mcp';
+import { createTelemetry, serveHttp } from 'llm-wasm-sandbox/mcp';
 import { afterAll, expect, test } from 'vitest';
 import { call, httpClient } from '../support/mcp.ts';
 
@@ -35,8 +35,8 @@ afterAll(() => trace.disable());
 test('a call is a span, an event and a number, and fails in all three when it fails', async () => {
   const events: Record<string, unknown>[] = [];
   const note = (fields: object) => events.push(fields as Record<string, unknown>);
-  const observer = await openObserver({ info: note, warn: note, error: note });
-  const server = await serveHttp({ port: 0 }, { observer });
+  const telemetry = await createTelemetry({ info: note, warn: note, error: note });
+  const server = await serveHttp({ port: 0 }, { telemetry });
   const client = await httpClient(server, 'modern');
   const run = (code: string) => call(client, 'execute_code', { code, language: 'javascript' });
   await run('console.log("hidden words"); 1');
@@ -55,7 +55,7 @@ test('a call is a span, an event and a number, and fails in all three when it fa
   ]);
   expect(spans[0]!.attributes).toEqual({
     'sandbox.tool': 'execute_code',
-    'sandbox.caller': 'local',
+    'sandbox.tenant': 'local',
     'sandbox.session_id': 'default',
     'sandbox.ok': true,
     'sandbox.outcome': 'success',
@@ -95,14 +95,14 @@ test('a call is a span, an event and a number, and fails in all three when it fa
 test('without OpenTelemetry nothing is missing and nothing is said', () => {
   // The built file alone, in a place from which no package can be found.
   const folder = mkdtempSync(join(tmpdir(), 'alone-'));
-  copyFileSync(new URL('../../dist/mcp/observability.js', import.meta.url), join(folder, 'observe.js'));
+  copyFileSync(new URL('../../dist/mcp/telemetry.js', import.meta.url), join(folder, 'observe.js'));
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   const script = `
-    import { openObserver } from './observe.js';
+    import { createTelemetry } from './observe.js';
     await import('@opentelemetry/api').then(() => console.log('it is there'), () => {});
     const said = [];
     const log = { info: (f) => said.push(f), warn: (f) => said.push(f), error: (f) => said.push(f) };
-    const { span } = await openObserver(log);
+    const { span } = await createTelemetry(log);
     const worked = await span('tool x', async (made) => {
       made.set('a', 1);
       made.fail('b');

@@ -4,12 +4,20 @@ import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { runtimeName } from '../../schema.ts';
-import { runFacts } from '../metrics.ts';
-import { describeRun, executionOutput } from '../reply.ts';
+import { executionStats } from '../metrics.ts';
+import { executionOutput, executionResult } from '../reply.ts';
 import type { ServerSettings } from '../settings.ts';
 import { DEFAULT_SESSION } from '../tenant.ts';
-import { ADDS, inTurn, optionalSession, REMOVES, type Tool, type ToolCall, tool } from '../tool.ts';
-import { ampleFuel, executeCodeWords } from '../tool-descriptions.ts';
+import {
+  ADDITIVE,
+  DESTRUCTIVE_IDEMPOTENT,
+  defineTool,
+  optionalSession,
+  runScheduled,
+  type Tool,
+  type ToolCall,
+} from '../tool.ts';
+import { executeCodeDescription, suggestedFuelBudget } from '../tool-descriptions.ts';
 
 const MAX_CODE_CHARS = 1_000_000;
 
@@ -32,7 +40,7 @@ function executeInput(settings: ServerSettings) {
       .min(1)
       .max(settings.max_fuel_budget)
       .optional()
-      .describe(`Instructions for this call, e.g. ${ampleFuel(settings)}.`),
+      .describe(`Instructions for this call, e.g. ${suggestedFuelBudget(settings)}.`),
     stdin: z.string().optional().describe('What the program reads from standard input.'),
     files: z
       .record(z.string(), z.string())
@@ -44,8 +52,8 @@ function executeInput(settings: ServerSettings) {
 type ExecuteArguments = z.output<ReturnType<typeof executeInput>>;
 
 /** Where the program runs: in its session, or in a sandbox of its own over the default workspace. */
-async function place({ session_id, language }: ExecuteArguments, { caller }: ToolCall) {
-  const home = await caller.open(session_id);
+async function resolveTarget({ session_id, language }: ExecuteArguments, { tenant }: ToolCall) {
+  const home = await tenant.open(session_id);
   if (session_id === undefined || session_id === DEFAULT_SESSION) {
     return { key: randomUUID(), take: () => home.alongside(language), leave: (own: Sandbox) => own.close() };
   }
@@ -56,17 +64,17 @@ async function place({ session_id, language }: ExecuteArguments, { caller }: Too
       `${fact}. Pass language: "${home.runtime}", or create_session(language="${language}"). Nothing was run.`,
     );
   }
-  return { key: `${caller.id}/${session_id}`, take: async () => home, leave: async () => {} };
+  return { key: `${tenant.id}/${session_id}`, take: async () => home, leave: async () => {} };
 }
 
 async function execute(args: ExecuteArguments, call: ToolCall) {
-  const { house, caller, progress } = call;
+  const { state, tenant, progress } = call;
   const session_id = args.session_id ?? DEFAULT_SESSION;
-  const { key, take, leave } = await place(args, call);
+  const { key, take, leave } = await resolveTarget(args, call);
   const submitted = performance.now();
   let waitedMs = 0;
-  const result = await caller.cancellable(session_id, call.signal, (signal) =>
-    inTurn(call, key, signal, async () => {
+  const result = await tenant.runCancellable(session_id, call.signal, (signal) =>
+    runScheduled(call, key, signal, async () => {
       waitedMs = performance.now() - submitted;
       const sandbox = await take();
       try {
@@ -76,14 +84,14 @@ async function execute(args: ExecuteArguments, call: ToolCall) {
       }
     }),
   );
-  const facts = runFacts(args.language, result);
-  for (const numbers of [caller.tally, house.metrics])
-    numbers.countRun({ ...facts, queue_ms: facts.queue_ms + waitedMs });
-  return describeRun(result, {
+  const facts = executionStats(args.language, result);
+  for (const numbers of [tenant.stats, state.metrics])
+    numbers.recordExecution({ ...facts, queue_ms: facts.queue_ms + waitedMs });
+  return executionResult(result, {
     language: args.language,
     session_id,
-    maxChars: house.settings.max_output_chars,
-    keep: (stream, text) => caller.outputs.keep(session_id, stream, text),
+    maxChars: state.settings.max_output_chars,
+    cacheOutput: (stream, text) => tenant.outputs.add(session_id, stream, text),
   });
 }
 
@@ -115,26 +123,26 @@ function reporting(progress: ToolCall['progress']) {
 
 export function executionTools(settings: ServerSettings): Tool[] {
   return [
-    tool({
+    defineTool({
       name: 'execute_code',
       title: 'Run code',
-      description: executeCodeWords(settings),
+      description: executeCodeDescription(settings),
       input: executeInput(settings),
       output: executionOutput,
-      annotations: ADDS,
+      annotations: ADDITIVE,
       run: execute,
     }),
-    tool({
+    defineTool({
       name: 'cancel_execution',
       title: 'Cancel running code',
       description:
         'Stop (abort) the programs that run or wait in a session, at once. Returns how many were stopped; each of their calls ends with trap_reason cancelled. Use it when code hangs or takes too long; not to end a session (destroy_session).',
       input: z.strictObject({ session_id: optionalSession }),
       output: z.object({ session_id: z.string(), cancelled: z.number().int() }),
-      annotations: REMOVES,
-      run: async ({ session_id = DEFAULT_SESSION }, { caller }) => {
-        await caller.open(session_id);
-        const cancelled = caller.cancel(session_id);
+      annotations: DESTRUCTIVE_IDEMPOTENT,
+      run: async ({ session_id = DEFAULT_SESSION }, { tenant }) => {
+        await tenant.open(session_id);
+        const cancelled = tenant.cancel(session_id);
         const text =
           cancelled === 0
             ? `Nothing was running in session ${session_id}.`

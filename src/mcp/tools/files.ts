@@ -1,9 +1,16 @@
 /** Tools that put files into a workspace and read them back. Paths are the workspace's, never the host's. */
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
-import { cut, fileLink, mimeType, type Reply, workspaceUri } from '../reply.ts';
+import { fileLink, mimeType, type ToolResult, truncateMiddle, workspaceUri } from '../reply.ts';
 import { DEFAULT_SESSION } from '../tenant.ts';
-import { LOOKS, optionalSession, REMOVES, type Tool, type ToolCall, tool } from '../tool.ts';
+import {
+  DESTRUCTIVE_IDEMPOTENT,
+  defineTool,
+  optionalSession,
+  READ_ONLY,
+  type Tool,
+  type ToolCall,
+} from '../tool.ts';
 
 const path = z
   .string()
@@ -27,10 +34,10 @@ export function asText(bytes: Uint8Array): string | undefined {
 
 async function read(
   args: { path: string; session_id?: string | undefined; offset?: number | undefined },
-  { caller, house }: ToolCall,
-): Promise<Reply> {
+  { tenant, state }: ToolCall,
+): Promise<ToolResult> {
   const session_id = args.session_id ?? DEFAULT_SESSION;
-  const bytes = await (await caller.open(session_id)).readFile(args.path);
+  const bytes = await (await tenant.open(session_id)).readFile(args.path);
   const mime = mimeType(args.path);
   if (mime !== undefined && IMAGES.includes(mime) && bytes.length <= MAX_IMAGE_BYTES) {
     const data = Buffer.from(bytes).toString('base64');
@@ -46,7 +53,7 @@ async function read(
     return { text: `${args.path}: ${bytes.length} bytes. ${advice}`, blocks: [link] };
   }
   const uri = workspaceUri(session_id, args.path);
-  const shown = cut(text.slice(args.offset ?? 0), house.settings.max_output_chars, () => uri);
+  const shown = truncateMiddle(text.slice(args.offset ?? 0), state.settings.max_output_chars, () => uri);
   return { text: shown.text, ...(shown.uri !== undefined && { blocks: [link] }) };
 }
 
@@ -54,7 +61,7 @@ async function read(
 const MAX_FILES = 500;
 
 export const FILE_TOOLS: readonly Tool[] = [
-  tool({
+  defineTool({
     name: 'list_files',
     title: 'List files',
     description:
@@ -75,11 +82,11 @@ export const FILE_TOOLS: readonly Tool[] = [
       ),
       total: z.number().int(),
     }),
-    annotations: LOOKS,
-    run: async ({ session_id = DEFAULT_SESSION, folder }, { caller }) => {
+    annotations: READ_ONLY,
+    run: async ({ session_id = DEFAULT_SESSION, folder }, { tenant }) => {
       const prefix =
         folder === undefined ? '' : `${folder.replace(/^\/app(\/|$)|^\.?\/+/, '').replace(/\/+$/, '')}/`;
-      const all = (await (await caller.open(session_id)).listFiles()).filter(
+      const all = (await (await tenant.open(session_id)).listFiles()).filter(
         (file) => prefix === '' || prefix === '/' || file.path.startsWith(prefix),
       );
       const files = all
@@ -93,7 +100,7 @@ export const FILE_TOOLS: readonly Tool[] = [
       };
     },
   }),
-  tool({
+  defineTool({
     name: 'read_file',
     title: 'Read a file',
     description:
@@ -108,10 +115,10 @@ export const FILE_TOOLS: readonly Tool[] = [
         .optional()
         .describe('Skip so many characters, to page through long text.'),
     }),
-    annotations: LOOKS,
+    annotations: READ_ONLY,
     run: read,
   }),
-  tool({
+  defineTool({
     name: 'write_file',
     title: 'Write a file',
     description:
@@ -128,12 +135,12 @@ export const FILE_TOOLS: readonly Tool[] = [
       size_bytes: z.number().int(),
       uri: z.string(),
     }),
-    annotations: REMOVES,
-    run: async ({ path: name, content, encoding = 'utf8', session_id = DEFAULT_SESSION }, { caller }) => {
+    annotations: DESTRUCTIVE_IDEMPOTENT,
+    run: async ({ path: name, content, encoding = 'utf8', session_id = DEFAULT_SESSION }, { tenant }) => {
       if (encoding === 'base64' && !BASE64.test(content))
         throw new SandboxError('invalid_argument', 'content: is not base64, although encoding says so.');
       const bytes = new Uint8Array(Buffer.from(content, encoding));
-      await (await caller.open(session_id)).writeFile(name, bytes);
+      await (await tenant.open(session_id)).writeFile(name, bytes);
       const uri = workspaceUri(session_id, name.replace(/^\/app\//, ''));
       return {
         text: `Wrote ${bytes.length} bytes to ${name} of ${session_id}; programs open it as that.`,

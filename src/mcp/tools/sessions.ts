@@ -6,20 +6,20 @@ import { runtimeName } from '../../schema.ts';
 import type { SessionRecord } from '../../stores/store.ts';
 import { quantity } from '../reply.ts';
 import type { ServerSettings } from '../settings.ts';
-import { type Caller, DEFAULT_SESSION } from '../tenant.ts';
+import { DEFAULT_SESSION, type Tenant } from '../tenant.ts';
 import {
-  ADDS,
-  inTurn,
-  LOOKS,
+  ADDITIVE,
+  DESTRUCTIVE,
+  DESTRUCTIVE_IDEMPOTENT,
+  defineTool,
   optionalSession,
-  REMOVES,
-  REPLACES,
+  READ_ONLY,
+  runScheduled,
   sessionId,
   type Tool,
   type ToolCall,
-  tool,
 } from '../tool.ts';
-import { ampleFuel, createSessionWords } from '../tool-descriptions.ts';
+import { createSessionDescription, suggestedFuelBudget } from '../tool-descriptions.ts';
 
 const checkpointName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/);
 
@@ -49,10 +49,10 @@ const sessionRow = z.object({
   running: z.number().int().describe('Calls that run or wait.'),
 });
 
-function rowOf(record: SessionRecord, caller: Caller): z.infer<typeof sessionRow> {
+function sessionRowFor(record: SessionRecord, tenant: Tenant): z.infer<typeof sessionRow> {
   const { session_id, runtime, auto_persist_globals, created_at, last_used_at, calls, fuel_consumed } =
     record;
-  const running = caller.executions(session_id);
+  const running = tenant.runningCalls(session_id);
   return {
     session_id,
     language: runtime,
@@ -86,9 +86,9 @@ type WorkspaceInfo = z.infer<typeof workspaceInfo>;
 /** Files in one answer; list_files shows more. */
 const MAX_FILES = 200;
 
-async function lookAt(session_id: string, hidden: boolean, call: ToolCall): Promise<WorkspaceInfo> {
-  const { caller } = call;
-  const sandbox = await caller.open(session_id);
+async function inspectWorkspace(session_id: string, hidden: boolean, call: ToolCall): Promise<WorkspaceInfo> {
+  const { tenant } = call;
+  const sandbox = await tenant.open(session_id);
   const shown = async () => (await sandbox.listFiles()).filter(({ path }) => hidden || !isHidden(path));
   const files = await shown();
   const common = {
@@ -103,11 +103,11 @@ async function lookAt(session_id: string, hidden: boolean, call: ToolCall): Prom
     return { ...common, ...none, language: null };
   }
   // Variables are told by a copy of the interpreter, which runs like any program.
-  const { variables, imports, checkpoints, calls, fuel_consumed, runtime } = await inTurn(
+  const { variables, imports, checkpoints, calls, fuel_consumed, runtime } = await runScheduled(
     call,
-    `${caller.id}/${session_id}`,
+    `${tenant.id}/${session_id}`,
     call.signal,
-    () => caller.sessions.info(session_id),
+    () => tenant.sessions.info(session_id),
   );
   return {
     ...common,
@@ -155,7 +155,7 @@ function createInput(settings: ServerSettings) {
       .min(1)
       .max(settings.max_fuel_budget)
       .optional()
-      .describe(`Instructions per call, e.g. ${ampleFuel(settings)}.`),
+      .describe(`Instructions per call, e.g. ${suggestedFuelBudget(settings)}.`),
     memory_bytes: z
       .number()
       .int()
@@ -177,12 +177,12 @@ function createInput(settings: ServerSettings) {
   });
 }
 
-function makingTools(settings: ServerSettings): Tool[] {
+function lifecycleTools(settings: ServerSettings): Tool[] {
   return [
-    tool({
+    defineTool({
       name: 'create_session',
       title: 'Start a session',
-      description: createSessionWords(settings),
+      description: createSessionDescription(settings),
       input: createInput(settings),
       output: z.object({
         session_id: z.string(),
@@ -191,15 +191,15 @@ function makingTools(settings: ServerSettings): Tool[] {
         limits,
         next_step: z.string(),
       }),
-      annotations: ADDS,
+      annotations: ADDITIVE,
       run: async ({ language, session_id, auto_persist_globals = true, preload = [], ...policy }, call) => {
         const given = Object.fromEntries(Object.entries(policy).filter(([, value]) => value !== undefined));
         const wish = { language, session_id, auto_persist_globals, preload, policy: given };
-        // Modules are loaded by running them, for which the caller needs a turn as for any program.
-        const make = () => call.caller.create(wish);
+        // Modules are loaded by running them, for which the tenant needs a turn as for any program.
+        const make = () => call.tenant.create(wish);
         const sandbox = await (preload.length === 0
           ? make()
-          : inTurn(call, `preload ${randomUUID()}`, call.signal, make));
+          : runScheduled(call, `preload ${randomUUID()}`, call.signal, make));
         const id = sandbox.session_id!;
         const next_step = `execute_code(code=…, language="${language}", session_id="${id}")`;
         const found = limitsOf(sandbox);
@@ -210,21 +210,21 @@ function makingTools(settings: ServerSettings): Tool[] {
         };
       },
     }),
-    tool({
+    defineTool({
       name: 'destroy_session',
       title: 'End a session',
       description:
         'End a session for good and free what it takes: its variables, files and checkpoints are deleted and running code is stopped. Use it when the work is done and results were read. To only clear files use reset_workspace; to undo a step use rollback_session.',
       input: z.strictObject({ session_id: sessionId.describe('The session to end.') }),
       output: z.object({ session_id: z.string(), destroyed: z.boolean() }),
-      annotations: REMOVES,
-      run: async ({ session_id }, { caller }) => {
-        if (session_id === DEFAULT_SESSION) await caller.resetWorkspace(session_id);
-        else await caller.destroy(session_id);
+      annotations: DESTRUCTIVE_IDEMPOTENT,
+      run: async ({ session_id }, { tenant }) => {
+        if (session_id === DEFAULT_SESSION) await tenant.resetWorkspace(session_id);
+        else await tenant.destroy(session_id);
         return { text: `Session ${session_id} is gone.`, structured: { session_id, destroyed: true } };
       },
     }),
-    tool({
+    defineTool({
       name: 'fork_session',
       title: 'Branch a session',
       description:
@@ -234,9 +234,9 @@ function makingTools(settings: ServerSettings): Tool[] {
         new_session_id: sessionId.optional().describe('Name of the copy; omitted: a random one.'),
       }),
       output: z.object({ session_id: z.string(), forked_from: z.string(), language: runtimeName }),
-      annotations: ADDS,
-      run: async ({ session_id, new_session_id }, { caller }) => {
-        const fork = await caller.fork(session_id, new_session_id);
+      annotations: ADDITIVE,
+      run: async ({ session_id, new_session_id }, { tenant }) => {
+        const fork = await tenant.fork(session_id, new_session_id);
         const structured = { session_id: fork.session_id!, forked_from: session_id, language: fork.runtime };
         return { text: `Session ${structured.session_id} is a copy of ${session_id}.`, structured };
       },
@@ -244,27 +244,27 @@ function makingTools(settings: ServerSettings): Tool[] {
   ];
 }
 
-const LOOKING: readonly Tool[] = [
-  tool({
+const INSPECTION_TOOLS: readonly Tool[] = [
+  defineTool({
     name: 'get_active_sessions',
     title: 'List sessions',
     description:
       'List your active sessions by name, the one used last first: language, calls, fuel used, age, whether something runs. Use it to find a session_id again or before cleaning up.',
     input: z.strictObject({}),
     output: z.object({ sessions: z.array(sessionRow), limit: z.number().int() }),
-    annotations: LOOKS,
-    run: async (_, { caller, house }) => {
-      const sessions = (await caller.sessions.list()).map((record) => rowOf(record, caller));
+    annotations: READ_ONLY,
+    run: async (_, { tenant, state }) => {
+      const sessions = (await tenant.sessions.list()).map((record) => sessionRowFor(record, tenant));
       const lines = sessions.map(
         (one) =>
           `${one.session_id} (${one.language}${one.auto_persist_globals ? '' : ', variables not kept'}): ${one.calls} calls, ${quantity(one.fuel_consumed)} fuel, ${one.running} running, created ${one.created_at}, last used ${one.last_used_at}`,
       );
-      const limit = house.settings.max_sessions;
+      const limit = state.settings.max_sessions;
       const text = [`${sessions.length} of at most ${limit} sessions.`, ...lines].join('\n');
       return { text, structured: { sessions, limit } };
     },
   }),
-  tool({
+  defineTool({
     name: 'get_workspace_info',
     title: 'Inspect a session',
     description:
@@ -274,16 +274,16 @@ const LOOKING: readonly Tool[] = [
       include_system_files: z.boolean().optional().describe('Also list files whose name begins with a dot.'),
     }),
     output: workspaceInfo,
-    annotations: LOOKS,
+    annotations: READ_ONLY,
     run: async ({ session_id = DEFAULT_SESSION, include_system_files = false }, call) => {
-      const info = await lookAt(session_id, include_system_files, call);
+      const info = await inspectWorkspace(session_id, include_system_files, call);
       return { text: infoText(info), structured: info };
     },
   }),
 ];
 
-const TIME: readonly Tool[] = [
-  tool({
+const CHECKPOINT_TOOLS: readonly Tool[] = [
+  defineTool({
     name: 'checkpoint_session',
     title: 'Save a checkpoint',
     description:
@@ -293,9 +293,9 @@ const TIME: readonly Tool[] = [
       name: checkpointName.optional().describe('e.g. "before-cleanup"; omitted: numbered.'),
     }),
     output: checkpointRow.extend({ session_id: z.string() }),
-    annotations: ADDS,
-    run: async ({ session_id, name }, { caller }) => {
-      const sandbox = await caller.session(session_id);
+    annotations: ADDITIVE,
+    run: async ({ session_id, name }, { tenant }) => {
+      const sandbox = await tenant.session(session_id);
       const made = { session_id, ...(await sandbox.checkpoint(name)) };
       return {
         text: `Checkpoint ${made.name} of session ${session_id} (${made.size_bytes} bytes, ${made.created_at}).`,
@@ -303,7 +303,7 @@ const TIME: readonly Tool[] = [
       };
     },
   }),
-  tool({
+  defineTool({
     name: 'rollback_session',
     title: 'Go back in a session',
     description:
@@ -313,9 +313,9 @@ const TIME: readonly Tool[] = [
       name: checkpointName.optional().describe('Checkpoint to go back to; omitted: undo the last call.'),
     }),
     output: z.object({ session_id: z.string(), restored: z.string(), files: z.number().int() }),
-    annotations: REPLACES,
-    run: async ({ session_id, name }, { caller }) => {
-      const sandbox = await caller.session(session_id);
+    annotations: DESTRUCTIVE,
+    run: async ({ session_id, name }, { tenant }) => {
+      const sandbox = await tenant.session(session_id);
       await sandbox.rollback(name);
       const restored = name === undefined ? 'the state before the last call' : `checkpoint ${name}`;
       const { length: files } = await sandbox.listFiles();
@@ -327,24 +327,24 @@ const TIME: readonly Tool[] = [
   }),
 ];
 
-const CLEARING: readonly Tool[] = [
-  tool({
+const RESET_TOOLS: readonly Tool[] = [
+  defineTool({
     name: 'reset_workspace',
     title: 'Delete all files',
     description:
       'Delete all files of a session or of the default workspace; variables stay. Returns how many. Use it to start over with an empty folder; to undo one step use rollback_session, to end the session destroy_session.',
     input: z.strictObject({ session_id: optionalSession }),
     output: z.object({ session_id: z.string(), files_deleted: z.number().int() }),
-    annotations: REMOVES,
-    run: async ({ session_id = DEFAULT_SESSION }, { caller }) => {
-      const files_deleted = await caller.resetWorkspace(session_id);
+    annotations: DESTRUCTIVE_IDEMPOTENT,
+    run: async ({ session_id = DEFAULT_SESSION }, { tenant }) => {
+      const files_deleted = await tenant.resetWorkspace(session_id);
       return {
         text: `Deleted ${files_deleted} files of ${session_id}.`,
         structured: { session_id, files_deleted },
       };
     },
   }),
-  tool({
+  defineTool({
     name: 'reset_all_sessions',
     title: 'End all sessions',
     description:
@@ -358,12 +358,12 @@ const CLEARING: readonly Tool[] = [
         ),
     }),
     output: z.object({ sessions: z.array(z.string()), deleted: z.boolean() }),
-    annotations: REMOVES,
-    run: async ({ cleanup_disk = true }, { caller }) => {
-      const sessions = (await caller.sessions.list()).map(({ session_id }) => session_id);
-      caller.cancel();
-      for (const id of sessions) await (cleanup_disk ? caller.destroy(id) : caller.release(id));
-      await caller.resetWorkspace(DEFAULT_SESSION);
+    annotations: DESTRUCTIVE_IDEMPOTENT,
+    run: async ({ cleanup_disk = true }, { tenant }) => {
+      const sessions = (await tenant.sessions.list()).map(({ session_id }) => session_id);
+      tenant.cancel();
+      for (const id of sessions) await (cleanup_disk ? tenant.destroy(id) : tenant.release(id));
+      await tenant.resetWorkspace(DEFAULT_SESSION);
       const what = cleanup_disk ? 'Deleted' : 'Closed';
       const text = `${what} ${sessions.length} sessions${sessions.length > 0 ? `: ${sessions.join(', ')}` : ''}; the default workspace is empty.`;
       return { text, structured: { sessions, deleted: cleanup_disk } };
@@ -372,5 +372,5 @@ const CLEARING: readonly Tool[] = [
 ];
 
 export function sessionTools(settings: ServerSettings): Tool[] {
-  return [...makingTools(settings), ...LOOKING, ...TIME, ...CLEARING];
+  return [...lifecycleTools(settings), ...INSPECTION_TOOLS, ...CHECKPOINT_TOOLS, ...RESET_TOOLS];
 }

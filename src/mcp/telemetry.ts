@@ -16,7 +16,7 @@ export interface Span {
   fail(message: string): void;
 }
 
-export interface Observer {
+export interface Telemetry {
   readonly log: ServerLog;
   /** Runs work inside a span of that name. */
   span<T>(name: string, work: (span: Span) => Promise<T>): Promise<T>;
@@ -25,15 +25,15 @@ export interface Observer {
 const nothing = () => {};
 const NO_SPAN: Span = { set: nothing, fail: nothing };
 
-export const silentObserver: Observer = {
+export const noTelemetry: Telemetry = {
   log: { info: nothing, warn: nothing, error: nothing },
   span: (_, work) => work(NO_SPAN),
 };
 
-/** An observer that logs, and makes spans when the process has `@opentelemetry/api`. */
-export async function openObserver(log: ServerLog): Promise<Observer> {
+/** An telemetry that logs, and makes spans when the process has `@opentelemetry/api`. */
+export async function createTelemetry(log: ServerLog): Promise<Telemetry> {
   const api = await import('@opentelemetry/api').catch(() => undefined);
-  if (api === undefined) return { log, span: silentObserver.span };
+  if (api === undefined) return { log, span: noTelemetry.span };
   const tracer = api.trace.getTracer('llm-wasm-sandbox');
   return {
     log,
@@ -55,6 +55,6 @@ export async function openObserver(log: ServerLog): Promise<Observer> {
 }
 
 /** Says which code ran without saying what it was. */
-export function digest(text: string): string {
+export function shortDigest(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { readManifest } from '../../packages/manifest.ts';
 import { RUNTIME_NAMES, runtimeName } from '../../schema.ts';
 import { quantity } from '../reply.ts';
-import { LOOKS, type Tool, tool } from '../tool.ts';
+import { defineTool, READ_ONLY, type Tool } from '../tool.ts';
 import { notablePackages, packagesOf, RUNTIME_NOTES } from '../tool-descriptions.ts';
 
 const runtimeRow = z.object({
@@ -71,15 +71,15 @@ function packageRows(language: string | undefined, query: string): z.infer<typeo
 const percentiles = z.object({ p50: z.number(), p95: z.number(), p99: z.number() });
 const counts = z.record(z.string(), z.number());
 
-export const FACT_TOOLS: readonly Tool[] = [
-  tool({
+export const INFORMATION_TOOLS: readonly Tool[] = [
+  defineTool({
     name: 'list_runtimes',
     title: 'List languages',
     description:
       'Show which languages are supported, their versions, how many packages each has, API patterns that differ from what you may expect (JavaScript os functions return [result, error]) and helper functions. Use it once, before unusual code.',
     input: z.strictObject({}),
     output: z.object({ runtimes: z.array(runtimeRow) }),
-    annotations: LOOKS,
+    annotations: READ_ONLY,
     run: async () => {
       const runtimes = runtimeRows();
       const text = runtimes
@@ -94,7 +94,7 @@ export const FACT_TOOLS: readonly Tool[] = [
       return { text, structured: { runtimes } };
     },
   }),
-  tool({
+  defineTool({
     name: 'list_available_packages',
     title: 'List packages',
     description:
@@ -104,7 +104,7 @@ export const FACT_TOOLS: readonly Tool[] = [
       query: z.string().max(100).optional().describe('Only packages about this, e.g. "excel" or "yaml".'),
     }),
     output: z.object({ packages: z.array(packageRow) }),
-    annotations: LOOKS,
+    annotations: READ_ONLY,
     run: async ({ language, query = '' }) => {
       const packages = packageRows(language, query.toLowerCase());
       const lines = packages.map(
@@ -114,7 +114,7 @@ export const FACT_TOOLS: readonly Tool[] = [
       return { text: [`${packages.length} packages.`, ...lines].join('\n'), structured: { packages } };
     },
   }),
-  tool({
+  defineTool({
     name: 'get_metrics',
     title: 'Usage figures',
     description:
@@ -137,13 +137,13 @@ export const FACT_TOOLS: readonly Tool[] = [
       sessions: z.number().int(),
       running: z.number().int(),
     }),
-    annotations: LOOKS,
-    run: async (_, { caller, house }) => {
+    annotations: READ_ONLY,
+    run: async (_, { tenant, state }) => {
       const structured = {
-        uptime_seconds: Math.round((Date.now() - house.startedAt) / 1000),
-        ...caller.tally.report(),
-        sessions: (await caller.sessions.list()).length,
-        running: caller.busy,
+        uptime_seconds: Math.round((Date.now() - state.startedAt) / 1000),
+        ...tenant.stats.report(),
+        sessions: (await tenant.sessions.list()).length,
+        running: tenant.totalRunningCalls,
       };
       const text = Object.entries(structured)
         .map(([name, value]) => `${name}: ${typeof value === 'object' ? JSON.stringify(value) : value}`)

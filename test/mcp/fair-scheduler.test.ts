@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { QueueFull, Turns } from '../../src/mcp/fair-scheduler.ts';
+import { FairScheduler, QueueFullError } from '../../src/mcp/fair-scheduler.ts';
 import { percentiles } from '../../src/mcp/metrics.ts';
 
 const never = new AbortController().signal;
@@ -17,12 +17,12 @@ function works() {
   return { order, work, end: (name: string) => ends.get(name)!() };
 }
 
-describe('turns', () => {
-  test('go round the callers, whoever has more waiting', async () => {
-    const turns = new Turns({ total: 1, perCaller: 1, queued: 10, callers: 2 });
+describe('scheduler', () => {
+  test('go round the tenants, whoever has more waiting', async () => {
+    const scheduler = new FairScheduler({ total: 1, perTenant: 1, queued: 10, tenants: 2 });
     const { order, work, end } = works();
-    for (const name of ['a1', 'a2', 'a3']) void turns.run('a', name, never, work(name));
-    for (const name of ['b1', 'b2']) void turns.run('b', name, never, work(name));
+    for (const name of ['a1', 'a2', 'a3']) void scheduler.run('a', name, never, work(name));
+    for (const name of ['b1', 'b2']) void scheduler.run('b', name, never, work(name));
     for (let i = 0; i < 5; i++) {
       await settle();
       end(order[i]!);
@@ -30,24 +30,24 @@ describe('turns', () => {
     expect(order).toEqual(['a1', 'b1', 'a2', 'b2', 'a3']);
   });
 
-  test('leave a place for others when a caller has a share of its own', async () => {
-    const turns = new Turns({ total: 2, perCaller: 1, queued: 10, callers: 2 });
+  test('leave a place for others when a tenant has a share of its own', async () => {
+    const scheduler = new FairScheduler({ total: 2, perTenant: 1, queued: 10, tenants: 2 });
     const { order, work } = works();
-    for (const name of ['a1', 'a2']) void turns.run('a', name, never, work(name));
-    void turns.run('b', 'b1', never, work('b1'));
+    for (const name of ['a1', 'a2']) void scheduler.run('a', name, never, work(name));
+    void scheduler.run('b', 'b1', never, work('b1'));
     await settle();
     expect(order).toEqual(['a1', 'b1']);
-    expect([turns.running, turns.queued]).toEqual([2, 1]);
+    expect([scheduler.running, scheduler.queued]).toEqual([2, 1]);
   });
 
-  test('keep a place for every caller who has nothing running, however much the others have', async () => {
-    const turns = new Turns({ total: 4, perCaller: 4, queued: 10, callers: 3 });
+  test('keep a place for every tenant who has nothing running, however much the others have', async () => {
+    const scheduler = new FairScheduler({ total: 4, perTenant: 4, queued: 10, tenants: 3 });
     const { order, work, end } = works();
-    for (const name of ['a1', 'a2', 'a3', 'a4']) void turns.run('a', name, never, work(name));
+    for (const name of ['a1', 'a2', 'a3', 'a4']) void scheduler.run('a', name, never, work(name));
     await settle();
     expect(order).toEqual(['a1', 'a2']);
-    for (const name of ['b1', 'b2']) void turns.run('b', name, never, work(name));
-    void turns.run('c', 'c1', never, work('c1'));
+    for (const name of ['b1', 'b2']) void scheduler.run('b', name, never, work(name));
+    void scheduler.run('c', 'c1', never, work('c1'));
     await settle();
     expect(order).toEqual(['a1', 'a2', 'b1', 'c1']);
     end('c1');
@@ -60,11 +60,11 @@ describe('turns', () => {
   });
 
   test('keep calls of one session in order without holding a place for them', async () => {
-    const turns = new Turns({ total: 2, perCaller: 2, queued: 10, callers: 1 });
+    const scheduler = new FairScheduler({ total: 2, perTenant: 2, queued: 10, tenants: 1 });
     const { order, work, end } = works();
-    void turns.run('a', 'session', never, work('first'));
-    void turns.run('a', 'session', never, work('second'));
-    void turns.run('a', 'other', never, work('other'));
+    void scheduler.run('a', 'session', never, work('first'));
+    void scheduler.run('a', 'session', never, work('second'));
+    void scheduler.run('a', 'other', never, work('other'));
     await settle();
     expect(order).toEqual(['first', 'other']);
     end('first');
@@ -73,22 +73,22 @@ describe('turns', () => {
   });
 
   test('are given back when work throws, and when a waiting call is cancelled', async () => {
-    const turns = new Turns({ total: 1, perCaller: 1, queued: 1, callers: 1 });
-    await expect(turns.run('a', '1', never, () => Promise.reject(new Error('broke')))).rejects.toThrow(
+    const scheduler = new FairScheduler({ total: 1, perTenant: 1, queued: 1, tenants: 1 });
+    await expect(scheduler.run('a', '1', never, () => Promise.reject(new Error('broke')))).rejects.toThrow(
       'broke',
     );
-    expect(turns.running).toBe(0);
+    expect(scheduler.running).toBe(0);
     const { work, end } = works();
-    void turns.run('a', '2', never, work('2'));
+    void scheduler.run('a', '2', never, work('2'));
     const cancel = new AbortController();
-    const waiting = turns.run('a', '3', cancel.signal, work('3'));
-    await expect(turns.run('a', '4', never, work('4'))).rejects.toBeInstanceOf(QueueFull);
+    const waiting = scheduler.run('a', '3', cancel.signal, work('3'));
+    await expect(scheduler.run('a', '4', never, work('4'))).rejects.toBeInstanceOf(QueueFullError);
     cancel.abort(new Error('gone'));
     await expect(waiting).rejects.toThrow('gone');
-    expect(turns.queued).toBe(0);
+    expect(scheduler.queued).toBe(0);
     end('2');
     await settle();
-    expect(turns.running).toBe(0);
+    expect(scheduler.running).toBe(0);
   });
 });
 

@@ -10,19 +10,19 @@ const MAX_CHARS = 32_000_000;
 export const OUTPUT_STREAMS = ['stdout', 'stderr'] as const;
 export type OutputStream = (typeof OUTPUT_STREAMS)[number];
 
-export interface KeptOutput {
+export interface CachedOutput {
   readonly uri: string;
   readonly stream: OutputStream;
   readonly session_id: string;
   readonly text: string;
 }
 
-export class Outputs {
-  readonly #kept = new Map<string, KeptOutput>();
+export class OutputCache {
+  readonly #kept = new Map<string, CachedOutput>();
   #chars = 0;
 
   /** Keeps a text and returns the address it can be read at. */
-  keep(session_id: string, stream: OutputStream, text: string): string {
+  add(session_id: string, stream: OutputStream, text: string): string {
     const uri = `output://${randomUUID()}/${stream}`;
     this.#kept.set(uri, { uri, stream, session_id, text });
     this.#chars += text.length;
@@ -34,11 +34,11 @@ export class Outputs {
     return uri;
   }
 
-  read(uri: string): KeptOutput | undefined {
+  get(uri: string): CachedOutput | undefined {
     return this.#kept.get(uri);
   }
 
-  list(): KeptOutput[] {
+  list(): CachedOutput[] {
     return [...this.#kept.values()];
   }
 }
