@@ -20,9 +20,10 @@ function compile() {
   execFileSync(process.execPath, [at('node_modules/typescript/bin/tsc'), '-p', at('tsconfig.build.json')], {
     stdio: 'inherit',
   });
-  for (const language of ['python', 'javascript']) {
-    cpSync(at(`src/runtimes/${language}/guest`), at(`dist/runtimes/${language}/guest`), { recursive: true });
-  }
+  for (const { name } of readdirSync(at('src/runtimes'), { withFileTypes: true }).filter((one) =>
+    one.isDirectory(),
+  ))
+    cpSync(at(`src/runtimes/${name}/guest`), at(`dist/runtimes/${name}/guest`), { recursive: true });
   for (const part of ['lock.json', 'manifest.json', 'first-party'])
     cpSync(at(`src/packages/${part}`), at(`dist/packages/${part}`), { recursive: true });
   chmodSync(at('dist/cli/main.js'), 0o755);

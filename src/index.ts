@@ -2,7 +2,7 @@
 
 export { ERROR_CODES, type ErrorCode, SandboxError } from './errors.ts';
 export { type ListedPackage, listPackages } from './runtimes/available-packages.ts';
-export type { Variable } from './runtimes/variables.ts';
+export type { Variable } from './runtimes/language.ts';
 export { EVENTS, type EventName } from './sandbox/events.ts';
 export { createSandbox, type Sandbox, type SandboxOptions } from './sandbox/sandbox.ts';
 export type { WorkspaceFile } from './sandbox/workspace.ts';

@@ -5,6 +5,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { languageTitles } from '../runtimes/languages.ts';
 import { watchReaders } from './broken-pipe.ts';
 import { addDoctorCommand } from './doctor.ts';
 import { EXIT, exitCodeOf, quantity } from './flags.ts';
@@ -17,7 +18,7 @@ import { plain } from './text-table.ts';
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 
 const program = new Command('llm-wasm-sandbox')
-  .description('Run LLM-written Python and JavaScript in a sealed, metered WebAssembly guest.')
+  .description(`Run LLM-written ${languageTitles('and')} in a sealed, metered WebAssembly guest.`)
   .version(version)
   .showHelpAfterError('(add --help for usage)')
   .configureOutput({ writeErr: (text) => process.stderr.write(text) })

@@ -2,8 +2,15 @@
 import { extname } from 'node:path';
 import type { Command } from 'commander';
 import { SandboxError } from '../errors.ts';
+import { DEFAULT_RUNTIME, LANGUAGES } from '../runtimes/languages.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import { type PolicyInput, policy as policySchema, type RuntimeName, type SandboxResult } from '../schema.ts';
+import {
+  type PolicyInput,
+  policy as policySchema,
+  RUNTIME_NAMES,
+  type RuntimeName,
+  type SandboxResult,
+} from '../schema.ts';
 import { onReaderGone } from './broken-pipe.ts';
 import { copyOut, readInput } from './file-transfer.ts';
 import {
@@ -21,11 +28,11 @@ import {
 } from './flags.ts';
 
 const DEFAULTS = policySchema.parse({});
-const EXTENSIONS: Record<string, RuntimeName> = {
-  '.py': 'python',
-  '.js': 'javascript',
-  '.mjs': 'javascript',
-};
+
+function languageOf(file: string): RuntimeName | undefined {
+  const extension = extname(file).toLowerCase();
+  return RUNTIME_NAMES.find((name) => LANGUAGES[name].extensions.includes(extension));
+}
 
 interface RunFlags {
   readonly code?: string;
@@ -50,12 +57,10 @@ interface RunFlags {
 function source(file: string | undefined, flags: RunFlags): { code: string; language?: RuntimeName } {
   if ((file === undefined) === (flags.code === undefined))
     throw new UsageError('Give either a FILE (or "-") or -c CODE.');
-  const language =
-    flags.language ?? (file === undefined ? undefined : EXTENSIONS[extname(file).toLowerCase()]);
+  const language = flags.language ?? (file === undefined ? undefined : languageOf(file));
   if (language === undefined && file !== undefined && file !== '-' && flags.session === undefined) {
-    throw new UsageError(
-      `Cannot tell the language of ${file} from its name: add --language python or --language javascript.`,
-    );
+    const choices = RUNTIME_NAMES.map((name) => `--language ${name}`).join(' or ');
+    throw new UsageError(`Cannot determine the language of ${file} from its name: add ${choices}.`);
   }
   return { code: flags.code ?? readInput(file!).toString('utf8'), ...(language && { language }) };
 }
@@ -76,7 +81,7 @@ async function openSandbox(language: RuntimeName | undefined, flags: RunFlags): 
   const { session: session_id, packages } = flags;
   const policy = policyOf(flags);
   const preload = flags.preload.length > 0 && { preload: flags.preload };
-  const runtime = language ?? 'python';
+  const runtime = language ?? DEFAULT_RUNTIME;
   if (session_id === undefined) {
     if (flags.store !== undefined) throw new UsageError('--store goes with --session ID.');
     const { createSandbox } = await import('../sandbox/sandbox.ts');
@@ -148,7 +153,9 @@ export function addRunCommand(program: Command): void {
     .description('run a program and exit with its exit code')
     .argument('[FILE]', 'program to run; "-" reads it from standard input')
     .option('-c, --code <CODE>', 'program text instead of a file')
-    .addOption(languageOption("language; by default from the file name, else the session's, else python"))
+    .addOption(
+      languageOption(`language; by default from the file name, else the session's, else ${DEFAULT_RUNTIME}`),
+    )
     .option('--session <ID>', 'run in this session, which is made if there is none; variables and files stay')
     .addOption(storeOption())
     .addOption(jsonOption('print the result as JSON and nothing else'))

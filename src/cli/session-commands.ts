@@ -1,7 +1,7 @@
 /** What the commands of `session …` do, each to one answer. None of them runs a program, `show` excepted. */
 import { randomUUID } from 'node:crypto';
 import { SandboxError } from '../errors.ts';
-import type { Variable } from '../runtimes/variables.ts';
+import type { Variable } from '../runtimes/language.ts';
 import { describeFiles, Workspace, workspacePath } from '../sandbox/workspace.ts';
 import { describeCheckpoint } from '../session/checkpoint.ts';
 import { Session } from '../session/timeline.ts';

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { SandboxError } from '../errors.ts';
+import { DEFAULT_RUNTIME } from '../runtimes/languages.ts';
 import { createSandbox, type Sandbox } from '../sandbox/sandbox.ts';
 import type { EventLogger, PolicyInput, RuntimeName } from '../schema.ts';
 import type { Sessions } from '../session/registry.ts';
@@ -47,7 +48,7 @@ export class Tenant {
 
   /** The files of calls without a session. They are nobody's session and count against no limit. */
   defaultWorkspace(): Promise<Sandbox> {
-    this.#common ??= createSandbox({ runtime: 'python', policy: this.policy, logger: this.logger });
+    this.#common ??= createSandbox({ runtime: DEFAULT_RUNTIME, policy: this.policy, logger: this.logger });
     return this.#common;
   }
 

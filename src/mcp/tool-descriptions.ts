@@ -3,6 +3,7 @@
  * manifest; the length of each text is bounded by a test, because every client pays for it on every turn.
  */
 import { readManifest } from '../packages/manifest.ts';
+import { LANGUAGES, languageTitles } from '../runtimes/languages.ts';
 import { RUNTIME_NAMES, type RuntimeName } from '../schema.ts';
 import { quantity } from './reply.ts';
 import { POLICY_DEFAULTS, type ServerSettings } from './settings.ts';
@@ -10,40 +11,6 @@ import { POLICY_DEFAULTS, type ServerSettings } from './settings.ts';
 const MiB = 1024 * 1024;
 const AMPLE_FUEL = 20_000_000_000;
 const mebibytes = (bytes: number) => `${Math.round(bytes / MiB)} MiB`;
-
-/** What a runtime is, beyond its packages. */
-export const RUNTIME_NOTES: Record<
-  RuntimeName,
-  { title: string; version: string; level: string; notes: readonly string[]; helpers: readonly string[] }
-> = {
-  python: {
-    title: 'CPython',
-    version: '3.14',
-    level: 'Python 3.14 with its standard library',
-    notes: [
-      'Packages are on sys.path already: import them, never pip install.',
-      'Files: the current folder is /app; open("data.csv") and open("/app/data.csv") are the same file.',
-      'The value of a trailing expression is returned as result.',
-      'There is no network, no subprocess and no thread; asyncio works.',
-    ],
-    helpers: ['sandbox_utils (find, grep, csv_to_json, json_to_csv and others)'],
-  },
-  javascript: {
-    title: 'QuickJS-NG',
-    version: 'ES2023',
-    level: 'ECMAScript 2023 with modules and top-level await; no Node.js and no DOM',
-    notes: [
-      "Functions of os return [result, error]: const [files, err] = os.readdir('/app'). Destructure them.",
-      'std and os are globals; setTimeout and console exist; fetch, require("fs") and process do not.',
-      'Packages: import by name, or requireVendor(name).',
-      'The value of a trailing expression is returned as result.',
-    ],
-    helpers: [
-      ...['readJson', 'writeJson', 'readText', 'writeText', 'appendText', 'readLines', 'writeLines'],
-      ...['fileExists', 'fileSize', 'listFiles', 'copyFile', 'removeFile'],
-    ],
-  },
-};
 
 export function packagesOf(language: RuntimeName) {
   return readManifest().packages.filter((one) => one.language === language);
@@ -87,15 +54,14 @@ export const suggestedFuelBudget = ({ max_fuel_budget }: ServerSettings) =>
 const grouped = (fuel: number) => String(fuel).replaceAll(/\B(?=(\d{3})+$)/g, '_');
 
 export function executeCodeDescription(settings: ServerSettings): string {
-  const { python, javascript } = RUNTIME_NOTES;
+  const languages = RUNTIME_NAMES.map((name) => LANGUAGES[name]);
   const { fuel_budget, max_fuel_budget, timeout_seconds, max_timeout_seconds, memory_bytes } = settings;
   const heavy = heaviest();
-  return `Execute Python or JavaScript code (a program, script, function or snippet) in a sealed sandbox; returns its output, exit code, changed files and, when it fails, steps to fix it.
+  return `Execute ${languageTitles('or')} code (a program, script, function or snippet) in a sealed sandbox; returns its output, exit code, changed files and, when it fails, steps to fix it.
 
 Use it to calculate and to verify arithmetic, to try out and test functions and regular expressions, to parse, convert, sort, count and transform data, and to read and write CSV, JSON, Excel workbooks, PDF and text files. Not for network requests, installing packages, subprocesses or GUIs: none exist here.
 
-Python: ${python.version}, standard library, ${packagesPhrase('python')}.
-JavaScript: ${javascript.version} on ${javascript.title}, std, os, readJson/writeJson, ${packagesPhrase('javascript')}; no Node.js.
+${languages.map(({ name, title, summary }) => `${title}: ${summary(packagesPhrase(name))}.`).join('\n')}
 
 Patterns
 - One-off: {"code":"print(sum(range(1, 101)))","language":"python"}
@@ -103,8 +69,7 @@ Patterns
 - Stateful: create_session, then pass its session_id each time; variables and imports survive.
 
 Pitfalls
-- "TypeError: value is not iterable" (JavaScript): os functions return [result, error]. Use const [files, err] = os.readdir('/app').
-- FileNotFoundError: only /app exists for data. Use '/app/data.txt' or a relative path.
+${languages.flatMap(({ pitfalls }) => pitfalls.map((line) => `- ${line}`)).join('\n')}
 - OutOfFuel: endless loop, large data or heavy imports (${heavy.name}: ${quantity(heavy.fuel)}). Pass a higher fuel_budget, or create_session(fuel_budget=${grouped(suggestedFuelBudget(settings))}).
 
 Limits: ${quantity(fuel_budget)} fuel (up to ${quantity(max_fuel_budget)}), ${timeout_seconds} s (up to ${max_timeout_seconds} s), ${mebibytes(memory_bytes)} memory, ${mebibytes(POLICY_DEFAULTS.workspace_max_bytes)} of files.`;
@@ -112,7 +77,7 @@ Limits: ${quantity(fuel_budget)} fuel (up to ${quantity(max_fuel_budget)}), ${ti
 
 export function createSessionDescription(settings: ServerSettings): string {
   const { max_sessions, memory_bytes, max_memory_bytes, fuel_budget } = settings;
-  const [heavy] = packagesOf('python').filter(({ heavy: isHeavy }) => isHeavy);
+  const heavy = readManifest().packages.find((one) => one.heavy);
   return `Start a session: an interpreter that remembers its state (variables, imports and files) between execute_code calls, for work in several steps, with more memory, fuel or time if you ask for it. Returns its session_id.
 
 Which one?
@@ -133,7 +98,7 @@ Example: create_session(language="python") → execute_code(code="x = 41", sessi
 /** Some hosts show a model only the names of tools and this. Most important first. */
 export function serverInstructions(settings: ServerSettings): string {
   const { fuel_budget, timeout_seconds, memory_bytes } = settings;
-  return `Runs Python and JavaScript in a local, sealed WebAssembly sandbox: no network, no access to the host, deterministic limits.
+  return `Runs ${languageTitles('and')} in a local, sealed WebAssembly sandbox: no network, no access to the host, deterministic limits.
 
 1. Need a number, a parsed file, a converted document or a checked piece of code? Call execute_code with code and language (${RUNTIME_NAMES.join(' or ')}). Without session_id each call starts a fresh interpreter over a default workspace whose files stay.
 2. Several steps on the same data? create_session once, pass its session_id to every execute_code: variables and imports survive.

@@ -4,7 +4,8 @@
  */
 import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
-import { type Variable, variable, variablesProgram } from '../runtimes/variables.ts';
+import { type Variable, variable } from '../runtimes/language.ts';
+import { LANGUAGES } from '../runtimes/languages.ts';
 import type { executeOptions, RuntimeName } from '../schema.ts';
 import type { Session } from '../session/timeline.ts';
 import { Transaction } from '../session/transaction.ts';
@@ -93,7 +94,7 @@ export async function askVariables(source: CallSource, session: Session): Promis
   const result = await sharedPool().submit({
     key,
     prepare: async () => {
-      const code = variablesProgram(runtime, session.declared);
+      const code = LANGUAGES[runtime].variablesProgram(session.declared);
       const { version, delta, tmp } = session.state;
       const edits = { removed: [], entries: [] };
       const part = { id: key, version, delta, tmp, edits, call: version + 1, isPeek: true };

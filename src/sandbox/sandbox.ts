@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { SandboxError } from '../errors.ts';
 import { readManifest } from '../packages/manifest.ts';
-import type { Variable } from '../runtimes/variables.ts';
+import type { Variable } from '../runtimes/language.ts';
 import {
   deterministicMode,
   type ExecuteOptions,

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
-import type { Variable } from '../runtimes/variables.ts';
+import type { Variable } from '../runtimes/language.ts';
 import { createSandbox, type Sandbox, type SandboxOptions } from '../sandbox/sandbox.ts';
 import type { WorkspaceFile } from '../sandbox/workspace.ts';
 import { type PolicyInput, parse, sessionPolicy } from '../schema.ts';

@@ -6,7 +6,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { SandboxError } from '../errors.ts';
 import type { Entry } from '../fs/entries.ts';
-import { declaredNames, MAX_VARIABLES } from '../runtimes/variables.ts';
+import { MAX_VARIABLES } from '../runtimes/language.ts';
+import { LANGUAGES } from '../runtimes/languages.ts';
 import type { Workspace } from '../sandbox/workspace.ts';
 import { type PolicyInput, parse, type RuntimeName, type SessionPolicy, sessionPolicy } from '../schema.ts';
 import { checkSessionId, refuseTwin } from '../stores/session-id.ts';
@@ -119,7 +120,7 @@ export class Session {
 
   /** Accounts a call, whatever became of it. */
   count(fuel: number, imports: readonly string[], code: string): void {
-    const names = declaredNames(this.#record.runtime, code);
+    const names = LANGUAGES[this.#record.runtime].declaredNames(code);
     this.#record = {
       ...this.#record,
       declared: [...new Set([...this.#record.declared, ...names])].slice(-MAX_VARIABLES),

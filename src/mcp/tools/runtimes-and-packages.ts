@@ -1,10 +1,11 @@
 /** Tools that tell what there is: runtimes, packages, numbers. */
 import { z } from 'zod';
 import { readManifest } from '../../packages/manifest.ts';
+import { LANGUAGES, languageTitles } from '../../runtimes/languages.ts';
 import { RUNTIME_NAMES, runtimeName } from '../../schema.ts';
 import { quantity } from '../reply.ts';
 import { defineTool, READ_ONLY, type Tool } from '../tool.ts';
-import { notablePackages, packagesOf, RUNTIME_NOTES } from '../tool-descriptions.ts';
+import { notablePackages, packagesOf } from '../tool-descriptions.ts';
 
 const runtimeRow = z.object({
   language: runtimeName,
@@ -31,24 +32,18 @@ const packageRow = z.object({
 
 function runtimeRows(): z.infer<typeof runtimeRow>[] {
   return RUNTIME_NAMES.map((language) => {
-    const { title, version, level, notes, helpers } = RUNTIME_NOTES[language];
+    const { engine, version, level, apiNotes, helpers } = LANGUAGES[language];
     return {
       language,
-      engine: title,
+      engine,
       version,
       language_level: level,
       packages: packagesOf(language).length,
       notable_packages: notablePackages(language),
-      api_notes: [...notes],
+      api_notes: [...apiNotes],
       helpers: [...helpers],
     };
   });
-}
-
-function importPattern(language: string, name: string): string {
-  if (language === 'python') return `import ${name}`;
-  const local = name.replaceAll(/[^A-Za-z0-9]+(.)?/g, (_, letter?: string) => letter?.toUpperCase() ?? '');
-  return `import * as ${local} from '${name}'`;
 }
 
 function packageRows(language: string | undefined, query: string): z.infer<typeof packageRow>[] {
@@ -59,7 +54,7 @@ function packageRows(language: string | undefined, query: string): z.infer<typeo
       name: one.name,
       language: one.language,
       version: one.version,
-      import_pattern: importPattern(one.language, one.import_names[0] ?? one.name),
+      import_pattern: LANGUAGES[one.language].importStatement(one.import_names[0] ?? one.name),
       use: one.use,
       fuel_first_import: one.fuel_first_import,
       fuel_cached_import: one.fuel_cached_import,
@@ -97,8 +92,7 @@ export const INFORMATION_TOOLS: readonly Tool[] = [
   defineTool({
     name: 'list_available_packages',
     title: 'List packages',
-    description:
-      'List the packages (libraries) that are available to Python and JavaScript programs: how to import each, what for, and the fuel that a first and a cached import cost. Nothing can be installed. Use it before importing anything beyond the standard library.',
+    description: `List the packages (libraries) that are available to ${languageTitles('and')} programs: how to import each, what for, and the fuel that a first and a cached import cost. Nothing can be installed. Use it before importing anything beyond the standard library.`,
     input: z.strictObject({
       language: runtimeName.optional().describe('Only this language.'),
       query: z.string().max(100).optional().describe('Only packages about this, e.g. "excel" or "yaml".'),

@@ -3,8 +3,8 @@
  * Paths may be relative to the working directory. Whatever fails throws an Error with `operation`, `path`, `code` and
  * `errno`; nothing is written in part without one.
  */
+import { LINUX_ERRNO, strerror } from '../errno.js';
 import { door, status, statusBuffer } from './door.js';
-import { ERRNO, strerror } from './errno.js';
 import { FILE } from './file.js';
 import { decodeUtf8, encodeUtf8 } from './text.js';
 
@@ -15,12 +15,12 @@ const O_TRUNCATE = 0o1000;
 const O_APPEND = 0o2000;
 const TYPE_MASK = 0o170000;
 const TYPE_DIRECTORY = 0o040000;
-const NOT_THERE = new Set([-ERRNO.ENOENT[0], -ERRNO.ENOTDIR[0]]);
+const NOT_THERE = new Set([-LINUX_ERRNO.ENOENT, -LINUX_ERRNO.ENOTDIR]);
 
-const codes = new Map(Object.entries(ERRNO).map(([code, [errno]]) => [errno, code]));
+const codes = new Map(Object.entries(LINUX_ERRNO).map(([code, errno]) => [errno, code]));
 
 function failed(operation, path, what, errno) {
-  const reason = errno === ERRNO.ENOENT[0] && what === 'Cannot read' ? 'File not found' : what;
+  const reason = errno === LINUX_ERRNO.ENOENT && what === 'Cannot read' ? 'File not found' : what;
   const code = codes.get(errno);
   const error = new Error(`${operation}: ${reason}: '${path}' (${code}: ${strerror(errno)})`);
   return Object.assign(error, { operation, path, code, errno });
@@ -51,9 +51,9 @@ function readBytes(operation, path) {
   try {
     door.fstat(fd, statusBuffer);
     if ((status[0] & TYPE_MASK) === TYPE_DIRECTORY)
-      throw failed(operation, path, 'Cannot read', ERRNO.EISDIR[0]);
+      throw failed(operation, path, 'Cannot read', LINUX_ERRNO.EISDIR);
     const bytes = file.readAsBytes(Number.POSITIVE_INFINITY);
-    if (file.error()) throw failed(operation, path, 'Cannot read', ERRNO.EIO[0]);
+    if (file.error()) throw failed(operation, path, 'Cannot read', LINUX_ERRNO.EIO);
     return bytes;
   } finally {
     file.close();
@@ -66,7 +66,7 @@ function writeBytes(operation, path, flags, bytes) {
   try {
     for (let done = 0; done < bytes.length; ) {
       const count = door.write(fd, bytes.buffer, bytes.byteOffset + done, bytes.length - done);
-      if (count <= 0) throw failed(operation, path, 'Cannot write', count < 0 ? -count : ERRNO.EIO[0]);
+      if (count <= 0) throw failed(operation, path, 'Cannot write', count < 0 ? -count : LINUX_ERRNO.EIO);
       done += count;
     }
   } finally {

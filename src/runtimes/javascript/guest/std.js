@@ -1,6 +1,6 @@
 /** The `std` module as QuickJS documents it, over the guest's file system and environment. */
+import { LINUX_ERRNO, strerror } from '../errno.js';
 import { door, status, statusBuffer } from './door.js';
-import { ERRNO, strerror } from './errno.js';
 import { parseExtJSON } from './ext-json.js';
 import { FILE, openFlags, SEEK } from './file.js';
 import { sprintf } from './format.js';
@@ -102,7 +102,7 @@ export const std = {
   getenviron: () => Object.fromEntries(environment),
   parseExtJSON,
   strerror: (errno) => strerror(Number(errno)),
-  Error: Object.fromEntries(Object.entries(ERRNO).map(([name, [number]]) => [name, number])),
+  Error: { ...LINUX_ERRNO },
   ...standard,
   ...SEEK,
 };

@@ -3,11 +3,11 @@
  * call by name. Arguments and results are values on the guest's heap, read and made with the guest's own, metered
  * functions. Nothing is kept here between two calls, so an image has nothing to forget.
  */
-import type { ErrnoName } from '../../../kernel/abi.ts';
 import type { GuestMemory } from '../../../kernel/guest-memory.ts';
 import { isFailure } from '../../../kernel/syscall-error.ts';
 import type { Door, Doors } from '../../../kernel/syscall-guard.ts';
 import type { Kernel } from '../../../kernel/syscalls.ts';
+import { LINUX_ERRNO } from '../errno.ts';
 import { type Argument, type Operation, place, type Result, Span } from './arguments.ts';
 import { loadModule, provide, refuse, resolveModule } from './module-loader.ts';
 import { operations } from './operations.ts';
@@ -25,45 +25,6 @@ export interface QuickJsGuest {
 const MAX_ARGUMENTS = 6;
 /** Longest name of an operation, and of a module. */
 const MAX_OPERATION_BYTES = 64;
-
-/** Linux's errno, which is what programs written for QuickJS expect, for each that the kernel knows. */
-export const LINUX_ERRNO: Readonly<Record<ErrnoName, number>> = {
-  EPERM: 1,
-  ENOENT: 2,
-  EINTR: 4,
-  EIO: 5,
-  E2BIG: 7,
-  EBADF: 9,
-  ECHILD: 10,
-  EAGAIN: 11,
-  ENOMEM: 12,
-  EACCES: 13,
-  EFAULT: 14,
-  EBUSY: 16,
-  EEXIST: 17,
-  EXDEV: 18,
-  ENOTDIR: 20,
-  EISDIR: 21,
-  EINVAL: 22,
-  EMFILE: 24,
-  ENOTTY: 25,
-  EFBIG: 27,
-  ENOSPC: 28,
-  ESPIPE: 29,
-  EROFS: 30,
-  EMLINK: 31,
-  EPIPE: 32,
-  ENAMETOOLONG: 36,
-  ENOSYS: 38,
-  ENOTEMPTY: 39,
-  ELOOP: 40,
-  EOVERFLOW: 75,
-  EILSEQ: 84,
-  ENOTSOCK: 88,
-  ENOTSUP: 95,
-  EAFNOSUPPORT: 97,
-  EDQUOT: 122,
-};
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();

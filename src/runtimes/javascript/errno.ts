@@ -1,6 +1,10 @@
-/** Error numbers of Linux, which QuickJS programs know as std.Error, and the words for them. */
+/**
+ * Error numbers of Linux, which programs written for QuickJS expect, for each error that the kernel reports, with the text
+ * that strerror() returns. The host and the boot script both use this table.
+ */
+import type { ErrnoName } from '../../kernel/abi.ts';
 
-export const ERRNO = {
+const ERRORS = {
   EPERM: [1, 'Operation not permitted'],
   ENOENT: [2, 'No such file or directory'],
   EINTR: [4, 'Interrupted system call'],
@@ -36,10 +40,14 @@ export const ERRNO = {
   ENOTSUP: [95, 'Operation not supported'],
   EAFNOSUPPORT: [97, 'Address family not supported by protocol'],
   EDQUOT: [122, 'Disk quota exceeded'],
-};
+} as const satisfies Record<ErrnoName, readonly [number: number, text: string]>;
 
-const texts = new Map(Object.values(ERRNO));
+export const LINUX_ERRNO = Object.fromEntries(
+  Object.entries(ERRORS).map(([name, [number]]) => [name, number]),
+) as Readonly<Record<ErrnoName, number>>;
 
-export function strerror(errno) {
+const texts = new Map<number, string>(Object.values(ERRORS));
+
+export function strerror(errno: number): string {
   return errno === 0 ? 'Success' : (texts.get(errno) ?? `Unknown error ${errno}`);
 }

@@ -1,0 +1,51 @@
+/** JavaScript as the code above `runtimes/` sees it. */
+import { type Language, MAX_VARIABLES } from '../language.ts';
+import { LINUX_ERRNO } from './errno.ts';
+
+const ENGINE = 'QuickJS-NG';
+const VERSION = 'ES2023';
+
+/** An identifier of at most the length of a variable's name; the lookahead rejects longer ones. */
+const IDENTIFIER = '[\\p{ID_Start}$_][\\p{ID_Continue}$]{0,199}(?![\\p{ID_Continue}$])';
+const DECLARATION = new RegExp(
+  `^\\s*(?:let|const|class|(?:async\\s+)?function\\s*\\*?)\\s+(${IDENTIFIER})`,
+  'gmu',
+);
+
+/** A package name as an identifier: `date-fns` becomes `dateFns`. */
+function camelCase(name: string): string {
+  return name.replaceAll(/[^A-Za-z0-9]+(.)?/g, (_, letter?: string) => letter?.toUpperCase() ?? '');
+}
+
+export const javascriptLanguage: Language = {
+  name: 'javascript',
+  title: 'JavaScript',
+  engine: ENGINE,
+  version: VERSION,
+  level: 'ECMAScript 2023 with modules and top-level await; no Node.js and no DOM',
+  extensions: ['.js', '.mjs'],
+  mainFile: '/app/main.js',
+  apiNotes: [
+    "Functions of os return [result, error]: const [files, err] = os.readdir('/app'). Destructure them.",
+    'std and os are globals; setTimeout and console exist; fetch, require("fs") and process do not.',
+    'Packages: import by name, or requireVendor(name).',
+    'The value of a trailing expression is returned as result.',
+  ],
+  helpers: [
+    ...['readJson', 'writeJson', 'readText', 'writeText', 'appendText', 'readLines', 'writeLines'],
+    ...['fileExists', 'fileSize', 'listFiles', 'copyFile', 'removeFile'],
+  ],
+  pitfalls: [
+    `"TypeError: value is not iterable" (JavaScript): os functions return [result, error]. Use const [files, err] = os.readdir('/app').`,
+  ],
+  documentation: 'docs/JAVASCRIPT_CAPABILITIES.md',
+  errno: { ...LINUX_ERRNO, EOPNOTSUPP: LINUX_ERRNO.ENOTSUP },
+  summary: (packages) => `${VERSION} on ${ENGINE}, std, os, readJson/writeJson, ${packages}; no Node.js`,
+  importStatement: (module) => `import * as ${camelCase(module)} from '${module}'`,
+  // Programs cannot list the `let`, `const` and `class` bindings of their own scope.
+  declaredNames: (code) => [...code.matchAll(DECLARATION)].map(([, name]) => name!).slice(0, MAX_VARIABLES),
+  variablesProgram(declared) {
+    const pairs = declared.slice(0, MAX_VARIABLES).map((name) => `[${JSON.stringify(name)}, () => ${name}]`);
+    return `globalThis[Symbol.for('sandbox.variables')]([${pairs.join(', ')}], ${MAX_VARIABLES})`;
+  },
+};

@@ -1,0 +1,58 @@
+/**
+ * A guest language as the code above `runtimes/` sees it: data and text functions, nothing that runs a guest. Importable
+ * on the main thread. The part that only workers load is `Runtime`, in runtime.ts.
+ */
+import { z } from 'zod';
+import type { RuntimeName } from '../schema.ts';
+
+export const variable = z.object({
+  name: z.string().max(200),
+  type: z.string().max(200),
+  /** A short form of the value. */
+  repr: z.string().max(400),
+});
+/** A global variable of a session. */
+export type Variable = z.infer<typeof variable>;
+
+/** Variables of one session that are listed, at most. */
+export const MAX_VARIABLES = 200;
+
+export interface Language {
+  readonly name: RuntimeName;
+  /** The language's name in prose, e.g. `JavaScript`. */
+  readonly title: string;
+  /** The interpreter's name, e.g. `CPython`. */
+  readonly engine: string;
+  /** Version of the language, e.g. `3.14` or `ES2023`. */
+  readonly version: string;
+  /** One line on what of the language is supported. */
+  readonly level: string;
+  /** File name extensions with their dot, the usual one first. */
+  readonly extensions: readonly string[];
+  /** Path of the program in the guest's file system. */
+  readonly mainFile: string;
+  /** Differences from other installations of the language that models should know. */
+  readonly apiNotes: readonly string[];
+  /** Functions and modules available to every program beyond the language's own. */
+  readonly helpers: readonly string[];
+  /** Frequent mistakes and how to avoid them, one line each, for tool descriptions. */
+  readonly pitfalls: readonly string[];
+  /** Documentation of the runtime, relative to the repository. */
+  readonly documentation: string;
+  /** Error numbers as programs of this language see them. */
+  readonly errno: Readonly<Record<string, number>>;
+  /** The language in one line for tool descriptions; `packages` describes the available packages. */
+  summary(packages: string): string;
+  /** The statement that imports a module. */
+  importStatement(module: string): string;
+  /**
+   * Names that a program may have declared at its top level, for languages whose programs cannot list their own
+   * variables. A name that does not exist in the interpreter does no harm.
+   */
+  declaredNames(code: string): string[];
+  /**
+   * A program whose result is a list of `Variable`. `declared` holds the names that `declaredNames` found in earlier
+   * programs of the session.
+   */
+  variablesProgram(declared: readonly string[]): string;
+}

@@ -1,0 +1,17 @@
+/** The languages by runtime name: the registry for the main thread. registry.ts is its counterpart for workers. */
+import { RUNTIME_NAMES, type RuntimeName } from '../schema.ts';
+import { javascriptLanguage } from './javascript/language.ts';
+import type { Language } from './language.ts';
+import { pythonLanguage } from './python/language.ts';
+
+export const LANGUAGES: Readonly<Record<RuntimeName, Language>> = {
+  python: pythonLanguage,
+  javascript: javascriptLanguage,
+};
+
+/** The runtime of a program whose language is not given. */
+export const DEFAULT_RUNTIME: RuntimeName = 'python';
+
+/** The titles of all languages, e.g. `Python or JavaScript`. */
+export const languageTitles = (conjunction: 'and' | 'or') =>
+  RUNTIME_NAMES.map((name) => LANGUAGES[name].title).join(` ${conjunction} `);

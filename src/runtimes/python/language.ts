@@ -1,0 +1,29 @@
+/** Python as the code above `runtimes/` sees it. */
+import { ERRNO } from '../../kernel/abi.ts';
+import { type Language, MAX_VARIABLES } from '../language.ts';
+
+const VERSION = '3.14';
+
+export const pythonLanguage: Language = {
+  name: 'python',
+  title: 'Python',
+  engine: 'CPython',
+  version: VERSION,
+  level: `Python ${VERSION} with its standard library`,
+  extensions: ['.py'],
+  mainFile: '/app/main.py',
+  apiNotes: [
+    'Packages are already on sys.path: import them, never pip install.',
+    'Files: the current folder is /app; open("data.csv") and open("/app/data.csv") are the same file.',
+    'The value of a trailing expression is returned as result.',
+    'There is no network, no subprocess and no thread; asyncio works.',
+  ],
+  helpers: ['sandbox_utils (find, grep, csv_to_json, json_to_csv and others)'],
+  pitfalls: ["FileNotFoundError: only /app exists for data. Use '/app/data.txt' or a relative path."],
+  documentation: 'docs/PYTHON_CAPABILITIES.md',
+  errno: { ...ERRNO, EOPNOTSUPP: 138 },
+  summary: (packages) => `${VERSION}, standard library, ${packages}`,
+  importStatement: (module) => `import ${module}`,
+  declaredNames: () => [],
+  variablesProgram: () => `__import__('_sandbox').variables(${MAX_VARIABLES})`,
+};

@@ -1,0 +1,42 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { RUNTIME_NAMES } from '../../src/schema.ts';
+
+/** Files that may name a language: the runtimes, the sources of each language's packages, and the list of names. */
+const LANGUAGE_SPECIFIC =
+  /^(runtimes\/|analysis\/|packages\/(catalog|fetch-python|bundle-javascript)\.ts$|schema\.ts$)/;
+
+/**
+ * A language's name as a literal ('python'), a property (x.python), a key or a variable ({ python: …, python }). Prose and
+ * examples for models contain the names too, but never in these forms: the formatter allows no other quotes for literals.
+ */
+const NAMES = RUNTIME_NAMES.join('|');
+const LANGUAGE_NAME = new RegExp(`'(?:${NAMES})'|\\.(?:${NAMES})\\b|(?:^|[{,(])\\s*(?:${NAMES})\\s*[:,})]`);
+
+const src = new URL('../../src', import.meta.url).pathname;
+
+test('the pattern finds the forms in which code names a language', () => {
+  for (const code of [
+    "if (x === 'python')",
+    'python: {',
+    'const { python } = x',
+    'x.javascript',
+    'f(python)',
+  ])
+    expect(code).toMatch(LANGUAGE_NAME);
+  for (const code of ["'text/javascript'", 'Runs Python.', 'create_session(language="python")'])
+    expect(code).not.toMatch(LANGUAGE_NAME);
+});
+
+test('code outside runtimes/ names no language', () => {
+  const paths = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter(
+    (path) => path.endsWith('.ts') && !LANGUAGE_SPECIFIC.test(path),
+  );
+  const found = paths.flatMap((path) =>
+    readFileSync(join(src, path), 'utf8')
+      .split('\n')
+      .flatMap((line, i) => (LANGUAGE_NAME.test(line) ? [`${path}:${i + 1} ${line.trim()}`] : [])),
+  );
+  expect(found).toEqual([]);
+});
