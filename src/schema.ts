@@ -11,6 +11,30 @@ export const RUNTIME_NAMES = ['python', 'javascript'] as const;
 export const runtimeName = z.enum(RUNTIME_NAMES).describe('Language of the guest.');
 export type RuntimeName = z.infer<typeof runtimeName>;
 
+/** Windows opens a device for these names in any folder. */
+const WINDOWS_DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)$/i;
+
+const shown = (input: unknown) => JSON.stringify(String(input).slice(0, 100));
+
+/**
+ * The name of a session: a single path component that every file system, shell and URL reads the same way.
+ */
+export const sessionId = z
+  .string()
+  .regex(/^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$/, {
+    error: ({ input }) =>
+      `${shown(input)} is not a valid session id; use 1 to 64 letters, digits, "_" or "-", not starting with "-"`,
+  })
+  .refine((id) => !WINDOWS_DEVICE.test(id), {
+    error: ({ input }) =>
+      `${shown(input)} is not a valid session id because Windows reserves it for a device; use another name`,
+  });
+
+export const checkpointName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/, {
+  error: ({ input }) =>
+    `${shown(input)} is not a valid checkpoint name; use 1 to 64 letters, digits, ".", "_" or "-", starting with a letter or digit`,
+});
+
 const bytes = (fallback: number, what: string) =>
   z
     .number()
@@ -93,6 +117,38 @@ export const sessionPolicy = policy
   });
 export type SessionPolicy = z.infer<typeof sessionPolicy>;
 
+const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+/** These names become part of a program that lists variables, so they must be valid identifiers. */
+const identifier = z
+  .string()
+  .max(200)
+  .regex(/^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u);
+const recordedModule = z.string().min(1).max(300);
+
+/** Facts about a session that a store lists without loading the session. */
+export const sessionRecord = z.strictObject({
+  session_id: sessionId,
+  runtime: runtimeName,
+  auto_persist_globals: z.boolean(),
+  created_at: z.iso.datetime(),
+  last_used_at: z.iso.datetime(),
+  calls: count,
+  fuel_consumed: count,
+  imports: z.array(recordedModule).max(10_000).describe('Top-level modules that calls have imported.'),
+  declared: z
+    .array(identifier)
+    .max(10_000)
+    .describe('Top-level names that programs may have declared, for languages that cannot list them.'),
+  preload: z.array(recordedModule).max(10_000).describe('Modules preloaded into the image of the session.'),
+  policy: sessionPolicy.describe('The limits that apply unless a caller passes others.'),
+});
+type MutableSessionRecord = z.infer<typeof sessionRecord>;
+export type SessionRecord = {
+  readonly [K in keyof MutableSessionRecord]: MutableSessionRecord[K] extends readonly (infer T)[]
+    ? readonly T[]
+    : MutableSessionRecord[K];
+};
+
 const moduleName = z
   .string()
   .max(200)
@@ -113,7 +169,7 @@ const eventLogger = z.custom<EventLogger>((value) => {
 export const sandboxOptions = z.strictObject({
   runtime: runtimeName,
   policy: policy.prefault({}),
-  session_id: z.string().optional().describe('Name of the session to open or begin; by default a new UUID.'),
+  session_id: sessionId.optional().describe('Name of the session to open or begin; by default a new UUID.'),
   auto_persist_globals: z
     .boolean()
     .optional()

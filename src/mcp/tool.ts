@@ -1,6 +1,7 @@
 /** What a tool is: a row of words, schemas and one function. The table of all of them is in tools.ts. */
 import type { ToolAnnotations } from '@modelcontextprotocol/server';
-import { z } from 'zod';
+import type { z } from 'zod';
+import { sessionId } from '../schema.ts';
 import { QueueFullError } from './fair-scheduler.ts';
 import type { ToolResult } from './reply.ts';
 import type { ServerState } from './server-state.ts';
@@ -91,9 +92,6 @@ export const DESTRUCTIVE_IDEMPOTENT = annotations(false, true, true);
 /** Replaces the present by something else, each time anew. */
 export const DESTRUCTIVE = annotations(false, true, false);
 
-export const sessionId = z
-  .string()
-  .regex(/^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$/, 'must be up to 64 letters, digits, dashes and underscores');
 export const optionalSession = sessionId
   .optional()
   .describe('Session to use; omitted: the default workspace.');

@@ -18,7 +18,6 @@ import {
 } from '../schema.ts';
 import { Session } from '../session/timeline.ts';
 import { memoryStore } from '../stores/memory/memory-store.ts';
-import { checkSessionId } from '../stores/session-id.ts';
 import type { SessionStore } from '../stores/store.ts';
 import { assetsOf, type Extras, extendedAssets } from '../worker/guest-assets.ts';
 import { type MountSet, toShared } from '../worker/protocol.ts';
@@ -85,7 +84,6 @@ async function openSession(
 ): Promise<Session | undefined> {
   const { session_id, auto_persist_globals, store, preload, policy } = wanted;
   if (session_id === undefined && store === undefined && !auto_persist_globals) return undefined;
-  if (session_id !== undefined) checkSessionId(session_id);
   return Session.open((store as SessionStore | undefined) ?? processStore, {
     session_id: session_id ?? randomUUID(),
     runtime,

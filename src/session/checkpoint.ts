@@ -1,5 +1,6 @@
 /** Checkpoints: what may be one, and what a caller sees of one. */
 import { SandboxError } from '../errors.ts';
+import { checkpointName, parse } from '../schema.ts';
 import type { Checkpoint, SessionState } from '../stores/store.ts';
 
 /** Checkpoints a session may have, and what their memory images and files may take together. */
@@ -18,7 +19,7 @@ export function makeCheckpoint(
   state: SessionState,
 ): Checkpoint {
   const chosen = name ?? freeName(others);
-  checkName(chosen);
+  parse(checkpointName, chosen, 'name');
   if (!others.has(chosen) && others.size >= CHECKPOINT_LIMITS.count)
     throw limit(`${CHECKPOINT_LIMITS.count} checkpoints`);
   const kept = [...others.values()].filter((other) => other.name !== chosen);
@@ -35,15 +36,6 @@ function freeName(others: ReadonlyMap<string, Checkpoint>): string {
   let number = others.size + 1;
   while (others.has(`checkpoint-${number}`)) number++;
   return `checkpoint-${number}`;
-}
-
-function checkName(name: string): void {
-  if (/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/.test(name)) return;
-  const rule = 'Use up to 64 letters, digits, dots, dashes and underscores, starting with a letter or digit.';
-  throw new SandboxError(
-    'invalid_argument',
-    `name: ${JSON.stringify(name.slice(0, 100))} cannot name a checkpoint. ${rule}`,
-  );
 }
 
 function limit(what: string): SandboxError {

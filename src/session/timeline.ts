@@ -10,7 +10,7 @@ import { MAX_VARIABLES } from '../runtimes/language.ts';
 import { LANGUAGES } from '../runtimes/languages.ts';
 import type { Workspace } from '../sandbox/workspace.ts';
 import { type PolicyInput, parse, type RuntimeName, type SessionPolicy, sessionPolicy } from '../schema.ts';
-import { checkSessionId, refuseTwin } from '../stores/session-id.ts';
+import { checkSessionId, rejectCaseConflict } from '../stores/session-id.ts';
 import type {
   Checkpoint,
   SessionRecord,
@@ -83,7 +83,7 @@ export class Session {
   /** Another session that starts from the present state of this one; the two know nothing of each other afterwards. */
   async fork(newId: string): Promise<Session> {
     checkSessionId(newId);
-    refuseTwin(newId, [this.#record.session_id]);
+    rejectCaseConflict(newId, [this.#record.session_id]);
     if ((await this.store.read(newId)) !== undefined) {
       throw new SandboxError(
         'session_mismatch',

@@ -5,7 +5,9 @@
 
 import type { Entry } from '../fs/entries.ts';
 import type { TreeEdit } from '../fs/tree-changes.ts';
-import type { RuntimeName, SessionPolicy } from '../schema.ts';
+import type { SessionRecord } from '../schema.ts';
+
+export type { SessionRecord };
 
 /**
  * The memory, descriptors and files of a session at one moment. Once handed over, neither the object nor anything in it
@@ -20,25 +22,6 @@ export interface SessionState {
   readonly workspace: ReadonlyMap<string, Entry>;
   /** Files of /tmp. */
   readonly tmp: readonly Entry[];
-}
-
-/** Facts about a session that can be listed without loading it. Times are ISO 8601. */
-export interface SessionRecord {
-  readonly session_id: string;
-  readonly runtime: RuntimeName;
-  readonly auto_persist_globals: boolean;
-  readonly created_at: string;
-  readonly last_used_at: string;
-  readonly calls: number;
-  readonly fuel_consumed: number;
-  /** Top-level names of packages and modules that calls imported. */
-  readonly imports: readonly string[];
-  /** Names that programs may have declared at their top level; only for languages that cannot list their own. */
-  readonly declared: readonly string[];
-  /** What the image was extended with, so that it is opened with the same. */
-  readonly preload: readonly string[];
-  /** The limits it is opened with unless others are given. */
-  readonly policy: SessionPolicy;
 }
 
 export interface Checkpoint {

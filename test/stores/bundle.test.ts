@@ -49,7 +49,7 @@ const anySession: fc.Arbitrary<StoredSession> = fc
     state: anyState,
     undo: fc.option(anyState, { nil: undefined }),
     checkpoints: fc.uniqueArray(
-      fc.record({ name: fc.string({ minLength: 1, maxLength: 50 }), state: anyState }),
+      fc.record({ name: fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/), state: anyState }),
       {
         maxLength: 3,
         selector: (checkpoint) => checkpoint.name,

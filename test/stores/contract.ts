@@ -15,7 +15,7 @@ export function contract(name: string, open: () => SessionStore): void {
         checkpoints: [
           { name: 'first', created_at: '2026-03-01T12:00:01.000Z', state: state(2, {}, 'm', { t: 'tmp' }) },
           {
-            name: 'a/../b \u{1f600}',
+            name: 'Second_1.x-y',
             created_at: '2026-03-01T12:00:02.000Z',
             state: state(6, { 'a.txt': 'before' }),
           },
@@ -226,6 +226,8 @@ export function contract(name: string, open: () => SessionStore): void {
         session('one', state(2), { record: { ...record('one'), created_at: 'yesterday' } }),
         session('one', state(2), { checkpoints: [twice, twice] }),
         session('one', state(2), { checkpoints: [{ ...twice, name: '' }] }),
+        session('one', state(2), { checkpoints: [{ ...twice, name: 'a/../b \u{1f600}' }] }),
+        session('one', state(2), { checkpoints: [{ ...twice, name: 'x'.repeat(65) }] }),
       ];
       for (const bad of wrong) {
         await expect(store.write(bad)).rejects.toEqual(

@@ -70,6 +70,6 @@ export function nthSession(
     state: nthState(n, memoryBytes),
     undo,
     checkpoints:
-      n % 10 < 5 ? [] : [{ name: `of ${n}`, created_at: '2026-03-01T12:00:00.000Z', state: nthState(n - 5) }],
+      n % 10 < 5 ? [] : [{ name: `of-${n}`, created_at: '2026-03-01T12:00:00.000Z', state: nthState(n - 5) }],
   };
 }

@@ -1,15 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { checkSessionId, foldSessionId, isSessionId, refuseTwin } from '../../src/stores/session-id.ts';
+import {
+  checkSessionId,
+  foldSessionId,
+  isSessionId,
+  rejectCaseConflict,
+} from '../../src/stores/session-id.ts';
 
-test('UUIDs and plain names are session ids', () => {
+test('accepts UUIDs and plain names', () => {
   for (const id of [randomUUID(), 'a', '_', '0', 'my-session_2', 'COM', 'com10', 'console', 'x'.repeat(64)]) {
     expect(checkSessionId(id)).toBe(id);
   }
 });
 
-test('names that a system could misread are not', () => {
+test('rejects names that a file system, shell or URL could misread', () => {
   const names = [
     '',
     '.',
@@ -29,11 +34,11 @@ test('names that a system could misread are not', () => {
   const devices = ['con', 'CON', 'Prn', 'aux', 'nul', 'com0', 'COM1', 'lpt9'];
   for (const id of [...names, ...devices, undefined, null, 7, ['a']]) {
     expect(isSessionId(id), String(id)).toBe(false);
-    expect(() => checkSessionId(id)).toThrow('is no session id');
+    expect(() => checkSessionId(id)).toThrow(/session_id: /);
   }
 });
 
-test('no id has a character beyond letters, digits, underscore and hyphen', () => {
+test('accepts no character other than letters, digits, underscore and hyphen', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 80 }), (id) => {
       if (isSessionId(id)) expect(id).toMatch(/^[A-Za-z0-9_][A-Za-z0-9_-]*$/);
@@ -41,8 +46,8 @@ test('no id has a character beyond letters, digits, underscore and hyphen', () =
   );
 });
 
-test('twins are ids that fold to the same', () => {
+test('rejects an id that differs from an existing one only in case', () => {
   expect(foldSessionId('AbC-1')).toBe('abc-1');
-  expect(() => refuseTwin('abc', ['x', 'ABC'])).toThrow('"ABC"');
-  refuseTwin('abc', ['abc', 'abcd', 'x']);
+  expect(() => rejectCaseConflict('abc', ['x', 'ABC'])).toThrow('"ABC"');
+  rejectCaseConflict('abc', ['abc', 'abcd', 'x']);
 });

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
-import { runtimeName } from '../../schema.ts';
+import { checkpointName, runtimeName, sessionId } from '../../schema.ts';
 import type { SessionRecord } from '../../stores/store.ts';
 import { quantity } from '../reply.ts';
 import type { ServerSettings } from '../settings.ts';
@@ -15,13 +15,10 @@ import {
   optionalSession,
   READ_ONLY,
   runScheduled,
-  sessionId,
   type Tool,
   type ToolCall,
 } from '../tool.ts';
 import { createSessionDescription, suggestedFuelBudget } from '../tool-descriptions.ts';
-
-const checkpointName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/);
 
 const limits = z.object({
   fuel_budget: z.number(),

@@ -12,7 +12,7 @@ import { join, resolve } from 'node:path';
 import { SandboxError } from '../../errors.ts';
 import { applyChanges } from '../../fs/tree-changes.ts';
 import { byLastUse } from '../format/stored-session.ts';
-import { checkSessionId, foldSessionId, isSessionId, refuseTwin } from '../session-id.ts';
+import { checkSessionId, foldSessionId, isSessionId, rejectCaseConflict } from '../session-id.ts';
 import type { SessionRecord, SessionStore } from '../store.ts';
 import { ensureFolder, ensureFolders, inParallel, isAbsent, isFolder, storeFailure } from './safe-files.ts';
 import { SessionFolder } from './session-folder.ts';
@@ -146,7 +146,7 @@ class DiskStore {
     const root = await this.#ready();
     const lock = await takeLock(join(root, LOCKS), foldSessionId(id), id);
     try {
-      refuseTwin(id, await this.#sessions());
+      rejectCaseConflict(id, await this.#sessions());
     } catch (error) {
       await lock.release();
       throw error;

@@ -11,18 +11,12 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { checkEntries, type Entry } from '../../fs/entries.ts';
+import { checkpointName, sessionRecord } from '../../schema.ts';
 import { objectName, refTo } from '../disk/object-files.ts';
 import { isUsablePath } from '../disk/paths.ts';
 import { damaged } from '../disk/safe-files.ts';
 import type { SessionState, StoredSession } from '../store.ts';
-import {
-  checkpointName,
-  checkpointTime,
-  checkState,
-  MAX_CHECKPOINTS,
-  sessionRecord,
-  stateVersion,
-} from './stored-session.ts';
+import { checkpointTime, checkState, MAX_CHECKPOINTS, stateVersion } from './stored-session.ts';
 
 export const FORMAT = 2;
 /** Sizes beyond which a file of this kind is not even read. */

@@ -5,38 +5,10 @@
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
 import { checkEntries, type Entry } from '../../fs/entries.ts';
-import { parse, runtimeName, sessionPolicy } from '../../schema.ts';
-import { isSessionId } from '../session-id.ts';
+import { checkpointName, parse, sessionRecord } from '../../schema.ts';
 import type { SessionRecord, SessionState, StoredSession } from '../store.ts';
 
-const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
-/** They become part of a program that lists variables, so they have to be names. */
-const identifiers = z
-  .array(
-    z
-      .string()
-      .max(200)
-      .regex(/^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u),
-  )
-  .max(10_000);
-const moduleNames = z.array(z.string().min(1).max(300)).max(10_000);
-
-export const sessionRecord = z.strictObject({
-  session_id: z.string().refine(isSessionId, 'must be a session id'),
-  runtime: runtimeName,
-  auto_persist_globals: z.boolean(),
-  created_at: z.iso.datetime(),
-  last_used_at: z.iso.datetime(),
-  calls: count,
-  fuel_consumed: count,
-  imports: moduleNames,
-  declared: identifiers,
-  preload: moduleNames,
-  policy: sessionPolicy,
-}) satisfies z.ZodType<SessionRecord>;
-
-export const stateVersion = count;
-export const checkpointName = z.string().min(1).max(200);
+export const stateVersion = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 export const checkpointTime = z.iso.datetime();
 export const MAX_CHECKPOINTS = 1000;
 

@@ -4,7 +4,7 @@
  */
 import { SandboxError } from '../../errors.ts';
 import { byLastUse, checkSession, checkState, statesOf } from '../format/stored-session.ts';
-import { checkSessionId, foldSessionId, refuseTwin } from '../session-id.ts';
+import { checkSessionId, foldSessionId, rejectCaseConflict } from '../session-id.ts';
 import type { SessionStore, StoredSession } from '../store.ts';
 
 /** A store that forgets everything when the process ends. */
@@ -32,7 +32,7 @@ export function memoryStore(): SessionStore {
       checkSession(session);
       for (const [, state] of statesOf(session)) checkState(state);
       const { session_id } = session.record;
-      refuseTwin(session_id, sessions.keys());
+      rejectCaseConflict(session_id, sessions.keys());
       sessions.set(session_id, { ...session, checkpoints: [...session.checkpoints] });
     },
     async delete(id) {
@@ -45,7 +45,7 @@ export function memoryStore(): SessionStore {
     },
     async acquire(id) {
       const key = foldSessionId(checkSessionId(id));
-      refuseTwin(id, sessions.keys());
+      rejectCaseConflict(id, sessions.keys());
       if (held.has(key)) {
         const what = `Another sandbox of this process (pid ${process.pid}) is using session "${id}".`;
         throw new SandboxError('session_busy', `${what} Close it first, or fork the session.`);
