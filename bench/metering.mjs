@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { Guest } from '../dist/engine/guest.js';
-import { layImage, readImage, resetToImage } from '../dist/engine/image.js';
+import { readImage, resetToImage, writeImage } from '../dist/engine/image.js';
 import { unpackTree } from '../dist/fs/tree-codec.js';
 import { Volume } from '../dist/fs/volume.js';
 import { loadAssets } from '../dist/runtimes/guest-files.js';
@@ -46,17 +46,17 @@ function runner(module, assets, image) {
   const volume = new Volume({ maxBytes: 1e8, maxFiles: 1e4 }, () => Date.now());
   for (const [i, { at, bytes }] of assets.layers.entries()) volume.mount(at, unpackTree(bytes, i + 1));
   const guest = new Guest(
-    { ...assets.program, module },
+    { ...assets.compiled, module },
     python.linkage,
     { pages: image.header.pages, maxPages: 8192 },
     volume,
   );
-  layImage(guest, image);
+  writeImage(guest, image);
   return (code) => {
     const isGrown = guest.memory.buffer.byteLength !== image.header.pages * 65_536;
     if (isGrown) throw new Error('a program grew the memory: make it smaller');
     resetToImage(guest, image);
-    guest.begin(RUN);
+    guest.beginRun(RUN);
     const request = {
       code: harness(code),
       env: {},
@@ -121,7 +121,7 @@ export async function table() {
     prepareModule(original, { ...python.prepare, meter: false }).bytes,
   );
   const runners = {
-    metered: runner(assets.program.module, assets, image),
+    metered: runner(assets.compiled.module, assets, image),
     unmetered: runner(unmetered, assets, image),
   };
   const best = Object.fromEntries(

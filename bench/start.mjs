@@ -116,16 +116,16 @@ const SANDBOX_MEMORY = (runtime) => `
 
 const GUEST_MEMORY = (runtime) => `
   import { Guest } from './dist/engine/guest.js';
-  import { layImage, readImage } from './dist/engine/image.js';
+  import { writeImage, readImage } from './dist/engine/image.js';
   import { Volume } from './dist/fs/volume.js';
-  import { loadAssets } from './dist/runtimes/assets.js';
+  import { loadAssets } from './dist/runtimes/guest-files.js';
   import { RUNTIMES } from './dist/runtimes/registry.js';
   const assets = await loadAssets('${runtime}');
   const image = readImage(assets.image, assets.origin);
   const volume = new Volume({ maxBytes: 0, maxFiles: 0 }, () => 0);
   const make = () => {
-    const guest = new Guest(assets.program, RUNTIMES['${runtime}'].linkage, { pages: image.header.pages, maxPages: 4096 }, volume);
-    layImage(guest, image);
+    const guest = new Guest(assets.compiled, RUNTIMES['${runtime}'].linkage, { pages: image.header.pages, maxPages: 4096 }, volume);
+    writeImage(guest, image);
     return guest;
   };
   const kept = [make()];

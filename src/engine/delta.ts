@@ -14,11 +14,18 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
-import { kernelState, loadKernel, saveKernel } from '../kernel/kernel-state.ts';
+import { kernelState, restoreKernelState, saveKernelState } from '../kernel/kernel-state.ts';
 import type { Guest } from './guest.ts';
 import type { Image } from './image.ts';
 import { PAGE_BYTES } from './image-format.ts';
-import { type Blocks, blockAt, blocksOf, LAYER_PAGE, layLayer, makeLayer } from './page-diff.ts';
+import {
+  applyPageDiff,
+  type BaseBlocks,
+  blockAt,
+  blocksOf,
+  DIFF_PAGE_BYTES,
+  encodePageDiff,
+} from './page-diff.ts';
 
 export const DELTA_FORMAT = 2;
 
@@ -51,7 +58,7 @@ export interface MemoryRange {
 }
 
 /** What a guest's memory was when it was captured last, and the layers that say so. */
-export interface Captured {
+export interface CaptureState {
   readonly layers: readonly Uint8Array[];
   /** Pages of the first layer, and of all, those counted again that later layers have again. */
   readonly firstPages: number;
@@ -68,8 +75,8 @@ export function captureDelta(
   guest: Guest,
   base: Image,
   unused: readonly MemoryRange[] = [],
-  before?: Captured,
-): { delta: Uint8Array; captured: Captured | undefined } {
+  before?: CaptureState,
+): { delta: Uint8Array; captured: CaptureState | undefined } {
   const memory = guest.view.all;
   const captured = captureMemory(memory, blocksOf(base), unused, before);
   const { runtime, module, layers } = base.header;
@@ -80,13 +87,13 @@ export function captureDelta(
     layers,
     pages: memory.length / PAGE_BYTES,
     globals: guest.globals(),
-    kernel: saveKernel(guest.kernel),
+    kernel: saveKernelState(guest.kernel),
     memory: captured.layers.map(({ length }) => length),
   };
   return { delta: encode(header, captured.layers), captured: ifSmall(captured) };
 }
 
-const ifSmall = (captured: Captured) => (captured.seen.size > MAX_SEEN ? undefined : captured);
+const ifSmall = (captured: CaptureState) => (captured.seen.size > MAX_SEEN ? undefined : captured);
 
 function encode(header: DeltaHeader, layers: readonly Uint8Array[]): Uint8Array {
   const text = Buffer.from(JSON.stringify(header));
@@ -108,28 +115,28 @@ function encode(header: DeltaHeader, layers: readonly Uint8Array[]): Uint8Array 
 
 function captureMemory(
   memory: Uint8Array,
-  base: Blocks,
+  base: BaseBlocks,
   unused: readonly MemoryRange[],
-  before: Captured | undefined,
-): Captured {
+  before: CaptureState | undefined,
+): CaptureState {
   if (before !== undefined) {
     const { layers, firstPages, seen } = before;
     const pages = changedPages(memory, base, unused, seen);
     if (pages.length === 0) return before;
     const laidPages = before.laidPages + pages.length;
     if (layers.length < MAX_LAYERS && laidPages <= 2 * firstPages)
-      return { layers: [...layers, makeLayer(memory, base, pages)], firstPages, laidPages, seen };
+      return { layers: [...layers, encodePageDiff(memory, base, pages)], firstPages, laidPages, seen };
   }
   const seen = new Map<number, Uint8Array>();
   const pages = changedPages(memory, base, unused, seen);
   const { length } = pages;
-  return { layers: [makeLayer(memory, base, pages)], firstPages: length, laidPages: length, seen };
+  return { layers: [encodePageDiff(memory, base, pages)], firstPages: length, laidPages: length, seen };
 }
 
 /** Pages that are not as they were seen, or as in the base where they were not; they are as seen from now on. */
 function changedPages(
   memory: Uint8Array,
-  base: Blocks,
+  base: BaseBlocks,
   unused: readonly MemoryRange[],
   seen: Map<number, Uint8Array>,
 ): number[] {
@@ -137,7 +144,9 @@ function changedPages(
   const isUnused = (start: number, end: number) =>
     unused.some((range) => start >= range.start && end <= range.end);
   const bytes = Buffer.from(memory.buffer, memory.byteOffset, memory.length);
-  const seenBlocks = new Set([...seen.keys()].map((page) => Math.floor((page * LAYER_PAGE) / PAGE_BYTES)));
+  const seenBlocks = new Set(
+    [...seen.keys()].map((page) => Math.floor((page * DIFF_PAGE_BYTES) / PAGE_BYTES)),
+  );
   for (let index = 0; index < memory.length / PAGE_BYTES; index++) {
     const start = index * PAGE_BYTES;
     if (isUnused(start, start + PAGE_BYTES)) continue;
@@ -145,16 +154,16 @@ function changedPages(
     // Most of memory is as in the base: whole blocks are skipped with one comparison.
     if (!seenBlocks.has(index) && bytes.compare(block, 0, PAGE_BYTES, start, start + PAGE_BYTES) === 0)
       continue;
-    for (let from = 0; from < PAGE_BYTES; from += LAYER_PAGE) {
+    for (let from = 0; from < PAGE_BYTES; from += DIFF_PAGE_BYTES) {
       const at = start + from;
-      const end = at + LAYER_PAGE;
+      const end = at + DIFF_PAGE_BYTES;
       if (isUnused(at, end)) continue;
-      const page = at / LAYER_PAGE;
+      const page = at / DIFF_PAGE_BYTES;
       const copy = seen.get(page);
       const isSame =
         copy === undefined
-          ? bytes.compare(block, from, from + LAYER_PAGE, at, end) === 0
-          : bytes.compare(copy, 0, LAYER_PAGE, at, end) === 0;
+          ? bytes.compare(block, from, from + DIFF_PAGE_BYTES, at, end) === 0
+          : bytes.compare(copy, 0, DIFF_PAGE_BYTES, at, end) === 0;
       if (isSame) continue;
       if (copy === undefined) seen.set(page, memory.slice(at, end));
       else copy.set(memory.subarray(at, end));
@@ -210,7 +219,7 @@ const PARTS = {
 } as const;
 
 /** Throws the part that differs when a delta was not made from this base. */
-export function checkFits(header: DeltaHeader, base: Image): void {
+export function checkBase(header: DeltaHeader, base: Image): void {
   const here = { ...base.header, base: base.digest };
   for (const part of Object.keys(PARTS) as (keyof typeof PARTS)[]) {
     if (header[part] === here[part]) continue;
@@ -221,15 +230,15 @@ export function checkFits(header: DeltaHeader, base: Image): void {
 }
 
 /** Brings a guest that is exactly as `base` to a saved state. Its volume must already hold the saved files. */
-export function applyDelta(guest: Guest, base: Image, delta: Uint8Array): Captured | undefined {
+export function applyDelta(guest: Guest, base: Image, delta: Uint8Array): CaptureState | undefined {
   const { header, body } = readDelta(delta);
-  checkFits(header, base);
+  checkBase(header, base);
   const bytes = header.pages * PAGE_BYTES;
   if (!guest.grow(bytes)) throw tooSmall(bytes, guest.maxBytes);
   try {
     const captured = layAll(splitLayers(header, body), guest.view.all, blocksOf(base));
     guest.setGlobals(header.globals);
-    loadKernel(guest.kernel, header.kernel);
+    restoreKernelState(guest.kernel, header.kernel);
     return captured;
   } catch (cause) {
     throw cause instanceof SandboxError
@@ -247,20 +256,25 @@ function splitLayers({ memory }: DeltaHeader, body: Uint8Array): Uint8Array[] {
   });
 }
 
-function layAll(layers: readonly Uint8Array[], memory: Uint8Array, base: Blocks): Captured | undefined {
+function layAll(
+  layers: readonly Uint8Array[],
+  memory: Uint8Array,
+  base: BaseBlocks,
+): CaptureState | undefined {
   const seen = new Map<number, Uint8Array>();
-  const allPages = memory.length / LAYER_PAGE;
+  const allPages = memory.length / DIFF_PAGE_BYTES;
   let firstPages = 0;
   let laidPages = 0;
   for (const layer of layers) {
     // No capture makes layers that hold more than twice all pages.
-    const pages = layLayer(layer, memory, base, Math.min(allPages, 2 * allPages - laidPages));
+    const pages = applyPageDiff(layer, memory, base, Math.min(allPages, 2 * allPages - laidPages));
     if (laidPages === 0) firstPages = pages.length;
     laidPages += pages.length;
     for (const page of pages) seen.set(page, NOT_YET);
   }
   if (seen.size > MAX_SEEN) return undefined;
-  for (const page of seen.keys()) seen.set(page, memory.slice(page * LAYER_PAGE, (page + 1) * LAYER_PAGE));
+  for (const page of seen.keys())
+    seen.set(page, memory.slice(page * DIFF_PAGE_BYTES, (page + 1) * DIFF_PAGE_BYTES));
   return { layers, firstPages, laidPages, seen };
 }
 

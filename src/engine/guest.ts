@@ -5,17 +5,17 @@
 import { randomFillSync } from 'node:crypto';
 import type { Volume } from '../fs/volume.ts';
 import { GuestMemory } from '../kernel/guest-memory.ts';
-import { isFailure } from '../kernel/syscall-error.ts';
-import { Kernel, type World } from '../kernel/syscalls.ts';
+import { isSyscallError } from '../kernel/syscall-error.ts';
+import { type Host, Kernel } from '../kernel/syscalls.ts';
 import { GuestClock } from './clock.ts';
-import { gateFor, importsOf, type Linkage } from './host-imports.ts';
+import { type Linkage, moduleImports, trampolineFor } from './host-imports.ts';
 import { PAGE_BYTES } from './image-format.ts';
 import {
+  type GuestStop,
   GuestStopped,
   LIMIT_NAMES,
   type LimitReason,
-  type Run,
-  type Stop,
+  type RunContext,
   UNLIMITED_RUN,
 } from './run-limits.ts';
 import { seededRandom } from './seeded-random.ts';
@@ -32,7 +32,7 @@ const UNCHECKED_FUEL = 1_000_000;
 const GROWTH_BYTES = 4 * 1024 * 1024;
 
 /** A prepared and compiled module, with what it takes to link and save it. Can be sent between threads. */
-export interface Program {
+export interface CompiledModule {
   readonly module: WebAssembly.Module;
   readonly minPages: number;
   /** Exports that hold the mutable globals, the part of the state that is not memory. */
@@ -41,7 +41,7 @@ export interface Program {
 
 export type GuestExport = (...args: (number | bigint)[]) => number;
 
-export class Guest implements World {
+export class Guest implements Host {
   readonly memory: WebAssembly.Memory;
   readonly view: GuestMemory;
   readonly kernel: Kernel;
@@ -62,15 +62,15 @@ export class Guest implements World {
   /** The limit that was met first; from then on the guest lives on its grace. */
   #met: LimitReason | undefined;
   #growthRefused = false;
-  #stop: Stop | undefined;
+  #stop: GuestStop | undefined;
   /** The guest has been stopped and is only looked at. */
   #isLookedAt = false;
   /** Calls into the guest that have not returned. */
   #depth = 0;
 
   constructor(
-    readonly program: Program,
-    readonly linkage: Linkage,
+    readonly compiled: CompiledModule,
+    readonly linkage: Linkage<Guest>,
     size: { pages: number; maxPages: number },
     volume: Volume,
   ) {
@@ -81,11 +81,13 @@ export class Guest implements World {
     this.#clock = this.#newClock();
     const hosts = [
       () => this.#onSliceSpent(),
-      ...linkage.hostFunctions.map((host) => host.call.bind(null, this)),
+      ...linkage.overrides.map((host) => host.call.bind(null, this)),
     ];
-    const gate = new WebAssembly.Instance(gateFor(linkage), { host: Object.fromEntries(hosts.entries()) });
+    const gate = new WebAssembly.Instance(trampolineFor(linkage), {
+      host: Object.fromEntries(hosts.entries()),
+    });
     this.#trap = gate.exports['trap'] as () => never;
-    this.exports = new WebAssembly.Instance(program.module, this.#imports()).exports;
+    this.exports = new WebAssembly.Instance(compiled.module, this.#imports()).exports;
     this.#fuel = this.exports['fuel'] as WebAssembly.Global<'i64'>;
     this.table = this.exports['__indirect_function_table'] as WebAssembly.Table;
     const slots = this.exports['host'] as WebAssembly.Table;
@@ -95,9 +97,9 @@ export class Guest implements World {
   }
 
   #imports(): WebAssembly.Imports {
-    const doors = this.linkage.doors(this);
+    const doors = this.linkage.imports(this);
     const imports: Record<string, Record<string, WebAssembly.ImportValue>> = {};
-    for (const { module, name, kind } of importsOf(this.program.module)) {
+    for (const { module, name, kind } of moduleImports(this.compiled.module)) {
       imports[module] ??= Object.create(null) as Record<string, WebAssembly.ImportValue>;
       const room = imports[module];
       if (kind === 'memory') room[name] = this.memory;
@@ -114,11 +116,11 @@ export class Guest implements World {
   /** Values of the mutable globals as decimal text, by export name. */
   globals(): Record<string, string> {
     const read = (name: string) => String((this.exports[name] as WebAssembly.Global).value);
-    return Object.fromEntries(this.program.stateGlobals.map((name) => [name, read(name)]));
+    return Object.fromEntries(this.compiled.stateGlobals.map((name) => [name, read(name)]));
   }
 
   setGlobals(values: Readonly<Record<string, string>>): void {
-    for (const name of this.program.stateGlobals) {
+    for (const name of this.compiled.stateGlobals) {
       const global = this.exports[name] as WebAssembly.Global;
       const value = values[name] ?? '0';
       global.value = typeof global.value === 'bigint' ? BigInt(value) : Number(value);
@@ -128,7 +130,7 @@ export class Guest implements World {
   // ---- runs ----
 
   /** Sets limits and receivers for the calls that follow. */
-  begin(run: Run): void {
+  beginRun(run: RunContext): void {
     this.#run = run;
     this.#budget = run.fuelBudget;
     this.#end = Number.POSITIVE_INFINITY;
@@ -139,17 +141,17 @@ export class Guest implements World {
     this.#met = undefined;
     this.#growthRefused = false;
     this.#stop = undefined;
-    this.refuel();
+    this.resetFuel();
   }
 
   /** Starts the count again: what came before was the runtime's own work. */
-  refuel(): void {
+  resetFuel(): void {
     this.#granted = Math.min(SLICE, this.#budget);
     this.#fuel.value = BigInt(this.#granted);
   }
 
   /** The limit this run met, also when the program came to an end by itself afterwards. */
-  get limitMet(): LimitReason | undefined {
+  get limitReached(): LimitReason | undefined {
     // The last instructions before a return are not followed by a look at the counter.
     return this.#met ?? (this.#charged > this.#budget ? 'out_of_fuel' : undefined);
   }
@@ -178,7 +180,7 @@ export class Guest implements World {
   }
 
   /** Ends the guest, from within one of its calls to the host or between calls. */
-  stop(stop: Stop): never {
+  stop(stop: GuestStop): never {
     // The first reason stands: what follows is the same end on its way out.
     this.#stop ??= stop;
     if (this.#depth === 0) throw new GuestStopped(this.#stop);
@@ -190,7 +192,7 @@ export class Guest implements World {
    * so a look may go wrong in any way, which makes it undefined. It is not counted, costs next to nothing, and whatever
    * of the program it may set off can neither read nor write anything outside.
    */
-  look<T>(at: () => T): T | undefined {
+  inspect<T>(at: () => T): T | undefined {
     const [stop, fuel] = [this.#stop, this.#fuel.value];
     this.#stop = undefined;
     this.#isLookedAt = true;
@@ -198,7 +200,7 @@ export class Guest implements World {
     try {
       return at();
     } catch (cause) {
-      if (cause instanceof GuestStopped || isFailure(cause)) return undefined;
+      if (cause instanceof GuestStopped || isSyscallError(cause)) return undefined;
       throw cause;
     } finally {
       this.#isLookedAt = false;
@@ -254,7 +256,7 @@ export class Guest implements World {
     if (this.#isLookedAt) this.abort('the look took too long');
     this.check();
     // Waiting for others is not the program's time. In its grace, which is short and ends by the clock, nobody waits.
-    if (this.#met === undefined) this.#deadlineMs += this.#run.spent?.(this.fuelConsumed) ?? 0;
+    if (this.#met === undefined) this.#deadlineMs += this.#run.onSlice?.(this.fuelConsumed) ?? 0;
     // One bulk instruction can cost more than a slice: the debt is paid along with the next.
     if (this.#charged > this.#budget) this.#meet('out_of_fuel');
     else if ((this.#fuel.value as bigint) < 0n) this.#grantSlice();
@@ -300,7 +302,7 @@ export class Guest implements World {
   /** Ends the run for the clock: the next one goes on from here. */
   stopClock(): void {
     this.#clock.stop();
-    this.refuel();
+    this.resetFuel();
   }
 
   #newClock(): GuestClock {
@@ -311,7 +313,7 @@ export class Guest implements World {
     this.#refuseLook();
     if (this.#isCancelled(Atomics.load(this.#run.cancel, 0))) this.#meet('cancelled');
     const now = performance.now();
-    this.#run.beat?.(now, false);
+    this.#run.onTick?.(now, false);
     if (now >= this.#deadlineMs) this.#meet('timeout');
   }
 
@@ -334,7 +336,7 @@ export class Guest implements World {
       return;
     }
     const start = performance.now();
-    this.#run.beat?.(start, true);
+    this.#run.onTick?.(start, true);
     // Whoever has been told that its time is up does not get to wait.
     const isDue = this.#met === 'timeout' || this.#met === 'cancelled';
     const end = isDue ? start : Math.min(start + milliseconds, this.#deadlineMs);
@@ -362,9 +364,9 @@ export class Guest implements World {
   }
 
   /** The engine's own traps, told apart by what it throws. */
-  #explain(cause: unknown): Stop {
+  #explain(cause: unknown): GuestStop {
     if (cause instanceof RangeError) return { reason: 'stack_overflow', message: cause.message };
-    if (isFailure(cause))
+    if (isSyscallError(cause))
       return { reason: 'unreachable', message: 'the runtime was led to an address that does not exist' };
     const isTrap = cause instanceof WebAssembly.RuntimeError || cause instanceof WebAssembly.Exception;
     if (!isTrap)

@@ -41,7 +41,7 @@ interface ImageHeader extends ImageOrigin {
   handles: Record<string, number>;
 }
 
-interface Run {
+interface MemorySegment {
   /** Where the bytes go in guest memory, and the bytes. */
   readonly at: number;
   readonly bytes: Uint8Array;
@@ -52,7 +52,7 @@ export interface Image {
   /** SHA-256 of the whole image; what was saved on top of it belongs to it alone. */
   readonly digest: string;
   readonly header: Readonly<ImageHeader>;
-  readonly runs: readonly Run[];
+  readonly segments: readonly MemorySegment[];
 }
 
 /** Saves an idle guest. Descriptors other than the standard three must be closed. */
@@ -127,8 +127,8 @@ export function readImage(bytes: Uint8Array, origin: ImageOrigin): Image {
     const made = `was made for another ${part} (${header[part]}, here it is ${origin[part]})`;
     throw new SandboxError('image_invalid', `The image ${made}.`);
   }
-  const runs = readRuns(bytes.subarray(0, end), view, header.pages * PAGE_BYTES);
-  return { digest: Buffer.from(expected).toString('hex'), header, runs };
+  const segments = readRuns(bytes.subarray(0, end), view, header.pages * PAGE_BYTES);
+  return { digest: Buffer.from(expected).toString('hex'), header, segments };
 }
 
 function readHeader(text: Uint8Array): ImageHeader {
@@ -139,12 +139,12 @@ function readHeader(text: Uint8Array): ImageHeader {
   }
 }
 
-function readRuns(bytes: Uint8Array, view: DataView, memoryBytes: number): Run[] {
+function readRuns(bytes: Uint8Array, view: DataView, memoryBytes: number): MemorySegment[] {
   const index = FIXED + view.getUint32(8, true);
   const count = view.getUint32(12, true);
   let at = Math.ceil((index + count * 8) / IMAGE_PAGE) * IMAGE_PAGE;
   if (at > bytes.length) throw damaged('its index is cut off');
-  const runs: Run[] = [];
+  const runs: MemorySegment[] = [];
   let previousEnd = 0;
   for (let i = 0; i < count; i++) {
     const start = view.getUint32(index + i * 8, true) * IMAGE_PAGE;
@@ -159,9 +159,9 @@ function readRuns(bytes: Uint8Array, view: DataView, memoryBytes: number): Run[]
 }
 
 /** Lays an image into a guest that has just been instantiated with as many pages and whose memory is still zero. */
-export function layImage(guest: Guest, image: Image): void {
+export function writeImage(guest: Guest, image: Image): void {
   const memory = guest.view.all;
-  for (const { at, bytes } of image.runs) memory.set(bytes, at);
+  for (const { at, bytes } of image.segments) memory.set(bytes, at);
   restoreRest(guest, image);
 }
 
@@ -174,7 +174,7 @@ export function resetToImage(guest: Guest, image: Image, sparing = false): void 
   const memory = guest.view.all;
   const clear = sparing ? clearUsed : clearAll;
   let end = 0;
-  for (const { at, bytes } of image.runs) {
+  for (const { at, bytes } of image.segments) {
     clear(memory, end, at);
     memory.set(bytes, at);
     end = at + bytes.length;

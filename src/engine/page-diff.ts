@@ -12,8 +12,8 @@ import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
 import { type Image, ZEROS } from './image.ts';
 import { PAGE_BYTES } from './image-format.ts';
 
-export const LAYER_PAGE = 4096;
-const PAGE_WORDS = LAYER_PAGE / 4;
+export const DIFF_PAGE_BYTES = 4096;
+const PAGE_WORDS = DIFF_PAGE_BYTES / 4;
 const PAGE_MASKS = PAGE_WORDS / 32;
 /** Words of one page with everything about it. */
 const WHOLE_PAGE = 1 + PAGE_MASKS + PAGE_WORDS;
@@ -22,12 +22,12 @@ const WHOLE_PAGE = 1 + PAGE_MASKS + PAGE_WORDS;
 const COMPRESSION = { params: { [constants.BROTLI_PARAM_QUALITY]: 0 } };
 
 /** A base's memory in blocks of a WebAssembly page, those without contents left out. */
-export type Blocks = readonly (Uint8Array | undefined)[];
+export type BaseBlocks = readonly (Uint8Array | undefined)[];
 
-const made = new WeakMap<Image, Blocks>();
+const made = new WeakMap<Image, BaseBlocks>();
 
 /** Made once for each image. */
-export function blocksOf(base: Image): Blocks {
+export function blocksOf(base: Image): BaseBlocks {
   let blocks = made.get(base);
   if (blocks === undefined) {
     blocks = toBlocks(base);
@@ -36,9 +36,9 @@ export function blocksOf(base: Image): Blocks {
   return blocks;
 }
 
-function toBlocks({ header, runs }: Image): Blocks {
+function toBlocks({ header, segments }: Image): BaseBlocks {
   const blocks: (Uint8Array | undefined)[] = new Array(header.pages).fill(undefined);
-  for (const { at, bytes } of runs) {
+  for (const { at, bytes } of segments) {
     for (let from = 0; from < bytes.length; ) {
       const index = Math.floor((at + from) / PAGE_BYTES);
       const offset = (at + from) % PAGE_BYTES;
@@ -53,20 +53,20 @@ function toBlocks({ header, runs }: Image): Blocks {
 }
 
 /** Beyond the base its memory counts as zero, as fresh memory is. */
-export function blockAt(base: Blocks, index: number): Uint8Array {
+export function blockAt(base: BaseBlocks, index: number): Uint8Array {
   return base[index] ?? ZEROS;
 }
 
 /** Words of the base's page; blocks have a buffer of their own. */
-function baseWords(base: Blocks, page: number): Int32Array {
-  const at = page * LAYER_PAGE;
+function baseWords(base: BaseBlocks, page: number): Int32Array {
+  const at = page * DIFF_PAGE_BYTES;
   return new Int32Array(blockAt(base, Math.floor(at / PAGE_BYTES)).buffer, at % PAGE_BYTES, PAGE_WORDS);
 }
 
 const wordsOf = (memory: Uint8Array) => new Int32Array(memory.buffer, memory.byteOffset, memory.length / 4);
 
 /** A layer of these pages as they are in memory now. */
-export function makeLayer(memory: Uint8Array, base: Blocks, pages: readonly number[]): Uint8Array {
+export function encodePageDiff(memory: Uint8Array, base: BaseBlocks, pages: readonly number[]): Uint8Array {
   const words = wordsOf(memory);
   const body = new Int32Array(1 + pages.length * WHOLE_PAGE);
   body[0] = pages.length;
@@ -91,28 +91,33 @@ export function makeLayer(memory: Uint8Array, base: Blocks, pages: readonly numb
 }
 
 /** Thrown for a layer that cannot be one. */
-export class LayerDamage extends Error {}
+export class PageDiffError extends Error {}
 
 /**
  * Lays a layer over memory and returns its pages. Nothing in it is believed: it may unpack to `maxPages` pages at most,
  * and every place is checked before anything is written there.
  */
-export function layLayer(layer: Uint8Array, memory: Uint8Array, base: Blocks, maxPages: number): Int32Array {
+export function applyPageDiff(
+  layer: Uint8Array,
+  memory: Uint8Array,
+  base: BaseBlocks,
+  maxPages: number,
+): Int32Array {
   const body = unpack(layer, (1 + maxPages * WHOLE_PAGE) * 4);
   const words = wordsOf(memory);
   const count = body[0]!;
   let maskAt = 1 + count;
   let wordAt = maskAt + count * PAGE_MASKS;
-  if (count < 0 || count > maxPages || wordAt > body.length) throw new LayerDamage('its index is cut off');
+  if (count < 0 || count > maxPages || wordAt > body.length) throw new PageDiffError('its index is cut off');
   const pages = body.subarray(1, 1 + count);
   for (const page of pages) {
     let at = page * PAGE_WORDS;
-    if (page < 0 || at + PAGE_WORDS > words.length) throw new LayerDamage(`page ${page} does not exist`);
+    if (page < 0 || at + PAGE_WORDS > words.length) throw new PageDiffError(`page ${page} does not exist`);
     words.set(baseWords(base, page), at);
     for (const end = maskAt + PAGE_MASKS; maskAt < end; maskAt++, at += 32) {
       // Bit by bit from the lowest, each cleared once it is done.
       for (let mask = body[maskAt]!; mask !== 0; mask &= mask - 1) {
-        if (wordAt >= body.length) throw new LayerDamage(`page ${page} is cut off`);
+        if (wordAt >= body.length) throw new PageDiffError(`page ${page} is cut off`);
         words[at + 31 - Math.clz32(mask & -mask)]! ^= body[wordAt++]!;
       }
     }
@@ -125,9 +130,9 @@ function unpack(layer: Uint8Array, maxBytes: number): Int32Array {
   try {
     bytes = brotliDecompressSync(layer, { maxOutputLength: maxBytes });
   } catch {
-    throw new LayerDamage('it does not unpack');
+    throw new PageDiffError('it does not unpack');
   }
-  if (bytes.length < 4 || bytes.length % 4 !== 0) throw new LayerDamage('it is cut off');
+  if (bytes.length < 4 || bytes.length % 4 !== 0) throw new PageDiffError('it is cut off');
   const aligned = bytes.byteOffset % 4 === 0 ? bytes : new Uint8Array(bytes);
   return new Int32Array(aligned.buffer, aligned.byteOffset, aligned.length / 4);
 }

@@ -24,7 +24,7 @@ export const LIMIT_NAMES: Record<LimitReason, string> = {
   cancelled: 'Cancelled',
 };
 
-export interface Stop {
+export interface GuestStop {
   readonly reason: StopReason;
   readonly message: string;
   /** The exit code the guest asked for; only with `exit`. */
@@ -32,7 +32,7 @@ export interface Stop {
 }
 
 /** The limits and receivers of one run. */
-export interface Run {
+export interface RunContext {
   readonly fuelBudget: number;
   /** On the clock of performance.now(). */
   readonly deadlineMs: number;
@@ -40,21 +40,21 @@ export interface Run {
   readonly cancel: Int32Array;
   readonly cancelValue: number;
   /** Told between slices how much fuel is gone; returns the milliseconds it kept the guest waiting for others. */
-  readonly spent?: (fuel: number) => number;
+  readonly onSlice?: (fuel: number) => number;
   /** Time and chance that are the same in every run; absent: those of the machine. */
   readonly deterministic?: { readonly startMs: number; readonly seed: number } | undefined;
   output(stream: 1 | 2, bytes: Uint8Array): void;
   /** Called now and then while the guest runs, and with `isPause` before it sleeps. */
-  beat?(nowMs: number, isPause: boolean): void;
+  onTick?(nowMs: number, isPause: boolean): void;
 }
 
 /** Thrown by `Guest.call` when the guest did not return. The instance is then of no use until its memory is restored. */
 export class GuestStopped {
-  constructor(readonly stop: Stop) {}
+  constructor(readonly stop: GuestStop) {}
 }
 
 /** For guest code of our own, at build time. */
-export const UNLIMITED_RUN: Run = {
+export const UNLIMITED_RUN: RunContext = {
   fuelBudget: Number.POSITIVE_INFINITY,
   deadlineMs: Number.POSITIVE_INFINITY,
   cancel: new Int32Array(new SharedArrayBuffer(4)),

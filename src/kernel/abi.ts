@@ -187,4 +187,4 @@ export const TM = struct([
 ]);
 
 /** Requests of ioctl that are ours: a guest's boot script tells of the modules its program imports. Any descriptor. */
-export const IMPORT_DOOR = { begin: 0x4c570001, end: 0x4c570002, loaded: 0x4c570003 } as const;
+export const IMPORT_IOCTL = { begin: 0x4c570001, end: 0x4c570002, loaded: 0x4c570003 } as const;

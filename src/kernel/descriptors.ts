@@ -4,7 +4,7 @@
  * image can carry the table as it is.
  */
 import type { DirNode, FileNode } from '../fs/tree.ts';
-import { failure } from './syscall-error.ts';
+import { syscallError } from './syscall-error.ts';
 
 /** Descriptors one guest may hold; more is EMFILE. Bounds what open directories can pin on the host. */
 export const MAX_DESCRIPTORS = 256;
@@ -47,7 +47,7 @@ export class DescriptorTable {
 
   get(fd: number): OpenFile {
     const file = this.slots[fd];
-    if (file === undefined) throw failure('EBADF');
+    if (file === undefined) throw syscallError('EBADF');
     return file;
   }
 
@@ -59,7 +59,7 @@ export class DescriptorTable {
   }
 
   installAt(file: OpenFile, fd: number): number {
-    if (fd < 0 || fd >= MAX_DESCRIPTORS) throw failure('EMFILE');
+    if (fd < 0 || fd >= MAX_DESCRIPTORS) throw syscallError('EMFILE');
     // No holes in the array: a sparse one would be slow and hard to save.
     while (this.slots.length < fd) this.slots.push(undefined);
     this.slots[fd] = file;

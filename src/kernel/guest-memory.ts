@@ -3,12 +3,12 @@
  * pointer or length a guest can invent reaches a host exception. Views are never kept, since memory may grow.
  */
 import { ERRNO } from './abi.ts';
-import { type Failure, failure } from './syscall-error.ts';
+import { type SyscallError, syscallError } from './syscall-error.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const encoder = new TextEncoder();
 
-const EFAULT: Failure = failure('EFAULT');
+const EFAULT: SyscallError = syscallError('EFAULT');
 
 /** Longest C string the kernel reads: a path may have 4096 bytes, its terminator included. */
 const PATH_MAX = 4096;
@@ -58,11 +58,11 @@ export class GuestMemory {
     const limit = Math.min(start + PATH_MAX, all.length);
     let end = start;
     while (end < limit && all[end] !== 0) end++;
-    if (end === limit) throw limit === all.length ? EFAULT : failure('ENAMETOOLONG');
+    if (end === limit) throw limit === all.length ? EFAULT : syscallError('ENAMETOOLONG');
     try {
       return decoder.decode(all.subarray(start, end));
     } catch {
-      throw failure('EILSEQ');
+      throw syscallError('EILSEQ');
     }
   }
 
@@ -118,7 +118,7 @@ export class GuestMemory {
 
   /** The buffers of a vectored call, empty ones left out. Overlaps are allowed: they are the guest's own affair. */
   iovecs(pointer: number, count: number): Uint8Array[] {
-    if (count >>> 0 > IOV_MAX) throw failure('EINVAL');
+    if (count >>> 0 > IOV_MAX) throw syscallError('EINVAL');
     this.bytes(pointer, count * 8);
     const buffers: Uint8Array[] = [];
     for (let i = 0; i < count; i++) {
@@ -131,6 +131,6 @@ export class GuestMemory {
 }
 
 /** Result convention of every system call: zero or more is success, less is a negated errno. */
-export function errnoOf(cause: Failure): number {
+export function errnoOf(cause: SyscallError): number {
   return -ERRNO[cause.code];
 }

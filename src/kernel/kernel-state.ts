@@ -15,7 +15,7 @@ import {
   PIPE_CAPACITY,
   type PipeBuffer,
 } from './descriptors.ts';
-import { failure } from './syscall-error.ts';
+import { syscallError } from './syscall-error.ts';
 import type { Kernel } from './syscalls.ts';
 
 const place = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
@@ -70,7 +70,7 @@ function writablePaths(root: DirNode): Map<Node, string> {
   return paths;
 }
 
-export function saveKernel(kernel: Kernel): KernelState {
+export function saveKernelState(kernel: Kernel): KernelState {
   const paths = writablePaths(kernel.volume.root);
   const pipes: PipeBuffer[] = [];
   const files = [...new Set(kernel.fds.slots.filter((file) => file !== undefined))];
@@ -111,7 +111,7 @@ export function saveKernel(kernel: Kernel): KernelState {
 }
 
 /** Brings a kernel, whose volume is already filled, to a saved state. */
-export function loadKernel(kernel: Kernel, state: KernelState): void {
+export function restoreKernelState(kernel: Kernel, state: KernelState): void {
   const pipes = state.pipes.map((text): PipeBuffer => {
     const content = toBytes(text).subarray(0, PIPE_CAPACITY);
     const bytes = new Uint8Array(PIPE_CAPACITY);
@@ -124,7 +124,7 @@ export function loadKernel(kernel: Kernel, state: KernelState): void {
   state.slots.forEach((index, fd) => {
     if (index === null) return;
     const file = files[index];
-    if (file === undefined) throw failure('EBADF');
+    if (file === undefined) throw syscallError('EBADF');
     file.refs++;
     table.installAt(file, fd);
   });
@@ -149,7 +149,7 @@ function openSaved(
   if (saved.kind === 'stream') return { ...common, kind: 'stream', stream: saved.stream };
   if (saved.kind === 'pipe') {
     const pipe = pipes[saved.pipe];
-    if (pipe === undefined) throw failure('EBADF');
+    if (pipe === undefined) throw syscallError('EBADF');
     pipe[saved.end === 'read' ? 'readers' : 'writers']++;
     return { ...common, kind: 'pipe', end: saved.end, pipe };
   }
@@ -158,7 +158,7 @@ function openSaved(
     const node = kernel.volume.exists(saved.path)
       ? kernel.volume.lookup(saved.path, '/', true)
       : kernel.volume.root;
-    if (node.kind !== 'dir') throw failure('EBADF');
+    if (node.kind !== 'dir') throw syscallError('EBADF');
     return { ...common, kind: 'dir', node, position, names: undefined };
   }
   const node = fileOf(kernel, saved, earlier);
@@ -174,7 +174,7 @@ function fileOf(
 ): FileNode {
   if (saved.orphan_of !== undefined) {
     const other = earlier[saved.orphan_of];
-    if (other?.kind !== 'file') throw failure('EBADF');
+    if (other?.kind !== 'file') throw syscallError('EBADF');
     return other.node;
   }
   if (saved.orphan === undefined && kernel.volume.exists(saved.path)) {

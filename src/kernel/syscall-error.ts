@@ -6,23 +6,23 @@ import { FsError } from '../fs/fs-error.ts';
 import { ERRNO, type ErrnoName } from './abi.ts';
 
 /** Anything with an errno: what the guard turns into a number. */
-export interface Failure {
+export interface SyscallError {
   readonly code: ErrnoName;
 }
 
-class KernelFailure implements Failure {
+class KernelFailure implements SyscallError {
   constructor(readonly code: ErrnoName) {}
 }
 
 const FAILURES = Object.fromEntries(
   Object.keys(ERRNO).map((code) => [code, new KernelFailure(code as ErrnoName)]),
-) as Record<ErrnoName, Failure>;
+) as Record<ErrnoName, SyscallError>;
 
 /** The constant for a code: `throw failure('EBADF')`. */
-export function failure(code: ErrnoName): Failure {
+export function syscallError(code: ErrnoName): SyscallError {
   return FAILURES[code];
 }
 
-export function isFailure(cause: unknown): cause is Failure {
+export function isSyscallError(cause: unknown): cause is SyscallError {
   return cause instanceof KernelFailure || cause instanceof FsError;
 }

@@ -4,27 +4,27 @@
  * Every call looks at the limits first: the host's work costs the guest no fuel, so only the clock bounds it.
  */
 import { ERRNO } from './abi.ts';
-import { isFailure } from './syscall-error.ts';
-import type { World } from './syscalls.ts';
+import { isSyscallError } from './syscall-error.ts';
+import type { Host } from './syscalls.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: doors have as many signatures as the guests have imports
-export type Door = (...args: any[]) => any;
-export type Doors = Record<string, Door>;
+export type HostFunction = (...args: any[]) => any;
+export type HostFunctions = Record<string, HostFunction>;
 
 /** How the errno reaches the guest: negated for Emscripten's system calls, as it is for WASI's. */
-export type Sign = 1 | -1;
+export type ErrnoSign = 1 | -1;
 
-export function guard(world: World, doors: Doors, sign: Sign): Doors {
+export function guard(world: Host, doors: HostFunctions, sign: ErrnoSign): HostFunctions {
   return Object.fromEntries(Object.entries(doors).map(([name, door]) => [name, guarded(world, door, sign)]));
 }
 
-function guarded(world: World, door: Door, sign: Sign): Door {
+function guarded(world: Host, door: HostFunction, sign: ErrnoSign): HostFunction {
   return (...args) => {
     world.check();
     try {
       return door(...args);
     } catch (cause) {
-      if (isFailure(cause)) return sign * ERRNO[cause.code];
+      if (isSyscallError(cause)) return sign * ERRNO[cause.code];
       // A buffer the host could not allocate, or a host stack that recursion in the guest used up.
       if (cause instanceof RangeError) return sign * ERRNO.ENOMEM;
       throw cause;

@@ -8,10 +8,10 @@ import type { Volume } from '../fs/volume.ts';
 import { AT, type FILE_TYPE, O, SEEK } from './abi.ts';
 import { DescriptorTable, type OpenFile, PIPE_CAPACITY } from './descriptors.ts';
 import { ImportLog } from './import-log.ts';
-import { failure } from './syscall-error.ts';
+import { syscallError } from './syscall-error.ts';
 
 /** What the kernel needs of the outside; the engine supplies it. */
-export interface World {
+export interface Host {
   /** Wall clock in milliseconds since 1970, with a fraction. */
   now(): number;
   /** Milliseconds that never go back. */
@@ -71,7 +71,7 @@ export class Kernel {
 
   constructor(
     public volume: Volume,
-    readonly world: World,
+    readonly host: Host,
   ) {}
 
   /** Back to three standard streams and nothing else open. */
@@ -86,18 +86,18 @@ export class Kernel {
   }
 
   /** Accounts host work, so that a guest cannot stretch its time in system calls that cost it no fuel. */
-  spend(microseconds: number): void {
+  chargeHostTime(microseconds: number): void {
     this.#work += microseconds;
     if (this.#work < WORK_BETWEEN_CHECKS) return;
     this.#work = 0;
-    this.world.check();
+    this.host.check();
   }
 
   /** The directory that a relative path of an *at call starts from. */
-  base(dirfd: number, path: string): string {
+  baseDirectory(dirfd: number, path: string): string {
     if (dirfd === AT.FDCWD || path.startsWith('/')) return this.cwd;
     const file = this.fds.get(dirfd);
-    if (file.kind !== 'dir') throw failure('ENOTDIR');
+    if (file.kind !== 'dir') throw syscallError('ENOTDIR');
     return file.path;
   }
 
@@ -122,7 +122,7 @@ export class Kernel {
     );
     const common = { refs: 1, flags: flags & ~(O.CREAT | O.EXCL | O.TRUNC), path: found.path };
     const { node } = found;
-    if (node.kind === 'symlink') throw failure('ELOOP');
+    if (node.kind === 'symlink') throw syscallError('ELOOP');
     const file: OpenFile =
       node.kind === 'dir'
         ? { ...common, kind: 'dir', node, position: 0, names: undefined }
@@ -140,21 +140,21 @@ export class Kernel {
 
   access(base: string, path: string, amode: number): number {
     const node = this.volume.lookup(path, base, true);
-    if ((amode & 2) !== 0 && node.readonly) throw failure('EROFS');
-    if ((amode & 1) !== 0 && node.kind === 'file' && (node.mode & 0o111) === 0) throw failure('EACCES');
+    if ((amode & 2) !== 0 && node.readonly) throw syscallError('EROFS');
+    if ((amode & 1) !== 0 && node.kind === 'file' && (node.mode & 0o111) === 0) throw syscallError('EACCES');
     return 0;
   }
 
   chdir(path: string, base = this.cwd): number {
     const found = this.volume.resolve(path, base, true);
-    if (found.node.kind !== 'dir') throw failure('ENOTDIR');
+    if (found.node.kind !== 'dir') throw syscallError('ENOTDIR');
     this.cwd = found.path;
     return 0;
   }
 
   fchdir(fd: number): number {
     const file = this.fds.get(fd);
-    if (file.kind !== 'dir') throw failure('ENOTDIR');
+    if (file.kind !== 'dir') throw syscallError('ENOTDIR');
     return this.chdir(file.path, '/');
   }
 
@@ -204,15 +204,15 @@ export class Kernel {
 
   read(fd: number, into: Uint8Array, at?: number): number {
     const file = this.fds.get(fd);
-    if ((file.flags & O.ACCMODE) === O.WRONLY) throw failure('EBADF');
-    this.spend(1 + into.length / 4096);
-    if (file.kind === 'dir') throw failure('EISDIR');
+    if ((file.flags & O.ACCMODE) === O.WRONLY) throw syscallError('EBADF');
+    this.chargeHostTime(1 + into.length / 4096);
+    if (file.kind === 'dir') throw syscallError('EISDIR');
     if (file.kind === 'file') {
       const count = this.volume.read(file.node, at ?? file.position, into);
       if (at === undefined) file.position += count;
       return count;
     }
-    if (at !== undefined) throw failure('ESPIPE');
+    if (at !== undefined) throw syscallError('ESPIPE');
     if (file.kind === 'pipe') return readPipe(file.pipe, into);
     return file.kind === 'stream' ? this.#readStdin(into) : 0;
   }
@@ -226,32 +226,32 @@ export class Kernel {
 
   write(fd: number, from: Uint8Array, at?: number): number {
     const file = this.fds.get(fd);
-    if ((file.flags & O.ACCMODE) === 0) throw failure('EBADF');
-    this.spend(1 + from.length / 4096);
-    if (file.kind === 'dir') throw failure('EISDIR');
+    if ((file.flags & O.ACCMODE) === 0) throw syscallError('EBADF');
+    this.chargeHostTime(1 + from.length / 4096);
+    if (file.kind === 'dir') throw syscallError('EISDIR');
     if (file.kind === 'file') {
       const position = at ?? ((file.flags & O.APPEND) !== 0 ? file.node.size : file.position);
       const count = this.volume.write(file.node, position, from);
       if (at === undefined) file.position = position + count;
       return count;
     }
-    if (at !== undefined) throw failure('ESPIPE');
+    if (at !== undefined) throw syscallError('ESPIPE');
     if (file.kind === 'pipe') return writePipe(file.pipe, from);
     if (file.kind === 'null') return from.length;
-    if (file.stream === 0) throw failure('EBADF');
-    this.world.output(file.stream, from);
+    if (file.stream === 0) throw syscallError('EBADF');
+    this.host.output(file.stream, from);
     return from.length;
   }
 
   seek(fd: number, offset: number, whence: number): number {
     const file = this.fds.get(fd);
-    if (file.kind !== 'file' && file.kind !== 'dir') throw failure('ESPIPE');
+    if (file.kind !== 'file' && file.kind !== 'dir') throw syscallError('ESPIPE');
     const end = file.kind === 'file' ? file.node.size : 0;
     const start =
       whence === SEEK.SET ? 0 : whence === SEEK.CUR ? file.position : whence === SEEK.END ? end : -1;
-    if (start < 0) throw failure('EINVAL');
+    if (start < 0) throw syscallError('EINVAL');
     const position = start + offset;
-    if (position < 0 || !Number.isSafeInteger(position)) throw failure('EINVAL');
+    if (position < 0 || !Number.isSafeInteger(position)) throw syscallError('EINVAL');
     if (file.kind === 'dir' && position === 0) file.names = undefined;
     file.position = position;
     return position;
@@ -264,14 +264,14 @@ export class Kernel {
   }
 
   #deviceStatus(kind: 'null' | 'stream' | 'pipe', ino: number): FileStatus {
-    return { kind, ino, mode: 0o620, nlink: 1, size: 0, mtimeMs: this.world.now() };
+    return { kind, ino, mode: 0o620, nlink: 1, size: 0, mtimeMs: this.host.now() };
   }
 
   /** An open regular file, for calls that make no sense on anything else. */
-  file(fd: number, forWriting = false): FileNode {
+  regularFile(fd: number, forWriting = false): FileNode {
     const file = this.fds.get(fd);
-    if (file.kind !== 'file') throw failure(file.kind === 'dir' ? 'EISDIR' : 'EINVAL');
-    if (forWriting && (file.flags & O.ACCMODE) === 0) throw failure('EINVAL');
+    if (file.kind !== 'file') throw syscallError(file.kind === 'dir' ? 'EISDIR' : 'EINVAL');
+    if (forWriting && (file.flags & O.ACCMODE) === 0) throw syscallError('EINVAL');
     return file.node;
   }
 
@@ -279,11 +279,11 @@ export class Kernel {
    * The next entries of an open directory, handed out until `take` refuses one. The names are those of the moment the
    * listing began, so that a program may delete what it lists.
    */
-  list(fd: number, take: (entry: DirectoryEntry, next: number) => boolean): void {
+  readDirectory(fd: number, take: (entry: DirectoryEntry, next: number) => boolean): void {
     const file = this.fds.get(fd);
-    if (file.kind !== 'dir') throw failure('ENOTDIR');
+    if (file.kind !== 'dir') throw syscallError('ENOTDIR');
     file.names ??= ['.', '..', ...this.volume.readdir(file.node).map((entry) => entry.name)];
-    this.spend(1 + file.names.length / 32);
+    this.chargeHostTime(1 + file.names.length / 32);
     while (file.position < file.names.length) {
       const entry = this.#entry(file.node, file.names[file.position]!);
       if (entry !== undefined && !take(entry, file.position + 1)) return;
@@ -309,7 +309,7 @@ type Pipe = Extract<OpenFile, { kind: 'pipe' }>['pipe'];
 /** A guest is alone with its pipe: waiting for the other end would wait for ever, so an empty pipe says EAGAIN. */
 function readPipe(pipe: Pipe, into: Uint8Array): number {
   if (pipe.length === 0) {
-    if (pipe.writers > 0) throw failure('EAGAIN');
+    if (pipe.writers > 0) throw syscallError('EAGAIN');
     return 0;
   }
   const count = Math.min(into.length, pipe.length);
@@ -320,9 +320,9 @@ function readPipe(pipe: Pipe, into: Uint8Array): number {
 }
 
 function writePipe(pipe: Pipe, from: Uint8Array): number {
-  if (pipe.readers === 0) throw failure('EPIPE');
+  if (pipe.readers === 0) throw syscallError('EPIPE');
   const count = Math.min(from.length, PIPE_CAPACITY - pipe.length);
-  if (count === 0 && from.length > 0) throw failure('EAGAIN');
+  if (count === 0 && from.length > 0) throw syscallError('EAGAIN');
   for (let i = 0; i < count; i++) pipe.bytes[(pipe.start + pipe.length + i) % PIPE_CAPACITY] = from[i]!;
   pipe.length += count;
   return count;

@@ -4,8 +4,8 @@
  */
 import { FDSTAT, FILE_TYPE } from './abi.ts';
 import type { GuestMemory } from './guest-memory.ts';
-import { failure, isFailure } from './syscall-error.ts';
-import { type Doors, guard } from './syscall-guard.ts';
+import { isSyscallError, syscallError } from './syscall-error.ts';
+import { guard, type HostFunctions } from './syscall-guard.ts';
 import type { Kernel } from './syscalls.ts';
 
 /** Random bytes one call may ask for; C libraries ask for at most 256 at a time, Python for whole buffers. */
@@ -18,7 +18,11 @@ function environment(kernel: Kernel): Uint8Array[] {
   return Object.entries(kernel.env).map(([key, value]) => encoder.encode(`${key}=${value}\0`));
 }
 
-export function wasiDoors(kernel: Kernel, memory: GuestMemory, exit: (code: number) => never): Doors {
+export function wasiFunctions(
+  kernel: Kernel,
+  memory: GuestMemory,
+  exit: (code: number) => never,
+): HostFunctions {
   const transfer = (
     one: (buffer: Uint8Array, moved: number) => number,
     iovs: number,
@@ -32,7 +36,7 @@ export function wasiDoors(kernel: Kernel, memory: GuestMemory, exit: (code: numb
         step = one(buffer, moved);
       } catch (cause) {
         // What was moved before the failure counts; the guest meets the failure on its next call. A trap goes on.
-        if (moved > 0 && isFailure(cause)) break;
+        if (moved > 0 && isSyscallError(cause)) break;
         throw cause;
       }
       moved += step;
@@ -44,7 +48,7 @@ export function wasiDoors(kernel: Kernel, memory: GuestMemory, exit: (code: numb
   return {
     proc_exit: exit,
     ...guard(
-      kernel.world,
+      kernel.host,
       {
         environ_sizes_get: (count: number, size: number) => {
           const block = environment(kernel);
@@ -92,16 +96,16 @@ export function wasiDoors(kernel: Kernel, memory: GuestMemory, exit: (code: numb
           return 0;
         },
         clock_time_get: (clock: number, _precision: bigint, out: number) => {
-          kernel.spend(1);
-          const milliseconds = clock === 0 ? kernel.world.now() : kernel.world.monotonic();
+          kernel.chargeHostTime(1);
+          const milliseconds = clock === 0 ? kernel.host.now() : kernel.host.monotonic();
           memory.setI64(out, BigInt(Math.round(milliseconds * 1000)) * BigInt(NS_PER_MS / 1000));
           return 0;
         },
         random_get: (pointer: number, length: number) => {
           const target = memory.bytes(pointer, length);
           for (let at = 0; at < target.length; at += RANDOM_CHUNK) {
-            kernel.spend(100);
-            kernel.world.random(target.subarray(at, at + RANDOM_CHUNK));
+            kernel.chargeHostTime(100);
+            kernel.host.random(target.subarray(at, at + RANDOM_CHUNK));
           }
           return 0;
         },
@@ -113,6 +117,6 @@ export function wasiDoors(kernel: Kernel, memory: GuestMemory, exit: (code: numb
 
 function position(offset: bigint): number {
   const at = Number(offset);
-  if (at < 0 || !Number.isSafeInteger(at)) throw failure('EINVAL');
+  if (at < 0 || !Number.isSafeInteger(at)) throw syscallError('EINVAL');
   return at;
 }

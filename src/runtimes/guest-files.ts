@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Program } from '../engine/guest.ts';
+import type { CompiledModule } from '../engine/guest.ts';
 import { IMAGE_FORMAT, type ImageOrigin } from '../engine/image-format.ts';
 import { SandboxError } from '../errors.ts';
 import { readShared } from '../host/disk-cache.ts';
@@ -34,7 +34,7 @@ export interface GuestAssets {
   /** Tells images of one runtime apart; the boot image has the runtime's own name. */
   readonly id: string;
   readonly runtime: RuntimeName;
-  readonly program: Program;
+  readonly compiled: CompiledModule;
   readonly origin: ImageOrigin;
   readonly layers: readonly { readonly at: string; readonly bytes: Uint8Array }[];
   readonly image: Uint8Array;
@@ -125,9 +125,9 @@ export async function loadAssets(runtime: RuntimeName): Promise<GuestAssets> {
   }
   const { minPages, minMemoryBytes, stateGlobals, origin, missing } = description;
   const moduleBytes = readFileSync(file(runtime, 'module.wasm'));
-  const compiled = WebAssembly.compile(moduleBytes);
+  const compiling = WebAssembly.compile(moduleBytes);
   // Compilation goes on in other threads meanwhile; a failure below must not leave it unobserved.
-  compiled.catch(() => {});
+  compiling.catch(() => {});
   expect(runtime, 'module.wasm', sha256(moduleBytes), origin.module);
   const layers = description.layers.map(({ at, sha256: expected }, i) => {
     const bytes = readShared(file(runtime, `layer-${i}.pack`));
@@ -136,8 +136,8 @@ export async function loadAssets(runtime: RuntimeName): Promise<GuestAssets> {
   });
   expect(runtime, 'guest.json', layersDigest(description.layers), origin.layers);
   const image = readShared(file(runtime, 'boot.image'));
-  const program = { module: await compiled, minPages, stateGlobals };
-  return { id: runtime, runtime, program, origin, layers, image, minMemoryBytes, missing };
+  const compiled = { module: await compiling, minPages, stateGlobals };
+  return { id: runtime, runtime, compiled, origin, layers, image, minMemoryBytes, missing };
 }
 
 function expect(runtime: RuntimeName, name: string, found: string, expected: string): void {

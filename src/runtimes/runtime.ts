@@ -69,7 +69,7 @@ export interface Extension {
 export const MAX_REPORT_BYTES = 1_500_000;
 
 /** A line of the program; `file` when it is one of an earlier call. */
-export interface Place {
+export interface SourceLocation {
   readonly line: number;
   readonly file?: string;
 }
@@ -85,7 +85,7 @@ export interface Runtime {
   /** The binary inside a pinned dependency; only this exact one is run. */
   readonly binary: { readonly specifier: string; readonly sha256: string };
   readonly prepare: PrepareOptions;
-  readonly linkage: Linkage;
+  readonly linkage: Linkage<Guest>;
   /** The environment the interpreter is booted with. */
   readonly bootEnv: Readonly<Record<string, string>>;
   /**
@@ -100,7 +100,7 @@ export interface Runtime {
    * Where the program stands in a guest that was stopped, read with the guest's own functions. Called inside `look`:
    * anything may be in ruins, so it may stop again or be wrong.
    */
-  whereabouts(guest: Guest): Place | undefined;
+  currentLocation(guest: Guest): SourceLocation | undefined;
   readonly extend?: Extension;
   /** Runs a program and returns the boot script's report, as JSON text from the guest: hostile. */
   run(guest: Guest, handles: Handles, request: GuestRequest): string;

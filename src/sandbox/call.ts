@@ -9,7 +9,7 @@ import { LANGUAGES } from '../runtimes/languages.ts';
 import type { executeOptions, RuntimeName } from '../schema.ts';
 import type { Session } from '../session/timeline.ts';
 import { Transaction } from '../session/transaction.ts';
-import { type Extras, sharedPool } from '../worker/guest-assets.ts';
+import { type ImageExtension, sharedPool } from '../worker/guest-assets.ts';
 import type { RunOutcome } from '../worker/protocol.ts';
 import { LiveOutput } from './live-output.ts';
 import { assetsWith } from './options.ts';
@@ -21,7 +21,7 @@ export interface CallSource extends JobSource {
   /** Calls with the same key run one after another. */
   readonly key: string;
   readonly runtime: RuntimeName;
-  readonly extras: Extras | undefined;
+  readonly extras: ImageExtension | undefined;
   readonly session: Session | undefined;
   /** Aborted when the sandbox is closed. */
   readonly closing: AbortSignal;
@@ -97,7 +97,7 @@ export async function askVariables(source: CallSource, session: Session): Promis
       const code = LANGUAGES[runtime].variablesProgram(session.declared);
       const { version, delta, tmp } = session.state;
       const edits = { removed: [], entries: [] };
-      const part = { id: key, version, delta, tmp, edits, call: version + 1, isPeek: true };
+      const part = { id: key, version, delta, tmp, edits, call: version + 1, discardState: true };
       const assets = await assetsWith(runtime, extras);
       return { assets, job: runJob(assets.id, source, { code, ...PEEK, session: part }) };
     },

@@ -19,7 +19,7 @@ import {
 import { Session } from '../session/timeline.ts';
 import { memoryStore } from '../stores/memory/memory-store.ts';
 import type { SessionStore } from '../stores/store.ts';
-import { assetsOf, type Extras, extendedAssets } from '../worker/guest-assets.ts';
+import { assetsOf, extendedAssets, type ImageExtension } from '../worker/guest-assets.ts';
 import { type MountSet, toShared } from '../worker/protocol.ts';
 
 /** Options of `createSandbox`. */
@@ -31,7 +31,7 @@ export interface SandboxParts {
   readonly policy: Policy;
   readonly mountSet: MountSet;
   readonly session: Session | undefined;
-  readonly extras: Extras | undefined;
+  readonly extras: ImageExtension | undefined;
   readonly logger: EventLogger | undefined;
 }
 
@@ -113,7 +113,7 @@ function checkMountPoints({ mounts }: Policy, layers: readonly string[]): void {
 }
 
 /** What a session remembers of its image, so that it is not opened in another. */
-function sessionPreload(extras: Extras | undefined): string[] {
+function sessionPreload(extras: ImageExtension | undefined): string[] {
   if (extras === undefined) return [];
   const own = extras.packages && `packages:${extras.packages.sha256}`;
   return [...extras.preload, ...(own === undefined ? [] : [own])];
@@ -124,7 +124,7 @@ async function extrasOf(
   runtime: RuntimeName,
   preload: readonly string[],
   packages: readonly string[],
-): Promise<Extras | undefined> {
+): Promise<ImageExtension | undefined> {
   if (preload.length === 0 && packages.length === 0) return undefined;
   const modules = new Set(preload.flatMap((name) => importNames(runtime, name)));
   return {
@@ -134,5 +134,5 @@ async function extrasOf(
 }
 
 /** The guest of a runtime with what a sandbox wants in it. */
-export const assetsWith = (runtime: RuntimeName, extras: Extras | undefined) =>
+export const assetsWith = (runtime: RuntimeName, extras: ImageExtension | undefined) =>
   extras === undefined ? assetsOf(runtime) : extendedAssets(runtime, extras);

@@ -18,7 +18,7 @@ export function endedFromOutside(type: 'lost' | 'cancelled', durationMs: number)
     fuelConsumed: 0,
     memoryUsedBytes: 0,
     durationMs,
-    waitedMs: 0,
+    yieldedMs: 0,
     stdout: '',
     stderr: '',
     stdoutDroppedBytes: 0,
@@ -65,7 +65,7 @@ export function toResult(
       ...(report?.error !== undefined && { error: report.error }),
       state: outcome.state,
       imports: notableImports(outcome.imports, ownPackages),
-      queue_ms: queueMs + outcome.waitedMs,
+      queue_ms: queueMs + outcome.yieldedMs,
     },
   };
 }

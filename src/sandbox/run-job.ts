@@ -1,6 +1,6 @@
 /** One run as a job for the pool: the policy of its sandbox and the options of its call put together. */
 import { deterministicMode, type Policy } from '../schema.ts';
-import type { MountSet, RunJob, SessionPart } from '../worker/protocol.ts';
+import type { MountSet, RunJob, SessionInput } from '../worker/protocol.ts';
 import type { Workspace } from './workspace.ts';
 
 /** What looking at a session may cost. */
@@ -22,7 +22,7 @@ export interface JobCall {
   readonly stdin?: string | Uint8Array | undefined;
   /** Whether output is wanted as it comes. */
   readonly live?: boolean;
-  readonly session: SessionPart | undefined;
+  readonly session: SessionInput | undefined;
 }
 
 /** `image` is that of the assets the job runs in. */
@@ -47,7 +47,7 @@ export function runJob(image: string, { policy, mountSet, workspace }: JobSource
     },
     workspace: workspace.entries(),
     mountSet,
-    live: call.live ?? false,
+    streamOutput: call.live ?? false,
     session: call.session,
   };
 }

@@ -18,7 +18,7 @@ import {
 import type { CheckpointInfo } from '../session/checkpoint.ts';
 import type { Session } from '../session/timeline.ts';
 import type { SessionRecord } from '../stores/store.ts';
-import { assetsOf, type Extras, sharedPool } from '../worker/guest-assets.ts';
+import { assetsOf, type ImageExtension, sharedPool } from '../worker/guest-assets.ts';
 import type { MountSet, RunOutcome } from '../worker/protocol.ts';
 import { askVariables, type CallLimits, type CallSource, runCall } from './call.ts';
 import { Events } from './events.ts';
@@ -47,7 +47,7 @@ export class Sandbox {
   readonly #key = randomUUID();
   readonly #closing = new AbortController();
   readonly #session: Session | undefined;
-  readonly #extras: Extras | undefined;
+  readonly #extras: ImageExtension | undefined;
   readonly #history = new CallHistory();
   readonly #events: Events;
 

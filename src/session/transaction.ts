@@ -5,7 +5,7 @@
 import { notableImports } from '../packages/manifest.ts';
 import type { CallFiles, Workspace } from '../sandbox/workspace.ts';
 import type { SessionState } from '../stores/store.ts';
-import type { RunOutcome, SavedState, SessionPart } from '../worker/protocol.ts';
+import type { RunOutcome, SavedState, SessionInput } from '../worker/protocol.ts';
 import type { Session } from './timeline.ts';
 
 export class Transaction {
@@ -24,7 +24,7 @@ export class Transaction {
    * Takes in what was changed outside, then the files that come with the call and go with it, and says where the guest
    * comes from. Absent: a fresh one.
    */
-  async begin(id: string, files: CallFiles = {}): Promise<SessionPart | undefined> {
+  async begin(id: string, files: CallFiles = {}): Promise<SessionInput | undefined> {
     const { session, workspace } = this;
     await session.takeIn(workspace);
     const before = session.state;
@@ -35,7 +35,7 @@ export class Transaction {
     const { version, delta, tmp } = session.state;
     // Versions only grow, so no two programs of one interpreter get the same number.
     const call = delta === undefined ? 1 : version + 1;
-    return { id, version, delta, tmp, edits: workspace.takeEdits(), call, isPeek: false };
+    return { id, version, delta, tmp, edits: workspace.takeEdits(), call, discardState: false };
   }
 
   /** The worker has answered. What a committed call leaves in memory is still on its way. */

@@ -24,7 +24,7 @@ export interface PrepareOptions {
    * exported as "host"). Slot 0 is called with the fuel below zero: it adds to the global "fuel" and returns; if
    * the fuel is still negative then, the guest traps, and no exception handler of the guest can catch that.
    */
-  readonly hostFunctions?: readonly string[];
+  readonly hostOverrides?: readonly string[];
 }
 
 export interface PreparedModule {
@@ -67,7 +67,7 @@ interface Additions {
 export function prepareModule(bytes: Uint8Array, options: PrepareOptions): PreparedModule {
   const module = parseModule(bytes);
   const kept = keepExports(module, options.exports);
-  const hostFunctions = options.hostFunctions ?? [];
+  const hostFunctions = options.hostOverrides ?? [];
   const emptyType = module.types.findIndex((type) => type.params === 0 && type.results === 0);
   const additions: Additions = {
     emptyType: emptyType < 0 ? module.types.length : emptyType,

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { Guest, type Program } from '../engine/guest.ts';
+import { type CompiledModule, Guest } from '../engine/guest.ts';
 import { captureImage } from '../engine/image.ts';
 import { GuestStopped, UNLIMITED_RUN } from '../engine/run-limits.ts';
 import { SandboxError } from '../errors.ts';
@@ -22,7 +22,7 @@ const BUILD_MAX_PAGES = 16_384;
 export async function buildGuest(runtime: Runtime, progress: (step: string) => void): Promise<BuiltGuest> {
   progress('rewriting the module');
   const prepared = prepareModule(readBinary(runtime), runtime.prepare);
-  const program: Program = {
+  const program: CompiledModule = {
     module: new WebAssembly.Module(prepared.bytes as BufferSource),
     minPages: prepared.memory.minPages,
     stateGlobals: prepared.stateGlobals.map(({ name }) => name),
@@ -70,7 +70,7 @@ function readBinary({ binary }: Runtime): Uint8Array {
 
 function bootGuest(
   runtime: Runtime,
-  program: Program,
+  program: CompiledModule,
   prepared: PreparedModule,
   layers: readonly Layer[],
 ): Guest {
@@ -93,7 +93,7 @@ function bootGuest(
 /** Runs build-time guest code without limits; what it printed before it failed is in the error. */
 function settle<T>(runtime: Runtime, guest: Guest, action: () => T): T {
   const said: Uint8Array[] = [];
-  guest.begin({ ...UNLIMITED_RUN, output: (_, bytes) => said.push(bytes.slice()) });
+  guest.beginRun({ ...UNLIMITED_RUN, output: (_, bytes) => said.push(bytes.slice()) });
   try {
     return action();
   } catch (cause) {

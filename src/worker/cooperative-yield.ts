@@ -5,32 +5,32 @@
  */
 
 /** A program that used so much fuel is not about to end. */
-export const LONG_FUEL = 50_000_000;
+export const LONG_RUN_FUEL = 50_000_000;
 /** The most a program stands aside, as a part of the time it ran. */
-export const ASIDE_SHARE = 1;
+export const MAX_YIELD_SHARE = 1;
 /** The longest it waits without looking whether it was cancelled. */
-const ASIDE_MS = 20;
+const YIELD_WAIT_MS = 20;
 
-export class Courtesy {
+export class CooperativeYield {
   #waitedMs = 0;
 
   /** The word is 1 while long programs are asked to stand aside, and whoever waits on it is told when it changes. */
   constructor(
-    readonly word: Int32Array,
+    readonly yieldFlag: Int32Array,
     readonly startedMs: number,
   ) {}
 
-  get waitedMs(): number {
+  get yieldedMs(): number {
     return this.#waitedMs;
   }
 
   /** Called between slices; returns the milliseconds that were spent standing aside. */
-  giveWay(fuel: number): number {
-    if (Atomics.load(this.word, 0) === 0 || fuel < LONG_FUEL) return 0;
+  maybeYield(fuel: number): number {
+    if (Atomics.load(this.yieldFlag, 0) === 0 || fuel < LONG_RUN_FUEL) return 0;
     const now = performance.now();
     const ranMs = now - this.startedMs - this.#waitedMs;
-    if (this.#waitedMs >= ranMs * ASIDE_SHARE) return 0;
-    Atomics.wait(this.word, 0, 1, ASIDE_MS);
+    if (this.#waitedMs >= ranMs * MAX_YIELD_SHARE) return 0;
+    Atomics.wait(this.yieldFlag, 0, 1, YIELD_WAIT_MS);
     const waitedMs = performance.now() - now;
     this.#waitedMs += waitedMs;
     return waitedMs;

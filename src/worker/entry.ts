@@ -8,7 +8,7 @@ import { applyDelta, captureDelta } from '../engine/delta.ts';
 import type { Guest } from '../engine/guest.ts';
 import { readImage } from '../engine/image.ts';
 import { PAGE_BYTES } from '../engine/image-format.ts';
-import type { Run } from '../engine/run-limits.ts';
+import type { RunContext } from '../engine/run-limits.ts';
 import { SandboxError } from '../errors.ts';
 import { applyHostEdit } from '../fs/apply-host-edits.ts';
 import type { Entry } from '../fs/entries.ts';
@@ -20,43 +20,43 @@ import { CappedOutput } from '../kernel/capped-output.ts';
 import type { GuestAssets } from '../runtimes/guest-files.ts';
 import { RUNTIMES } from '../runtimes/registry.ts';
 import { buildGuest } from './build-guest.ts';
-import { Courtesy } from './cooperative-yield.ts';
+import { CooperativeYield } from './cooperative-yield.ts';
 import { extendImage } from './extend-image.ts';
-import { SpareGuests } from './guest-pool.ts';
-import type { Layable } from './instantiate.ts';
-import { finish } from './outcome.ts';
-import { LiveSender } from './output-sender.ts';
+import { GuestPool } from './guest-pool.ts';
+import type { GuestTemplate } from './instantiate.ts';
+import { runProgram } from './outcome.ts';
+import { OutputSender } from './output-sender.ts';
 import {
   CONTROL,
   type FromWorker,
+  FUEL_UNIT,
   type MountSet,
   type RunJob,
   type RunOutcome,
-  type SessionPart,
-  SPENT_UNIT,
+  type SessionInput,
   type ToWorker,
   toShared,
 } from './protocol.ts';
-import { type LiveGuest, LiveGuests } from './session-guests.ts';
+import { type SessionGuest, SessionGuests } from './session-guests.ts';
 
 const port = parentPort!;
 const control = new Int32Array(workerData.control as SharedArrayBuffer);
-const aside = new Int32Array(workerData.aside as SharedArrayBuffer);
+const yieldFlag = new Int32Array(workerData.yieldFlag as SharedArrayBuffer);
 const tell = (message: FromWorker) => port.postMessage(message);
 
-interface Loaded extends Layable {
+interface Loaded extends GuestTemplate {
   readonly layers: readonly { readonly at: string; readonly tree: DirNode }[];
-  readonly spare: SpareGuests;
+  readonly pool: GuestPool;
 }
 
 const loaded = new Map<string, Loaded>();
-const lives = new LiveGuests();
+const lives = new SessionGuests();
 
 function load(assets: GuestAssets): void {
   const layers = assets.layers.map(({ at, bytes }, i) => ({ at, tree: unpackTreeLazily(bytes, i + 1) }));
   const image = readImage(assets.image, assets.origin);
   const layable = { runtime: RUNTIMES[assets.runtime], assets, image };
-  loaded.set(assets.id, { ...layable, layers, spare: new SpareGuests(layable) });
+  loaded.set(assets.id, { ...layable, layers, pool: new GuestPool(layable) });
 }
 
 // ---- guests ----
@@ -69,13 +69,13 @@ const IDLE_MS = 20;
 let idle: NodeJS.Timeout | undefined;
 
 /** Sees to it that the next runs find guests: used ones are restored after what has been asked already, new ones later. */
-function restock({ spare }: Pick<Loaded, 'spare'>, maxPages: number, sparing: boolean): void {
+function restock({ pool }: Pick<Loaded, 'pool'>, maxPages: number, sparing: boolean): void {
   const step = () => {
-    spare.prepare(maxPages, sparing);
-    restock({ spare }, maxPages, sparing);
+    pool.refill(maxPages, sparing);
+    restock({ pool }, maxPages, sparing);
   };
-  if (spare.hasUsed) setImmediate(step);
-  else if (!spare.isFull) idle = setTimeout(step, IDLE_MS);
+  if (pool.hasUsed) setImmediate(step);
+  else if (!pool.isFull) idle = setTimeout(step, IDLE_MS);
 }
 
 // ---- file systems ----
@@ -111,27 +111,27 @@ function volumeFor(of: Loaded, job: RunJob, guest: Guest): Volume {
 // ---- runs ----
 
 interface Found {
-  readonly alive: LiveGuest;
+  readonly alive: SessionGuest;
   /** A guest of the same session that is of no more use to it. */
-  readonly stale?: LiveGuest | undefined;
+  readonly stale?: SessionGuest | undefined;
 }
 
 /** The guest for a job: new from the image, or the one its session was left with. Its clock runs before its files are laid. */
-function guestFor(of: Loaded, job: RunJob, maxPages: number, limits: Run): Found {
+function guestFor(of: Loaded, job: RunJob, maxPages: number, limits: RunContext): Found {
   const { session } = job;
-  const { live, stale } = session && !session.isPeek ? lives.take(session.id, session.version) : {};
+  const { live, stale } = session && !session.discardState ? lives.take(session.id, session.version) : {};
   if (session && live) {
-    live.guest.begin(limits);
+    live.guest.beginRun(limits);
     applyHostEdit(live.guest.kernel.volume, '/app', session.edits);
     return { alive: live };
   }
-  const { spare } = of;
-  const guest = spare.take(maxPages);
-  guest.begin(limits);
+  const { pool } = of;
+  const guest = pool.acquire(maxPages);
+  guest.beginRun(limits);
   guest.kernel.volume = volumeFor(of, job, guest);
-  if (session?.delta === undefined) return { alive: { guest, captured: undefined, spare }, stale };
+  if (session?.delta === undefined) return { alive: { guest, capture: undefined, pool }, stale };
   guest.kernel.volume.fill('/tmp', session.tmp);
-  return { alive: { guest, captured: applyDelta(guest, of.image, session.delta), spare }, stale };
+  return { alive: { guest, capture: applyDelta(guest, of.image, session.delta), pool }, stale };
 }
 
 function run(id: number, job: RunJob): void {
@@ -140,16 +140,16 @@ function run(id: number, job: RunJob): void {
   const started = performance.now();
   const stdout = new CappedOutput(job.limits.stdoutMaxBytes);
   const stderr = new CappedOutput(job.limits.stderrMaxBytes);
-  const live = job.live
-    ? new LiveSender((stream, bytes) => tell({ type: 'output', id, stream, bytes }))
+  const live = job.streamOutput
+    ? new OutputSender((stream, bytes) => tell({ type: 'output', id, stream, bytes }))
     : undefined;
-  const courtesy = new Courtesy(aside, started);
-  const limits = limitsOf(id, job, courtesy, { 1: stdout, 2: stderr }, live);
+  const cooperativeYield = new CooperativeYield(yieldFlag, started);
+  const limits = limitsOf(id, job, cooperativeYield, { 1: stdout, 2: stderr }, live);
   const { alive, stale } = guestFor(of, job, maxPages, limits);
   const { guest } = alive;
   guest.kernel.stdin = job.stdin;
   const { session } = job;
-  const end = finish(guest, of.runtime, of.image.header.handles, {
+  const end = runProgram(guest, of.runtime, of.image.header.handles, {
     code: job.code,
     env: job.env,
     call: session?.call ?? 1,
@@ -159,7 +159,7 @@ function run(id: number, job: RunJob): void {
     inject_setup: job.injectSetup,
   });
   live?.flush(performance.now());
-  const isKept = session !== undefined && !session.isPeek;
+  const isKept = session !== undefined && !session.discardState;
   const state = !isKept ? 'fresh' : end.isConsistent ? 'committed' : 'rolled_back';
   const outcome: RunOutcome = {
     trap: end.trap,
@@ -167,8 +167,8 @@ function run(id: number, job: RunJob): void {
     state,
     fuelConsumed: guest.fuelConsumed,
     memoryUsedBytes: guest.memory.buffer.byteLength,
-    durationMs: performance.now() - started - courtesy.waitedMs,
-    waitedMs: courtesy.waitedMs,
+    durationMs: performance.now() - started - cooperativeYield.yieldedMs,
+    yieldedMs: cooperativeYield.yieldedMs,
     stdout: stdout.text(),
     stderr: stderr.text(),
     stdoutDroppedBytes: stdout.dropped,
@@ -180,20 +180,25 @@ function run(id: number, job: RunJob): void {
   tell({ type: 'done', id, outcome });
   const unneeded = [state === 'committed' ? save(id, of, alive, session!) : alive, stale];
   // Of the guests of sessions there are many at a time, of others one.
-  for (const one of unneeded) one?.spare.giveBack(one.guest, isKept);
+  for (const one of unneeded) one?.pool.release(one.guest, isKept);
   restock(of, maxPages, isKept);
 }
 
 /** Saves what a committed call left, and keeps the guest for the next one; returns one that had to make room. */
-function save(id: number, of: Loaded, alive: LiveGuest, session: SessionPart): LiveGuest | undefined {
+function save(id: number, of: Loaded, alive: SessionGuest, session: SessionInput): SessionGuest | undefined {
   const { guest } = alive;
   const { volume } = guest.kernel;
   guest.stopClock();
   for (const area of WRITABLE_ROOTS) volume.setBaseline(area);
-  const { delta, captured } = captureDelta(guest, of.image, of.runtime.unusedMemory(guest), alive.captured);
+  const { delta, captured: capture } = captureDelta(
+    guest,
+    of.image,
+    of.runtime.unusedMemory(guest),
+    alive.capture,
+  );
   const tmp = shareEntries(volume.entries('/tmp'));
   tell({ type: 'saved', id, saved: { delta: toShared(delta), tmp } });
-  return lives.keep(session.id, session.version + 1, { ...alive, captured });
+  return lives.put(session.id, session.version + 1, { ...alive, capture });
 }
 
 const NO_CHANGES = { created: [], modified: [], deleted: [], removed: [], entries: [] };
@@ -212,26 +217,26 @@ function shareEntries(entries: readonly Entry[]): Entry[] {
 function limitsOf(
   id: number,
   job: RunJob,
-  courtesy: Courtesy,
+  cooperativeYield: CooperativeYield,
   outputs: Record<1 | 2, CappedOutput>,
-  live: LiveSender | undefined,
-): Run {
+  live: OutputSender | undefined,
+): RunContext {
   const { limits } = job;
   return {
     fuelBudget: limits.fuelBudget,
-    deadlineMs: courtesy.startedMs + limits.timeoutMs,
+    deadlineMs: cooperativeYield.startedMs + limits.timeoutMs,
     cancel: control,
     cancelValue: id,
-    spent: (fuel) => {
-      Atomics.store(control, CONTROL.spentMillions, Math.floor(fuel / SPENT_UNIT));
-      return courtesy.giveWay(fuel);
+    onSlice: (fuel) => {
+      Atomics.store(control, CONTROL.fuelMillions, Math.floor(fuel / FUEL_UNIT));
+      return cooperativeYield.maybeYield(fuel);
     },
     deterministic: limits.deterministic,
     output: (stream, bytes) => {
       const kept = outputs[stream].push(bytes);
       live?.push(stream, kept, performance.now());
     },
-    ...(live && { beat: (nowMs, isPause) => (isPause ? live.flush(nowMs) : live.beat(nowMs)) }),
+    ...(live && { onTick: (nowMs, isPause) => (isPause ? live.flush(nowMs) : live.tick(nowMs)) }),
   };
 }
 
@@ -239,7 +244,7 @@ async function handle(message: ToWorker): Promise<void> {
   if (message.type === 'load') return load(message.assets);
   if (message.type === 'unload') return void loaded.delete(message.image);
   if (message.type === 'warm')
-    return loaded.get(message.image)?.spare.prepare(pagesIn(message.memoryBytes), true);
+    return loaded.get(message.image)?.pool.refill(pagesIn(message.memoryBytes), true);
   const { id, job } = message;
   if (job.type === 'run') return run(id, job);
   if (job.type === 'extend') {

@@ -6,14 +6,14 @@
 import type { Guest } from '../engine/guest.ts';
 import { captureImage } from '../engine/image.ts';
 import { PAGE_BYTES } from '../engine/image-format.ts';
-import { GuestStopped, type Run } from '../engine/run-limits.ts';
+import { GuestStopped, type RunContext } from '../engine/run-limits.ts';
 import { SandboxError } from '../errors.ts';
 import type { Entry } from '../fs/entries.ts';
 import { packEntries, readOnlyTree, unpackTreeLazily } from '../fs/tree-codec.ts';
 import { Volume } from '../fs/volume.ts';
 import { layersDigest, sha256 } from '../runtimes/guest-files.ts';
 import type { Layer, WarmReport } from '../runtimes/runtime.ts';
-import { freshGuest, type Layable } from './instantiate.ts';
+import { type GuestTemplate, instantiateGuest } from './instantiate.ts';
 import { type ExtendedImage, type ExtendJob, toShared } from './protocol.ts';
 
 /** Room for what compiling leaves in /tmp. */
@@ -23,9 +23,9 @@ const MAX_OUTPUT_BYTES = 20_000;
 const IMAGE_TIME_MS = Date.UTC(2026, 0, 1);
 
 export function extendImage(
-  of: Layable,
+  of: GuestTemplate,
   job: ExtendJob,
-  cancel: Pick<Run, 'cancel' | 'cancelValue'>,
+  cancel: Pick<RunContext, 'cancel' | 'cancelValue'>,
 ): ExtendedImage {
   const { extend } = of.runtime;
   if (extend === undefined || (job.packages.length > 0 && extend.packages === undefined)) {
@@ -60,15 +60,15 @@ export function extendImage(
 
 /** A guest that sees these layers besides its own, with its output collected for error messages. */
 function prepare(
-  of: Layable,
+  of: GuestTemplate,
   layers: readonly Layer[],
   { limits }: ExtendJob,
-  cancel: Pick<Run, 'cancel' | 'cancelValue'>,
+  cancel: Pick<RunContext, 'cancel' | 'cancelValue'>,
 ): { guest: Guest; said: Uint8Array[] } {
-  const guest = freshGuest(of, Math.floor(limits.memoryBytes / PAGE_BYTES));
+  const guest = instantiateGuest(of, Math.floor(limits.memoryBytes / PAGE_BYTES));
   const said: Uint8Array[] = [];
   let room = MAX_OUTPUT_BYTES;
-  guest.begin({
+  guest.beginRun({
     ...cancel,
     fuelBudget: limits.fuelBudget,
     deadlineMs: performance.now() + limits.timeoutMs,
@@ -118,7 +118,7 @@ function checkReport(text: string): void {
   );
 }
 
-function capture(of: Layable, guest: Guest, own: readonly Layer[]): ExtendedImage {
+function capture(of: GuestTemplate, guest: Guest, own: readonly Layer[]): ExtendedImage {
   const { assets } = of;
   if (guest.kernel.fds.slots.filter((file) => file !== undefined).length > 3) {
     throw new SandboxError('invalid_argument', 'preload: a module keeps a file open, which an image cannot.');

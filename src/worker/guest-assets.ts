@@ -14,7 +14,7 @@ import {
   writeGuest,
 } from '../runtimes/guest-files.ts';
 import type { RuntimeName } from '../schema.ts';
-import { readExtended, writeExtended } from './image-cache.ts';
+import { readCachedImage, writeCachedImage } from './image-cache.ts';
 import { WorkerPool } from './pool.ts';
 import type { ExtendedImage } from './protocol.ts';
 
@@ -56,7 +56,7 @@ async function loadOrBuild(runtime: RuntimeName): Promise<GuestAssets> {
 // ---- images with more in them ----
 
 /** What a caller wants in a guest besides what every guest has. */
-export interface Extras {
+export interface ImageExtension {
   readonly preload: readonly string[];
   readonly packages: OwnPackages | undefined;
 }
@@ -69,7 +69,7 @@ const EXTENDED_KEPT = 8;
 const extended = new Map<string, Promise<GuestAssets>>();
 
 /** Assets of an image with extras: from memory, from disk, or made now. */
-export async function extendedAssets(runtime: RuntimeName, extras: Extras): Promise<GuestAssets> {
+export async function extendedAssets(runtime: RuntimeName, extras: ImageExtension): Promise<GuestAssets> {
   const base = await assetsOf(runtime);
   const facts = [IMAGE_FORMAT, imageDigest(base.image), extras.preload, extras.packages?.sha256];
   const key = sha256(JSON.stringify(facts));
@@ -84,12 +84,12 @@ export async function extendedAssets(runtime: RuntimeName, extras: Extras): Prom
   return assets;
 }
 
-async function readOrExtend(base: GuestAssets, key: string, extras: Extras): Promise<GuestAssets> {
-  const more = readExtended(key, base) ?? (await extend(base, key, extras));
+async function readOrExtend(base: GuestAssets, key: string, extras: ImageExtension): Promise<GuestAssets> {
+  const more = readCachedImage(key, base) ?? (await extend(base, key, extras));
   return { ...base, ...more, id: `${base.runtime}:${key}` };
 }
 
-async function extend(base: GuestAssets, key: string, extras: Extras): Promise<ExtendedImage> {
+async function extend(base: GuestAssets, key: string, extras: ImageExtension): Promise<ExtendedImage> {
   const result = await sharedPool().submit({
     key: `extend:${key}`,
     prepare: async () => ({
@@ -106,7 +106,7 @@ async function extend(base: GuestAssets, key: string, extras: Extras): Promise<E
   });
   if (result.type !== 'extended')
     throw new SandboxError('build_failed', 'Making an image with the packages was cut short.');
-  writeExtended(key, base, result.extended);
+  writeCachedImage(key, base, result.extended);
   return result.extended;
 }
 

@@ -7,7 +7,7 @@
 import type { Guest } from '../engine/guest.ts';
 import { resetToImage } from '../engine/image.ts';
 import { PAGE_BYTES } from '../engine/image-format.ts';
-import { freshGuest, type Layable, NO_VOLUME } from './instantiate.ts';
+import { EMPTY_VOLUME, type GuestTemplate, instantiateGuest } from './instantiate.ts';
 
 /** One for the call that comes, and one for the call after a program that left nothing to be used again. */
 const STOCK = 2;
@@ -18,26 +18,26 @@ interface Used {
   readonly sparing: boolean;
 }
 
-export class SpareGuests {
+export class GuestPool {
   #ready: Guest[] = [];
   /** Guests that were given back and are not yet as the image again. */
   #used: Used[] = [];
 
-  constructor(readonly of: Layable) {}
+  constructor(readonly template: GuestTemplate) {}
 
   /** A guest with that limit on its memory. */
-  take(maxPages: number): Guest {
+  acquire(maxPages: number): Guest {
     this.#forgetOthers(maxPages);
     const ready = this.#ready.pop();
     if (ready !== undefined) return ready;
     const used = this.#used.pop();
-    return used === undefined ? freshGuest(this.of, maxPages) : this.#restored(used);
+    return used === undefined ? instantiateGuest(this.template, maxPages) : this.#restored(used);
   }
 
   /** Takes back a guest that nobody needs any more; of use if its memory has kept its size. */
-  giveBack(guest: Guest, sparing: boolean): void {
-    guest.kernel.volume = NO_VOLUME;
-    const isGrown = guest.memory.buffer.byteLength !== this.of.image.header.pages * PAGE_BYTES;
+  release(guest: Guest, sparing: boolean): void {
+    guest.kernel.volume = EMPTY_VOLUME;
+    const isGrown = guest.memory.buffer.byteLength !== this.template.image.header.pages * PAGE_BYTES;
     if (!isGrown && this.#ready.length + this.#used.length < STOCK) this.#used.push({ guest, sparing });
   }
 
@@ -51,15 +51,17 @@ export class SpareGuests {
   }
 
   /** Adds a guest to those that are ready, unless there are enough. */
-  prepare(maxPages: number, sparing: boolean): void {
+  refill(maxPages: number, sparing: boolean): void {
     this.#forgetOthers(maxPages);
     if (this.isFull) return;
-    this.#ready.push(this.#restored(this.#used.pop() ?? { guest: freshGuest(this.of, maxPages), sparing }));
+    this.#ready.push(
+      this.#restored(this.#used.pop() ?? { guest: instantiateGuest(this.template, maxPages), sparing }),
+    );
   }
 
   /** Also for new guests, whose first restoring takes longer than all later ones: the machine has to find the memory. */
   #restored({ guest, sparing }: Used): Guest {
-    resetToImage(guest, this.of.image, sparing);
+    resetToImage(guest, this.template.image, sparing);
     return guest;
   }
 

@@ -10,7 +10,7 @@ const MAX_VALUES = 10_000;
 const MAX_DEPTH = 100;
 
 /** Absent when what was said is not even an object. */
-export function readReport(text: string): GuestReport | undefined {
+export function parseGuestReport(text: string): GuestReport | undefined {
   const said = text.length > MAX_REPORT_BYTES ? undefined : parseObject(text);
   if (said === undefined) return undefined;
   const { exit_code, result_type } = guestReport.shape;

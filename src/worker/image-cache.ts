@@ -16,7 +16,7 @@ interface Description extends Pick<ExtendedImage, 'origin' | 'minMemoryBytes'> {
   readonly layers: readonly { readonly at: string; readonly length: number }[];
 }
 
-export function writeExtended(key: string, base: GuestAssets, extended: ExtendedImage): void {
+export function writeCachedImage(key: string, base: GuestAssets, extended: ExtendedImage): void {
   const { origin, minMemoryBytes, image } = extended;
   const own = extended.layers.slice(base.layers.length);
   const layers = own.map(({ at, bytes }) => ({ at, length: bytes.length }));
@@ -27,7 +27,7 @@ export function writeExtended(key: string, base: GuestAssets, extended: Extended
   writeCached('images', key, Buffer.concat([length, text, ...own.map(({ bytes }) => bytes), image]));
 }
 
-export function readExtended(key: string, base: GuestAssets): ExtendedImage | undefined {
+export function readCachedImage(key: string, base: GuestAssets): ExtendedImage | undefined {
   const bytes = readCached('images', key);
   if (bytes === undefined) return undefined;
   const end = 4 + new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);

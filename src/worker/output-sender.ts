@@ -12,7 +12,7 @@ const HOLD_MS = 5;
 /** What is held back at most, per stream. */
 const HOLD_BYTES = 32_768;
 
-export class LiveSender {
+export class OutputSender {
   readonly #held: Record<Stream, { bytes: Uint8Array; length: number }> = {
     1: { bytes: new Uint8Array(HOLD_BYTES), length: 0 },
     2: { bytes: new Uint8Array(HOLD_BYTES), length: 0 },
@@ -29,11 +29,11 @@ export class LiveSender {
       held.bytes.set(bytes, held.length);
       held.length += bytes.length;
     }
-    this.beat(nowMs);
+    this.tick(nowMs);
   }
 
   /** Called now and then while the guest runs. */
-  beat(nowMs: number): void {
+  tick(nowMs: number): void {
     if (nowMs - this.#sentMs >= HOLD_MS) this.flush(nowMs);
   }
 

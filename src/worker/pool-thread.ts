@@ -4,8 +4,8 @@
  */
 import { Worker } from 'node:worker_threads';
 import type { GuestAssets } from '../runtimes/guest-files.ts';
-import { LONG_FUEL } from './cooperative-yield.ts';
-import { CONTROL, SPENT_UNIT, type ToWorker } from './protocol.ts';
+import { LONG_RUN_FUEL } from './cooperative-yield.ts';
+import { CONTROL, FUEL_UNIT, type ToWorker } from './protocol.ts';
 
 /** Stack of a worker: recursion inside the interpreters' C code needs more than the default. */
 const STACK_MB = 64;
@@ -23,10 +23,10 @@ export class PoolThread<T> {
   /** When it got what it does, or ended what it did. */
   #since = performance.now();
 
-  /** `aside` is the word by which long programs are asked to stand aside. */
-  constructor(aside: Int32Array) {
+  /** `yieldFlag` is the word by which long programs are asked to yield. */
+  constructor(yieldFlag: Int32Array) {
     const options = {
-      workerData: { control: this.control.buffer, aside: aside.buffer },
+      workerData: { control: this.control.buffer, yieldFlag: yieldFlag.buffer },
       resourceLimits: { stackSizeMb: STACK_MB },
       // Neither the flags nor the environment of the process are any business of a guest's thread.
       execArgv: [],
@@ -41,7 +41,7 @@ export class PoolThread<T> {
   }
 
   begin(job: T): void {
-    Atomics.store(this.control, CONTROL.spentMillions, 0);
+    Atomics.store(this.control, CONTROL.fuelMillions, 0);
     this.#current = job;
     this.#since = performance.now();
     this.thread.ref();
@@ -55,13 +55,13 @@ export class PoolThread<T> {
 
   /** Fuel that the present run has used so far, about. */
   get spent(): number {
-    return Atomics.load(this.control, CONTROL.spentMillions) * SPENT_UNIT;
+    return Atomics.load(this.control, CONTROL.fuelMillions) * FUEL_UNIT;
   }
 
   /** Whether it is in the middle of something that may take until its limits end it. */
   get isHeld(): boolean {
     if (this.#current === undefined) return false;
-    return this.spent >= LONG_FUEL || performance.now() - this.#since >= LONG_MS;
+    return this.spent >= LONG_RUN_FUEL || performance.now() - this.#since >= LONG_MS;
   }
 
   isIdleSince(moment: number): boolean {

@@ -8,7 +8,7 @@
 import { availableParallelism } from 'node:os';
 import { type ErrorCode, SandboxError } from '../errors.ts';
 import type { BuiltGuest, GuestAssets } from '../runtimes/guest-files.ts';
-import { ASIDE_SHARE } from './cooperative-yield.ts';
+import { MAX_YIELD_SHARE } from './cooperative-yield.ts';
 import { PoolThread } from './pool-thread.ts';
 import type { ExtendedImage, FromWorker, Job, RunOutcome, SavedState } from './protocol.ts';
 
@@ -271,7 +271,7 @@ export class WorkerPool {
 
   /** Listens for the end of a job, whichever way it comes, and frees the worker exactly once. */
   #attach(worker: PoolWorker, pending: Pending, id: number): void {
-    let watchdog = setTimeout(takeDown, pending.limitMs * (1 + ASIDE_SHARE) + GRACE_MS);
+    let watchdog = setTimeout(takeDown, pending.limitMs * (1 + MAX_YIELD_SHARE) + GRACE_MS);
     const abort = () => {
       worker.cancel(id);
       clearTimeout(watchdog);

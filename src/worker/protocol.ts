@@ -32,7 +32,7 @@ export interface MountSet {
 }
 
 /** The part of a run that has a past: where its interpreter comes from. */
-export interface SessionPart {
+export interface SessionInput {
   /** Workers keep the guests of sessions under this name. */
   readonly id: string;
   /** Which state the call starts from; a worker whose guest is in just that state goes on with it. */
@@ -45,7 +45,7 @@ export interface SessionPart {
   /** How many calls this interpreter has seen, this one included. */
   readonly call: number;
   /** The run only looks: the guest it ran in is thrown away, and the session is as if it had not been. */
-  readonly isPeek: boolean;
+  readonly discardState: boolean;
 }
 
 /** What a call left for the next one. */
@@ -66,9 +66,9 @@ export interface RunJob {
   readonly workspace: readonly Entry[];
   readonly mountSet: MountSet;
   /** Whether output is wanted as it comes. */
-  readonly live: boolean;
+  readonly streamOutput: boolean;
   /** Present when the interpreter lives on after the call. */
-  readonly session: SessionPart | undefined;
+  readonly session: SessionInput | undefined;
 }
 
 export interface BuildJob {
@@ -107,7 +107,7 @@ export interface RunOutcome {
   readonly memoryUsedBytes: number;
   readonly durationMs: number;
   /** Time it stood aside for others, which is not part of its duration. */
-  readonly waitedMs: number;
+  readonly yieldedMs: number;
   readonly stdout: string;
   readonly stderr: string;
   readonly stdoutDroppedBytes: number;
@@ -133,9 +133,9 @@ export type FromWorker =
   | { readonly type: 'failed'; readonly id: number; readonly code: string; readonly message: string };
 
 /** Words of the shared control block of a worker. */
-export const CONTROL = { cancelledJob: 0, spentMillions: 1, words: 2 } as const;
+export const CONTROL = { cancelledJob: 0, fuelMillions: 1, words: 2 } as const;
 /** Fuel is told to the main thread in units of this. */
-export const SPENT_UNIT = 1_000_000;
+export const FUEL_UNIT = 1_000_000;
 
 /** A copy of bytes in shared memory, so that further threads get it for nothing. */
 export function toShared(bytes: Uint8Array): Uint8Array {

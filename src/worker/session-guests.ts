@@ -2,27 +2,27 @@
  * Guests of sessions that wait for their next call. They are a cache and nothing else: whoever does not find its guest
  * here, in just the state it wants, makes it from the saved state. So dropping one is always right.
  */
-import type { Captured } from '../engine/delta.ts';
+import type { CaptureState } from '../engine/delta.ts';
 import type { Guest } from '../engine/guest.ts';
-import type { SpareGuests } from './guest-pool.ts';
+import type { GuestPool } from './guest-pool.ts';
 
 /** Guests a worker keeps; each takes the memory of an interpreter. */
 const MAX_LIVE = 8;
 
-export interface LiveGuest {
+export interface SessionGuest {
   readonly guest: Guest;
   /** What is saved of it already, so that saving it again costs only what changed. */
-  readonly captured: Captured | undefined;
+  readonly capture: CaptureState | undefined;
   /** Where it can be given back. */
-  readonly spare: SpareGuests;
+  readonly pool: GuestPool;
 }
 
-export class LiveGuests {
+export class SessionGuests {
   /** Least recently used first. */
-  readonly #guests = new Map<string, { readonly version: number; readonly live: LiveGuest }>();
+  readonly #guests = new Map<string, { readonly version: number; readonly live: SessionGuest }>();
 
   /** Takes out the guest of a session; in another state than the wanted one it is only good for being given back. */
-  take(session: string, version: number): { live?: LiveGuest; stale?: LiveGuest } {
+  take(session: string, version: number): { live?: SessionGuest; stale?: SessionGuest } {
     const found = this.#guests.get(session);
     this.#guests.delete(session);
     if (found === undefined) return {};
@@ -30,7 +30,7 @@ export class LiveGuests {
   }
 
   /** Keeps a guest, and returns the one that had to make room. */
-  keep(session: string, version: number, live: LiveGuest): LiveGuest | undefined {
+  put(session: string, version: number, live: SessionGuest): SessionGuest | undefined {
     this.#guests.delete(session);
     this.#guests.set(session, { version, live });
     if (this.#guests.size <= MAX_LIVE) return undefined;

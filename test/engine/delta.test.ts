@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { applyDelta, type Captured, captureDelta, readDelta } from '../../src/engine/delta.ts';
+import { applyDelta, type CaptureState, captureDelta, readDelta } from '../../src/engine/delta.ts';
 import type { Guest } from '../../src/engine/guest.ts';
 import { type Image, readImage, resetToImage } from '../../src/engine/image.ts';
 import { PAGE_BYTES } from '../../src/engine/image-format.ts';
 import { RUNTIMES } from '../../src/runtimes/registry.ts';
-import { freshGuest, type Layable } from '../../src/worker/instantiate.ts';
+import { type GuestTemplate, instantiateGuest } from '../../src/worker/instantiate.ts';
 
-let layable: Layable;
+let layable: GuestTemplate;
 let image: Image;
 
 beforeAll(async () => {
@@ -20,9 +20,9 @@ beforeAll(async () => {
 });
 
 const MAX_PAGES = 400;
-const newGuest = () => freshGuest(layable, MAX_PAGES);
+const newGuest = () => instantiateGuest(layable, MAX_PAGES);
 
-function restored(delta: Uint8Array): { guest: Guest; captured: Captured | undefined } {
+function restored(delta: Uint8Array): { guest: Guest; captured: CaptureState | undefined } {
   const guest = newGuest();
   return { guest, captured: applyDelta(guest, image, delta) };
 }
@@ -63,7 +63,7 @@ describe('a delta', () => {
   test.each([1, 2, 3, 4])('taken again and again brings back memory to the byte (seed %i)', (seed) => {
     const next = dice(seed);
     let guest = newGuest();
-    let before: Captured | undefined;
+    let before: CaptureState | undefined;
     let layers = 0;
     for (let round = 0; round < 25; round++) {
       disturb(guest, next);
@@ -99,7 +99,7 @@ describe('a delta', () => {
   test('does not grow without end while the same pages change', () => {
     const guest = newGuest();
     const next = dice(6);
-    let before: Captured | undefined;
+    let before: CaptureState | undefined;
     const sizes: number[] = [];
     for (let round = 0; round < 200; round++) {
       for (let i = 0; i < 20_000; i++) guest.view.all[3_000_000 + i] = next(256);

@@ -8,9 +8,9 @@ const image = new Uint8Array(readFileSync(new URL('boot.image', folder)));
 
 describe('an image', () => {
   test('says what it belongs to and covers just the memory that is not zero', () => {
-    const { header, runs } = readImage(image, origin);
+    const { header, segments } = readImage(image, origin);
     expect(header).toMatchObject({ ...origin, cwd: '/app', umask: 0o022 });
-    expect(runs.reduce((sum, run) => sum + run.bytes.length, 0)).toBeLessThan(header.pages * 65_536);
+    expect(segments.reduce((sum, run) => sum + run.bytes.length, 0)).toBeLessThan(header.pages * 65_536);
   });
 
   test.each([0, 4, 8, 12, 100, 4096, 1_000_000, -1, -33])('that is damaged at byte %i is noticed', (at) => {

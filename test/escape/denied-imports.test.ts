@@ -28,14 +28,14 @@ function calling(runtime: Runtime, module: string, name: string): Guest {
     minPages: 1,
     stateGlobals: [],
   };
-  const linkage: Linkage = { ...runtime.linkage, hostFunctions: [] };
+  const linkage: Linkage<Guest> = { ...runtime.linkage, overrides: [] };
   const volume = new Volume({ maxBytes: 0, maxFiles: 0 }, () => 0);
   return new Guest(program, linkage, { pages: 1, maxPages: 1 }, volume);
 }
 
 /** The doors a runtime opens, by module. */
 function doorsOf(runtime: Runtime): Record<string, object> {
-  return runtime.linkage.doors(calling(runtime, 'env', 'nothing'));
+  return runtime.linkage.imports(calling(runtime, 'env', 'nothing'));
 }
 
 function deniedOf(runtime: Runtime): string[] {
@@ -54,7 +54,7 @@ describe('the Python binary', () => {
   test.each(deniedOf(python))('cannot call %s', (door) => {
     const dot = door.indexOf('.');
     const guest = calling(python, door.slice(0, dot), door.slice(dot + 1));
-    guest.begin(UNLIMITED_RUN);
+    guest.beginRun(UNLIMITED_RUN);
     let stop: unknown;
     try {
       guest.call('run');
@@ -72,7 +72,7 @@ describe('the Python binary', () => {
     'gets no door from a name that every object answers to: %s',
     (name) => {
       const guest = calling(python, 'env', name);
-      guest.begin(UNLIMITED_RUN);
+      guest.beginRun(UNLIMITED_RUN);
       expect(() => guest.call('run')).toThrow(
         expect.objectContaining({ stop: expect.objectContaining({ reason: 'denied_call' }) }),
       );

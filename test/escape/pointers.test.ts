@@ -1,6 +1,6 @@
 /** Addresses and lengths that a guest makes up: at and past the end of memory, gigabytes, overlapping buffers. */
 import { describe, expect, test } from 'vitest';
-import { MEMORY_BYTES, testKernel } from '../kernel/world.ts';
+import { MEMORY_BYTES, testKernel } from '../kernel/test-kernel.ts';
 import { attack, tryJavaScript } from './witness.ts';
 
 const EFAULT = 21;
@@ -10,9 +10,9 @@ describe('made-up pointers', () => {
   test.each([MEMORY_BYTES - 7, MEMORY_BYTES, MEMORY_BYTES + 1, -1, -8, 0x7fffffff])(
     'to a list of buffers at %i are EFAULT',
     (at) => {
-      const { doors } = testKernel();
+      const { hostFunctions } = testKernel();
       for (const door of ['fd_read', 'fd_write'])
-        expect(doors[door]!(door === 'fd_read' ? 0 : 1, at, 1, 0)).toBe(EFAULT);
+        expect(hostFunctions[door]!(door === 'fd_read' ? 0 : 1, at, 1, 0)).toBe(EFAULT);
     },
   );
 
@@ -23,17 +23,17 @@ describe('made-up pointers', () => {
     [-1, 1],
     [16, 0x7fffffff],
   ])('to a buffer at %i of %i bytes are EFAULT', (at, length) => {
-    const { doors, memory } = testKernel();
+    const { hostFunctions, memory } = testKernel();
     memory.setU32(64, at);
     memory.setU32(68, length);
-    expect(doors['fd_write']!(1, 64, 1, 128)).toBe(EFAULT);
-    expect(doors['fd_read']!(0, 64, 1, 128)).toBe(EFAULT);
-    expect(doors['__syscall_getdents64']!(3, at, length)).toBeLessThan(0);
-    expect(doors['random_get']!(at, length)).toBe(EFAULT);
+    expect(hostFunctions['fd_write']!(1, 64, 1, 128)).toBe(EFAULT);
+    expect(hostFunctions['fd_read']!(0, 64, 1, 128)).toBe(EFAULT);
+    expect(hostFunctions['__syscall_getdents64']!(3, at, length)).toBeLessThan(0);
+    expect(hostFunctions['random_get']!(at, length)).toBe(EFAULT);
   });
 
   test('to overlapping buffers move what was asked for, inside the quota', () => {
-    const { doors, memory, kernel } = testKernel();
+    const { hostFunctions, memory, kernel } = testKernel();
     const fd = kernel.open('/app', 'f', 0o102, 0o644);
     memory.all.fill(65, 1024, 2048);
     // Three buffers that overlap each other and the list itself.
@@ -45,24 +45,24 @@ describe('made-up pointers', () => {
       memory.setU32(64 + i * 8, at!);
       memory.setU32(68 + i * 8, length!);
     });
-    expect(doors['fd_write']!(fd, 64, 3, 512)).toBe(0);
+    expect(hostFunctions['fd_write']!(fd, 64, 3, 512)).toBe(0);
     expect(memory.u32(512)).toBe(1540);
     expect(kernel.volume.usage().bytes).toBe(1540);
     kernel.seek(fd, 0, 0);
     // Reading over the list of buffers uses the list as it was when the call was made.
-    expect(doors['fd_read']!(fd, 64, 3, 512)).toBe(0);
+    expect(hostFunctions['fd_read']!(fd, 64, 3, 512)).toBe(0);
     expect(memory.u32(512)).toBe(1540);
   });
 
   test('to a thousand buffers of all memory cost no more than one call may', () => {
-    const { doors, memory, said } = testKernel();
+    const { hostFunctions, memory, said } = testKernel();
     for (let i = 0; i < 1024; i++) {
       memory.setU32(i * 8, 0);
       memory.setU32(i * 8 + 4, MEMORY_BYTES);
     }
-    expect(doors['fd_write']!(1, 0, 1024, 0)).toBe(0);
+    expect(hostFunctions['fd_write']!(1, 0, 1024, 0)).toBe(0);
     expect(said).toHaveLength(1024);
-    expect(doors['fd_write']!(1, 0, 1025, 0)).toBe(EINVAL);
+    expect(hostFunctions['fd_write']!(1, 0, 1025, 0)).toBe(EINVAL);
   });
 });
 

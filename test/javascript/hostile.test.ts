@@ -5,7 +5,7 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { Guest } from '../../src/engine/guest.ts';
-import { type Image, layImage, readImage } from '../../src/engine/image.ts';
+import { type Image, readImage, writeImage } from '../../src/engine/image.ts';
 import { GuestStopped, UNLIMITED_RUN } from '../../src/engine/run-limits.ts';
 import { Volume } from '../../src/fs/volume.ts';
 import { javascript } from '../../src/runtimes/javascript/index.ts';
@@ -28,8 +28,8 @@ function openGuest(): Guest {
   const volume = new Volume({ maxBytes: 1_000_000, maxFiles: 100 }, () => 0);
   const size = { pages: image.header.pages, maxPages: image.header.pages + 256 };
   const guest = new Guest(program, javascript.linkage, size, volume);
-  layImage(guest, image);
-  guest.begin({ ...UNLIMITED_RUN, fuelBudget: 2_000_000_000, deadlineMs: performance.now() + 5_000 });
+  writeImage(guest, image);
+  guest.beginRun({ ...UNLIMITED_RUN, fuelBudget: 2_000_000_000, deadlineMs: performance.now() + 5_000 });
   const global = withText(guest, 'globalThis', (code, length) =>
     guest.call('qjs_eval', code, length, code, 0),
   );

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Ended, MEMORY_BYTES, QUOTA, testKernel } from './world.ts';
+import { Ended, MEMORY_BYTES, QUOTA, testKernel } from './test-kernel.ts';
 
 /** Parameters that are 64 bits wide, by position; all others are 32 bits or numbers. */
 const WIDE: Record<string, readonly number[]> = {
@@ -65,11 +65,11 @@ const wide = fc.oneof(
 );
 
 describe('every door', () => {
-  const names = Object.keys(testKernel().doors);
+  const names = Object.keys(testKernel().hostFunctions);
 
   test.each(names)('%s answers any argument with a number, never with an exception', (name) => {
     const args = fc.tuple(...Array.from({ length: 7 }, (_, i) => (WIDE[name]?.includes(i) ? wide : word)));
-    const { kernel, memory, doors, text } = testKernel();
+    const { kernel, memory, hostFunctions, text } = testKernel();
     kernel.volume.symlink('loop', '/app/loop', '/');
     fc.assert(
       fc.property(
@@ -80,7 +80,7 @@ describe('every door', () => {
           text(PATH_AT, path);
           memory.all.set(noise, 4096);
           try {
-            const answer = doors[name]!(...values);
+            const answer = hostFunctions[name]!(...values);
             expect(['number', 'bigint', 'undefined', 'object']).toContain(typeof answer);
             if (typeof answer === 'object') expect(answer).toBeNull();
           } catch (cause) {
@@ -97,7 +97,7 @@ describe('every door', () => {
   });
 
   test('keeps to its quotas over a long random life', () => {
-    const { kernel, doors, text } = testKernel();
+    const { kernel, hostFunctions, text } = testKernel();
     const wrapped = names.filter(
       (name) => !['exit', 'proc_exit', '_abort_js', '__assert_fail'].includes(name),
     );
@@ -113,7 +113,7 @@ describe('every door', () => {
           text(PATH_AT, path);
           const values = words.map((value, i) => (WIDE[name]?.includes(i) ? wides[i] : value));
           try {
-            doors[name]!(...values);
+            hostFunctions[name]!(...values);
           } catch (cause) {
             if (!(cause instanceof Ended)) throw cause;
           }
@@ -128,70 +128,70 @@ describe('every door', () => {
 
 describe('a stop', () => {
   test('in the middle of a vectored call goes on to the engine', () => {
-    const { kernel, memory, doors } = testKernel();
+    const { kernel, memory, hostFunctions } = testKernel();
     // Two buffers: the first is written, the second one's work is what leads to a look at the limits.
     [4096, 4, 8192, 4].forEach((value, i) => {
       memory.setU32(512 + i * 4, value);
     });
     let looks = 0;
-    kernel.world.check = () => {
+    kernel.host.check = () => {
       if (++looks > 1) throw new Ended('time');
     };
-    kernel.spend(998);
-    expect(() => doors['fd_write']!(1, 512, 2, 600)).toThrow(Ended);
+    kernel.chargeHostTime(998);
+    expect(() => hostFunctions['fd_write']!(1, 512, 2, 600)).toThrow(Ended);
     expect(looks).toBe(2);
   });
 });
 
 describe('pointers', () => {
   test('at and past the end of memory are EFAULT', () => {
-    const { doors } = testKernel();
+    const { hostFunctions } = testKernel();
     const EFAULT = 21;
-    expect(doors['__syscall_stat64']!(MEMORY_BYTES, 0)).toBe(-EFAULT);
-    expect(doors['fd_write']!(1, MEMORY_BYTES - 4, 1, 0)).toBe(EFAULT);
-    expect(doors['random_get']!(MEMORY_BYTES - 1, 2)).toBe(EFAULT);
-    expect(doors['random_get']!(0, -1)).toBe(EFAULT);
-    expect(doors['__syscall_getcwd']!(MEMORY_BYTES - 2, 100)).toBe(-EFAULT);
+    expect(hostFunctions['__syscall_stat64']!(MEMORY_BYTES, 0)).toBe(-EFAULT);
+    expect(hostFunctions['fd_write']!(1, MEMORY_BYTES - 4, 1, 0)).toBe(EFAULT);
+    expect(hostFunctions['random_get']!(MEMORY_BYTES - 1, 2)).toBe(EFAULT);
+    expect(hostFunctions['random_get']!(0, -1)).toBe(EFAULT);
+    expect(hostFunctions['__syscall_getcwd']!(MEMORY_BYTES - 2, 100)).toBe(-EFAULT);
   });
 
   test('of a path without an end are refused', () => {
-    const { memory, doors } = testKernel();
+    const { memory, hostFunctions } = testKernel();
     memory.all.fill(97);
-    expect(doors['__syscall_stat64']!(0, 0)).toBe(-37);
-    expect(doors['__syscall_stat64']!(MEMORY_BYTES - 100, 0)).toBe(-21);
+    expect(hostFunctions['__syscall_stat64']!(0, 0)).toBe(-37);
+    expect(hostFunctions['__syscall_stat64']!(MEMORY_BYTES - 100, 0)).toBe(-21);
   });
 
   test('to names that are not UTF-8 are EILSEQ', () => {
-    const { memory, doors } = testKernel();
+    const { memory, hostFunctions } = testKernel();
     memory.all.set([0xff, 0xfe, 0], PATH_AT);
-    expect(doors['__syscall_mkdirat']!(-100, PATH_AT, 0o777)).toBe(-25);
+    expect(hostFunctions['__syscall_mkdirat']!(-100, PATH_AT, 0o777)).toBe(-25);
   });
 
   test('of more buffers than a call may have are refused before any is looked at', () => {
-    const { doors } = testKernel();
-    expect(doors['fd_write']!(1, 0, 1025, 0)).toBe(28);
-    expect(doors['fd_read']!(0, 0, -1, 0)).toBe(28);
+    const { hostFunctions } = testKernel();
+    expect(hostFunctions['fd_write']!(1, 0, 1025, 0)).toBe(28);
+    expect(hostFunctions['fd_read']!(0, 0, -1, 0)).toBe(28);
   });
 });
 
 describe('descriptors', () => {
   test('run out at 256 and come back when closed', () => {
-    const { doors, text } = testKernel();
+    const { hostFunctions, text } = testKernel();
     const path = text(PATH_AT, '/lib/a.py');
-    const open = () => doors['__syscall_openat']!(-100, path, 0, 0) as number;
+    const open = () => hostFunctions['__syscall_openat']!(-100, path, 0, 0) as number;
     const opened = Array.from({ length: 253 }, open);
     expect(opened).toEqual(Array.from({ length: 253 }, (_, i) => i + 3));
     expect(open()).toBe(-33);
-    doors['fd_close']!(100);
+    hostFunctions['fd_close']!(100);
     expect(open()).toBe(100);
   });
 
   test('made by dup share their offset, and one made by open does not', () => {
-    const { kernel, text, doors } = testKernel();
+    const { kernel, text, hostFunctions } = testKernel();
     const path = text(PATH_AT, '/lib/a.py');
-    const first = doors['__syscall_openat']!(-100, path, 0, 0);
-    const second = doors['__syscall_dup']!(first);
-    const third = doors['__syscall_openat']!(-100, path, 0, 0);
+    const first = hostFunctions['__syscall_openat']!(-100, path, 0, 0);
+    const second = hostFunctions['__syscall_dup']!(first);
+    const third = hostFunctions['__syscall_openat']!(-100, path, 0, 0);
     kernel.read(first, new Uint8Array(3));
     expect([first, second, third].map((fd) => kernel.seek(fd, 0, 1))).toEqual([3, 3, 0]);
   });
@@ -219,8 +219,8 @@ describe('the world', () => {
   });
 
   test('sleeps where a program polls nothing', () => {
-    const { doors, slept } = testKernel();
-    expect(doors['__syscall_poll']!(0, 0, 250)).toBe(0);
+    const { hostFunctions, slept } = testKernel();
+    expect(hostFunctions['__syscall_poll']!(0, 0, 250)).toBe(0);
     expect(slept).toEqual([250]);
   });
 
@@ -229,7 +229,7 @@ describe('the world', () => {
     for (const name of ['b', 'a', 'c']) kernel.close(kernel.open('/app', name, 0o101, 0o644));
     const fd = kernel.open('/', '/app', 0, 0);
     const seen: string[] = [];
-    kernel.list(fd, ({ name }) => {
+    kernel.readDirectory(fd, ({ name }) => {
       seen.push(name);
       if (name === 'a') kernel.volume.unlink('b', '/app');
       return true;
@@ -238,14 +238,14 @@ describe('the world', () => {
   });
 
   test('moves as much of a vectored write as fits and reports the failure on the next call', () => {
-    const { kernel, memory, doors } = testKernel();
+    const { kernel, memory, hostFunctions } = testKernel();
     const fd = kernel.open('/app', 'f', 0o101, 0o644);
     memory.setU32(0, 1024);
     memory.setU32(4, 60_000);
     memory.setU32(8, 1024);
     memory.setU32(12, 60_000);
-    expect(doors['fd_write']!(fd, 0, 2, 64)).toBe(0);
+    expect(hostFunctions['fd_write']!(fd, 0, 2, 64)).toBe(0);
     expect(memory.u32(64)).toBe(60_000);
-    expect(doors['fd_write']!(fd, 0, 1, 64)).toBe(51);
+    expect(hostFunctions['fd_write']!(fd, 0, 1, 64)).toBe(51);
   });
 });

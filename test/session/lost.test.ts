@@ -24,7 +24,7 @@ test('a call whose worker is lost while it saves is undone, and whoever waits fo
     fuelConsumed: 1,
     memoryUsedBytes: 1,
     durationMs: 1,
-    waitedMs: 0,
+    yieldedMs: 0,
     stdout: '',
     stderr: '',
     stdoutDroppedBytes: 0,

@@ -46,7 +46,7 @@ describe('the limits of a session', () => {
   test('never include mounts, which are given anew each time', async () => {
     const dir = scratch();
     const options = { runtime: 'python', session_id: 'mounted', store: diskStore(dir) } as const;
-    const mounts = [{ host_path: new URL('./', import.meta.url).pathname, guest_path: '/external' }];
+    const mounts = [{ host_path: new URL('.//', import.meta.url).pathname, guest_path: '/external' }];
     const first = await createSandbox({ ...options, policy: { mounts } });
     expect((await first.execute("import os\nos.path.exists('/external')")).metadata.result).toBe(true);
     await first.close();

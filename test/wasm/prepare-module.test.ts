@@ -115,7 +115,7 @@ describe('a prepared module', () => {
   });
 
   it('calls the host in place of a replaced function, with the counter up to date', () => {
-    const prepared = prepare(SOURCE, { hostFunctions: ['add'] });
+    const prepared = prepare(SOURCE, { hostOverrides: ['add'] });
     const memory = new WebAssembly.Memory({ initial: 2, maximum: 2 });
     const { exports } = new WebAssembly.Instance(new WebAssembly.Module(prepared.bytes as BufferSource), {
       env: { memory },
@@ -150,8 +150,8 @@ describe('a prepared module', () => {
 describe('a module is refused', () => {
   it.each<readonly [string, Partial<ModuleSource>, Partial<Parameters<typeof prepareModule>[1]>, string]>([
     ['for an export it does not have', {}, { exports: ['nothing'] }, '"nothing"'],
-    ['for a host function it does not have', {}, { hostFunctions: ['nothing'] }, '"nothing"'],
-    ['for a host function named twice', {}, { hostFunctions: ['add', 'add'] }, 'twice'],
+    ['for a host function it does not have', {}, { hostOverrides: ['nothing'] }, '"nothing"'],
+    ['for a host function named twice', {}, { hostOverrides: ['add', 'add'] }, 'twice'],
     ['for a start function', { start: 0 }, {}, 'start function'],
     ['for data beyond its memory', { data: [{ offset: 131072, bytes: [1] }] }, {}, 'beyond the memory'],
   ])('%s', (_, source, options, message) => {
@@ -189,7 +189,7 @@ describe('recursion through the host', () => {
       { type: 0, code: [['i32.const', 0]], export: 'host' },
       { type: 0, code: [['call', 0]], export: 'run' },
     ];
-    const prepared = prepare({ ...SOURCE, types: [[[], ['i32']]], functions }, { hostFunctions: ['host'] });
+    const prepared = prepare({ ...SOURCE, types: [[[], ['i32']]], functions }, { hostOverrides: ['host'] });
     const memory = new WebAssembly.Memory({ initial: 2, maximum: 2 });
     const module = new WebAssembly.Module(prepared.bytes as BufferSource);
     const { exports } = new WebAssembly.Instance(module, { env: { memory } });

@@ -3,20 +3,20 @@
  * name, are all that the host side needs; timers, modules and handlers live in guest memory, where images keep them.
  */
 
-import { wasiDoors } from '../../kernel/wasi.ts';
+import { wasiFunctions } from '../../kernel/wasi.ts';
 import type { Runtime } from '../runtime.ts';
 import { boot } from './boot.ts';
 import { javascriptLayers } from './layers.ts';
 import {
+  currentLocation,
   interrupt,
   isInterrupted,
   packageProvider,
   rejectionTracker,
   run,
   warm,
-  whereabouts,
 } from './run.ts';
-import { quickJsDoors } from './syscalls/index.ts';
+import { quickJsFunctions } from './syscalls/index.ts';
 
 export const javascript: Runtime = {
   name: 'javascript',
@@ -71,15 +71,15 @@ export const javascript: Runtime = {
     ],
   },
   linkage: {
-    doors: (guest) => ({
-      env: quickJsDoors(guest, {
+    imports: (guest) => ({
+      env: quickJsFunctions(guest, {
         tracker: () => rejectionTracker(guest),
         isInterrupted: () => isInterrupted(guest),
         provider: () => packageProvider(guest),
       }),
-      wasi_snapshot_preview1: wasiDoors(guest.kernel, guest.view, (code) => guest.exit(code)),
+      wasi_snapshot_preview1: wasiFunctions(guest.kernel, guest.view, (code) => guest.exit(code)),
     }),
-    hostFunctions: [],
+    overrides: [],
     interrupt,
   },
   bootEnv: {},
@@ -87,6 +87,6 @@ export const javascript: Runtime = {
   unusedMemory: () => [],
   boot,
   run,
-  whereabouts,
+  currentLocation,
   extend: { warm },
 };

@@ -8,7 +8,7 @@ import {
   type GuestRequest,
   type Handles,
   LIMIT_ERRORS,
-  type Place,
+  type SourceLocation,
   type WarmReport,
   type WarmRequest,
 } from '../runtime.ts';
@@ -118,7 +118,7 @@ export function run(guest: Guest, handles: Handles, request: GuestRequest): stri
 const programFile = (call: number) => (call === 1 ? '/app/main.js' : `/app/call-${call}.js`);
 
 /** The innermost line of the program, from the stack of an error that is made where the guest was stopped. */
-export function whereabouts(guest: Guest): Place | undefined {
+export function currentLocation(guest: Guest): SourceLocation | undefined {
   const program = programs.get(guest);
   if (program === undefined) return undefined;
   // Or the interpreter would be interrupted again.

@@ -3,7 +3,7 @@
  * the innermost out. Nothing is let go afterwards, because nothing of the guest is kept.
  */
 import type { Guest } from '../../engine/guest.ts';
-import type { Place } from '../runtime.ts';
+import type { SourceLocation } from '../runtime.ts';
 import { withText } from './c-string.ts';
 
 /** Frames that are looked at: deep recursion has many more, all of them at the same few lines. */
@@ -12,9 +12,9 @@ const MAX_FRAMES = 200;
 const PROGRAM_FILE = /^\/app\/(?:main|call-\d+)\.py$/;
 
 /** The innermost line of the program of this call, or else of an earlier one. */
-export function whereabouts(guest: Guest, call: number): Place | undefined {
+export function currentLocation(guest: Guest, call: number): SourceLocation | undefined {
   const current = call === 1 ? '/app/main.py' : `/app/call-${call}.py`;
-  let earlier: Place | undefined;
+  let earlier: SourceLocation | undefined;
   let frame = guest.call('PyThreadState_GetFrame', attachedThread(guest));
   for (let i = 0; frame !== 0 && i < MAX_FRAMES; i++) {
     const file = fileOf(guest, frame);

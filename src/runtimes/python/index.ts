@@ -4,7 +4,7 @@
  */
 import type { Guest } from '../../engine/guest.ts';
 import type { LimitReason } from '../../engine/run-limits.ts';
-import { wasiDoors } from '../../kernel/wasi.ts';
+import { wasiFunctions } from '../../kernel/wasi.ts';
 import {
   allocate,
   type GuestRequest,
@@ -15,9 +15,9 @@ import {
   type Runtime,
 } from '../runtime.ts';
 import { withText } from './c-string.ts';
-import { whereabouts } from './current-location.ts';
+import { currentLocation } from './current-location.ts';
 import { compiled, guestFile, layerOf, OWN_PACKAGES, pythonLayers } from './layers.ts';
-import { emscriptenDoors } from './syscalls/index.ts';
+import { emscriptenFunctions } from './syscalls/index.ts';
 
 /** Size of the boot script's buffer for the words of a limit. */
 const LIMIT_TEXT_BYTES = 200;
@@ -103,7 +103,7 @@ function run(guest: Guest, handles: Handles, request: GuestRequest): string {
   const { code, env, call, keep, inject_setup } = request;
   const program = { code, env, call, keep, inject_setup };
   guest.call('Py_DecRef', callWith(guest, handles['prepare']!, program));
-  guest.refuel();
+  guest.resetFuel();
   const report = guest.call('PyObject_CallNoArgs', handles['run']!);
   return textOf(guest, checked(guest, report, 'the runtime could not report how the program ended'));
 }
@@ -147,18 +147,18 @@ export const python: Runtime = {
       'malloc',
       'free',
     ],
-    hostFunctions: ['emscripten_thread_sleep'],
+    hostOverrides: ['emscripten_thread_sleep'],
   },
   linkage: {
     interrupt,
-    doors: (guest) => ({
+    imports: (guest) => ({
       env: {
-        ...emscriptenDoors(guest.kernel, guest.view, guest),
+        ...emscriptenFunctions(guest.kernel, guest.view, guest),
         ffi_call_js: () => refuseForeignCall(guest),
       },
-      wasi_snapshot_preview1: wasiDoors(guest.kernel, guest.view, (code) => guest.exit(code)),
+      wasi_snapshot_preview1: wasiFunctions(guest.kernel, guest.view, (code) => guest.exit(code)),
     }),
-    hostFunctions: [
+    overrides: [
       {
         // The C library's only way to sleep; as compiled it burns instructions until the clock has moved.
         signature: { params: ['f64'], results: [] },
@@ -201,7 +201,7 @@ export const python: Runtime = {
     return { prepare, run, warm, limit_text: limitText };
   },
   run,
-  whereabouts: (guest) => whereabouts(guest, running.get(guest)?.request.call ?? 1),
+  currentLocation: (guest) => currentLocation(guest, running.get(guest)?.request.call ?? 1),
   extend: {
     packages(files, build, limits) {
       const at = OWN_PACKAGES;

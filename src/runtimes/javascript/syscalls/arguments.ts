@@ -4,7 +4,7 @@
  */
 
 import type { GuestMemory } from '../../../kernel/guest-memory.ts';
-import { failure } from '../../../kernel/syscall-error.ts';
+import { syscallError } from '../../../kernel/syscall-error.ts';
 import type { QuickJsGuest } from './index.ts';
 
 /** A string of the guest as UTF-8, or an ArrayBuffer: where it lies in guest memory. */
@@ -32,41 +32,41 @@ export const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 export const lenient = new TextDecoder('utf-8', { ignoreBOM: true });
 
 export function integer(arg: Argument): number {
-  if (typeof arg !== 'number' || !Number.isSafeInteger(arg)) throw failure('EINVAL');
+  if (typeof arg !== 'number' || !Number.isSafeInteger(arg)) throw syscallError('EINVAL');
   return arg;
 }
 
 /** Descriptors, modes and flags. */
 export function word(arg: Argument): number {
   const value = integer(arg);
-  if (value !== (value | 0)) throw failure('EINVAL');
+  if (value !== (value | 0)) throw syscallError('EINVAL');
   return value;
 }
 
 export function text(arg: Argument): Span {
-  if (!(arg instanceof Span) || !arg.isText) throw failure('EINVAL');
+  if (!(arg instanceof Span) || !arg.isText) throw syscallError('EINVAL');
   return arg;
 }
 
 export function path(arg: Argument): string {
   const span = text(arg);
-  if (span.length >= PATH_MAX) throw failure('ENAMETOOLONG');
+  if (span.length >= PATH_MAX) throw syscallError('ENAMETOOLONG');
   let decoded: string;
   try {
     decoded = strict.decode(span.bytes);
   } catch {
-    throw failure('EILSEQ');
+    throw syscallError('EILSEQ');
   }
-  if (decoded.includes('\0')) throw failure('EINVAL');
+  if (decoded.includes('\0')) throw syscallError('EINVAL');
   return decoded;
 }
 
 /** The part of a buffer that an offset and a length name. */
 export function slice(buffer: Argument, offset: Argument, length: Argument): Uint8Array {
-  if (!(buffer instanceof Span) || buffer.isText) throw failure('EINVAL');
+  if (!(buffer instanceof Span) || buffer.isText) throw syscallError('EINVAL');
   const start = integer(offset);
   const size = integer(length);
-  if (start < 0 || size < 0 || start + size > buffer.length) throw failure('EINVAL');
+  if (start < 0 || size < 0 || start + size > buffer.length) throw syscallError('EINVAL');
   return buffer.bytes.subarray(start, start + size);
 }
 

@@ -4,8 +4,8 @@
  * functions. Nothing is kept here between two calls, so an image has nothing to forget.
  */
 import type { GuestMemory } from '../../../kernel/guest-memory.ts';
-import { isFailure } from '../../../kernel/syscall-error.ts';
-import type { Door, Doors } from '../../../kernel/syscall-guard.ts';
+import { isSyscallError } from '../../../kernel/syscall-error.ts';
+import type { HostFunction, HostFunctions } from '../../../kernel/syscall-guard.ts';
 import type { Kernel } from '../../../kernel/syscalls.ts';
 import { LINUX_ERRNO } from '../errno.ts';
 import { type Argument, type Operation, place, type Result, Span } from './arguments.ts';
@@ -42,7 +42,7 @@ export interface Running {
   provider(): number;
 }
 
-export function quickJsDoors(guest: QuickJsGuest, running: Running): Doors {
+export function quickJsFunctions(guest: QuickJsGuest, running: Running): HostFunctions {
   return sealed(guest, {
     host_call: (name: number, length: number, _self: number, count: number, values: number) => {
       const operation = find(guest, name, length);
@@ -84,14 +84,15 @@ export function quickJsDoors(guest: QuickJsGuest, running: Running): Doors {
 }
 
 /** Pointers come from compiled code here; one that does not fit means the guest's own memory is in ruins. */
-function sealed(guest: QuickJsGuest, doors: Doors): Doors {
+function sealed(guest: QuickJsGuest, doors: HostFunctions): HostFunctions {
   const seal =
-    (door: Door): Door =>
+    (door: HostFunction): HostFunction =>
     (...args) => {
       try {
         return door(...args);
       } catch (cause) {
-        if (isFailure(cause)) return guest.abort('the interpreter passed an address that does not exist');
+        if (isSyscallError(cause))
+          return guest.abort('the interpreter passed an address that does not exist');
         throw cause;
       }
     };
@@ -135,11 +136,11 @@ function readSpan(guest: QuickJsGuest, getter: string, value: number, isText: bo
 
 function perform(guest: QuickJsGuest, operation: Operation, args: readonly Argument[]): Result {
   // What the host does costs the guest no fuel, so the clock is looked at every time.
-  guest.kernel.world.check();
+  guest.kernel.host.check();
   try {
     return operation(guest, args);
   } catch (cause) {
-    if (isFailure(cause)) return -LINUX_ERRNO[cause.code];
+    if (isSyscallError(cause)) return -LINUX_ERRNO[cause.code];
     // A buffer the host could not allocate.
     if (cause instanceof RangeError) return -LINUX_ERRNO.ENOMEM;
     throw cause;
@@ -166,7 +167,7 @@ function attempt<T>(action: () => T): T | { problem: string } {
   try {
     return action();
   } catch (cause) {
-    if (isFailure(cause)) return { problem: `could not load the module (${cause.code})` };
+    if (isSyscallError(cause)) return { problem: `could not load the module (${cause.code})` };
     throw cause;
   }
 }

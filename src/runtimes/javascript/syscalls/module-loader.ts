@@ -3,7 +3,7 @@
  * name. Built-in modules are evaluated at boot, packages when they are first resolved; both stay registered under
  * their names, so only files are ever loaded from here.
  */
-import { failure } from '../../../kernel/syscall-error.ts';
+import { syscallError } from '../../../kernel/syscall-error.ts';
 import type { Kernel } from '../../../kernel/syscalls.ts';
 import { place } from './arguments.ts';
 import type { QuickJsGuest } from './index.ts';
@@ -78,7 +78,7 @@ function jsonModule(kernel: Kernel, text: string): Uint8Array {
     // A surrogate pair that is cut in two becomes two escapes, which are the pair again when they are read.
     const quoted = JSON.stringify(text.slice(at, at + QUOTED_CHARACTERS)).slice(1, -1);
     parts.push(encoder.encode(quoted));
-    kernel.spend(1 + quoted.length / 100);
+    kernel.chargeHostTime(1 + quoted.length / 100);
   }
   parts.push(encoder.encode('");'));
   const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
@@ -95,9 +95,9 @@ function readFile(kernel: Kernel, name: string): Uint8Array | Problem {
   try {
     const { node } = kernel.volume.resolve(name, '/', true);
     if (node.kind !== 'file') return problem;
-    if (node.size > MAX_MODULE_BYTES) throw failure('EFBIG');
+    if (node.size > MAX_MODULE_BYTES) throw syscallError('EFBIG');
     const bytes = new Uint8Array(node.size);
-    kernel.spend(1 + node.size / 4096);
+    kernel.chargeHostTime(1 + node.size / 4096);
     kernel.volume.read(node, 0, bytes);
     return bytes;
   } catch (cause) {

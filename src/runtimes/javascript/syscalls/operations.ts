@@ -5,7 +5,7 @@
  */
 import { FILE_TYPE } from '../../../kernel/abi.ts';
 import { MAX_DESCRIPTORS } from '../../../kernel/descriptors.ts';
-import { failure } from '../../../kernel/syscall-error.ts';
+import { syscallError } from '../../../kernel/syscall-error.ts';
 import type { FileStatus, Kernel } from '../../../kernel/syscalls.ts';
 import {
   type Argument,
@@ -50,7 +50,7 @@ function listNames(kernel: Kernel, name: string): string {
   const fd = kernel.open(kernel.cwd, name, 0, 0);
   try {
     const names: string[] = [];
-    kernel.list(fd, (entry) => names.push(entry.name) > 0);
+    kernel.readDirectory(fd, (entry) => names.push(entry.name) > 0);
     return names.join('/');
   } finally {
     kernel.close(fd);
@@ -66,7 +66,7 @@ function wellFormed(kernel: Kernel, span: Span): Uint8Array {
   let found = 0;
   for (let at = bytes.indexOf(0xed); at >= 0; at = bytes.indexOf(0xed, at + 1)) {
     if (bytes[at + 1]! >= 0xa0) bytes.set(REPLACEMENT, at);
-    if (++found % FOUND_PER_SPEND === 0) kernel.spend(FOUND_PER_SPEND / 10);
+    if (++found % FOUND_PER_SPEND === 0) kernel.chargeHostTime(FOUND_PER_SPEND / 10);
   }
   return bytes;
 }
@@ -89,12 +89,12 @@ function evaluate(guest: QuickJsGuest, args: readonly Argument[], compileOnly: b
 /** Valid UTF-8 is made a string where it lies; the rest goes through the host's decoder, as the Encoding Standard says. */
 function decode(guest: QuickJsGuest, [buffer, offset, length, fatal]: readonly Argument[]): Result {
   const bytes = slice(buffer, offset, length);
-  if (bytes.length > CHUNK) throw failure('EINVAL');
-  guest.kernel.spend(1 + bytes.length / 1024);
+  if (bytes.length > CHUNK) throw syscallError('EINVAL');
+  guest.kernel.chargeHostTime(1 + bytes.length / 1024);
   try {
     strict.decode(bytes);
   } catch {
-    if (fatal === 1) throw failure('EILSEQ');
+    if (fatal === 1) throw syscallError('EILSEQ');
     return lenient.decode(bytes);
   }
   return () => guest.call('qjs_new_string', bytes.byteOffset, bytes.length);
@@ -133,7 +133,7 @@ const descriptorOperations: Record<string, Operation> = {
   seek: ({ kernel }, [fd, offset, whence]) => kernel.seek(word(fd), integer(offset), word(whence)),
   fstat: ({ kernel }, [fd, out]) => storeStatus(out, kernel.fstat(word(fd))),
   truncate: ({ kernel }, [fd, size]) =>
-    ignore(kernel.volume.truncate(kernel.file(word(fd), true), integer(size))),
+    ignore(kernel.volume.truncate(kernel.regularFile(word(fd), true), integer(size))),
   dup: ({ kernel }, [fd]) => kernel.dup(word(fd)),
   dup2: ({ kernel }, [fd, target]) => kernel.dup2(word(fd), word(target)),
   /** Both ends in one number: the reading one times the size of the table, plus the writing one. */
@@ -144,19 +144,19 @@ const descriptorOperations: Record<string, Operation> = {
 };
 
 const worldOperations: Record<string, Operation> = {
-  now: ({ kernel }) => kernel.world.now(),
-  monotonic: ({ kernel }) => kernel.world.monotonic(),
+  now: ({ kernel }) => kernel.host.now(),
+  monotonic: ({ kernel }) => kernel.host.monotonic(),
   sleep: ({ kernel }, [milliseconds]) => {
     const time = Number(milliseconds);
-    kernel.spend(1);
-    if (time > 0) kernel.world.sleep(Math.min(time, MAX_SLEEP_MS));
+    kernel.chargeHostTime(1);
+    if (time > 0) kernel.host.sleep(Math.min(time, MAX_SLEEP_MS));
     return 0;
   },
   random: ({ kernel }, [buffer, offset, length]) => {
     const target = slice(buffer, offset, length);
-    if (target.length > 65_536) throw failure('EINVAL');
-    kernel.spend(100);
-    kernel.world.random(target);
+    if (target.length > 65_536) throw syscallError('EINVAL');
+    kernel.chargeHostTime(100);
+    kernel.host.random(target);
     return 0;
   },
   exit: (guest, [code]) => {
@@ -165,7 +165,7 @@ const worldOperations: Record<string, Operation> = {
   },
   utf8: (guest, [string]) => {
     const span = text(string);
-    guest.kernel.spend(1 + wellFormed(guest.kernel, span).length / 4096);
+    guest.kernel.chargeHostTime(1 + wellFormed(guest.kernel, span).length / 4096);
     return () => guest.call('qjs_new_array_buffer', span.pointer, span.length);
   },
   text: decode,

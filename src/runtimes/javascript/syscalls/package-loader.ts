@@ -2,7 +2,7 @@
  * Vendored packages of JavaScript guests: one file of bytecode each in a read-only layer, made at build time by the
  * guest's own compiler. Which are loaded is known in guest memory alone, where images keep it.
  */
-import { isFailure } from '../../../kernel/syscall-error.ts';
+import { isSyscallError } from '../../../kernel/syscall-error.ts';
 import type { Kernel } from '../../../kernel/syscalls.ts';
 import { type Argument, lenient, type Operation, place, type Result, text } from './arguments.ts';
 import type { QuickJsGuest } from './index.ts';
@@ -25,7 +25,7 @@ function find(kernel: Kernel, path: string) {
   try {
     return kernel.volume.resolve(path, '/', true);
   } catch (cause) {
-    if (isFailure(cause)) return undefined;
+    if (isSyscallError(cause)) return undefined;
     throw cause;
   }
 }
@@ -69,7 +69,7 @@ function read(kernel: Kernel, name: string): Uint8Array | undefined {
   const node = findPackage(kernel, name) === name ? find(kernel, fileOf(name))?.node : undefined;
   if (node?.kind !== 'file') return undefined;
   const bytes = new Uint8Array(node.size);
-  kernel.spend(1 + node.size / 4096);
+  kernel.chargeHostTime(1 + node.size / 4096);
   kernel.volume.read(node, 0, bytes);
   return bytes;
 }
@@ -93,22 +93,22 @@ const packageName = (arg: Argument) => lenient.decode(text(arg).bytes.subarray(0
 /** Loads a package and gives its namespace, or a text that says why not. One that is loaded is only taken note of. */
 export function loadPackage(guest: QuickJsGuest, [name, loaded]: readonly Argument[]): Result {
   const { kernel } = guest;
-  const { imports, world } = kernel;
+  const { imports, host } = kernel;
   const wanted = packageName(name);
   const root = wanted.split('/', 1)[0]!;
   if (loaded === 1) {
-    imports.begin(root, world.fuelConsumed, true);
+    imports.begin(root, host.fuelConsumed, true);
     return 0;
   }
   const bytes = read(kernel, wanted);
   if (bytes === undefined) return `there is no package ${missingPackage(kernel, true, wanted)}`;
-  imports.begin(root, world.fuelConsumed, false);
+  imports.begin(root, host.fuelConsumed, false);
   return () => {
     const pointer = place(guest, bytes);
     const value =
       pointer === 0 ? guest.call('qjs_new_number', -LINUX_ENOMEM) : evaluate(guest, pointer, bytes.length);
     guest.call('wasm_free', pointer);
-    imports.end(world.fuelConsumed);
+    imports.end(host.fuelConsumed);
     return value;
   };
 }

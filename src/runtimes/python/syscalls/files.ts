@@ -8,7 +8,7 @@ import {
   DIRENT_NAME,
   FCNTL,
   FILE_TYPE,
-  IMPORT_DOOR,
+  IMPORT_IOCTL,
   O,
   POLL,
   POLLFD,
@@ -18,8 +18,8 @@ import {
   UTIME,
 } from '../../../kernel/abi.ts';
 import type { GuestMemory } from '../../../kernel/guest-memory.ts';
-import { failure } from '../../../kernel/syscall-error.ts';
-import type { Doors } from '../../../kernel/syscall-guard.ts';
+import { syscallError } from '../../../kernel/syscall-error.ts';
+import type { HostFunctions } from '../../../kernel/syscall-guard.ts';
 import type { FileStatus, Kernel } from '../../../kernel/syscalls.ts';
 
 const BLOCK_BYTES = 4096;
@@ -43,14 +43,14 @@ function writeStatus(memory: GuestMemory, out: number, status: FileStatus): numb
   return 0;
 }
 
-export function pathCalls(kernel: Kernel, memory: GuestMemory): Doors {
+export function pathCalls(kernel: Kernel, memory: GuestMemory): HostFunctions {
   const volume = () => kernel.volume;
   const done = (_: unknown) => 0;
   return {
     __syscall_openat: (dirfd: number, path: number, flags: number, varargs: number) => {
       const name = memory.path(path);
       const mode = (flags & O.CREAT) !== 0 ? memory.u32(varargs) : 0;
-      return kernel.open(kernel.base(dirfd, name), name, flags, mode);
+      return kernel.open(kernel.baseDirectory(dirfd, name), name, flags, mode);
     },
     __syscall_stat64: (path: number, out: number) =>
       writeStatus(memory, out, kernel.stat(kernel.cwd, memory.path(path), true)),
@@ -60,62 +60,69 @@ export function pathCalls(kernel: Kernel, memory: GuestMemory): Doors {
       const name = memory.path(path);
       if (name === '' && (flags & AT.EMPTY_PATH) !== 0) return writeStatus(memory, out, kernel.fstat(dirfd));
       const follow = (flags & AT.SYMLINK_NOFOLLOW) === 0;
-      return writeStatus(memory, out, kernel.stat(kernel.base(dirfd, name), name, follow));
+      return writeStatus(memory, out, kernel.stat(kernel.baseDirectory(dirfd, name), name, follow));
     },
     __syscall_faccessat: (dirfd: number, path: number, amode: number, _flags: number) => {
       const name = memory.path(path);
-      return kernel.access(kernel.base(dirfd, name), name, amode);
+      return kernel.access(kernel.baseDirectory(dirfd, name), name, amode);
     },
     __syscall_chdir: (path: number) => kernel.chdir(memory.path(path)),
     __syscall_fchdir: (fd: number) => kernel.fchdir(fd),
     __syscall_getcwd: (out: number, size: number) => {
-      if (size >>> 0 === 0) throw failure('EINVAL');
+      if (size >>> 0 === 0) throw syscallError('EINVAL');
       const needed = memory.writeText(out, Math.min(size >>> 0, 4097), kernel.cwd, true);
-      if (needed > size >>> 0) throw failure('E2BIG');
+      if (needed > size >>> 0) throw syscallError('E2BIG');
       return needed;
     },
     __syscall_mkdirat: (dirfd: number, path: number, mode: number) => {
       const name = memory.path(path);
-      return done(volume().mkdir(name, kernel.base(dirfd, name), mode & ~kernel.umask));
+      return done(volume().mkdir(name, kernel.baseDirectory(dirfd, name), mode & ~kernel.umask));
     },
     __syscall_unlinkat: (dirfd: number, path: number, flags: number) => {
       const name = memory.path(path);
-      const base = kernel.base(dirfd, name);
+      const base = kernel.baseDirectory(dirfd, name);
       return done((flags & AT.REMOVEDIR) !== 0 ? volume().rmdir(name, base) : volume().unlink(name, base));
     },
     __syscall_rmdir: (path: number) => done(volume().rmdir(memory.path(path), kernel.cwd)),
     __syscall_renameat: (fromFd: number, from: number, toFd: number, to: number) => {
       const source = memory.path(from);
       const target = memory.path(to);
-      return done(volume().rename(source, kernel.base(fromFd, source), target, kernel.base(toFd, target)));
+      return done(
+        volume().rename(
+          source,
+          kernel.baseDirectory(fromFd, source),
+          target,
+          kernel.baseDirectory(toFd, target),
+        ),
+      );
     },
     __syscall_symlinkat: (target: number, dirfd: number, path: number) => {
       const name = memory.path(path);
-      return done(volume().symlink(memory.path(target), name, kernel.base(dirfd, name)));
+      return done(volume().symlink(memory.path(target), name, kernel.baseDirectory(dirfd, name)));
     },
     __syscall_readlinkat: (dirfd: number, path: number, out: number, size: number) => {
       const name = memory.path(path);
-      const target = volume().readlink(name, kernel.base(dirfd, name));
+      const target = volume().readlink(name, kernel.baseDirectory(dirfd, name));
       return Math.min(size >>> 0, memory.writeText(out, size, target, false));
     },
     __syscall_chmod: (path: number, mode: number) =>
       done(volume().chmod(volume().lookup(memory.path(path), kernel.cwd, true), mode)),
     __syscall_fchmodat2: (dirfd: number, path: number, mode: number) => {
       const name = memory.path(path);
-      return done(volume().chmod(volume().lookup(name, kernel.base(dirfd, name), true), mode));
+      return done(volume().chmod(volume().lookup(name, kernel.baseDirectory(dirfd, name), true), mode));
     },
     __syscall_truncate64: (path: number, size: bigint) => {
       const node = volume().lookup(memory.path(path), kernel.cwd, true);
-      if (node.kind !== 'file') throw failure('EISDIR');
+      if (node.kind !== 'file') throw syscallError('EISDIR');
       return done(volume().truncate(node, length(size)));
     },
     __syscall_utimensat: (dirfd: number, path: number, times: number, flags: number) => {
       const node =
         path === 0
-          ? kernel.file(dirfd)
+          ? kernel.regularFile(dirfd)
           : volume().lookup(
               memory.path(path),
-              kernel.base(dirfd, memory.path(path)),
+              kernel.baseDirectory(dirfd, memory.path(path)),
               (flags & AT.SYMLINK_NOFOLLOW) === 0,
             );
       return done(volume().utimes(node, modificationTime(kernel, memory, times, node.mtimeMs)));
@@ -133,12 +140,12 @@ export function pathCalls(kernel: Kernel, memory: GuestMemory): Doors {
 
 /** The second of utimensat's two times; access times are not kept. */
 function modificationTime(kernel: Kernel, memory: GuestMemory, times: number, current: number): number {
-  if (times === 0) return kernel.world.now();
+  if (times === 0) return kernel.host.now();
   const entry = times + TIMESPEC.size;
   const nanoseconds = memory.u32(entry + TIMESPEC.at.nsec);
-  if (nanoseconds === UTIME.NOW) return kernel.world.now();
+  if (nanoseconds === UTIME.NOW) return kernel.host.now();
   if (nanoseconds === UTIME.OMIT) return current;
-  if (nanoseconds >= 1e9) throw failure('EINVAL');
+  if (nanoseconds >= 1e9) throw syscallError('EINVAL');
   return memory.i64(entry + TIMESPEC.at.sec) * 1000 + nanoseconds / 1e6;
 }
 
@@ -160,11 +167,11 @@ function writeFileSystem(kernel: Kernel, memory: GuestMemory, out: number): numb
 
 function length(size: bigint): number {
   const value = Number(size);
-  if (value < 0 || !Number.isSafeInteger(value)) throw failure('EINVAL');
+  if (value < 0 || !Number.isSafeInteger(value)) throw syscallError('EINVAL');
   return value;
 }
 
-export function descriptorCalls(kernel: Kernel, memory: GuestMemory): Doors {
+export function descriptorCalls(kernel: Kernel, memory: GuestMemory): HostFunctions {
   const volume = () => kernel.volume;
   const checked = (fd: number) => {
     kernel.fds.get(fd);
@@ -175,11 +182,11 @@ export function descriptorCalls(kernel: Kernel, memory: GuestMemory): Doors {
     __syscall_getdents64: (fd: number, out: number, size: number) =>
       listDirectory(kernel, memory, fd, out, size),
     __syscall_ftruncate64: (fd: number, size: bigint) => {
-      volume().truncate(kernel.file(fd, true), length(size));
+      volume().truncate(kernel.regularFile(fd, true), length(size));
       return 0;
     },
     __syscall_fallocate: (fd: number, _mode: number, offset: bigint, size: bigint) => {
-      const node = kernel.file(fd, true);
+      const node = kernel.regularFile(fd, true);
       const end = length(offset) + length(size);
       if (end > node.size) volume().truncate(node, end);
       return 0;
@@ -187,14 +194,14 @@ export function descriptorCalls(kernel: Kernel, memory: GuestMemory): Doors {
     __syscall_fadvise64: checked,
     __syscall_fdatasync: checked,
     __syscall_fchmod: (fd: number, mode: number) => {
-      volume().chmod(kernel.file(fd), mode);
+      volume().chmod(kernel.regularFile(fd), mode);
       return 0;
     },
     __syscall_fchown32: checked,
     __syscall_fchownat: () => 0,
     __syscall_dup: (fd: number) => kernel.dup(fd),
     __syscall_dup3: (fd: number, target: number) => {
-      if (fd === target) throw failure('EINVAL');
+      if (fd === target) throw syscallError('EINVAL');
       return kernel.dup2(fd, target);
     },
     __syscall_pipe: (out: number) => {
@@ -209,7 +216,7 @@ export function descriptorCalls(kernel: Kernel, memory: GuestMemory): Doors {
     __syscall_ioctl: (fd: number, request: number, varargs: number) => {
       if (noteImport(kernel, memory, request >>> 0, varargs)) return 0;
       kernel.fds.get(fd);
-      throw failure('ENOTTY');
+      throw syscallError('ENOTTY');
     },
     __syscall_poll: (pointer: number, count: number, timeout: number) =>
       poll(kernel, memory, pointer, count, timeout),
@@ -218,12 +225,12 @@ export function descriptorCalls(kernel: Kernel, memory: GuestMemory): Doors {
 
 /** The boot script's word about an import; false when the request is something else. */
 function noteImport(kernel: Kernel, memory: GuestMemory, request: number, varargs: number): boolean {
-  if (request < IMPORT_DOOR.begin || request > IMPORT_DOOR.loaded) return false;
-  kernel.spend(1);
-  if (request === IMPORT_DOOR.end) kernel.imports.end(kernel.world.fuelConsumed);
+  if (request < IMPORT_IOCTL.begin || request > IMPORT_IOCTL.loaded) return false;
+  kernel.chargeHostTime(1);
+  if (request === IMPORT_IOCTL.end) kernel.imports.end(kernel.host.fuelConsumed);
   else {
     const name = memory.path(memory.u32(varargs));
-    kernel.imports.begin(name, kernel.world.fuelConsumed, request === IMPORT_DOOR.loaded);
+    kernel.imports.begin(name, kernel.host.fuelConsumed, request === IMPORT_IOCTL.loaded);
   }
   return true;
 }
@@ -234,7 +241,7 @@ function listDirectory(kernel: Kernel, memory: GuestMemory, fd: number, out: num
   const encoder = new TextEncoder();
   let used = 0;
   let refused = false;
-  kernel.list(fd, (entry, next) => {
+  kernel.readDirectory(fd, (entry, next) => {
     const name = encoder.encode(entry.name);
     const record = Math.ceil((DIRENT_NAME + name.length + 1) / 8) * 8;
     if (used + record > target.length) {
@@ -250,7 +257,7 @@ function listDirectory(kernel: Kernel, memory: GuestMemory, fd: number, out: num
     used += record;
     return true;
   });
-  if (refused && used === 0) throw failure('EINVAL');
+  if (refused && used === 0) throw syscallError('EINVAL');
   return used;
 }
 
@@ -260,7 +267,7 @@ function control(kernel: Kernel, memory: GuestMemory, fd: number, command: numbe
     case FCNTL.DUPFD:
     case FCNTL.DUPFD_CLOEXEC: {
       const from = memory.i32(varargs);
-      if (from < 0) throw failure('EINVAL');
+      if (from < 0) throw syscallError('EINVAL');
       return kernel.dup(fd, from);
     }
     case FCNTL.GETFD:
@@ -276,13 +283,13 @@ function control(kernel: Kernel, memory: GuestMemory, fd: number, command: numbe
     default:
       // Locks: a guest is alone with its files.
       if (command >= 5 && command <= 14) return 0;
-      throw failure('EINVAL');
+      throw syscallError('EINVAL');
   }
 }
 
 /** Everything a guest can open is always ready; with nothing to watch, poll is how a program sleeps. */
 function poll(kernel: Kernel, memory: GuestMemory, pointer: number, count: number, timeout: number): number {
-  if (count >>> 0 > 4096) throw failure('EINVAL');
+  if (count >>> 0 > 4096) throw syscallError('EINVAL');
   let ready = 0;
   for (let i = 0; i < count; i++) {
     const entry = (pointer >>> 0) + i * POLLFD.size;
@@ -293,6 +300,6 @@ function poll(kernel: Kernel, memory: GuestMemory, pointer: number, count: numbe
     memory.setU16(entry + POLLFD.at.revents, result);
     if (result !== 0) ready++;
   }
-  if (ready === 0 && timeout !== 0) kernel.world.sleep(timeout < 0 ? Number.POSITIVE_INFINITY : timeout);
+  if (ready === 0 && timeout !== 0) kernel.host.sleep(timeout < 0 ? Number.POSITIVE_INFINITY : timeout);
   return ready;
 }

@@ -5,8 +5,8 @@
  */
 import { ERRNO } from '../../../kernel/abi.ts';
 import type { GuestMemory } from '../../../kernel/guest-memory.ts';
-import { failure } from '../../../kernel/syscall-error.ts';
-import { type Doors, guard } from '../../../kernel/syscall-guard.ts';
+import { syscallError } from '../../../kernel/syscall-error.ts';
+import { guard, type HostFunctions } from '../../../kernel/syscall-guard.ts';
 import type { Kernel } from '../../../kernel/syscalls.ts';
 import { descriptorCalls, pathCalls } from './files.ts';
 import { timeCalls } from './time.ts';
@@ -29,7 +29,11 @@ const EAI_FAIL = -4;
 /** libffi's answer for a calling convention it does not know. */
 const FFI_BAD_ABI = 2;
 
-export function emscriptenDoors(kernel: Kernel, memory: GuestMemory, guest: EmscriptenGuest): Doors {
+export function emscriptenFunctions(
+  kernel: Kernel,
+  memory: GuestMemory,
+  guest: EmscriptenGuest,
+): HostFunctions {
   const guarded = {
     ...pathCalls(kernel, memory),
     ...descriptorCalls(kernel, memory),
@@ -37,13 +41,13 @@ export function emscriptenDoors(kernel: Kernel, memory: GuestMemory, guest: Emsc
     ...timeCalls(kernel, memory),
     ...processCalls(kernel, memory, guest),
   };
-  return { ...guard(kernel.world, guarded, -1), ...guestCalls(guest) };
+  return { ...guard(kernel.host, guarded, -1), ...guestCalls(guest) };
 }
 
 /** Refusals that C code turns into an ordinary exception. */
-function deniedCalls(): Doors {
-  const refuse = (code: Parameters<typeof failure>[0]) => () => {
-    throw failure(code);
+function deniedCalls(): HostFunctions {
+  const refuse = (code: Parameters<typeof syscallError>[0]) => () => {
+    throw syscallError(code);
   };
   const sockets =
     'accept4 bind connect getpeername getsockname getsockopt listen recvfrom recvmsg sendmsg sendto';
@@ -60,7 +64,7 @@ function deniedCalls(): Doors {
 }
 
 /** Calls that end the guest or go back into it: what comes out of those is on its way to the engine. */
-function guestCalls(guest: EmscriptenGuest): Doors {
+function guestCalls(guest: EmscriptenGuest): HostFunctions {
   return {
     exit: guest.exit,
     _abort_js: () => guest.abort('abort() was called'),
@@ -72,7 +76,7 @@ function guestCalls(guest: EmscriptenGuest): Doors {
   };
 }
 
-function processCalls(kernel: Kernel, memory: GuestMemory, guest: EmscriptenGuest): Doors {
+function processCalls(kernel: Kernel, memory: GuestMemory, guest: EmscriptenGuest): HostFunctions {
   const nothing = () => 0;
   return {
     emscripten_resize_heap: (bytes: number) => (guest.grow(bytes >>> 0) ? 1 : 0),

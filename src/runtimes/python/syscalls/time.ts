@@ -1,19 +1,19 @@
 /** Emscripten's clocks and calendar. The guest's time zone is UTC, whatever that of the host is. */
 import { TM } from '../../../kernel/abi.ts';
 import type { GuestMemory } from '../../../kernel/guest-memory.ts';
-import type { Doors } from '../../../kernel/syscall-guard.ts';
+import type { HostFunctions } from '../../../kernel/syscall-guard.ts';
 import type { Kernel } from '../../../kernel/syscalls.ts';
 
-export function timeCalls(kernel: Kernel, memory: GuestMemory): Doors {
-  const { world } = kernel;
+export function timeCalls(kernel: Kernel, memory: GuestMemory): HostFunctions {
+  const { host } = kernel;
   return {
     emscripten_date_now: () => {
-      kernel.spend(1);
-      return world.now();
+      kernel.chargeHostTime(1);
+      return host.now();
     },
     emscripten_get_now: () => {
-      kernel.spend(1);
-      return world.monotonic();
+      kernel.chargeHostTime(1);
+      return host.monotonic();
     },
     _tzset_js: (timezone: number, daylight: number, standard: number, summer: number) => {
       memory.setU32(timezone, 0);

@@ -4,12 +4,12 @@ import { Span } from '../../src/runtimes/javascript/syscalls/arguments.ts';
 import type { QuickJsGuest } from '../../src/runtimes/javascript/syscalls/index.ts';
 import { loadModule } from '../../src/runtimes/javascript/syscalls/module-loader.ts';
 import { operations } from '../../src/runtimes/javascript/syscalls/operations.ts';
-import { MEMORY_BYTES, testKernel } from './world.ts';
+import { MEMORY_BYTES, testKernel } from '../kernel/test-kernel.ts';
 
 function watchedKernel() {
   const made = testKernel();
   const looks = { count: 0 };
-  made.kernel.world.check = () => void looks.count++;
+  made.kernel.host.check = () => void looks.count++;
   return { ...made, looks };
 }
 

@@ -5,10 +5,10 @@ import { readImage } from '../../dist/engine/image.js';
 import { PAGE_BYTES } from '../../dist/engine/image-format.js';
 import { loadAssets } from '../../dist/runtimes/guest-files.js';
 import { RUNTIMES } from '../../dist/runtimes/registry.js';
-import { SpareGuests } from '../../dist/worker/guest-pool.js';
-import type { Layable } from '../../dist/worker/instantiate.js';
+import { GuestPool } from '../../dist/worker/guest-pool.js';
+import type { GuestTemplate } from '../../dist/worker/instantiate.js';
 
-type Guest = ReturnType<SpareGuests['take']>;
+type Guest = ReturnType<GuestPool['acquire']>;
 
 const MAX_PAGES = 2048;
 const digest = (guest: Guest) => createHash('sha256').update(guest.view.all).digest('hex');
@@ -22,7 +22,7 @@ function ruin(guest: Guest): void {
 }
 
 describe.each(['python', 'javascript'] as const)('a spare %s guest', (runtime) => {
-  let of: Layable;
+  let of: GuestTemplate;
   beforeAll(async () => {
     const assets = await loadAssets(runtime);
     of = { runtime: RUNTIMES[runtime], assets, image: readImage(assets.image, assets.origin) };
@@ -34,31 +34,31 @@ describe.each(['python', 'javascript'] as const)('a spare %s guest', (runtime) =
     ['wholly', false, 'ahead'],
     ['sparingly', true, 'ahead'],
   ])('that was ruined is restored %s (sparing: %s) when it is needed %s', (_, sparing, when) => {
-    const spare = new SpareGuests(of);
-    const guest = spare.take(MAX_PAGES);
+    const pool = new GuestPool(of);
+    const guest = pool.acquire(MAX_PAGES);
     const before = [digest(guest), guest.globals(), guest.kernel.cwd, guest.kernel.umask];
     ruin(guest);
     expect(digest(guest)).not.toBe(before[0]);
-    spare.giveBack(guest, sparing);
-    if (when === 'ahead') spare.prepare(MAX_PAGES, sparing);
-    expect(spare.hasUsed).toBe(when !== 'ahead');
-    const again = spare.take(MAX_PAGES);
+    pool.release(guest, sparing);
+    if (when === 'ahead') pool.refill(MAX_PAGES, sparing);
+    expect(pool.hasUsed).toBe(when !== 'ahead');
+    const again = pool.acquire(MAX_PAGES);
     expect(again).toBe(guest);
     expect([digest(again), again.globals(), again.kernel.cwd, again.kernel.umask]).toEqual(before);
   });
 
   test('is not kept when its memory has grown, when there are enough, or for another limit', () => {
-    const spare = new SpareGuests(of);
-    const guests = [1, 2, 3].map(() => spare.take(MAX_PAGES));
-    const grown = spare.take(MAX_PAGES);
+    const pool = new GuestPool(of);
+    const guests = [1, 2, 3].map(() => pool.acquire(MAX_PAGES));
+    const grown = pool.acquire(MAX_PAGES);
     expect(grown.grow(grown.memory.buffer.byteLength + PAGE_BYTES)).toBe(true);
-    spare.giveBack(grown, false);
-    expect(spare.hasUsed).toBe(false);
-    for (const guest of guests) spare.giveBack(guest, false);
-    const taken = [1, 2, 3].map(() => spare.take(MAX_PAGES));
+    pool.release(grown, false);
+    expect(pool.hasUsed).toBe(false);
+    for (const guest of guests) pool.release(guest, false);
+    const taken = [1, 2, 3].map(() => pool.acquire(MAX_PAGES));
     expect(taken.filter((guest) => guests.includes(guest))).toHaveLength(2);
-    spare.giveBack(taken[0]!, false);
-    const other = spare.take(MAX_PAGES - 1);
+    pool.release(taken[0]!, false);
+    const other = pool.acquire(MAX_PAGES - 1);
     expect(other).not.toBe(taken[0]);
     expect(other.maxBytes).toBe((MAX_PAGES - 1) * PAGE_BYTES);
   });

@@ -2,10 +2,10 @@
 import { readOnlyTree } from '../../src/fs/tree-codec.ts';
 import { Volume } from '../../src/fs/volume.ts';
 import { GuestMemory } from '../../src/kernel/guest-memory.ts';
-import type { Doors } from '../../src/kernel/syscall-guard.ts';
-import { Kernel, type World } from '../../src/kernel/syscalls.ts';
-import { wasiDoors } from '../../src/kernel/wasi.ts';
-import { type EmscriptenGuest, emscriptenDoors } from '../../src/runtimes/python/syscalls/index.ts';
+import type { HostFunctions } from '../../src/kernel/syscall-guard.ts';
+import { type Host, Kernel } from '../../src/kernel/syscalls.ts';
+import { wasiFunctions } from '../../src/kernel/wasi.ts';
+import { type EmscriptenGuest, emscriptenFunctions } from '../../src/runtimes/python/syscalls/index.ts';
 
 /** Thrown in place of a trap. */
 export class Ended {
@@ -18,7 +18,7 @@ export const QUOTA = { maxBytes: 100_000, maxFiles: 50 };
 export interface TestKernel {
   readonly kernel: Kernel;
   readonly memory: GuestMemory;
-  readonly doors: Doors;
+  readonly hostFunctions: HostFunctions;
   readonly said: { stream: 1 | 2; text: string }[];
   readonly slept: number[];
   /** Puts a NUL-terminated text at an address. */
@@ -28,7 +28,7 @@ export interface TestKernel {
 export function testKernel(): TestKernel {
   const said: { stream: 1 | 2; text: string }[] = [];
   const slept: number[] = [];
-  const world: World = {
+  const world: Host = {
     now: () => 1_700_000_000_123.5,
     monotonic: () => 5_000.25,
     sleep: (milliseconds) => slept.push(milliseconds),
@@ -56,10 +56,13 @@ export function testKernel(): TestKernel {
       throw new Ended(why);
     },
   };
-  const doors = { ...emscriptenDoors(kernel, memory, guest), ...wasiDoors(kernel, memory, guest.exit) };
+  const hostFunctions = {
+    ...emscriptenFunctions(kernel, memory, guest),
+    ...wasiFunctions(kernel, memory, guest.exit),
+  };
   const text = (at: number, value: string) => {
     memory.writeText(at, new TextEncoder().encode(value).length + 1, value, true);
     return at;
   };
-  return { kernel, memory, doors, said, slept, text };
+  return { kernel, memory, hostFunctions, said, slept, text };
 }
