@@ -9,7 +9,9 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['test/{wasm,fs,kernel,stores,analysis,concurrency,schema,architecture}/**/*.test.ts'],
+          include: [
+            'test/{wasm,fs,kernel,stores,analysis,concurrency,schema,quantities,architecture}/**/*.test.ts',
+          ],
           testTimeout: 60_000,
         },
       },
@@ -17,7 +19,7 @@ export default defineConfig({
         test: {
           name: 'guest',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/{wasm,fs,kernel,stores,analysis,concurrency,schema,architecture}/**'],
+          exclude: ['test/{wasm,fs,kernel,stores,analysis,concurrency,schema,quantities,architecture}/**'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

@@ -9,6 +9,7 @@ import { registryText } from './registry.mjs';
 
 const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const { policy, TRAPS } = await import(at('dist/schema.js'));
+const { formatCount, formatFuel } = await import(at('dist/quantities.js'));
 const settings = await import(at('dist/mcp/settings.js'));
 const { serverSettings } = settings;
 const { toolTable } = await import(at('dist/mcp/tools/index.js'));
@@ -26,11 +27,7 @@ function table(head, rows) {
     .join('\n');
 }
 
-const show = (value) =>
-  typeof value === 'number' ? value.toLocaleString('en-US') : `\`${JSON.stringify(value)}\``;
-
-const fuel = (count) =>
-  count < 1e6 ? count.toLocaleString('en-US') : `${(count / 1e6).toFixed(count < 1e7 ? 1 : 0)} M`;
+const show = (value) => (typeof value === 'number' ? formatCount(value) : `\`${JSON.stringify(value)}\``);
 
 function packagesOf(wanted) {
   const rows = readManifest()
@@ -38,8 +35,8 @@ function packagesOf(wanted) {
     .map((row) => [
       `${row.name} ${row.version}`,
       row.measured_imports.map((name) => `\`${name}\``).join(', '),
-      fuel(row.fuel_first_import),
-      fuel(row.fuel_cached_import),
+      formatFuel(row.fuel_first_import),
+      formatFuel(row.fuel_cached_import),
       row.heavy ? 'heavy' : '',
       row.use,
       row.licence,
@@ -203,13 +200,13 @@ const TABLES = {
     const rows = stdlib
       .filter(({ warm }) => !warm)
       .sort((a, b) => b.fuel_first_import - a.fuel_first_import)
-      .map(({ name, fuel_first_import }) => [`\`${name}\``, fuel(fuel_first_import)]);
+      .map(({ name, fuel_first_import }) => [`\`${name}\``, formatFuel(fuel_first_import)]);
     return table(['module', 'first import'], rows);
   },
   heavy_rule: () => {
     const { fuel_budget, heavy_share } = readManifest();
     const rule = `when its first import takes more than ${heavy_share * 100} % of the default budget`;
-    return `A package is *heavy* ${rule}, which is ${fuel_budget / 1e9} G, or when it is one of openpyxl, PyPDF2 and jinja2.`;
+    return `A package is *heavy* ${rule}, which is ${formatFuel(fuel_budget)}, or when it is one of openpyxl, PyPDF2 and jinja2.`;
   },
   python_warm: () =>
     readManifest()

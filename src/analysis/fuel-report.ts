@@ -2,9 +2,10 @@
  * How a run used its fuel, and which budget a run like it needs. Thresholds, texts and arithmetic are those of the
  * specification; costs of packages are measured ones, from the run itself or from the catalogue.
  */
+import { formatFuel, formatLiteral } from '../quantities.ts';
 import type { FuelAnalysis, ImportFacts } from '../schema.ts';
 import { type Catalogue, type CataloguePackage, packageOf, type RunFacts } from './input.ts';
-import { fuelText, grouped, placeOf } from './quote.ts';
+import { placeOf } from './quote.ts';
 
 type Status = FuelAnalysis['status'];
 
@@ -148,7 +149,7 @@ export function likelyCauses(facts: RunFacts, catalogue: Catalogue): string[] {
   const { fuel_budget: budget } = facts.limits;
   const heavy = heavyImports(facts, catalogue).filter(({ cached }) => !cached);
   const causes = heavy.map(
-    ({ entry, fuel }) => `Heavy package import detected: ${entry.name} (requires ${fuelText(fuel)} fuel)`,
+    ({ entry, fuel }) => `Heavy package import detected: ${entry.name} (requires ${formatFuel(fuel)} fuel)`,
   );
   const paid = paidImports(facts, catalogue).filter(
     ({ cost }) => !cost.cached && cost.fuel >= NOTICEABLE_FUEL,
@@ -174,7 +175,7 @@ export function likelyCauses(facts: RunFacts, catalogue: Catalogue): string[] {
 
 /** A round number above a small one, for "less than". */
 function below(fuel: number): string {
-  return fuelText(10 ** Math.ceil(Math.log10(Math.max(fuel, 1) + 1)));
+  return formatFuel(10 ** Math.ceil(Math.log10(Math.max(fuel, 1) + 1)));
 }
 
 /** What sessions change about the cost of imports. */
@@ -185,7 +186,7 @@ function sessionNotes(facts: RunFacts, heavy: readonly HeavyImport[]): string[] 
   if (session.persistent) {
     for (const { entry, fuel } of paid) {
       notes.push(
-        `First import of ${entry.name} consumed ${fuelText(fuel)} fuel. Subsequent imports will use <${below(entry.fuel_cached_import)} fuel due to caching.`,
+        `First import of ${entry.name} consumed ${formatFuel(fuel)} fuel. Subsequent imports will use <${below(entry.fuel_cached_import)} fuel due to caching.`,
       );
     }
     if (heavy.some(({ entry, cached }) => cached && session.earlier_heavy_imports.has(entry.name))) {
@@ -210,15 +211,15 @@ function statusText(facts: RunFacts, status: Status, guided: boolean, catalogue:
       return [`Code used ${percent}% of fuel budget - acceptable for current workload`];
     case 'warning':
       return [
-        `Code used ${percent}% of fuel budget. Consider increasing budget to ${fuelText(low)}+ instructions for similar workloads to avoid exhaustion.`,
-        `Concretely: fuel_budget=${grouped(low)} (1.5x current consumption)${high > low ? ` to fuel_budget=${grouped(high)} (2x)` : ''}, rounded up.`,
+        `Code used ${percent}% of fuel budget. Consider increasing budget to ${formatFuel(low)}+ instructions for similar workloads to avoid exhaustion.`,
+        `Concretely: fuel_budget=${formatLiteral(low)} (1.5x current consumption)${high > low ? ` to fuel_budget=${formatLiteral(high)} (2x)` : ''}, rounded up.`,
       ];
     case 'critical':
       return [
-        `CRITICAL: Code used ${percent}% of fuel budget. Increase budget to at least ${fuelText(high)} instructions for future executions to prevent OutOfFuel errors.`,
+        `CRITICAL: Code used ${percent}% of fuel budget. Increase budget to at least ${formatFuel(high)} instructions for future executions to prevent OutOfFuel errors.`,
       ];
     case 'exhausted': {
-      const next = fuelText(budgetToTry(facts, catalogue));
+      const next = formatFuel(budgetToTry(facts, catalogue));
       return [
         guided
           ? 'Execution exceeded budget. See error_guidance for solutions.'
@@ -234,7 +235,7 @@ function packageTexts(facts: RunFacts, catalogue: Catalogue, next: string): stri
     .filter(({ cached }) => !cached)
     .map(
       ({ entry, fuel }) =>
-        `${entry.name} requires ${fuelText(fuel)} fuel for first import. Increase budget to ${next}+ for reliable ${entry.name} usage.`,
+        `${entry.name} requires ${formatFuel(fuel)} fuel for first import. Increase budget to ${next}+ for reliable ${entry.name} usage.`,
     );
 }
 

@@ -18,32 +18,6 @@ export function cut(text: string, max = QUOTE_MAX): string {
   return line.length > max ? `${line.slice(0, max - 1)}…` : line;
 }
 
-const UNITS = [
-  [1e12, 'T'],
-  [1e9, 'B'],
-  [1e6, 'M'],
-  [1e3, 'K'],
-] as const;
-
-/** Instructions the way the specification writes them: 10B, 8.5B, 530M. */
-export function fuelText(fuel: number): string {
-  const [unit, letter] = UNITS.find(([size]) => fuel >= size * 0.9995) ?? [1, ''];
-  const value = fuel / unit;
-  const digits = value >= 100 ? 0 : value >= 10 ? 1 : 2;
-  return `${Number(value.toFixed(digits))}${letter}`;
-}
-
-/** A number that can be pasted into code: 20_000_000_000. */
-export function grouped(value: number): string {
-  return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, '_');
-}
-
-export function bytesText(bytes: number): string {
-  const mebibytes = bytes / 2 ** 20;
-  if (mebibytes >= 1) return `${Number(mebibytes.toFixed(1))} MiB`;
-  return `${grouped(bytes).replaceAll('_', ',')} bytes`;
-}
-
 /** Lines of the source that may be looked at for one; a line far down a huge program is not worth the time. */
 const SOURCE_MAX = 65_536;
 

@@ -1,5 +1,6 @@
 /** `doctor`: whether the installation is whole, by trying it. */
 import type { Command } from 'commander';
+import { formatBytes, formatDuration, formatFuel } from '../quantities.ts';
 import { RUNTIME_NAMES } from '../schema.ts';
 
 const CHECKS: readonly { name: string; check: () => Promise<string> }[] = [
@@ -20,7 +21,7 @@ const CHECKS: readonly { name: string; check: () => Promise<string> }[] = [
       const without = missing.map(({ name, version, reason }) => `${name} ${version} ${reason}`);
       if (missing.length > 0)
         throw new Error(`incomplete: ${without.join('; ')}. Mend that and run "npm run build"`);
-      return `module, layers and image are whole (image ${(image.length / 2 ** 20).toFixed(1)} MiB)`;
+      return `module, layers and image are whole (image ${formatBytes(image.length)})`;
     },
   })),
   ...RUNTIME_NAMES.map((runtime) => ({
@@ -31,7 +32,7 @@ const CHECKS: readonly { name: string; check: () => Promise<string> }[] = [
       const result = await sandbox.execute('6 * 7');
       if (result.metadata.result !== 42)
         throw new Error(`6 * 7 gave ${JSON.stringify(result)}; run "npm run build"`);
-      return `6 * 7 = 42 in ${result.duration_ms.toFixed(1)} ms, ${result.fuel_consumed} fuel`;
+      return `6 * 7 = 42 in ${formatDuration(result.duration_ms)}, ${formatFuel(result.fuel_consumed)} fuel`;
     },
   })),
 ];

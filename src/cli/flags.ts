@@ -1,6 +1,7 @@
 /** What the commands share: how their flags are read, and what their exit codes mean. */
 import { InvalidArgumentError, Option } from 'commander';
 import { type ErrorCode, SandboxError } from '../errors.ts';
+import { parseBytes, parseCount, parseFuel } from '../quantities.ts';
 import { RUNTIME_NAMES } from '../schema.ts';
 
 /** Exit codes of this program itself; `run` otherwise ends with the code of the guest. */
@@ -38,30 +39,25 @@ export function exitCodeOf(cause: unknown): number {
   return UNAVAILABLE_CODES.includes(cause.code) ? EXIT.unavailable : EXIT.fault;
 }
 
-const SUFFIXES: Record<string, number> = {
-  '': 1,
-  K: 1e3,
-  M: 1e6,
-  G: 1e9,
-  Ki: 2 ** 10,
-  Mi: 2 ** 20,
-  Gi: 2 ** 30,
-};
-
-export function quantity(text: string): number {
-  const match = /^(\d[\d_]*(?:\.\d+)?(?:e\d+)?)(|K|M|G|Ki|Mi|Gi)$/.exec(text);
-  if (match === null)
-    throw new InvalidArgumentError('Use a number such as 20000000000, 20_000_000_000, 20G or 512Mi.');
-  return Math.round(Number(match[1]!.replaceAll('_', '')) * SUFFIXES[match[2]!]!);
+function quantityFlag(parse: (text: string) => number | undefined, examples: string) {
+  return (text: string): number => {
+    const value = parse(text);
+    if (value === undefined) throw new InvalidArgumentError(`Use a number such as ${examples}.`);
+    return value;
+  };
 }
 
-export function positive(text: string): number {
+export const fuelFlag = quantityFlag(parseFuel, '20B, 530M or 20_000_000_000');
+export const bytesFlag = quantityFlag(parseBytes, '512Mi, 1Gi or 536870912');
+export const countFlag = quantityFlag(parseCount, '100, 10K or 10_000');
+
+export function secondsFlag(text: string): number {
   const value = Number(text);
   if (!(value > 0)) throw new InvalidArgumentError('Use a number of seconds above 0.');
   return value;
 }
 
-export function hours(text: string): number {
+export function hoursFlag(text: string): number {
   const value = text.trim() === '' ? Number.NaN : Number(text);
   if (!(value >= 0 && value < 1e9))
     throw new InvalidArgumentError('Use a number of hours, such as 24 or 0.5.');

@@ -8,7 +8,7 @@ import { Command } from 'commander';
 import { languageTitles } from '../runtimes/languages.ts';
 import { watchReaders } from './broken-pipe.ts';
 import { addDoctorCommand } from './doctor.ts';
-import { EXIT, exitCodeOf, quantity } from './flags.ts';
+import { EXIT, exitCodeOf } from './flags.ts';
 import { addPackagesCommand } from './packages.ts';
 import { addRunCommand } from './run.ts';
 import { addServerCommands } from './server-commands.ts';
@@ -28,7 +28,7 @@ addRunCommand(program);
 addSessionCommands(program);
 addPackagesCommand(program);
 addDoctorCommand(program);
-addServerCommands(program, { version, quantity, readText: (path) => readFileSync(path, 'utf8') });
+addServerCommands(program, { version, readText: (path) => readFileSync(path, 'utf8') });
 
 watchReaders();
 

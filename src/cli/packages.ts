@@ -1,8 +1,9 @@
 /** `packages`: what programs can import. */
 import type { Command } from 'commander';
+import { formatFuel } from '../quantities.ts';
 import type { RuntimeName } from '../schema.ts';
 import { jsonOption, languageOption } from './flags.ts';
-import { fuelText, table } from './text-table.ts';
+import { table } from './text-table.ts';
 
 async function packages(flags: { json?: boolean; language?: RuntimeName }): Promise<void> {
   const { listPackages } = await import('../runtimes/available-packages.ts');
@@ -15,7 +16,7 @@ async function packages(flags: { json?: boolean; language?: RuntimeName }): Prom
     one.name,
     one.version,
     one.import_names.join(', '),
-    one.available ? `${fuelText(one.fuel_first_import)}${one.heavy ? ' heavy' : ''}` : 'MISSING',
+    one.available ? `${formatFuel(one.fuel_first_import)}${one.heavy ? ' heavy' : ''}` : 'MISSING',
     one.available ? one.use : `${one.problem}; mend that and run "npm run build"`,
   ]);
   console.log(table(['PACKAGE', 'VERSION', 'IMPORT', 'FIRST IMPORT', 'USE'], rows));

@@ -2,6 +2,7 @@
 import { extname } from 'node:path';
 import type { Command } from 'commander';
 import { SandboxError } from '../errors.ts';
+import { formatBytes, formatDuration, formatFuel } from '../quantities.ts';
 import { DEFAULT_RUNTIME, LANGUAGES } from '../runtimes/languages.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import {
@@ -14,15 +15,17 @@ import {
 import { onReaderGone } from './broken-pipe.ts';
 import { copyOut, readInput } from './file-transfer.ts';
 import {
+  bytesFlag,
+  countFlag,
   examples,
+  fuelFlag,
   jsonOption,
   languageOption,
   listFlag,
   type MountFlag,
   mountFlag,
   pathFlag,
-  positive,
-  quantity,
+  secondsFlag,
   storeOption,
   UsageError,
 } from './flags.ts';
@@ -141,11 +144,10 @@ function summary(result: SandboxResult): string {
   const { trap_message, error } = result.metadata;
   const why =
     trap_message ?? (error ? `${error.type} on line ${error.line ?? '?'}` : `exit code ${result.exit_code}`);
-  const fuel = `${(result.fuel_consumed / 1e6).toFixed(1)} M fuel`;
-  return `\nllm-wasm-sandbox: ${why} (${fuel}, ${Math.round(result.duration_ms)} ms, exit code ${result.exit_code})`;
+  return `\nllm-wasm-sandbox: ${why} (${formatFuel(result.fuel_consumed)} fuel, ${formatDuration(result.duration_ms)}, exit code ${result.exit_code})`;
 }
 
-const fallback = (value: number) => `(default ${value.toLocaleString('en-US')}, in a session what it has)`;
+const fallback = (value: string) => `(default ${value}, in a session what it has)`;
 
 export function addRunCommand(program: Command): void {
   program
@@ -159,9 +161,21 @@ export function addRunCommand(program: Command): void {
     .option('--session <ID>', 'run in this session, which is made if there is none; variables and files stay')
     .addOption(storeOption())
     .addOption(jsonOption('print the result as JSON and nothing else'))
-    .option('--fuel <N>', `instructions it may execute, e.g. 20G ${fallback(DEFAULTS.fuel_budget)}`, quantity)
-    .option('--memory <BYTES>', `memory it may use, e.g. 512Mi ${fallback(DEFAULTS.memory_bytes)}`, quantity)
-    .option('--timeout <SECONDS>', `time it may take ${fallback(DEFAULTS.timeout_seconds)}`, positive)
+    .option(
+      '--fuel <N>',
+      `instructions it may execute, e.g. 20B ${fallback(formatFuel(DEFAULTS.fuel_budget))}`,
+      fuelFlag,
+    )
+    .option(
+      '--memory <BYTES>',
+      `memory it may use, e.g. 512Mi ${fallback(formatBytes(DEFAULTS.memory_bytes))}`,
+      bytesFlag,
+    )
+    .option(
+      '--timeout <SECONDS>',
+      `time it may take ${fallback(`${DEFAULTS.timeout_seconds} s`)}`,
+      secondsFlag,
+    )
     .option('--stdin <FILE>', 'what it reads from standard input; "-" passes ours on')
     .option('--mount <HOST:GUEST>', 'read-only copy of a host path; repeatable', mountFlag, [])
     .option('--preload <NAMES>', 'modules to have loaded from the start, e.g. openpyxl,jinja2', listFlag, [])
@@ -169,7 +183,7 @@ export function addRunCommand(program: Command): void {
     .option('--no-setup', 'run the code exactly as written, without packages and helpers')
     .option('--out <DIR>', 'copy files it created or modified here')
     .option('--deterministic', 'same output and same fuel on any machine: virtual clock, seeded randomness')
-    .option('--seed <N>', 'seed of deterministic mode, which it turns on', quantity)
+    .option('--seed <N>', 'seed of deterministic mode, which it turns on', countFlag)
     .addHelpText(
       'after',
       examples(

@@ -16,6 +16,7 @@ import {
   settingKind,
   settingsFromEnvironment,
 } from '../mcp/settings.ts';
+import { bytesFlag, countFlag, fuelFlag, secondsFlag } from './flags.ts';
 
 /** Flags whose name is not that of the setting: one flag names one thing, a setting may hold several. */
 const FLAG_NAMES: Partial<Record<SettingName, string>> = {
@@ -32,8 +33,6 @@ interface CommandFlags {
 export interface CommandContext {
   readonly version: string;
   readonly readText: (path: string) => string;
-  /** Reads amounts such as 20G or 512Mi. */
-  readonly quantity: (text: string) => number;
 }
 
 /** Environment variables of ours that are not settings of the server. */
@@ -56,7 +55,7 @@ function command(
   const made = program.command(name).description(description);
   made.option('--config <FILE>', 'settings in TOML, under the names of these flags with "_" for "-"');
   made.option('--print-config', 'print the settings that would be used, without secrets, and end');
-  for (const setting of settings) made.addOption(flag(setting, context));
+  for (const setting of settings) made.addOption(flag(setting));
   made.action(async (flags: CommandFlags & Record<string, unknown>) => {
     const resolved = resolveSettings(
       await fromFile(flags.config ?? process.env['LLM_WASM_SANDBOX_CONFIG'], context),
@@ -75,13 +74,20 @@ function ownVariables(): Record<string, string | undefined> {
 const flagName = (name: SettingName) => FLAG_NAMES[name] ?? name.replaceAll('_', '-');
 const camelCase = (kebab: string) => kebab.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());
 
-function flag(name: SettingName, { quantity }: CommandContext): Option {
+/** How the value of a numeric setting is read, from the unit in its name. */
+function numberFlag(name: SettingName): (text: string) => number {
+  if (name.endsWith('fuel_budget')) return fuelFlag;
+  if (name.endsWith('_bytes')) return bytesFlag;
+  return name.endsWith('_seconds') ? secondsFlag : countFlag;
+}
+
+function flag(name: SettingName): Option {
   const kind = settingKind(name);
   const fallback = serverSettings.shape[name].safeParse(undefined).data;
   const shown = fallback === undefined || kind === 'list' ? '' : ` (default ${fallback})`;
   const value = kind === 'number' ? '<N>' : kind === 'list' ? '<VALUE...>' : '<TEXT>';
   const option = new Option(`--${flagName(name)} ${value}`, serverSettings.shape[name].description + shown);
-  if (kind === 'number') option.argParser(quantity);
+  if (kind === 'number') option.argParser(numberFlag(name));
   return option;
 }
 

@@ -1,6 +1,7 @@
 /** What the commands of `session …` do, each to one answer. None of them runs a program, `show` excepted. */
 import { randomUUID } from 'node:crypto';
 import { SandboxError } from '../errors.ts';
+import { formatBytes, formatFuel } from '../quantities.ts';
 import type { Variable } from '../runtimes/language.ts';
 import { describeFiles, Workspace, workspacePath } from '../sandbox/workspace.ts';
 import { describeCheckpoint } from '../session/checkpoint.ts';
@@ -11,7 +12,7 @@ import { UsageError } from './flags.ts';
 import type { Answer, SessionCommand, SessionFlags } from './session.ts';
 import { type Desk, noSuchSession } from './session-context.ts';
 import { checkpointTable, fileTable, recordText } from './session-text.ts';
-import { ageText, bytesText, fuelText, plain, table } from './text-table.ts';
+import { ageOf, plain, table } from './text-table.ts';
 
 type Work = (desk: Desk, given: readonly (string | undefined)[], flags: SessionFlags) => Promise<Answer>;
 
@@ -31,11 +32,11 @@ async function list({ store, dir }: Desk): Promise<Answer> {
       one.session_id,
       one.runtime,
       String(one.calls),
-      fuelText(one.fuel_consumed),
-      bytesText(one.stored_bytes),
-      ageText(one.last_used_at),
+      formatFuel(one.fuel_consumed),
+      formatBytes(one.stored_bytes),
+      ageOf(one.last_used_at),
     ]),
-    ...broken.map((one) => [one.session_id, 'DAMAGED', '', '', bytesText(one.stored_bytes), '']),
+    ...broken.map((one) => [one.session_id, 'DAMAGED', '', '', formatBytes(one.stored_bytes), '']),
   ];
   const head = ['SESSION', 'LANGUAGE', 'CALLS', 'FUEL', 'SIZE', 'LAST USED'];
   const advice =
@@ -165,7 +166,7 @@ const checkpoint: Work = async (desk, [id, name], flags) => {
     await takeIn(session);
     return session.checkpoint(name);
   });
-  return { json: made, text: `checkpoint ${made.name} made (${bytesText(made.size_bytes)})` };
+  return { json: made, text: `checkpoint ${made.name} made (${formatBytes(made.size_bytes)})` };
 };
 
 const rollback: Work = async (desk, [id, name]) => {
@@ -193,7 +194,7 @@ const exportTo: Work = async (desk, [id, file], { force, json: asJson }) => {
   const json = { session_id: id, file, bytes: bytes.length };
   if (file === '-') return { json, text: bytes };
   writeOutput(file!, bytes, { flag: force ? 'w' : 'wx', mode: EXPORT_MODE });
-  return { json, text: `${id} written to ${plain(file!)} (${bytesText(bytes.length)})` };
+  return { json, text: `${id} written to ${plain(file!)} (${formatBytes(bytes.length)})` };
 };
 
 const importFrom: Work = async (desk, [file], { session }) => {
@@ -213,8 +214,8 @@ function explain(cause: unknown): never {
 const prune: Work = async ({ sessions }, _, { olderThan, dryRun = false }) => {
   const report = await sessions.prune({ older_than_hours: olderThan!, dry_run: dryRun });
   const verb = dryRun ? 'would be' : 'were';
-  const rows = report.pruned.map(({ session_id, bytes }) => [session_id, bytesText(bytes)]);
-  const sum = `${rows.length} sessions ${verb} deleted, ${bytesText(report.reclaimed_bytes)}`;
+  const rows = report.pruned.map(({ session_id, bytes }) => [session_id, formatBytes(bytes)]);
+  const sum = `${rows.length} sessions ${verb} deleted, ${formatBytes(report.reclaimed_bytes)}`;
   return {
     json: report,
     text: rows.length > 0 ? `${table(['SESSION', 'SIZE'], rows)}\n${sum}` : sum,
@@ -237,7 +238,7 @@ const rm: Work = async (desk, ids) => {
   const reclaimed_bytes = deleted.reduce((sum, { bytes }) => sum + bytes, 0);
   return {
     json: { deleted, reclaimed_bytes, errors },
-    text: deleted.map(({ session_id, bytes }) => `${session_id} deleted (${bytesText(bytes)})`).join('\n'),
+    text: deleted.map(({ session_id, bytes }) => `${session_id} deleted (${formatBytes(bytes)})`).join('\n'),
     problems: errors.map(({ error }) => error),
   };
 };

@@ -3,7 +3,7 @@
  * as a text for people or as JSON; the work itself is in session-commands.ts and loaded when a command runs.
  */
 import { type Command, Option } from 'commander';
-import { EXIT, examples, hours, jsonOption, storeOption } from './flags.ts';
+import { EXIT, examples, hoursFlag, jsonOption, storeOption } from './flags.ts';
 import { plain } from './text-table.ts';
 
 export interface SessionFlags {
@@ -99,7 +99,7 @@ export const SESSION_COMMANDS = {
   prune: {
     description: 'delete sessions that were not used for some time',
     options: [
-      new Option('--older-than <HOURS>', 'how long, in hours').argParser(hours).makeOptionMandatory(),
+      new Option('--older-than <HOURS>', 'how long, in hours').argParser(hoursFlag).makeOptionMandatory(),
       new Option('--dry-run', 'only say what would be deleted'),
     ],
     examples: ['session prune --older-than 720 --dry-run', 'session prune --older-than 720'],

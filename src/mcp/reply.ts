@@ -4,6 +4,7 @@
  */
 import type { ContentBlock } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import { formatDuration, formatFuel, formatPercent } from '../quantities.ts';
 import { errorGuidance, fuelAnalysis, type RuntimeName, runtimeName, type SandboxResult } from '../schema.ts';
 import type { OutputStream } from './output-cache.ts';
 
@@ -188,7 +189,7 @@ function shortResult(value: unknown, maxChars: number): ExecutionOutput['result'
 
 function outcomeLine(result: SandboxResult): string {
   const { metadata, exit_code } = result;
-  const cost = `${Math.round(result.duration_ms)} ms, ${quantity(result.fuel_consumed)} fuel`;
+  const cost = `${formatDuration(result.duration_ms)}, ${formatFuel(result.fuel_consumed)} fuel`;
   if (result.success) return `Succeeded (${cost}).`;
   if (metadata.trap_message !== null)
     return `Failed: ${metadata.trap_message} (exit code ${exit_code}, ${cost}).`;
@@ -197,18 +198,6 @@ function outcomeLine(result: SandboxResult): string {
   const where = error.line == null ? '' : ` on line ${error.line}`;
   const message = error.message.split('\n')[0]!.slice(0, 300);
   return `Failed: ${error.type}: ${message}${where} (exit code ${exit_code}, ${cost}).`;
-}
-
-/** A large number as people write it: 12,345, 1.2 M, 10 G. */
-export function quantity(value: number): string {
-  const units = [
-    [1e9, ' G'],
-    [1e6, ' M'],
-  ] as const;
-  const unit = units.find(([size]) => value >= size);
-  return unit === undefined
-    ? value.toLocaleString('en-US')
-    : `${Number((value / unit[0]).toFixed(1))}${unit[1]}`;
 }
 
 function filesChanged(result: SandboxResult, session_id: string): ExecutionOutput['files_changed'] {
@@ -236,7 +225,7 @@ function executionText(output: ExecutionOutput): string {
   if (output.result === undefined && output.stdout === '' && output.stderr === '') parts.push('(no output)');
   if (output.error_guidance !== null) parts.push(guidanceText(output.error_guidance));
   if (output.fuel_analysis !== null && output.fuel_analysis.status !== 'efficient')
-    parts.push(fuelText(output.fuel_analysis));
+    parts.push(fuelReportText(output.fuel_analysis));
   if (output.files_changed.length > 0) {
     const lines = output.files_changed.map(({ path, change }) => `${change} ${path}`);
     const more = output.files_changed_total - lines.length;
@@ -253,8 +242,8 @@ function guidanceText(guidance: NonNullable<ExecutionOutput['error_guidance']>):
   return [`What to do about ${guidance.error_type}:`, ...steps, ...examples, ...docs].join('\n');
 }
 
-function fuelText(fuel: NonNullable<ExecutionOutput['fuel_analysis']>): string {
-  const share = `${fuel.utilization_percent.toFixed(0)} % of ${quantity(fuel.budget)}`;
+function fuelReportText(fuel: NonNullable<ExecutionOutput['fuel_analysis']>): string {
+  const share = `${formatPercent(fuel.utilization_percent)} of ${formatFuel(fuel.budget)}`;
   const causes = fuel.likely_causes.length > 0 ? ` Likely causes: ${fuel.likely_causes.join('; ')}.` : '';
   return `fuel: ${share} (${fuel.status}). ${fuel.recommendation ?? ''}${causes}`.trim();
 }

@@ -11,6 +11,7 @@ import {
   type StandardSchemaWithJSON,
 } from '@modelcontextprotocol/server';
 import { SandboxError } from '../errors.ts';
+import { formatPercent } from '../quantities.ts';
 import { registerPrompts } from './prompts.ts';
 import { replaceLoneSurrogates, type ToolResult } from './reply.ts';
 import { registerResources } from './resources.ts';
@@ -195,7 +196,7 @@ function progressReporter(
     if (now - sentAt < PROGRESS_MS || (percent <= last && pending === '')) return;
     sentAt = now;
     last = value;
-    const message = `${percent.toFixed(1)} % of the fuel budget${pending === '' ? '' : `\n${pending.trimEnd()}`}`;
+    const message = `${formatPercent(percent, 1)} of the fuel budget${pending === '' ? '' : `\n${pending.trimEnd()}`}`;
     pending = '';
     notify({ progressToken, progress: value, total: 100, message: replaceLoneSurrogates(message) }).catch(
       () => {},

@@ -3,14 +3,12 @@
  * manifest; the length of each text is bounded by a test, because every client pays for it on every turn.
  */
 import { readManifest } from '../packages/manifest.ts';
+import { formatBytes, formatFuel, formatLiteral } from '../quantities.ts';
 import { LANGUAGES, languageTitles } from '../runtimes/languages.ts';
 import { RUNTIME_NAMES, type RuntimeName } from '../schema.ts';
-import { quantity } from './reply.ts';
 import { POLICY_DEFAULTS, type ServerSettings } from './settings.ts';
 
-const MiB = 1024 * 1024;
 const AMPLE_FUEL = 20_000_000_000;
-const mebibytes = (bytes: number) => `${Math.round(bytes / MiB)} MiB`;
 
 export function packagesOf(language: RuntimeName) {
   return readManifest().packages.filter((one) => one.language === language);
@@ -50,9 +48,6 @@ function heaviest(): { name: string; fuel: number } {
 export const suggestedFuelBudget = ({ max_fuel_budget }: ServerSettings) =>
   Math.min(AMPLE_FUEL, max_fuel_budget);
 
-/** As programs write it. */
-const grouped = (fuel: number) => String(fuel).replaceAll(/\B(?=(\d{3})+$)/g, '_');
-
 export function executeCodeDescription(settings: ServerSettings): string {
   const languages = RUNTIME_NAMES.map((name) => LANGUAGES[name]);
   const { fuel_budget, max_fuel_budget, timeout_seconds, max_timeout_seconds, memory_bytes } = settings;
@@ -70,9 +65,9 @@ Patterns
 
 Pitfalls
 ${languages.flatMap(({ pitfalls }) => pitfalls.map((line) => `- ${line}`)).join('\n')}
-- OutOfFuel: endless loop, large data or heavy imports (${heavy.name}: ${quantity(heavy.fuel)}). Pass a higher fuel_budget, or create_session(fuel_budget=${grouped(suggestedFuelBudget(settings))}).
+- OutOfFuel: endless loop, large data or heavy imports (${heavy.name}: ${formatFuel(heavy.fuel)}). Pass a higher fuel_budget, or create_session(fuel_budget=${formatLiteral(suggestedFuelBudget(settings))}).
 
-Limits: ${quantity(fuel_budget)} fuel (up to ${quantity(max_fuel_budget)}), ${timeout_seconds} s (up to ${max_timeout_seconds} s), ${mebibytes(memory_bytes)} memory, ${mebibytes(POLICY_DEFAULTS.workspace_max_bytes)} of files.`;
+Limits: ${formatFuel(fuel_budget)} fuel (up to ${formatFuel(max_fuel_budget)}), ${timeout_seconds} s (up to ${max_timeout_seconds} s), ${formatBytes(memory_bytes)} memory, ${formatBytes(POLICY_DEFAULTS.workspace_max_bytes)} of files.`;
 }
 
 export function createSessionDescription(settings: ServerSettings): string {
@@ -83,12 +78,12 @@ export function createSessionDescription(settings: ServerSettings): string {
 Which one?
 - One calculation or conversion, nothing to remember: no session; call execute_code without session_id.
 - Several steps on the same data, files that belong together, a conversation: one session, reused.
-- Heavy packages (${heavy!.name}: ${quantity(heavy!.fuel_first_import)} fuel on first import, ${quantity(heavy!.fuel_cached_import)} when cached): one session, or preload.
+- Heavy packages (${heavy!.name}: ${formatFuel(heavy!.fuel_first_import)} fuel on first import, ${formatFuel(heavy!.fuel_cached_import)} when cached): one session, or preload.
 - Isolated tests or a different language: a new session each.
 
 auto_persist_globals (default true): variables, functions, classes and open files survive, as live objects, not as JSON. A call that hits a limit may be rolled back; its answer says so. Set false when only files should stay and every call should start clean.
 
-Custom limits: fuel_budget for heavy packages or long loops (default ${quantity(fuel_budget)}; ${grouped(suggestedFuelBudget(settings))} is ample), memory_bytes for large data (default ${mebibytes(memory_bytes)}, up to ${mebibytes(max_memory_bytes)}), timeout_seconds for slow work.
+Custom limits: fuel_budget for heavy packages or long loops (default ${formatFuel(fuel_budget)}; ${formatLiteral(suggestedFuelBudget(settings))} is ample), memory_bytes for large data (default ${formatBytes(memory_bytes)}, up to ${formatBytes(max_memory_bytes)}), timeout_seconds for slow work.
 
 Lifecycle: create, reuse the session_id in execute_code, list_files, checkpoint_session and the others, then destroy_session. At most ${max_sessions} at a time.
 
@@ -103,7 +98,7 @@ export function serverInstructions(settings: ServerSettings): string {
 1. Need a number, a parsed file, a converted document or a checked piece of code? Call execute_code with code and language (${RUNTIME_NAMES.join(' or ')}). Without session_id each call starts a fresh interpreter over a default workspace whose files stay.
 2. Several steps on the same data? create_session once, pass its session_id to every execute_code: variables and imports survive.
 3. Files: write_file puts one in, read_file and list_files show what programs left. In programs they are under /app. Relative paths work.
-4. When a run fails, read error_guidance: it lists the steps to fix it. A limit (${quantity(fuel_budget)} fuel, ${timeout_seconds} s, ${mebibytes(memory_bytes)}) can be raised per call or per session.
+4. When a run fails, read error_guidance: it lists the steps to fix it. A limit (${formatFuel(fuel_budget)} fuel, ${timeout_seconds} s, ${formatBytes(memory_bytes)}) can be raised per call or per session.
 5. checkpoint_session before a risky step, rollback_session to undo it, fork_session to try two ways.
 6. list_available_packages before importing anything unusual: nothing can be installed.
 

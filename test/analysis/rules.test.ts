@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { classify, RULES } from '../../src/analysis/classify.ts';
 import { guide } from '../../src/analysis/guidance.ts';
 import { ERRNO } from '../../src/analysis/known.ts';
-import { cut, fuelText, grouped, lineText } from '../../src/analysis/quote.ts';
+import { cut, lineText } from '../../src/analysis/quote.ts';
 import { closest } from '../../src/analysis/similar-names.ts';
 import { STDERR_SCAN_CHARS } from '../../src/analysis/stderr-traceback.ts';
 import { ERRNO as KERNEL_ERRNO } from '../../src/kernel/abi.ts';
@@ -275,19 +275,6 @@ describe('texts', () => {
   test('quote what a guest wrote on one short line', () => {
     expect(cut(`a\n\u0000b\u202e${'c'.repeat(1000)}`)).toMatch(/^a b c+…$/);
     expect(cut('x'.repeat(10_000_000)).length).toBe(160);
-  });
-
-  test('write fuel as the specification does', () => {
-    expect([10e9, 8.5e9, 530e6, 1.5e12, 999_999_999, 12_345, 7].map(fuelText)).toEqual([
-      '10B',
-      '8.5B',
-      '530M',
-      '1.5T',
-      '1B',
-      '12.3K',
-      '7',
-    ]);
-    expect(grouped(20e9)).toBe('20_000_000_000');
   });
 
   test('find a line', () => {

@@ -16,11 +16,11 @@ const ROWS: readonly (readonly string[])[] = [
   ['stores', 'analysis', 'host'],
   ['wasm', 'fs', 'concurrency'],
   ['schema'],
-  ['errors'],
+  ['errors', 'quantities'],
 ];
 /** Rows whose rooms do not import each other at all. */
 const STRANGERS = [['wasm', 'fs', 'analysis', 'concurrency']];
-const PURE = ['wasm', 'fs', 'analysis', 'concurrency', 'schema', 'errors'];
+const PURE = ['wasm', 'fs', 'analysis', 'concurrency', 'schema', 'errors', 'quantities'];
 const FILE_SYSTEM_ROOMS = ['stores', 'host', 'runtimes', 'packages', 'worker/build', 'cli'];
 
 interface Import {

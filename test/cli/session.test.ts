@@ -162,9 +162,9 @@ describe('session', () => {
     await inside(['session', 'checkpoint', 'seen', 'first']);
     const { stdout: listed } = await inside(['session', 'list']);
     expect(listed).toMatch(/^SESSION +LANGUAGE +CALLS +FUEL +SIZE +LAST USED$/m);
-    expect(listed).toMatch(/^seen +python +1 +\d+\.\d M +\d+\.\d KiB +\d+ (s|min) ago$/m);
+    expect(listed).toMatch(/^seen +python +1 +[\d.]+K +[\d.]+ KiB +\d+ (s|min) ago$/m);
     const { stdout: shown } = await inside(['session', 'show', 'seen']);
-    expect(shown).toMatch(/^limits +10\.0 G fuel, 256\.0 MiB, 30 s a call$/m);
+    expect(shown).toMatch(/^limits +10B fuel, 256 MiB, 30 s a call$/m);
     expect(shown).toMatch(/^total +float +3\.5$/m);
     expect(shown).toMatch(/^5 B +\S+ +out\.txt$/m);
     expect(shown).toMatch(/^first +\d+\.\d KiB/m);
@@ -240,9 +240,7 @@ describe('session', () => {
     });
     expect((await inside(['session', 'rm', 'moved'])).stdout).toMatch(/^moved deleted \(/);
     expect(await inside(['session', 'show', 'moved'])).toMatchObject({ status: 69 });
-    expect((await inside(['session', 'import', at('moved.session')])).stdout).toMatch(
-      /^limits +10\.0 G fuel/m,
-    );
+    expect((await inside(['session', 'import', at('moved.session')])).stdout).toMatch(/^limits +10B fuel/m);
     expect((await json('session', 'import', at('moved.session'), '--session', 'copy')).session_id).toBe(
       'copy',
     );

@@ -92,5 +92,5 @@ test('the fuel line appears when it matters', async () => {
   expect(quiet.text).not.toContain('\nfuel:');
   expect(quiet.structured['fuel_analysis']).toMatchObject({ status: 'efficient', budget: 200e6 });
   const loud = await call(client, 'execute_code', { ...args, code: 'while True: pass' });
-  expect(loud.text).toMatch(/\nfuel: 10\d % of 200 M \(exhausted\)/);
+  expect(loud.text).toMatch(/\nfuel: 10\d% of 200M \(exhausted\)/);
 });

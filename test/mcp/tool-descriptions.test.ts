@@ -116,7 +116,7 @@ describe('what a model reads about the tools', () => {
     ])
       expect(text).toContain(part);
     const { fuel_budget, timeout_seconds, memory_bytes } = policy.parse({});
-    expect(text).toContain(`${fuel_budget / 1e9} G fuel`);
+    expect(text).toContain(`${fuel_budget / 1e9}B fuel`);
     expect(text).toContain(`${timeout_seconds} s`);
     expect(text).toContain(`${memory_bytes / 2 ** 20} MiB memory`);
   });
@@ -153,7 +153,7 @@ test('numbers in descriptions follow the settings', async () => {
   ]);
   const listed = (await other.client.listTools()).tools;
   const text = (name: string) => listed.find((tool) => tool.name === name)!.description!;
-  expect(text('execute_code')).toContain('3 G fuel');
+  expect(text('execute_code')).toContain('3B fuel');
   expect(text('execute_code')).toContain('7 s (up to');
   expect(text('create_session')).toContain('At most 4 at a time');
   await other.client.close();

@@ -1,8 +1,9 @@
 /** Rules for failed file operations. They go by errno and the path the operation was about, as the runtime saw them. */
+import { formatBytes, formatCount, formatLiteral } from '../../quantities.ts';
 import { absolute, builtin, errnoOf, fromModule, messageOf, placeOfPath } from '../exception.ts';
 import type { RunFacts } from '../input.ts';
 import type { ErrnoName } from '../known.ts';
-import { bytesText, cut, grouped, placeOf } from '../quote.ts';
+import { cut, placeOf } from '../quote.ts';
 import { DOCS, docOf, type Rule, rule } from '../rule.ts';
 import { closest } from '../similar-names.ts';
 
@@ -108,10 +109,10 @@ export const fileRules: readonly Rule[] = [
       const { workspace_max_bytes: bytes, workspace_max_files: files } = facts.limits;
       return {
         guidance: [
-          `The workspace is full: /app and /tmp together may hold ${bytesText(bytes)} in ${grouped(files).replaceAll('_', ',')} files`,
+          `The workspace is full: /app and /tmp together may hold ${formatBytes(bytes)} in ${formatCount(files)} files`,
           place && `The write that did not fit was on ${place}`,
           'Delete files that are no longer needed, or write less',
-          `Or make a sandbox with a larger quota: policy workspace_max_bytes=${grouped(Math.min(bytes * 2, 2 ** 32))}`,
+          `Or make a sandbox with a larger quota: policy workspace_max_bytes=${formatLiteral(Math.min(bytes * 2, 2 ** 32))}`,
         ],
       };
     },

@@ -1,8 +1,9 @@
 /** Rules for runs that a limit or the machine ended. They go by the trap's reason and by nothing the program wrote. */
+import { formatBytes, formatFuel, formatLiteral } from '../../quantities.ts';
 import type { TrapReason } from '../../schema.ts';
 import { budgetToTry, heavyImports, hottestPlace, likelyCauses } from '../fuel-report.ts';
 import type { RunFacts } from '../input.ts';
-import { bytesText, fuelText, grouped, placeOf } from '../quote.ts';
+import { placeOf } from '../quote.ts';
 import { DOCS, docOf, type Rule, rule } from '../rule.ts';
 
 const trapped = (facts: RunFacts, reason: TrapReason) =>
@@ -15,7 +16,7 @@ function likelyCause(facts: RunFacts, catalogue: Parameters<typeof heavyImports>
   const heavy = heavyImports(facts, catalogue).filter(({ cached }) => !cached);
   const imported = heavy.reduce((sum, { fuel }) => sum + fuel, 0);
   if (heavy.length > 0 && imported * 5 >= facts.limits.fuel_budget) {
-    const list = heavy.map(({ entry, fuel }) => `${entry.name} ${fuelText(fuel)}`).join(', ');
+    const list = heavy.map(({ entry, fuel }) => `${entry.name} ${formatFuel(fuel)}`).join(', ');
     return `Heavy package imports (${list})`;
   }
   return likelyCauses(facts, catalogue)[0] ?? 'Complex data processing or large dataset detected';
@@ -40,11 +41,11 @@ export const limitRules: readonly Rule[] = [
       return {
         message: trap.message,
         guidance: [
-          `Code exceeded ${fuelText(facts.limits.fuel_budget)} instruction budget`,
+          `Code exceeded ${formatFuel(facts.limits.fuel_budget)} instruction budget`,
           `Likely cause: ${cause}`,
           'Solution 1: Simplify code or use lighter alternatives',
           'Solution 2: Create session with higher fuel budget',
-          `Example: create_session(language='${facts.runtime}', fuel_budget=${grouped(budgetToTry(facts, catalogue))})`,
+          `Example: create_session(language='${facts.runtime}', fuel_budget=${formatLiteral(budgetToTry(facts, catalogue))})`,
           place && !cause.includes(place) ? `When the fuel ran out the program was at ${place}` : undefined,
           endless
             ? 'The program has a loop without an end of its own: if it never leaves it, no budget is enough'
@@ -116,10 +117,10 @@ export const limitRules: readonly Rule[] = [
       return {
         message: trap.message,
         guidance: [
-          `Code needed more memory than the limit of ${bytesText(limit)}`,
+          `Code needed more memory than the limit of ${formatBytes(limit)}`,
           place && `Memory was refused at ${place}`,
           'Solution 1: Process the data in pieces: read line by line, use generators, drop what is no longer needed',
-          `Solution 2: Create session with more memory: create_session(language='${facts.runtime}', memory_bytes=${grouped(Math.min(limit * 2, 2 ** 32))})`,
+          `Solution 2: Create session with more memory: create_session(language='${facts.runtime}', memory_bytes=${formatLiteral(Math.min(limit * 2, 2 ** 32))})`,
         ],
       };
     },

@@ -1,6 +1,7 @@
 /** Rules for failures that are the program's own decision, and the last ones of the table. */
+import { formatBytes, formatLiteral } from '../../quantities.ts';
 import { messageOf } from '../exception.ts';
-import { bytesText, grouped, placeOf } from '../quote.ts';
+import { placeOf } from '../quote.ts';
 import { DOCS, type Rule, rule } from '../rule.ts';
 
 export const raisedRules: readonly Rule[] = [
@@ -51,14 +52,14 @@ export const lastRules: readonly Rule[] = [
       message: `Exit code ${facts.exit_code}; output was truncated`,
       guidance: [
         stdout > 0
-          ? `${bytesText(stdout)} of standard output were dropped: at most ${bytesText(facts.limits.stdout_max_bytes)} are kept (stdout_max_bytes)`
+          ? `${formatBytes(stdout)} of standard output were dropped: at most ${formatBytes(facts.limits.stdout_max_bytes)} are kept (stdout_max_bytes)`
           : undefined,
         stderr > 0
-          ? `${bytesText(stderr)} of standard error were dropped: at most ${bytesText(facts.limits.stderr_max_bytes)} are kept (stderr_max_bytes)`
+          ? `${formatBytes(stderr)} of standard error were dropped: at most ${formatBytes(facts.limits.stderr_max_bytes)} are kept (stderr_max_bytes)`
           : undefined,
         `The program ended itself with exit code ${facts.exit_code}; the reason may be in the part that was dropped`,
         'Print less, write large results to a file in /app, or print the reason of a failure first',
-        `Or keep more: policy stdout_max_bytes=${grouped(Math.min(facts.limits.stdout_max_bytes * 2, 2 ** 32))}`,
+        `Or keep more: policy stdout_max_bytes=${formatLiteral(Math.min(facts.limits.stdout_max_bytes * 2, 2 ** 32))}`,
       ],
     }),
   }),

@@ -1,9 +1,9 @@
 /** Tools that tell what there is: runtimes, packages, numbers. */
 import { z } from 'zod';
 import { readManifest } from '../../packages/manifest.ts';
+import { formatFuel } from '../../quantities.ts';
 import { LANGUAGES, languageTitles } from '../../runtimes/languages.ts';
 import { RUNTIME_NAMES, runtimeName } from '../../schema.ts';
-import { quantity } from '../reply.ts';
 import { defineTool, READ_ONLY, type Tool } from '../tool.ts';
 import { notablePackages, packagesOf } from '../tool-descriptions.ts';
 
@@ -103,7 +103,7 @@ export const INFORMATION_TOOLS: readonly Tool[] = [
       const packages = packageRows(language, query.toLowerCase());
       const lines = packages.map(
         (one) =>
-          `${one.name} ${one.version} (${one.language}): ${one.use}. ${one.import_pattern}; first import ${quantity(one.fuel_first_import)} fuel${one.heavy ? ' (heavy)' : ''}, cached ${quantity(one.fuel_cached_import)}${one.preloaded ? ', loaded from the start' : ''}`,
+          `${one.name} ${one.version} (${one.language}): ${one.use}. ${one.import_pattern}; first import ${formatFuel(one.fuel_first_import)} fuel${one.heavy ? ' (heavy)' : ''}, cached ${formatFuel(one.fuel_cached_import)}${one.preloaded ? ', loaded from the start' : ''}`,
       );
       return { text: [`${packages.length} packages.`, ...lines].join('\n'), structured: { packages } };
     },

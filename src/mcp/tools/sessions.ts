@@ -1,10 +1,10 @@
 /** Tools that make sessions, look at them, undo, branch and end them. */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { formatBytes, formatFuel } from '../../quantities.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { checkpointName, runtimeName, sessionId } from '../../schema.ts';
 import type { SessionRecord } from '../../stores/store.ts';
-import { quantity } from '../reply.ts';
 import type { ServerSettings } from '../settings.ts';
 import { DEFAULT_SESSION, type Tenant } from '../tenant.ts';
 import {
@@ -33,7 +33,7 @@ function limitsOf({ policy }: Sandbox): z.infer<typeof limits> {
 }
 
 const limitsText = (found: z.infer<typeof limits>) =>
-  `${quantity(found.fuel_budget)} fuel and ${found.timeout_seconds} s a call, ${quantity(found.memory_bytes)}B memory`;
+  `${formatFuel(found.fuel_budget)} fuel and ${found.timeout_seconds} s a call, ${formatBytes(found.memory_bytes)} memory`;
 
 const sessionRow = z.object({
   session_id: z.string(),
@@ -122,7 +122,7 @@ function infoText(info: WorkspaceInfo): string {
     `${name}: ${lines.length > 0 ? lines.join(', ') : 'none'}`;
   const more = info.files_total - info.files.length;
   return [
-    `Session ${info.session_id} (${info.language ?? 'both languages'}): ${info.calls} calls, ${quantity(info.fuel_consumed)} fuel; ${limitsText(info.limits)}.`,
+    `Session ${info.session_id} (${info.language ?? 'both languages'}): ${info.calls} calls, ${formatFuel(info.fuel_consumed)} fuel; ${limitsText(info.limits)}.`,
     list(
       'files',
       info.files.map(({ path, size_bytes }) => `${path} (${size_bytes} bytes)`),
@@ -254,7 +254,7 @@ const INSPECTION_TOOLS: readonly Tool[] = [
       const sessions = (await tenant.sessions.list()).map((record) => sessionRowFor(record, tenant));
       const lines = sessions.map(
         (one) =>
-          `${one.session_id} (${one.language}${one.auto_persist_globals ? '' : ', variables not kept'}): ${one.calls} calls, ${quantity(one.fuel_consumed)} fuel, ${one.running} running, created ${one.created_at}, last used ${one.last_used_at}`,
+          `${one.session_id} (${one.language}${one.auto_persist_globals ? '' : ', variables not kept'}): ${one.calls} calls, ${formatFuel(one.fuel_consumed)} fuel, ${one.running} running, created ${one.created_at}, last used ${one.last_used_at}`,
       );
       const limit = state.settings.max_sessions;
       const text = [`${sessions.length} of at most ${limit} sessions.`, ...lines].join('\n');

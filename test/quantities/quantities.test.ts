@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+import {
+  formatAge,
+  formatBytes,
+  formatCount,
+  formatDuration,
+  formatFuel,
+  formatLiteral,
+  formatPercent,
+  parseBytes,
+  parseCount,
+  parseFuel,
+} from '../../src/quantities.ts';
+
+describe('formatting', () => {
+  it('writes fuel as the specification does', () => {
+    expect([10e9, 8.5e9, 530e6, 1.5e12, 999_999_999, 12_345, 7].map(formatFuel)).toEqual([
+      '10B',
+      '8.5B',
+      '530M',
+      '1.5T',
+      '1B',
+      '12.3K',
+      '7',
+    ]);
+  });
+
+  it('writes sizes in binary units', () => {
+    expect([0, 1, 812, 1024, 1536, 2_000_000, 256 * 2 ** 20, 2 ** 32].map(formatBytes)).toEqual([
+      '0 bytes',
+      '1 byte',
+      '812 bytes',
+      '1 KiB',
+      '1.5 KiB',
+      '1.9 MiB',
+      '256 MiB',
+      '4 GiB',
+    ]);
+  });
+
+  it('writes durations and ages in the unit that fits', () => {
+    expect([0.42, 9, 337.6, 1000, 12_345].map(formatDuration)).toEqual([
+      '0.4 ms',
+      '9 ms',
+      '338 ms',
+      '1 s',
+      '12.3 s',
+    ]);
+    expect([-5, 59_999, 90 * 60_000, 2 * 3_600_000, 49 * 3_600_000].map(formatAge)).toEqual([
+      '0 s ago',
+      '59 s ago',
+      '90 min ago',
+      '2 h ago',
+      '2 d ago',
+    ]);
+  });
+
+  it('groups digits for people and for programs', () => {
+    expect(formatCount(10_000)).toBe('10,000');
+    expect(formatLiteral(20e9)).toBe('20_000_000_000');
+    expect([formatPercent(84.6), formatPercent(84.62, 1)]).toEqual(['85%', '84.6%']);
+  });
+});
+
+describe('parsing', () => {
+  it('accepts every notation that formatting produces for fuel', () => {
+    for (const fuel of [7, 12_300, 530e6, 8.5e9, 20e9, 1.5e12])
+      expect(parseFuel(formatFuel(fuel))).toBe(fuel);
+  });
+
+  it('accepts decimal and binary units', () => {
+    expect([parseFuel('20G'), parseFuel('20_000_000_000'), parseFuel('2e10')]).toEqual([20e9, 20e9, 20e9]);
+    expect([parseBytes('512Mi'), parseBytes('512MiB'), parseBytes('1G')]).toEqual([2 ** 29, 2 ** 29, 1e9]);
+    expect([parseCount('10K'), parseCount('0')]).toEqual([10_000, 0]);
+  });
+
+  it('rejects other text', () => {
+    for (const text of ['', ' ', '-1', '1x', '1 M', '1BB', 'constructor', '1constructor', '0x10', 'NaN'])
+      expect([parseFuel(text), parseBytes(text), parseCount(text)]).toEqual([
+        undefined,
+        undefined,
+        undefined,
+      ]);
+    expect([parseBytes('20B'), parseCount('20B')]).toEqual([undefined, undefined]);
+  });
+});
