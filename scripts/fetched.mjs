@@ -1,6 +1,7 @@
 /**
- * Programs of others that checks need and the package does not: fetched once, pinned, into a cache outside the package,
- * so that nobody who installs us pays for them. A folder is complete or not there, and another pin is another folder.
+ * Installs pinned third-party programs that only checks and generators need. They go into a cache outside the repository,
+ * so that users of the package never download them. A cache folder is complete or absent; a different pin gets a
+ * different folder.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -9,9 +10,9 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 
 const root = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'llm-wasm-sandbox');
-const FETCH_MS = 300_000;
+const INSTALL_TIMEOUT_MS = 300_000;
 
-/** A folder with these packages, each with its exact version, installed. */
+/** Returns a folder in which these packages, given as name@version, are installed. */
 export function fetched(name, packages) {
   const pins = createHash('sha256').update(packages.join(' ')).digest('hex').slice(0, 8);
   const folder = join(root, `${name}-${pins}`);
@@ -22,7 +23,7 @@ export function fetched(name, packages) {
     install(unfinished, packages);
     renameSync(unfinished, folder);
   } catch (cause) {
-    // Another process may have been faster with the same.
+    // Another process may have installed the same packages in the meantime.
     if (!existsSync(folder)) throw cause;
   } finally {
     rmSync(unfinished, { recursive: true, force: true });
@@ -32,15 +33,15 @@ export function fetched(name, packages) {
 
 function install(folder, packages) {
   writeFileSync(join(folder, 'package.json'), '{"private":true}');
-  // Forced: some of them ask for a newer Node.js than ours, or are made for one platform only.
+  // --force: some packages declare a newer Node.js than the one in use, or a single platform.
   const flags = ['--ignore-scripts', '--force', '--no-save', '--no-audit', '--no-fund', '--loglevel=error'];
   const { status, stderr, error } = spawnSync('npm', ['install', ...flags, ...packages], {
     cwd: folder,
     encoding: 'utf8',
     stdio: ['ignore', 'ignore', 'pipe'],
-    timeout: FETCH_MS,
+    timeout: INSTALL_TIMEOUT_MS,
   });
   if (status === 0) return;
-  const why = error?.message ?? stderr.trim().split('\n').slice(0, 3).join('\n');
-  throw new Error(`Could not fetch ${packages.join(' and ')} from the npm registry:\n${why}`);
+  const reason = error?.message ?? stderr.trim().split('\n').slice(0, 3).join('\n');
+  throw new Error(`Could not install ${packages.join(' and ')} from the npm registry:\n${reason}`);
 }

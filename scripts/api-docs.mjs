@@ -1,0 +1,200 @@
+/**
+ * Writes docs/API.md from the TSDoc comments of src/index.ts with TypeDoc. `--check` writes nothing and fails when the
+ * file is out of date. Needs a build.
+ *
+ * TypeDoc reads programs through the JavaScript API of TypeScript, which TypeScript 7 does not have. It runs on its own
+ * TypeScript, fetched into a cache outside the repository; the project is still compiled and checked by its own.
+ */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fetched } from './fetched.mjs';
+
+const PROGRAMS = [
+  'typedoc@0.28.20',
+  'typedoc-plugin-markdown@4.14.1',
+  'typedoc-plugin-zod@1.4.3',
+  'typescript@5.9.3',
+];
+const TARGET = 'docs/API.md';
+
+/** Every export of src/index.ts, in the order in which a reader meets them. */
+const SECTIONS = {
+  Sandboxes: ['createSandbox', 'SandboxOptions', 'Sandbox', 'ExecuteOptions', 'WorkspaceFile'],
+  Results: [
+    'SandboxResult',
+    'GuestError',
+    'ErrorGuidance',
+    'FuelAnalysis',
+    'FUEL_STATUSES',
+    'ImportFacts',
+    'TRAPS',
+    'TrapReason',
+  ],
+  Policy: ['Policy', 'PolicyInput', 'SessionPolicy'],
+  Sessions: [
+    'openSessions',
+    'Sessions',
+    'SessionLimits',
+    'SessionInfo',
+    'SessionRecord',
+    'CheckpointInfo',
+    'Variable',
+    'ImportOptions',
+    'PruneReport',
+  ],
+  Stores: [
+    'memoryStore',
+    'diskStore',
+    'DiskStoreOptions',
+    'SessionStore',
+    'StoredSession',
+    'SalvagedWorkspace',
+  ],
+  'Runtimes and packages': ['RuntimeName', 'RUNTIME_NAMES', 'listPackages', 'ListedPackage', 'PackageFacts'],
+  Events: ['EVENTS', 'EventName', 'EventLogger'],
+  Errors: ['SandboxError', 'ErrorCode', 'ERROR_CODES'],
+};
+
+const INTRODUCTION = `# API
+
+Everything that \`import { … } from 'llm-wasm-sandbox'\` provides. \`npm run docs:api\` generates this page from the TSDoc
+comments of the source. Data that also appears as JSON has snake_case names; methods, callbacks and options that stay in
+the process have camelCase names.
+`;
+
+const root = fileURLToPath(new URL('../', import.meta.url));
+const require = createRequire(join(fetched('typedoc', PROGRAMS), 'package.json'));
+const { Application, Comment, CommentTag, Converter, ReflectionKind } = await import(
+  pathToFileURL(require.resolve('typedoc')).href
+);
+const schemas = {
+  ...(await import(join(root, 'dist/schema.js'))),
+  ...(await import(join(root, 'dist/session/registry.js'))),
+};
+
+/** The Zod schema that a type is inferred from: `Policy` and `PolicyInput` from `policy`. */
+function schemaOf(typeName) {
+  const name = typeName[0].toLowerCase() + typeName.slice(1);
+  return [schemas[name], schemas[name.replace(/Input$/, '')]].find((found) => found?._zod !== undefined);
+}
+
+/** The fields of an object schema, also of one that is optional, has a default, or is in an array or a union. */
+function fieldsOf(schema) {
+  const { shape, innerType, element, options } = schema._zod.def;
+  if (shape !== undefined) return shape;
+  if (innerType !== undefined) return fieldsOf(innerType);
+  if (element !== undefined) return fieldsOf(element);
+  return Object.assign({}, ...(options ?? []).map(fieldsOf));
+}
+
+/** Gives properties of inferred types the descriptions of their schemas. */
+function describe(reflection, schema) {
+  reflection.traverse((child) => {
+    const field = child.kindOf(ReflectionKind.Property) ? fieldsOf(schema)[child.name] : undefined;
+    if (field !== undefined) {
+      delete child.defaultValue;
+      if (field.description !== undefined && !child.hasComment())
+        child.comment = new Comment([{ kind: 'text', text: field.description }]);
+    }
+    describe(child, field ?? schema);
+  });
+}
+
+function arrange(project) {
+  const sectionOf = new Map(
+    Object.entries(SECTIONS).flatMap(([section, names]) => names.map((name) => [name, section])),
+  );
+  for (const child of project.children) {
+    const section = sectionOf.get(child.name);
+    if (section === undefined) throw new Error(`${child.name} is exported and has no row in SECTIONS.`);
+    sectionOf.delete(child.name);
+    const documented = child.signatures ?? [child];
+    for (const one of documented) {
+      one.comment ??= new Comment();
+      one.comment.blockTags.push(new CommentTag('@category', [{ kind: 'text', text: section }]));
+    }
+    const schema = schemaOf(child.name);
+    if (schema !== undefined) describe(child, schema);
+  }
+  const missing = [...sectionOf.keys()];
+  if (missing.length > 0) throw new Error(`SECTIONS names what is not exported: ${missing.join(', ')}.`);
+  for (const reflection of Object.values(project.reflections)) {
+    // A line number would change the page with every edit above it, and a link for each member says little more.
+    if (reflection.parent === project) for (const source of reflection.sources ?? []) source.line = 0;
+    else delete reflection.sources;
+  }
+}
+
+function sort(project) {
+  const order = Object.values(SECTIONS).flat();
+  for (const { children } of project.categories)
+    children.sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name));
+}
+
+async function generate(out) {
+  const app = await Application.bootstrapWithPlugins({
+    entryPoints: [join(root, 'src/index.ts')],
+    tsconfig: join(root, 'tsconfig.build.json'),
+    plugin: [require.resolve('typedoc-plugin-zod'), require.resolve('typedoc-plugin-markdown')],
+    out,
+    name: 'API',
+    readme: 'none',
+    router: 'module',
+    logLevel: 'Warn',
+    // The project's own compiler checks the types; the libraries of this older one know less.
+    skipErrorChecking: true,
+    treatWarningsAsErrors: true,
+    disableGit: true,
+    basePath: root,
+    sourceLinkTemplate: '../src/{path}',
+    excludePrivate: true,
+    excludeInternal: true,
+    excludeExternals: true,
+    categorizeByGroup: false,
+    categoryOrder: Object.keys(SECTIONS),
+    sort: ['source-order'],
+    hidePageTitle: true,
+    hidePageHeader: true,
+    hideBreadcrumbs: true,
+    hideGenerator: true,
+    hideGroupHeadings: true,
+    useCodeBlocks: true,
+    parametersFormat: 'table',
+    interfacePropertiesFormat: 'table',
+    classPropertiesFormat: 'table',
+    typeAliasPropertiesFormat: 'table',
+    typeDeclarationFormat: 'table',
+    propertyMembersFormat: 'table',
+    tableColumnSettings: {
+      hideDefaults: true,
+      hideInherited: true,
+      hideModifiers: true,
+      hideOverrides: true,
+      hideSources: true,
+    },
+  });
+  app.converter.on(Converter.EVENT_RESOLVE_BEGIN, ({ project }) => arrange(project), -1000);
+  app.converter.on(Converter.EVENT_RESOLVE_END, ({ project }) => sort(project), -1000);
+  const project = await app.convert();
+  if (project !== undefined) await app.generateOutputs(project);
+  if (project === undefined || app.logger.hasErrors() || app.logger.hasWarnings())
+    throw new Error('TypeDoc reported problems; they are printed above.');
+  return readFileSync(join(out, 'README.md'), 'utf8');
+}
+
+const out = mkdtempSync(join(tmpdir(), 'api-docs-'));
+try {
+  const text = `${INTRODUCTION}\n${(await generate(out)).replaceAll(/:0\]\(/g, '](').trim()}\n`;
+  if (!process.argv.includes('--check')) {
+    writeFileSync(join(root, TARGET), text);
+    console.log(`wrote ${TARGET}`);
+  } else if (readFileSync(join(root, TARGET), 'utf8') !== text) {
+    console.error(`${TARGET} is out of date. Run "npm run docs:api".`);
+    process.exitCode = 1;
+  }
+} finally {
+  rmSync(out, { recursive: true, force: true });
+}
