@@ -17,10 +17,10 @@ export const GUARANTEES: readonly Guarantee[] = [
     promise:
       'Python has no bridge to JavaScript: its modules do not exist, and each of the binary’s imports that is not a door of the kernel ends the guest when it is called.',
     tests: [
-      ['escape/bridge.test.ts', 'cannot be imported as %s'],
-      ['escape/bridge.test.ts', 'has left nothing in the interpreter to hold on to'],
-      ['escape/denied-imports.test.ts', 'is denied exactly these imports'],
-      ['escape/denied-imports.test.ts', 'cannot call %s'],
+      ['escape/host-bridge.test.ts', 'is not importable as %s'],
+      ['escape/host-bridge.test.ts', 'leaves no module, type or object in the interpreter'],
+      ['escape/denied-imports.test.ts', 'is denied exactly the imports in denied-imports.txt'],
+      ['escape/denied-imports.test.ts', 'stops with denied_call when it calls %s'],
     ],
   },
   {
@@ -28,17 +28,17 @@ export const GUARANTEES: readonly Guarantee[] = [
     promise:
       'JavaScript has no object, module or function of the host; constructors and prototypes lead nowhere else.',
     tests: [
-      ['escape/bridge.test.ts', 'has no global there'],
-      ['escape/constructors.test.ts', 'of everything in reach lead to the guest’s own realm'],
-      ['escape/constructors.test.ts', 'through Function and eval stay in the guest'],
+      ['escape/host-bridge.test.ts', 'has no global of the host'],
+      ['escape/constructors.test.ts', 'of every reachable object are those of the guest’s own realm'],
+      ['escape/constructors.test.ts', 'stay in the guest when called through Function and eval'],
     ],
   },
   {
     id: 'no-machine',
     promise: 'No network, no processes, no threads, no devices, no signals to others.',
     tests: [
-      ['escape/std-os.test.ts', 'is refused to Python with an exception'],
-      ['escape/std-os.test.ts', 'is refused to JavaScript with an error'],
+      ['escape/host-resources.test.ts', 'is denied to Python with an exception'],
+      ['escape/host-resources.test.ts', 'is denied to JavaScript with an error'],
     ],
   },
   {
@@ -46,14 +46,14 @@ export const GUARANTEES: readonly Guarantee[] = [
     promise:
       'A guest may read, write and ruin all of its own memory, bytecode, objects and function pointers; it reaches nothing beyond and harms only itself.',
     tests: [
-      ['escape/memory-walk.test.ts', 'sees every byte of the guest and nothing of the host'],
-      ['escape/memory-walk.test.ts', 'that writes %s kills only the guest'],
-      ['escape/memory-walk.test.ts', 'in JavaScript has no address to start from'],
-      ['escape/foreign-calls.test.ts', 'are refused with an exception'],
-      ['escape/function-pointers.test.ts', 'of a built-in that is set to %i stays inside'],
-      ['escape/function-pointers.test.ts', 'of a type that is set to %i stays inside'],
-      ['escape/bytecode.test.ts', 'at random hurts only the guest (%i)'],
-      ['escape/corrupted-objects.test.ts', 'with %s hurts only the guest'],
+      ['escape/memory-walk.test.ts', 'reads every byte of the guest and nothing of the host'],
+      ['escape/memory-walk.test.ts', 'ends only the guest when it writes %s'],
+      ['escape/memory-walk.test.ts', 'is not available in JavaScript'],
+      ['escape/ctypes-calls.test.ts', 'raises an exception'],
+      ['escape/function-pointers.test.ts', 'of a built-in function affects only the guest: %i'],
+      ['escape/function-pointers.test.ts', 'of a type affects only the guest: %i'],
+      ['escape/forged-bytecode.test.ts', 'affects only the guest when it is random (seed %i)'],
+      ['escape/corrupted-objects.test.ts', 'affects only the guest when it has %s'],
     ],
   },
   {
@@ -62,12 +62,21 @@ export const GUARANTEES: readonly Guarantee[] = [
       'No address, length, descriptor or name a guest can make up becomes an exception or unbounded work of the host.',
     tests: [
       ['kernel/hostile.test.ts', '%s answers any argument with a number, never with an exception'],
-      ['escape/pointers.test.ts', 'to a buffer at %i of %i bytes are EFAULT'],
-      ['escape/pointers.test.ts', 'to overlapping buffers move what was asked for, inside the quota'],
-      ['escape/pointers.test.ts', 'are refused where they are asked for'],
-      ['escape/descriptors.test.ts', 'run out with an error, are reused, and belong to the guest alone'],
-      ['escape/names.test.ts', 'that are no text or too long are refused'],
-      ['escape/names.test.ts', 'that every object answers to are ordinary names'],
+      ['escape/pointers.test.ts', 'to a buffer at %i of %i bytes returns EFAULT'],
+      [
+        'escape/pointers.test.ts',
+        'to overlapping buffers transfers the requested bytes and respects the quota',
+      ],
+      ['escape/pointers.test.ts', 'is rejected by every Python call that takes one'],
+      [
+        'escape/descriptors.test.ts',
+        'are limited in number, are reused after close, and never reach the host',
+      ],
+      ['escape/file-names.test.ts', 'is rejected when it is not valid text or too long'],
+      [
+        'escape/file-names.test.ts',
+        'may equal an inherited property of JavaScript objects or be special to a shell',
+      ],
     ],
   },
   {
@@ -75,14 +84,17 @@ export const GUARANTEES: readonly Guarantee[] = [
     promise:
       'A guest sees its workspace, its scratch folder, the runtime’s files and the mounts, and writes only the first two: no host path, `..`, link or device leads out.',
     tests: [
-      ['escape/proc.test.ts', 'is not there for Python'],
-      ['escape/proc.test.ts', 'is not there for JavaScript'],
-      ['escape/dot-dot.test.ts', 'above the root is the root'],
-      ['escape/dot-dot.test.ts', 'is refused on the host side: %s'],
-      ['escape/links.test.ts', 'lead nowhere outside the guest'],
-      ['escape/links.test.ts', 'of a guest are not followed on the host'],
-      ['escape/import-hooks.test.ts', 'cannot make the library show another file to a neighbour'],
-      ['sandbox/execute.test.ts', 'shows mounted host files read-only, without what links lead to'],
+      ['escape/host-files.test.ts', 'is not visible to Python'],
+      ['escape/host-files.test.ts', 'is not visible to JavaScript'],
+      ['escape/path-traversal.test.ts', 'stops at the guest’s root in Python'],
+      ['escape/path-traversal.test.ts', 'is rejected by the file methods of the sandbox: %s'],
+      ['escape/symbolic-links.test.ts', 'does not lead out of a Python guest'],
+      ['escape/symbolic-links.test.ts', 'created by a guest is not followed by the host'],
+      ['escape/import-hooks.test.ts', 'cannot change the standard library'],
+      [
+        'sandbox/execute.test.ts',
+        'mounts host files read-only and does not follow links out of the mounted folder',
+      ],
     ],
   },
   {
@@ -90,9 +102,9 @@ export const GUARANTEES: readonly Guarantee[] = [
     promise:
       'Each call starts from the same image; nothing of an earlier call or a neighbour is in it but the files of its own workspace.',
     tests: [
-      ['sandbox/isolation.test.ts', 'sees nothing of one that %s'],
-      ['sandbox/isolation.test.ts', 'cannot see each other'],
-      ['escape/import-hooks.test.ts', 'through files of the workspace reach the same sandbox only'],
+      ['sandbox/isolation.test.ts', 'is unaffected by a program that %s'],
+      ['sandbox/isolation.test.ts', 'cannot see each other’s files'],
+      ['escape/import-hooks.test.ts', 'in a workspace file affects only that sandbox'],
     ],
   },
   {
@@ -100,12 +112,15 @@ export const GUARANTEES: readonly Guarantee[] = [
     promise:
       'What a guest says about itself is data: read in bounded time, cut to size, and never able to hide a limit, to pose as a message of the host or to raise an exception in it.',
     tests: [
-      ['escape/forged-report.test.ts', 'that %s is a failure'],
-      ['escape/forged-report.test.ts', 'cannot hide a limit that was met'],
-      ['escape/forged-messages.test.ts', 'in structured clone form, on every descriptor, reaches nobody'],
-      ['escape/evil-values.test.ts', 'that %s is shown cut'],
-      ['escape/evil-values.test.ts', 'that %s is still reported'],
-      ['escape/names.test.ts', 'of result keys do not reach prototypes'],
+      ['escape/forged-report.test.ts', 'makes the run fail when it %s'],
+      ['escape/forged-report.test.ts', 'cannot hide a limit that was reached'],
+      [
+        'escape/forged-messages.test.ts',
+        'reaches only stdout and stderr when it is written to every descriptor',
+      ],
+      ['escape/hostile-results.test.ts', 'is returned within its size limit when it %s'],
+      ['escape/hostile-results.test.ts', 'is reported when it %s'],
+      ['escape/file-names.test.ts', 'of a prototype property is harmless as a key of a result'],
     ],
   },
   {
@@ -122,7 +137,7 @@ export const GUARANTEES: readonly Guarantee[] = [
       ['limits/fuel.test.ts', 'that does not cover one large instruction stops before it'],
       ['limits/fuel.test.ts', 'is in the traceback and in the error of Python'],
       ['limits/corpus.test.ts', 'stops %s %s, and the next call works'],
-      ['escape/signals.test.ts', '%s do not keep a limit away'],
+      ['escape/limit-signals.test.ts', 'does not disable the limit when it is %s'],
     ],
   },
   {
@@ -135,7 +150,7 @@ export const GUARANTEES: readonly Guarantee[] = [
       ['limits/time.test.ts', 'before the call runs nothing, at once, however long the queue is'],
       ['limits/time.test.ts', 'ends a program that sleeps in the grace it got for its fuel'],
       ['limits/corpus.test.ts', 'stops %s %s, and the next call works'],
-      ['escape/program-text.test.ts', 'of %s is read in linear time'],
+      ['escape/source-text.test.ts', 'is scanned in linear time: %s'],
     ],
   },
   {
@@ -158,7 +173,7 @@ export const GUARANTEES: readonly Guarantee[] = [
       ['limits/output.test.ts', 'counts every byte: kept and dropped are what was written'],
       [
         'escape/forged-messages.test.ts',
-        'cannot be made of live output: it arrives as text, in order, and nothing else',
+        'cannot be built from streamed output, which arrives as text, in order and in batches',
       ],
     ],
   },

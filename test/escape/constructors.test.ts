@@ -1,9 +1,9 @@
-/** Walking from any object to one that should not be there: constructors, prototypes, `Function`, subclasses, frames. */
+/** Attempts to reach a host object from a guest object: constructors, prototypes, `Function`, subclasses, frames. */
 import { describe, expect, test } from 'vitest';
-import { attack, tryJavaScript } from './witness.ts';
+import { attack, tryJavaScript } from './attack.ts';
 
 describe('constructors and prototypes', () => {
-  test('of everything in reach lead to the guest’s own realm', async () => {
+  test('of every reachable object are those of the guest’s own realm', async () => {
     const result = await attack(
       'javascript',
       `
@@ -33,7 +33,7 @@ while (queue.length > 0 && seen.size < 20000) {
     expect(result.metadata.result).toEqual({ many: true, odd: [] });
   });
 
-  test('through Function and eval stay in the guest', async () => {
+  test('stay in the guest when called through Function and eval', async () => {
     const seen = await tryJavaScript([
       "Function('return typeof process')()",
       "(() => {}).constructor.constructor('return typeof require')()",
@@ -53,7 +53,7 @@ while (queue.length > 0 && seen.size < 20000) {
     ]);
   });
 
-  test('that are patched change neither the report nor the next run', async () => {
+  test('that the program patches affect neither the report nor the next run', async () => {
     const result = await attack(
       'javascript',
       `
@@ -68,7 +68,7 @@ throw new TypeError('still seen');`,
     expect(result.stderr).toContain('Uncaught');
   });
 
-  test('of stack traces show no frame or function of the runtime', async () => {
+  test('expose no frame or function of the runtime in stack traces', async () => {
     const result = await attack(
       'javascript',
       `
@@ -80,8 +80,8 @@ sites.map((site) => [site.getFileName(), typeof site.getThis?.()])`,
   });
 });
 
-describe('the object graph of Python', () => {
-  test('has everything the interpreter has, and no way out of it', async () => {
+describe('Python object graph', () => {
+  test('contains the whole interpreter and nothing of the host', async () => {
     const result = await attack(
       'python',
       `import gc, os, sys

@@ -1,34 +1,34 @@
-/** Objects whose headers the program has changed behind the interpreter's back. */
+/** Objects whose headers the program has overwritten through ctypes. */
 import { describe, expect, test } from 'vitest';
-import { attack } from './witness.ts';
+import { attack } from './attack.ts';
 
 const ENDS = [null, 'unreachable', 'out_of_fuel', 'memory_limit', 'stack_overflow', 'denied_call'];
 
-describe('a corrupted object', () => {
+describe('corrupted Python object', () => {
   test.each([
     [
       'a length of two billion',
       "x = b'abc'; word(id(x) + 8).value = 2_000_000_000; print(len(x)); y = x + x",
     ],
     ['a negative length', 'x = [1]; word(id(x) + 8).value = -5; print(len(x)); x.append(1); x[3] = 2'],
-    ['a type that is none', 'x = object(); word(id(x) + 4).value = 12345; print(x)'],
-    ['a type past the end of memory', 'x = object(); word(id(x) + 4).value = -16; print(x)'],
+    ['an invalid type pointer', 'x = object(); word(id(x) + 4).value = 12345; print(x)'],
+    ['a type pointer past the end of memory', 'x = object(); word(id(x) + 4).value = -16; print(x)'],
     [
-      'no references',
+      'a reference count of zero',
       'x = [[] for _ in range(100)]; word(id(x)).value = 0; del x; y = [[] for _ in range(1000)]',
     ],
     [
-      'a string kind that is none',
+      'an invalid string kind',
       "x = 'abc' * 5; word(id(x) + 16).value = -1; print(x + 'd', hash(x), x.upper())",
     ],
     ['items at address 1', 'x = [1, 2, 3]; word(id(x) + 12).value = 1; print(x)'],
     [
-      'a small integer that lies',
+      'the value of a cached small integer replaced',
       'word(id(1) + 8).value = 7 << 3; word(id(1) + 12).value = 9; x = [0][1 - 1]; print(x, 1 + 1)',
     ],
     ['a dictionary without keys', 'x = {1: 2}; word(id(x) + 16).value = 0; print(x[1])'],
-    ['None with another type', 'word(id(None) + 4).value = id(int); print(None)'],
-  ])('with %s hurts only the guest', async (_, damage) => {
+    ['the type of None replaced', 'word(id(None) + 4).value = id(int); print(None)'],
+  ])('affects only the guest when it has %s', async (_, damage) => {
     const result = await attack(
       'python',
       `import ctypes\nword = ctypes.c_int.from_address\nprint('there', flush=True)\n${damage}`,
@@ -38,7 +38,7 @@ describe('a corrupted object', () => {
     expect(ENDS).toContain(result.metadata.trap_reason);
   });
 
-  test('as the report itself is not read past the end of memory', async () => {
+  test('is not read past the end of memory when it is the report itself', async () => {
     const result = await attack(
       'python',
       `import _sandbox, ctypes
@@ -54,8 +54,10 @@ run.__closure__[run.__code__.co_freevars.index('encode')].cell_contents = lambda
     expect(result.success).toBe(false);
     expect([null, 'unreachable']).toContain(result.metadata.trap_reason);
   });
+});
 
-  test('of JavaScript cannot be made: invariants of proxies and frozen objects hold', async () => {
+describe('corrupted JavaScript object', () => {
+  test('cannot be created: proxies and frozen objects keep their invariants', async () => {
     const result = await attack(
       'javascript',
       `

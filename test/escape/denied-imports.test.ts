@@ -1,6 +1,6 @@
 /**
- * What the Python binary asks of a host and does not get. The list is pinned: a new version of the binary, or a door
- * opened by mistake, shows here. Each of them is called by its name, in a real guest.
+ * Imports of the Python binary that the kernel does not provide. The list is pinned, so that a new version of the binary
+ * or a host function added by mistake shows as a difference. Each import is called by name in a real guest.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -13,16 +13,18 @@ import { javascript } from '../../src/runtimes/javascript/index.ts';
 import { python } from '../../src/runtimes/python/index.ts';
 import type { Runtime } from '../../src/runtimes/runtime.ts';
 import { prepareModule } from '../../src/wasm/prepare-module.ts';
-import { importing } from './modules.ts';
+import { moduleThatCalls } from './single-import-module.ts';
 
 function importsOf({ binary }: Runtime): { module: string; name: string }[] {
   const bytes = readFileSync(createRequire(import.meta.url).resolve(binary.specifier));
   return WebAssembly.Module.imports(new WebAssembly.Module(bytes)).filter(({ kind }) => kind === 'function');
 }
 
-/** A guest whose only code is a call of one import, linked as the runtime links its own. */
+/** Returns a guest whose only code calls one import, linked like the runtime's own module. */
 function calling(runtime: Runtime, module: string, name: string): Guest {
-  const prepared = prepareModule(importing(module, name), { exports: ['run', '__indirect_function_table'] });
+  const prepared = prepareModule(moduleThatCalls(module, name), {
+    exports: ['run', '__indirect_function_table'],
+  });
   const program = {
     module: new WebAssembly.Module(prepared.bytes as BufferSource),
     minPages: 1,
@@ -46,12 +48,12 @@ function deniedOf(runtime: Runtime): string[] {
     .sort();
 }
 
-describe('the Python binary', () => {
-  test('is denied exactly these imports', async () => {
+describe('Python binary', () => {
+  test('is denied exactly the imports in denied-imports.txt', async () => {
     await expect(deniedOf(python).join('\n')).toMatchFileSnapshot('denied-imports.txt');
   });
 
-  test.each(deniedOf(python))('cannot call %s', (door) => {
+  test.each(deniedOf(python))('stops with denied_call when it calls %s', (door) => {
     const dot = door.indexOf('.');
     const guest = calling(python, door.slice(0, dot), door.slice(dot + 1));
     guest.beginRun(UNLIMITED_RUN);
@@ -69,7 +71,7 @@ describe('the Python binary', () => {
   });
 
   test.each(['constructor', 'toString', '__proto__', 'hasOwnProperty', 'valueOf'])(
-    'gets no door from a name that every object answers to: %s',
+    'gets no host function for an import named like an inherited property: %s',
     (name) => {
       const guest = calling(python, 'env', name);
       guest.beginRun(UNLIMITED_RUN);
@@ -80,8 +82,8 @@ describe('the Python binary', () => {
   );
 });
 
-describe('the JavaScript binary', () => {
-  test('is denied nothing it asks for, and asks for twelve things', () => {
+describe('JavaScript binary', () => {
+  test('has twelve imports, all of them provided', () => {
     expect(deniedOf(javascript)).toEqual([]);
     expect(importsOf(javascript)).toHaveLength(12);
   });

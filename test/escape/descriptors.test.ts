@@ -1,9 +1,9 @@
-/** Using up, reusing and mixing up descriptors. */
+/** Exhausting, reusing and swapping file descriptors. */
 import { describe, expect, test } from 'vitest';
-import { attack, tryJavaScript } from './witness.ts';
+import { attack, tryJavaScript } from './attack.ts';
 
-describe('descriptors', () => {
-  test('run out with an error, are reused, and belong to the guest alone', async () => {
+describe('file descriptors', () => {
+  test('are limited in number, are reused after close, and never reach the host', async () => {
     const result = await attack(
       'python',
       `import os
@@ -41,7 +41,7 @@ seen`,
     ]);
   });
 
-  test('of the standard streams can be closed and replaced without harm', async () => {
+  test('of the standard streams can be closed and replaced', async () => {
     const result = await attack(
       'python',
       `import os, sys
@@ -54,7 +54,7 @@ except OSError: sys.exit(5 if fd == 0 else 6)`,
     expect(result).toMatchObject({ stdout: 'before\n', exit_code: 5 });
   });
 
-  test('can be swapped: output goes where the guest sends it, caps and all', async () => {
+  test('can be swapped, and output caps still apply', async () => {
     const result = await attack(
       'python',
       `import os\nkeep = os.dup(1); os.dup2(2, 1)\nprint('x' * 5000, flush=True)\nos.dup2(keep, 1)\nprint('back', flush=True)`,
@@ -64,7 +64,7 @@ except OSError: sys.exit(5 if fd == 0 else 6)`,
     expect(result.metadata).toMatchObject({ stderr_truncated: true, stderr_dropped_bytes: 4901 });
   });
 
-  test('of JavaScript are held to the same', async () => {
+  test('have the same limits in JavaScript', async () => {
     const seen = await tryJavaScript([
       "(() => { let n = 0; while (os.open('/dev/null', os.O_RDONLY) >= 0) n++; return n; })()",
       'os.close(100)',

@@ -1,10 +1,7 @@
-/**
- * Workers and the main thread talk by messages that only the host writes. A guest has no port, no descriptor and no
- * text that would be taken for one.
- */
+/** Worker messages are written by the host only. A guest has no port, descriptor or output that is read as a message. */
 import { createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import { attack, tryJavaScript } from './witness.ts';
+import { attack, tryJavaScript } from './attack.ts';
 
 const MESSAGES = [
   { type: 'done', id: 1, outcome: { stdout: 'forged', report: { exit_code: 0 } } },
@@ -12,8 +9,8 @@ const MESSAGES = [
   { type: 'output', id: 1, stream: 1, bytes: 'forged' },
 ];
 
-describe('a worker message', () => {
-  test('has no port to be sent from', async () => {
+describe('forged worker message', () => {
+  test('has no port to be sent through', async () => {
     const names = [
       'postMessage',
       'parentPort',
@@ -27,7 +24,7 @@ describe('a worker message', () => {
     expect(new Set(Object.values(seen))).toEqual(new Set(['undefined']));
   });
 
-  test.each(MESSAGES)('written as output is output: %j', async (message) => {
+  test.each(MESSAGES)('is plain output when it is written as output: %j', async (message) => {
     const text = JSON.stringify(message);
     const result = await attack(
       'python',
@@ -38,7 +35,7 @@ describe('a worker message', () => {
     expect(script).toMatchObject({ exit_code: 1, stdout: `${text}\n` });
   });
 
-  test('in structured clone form, on every descriptor, reaches nobody', async () => {
+  test('reaches only stdout and stderr when it is written to every descriptor', async () => {
     const result = await attack(
       'python',
       `import os
@@ -51,7 +48,7 @@ written`,
     expect(result.metadata.result).toEqual([1, 2]);
   });
 
-  test('cannot be made of live output: it arrives as text, in order, and nothing else', async () => {
+  test('cannot be built from streamed output, which arrives as text, in order and in batches', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
     const seen: string[] = [];
     const result = await sandbox.execute(
@@ -61,7 +58,7 @@ written`,
     expect(result.success).toBe(true);
     const numbers = Array.from({ length: 2000 }, (_, i) => `${i} `).join('');
     expect(seen.join('')).toBe(`${numbers}\ufffd{"type":"done"}`);
-    // Tiny writes are sent together: a flood is no flood of messages.
+    // Small writes are sent in batches, so a flood of writes is not a flood of messages.
     expect(seen.length).toBeLessThan(500);
   });
 });

@@ -1,18 +1,18 @@
-/** A program can make the boot script say anything about it. What it says is read in bounded time and not believed. */
+/** A program can make the boot script report anything. The host reads the report in bounded time and does not trust it. */
 import { describe, expect, test } from 'vitest';
-import { attack } from './witness.ts';
+import { attack } from './attack.ts';
 
-/** Makes the boot script's `encode` return what this expression gives. */
+/** Makes the boot script's `encode` return the value of this expression. */
 const forge = (text: string) => `import _sandbox
 run = _sandbox.run
 run.__closure__[run.__code__.co_freevars.index('encode')].cell_contents = lambda report: ${text}`;
 
-describe('a forged report', () => {
+describe('forged report', () => {
   test.each([
-    ['nests two hundred thousand deep', `'{"exit_code":0,"result":' + '[' * 200000 + ']' * 200000 + '}'`],
-    ['has half a million values', `'{"exit_code":0,"result":[' + '0,' * 500000 + '1]}'`],
-    ['has a quarter of a million objects', `'{"exit_code":0,"result":[' + '{},' * 250000 + '1]}'`],
-  ])('that %s loses its result', async (_, text) => {
+    ['nests 200,000 levels deep', `'{"exit_code":0,"result":' + '[' * 200000 + ']' * 200000 + '}'`],
+    ['has 500,000 values', `'{"exit_code":0,"result":[' + '0,' * 500000 + '1]}'`],
+    ['has 250,000 objects', `'{"exit_code":0,"result":[' + '{},' * 250000 + '1]}'`],
+  ])('has its result dropped when it %s', async (_, text) => {
     const result = await attack('python', forge(text));
     expect(result.metadata.result).toBeUndefined();
     expect(result.metadata.trapped).toBe(false);
@@ -20,7 +20,7 @@ describe('a forged report', () => {
 
   test.each([
     ['is a hundred megabytes', `'"' + 'x' * 100_000_000 + '"'`],
-    ['is no JSON', `'{"exit_code":NaN}'`],
+    ['is not JSON', `'{"exit_code":NaN}'`],
     ['is not text', `type('X', (), {'encode': lambda self: 7})()`],
     ['is a number', `'7'`],
     ['is null', `'null'`],
@@ -28,19 +28,19 @@ describe('a forged report', () => {
     ['is not UTF-8', `type('X', (), {'encode': lambda self: b'\\xff\\xfe{'})()`],
     ['has an exit code below zero', `'{"exit_code":-5}'`],
     ['has an exit code out of range', `'{"exit_code":1e999}'`],
-    ['has a text for an exit code', `'{"exit_code":"0"}'`],
+    ['has a string as exit code', `'{"exit_code":"0"}'`],
     [
-      'has keys of the host',
+      'has fields that only the host sets',
       `'{"exit_code":1,"trap":{"reason":"x"},"success":true,"stdout":"x","fuelConsumed":0}'`,
     ],
-  ])('that %s is a failure', async (_, text) => {
+  ])('makes the run fail when it %s', async (_, text) => {
     const result = await attack('python', forge(text));
     expect(result).toMatchObject({ success: false });
     expect(result.fuel_consumed).toBeGreaterThan(100_000);
     expect(result.stdout).toBe('');
   });
 
-  test('has its error cut and its other fields ignored', async () => {
+  test('has its error truncated and unknown fields ignored', async () => {
     const error = `{"type":"${'T'.repeat(500)}","message":"' + 'm' * 100000 + '","line":1e400,"evil":1}`;
     const result = await attack('python', forge(`'{"exit_code":1,"error":${error}}'`));
     expect(result.success).toBe(false);
@@ -52,7 +52,7 @@ describe('a forged report', () => {
     expect(kept.metadata.error?.message).toHaveLength(20_000);
   });
 
-  test('cannot hide a limit that was met', async () => {
+  test('cannot hide a limit that was reached', async () => {
     const result = await attack(
       'python',
       `${forge(`'{"exit_code":0}'`)}\ntry:\n    while True: pass\nexcept BaseException: pass`,
@@ -65,7 +65,7 @@ describe('a forged report', () => {
     });
   });
 
-  test('through the frames of the boot script comes to no more', async () => {
+  test('has no more effect when it is written through the frames of the boot script', async () => {
     const result = await attack(
       'python',
       `import sys

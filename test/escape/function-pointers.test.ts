@@ -1,11 +1,11 @@
 /**
- * Function pointers of the interpreter overwritten with others: the C code behind them gets arguments it never
- * expected, and some of them lead to the bridge. Any of that may end the guest, and none of it anything else.
+ * Function pointers of the interpreter overwritten with others: C functions get unexpected arguments, and some pointers
+ * lead to imports that the kernel does not provide. The guest may end; nothing else may be affected.
  */
 import { describe, expect, test } from 'vitest';
-import { attack } from './witness.ts';
+import { attack } from './attack.ts';
 
-/** Spread over the binary's function table and past its end. */
+/** Values spread over the binary's function table and past its end. */
 const POINTERS = [
   0,
   1,
@@ -25,8 +25,8 @@ const POINTERS = [
   2 ** 31,
 ];
 
-describe('a function pointer', () => {
-  test.each(POINTERS)('of a built-in that is set to %i stays inside', async (pointer) => {
+describe('overwritten function pointer', () => {
+  test.each(POINTERS)('of a built-in function affects only the guest: %i', async (pointer) => {
     const result = await attack(
       'python',
       `import ctypes
@@ -42,7 +42,7 @@ len([1])`,
     );
   });
 
-  test.each(POINTERS)('of a type that is set to %i stays inside', async (pointer) => {
+  test.each(POINTERS)('of a type affects only the guest: %i', async (pointer) => {
     const result = await attack(
       'python',
       `import ctypes

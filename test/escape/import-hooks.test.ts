@@ -1,9 +1,9 @@
-/** Taking over how modules are found: for the program itself that is its right, for anyone else it has no effect. */
+/** Hooks into the import system. They may change the program that installs them and nothing else. */
 import { createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import { attack } from './witness.ts';
+import { attack } from './attack.ts';
 
-describe('import hooks', () => {
+describe('import hook', () => {
   test.each([
     [
       'a finder that claims every module',
@@ -21,13 +21,13 @@ describe('import hooks', () => {
       'a replaced loader',
       "import importlib._bootstrap_external as b\ndef bad(*a): raise SystemError('mine')\nb.SourceFileLoader.exec_module = bad\nimport colorsys",
     ],
-  ])('with %s change one run', async (_, code) => {
+  ])('affects only one run: %s', async (_, code) => {
     const result = await attack('python', code);
     expect(result.exit_code).not.toBe(0);
     expect(result.metadata.trapped).toBe(false);
   });
 
-  test('cannot make the library show another file to a neighbour', async () => {
+  test('cannot change the standard library', async () => {
     const result = await attack(
       'python',
       `import json, os
@@ -51,7 +51,7 @@ seen`,
     );
   });
 
-  test('through files of the workspace reach the same sandbox only', async () => {
+  test('in a workspace file affects only that sandbox', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
     await sandbox.writeFile('colorsys.py', "raise SystemError('mine')");
     const own = await sandbox.execute('import colorsys');
@@ -60,7 +60,7 @@ seen`,
     expect((await other.execute('import colorsys')).success).toBe(true);
   });
 
-  test('of JavaScript are files, and a file is never the built-in module', async () => {
+  test('of JavaScript cannot replace a built-in module', async () => {
     const result = await attack(
       'javascript',
       `

@@ -1,9 +1,9 @@
-/** Reading and writing all of the guest's own memory, its stack and its interpreter: it can only hurt itself. */
+/** Programs that read and write all memory of the guest, its stack and its interpreter included. */
 import { describe, expect, test } from 'vitest';
-import { attack } from './witness.ts';
+import { attack } from './attack.ts';
 
-describe('a memory walk', () => {
-  test('sees every byte of the guest and nothing of the host', async () => {
+describe('raw memory access', () => {
+  test('reads every byte of the guest and nothing of the host', async () => {
     const result = await attack(
       'python',
       `import ctypes
@@ -11,7 +11,7 @@ seen, found = 0, []
 for at in range(0, 31457280, 65536):
     page = bytes((ctypes.c_char * 65536).from_address(at))
     seen += len(page)
-    # In two halves, so that the program itself does not have it in memory.
+    # Compared in two halves, so that the program text does not contain the secret.
     half = page.find(b'host-sec')
     if half >= 0 and page[half + 8:half + 16] == b'ret-5d1f': found.append(at)
 [seen, found]`,
@@ -24,14 +24,14 @@ for at in range(0, 31457280, 65536):
     ['at the end', 'ctypes.c_ubyte.from_address(31457280).value'],
     ['at the highest address', 'ctypes.c_ubyte.from_address(0xffffffff).value'],
     ['over the highest address', 'ctypes.c_ulonglong.from_address(0xfffffffe).value'],
-  ])('that goes %s ends the guest', async (_, read) => {
+  ])('ends the guest when it reads %s', async (_, read) => {
     const result = await attack('python', `import ctypes\nprint('there', flush=True)\n${read}`);
     expect(result.stdout).toBe('there\n');
     expect(result.metadata).toMatchObject({ trap_reason: 'unreachable' });
     expect(result.metadata.trap_message).toContain('memory access out of bounds');
   });
 
-  test('with a length of gigabytes is refused memory', async () => {
+  test('raises MemoryError for a length of gigabytes', async () => {
     const result = await attack(
       'python',
       'import ctypes\nlen(bytes((ctypes.c_char * 2_000_000_000).from_address(1024)))',
@@ -43,8 +43,8 @@ for at in range(0, 31457280, 65536):
     ['zeros over everything', 'bytes(65536)', 'range(0, 31457280, 65536)'],
     ['ones over everything', "b'\\xff' * 65536", 'range(0, 31457280, 65536)'],
     ['ones from the top down', "b'\\xff' * 65536", 'range(31457280 - 65536, 0, -65536)'],
-    ['its stack', "b'A' * 65536", 'range(0, 6_000_000, 65536)'],
-  ])('that writes %s kills only the guest', async (_, bytes, range) => {
+    ['over the stack', "b'A' * 65536", 'range(0, 6_000_000, 65536)'],
+  ])('ends only the guest when it writes %s', async (_, bytes, range) => {
     const result = await attack(
       'python',
       `import ctypes
@@ -57,7 +57,7 @@ for at in ${range}:
     expect(['unreachable', 'memory_limit']).toContain(result.metadata.trap_reason);
   });
 
-  test.each([1, 2, 3, 4, 5, 6, 7, 8])('that writes at random places ends somehow (%i)', async (seed) => {
+  test.each([1, 2, 3, 4, 5, 6, 7, 8])('ends the run when it writes random bytes (seed %i)', async (seed) => {
     const result = await attack(
       'python',
       `import ctypes, random
@@ -71,7 +71,7 @@ while True:
     expect(result.success).toBe(false);
   });
 
-  test('in JavaScript has no address to start from', async () => {
+  test('is not available in JavaScript', async () => {
     const result = await attack(
       'javascript',
       `

@@ -1,14 +1,14 @@
-/** Addresses and lengths that a guest makes up: at and past the end of memory, gigabytes, overlapping buffers. */
+/** Arbitrary addresses and lengths in system calls: at and past the end of memory, gigabytes, overlapping buffers. */
 import { describe, expect, test } from 'vitest';
 import { MEMORY_BYTES, testKernel } from '../kernel/test-kernel.ts';
-import { attack, tryJavaScript } from './witness.ts';
+import { attack, tryJavaScript } from './attack.ts';
 
 const EFAULT = 21;
 const EINVAL = 28;
 
-describe('made-up pointers', () => {
+describe('forged pointer', () => {
   test.each([MEMORY_BYTES - 7, MEMORY_BYTES, MEMORY_BYTES + 1, -1, -8, 0x7fffffff])(
-    'to a list of buffers at %i are EFAULT',
+    'to a list of buffers at %i returns EFAULT',
     (at) => {
       const { hostFunctions } = testKernel();
       for (const door of ['fd_read', 'fd_write'])
@@ -22,7 +22,7 @@ describe('made-up pointers', () => {
     [MEMORY_BYTES, 1],
     [-1, 1],
     [16, 0x7fffffff],
-  ])('to a buffer at %i of %i bytes are EFAULT', (at, length) => {
+  ])('to a buffer at %i of %i bytes returns EFAULT', (at, length) => {
     const { hostFunctions, memory } = testKernel();
     memory.setU32(64, at);
     memory.setU32(68, length);
@@ -32,7 +32,7 @@ describe('made-up pointers', () => {
     expect(hostFunctions['random_get']!(at, length)).toBe(EFAULT);
   });
 
-  test('to overlapping buffers move what was asked for, inside the quota', () => {
+  test('to overlapping buffers transfers the requested bytes and respects the quota', () => {
     const { hostFunctions, memory, kernel } = testKernel();
     const fd = kernel.open('/app', 'f', 0o102, 0o644);
     memory.all.fill(65, 1024, 2048);
@@ -49,12 +49,12 @@ describe('made-up pointers', () => {
     expect(memory.u32(512)).toBe(1540);
     expect(kernel.volume.usage().bytes).toBe(1540);
     kernel.seek(fd, 0, 0);
-    // Reading over the list of buffers uses the list as it was when the call was made.
+    // The read overwrites the list of buffers; the call uses the list as it was at the start.
     expect(hostFunctions['fd_read']!(fd, 64, 3, 512)).toBe(0);
     expect(memory.u32(512)).toBe(1540);
   });
 
-  test('to a thousand buffers of all memory cost no more than one call may', () => {
+  test('to a list of buffers is limited to 1024 buffers', () => {
     const { hostFunctions, memory, said } = testKernel();
     for (let i = 0; i < 1024; i++) {
       memory.setU32(i * 8, 0);
@@ -66,8 +66,8 @@ describe('made-up pointers', () => {
   });
 });
 
-describe('lengths of gigabytes', () => {
-  test('are refused where they are asked for', async () => {
+describe('length of gigabytes', () => {
+  test('is rejected by every Python call that takes one', async () => {
     const result = await attack(
       'python',
       `import os
@@ -96,7 +96,7 @@ seen`,
     ]);
   });
 
-  test('and odd offsets are refused by os of JavaScript', async () => {
+  test('is rejected by the os module of JavaScript, as are invalid offsets', async () => {
     const buffer = 'new ArrayBuffer(16)';
     const seen = await tryJavaScript([
       `os.read(0, ${buffer}, -1, 16)`,

@@ -5,7 +5,7 @@ import { createSandbox, type SandboxOptions } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import { code, python } from '../support/sandbox.ts';
 
-describe('a sandbox', () => {
+describe('sandbox', () => {
   test('starts a fresh interpreter over the same workspace for each call', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
     await sandbox.execute("x = 1\nopen('kept.txt', 'w').write('kept')\nopen('/tmp/gone', 'w').close()");
@@ -15,7 +15,7 @@ describe('a sandbox', () => {
     expect(second.metadata.result).toEqual([false, 'kept', []]);
   });
 
-  test('reports created, modified and deleted files, sorted and relative', async () => {
+  test('reports created, modified and deleted files as sorted relative paths', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
     await sandbox.writeFile('old.txt', 'old');
     await sandbox.writeFile('/app/sub/dead.txt', 'x');
@@ -51,7 +51,7 @@ describe('a sandbox', () => {
   });
 
   test.each(['', '/', '/app', '..', '../x', '/etc/passwd', 'a/../../b', 'a\0b', `${'x'.repeat(300)}`])(
-    'refuses the workspace path %j',
+    'rejects the workspace path %j',
     async (path) => {
       await using sandbox = await createSandbox({ runtime: 'python' });
       await expect(sandbox.writeFile(path, 'x')).rejects.toMatchObject({
@@ -61,13 +61,13 @@ describe('a sandbox', () => {
     },
   );
 
-  test('puts files of a call into the workspace before it runs', async () => {
+  test('writes the files of a call to the workspace before the program starts', async () => {
     const result = await python("open('in.csv').read()", { files: { 'in.csv': 'a,b' } });
     expect(result.metadata.result).toBe('a,b');
     expect(result.files_created).toEqual([]);
   });
 
-  test('keeps to the workspace quota from both sides', async () => {
+  test('enforces the workspace quota for the host and for the guest', async () => {
     await using sandbox = await createSandbox({ runtime: 'python', policy: { workspace_max_bytes: 1000 } });
     await expect(sandbox.writeFile('big', new Uint8Array(1001))).rejects.toMatchObject({
       code: 'quota_exceeded',
@@ -90,7 +90,7 @@ describe('a sandbox', () => {
     expect(result).toMatchObject({ stdout: 'one ☃\n', stderr: 'two\n' });
   });
 
-  test('gives an error of a receiver to the caller and goes on', async () => {
+  test('rejects the call when an output callback throws, and stays usable', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
     const receiver = () => {
       throw new Error('receiver broke');
@@ -99,12 +99,12 @@ describe('a sandbox', () => {
     expect((await sandbox.execute('2')).metadata.result).toBe(2);
   });
 
-  test('gives the environment of the policy to the guest', async () => {
+  test('passes the environment variables of the policy to the guest', async () => {
     await using sandbox = await createSandbox({ runtime: 'python', policy: { env: { API_MODE: 'test ☃' } } });
     expect((await sandbox.execute("import os\nos.environ['API_MODE']")).metadata.result).toBe('test ☃');
   });
 
-  test('shows mounted host files read-only, without what links lead to', async () => {
+  test('mounts host files read-only and does not follow links out of the mounted folder', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'mount-'));
     try {
       mkdirSync(join(folder, 'sub'));
@@ -134,7 +134,7 @@ describe('a sandbox', () => {
     expect(await sandbox.readFile('log', 'utf8')).toBe('12345');
   });
 
-  test('is of no use after close, and says so', async () => {
+  test('rejects running and later calls with sandbox_closed after close', async () => {
     const sandbox = await createSandbox({ runtime: 'python' });
     const running = sandbox.execute('while True: pass');
     await sandbox.close();
@@ -144,7 +144,7 @@ describe('a sandbox', () => {
   });
 });
 
-describe('a policy', () => {
+describe('policy', () => {
   test.each<[object, string]>([
     [{ policy: { feul_budget: 1 } }, 'feul_budget'],
     [{ policy: { fuel_budget: 0 } }, 'options.policy.fuel_budget'],
@@ -158,7 +158,7 @@ describe('a policy', () => {
     ],
     [{ runtime: 'ruby' }, 'options.runtime'],
     [{ extra: 1 }, 'extra'],
-  ])('%j is refused with the name of the field', async (options, field) => {
+  ])('is rejected with the name of the field: %j', async (options, field) => {
     const call = createSandbox({ runtime: 'python', ...options } as SandboxOptions);
     await expect(call).rejects.toMatchObject({
       code: 'invalid_argument',
@@ -166,7 +166,7 @@ describe('a policy', () => {
     });
   });
 
-  test('with less memory than the runtime needs is refused with the minimum', async () => {
+  test('is rejected with the minimum when memory_bytes is less than the runtime needs', async () => {
     const call = createSandbox({ runtime: 'python', policy: { memory_bytes: 1_000_000 } });
     await expect(call).rejects.toThrow(
       /memory_bytes: 1000000 is less than python needs to start; the minimum is \d+\./,
@@ -184,12 +184,12 @@ describe('a policy', () => {
     });
   });
 
-  test('names a mount whose host path does not exist', async () => {
+  test('is rejected with the path of a mount that does not exist', async () => {
     const mounts = [{ host_path: './no-such-folder', guest_path: '/external' }];
     await expect(createSandbox({ runtime: 'python', policy: { mounts } })).rejects.toThrow('no-such-folder');
   });
 
-  test('of a call is checked like that of a sandbox', async () => {
+  test('is checked the same way in the options of a call', async () => {
     await expect(python('1', { fuel_budget: -1 })).rejects.toThrow('options.fuel_budget');
     await expect(python('1', { timeout: 1 } as object)).rejects.toThrow('timeout');
     await expect(python(1 as unknown as string)).rejects.toThrow('code: expected a string');

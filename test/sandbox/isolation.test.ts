@@ -7,7 +7,7 @@ const PROBE = code`
   print(len(dir(builtins)), json.dumps([1]), os.getcwd(), sorted(os.listdir('/tmp')), sys.getrecursionlimit())
 `;
 
-describe('the next run', () => {
+describe('next run', () => {
   test.each([
     [
       'deletes the built-ins',
@@ -15,20 +15,23 @@ describe('the next run', () => {
     ],
     ['closes every descriptor', 'import os\nos.closerange(0, 300)'],
     ['aborts', 'import os\nos.abort()'],
-    ['exits below the interpreter', 'import os\nos._exit(3)'],
+    ['exits with os._exit', 'import os\nos._exit(3)'],
     [
       'patches json',
       'import json\njson.dumps = lambda *a: "patched"\njson.encoder.encode_basestring_ascii = None',
     ],
-    ['changes folder and mask', 'import os\nos.chdir("/tmp")\nos.umask(0)\nopen("left", "w").close()'],
+    [
+      'changes the working folder and the umask',
+      'import os\nos.chdir("/tmp")\nos.umask(0)\nopen("left", "w").close()',
+    ],
     ['grows its memory', 'x = bytearray(100_000_000)'],
     ['sets its recursion limit', 'import sys\nsys.setrecursionlimit(50)'],
     ['runs out of fuel', 'while True: pass'],
     [
-      'overwrites the boot script',
+      'clears every dictionary in the interpreter',
       'import sys, gc\nfor o in gc.get_objects():\n    if isinstance(o, dict): o.clear()',
     ],
-  ])('sees nothing of one that %s', async (_, program) => {
+  ])('is unaffected by a program that %s', async (_, program) => {
     const clean = await python(PROBE);
     await using sandbox = await createSandbox({ runtime: 'python', policy: { fuel_budget: 500_000_000 } });
     for (let i = 0; i < 3; i++) {
@@ -41,7 +44,7 @@ describe('the next run', () => {
 });
 
 describe('two fresh sandboxes', () => {
-  test('spend the same fuel on the same program, to the instruction', async () => {
+  test('spend exactly the same fuel on the same program', async () => {
     const program =
       'import json, re\nd = {str(i): [i] * 3 for i in range(2000)}\nlen(re.sub("1", "2", json.dumps(d)))';
     const [first, second, third] = [await python(program), await python(program), await python(program)];
@@ -61,7 +64,7 @@ describe('two fresh sandboxes', () => {
     for (const [i, value] of draws[0]!.entries()) expect(value).not.toEqual(draws[1]![i]);
   });
 
-  test('cannot see each other', async () => {
+  test('cannot see each other’s files', async () => {
     await using one = await createSandbox({ runtime: 'python' });
     await using other = await createSandbox({ runtime: 'python' });
     await one.execute("open('secret', 'w').write('x')");

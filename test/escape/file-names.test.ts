@@ -1,10 +1,10 @@
-/** Names that are no text, too long, or mean something to JavaScript, to a shell or to another system. */
+/** File names that are not valid text, are too long, or are special to JavaScript, a shell or another system. */
 import { createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import { attack, tryJavaScript } from './witness.ts';
+import { attack, tryJavaScript } from './attack.ts';
 
-describe('names', () => {
-  test('that are no text or too long are refused', async () => {
+describe('file name', () => {
+  test('is rejected when it is not valid text or too long', async () => {
     const result = await attack(
       'python',
       `import os
@@ -34,7 +34,7 @@ for name in ('a\\0b', b'\\xff\\xfe', '\\udcff', 'x' * 256, '\\u00e9' * 128, 'a' 
     '☃'.repeat(80),
   ];
 
-  test('that every object answers to are ordinary names', async () => {
+  test('may equal an inherited property of JavaScript objects or be special to a shell', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
     const result = await sandbox.execute(
       `import os, json
@@ -52,7 +52,7 @@ len(os.listdir('.'))`,
     expect(again.metadata.result).toBe("'constructor''__proto__'");
   });
 
-  test('from JavaScript are held to the same', async () => {
+  test('has the same rules in JavaScript', async () => {
     const seen = await tryJavaScript([
       "os.mkdir('a\\0b')",
       "os.mkdir('x'.repeat(256))",
@@ -75,7 +75,7 @@ len(os.listdir('.'))`,
     ]);
   });
 
-  test('of result keys do not reach prototypes', async () => {
+  test('of a prototype property is harmless as a key of a result', async () => {
     const result = await attack(
       'python',
       `{'__proto__': {'polluted': 1}, 'constructor': {'prototype': {'polluted': 1}}}`,

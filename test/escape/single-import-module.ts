@@ -1,4 +1,4 @@
-/** Tiny modules for tests of linking, written as bytes. */
+/** Assembles the smallest WebAssembly module that calls one import. */
 const text = (value: string) => {
   const bytes = [...new TextEncoder().encode(value)];
   return [...leb(bytes.length), ...bytes];
@@ -6,8 +6,8 @@ const text = (value: string) => {
 const leb = (value: number): number[] => (value < 128 ? [value] : [(value & 127) | 128, ...leb(value >> 7)]);
 const section = (id: number, content: number[]) => [id, ...leb(content.length), ...content];
 
-/** A module that imports `module.name` as a function without parameters, and exports `run`, which calls it. */
-export function importing(module: string, name: string): Uint8Array {
+/** Returns a module that imports the function `module.name` and exports `run`, which calls it. */
+export function moduleThatCalls(module: string, name: string): Uint8Array {
   return new Uint8Array([
     ...[0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00],
     ...section(1, [1, 0x60, 0, 0]),

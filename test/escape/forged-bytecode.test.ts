@@ -1,17 +1,17 @@
-/** Bytecode nobody compiled: hand-made code objects, marshalled junk, and source that tries to break compilers. */
+/** Bytecode that no compiler produced: hand-written code objects, malformed marshal data, source that stresses compilers. */
 import { describe, expect, test } from 'vitest';
-import { attack, tryJavaScript } from './witness.ts';
+import { attack, tryJavaScript } from './attack.ts';
 
 const ENDS = [null, 'unreachable', 'out_of_fuel', 'stack_overflow', 'memory_limit', 'denied_call'];
 
-describe('hand-made bytecode', () => {
+describe('forged Python bytecode', () => {
   test.each([
-    ['an unknown instruction', 'bytes([255, 255] * 50)'],
+    ['has an unknown instruction', 'bytes([255, 255] * 50)'],
     ['pops from an empty stack', 'bytes([31, 0] * 50)'],
-    ['loads locals that are not there', 'bytes([84, 255] * 50)'],
-    ['jumps far away', 'bytes([68, 255, 75, 255, 77, 255] * 20)'],
+    ['loads locals that do not exist', 'bytes([84, 255] * 50)'],
+    ['jumps out of range', 'bytes([68, 255, 75, 255, 77, 255] * 20)'],
     ['has no end', 'bytes([0x1b, 0] * 50)'],
-  ])('that %s hurts only the guest', async (_, bytecode) => {
+  ])('affects only the guest when it %s', async (_, bytecode) => {
     const result = await attack(
       'python',
       `def f(a, b): return a + b
@@ -24,7 +24,7 @@ f(1, 2)`,
     expect(ENDS).toContain(result.metadata.trap_reason);
   });
 
-  test.each([1, 2, 3, 4, 5, 6])('at random hurts only the guest (%i)', async (seed) => {
+  test.each([1, 2, 3, 4, 5, 6])('affects only the guest when it is random (seed %i)', async (seed) => {
     const result = await attack(
       'python',
       `import random, types
@@ -42,8 +42,8 @@ while True:
   });
 });
 
-describe('marshalled junk', () => {
-  test('is refused or ends the guest', async () => {
+describe('malformed marshal data', () => {
+  test('raises an exception', async () => {
     const result = await attack(
       'python',
       `import marshal, random
@@ -57,7 +57,7 @@ sorted(kinds)`,
     expect(result.metadata.result).toEqual(expect.arrayContaining(['EOFError', 'ValueError']));
   });
 
-  test('that nests without end is refused', async () => {
+  test('raises ValueError when it nests without end', async () => {
     const result = await attack(
       'python',
       "import marshal\nmarshal.loads(b'(' + b'\\x01\\0\\0\\0(' * 100000)",
@@ -65,7 +65,7 @@ sorted(kinds)`,
     expect(result.metadata.error?.type).toBe('ValueError');
   });
 
-  test('with damaged bytes of a real code object hurts only the guest', async () => {
+  test('affects only the guest when it is a damaged code object', async () => {
     const result = await attack(
       'python',
       `import marshal, random, types
@@ -84,8 +84,8 @@ while True:
   });
 });
 
-describe('JavaScript', () => {
-  test('has no way to load bytecode', async () => {
+describe('forged JavaScript bytecode', () => {
+  test('cannot be loaded', async () => {
     const seen = await tryJavaScript([
       'typeof bjson',
       'typeof std.evalBinary',

@@ -1,7 +1,7 @@
 import { createSandbox } from 'llm-wasm-sandbox';
 import { expect, test } from 'vitest';
 
-test('a sandbox alongside another has the same files, in either language', async () => {
+test('a sandbox of another runtime over the same workspace sees the same files', async () => {
   await using python = await createSandbox({ runtime: 'python' });
   await using javascript = await python.alongside('javascript');
   await python.execute('open("a.txt", "w").write("from python")');
@@ -11,7 +11,7 @@ test('a sandbox alongside another has the same files, in either language', async
   expect((await python.listFiles()).map(({ path }) => path)).toEqual(['a.txt', 'b.txt']);
 });
 
-test('calls of two sandboxes over the same files run at the same time and keep what both wrote', async () => {
+test('two sandboxes over one workspace run at the same time and keep the files of both', async () => {
   await using one = await createSandbox({ runtime: 'python' });
   await using two = await one.alongside('python');
   const done = new AbortController();
@@ -26,18 +26,18 @@ test('calls of two sandboxes over the same files run at the same time and keep w
   expect((await one.listFiles()).map(({ path }) => path)).toEqual(['endless', 'quick']);
 });
 
-test('a run tells how much of its fuel it has used, never less than before', async () => {
+test('progress reports the fuel consumed so far and never decreases', async () => {
   await using sandbox = await createSandbox({ runtime: 'python' });
-  const told: number[] = [];
+  const reported: number[] = [];
   const result = await sandbox.execute('while True: pass', {
     fuel_budget: 2_000_000_000,
     on_progress: ({ fuel_consumed, fuel_budget }) => {
       expect(fuel_budget).toBe(2_000_000_000);
-      told.push(fuel_consumed);
+      reported.push(fuel_consumed);
     },
   });
   expect(result.metadata.trap_reason).toBe('out_of_fuel');
-  expect(told.length).toBeGreaterThan(1);
-  expect(told).toEqual([...told].sort((a, b) => a - b));
-  expect(told.at(-1)).toBeGreaterThan(100_000_000);
+  expect(reported.length).toBeGreaterThan(1);
+  expect(reported).toEqual([...reported].sort((a, b) => a - b));
+  expect(reported.at(-1)).toBeGreaterThan(100_000_000);
 });

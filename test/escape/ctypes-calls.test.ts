@@ -1,9 +1,9 @@
-/** Calling C functions, or having them call back, through ctypes. */
+/** Calls of C functions and callbacks from C through ctypes. */
 import { describe, expect, test } from 'vitest';
-import { attack, tryPython } from './witness.ts';
+import { attack, tryPython } from './attack.ts';
 
-describe('foreign calls', () => {
-  test('are refused with an exception', async () => {
+describe('ctypes call', () => {
+  test('raises an exception', async () => {
     const imported = "__import__('ctypes')";
     const seen = await tryPython([
       `${imported}.string_at(1024, 8)`,
@@ -20,7 +20,7 @@ describe('foreign calls', () => {
   });
 
   test.each(['1', '0', '5000', '0xffffffff', '123456789'])(
-    'to the address %s do not leave the guest',
+    'stays in the guest when it targets address %s',
     async (address) => {
       const result = await attack(
         'python',
@@ -31,7 +31,7 @@ describe('foreign calls', () => {
     },
   );
 
-  test('have no library to be loaded from', async () => {
+  test('cannot load a library', async () => {
     const result = await attack(
       'python',
       `import ctypes, importlib.machinery, importlib.util

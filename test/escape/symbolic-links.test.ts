@@ -1,10 +1,10 @@
-/** Symbolic and hard links: out of the tree, in circles, onto read-only files, and around the quota. */
+/** Symbolic and hard links: out of the tree, in cycles, to read-only files, and around the quota. */
 import { createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import { attack, canaryFile, tryJavaScript } from './witness.ts';
+import { attack, canaryFile, tryJavaScript } from './attack.ts';
 
-describe('links', () => {
-  test('lead nowhere outside the guest', async () => {
+describe('link', () => {
+  test('does not lead out of a Python guest', async () => {
     const result = await attack(
       'python',
       `import os
@@ -42,7 +42,7 @@ seen`,
     ]);
   });
 
-  test('lead nowhere outside a JavaScript guest', async () => {
+  test('does not lead out of a JavaScript guest', async () => {
     const seen = await tryJavaScript([
       `os.symlink('${canaryFile()}', 'a')`,
       `std.loadFile('a')`,
@@ -56,7 +56,7 @@ seen`,
     expect(Object.values(seen)).toEqual(['0', 'null', '0', 'false', '0', '40', '2', 'undefined']);
   });
 
-  test('of a guest are not followed on the host', async () => {
+  test('created by a guest is not followed by the host', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
     await sandbox.execute(`import os\nos.symlink('${canaryFile()}', 'a')\nos.symlink('/app', 'b')`);
     expect(await sandbox.listFiles()).toEqual([]);
@@ -64,7 +64,7 @@ seen`,
     await expect(sandbox.readFile('b/a')).rejects.toMatchObject({ code: 'file_not_found' });
   });
 
-  test('cannot be hard: Python has no such call, and the kernel counts every name', async () => {
+  test('cannot be a hard link, because Python has no such call', async () => {
     const result = await attack('python', "import os\nhasattr(os, 'link')");
     expect(result.metadata.result).toBe(false);
   });

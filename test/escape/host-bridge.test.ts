@@ -1,8 +1,8 @@
-/** Pyodide's bridge to the host's JavaScript, and the host's own JavaScript from QuickJS. */
+/** Attempts to reach the host's JavaScript: through Pyodide's bridge from Python, and directly from QuickJS. */
 import { describe, expect, test } from 'vitest';
-import { attack, tryJavaScript } from './witness.ts';
+import { attack, tryJavaScript } from './attack.ts';
 
-describe('the bridge', () => {
+describe('Pyodide bridge to JavaScript', () => {
   test.each([
     'js',
     'pyodide_js',
@@ -16,12 +16,12 @@ describe('the bridge', () => {
     'micropip',
     '_pyodide._base',
     '_pyodide._core_docs',
-  ])('cannot be imported as %s', async (name) => {
+  ])('is not importable as %s', async (name) => {
     const result = await attack('python', `import ${name}`);
     expect(result.metadata.error).toMatchObject({ type: 'ModuleNotFoundError', name: name.split('.')[0] });
   });
 
-  test('has left nothing in the interpreter to hold on to', async () => {
+  test('leaves no module, type or object in the interpreter', async () => {
     const result = await attack(
       'python',
       `import gc, sys
@@ -32,7 +32,7 @@ sorted(n for n in names | kinds if 'pyodide' in n.lower() or n == 'js' or n.star
     expect(result.metadata.result).toEqual([]);
   });
 
-  test('made by the program itself is only a module of the program', async () => {
+  test('is only an ordinary module when the program creates one of that name', async () => {
     const result = await attack(
       'python',
       `import sys, types
@@ -44,8 +44,8 @@ js.process`,
   });
 });
 
-describe('the host of a JavaScript guest', () => {
-  test('has no global there', async () => {
+describe('host JavaScript in a JavaScript guest', () => {
+  test('has no global of the host', async () => {
     const names = [
       'process',
       'require',
@@ -77,7 +77,7 @@ describe('the host of a JavaScript guest', () => {
     'file:///etc/passwd',
     'https://example.com/x.js',
     'data:text/javascript,1',
-  ])('cannot be imported as %s', async (name) => {
+  ])('cannot import %s', async (name) => {
     const seen = await tryJavaScript([`import(${JSON.stringify(name)})`]);
     expect(Object.values(seen)).toEqual(['ReferenceError']);
   });

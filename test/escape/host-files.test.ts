@@ -1,6 +1,6 @@
-/** Files of the host and of Linux that sandboxes have leaked: none of them is there. */
+/** Files of Linux and of the host that other sandboxes have leaked. None of them exists in a guest. */
 import { describe, expect, test } from 'vitest';
-import { canaryFile, tryJavaScript, tryPython } from './witness.ts';
+import { canaryFile, tryJavaScript, tryPython } from './attack.ts';
 
 const PATHS = [
   '/proc',
@@ -22,8 +22,8 @@ const PATHS = [
   'C:\\Windows\\win.ini',
 ];
 
-describe('the file system of the host', () => {
-  test('is not there for Python', async () => {
+describe('host file system', () => {
+  test('is not visible to Python', async () => {
     const paths = [...PATHS, canaryFile(), process.execPath, process.cwd()];
     const seen = await tryPython(paths.map((path) => `open(${JSON.stringify(path)}, 'rb').read(9)`));
     expect(new Set(Object.values(seen))).toEqual(new Set(['FileNotFoundError']));
@@ -37,7 +37,7 @@ describe('the file system of the host', () => {
     expect(root['sorted(os.environ)']).not.toContain('CANARY');
   });
 
-  test('is not there for JavaScript', async () => {
+  test('is not visible to JavaScript', async () => {
     const paths = [...PATHS, canaryFile(), process.execPath, process.cwd()];
     const seen = await tryJavaScript(paths.map((path) => `std.loadFile(${JSON.stringify(path)})`));
     expect(new Set(Object.values(seen))).toEqual(new Set(['null']));
@@ -46,7 +46,7 @@ describe('the file system of the host', () => {
     expect(more['Object.keys(std.getenviron()).sort()']).not.toContain('CANARY');
   });
 
-  test('has only the devices that a program without a machine needs', async () => {
+  test('is replaced by /dev/null and the standard streams as the only devices', async () => {
     const seen = await tryPython([
       "open('/dev/null').read()",
       "open('/dev/stdin').read()",

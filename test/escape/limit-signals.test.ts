@@ -1,31 +1,28 @@
-/** The signals by which the host tells Python of a limit, in the hands of the program. */
+/** The signals that the host uses to report a limit to Python, raised or replaced by the program itself. */
 import { describe, expect, test } from 'vitest';
-import { attack } from './witness.ts';
+import { attack } from './attack.ts';
 
-describe('the signals of limits', () => {
-  test.each([60, 61, 62])(
-    'raised by the program itself (%i) end it as an exception, not as a limit',
-    async (number) => {
-      const result = await attack('python', `import signal\nsignal.raise_signal(${number})`);
-      expect(result).toMatchObject({
-        success: false,
-        exit_code: 1,
-        metadata: { trapped: false, trap_reason: null },
-      });
-    },
-  );
+describe('limit signal', () => {
+  test.each([60, 61, 62])('is an ordinary exception when the program raises it: %i', async (number) => {
+    const result = await attack('python', `import signal\nsignal.raise_signal(${number})`);
+    expect(result).toMatchObject({
+      success: false,
+      exit_code: 1,
+      metadata: { trapped: false, trap_reason: null },
+    });
+  });
 
   test.each([
     ['ignored', 'signal.signal(n, signal.SIG_IGN)'],
-    ['put back to default', 'signal.signal(n, signal.SIG_DFL)'],
+    ['reset to its default', 'signal.signal(n, signal.SIG_DFL)'],
     ['caught', 'signal.signal(n, lambda *a: None)'],
-    ['answered with an exit', 'signal.signal(n, lambda *a: os._exit(0))'],
+    ['handled with os._exit', 'signal.signal(n, lambda *a: os._exit(0))'],
     ['blocked', 'signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 64))'],
     [
-      'watched by a descriptor',
+      'redirected to a wakeup descriptor',
       'signal.set_wakeup_fd(os.open("w", os.O_CREAT | os.O_WRONLY | os.O_NONBLOCK))',
     ],
-  ])('%s do not keep a limit away', async (_, act) => {
+  ])('does not disable the limit when it is %s', async (_, act) => {
     const result = await attack(
       'python',
       `import os, signal
@@ -46,7 +43,7 @@ while True:
     expect(result.fuel_consumed).toBeLessThanOrEqual(250_000_000);
   });
 
-  test('have exceptions that a program may catch, and gains nothing by it', async () => {
+  test('raises an exception that the program can catch without escaping the limit', async () => {
     const result = await attack(
       'python',
       `try:

@@ -1,9 +1,9 @@
-/** Processes, networks, threads, devices: asked for in every way the two standard libraries know. */
+/** Requests for processes, network, threads and devices through both standard libraries. */
 import { describe, expect, test } from 'vitest';
-import { attack, tryJavaScript, tryPython } from './witness.ts';
+import { attack, tryJavaScript, tryPython } from './attack.ts';
 
-describe('what needs a machine', () => {
-  test('is refused to Python with an exception', async () => {
+describe('host resource', () => {
+  test('is denied to Python with an exception', async () => {
     const load = (name: string) => `__import__('${name}')`;
     const refused = [
       'os.fork()',
@@ -36,13 +36,13 @@ describe('what needs a machine', () => {
     ['os.kill(os.getpid(), 9)', 137, null],
     ['import faulthandler; faulthandler._sigsegv()', 134, 'unreachable'],
     ['import signal; signal.raise_signal(11)', 139, null],
-  ])('and ends the guest, ends only the guest: %s', async (call, exitCode, reason) => {
+  ])('is not affected when Python terminates its own process: %s', async (call, exitCode, reason) => {
     const result = await attack('python', `import os\n${call}`);
     expect([exitCode, 134, 139]).toContain(result.exit_code);
     if (reason !== null) expect(result.metadata.trap_reason).toBe(reason);
   });
 
-  test('is refused to JavaScript with an error', async () => {
+  test('is denied to JavaScript with an error', async () => {
     const refused = [
       "std.popen('id', 'r')",
       "std.urlGet('http://127.0.0.1/')",
@@ -59,7 +59,7 @@ describe('what needs a machine', () => {
     expect(Object.keys(seen)).toHaveLength(refused.length);
   });
 
-  test('and what os and std take, they take with any argument', async () => {
+  test('is not reachable through invalid arguments of os and std', async () => {
     const calls = [
       ...[
         "os.remove('/')",
@@ -90,7 +90,7 @@ describe('what needs a machine', () => {
   test.each([
     "import * as std from 'std'; std.exit(7)",
     "import * as std from 'std'; (async () => { await null; std.exit(7); })()",
-  ])('exits only the guest: %s', async (code) => {
+  ])('is not affected when JavaScript exits: %s', async (code) => {
     expect(await attack('javascript', code)).toMatchObject({ exit_code: 7 });
   });
 });

@@ -1,12 +1,12 @@
-/** Climbing out with `..`, in every form a path can take. */
+/** Path traversal with `..`, in every form a path can take. */
 import { createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import { attack, canaryFile, tryJavaScript } from './witness.ts';
+import { attack, canaryFile, tryJavaScript } from './attack.ts';
 
 const UP = '../'.repeat(60);
 
-describe('dot-dot', () => {
-  test('above the root is the root', async () => {
+describe('path traversal', () => {
+  test('stops at the guest’s root in Python', async () => {
     const result = await attack(
       'python',
       `import os
@@ -39,7 +39,7 @@ seen`,
     expect(result.metadata.result).not.toContain('secret.txt');
   });
 
-  test('above the root is the root for JavaScript', async () => {
+  test('stops at the guest’s root in JavaScript', async () => {
     const seen = await tryJavaScript([
       `os.realpath('${UP}')`,
       `std.loadFile('${UP}etc/passwd')`,
@@ -52,7 +52,7 @@ seen`,
   });
 
   test.each(['../x', 'a/../../x', '/app/../x', '/etc/x', '..', '/app/..', './../x'])(
-    'is refused on the host side: %s',
+    'is rejected by the file methods of the sandbox: %s',
     async (path) => {
       await using sandbox = await createSandbox({ runtime: 'python' });
       for (const act of [

@@ -1,6 +1,6 @@
 /**
- * Runs an attack between witnesses: after it, the host is as it was, a neighbour that ran beside it has seen nothing,
- * and the next run of the same sandbox behaves to the instruction like one of a sandbox that was never attacked.
+ * Runs an attack and checks its surroundings: the host is unchanged, a sandbox that ran at the same time saw nothing, and
+ * the next run of the attacked sandbox prints the same and spends the same fuel as in a sandbox that was never attacked.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,10 +14,10 @@ import {
 } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, expect } from 'vitest';
 
-/** What a secret of the host looks like; no guest may ever show it. */
+/** Stands for a secret of the host. It must never appear in a result. */
 const SECRET = 'host-secret-5d1f';
 
-/** Uses nothing a workspace file could stand in for, so it is the same whatever an attack left there. */
+/** Imports nothing that a workspace file could shadow, so its output does not depend on files an attack left behind. */
 const PROBE: Record<RuntimeName, string> = {
   python: `
 import builtins, sys
@@ -49,7 +49,7 @@ afterAll(() => {
   delete process.env['CANARY_SECRET'];
 });
 
-/** Everything of this process and its files that an attack could have touched. */
+/** The parts of this process and its files that an attack could change. */
 function hostState() {
   return {
     env: { ...process.env },
@@ -63,11 +63,11 @@ function hostState() {
   };
 }
 
-const calm = new Map<RuntimeName, Promise<readonly [string, number]>>();
+const baselines = new Map<RuntimeName, Promise<readonly [string, number]>>();
 
-/** What the probe says, and costs, where nothing has happened. */
-function calmProbe(runtime: RuntimeName): Promise<readonly [string, number]> {
-  let probe = calm.get(runtime);
+/** Output and fuel of the probe in a sandbox that was never attacked. */
+function baseline(runtime: RuntimeName): Promise<readonly [string, number]> {
+  let probe = baselines.get(runtime);
   if (probe === undefined) {
     probe = (async () => {
       await using sandbox = await createSandbox({ runtime });
@@ -75,19 +75,23 @@ function calmProbe(runtime: RuntimeName): Promise<readonly [string, number]> {
       expect(success).toBe(true);
       return [stdout, fuel_consumed] as const;
     })();
-    calm.set(runtime, probe);
+    baselines.set(runtime, probe);
   }
   return probe;
 }
 
-export interface Setup {
+export interface AttackSetup {
   readonly policy?: PolicyInput;
   readonly options?: ExecuteOptions;
 }
 
-/** Runs `code` as an attack and returns what became of it, once all witnesses have been heard. */
-export async function attack(runtime: RuntimeName, code: string, setup: Setup = {}): Promise<SandboxResult> {
-  const expected = await calmProbe(runtime);
+/** Runs `code` as an attack, checks the host, the neighbour and the next run, and returns the result of the attack. */
+export async function attack(
+  runtime: RuntimeName,
+  code: string,
+  setup: AttackSetup = {},
+): Promise<SandboxResult> {
+  const expected = await baseline(runtime);
   await using neighbour = await createSandbox({ runtime });
   await neighbour.writeFile('own.txt', 'mine');
   const policy = { fuel_budget: 3_000_000_000, timeout_seconds: 20, ...setup.policy };
@@ -107,11 +111,14 @@ export async function attack(runtime: RuntimeName, code: string, setup: Setup = 
   return result;
 }
 
-/** Where a guest would find the host's secret, if it could get there. */
+/** Host path of the file with the secret. */
 export const canaryFile = () => join(canary, 'secret.txt');
 
-/** Runs Python statements one by one and returns, for each, its value as text or the name of what it raised. */
-export async function tryPython(lines: readonly string[], setup?: Setup): Promise<Record<string, string>> {
+/** Evaluates Python expressions one by one; returns the value of each as text, or the name of its exception. */
+export async function tryPython(
+  lines: readonly string[],
+  setup?: AttackSetup,
+): Promise<Record<string, string>> {
   const result = await attack(
     'python',
     `
@@ -128,10 +135,10 @@ for line in json.loads(${JSON.stringify(JSON.stringify(lines))}):
   return readPairs(result.stdout);
 }
 
-/** The same for JavaScript expressions; the value of a promise is waited for. */
+/** Does the same for JavaScript expressions and awaits promises. */
 export async function tryJavaScript(
   lines: readonly string[],
-  setup?: Setup,
+  setup?: AttackSetup,
 ): Promise<Record<string, string>> {
   const result = await attack(
     'javascript',
