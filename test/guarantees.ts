@@ -210,7 +210,7 @@ export const GUARANTEES: readonly Guarantee[] = [
       ['limits/deterministic.test.ts', 'gives byte for byte the same, and the same fuel'],
       [
         'session/deterministic.test.ts',
-        'says the same as its twin, call for call, also when it is put away between calls',
+        'repeats output and fuel call by call, also when it is closed and reopened between calls',
       ],
     ],
   },
@@ -232,10 +232,10 @@ export const GUARANTEES: readonly Guarantee[] = [
         'stores/bundle.test.ts',
         'that unpacks to more than it says, or says more than is allowed, costs no memory',
       ],
-      ['session/policy.test.ts', 'never include mounts, which are given anew each time'],
+      ['session/policy.test.ts', 'never includes mounts, which must be given on every opening'],
       [
         'session/export.test.ts',
-        'whose memory was changed to have %s is refused by its first call, its files still readable',
+        'rejects its first call and keeps its files readable when its saved memory has %s',
       ],
     ],
   },

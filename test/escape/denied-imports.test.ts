@@ -35,15 +35,15 @@ function calling(runtime: Runtime, module: string, name: string): Guest {
   return new Guest(program, linkage, { pages: 1, maxPages: 1 }, volume);
 }
 
-/** The doors a runtime opens, by module. */
-function doorsOf(runtime: Runtime): Record<string, object> {
+/** The host functions that a runtime provides, by module. */
+function providedBy(runtime: Runtime): Record<string, object> {
   return runtime.linkage.imports(calling(runtime, 'env', 'nothing'));
 }
 
 function deniedOf(runtime: Runtime): string[] {
-  const doors = doorsOf(runtime);
+  const provided = providedBy(runtime);
   return importsOf(runtime)
-    .filter(({ module, name }) => !Object.hasOwn(doors[module] ?? {}, name))
+    .filter(({ module, name }) => !Object.hasOwn(provided[module] ?? {}, name))
     .map(({ module, name }) => `${module}.${name}`)
     .sort();
 }
@@ -53,9 +53,9 @@ describe('Python binary', () => {
     await expect(deniedOf(python).join('\n')).toMatchFileSnapshot('denied-imports.txt');
   });
 
-  test.each(deniedOf(python))('stops with denied_call when it calls %s', (door) => {
-    const dot = door.indexOf('.');
-    const guest = calling(python, door.slice(0, dot), door.slice(dot + 1));
+  test.each(deniedOf(python))('stops with denied_call when it calls %s', (denied) => {
+    const dot = denied.indexOf('.');
+    const guest = calling(python, denied.slice(0, dot), denied.slice(dot + 1));
     guest.beginRun(UNLIMITED_RUN);
     let stop: unknown;
     try {
@@ -66,7 +66,7 @@ describe('Python binary', () => {
     }
     expect(stop).toEqual({
       reason: 'denied_call',
-      message: `The guest called ${door}, which does not exist here`,
+      message: `The guest called ${denied}, which does not exist here`,
     });
   });
 

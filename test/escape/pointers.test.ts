@@ -11,8 +11,8 @@ describe('forged pointer', () => {
     'to a list of buffers at %i returns EFAULT',
     (at) => {
       const { hostFunctions } = testKernel();
-      for (const door of ['fd_read', 'fd_write'])
-        expect(hostFunctions[door]!(door === 'fd_read' ? 0 : 1, at, 1, 0)).toBe(EFAULT);
+      for (const name of ['fd_read', 'fd_write'])
+        expect(hostFunctions[name]!(name === 'fd_read' ? 0 : 1, at, 1, 0)).toBe(EFAULT);
     },
   );
 

@@ -1,13 +1,13 @@
 /**
- * A process of its own that uses sessions of a disk store: started by tests that want another process, or that kill it.
- * Arguments: the act, the folder of the store, and what the act needs as JSON. Tells what it does in lines of JSON,
- * each of them written before anything else happens.
+ * A separate process that uses sessions of a disk store, started by tests that need a second process or kill it.
+ * Arguments: the act, the folder of the store, and the input of the act as JSON. Reports each step as a line of JSON that
+ * is written synchronously.
  */
 import { writeSync } from 'node:fs';
 import { createSandbox, diskStore } from 'llm-wasm-sandbox';
 
 const [act, dir, detail] = process.argv.slice(2);
-const tell = (fact) => writeSync(1, `${JSON.stringify(fact)}\n`);
+const report = (fact) => writeSync(1, `${JSON.stringify(fact)}\n`);
 const open = (runtime, session_id) => createSandbox({ runtime, session_id, store: diskStore(dir) });
 
 /** Runs programs in a session, one after another. */
@@ -15,12 +15,12 @@ async function run({ runtime, session_id, programs }) {
   const sandbox = await open(runtime, session_id);
   for (const program of programs) {
     const { stdout, stderr } = await sandbox.execute(program);
-    tell({ stdout, stderr });
+    report({ stdout, stderr });
   }
   await sandbox.close();
 }
 
-/** Small, repeatable, and no better than it has to be. */
+/** A small seeded random number generator. */
 function numbers(seed) {
   let state = seed;
   return () => {
@@ -46,7 +46,7 @@ own[n % 5] = n;
 { const file = std.open('own-' + n % 5, 'w'); file.puts(String(n)); file.close(); }`,
 };
 
-/** Changes a session at random until killed: calls, checkpoints, rollbacks; says what it is about to do, and what is done. */
+/** Performs random calls, checkpoints and rollbacks until killed; reports each operation before it starts and when it is done. */
 async function change({ id, runtime, firstOp, firstCall, seed }) {
   const sandbox = await open(runtime, id);
   const random = numbers(seed);
@@ -56,27 +56,27 @@ async function change({ id, runtime, firstOp, firstCall, seed }) {
     const dice = random();
     if (dice < 0.1 && names.size < 30) {
       const name = `at-${op}`;
-      tell({ sent: op, id, what: 'checkpoint', name });
+      report({ sent: op, id, what: 'checkpoint', name });
       await sandbox.checkpoint(name);
       names.add(name);
     } else if (dice < 0.2 && names.size > 0) {
       const target = [...names][Math.floor(random() * names.size)];
-      tell({ sent: op, id, what: 'rollback', name: target });
+      report({ sent: op, id, what: 'rollback', name: target });
       await sandbox.rollback(target);
     } else if (dice < 0.28 && canUndo) {
-      tell({ sent: op, id, what: 'undo' });
+      report({ sent: op, id, what: 'undo' });
       await sandbox.rollback();
       canUndo = false;
     } else {
-      tell({ sent: op, id, what: 'call', k });
+      report({ sent: op, id, what: 'call', k });
       const { metadata, stderr } = await sandbox.execute(PROGRAMS[runtime](k++));
       if (metadata.state !== 'committed') throw new Error(`${metadata.state}: ${stderr}`);
       canUndo = true;
     }
-    tell({ done: op, id });
+    report({ done: op, id });
     if (random() < 0.2) {
       await sandbox.flush();
-      tell({ flushed: op, id });
+      report({ flushed: op, id });
     }
   }
 }

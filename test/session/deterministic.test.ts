@@ -1,4 +1,4 @@
-/** Deterministic sessions: equal seeds and equal calls give equal bytes and fuel, however often the guest was put away. */
+/** Deterministic sessions: equal seeds and equal calls give equal output and fuel, also when the session is reopened between calls. */
 import { createSandbox, diskStore, type RuntimeName, type Sandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import { scratch } from '../stores/support.ts';
@@ -33,18 +33,18 @@ async function told(sandbox: Sandbox, code: string) {
   return { stdout, stderr, exit_code, fuel_consumed };
 }
 
-describe.each(['python', 'javascript'] as const)('a deterministic %s session', (runtime) => {
+describe.each(['python', 'javascript'] as const)('deterministic %s session', (runtime) => {
   const policy = { deterministic: { seed: 7 } };
   const begin = () => createSandbox({ runtime, auto_persist_globals: true, policy });
 
-  test('says the same as its twin, call for call, also when it is put away between calls', async () => {
+  test('repeats output and fuel call by call, also when it is closed and reopened between calls', async () => {
     await using live = await begin();
     await using twin = await begin();
     const options = { runtime, session_id: 'put-away', store: diskStore(scratch()) };
     for (const code of CALLS[runtime]) {
       const expected = await told(live, code);
       expect(await told(twin, code)).toEqual(expected);
-      // Only the first has to say that it is deterministic: the session remembers.
+      // Only the first call passes the policy; the session stores it.
       await using resumed = await createSandbox({
         ...options,
         ...(code === CALLS[runtime][0] && { policy }),
@@ -53,7 +53,7 @@ describe.each(['python', 'javascript'] as const)('a deterministic %s session', (
     }
   });
 
-  test('has a clock that goes on from call to call, and never draws the same twice', async () => {
+  test('advances its clock from call to call and never repeats random values', async () => {
     await using session = await begin();
     await session.execute(CALLS[runtime][0]!);
     let time = Date.parse('2026-01-01T00:00:00Z');
@@ -67,7 +67,7 @@ describe.each(['python', 'javascript'] as const)('a deterministic %s session', (
     expect(drawn.size).toBe(5);
   });
 
-  test('goes back in time and chance with a rollback, and takes both into a fork', async () => {
+  test('restores clock and random state on rollback and copies both to a fork', async () => {
     await using session = await begin();
     await session.execute(CALLS[runtime][0]!);
     await session.checkpoint('here');
@@ -82,7 +82,7 @@ describe.each(['python', 'javascript'] as const)('a deterministic %s session', (
   });
 });
 
-test('the clock of a session that is not deterministic never goes back either', async () => {
+test('the monotonic clock of a session never goes backwards across reopening', async () => {
   const options = { runtime: 'python', session_id: 'clock', store: diskStore(scratch()) } as const;
   let time = Number.NEGATIVE_INFINITY;
   for (let call = 0; call < 4; call++) {

@@ -1,4 +1,4 @@
-/** Sessions that move: out of one store as bytes, into another, with everything they had. */
+/** Export and import: a session moves between stores as one file, with its complete state. */
 import { createHash } from 'node:crypto';
 import { diskStore, memoryStore, openSessions, type RuntimeName } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
@@ -8,8 +8,8 @@ import { SURVIVORS } from './state.ts';
 const show = (runtime: RuntimeName, expression: string) =>
   runtime === 'python' ? `print(${expression})` : `console.log(${expression})`;
 
-describe.each(['python', 'javascript'] as const)('a %s session', (runtime) => {
-  test('moves to another store with all that survives a call, its undo and its checkpoints', async () => {
+describe.each(['python', 'javascript'] as const)('exported %s session', (runtime) => {
+  test('keeps its variables, files, policy and checkpoints in another store', async () => {
     await using here = openSessions({ store: memoryStore() });
     const sandbox = await here.create({ runtime, session_id: 'moving', policy: { fuel_budget: 90_000_000 } });
     for (const { make } of SURVIVORS[runtime]) await sandbox.execute(make);
@@ -34,8 +34,8 @@ describe.each(['python', 'javascript'] as const)('a %s session', (runtime) => {
   });
 });
 
-describe('a session that is taken in', () => {
-  test('needs a name that is free, and can be given one, with limits', async () => {
+describe('imported session', () => {
+  test('needs an unused id and accepts another id and another policy', async () => {
     await using sessions = openSessions();
     const sandbox = await sessions.create({ runtime: 'python', session_id: 'taken' });
     await sandbox.execute('x = 1');
@@ -57,7 +57,7 @@ describe('a session that is taken in', () => {
     expect((await other.execute('x')).metadata.result).toBe(2);
   });
 
-  test('counts against the limits', async () => {
+  test('counts towards max_sessions', async () => {
     await using sessions = openSessions({ limits: { max_sessions: 1 } });
     await sessions.create({ runtime: 'python', session_id: 'only' });
     const bytes = await sessions.export('only');
@@ -67,16 +67,16 @@ describe('a session that is taken in', () => {
     await expect(sessions.export('absent')).rejects.toMatchObject({ code: 'session_not_found' });
   });
 
-  // biome-ignore lint/suspicious/noExplicitAny: headers of every wrong shape.
+  // biome-ignore lint/suspicious/noExplicitAny: the headers are invalid on purpose.
   test.each<[string, (header: any) => unknown, RegExp]>([
-    ['a clock before time', ({ kernel }) => Object.assign(kernel, { clock_ms: -1 }), /kernel\.clock_ms/],
+    ['a negative clock', ({ kernel }) => Object.assign(kernel, { clock_ms: -1 }), /kernel\.clock_ms/],
     ['no descriptors', ({ kernel }) => delete kernel.slots, /kernel\.slots/],
     ['a fourth stream', ({ kernel }) => Object.assign(kernel.files[0], { stream: 3 }), /kernel\.files/],
-    ['more memory than there is', (header) => Object.assign(header, { pages: 2 ** 31 }), /pages/],
-    ['globals that are no numbers', (header) => Object.assign(header, { globals: { g0: 'x' } }), /globals/],
+    ['more pages than a memory can have', (header) => Object.assign(header, { pages: 2 ** 31 }), /pages/],
+    ['globals that are not numbers', (header) => Object.assign(header, { globals: { g0: 'x' } }), /globals/],
     ['another module', (header) => Object.assign(header, { module: 'other' }), /another module/],
   ])(
-    'whose memory was changed to have %s is refused by its first call, its files still readable',
+    'rejects its first call and keeps its files readable when its saved memory has %s',
     async (_, change, reason) => {
       await using sessions = openSessions();
       const sandbox = await sessions.create({ runtime: 'javascript', session_id: 'changed' });
@@ -95,8 +95,8 @@ describe('a session that is taken in', () => {
   );
 });
 
-/** A saved memory with another header and the digest that belongs to it. */
-// biome-ignore lint/suspicious/noExplicitAny: headers of every wrong shape.
+/** Returns a saved memory with a changed header and a matching digest. */
+// biome-ignore lint/suspicious/noExplicitAny: the headers are invalid on purpose.
 function changed(delta: Uint8Array, change: (header: any) => unknown): Uint8Array {
   const old = Buffer.from(delta);
   const bodyAt = 12 + old.readUInt32LE(8);

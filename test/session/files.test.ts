@@ -1,4 +1,4 @@
-/** Files of a session when several have their hands on them: the program, the host, and a person at the store. */
+/** Session files that the program, the host and the user of the store folder change at the same time. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 const begin = () => createSandbox({ runtime: 'python', auto_persist_globals: true });
 const paths = async (sandbox: Sandbox) => (await sandbox.listFiles()).map(({ path }) => path);
 
-/** Runs a program that tells when it has begun, and the host's part then. */
+/** Runs a program and calls `host` as soon as the program has started. */
 async function during(sandbox: Sandbox, code: string, host: () => Promise<void>) {
   let done: Promise<void> | undefined;
   const result = await sandbox.execute(`print("go", flush=True)\nimport os, time; time.sleep(0.3)\n${code}`, {
@@ -17,13 +17,13 @@ async function during(sandbox: Sandbox, code: string, host: () => Promise<void>)
     },
   });
   await done;
-  // In turn behind the call, so that what it left has been taken over.
+  // Runs after the call in the session's queue, so the changes of the call are applied when it returns.
   await sandbox.checkpoints();
   return result;
 }
 
-describe('the files of a session', () => {
-  test('are not touched by a call that could not begin', async () => {
+describe('session files', () => {
+  test('are not changed by a call that fails to start', async () => {
     await using sandbox = await begin();
     const first = sandbox.execute('open("a", "w").write("A")');
     await expect(sandbox.execute('1', { files: { '../up': '' } })).rejects.toMatchObject({
@@ -33,7 +33,7 @@ describe('the files of a session', () => {
     expect(await paths(sandbox)).toEqual(['a']);
   });
 
-  test('that the host writes while a call runs stay when the call is undone', async () => {
+  test('that the host writes during a call stay when the call is rolled back', async () => {
     await using sandbox = await begin();
     await sandbox.writeFile('old', '1');
     const result = await during(sandbox, 'os._exit(1)', async () => {
@@ -45,7 +45,7 @@ describe('the files of a session', () => {
     expect((await sandbox.execute('os = __import__("os"); os.listdir()')).metadata.result).toEqual(['new']);
   });
 
-  test('that come with a call go with it', async () => {
+  test('that are passed with a call are rolled back with it', async () => {
     await using sandbox = await begin();
     await sandbox.execute('import os');
     const stopped = await sandbox.execute('os._exit(1)', { files: { 'in/a': 'x' } });
@@ -58,9 +58,9 @@ describe('the files of a session', () => {
   });
 
   test.each([
-    ['took away', 'os.rmdir("d")', [['d'], ['x']]],
-    ['made a file of', 'os.rmdir("d"); open("d", "w").close()', [['d'], false]],
-  ])('in a folder that the program %s meanwhile do no harm', async (_, code, expected) => {
+    ['removes', 'os.rmdir("d")', [['d'], ['x']]],
+    ['replaces with a file', 'os.rmdir("d"); open("d", "w").close()', [['d'], false]],
+  ])('that the host writes into a folder that the program %s cause no error', async (_, code, expected) => {
     await using sandbox = await begin();
     await sandbox.execute('import os; os.mkdir("d")');
     const result = await during(sandbox, code, () => sandbox.writeFile('d/x', 'host'));
@@ -71,7 +71,7 @@ describe('the files of a session', () => {
     await sandbox.flush();
   });
 
-  test('and what is known of them survive sleep, whatever the program did to them', async () => {
+  test('keep unlinked open files and extreme timestamps when the session is reopened', async () => {
     const store = memoryStore();
     const open = () => createSandbox({ runtime: 'python', session_id: 'odd', store });
     const first = await open();
@@ -87,7 +87,7 @@ describe('the files of a session', () => {
     expect(result.metadata.result).toEqual(['abc', 1e12, -1e12]);
   });
 
-  test('that need more memory than the policy gives say so, and are there when it gives enough', async () => {
+  test('and variables are unchanged after a call that the policy gave too little memory', async () => {
     const store = memoryStore();
     const open = (memory_bytes: number) =>
       createSandbox({ runtime: 'python', session_id: 'large', store, policy: { memory_bytes } });
@@ -105,14 +105,14 @@ describe('the files of a session', () => {
   });
 });
 
-describe('what a person puts into the workspace of a session', () => {
+describe('file edited in the workspace folder of a session', () => {
   let dir = '';
   beforeAll(() => {
     dir = mkdtempSync(join(tmpdir(), 'session-files-'));
   });
   afterAll(() => rmSync(dir, { recursive: true }));
 
-  test('is refused when it is too much, and the session goes on when it is gone', async () => {
+  test('fails the next call when it exceeds the quota, until it is removed', async () => {
     const policy = { workspace_max_bytes: 1000 };
     await using sandbox = await createSandbox({
       runtime: 'python',
@@ -135,7 +135,7 @@ describe('what a person puts into the workspace of a session', () => {
     expect((await sandbox.execute('x')).metadata.result).toBe(1);
   });
 
-  test('is part of a checkpoint and of a fork, and is not lost by going back', async () => {
+  test('is part of checkpoints and forks and is restored by a rollback', async () => {
     await using sandbox = await createSandbox({
       runtime: 'python',
       session_id: 'edited',

@@ -1,6 +1,6 @@
 /**
- * Processes that are killed while they change sessions. What is found afterwards must be what some completed operation
- * left, memory, files and checkpoints of the same one; which ones there are follows from what the process told.
+ * Processes that are killed while they change sessions. The stored state must be the result of one completed operation,
+ * with memory, files and checkpoints from the same one. The log of the killed process determines which are allowed.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ const SESSIONS: Record<string, RuntimeName> = {
   'javascript-2': 'javascript',
 };
 
-/** Prints what memory holds and what the files hold. */
+/** Prints the variables and the contents of the files. */
 const SHOW: Record<RuntimeName, string> = {
   python: `
 import json, os
@@ -34,7 +34,7 @@ print(json.dumps([memory, {name: open(name).read() for name in files}]))`,
 }`,
 };
 
-/** The numbers of all calls that make up a state, and those of its checkpoints. */
+/** The numbers of the calls that lead to a state, and to each of its checkpoints. */
 interface Model {
   readonly xs: readonly number[];
   readonly checkpoints: Readonly<Record<string, readonly number[]>>;
@@ -54,10 +54,10 @@ function after({ xs, checkpoints, undo }: Model, fact: Sent): Model {
   return { xs: undo!, checkpoints, undo: undefined };
 }
 
-/** All that is known of one session: the states its operations lead to, and which of them must be in the store. */
+/** The states that the operations of one session lead to, and which of them the store may hold. */
 class History {
   models: Model[] = [{ xs: [], checkpoints: {}, undo: undefined }];
-  /** The oldest state that may be found. */
+  /** Index of the oldest state that the store may hold. */
   kept = 0;
   calls = 0;
   nextCall = 1;
@@ -72,12 +72,12 @@ class History {
     } else if ('flushed' in fact) this.kept = fact.flushed;
     else if (this.#callOps.has(fact.done)) {
       this.calls++;
-      // A call begins when everything before it is in the store: only what came after that can be lost.
+      // A call starts after everything before it is stored, so only later operations can be lost.
       this.kept = Math.max(this.kept, fact.done - 1);
     }
   }
 
-  /** Goes on from what was found. */
+  /** Continues from the state that the store held. */
   settle(found: Model): void {
     this.models = [...this.models, found];
     this.kept = this.models.length - 1;
@@ -93,7 +93,7 @@ async function find(dir: string, id: string, history: History): Promise<Model> {
   const [[xs, own, n], files] = JSON.parse(stdout) as [[number[], Record<string, number>, number], Files];
   expect(n).toBe(xs.at(-1) ?? null);
   expect(files).toEqual(filesOf(xs, own));
-  // What a person finds in the folder is the same once more.
+  // The workspace folder on disk must have the same contents.
   await sandbox.flush();
   if (xs.length > 0) expect(readFileSync(join(dir, id, 'workspace', 'log'), 'utf8')).toBe(files['log']);
   const names = (await sandbox.checkpoints()).map(({ name }) => name).sort();
@@ -110,7 +110,7 @@ async function find(dir: string, id: string, history: History): Promise<Model> {
 
 type Files = Record<string, string>;
 
-/** The files that go with what memory holds. */
+/** The files that match the variables. */
 function filesOf(xs: readonly number[], own: Readonly<Record<string, number>>): Files {
   const last: Record<string, number> = {};
   for (const k of xs) last[k % 5] = k;
@@ -119,7 +119,7 @@ function filesOf(xs: readonly number[], own: Readonly<Record<string, number>>): 
   return Object.fromEntries([...files, ...(xs.length > 0 ? [['log', `${xs.join('\n')}\n`]] : [])]);
 }
 
-test(`sessions whose processes are killed during ${CALLS} calls are always as a completed operation left them`, async () => {
+test(`a session whose process is killed holds the state of a completed operation (${CALLS} calls)`, async () => {
   const seed = Math.floor(Math.random() * 2 ** 31);
   const dir = scratch();
   const histories = new Map(Object.keys(SESSIONS).map((id) => [id, new History()]));
@@ -134,11 +134,11 @@ test(`sessions whose processes are killed during ${CALLS} calls are always as a 
       seed: seed + kills * 7919 + i,
     }));
     const child = startChild('change', dir, detail);
-    // Most die while they work, a few while they open the sessions.
+    // Most processes are killed during calls, a few while they open the sessions.
     const wait = kills % 6 === 0 ? Math.random() * 3 : Math.random() * 120;
     while (child.lines.length < wait && child.process.exitCode === null) await sleep(1);
     await sleep(Math.random() * 40);
-    expect(child.process.exitCode, 'the process ended by itself').toBe(null);
+    expect(child.process.exitCode, 'the process exited before it was killed').toBe(null);
     child.process.kill('SIGKILL');
     await child.ended;
     for (const line of child.lines) {

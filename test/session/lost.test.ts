@@ -1,4 +1,4 @@
-/** A call that was said to be committed and could not be saved after all: the session is as before, and says so. */
+/** A call that was reported as committed and then could not be saved: the session reverts and reports the loss. */
 import { memoryStore } from 'llm-wasm-sandbox';
 import { expect, test } from 'vitest';
 
@@ -9,7 +9,7 @@ const { Transaction } = (await import(
 )) as typeof import('../../src/session/transaction.ts');
 const { Workspace } = (await import(built('workspace'))) as typeof import('../../src/sandbox/workspace.ts');
 
-test('a call whose worker is lost while it saves is undone, and whoever waits for the store is told', async () => {
+test('a call whose worker is lost while saving is rolled back, and flush() reports it', async () => {
   const settings = { runtime: 'python', auto_persist_globals: true, preload: [], policy: {} } as const;
   const session = await Session.open(memoryStore(), { ...settings, session_id: 'lost' });
   const workspace = new Workspace(Date.now, { maxBytes: 1000, maxFiles: 10 });

@@ -1,4 +1,4 @@
-/** Saved states that do not belong to the interpreter that is there: refused by name, with their files within reach. */
+/** Saved states that do not fit the installed interpreter are rejected with the reason; their files stay readable. */
 import { createHash } from 'node:crypto';
 import { createSandbox, diskStore, memoryStore, type RuntimeName, type SessionStore } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
@@ -10,7 +10,7 @@ const BEGIN: Record<RuntimeName, string> = {
   javascript: 'let x = 1; std.open("kept.txt", "w").puts("kept")',
 };
 
-/** A delta with another format or other facts in its header, and a digest that vouches for them. */
+/** Returns a delta with a changed format or header and a matching digest. */
 function altered(delta: Uint8Array, format: number, facts: Record<string, unknown>): Uint8Array {
   const old = Buffer.from(delta);
   const bodyAt = 12 + old.readUInt32LE(8);
@@ -47,7 +47,7 @@ const ALTERATIONS: Record<string, Alteration> = {
   'a newer format': { format: 9, says: `has format 9, this version reads ${DELTA_FORMAT}` },
 };
 
-/** Headers that no capture writes, under a digest that is right: the store vouches for bytes, not for sense. */
+/** Headers that the engine never writes, with a valid digest: the store checks bytes, not their meaning. */
 const NONSENSE: Record<string, Record<string, unknown>> = {
   'no layers': { memory: undefined },
   'layers that are not there': { memory: [1e9] },
@@ -55,10 +55,10 @@ const NONSENSE: Record<string, Record<string, unknown>> = {
   'a thousand layers': { memory: new Array(1000).fill(0) },
   'an empty layer': { memory: [0] },
   'no descriptors': { kernel: null },
-  'descriptors of no file': { kernel: { cwd: '/app', umask: 18, files: [], slots: [7], pipes: [] } },
+  'descriptors without a file': { kernel: { cwd: '/app', umask: 18, files: [], slots: [7], pipes: [] } },
   'no globals': { globals: null },
-  'globals that are no numbers': { globals: { __stack_pointer: 'x' } },
-  'more memory than there can be': { pages: 1e9 },
+  'globals that are not numbers': { globals: { __stack_pointer: 'x' } },
+  'more pages than a memory can have': { pages: 1e9 },
 };
 
 const stores: Record<string, () => SessionStore> = {
@@ -85,9 +85,9 @@ async function keptFile(store: SessionStore): Promise<unknown> {
   return [found.damage, Buffer.from(found.workspace.get('kept.txt')!.data!).toString()];
 }
 
-describe.each(['python', 'javascript'] as const)('a saved %s state', (runtime) => {
+describe.each(['python', 'javascript'] as const)('saved %s state', (runtime) => {
   test.each(Object.keys(ALTERATIONS))(
-    'with %s is refused by that name, and its files are there',
+    'with %s is rejected with the reason, and its files stay readable',
     async (name) => {
       const alteration = ALTERATIONS[name]!;
       const store = stores[runtime === 'python' ? 'disk' : 'memory']!();
@@ -105,19 +105,22 @@ describe.each(['python', 'javascript'] as const)('a saved %s state', (runtime) =
     },
   );
 
-  test.each(Object.keys(NONSENSE))('with %s is refused as damaged, and the worker lives', async (name) => {
-    const store = memoryStore();
-    await using sandbox = await alteredSession(runtime, store, { facts: NONSENSE[name]! });
-    await expect(sandbox.execute('x')).rejects.toMatchObject({
-      code: 'image_invalid',
-      message: expect.stringMatching(/^The saved state is damaged \(.+\)\.$/),
-    });
-    await using other = await createSandbox({ runtime });
-    expect((await other.execute('1 + 1')).metadata.result).toBe(2);
-    expect(await sandbox.readFile('kept.txt', 'utf8')).toBe('kept');
-  });
+  test.each(Object.keys(NONSENSE))(
+    'with %s is rejected as damaged without ending the worker',
+    async (name) => {
+      const store = memoryStore();
+      await using sandbox = await alteredSession(runtime, store, { facts: NONSENSE[name]! });
+      await expect(sandbox.execute('x')).rejects.toMatchObject({
+        code: 'image_invalid',
+        message: expect.stringMatching(/^The saved state is damaged \(.+\)\.$/),
+      });
+      await using other = await createSandbox({ runtime });
+      expect((await other.execute('1 + 1')).metadata.result).toBe(2);
+      expect(await sandbox.readFile('kept.txt', 'utf8')).toBe('kept');
+    },
+  );
 
-  test('goes on after a rollback to a state that fits', async () => {
+  test('can be replaced by a rollback to a valid checkpoint', async () => {
     const store = memoryStore();
     const first = await createSandbox({ runtime, session_id: 'one', store });
     await first.execute(BEGIN[runtime]);
@@ -133,7 +136,7 @@ describe.each(['python', 'javascript'] as const)('a saved %s state', (runtime) =
   });
 });
 
-test('a session is not opened with other preloaded packages, and says which it has', async () => {
+test('opening a session with other preloaded packages fails and names the preloaded ones', async () => {
   const store = diskStore(scratch());
   const first = await createSandbox({ runtime: 'python', session_id: 'one', store });
   await first.execute(BEGIN.python);

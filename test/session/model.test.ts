@@ -1,11 +1,11 @@
 /**
- * Random lives of sessions against a model that knows nothing of memory: after any calls, undos, checkpoints, forks and
- * sleeps each session has exactly the variables that a plain replay of its calls would have.
+ * Random sequences of calls, undos, checkpoints, forks and reopenings, compared with a model: each session has exactly
+ * the variables that a plain replay of its committed calls produces.
  */
 import { createSandbox, memoryStore, type Sandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 
-/** Repeatable numbers below a limit. */
+/** A seeded generator of integers below a limit. */
 function dice(seed: number): (limit: number) => number {
   let state = seed;
   return (limit) => {
@@ -14,7 +14,7 @@ function dice(seed: number): (limit: number) => number {
   };
 }
 
-/** What a session is to have: a small list, and large blocks as the numbers that made them, by their names. */
+/** The expected variables of a session: a small list, and large blocks as the arguments that generate them. */
 interface Values {
   readonly list: readonly number[];
   readonly blocks: Readonly<Record<string, readonly [seed: number, pages: number]>>;
@@ -51,7 +51,7 @@ async function call({ sandbox, model }: Life, code: string, next: Values): Promi
   model.now = next;
 }
 
-/** One thing that may happen to a session; returns a fork if that was it. */
+/** Performs one random operation on a session; returns the fork if it created one. */
 async function step(life: Life, next: (limit: number) => number, reopen: (id: string) => Promise<Sandbox>) {
   const { model } = life;
   const { list, blocks } = model.now;
@@ -105,7 +105,7 @@ async function check({ sandbox, model }: Life): Promise<void> {
 }
 
 describe('sessions', () => {
-  test.each([1, 2])('have what a replay of their calls has, whatever happens to them (%i)', async (seed) => {
+  test.each([1, 2])('match a replay of their calls after random operations (seed %i)', async (seed) => {
     const next = dice(seed * 7919);
     const store = memoryStore();
     const policy = { memory_bytes: 128 << 20 };
@@ -133,7 +133,7 @@ describe('sessions', () => {
     }
   });
 
-  test('are the same when they hold more pages than are remembered from call to call', async () => {
+  test('keep their state when they change more pages than are tracked between calls', async () => {
     const store = memoryStore();
     const open = () => createSandbox({ runtime: 'python', session_id: 'large', store });
     let sandbox = await open();
@@ -149,7 +149,7 @@ describe('sessions', () => {
     await sandbox.close();
   });
 
-  test('are the same after more small calls than a saved state has layers', async () => {
+  test('keep their state after more calls than a saved state holds page diffs', async () => {
     const store = memoryStore();
     const open = () => createSandbox({ runtime: 'javascript', session_id: 'many', store });
     let sandbox = await open();

@@ -1,12 +1,12 @@
-/** A session remembers its limits, and is in its store from the moment it is made. */
+/** A session stores its policy and is in its store as soon as it is created. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSandbox, diskStore, openSessions } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import { scratch } from '../stores/support.ts';
 
-describe('the limits of a session', () => {
-  test('are those it was made with when it is opened without any, and those given win and stay', async () => {
+describe('session policy', () => {
+  test('is restored when the session is reopened, and fields given then override and stay', async () => {
     const dir = scratch();
     const options = { runtime: 'python', session_id: 'limits', store: diskStore(dir) } as const;
     const first = await createSandbox({
@@ -31,7 +31,7 @@ describe('the limits of a session', () => {
     await fourth.close();
   });
 
-  test('go into a fork', async () => {
+  test('is copied to a fork', async () => {
     await using sandbox = await createSandbox({
       runtime: 'javascript',
       auto_persist_globals: true,
@@ -43,10 +43,10 @@ describe('the limits of a session', () => {
     expect(again.policy.fuel_budget).toBe(40_000_000);
   });
 
-  test('never include mounts, which are given anew each time', async () => {
+  test('never includes mounts, which must be given on every opening', async () => {
     const dir = scratch();
     const options = { runtime: 'python', session_id: 'mounted', store: diskStore(dir) } as const;
-    const mounts = [{ host_path: new URL('.//', import.meta.url).pathname, guest_path: '/external' }];
+    const mounts = [{ host_path: new URL('./', import.meta.url).pathname, guest_path: '/external' }];
     const first = await createSandbox({ ...options, policy: { mounts } });
     expect((await first.execute("import os\nos.path.exists('/external')")).metadata.result).toBe(true);
     await first.close();
@@ -55,7 +55,7 @@ describe('the limits of a session', () => {
     expect((await second.execute("import os\nos.path.exists('/external')")).metadata.result).toBe(false);
   });
 
-  test('that the guest cannot start with are refused, and the session is free and as before', async () => {
+  test('is rejected when the guest cannot start with it, and the session stays unchanged and unlocked', async () => {
     const options = { runtime: 'python', session_id: 'small', store: diskStore(scratch()) } as const;
     await (await createSandbox(options)).close();
     await expect(createSandbox({ ...options, policy: { memory_bytes: 5 } })).rejects.toThrow(
@@ -65,7 +65,7 @@ describe('the limits of a session', () => {
     expect(again.policy.memory_bytes).toBe(256 * 1024 * 1024);
   });
 
-  test('refuse an environment larger than a session keeps', async () => {
+  test('is rejected when its environment is larger than a session stores', async () => {
     const env = Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`V${i}`, 'x'.repeat(32_000)]));
     await expect(
       createSandbox({ runtime: 'python', auto_persist_globals: true, policy: { env } }),
@@ -73,8 +73,8 @@ describe('the limits of a session', () => {
   });
 });
 
-describe('a session that was made', () => {
-  test('is seen by others before it was ever run', async () => {
+describe('new session', () => {
+  test('is listed and locked for other processes before its first call', async () => {
     const dir = scratch();
     const sandbox = await createSandbox({ runtime: 'python', session_id: 'idle', store: diskStore(dir) });
     await sandbox.flush();
@@ -85,7 +85,7 @@ describe('a session that was made', () => {
     expect((await (await others.get('idle')).execute('6 * 7')).metadata.result).toBe(42);
   });
 
-  test('has in its store what the host wrote, without a call', async () => {
+  test('stores files that the host writes before its first call', async () => {
     const options = { runtime: 'python', session_id: 'files', store: diskStore(scratch()) } as const;
     const sandbox = await createSandbox(options);
     await sandbox.writeFile('a.txt', 'A');

@@ -1,4 +1,4 @@
-/** Starts processes that run child.mjs. */
+/** Starts child.mjs in a separate process. */
 import { fileURLToPath } from 'node:url';
 import { type Child, start } from '../stores/process.ts';
 

@@ -1,8 +1,8 @@
 import { memoryStore, openSessions } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 
-describe('the sessions of a store', () => {
-  test('are found again by name and listed, the last used first', async () => {
+describe('sessions of a store', () => {
+  test('are opened by id and listed with the last used first', async () => {
     await using sessions = openSessions();
     const one = await sessions.create({ runtime: 'python', session_id: 'one' });
     await one.execute('x = 1');
@@ -21,7 +21,7 @@ describe('the sessions of a store', () => {
     await expect(sessions.get('three')).rejects.toMatchObject({ code: 'session_not_found' });
   });
 
-  test('are opened once, however many ask for one at the same time', async () => {
+  test('are opened once when several callers open one at the same time', async () => {
     await using sessions = openSessions();
     const made = await Promise.all(
       Array.from({ length: 4 }, () => sessions.create({ runtime: 'javascript', session_id: 'wanted' })),
@@ -32,7 +32,7 @@ describe('the sessions of a store', () => {
     expect(new Set(got).size).toBe(1);
   });
 
-  test('tell their files, variables, calls and fuel', async () => {
+  test('report their files, variables, calls and fuel', async () => {
     await using sessions = openSessions();
     const sandbox = await sessions.create({ runtime: 'python', session_id: 'facts' });
     await sandbox.execute(
@@ -49,7 +49,7 @@ describe('the sessions of a store', () => {
     expect((await sandbox.execute('total')).metadata.result).toBe(3.5);
   });
 
-  test('tell the variables of JavaScript too, declared or global', async () => {
+  test('report declared and global variables of JavaScript', async () => {
     await using sessions = openSessions();
     const sandbox = await sessions.create({ runtime: 'javascript', session_id: 'facts' });
     await sandbox.execute('let count = 1;\nconst list = [1, 2];\nfunction f() {}\nglobalThis.shared = "s";');
@@ -65,7 +65,7 @@ describe('the sessions of a store', () => {
     });
   });
 
-  test('tell the variables of a fork as those of its origin', async () => {
+  test('report the same variables for a fork and its origin', async () => {
     await using sessions = openSessions();
     const sandbox = await sessions.create({ runtime: 'javascript', session_id: 'origin' });
     await sandbox.execute('let count = 1; globalThis.shared = 2');
@@ -74,7 +74,7 @@ describe('the sessions of a store', () => {
     expect((await fork.variables()).map(({ name }) => name)).toContain('count');
   });
 
-  test('survive a hostile repr when their variables are asked for', async () => {
+  test('report variables although a repr raises SystemExit', async () => {
     await using sessions = openSessions();
     const sandbox = await sessions.create({ runtime: 'python', session_id: 'evil' });
     await sandbox.execute(
@@ -103,7 +103,7 @@ describe('the sessions of a store', () => {
     expect(await sessions.list()).toEqual([]);
   });
 
-  test('are emptied of folders and links, too', async () => {
+  test('lose folders and links as well when their workspace is reset', async () => {
     await using sessions = openSessions();
     const sandbox = await sessions.create({ runtime: 'python', session_id: 'full' });
     await sandbox.execute(
@@ -113,7 +113,7 @@ describe('the sessions of a store', () => {
     expect((await sandbox.execute('os.listdir()')).metadata.result).toEqual([]);
   });
 
-  test('are not pruned when somebody has just asked for them', async () => {
+  test('are not pruned right after they were opened', async () => {
     const store = memoryStore();
     await using sessions = openSessions({ store });
     await (await sessions.create({ runtime: 'javascript', session_id: 'old' })).execute('let x = 1');
@@ -125,7 +125,7 @@ describe('the sessions of a store', () => {
     expect((await sandbox.execute('x')).metadata.result).toBe(1);
   });
 
-  test('are bounded in number, also when many are made at once', async () => {
+  test('are limited by max_sessions, also when several are created at once', async () => {
     await using sessions = openSessions({ limits: { max_sessions: 2 } });
     const made = await Promise.allSettled(
       Array.from({ length: 5 }, () => sessions.create({ runtime: 'javascript' })),
@@ -134,7 +134,7 @@ describe('the sessions of a store', () => {
     expect(await sessions.list()).toHaveLength(2);
   });
 
-  test('are bounded in number', async () => {
+  test('are limited by max_sessions across closing, and existing ones can still be opened', async () => {
     await using sessions = openSessions({ limits: { max_sessions: 2 } });
     for (const session_id of ['a', 'b'])
       await (await sessions.create({ runtime: 'python', session_id })).flush();
@@ -146,7 +146,7 @@ describe('the sessions of a store', () => {
     await sessions.create({ runtime: 'python', session_id: 'a' });
   });
 
-  test('count and can be deleted before they were run', async () => {
+  test('count and can be deleted before their first call', async () => {
     await using sessions = openSessions({ limits: { max_sessions: 1 } });
     await sessions.create({ runtime: 'python', session_id: 'idle' });
     await expect(sessions.create({ runtime: 'python', session_id: 'more' })).rejects.toMatchObject({

@@ -1,10 +1,10 @@
-/** Values that must survive whatever happens to a session between two calls, in both languages. */
+/** Values of both languages that must survive between two calls of a session. */
 
 export interface Survivor {
   readonly name: string;
-  /** Makes the value and changes it once. */
+  /** Creates the value and changes it once. */
   readonly make: string;
-  /** Prints it, in a way that also shows what a further use does. */
+  /** An expression that shows the value and uses it once more. */
   readonly show: string;
   readonly expected: string;
 }

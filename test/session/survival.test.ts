@@ -18,7 +18,7 @@ async function makeAll(sandbox: Sandbox, survivors: readonly Survivor[]) {
   }
 }
 
-/** What every survivor shows, in order; looking at one may change it, as using it does. */
+/** Prints every value in order. Printing may change a value, for example by advancing a generator. */
 async function showAll(sandbox: Sandbox, survivors: readonly Survivor[]) {
   const shown: Record<string, string> = {};
   for (const { name, show } of survivors) {
@@ -30,20 +30,20 @@ async function showAll(sandbox: Sandbox, survivors: readonly Survivor[]) {
 
 type Shown = Record<string, string>;
 
-/** What can happen to a session between two calls; each shows everything, once or more, after it has. */
+/** Events between two calls of a session. Each prints all values afterwards, once or several times. */
 const JOURNEYS: Record<string, (runtime: RuntimeName, survivors: readonly Survivor[]) => Promise<Shown[]>> = {
-  async 'survives to the next call'(runtime, survivors) {
+  async 'is available in the next call'(runtime, survivors) {
     await using sandbox = await begin(runtime, survivors);
     return [await showAll(sandbox, survivors)];
   },
 
-  async 'survives hibernation'(runtime, survivors) {
+  async 'is restored after its guest was evicted'(runtime, survivors) {
     await using sandbox = await begin(runtime, survivors);
     await crowdOut(runtime);
     return [await showAll(sandbox, survivors)];
   },
 
-  async 'is there in a new process'(runtime, survivors) {
+  async 'is available in a new process'(runtime, survivors) {
     const dir = scratch();
     const session_id = 'moving';
     await using sandbox = await createSandbox({ runtime, session_id, store: diskStore(dir) });
@@ -59,7 +59,7 @@ const JOURNEYS: Record<string, (runtime: RuntimeName, survivors: readonly Surviv
     return [Object.fromEntries(shown)];
   },
 
-  async 'was made by a process that is gone'(runtime, survivors) {
+  async 'is available after the process that created it exited'(runtime, survivors) {
     const dir = scratch();
     const session_id = 'left';
     const programs = survivors.map(({ make }) => make);
@@ -70,7 +70,7 @@ const JOURNEYS: Record<string, (runtime: RuntimeName, survivors: readonly Surviv
     return [await showAll(sandbox, survivors)];
   },
 
-  async 'is in a fork too, and the two are independent afterwards'(runtime, survivors) {
+  async 'is copied to a fork that is independent afterwards'(runtime, survivors) {
     await using sandbox = await begin(runtime, survivors);
     await using fork = await sandbox.fork();
     const shown = [await showAll(fork, survivors), await showAll(sandbox, survivors)];
@@ -79,7 +79,7 @@ const JOURNEYS: Record<string, (runtime: RuntimeName, survivors: readonly Surviv
     return shown;
   },
 
-  async 'is as it was after a rollback to a checkpoint'(runtime, survivors) {
+  async 'is restored by a rollback to a checkpoint'(runtime, survivors) {
     await using sandbox = await begin(runtime, survivors);
     await sandbox.checkpoint('here');
     const shown: Shown[] = [];
@@ -97,7 +97,7 @@ async function begin(runtime: RuntimeName, survivors: readonly Survivor[]): Prom
   return sandbox;
 }
 
-describe.each(['python', 'javascript'] as const)('everything in a %s session', (runtime) => {
+describe.each(['python', 'javascript'] as const)('every value in a %s session', (runtime) => {
   const survivors = SURVIVORS[runtime];
   const expected = Object.fromEntries(survivors.map((one) => [one.name, one.expected]));
 
@@ -108,7 +108,7 @@ describe.each(['python', 'javascript'] as const)('everything in a %s session', (
   });
 });
 
-/** Runs so many other sessions that no worker can have kept the guest of one before them. */
+/** Runs enough other sessions to evict the guest of an earlier session from every worker. */
 async function crowdOut(runtime: RuntimeName) {
   const others = await Promise.all(
     Array.from({ length: 24 }, () => createSandbox({ runtime, auto_persist_globals: true })),

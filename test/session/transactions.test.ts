@@ -24,7 +24,7 @@ const LANGUAGES = {
   },
 } as const;
 
-describe.each(Object.keys(LANGUAGES) as RuntimeName[])('a call of a %s session', (runtime) => {
+describe.each(Object.keys(LANGUAGES) as RuntimeName[])('call in a %s session', (runtime) => {
   const programs = LANGUAGES[runtime];
   const begin = async (policy = {}): Promise<Sandbox> => {
     const sandbox = await createSandbox({ runtime, auto_persist_globals: true, policy });
@@ -33,21 +33,21 @@ describe.each(Object.keys(LANGUAGES) as RuntimeName[])('a call of a %s session',
   };
   const shown = async (sandbox: Sandbox) => (await sandbox.execute(programs.show)).stdout.trim();
 
-  test('that ends in an exception keeps what it changed', async () => {
+  test('keeps its changes when it ends with an exception', async () => {
     await using sandbox = await begin();
     const result = await sandbox.execute(`${programs.change}\n${programs.fail}`);
     expect(result).toMatchObject({ success: false, exit_code: 1, metadata: { state: 'committed' } });
     expect(await shown(sandbox)).toBe('2 two');
   });
 
-  test('that ends below the interpreter is undone, memory and files', async () => {
+  test('is rolled back, memory and files, when the process exits without the interpreter', async () => {
     await using sandbox = await begin();
     const result = await sandbox.execute(`${programs.change}\n${programs.hardExit}`);
     expect(result).toMatchObject({ exit_code: 4, files_modified: [], metadata: { state: 'rolled_back' } });
     expect(await shown(sandbox)).toBe('1 one');
   });
 
-  test('that runs out of fuel where the interpreter looks keeps what it changed', async () => {
+  test('keeps its changes when OutOfFuel ends it as an exception', async () => {
     await using sandbox = await begin();
     const result = await sandbox.execute(`${programs.change}\n${programs.loop}`, {
       fuel_budget: 100_000_000,
@@ -56,7 +56,7 @@ describe.each(Object.keys(LANGUAGES) as RuntimeName[])('a call of a %s session',
     expect(await shown(sandbox)).toBe('2 two');
   });
 
-  test('that does not heed its limit is undone', async () => {
+  test('is rolled back when it ignores its limit', async () => {
     await using sandbox = await begin();
     const result = await sandbox.execute(`${programs.change}\n${programs.stubborn}`, {
       fuel_budget: 500_000_000,
@@ -65,7 +65,7 @@ describe.each(Object.keys(LANGUAGES) as RuntimeName[])('a call of a %s session',
     expect(await shown(sandbox)).toBe('1 one');
   });
 
-  test('can be undone by rollback without a name, once', async () => {
+  test('can be undone once by rollback() without a name', async () => {
     await using sandbox = await begin();
     await sandbox.execute(programs.change);
     await sandbox.rollback();
@@ -74,7 +74,7 @@ describe.each(Object.keys(LANGUAGES) as RuntimeName[])('a call of a %s session',
     await expect(sandbox.rollback()).rejects.toMatchObject({ code: 'session_not_found' });
   });
 
-  test('sees files that the host wrote and deleted since the last one', async () => {
+  test('sees files that the host wrote and deleted since the previous call', async () => {
     await using sandbox = await begin();
     await sandbox.writeFile('f', 'host');
     expect(await shown(sandbox)).toBe('1 host');
@@ -82,7 +82,7 @@ describe.each(Object.keys(LANGUAGES) as RuntimeName[])('a call of a %s session',
     expect(await shown(sandbox)).not.toContain('host');
   });
 
-  test('starts from nothing where globals do not persist, over the same files', async () => {
+  test('starts without variables and with the same files when auto_persist_globals is false', async () => {
     await using sandbox = await createSandbox({
       runtime,
       session_id: `plain-${runtime}`,
@@ -96,7 +96,7 @@ describe.each(Object.keys(LANGUAGES) as RuntimeName[])('a call of a %s session',
 });
 
 describe('sessions', () => {
-  test('run their calls, checkpoints and rollbacks in the order they were asked for', async () => {
+  test('run calls, checkpoints and rollbacks in the order of the requests', async () => {
     await using sandbox = await createSandbox({ runtime: 'python', auto_persist_globals: true });
     const answers = await Promise.all([
       sandbox.execute('x = 1'),
@@ -108,7 +108,7 @@ describe('sessions', () => {
     expect(answers[4].metadata.result).toBe(1);
   });
 
-  test('run side by side', async () => {
+  test('run in parallel', async () => {
     const sandboxes = await Promise.all(
       Array.from({ length: 6 }, () => createSandbox({ runtime: 'python', auto_persist_globals: true })),
     );
@@ -120,7 +120,7 @@ describe('sessions', () => {
     await Promise.all(sandboxes.map((sandbox) => sandbox.close()));
   });
 
-  test('can be opened again under their name, and only in their language', async () => {
+  test('can be reopened by id with the same runtime only', async () => {
     const first = await createSandbox({ runtime: 'python', session_id: 'named' });
     await first.execute('x = 5');
     await expect(createSandbox({ runtime: 'python', session_id: 'named' })).rejects.toMatchObject({
@@ -135,7 +135,7 @@ describe('sessions', () => {
     expect(again.session).toMatchObject({ session_id: 'named', calls: 2 });
   });
 
-  test('bound the number of their checkpoints and name those there are', async () => {
+  test('limit the number of checkpoints and list the existing ones in errors', async () => {
     await using sandbox = await createSandbox({ runtime: 'javascript', auto_persist_globals: true });
     await sandbox.execute('let x = 1');
     expect(await sandbox.checkpoint()).toMatchObject({ name: 'checkpoint-1' });
@@ -149,14 +149,14 @@ describe('sessions', () => {
     await expect(sandbox.checkpoint('../evil')).rejects.toMatchObject({ code: 'invalid_argument' });
   });
 
-  test('import a package once: the second time costs next to nothing, and the fuel analysis says why', async () => {
+  test('pay for an import once, and the fuel analysis reports cached imports', async () => {
     const store = memoryStore();
     const open = () => createSandbox({ runtime: 'python', session_id: 'importing', store });
     const first = await open();
     expect((await first.execute('import openpyxl')).fuel_consumed).toBeGreaterThan(100_000_000);
     const again = [await first.execute('import openpyxl')];
     await first.close();
-    // Also in an interpreter that was put away in between.
+    // The import stays cached when the session is reopened.
     await using later = await open();
     again.push(await later.execute('import openpyxl'));
     for (const { fuel_consumed, metadata } of again) {
@@ -177,7 +177,7 @@ describe('sessions', () => {
     expect(result.stderr).toContain('File "/app/call-2.py", line 1, in <module>\n    divide(1, 0)');
   });
 
-  test('tell a sandbox without one what to do', async () => {
+  test('are required by checkpoint(), whose error names auto_persist_globals', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
     await expect(async () => sandbox.checkpoint()).rejects.toThrow('auto_persist_globals: true');
   });
