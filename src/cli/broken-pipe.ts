@@ -1,18 +1,18 @@
-/** Who reads what this program writes. A reader that stops early, such as head, is no fault. */
+/** Handles EPIPE on standard output and standard error, as when the output is piped into `head`. */
 
-let leave: () => void = () => process.exit(0);
+let handler: () => void = () => process.exit(0);
 
-/** Listens for readers that are gone; unless somebody has a better way to end, the program ends there. */
-export function watchReaders(): void {
+/** Calls the handler instead of failing when a reader closes its end of the pipe. By default, the process exits with 0. */
+export function handleBrokenPipes(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (cause: NodeJS.ErrnoException) => {
       if (cause.code !== 'EPIPE') throw cause;
-      leave();
+      handler();
     });
   }
 }
 
-/** Has something else done than to end at once. */
-export function onReaderGone(work: () => void): void {
-  leave = work;
+/** Replaces the default handler. */
+export function onBrokenPipe(replacement: () => void): void {
+  handler = replacement;
 }

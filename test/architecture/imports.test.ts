@@ -158,5 +158,5 @@ test('nothing of the MCP SDK is loaded before its commands run', () => {
   const reached = fromTheEntries(({ isType, isDynamic }) => !isType && !isDynamic);
   const heavy = /^(@modelcontextprotocol|pino|prom-client|smol-toml|rate-limiter)/;
   expect([...reached].filter((target) => heavy.test(target))).toEqual([]);
-  expect([...reached]).toContain('cli/server-commands.ts');
+  expect([...reached]).toContain('cli/commands/server-command.ts');
 });

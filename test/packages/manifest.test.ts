@@ -63,6 +63,6 @@ test('the command lists packages as a table and as JSON', () => {
   const run = (...args: string[]) => execFileSync(process.execPath, [cli, ...args], { encoding: 'utf8' });
   const lines = run('packages', '--language', 'python').split('\n');
   expect(lines[0]).toMatch(/^PACKAGE +VERSION +IMPORT +FIRST IMPORT +USE$/);
-  expect(lines[1]).toMatch(/^openpyxl +[\d.]+ +openpyxl +\d+\.\d M heavy +Read and write Excel/);
+  expect(lines[1]).toMatch(/^openpyxl +[\d.]+ +openpyxl +[\d.]+M heavy +Read and write Excel/);
   expect(JSON.parse(run('packages', '--json'))).toEqual(listPackages());
 });

@@ -1,0 +1,32 @@
+/** A command as data: its help text and its action. `addCommand` registers it with commander. */
+import type { Command, Option } from 'commander';
+
+export interface CommandSpec<Flags = unknown> {
+  readonly name: string;
+  readonly description: string;
+  /** Positional arguments as commander writes them (`<ID>`, `[PATH]`, `<ID...>`), with their descriptions. */
+  readonly arguments?: Readonly<Record<string, string>>;
+  readonly options?: readonly Option[];
+  /** Command lines without the program name, shown after the help text. */
+  readonly examples?: readonly string[];
+  readonly subcommands?: readonly CommandSpec[];
+  /** Absent for a command that only groups subcommands. */
+  action?(args: readonly (string | undefined)[], flags: Flags): Promise<void>;
+}
+
+export function addCommand(parent: Command, spec: CommandSpec): void {
+  const command = parent.command(spec.name).description(spec.description);
+  for (const [name, description] of Object.entries(spec.arguments ?? {})) command.argument(name, description);
+  for (const option of spec.options ?? []) command.addOption(option);
+  if (spec.examples !== undefined) command.addHelpText('after', exampleText(spec.examples));
+  for (const subcommand of spec.subcommands ?? []) addCommand(command, subcommand);
+  if (spec.action === undefined) return;
+  command.action(async (...received: unknown[]) => {
+    // Commander passes the arguments, then the flags and the command itself. A variadic argument is an array.
+    const args = received.slice(0, -2).flat() as (string | undefined)[];
+    await spec.action!(args, received.at(-2));
+  });
+}
+
+const exampleText = (lines: readonly string[]) =>
+  `\nExamples:\n${lines.map((line) => `  llm-wasm-sandbox ${line}`).join('\n')}`;

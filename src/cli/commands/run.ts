@@ -1,0 +1,203 @@
+/** `run`: runs one program, in a sandbox of its own or in a session, and exits with the exit code of the guest. */
+import { extname } from 'node:path';
+import { Option } from 'commander';
+import { SandboxError } from '../../errors.ts';
+import { formatBytes, formatDuration, formatFuel } from '../../quantities.ts';
+import { DEFAULT_RUNTIME, LANGUAGES } from '../../runtimes/languages.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
+import {
+  type PolicyInput,
+  policy as policySchema,
+  RUNTIME_NAMES,
+  type RuntimeName,
+  type SandboxResult,
+} from '../../schema.ts';
+import { onBrokenPipe } from '../broken-pipe.ts';
+import type { CommandSpec } from '../command.ts';
+import { UsageError } from '../exit-codes.ts';
+import { copyWorkspaceFiles, readLocalFile } from '../local-files.ts';
+import {
+  collectMounts,
+  collectNames,
+  collectValues,
+  jsonOption,
+  languageOption,
+  type MountOption,
+  parseBytesOption,
+  parseCountOption,
+  parseFuelOption,
+  parseSecondsOption,
+  storeOption,
+} from '../options.ts';
+
+const DEFAULTS = policySchema.parse({});
+
+function languageOfFile(name: string): RuntimeName | undefined {
+  const extension = extname(name).toLowerCase();
+  return RUNTIME_NAMES.find((runtime) => LANGUAGES[runtime].extensions.includes(extension));
+}
+
+interface RunFlags {
+  readonly code?: string;
+  readonly language?: RuntimeName;
+  readonly session?: string;
+  readonly store?: string;
+  readonly json?: boolean;
+  readonly fuel?: number;
+  readonly memory?: number;
+  readonly timeout?: number;
+  readonly stdin?: string;
+  readonly mount?: MountOption[];
+  readonly preload?: string[];
+  readonly packages?: string[];
+  readonly setup: boolean;
+  readonly out?: string;
+  readonly deterministic?: boolean;
+  readonly seed?: number;
+}
+
+/** Reads the program, and takes its language from the flags or the file name if they give one. */
+function readProgram(file: string | undefined, flags: RunFlags): { code: string; language?: RuntimeName } {
+  if ((file === undefined) === (flags.code === undefined))
+    throw new UsageError('Give either a FILE ("-" for standard input) or -c CODE.');
+  const language = flags.language ?? (file === undefined ? undefined : languageOfFile(file));
+  if (language === undefined && file !== undefined && file !== '-' && flags.session === undefined) {
+    const choices = RUNTIME_NAMES.map((name) => `--language ${name}`).join(' or ');
+    throw new UsageError(`Cannot determine the language of ${file} from its name: add ${choices}.`);
+  }
+  return { code: flags.code ?? readLocalFile(file!).toString('utf8'), ...(language && { language }) };
+}
+
+/** The limits given as flags. Others are left out, so that a session keeps its own. */
+function policyFromFlags({ fuel, memory, timeout, mount, seed, deterministic }: RunFlags): PolicyInput {
+  return {
+    ...(fuel !== undefined && { fuel_budget: fuel }),
+    ...(memory !== undefined && { memory_bytes: memory }),
+    ...(timeout !== undefined && { timeout_seconds: timeout }),
+    ...(mount !== undefined && { mounts: mount }),
+    ...(deterministic && { deterministic }),
+    ...(seed !== undefined && { deterministic: { seed } }),
+  };
+}
+
+async function openSandbox(language: RuntimeName | undefined, flags: RunFlags): Promise<Sandbox> {
+  const { session: session_id, packages = [], preload } = flags;
+  const options = { policy: policyFromFlags(flags), packages, ...(preload && { preload }) };
+  const runtime = language ?? DEFAULT_RUNTIME;
+  if (session_id === undefined) {
+    if (flags.store !== undefined) throw new UsageError('--store requires --session ID.');
+    const { createSandbox } = await import('../../sandbox/sandbox.ts');
+    return createSandbox({ runtime, ...options });
+  }
+  const { openSessionContext } = await import('./session/context.ts');
+  const { sessions } = openSessionContext(flags.store);
+  const existing = (await sessions.list()).find((record) => record.session_id === session_id);
+  if (existing === undefined) return sessions.create({ runtime, session_id, ...options });
+  if (language !== undefined && language !== existing.runtime) {
+    const advice = `Omit --language, run a ${existing.runtime} program, or use another --session`;
+    throw new SandboxError(
+      'session_mismatch',
+      `Session ${session_id} runs ${existing.runtime}, but the program is ${language}. ${advice}.`,
+    );
+  }
+  return sessions.get(session_id, options);
+}
+
+async function run([file]: readonly (string | undefined)[], flags: RunFlags): Promise<void> {
+  const { code, language } = readProgram(file, flags);
+  const stdin = flags.stdin === undefined ? '' : readLocalFile(flags.stdin);
+  await using sandbox = await openSandbox(language, flags);
+  const interrupt = new AbortController();
+  process.once('SIGINT', () => interrupt.abort());
+  let hasReader = true;
+  // The call must leave the session in the same state whether or not its output is read to the end.
+  if (sandbox.session_id !== undefined)
+    onBrokenPipe(() => {
+      hasReader = false;
+    });
+  const callbacks = flags.json
+    ? {}
+    : {
+        on_stdout: (text: string) => hasReader && process.stdout.write(text),
+        on_stderr: (text: string) => hasReader && process.stderr.write(text),
+      };
+  const result = await sandbox.execute(code, {
+    stdin,
+    signal: interrupt.signal,
+    inject_setup: flags.setup,
+    ...callbacks,
+  });
+  // A failed save must be reported: flush() throws it.
+  if (sandbox.session_id !== undefined) await sandbox.flush();
+  if (flags.out !== undefined) {
+    const changed = [...result.files_created, ...result.files_modified];
+    await copyWorkspaceFiles(changed, (path) => sandbox.readFile(path), flags.out);
+  }
+  if (flags.json) process.stdout.write(`${JSON.stringify(result)}\n`);
+  else if (!result.success && process.stderr.isTTY) process.stderr.write(`${failureSummary(result)}\n`);
+  process.exitCode = result.exit_code;
+}
+
+/** The exit code, the reason for the failure and the cost of the run, in one line. */
+function failureSummary({ exit_code, fuel_consumed, duration_ms, metadata }: SandboxResult): string {
+  const { trap_message, error } = metadata;
+  const reason = trap_message ?? (error && `${error.type} on line ${error.line ?? '?'}`);
+  const cost = `${formatFuel(fuel_consumed)} fuel, ${formatDuration(duration_ms)}`;
+  return `\nllm-wasm-sandbox: exit code ${exit_code}${reason ? `: ${reason}` : ''} (${cost})`;
+}
+
+const limit = (flags: string, description: string, fallback: string) =>
+  new Option(flags, `${description} (default: ${fallback}, or the session's limit)`);
+
+export const runCommand: CommandSpec<RunFlags> = {
+  name: 'run',
+  description: 'Run a program and exit with its exit code',
+  arguments: { '[FILE]': 'Program to run; "-" reads it from standard input' },
+  options: [
+    new Option('-c, --code <CODE>', 'Run CODE instead of a file'),
+    languageOption(
+      `Language of the program; inferred from the file name or the session, else ${DEFAULT_RUNTIME}`,
+    ),
+    new Option('--session <ID>', 'Run in session ID and keep its variables and files; create it if needed'),
+    storeOption(),
+    jsonOption("Print the result as JSON instead of the program's output"),
+    limit(
+      '--fuel <N>',
+      'Maximum number of instructions, e.g. 20B',
+      formatFuel(DEFAULTS.fuel_budget),
+    ).argParser(parseFuelOption),
+    limit('--memory <BYTES>', 'Maximum memory, e.g. 512Mi', formatBytes(DEFAULTS.memory_bytes)).argParser(
+      parseBytesOption,
+    ),
+    limit('--timeout <SECONDS>', 'Maximum running time', `${DEFAULTS.timeout_seconds} s`).argParser(
+      parseSecondsOption,
+    ),
+    new Option('--stdin <FILE>', 'File to use as standard input; "-" passes standard input through'),
+    new Option(
+      '--mount <HOST:GUEST>',
+      'Copy a host file or folder into the guest, read-only; repeatable',
+    ).argParser(collectMounts),
+    new Option(
+      '--preload <NAMES>',
+      'Modules to load before the program starts, e.g. openpyxl,jinja2',
+    ).argParser(collectNames),
+    new Option('--packages <PATH>', 'Wheel, or folder of wheels or sources, to add; repeatable').argParser(
+      collectValues,
+    ),
+    new Option('--no-setup', 'Run the code exactly as written, without packages and helpers'),
+    new Option('--out <DIR>', 'Copy the files that the program created or modified to DIR'),
+    new Option(
+      '--deterministic',
+      'Give the same output and fuel on every machine: virtual clock, seeded random numbers',
+    ),
+    new Option('--seed <N>', 'Seed for the random numbers; implies --deterministic').argParser(
+      parseCountOption,
+    ),
+  ],
+  examples: [
+    'run report.py --mount ./data:/external --out ./result',
+    'run -c "x = 1" --session notes',
+    'run -c "print(x)" --session notes',
+  ],
+  action: run,
+};

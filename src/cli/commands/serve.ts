@@ -1,0 +1,16 @@
+/** `serve`: serves MCP over HTTP. */
+import { SETTING_NAMES } from '../../mcp/settings.ts';
+import { serverCommand } from './server-command.ts';
+
+export const serveCommand = serverCommand({
+  name: 'serve',
+  description: 'Serve MCP over HTTP',
+  settings: SETTING_NAMES,
+  examples: ['serve --port 8080', 'serve --config server.toml --print-config'],
+  async start(settings, options) {
+    const { serveHttp } = await import('../../mcp/http.ts');
+    const server = await serveHttp(settings, options);
+    process.stderr.write(`llm-wasm-sandbox: listening on ${server.url}\n`);
+    return server;
+  },
+});

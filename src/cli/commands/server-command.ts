@@ -1,0 +1,143 @@
+/**
+ * What `mcp` and `serve` share. Their options derive from the table of server settings; options override environment
+ * variables, which override the configuration file, which overrides the defaults. Nothing of the MCP SDK is loaded
+ * before a command runs.
+ */
+import { readFileSync } from 'node:fs';
+import { Option } from 'commander';
+import type { ServerOptions } from '../../mcp/server-state.ts';
+import {
+  parseSettingText,
+  redactSettings,
+  resolveSettings,
+  type ServerSettings,
+  type SettingName,
+  serverSettings,
+  settingKind,
+  settingsFromEnvironment,
+} from '../../mcp/settings.ts';
+import { formatBytes, formatFuel } from '../../quantities.ts';
+import type { CommandSpec } from '../command.ts';
+import { UsageError } from '../exit-codes.ts';
+import { parseBytesOption, parseCountOption, parseFuelOption, parseSecondsOption } from '../options.ts';
+import { packageVersion } from '../package-version.ts';
+
+interface RunningServer {
+  /** Resolves when the server has stopped and all sessions are saved. */
+  readonly closed: Promise<void>;
+  close(): Promise<void>;
+}
+
+interface ServerCommand {
+  readonly name: string;
+  readonly description: string;
+  readonly settings: readonly SettingName[];
+  readonly examples: readonly string[];
+  start(settings: ServerSettings, options: ServerOptions): Promise<RunningServer>;
+}
+
+type ServerFlags = { readonly config?: string; readonly printConfig?: boolean } & Record<string, unknown>;
+
+/** Options in the singular: each occurrence adds one value to the setting. */
+const SINGULAR_FLAGS: Partial<Record<SettingName, string>> = {
+  tokens: 'token',
+  allowed_hosts: 'allowed-host',
+  cors_origins: 'cors-origin',
+};
+
+/** Variables with the prefix of the settings that are not settings of the server. */
+const OTHER_VARIABLES = /^LLM_WASM_SANDBOX_(?:CONFIG|CACHE\w*|STORE|TEST\w*)$/;
+
+export function serverCommand({
+  name,
+  description,
+  settings,
+  examples,
+  start,
+}: ServerCommand): CommandSpec<ServerFlags> {
+  return {
+    name,
+    description,
+    options: [
+      new Option(
+        '--config <FILE>',
+        'Read settings from a TOML file; keys are the option names with "_" for "-" (default: $LLM_WASM_SANDBOX_CONFIG)',
+      ),
+      new Option('--print-config', 'Print the effective settings, without secrets, and exit'),
+      ...settings.map(settingOption),
+    ],
+    examples,
+    async action(_, flags) {
+      const resolved = resolveSettings(
+        await settingsFromFile(flags.config ?? process.env['LLM_WASM_SANDBOX_CONFIG']),
+        settingsFromEnvironment(settingVariables()),
+        settingsFromFlags(settings, flags),
+      );
+      if (flags.printConfig) process.stdout.write(`${JSON.stringify(redactSettings(resolved), null, 2)}\n`);
+      else await runUntilClosed(await start(resolved, await serverOptions(resolved)));
+    },
+  };
+}
+
+async function runUntilClosed(server: RunningServer): Promise<never> {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void server.close());
+  await server.closed;
+  process.exit(0);
+}
+
+async function serverOptions({ log_level }: ServerSettings): Promise<ServerOptions> {
+  const { createStderrLog } = await import('../../mcp/stderr-log.ts');
+  const { createTelemetry } = await import('../../mcp/telemetry.ts');
+  return { version: packageVersion(), telemetry: await createTelemetry(createStderrLog(log_level)) };
+}
+
+const flagName = (name: SettingName) => SINGULAR_FLAGS[name] ?? name.replaceAll('_', '-');
+const camelCase = (kebab: string) => kebab.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+
+/** How the numbers of a setting are written, by its unit. */
+function numberFormat(name: SettingName) {
+  if (name.endsWith('fuel_budget')) return { value: 'N', parse: parseFuelOption, format: formatFuel };
+  if (name.endsWith('_bytes')) return { value: 'BYTES', parse: parseBytesOption, format: formatBytes };
+  if (name.endsWith('_seconds')) return { value: 'SECONDS', parse: parseSecondsOption, format: String };
+  return { value: 'N', parse: parseCountOption, format: String };
+}
+
+function settingOption(name: SettingName): Option {
+  const flag = flagName(name);
+  const schema = serverSettings.shape[name];
+  const kind = settingKind(name);
+  const fallback = schema.safeParse(undefined).data;
+  const description = schema.description!.replace(/\.$/, '');
+  if (kind === 'number') {
+    const { value, parse, format } = numberFormat(name);
+    const shown = fallback === undefined ? '' : ` (default: ${format(fallback as number)})`;
+    return new Option(`--${flag} <${value}>`, description + shown).argParser(parse);
+  }
+  const word = flag.split('-').at(-1)!.replace(/s$/, '').toUpperCase();
+  if (kind === 'list') return new Option(`--${flag} <${word}...>`, description);
+  const shown = fallback === undefined ? '' : ` (default: ${fallback})`;
+  return new Option(`--${flag} <${word}>`, description + shown);
+}
+
+function settingVariables(): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !OTHER_VARIABLES.test(name)));
+}
+
+function settingsFromFlags(names: readonly SettingName[], flags: ServerFlags): Record<string, unknown> {
+  const given = names.map((name) => [name, flags[camelCase(flagName(name))]] as const);
+  return Object.fromEntries(
+    given
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => [name, typeof value === 'string' ? parseSettingText(name, value) : value]),
+  );
+}
+
+async function settingsFromFile(path: string | undefined): Promise<Record<string, unknown>> {
+  if (path === undefined) return {};
+  const { parse } = await import('smol-toml');
+  try {
+    return parse(readFileSync(path, 'utf8'));
+  } catch (cause) {
+    throw new UsageError(`Cannot read the configuration file ${path}: ${(cause as Error).message}`);
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * `session …`: inspects and manages stored sessions. A subcommand is a row here plus one function, which is loaded when
+ * the subcommand runs and returns its output both as text and as JSON.
+ */
+import { Option } from 'commander';
+import type { CommandSpec } from '../command.ts';
+import { EXIT } from '../exit-codes.ts';
+import { jsonOption, parseHoursOption, storeOption } from '../options.ts';
+import { escapeControls } from '../terminal-text.ts';
+import type { SessionAction, SessionFlags } from './session/action.ts';
+
+interface SessionSubcommand extends Omit<CommandSpec, 'action'> {
+  readonly examples: readonly string[];
+  load(): Promise<SessionAction>;
+}
+
+const ID = { '<ID>': 'Name of the session' };
+
+const SUBCOMMANDS: readonly SessionSubcommand[] = [
+  {
+    name: 'list',
+    description: 'List sessions, most recently used first',
+    examples: ['session list', 'session list --json --store ./sessions'],
+    load: async () => (await import('./session/list.ts')).listSessions,
+  },
+  {
+    name: 'show',
+    description: 'Show the limits, variables, files and checkpoints of a session',
+    arguments: ID,
+    examples: ['session show notes'],
+    load: async () => (await import('./session/show.ts')).showSession,
+  },
+  {
+    name: 'files',
+    description: 'List, print or copy the files of a session, even if it is damaged',
+    arguments: { ...ID, '[PATH]': 'File to print' },
+    options: [
+      new Option(
+        '--out <PATH>',
+        'Copy instead: the given file to the file PATH, or all files to the folder PATH',
+      ),
+    ],
+    examples: [
+      'session files notes',
+      'session files notes out/report.csv',
+      'session files notes --out ./copied',
+    ],
+    load: async () => (await import('./session/files.ts')).sessionFiles,
+  },
+  {
+    name: 'checkpoint',
+    description: 'Create, list or delete checkpoints of a session',
+    arguments: { ...ID, '[NAME]': 'Name of the checkpoint (default: checkpoint-1, checkpoint-2, …)' },
+    options: [
+      new Option('--list', 'List the checkpoints of the session').conflicts('delete'),
+      new Option('--delete', 'Delete the checkpoint NAME'),
+    ],
+    examples: [
+      'session checkpoint notes before-cleanup',
+      'session checkpoint notes --list',
+      'session checkpoint notes before-cleanup --delete',
+    ],
+    load: async () => (await import('./session/checkpoint.ts')).checkpointSession,
+  },
+  {
+    name: 'rollback',
+    description: 'Restore a session to a checkpoint, or undo its last call',
+    arguments: { ...ID, '[NAME]': 'Checkpoint to restore (default: the state before the last call)' },
+    examples: ['session rollback notes', 'session rollback notes before-cleanup'],
+    load: async () => (await import('./session/rollback.ts')).rollbackSession,
+  },
+  {
+    name: 'fork',
+    description: 'Create a session that starts from the current state of another',
+    arguments: { ...ID, '[NEW_ID]': 'Name of the new session (default: a UUID)' },
+    examples: ['session fork notes notes-2'],
+    load: async () => (await import('./session/fork.ts')).forkSession,
+  },
+  {
+    name: 'export',
+    description: 'Write a session to a file, including its undo state and checkpoints',
+    arguments: { ...ID, '<FILE>': 'File to write; "-" for standard output' },
+    options: [new Option('--force', 'Overwrite FILE if it exists')],
+    examples: ['session export notes notes.session'],
+    load: async () => (await import('./session/export.ts')).exportSession,
+  },
+  {
+    name: 'import',
+    description: 'Import a session written by "session export"; it keeps its limits',
+    arguments: { '<FILE>': 'File to read; "-" for standard input' },
+    options: [new Option('--session <ID>', 'Name for the session (default: its name when exported)')],
+    examples: ['session import notes.session', 'session import notes.session --session notes-copy'],
+    load: async () => (await import('./session/import.ts')).importSession,
+  },
+  {
+    name: 'prune',
+    description: 'Delete sessions that have not been used for some time',
+    options: [
+      new Option('--older-than <HOURS>', 'Delete sessions last used more than HOURS hours ago')
+        .argParser(parseHoursOption)
+        .makeOptionMandatory(),
+      new Option('--dry-run', 'Show what would be deleted, without deleting it'),
+    ],
+    examples: ['session prune --older-than 720 --dry-run', 'session prune --older-than 720'],
+    load: async () => (await import('./session/prune.ts')).pruneSessions,
+  },
+  {
+    name: 'rm',
+    description: 'Delete sessions, including damaged ones',
+    arguments: { '<ID...>': 'Names of the sessions' },
+    examples: ['session rm notes notes-2'],
+    load: async () => (await import('./session/rm.ts')).removeSessions,
+  },
+];
+
+async function runSubcommand(
+  { load }: SessionSubcommand,
+  args: readonly (string | undefined)[],
+  flags: SessionFlags,
+): Promise<void> {
+  const [{ openSessionContext }, action] = await Promise.all([import('./session/context.ts'), load()]);
+  const context = openSessionContext(flags.store);
+  try {
+    const { json, text, problems = [], notes = [] } = await action(context, args, flags);
+    for (const line of [...notes, ...problems])
+      process.stderr.write(`llm-wasm-sandbox: ${escapeControls(line)}\n`);
+    if (flags.json) process.stdout.write(`${JSON.stringify(json, null, 2)}\n`);
+    else if (typeof text !== 'string') process.stdout.write(text);
+    else if (text !== '') process.stdout.write(`${text}\n`);
+    if (problems.length > 0) process.exitCode = EXIT.unavailable;
+  } finally {
+    await context.sessions.close();
+  }
+}
+
+export const sessionCommand: CommandSpec = {
+  name: 'session',
+  description: 'Inspect and manage sessions (created by run --session)',
+  subcommands: SUBCOMMANDS.map((subcommand) => ({
+    ...subcommand,
+    options: [...(subcommand.options ?? []), storeOption(), jsonOption()],
+    action: (args, flags) => runSubcommand(subcommand, args, flags as SessionFlags),
+  })),
+};

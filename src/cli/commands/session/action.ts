@@ -1,0 +1,31 @@
+/** The interface of a `session` subcommand. */
+import type { SessionContext } from './context.ts';
+
+export interface SessionFlags {
+  readonly store?: string;
+  readonly json?: boolean;
+  readonly out?: string;
+  readonly list?: boolean;
+  readonly delete?: boolean;
+  readonly session?: string;
+  readonly olderThan?: number;
+  readonly dryRun?: boolean;
+  readonly force?: boolean;
+}
+
+export interface SessionOutput {
+  readonly json: unknown;
+  /** Text for standard output. Bytes are written unchanged. */
+  readonly text: string | Uint8Array;
+  /** Additional information for standard error. */
+  readonly notes?: readonly string[];
+  /** Parts of the request that failed, for standard error. The exit code is then `EXIT.unavailable`. */
+  readonly problems?: readonly string[];
+}
+
+/** `args` has the positional arguments in the order of the subcommand's row. */
+export type SessionAction = (
+  context: SessionContext,
+  args: readonly (string | undefined)[],
+  flags: SessionFlags,
+) => Promise<SessionOutput>;

@@ -1,0 +1,28 @@
+/** `session checkpoint` */
+import { formatBytes } from '../../../quantities.ts';
+import { describeCheckpoint } from '../../../session/checkpoint.ts';
+import { UsageError } from '../../exit-codes.ts';
+import { escapeControls } from '../../terminal-text.ts';
+import type { SessionAction } from './action.ts';
+import { readSession } from './context.ts';
+import { formatCheckpoints } from './record-text.ts';
+import { syncExternalEdits, updateSession } from './update-session.ts';
+
+export const checkpointSession: SessionAction = async (context, [id, name], flags) => {
+  if (flags.list) {
+    const checkpoints = (await readSession(context, id!)).checkpoints.map(describeCheckpoint);
+    const text = checkpoints.length > 0 ? formatCheckpoints(checkpoints) : 'The session has no checkpoints.';
+    return { json: { checkpoints }, text };
+  }
+  if (flags.delete) {
+    if (name === undefined)
+      throw new UsageError('Give the checkpoint to delete: session checkpoint ID NAME --delete.');
+    await updateSession(context, id!, (session) => session.deleteCheckpoint(name));
+    return { json: { deleted: name }, text: `Deleted checkpoint ${escapeControls(name)}` };
+  }
+  const created = await updateSession(context, id!, async (session) => {
+    await syncExternalEdits(session);
+    return session.checkpoint(name);
+  });
+  return { json: created, text: `Created checkpoint ${created.name} (${formatBytes(created.size_bytes)})` };
+};

@@ -1,0 +1,23 @@
+/** `session export` */
+import { formatBytes } from '../../../quantities.ts';
+import { UsageError } from '../../exit-codes.ts';
+import { writeLocalFile } from '../../local-files.ts';
+import { escapeControls } from '../../terminal-text.ts';
+import type { SessionAction } from './action.ts';
+import { readSession } from './context.ts';
+
+/** An exported session contains all data of its programs, so only its owner may read it. */
+const EXPORT_MODE = 0o600;
+
+export const exportSession: SessionAction = async (context, [id, file], { force, json: asJson }) => {
+  if (file === '-' && asJson)
+    throw new UsageError(
+      '--json cannot be combined with writing the session to standard output: give a FILE.',
+    );
+  await readSession(context, id!);
+  const bytes = await context.sessions.export(id!);
+  const json = { session_id: id, file, bytes: bytes.length };
+  if (file === '-') return { json, text: bytes };
+  writeLocalFile(file!, bytes, { flag: force ? 'w' : 'wx', mode: EXPORT_MODE });
+  return { json, text: `Exported ${id} to ${escapeControls(file!)} (${formatBytes(bytes.length)})` };
+};

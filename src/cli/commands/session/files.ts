@@ -1,0 +1,44 @@
+/** `session files` */
+import { SandboxError } from '../../../errors.ts';
+import { describeFiles, workspacePath } from '../../../sandbox/workspace.ts';
+import { copyWorkspaceFiles, writeLocalFile } from '../../local-files.ts';
+import { escapeControls } from '../../terminal-text.ts';
+import type { SessionAction } from './action.ts';
+import { sessionNotFound } from './context.ts';
+import { formatFiles } from './record-text.ts';
+
+export const sessionFiles: SessionAction = async (context, [id, path], { out }) => {
+  const salvaged = await context.store.readWorkspace(id!);
+  if (salvaged === undefined) throw sessionNotFound(context, id!);
+  const { workspace, damage } = salvaged;
+  const notes =
+    damage === undefined ? [] : [`The session is damaged: ${damage} Only the files that remain are shown.`];
+  const files = describeFiles(workspace.values());
+  if (path === undefined) {
+    if (out === undefined) {
+      const text = files.length > 0 ? formatFiles(files) : 'The session has no files.';
+      return { json: { files, damage: damage ?? null }, text, notes };
+    }
+    const paths = files.map((file) => file.path);
+    const copied = await copyWorkspaceFiles(paths, async (name) => workspace.get(name)!.data!, out);
+    const count = `${copied.length} ${copied.length === 1 ? 'file' : 'files'}`;
+    return { json: { copied }, text: `Copied ${count} to ${escapeControls(out)}`, notes };
+  }
+  const name = workspacePath(path);
+  const file = files.find((one) => one.path === name);
+  if (file === undefined) {
+    const advice = `Run "llm-wasm-sandbox session files ${id}" to list its files`;
+    throw new SandboxError('file_not_found', `The session has no file ${JSON.stringify(path)}. ${advice}.`);
+  }
+  // The contents are in shared memory, which file and stream functions of Node.js do not accept.
+  const content = Buffer.from(workspace.get(name)!.data!);
+  if (out !== undefined) {
+    writeLocalFile(out, content);
+    return {
+      json: { copied: [name] },
+      text: `Copied ${escapeControls(name)} to ${escapeControls(out)}`,
+      notes,
+    };
+  }
+  return { json: { ...file, content_base64: content.toString('base64') }, text: content, notes };
+};

@@ -1,0 +1,15 @@
+/** `session fork` */
+import { randomUUID } from 'node:crypto';
+import type { SessionAction } from './action.ts';
+import { syncExternalEdits, updateSession } from './update-session.ts';
+
+export const forkSession: SessionAction = async (context, [id, newId = randomUUID()]) => {
+  await context.sessions.checkRoom();
+  const { record } = await updateSession(context, id!, async (session) => {
+    await syncExternalEdits(session);
+    const fork = await session.fork(newId);
+    await fork.close();
+    return fork;
+  });
+  return { json: record, text: record.session_id };
+};

@@ -1,0 +1,23 @@
+/** `session import` */
+import { type ErrorCode, SandboxError } from '../../../errors.ts';
+import { readLocalFile } from '../../local-files.ts';
+import type { SessionAction } from './action.ts';
+import { formatRecord } from './record-text.ts';
+
+export const importSession: SessionAction = async ({ sessions, store, dir }, [file], { session }) => {
+  const bytes = readLocalFile(file!);
+  const record = await sessions
+    .import(bytes, session === undefined ? {} : { session_id: session })
+    .catch(adviseOnTakenName);
+  return { json: record, text: formatRecord(record, await store.size(record.session_id), dir) };
+};
+
+const TAKEN: readonly ErrorCode[] = ['session_exists', 'session_mismatch'];
+
+/** Replaces the advice for callers of the library with advice for the command line. */
+function adviseOnTakenName(cause: unknown): never {
+  if (!(cause instanceof SandboxError) || !TAKEN.includes(cause.code)) throw cause;
+  const advice =
+    'Import it under another name with --session ID, or delete the existing one with "session rm"';
+  throw new SandboxError(cause.code, `${cause.message.split('.')[0]}. ${advice}.`);
+}

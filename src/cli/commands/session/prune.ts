@@ -1,0 +1,16 @@
+/** `session prune` */
+import { formatBytes } from '../../../quantities.ts';
+import { formatTable } from '../../terminal-text.ts';
+import type { SessionAction } from './action.ts';
+
+export const pruneSessions: SessionAction = async ({ sessions }, _, { olderThan, dryRun = false }) => {
+  const report = await sessions.prune({ older_than_hours: olderThan!, dry_run: dryRun });
+  const rows = report.pruned.map(({ session_id, bytes }) => [session_id, formatBytes(bytes)]);
+  const count = `${rows.length} ${rows.length === 1 ? 'session' : 'sessions'}`;
+  const summary = `${dryRun ? 'Would delete' : 'Deleted'} ${count} (${formatBytes(report.reclaimed_bytes)})`;
+  return {
+    json: report,
+    text: rows.length > 0 ? `${formatTable(['SESSION', 'SIZE'], rows)}\n${summary}` : summary,
+    problems: report.errors.map(({ session_id, error }) => `${session_id}: ${error}`),
+  };
+};

@@ -1,0 +1,43 @@
+/** Session records, files and checkpoints as text for a terminal. */
+import { formatAge, formatBytes, formatFuel } from '../../../quantities.ts';
+import type { WorkspaceFile } from '../../../sandbox/workspace.ts';
+import type { CheckpointInfo } from '../../../session/checkpoint.ts';
+import type { SessionRecord } from '../../../stores/store.ts';
+import { formatFields, formatTable } from '../../terminal-text.ts';
+
+/** The age of an ISO 8601 time. */
+export const ageOf = (time: string) => formatAge(Date.now() - Date.parse(time));
+
+export function formatRecord(record: SessionRecord, storedBytes: number, dir: string): string {
+  const { policy, auto_persist_globals, imports, preload } = record;
+  const persistence = auto_persist_globals ? 'variables persist between calls' : 'each call starts fresh';
+  const limits = [
+    `${formatFuel(policy.fuel_budget)} fuel`,
+    formatBytes(policy.memory_bytes),
+    `${policy.timeout_seconds} s`,
+    ...(policy.deterministic === false ? [] : ['deterministic']),
+  ];
+  return formatFields([
+    ['session', record.session_id],
+    ['language', `${record.runtime}, ${persistence}`],
+    ['created', `${record.created_at} (${ageOf(record.created_at)})`],
+    ['last used', `${record.last_used_at} (${ageOf(record.last_used_at)})`],
+    ['calls', `${record.calls}, ${formatFuel(record.fuel_consumed)} fuel`],
+    ['limits', `${limits.join(', ')} per call`],
+    ...(imports.length > 0 ? [['imported', imports.join(', ')] as const] : []),
+    ...(preload.length > 0 ? [['preloaded', preload.join(', ')] as const] : []),
+    ['stored', `${formatBytes(storedBytes)} in ${dir}`],
+  ]);
+}
+
+export const formatFiles = (files: readonly WorkspaceFile[]) =>
+  formatTable(
+    ['SIZE', 'MODIFIED', 'FILE'],
+    files.map(({ path, size_bytes, modified_at }) => [formatBytes(size_bytes), modified_at, path]),
+  );
+
+export const formatCheckpoints = (checkpoints: readonly CheckpointInfo[]) =>
+  formatTable(
+    ['CHECKPOINT', 'SIZE', 'CREATED'],
+    checkpoints.map(({ name, size_bytes, created_at }) => [name, formatBytes(size_bytes), ageOf(created_at)]),
+  );

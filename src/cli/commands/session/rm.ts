@@ -1,0 +1,25 @@
+/** `session rm` */
+import { SandboxError } from '../../../errors.ts';
+import { formatBytes } from '../../../quantities.ts';
+import type { SessionAction } from './action.ts';
+import { sessionNotFound } from './context.ts';
+
+export const removeSessions: SessionAction = async (context, ids) => {
+  const deleted: { session_id: string; bytes: number }[] = [];
+  const errors: { session_id: string; error: string }[] = [];
+  for (const session_id of ids as readonly string[]) {
+    try {
+      deleted.push({ session_id, bytes: await context.sessions.delete(session_id) });
+    } catch (cause) {
+      if (!(cause instanceof SandboxError)) throw cause;
+      const error = cause.code === 'session_not_found' ? sessionNotFound(context, session_id) : cause;
+      errors.push({ session_id, error: error.message });
+    }
+  }
+  const reclaimed_bytes = deleted.reduce((sum, { bytes }) => sum + bytes, 0);
+  return {
+    json: { deleted, reclaimed_bytes, errors },
+    text: deleted.map(({ session_id, bytes }) => `Deleted ${session_id} (${formatBytes(bytes)})`).join('\n'),
+    problems: errors.map(({ error }) => error),
+  };
+};

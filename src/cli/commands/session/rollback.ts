@@ -1,0 +1,15 @@
+/** `session rollback` */
+import { escapeControls } from '../../terminal-text.ts';
+import type { SessionAction } from './action.ts';
+import { updateSession } from './update-session.ts';
+
+export const rollbackSession: SessionAction = async (context, [id, name]) => {
+  await updateSession(context, id!, (session) => session.rollback(name));
+  return {
+    json: { session_id: id, checkpoint: name ?? null },
+    text:
+      name === undefined
+        ? `Undid the last call of ${id}`
+        : `Restored ${id} to checkpoint ${escapeControls(name)}`,
+  };
+};

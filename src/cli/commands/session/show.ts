@@ -1,0 +1,49 @@
+/** `session show` */
+import { SandboxError } from '../../../errors.ts';
+import type { Variable } from '../../../runtimes/language.ts';
+import { describeFiles } from '../../../sandbox/workspace.ts';
+import { describeCheckpoint } from '../../../session/checkpoint.ts';
+import { formatTable } from '../../terminal-text.ts';
+import type { SessionAction } from './action.ts';
+import { readSession, type SessionContext } from './context.ts';
+import { formatCheckpoints, formatFiles, formatRecord } from './record-text.ts';
+
+export const showSession: SessionAction = async (context, [id]) => {
+  const { record, state, checkpoints: stored } = await readSession(context, id!);
+  const stored_bytes = await context.store.size(id!);
+  const salvaged = await context.store.readWorkspace(id!);
+  const files = describeFiles((salvaged?.workspace ?? state.workspace).values());
+  const checkpoints = stored.map(describeCheckpoint);
+  const { variables, problem } = await readVariables(context, id!);
+  const sections = [
+    formatRecord(record, stored_bytes, context.dir),
+    variables !== null && variables.length > 0 && formatVariables(variables),
+    files.length > 0 && formatFiles(files),
+    checkpoints.length > 0 && formatCheckpoints(checkpoints),
+  ];
+  return {
+    json: { ...record, stored_bytes, variables, files, checkpoints },
+    text: sections.filter(Boolean).join('\n\n'),
+    notes: problem === undefined ? [] : [`The variables are not available. ${problem}`],
+  };
+};
+
+/** Reading variables starts a guest, which fails while another process has the session open. */
+async function readVariables(
+  { sessions }: SessionContext,
+  id: string,
+): Promise<{ variables: Variable[] | null; problem?: string }> {
+  try {
+    const session = await sessions.get(id);
+    return { variables: await session.variables() };
+  } catch (cause) {
+    if (cause instanceof SandboxError) return { variables: null, problem: cause.message };
+    throw cause;
+  }
+}
+
+const formatVariables = (variables: readonly Variable[]) =>
+  formatTable(
+    ['VARIABLE', 'TYPE', 'VALUE'],
+    variables.map(({ name, type, repr }) => [name, type, repr]),
+  );

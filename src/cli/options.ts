@@ -1,0 +1,61 @@
+/** Options that several commands have, and the parsers of option values. */
+import { InvalidArgumentError, Option } from 'commander';
+import { parseBytes, parseCount, parseFuel } from '../quantities.ts';
+import { RUNTIME_NAMES } from '../schema.ts';
+
+/** Turns a parser that returns undefined for invalid text into one that commander reports as a usage error. */
+function optionParser(parse: (text: string) => number | undefined, advice: string) {
+  return (text: string): number => {
+    const value = parse(text);
+    if (value === undefined) throw new InvalidArgumentError(advice);
+    return value;
+  };
+}
+
+export const parseFuelOption = optionParser(
+  parseFuel,
+  'Expected a number of instructions, such as 20B, 500M or 20_000_000_000.',
+);
+export const parseBytesOption = optionParser(
+  parseBytes,
+  'Expected a number of bytes, such as 512Mi, 1Gi or 1_000_000.',
+);
+export const parseCountOption = optionParser(parseCount, 'Expected a whole number, such as 100 or 10_000.');
+export const parseSecondsOption = optionParser((text) => {
+  const seconds = Number(text);
+  return seconds > 0 ? seconds : undefined;
+}, 'Expected a number of seconds above 0, such as 30 or 0.5.');
+export const parseHoursOption = optionParser((text) => {
+  const hours = text.trim() === '' ? Number.NaN : Number(text);
+  return hours >= 0 && hours < 1e9 ? hours : undefined;
+}, 'Expected a number of hours, such as 24 or 0.5.');
+
+export interface MountOption {
+  readonly host_path: string;
+  readonly guest_path: string;
+}
+
+/** Collects the values of a repeatable HOST:GUEST option. */
+export function collectMounts(text: string, previous: readonly MountOption[] = []): MountOption[] {
+  const colon = text.lastIndexOf(':/');
+  if (colon <= 0) throw new InvalidArgumentError('Expected HOST:GUEST, such as ./data:/external.');
+  return [...previous, { host_path: text.slice(0, colon), guest_path: text.slice(colon + 1) }];
+}
+
+/** Collects the values of a repeatable option. */
+export const collectValues = (text: string, previous: readonly string[] = []) => [...previous, text];
+
+/** Collects the values of a repeatable option that also accepts a comma-separated list. */
+export const collectNames = (text: string, previous: readonly string[] = []) => [
+  ...previous,
+  ...text.split(',').filter(Boolean),
+];
+
+export const languageOption = (description: string) =>
+  new Option('-l, --language <NAME>', description).choices(RUNTIME_NAMES);
+export const storeOption = () =>
+  new Option(
+    '--store <DIR>',
+    "Folder that holds the sessions (default: $LLM_WASM_SANDBOX_STORE, else the user's data folder)",
+  );
+export const jsonOption = (description = 'Print JSON instead of text') => new Option('--json', description);

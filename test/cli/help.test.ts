@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import type { CommandSpec } from '../../src/cli/command.ts';
+import { COMMANDS } from '../../src/cli/program.ts';
+import { runCli, runCliHere } from '../support/cli.ts';
+
+interface NamedCommand extends CommandSpec {
+  /** The command with its parents, as typed. */
+  readonly path: readonly string[];
+}
+
+const flatten = (commands: readonly CommandSpec[], parents: readonly string[] = []): NamedCommand[] =>
+  commands.flatMap((command) => {
+    const path = [...parents, command.name];
+    return [{ ...command, path }, ...flatten(command.subcommands ?? [], path)];
+  });
+
+describe('help', () => {
+  it('lists every command', () => {
+    const { status, stdout, stderr } = runCli(['--help']);
+    expect([status, stderr]).toEqual([0, '']);
+    for (const { name, description } of COMMANDS) {
+      expect(stdout).toMatch(new RegExp(`^ {2}${name} `, 'm'));
+      expect(stdout.replaceAll(/\s+/g, ' ')).toContain(description);
+    }
+  });
+
+  it.each(flatten(COMMANDS).map((command) => [command.path.join(' '), command] as const))(
+    'shows the options and examples of "%s"',
+    async (line, { path, options = [], examples = [] }) => {
+      const { status, stdout } = await runCliHere([...path, '--help'], '');
+      expect(status).toBe(0);
+      for (const { flags } of options) expect(stdout).toContain(`  ${flags} `);
+      for (const example of examples) {
+        expect(stdout).toContain(`llm-wasm-sandbox ${example}`);
+        expect(`${example} `).toContain(`${line} `);
+      }
+    },
+  );
+
+  it('describes every command and option in the same style', () => {
+    const descriptions = flatten(COMMANDS).flatMap(({ description, arguments: args = {}, options = [] }) => [
+      description,
+      ...Object.values(args),
+      ...options.map((option) => option.description),
+    ]);
+    for (const description of descriptions) expect(description).toMatch(/^[A-Z].*[^.]$/);
+  });
+
+  it('prints the version', () => {
+    expect(runCli(['--version']).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+});

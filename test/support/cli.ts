@@ -1,0 +1,59 @@
+/** Runs the built command line: as a process, or inside the test process to save its start-up time. */
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { CommanderError } from 'commander';
+import { vi } from 'vitest';
+
+export const CLI = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+
+// Guests run from the built files, so the commands must too.
+const built = (name: string) => new URL(`../../dist/cli/${name}.js`, import.meta.url).href;
+const { createProgram } = (await import(built('program'))) as typeof import('../../src/cli/program.ts');
+const { exitCodeOf } = (await import(built('exit-codes'))) as typeof import('../../src/cli/exit-codes.ts');
+
+export interface CliOutcome {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface CliOptions {
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly input?: string;
+}
+
+export function runCli(args: readonly string[], { cwd, env, input = '' }: CliOptions = {}): CliOutcome {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [CLI, ...args], {
+    encoding: 'utf8',
+    input,
+    ...(cwd !== undefined && { cwd }),
+    env: { ...process.env, ...env },
+  });
+  return { status, stdout, stderr };
+}
+
+/** The outcome of a command that runs in this process, with `store` as the default session store. */
+export async function runCliHere(args: readonly string[], store: string): Promise<CliOutcome> {
+  const output = { stdout: '', stderr: '' };
+  const spies = (['stdout', 'stderr'] as const).map((stream) =>
+    vi.spyOn(process[stream], 'write').mockImplementation((text) => {
+      output[stream] += typeof text === 'string' ? text : Buffer.from(text).toString();
+      return true;
+    }),
+  );
+  vi.stubEnv('LLM_WASM_SANDBOX_STORE', store);
+  let status = 0;
+  try {
+    await createProgram('0.0.0').parseAsync(args, { from: 'user' });
+    status = Number(process.exitCode ?? 0);
+  } catch (cause) {
+    status = exitCodeOf(cause);
+    if (!(cause instanceof CommanderError)) output.stderr += (cause as Error).message;
+  } finally {
+    process.exitCode = undefined;
+    for (const spy of spies) spy.mockRestore();
+    vi.unstubAllEnvs();
+  }
+  return { status, ...output };
+}
