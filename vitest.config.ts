@@ -10,7 +10,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: [
-            'test/{wasm,fs,kernel,stores,analysis,concurrency,schema,quantities,architecture}/**/*.test.ts',
+            'test/{framing,wasm,fs,kernel,stores,analysis,concurrency,schema,quantities,architecture}/**/*.test.ts',
           ],
           testTimeout: 60_000,
         },
@@ -19,7 +19,9 @@ export default defineConfig({
         test: {
           name: 'guest',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/{wasm,fs,kernel,stores,analysis,concurrency,schema,quantities,architecture}/**'],
+          exclude: [
+            'test/{framing,wasm,fs,kernel,stores,analysis,concurrency,schema,quantities,architecture}/**',
+          ],
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

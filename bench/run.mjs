@@ -6,7 +6,7 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
 const NOT_TABLES = ['run.mjs', 'measure.mjs', 'programs.mjs', 'corpus.mjs', 'peers.mjs', 'retrieval.mjs'];
-const all = readdirSync(new URL('.//', import.meta.url)).filter(
+const all = readdirSync(new URL('./', import.meta.url)).filter(
   (name) => name.endsWith('.mjs') && !NOT_TABLES.includes(name),
 );
 const wanted = process.argv.slice(2).filter((name) => !name.startsWith('--'));

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 const root = new URL('../', import.meta.url);
 const at = (path) => fileURLToPath(new URL(path, root));
 /** Rooms that decide what an image holds; a change in any of them makes new images. */
-const IMAGE_ROOMS = ['wasm', 'fs', 'kernel', 'engine', 'runtimes', 'packages', 'worker'];
+const IMAGE_ROOMS = ['framing', 'wasm', 'fs', 'kernel', 'engine', 'runtimes', 'packages', 'worker'];
 
 function compile() {
   mkdirSync(at('dist'), { recursive: true });

@@ -1,20 +1,22 @@
 /**
- * A guest's state as its difference to a base image: layers of the pages that are not as in the base, and what the
- * kernel holds. This is the form in which a session sleeps, is stored, undone and forked. It is made after every call,
- * so a capture adds a layer of what changed since the last one, until the layers hold twice the pages they need.
+ * A delta is the state of a guest as its difference from a base image: page diffs and the kernel state. Sessions are
+ * hibernated, stored, undone and forked in this form. A delta is captured after every call, so each capture appends a
+ * diff of the pages that changed since the last one, until the diffs hold twice the pages of the first.
  *
- * Layout, little-endian, drawn once:
+ * Layout, a frame without fields (see framing/frame.ts):
  *   0   magic "LWSD"
  *   4   u32 format version
  *   8   u32 byte length H of the header
  *   12  header, JSON, H bytes
- *   …   the layers, see layer.ts, one after another; of a page that several have, the last one counts
+ *   …   the page diffs (see page-diff.ts), concatenated; later diffs override earlier ones
  *   end SHA-256 of everything before it, 32 bytes
  */
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
+import { decodeFrame, encodeFrame, FrameError } from '../framing/frame.ts';
+import { decodeJsonHeader, encodeJsonHeader } from '../framing/json-header.ts';
 import { kernelState, restoreKernelState, saveKernelState } from '../kernel/kernel-state.ts';
+import { isSyscallError } from '../kernel/syscall-error.ts';
 import type { Guest } from './guest.ts';
 import type { Image } from './image.ts';
 import { PAGE_BYTES } from './image-format.ts';
@@ -29,15 +31,12 @@ import {
 
 export const DELTA_FORMAT = 2;
 
-const MAGIC = 0x4453574c;
-const FIXED = 12;
-const DIGEST = 32;
-/** Layers of one delta. */
-const MAX_LAYERS = 64;
-/** Pages remembered of a guest's last capture, 32 MiB; one that changed more is captured anew each time. */
-const MAX_SEEN = 8192;
+const FORMAT = { magic: 'LWSD', version: DELTA_FORMAT, fields: 0 } as const;
+const MAX_DIFFS = 64;
+/** Pages of which a capture state holds a copy, 32 MiB. A guest that changed more is captured in full every time. */
+const MAX_COPIED_PAGES = 8192;
 
-/** What a delta says of itself; readable without its base. */
+/** The header of a delta. It can be read without the base image. */
 const deltaHeader = z.strictObject({
   /** Digest of the base image. */
   base: z.string(),
@@ -47,8 +46,8 @@ const deltaHeader = z.strictObject({
   pages: z.number().int().min(0).max(65_536),
   globals: z.record(z.string(), z.string().regex(/^-?\d{1,20}$/)),
   kernel: kernelState,
-  /** Byte lengths of the layers of memory, the oldest first. */
-  memory: z.array(z.number().int().min(0).max(0xffff_ffff)).max(MAX_LAYERS),
+  /** Byte lengths of the page diffs, oldest first. */
+  memory: z.array(z.number().int().min(0).max(0xffff_ffff)).max(MAX_DIFFS),
 });
 export type DeltaHeader = z.infer<typeof deltaHeader>;
 
@@ -57,28 +56,30 @@ export interface MemoryRange {
   readonly end: number;
 }
 
-/** What a guest's memory was when it was captured last, and the layers that say so. */
+/** The memory of a guest as of its last capture, so that the next capture encodes only what has changed since. */
 export interface CaptureState {
-  readonly layers: readonly Uint8Array[];
-  /** Pages of the first layer, and of all, those counted again that later layers have again. */
+  readonly diffs: readonly Uint8Array[];
+  /** Number of pages in the first diff. */
   readonly firstPages: number;
-  readonly laidPages: number;
-  /** The pages of all layers as they came to be. Belongs to the guest's next capture. */
-  readonly seen: Map<number, Uint8Array>;
+  /** Number of pages in all diffs; a page counts once per diff that contains it. */
+  readonly totalPages: number;
+  /** Copies of the pages in `diffs`, by page number. The next capture updates them in place. */
+  readonly copies: Map<number, Uint8Array>;
 }
 
 /**
- * Saves an idle guest that started from `base`. Pages that lie wholly in `unused` may come back with any contents.
- * `before` is from the guest's last capture or from the delta it was made of, and is used up.
+ * Captures an idle guest that was started from `base`. Pages that lie entirely in `unused` may be restored with
+ * arbitrary contents. `previous` comes from the last capture of the guest, or from the delta it was restored from; it
+ * must not be used again afterwards.
  */
 export function captureDelta(
   guest: Guest,
   base: Image,
   unused: readonly MemoryRange[] = [],
-  before?: CaptureState,
-): { delta: Uint8Array; captured: CaptureState | undefined } {
+  previous?: CaptureState,
+): { delta: Uint8Array; capture: CaptureState | undefined } {
   const memory = guest.view.all;
-  const captured = captureMemory(memory, blocksOf(base), unused, before);
+  const capture = captureMemory(memory, blocksOf(base), unused, previous);
   const { runtime, module, layers } = base.header;
   const header: DeltaHeader = {
     base: base.digest,
@@ -88,84 +89,65 @@ export function captureDelta(
     pages: memory.length / PAGE_BYTES,
     globals: guest.globals(),
     kernel: saveKernelState(guest.kernel),
-    memory: captured.layers.map(({ length }) => length),
+    memory: capture.diffs.map(({ length }) => length),
   };
-  return { delta: encode(header, captured.layers), captured: ifSmall(captured) };
-}
-
-const ifSmall = (captured: CaptureState) => (captured.seen.size > MAX_SEEN ? undefined : captured);
-
-function encode(header: DeltaHeader, layers: readonly Uint8Array[]): Uint8Array {
-  const text = Buffer.from(JSON.stringify(header));
-  const bodyBytes = layers.reduce((sum, { length }) => sum + length, 0);
-  const delta = new Uint8Array(FIXED + text.length + bodyBytes + DIGEST);
-  const view = new DataView(delta.buffer);
-  view.setUint32(0, MAGIC, true);
-  view.setUint32(4, DELTA_FORMAT, true);
-  view.setUint32(8, text.length, true);
-  delta.set(text, FIXED);
-  let at = FIXED + text.length;
-  for (const layer of layers) {
-    delta.set(layer, at);
-    at += layer.length;
-  }
-  delta.set(createHash('sha256').update(delta.subarray(0, at)).digest(), at);
-  return delta;
+  const delta = encodeFrame(FORMAT, [], [encodeJsonHeader(header), ...capture.diffs]);
+  return { delta, capture: capture.copies.size > MAX_COPIED_PAGES ? undefined : capture };
 }
 
 function captureMemory(
   memory: Uint8Array,
   base: BaseBlocks,
   unused: readonly MemoryRange[],
-  before: CaptureState | undefined,
+  previous: CaptureState | undefined,
 ): CaptureState {
-  if (before !== undefined) {
-    const { layers, firstPages, seen } = before;
-    const pages = changedPages(memory, base, unused, seen);
-    if (pages.length === 0) return before;
-    const laidPages = before.laidPages + pages.length;
-    if (layers.length < MAX_LAYERS && laidPages <= 2 * firstPages)
-      return { layers: [...layers, encodePageDiff(memory, base, pages)], firstPages, laidPages, seen };
+  if (previous !== undefined) {
+    const { diffs, firstPages, copies } = previous;
+    const pages = changedPages(memory, base, unused, copies);
+    if (pages.length === 0) return previous;
+    const totalPages = previous.totalPages + pages.length;
+    if (diffs.length < MAX_DIFFS && totalPages <= 2 * firstPages)
+      return { diffs: [...diffs, encodePageDiff(memory, base, pages)], firstPages, totalPages, copies };
   }
-  const seen = new Map<number, Uint8Array>();
-  const pages = changedPages(memory, base, unused, seen);
+  const copies = new Map<number, Uint8Array>();
+  const pages = changedPages(memory, base, unused, copies);
   const { length } = pages;
-  return { layers: [encodePageDiff(memory, base, pages)], firstPages: length, laidPages: length, seen };
+  return { diffs: [encodePageDiff(memory, base, pages)], firstPages: length, totalPages: length, copies };
 }
 
-/** Pages that are not as they were seen, or as in the base where they were not; they are as seen from now on. */
+/** Lists the pages that differ from their copy, or from the base where there is no copy, and updates the copies. */
 function changedPages(
   memory: Uint8Array,
   base: BaseBlocks,
   unused: readonly MemoryRange[],
-  seen: Map<number, Uint8Array>,
+  copies: Map<number, Uint8Array>,
 ): number[] {
   const pages: number[] = [];
   const isUnused = (start: number, end: number) =>
     unused.some((range) => start >= range.start && end <= range.end);
   const bytes = Buffer.from(memory.buffer, memory.byteOffset, memory.length);
-  const seenBlocks = new Set(
-    [...seen.keys()].map((page) => Math.floor((page * DIFF_PAGE_BYTES) / PAGE_BYTES)),
+  const copiedBlocks = new Set(
+    [...copies.keys()].map((page) => Math.floor((page * DIFF_PAGE_BYTES) / PAGE_BYTES)),
   );
   for (let index = 0; index < memory.length / PAGE_BYTES; index++) {
     const start = index * PAGE_BYTES;
     if (isUnused(start, start + PAGE_BYTES)) continue;
     const block = blockAt(base, index);
-    // Most of memory is as in the base: whole blocks are skipped with one comparison.
-    if (!seenBlocks.has(index) && bytes.compare(block, 0, PAGE_BYTES, start, start + PAGE_BYTES) === 0)
+    // Most blocks are equal to the base; one comparison skips the whole block.
+    if (!copiedBlocks.has(index) && bytes.compare(block, 0, PAGE_BYTES, start, start + PAGE_BYTES) === 0)
       continue;
     for (let from = 0; from < PAGE_BYTES; from += DIFF_PAGE_BYTES) {
       const at = start + from;
       const end = at + DIFF_PAGE_BYTES;
       if (isUnused(at, end)) continue;
       const page = at / DIFF_PAGE_BYTES;
-      const copy = seen.get(page);
-      const isSame =
+      const copy = copies.get(page);
+      const isUnchanged =
         copy === undefined
           ? bytes.compare(block, from, from + DIFF_PAGE_BYTES, at, end) === 0
           : bytes.compare(copy, 0, DIFF_PAGE_BYTES, at, end) === 0;
-      if (isSame) continue;
-      if (copy === undefined) seen.set(page, memory.slice(at, end));
+      if (isUnchanged) continue;
+      if (copy === undefined) copies.set(page, memory.slice(at, end));
       else copy.set(memory.subarray(at, end));
       pages.push(page);
     }
@@ -173,44 +155,37 @@ function changedPages(
   return pages;
 }
 
-const damaged = (what: string) => new SandboxError('image_invalid', `The saved state is damaged (${what}).`);
-const differs = (what: string) =>
-  new SandboxError('image_invalid', `The saved state ${what}. Its files can still be read.`);
+const damaged = (problem: string) =>
+  new SandboxError('image_invalid', `The saved state is damaged (${problem}).`);
+const incompatible = (problem: string) =>
+  new SandboxError('image_invalid', `The saved state ${problem}. Its files can still be read.`);
 
-/** Nothing is wrong with the state: it was made under a larger limit than the one it is opened with. */
-const tooSmall = (bytes: number, limit: number) => {
-  const what = `The saved state needs ${bytes} bytes of memory, more than the policy's ${limit}`;
-  return new SandboxError('invalid_argument', `${what}: open it with a larger memory_bytes.`);
+/** The state is intact but was created under a larger memory limit than the current one. */
+const needsMoreMemory = (bytes: number, limit: number) => {
+  const problem = `The saved state needs ${bytes} bytes of memory, but the policy allows ${limit}`;
+  return new SandboxError('invalid_argument', `${problem}. Open it with a larger memory_bytes.`);
 };
 
-/** Checks a delta and reads what it says of itself. */
+/** Verifies a delta and returns its header and the concatenated page diffs. */
 export function readDelta(delta: Uint8Array): { header: DeltaHeader; body: Uint8Array } {
-  const end = delta.length - DIGEST;
-  if (end < FIXED) throw damaged('it is too short');
-  const view = new DataView(delta.buffer, delta.byteOffset, delta.byteLength);
-  if (view.getUint32(0, true) !== MAGIC) throw damaged('it does not start like one');
-  const format = view.getUint32(4, true);
-  if (format !== DELTA_FORMAT) throw differs(`has format ${format}, this version reads ${DELTA_FORMAT}`);
-  const expected = createHash('sha256').update(delta.subarray(0, end)).digest();
-  if (Buffer.compare(expected, delta.subarray(end)) !== 0) throw damaged('its digest does not match');
-  const bodyAt = FIXED + view.getUint32(8, true);
-  if (bodyAt > end) throw damaged('its header is cut off');
-  return { header: readHeader(delta.subarray(FIXED, bodyAt)), body: delta.subarray(bodyAt, end) };
+  try {
+    const { header, data } = decodeJsonHeader(decodeFrame(FORMAT, delta).body);
+    return { header: parseHeader(header), body: data };
+  } catch (cause) {
+    if (!(cause instanceof FrameError)) throw cause;
+    throw cause.problem === 'version'
+      ? incompatible(`has format ${cause.version}, this version reads ${DELTA_FORMAT}`)
+      : damaged(cause.message);
+  }
 }
 
-function readHeader(text: Uint8Array): DeltaHeader {
-  let json: unknown;
-  try {
-    json = JSON.parse(Buffer.from(text).toString());
-  } catch {
-    throw damaged('its header is not JSON');
-  }
+function parseHeader(json: unknown): DeltaHeader {
   const parsed = deltaHeader.safeParse(json);
   if (parsed.success) return parsed.data;
-  throw damaged(`its header does not fit at ${parsed.error.issues[0]!.path.join('.')}`);
+  throw damaged(`its header is invalid at ${parsed.error.issues[0]!.path.join('.')}`);
 }
 
-/** What the parts of a base are called when they are not those that a delta was made with. */
+/** The parts of the base that a delta depends on, with their names in error messages. */
 const PARTS = {
   runtime: 'runtime',
   module: 'module',
@@ -218,64 +193,63 @@ const PARTS = {
   base: 'boot image',
 } as const;
 
-/** Throws the part that differs when a delta was not made from this base. */
+/** Throws an error that names the part that differs, unless the delta was captured from this base. */
 export function checkBase(header: DeltaHeader, base: Image): void {
-  const here = { ...base.header, base: base.digest };
+  const expected = { ...base.header, base: base.digest };
   for (const part of Object.keys(PARTS) as (keyof typeof PARTS)[]) {
-    if (header[part] === here[part]) continue;
-    throw differs(
-      `was made with another ${PARTS[part]} (${String(header[part]).slice(0, 64)}, here it is ${here[part]})`,
-    );
+    if (header[part] === expected[part]) continue;
+    const found = String(header[part]).slice(0, 64);
+    throw incompatible(`was created with another ${PARTS[part]} (${found}, expected ${expected[part]})`);
   }
 }
 
-/** Brings a guest that is exactly as `base` to a saved state. Its volume must already hold the saved files. */
+/** Restores a saved state in a guest that is identical to `base`. Its volume must already contain the saved files. */
 export function applyDelta(guest: Guest, base: Image, delta: Uint8Array): CaptureState | undefined {
   const { header, body } = readDelta(delta);
   checkBase(header, base);
   const bytes = header.pages * PAGE_BYTES;
-  if (!guest.grow(bytes)) throw tooSmall(bytes, guest.maxBytes);
+  if (!guest.grow(bytes)) throw needsMoreMemory(bytes, guest.maxBytes);
   try {
-    const captured = layAll(splitLayers(header, body), guest.view.all, blocksOf(base));
+    const capture = applyDiffs(splitDiffs(header, body), guest.view.all, blocksOf(base));
     guest.setGlobals(header.globals);
     restoreKernelState(guest.kernel, header.kernel);
-    return captured;
+    return capture;
   } catch (cause) {
-    throw cause instanceof SandboxError
-      ? cause
-      : damaged(cause instanceof Error ? cause.message : 'its files');
+    if (cause instanceof SandboxError) throw cause;
+    if (isSyscallError(cause)) throw damaged(`its open files do not match its file system: ${cause.code}`);
+    throw damaged(cause instanceof Error ? cause.message : String(cause));
   }
 }
 
-function splitLayers({ memory }: DeltaHeader, body: Uint8Array): Uint8Array[] {
+function splitDiffs({ memory }: DeltaHeader, body: Uint8Array): Uint8Array[] {
   let at = 0;
   return memory.map((length) => {
-    if (at + length > body.length) throw damaged('a layer is cut off');
+    if (at + length > body.length) throw damaged('a page diff is cut off');
     at += length;
     return body.subarray(at - length, at);
   });
 }
 
-function layAll(
-  layers: readonly Uint8Array[],
+function applyDiffs(
+  diffs: readonly Uint8Array[],
   memory: Uint8Array,
   base: BaseBlocks,
 ): CaptureState | undefined {
-  const seen = new Map<number, Uint8Array>();
-  const allPages = memory.length / DIFF_PAGE_BYTES;
+  const pagesOfMemory = memory.length / DIFF_PAGE_BYTES;
+  const changed = new Set<number>();
   let firstPages = 0;
-  let laidPages = 0;
-  for (const layer of layers) {
-    // No capture makes layers that hold more than twice all pages.
-    const pages = applyPageDiff(layer, memory, base, Math.min(allPages, 2 * allPages - laidPages));
-    if (laidPages === 0) firstPages = pages.length;
-    laidPages += pages.length;
-    for (const page of pages) seen.set(page, NOT_YET);
+  let totalPages = 0;
+  for (const diff of diffs) {
+    // A capture never produces diffs that together hold more than twice all pages.
+    const maxPages = Math.min(pagesOfMemory, 2 * pagesOfMemory - totalPages);
+    const pages = applyPageDiff(diff, memory, base, maxPages);
+    if (totalPages === 0) firstPages = pages.length;
+    totalPages += pages.length;
+    for (const page of pages) changed.add(page);
   }
-  if (seen.size > MAX_SEEN) return undefined;
-  for (const page of seen.keys())
-    seen.set(page, memory.slice(page * DIFF_PAGE_BYTES, (page + 1) * DIFF_PAGE_BYTES));
-  return { layers, firstPages, laidPages, seen };
+  if (changed.size > MAX_COPIED_PAGES) return undefined;
+  const copies = new Map<number, Uint8Array>();
+  for (const page of changed)
+    copies.set(page, memory.slice(page * DIFF_PAGE_BYTES, (page + 1) * DIFF_PAGE_BYTES));
+  return { diffs, firstPages, totalPages, copies };
 }
-
-const NOT_YET = new Uint8Array();

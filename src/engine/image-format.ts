@@ -1,20 +1,21 @@
-/** Facts about images that those may know who only store them: the version of the format and what an image belongs to. */
+/** Facts about images for code that stores or transfers them without reading their contents. */
+import { DIGEST_BYTES } from '../framing/digest.ts';
 
 export const IMAGE_FORMAT = 1;
 
-/** An image ends in the digest of everything before it, which is as good as a name. */
+/** The SHA-256 that an image ends with, in hexadecimal. It identifies the image and is not verified here. */
 export function imageDigest(image: Uint8Array): string {
-  return Buffer.from(image.slice(-32)).toString('hex');
+  return Buffer.from(image.slice(-DIGEST_BYTES)).toString('hex');
 }
 
 /** Size of a WebAssembly page. */
 export const PAGE_BYTES = 65_536;
 
-/** What an image was made from; an image fits only exactly the same. */
+/** The inputs an image was captured from. An image can only be loaded where all of them are identical. */
 export interface ImageOrigin {
   readonly runtime: string;
   /** SHA-256 of the prepared module. */
   readonly module: string;
-  /** Digest of the read-only layers, the boot script among them. */
+  /** Digest of the read-only layers, which include the boot script. */
   readonly layers: string;
 }

@@ -1,12 +1,13 @@
 /**
- * Some pages of a guest's memory as their difference to a base image: of each page the words that differ, combined with
- * those of the base by exclusive or, and compressed. Laying a layer sets its pages whole, whatever was there before.
+ * A page diff records some pages of a guest's memory as their difference from a base image: for each page the words
+ * that differ, XORed with the words of the base, and compressed. Applying a diff sets its pages completely, regardless
+ * of their previous contents.
  *
- * Layout before compression, all of it u32 in little-endian order, drawn once:
+ * Layout before compression, u32 words, little-endian:
  *   number P of pages
  *   P × page number, ascending, pages of 4096 bytes
  *   P × 32 masks: bit i of mask j is set when word 32 j + i of the page differs
- *   the words that differ, of all pages, each combined with the base's
+ *   the words that differ, of all pages, each XORed with the word of the base
  */
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
 import { type Image, ZEROS } from './image.ts';
@@ -15,23 +16,23 @@ import { PAGE_BYTES } from './image-format.ts';
 export const DIFF_PAGE_BYTES = 4096;
 const PAGE_WORDS = DIFF_PAGE_BYTES / 4;
 const PAGE_MASKS = PAGE_WORDS / 32;
-/** Words of one page with everything about it. */
-const WHOLE_PAGE = 1 + PAGE_MASKS + PAGE_WORDS;
+/** Words that a page takes when all of it differs. */
+const MAX_WORDS_PER_PAGE = 1 + PAGE_MASKS + PAGE_WORDS;
 
-/** Taken after every call: what is fast counts, and what is zero is gone already. */
+/** A diff is encoded after every call, so speed matters more than size; words that do not differ are already omitted. */
 const COMPRESSION = { params: { [constants.BROTLI_PARAM_QUALITY]: 0 } };
 
-/** A base's memory in blocks of a WebAssembly page, those without contents left out. */
+/** The memory of a base image in blocks of one WebAssembly page; blocks that are all zero are undefined. */
 export type BaseBlocks = readonly (Uint8Array | undefined)[];
 
-const made = new WeakMap<Image, BaseBlocks>();
+const cache = new WeakMap<Image, BaseBlocks>();
 
-/** Made once for each image. */
+/** The blocks of an image, computed once per image. */
 export function blocksOf(base: Image): BaseBlocks {
-  let blocks = made.get(base);
+  let blocks = cache.get(base);
   if (blocks === undefined) {
     blocks = toBlocks(base);
-    made.set(base, blocks);
+    cache.set(base, blocks);
   }
   return blocks;
 }
@@ -52,12 +53,12 @@ function toBlocks({ header, segments }: Image): BaseBlocks {
   return blocks;
 }
 
-/** Beyond the base its memory counts as zero, as fresh memory is. */
+/** A block of the base. Memory beyond the end of the base counts as zero, like newly grown memory. */
 export function blockAt(base: BaseBlocks, index: number): Uint8Array {
   return base[index] ?? ZEROS;
 }
 
-/** Words of the base's page; blocks have a buffer of their own. */
+/** The words of one page of the base. Every block has a buffer of its own. */
 function baseWords(base: BaseBlocks, page: number): Int32Array {
   const at = page * DIFF_PAGE_BYTES;
   return new Int32Array(blockAt(base, Math.floor(at / PAGE_BYTES)).buffer, at % PAGE_BYTES, PAGE_WORDS);
@@ -65,10 +66,10 @@ function baseWords(base: BaseBlocks, page: number): Int32Array {
 
 const wordsOf = (memory: Uint8Array) => new Int32Array(memory.buffer, memory.byteOffset, memory.length / 4);
 
-/** A layer of these pages as they are in memory now. */
+/** Encodes the current contents of these pages. */
 export function encodePageDiff(memory: Uint8Array, base: BaseBlocks, pages: readonly number[]): Uint8Array {
   const words = wordsOf(memory);
-  const body = new Int32Array(1 + pages.length * WHOLE_PAGE);
+  const body = new Int32Array(1 + pages.length * MAX_WORDS_PER_PAGE);
   body[0] = pages.length;
   body.set(pages, 1);
   let maskAt = 1 + pages.length;
@@ -90,32 +91,33 @@ export function encodePageDiff(memory: Uint8Array, base: BaseBlocks, pages: read
   return brotliCompressSync(new Uint8Array(body.buffer, 0, wordAt * 4), COMPRESSION);
 }
 
-/** Thrown for a layer that cannot be one. */
+/** Thrown for bytes that are not a valid page diff. */
 export class PageDiffError extends Error {}
 
 /**
- * Lays a layer over memory and returns its pages. Nothing in it is believed: it may unpack to `maxPages` pages at most,
- * and every place is checked before anything is written there.
+ * Applies a diff to memory and returns its pages. The diff is untrusted: it may decompress to at most `maxPages` pages,
+ * and every index is checked before it is used.
  */
 export function applyPageDiff(
-  layer: Uint8Array,
+  diff: Uint8Array,
   memory: Uint8Array,
   base: BaseBlocks,
   maxPages: number,
 ): Int32Array {
-  const body = unpack(layer, (1 + maxPages * WHOLE_PAGE) * 4);
+  const body = decompress(diff, (1 + maxPages * MAX_WORDS_PER_PAGE) * 4);
   const words = wordsOf(memory);
   const count = body[0]!;
   let maskAt = 1 + count;
   let wordAt = maskAt + count * PAGE_MASKS;
-  if (count < 0 || count > maxPages || wordAt > body.length) throw new PageDiffError('its index is cut off');
+  if (count < 0 || count > maxPages || wordAt > body.length)
+    throw new PageDiffError('the index of a page diff is cut off');
   const pages = body.subarray(1, 1 + count);
   for (const page of pages) {
     let at = page * PAGE_WORDS;
     if (page < 0 || at + PAGE_WORDS > words.length) throw new PageDiffError(`page ${page} does not exist`);
     words.set(baseWords(base, page), at);
     for (const end = maskAt + PAGE_MASKS; maskAt < end; maskAt++, at += 32) {
-      // Bit by bit from the lowest, each cleared once it is done.
+      // Visits the set bits from the lowest, clearing each.
       for (let mask = body[maskAt]!; mask !== 0; mask &= mask - 1) {
         if (wordAt >= body.length) throw new PageDiffError(`page ${page} is cut off`);
         words[at + 31 - Math.clz32(mask & -mask)]! ^= body[wordAt++]!;
@@ -125,14 +127,14 @@ export function applyPageDiff(
   return pages;
 }
 
-function unpack(layer: Uint8Array, maxBytes: number): Int32Array {
+function decompress(diff: Uint8Array, maxBytes: number): Int32Array {
   let bytes: Buffer;
   try {
-    bytes = brotliDecompressSync(layer, { maxOutputLength: maxBytes });
+    bytes = brotliDecompressSync(diff, { maxOutputLength: maxBytes });
   } catch {
-    throw new PageDiffError('it does not unpack');
+    throw new PageDiffError('a page diff cannot be decompressed');
   }
-  if (bytes.length < 4 || bytes.length % 4 !== 0) throw new PageDiffError('it is cut off');
+  if (bytes.length < 4 || bytes.length % 4 !== 0) throw new PageDiffError('a page diff is cut off');
   const aligned = bytes.byteOffset % 4 === 0 ? bytes : new Uint8Array(bytes);
   return new Int32Array(aligned.buffer, aligned.byteOffset, aligned.length / 4);
 }

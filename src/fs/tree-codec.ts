@@ -10,10 +10,11 @@
  *   next multiple of 8        data of each file, padded with zeros to a multiple of 8
  */
 import { SandboxError } from '../errors.ts';
+import { encodeMagic, hasMagic } from '../framing/magic.ts';
 import { buildTree, checkEntries, type Entry } from './entries.ts';
 import { type DirNode, newDir } from './tree.ts';
 
-const MAGIC = Uint8Array.from('lwstree\x01', (char) => char.charCodeAt(0));
+const MAGIC = 'lwstree\x01';
 const HEADER_BYTES = 16;
 const RECORD_BYTES = 24;
 const KINDS = ['file', 'dir', 'symlink'] as const;
@@ -29,7 +30,7 @@ export function packEntries(entries: Iterable<Entry>): Uint8Array<ArrayBuffer> {
 
   const bytes = new Uint8Array(total);
   const view = new DataView(bytes.buffer);
-  bytes.set(MAGIC);
+  bytes.set(encodeMagic(MAGIC));
   view.setUint32(8, sorted.length, true);
   view.setUint32(12, text.length, true);
   bytes.set(text, textAt);
@@ -52,7 +53,7 @@ export function packEntries(entries: Iterable<Entry>): Uint8Array<ArrayBuffer> {
  */
 export function unpackEntries(bytes: Uint8Array): Entry[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (bytes.length < HEADER_BYTES || MAGIC.some((byte, i) => bytes[i] !== byte)) {
+  if (bytes.length < HEADER_BYTES || !hasMagic(bytes, MAGIC)) {
     throw invalid('does not start as a packed tree of a known version');
   }
   const count = view.getUint32(8, true);

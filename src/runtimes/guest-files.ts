@@ -4,12 +4,12 @@
  *
  * dist/guests/<runtime>/ guest.json, module.wasm, layer-<n>.pack, boot.image
  */
-import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { CompiledModule } from '../engine/guest.ts';
 import { IMAGE_FORMAT, type ImageOrigin } from '../engine/image-format.ts';
 import { SandboxError } from '../errors.ts';
+import { sha256Hex } from '../framing/digest.ts';
 import { readShared } from '../host/disk-cache.ts';
 import type { MissingPackage } from '../packages/fetch-python.ts';
 import type { RuntimeName } from '../schema.ts';
@@ -58,15 +58,9 @@ const GUESTS = new URL('../guests/', import.meta.url);
 
 const file = (runtime: RuntimeName, name: string) => fileURLToPath(new URL(`${runtime}/${name}`, GUESTS));
 
-export function sha256(...parts: readonly (Uint8Array | string)[]): string {
-  const hash = createHash('sha256');
-  for (const part of parts) hash.update(part);
-  return hash.digest('hex');
-}
-
 /** Digest that binds an image to its layers: where each lies and what is in it. */
 export function layersDigest(layers: readonly { at: string; sha256: string }[]): string {
-  return sha256(JSON.stringify(layers.map(({ at, sha256: digest }) => [at, digest])));
+  return sha256Hex(JSON.stringify(layers.map(({ at, sha256: digest }) => [at, digest])));
 }
 
 function readDescription(runtime: RuntimeName): Description | undefined {
@@ -110,7 +104,7 @@ export function writeGuest(guest: BuiltGuest, inputs: string): void {
     minPages: guest.minPages,
     minMemoryBytes: guest.minMemoryBytes,
     stateGlobals: [...guest.stateGlobals],
-    layers: guest.layers.map(({ at, bytes }) => ({ at, sha256: sha256(bytes) })),
+    layers: guest.layers.map(({ at, bytes }) => ({ at, sha256: sha256Hex(bytes) })),
     origin: guest.origin,
     missing: [...guest.missing],
   };
@@ -128,10 +122,10 @@ export async function loadAssets(runtime: RuntimeName): Promise<GuestAssets> {
   const compiling = WebAssembly.compile(moduleBytes);
   // Compilation goes on in other threads meanwhile; a failure below must not leave it unobserved.
   compiling.catch(() => {});
-  expect(runtime, 'module.wasm', sha256(moduleBytes), origin.module);
+  expect(runtime, 'module.wasm', sha256Hex(moduleBytes), origin.module);
   const layers = description.layers.map(({ at, sha256: expected }, i) => {
     const bytes = readShared(file(runtime, `layer-${i}.pack`));
-    expect(runtime, `layer-${i}.pack`, sha256(bytes), expected);
+    expect(runtime, `layer-${i}.pack`, sha256Hex(bytes), expected);
     return { at, bytes };
   });
   expect(runtime, 'guest.json', layersDigest(description.layers), origin.layers);

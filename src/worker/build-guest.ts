@@ -8,10 +8,11 @@ import { type CompiledModule, Guest } from '../engine/guest.ts';
 import { captureImage } from '../engine/image.ts';
 import { GuestStopped, UNLIMITED_RUN } from '../engine/run-limits.ts';
 import { SandboxError } from '../errors.ts';
+import { sha256Hex } from '../framing/digest.ts';
 import { packEntries, readOnlyTree } from '../fs/tree-codec.ts';
 import { Volume } from '../fs/volume.ts';
 import type { MissingPackage } from '../packages/fetch-python.ts';
-import { type BuiltGuest, layersDigest, sha256 } from '../runtimes/guest-files.ts';
+import { type BuiltGuest, layersDigest } from '../runtimes/guest-files.ts';
 import type { BuildGuest, Layer, Runtime } from '../runtimes/runtime.ts';
 import { type PreparedModule, prepareModule } from '../wasm/prepare-module.ts';
 
@@ -39,8 +40,8 @@ export async function buildGuest(runtime: Runtime, progress: (step: string) => v
   const guest = bootGuest(runtime, program, prepared, layers);
   const handles = settle(runtime, guest, () => runtime.boot(guest));
   const packed = layers.map(({ at, entries }) => ({ at, bytes: packEntries(entries) }));
-  const digest = layersDigest(packed.map(({ at, bytes }) => ({ at, sha256: sha256(bytes) })));
-  const origin = { runtime: runtime.name, module: sha256(prepared.bytes), layers: digest };
+  const digest = layersDigest(packed.map(({ at, bytes }) => ({ at, sha256: sha256Hex(bytes) })));
+  const origin = { runtime: runtime.name, module: sha256Hex(prepared.bytes), layers: digest };
   progress('saving the image');
   const image = captureImage(guest, origin, handles);
   const { minPages, stateGlobals } = program;
@@ -59,7 +60,7 @@ export async function buildGuest(runtime: Runtime, progress: (step: string) => v
 
 function readBinary({ binary }: Runtime): Uint8Array {
   const bytes = readFileSync(createRequire(import.meta.url).resolve(binary.specifier));
-  const found = sha256(bytes);
+  const found = sha256Hex(bytes);
   if (found === binary.sha256) return bytes;
   const facts = `expected SHA-256 ${binary.sha256}, found ${found}`;
   throw new SandboxError(

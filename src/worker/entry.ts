@@ -190,12 +190,7 @@ function save(id: number, of: Loaded, alive: SessionGuest, session: SessionInput
   const { volume } = guest.kernel;
   guest.stopClock();
   for (const area of WRITABLE_ROOTS) volume.setBaseline(area);
-  const { delta, captured: capture } = captureDelta(
-    guest,
-    of.image,
-    of.runtime.unusedMemory(guest),
-    alive.capture,
-  );
+  const { delta, capture } = captureDelta(guest, of.image, of.runtime.unusedMemory(guest), alive.capture);
   const tmp = shareEntries(volume.entries('/tmp'));
   tell({ type: 'saved', id, saved: { delta: toShared(delta), tmp } });
   return lives.put(session.id, session.version + 1, { ...alive, capture });

@@ -8,10 +8,11 @@ import { captureImage } from '../engine/image.ts';
 import { PAGE_BYTES } from '../engine/image-format.ts';
 import { GuestStopped, type RunContext } from '../engine/run-limits.ts';
 import { SandboxError } from '../errors.ts';
+import { sha256Hex } from '../framing/digest.ts';
 import type { Entry } from '../fs/entries.ts';
 import { packEntries, readOnlyTree, unpackTreeLazily } from '../fs/tree-codec.ts';
 import { Volume } from '../fs/volume.ts';
-import { layersDigest, sha256 } from '../runtimes/guest-files.ts';
+import { layersDigest } from '../runtimes/guest-files.ts';
 import type { Layer, WarmReport } from '../runtimes/runtime.ts';
 import { type GuestTemplate, instantiateGuest } from './instantiate.ts';
 import { type ExtendedImage, type ExtendJob, toShared } from './protocol.ts';
@@ -125,7 +126,7 @@ function capture(of: GuestTemplate, guest: Guest, own: readonly Layer[]): Extend
   }
   const pack = (entries: readonly Entry[]) => toShared(packEntries(entries));
   const layers = [...assets.layers, ...own.map(({ at, entries }) => ({ at, bytes: pack(entries) }))];
-  const digest = layersDigest(layers.map(({ at, bytes }) => ({ at, sha256: sha256(bytes) })));
+  const digest = layersDigest(layers.map(({ at, bytes }) => ({ at, sha256: sha256Hex(bytes) })));
   const origin = { ...assets.origin, layers: own.length === 0 ? assets.origin.layers : digest };
   const image = toShared(captureImage(guest, origin, of.image.header.handles));
   return { layers, origin, image, minMemoryBytes: guest.memory.buffer.byteLength };

@@ -5,14 +5,9 @@
 
 import { IMAGE_FORMAT, imageDigest } from '../engine/image-format.ts';
 import { SandboxError } from '../errors.ts';
+import { sha256Hex } from '../framing/digest.ts';
 import type { OwnPackages } from '../packages/user-packages.ts';
-import {
-  type BuiltGuest,
-  type GuestAssets,
-  loadAssets,
-  sha256,
-  writeGuest,
-} from '../runtimes/guest-files.ts';
+import { type BuiltGuest, type GuestAssets, loadAssets, writeGuest } from '../runtimes/guest-files.ts';
 import type { RuntimeName } from '../schema.ts';
 import { readCachedImage, writeCachedImage } from './image-cache.ts';
 import { WorkerPool } from './pool.ts';
@@ -72,7 +67,7 @@ const extended = new Map<string, Promise<GuestAssets>>();
 export async function extendedAssets(runtime: RuntimeName, extras: ImageExtension): Promise<GuestAssets> {
   const base = await assetsOf(runtime);
   const facts = [IMAGE_FORMAT, imageDigest(base.image), extras.preload, extras.packages?.sha256];
-  const key = sha256(JSON.stringify(facts));
+  const key = sha256Hex(JSON.stringify(facts));
   let assets = extended.get(key);
   if (assets === undefined) {
     assets = readOrExtend(base, key, extras);

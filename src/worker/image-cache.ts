@@ -1,42 +1,39 @@
 /**
- * Extended images on disk. What is read back has the cache's own digest, and the worker that loads it holds the image
- * to its origin once more; anything that does not fit is made anew.
+ * Extended images in the disk cache. The cache verifies its own digest, and the worker that loads an image verifies
+ * the image again, so a damaged file only causes a rebuild.
  *
- *   0  u32 length J of the description
- *   4  description, JSON, J bytes: origin, minMemoryBytes, and the lengths of what follows
- *   …  the layers that the base image has not, one after another
- *   …  the image
+ * Layout:
+ *   header, JSON with its length (see framing/json-header.ts): origin, minMemoryBytes, and the lengths of the layers
+ *   the layers that the base image does not have, concatenated
+ *   the image
  */
-
+import { decodeJsonHeader, encodeJsonHeader } from '../framing/json-header.ts';
 import { readCached, writeCached } from '../host/disk-cache.ts';
 import type { GuestAssets } from '../runtimes/guest-files.ts';
 import type { ExtendedImage } from './protocol.ts';
 
-interface Description extends Pick<ExtendedImage, 'origin' | 'minMemoryBytes'> {
+interface CachedImageHeader extends Pick<ExtendedImage, 'origin' | 'minMemoryBytes'> {
   readonly layers: readonly { readonly at: string; readonly length: number }[];
 }
 
 export function writeCachedImage(key: string, base: GuestAssets, extended: ExtendedImage): void {
   const { origin, minMemoryBytes, image } = extended;
-  const own = extended.layers.slice(base.layers.length);
-  const layers = own.map(({ at, bytes }) => ({ at, length: bytes.length }));
-  const description: Description = { origin, minMemoryBytes, layers };
-  const text = Buffer.from(JSON.stringify(description));
-  const length = Buffer.alloc(4);
-  length.writeUInt32LE(text.length);
-  writeCached('images', key, Buffer.concat([length, text, ...own.map(({ bytes }) => bytes), image]));
+  const added = extended.layers.slice(base.layers.length);
+  const layers = added.map(({ at, bytes }) => ({ at, length: bytes.length }));
+  const header: CachedImageHeader = { origin, minMemoryBytes, layers };
+  const parts = [encodeJsonHeader(header), ...added.map(({ bytes }) => bytes), image];
+  writeCached('images', key, Buffer.concat(parts));
 }
 
 export function readCachedImage(key: string, base: GuestAssets): ExtendedImage | undefined {
   const bytes = readCached('images', key);
   if (bytes === undefined) return undefined;
-  const end = 4 + new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
-  const description = JSON.parse(Buffer.from(bytes.slice(4, end)).toString()) as Description;
-  let at = end;
-  const own = description.layers.map(({ at: path, length }) => {
-    at += length;
-    return { at: path, bytes: bytes.subarray(at - length, at) };
+  const { header, data } = decodeJsonHeader(bytes);
+  const { origin, minMemoryBytes, layers } = header as CachedImageHeader;
+  let end = 0;
+  const added = layers.map(({ at, length }) => {
+    end += length;
+    return { at, bytes: data.subarray(end - length, end) };
   });
-  const { origin, minMemoryBytes } = description;
-  return { origin, minMemoryBytes, layers: [...base.layers, ...own], image: bytes.subarray(at) };
+  return { origin, minMemoryBytes, layers: [...base.layers, ...added], image: data.subarray(end) };
 }

@@ -16,7 +16,7 @@ const ROWS: readonly (readonly string[])[] = [
   ['stores', 'analysis', 'host'],
   ['wasm', 'fs', 'concurrency'],
   ['schema'],
-  ['errors', 'quantities'],
+  ['errors', 'quantities', 'framing'],
 ];
 /** Rows whose rooms do not import each other at all. */
 const STRANGERS = [['wasm', 'fs', 'analysis', 'concurrency']];

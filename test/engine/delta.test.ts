@@ -7,32 +7,32 @@ import { PAGE_BYTES } from '../../src/engine/image-format.ts';
 import { RUNTIMES } from '../../src/runtimes/registry.ts';
 import { type GuestTemplate, instantiateGuest } from '../../src/worker/instantiate.ts';
 
-let layable: GuestTemplate;
+let template: GuestTemplate;
 let image: Image;
 
 beforeAll(async () => {
-  // The built guest lies beside the built code.
+  // The images are next to the compiled code.
   const built = new URL('../../dist/runtimes/guest-files.js', import.meta.url).href;
   const { loadAssets } = (await import(built)) as typeof import('../../src/runtimes/guest-files.ts');
   const assets = await loadAssets('javascript');
   image = readImage(assets.image, assets.origin);
-  layable = { runtime: RUNTIMES.javascript, assets, image };
+  template = { runtime: RUNTIMES.javascript, assets, image };
 });
 
 const MAX_PAGES = 400;
-const newGuest = () => instantiateGuest(layable, MAX_PAGES);
+const newGuest = () => instantiateGuest(template, MAX_PAGES);
 
-function restored(delta: Uint8Array): { guest: Guest; captured: CaptureState | undefined } {
+function restored(delta: Uint8Array): { guest: Guest; capture: CaptureState | undefined } {
   const guest = newGuest();
-  return { guest, captured: applyDelta(guest, image, delta) };
+  return { guest, capture: applyDelta(guest, image, delta) };
 }
 
 function isSameMemory(a: Guest, b: Guest): boolean {
   return Buffer.compare(a.view.all, b.view.all) === 0;
 }
 
-/** Repeatable numbers below a limit. */
-function dice(seed: number): (limit: number) => number {
+/** A deterministic generator of integers below a limit. */
+function seededIntegers(seed: number): (limit: number) => number {
   let state = seed;
   return (limit) => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
@@ -40,8 +40,8 @@ function dice(seed: number): (limit: number) => number {
   };
 }
 
-/** Changes memory as programs do and as they do not: bytes, whole pages, back to the base, back to zero, growth. */
-function disturb(guest: Guest, next: (limit: number) => number): void {
+/** Makes random changes to memory: single bytes, ranges, ranges reset to the base or to zero, growth. */
+function mutate(guest: Guest, next: (limit: number) => number): void {
   const base = newGuest().view.all;
   for (let change = next(30); change >= 0; change--) {
     const memory = guest.view.all;
@@ -59,36 +59,36 @@ function disturb(guest: Guest, next: (limit: number) => number): void {
   }
 }
 
-describe('a delta', () => {
-  test.each([1, 2, 3, 4])('taken again and again brings back memory to the byte (seed %i)', (seed) => {
-    const next = dice(seed);
+describe('delta', () => {
+  test.each([1, 2, 3, 4])('restores memory exactly after every one of many captures (seed %i)', (seed) => {
+    const next = seededIntegers(seed);
     let guest = newGuest();
-    let before: CaptureState | undefined;
-    let layers = 0;
+    let previous: CaptureState | undefined;
+    let diffs = 0;
     for (let round = 0; round < 25; round++) {
-      disturb(guest, next);
-      const { delta, captured } = captureDelta(guest, image, [], before);
-      layers = Math.max(layers, readDelta(delta).header.memory.length);
+      mutate(guest, next);
+      const { delta, capture } = captureDelta(guest, image, [], previous);
+      diffs = Math.max(diffs, readDelta(delta).header.memory.length);
       const copy = restored(delta);
       expect(isSameMemory(copy.guest, guest), `round ${round}`).toBe(true);
-      before = captured;
-      // Sometimes the copy goes on instead, as after hibernation.
+      previous = capture;
+      // Sometimes continue with the copy, as after hibernation.
       if (next(3) === 0) {
         guest = copy.guest;
-        before = copy.captured;
+        previous = copy.capture;
       }
     }
-    expect(layers).toBeGreaterThan(1);
+    expect(diffs).toBeGreaterThan(1);
   });
 
-  test('of little change after much has a layer for just that', () => {
+  test('appends a small diff for a small change after a large one', () => {
     const guest = newGuest();
-    const next = dice(5);
+    const next = seededIntegers(5);
     const memory = guest.view.all;
     for (let i = 1_000_000; i < 2_000_000; i++) memory[i] = next(256);
     const first = captureDelta(guest, image);
     memory[1_500_000]! ^= 1;
-    const second = captureDelta(guest, image, [], first.captured);
+    const second = captureDelta(guest, image, [], first.capture);
     const lengths = readDelta(second.delta).header.memory;
     expect(lengths.length).toBe(2);
     expect(lengths[1]).toBeLessThan(lengths[0]! / 50);
@@ -96,25 +96,25 @@ describe('a delta', () => {
     expect(isSameMemory(restored(second.delta).guest, guest)).toBe(true);
   });
 
-  test('does not grow without end while the same pages change', () => {
+  test('does not grow without bound while the same pages change', () => {
     const guest = newGuest();
-    const next = dice(6);
-    let before: CaptureState | undefined;
+    const next = seededIntegers(6);
+    let previous: CaptureState | undefined;
     const sizes: number[] = [];
     for (let round = 0; round < 200; round++) {
       for (let i = 0; i < 20_000; i++) guest.view.all[3_000_000 + i] = next(256);
-      const { delta, captured } = captureDelta(guest, image, [], before);
-      before = captured;
+      const { delta, capture } = captureDelta(guest, image, [], previous);
+      previous = capture;
       sizes.push(delta.length);
     }
     expect(Math.max(...sizes)).toBeLessThan(sizes[0]! * 2.2);
   });
 
-  test('of a guest that is as its base is next to nothing', () => {
+  test('is tiny for a guest that is identical to its base', () => {
     expect(captureDelta(newGuest(), image).delta.length).toBeLessThan(2000);
   });
 
-  test('leaves out memory that is not in use, and takes it in when it is again', () => {
+  test('omits unused memory, and includes it once it is used again', () => {
     const guest = newGuest();
     const range = { start: 2 * PAGE_BYTES, end: 4 * PAGE_BYTES };
     guest.view.all.fill(7, range.start - 10, range.end + 10);
@@ -123,12 +123,12 @@ describe('a delta', () => {
     expect(copy[range.start - 1]).toBe(7);
     expect(copy[range.end]).toBe(7);
     expect(copy[range.start]).not.toBe(7);
-    const second = captureDelta(guest, image, [], first.captured);
+    const second = captureDelta(guest, image, [], first.capture);
     expect(isSameMemory(restored(second.delta).guest, guest)).toBe(true);
   });
 
-  test.each([7, 8])('leaves nothing behind in a guest that is brought back to its base (seed %i)', (seed) => {
-    const next = dice(seed);
+  test.each([7, 8])('leaves no trace in a guest that is reset to its base (seed %i)', (seed) => {
+    const next = seededIntegers(seed);
     const guest = newGuest();
     for (let round = 0; round < 10; round++) {
       for (let i = 0; i < 30; i++) guest.view.all[next(guest.view.all.length)] = 1 + next(255);
@@ -139,7 +139,7 @@ describe('a delta', () => {
     }
   });
 
-  test.each([0, 4, 8, 12, 100, -1, -33, -100])('that is damaged at byte %i is noticed', (at) => {
+  test.each([0, 4, 8, 12, 100, -1, -33, -100])('is rejected when byte %i is corrupted', (at) => {
     const guest = newGuest();
     guest.view.all.fill(9, 1_000_000, 1_100_000);
     const { delta } = captureDelta(guest, image);
@@ -149,9 +149,9 @@ describe('a delta', () => {
   });
 
   test.each([1, 2, 3])(
-    'that was damaged by somebody who can compute digests harms nobody (seed %i)',
+    'is restored or rejected when its contents are forged under a valid digest (seed %i)',
     (seed) => {
-      const next = dice(seed);
+      const next = seededIntegers(seed);
       const guest = newGuest();
       for (let i = 0; i < 50_000; i++) guest.view.all[1_000_000 + next(100_000)] = next(256);
       const { delta } = captureDelta(guest, image);
@@ -160,7 +160,7 @@ describe('a delta', () => {
         const forged = delta.slice();
         forged[start + next(forged.length - 32 - start)]! ^= 1 << next(8);
         forged.set(createHash('sha256').update(forged.subarray(0, -32)).digest(), forged.length - 32);
-        // It may be taken for another state, and must otherwise be refused; nothing else may come of it.
+        // The forged bytes may be a valid state; otherwise they must be rejected with image_invalid.
         try {
           restored(forged);
         } catch (cause) {

@@ -35,14 +35,17 @@ interface Alteration {
 const ALTERATIONS: Record<string, Alteration> = {
   'another runtime': {
     facts: { runtime: 'cobol' },
-    says: 'was made with another runtime (cobol, here it is ',
+    says: 'was created with another runtime (cobol, expected ',
   },
-  'another module': { facts: { module: 'm'.repeat(64) }, says: 'was made with another module (mmmm' },
+  'another module': { facts: { module: 'm'.repeat(64) }, says: 'was created with another module (mmmm' },
   'other packages': {
     facts: { layers: 'l'.repeat(64) },
-    says: 'was made with another set of packages (llll',
+    says: 'was created with another set of packages (llll',
   },
-  'another boot image': { facts: { base: 'b'.repeat(64) }, says: 'was made with another boot image (bbbb' },
+  'another boot image': {
+    facts: { base: 'b'.repeat(64) },
+    says: 'was created with another boot image (bbbb',
+  },
   'an older format': { format: 1, says: `has format 1, this version reads ${DELTA_FORMAT}` },
   'a newer format': { format: 9, says: `has format 9, this version reads ${DELTA_FORMAT}` },
 };
