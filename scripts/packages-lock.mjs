@@ -1,13 +1,13 @@
 /**
- * Writes src/packages/lock.json anew: the newest versions the catalogue allows, with the digests of their pure files.
- * Needs a build (for the compiled rooms) and a pip that can reach packages.
+ * Writes src/packages/lock.json: the newest versions that the catalogue allows, with the digests of their pure files.
+ * Requires a build and a pip that can download packages.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { newLock } from '../dist/packages/fetch-python.js';
+import { createLock } from '../dist/packages/fetch-python.js';
 
 const path = new URL('../src/packages/lock.json', import.meta.url);
 const before = new Map(JSON.parse(readFileSync(path, 'utf8')).python.map((row) => [row.name, row]));
-const python = await newLock();
+const python = await createLock();
 for (const { name, version, sha256 } of python) {
   const old = before.get(name);
   if (old?.sha256 !== sha256) console.log(`${name}: ${old?.version ?? 'new'} → ${version}`);

@@ -1,8 +1,8 @@
 /**
- * Things that can be made again, kept on disk so that they need not be: fetched packages, compiled layers, warm images.
- * A file that is damaged, unreadable or cannot be written is as good as absent; nothing here ever fails a caller.
+ * A cache on disk for data that can be recomputed: downloaded packages, compiled layers, extended images. Reads and writes
+ * never throw: a damaged or unreadable file is a cache miss, and a failed write is ignored.
  *
- * <cache>/<kind>/<key>: the bytes, then their SHA-256.
+ * <cache>/<kind>/<key> contains the bytes followed by their SHA-256.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import {
@@ -21,15 +21,15 @@ import {
 import { join } from 'node:path';
 import { cacheFolder } from './user-folders.ts';
 
-/** How many files of each kind are kept; those used longest ago go first. */
-const KEPT = { packages: 256, layers: 16, images: 16 } as const;
-export type CacheKind = keyof typeof KEPT;
+/** Files per kind. The least recently used are deleted first. */
+const MAX_FILES = { packages: 256, layers: 16, images: 16 } as const;
+export type CacheKind = keyof typeof MAX_FILES;
 
 const DIGEST_BYTES = 32;
 
 const digest = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest();
 
-/** The bytes kept under a key, in shared memory, or undefined. */
+/** The cached bytes, in shared memory, or undefined. */
 export function readCached(kind: CacheKind, key: string): Uint8Array | undefined {
   const path = join(cacheFolder(), kind, key);
   try {
@@ -47,7 +47,7 @@ export function readCached(kind: CacheKind, key: string): Uint8Array | undefined
   }
 }
 
-/** Keeps bytes under a key; another process that does the same at the same time does no harm. */
+/** Caches bytes under a key. Safe against concurrent writes by other processes. */
 export function writeCached(kind: CacheKind, key: string, bytes: Uint8Array): void {
   const folder = join(cacheFolder(), kind);
   const path = join(folder, key);
@@ -56,22 +56,22 @@ export function writeCached(kind: CacheKind, key: string, bytes: Uint8Array): vo
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     writeFileSync(unfinished, Buffer.concat([bytes, digest(bytes)]));
     renameSync(unfinished, path);
-    prune(folder, KEPT[kind]);
+    prune(folder, MAX_FILES[kind]);
   } catch {
     rmSync(unfinished, { force: true });
   }
 }
 
-function prune(folder: string, keep: number): void {
+function prune(folder: string, maxFiles: number): void {
   const files = readdirSync(folder).map((name) => join(folder, name));
-  if (files.length <= keep) return;
+  if (files.length <= maxFiles) return;
   const byAge = files
     .map((path) => ({ path, time: statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0 }))
     .sort((a, b) => b.time - a.time);
-  for (const { path } of byAge.slice(keep)) rmSync(path, { force: true });
+  for (const { path } of byAge.slice(maxFiles)) rmSync(path, { force: true });
 }
 
-/** Reads a file straight into shared memory. */
+/** Reads a file into shared memory. */
 export function readShared(path: string): Uint8Array {
   const fd = openSync(path, 'r');
   try {
@@ -79,7 +79,7 @@ export function readShared(path: string): Uint8Array {
     const bytes = new Uint8Array(new SharedArrayBuffer(size));
     for (let at = 0; at < size; ) {
       const count = readSync(fd, bytes, at, size - at, null);
-      if (count === 0) throw new Error(`${path} became shorter while it was read.`);
+      if (count === 0) throw new Error(`${path} was truncated while it was being read.`);
       at += count;
     }
     return bytes;

@@ -1,38 +1,39 @@
-/** Where this program keeps things on a person's machine: what can be made again, and what cannot. */
+/** The folders of this program in the user's home: the cache and the session store. */
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
 const APP = 'llm-wasm-sandbox';
 
-interface Place {
-  /** The variable with which a person moves the folder. */
-  readonly own: string;
-  /** The variable by which other systems say where such things go. */
+interface UserFolder {
+  /** Environment variable that overrides the whole path. */
+  readonly override: string;
+  /** Environment variable of the XDG specification for the base folder. */
   readonly xdg: string;
-  /** Below the home folder, where nothing is said. */
+  /** Base folders relative to the home folder. */
   readonly linux: string;
   readonly mac: string;
+  /** Path below the base folder. */
   readonly below: readonly string[];
 }
 
-const CACHE: Place = {
-  own: 'LLM_WASM_SANDBOX_CACHE',
+const CACHE: UserFolder = {
+  override: 'LLM_WASM_SANDBOX_CACHE',
   xdg: 'XDG_CACHE_HOME',
   linux: '.cache',
   mac: 'Library/Caches',
   below: [APP],
 };
-const SESSIONS: Place = {
-  own: 'LLM_WASM_SANDBOX_STORE',
+const SESSIONS: UserFolder = {
+  override: 'LLM_WASM_SANDBOX_STORE',
   xdg: 'XDG_DATA_HOME',
   linux: '.local/share',
   mac: 'Library/Application Support',
   below: [APP, 'sessions'],
 };
 
-function folderOf({ own, xdg, linux, mac, below }: Place): string {
+function folderOf({ override, xdg, linux, mac, below }: UserFolder): string {
   const { env, platform } = process;
-  if (env[own]) return env[own];
+  if (env[override]) return env[override];
   const home = homedir();
   const bases: Partial<Record<NodeJS.Platform, string>> = {
     win32: env['LOCALAPPDATA'] || join(home, 'AppData', 'Local'),
@@ -41,8 +42,8 @@ function folderOf({ own, xdg, linux, mac, below }: Place): string {
   return join(bases[platform] ?? (env[xdg] || join(home, linux)), ...below);
 }
 
-/** Where the cache lies; the variable LLM_WASM_SANDBOX_CACHE moves it. */
+/** The cache folder; the environment variable LLM_WASM_SANDBOX_CACHE overrides it. */
 export const cacheFolder = () => folderOf(CACHE);
 
-/** Where sessions of the command line are kept; the variable LLM_WASM_SANDBOX_STORE moves it. */
+/** The session store of the command line; the environment variable LLM_WASM_SANDBOX_STORE overrides it. */
 export const sessionFolder = () => folderOf(SESSIONS);

@@ -1,7 +1,7 @@
 /**
- * Fetches the locked Python packages with the machine's own pip and takes their pure files. The lock holds the digest
- * of those files, not of the wheel: wheels differ between machines, what a guest gets must not. A package that cannot
- * be had is left out, and the build says so.
+ * Downloads the locked Python packages with the pip of the build machine and selects their pure files. The lock contains
+ * the digest of those files instead of the wheel's, because wheels of some packages differ between platforms. A package
+ * that cannot be downloaded is reported as missing; the build continues without it.
  */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -10,31 +10,25 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { packEntries, unpackEntries } from '../fs/tree-codec.ts';
 import { readCached, writeCached } from '../host/disk-cache.ts';
-import { CATALOG, catalogRow } from './catalog.ts';
-import { readZip, toEntries, type ZipFile } from './read-zip.ts';
-import { filesDigest, pureFiles, wheelName } from './wheel.ts';
+import { CATALOG, type MissingPackage, pythonPackage } from './catalog.ts';
+import { filesDigest, type PackageFile, toEntries, toFiles } from './package-file.ts';
+import { readZip } from './read-zip.ts';
+import { parseWheelName, pureFiles } from './wheel.ts';
 
 export interface LockedPackage {
   readonly name: string;
   readonly version: string;
-  /** SHA-256 over the paths and digests of the pure files. */
+  /** `filesDigest` of the pure files. */
   readonly sha256: string;
 }
 
-export interface MissingPackage {
-  readonly name: string;
-  readonly version: string;
-  readonly reason: string;
-}
-
 export interface FetchedPackages {
-  readonly files: readonly ZipFile[];
+  readonly files: readonly PackageFile[];
   readonly missing: readonly MissingPackage[];
 }
 
 const PIP_TIMEOUT_MS = 5 * 60_000;
-/** Names the machine's Python may have. */
-const PYTHONS = ['python3', 'python'];
+const PYTHON_COMMANDS = ['python3', 'python'];
 const PIP_FLAGS = '--quiet --no-deps --retries 0 --only-binary=:all: --ignore-requires-python'.split(' ');
 
 const run = promisify(execFile);
@@ -43,8 +37,8 @@ export function lockedPackages(): readonly LockedPackage[] {
   return JSON.parse(readFileSync(new URL('./lock.json', import.meta.url), 'utf8')).python;
 }
 
-/** Packages written here: their sources, as they lie in the guest. */
-export function ownPackages(): ZipFile[] {
+/** Sources of the first-party packages, with paths relative to site-packages. */
+export function firstPartyFiles(): PackageFile[] {
   const folder = new URL('./first-party/python/', import.meta.url);
   const names = readdirSync(folder, { recursive: true }) as string[];
   return names
@@ -56,15 +50,15 @@ export function ownPackages(): ZipFile[] {
 }
 
 export async function fetchPackages(locked: readonly LockedPackage[]): Promise<FetchedPackages> {
-  const kept = new Map(locked.map((one) => [one.name, readKept(one)]));
-  const wanted = locked.filter(({ name }) => kept.get(name) === undefined);
-  const found = await downloadWheels(wanted.map(({ name, version }) => `${name}==${version}`));
-  const files: ZipFile[] = [];
+  const cached = new Map(locked.map((one) => [one.name, readFromCache(one)]));
+  const wanted = locked.filter(({ name }) => cached.get(name) === undefined);
+  const downloads = await downloadWheels(wanted.map(({ name, version }) => `${name}==${version}`));
+  const files: PackageFile[] = [];
   const missing: MissingPackage[] = [];
   for (const one of locked) {
     const { name, version } = one;
     try {
-      files.push(...(kept.get(name) ?? take(one, found)));
+      files.push(...(cached.get(name) ?? verify(one, downloads)));
     } catch (cause) {
       missing.push({ name, version, reason: (cause as Error).message });
     }
@@ -72,46 +66,43 @@ export async function fetchPackages(locked: readonly LockedPackage[]): Promise<F
   return { files, missing };
 }
 
-/** The files of a fetched package, if they are what the lock says; kept for the next build. */
-function take(locked: LockedPackage, { wheels, failure }: Downloaded): readonly ZipFile[] {
+/** Returns the files of a downloaded package if they match the lock, and adds them to the cache. */
+function verify(locked: LockedPackage, { wheels, failure }: Downloads): readonly PackageFile[] {
   const wheel = wheels.find(
-    ({ name, version }) => catalogRow(name)?.name === locked.name && version === locked.version,
+    ({ name, version }) => pythonPackage(name)?.name === locked.name && version === locked.version,
   );
-  if (wheel === undefined) throw new Error(`could not be fetched: ${failure}`);
-  const files = pureFiles(wheel.name, wheel.files, catalogRow(locked.name)?.compiled);
+  if (wheel === undefined) throw new Error(`download failed: ${failure}`);
+  const files = pureFiles(wheel.name, wheel.files, pythonPackage(locked.name)?.compiled);
   const digest = filesDigest(files);
   if (digest !== locked.sha256) {
-    throw new Error(`is not what the lock says: expected ${locked.sha256}, found ${digest}`);
+    throw new Error(`does not match the lock: expected SHA-256 ${locked.sha256}, found ${digest}`);
   }
   writeCached('packages', locked.sha256, packEntries(toEntries(files, 0)));
   return files;
 }
 
-/** What an earlier build kept; believed only when it has the digest of the lock. */
-function readKept({ sha256 }: LockedPackage): ZipFile[] | undefined {
+function readFromCache({ sha256 }: LockedPackage): PackageFile[] | undefined {
   const bytes = readCached('packages', sha256);
   if (bytes === undefined) return undefined;
-  const files = unpackEntries(bytes).flatMap(({ path, data }) =>
-    data === undefined ? [] : [{ path, data }],
-  );
+  const files = toFiles(unpackEntries(bytes));
   return filesDigest(files) === sha256 ? files : undefined;
 }
 
-interface Downloaded {
-  readonly wheels: readonly { name: string; version: string; files: ZipFile[] }[];
-  /** Why some may be missing. */
+interface Downloads {
+  readonly wheels: readonly { name: string; version: string; files: PackageFile[] }[];
+  /** The error of pip if some wheels are missing. */
   readonly failure: string;
 }
 
-async function downloadWheels(requirements: readonly string[]): Promise<Downloaded> {
+async function downloadWheels(requirements: readonly string[]): Promise<Downloads> {
   if (requirements.length === 0) return { wheels: [], failure: '' };
   const folder = mkdtempSync(join(tmpdir(), 'llm-wasm-sandbox-'));
   try {
-    const failure = await download(requirements, folder);
+    const failure = await pipDownload(requirements, folder);
     const wheels = [];
     for (const file of readdirSync(folder)) {
-      const found = wheelName(file);
-      if (found !== undefined) wheels.push({ ...found, files: await readZip(join(folder, file)) });
+      const name = parseWheelName(file);
+      if (name !== undefined) wheels.push({ ...name, files: await readZip(join(folder, file)) });
     }
     return { wheels, failure };
   } finally {
@@ -119,10 +110,13 @@ async function downloadWheels(requirements: readonly string[]): Promise<Download
   }
 }
 
-/** All packages in one call; when that fails, each by itself, so that one that is missing does not take the rest along. */
-async function download(requirements: readonly string[], folder: string): Promise<string> {
+/**
+ * Downloads all packages in one call, which is fast. If that fails, downloads each in a call of its own, because one
+ * missing package fails the whole call. Returns the error of pip, or an empty text.
+ */
+async function pipDownload(requirements: readonly string[], folder: string): Promise<string> {
   let failure = '';
-  for (const python of PYTHONS) {
+  for (const python of PYTHON_COMMANDS) {
     const pip = (names: readonly string[]) =>
       run(python, ['-m', 'pip', 'download', ...PIP_FLAGS, '-d', folder, ...names], {
         timeout: PIP_TIMEOUT_MS,
@@ -141,13 +135,17 @@ async function download(requirements: readonly string[], folder: string): Promis
   return failure;
 }
 
-/** The lock for the newest versions that the catalogue allows. Throws when one cannot be had: a lock has no holes. */
-export async function newLock(): Promise<LockedPackage[]> {
-  const rows = CATALOG.filter(({ language, own }) => language === 'python' && own === undefined);
-  const { wheels, failure } = await downloadWheels(rows.map(({ name, bounds }) => name + (bounds ?? '')));
+/** Locks the newest versions that the catalogue allows. Throws if any package cannot be downloaded. */
+export async function createLock(): Promise<LockedPackage[]> {
+  const rows = CATALOG.filter(
+    ({ language, first_party }) => language === 'python' && first_party === undefined,
+  );
+  const { wheels, failure } = await downloadWheels(
+    rows.map(({ name, version_bounds }) => name + (version_bounds ?? '')),
+  );
   return rows.map(({ name, compiled }) => {
-    const wheel = wheels.find((one) => catalogRow(one.name)?.name === name);
-    if (wheel === undefined) throw new Error(`${name} could not be fetched: ${failure}`);
+    const wheel = wheels.find((one) => pythonPackage(one.name)?.name === name);
+    if (wheel === undefined) throw new Error(`cannot download ${name}: ${failure}`);
     return {
       name,
       version: wheel.version,

@@ -1,28 +1,28 @@
 /**
- * The figures about packages, measured by scripts/packages-measure.mjs and taken from manifest.json by everything that
- * tells one: guidance, listings, documentation. Nothing else holds a figure.
+ * Access to manifest.json: the packages with the fuel of their imports as scripts/packages-measure.mjs measured it. It is
+ * the only source of these figures for guidance, listings and documentation.
  */
 import { readFileSync } from 'node:fs';
 import type { ImportRecord } from '../kernel/import-log.ts';
 import type { PackageFacts, RuntimeName } from '../schema.ts';
 import { CATALOG, COSTLY_FUEL } from './catalog.ts';
 
-/** A module of the standard library whose first import is worth knowing about. */
-export interface StdlibFacts {
+/** A module of the standard library that is costly to import or already loaded. */
+export interface StdlibModule {
   readonly language: RuntimeName;
   readonly name: string;
   readonly fuel_first_import: number;
-  /** Loaded in the boot image: importing it costs next to nothing. */
+  /** Loaded in the boot image, so that importing it costs almost no fuel. */
   readonly warm: boolean;
 }
 
 export interface Manifest {
-  /** The budget that `heavy_share` is a share of. */
   readonly fuel_budget: number;
+  /** Share of `fuel_budget` from which a package is heavy. */
   readonly heavy_share: number;
   readonly costly_fuel: number;
   readonly packages: readonly PackageFacts[];
-  readonly stdlib: readonly StdlibFacts[];
+  readonly stdlib: readonly StdlibModule[];
 }
 
 let manifest: Manifest | undefined;
@@ -32,22 +32,22 @@ export function readManifest(): Manifest {
   return manifest;
 }
 
-/** Of what a program imported, the packages and whatever of the standard library is costly. */
+/** Selects the imports that results list: packages, and costly modules of the standard library. */
 export function notableImports(
   imports: readonly ImportRecord[],
-  ownPackages: readonly string[],
+  userPackages: readonly string[],
 ): ImportRecord[] {
   const names = new Set([
     ...CATALOG.flatMap((one) => one.import_names),
     ...readManifest()
       .stdlib.filter(({ warm }) => !warm)
       .map(({ name }) => name),
-    ...ownPackages,
+    ...userPackages,
   ]);
   return imports.filter(({ name, fuel }) => names.has(name) || fuel >= COSTLY_FUEL);
 }
 
-/** Import names of a package by either of its names; of anything else, the name itself. */
+/** Translates a package's name to its import names; any other name is returned unchanged. */
 export function importNames(runtime: RuntimeName, name: string): readonly string[] {
   const wanted = name.toLowerCase();
   const row = CATALOG.find((one) => one.language === runtime && one.name.toLowerCase() === wanted);

@@ -1,42 +1,24 @@
 /**
- * Reads a zip archive into memory, with the bounds a hostile one needs: names that stay inside, a cap on the unpacked
- * size, no links.
+ * Reads a zip archive into memory. Archives may be hostile: absolute names and `..` are rejected, the unpacked size is
+ * limited, and links are read as regular files.
  */
 import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import yauzl from 'yauzl';
 import { SandboxError } from '../errors.ts';
-import type { Entry } from '../fs/entries.ts';
-
-export interface ZipFile {
-  readonly path: string;
-  readonly data: Uint8Array;
-}
-
-/** Files, and the directories they lie in, as entries of a read-only layer. `dirs` are there even without files. */
-export function toEntries(files: readonly ZipFile[], mtimeMs: number, dirs: readonly string[] = []): Entry[] {
-  const all = new Set(dirs);
-  for (const { path } of files) {
-    for (let slash = path.indexOf('/'); slash >= 0; slash = path.indexOf('/', slash + 1))
-      all.add(path.slice(0, slash));
-  }
-  return [
-    ...[...all].map((path): Entry => ({ path, kind: 'dir', mode: 0o555, mtimeMs })),
-    ...files.map(({ path, data }): Entry => ({ path, kind: 'file', mode: 0o444, mtimeMs, data })),
-  ];
-}
+import type { PackageFile } from './package-file.ts';
 
 const MAX_UNPACKED_BYTES = 512 * 1024 * 1024;
 
 const open = promisify<string, yauzl.Options, yauzl.ZipFile>(yauzl.open);
 
-/** All regular files of an archive, in its order. yauzl itself refuses absolute names and names that climb. */
-export async function readZip(path: string): Promise<ZipFile[]> {
+/** Returns the files of an archive in its order. yauzl rejects absolute names and names with `..`. */
+export async function readZip(path: string): Promise<PackageFile[]> {
   const zip = await open(path, { lazyEntries: true, autoClose: true });
   const openStream = promisify(zip.openReadStream.bind(zip)) as (
     entry: yauzl.Entry,
   ) => Promise<NodeJS.ReadableStream>;
-  const files: ZipFile[] = [];
+  const files: PackageFile[] = [];
   let total = 0;
   await new Promise<void>((resolve, reject) => {
     zip.on('error', reject);

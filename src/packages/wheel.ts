@@ -1,15 +1,15 @@
 /**
- * What a guest gets of a wheel: its pure files. Compiled code cannot be loaded by a guest, so a wheel that has some is
- * refused, unless the package is known to work without. Tests and installation records are left out.
+ * Selects the files of a Python wheel that a guest can use: its pure files. Guests cannot load compiled code, so a wheel
+ * that contains some is rejected unless the package is known to work without it.
  */
 import { createHash } from 'node:crypto';
 import { SandboxError } from '../errors.ts';
-import type { ZipFile } from './read-zip.ts';
+import type { PackageFile } from './package-file.ts';
 
-/** Code for a machine, which a guest is not. */
+/** Machine code. */
 const COMPILED = /\.(so|pyd|dylib|dll|a|lib|exe)$/;
-/** Sources of such code, tests, type stubs, and of the installation records all but name, plug-ins and licence. */
-const LEFT_OUT =
+/** Sources of machine code, tests, type stubs, and installation records except metadata, entry points and licences. */
+const EXCLUDED =
   /\.(c|cc|cpp|h|hpp|pyx|pxd|pxi|pyi|pyc)$|(^|\/)(tests|__pycache__)\/|\.dist-info\/(?!METADATA$|entry_points\.txt$|licenses\/|LICEN[CS]E)|^[^/]+\.data\//;
 
 export interface WheelName {
@@ -17,39 +17,33 @@ export interface WheelName {
   readonly version: string;
 }
 
-/** Name and version from a wheel's file name, or undefined for a file that is not named like a wheel. */
-export function wheelName(file: string): WheelName | undefined {
+/** Parses the file name of a wheel; undefined if it is not one. */
+export function parseWheelName(file: string): WheelName | undefined {
   const match = /^([A-Za-z0-9_.]+)-([A-Za-z0-9_.!+]+)(-\d[^-]*)?-[^-]+-[^-]+-[^-]+\.whl$/.exec(file);
   return match === null ? undefined : { name: match[1]!, version: match[2]! };
 }
 
-/** The pure files; throws with the reason when the wheel cannot do without the rest. */
+/**
+ * Returns the pure files of a wheel. Throws if it contains compiled code, unless `compiled` says that the package works
+ * without. `label` names the wheel in the error.
+ */
 export function pureFiles(
   label: string,
-  files: readonly ZipFile[],
+  files: readonly PackageFile[],
   compiled: 'optional' | undefined,
-): ZipFile[] {
-  const machine = files.find(({ path }) => COMPILED.test(path));
-  if (machine !== undefined && compiled !== 'optional') {
+): PackageFile[] {
+  const binary = files.find(({ path }) => COMPILED.test(path));
+  if (binary !== undefined && compiled !== 'optional') {
     throw new SandboxError(
       'invalid_argument',
-      `${label} carries compiled code (${machine.path}), which a guest cannot load.`,
+      `${label} contains compiled code (${binary.path}), which guests cannot load. Use a pure Python package.`,
     );
   }
-  return files.filter(({ path }) => !COMPILED.test(path) && !LEFT_OUT.test(path));
+  return files.filter(({ path }) => !COMPILED.test(path) && !EXCLUDED.test(path));
 }
 
-/** Digest of a set of files, the same on every machine. */
-export function filesDigest(files: readonly ZipFile[]): string {
-  const hash = createHash('sha256');
-  for (const { path, data } of [...files].sort((a, b) => (a.path < b.path ? -1 : 1))) {
-    hash.update(`${path}\0${createHash('sha256').update(data).digest('hex')}\n`);
-  }
-  return hash.digest('hex');
-}
-
-/** Holds a wheel to its own record: every file listed with its digest, none besides. */
-export function checkRecord(label: string, files: readonly ZipFile[]): void {
+/** Throws unless the wheel's RECORD lists exactly these files with their digests. */
+export function checkRecord(label: string, files: readonly PackageFile[]): void {
   const record = files.find(({ path }) => /^[^/]+\.dist-info\/RECORD$/.test(path));
   if (record === undefined) throw damaged(label, 'it has no RECORD');
   const listed = new Map<string, string>();
@@ -60,9 +54,9 @@ export function checkRecord(label: string, files: readonly ZipFile[]): void {
   for (const { path, data } of files) {
     if (/\.dist-info\/RECORD(\.\w+)?$/.test(path)) continue;
     const found = createHash('sha256').update(data).digest('base64url');
-    if (listed.get(path) !== found) throw damaged(label, `${path} is not as its RECORD says`);
+    if (listed.get(path) !== found) throw damaged(label, `${path} does not match its RECORD`);
   }
 }
 
 const damaged = (label: string, problem: string) =>
-  new SandboxError('invalid_argument', `${label} is not a whole wheel: ${problem}.`);
+  new SandboxError('invalid_argument', `${label} is a damaged wheel: ${problem}. Download it again.`);

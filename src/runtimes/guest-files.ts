@@ -11,7 +11,7 @@ import { IMAGE_FORMAT, type ImageOrigin } from '../engine/image-format.ts';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { readShared } from '../host/disk-cache.ts';
-import type { MissingPackage } from '../packages/fetch-python.ts';
+import type { MissingPackage } from '../packages/catalog.ts';
 import type { RuntimeName } from '../schema.ts';
 
 /** Bytes of a finished build, before they are written. */

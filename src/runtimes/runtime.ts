@@ -8,7 +8,7 @@ import type { Guest } from '../engine/guest.ts';
 import type { Linkage } from '../engine/host-imports.ts';
 import type { LimitReason } from '../engine/run-limits.ts';
 import type { Entry } from '../fs/entries.ts';
-import type { MissingPackage } from '../packages/fetch-python.ts';
+import type { MissingPackage } from '../packages/catalog.ts';
 import type { RuntimeName } from '../schema.ts';
 import type { PrepareOptions } from '../wasm/prepare-module.ts';
 

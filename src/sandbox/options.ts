@@ -5,9 +5,9 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import { SandboxError } from '../errors.ts';
-import { readHostTree } from '../host/mount-files.ts';
+import { readHostTree } from '../host/read-host-tree.ts';
 import { importNames } from '../packages/manifest.ts';
-import { readOwnPackages } from '../packages/user-packages.ts';
+import { readUserPackages } from '../packages/user-packages.ts';
 import {
   type EventLogger,
   type Policy,
@@ -129,7 +129,7 @@ async function extrasOf(
   const modules = new Set(preload.flatMap((name) => importNames(runtime, name)));
   return {
     preload: [...modules].sort(),
-    packages: packages.length === 0 ? undefined : await readOwnPackages(packages),
+    packages: packages.length === 0 ? undefined : await readUserPackages(packages),
   };
 }
 

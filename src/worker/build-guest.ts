@@ -11,7 +11,7 @@ import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { packEntries, readOnlyTree } from '../fs/tree-codec.ts';
 import { Volume } from '../fs/volume.ts';
-import type { MissingPackage } from '../packages/fetch-python.ts';
+import type { MissingPackage } from '../packages/catalog.ts';
 import { type BuiltGuest, layersDigest } from '../runtimes/guest-files.ts';
 import type { BuildGuest, Layer, Runtime } from '../runtimes/runtime.ts';
 import { type PreparedModule, prepareModule } from '../wasm/prepare-module.ts';

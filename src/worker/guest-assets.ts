@@ -6,7 +6,7 @@
 import { IMAGE_FORMAT, imageDigest } from '../engine/image-format.ts';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
-import type { OwnPackages } from '../packages/user-packages.ts';
+import type { UserPackages } from '../packages/user-packages.ts';
 import { type BuiltGuest, type GuestAssets, loadAssets, writeGuest } from '../runtimes/guest-files.ts';
 import type { RuntimeName } from '../schema.ts';
 import { readCachedImage, writeCachedImage } from './image-cache.ts';
@@ -53,7 +53,7 @@ async function loadOrBuild(runtime: RuntimeName): Promise<GuestAssets> {
 /** What a caller wants in a guest besides what every guest has. */
 export interface ImageExtension {
   readonly preload: readonly string[];
-  readonly packages: OwnPackages | undefined;
+  readonly packages: UserPackages | undefined;
 }
 
 /** For code that runs while an image is made: enough for the largest packages, not for ever. */

@@ -19,7 +19,9 @@ test('every package of the catalogue has a row that fits the schema, and there i
 });
 
 test('versions are those of the lock, and the lock has exactly what is fetched', () => {
-  const fetched = CATALOG.filter(({ language, own }) => language === 'python' && own === undefined);
+  const fetched = CATALOG.filter(
+    ({ language, first_party }) => language === 'python' && first_party === undefined,
+  );
   expect(lock.python.map(({ name }: { name: string }) => name)).toEqual(fetched.map(({ name }) => name));
   for (const { name, version } of lock.python)
     expect(manifest.packages.find((row: { name: string }) => row.name === name).version).toBe(version);

@@ -180,7 +180,7 @@ describe('own packages', () => {
       'compiled code',
       'native',
       { 'x/__init__.py': '', 'x/fast.so': 'ELF' },
-      /carries compiled code \(x\/fast\.so\)/,
+      /contains compiled code \(x\/fast\.so\)/,
     ],
     ['no Python source', 'empty', { 'readme.txt': 'x' }, /no Python source/],
   ])('a folder with %s is refused', async (_, name, files, problem) => {
@@ -198,7 +198,7 @@ describe('own packages', () => {
 
   test('a path that is not there is refused', async () => {
     const call = createSandbox({ runtime: 'python', packages: [join(folder, 'nowhere')] });
-    await expect(call).rejects.toThrow(/packages: the host has no/);
+    await expect(call).rejects.toThrow(/does not exist on the host/);
   });
 
   test('a module that raises while it is preloaded is refused with what it raised', async () => {

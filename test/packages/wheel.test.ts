@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { fetchPackages, lockedPackages } from '../../src/packages/fetch-python.ts';
+import { filesDigest } from '../../src/packages/package-file.ts';
 import { readZip } from '../../src/packages/read-zip.ts';
-import { checkRecord, filesDigest, pureFiles, wheelName } from '../../src/packages/wheel.ts';
+import { checkRecord, parseWheelName, pureFiles } from '../../src/packages/wheel.ts';
 import { wheel, zip } from './wheels.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'wheel-test-'));
@@ -41,7 +42,7 @@ describe('pure files', () => {
   test('of a package that needs its compiled code are refused, naming it', () => {
     const all = files('numpy/__init__.py', 'numpy/core.cpython-314-x86_64-linux-gnu.so');
     expect(() => pureFiles('numpy 2.0', all, undefined)).toThrow(
-      /numpy 2\.0 carries compiled code \(numpy\/core\.cpython-314-x86_64-linux-gnu\.so\)/,
+      /numpy 2\.0 contains compiled code \(numpy\/core\.cpython-314-x86_64-linux-gnu\.so\)/,
     );
   });
 
@@ -77,8 +78,8 @@ describe('a record', () => {
     const changed = found.map((file) =>
       file.path === 'good/__init__.py' ? { ...file, data: new Uint8Array() } : file,
     );
-    expect(() => checkRecord('good', changed)).toThrow(/good\/__init__\.py is not as its RECORD says/);
-    expect(() => checkRecord('good', [...found, ...files('extra.py')])).toThrow(/extra\.py is not as/);
+    expect(() => checkRecord('good', changed)).toThrow(/good\/__init__\.py does not match its RECORD/);
+    expect(() => checkRecord('good', [...found, ...files('extra.py')])).toThrow(/extra\.py does not match/);
     expect(() => checkRecord('good', files('a.py'))).toThrow(/has no RECORD/);
   });
 });
@@ -99,11 +100,11 @@ describe('an archive', () => {
 });
 
 test('wheel names tell name and version', () => {
-  expect(wheelName('python_dateutil-2.9.0.post0-py2.py3-none-any.whl')).toEqual({
+  expect(parseWheelName('python_dateutil-2.9.0.post0-py2.py3-none-any.whl')).toEqual({
     name: 'python_dateutil',
     version: '2.9.0.post0',
   });
-  expect(wheelName('x.whl')).toBeUndefined();
+  expect(parseWheelName('x.whl')).toBeUndefined();
 });
 
 test('a package that cannot be had, or is not what the lock says, is left out with the reason', async () => {
@@ -114,8 +115,8 @@ test('a package that cannot be had, or is not what the lock says, is left out wi
     locked('mdurl'),
   ]);
   expect(missing.map(({ name, reason }) => [name, reason.split(':')[0]])).toEqual([
-    ['six', 'could not be fetched'],
-    ['idna', 'is not what the lock says'],
+    ['six', 'download failed'],
+    ['idna', 'does not match the lock'],
   ]);
   expect(filesDigest(found)).toBe(locked('mdurl').sha256);
 });

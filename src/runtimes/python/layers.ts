@@ -8,13 +8,10 @@ import { createRequire } from 'node:module';
 import type { Entry } from '../../fs/entries.ts';
 import { packEntries, unpackEntries } from '../../fs/tree-codec.ts';
 import { readCached, writeCached } from '../../host/disk-cache.ts';
-import {
-  fetchPackages,
-  lockedPackages,
-  type MissingPackage,
-  ownPackages,
-} from '../../packages/fetch-python.ts';
-import { readZip, toEntries, type ZipFile } from '../../packages/read-zip.ts';
+import type { MissingPackage } from '../../packages/catalog.ts';
+import { fetchPackages, firstPartyFiles, lockedPackages } from '../../packages/fetch-python.ts';
+import { type PackageFile, toEntries, toFiles } from '../../packages/package-file.ts';
+import { readZip } from '../../packages/read-zip.ts';
 import type { Layer } from '../runtime.ts';
 
 export const STDLIB = '/lib/python3.14';
@@ -40,28 +37,25 @@ export const guestFile = (name: string) =>
 export type Compile = (layers: readonly Layer[], at: string) => readonly Entry[];
 
 /** A layer of these files and the directories they need. */
-export function layerOf(at: string, files: readonly ZipFile[]): Layer {
+export function layerOf(at: string, files: readonly PackageFile[]): Layer {
   // CPython looks for this folder to know that it has found its library.
   return { at, entries: toEntries(files, LAYER_TIME_MS, at === STDLIB ? ['lib-dynload'] : []) };
 }
 
-const filesOf = (entries: readonly Entry[]) =>
-  entries.flatMap(({ path, data }): ZipFile[] => (data === undefined ? [] : [{ path, data }]));
-
 /** Sources and their bytecode. `compiler` names the binary that compiles; another one makes other bytecode. */
 export function compiled(
   at: string,
-  sources: readonly ZipFile[],
+  sources: readonly PackageFile[],
   compiler: string,
   compile: () => readonly Entry[],
-): ZipFile[] {
+): PackageFile[] {
   const packed = packEntries(layerOf(at, sources).entries);
   const script = guestFile('compile_layer.py');
   const key = createHash('sha256').update(`${compiler}\0${at}\0`).update(script).update(packed).digest('hex');
   const kept = readCached('layers', key);
-  if (kept !== undefined) return filesOf(unpackEntries(kept));
+  if (kept !== undefined) return toFiles(unpackEntries(kept));
   const prefix = `${at.slice(1)}/`;
-  const bytecode = filesOf(compile())
+  const bytecode = toFiles(compile())
     .filter(({ path }) => path.startsWith(prefix))
     .map(({ path, data }) => ({ path: path.slice(prefix.length), data }));
   const all = [...sources, ...bytecode];
@@ -69,7 +63,7 @@ export function compiled(
   return all;
 }
 
-async function stdlibSources(): Promise<ZipFile[]> {
+async function stdlibSources(): Promise<PackageFile[]> {
   const archive = createRequire(import.meta.url).resolve('pyodide/python_stdlib.zip');
   return (await readZip(archive)).filter(({ path }) => !LEFT_OUT.test(path) && !(path in RUNTIME_FILES));
 }
@@ -83,7 +77,7 @@ export async function pythonLayers(
   packages.missing.forEach(warn);
   const script = { path: '_sandbox_compile.py', data: guestFile('compile_layer.py') };
   /** A library in which a guest can compile what lies at `at`; that may be part of the library itself. */
-  const made = (at: string, sources: readonly ZipFile[], library: readonly ZipFile[]) =>
+  const made = (at: string, sources: readonly PackageFile[], library: readonly PackageFile[]) =>
     compiled(at, sources, compiler, () => {
       if (at === STDLIB) return compile([layerOf(STDLIB, [...library, ...sources, script])], at);
       return compile([layerOf(STDLIB, [...library, script]), layerOf(at, sources)], at);
@@ -93,6 +87,6 @@ export async function pythonLayers(
   const runtime = made(STDLIB, runtimeFiles, stdlib);
   const library = [...stdlib, ...runtime];
   const site = made(SITE_PACKAGES, packages.files, library);
-  const own = made(SITE_PACKAGES, ownPackages(), library);
-  return [layerOf(STDLIB, library), layerOf(SITE_PACKAGES, [...site, ...own])];
+  const firstParty = made(SITE_PACKAGES, firstPartyFiles(), library);
+  return [layerOf(STDLIB, library), layerOf(SITE_PACKAGES, [...site, ...firstParty])];
 }

@@ -1,23 +1,23 @@
 /**
- * Copies files of the host that a caller named into entries for a read-only mount. Only regular files and folders are
- * taken; links, sockets and devices are left out, so nothing outside the named path comes along.
+ * Reads a file or folder of the host into entries for a read-only layer. Only regular files and folders are read: links,
+ * sockets and devices are skipped, so that nothing outside the given path is included.
  */
 import { type Dirent, lstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { SandboxError } from '../errors.ts';
 import type { Entry } from '../fs/entries.ts';
 
-/** A mount lives in memory; more than this is not what it is for. */
-const MAX_MOUNT_BYTES = 1024 * 1024 * 1024;
-const MAX_MOUNT_FILES = 100_000;
+/** Limits, because the tree is held in memory. */
+const MAX_TREE_BYTES = 1024 * 1024 * 1024;
+const MAX_TREE_FILES = 100_000;
 
 export interface HostTree {
   readonly entries: Entry[];
-  /** The named path was a file; the tree holds just that. */
+  /** The path is a file; it is the only entry. */
   readonly isFile: boolean;
 }
 
-/** Reads a file or folder. `option` is what the caller named it in, for the error that says it is not there. */
+/** `share` converts the contents of each file; `option` is the option that holds the path, for error messages. */
 export function readHostTree(
   hostPath: string,
   share: (bytes: Uint8Array) => Uint8Array,
@@ -29,9 +29,9 @@ export function readHostTree(
   const add = (path: string, from: string) => {
     const { mtimeMs, size } = lstatSync(from);
     bytes += size;
-    if (bytes > MAX_MOUNT_BYTES || entries.length >= MAX_MOUNT_FILES) {
-      const limit = `${MAX_MOUNT_BYTES} bytes or ${MAX_MOUNT_FILES} files`;
-      throw new SandboxError('quota_exceeded', `${hostPath} holds more than ${limit}.`);
+    if (bytes > MAX_TREE_BYTES || entries.length >= MAX_TREE_FILES) {
+      const limit = `${MAX_TREE_BYTES} bytes or ${MAX_TREE_FILES} files`;
+      throw new SandboxError('quota_exceeded', `${option}: ${hostPath} exceeds ${limit}.`);
     }
     entries.push({ path, kind: 'file', mode: 0o444, mtimeMs, data: share(readFileSync(from)) });
   };
@@ -55,6 +55,9 @@ function resolve(hostPath: string, option: string): string {
   try {
     return realpathSync(hostPath);
   } catch {
-    throw new SandboxError('invalid_argument', `${option}: the host has no ${JSON.stringify(hostPath)}.`);
+    throw new SandboxError(
+      'invalid_argument',
+      `${option}: ${JSON.stringify(hostPath)} does not exist on the host.`,
+    );
   }
 }
