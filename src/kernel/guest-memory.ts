@@ -2,7 +2,6 @@
  * Guest memory as the kernel sees it: every access is checked against the current size and fails with EFAULT, so no
  * pointer or length a guest can invent reaches a host exception. Views are never kept, since memory may grow.
  */
-import { ERRNO } from './abi.ts';
 import { type SyscallError, syscallError } from './syscall-error.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -128,9 +127,4 @@ export class GuestMemory {
     }
     return buffers;
   }
-}
-
-/** Result convention of every system call: zero or more is success, less is a negated errno. */
-export function errnoOf(cause: SyscallError): number {
-  return -ERRNO[cause.code];
 }

@@ -3,7 +3,7 @@
  * and a guest's start probes many missing paths. Those of the file tree come from fs/; this adds the kernel's own.
  */
 import { FsError } from '../fs/fs-error.ts';
-import { ERRNO, type ErrnoName } from './abi.ts';
+import { type ErrnoName, WASI_ERRNO } from './errno.ts';
 
 /** Anything with an errno: what the guard turns into a number. */
 export interface SyscallError {
@@ -15,7 +15,7 @@ class KernelFailure implements SyscallError {
 }
 
 const FAILURES = Object.fromEntries(
-  Object.keys(ERRNO).map((code) => [code, new KernelFailure(code as ErrnoName)]),
+  Object.keys(WASI_ERRNO).map((code) => [code, new KernelFailure(code as ErrnoName)]),
 ) as Record<ErrnoName, SyscallError>;
 
 /** The constant for a code: `throw failure('EBADF')`. */

@@ -3,7 +3,7 @@
  * (an errno for the guest), an allocation the host refused (ENOMEM), or a trap on its way out, which passes.
  * Every call looks at the limits first: the host's work costs the guest no fuel, so only the clock bounds it.
  */
-import { ERRNO } from './abi.ts';
+import { WASI_ERRNO } from './errno.ts';
 import { isSyscallError } from './syscall-error.ts';
 import type { Host } from './syscalls.ts';
 
@@ -24,9 +24,9 @@ function guarded(world: Host, door: HostFunction, sign: ErrnoSign): HostFunction
     try {
       return door(...args);
     } catch (cause) {
-      if (isSyscallError(cause)) return sign * ERRNO[cause.code];
+      if (isSyscallError(cause)) return sign * WASI_ERRNO[cause.code];
       // A buffer the host could not allocate, or a host stack that recursion in the guest used up.
-      if (cause instanceof RangeError) return sign * ERRNO.ENOMEM;
+      if (cause instanceof RangeError) return sign * WASI_ERRNO.ENOMEM;
       throw cause;
     }
   };

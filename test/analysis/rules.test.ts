@@ -5,7 +5,7 @@ import { ERRNO } from '../../src/analysis/known.ts';
 import { cut, lineText } from '../../src/analysis/quote.ts';
 import { closest } from '../../src/analysis/similar-names.ts';
 import { STDERR_SCAN_CHARS } from '../../src/analysis/stderr-traceback.ts';
-import { ERRNO as KERNEL_ERRNO } from '../../src/kernel/abi.ts';
+import { WASI_ERRNO as KERNEL_ERRNO } from '../../src/kernel/errno.ts';
 import { errorGuidance, executeOptions, policy, sandboxOptions } from '../../src/schema.ts';
 import { CATALOGUE, exception, facts, outOfFuel } from './facts.ts';
 

@@ -2,7 +2,7 @@
  * Error numbers of Linux, which programs written for QuickJS expect, for each error that the kernel reports, with the text
  * that strerror() returns. The host and the boot script both use this table.
  */
-import type { ErrnoName } from '../../kernel/abi.ts';
+import type { ErrnoName } from '../../kernel/errno.ts';
 
 const ERRORS = {
   EPERM: [1, 'Operation not permitted'],

@@ -1,5 +1,5 @@
 /** Python as the code above `runtimes/` sees it. */
-import { ERRNO } from '../../kernel/abi.ts';
+import { WASI_ERRNO } from '../../kernel/errno.ts';
 import { type Language, MAX_VARIABLES } from '../language.ts';
 
 const VERSION = '3.14';
@@ -21,7 +21,7 @@ export const pythonLanguage: Language = {
   helpers: ['sandbox_utils (find, grep, csv_to_json, json_to_csv and others)'],
   pitfalls: ["FileNotFoundError: only /app exists for data. Use '/app/data.txt' or a relative path."],
   documentation: 'docs/PYTHON_CAPABILITIES.md',
-  errno: { ...ERRNO, EOPNOTSUPP: 138 },
+  errno: { ...WASI_ERRNO, EOPNOTSUPP: 138 },
   summary: (packages) => `${VERSION}, standard library, ${packages}`,
   importStatement: (module) => `import ${module}`,
   declaredNames: () => [],

@@ -14,7 +14,7 @@ from opcode import EXTENDED_ARG, opmap
 
 __builtins__ = dict(vars(builtins))
 
-# The doors of the kernel, as src/kernel/abi.ts numbers them.
+# The ioctl requests, with the numbers of IMPORT_IOCTL in syscalls/abi.ts.
 BEGIN = 0x4C570001
 END = 0x4C570002
 LOADED = 0x4C570003

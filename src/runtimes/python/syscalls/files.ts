@@ -2,25 +2,23 @@
  * Emscripten's system calls on paths and descriptors: pointers and flags on one side, the kernel's operations on the
  * other. Results are those of Linux, zero or more for success and a negated errno otherwise.
  */
+import { AT, FILE_TYPE, O } from '../../../kernel/abi.ts';
+import type { GuestMemory } from '../../../kernel/guest-memory.ts';
+import { syscallError } from '../../../kernel/syscall-error.ts';
+import type { HostFunctions } from '../../../kernel/syscall-guard.ts';
+import type { FileStatus, Kernel } from '../../../kernel/syscalls.ts';
 import {
-  AT,
   DIRENT,
   DIRENT_NAME,
   FCNTL,
-  FILE_TYPE,
   IMPORT_IOCTL,
-  O,
   POLL,
   POLLFD,
   STAT,
   STATFS,
   TIMESPEC,
   UTIME,
-} from '../../../kernel/abi.ts';
-import type { GuestMemory } from '../../../kernel/guest-memory.ts';
-import { syscallError } from '../../../kernel/syscall-error.ts';
-import type { HostFunctions } from '../../../kernel/syscall-guard.ts';
-import type { FileStatus, Kernel } from '../../../kernel/syscalls.ts';
+} from './abi.ts';
 
 const BLOCK_BYTES = 4096;
 

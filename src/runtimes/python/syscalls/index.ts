@@ -3,7 +3,7 @@
  * CPython's port. Everything else the binary imports, the JavaScript bridge above all, is not here and therefore
  * denied by the engine.
  */
-import { ERRNO } from '../../../kernel/abi.ts';
+import { WASI_ERRNO } from '../../../kernel/errno.ts';
 import type { GuestMemory } from '../../../kernel/guest-memory.ts';
 import { syscallError } from '../../../kernel/syscall-error.ts';
 import { guard, type HostFunctions } from '../../../kernel/syscall-guard.ts';
@@ -122,6 +122,6 @@ function processCalls(kernel: Kernel, memory: GuestMemory, guest: EmscriptenGues
     emscripten_log_impl_js: nothing,
     _emscripten_log_formatted: nothing,
     emscripten_debugger: nothing,
-    emscripten_set_up_async_input_device_js: () => -ERRNO.ENOSYS,
+    emscripten_set_up_async_input_device_js: () => -WASI_ERRNO.ENOSYS,
   };
 }

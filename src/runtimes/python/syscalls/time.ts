@@ -1,8 +1,8 @@
 /** Emscripten's clocks and calendar. The guest's time zone is UTC, whatever that of the host is. */
-import { TM } from '../../../kernel/abi.ts';
 import type { GuestMemory } from '../../../kernel/guest-memory.ts';
 import type { HostFunctions } from '../../../kernel/syscall-guard.ts';
 import type { Kernel } from '../../../kernel/syscalls.ts';
+import { TM } from './abi.ts';
 
 export function timeCalls(kernel: Kernel, memory: GuestMemory): HostFunctions {
   const { host } = kernel;
