@@ -1,7 +1,12 @@
 /**
- * Section numbers and the order they must come in, which is not the order of the numbers.
- * Source: WebAssembly core specification, binary format of modules; tag section from the exception proposal.
+ * Constants of the WebAssembly binary format, except for the opcodes.
+ * Source: the binary format chapter of the WebAssembly core specification; tags come from the exception handling
+ * proposal.
  */
+
+/** Magic number and version 1. */
+export const HEADER: readonly number[] = [0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00];
+
 export const SECTION = {
   custom: 0,
   type: 1,
@@ -19,6 +24,7 @@ export const SECTION = {
   tag: 13,
 } as const;
 
+/** The order in which sections appear in a module. It is not the order of their ids. */
 export const SECTION_ORDER: readonly number[] = [
   SECTION.type,
   SECTION.import,
@@ -34,3 +40,37 @@ export const SECTION_ORDER: readonly number[] = [
   SECTION.code,
   SECTION.data,
 ];
+
+/** Value types with a one-byte encoding. */
+export const VALUE_TYPE = {
+  i32: 0x7f,
+  i64: 0x7e,
+  f32: 0x7d,
+  f64: 0x7c,
+  v128: 0x7b,
+  funcref: 0x70,
+  externref: 0x6f,
+  exnref: 0x69,
+} as const;
+
+const IS_VALUE_TYPE = new Uint8Array(256);
+for (const byte of Object.values(VALUE_TYPE)) IS_VALUE_TYPE[byte] = 1;
+
+export const isValueType = (byte: number): boolean => IS_VALUE_TYPE[byte] === 1;
+
+export const NUMBER_TYPES = ['i32', 'i64', 'f32', 'f64'] as const;
+export type NumberType = (typeof NUMBER_TYPES)[number];
+
+/** First byte of a function type. */
+export const FUNCTION_TYPE = 0x60;
+
+/** Block type of a block without parameters and results. */
+export const EMPTY_BLOCK = 0x40;
+
+/** Kinds of imports and exports. */
+export const EXTERNAL_KIND = { function: 0, table: 1, memory: 2, global: 3, tag: 4 } as const;
+
+export const PAGE_BYTES = 65_536;
+
+/** The most pages a 32-bit memory can have. */
+export const MAX_PAGES = 65_536;

@@ -1,22 +1,22 @@
 /**
- * Reading and writing the primitive values of the WebAssembly binary format.
- * Invariant: a reader never looks outside its range, and every fault is a SandboxError that names the byte offset.
+ * Reads and writes the primitive values of the WebAssembly binary format.
+ * Invariant: a Reader never reads outside its range, and every error is a SandboxError with the byte offset.
  */
 import { SandboxError } from '../errors.ts';
 
-/** `what` is a clause such as "unknown opcode 0xff"; the remedy completes it for the caller. */
+/** The error for a module that cannot be used. `problem` is a clause such as "unknown opcode 0xff". */
 export function invalid(
-  what: string,
+  problem: string,
   offset?: number,
-  remedy = 'Use an undamaged module built for the features src/wasm/opcodes.ts lists.',
+  remedy = 'Use an intact module that needs no unsupported feature.',
 ): SandboxError {
-  const where = offset === undefined ? '' : ` at byte 0x${offset.toString(16)}`;
-  return new SandboxError('module_invalid', `WebAssembly module: ${what}${where}. ${remedy}`);
+  const location = offset === undefined ? '' : ` at byte 0x${offset.toString(16)}`;
+  return new SandboxError('module_invalid', `Invalid WebAssembly module: ${problem}${location}. ${remedy}`);
 }
 
 const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** A cursor over bytes[pos, end). */
+/** A cursor over the half-open range [pos, end) of `bytes`. */
 export class Reader {
   readonly bytes: Uint8Array;
   pos: number;
@@ -33,7 +33,7 @@ export class Reader {
   }
 
   u8(): number {
-    if (this.pos >= this.end) throw invalid('it ends too early', this.pos);
+    if (this.pos >= this.end) throw invalid('unexpected end', this.pos);
     return this.bytes[this.pos++]!;
   }
 
@@ -48,10 +48,10 @@ export class Reader {
       value |= (byte & 0x7f) << shift;
       if (byte < 0x80) return value >>> 0;
     }
-    throw invalid('an integer does not fit 32 bits', this.pos - 1);
+    throw invalid('an integer does not fit into 32 bits', this.pos - 1);
   }
 
-  /** Signed LEB128, at most 33 bits (block types need the 33rd). */
+  /** Signed LEB128, at most 33 bits, as block types use it. */
   s33(): number {
     let value = 0;
     let scale = 1;
@@ -61,17 +61,17 @@ export class Reader {
       scale *= 0x80;
       if (byte < 0x80) return byte & 0x40 ? value - scale : value;
     }
-    throw invalid('an integer does not fit 33 bits', this.pos - 1);
+    throw invalid('an integer does not fit into 33 bits', this.pos - 1);
   }
 
   s32(): number {
     const at = this.pos;
     const value = this.s33();
-    if (value !== (value | 0)) throw invalid('an integer does not fit 32 bits', at);
+    if (value !== (value | 0)) throw invalid('an integer does not fit into 32 bits', at);
     return value;
   }
 
-  /** Passes over a signed LEB128 of at most 64 bits; its value is never needed. */
+  /** Skips a signed LEB128 of at most 64 bits. */
   skipS64(): void {
     for (let count = 1; count <= 10; count++) {
       const byte = this.u8();
@@ -79,20 +79,20 @@ export class Reader {
       if (count === 10 && byte !== 0 && byte !== 0x7f) break;
       return;
     }
-    throw invalid('an integer does not fit 64 bits', this.pos - 1);
+    throw invalid('an integer does not fit into 64 bits', this.pos - 1);
   }
 
-  /** Length of a vector. Each element takes at least one byte, so a count beyond the rest of the range is a lie. */
-  count(what: string): number {
+  /** Length of a vector of `items`. Each item takes at least one byte, so the rest of the range limits the count. */
+  count(items: string): number {
     const at = this.pos;
     const count = this.u32();
     if (count > this.end - this.pos)
-      throw invalid(`it announces ${count} ${what} but is too short for them`, at);
+      throw invalid(`it declares ${count} ${items} but is too short for them`, at);
     return count;
   }
 
   skip(length: number): void {
-    if (length > this.end - this.pos) throw invalid('it ends too early', this.end);
+    if (length > this.end - this.pos) throw invalid('unexpected end', this.end);
     this.pos += length;
   }
 
@@ -112,7 +112,7 @@ export class Reader {
     }
   }
 
-  /** A reader for the next `length` bytes, which this one passes over. */
+  /** Skips `length` bytes and returns a reader for them. */
   part(length: number): Reader {
     const start = this.pos;
     this.skip(length);
@@ -120,7 +120,7 @@ export class Reader {
   }
 }
 
-/** A growing byte buffer. */
+/** A byte buffer that grows. */
 export class Writer {
   private buffer: Uint8Array;
   length = 0;
@@ -182,7 +182,18 @@ export class Writer {
     return this.u32(raw.length).bytes(raw);
   }
 
-  /** A view of what was written, valid until the next write. */
+  /** A vector: the number of items, then each item as `write` appends it. */
+  vector<T>(items: readonly T[], write: (to: this, item: T, index: number) => unknown): this {
+    this.u32(items.length);
+    for (const [i, item] of items.entries()) write(this, item, i);
+    return this;
+  }
+
+  section(id: number, contents: Uint8Array): this {
+    return this.u8(id).u32(contents.length).bytes(contents);
+  }
+
+  /** A view of the bytes written so far, valid until the next write. */
   view(): Uint8Array {
     return this.buffer.subarray(0, this.length);
   }

@@ -1,18 +1,18 @@
 /**
- * Reads every body once and notes what the decisions about whole functions need: cost, shape and callees.
- * Invariant: after the survey, every index in every body is known to exist in the module as it came.
+ * Decodes every function body once and records the cost, shape and callees of each function.
+ * Invariant: once the call graph is built, every index used in a body is known to exist in the original module.
  */
 import { invalid, Reader } from './binary-io.ts';
 import { decode, type Instruction, newInstruction } from './decode-instruction.ts';
 import { skipLocalDeclarations } from './local-declarations.ts';
-import { COST, IS_BULK, slotNamed } from './opcodes.ts';
+import { COST, IS_BULK, LAST_CONTROL, opcodesNamed } from './opcodes.ts';
 import type { ParsedModule } from './parse-module.ts';
 
-/** Facts by function index; imported functions have none. */
+/** Arrays are indexed by function. The entries of imported functions are zero or empty. */
 export interface CallGraph {
-  /** Fuel of all instructions of the body, each taken once; bulk instructions without their length. */
+  /** Sum of the fixed costs of all instructions in the body. */
   readonly cost: Float64Array;
-  /** 1 if the body is straight-line code, apart from the functions it calls. */
+  /** 1 if the body has no branches, loops or bulk instructions. It may contain direct calls. */
   readonly isStraightLine: Uint8Array;
   /** 1 if the body calls through a table. */
   readonly callsIndirectly: Uint8Array;
@@ -22,27 +22,28 @@ export interface CallGraph {
   readonly usesData: boolean;
 }
 
-const NONE: readonly number[] = [];
-const LAST_CONTROL = 0x1f;
-const NOP = slotNamed('nop');
-const BLOCK = slotNamed('block');
-const END = slotNamed('end');
-const CALL = slotNamed('call');
-const CALL_INDIRECT = slotNamed('call_indirect');
-const RETURN_CALL = slotNamed('return_call');
-const RETURN_CALL_INDIRECT = slotNamed('return_call_indirect');
-const DROP = slotNamed('drop');
-const SELECT = slotNamed('select');
-const SELECT_T = slotNamed('select_t');
-const REF_FUNC = slotNamed('ref.func');
-const MEMORY_INIT = slotNamed('memory.init');
-const DATA_DROP = slotNamed('data.drop');
-const STRAIGHT_CONTROL = new Set([NOP, BLOCK, END, CALL, DROP, SELECT, SELECT_T]);
+const OP = opcodesNamed(
+  'nop',
+  'block',
+  'end',
+  'call',
+  'call_indirect',
+  'return_call',
+  'return_call_indirect',
+  'drop',
+  'select',
+  'select_t',
+  'ref.func',
+  'memory.init',
+  'data.drop',
+);
+const STRAIGHT_LINE_CONTROL = new Set([OP.nop, OP.block, OP.end, OP.call, OP.drop, OP.select, OP.select_t]);
+const NO_CALLEES: readonly number[] = [];
 
 export function buildCallGraph(module: ParsedModule): CallGraph {
   const count = module.space.functions;
-  const callees: (readonly number[])[] = new Array(count).fill(NONE);
-  const found = {
+  const callees: (readonly number[])[] = new Array(count).fill(NO_CALLEES);
+  const graph = {
     cost: new Float64Array(count),
     isStraightLine: new Uint8Array(count),
     callsIndirectly: new Uint8Array(count),
@@ -53,39 +54,40 @@ export function buildCallGraph(module: ParsedModule): CallGraph {
   for (const [i, range] of module.bodies.entries()) {
     const index = i + module.importedFunctions;
     const reader = new Reader(module.bytes, range.start, range.end);
-    module.space.locals =
-      module.types[module.functionTypes[index]!]!.params + skipLocalDeclarations(reader).count;
+    const { params } = module.types[module.functionTypes[index]!]!;
+    module.space.locals = params + skipLocalDeclarations(reader).count;
     const calls: number[] = [];
-    found.isStraightLine[index] = 1;
+    graph.isStraightLine[index] = 1;
     while (!reader.done) {
       decode(reader, module.space, ins);
       const { opcode } = ins;
-      found.cost[index]! += COST[opcode]!;
-      if (opcode <= LAST_CONTROL) recordControl(found, index, ins, calls);
-      else if (IS_BULK[opcode]) found.isStraightLine[index] = 0;
-      else if (opcode === REF_FUNC) checkDeclared(module, ins.index, range.start);
-      if (opcode === MEMORY_INIT || opcode === DATA_DROP) found.usesData = true;
+      graph.cost[index]! += COST[opcode]!;
+      if (opcode <= LAST_CONTROL) recordControl(graph, index, ins, calls);
+      else if (IS_BULK[opcode]) graph.isStraightLine[index] = 0;
+      else if (opcode === OP['ref.func']) checkDeclared(module, ins.index, range.start);
+      if (opcode === OP['memory.init'] || opcode === OP['data.drop']) graph.usesData = true;
     }
     if (calls.length > 0) callees[index] = calls;
   }
-  return found;
+  return graph;
 }
 
 function recordControl(
-  found: { isStraightLine: Uint8Array; callsIndirectly: Uint8Array },
+  graph: { isStraightLine: Uint8Array; callsIndirectly: Uint8Array },
   index: number,
   ins: Instruction,
   calls: number[],
 ): void {
   const { opcode } = ins;
-  if (!STRAIGHT_CONTROL.has(opcode)) found.isStraightLine[index] = 0;
-  if (opcode === CALL || opcode === RETURN_CALL) calls.push(ins.index);
-  else if (opcode === CALL_INDIRECT || opcode === RETURN_CALL_INDIRECT) found.callsIndirectly[index] = 1;
+  if (!STRAIGHT_LINE_CONTROL.has(opcode)) graph.isStraightLine[index] = 0;
+  if (opcode === OP.call || opcode === OP.return_call) calls.push(ins.index);
+  else if (opcode === OP.call_indirect || opcode === OP.return_call_indirect)
+    graph.callsIndirectly[index] = 1;
 }
 
-/** An exported function may be referenced without an element segment; dropping its export would then break it. */
+/** An export also declares a function for ref.func, but the export may be dropped, so exports do not count here. */
 function checkDeclared(module: ParsedModule, index: number, at: number): void {
   if (!module.addressTaken.has(index)) {
-    throw invalid('ref.func of a function that no element segment or global declares', at);
+    throw invalid('ref.func refers to a function that no element segment or global declares', at);
   }
 }

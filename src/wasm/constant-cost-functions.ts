@@ -1,36 +1,36 @@
 /**
- * Finds functions that cost the same however they are called: straight-line code, calling at most functions of the
- * same kind. They carry no fuel code; whoever calls one pays for it together with the call.
- * Invariant: such a function is reached by direct calls only, so no caller can fail to pay.
+ * Finds the functions whose cost is the same for every call: straight-line code that calls only such functions.
+ * Their bodies carry no fuel code; the caller charges their cost together with the call instruction.
+ * Invariant: a constant-cost function is reached by direct calls only, so every call is charged.
  */
 import type { CallGraph } from './call-graph.ts';
 
-/** More than this is not prepaid: prepaid work contains no check, so it has to stay short. */
+/** A constant-cost function runs without a fuel check, so its cost must be small. */
 const MAX_CONSTANT_COST = 1000;
-/** Chains of calls longer than this are not followed. */
+/** Call chains longer than this are metered as usual. */
 const MAX_CALL_DEPTH = 16;
 
 const UNKNOWN = -2;
 const METERED = -1;
 
-/** Fuel of each prepaid function, -1 for all others. `reachable` are functions the host or a table can call. */
+/** The fuel of each constant-cost function, -1 for all others. The host or a table can call the `reachable` ones. */
 export function findConstantCostFunctions(
-  facts: CallGraph,
+  graph: CallGraph,
   imported: number,
   reachable: ReadonlySet<number>,
 ): Int32Array {
-  const fuel = new Int32Array(facts.cost.length);
+  const fuel = new Int32Array(graph.cost.length);
   for (let index = 0; index < fuel.length; index++) {
-    fuel[index] = index >= imported && facts.isStraightLine[index] ? UNKNOWN : METERED;
+    fuel[index] = index >= imported && graph.isStraightLine[index] ? UNKNOWN : METERED;
   }
   for (const index of reachable) fuel[index] = METERED;
   const visit = (index: number, depth: number): number => {
     if (fuel[index] !== UNKNOWN) return fuel[index]!;
-    // Stays if a cycle leads back here: recursion has no constant cost.
+    // If a cycle leads back here, this value stays: a recursive function has no constant cost.
     fuel[index] = METERED;
     if (depth > MAX_CALL_DEPTH) return METERED;
-    let total = facts.cost[index]!;
-    for (const callee of facts.callees[index]!) {
+    let total = graph.cost[index]!;
+    for (const callee of graph.callees[index]!) {
       const cost = visit(callee, depth + 1);
       if (cost < 0) return METERED;
       total += cost;

@@ -1,12 +1,21 @@
 /**
- * Decodes one instruction at a time. It does not check types (the engine that compiles the output does), but it
- * holds one thing the engine cannot: an index must exist in the module as it came. The rewriter appends functions,
- * a global, a table and locals of its own, and an index one past the end must not begin to mean one of those.
+ * Decodes one instruction at a time. It leaves type checking to the engine that compiles the output, but it checks
+ * every index against the original module. The engine cannot do that: prepareModule appends a function, a global, a
+ * table and locals, and an index one past the end of the original module would refer to one of those.
  */
+import { EMPTY_BLOCK, isValueType } from './binary-format.ts';
 import { invalid, type Reader } from './binary-io.ts';
-import { IMMEDIATE_OF, IMMEDIATES, type Immediate, rowOf } from './opcodes.ts';
+import {
+  IMMEDIATE_OF,
+  IMMEDIATES,
+  type Immediate,
+  isPrefix,
+  NO_INSTRUCTION,
+  opcodeOf,
+  rowOf,
+} from './opcodes.ts';
 
-/** How many of each kind the original module has; `locals` is set for each body. */
+/** Sizes of the index spaces of the original module. `locals` is set for each function body. */
 export interface IndexSpace {
   types: number;
   functions: number;
@@ -17,58 +26,49 @@ export interface IndexSpace {
   locals: number;
 }
 
-/** What the last `decode` saw. One object is reused, since a module has millions of instructions. */
+/** The result of `decode`. One object is reused, because a module has millions of instructions. */
 export interface Instruction {
-  /** Slot in the opcode table. */
+  /** Number of the opcode in the opcode table. */
   opcode: number;
   /** Label depth, function index, or type index of a block (negative for the short forms). */
   index: number;
-  /** Label depths of br_table (the default last) and of try_table's catches. */
+  /** Label depths of br_table (the default is last) or of the catch clauses of try_table. */
   labels: number[];
 }
 
 export const newInstruction = (): Instruction => ({ opcode: 0, index: 0, labels: [] });
 
-/** Value types with a one-byte encoding: the numbers, v128, funcref, externref, exnref. */
-export const isValueType = (byte: number): boolean =>
-  (byte >= 0x7b && byte <= 0x7f) || byte === 0x70 || byte === 0x6f || byte === 0x69;
+const immediateIndex = (name: Immediate): number => IMMEDIATES.indexOf(name);
+const NONE = immediateIndex('none');
+const LOCAL = immediateIndex('local');
+const MEMARG = immediateIndex('memarg');
+const I32 = immediateIndex('i32');
 
-const kind = (name: Immediate): number => (IMMEDIATES as readonly Immediate[]).indexOf(name);
-const NONE = kind('none');
-const LOCAL = kind('local');
-const MEMARG = kind('memarg');
-const I32 = kind('i32');
-
-/** Reads the instruction at the reader and moves past it. */
+/** Reads the instruction at the reader's position into `into`. */
 export function decode(reader: Reader, space: IndexSpace, into: Instruction): void {
   const at = reader.pos;
   const first = reader.u8();
-  let slot = first;
-  if (first >= 0xfc && first !== 0xff) {
+  let opcode = first;
+  if (isPrefix(first)) {
     const code = reader.u32();
-    const size = first === 0xfd ? 0x200 : 0x100;
-    slot = code < size ? (first === 0xfc ? 0x100 : first === 0xfd ? 0x200 : 0x400) + code : 0xff;
-    if (slot === 0xff) throw invalid(`unknown opcode 0x${first.toString(16)} 0x${code.toString(16)}`, at);
+    opcode = opcodeOf(first, code);
+    if (rowOf(opcode) === undefined) {
+      throw invalid(`unknown opcode 0x${first.toString(16)} 0x${code.toString(16)}`, at);
+    }
   }
-  into.opcode = slot;
-  const immediate = IMMEDIATE_OF[slot]!;
+  into.opcode = opcode;
+  const immediate = IMMEDIATE_OF[opcode]!;
   if (immediate === NONE) return;
   if (immediate === LOCAL) bounded(reader, space.locals, 'local');
   else if (immediate === I32) reader.s32();
   else if (immediate === MEMARG) memarg(reader);
-  else if (immediate === 255) throw unknownOpcode(slot, at);
-  else (READERS[immediate] ?? refusedInstruction(slot, at))(reader, space, into);
+  else if (immediate === NO_INSTRUCTION) throw invalid(`unknown opcode 0x${first.toString(16)}`, at);
+  else (READERS[immediate] ?? refuse(opcode, at))(reader, space, into);
 }
 
-function refusedInstruction(slot: number, at: number): never {
-  const row = rowOf(slot);
-  throw invalid(`${row?.[2] ?? 'an instruction'} is refused (${row?.[5] ?? 'unknown operands'})`, at);
-}
-
-function unknownOpcode(slot: number, at: number): Error {
-  const prefix = slot < 0x100 ? '' : `0x${(slot < 0x200 ? 0xfc : slot < 0x400 ? 0xfd : 0xfe).toString(16)} `;
-  const code = slot < 0x100 ? slot : slot < 0x200 ? slot - 0x100 : slot < 0x400 ? slot - 0x200 : slot - 0x400;
-  return invalid(`unknown opcode ${prefix}0x${code.toString(16)}`, at);
+function refuse(opcode: number, at: number): never {
+  const [, , name, , , reason] = rowOf(opcode)!;
+  throw invalid(`${name} is not supported (${reason})`, at);
 }
 
 function bounded(reader: Reader, limit: number, what: string): number {
@@ -81,13 +81,13 @@ function bounded(reader: Reader, limit: number, what: string): number {
 function memarg(reader: Reader): void {
   const at = reader.pos;
   const align = reader.u32();
-  if (align >= 0x40) throw invalid('a memory access names its memory (multi-memory is not supported)', at);
+  if (align >= 0x40) throw invalid('a memory access has a memory index (multi-memory is not supported)', at);
   reader.u32();
 }
 
-function zero(reader: Reader): void {
+function zeroMemory(reader: Reader): void {
   const at = reader.pos;
-  if (reader.u8() !== 0) throw invalid('a second memory is used (multi-memory is not supported)', at);
+  if (reader.u8() !== 0) throw invalid('a memory index is not zero (multi-memory is not supported)', at);
 }
 
 function blockType(reader: Reader, space: IndexSpace, into: Instruction): void {
@@ -96,7 +96,8 @@ function blockType(reader: Reader, space: IndexSpace, into: Instruction): void {
   into.index = type;
   if (type >= 0) {
     if (type >= space.types) throw invalid(`block type ${type} does not exist`, at);
-  } else if (type !== -0x40 && !isValueType(type + 0x80)) throw invalid('a block type is not supported', at);
+  } else if (type !== EMPTY_BLOCK - 0x80 && !isValueType(type + 0x80))
+    throw invalid('a block type is not supported', at);
 }
 
 function valueType(reader: Reader): void {
@@ -104,10 +105,10 @@ function valueType(reader: Reader): void {
   if (!isValueType(reader.u8())) throw invalid('a value type is not supported (typed references, GC)', at);
 }
 
-type Operands = (reader: Reader, space: IndexSpace, into: Instruction) => void;
+type ImmediateReader = (reader: Reader, space: IndexSpace, into: Instruction) => void;
 
-/** The rarer immediates, and how each is read; `decode` itself handles the frequent ones. */
-const OPERANDS: { readonly [name in Immediate]?: Operands } = {
+/** Readers of the less frequent immediates. `decode` handles the frequent ones itself. */
+const READER_OF: { readonly [name in Immediate]?: ImmediateReader } = {
   label: (reader, _, into) => {
     into.index = reader.u32();
   },
@@ -139,10 +140,10 @@ const OPERANDS: { readonly [name in Immediate]?: Operands } = {
     memarg(reader);
     reader.skip(1);
   },
-  memory: zero,
+  memory: zeroMemory,
   memory2: (reader) => {
-    zero(reader);
-    zero(reader);
+    zeroMemory(reader);
+    zeroMemory(reader);
   },
   table: (reader, space) => bounded(reader, space.tables, 'table'),
   table2: (reader, space) => {
@@ -157,7 +158,7 @@ const OPERANDS: { readonly [name in Immediate]?: Operands } = {
   data: (reader) => reader.u32(),
   data_memory: (reader) => {
     reader.u32();
-    zero(reader);
+    zeroMemory(reader);
   },
 };
 
@@ -179,5 +180,5 @@ function catches(reader: Reader, space: IndexSpace, into: Instruction): void {
   }
 }
 
-/** The same by number, as the opcode table counts them. */
-const READERS = IMMEDIATES.map((name) => OPERANDS[name]);
+/** READER_OF by index into IMMEDIATES. */
+const READERS = IMMEDIATES.map((name) => READER_OF[name]);

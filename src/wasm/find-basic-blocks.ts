@@ -1,202 +1,194 @@
 /**
- * Cuts a function body into segments: finds the instructions that end one, and sums up what the others cost.
- * Invariant: a segment has one entry and one exit, so all of it is executed or none (unless it traps).
+ * Splits a function body into basic blocks and adds up the cost of each.
+ * Invariant: a basic block has one entry and one exit, so unless it traps, all of it executes or none of it.
  */
-
 import { BasicBlockList, doubleLength, Terminator } from './basic-block-list.ts';
 import { invalid, type Reader } from './binary-io.ts';
 import { decode, type IndexSpace, type Instruction, newInstruction } from './decode-instruction.ts';
-import { COST, IS_BULK } from './opcodes.ts';
+import { COST, IS_BULK, LAST_CONTROL, opcodesNamed } from './opcodes.ts';
 
-enum Op {
-  unreachable = 0x00,
-  block = 0x02,
-  loop = 0x03,
-  if = 0x04,
-  else = 0x05,
-  try = 0x06,
-  catch = 0x07,
-  throw = 0x08,
-  rethrow = 0x09,
-  throwRef = 0x0a,
-  end = 0x0b,
-  br = 0x0c,
-  brIf = 0x0d,
-  brTable = 0x0e,
-  return = 0x0f,
-  call = 0x10,
-  callIndirect = 0x11,
-  returnCall = 0x12,
-  returnCallIndirect = 0x13,
-  delegate = 0x18,
-  catchAll = 0x19,
-  tryTable = 0x1f,
-}
+const OP = opcodesNamed(
+  'unreachable',
+  'block',
+  'loop',
+  'if',
+  'else',
+  'try',
+  'catch',
+  'throw',
+  'rethrow',
+  'throw_ref',
+  'end',
+  'br',
+  'br_if',
+  'br_table',
+  'return',
+  'call',
+  'call_indirect',
+  'return_call',
+  'return_call_indirect',
+  'delegate',
+  'catch_all',
+  'try_table',
+);
 
-/** Opcodes up to this one are the only ones with an influence on control. */
-const LAST_CONTROL = Op.tryTable;
-
-/** What the scan has to know about the module. */
+/** The module-level facts that the scan needs. */
 export interface ScanContext {
   readonly space: IndexSpace;
-  /** Fuel of functions that are paid for by their callers, -1 for all others. */
+  /** Fuel of each constant-cost function, which its callers charge; -1 for all others. */
   readonly constantCosts: Int32Array;
 }
 
-/** Reused for all bodies of a module. */
+/** Reused for all function bodies of a module. */
 export class BasicBlockFinder {
   readonly blocks = new BasicBlockList();
   loops = 0;
   bulks = 0;
-  /** Whether blocks may be put around loops: only branches are adjusted to them, and loops take no operands. */
+  /** Whether loops may be wrapped in blocks: the depths of all branches can be adjusted, and no loop takes operands. */
   canWrap = true;
 
-  private frameOp = new Uint8Array(64);
+  private frameOpcode = new Uint8Array(64);
   private frameLabel = new Int32Array(64);
   private frameIf = new Int32Array(64);
   private depth = 0;
   private openLoops = 0;
-  /** Cost of the segment so far. */
-  private running = 0;
+  /** Cost of the current basic block so far. */
+  private cost = 0;
   private isDead = false;
-  /** Blocks opened since the code became dead. */
+  /** Structured blocks opened since the code became dead. */
   private deadDepth = 0;
   private readonly ins: Instruction = newInstruction();
 
-  /** Reads the code at the reader (after the local declarations) to its end. */
+  /** Reads the code from the reader's position, after the local declarations, to its end. */
   scan(reader: Reader, context: ScanContext): void {
     this.blocks.clear();
-    this.loops = this.bulks = this.depth = this.openLoops = this.running = this.deadDepth = 0;
+    this.loops = this.bulks = this.depth = this.openLoops = this.cost = this.deadDepth = 0;
     this.canWrap = true;
     this.isDead = false;
     const { ins } = this;
-    this.enter(Op.block);
-    this.blocks.labelFixed[0] = 1;
+    this.openFrame(OP.block);
+    this.blocks.labelZeroPotential[0] = 1;
     while (this.depth > 0) {
       const at = reader.pos;
       decode(reader, context.space, ins);
       const { opcode } = ins;
       if (this.isDead) this.skipDead(opcode, at, reader.pos);
       else {
-        this.running += COST[opcode]!;
+        this.cost += COST[opcode]!;
         if (opcode <= LAST_CONTROL) this.control(opcode, at, reader.pos, context);
         else if (IS_BULK[opcode]) this.bulk(opcode, at, reader.pos);
       }
     }
-    if (!reader.done) throw invalid('a function body goes on after its end', reader.pos);
+    if (!reader.done) throw invalid('a function body continues after its last end', reader.pos);
   }
 
-  private bulk(slot: number, at: number, after: number): void {
+  private bulk(opcode: number, at: number, end: number): void {
     this.bulks++;
-    this.endBlock(Terminator.bulk, slot, at, after, 0);
+    this.terminate(Terminator.bulk, opcode, at, end, 0);
   }
 
-  private control(slot: number, at: number, after: number, context: ScanContext): void {
-    switch (slot) {
-      case Op.block:
-      case Op.try:
-        this.enter(slot);
+  private control(opcode: number, at: number, end: number, context: ScanContext): void {
+    switch (opcode) {
+      case OP.block:
+      case OP.try:
+        this.openFrame(opcode);
         return;
-      case Op.tryTable:
+      case OP.try_table:
         this.canWrap = false;
-        for (const depth of this.ins.labels) this.thrown(depth, at);
-        this.enter(slot);
+        for (const depth of this.ins.labels) this.addHandler(depth, at);
+        this.openFrame(opcode);
         return;
-      case Op.loop:
+      case OP.loop:
         this.loops++;
         if (this.ins.index >= 0) this.canWrap = false;
-        this.enter(slot);
-        this.blocks.labelFixed[this.blocks.labelCount - 1] = 1;
-        this.endBlock(Terminator.loop, slot, at, after, this.blocks.labelCount - 1);
+        this.openFrame(opcode);
+        this.blocks.labelZeroPotential[this.blocks.labelCount - 1] = 1;
+        this.terminate(Terminator.loop, opcode, at, end, this.blocks.labelCount - 1);
         return;
-      case Op.if:
-        this.enter(slot);
+      case OP.if:
+        this.openFrame(opcode);
         this.frameIf[this.depth - 1] = this.blocks.count;
-        this.endBlock(Terminator.if, slot, at, after, this.blocks.labelCount - 1);
+        this.terminate(Terminator.if, opcode, at, end, this.blocks.labelCount - 1);
         return;
-      case Op.else:
-      case Op.catch:
-      case Op.catchAll:
-        this.nextArm(slot, at, after, false);
+      case OP.else:
+      case OP.catch:
+      case OP.catch_all:
+        this.startArm(opcode, at, end, false);
         return;
-      case Op.end:
-      case Op.delegate:
-        this.leave(slot, at, after, false);
+      case OP.end:
+      case OP.delegate:
+        this.closeFrame(opcode, at, end, false);
         return;
       default:
-        this.transfer(slot, at, after, context);
+        this.transfer(opcode, at, end, context);
         return;
     }
   }
 
   /** Calls, branches and exits. */
-  private transfer(slot: number, at: number, after: number, context: ScanContext): void {
-    switch (slot) {
-      case Op.call: {
+  private transfer(opcode: number, at: number, end: number, context: ScanContext): void {
+    switch (opcode) {
+      case OP.call: {
         const fuel = context.constantCosts[this.ins.index]!;
-        if (fuel >= 0) this.running += fuel;
-        else this.call(slot, at, after);
+        if (fuel >= 0) this.cost += fuel;
+        else this.terminate(Terminator.call, opcode, at, end, 0);
         return;
       }
-      case Op.callIndirect:
-        this.call(slot, at, after);
+      case OP.call_indirect:
+        this.terminate(Terminator.call, opcode, at, end, 0);
         return;
-      case Op.br:
-        this.endBlock(Terminator.br, slot, at, after, this.target(this.ins.index, at));
+      case OP.br:
+        this.terminate(Terminator.br, opcode, at, end, this.target(this.ins.index, at));
         this.isDead = true;
         return;
-      case Op.brIf:
-        this.endBlock(Terminator.brIf, slot, at, after, this.target(this.ins.index, at));
+      case OP.br_if:
+        this.terminate(Terminator.brIf, opcode, at, end, this.target(this.ins.index, at));
         return;
-      case Op.brTable:
-        this.branchTable(slot, at, after);
+      case OP.br_table:
+        this.branchTable(opcode, at, end);
         return;
-      case Op.unreachable:
-        this.endBlock(Terminator.trap, slot, at, after, 0);
+      case OP.unreachable:
+        this.terminate(Terminator.trap, opcode, at, end, 0);
         this.isDead = true;
         return;
-      case Op.returnCall: {
+      case OP.return_call: {
         const fuel = context.constantCosts[this.ins.index]!;
-        if (fuel >= 0) this.running += fuel;
-        this.exit(slot, at, after);
+        if (fuel >= 0) this.cost += fuel;
+        this.exit(opcode, at, end);
         return;
       }
-      case Op.returnCallIndirect:
-        this.exit(slot, at, after);
+      case OP.return_call_indirect:
+        this.exit(opcode, at, end);
         return;
-      case Op.rethrow:
+      case OP.rethrow:
         this.canWrap = false;
-        this.exit(slot, at, after);
+        this.exit(opcode, at, end);
         return;
-      case Op.return:
-      case Op.throw:
-      case Op.throwRef:
-        this.exit(slot, at, after);
+      case OP.return:
+      case OP.throw:
+      case OP.throw_ref:
+        this.exit(opcode, at, end);
         return;
     }
   }
 
-  private call(slot: number, at: number, after: number): void {
-    this.endBlock(Terminator.call, slot, at, after, 0);
-  }
-
-  private exit(slot: number, at: number, after: number): void {
-    this.endBlock(Terminator.exit, slot, at, after, 0);
+  private exit(opcode: number, at: number, end: number): void {
+    this.terminate(Terminator.exit, opcode, at, end, 0);
     this.isDead = true;
   }
 
-  private branchTable(slot: number, at: number, after: number): void {
+  private branchTable(opcode: number, at: number, end: number): void {
     const labels = this.ins.labels.map((depth) => this.target(depth, at));
-    // One potential must serve all targets.
-    for (const label of labels) this.blocks.labelFixed[label] = 1;
-    this.blocks.setTargets(this.endBlock(Terminator.brTable, slot, at, after, 0), labels);
+    // All targets must have the same potential, so it is zero.
+    for (const label of labels) this.blocks.labelZeroPotential[label] = 1;
+    this.blocks.setTargets(this.terminate(Terminator.brTable, opcode, at, end, 0), labels);
     this.isDead = true;
   }
 
-  private thrown(depth: number, at: number): void {
+  private addHandler(depth: number, at: number): void {
     const label = this.target(depth, at);
-    this.blocks.labelThrown[label] = 1;
-    this.blocks.labelFixed[label] = 1;
+    this.blocks.labelIsHandler[label] = 1;
+    this.blocks.labelZeroPotential[label] = 1;
   }
 
   private target(depth: number, at: number): number {
@@ -206,101 +198,92 @@ export class BasicBlockFinder {
     return label;
   }
 
-  private enter(op: number): void {
-    if (this.depth === this.frameOp.length) {
-      this.frameOp = doubleLength(this.frameOp);
+  private openFrame(opcode: number): void {
+    if (this.depth === this.frameOpcode.length) {
+      this.frameOpcode = doubleLength(this.frameOpcode);
       this.frameLabel = doubleLength(this.frameLabel);
       this.frameIf = doubleLength(this.frameIf);
     }
-    if (op === Op.loop) this.openLoops++;
-    this.frameOp[this.depth] = op;
+    if (opcode === OP.loop) this.openLoops++;
+    this.frameOpcode[this.depth] = opcode;
     this.frameLabel[this.depth] = this.blocks.addLabel(this.depth, this.openLoops);
     this.frameIf[this.depth++] = -1;
   }
 
-  /** `else`, `catch`, `catch_all`; `dead` tells whether the arm before runs into it. */
-  private nextArm(slot: number, at: number, after: number, dead: boolean): void {
+  /** Handles `else`, `catch` and `catch_all`. `dead` means that the arm before does not fall through. */
+  private startArm(opcode: number, at: number, end: number, dead: boolean): void {
     const top = this.depth - 1;
     const label = this.frameLabel[top]!;
-    const op = this.frameOp[top]!;
-    const fits = slot === Op.else ? op === Op.if : op === Op.try || op === Op.catch;
-    if (!fits) throw invalid('else or catch stands where none can be', at);
+    const open = this.frameOpcode[top]!;
+    const isAllowed = opcode === OP.else ? open === OP.if : open === OP.try || open === OP.catch;
+    if (!isAllowed) throw invalid('an else or catch does not match an if or try', at);
     this.blocks.labelUsed[label] = 1;
-    const event = this.endBlock(
-      slot === Op.else ? Terminator.else : Terminator.catch,
-      slot,
-      at,
-      after,
-      label,
-      dead,
-    );
-    if (slot === Op.else) {
+    const kind = opcode === OP.else ? Terminator.else : Terminator.catch;
+    const block = this.terminate(kind, opcode, at, end, label, dead);
+    if (opcode === OP.else) {
       const opening = this.frameIf[top]!;
-      this.blocks.link[opening] = event;
-      this.blocks.link[event] = opening;
-      this.frameOp[top] = Op.else;
-    } else {
-      this.frameOp[top] = slot === Op.catch ? Op.catch : Op.catchAll;
+      this.blocks.link[opening] = block;
+      this.blocks.link[block] = opening;
     }
+    this.frameOpcode[top] = opcode;
   }
 
-  private leave(slot: number, at: number, after: number, dead: boolean): void {
+  private closeFrame(opcode: number, at: number, end: number, dead: boolean): void {
     const top = --this.depth;
-    const op = this.frameOp[top]!;
+    const open = this.frameOpcode[top]!;
     const label = this.frameLabel[top]!;
-    if (op === Op.loop) this.openLoops--;
-    if (slot === Op.delegate) {
+    if (open === OP.loop) this.openLoops--;
+    if (opcode === OP.delegate) {
       this.canWrap = false;
-      if (op !== Op.try) throw invalid('delegate stands where none can be', at);
+      if (open !== OP.try) throw invalid('a delegate does not match a try', at);
       if (this.ins.index >= top) throw invalid(`delegate depth ${this.ins.index} does not exist`, at);
     }
-    if (top === 0) this.endBlock(Terminator.finish, slot, at, after, label, dead);
-    else if (op === Op.loop) {
-      this.endBlock(Terminator.loopEnd, slot, at, after, label, dead);
-    } else if (dead || op === Op.if || this.blocks.labelUsed[label]) {
-      this.endBlock(Terminator.end, slot, at, after, label, dead);
+    if (top === 0) this.terminate(Terminator.finish, opcode, at, end, label, dead);
+    else if (open === OP.loop) this.terminate(Terminator.loopEnd, opcode, at, end, label, dead);
+    else if (dead || open === OP.if || this.blocks.labelUsed[label]) {
+      this.terminate(Terminator.end, opcode, at, end, label, dead);
     }
   }
 
-  /** Code after an unconditional transfer: nothing to pay and nothing to copy until its block ends. */
-  private skipDead(slot: number, at: number, after: number): void {
-    switch (slot) {
-      case Op.block:
-      case Op.loop:
-      case Op.if:
-      case Op.try:
-      case Op.tryTable:
+  /** Skips code after an unconditional transfer until its structured block ends. It is neither charged nor copied. */
+  private skipDead(opcode: number, at: number, end: number): void {
+    switch (opcode) {
+      case OP.block:
+      case OP.loop:
+      case OP.if:
+      case OP.try:
+      case OP.try_table:
         this.deadDepth++;
         return;
-      case Op.else:
-      case Op.catch:
-      case Op.catchAll:
+      case OP.else:
+      case OP.catch:
+      case OP.catch_all:
         if (this.deadDepth > 0) return;
         this.isDead = false;
-        this.nextArm(slot, at, after, true);
+        this.startArm(opcode, at, end, true);
         return;
-      case Op.end:
-      case Op.delegate:
+      case OP.end:
+      case OP.delegate:
         if (this.deadDepth-- > 0) return;
         this.deadDepth = 0;
         this.isDead = false;
-        this.leave(slot, at, after, true);
+        this.closeFrame(opcode, at, end, true);
         return;
     }
   }
 
-  private endBlock(
+  private terminate(
     kind: Terminator,
-    slot: number,
+    opcode: number,
     at: number,
-    after: number,
+    end: number,
     label: number,
     dead = false,
   ): number {
-    const i = this.blocks.add(kind, slot, at, after, label, dead ? 0 : this.running);
+    const i = this.blocks.add(kind, opcode, at, end, label, dead ? 0 : this.cost);
     if (dead) this.blocks.dead[i] = 1;
     this.blocks.setNesting(i, this.depth, this.openLoops);
-    this.running = 0;
+    this.cost = 0;
     return i;
   }
 }

@@ -1,54 +1,55 @@
 /**
- * Decides which functions look at the fuel when they are entered. Loops look at every turn, so what is left is
- * recursion, and long chains of calls.
- * Invariant: every cycle of calls passes a function that checks, and so does every chain whose work, without loops,
- * could exceed LONGEST; so no run between two checks is longer than a fixed bound.
+ * Selects the functions that check the fuel counter on entry. Loops check it on every iteration, so only recursion and
+ * long call chains are left to bound.
+ * Invariant: every cycle in the call graph contains a function that checks, and so does every call chain whose work,
+ * not counting loops, can exceed MAX_UNCHECKED_COST. The work between two checks is therefore bounded.
  */
 import type { CallGraph } from './call-graph.ts';
 
-/** Instructions a function may cause, by itself and by those it calls, without a check. */
+/** The most work that a function and its callees may do without a check. */
 const MAX_UNCHECKED_COST = 100_000;
 
 const NEW = 0;
 const OPEN = 1;
 const DONE = 2;
 
-/** 1 for functions that check at entry. `replaced` are functions whose body is a call into the host. */
+/** 1 for each function that checks on entry. The bodies of the `replaced` functions are calls to the host. */
 export function findEntryChecks(
-  facts: CallGraph,
+  graph: CallGraph,
   imported: number,
   replaced: { has(index: number): boolean },
 ): Uint8Array {
-  const count = facts.cost.length;
+  const count = graph.cost.length;
   const checks = new Uint8Array(count);
   for (let index = imported; index < count; index++) {
-    // A table or the host can lead anywhere, also back to this function.
+    // A call through a table or to the host can lead back to this function.
     const leaves = (callee: number) => callee < imported || replaced.has(callee);
-    if (facts.callsIndirectly[index] || facts.callees[index]!.some(leaves)) checks[index] = 1;
+    if (graph.callsIndirectly[index] || graph.callees[index]!.some(leaves)) checks[index] = 1;
   }
-  const walk = new CallGraphSearch(facts, imported, checks);
-  // A cycle is cut at the function the walk meets first: a large one, where a check is not felt.
+  const search = new CallGraphSearch(graph, imported, checks);
+  // The function that the search visits first in a cycle gets the check. Expensive functions come first, because
+  // a check adds least to them.
   const order = Array.from({ length: count - imported }, (_, i) => i + imported);
-  order.sort((left, right) => facts.cost[right]! - facts.cost[left]! || left - right);
-  for (const index of order) walk.from(index);
+  order.sort((left, right) => graph.cost[right]! - graph.cost[left]! || left - right);
+  for (const index of order) search.from(index);
   return checks;
 }
 
-/** Depth-first, with a stack of its own: real modules have chains of calls thousands of functions long. */
+/** Depth-first search with an explicit stack: real modules have call chains thousands of functions long. */
 class CallGraphSearch {
-  private readonly facts: CallGraph;
+  private readonly graph: CallGraph;
   private readonly imported: number;
   private readonly checks: Uint8Array;
   private readonly state: Uint8Array;
-  /** Work a call of the function may cause before the next check. */
+  /** Work that a call of each function can cause before the next check. */
   private readonly work: Float64Array;
 
-  constructor(facts: CallGraph, imported: number, checks: Uint8Array) {
-    this.facts = facts;
+  constructor(graph: CallGraph, imported: number, checks: Uint8Array) {
+    this.graph = graph;
     this.imported = imported;
     this.checks = checks;
-    this.state = new Uint8Array(facts.cost.length);
-    this.work = Float64Array.from(facts.cost);
+    this.state = new Uint8Array(graph.cost.length);
+    this.work = Float64Array.from(graph.cost);
   }
 
   from(root: number): void {
@@ -59,9 +60,9 @@ class CallGraphSearch {
     while (path.length > 0) {
       const index = path.at(-1)!;
       const at = next[next.length - 1]!++;
-      const callee = this.facts.callees[index]![at];
+      const callee = this.graph.callees[index]![at];
       if (callee === undefined) {
-        this.close(index);
+        this.finish(index);
         path.pop();
         next.pop();
       } else if (callee < this.imported) continue;
@@ -74,13 +75,13 @@ class CallGraphSearch {
     }
   }
 
-  private close(index: number): void {
+  private finish(index: number): void {
     this.state[index] = DONE;
-    let work = this.facts.cost[index]!;
-    for (const callee of this.facts.callees[index]!)
+    let work = this.graph.cost[index]!;
+    for (const callee of this.graph.callees[index]!)
       if (this.state[callee] === DONE) work += this.work[callee]!;
-    // A function that checks ends the run of its caller; what it does after that is a run of its own.
     if (work > MAX_UNCHECKED_COST) this.checks[index] = 1;
-    this.work[index] = this.checks[index] ? this.facts.cost[index]! : work;
+    // A check on entry starts a new unchecked stretch, so callers count only the function's own cost.
+    this.work[index] = this.checks[index] ? this.graph.cost[index]! : work;
   }
 }

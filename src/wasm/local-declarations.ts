@@ -1,18 +1,20 @@
-/** Local declarations at the head of a body. Invariant: the sum is within what engines accept. */
+/** Reads the local declarations at the start of a function body. */
+import { isValueType } from './binary-format.ts';
 import { invalid, type Reader } from './binary-io.ts';
-import { isValueType } from './decode-instruction.ts';
 
-/** Engines refuse more; so a short body cannot announce billions. */
+/** The limit of the engines. It also keeps a few bytes from declaring billions of locals. */
 const MAX_LOCALS = 50_000;
 
 export interface LocalDeclarations {
-  /** Number of declaration groups, and of locals in them. */
+  /** Number of declaration groups. */
   readonly groups: number;
+  /** Number of locals in all groups. */
   readonly count: number;
-  /** Where the first group begins; the code begins where the reader is left. */
+  /** Offset of the first group. */
   readonly start: number;
 }
 
+/** Leaves the reader at the first instruction. */
 export function skipLocalDeclarations(reader: Reader): LocalDeclarations {
   const groups = reader.count('local groups');
   const start = reader.pos;

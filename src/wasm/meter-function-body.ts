@@ -1,33 +1,44 @@
 /**
- * Writes a function body again with fuel code in it: payments where segments begin, the counter moved to where the
- * instruction that ends a segment needs it, checks at loop heads and at the entry of chosen functions.
- * Invariant: calls, throws and returns find the exact counter in the global; at a label it is where all who branch
- * there have put it.
+ * Rewrites a function body with fuel code: a charge at the start of basic blocks, moves of the counter to where the
+ * terminator needs it, and checks at loop heads and on entry to selected functions.
+ * Invariant: at calls, throws and returns the exact counter is in the global. At a label, all branches to it leave the
+ * counter in the same place.
  */
-
 import { type BasicBlockList, Terminator } from './basic-block-list.ts';
+import { EMPTY_BLOCK, VALUE_TYPE } from './binary-format.ts';
 import { Reader, type Writer } from './binary-io.ts';
 import { CostDistribution } from './cost-distribution.ts';
 import { BasicBlockFinder, type ScanContext } from './find-basic-blocks.ts';
-import { FuelCodeEmitter, OP, VOID } from './fuel-code-emitter.ts';
+import { FuelCodeEmitter } from './fuel-code-emitter.ts';
 import { skipLocalDeclarations } from './local-declarations.ts';
+import { opcodesNamed } from './opcodes.ts';
 import type { ByteRange } from './parse-module.ts';
 
-const I64 = 0x7e;
-const I32 = 0x7f;
-/** Blocks put around each loop by `openLoop`. */
-const AROUND_LOOP = 3;
+const OP = opcodesNamed(
+  'unreachable',
+  'block',
+  'loop',
+  'if',
+  'end',
+  'br',
+  'br_if',
+  'return',
+  'call',
+  'local.get',
+);
+/** Number of blocks that `openLoop` puts around a loop. */
+const BLOCKS_PER_LOOP = 3;
 
 export interface MeterContext extends ScanContext {
   readonly bytes: Uint8Array;
-  /** Index of the fuel global, and of the function that asks the host for more. */
   readonly fuelGlobal: number;
+  /** Index of the function that asks the host for fuel. */
   readonly refillFunction: number;
-  /** 1 for functions that look at the fuel when they are entered. */
+  /** 1 for functions that check the counter on entry. */
   readonly entryChecks: Uint8Array;
 }
 
-/** One for a module; bodies are written one after the other. */
+/** Meters the function bodies of one module, one after the other. */
 export class FunctionMeter {
   private readonly context: MeterContext;
   private readonly emitter: FuelCodeEmitter;
@@ -35,9 +46,9 @@ export class FunctionMeter {
   private readonly blocks: BasicBlockList = this.finder.blocks;
   private readonly costs = new CostDistribution();
   private out!: Writer;
-  /** Whether loops of this function have blocks around them. */
+  /** Whether the loops of this function are wrapped in blocks. */
   private wrapped = false;
-  /** Place of the counter at each open `if`, for its else. */
+  /** Where the counter is at each open `if`; its else starts in the same state. */
   private readonly atIf = new Map<number, readonly [inLocal: boolean, inGlobal: boolean]>();
 
   constructor(context: MeterContext) {
@@ -56,113 +67,111 @@ export class FunctionMeter {
     finder.scan(reader, this.context);
     this.costs.compute(this.blocks);
     this.out = out;
-    // A short function without loops touches the counter too rarely for a local to be worth it.
+    // A short function without loops accesses the counter too rarely to benefit from a local.
     const hasLocal = finder.loops > 0 || this.blocks.count > 3;
     const hasLength = finder.bulks > 0;
     out.u32(locals.groups + (hasLocal ? 1 : 0) + (hasLength ? 1 : 0));
     out.bytes(bytes, locals.start, code);
-    if (hasLocal) out.u8(1).u8(I64);
-    if (hasLength) out.u8(1).u8(I32);
+    if (hasLocal) out.u8(1).u8(VALUE_TYPE.i64);
+    if (hasLength) out.u8(1).u8(VALUE_TYPE.i32);
     this.wrapped = finder.loops > 0 && finder.canWrap;
     this.emitter.begin(out, space.locals, hasLocal);
     if (this.context.entryChecks[index]) this.checkAtEntry(index, params);
-    this.code(code);
+    this.writeBlocks(code);
   }
 
-  private code(start: number): void {
-    const { blocks, out } = this;
+  private writeBlocks(start: number): void {
+    const { blocks, out, emitter } = this;
     let from = start;
     for (let i = 0; i < blocks.count; i++) {
       if (!blocks.dead[i]) {
-        if (this.costs.charges[i] !== 0) this.emitCharge(i);
+        if (this.costs.charges[i] !== 0) this.writeCharge(i);
         out.bytes(this.context.bytes, from, blocks.start[i]!);
-        if (blocks.terminator[i] === Terminator.bulk) this.emitter.emitBulkCharge(blocks.slot[i]!);
-        this.emitter.emitSync(this.needsLocal(i), this.needsGlobal(i));
+        if (blocks.kind[i] === Terminator.bulk) emitter.emitBulkCharge(blocks.opcode[i]!);
+        emitter.emitSync(this.needsLocal(i), this.needsGlobal(i));
       }
-      this.instruction(i);
-      this.follow(i);
-      from = blocks.after[i]!;
+      this.writeTerminator(i);
+      this.trackCounter(i);
+      from = blocks.end[i]!;
     }
   }
 
-  /** The payment of segment i, left where its end wants it. */
-  private emitCharge(i: number): void {
+  private writeCharge(i: number): void {
     const { blocks, emitter } = this;
-    // After a br_if to a place that wants the global, those who go on want the local again.
-    const stays = emitter.inLocal && blocks.terminator[i] === Terminator.brIf;
-    emitter.emitCharge(this.costs.charges[i]!, stays || this.needsLocal(i), this.needsGlobal(i));
+    // If a br_if needs the counter in the global, the code that follows it still uses the local.
+    const keepLocal = emitter.inLocal && blocks.kind[i] === Terminator.brIf;
+    emitter.emitCharge(this.costs.charges[i]!, keepLocal || this.needsLocal(i), this.needsGlobal(i));
   }
 
-  /** The instruction of event i. */
-  private instruction(i: number): void {
+  private writeTerminator(i: number): void {
     const { blocks } = this;
-    const kind = blocks.terminator[i]!;
+    const kind = blocks.kind[i]!;
     if (this.wrapped && kind === Terminator.loop) this.openLoop(i);
     else if (
       this.wrapped &&
       (kind === Terminator.br || kind === Terminator.brIf || kind === Terminator.brTable)
     )
-      this.branch(i);
+      this.writeBranch(i);
     else {
-      this.out.bytes(this.context.bytes, blocks.start[i]!, blocks.after[i]!);
+      this.out.bytes(this.context.bytes, blocks.start[i]!, blocks.end[i]!);
       if (this.wrapped && kind === Terminator.loopEnd) this.closeLoop(blocks.label[i]!);
     }
   }
 
-  /** A branch, counting the blocks put around the loops it leaves. */
-  private branch(i: number): void {
+  /** Writes a branch with its depth adjusted to the blocks around the loops that it leaves. */
+  private writeBranch(i: number): void {
     const { blocks, out } = this;
-    out.u8(blocks.slot[i]!);
-    if (blocks.terminator[i] !== Terminator.brTable) {
-      out.u32(blocks.depthOf(i, blocks.label[i]!, AROUND_LOOP));
+    out.u8(blocks.opcode[i]!);
+    if (blocks.kind[i] !== Terminator.brTable) {
+      out.u32(blocks.depthOf(i, blocks.label[i]!, BLOCKS_PER_LOOP));
       return;
     }
     const targets = blocks.targets(i);
     out.u32(targets.length - 1);
-    for (const label of targets) out.u32(blocks.depthOf(i, label, AROUND_LOOP));
+    for (const label of targets) out.u32(blocks.depthOf(i, label, BLOCKS_PER_LOOP));
   }
 
   /**
-   * The call that refills stands outside the loop: inside, it would make the optimizing compiler keep every value of
-   * the loop in memory, for the sake of a call that hardly ever happens. The result is
-   *   block (the type of the loop)  loop  block  loop (the original)  check, br_if 1 …
+   * Opens a loop so that the call that refills the counter is outside of it. Inside, the call would make the optimizing
+   * compiler spill every value of the loop to memory, although it rarely happens. The code is
+   *   block (type of the loop)  loop  block  loop (the original)  check  br_if 1  …
    */
   private openLoop(i: number): void {
     const { blocks, out } = this;
     const { bytes } = this.context;
-    out.u8(OP.block).bytes(bytes, blocks.start[i]! + 1, blocks.after[i]!);
-    out.u8(OP.loop).u8(VOID).u8(OP.block).u8(VOID);
-    out.bytes(bytes, blocks.start[i]!, blocks.after[i]!);
+    out.u8(OP.block).bytes(bytes, blocks.start[i]! + 1, blocks.end[i]!);
+    out.u8(OP.loop).u8(EMPTY_BLOCK).u8(OP.block).u8(EMPTY_BLOCK);
+    out.bytes(bytes, blocks.start[i]!, blocks.end[i]!);
   }
 
-  /**   … end  br 2  end  refill  br 0  end  unreachable  end. */
+  /** Closes what `openLoop` opened:  … end  br 2  end  refill  br 0  end  unreachable  end. */
   private closeLoop(label: number): void {
     const { out, emitter } = this;
     const { inLocal, inGlobal } = emitter;
     out.u8(OP.br).u8(2).u8(OP.end);
-    // What follows is reached from the check alone, and leads back to it.
-    this.atLabel(label);
+    // The refill code is reached only from the check at the loop head and continues there.
+    this.setCounterAtLabel(label);
     emitter.emitRefill();
     out.u8(OP.br).u8(0).u8(OP.end).u8(OP.unreachable).u8(OP.end);
     emitter.inLocal = inLocal;
     emitter.inGlobal = inGlobal;
   }
 
-  /** Where the counter is after event i. */
-  private follow(i: number): void {
+  /** Updates where the counter is after terminator i. */
+  private trackCounter(i: number): void {
     const { blocks, emitter } = this;
-    switch (blocks.terminator[i]) {
+    switch (blocks.kind[i]) {
       case Terminator.call:
       case Terminator.catch:
         emitter.inLocal = false;
         emitter.inGlobal = true;
         return;
       case Terminator.loop:
-        this.atLabel(blocks.label[i]!);
+        this.setCounterAtLabel(blocks.label[i]!);
         this.checkAtLoop();
         return;
       case Terminator.end:
-        this.atLabel(blocks.label[i]!);
+        this.setCounterAtLabel(blocks.label[i]!);
         return;
       case Terminator.if:
         this.atIf.set(i, [emitter.inLocal, emitter.inGlobal]);
@@ -173,64 +182,64 @@ export class FunctionMeter {
     }
   }
 
-  private atLabel(label: number): void {
-    this.emitter.inGlobal = this.labelInGlobal(label);
+  private setCounterAtLabel(label: number): void {
+    this.emitter.inGlobal = this.isLabelInGlobal(label);
     this.emitter.inLocal = !this.emitter.inGlobal;
   }
 
-  /** Label 0 is the function itself: branching there returns. Exceptions arrive with the counter in the global. */
-  private labelInGlobal(label: number): boolean {
-    return !this.emitter.hasLocal || label === 0 || this.blocks.labelThrown[label] === 1;
+  /** Label 0 is the function itself: a branch to it returns. Exceptions arrive with the counter in the global. */
+  private isLabelInGlobal(label: number): boolean {
+    return !this.emitter.hasLocal || label === 0 || this.blocks.labelIsHandler[label] === 1;
   }
 
   private needsGlobal(i: number): boolean {
-    const kind = this.blocks.terminator[i];
+    const kind = this.blocks.kind[i];
     if (kind === Terminator.call || kind === Terminator.exit || kind === Terminator.finish) return true;
-    return this.goesTo(i, true);
+    return this.hasTarget(i, true);
   }
 
   private needsLocal(i: number): boolean {
-    return this.goesTo(i, false);
+    return this.hasTarget(i, false);
   }
 
-  /** Whether event i leads to a label that has the counter in the global, or else in the local. */
-  private goesTo(i: number, inGlobal: boolean): boolean {
+  /** Whether terminator i leads to a label that expects the counter in the global (or in the local, if false). */
+  private hasTarget(i: number, inGlobal: boolean): boolean {
     const { blocks } = this;
-    switch (blocks.terminator[i]) {
+    switch (blocks.kind[i]) {
       case Terminator.br:
       case Terminator.brIf:
       case Terminator.else:
       case Terminator.catch:
       case Terminator.end:
       case Terminator.loop:
-        return this.labelInGlobal(blocks.label[i]!) === inGlobal;
+        return this.isLabelInGlobal(blocks.label[i]!) === inGlobal;
       case Terminator.if:
-        return blocks.link[i]! < 0 && this.labelInGlobal(blocks.label[i]!) === inGlobal;
+        return blocks.link[i]! < 0 && this.isLabelInGlobal(blocks.label[i]!) === inGlobal;
       case Terminator.brTable:
-        return blocks.targets(i).some((label) => this.labelInGlobal(label) === inGlobal);
+        return blocks.targets(i).some((label) => this.isLabelInGlobal(label) === inGlobal);
       default:
         return false;
     }
   }
 
   /**
-   * With fuel below zero: refill, then begin again. A second call rather than going on here keeps the optimizing
-   * compiler from saving all parameters on the way into every function.
+   * If the counter is below zero, refills it and calls the function again with the same parameters. Without the second
+   * call the optimizing compiler would save all parameters on every entry.
    */
   private checkAtEntry(index: number, params: number): void {
     const { out, emitter } = this;
     emitter.emitIsNegative();
-    out.u8(OP.if).u8(VOID).u8(OP.call).u32(this.context.refillFunction);
-    for (let i = 0; i < params; i++) out.u8(OP.localGet).u32(i);
+    out.u8(OP.if).u8(EMPTY_BLOCK).u8(OP.call).u32(this.context.refillFunction);
+    for (let i = 0; i < params; i++) out.u8(OP['local.get']).u32(i);
     out.u8(OP.call).u32(index).u8(OP.return).u8(OP.end);
   }
 
   private checkAtLoop(): void {
     const { out, emitter } = this;
     emitter.emitIsNegative();
-    if (this.wrapped) out.u8(OP.brIf).u8(1);
+    if (this.wrapped) out.u8(OP.br_if).u8(1);
     else {
-      out.u8(OP.if).u8(VOID);
+      out.u8(OP.if).u8(EMPTY_BLOCK);
       emitter.emitRefill();
       out.u8(OP.end);
     }

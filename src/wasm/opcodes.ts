@@ -1,44 +1,50 @@
 /**
- * The table of instructions: one row each, and everything the rewriter knows about an instruction is in its row.
- * Source: the WebAssembly core specification 2.0 with the threads, tail call and (old and new) exception proposals.
- * Invariant: an instruction without a row, or with a `refused` one, never reaches the output.
+ * The opcode table: one row per instruction, with everything this folder knows about that instruction.
+ * Source: the WebAssembly core specification 2.0 plus the threads, tail call and both exception handling proposals.
+ * Invariant: an instruction that has no row, or whose row is `refused`, never reaches the output.
  */
 
-/** How the bytes after the opcode are laid out; `decode.ts` has one case for each. */
-export type Immediate =
-  | 'none'
-  | 'block'
-  | 'label'
-  | 'labels'
-  | 'catches'
-  | 'func'
-  | 'type_table'
-  | 'tag'
-  | 'types'
-  | 'heap'
-  | 'local'
-  | 'global'
-  | 'table'
-  | 'table2'
-  | 'elem'
-  | 'elem_table'
-  | 'data'
-  | 'data_memory'
-  | 'memory'
-  | 'memory2'
-  | 'memarg'
-  | 'memarg_lane'
-  | 'lane'
-  | 'i32'
-  | 'i64'
-  | 'bytes4'
-  | 'bytes8'
-  | 'bytes16'
-  | 'refused';
+/**
+ * Layouts of the bytes after the opcode; decode-instruction.ts has one reader for each. The lookup tables refer to them
+ * by index, because the decoder reads millions of instructions and comparing strings is too slow.
+ */
+export const IMMEDIATES = [
+  'none',
+  'local',
+  'i32',
+  'memarg',
+  'label',
+  'func',
+  'global',
+  'block',
+  'labels',
+  'catches',
+  'type_table',
+  'tag',
+  'types',
+  'heap',
+  'table',
+  'table2',
+  'elem',
+  'elem_table',
+  'data',
+  'data_memory',
+  'memory',
+  'memory2',
+  'memarg_lane',
+  'lane',
+  'i64',
+  'bytes4',
+  'bytes8',
+  'bytes16',
+  'refused',
+] as const;
+
+export type Immediate = (typeof IMMEDIATES)[number];
 
 /**
- * Work that depends on the i32 on top of the stack, charged on top of the fixed cost as (n << left) >>> right:
- * one unit for each 8 bytes moved, 8192 for each page (64 KiB) of new memory, one for each table element.
+ * Bulk instructions do an amount of work n given by the i32 on top of the stack. Their fuel is the fixed cost plus
+ * (n << left) >>> right: 1 unit per 8 bytes moved, 8192 units per new memory page (64 KiB), 1 unit per table element.
  */
 export const WEIGHTS = {
   bytes: { left: 0, right: 3 },
@@ -48,7 +54,7 @@ export const WEIGHTS = {
 
 export type Weight = keyof typeof WEIGHTS;
 
-/** Prefix byte (0 for none), opcode, name, immediates, fuel, and the weight of bulk work or the reason of a refusal. */
+/** `prefix` is 0 for one-byte opcodes. `note` is the weight of a bulk instruction or the reason for a refusal. */
 export type OpcodeRow = readonly [
   prefix: number,
   code: number,
@@ -516,96 +522,26 @@ export const OPCODES: readonly OpcodeRow[] = [
   [0xfd, 0xfd, 'i32x4.trunc_sat_f64x2_u_zero', 'none', 1],
   [0xfd, 0xfe, 'f64x2.convert_low_i32x4_s', 'none', 1],
   [0xfd, 0xff, 'f64x2.convert_low_i32x4_u', 'none', 1],
-  [0xfd, 0x100, 'i8x16.relaxed_swizzle', 'refused', 1, 'relaxed SIMD, whose results depend on the machine'],
-  [
-    0xfd,
-    0x101,
-    'i32x4.relaxed_trunc_f32x4_s',
-    'refused',
-    1,
-    'relaxed SIMD, whose results depend on the machine',
-  ],
-  [
-    0xfd,
-    0x102,
-    'i32x4.relaxed_trunc_f32x4_u',
-    'refused',
-    1,
-    'relaxed SIMD, whose results depend on the machine',
-  ],
-  [
-    0xfd,
-    0x103,
-    'i32x4.relaxed_trunc_f64x2_s_zero',
-    'refused',
-    1,
-    'relaxed SIMD, whose results depend on the machine',
-  ],
-  [
-    0xfd,
-    0x104,
-    'i32x4.relaxed_trunc_f64x2_u_zero',
-    'refused',
-    1,
-    'relaxed SIMD, whose results depend on the machine',
-  ],
-  [0xfd, 0x105, 'f32x4.relaxed_madd', 'refused', 1, 'relaxed SIMD, whose results depend on the machine'],
-  [0xfd, 0x106, 'f32x4.relaxed_nmadd', 'refused', 1, 'relaxed SIMD, whose results depend on the machine'],
-  [0xfd, 0x107, 'f64x2.relaxed_madd', 'refused', 1, 'relaxed SIMD, whose results depend on the machine'],
-  [0xfd, 0x108, 'f64x2.relaxed_nmadd', 'refused', 1, 'relaxed SIMD, whose results depend on the machine'],
-  [
-    0xfd,
-    0x109,
-    'i8x16.relaxed_laneselect',
-    'refused',
-    1,
-    'relaxed SIMD, whose results depend on the machine',
-  ],
-  [
-    0xfd,
-    0x10a,
-    'i16x8.relaxed_laneselect',
-    'refused',
-    1,
-    'relaxed SIMD, whose results depend on the machine',
-  ],
-  [
-    0xfd,
-    0x10b,
-    'i32x4.relaxed_laneselect',
-    'refused',
-    1,
-    'relaxed SIMD, whose results depend on the machine',
-  ],
-  [
-    0xfd,
-    0x10c,
-    'i64x2.relaxed_laneselect',
-    'refused',
-    1,
-    'relaxed SIMD, whose results depend on the machine',
-  ],
-  [0xfd, 0x10d, 'f32x4.relaxed_min', 'refused', 1, 'relaxed SIMD, whose results depend on the machine'],
-  [0xfd, 0x10e, 'f32x4.relaxed_max', 'refused', 1, 'relaxed SIMD, whose results depend on the machine'],
-  [0xfd, 0x10f, 'f64x2.relaxed_min', 'refused', 1, 'relaxed SIMD, whose results depend on the machine'],
-  [0xfd, 0x110, 'f64x2.relaxed_max', 'refused', 1, 'relaxed SIMD, whose results depend on the machine'],
-  [0xfd, 0x111, 'i16x8.relaxed_q15mulr_s', 'refused', 1, 'relaxed SIMD, whose results depend on the machine'],
-  [
-    0xfd,
-    0x112,
-    'i16x8.relaxed_dot_i8x16_i7x16_s',
-    'refused',
-    1,
-    'relaxed SIMD, whose results depend on the machine',
-  ],
-  [
-    0xfd,
-    0x113,
-    'i32x4.relaxed_dot_i8x16_i7x16_add_s',
-    'refused',
-    1,
-    'relaxed SIMD, whose results depend on the machine',
-  ],
+  [0xfd, 0x100, 'i8x16.relaxed_swizzle', 'refused', 1, 'nondeterministic relaxed SIMD'],
+  [0xfd, 0x101, 'i32x4.relaxed_trunc_f32x4_s', 'refused', 1, 'nondeterministic relaxed SIMD'],
+  [0xfd, 0x102, 'i32x4.relaxed_trunc_f32x4_u', 'refused', 1, 'nondeterministic relaxed SIMD'],
+  [0xfd, 0x103, 'i32x4.relaxed_trunc_f64x2_s_zero', 'refused', 1, 'nondeterministic relaxed SIMD'],
+  [0xfd, 0x104, 'i32x4.relaxed_trunc_f64x2_u_zero', 'refused', 1, 'nondeterministic relaxed SIMD'],
+  [0xfd, 0x105, 'f32x4.relaxed_madd', 'refused', 1, 'nondeterministic relaxed SIMD'],
+  [0xfd, 0x106, 'f32x4.relaxed_nmadd', 'refused', 1, 'nondeterministic relaxed SIMD'],
+  [0xfd, 0x107, 'f64x2.relaxed_madd', 'refused', 1, 'nondeterministic relaxed SIMD'],
+  [0xfd, 0x108, 'f64x2.relaxed_nmadd', 'refused', 1, 'nondeterministic relaxed SIMD'],
+  [0xfd, 0x109, 'i8x16.relaxed_laneselect', 'refused', 1, 'nondeterministic relaxed SIMD'],
+  [0xfd, 0x10a, 'i16x8.relaxed_laneselect', 'refused', 1, 'nondeterministic relaxed SIMD'],
+  [0xfd, 0x10b, 'i32x4.relaxed_laneselect', 'refused', 1, 'nondeterministic relaxed SIMD'],
+  [0xfd, 0x10c, 'i64x2.relaxed_laneselect', 'refused', 1, 'nondeterministic relaxed SIMD'],
+  [0xfd, 0x10d, 'f32x4.relaxed_min', 'refused', 1, 'nondeterministic relaxed SIMD'],
+  [0xfd, 0x10e, 'f32x4.relaxed_max', 'refused', 1, 'nondeterministic relaxed SIMD'],
+  [0xfd, 0x10f, 'f64x2.relaxed_min', 'refused', 1, 'nondeterministic relaxed SIMD'],
+  [0xfd, 0x110, 'f64x2.relaxed_max', 'refused', 1, 'nondeterministic relaxed SIMD'],
+  [0xfd, 0x111, 'i16x8.relaxed_q15mulr_s', 'refused', 1, 'nondeterministic relaxed SIMD'],
+  [0xfd, 0x112, 'i16x8.relaxed_dot_i8x16_i7x16_s', 'refused', 1, 'nondeterministic relaxed SIMD'],
+  [0xfd, 0x113, 'i32x4.relaxed_dot_i8x16_i7x16_add_s', 'refused', 1, 'nondeterministic relaxed SIMD'],
   // Prefix 0xfe: threads and atomics
   [0xfe, 0x00, 'memory.atomic.notify', 'memarg', 1],
   [0xfe, 0x01, 'memory.atomic.wait32', 'memarg', 1],
@@ -676,80 +612,62 @@ export const OPCODES: readonly OpcodeRow[] = [
   [0xfe, 0x4e, 'i64.atomic.rmw32.cmpxchg_u', 'memarg', 1],
 ];
 
-/** The refused rows say `gc` for the whole prefix; 0xfc, 0xfd and 0xfe have rows of their own. */
+/**
+ * Prefixed opcodes are mapped into one dense number range, so that the lookup tables below are flat arrays. The number
+ * of a one-byte opcode is that byte. Instructions behind the GC prefix 0xfb are refused as a whole by its own row.
+ */
 const PREFIX_BASE: Readonly<Record<number, number>> = { 0: 0, 252: 0x100, 253: 0x200, 254: 0x400 };
+const OPCODE_COUNT = 0x500;
 
-/** One dense number for each instruction, so that the tables below are flat arrays. */
-export const OPCODE_COUNT = 0x500;
+/** Whether the byte is followed by a second opcode byte. */
+export const isPrefix = (byte: number): boolean => byte >= 0xfc && byte <= 0xfe;
 
-/** -1 where no instruction can be. */
+/** The dense number of an opcode; -1 if it is out of range. */
 export function opcodeOf(prefix: number, code: number): number {
   const base = PREFIX_BASE[prefix];
   if (base === undefined || code < 0) return -1;
   return code < (prefix === 0xfd ? 0x200 : 0x100) ? base + code : -1;
 }
 
-const bySlot: (OpcodeRow | undefined)[] = new Array(OPCODE_COUNT).fill(undefined);
-for (const row of OPCODES) bySlot[opcodeOf(row[0], row[1])] = row;
+const rows: (OpcodeRow | undefined)[] = new Array(OPCODE_COUNT).fill(undefined);
+for (const row of OPCODES) rows[opcodeOf(row[0], row[1])] = row;
 
-/** Row of a slot, if the instruction exists. */
-export const rowOf = (slot: number): OpcodeRow | undefined => bySlot[slot];
+/** The row of an opcode, or undefined if there is no such instruction. */
+export const rowOf = (opcode: number): OpcodeRow | undefined => rows[opcode];
 
-/** Fixed fuel of a slot. */
-export const COST = Uint8Array.from({ length: OPCODE_COUNT }, (_, slot) => bySlot[slot]?.[4] ?? 0);
+const opcodeByName = new Map(OPCODES.map((row) => [row[2], opcodeOf(row[0], row[1])]));
 
-/** Immediate kinds as small integers: comparing strings for each of three million instructions would be felt. */
-export const IMMEDIATES = [
-  'none',
-  'local',
-  'i32',
-  'memarg',
-  'label',
-  'func',
-  'global',
-  'block',
-  'labels',
-  'catches',
-  'type_table',
-  'tag',
-  'types',
-  'heap',
-  'table',
-  'table2',
-  'elem',
-  'elem_table',
-  'data',
-  'data_memory',
-  'memory',
-  'memory2',
-  'memarg_lane',
-  'lane',
-  'i64',
-  'bytes4',
-  'bytes8',
-  'bytes16',
-  'refused',
-] as const satisfies readonly Immediate[];
+/** Opcodes by instruction name. Throws if a name is not in the table. */
+export function opcodesNamed<const Name extends string>(...names: Name[]): Readonly<Record<Name, number>> {
+  const found = names.map((name) => {
+    const opcode = opcodeByName.get(name);
+    if (opcode === undefined) throw new RangeError(`unknown instruction name: ${name}`);
+    return [name, opcode] as const;
+  });
+  return Object.fromEntries(found) as Record<Name, number>;
+}
 
-/** Index into IMMEDIATES; 255 where there is no instruction. */
-export const IMMEDIATE_OF = Uint8Array.from({ length: OPCODE_COUNT }, (_, slot) => {
-  const row = bySlot[slot];
-  return row === undefined ? 255 : IMMEDIATES.indexOf(row[3]);
+/** The highest control opcode. Every instruction that affects control flow is at or below it. */
+export const LAST_CONTROL = opcodesNamed('try_table').try_table;
+
+/** Fixed fuel cost of each opcode. */
+export const COST = Uint8Array.from({ length: OPCODE_COUNT }, (_, opcode) => rows[opcode]?.[4] ?? 0);
+
+/** Value in IMMEDIATE_OF for opcodes without an instruction. */
+export const NO_INSTRUCTION = 255;
+
+/** Index into IMMEDIATES for each opcode, or NO_INSTRUCTION. */
+export const IMMEDIATE_OF = Uint8Array.from({ length: OPCODE_COUNT }, (_, opcode) => {
+  const row = rows[opcode];
+  return row === undefined ? NO_INSTRUCTION : IMMEDIATES.indexOf(row[3]);
 });
 
-/** The weight of a bulk instruction's slot. */
-export function weightOf(slot: number): Weight | undefined {
-  const row = bySlot[slot];
+/** The weight of a bulk instruction; undefined for other instructions. */
+export function weightOf(opcode: number): Weight | undefined {
+  const row = rows[opcode];
   const note = row?.[5];
   return row?.[3] !== 'refused' && note !== undefined ? (note as Weight) : undefined;
 }
 
-/** 1 for instructions whose work depends on an operand. */
-export const IS_BULK = Uint8Array.from({ length: OPCODE_COUNT }, (_, slot) => (weightOf(slot) ? 1 : 0));
-
-/** Slot of an instruction by name, for code that has to speak of one. */
-export function slotNamed(name: string): number {
-  const row = OPCODES.find((candidate) => candidate[2] === name);
-  if (row === undefined) throw new RangeError(`no instruction is called ${name}`);
-  return opcodeOf(row[0], row[1]);
-}
+/** 1 for bulk instructions, whose cost depends on an operand. */
+export const IS_BULK = Uint8Array.from({ length: OPCODE_COUNT }, (_, opcode) => (weightOf(opcode) ? 1 : 0));

@@ -1,11 +1,19 @@
 /**
- * Splits a module into the facts the rewriter needs and the raw contents it copies.
- * Invariant: what is not understood is refused; nothing here changes a byte.
+ * Parses a module into the facts that prepareModule needs and the section contents that it copies.
+ * Invariant: anything unknown is an error. The bytes are not modified.
  */
-
-import { SECTION, SECTION_ORDER } from './binary-format.ts';
+import {
+  EXTERNAL_KIND,
+  FUNCTION_TYPE,
+  HEADER,
+  isValueType,
+  MAX_PAGES,
+  SECTION,
+  SECTION_ORDER,
+} from './binary-format.ts';
 import { invalid, Reader } from './binary-io.ts';
-import { type IndexSpace, isValueType } from './decode-instruction.ts';
+import type { IndexSpace } from './decode-instruction.ts';
+import { isPrefix, opcodeOf, opcodesNamed } from './opcodes.ts';
 
 export interface FunctionType {
   readonly params: number;
@@ -23,14 +31,14 @@ export interface Export {
   readonly index: number;
 }
 
-/** Half-open range of bytes in the module. */
+/** A half-open range of bytes in the module. */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;
 }
 
 export interface DataSegment extends ByteRange {
-  /** undefined for a passive segment. */
+  /** Memory offset of an active segment; undefined for a passive one. */
   readonly offset: number | undefined;
 }
 
@@ -38,28 +46,26 @@ export interface ParsedModule {
   readonly bytes: Uint8Array;
   readonly space: IndexSpace;
   readonly types: FunctionType[];
-  /** Type of each function, the imported ones first. */
+  /** Type index of each function. Imported functions come first. */
   readonly functionTypes: number[];
   importedFunctions: number;
   importedGlobals: number;
   readonly globals: GlobalType[];
   memory: { minPages: number; maxPages: number | undefined } | undefined;
   readonly exports: Export[];
-  /** Functions that can be reached other than by a direct call: through an element segment or ref.func. */
+  /** Functions that can be called indirectly, because an element segment or ref.func refers to them. */
   readonly addressTaken: Set<number>;
-  /** Contents of each function body: local declarations and code, without the size. */
+  /** The local declarations and code of each function, without the size field. */
   readonly bodies: ByteRange[];
   readonly data: DataSegment[];
   dataCount: number | undefined;
-  /** Contents (after the element count) and element count of the sections that are copied and appended to. */
+  /** Entry count of each section, and its contents after that count. */
   readonly raw: Map<number, { readonly count: number; readonly contents: Uint8Array }>;
 }
 
-const MAGIC = [0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00];
-
 export function parseModule(bytes: Uint8Array): ParsedModule {
-  if (!MAGIC.every((byte, i) => bytes[i] === byte)) {
-    throw invalid('it does not begin with the magic number and version 1', 0);
+  if (!HEADER.every((byte, i) => bytes[i] === byte)) {
+    throw invalid('bad magic number or version', 0);
   }
   const module: ParsedModule = {
     bytes,
@@ -77,7 +83,7 @@ export function parseModule(bytes: Uint8Array): ParsedModule {
     dataCount: undefined,
     raw: new Map(),
   };
-  const reader = new Reader(bytes, 8);
+  const reader = new Reader(bytes, HEADER.length);
   let last = 0;
   while (!reader.done) {
     const at = reader.pos;
@@ -89,13 +95,13 @@ export function parseModule(bytes: Uint8Array): ParsedModule {
     if (rank <= last) throw invalid(`section ${id} is repeated or out of order`, at);
     last = rank;
     readSection(module, id, section);
-    if (!section.done) throw invalid(`section ${id} has bytes left over`, section.pos);
+    if (!section.done) throw invalid(`section ${id} has extra bytes`, section.pos);
   }
   if (module.bodies.length !== module.functionTypes.length - module.importedFunctions) {
-    throw invalid('the function and code sections disagree about the number of functions');
+    throw invalid('the function section and the code section have different lengths');
   }
   if (module.dataCount !== undefined && module.dataCount !== module.data.length) {
-    throw invalid('the data count section disagrees with the data section');
+    throw invalid('the data count section does not match the data section');
   }
   return module;
 }
@@ -116,7 +122,11 @@ const READERS: Readonly<Record<number, (module: ParsedModule, section: Reader, c
 
 function readSection(module: ParsedModule, id: number, section: Reader): void {
   if (id === SECTION.start) {
-    throw invalid('it has a start function', section.pos, 'Export that function and let the host call it.');
+    throw invalid(
+      'it has a start function',
+      section.pos,
+      'Export the function so that the host can call it.',
+    );
   }
   if (id === SECTION.dataCount) {
     module.dataCount = section.u32();
@@ -130,7 +140,8 @@ function readSection(module: ParsedModule, id: number, section: Reader): void {
 function readTypes(module: ParsedModule, section: Reader, count: number): void {
   for (let i = 0; i < count; i++) {
     const at = section.pos;
-    if (section.u8() !== 0x60) throw invalid('a type is not a function type (GC is not supported)', at);
+    if (section.u8() !== FUNCTION_TYPE)
+      throw invalid('a type is not a function type (GC is not supported)', at);
     module.types.push({ params: valueTypes(section), results: valueTypes(section) });
   }
   module.space.types = count;
@@ -155,13 +166,13 @@ function readImports(module: ParsedModule, section: Reader, count: number): void
     section.name();
     const at = section.pos;
     const kind = section.u8();
-    if (kind === 0) addFunction(module, section);
-    else if (kind === 1) readTable(module, section);
-    else if (kind === 3) readGlobalType(module, section);
-    else if (kind === 4) readTag(module, section);
-    else if (kind === 2) {
-      throw invalid('it imports a memory', at, 'Link it so that it defines its memory itself.');
-    } else throw invalid(`unknown kind of import ${kind}`, at);
+    if (kind === EXTERNAL_KIND.function) addFunction(module, section);
+    else if (kind === EXTERNAL_KIND.table) readTable(module, section);
+    else if (kind === EXTERNAL_KIND.global) readGlobalType(module, section);
+    else if (kind === EXTERNAL_KIND.tag) readTag(module, section);
+    else if (kind === EXTERNAL_KIND.memory) {
+      throw invalid('it imports a memory', at, 'Link it so that it defines its own memory.');
+    } else throw invalid(`unknown import kind ${kind}`, at);
   }
   module.importedFunctions = module.functionTypes.length;
   module.importedGlobals = module.globals.length;
@@ -172,10 +183,10 @@ function addFunction(module: ParsedModule, section: Reader): void {
   module.space.functions++;
 }
 
-function index(section: Reader, limit: number, what: string): number {
+function index(section: Reader, limit: number, item: string): number {
   const at = section.pos;
   const value = section.u32();
-  if (value >= limit) throw invalid(`${what} ${value} does not exist (there are ${limit})`, at);
+  if (value >= limit) throw invalid(`${item} ${value} does not exist (there are ${limit})`, at);
   return value;
 }
 
@@ -193,28 +204,24 @@ function readTable(module: ParsedModule, section: Reader): void {
   module.space.tables++;
 }
 
-function readLimits(
-  section: Reader,
-  ceiling: number,
-  what: string,
-): { min: number; max: number | undefined } {
+function readLimits(section: Reader, limit: number, item: string): { min: number; max: number | undefined } {
   const at = section.pos;
   const flags = section.u8();
-  if (flags & 4) throw invalid(`a ${what} has 64-bit indices (memory64 is not supported)`, at);
-  if (flags & 2) throw invalid(`a ${what} is shared (threads are not supported)`, at);
-  if (flags > 1) throw invalid(`a ${what} has unknown limits 0x${flags.toString(16)}`, at);
+  if (flags & 4) throw invalid(`a ${item} has 64-bit indices (memory64 is not supported)`, at);
+  if (flags & 2) throw invalid(`a ${item} is shared (threads are not supported)`, at);
+  if (flags > 1) throw invalid(`a ${item} has unknown limit flags 0x${flags.toString(16)}`, at);
   const min = section.u32();
   const max = flags & 1 ? section.u32() : undefined;
-  if (min > ceiling || (max !== undefined && (max < min || max > ceiling))) {
-    throw invalid(`a ${what} has impossible limits`, at);
+  if (min > limit || (max !== undefined && (max < min || max > limit))) {
+    throw invalid(`a ${item} has limits out of range`, at);
   }
   return { min, max };
 }
 
 function readMemories(module: ParsedModule, section: Reader, count: number): void {
-  if (count > 1) throw invalid('it has several memories (multi-memory is not supported)', section.pos);
+  if (count > 1) throw invalid('it has more than one memory (multi-memory is not supported)', section.pos);
   if (count === 0) return;
-  const { min, max } = readLimits(section, 65536, 'memory');
+  const { min, max } = readLimits(section, MAX_PAGES, 'memory');
   module.memory = { minPages: min, maxPages: max };
 }
 
@@ -240,35 +247,50 @@ function readGlobalType(module: ParsedModule, section: Reader): void {
   const type = valueType(section);
   const at = section.pos;
   const mutable = section.u8();
-  if (mutable > 1) throw invalid('a global has unknown mutability', at);
+  if (mutable > 1) throw invalid('a global has an unknown mutability flag', at);
   module.globals.push({ type, mutable: mutable === 1 });
   module.space.globals++;
 }
 
-/** Passes over a constant expression; returns its value where it is a single i32.const. */
+const OP = opcodesNamed(
+  'end',
+  'i32.const',
+  'i64.const',
+  'f32.const',
+  'f64.const',
+  'v128.const',
+  'global.get',
+  'ref.null',
+  'ref.func',
+);
+/** Arithmetic that the extended constant expressions proposal allows. */
+const CONSTANT_ARITHMETIC: ReadonlySet<number> = new Set(
+  Object.values(opcodesNamed('i32.add', 'i32.sub', 'i32.mul', 'i64.add', 'i64.sub', 'i64.mul')),
+);
+
+/** Skips a constant expression. Returns its value if it is a single i32.const. */
 function readConstant(module: ParsedModule, section: Reader): number | undefined {
   let value: number | undefined;
   for (let length = 0; ; length++) {
     const at = section.pos;
-    const opcode = section.u8();
-    if (opcode === 0x0b) return length === 1 ? value : undefined;
-    if (opcode === 0x41) value = section.s32();
-    else if (opcode === 0x42) section.skipS64();
-    else if (opcode === 0x43) section.skip(4);
-    else if (opcode === 0x44) section.skip(8);
-    else if (opcode === 0x23) index(section, module.globals.length, 'global');
-    else if (opcode === 0xd0) valueType(section);
-    else if (opcode === 0xd2) module.addressTaken.add(index(section, module.space.functions, 'function'));
-    else if (opcode === 0xfd && section.u32() === 12) section.skip(16);
-    else if (!EXTENDED_CONSTANT.has(opcode)) {
-      throw invalid(`opcode 0x${opcode.toString(16)} is not allowed in a constant`, at);
+    const first = section.u8();
+    const opcode = isPrefix(first) ? opcodeOf(first, section.u32()) : first;
+    if (opcode === OP.end) return length === 1 ? value : undefined;
+    value = undefined;
+    if (opcode === OP['i32.const']) value = section.s32();
+    else if (opcode === OP['i64.const']) section.skipS64();
+    else if (opcode === OP['f32.const']) section.skip(4);
+    else if (opcode === OP['f64.const']) section.skip(8);
+    else if (opcode === OP['v128.const']) section.skip(16);
+    else if (opcode === OP['global.get']) index(section, module.globals.length, 'global');
+    else if (opcode === OP['ref.null']) valueType(section);
+    else if (opcode === OP['ref.func']) {
+      module.addressTaken.add(index(section, module.space.functions, 'function'));
+    } else if (!CONSTANT_ARITHMETIC.has(opcode)) {
+      throw invalid(`opcode 0x${first.toString(16)} is not allowed in a constant expression`, at);
     }
-    if (opcode !== 0x41) value = undefined;
   }
 }
-
-/** add, sub and mul of i32 and i64. */
-const EXTENDED_CONSTANT = new Set([0x6a, 0x6b, 0x6c, 0x7c, 0x7d, 0x7e]);
 
 function readExports(module: ParsedModule, section: Reader, count: number): void {
   const { space } = module;
@@ -298,7 +320,7 @@ function readElements(module: ParsedModule, section: Reader, count: number): voi
     const expressions = (flags & 4) !== 0;
     if (flags & 3) {
       if (expressions) valueType(section);
-      else if (section.u8() !== 0) throw invalid(`element segment ${i} is not of functions`, at);
+      else if (section.u8() !== 0) throw invalid(`element segment ${i} does not contain functions`, at);
     }
     for (let left = section.count('elements'); left > 0; left--) {
       if (expressions) readConstant(module, section);
@@ -309,7 +331,7 @@ function readElements(module: ParsedModule, section: Reader, count: number): voi
 }
 
 function tableZero(module: ParsedModule, at: number): void {
-  if (module.space.tables === 0) throw invalid('an element segment has no table to go to', at);
+  if (module.space.tables === 0) throw invalid('an element segment refers to a missing table', at);
 }
 
 function readBodies(module: ParsedModule, section: Reader, count: number): void {
@@ -324,15 +346,16 @@ function readData(module: ParsedModule, section: Reader, count: number): void {
     const at = section.pos;
     const flags = section.u32();
     if (flags > 2) throw invalid(`data segment ${i} has unknown flags ${flags}`, at);
-    if (flags === 2 && section.u32() !== 0) throw invalid(`data segment ${i} is not for memory 0`, at);
+    if (flags === 2 && section.u32() !== 0)
+      throw invalid(`data segment ${i} is not for memory 0 (multi-memory is not supported)`, at);
     let offset: number | undefined;
     if (flags !== 1) {
       offset = readConstant(module, section);
       if (offset === undefined) {
         throw invalid(
-          `data segment ${i} has an offset that is no i32 constant`,
+          `the offset of data segment ${i} is not an i32 constant`,
           at,
-          'Link it at fixed addresses.',
+          'Link the module at fixed addresses.',
         );
       }
     }

@@ -1,69 +1,79 @@
 /**
- * Turns a module into one that can be sandboxed: memory from outside, only the named exports, its data segments
- * handed to the caller, instructions metered, and a table through which the host is called.
- * Invariant: append, never insert. What is added goes to the end of its index space, so nothing is renumbered and
- * everything not mentioned here is copied as it came.
+ * Turns a module into one that can be sandboxed: it imports its memory, exports only the named items, returns its data
+ * segments to the caller, counts fuel, and calls the host through a table.
+ * Invariant: additions go to the end of their index space, so nothing is renumbered. Everything else is copied
+ * unchanged.
  */
-
-import { SECTION } from './binary-format.ts';
+import {
+  EMPTY_BLOCK,
+  EXTERNAL_KIND,
+  FUNCTION_TYPE,
+  HEADER,
+  MAX_PAGES,
+  NUMBER_TYPES,
+  type NumberType,
+  SECTION,
+  VALUE_TYPE,
+} from './binary-format.ts';
 import { invalid, Writer } from './binary-io.ts';
 import { buildCallGraph } from './call-graph.ts';
 import { findConstantCostFunctions } from './constant-cost-functions.ts';
 import { extractDataSegments, type MemoryWrite } from './data-segments.ts';
 import { findEntryChecks } from './function-entry-checks.ts';
 import { FunctionMeter } from './meter-function-body.ts';
+import { opcodesNamed } from './opcodes.ts';
 import { type ParsedModule, parseModule } from './parse-module.ts';
 
 export interface PrepareOptions {
-  /** Names of exports to keep; anything else is dropped. A name the module doesn't export is an error. */
+  /** Names of the exports to keep; all others are dropped. The module must export each of them. */
   readonly exports: readonly string[];
-  /** false: same output shape but without fuel code (for benchmarks: same module unmetered). Default true. */
+  /** If false, the output has the same shape but no fuel code, for benchmarks. Default: true. */
   readonly meter?: boolean;
   /**
-   * Exported functions whose bodies are replaced by a call into the host, in slot order (slot 1, 2, … of the table
-   * exported as "host"). Slot 0 is called with the fuel below zero: it adds to the global "fuel" and returns; if
-   * the fuel is still negative then, the guest traps, and no exception handler of the guest can catch that.
+   * Exported functions whose bodies are replaced by a call to the host through entry 1, 2, … of the table exported as
+   * "host". The guest calls entry 0 when the fuel is below zero; that function can add to the global "fuel". If the
+   * fuel is still negative when it returns, the guest traps, and no exception handler of the guest can catch the trap.
    */
   readonly hostOverrides?: readonly string[];
 }
 
 export interface PreparedModule {
   readonly bytes: Uint8Array;
-  /** Active data segments, taken out of the module: the caller writes them into zeroed memory before boot. */
+  /** The active data segments, which the caller must write into zeroed memory before it runs the module. */
   readonly data: readonly MemoryWrite[];
   readonly memory: { readonly minPages: number; readonly maxPages: number | undefined };
-  /** Export names of all mutable defined globals other than fuel, i.e. state an image must save: 'global:<index>'. */
+  /** The mutable globals of the module, exported as `global:<index>`: state that an image must save. */
   readonly stateGlobals: readonly StateGlobal[];
 }
 
 export interface StateGlobal {
   readonly name: string;
-  readonly type: 'i32' | 'i64' | 'f32' | 'f64';
+  readonly type: NumberType;
 }
 
-const MAX_PAGES = 65536;
-const I64 = 0x7e;
-const FUNCREF = 0x70;
-const V128 = 0x7b;
-const KIND = { function: 0, table: 1, memory: 2, global: 3 } as const;
-const NUMBER_TYPES: Readonly<Record<number, StateGlobal['type']>> = {
-  127: 'i32',
-  126: 'i64',
-  125: 'f32',
-  124: 'f64',
-};
+const OP = opcodesNamed(
+  'unreachable',
+  'if',
+  'end',
+  'call_indirect',
+  'local.get',
+  'global.get',
+  'i32.const',
+  'i64.const',
+  'i64.lt_s',
+);
 
-/** What is added, and the index it gets. */
+/** Indices of the added items. */
 interface Additions {
   readonly emptyType: number;
   readonly refillFunction: number;
   readonly hostTable: number;
   readonly fuelGlobal: number;
-  /** Slot of the host table for each function that is replaced. */
-  readonly hostSlots: ReadonlyMap<number, number>;
+  /** Entry in the host table for each replaced function. */
+  readonly hostEntries: ReadonlyMap<number, number>;
 }
 
-/** Pure: the same bytes and options give the same module. Throws SandboxError `module_invalid`. */
+/** The same bytes and options always give the same result. Throws SandboxError `module_invalid`. */
 export function prepareModule(bytes: Uint8Array, options: PrepareOptions): PreparedModule {
   const module = parseModule(bytes);
   const kept = keepExports(module, options.exports);
@@ -74,21 +84,21 @@ export function prepareModule(bytes: Uint8Array, options: PrepareOptions): Prepa
     refillFunction: module.space.functions,
     hostTable: module.space.tables,
     fuelGlobal: module.space.globals,
-    hostSlots: hostSlots(module, hostFunctions),
+    hostEntries: assignHostEntries(module, hostFunctions),
   };
   const stateGlobals = findStateGlobals(module);
   const { code, usesData } = writeCode(module, kept, additions, options.meter ?? true);
-  const { placements, section: data } = extractDataSegments(module, usesData);
+  const { writes, section: data } = extractDataSegments(module, usesData);
 
   const out = new Writer(code.length + 65536);
-  out.bytes(bytes, 0, 8);
+  out.bytes(bytes, 0, HEADER.length);
   const sections: readonly (readonly [number, Uint8Array | undefined])[] = [
     [SECTION.type, appended(module, SECTION.type, emptyType < 0 ? [emptyFunctionType] : [])],
     [SECTION.import, appended(module, SECTION.import, [(to) => importMemory(to, module)])],
     [SECTION.function, appended(module, SECTION.function, [(to) => to.u32(additions.emptyType)])],
     [SECTION.table, appended(module, SECTION.table, [(to) => hostTable(to, 1 + hostFunctions.length)])],
     [SECTION.tag, appended(module, SECTION.tag, [])],
-    [SECTION.global, appended(module, SECTION.global, [(to) => to.u8(I64).u8(1).u8(0x42).u8(0).u8(0x0b)])],
+    [SECTION.global, appended(module, SECTION.global, [fuelGlobal])],
     [SECTION.export, writeExports(kept, additions, stateGlobals)],
     [SECTION.element, appended(module, SECTION.element, [])],
     [SECTION.dataCount, data === undefined ? undefined : new Writer().u32(module.data.length).view()],
@@ -96,11 +106,11 @@ export function prepareModule(bytes: Uint8Array, options: PrepareOptions): Prepa
     [SECTION.data, data],
   ];
   for (const [id, contents] of sections) {
-    if (contents !== undefined) out.u8(id).u32(contents.length).bytes(contents);
+    if (contents !== undefined) out.section(id, contents);
   }
   return {
     bytes: out.view().slice(),
-    data: placements,
+    data: writes,
     memory: module.memory ?? { minPages: 0, maxPages: undefined },
     stateGlobals,
   };
@@ -110,18 +120,18 @@ function keepExports(module: ParsedModule, names: readonly string[]): ParsedModu
   const wanted = new Set(names);
   const kept = module.exports.filter((entry) => wanted.has(entry.name));
   for (const { name, kind } of kept) {
-    if (kind === KIND.memory) {
+    if (kind === EXTERNAL_KIND.memory) {
       throw invalid(
-        `its memory cannot stay exported as ${JSON.stringify(name)}`,
+        `the exported memory ${JSON.stringify(name)} cannot be kept`,
         undefined,
-        'Use the imported memory.',
+        'Use the memory that the module imports.',
       );
     }
     if (name === 'fuel' || name === 'host' || name.startsWith('global:')) {
       throw invalid(
-        `the export name ${JSON.stringify(name)} is needed for the sandbox`,
+        `the export name ${JSON.stringify(name)} is reserved`,
         undefined,
-        'Do not keep it.',
+        'Remove it from the exports to keep.',
       );
     }
     wanted.delete(name);
@@ -137,20 +147,24 @@ function keepExports(module: ParsedModule, names: readonly string[]): ParsedModu
   return kept;
 }
 
-function hostSlots(module: ParsedModule, names: readonly string[]): Map<number, number> {
-  const slots = new Map<number, number>();
+function assignHostEntries(module: ParsedModule, names: readonly string[]): Map<number, number> {
+  const hostEntries = new Map<number, number>();
   names.forEach((name, i) => {
     const entry = module.exports.find((candidate) => candidate.name === name);
     const remedy = 'Correct the list of host functions.';
-    if (entry?.kind !== KIND.function)
-      throw invalid(`it exports no function ${JSON.stringify(name)}`, undefined, remedy);
+    if (entry?.kind !== EXTERNAL_KIND.function)
+      throw invalid(`it does not export a function ${JSON.stringify(name)}`, undefined, remedy);
     if (entry.index < module.importedFunctions)
-      throw invalid(`${JSON.stringify(name)} is an import`, undefined, remedy);
-    if (slots.has(entry.index))
-      throw invalid(`host function ${JSON.stringify(name)} is named twice`, undefined, remedy);
-    slots.set(entry.index, i + 1);
+      throw invalid(
+        `the function ${JSON.stringify(name)} is imported, so it has no body to replace`,
+        undefined,
+        remedy,
+      );
+    if (hostEntries.has(entry.index))
+      throw invalid(`host function ${JSON.stringify(name)} is listed twice`, undefined, remedy);
+    hostEntries.set(entry.index, i + 1);
   });
-  return slots;
+  return hostEntries;
 }
 
 function findStateGlobals(module: ParsedModule): StateGlobal[] {
@@ -158,14 +172,16 @@ function findStateGlobals(module: ParsedModule): StateGlobal[] {
   for (let index = module.importedGlobals; index < module.globals.length; index++) {
     const { type, mutable } = module.globals[index]!;
     if (!mutable) continue;
-    if (type === V128) throw invalid(`global ${index} is a mutable v128, which no image can save`);
-    const name = NUMBER_TYPES[type];
-    if (name !== undefined) found.push({ name: `global:${index}`, type: name });
+    if (type === VALUE_TYPE.v128) {
+      throw invalid(`global ${index} is a mutable v128, which an image cannot save`);
+    }
+    const numberType = NUMBER_TYPES.find((candidate) => VALUE_TYPE[candidate] === type);
+    if (numberType !== undefined) found.push({ name: `global:${index}`, type: numberType });
   }
   return found;
 }
 
-/** Contents of a section with entries added at its end; undefined if there would be none. */
+/** The contents of a section with entries appended; undefined if the section would be empty. */
 function appended(
   module: ParsedModule,
   id: number,
@@ -180,15 +196,17 @@ function appended(
   return out.view();
 }
 
-const emptyFunctionType = (to: Writer): unknown => to.u8(0x60).u8(0).u8(0);
+const emptyFunctionType = (to: Writer): unknown => to.u8(FUNCTION_TYPE).u8(0).u8(0);
 
-/** The largest maximum there is, so that a memory with any smaller one fits. */
+const fuelGlobal = (to: Writer): unknown => to.u8(VALUE_TYPE.i64).u8(1).u8(OP['i64.const']).u8(0).u8(OP.end);
+
+/** With the largest possible maximum, so that a memory with any maximum can be imported. */
 function importMemory(to: Writer, module: ParsedModule): void {
-  to.name('env').name('memory').u8(2).u8(1);
+  to.name('env').name('memory').u8(EXTERNAL_KIND.memory).u8(1);
   to.u32(module.memory?.minPages ?? 0).u32(MAX_PAGES);
 }
 
-const hostTable = (to: Writer, slots: number): unknown => to.u8(FUNCREF).u8(1).u32(slots).u32(slots);
+const hostTable = (to: Writer, size: number): unknown => to.u8(VALUE_TYPE.funcref).u8(1).u32(size).u32(size);
 
 function writeExports(
   kept: ParsedModule['exports'],
@@ -197,12 +215,12 @@ function writeExports(
 ): Uint8Array {
   const out = new Writer(1024).u32(kept.length + 2 + state.length);
   for (const { name, kind, index } of kept) out.name(name).u8(kind).u32(index);
-  out.name('fuel').u8(KIND.global).u32(additions.fuelGlobal);
-  out.name('host').u8(KIND.table).u32(additions.hostTable);
+  out.name('fuel').u8(EXTERNAL_KIND.global).u32(additions.fuelGlobal);
+  out.name('host').u8(EXTERNAL_KIND.table).u32(additions.hostTable);
   for (const { name } of state)
     out
       .name(name)
-      .u8(KIND.global)
+      .u8(EXTERNAL_KIND.global)
       .u32(Number(name.slice('global:'.length)));
   return out.view();
 }
@@ -214,20 +232,21 @@ function writeCode(
   metered: boolean,
 ): { code: Uint8Array; usesData: boolean } {
   const reachable = new Set(module.addressTaken);
-  for (const { kind, index } of kept) if (kind === KIND.function) reachable.add(index);
-  for (const index of additions.hostSlots.keys()) reachable.add(index);
-  const facts = buildCallGraph(module);
-  const constantCosts = findConstantCostFunctions(facts, module.importedFunctions, reachable);
-  const entryChecks = findEntryChecks(facts, module.importedFunctions, additions.hostSlots);
+  for (const { kind, index } of kept) if (kind === EXTERNAL_KIND.function) reachable.add(index);
+  for (const index of additions.hostEntries.keys()) reachable.add(index);
+  const graph = buildCallGraph(module);
+  const constantCosts = findConstantCostFunctions(graph, module.importedFunctions, reachable);
+  const entryChecks = findEntryChecks(graph, module.importedFunctions, additions.hostEntries);
   const meter = new FunctionMeter({ ...module, constantCosts, entryChecks, ...additions });
   const out = new Writer(module.bytes.length * 2).u32(module.bodies.length + 1);
   const body = new Writer(65536);
   for (const [i, range] of module.bodies.entries()) {
     const index = i + module.importedFunctions;
     const type = module.functionTypes[index]!;
-    const slot = additions.hostSlots.get(index);
+    const entry = additions.hostEntries.get(index);
     body.clear();
-    if (slot !== undefined) writeHostCall(body, module.types[type]!.params, slot, type, additions.hostTable);
+    if (entry !== undefined)
+      writeHostCall(body, module.types[type]!.params, entry, type, additions.hostTable);
     else if (metered && constantCosts[index]! < 0) {
       meter.write(index, range, module.types[type]!.params, body);
     } else body.bytes(module.bytes, range.start, range.end);
@@ -235,19 +254,20 @@ function writeCode(
   }
   writeRefill(body.clear(), additions);
   out.u32(body.length).bytes(body.view());
-  return { code: out.view(), usesData: facts.usesData };
+  return { code: out.view(), usesData: graph.usesData };
 }
 
-/** A body that hands its parameters to a slot of the host table. */
-function writeHostCall(to: Writer, params: number, slot: number, type: number, table: number): void {
+/** A body that calls an entry of the host table with its own parameters. */
+function writeHostCall(to: Writer, params: number, entry: number, type: number, table: number): void {
   to.u8(0);
-  for (let i = 0; i < params; i++) to.u8(0x20).u32(i);
-  to.u8(0x41).signed(slot).u8(0x11).u32(type).u32(table).u8(0x0b);
+  for (let i = 0; i < params; i++) to.u8(OP['local.get']).u32(i);
+  to.u8(OP['i32.const']).signed(entry).u8(OP.call_indirect).u32(type).u32(table).u8(OP.end);
 }
 
-/** Calls slot 0, and traps if the fuel is negative even then: a trap passes every handler of the guest. */
+/** A body that calls entry 0 of the host table and traps if the fuel is still negative afterwards. */
 function writeRefill(to: Writer, additions: Additions): void {
-  to.u8(0).u8(0x41).u8(0).u8(0x11).u32(additions.emptyType).u32(additions.hostTable);
-  to.u8(0x23).u32(additions.fuelGlobal).u8(0x42).u8(0).u8(0x53);
-  to.u8(0x04).u8(0x40).u8(0x00).u8(0x0b).u8(0x0b);
+  to.u8(0).u8(OP['i32.const']).u8(0);
+  to.u8(OP.call_indirect).u32(additions.emptyType).u32(additions.hostTable);
+  to.u8(OP['global.get']).u32(additions.fuelGlobal).u8(OP['i64.const']).u8(0).u8(OP['i64.lt_s']);
+  to.u8(OP.if).u8(EMPTY_BLOCK).u8(OP.unreachable).u8(OP.end).u8(OP.end);
 }

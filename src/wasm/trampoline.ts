@@ -1,52 +1,50 @@
 /**
- * A tiny module that gives host functions the form a WebAssembly table takes, and a `trap` function. Stock Node has no
- * other way to put a host function into a table, and only a real trap stops a guest that catches everything.
+ * Builds the trampoline module, which turns JavaScript functions into functions that can be stored in a WebAssembly
+ * table, and exports a `trap` function. Node.js has no other way to put a JavaScript function into a table, and only a
+ * real trap stops a guest that catches every exception.
  *
- * Layout: types 0..n-1 of the host functions, type n `() -> ()`; imports `host.0` to `host.n-1`; one function of type
- * n whose body is `unreachable`; exports `0` to `n-1` and `trap`.
+ * Layout: types 0 to n-1 are the signatures and type n is `() -> ()`; imports `host.0` to `host.n-1`; one function of
+ * type n whose body is `unreachable`; exports `0` to `n-1` and `trap`.
  */
-
-export type ValueType = 'i32' | 'i64' | 'f32' | 'f64';
+import {
+  EXTERNAL_KIND,
+  FUNCTION_TYPE,
+  HEADER,
+  type NumberType,
+  SECTION,
+  VALUE_TYPE,
+} from './binary-format.ts';
+import { Writer } from './binary-io.ts';
+import { opcodesNamed } from './opcodes.ts';
 
 export interface Signature {
-  readonly params: readonly ValueType[];
-  readonly results: readonly ValueType[];
+  readonly params: readonly NumberType[];
+  readonly results: readonly NumberType[];
 }
 
-const TYPE_BYTE: Record<ValueType, number> = { i32: 0x7f, i64: 0x7e, f32: 0x7d, f64: 0x7c };
-/** Keeps every count and index below 128, so that each is one LEB128 byte. */
-const MAX_FUNCTIONS = 16;
+const OP = opcodesNamed('unreachable', 'end');
+const TRAP_BODY = Uint8Array.of(0, OP.unreachable, OP.end);
 
-const name = (text: string) => [text.length, ...new TextEncoder().encode(text)];
-const vector = (items: readonly number[][]) => [items.length, ...items.flat()];
-
-/** A section whose size may take two LEB128 bytes. */
-function section(id: number, content: readonly number[]): number[] {
-  return [id, (content.length & 0x7f) | 0x80, content.length >> 7, ...content];
-}
-
-/** The bytes of the gate for host functions of these signatures. */
+/** The bytes of the trampoline module for host functions with these signatures. */
 export function trampolineModule(signatures: readonly Signature[]): Uint8Array {
-  if (signatures.length > MAX_FUNCTIONS) throw new RangeError('a gate holds at most 16 host functions');
-  const count = signatures.length;
-  const all = [...signatures, { params: [], results: [] }];
-  const types = all.map(({ params, results }) => [
-    0x60,
-    ...vector(params.map((type) => [TYPE_BYTE[type]])),
-    ...vector(results.map((type) => [TYPE_BYTE[type]])),
-  ]);
-  const imports = signatures.map((_, i) => [...name('host'), ...name(String(i)), 0x00, i]);
-  const exports = [
-    ...signatures.map((_, i) => [...name(String(i)), 0x00, i]),
-    [...name('trap'), 0x00, count],
-  ];
-  const body = [0x00, 0x00, 0x0b];
-  return new Uint8Array([
-    ...[0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00],
-    ...section(1, vector(types)),
-    ...section(2, vector(imports)),
-    ...section(3, vector([[count]])),
-    ...section(7, vector(exports)),
-    ...section(10, vector([[body.length, ...body]])),
-  ]);
+  const trap = signatures.length;
+  const types = [...signatures, { params: [], results: [] }];
+  const exports = [...signatures.keys()].map(String).concat('trap');
+  const valueTypes = (to: Writer, list: readonly NumberType[]) =>
+    to.vector(list, (_, type) => to.u8(VALUE_TYPE[type]));
+
+  const out = new Writer().bytes(Uint8Array.from(HEADER));
+  const section = <T>(id: number, items: readonly T[], write: (to: Writer, item: T, i: number) => unknown) =>
+    out.section(id, new Writer().vector(items, write).view());
+  section(SECTION.type, types, (to, { params, results }) => {
+    valueTypes(to.u8(FUNCTION_TYPE), params);
+    valueTypes(to, results);
+  });
+  section(SECTION.import, signatures, (to, _, i) =>
+    to.name('host').name(String(i)).u8(EXTERNAL_KIND.function).u32(i),
+  );
+  section(SECTION.function, [trap], (to, type) => to.u32(type));
+  section(SECTION.export, exports, (to, name, i) => to.name(name).u8(EXTERNAL_KIND.function).u32(i));
+  section(SECTION.code, [TRAP_BODY], (to, body) => to.u32(body.length).bytes(body));
+  return out.view().slice();
 }
