@@ -1,13 +1,13 @@
 /**
- * Changes that the host makes to a tree a guest is using: files keep their nodes, so that what the guest has open sees
- * the new contents, as it would on any machine.
+ * Applies changes by the host to a volume that a guest is using. A modified file keeps its node, so descriptors that the
+ * guest has open see the new contents, as on a POSIX system.
  */
 import type { TreeEdit } from './tree-changes.ts';
 import type { Volume, WritableRoot } from './volume.ts';
 
-/** Applies removals and then entries below `at`; entries must be sorted so that folders come before what is in them. */
+/** Applies the removals, then the entries, below `at`. Entries must be sorted: a directory before its contents. */
 export function applyHostEdit(volume: Volume, at: WritableRoot, edit: TreeEdit): void {
-  // Deepest first, so that folders are empty when their turn comes.
+  // Children come before their directory, which must be empty when it is removed.
   for (const path of [...edit.removed].sort().reverse()) remove(volume, at, path);
   for (const entry of edit.entries) {
     const { path, kind } = entry;

@@ -1,7 +1,7 @@
 /**
- * Entries: the flat form in which a tree crosses threads, is stored and is compared.
- * Invariant: `checkEntries` is the only door for entries of unknown origin. What it returns is sorted, has no duplicate,
- * no path that climbs, and every parent is a directory that comes earlier.
+ * Entries: a file tree as a flat list, for transfer between threads, storage and comparison.
+ * Invariant: entries of unknown origin pass through `checkEntries`. Its result is sorted, without duplicates and without
+ * `..`, and the parent of each entry is a directory that comes before it.
  */
 import { type ErrorCode, SandboxError } from '../errors.ts';
 import { checkName, isEncodable, isLongerThan, MAX_PATH_BYTES } from './file-names.ts';
@@ -9,30 +9,33 @@ import { FsError } from './fs-error.ts';
 import { byCodeUnit, type DirNode, type Node, type NodeInit, newDir, newFile, newLink } from './tree.ts';
 
 export interface Entry {
-  /** Relative to the root of its tree, separated by `/`, without a leading slash. */
+  /** Relative to the root of the tree, with `/` as separator and without a leading slash. */
   path: string;
   kind: 'file' | 'dir' | 'symlink';
   /** Permission bits, 0 to 0o7777. */
   mode: number;
   mtimeMs: number;
-  /** Of files, always present. */
+  /** Present for files only. */
   data?: Uint8Array;
-  /** Of symbolic links, always present. */
+  /** Present for symbolic links only. */
   target?: string;
 }
 
-/** Times a JavaScript date can hold; anything else is a damaged number. */
+/** The largest time that a JavaScript Date can represent. */
 export const MAX_TIME_MS = 8.64e15;
 
 /**
- * Validates entries and returns them sorted. Throws SandboxError: with `code` if given, else `invalid_path` for paths
- * and `invalid_argument` for the rest.
+ * Validates entries and returns them sorted. Throws SandboxError with `code`; by default the code is `invalid_path` for
+ * an invalid path and `invalid_argument` for other invalid fields.
  */
 export function checkEntries(entries: Iterable<Entry>, code?: ErrorCode): Entry[] {
   const sorted = [...entries];
   for (const entry of sorted) {
     if (typeof entry?.path !== 'string')
-      throw new SandboxError(code ?? 'invalid_path', 'An entry has no path.');
+      throw new SandboxError(
+        code ?? 'invalid_path',
+        'An entry has no path. Give each entry a path relative to the root.',
+      );
   }
   if (!isSorted(sorted)) sorted.sort((a, b) => byCodeUnit(a.path, b.path));
   const dirs = new Set<string>(['']);
@@ -41,7 +44,7 @@ export function checkEntries(entries: Iterable<Entry>, code?: ErrorCode): Entry[
   for (const entry of sorted) {
     const { path } = entry;
     const slash = path.lastIndexOf('/');
-    // Neighbours mostly share their directory, and comparing it is cheaper than cutting it out and looking it up.
+    // Neighbouring entries mostly share a directory, and comparing is cheaper than slicing and a set lookup.
     if (slash !== dir.length || !path.startsWith(dir)) dir = slash < 0 ? '' : path.slice(0, slash);
     const badPath = dirs.has(dir) ? pathProblem(path, slash, previous) : 'has no parent directory';
     if (badPath !== undefined) throw refusal(code ?? 'invalid_path', path, badPath);
@@ -64,7 +67,7 @@ function refusal(code: ErrorCode, path: string, problem: string): SandboxError {
   return new SandboxError(code, `Entry ${JSON.stringify(path.slice(0, 200))} ${problem}.`);
 }
 
-/** A parent that is a checked directory vouches for all but the last component. */
+/** The parent is a directory that was already checked, so only the last component needs a check. */
 function pathProblem(path: string, slash: number, previous: string | undefined): string | undefined {
   if (path === previous) return 'appears twice';
   if (slash === 0) return 'starts with a slash';
@@ -72,7 +75,8 @@ function pathProblem(path: string, slash: number, previous: string | undefined):
   try {
     checkName(path.slice(slash + 1));
   } catch (error) {
-    if (error instanceof FsError) return 'has a component that is empty, dots, too long or not valid text';
+    if (error instanceof FsError)
+      return 'has a component that is empty, `.`, `..`, too long or not valid UTF-8 text';
     throw error;
   }
   return undefined;
@@ -80,16 +84,17 @@ function pathProblem(path: string, slash: number, previous: string | undefined):
 
 function fieldProblem({ kind, mode, mtimeMs, data, target }: Entry): string | undefined {
   if (!Number.isInteger(mode) || mode < 0 || mode > 0o7777) return 'has a mode outside 0 to 0o7777';
-  if (typeof mtimeMs !== 'number' || !(Math.abs(mtimeMs) <= MAX_TIME_MS)) return 'has a time out of range';
+  if (typeof mtimeMs !== 'number' || !(Math.abs(mtimeMs) <= MAX_TIME_MS))
+    return 'has a modification time out of range';
   if (kind === 'dir') return undefined;
   if (kind === 'file') return data instanceof Uint8Array ? undefined : 'is a file without data';
-  if (kind !== 'symlink') return 'is of unknown kind';
+  if (kind !== 'symlink') return 'has an unknown kind';
   if (typeof target !== 'string' || target === '' || !isEncodable(target))
     return 'is a link without a valid target';
-  return isLongerThan(target, MAX_PATH_BYTES - 1) ? 'is a link with too long a target' : undefined;
+  return isLongerThan(target, MAX_PATH_BYTES - 1) ? 'is a link whose target is too long' : undefined;
 }
 
-/** Builds checked entries below `root`, in their order; file data is borrowed. */
+/** Creates a node for each checked entry below `root` and returns the nodes in order. File data is borrowed. */
 export function buildTree(root: DirNode, entries: Entry[], firstIno: number, ctimeMs?: number): Node[] {
   const dirs = new Map<string, DirNode>([['', root]]);
   const nodes: Node[] = [];
@@ -118,14 +123,14 @@ function createNode({ kind, data, target }: Entry, init: NodeInit): Node {
   return kind === 'dir' ? newDir(init) : newLink(init, target!);
 }
 
-/** Subclasses such as Buffer override slicing, so only plain views get into nodes. */
+/** Converts subclasses such as Buffer, which override slicing, to a plain view. */
 function plainBytes(data: Uint8Array): Uint8Array {
   return data.constructor === Uint8Array
     ? data
     : new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }
 
-/** The entry of a node. The bytes become a loan, so that later writes do not show through the entry. */
+/** The entry of a node. The file's bytes become borrowed, so later writes do not change the entry. */
 export function toEntry(path: string, node: Node): Entry {
   const { mode, mtimeMs } = node;
   if (node.kind === 'dir') return { path, kind: 'dir', mode, mtimeMs };
@@ -134,7 +139,7 @@ export function toEntry(path: string, node: Node): Entry {
   return { path, kind: 'file', mode, mtimeMs, data: node.data.subarray(0, node.size) };
 }
 
-/** Puts one entry into a mirror and adds the parent directories it lacks, with the time of the entry. */
+/** Adds an entry to a map of entries by path. Missing parent directories get the modification time of the entry. */
 export function putEntry(entries: Map<string, Entry>, entry: Entry): void {
   for (let slash = entry.path.indexOf('/'); slash >= 0; slash = entry.path.indexOf('/', slash + 1)) {
     const path = entry.path.slice(0, slash);

@@ -1,18 +1,16 @@
-/**
- * Which names and paths the file system accepts: length in UTF-8 and characters.
- */
+/** The rules for file names and paths: length limits in UTF-8 bytes, and allowed characters. */
 import { ERRNO_ERRORS } from './fs-error.ts';
 
 export const MAX_NAME_BYTES = 255;
 export const MAX_PATH_BYTES = 4096;
 
-/** Length in UTF-8; a lone surrogate counts as the three bytes it would be replaced by. */
+/** Length in UTF-8 bytes. A lone surrogate counts as 3 bytes, the length of its replacement character. */
 export function utf8Length(text: string): number {
   let bytes = text.length;
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i);
     if (unit < 0x80) continue;
-    // Each half of a surrogate pair adds one byte to its unit, which gives the pair its four.
+    // Each half of a surrogate pair counts 2 bytes, so that the pair counts 4.
     const paired =
       (unit & 0xfc00) === 0xd800
         ? (text.charCodeAt(i + 1) & 0xfc00) === 0xdc00
@@ -22,24 +20,24 @@ export function utf8Length(text: string): number {
   return bytes;
 }
 
-/** Whether `text` takes more than `max` bytes in UTF-8; counts only when the number of units leaves a doubt. */
-export function isLongerThan(text: string, max: number): boolean {
-  return text.length * 3 > max && utf8Length(text) > max;
+/** Whether `text` is longer than `maxBytes` in UTF-8. For short text the number of code units decides. */
+export function isLongerThan(text: string, maxBytes: number): boolean {
+  return text.length * 3 > maxBytes && utf8Length(text) > maxBytes;
 }
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
-/** Text that UTF-8 and a C string can carry unchanged. */
+/** Whether UTF-8 and a C string can represent the text: no lone surrogates, no NUL. */
 export function isEncodable(text: string): boolean {
   return !text.includes('\0') && !LONE_SURROGATE.test(text);
 }
 
-/** Most names: one look decides. */
-const USUAL_NAME = /^[\w+-][\w.+-]{0,84}$/;
+/** Matches most names, so that they need only one test. */
+const COMMON_NAME = /^[\w+-][\w.+-]{0,84}$/;
 
-/** Throws unless `name` may become a directory entry. */
+/** Throws ENAMETOOLONG or EINVAL unless `name` is valid for a directory entry. */
 export function checkName(name: string): void {
-  if (USUAL_NAME.test(name)) return;
+  if (COMMON_NAME.test(name)) return;
   if (isLongerThan(name, MAX_NAME_BYTES)) throw ERRNO_ERRORS.ENAMETOOLONG;
   if (name === '' || name === '.' || name === '..' || name.includes('/') || !isEncodable(name))
     throw ERRNO_ERRORS.EINVAL;

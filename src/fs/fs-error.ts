@@ -1,6 +1,6 @@
 /**
- * The closed set of failures of the file system. They are thrown as preallocated constants, because a fresh Error costs
- * about 16 µs and a guest's start probes many missing paths; the kernel has one guard that turns them into errno.
+ * The errors of the file system, a closed set. They are preallocated constants, because creating an Error takes about
+ * 16 µs and the start of a guest probes many missing paths. The kernel translates them to errno numbers.
  */
 
 const FS_ERROR_CODES = [
@@ -24,7 +24,7 @@ const FS_ERROR_CODES = [
 
 export type FsErrorCode = (typeof FS_ERROR_CODES)[number];
 
-/** Not an Error on purpose: it has no stack to capture. Only the constants in `ERRNO_ERRORS` are ever thrown. */
+/** Not a subclass of Error, so that no stack is captured. Only the constants in `ERRNO_ERRORS` are thrown. */
 export class FsError {
   constructor(readonly code: FsErrorCode) {
     Object.freeze(this);

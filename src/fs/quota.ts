@@ -1,9 +1,9 @@
 /**
- * The quota of a volume and the file contents that are charged to it.
- * Invariants: `bytes` and `files` equal a recount at any time, in O(1) per operation; nothing is allocated before it is
- * granted; a buffer the ledger allocated is never longer than twice its file.
- * Every name of a hard-linked file is charged, because a workspace leaves the volume as one entry per name: so what
- * fits here also fits when it comes back, and links cannot multiply a small quota into large images.
+ * The quota of a volume, and the buffers of the files that are charged to it.
+ * Invariants: `bytes` and `files` always equal a recount, at O(1) per operation; memory is allocated only after the
+ * quota allows it; an allocated buffer is at most twice as long as its file.
+ * Each name of a hard-linked file is charged, because a workspace is exported as one entry per name. Exported contents
+ * therefore fit when they are imported again, and links cannot turn a small quota into large images.
  */
 
 import { utf8Length } from './file-names.ts';
@@ -11,9 +11,9 @@ import { ERRNO_ERRORS } from './fs-error.ts';
 import type { FileNode, Node } from './tree.ts';
 
 export interface VolumeLimits {
-  /** File contents and link targets, over all writable areas together. */
+  /** File contents and link targets in all writable roots together. */
   maxBytes: number;
-  /** Names of files, directories and links. */
+  /** Number of names of files, directories and links. */
   maxFiles: number;
 }
 
@@ -23,7 +23,7 @@ export class Quota {
 
   constructor(readonly limits: VolumeLimits) {}
 
-  /** Sets the number of names and descriptors of a node, charging or refunding; frees the bytes of what is gone. */
+  /** Sets the counts of names and open descriptors of a node and updates the usage. At zero, the contents are freed. */
   relink(node: Node, nlink: number, opens: number): void {
     const names = chargedNames(nlink, opens) - chargedNames(node.nlink, node.openCount);
     const bytes = names * chargedBytes(node);
@@ -35,12 +35,12 @@ export class Quota {
     if (node.kind === 'file' && chargedNames(nlink, opens) === 0) setData(node, new Uint8Array(0), 0);
   }
 
-  /** Whether `bytes` and `files` more would fit. */
+  /** Whether the given additional bytes and files fit into the quota. */
   fits(bytes: number, files: number): boolean {
     return this.bytes + bytes <= this.limits.maxBytes && this.files + files <= this.limits.maxFiles;
   }
 
-  /** All or nothing: writes every byte of `from` at `pos`, zero-filling a gap before it. */
+  /** Writes all of `from` at `pos` or, if the quota does not allow it, nothing. Fills a gap before `pos` with zeros. */
   write(node: FileNode, pos: number, from: Uint8Array): void {
     const end = pos + from.length;
     const size = Math.max(node.size, end);
@@ -53,14 +53,14 @@ export class Quota {
     node.size = size;
   }
 
-  /** Cuts or extends with zeros; the whole size of a sparse file counts. */
+  /** Truncates the file or extends it with zeros. Extended files are not sparse: their whole size is charged. */
   resize(node: FileNode, size: number): void {
     this.#charge(node, size);
     if (size > node.size) {
       if (node.borrowed || size > node.data.length) setData(node, copyWithCapacity(size, node), node.size);
       else node.data.fill(0, node.size, size);
     } else if (size * 2 < node.data.length) {
-      // A cut file gives its buffer back; otherwise many cut files could hold many times the quota.
+      // Release the larger buffer. Otherwise many truncated files could hold many times the quota in memory.
       node.size = size;
       setData(node, copyWithCapacity(size, node), size);
     }
@@ -70,7 +70,7 @@ export class Quota {
   #charge(node: FileNode, size: number): void {
     if (size > this.limits.maxBytes) throw ERRNO_ERRORS.ENOSPC;
     const names = chargedNames(node.nlink, node.openCount);
-    // Neither named nor open: nobody could be charged for it.
+    // A file with neither a name nor a descriptor cannot be charged.
     if (names === 0) throw ERRNO_ERRORS.EINVAL;
     const bytes = (size - node.size) * names;
     this.#checkLimits(bytes, 0);
@@ -82,23 +82,24 @@ export class Quota {
     if (files > 0 && this.files + files > this.limits.maxFiles) throw ERRNO_ERRORS.ENOSPC;
   }
 
-  /** First contents and overwritten loans get exactly their size; growth doubles, as far as the quota could follow. */
+  /** First contents and overwritten borrowed data get exactly their size. Growth doubles, within the quota. */
   #capacity(before: number, size: number): number {
     if (before === 0 || size === before) return size;
     return size + Math.min(size, this.limits.maxBytes - this.bytes);
   }
 }
 
+/** Each name of a node is charged; a node without names is charged once while it is open. */
 function chargedNames(nlink: number, opens: number): number {
   return nlink > 0 ? nlink : opens > 0 ? 1 : 0;
 }
 
-/** Bytes that one name of `node` is charged. */
+/** Bytes charged for each name of `node`. */
 export function chargedBytes(node: Node): number {
   return node.kind === 'file' ? node.size : node.kind === 'symlink' ? utf8Length(node.target) : 0;
 }
 
-/** The bytes of a file with room for more, which is zero. */
+/** A copy of the file's bytes in a buffer of the given length, padded with zeros. */
 function copyWithCapacity(capacity: number, node: FileNode): Uint8Array {
   const data = new Uint8Array(capacity);
   data.set(node.data.subarray(0, node.size));

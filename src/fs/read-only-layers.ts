@@ -1,7 +1,7 @@
 /**
- * Hangs read-only subtrees into the tree of one volume.
- * Invariant: a subtree is shared with other guests and is never changed. Where two of them meet, the directories both
- * have are copied one level deep into this volume; everything below stays shared.
+ * Mounts read-only layers in the tree of one volume.
+ * Invariant: a layer is shared between guests and never modified. Where two layers overlap, the directories that they
+ * have in common are copied one level deep into this volume; everything below them stays shared.
  */
 
 import { checkName } from './file-names.ts';
@@ -9,17 +9,17 @@ import { ERRNO_ERRORS } from './fs-error.ts';
 import type { DirNode, Node } from './tree.ts';
 
 export class ReadOnlyLayers {
-  /** Read-only directories of this volume alone, to which mounts may be added. */
+  /** Read-only directories that only this volume has, so that mounts can be added to them. */
   readonly #privateDirs: Set<DirNode>;
   readonly #newDir: () => DirNode;
 
-  /** `newDir` makes a read-only directory with a number of its own. */
+  /** `newDir` creates a read-only directory with a new inode number. */
   constructor(root: DirNode, newDir: () => DirNode) {
     this.#privateDirs = new Set([root]);
     this.#newDir = newDir;
   }
 
-  /** Hangs `subtree` at a canonical absolute path below `root`, creating or copying the directories on the way. */
+  /** Mounts `subtree` at a canonical absolute path below `root`. Creates or copies the parent directories. */
   mount(root: DirNode, at: string, subtree: Node): void {
     if (!at.startsWith('/') || !subtree.readonly) throw ERRNO_ERRORS.EINVAL;
     const names = at.slice(1).split('/');

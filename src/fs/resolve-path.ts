@@ -1,38 +1,40 @@
 /**
- * Resolves a path in a directory tree.
+ * Resolves a path in a file tree.
+ * Invariant: a walk never leaves its root. `..` pops the stack of directories that the walk passed through.
  */
 import { isLongerThan, MAX_NAME_BYTES, MAX_PATH_BYTES } from './file-names.ts';
 import { ERRNO_ERRORS } from './fs-error.ts';
 import type { DirNode, Node } from './tree.ts';
 
+/** The limit of Linux. */
 const MAX_LINK_EXPANSIONS = 40;
 
-/** Where a walk ended. `node` is missing when only the last component does not exist. */
+/** The result of a walk. `node` is undefined if only the last component of the path does not exist. */
 export interface WalkResult {
   node: Node | undefined;
-  /** The directory that has or would have the entry; the root for the root itself. */
+  /** The directory that contains or would contain the entry. The parent of the root is the root. */
   parent: DirNode;
   name: string;
-  /** Canonical absolute path: no links, no dots, no doubled or trailing slash. */
+  /** Canonical absolute path: without links, dots, double slashes or a trailing slash. */
   path: string;
-  /** The path ended in a slash, which only a directory satisfies. */
+  /** Whether the path ended in a slash, which is valid only for a directory. */
   trailingSlash: boolean;
-  /** The path ended in `.` or `..` or is the root, so it names no entry that could be changed. */
+  /** Whether the path ended in `.` or `..` or is the root. Such a path does not name a directory entry. */
   endsInDots: boolean;
 }
 
 /**
- * What to do when the last component is a symbolic link. `slot` is for operations on the entry itself: it does not
- * even follow for a trailing slash and leaves the judgement of `slash` to the caller.
+ * What to do if the last component is a symbolic link. `nofollow` still follows it before a trailing slash. `entry` is
+ * for operations on the directory entry: it never follows the link, and the caller must check `trailingSlash`.
  */
 export type FinalLink = 'follow' | 'nofollow' | 'entry';
 
 const SLASH = 47;
 
-/** Names that need no further look: short and, by their first character, no dots. */
+/** Matches names that are short enough and are not `.` or `..`. */
 const PLAIN_NAME = /^[^.].{0,80}$/s;
 
-/** Resolves `path`, relative ones from the canonical absolute path `cwd`. Throws constants of `ERRNO_ERRORS`. */
+/** Resolves `path`. A relative path starts at `cwd`, a canonical absolute path. Throws constants of `ERRNO_ERRORS`. */
 export function walk(root: DirNode, path: string, cwd: string, last: FinalLink): WalkResult {
   if (path === '') throw ERRNO_ERRORS.ENOENT;
   if (isLongerThan(path, MAX_PATH_BYTES)) throw ERRNO_ERRORS.ENAMETOOLONG;
@@ -40,13 +42,13 @@ export function walk(root: DirNode, path: string, cwd: string, last: FinalLink):
   return fastWalk(root, full, last) ?? slowWalk(root, full, last);
 }
 
-/** The walk of a path that is already canonical, which most are; undefined when it has dots, links or extra slashes. */
+/** Resolves a path that is already canonical, as most are. Returns undefined if slowWalk has to decide. */
 function fastWalk(root: DirNode, path: string, last: FinalLink): WalkResult | undefined {
   let parent = root;
   let at = 1;
   for (let end = path.indexOf('/', at); end >= 0; end = path.indexOf('/', at)) {
     const node = parent.entries.get(path.slice(at, end));
-    // A miss may be due to dots or doubled slashes, so it is not a verdict either.
+    // The component can also be missing because it is a dot or empty.
     if (node === undefined || node.kind !== 'dir') return undefined;
     parent = node;
     at = end + 1;
@@ -58,7 +60,7 @@ function fastWalk(root: DirNode, path: string, last: FinalLink): WalkResult | un
   return { node, parent, name, path, trailingSlash: false, endsInDots: false };
 }
 
-/** The walk of any absolute path. */
+/** Resolves any absolute path. */
 function slowWalk(root: DirNode, path: string, last: FinalLink): WalkResult {
   const dirs: DirNode[] = [root];
   const paths: string[] = [''];
@@ -84,7 +86,7 @@ function slowWalk(root: DirNode, path: string, last: FinalLink): WalkResult {
     const here = `${paths[paths.length - 1]!}/${name}`;
     const node = parent.entries.get(name);
     if (node === undefined) {
-      // A name that exists is short enough, so only misses pay for the count.
+      // An existing name is never too long, so only missing names are checked.
       if (isLongerThan(name, MAX_NAME_BYTES)) throw ERRNO_ERRORS.ENAMETOOLONG;
       if (!isLast) throw ERRNO_ERRORS.ENOENT;
       return { node, parent, name, path: here, trailingSlash, endsInDots: false };

@@ -1,29 +1,29 @@
-/** Difference between a tree and its baseline. */
+/** Computes the difference between a file tree and its baseline, and applies differences to a map of entries. */
 import { type Entry, toEntry } from './entries.ts';
 import { byCodeUnit, type DirNode, type Node, visitTree } from './tree.ts';
 
-/** What to take away from a tree and what to put into it, in this order. */
+/** Paths to remove from a tree and entries to add or replace, in this order. */
 export interface TreeEdit {
   readonly removed: readonly string[];
   readonly entries: readonly Entry[];
 }
 
-/** Difference of a tree to its baseline; all lists are sorted by path. */
+/** The difference between a tree and its baseline. All lists are sorted by path. */
 export interface TreeChanges {
-  /** Regular files that are new, written or replaced, and gone. Touching time or mode does not make one modified. */
+  /** Paths of regular files. A file whose mode or modification time alone changed is not modified. */
   created: string[];
   modified: string[];
   deleted: string[];
-  /** Paths of any kind that a mirror has to drop before it puts `entries`. */
+  /** Paths of any kind that a mirror must remove before it adds `entries`. */
   removed: string[];
-  /** Everything a mirror has to put: new, replaced and written nodes, and those with another mode or time. */
+  /** Entries that a mirror must add or replace: nodes that are new, replaced, written, or have a new mode or time. */
   entries: Entry[];
 }
 
-/** What `compare` remembers of a node, by path. */
+/** The state of each node when the baseline was taken, by path. */
 export type TreeBaseline = Map<string, { node: Node; mode: number; mtimeMs: number }>;
 
-/** Makes the present tree the baseline of later comparisons. */
+/** Records the current state of the tree. */
 export function takeBaseline(root: DirNode): TreeBaseline {
   const baseline: TreeBaseline = new Map();
   visitTree(root, (path, node) => {
@@ -33,7 +33,7 @@ export function takeBaseline(root: DirNode): TreeBaseline {
   return baseline;
 }
 
-/** What changed below `root` since `baseline` was taken. */
+/** The changes below `root` since `baseline` was taken. */
 export function diffTree(root: DirNode, baseline: TreeBaseline): TreeChanges {
   const changes: TreeChanges = { created: [], modified: [], deleted: [], removed: [], entries: [] };
   const present = new Set<string>();
@@ -58,8 +58,8 @@ export function diffTree(root: DirNode, baseline: TreeBaseline): TreeChanges {
   return changes;
 }
 
-/** Brings a mirror of the baseline to the state of the tree that `changes` was taken from. */
-export function applyChanges(entries: Map<string, Entry>, changes: TreeEdit): void {
-  for (const path of changes.removed) entries.delete(path);
-  for (const entry of changes.entries) entries.set(entry.path, entry);
+/** Applies an edit to a map of entries by path. */
+export function applyChanges(entries: Map<string, Entry>, edit: TreeEdit): void {
+  for (const path of edit.removed) entries.delete(path);
+  for (const entry of edit.entries) entries.set(entry.path, entry);
 }

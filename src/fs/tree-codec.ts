@@ -1,12 +1,13 @@
 /**
- * Tree ↔ bytes. Invariant: equal trees give equal bytes, and no other bytes are accepted for them: entries are sorted,
- * data offsets follow from the sizes (so data cannot overlap), and padding is zero.
+ * Encodes a tree as bytes and decodes it.
+ * Invariant: the encoding is canonical. Equal trees have equal bytes, and only those bytes are accepted: entries are
+ * sorted, data offsets follow from the sizes (so data cannot overlap), and padding is zero.
  *
- *   0               8 bytes   magic, the last one is the version
+ *   0               8 bytes   magic number; the last byte is the version
  *   8               u32       number of entries n
  *   12              u32       length of the text t
  *   16              24 × n    f64 mtimeMs, f64 size (0 unless a file), u32 mode, u32 kind
- *   16 + 24n        t bytes   UTF-8, each ended by NUL: all paths, then the targets of the links, in order
+ *   16 + 24n        t bytes   NUL-terminated UTF-8 strings: all paths, then all link targets, in entry order
  *   next multiple of 8        data of each file, padded with zeros to a multiple of 8
  */
 import { SandboxError } from '../errors.ts';
@@ -19,7 +20,7 @@ const HEADER_BYTES = 16;
 const RECORD_BYTES = 24;
 const KINDS = ['file', 'dir', 'symlink'] as const;
 
-/** Packs entries in any order; throws SandboxError for entries that are no tree. */
+/** Encodes entries, given in any order. Throws SandboxError if they do not form a tree. */
 export function packEntries(entries: Iterable<Entry>): Uint8Array<ArrayBuffer> {
   const sorted = checkEntries(entries);
   const targets = sorted.filter(({ kind }) => kind === 'symlink').map(({ target }) => `${target}\0`);
@@ -37,7 +38,7 @@ export function packEntries(entries: Iterable<Entry>): Uint8Array<ArrayBuffer> {
   let at = dataAt;
   for (const [index, entry] of sorted.entries()) {
     const record = HEADER_BYTES + RECORD_BYTES * index;
-    view.setFloat64(record, entry.mtimeMs + 0, true); // + 0 makes negative zero positive
+    view.setFloat64(record, entry.mtimeMs + 0, true); // + 0 turns -0 into 0
     view.setFloat64(record + 8, sizeOf(entry), true);
     view.setUint32(record + 16, entry.mode, true);
     view.setUint32(record + 20, KINDS.indexOf(entry.kind), true);
@@ -48,19 +49,19 @@ export function packEntries(entries: Iterable<Entry>): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * Entries of packed bytes, which may be hostile: anything but the exact form is a SandboxError `image_invalid`.
- * File data are views into `bytes`, which may lie in a SharedArrayBuffer.
+ * Decodes bytes from an untrusted source. Throws SandboxError `image_invalid` for anything but the canonical encoding.
+ * File data are views into `bytes`, which may be in a SharedArrayBuffer.
  */
 export function unpackEntries(bytes: Uint8Array): Entry[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (bytes.length < HEADER_BYTES || !hasMagic(bytes, MAGIC)) {
-    throw invalid('does not start as a packed tree of a known version');
+    throw invalid('has a bad magic number or version');
   }
   const count = view.getUint32(8, true);
   const textAt = HEADER_BYTES + RECORD_BYTES * count;
   const textEnd = textAt + view.getUint32(12, true);
   const dataAt = align(textEnd);
-  if (dataAt > bytes.length) throw invalid('is shorter than its index');
+  if (dataAt > bytes.length) throw invalid('is truncated');
   const texts = decodeTexts(bytes, textAt, textEnd);
   checkZeros(bytes, textEnd, dataAt);
 
@@ -74,11 +75,11 @@ export function unpackEntries(bytes: Uint8Array): Entry[] {
     const size = view.getFloat64(record + 8, true);
     if (path === undefined || kind === undefined) throw invalid('has an incomplete index');
     if (!(Number.isSafeInteger(size) && size >= 0 && size <= bytes.length - at) || Object.is(size, -0)) {
-      throw invalid('has a file that reaches beyond its end');
+      throw invalid('has a file that extends past its end');
     }
-    if (kind !== 'file' && size !== 0) throw invalid('has data for something that is no file');
+    if (kind !== 'file' && size !== 0) throw invalid('has data for an entry that is not a file');
     const mtimeMs = view.getFloat64(record, true);
-    if (Object.is(mtimeMs, -0)) throw invalid('has a negative zero');
+    if (Object.is(mtimeMs, -0)) throw invalid('has a modification time of -0');
     const entry: Entry = { path, kind, mode: view.getUint32(record + 16, true), mtimeMs };
     if (kind === 'file') entry.data = bytes.subarray(at, at + size);
     if (kind === 'symlink') entry.target = texts[nextTarget++] ?? '';
@@ -87,26 +88,26 @@ export function unpackEntries(bytes: Uint8Array): Entry[] {
     if (index > 0 && entries[index - 1]!.path >= path) throw invalid('is not sorted by path');
     entries.push(entry);
   }
-  if (at !== bytes.length || nextTarget !== texts.length) throw invalid('has more than its index says');
+  if (at !== bytes.length || nextTarget !== texts.length) throw invalid('has extra data');
   return checkEntries(entries, 'image_invalid');
 }
 
 /**
- * A read-only subtree over entries, to be mounted by any number of volumes. Layers mounted together need different
- * `layer` numbers (1 to 63), from which their inode numbers start.
+ * Builds a read-only tree that any number of volumes can mount. Layers that are mounted together need different `layer`
+ * numbers (1 to 63), which determine their inode numbers.
  */
 export function readOnlyTree(entries: Iterable<Entry>, layer = 1): DirNode {
   return buildReadOnlyTree(checkEntries(entries, 'image_invalid'), layer);
 }
 
-/** `readOnlyTree(unpackEntries(bytes), layer)` without checking the entries a second time. */
+/** The same as `readOnlyTree(unpackEntries(bytes), layer)`, but checks the entries only once. */
 export function unpackTree(bytes: Uint8Array, layer = 1): DirNode {
   return buildReadOnlyTree(unpackEntries(bytes), layer);
 }
 
 /**
- * `unpackTree(bytes, layer)`, put off until something below the root is looked at: most programs never look into most
- * layers. Bytes that are not known to be whole must not come here, since the error would meet a guest.
+ * Like `unpackTree`, but decodes on first access below the root, because most programs use few of the layers. The bytes
+ * must be known to be valid: a decoding error would occur in the middle of a system call.
  */
 export function unpackTreeLazily(bytes: Uint8Array, layer = 1): DirNode {
   let entries: DirNode['entries'] | undefined;
@@ -131,7 +132,7 @@ function sizeOf({ kind, data }: Entry): number {
   return kind === 'file' ? data!.length : 0;
 }
 
-/** Not by bit operations, which would wrap at 2 ** 31. */
+/** Rounds up to a multiple of 8. Bit operations would overflow at 2 ** 31. */
 function align(size: number): number {
   return Math.ceil(size / 8) * 8;
 }
@@ -139,24 +140,28 @@ function align(size: number): number {
 function decodeTexts(bytes: Uint8Array, from: number, to: number): string[] {
   let text: string;
   try {
-    // A decoder refuses views of shared memory, hence the copy; BOMs are characters like any other here.
+    // TextDecoder does not accept shared memory, so the bytes are copied. A BOM is kept as part of the name.
     text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(
       new Uint8Array(bytes.subarray(from, to)),
     );
   } catch (cause) {
-    throw new SandboxError('image_invalid', 'The packed tree has names that are not UTF-8.', { cause });
+    throw new SandboxError(
+      'image_invalid',
+      'The packed tree has names that are not valid UTF-8. Build it again.',
+      { cause },
+    );
   }
   const texts = text.split('\0');
-  if (texts.pop() !== '') throw invalid('has a name without an end');
+  if (texts.pop() !== '') throw invalid('has an unterminated name');
   return texts;
 }
 
 function checkZeros(bytes: Uint8Array, from: number, to: number): void {
   for (let at = from; at < to; at++) {
-    if (bytes[at] !== 0) throw invalid('has padding that is not zero');
+    if (bytes[at] !== 0) throw invalid('has non-zero padding');
   }
 }
 
 function invalid(problem: string): SandboxError {
-  return new SandboxError('image_invalid', `The packed tree ${problem}; build it again.`);
+  return new SandboxError('image_invalid', `The packed tree ${problem}. Build it again.`);
 }

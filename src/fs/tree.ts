@@ -1,31 +1,31 @@
 /**
- * Nodes of a directory tree as plain data, and the walk that resolves a path in it.
- * Invariant: a walk never leaves its root. Nodes have no parent pointer, since read-only subtrees are shared between
- * guests and hang in many trees at once; `..` is resolved by the stack of the walk.
+ * The nodes of a file tree, as plain data.
+ * Invariant: nodes have no parent pointer, because read-only subtrees are shared between guests and are part of many
+ * trees at once.
  */
 interface NodeFields {
-  /** Unique inside one volume: layers number from `layer * 2 ** 24`, a volume's own nodes from 2 ** 32. */
+  /** Unique within a volume: numbers of a layer start at `layer * 2 ** 24`, those of the volume itself at 2 ** 32. */
   ino: number;
   /** Permission bits only, 0 to 0o7777. */
   mode: number;
   mtimeMs: number;
   ctimeMs: number;
-  /** Names that lead here; a directory has 1, or 0 once removed. */
+  /** Number of names (hard links). A directory has 1, or 0 after its removal. */
   nlink: number;
-  /** Open descriptors, counted by `Volume.retain` and `release`; stays 0 on read-only nodes. */
+  /** Open descriptors, counted by `Volume.retain` and `Volume.release`; always 0 for read-only nodes. */
   openCount: number;
-  /** Part of a shared layer or of the scaffold between layers: never changes. */
+  /** Whether the node is part of a layer or a parent directory of one. Such nodes never change. */
   readonly: boolean;
 }
 
 export interface FileNode extends NodeFields {
   kind: 'file';
-  /** Backing bytes; may be longer than `size` and may lie in a SharedArrayBuffer. */
+  /** The buffer; it can be longer than `size` and can be in a SharedArrayBuffer. */
   data: Uint8Array;
   size: number;
-  /** `data` is borrowed and has to be copied before a write. */
+  /** Whether `data` belongs to someone else and must be copied before a write. */
   borrowed: boolean;
-  /** Written or truncated since the baseline of its tree. */
+  /** Whether the file was written or truncated since the baseline was taken. */
   changed: boolean;
 }
 
@@ -51,9 +51,9 @@ export interface NodeInit {
 
 const NO_BYTES: Uint8Array = new Uint8Array(0);
 
-// The three factories spell their fields out: spreading costs several times more, and a layer has thousands of nodes.
+// The factories list every field: object spread is several times slower, and a layer has thousands of nodes.
 
-/** A file over borrowed bytes, or an empty one. Nodes that may change start with no names counted. */
+/** Creates a file that borrows `data`. A writable node starts with a link count of 0. */
 export function newFile({ ino, mode, mtimeMs, ctimeMs, readonly }: NodeInit, data = NO_BYTES): FileNode {
   return {
     kind: 'file',
@@ -81,7 +81,7 @@ export function newLink({ ino, mode, mtimeMs, ctimeMs, readonly }: NodeInit, tar
   return { kind: 'symlink', ino, mode, mtimeMs, ctimeMs, nlink, openCount: 0, readonly, target };
 }
 
-/** Calls `each` for everything below `dir`, parents first. A loop, because a guest's deep call stack may be under it. */
+/** Calls `each` for every node below `dir`, parents first. Not recursive, because the guest may be deep in its stack. */
 export function visitTree(dir: DirNode, each: (path: string, node: Node) => void): void {
   const pending: { dir: DirNode; prefix: string }[] = [{ dir, prefix: '' }];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
@@ -93,7 +93,7 @@ export function visitTree(dir: DirNode, each: (path: string, node: Node) => void
   }
 }
 
-/** Order of all listings: by UTF-16 code unit, so it is the same on every host and puts a parent before its children. */
+/** The order of all listings, by UTF-16 code unit: the same on every host, and a parent comes before its children. */
 export function byCodeUnit(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,10 +1,10 @@
 /**
- * The file system of one guest: one tree in which read-only layers are mounted by reference and shared with other
- * guests, and in which only the areas below /app and /tmp can change.
- * Invariant: no operation changes a node with `readonly`, and none makes a canonical path longer than MAX_PATH_BYTES.
+ * The file system of one guest: a tree in which read-only layers, shared with other guests, are mounted by reference.
+ * Only the contents of the writable roots /app and /tmp can change.
+ * Invariant: no operation modifies a read-only node or creates a canonical path longer than MAX_PATH_BYTES.
  */
 import { SandboxError } from '../errors.ts';
-import { buildTree, checkEntries, type Entry, toEntry } from './entries.ts';
+import { buildTree, checkEntries, type Entry, MAX_TIME_MS, toEntry } from './entries.ts';
 import { checkName, isEncodable, isLongerThan, MAX_PATH_BYTES, utf8Length } from './file-names.ts';
 import { ERRNO_ERRORS } from './fs-error.ts';
 import { chargedBytes, Quota, type VolumeLimits } from './quota.ts';
@@ -25,7 +25,7 @@ import { diffTree, type TreeBaseline, type TreeChanges, takeBaseline } from './t
 
 export type { VolumeLimits } from './quota.ts';
 
-/** The areas a guest can change. */
+/** The directories whose contents a guest can change. */
 export const WRITABLE_ROOTS = ['/app', '/tmp'] as const;
 export type WritableRoot = (typeof WRITABLE_ROOTS)[number];
 
@@ -38,10 +38,10 @@ export interface OpenFlags {
   write?: boolean;
 }
 
-/** A walk that ended at something that exists. */
+/** The result of a walk to an existing node. */
 export type ResolvedPath = WalkResult & { node: Node };
 
-/** Own numbers start above those of all layers, so that they can grow without meeting one. */
+/** Inode numbers of the volume's own nodes start above those of all layers. */
 const FIRST_INO = 2 ** 32;
 
 export class Volume {
@@ -54,7 +54,7 @@ export class Volume {
   readonly #layers: ReadOnlyLayers;
   readonly #baselines = new Map<WritableRoot, TreeBaseline>();
 
-  /** `now` gives milliseconds; the volume reads no other clock. */
+  /** `now` returns milliseconds. The volume uses no other clock. */
   constructor(limits: VolumeLimits, now: () => number) {
     this.#quota = new Quota(limits);
     this.#now = now;
@@ -62,23 +62,23 @@ export class Volume {
     this.#layers = new ReadOnlyLayers(this.root, () => this.#readonlyDir());
     for (const path of WRITABLE_ROOTS) {
       const dir = newDir(this.#init(path === '/tmp' ? 0o1777 : 0o755));
-      dir.nlink = 1; // the areas themselves are free of charge
+      dir.nlink = 1; // Set directly, because the quota does not charge the writable roots themselves.
       this.root.entries.set(path.slice(1), dir);
       this.#baselines.set(path, new Map());
     }
   }
 
   /**
-   * Hangs a read-only subtree at a canonical absolute path, creating read-only parents. A directory merges into a
-   * read-only directory that is already there, by copying no more than the directories both have; EEXIST when
-   * anything else is in the way, EINVAL for a subtree that can change or a place inside a writable area.
+   * Mounts a read-only subtree at a canonical absolute path and creates read-only parents. A directory is merged into a
+   * read-only directory that already exists there. Throws EEXIST if the name is taken otherwise, and EINVAL if the
+   * subtree is writable or the path is inside a writable root.
    */
   mount(at: string, subtree: Node): void {
     this.#layers.mount(this.root, at, subtree);
     this.#pinned.add(at);
   }
 
-  /** Where `path` leads, following a final link if `follow`; ENOENT when nothing is there. */
+  /** Resolves a path; `follow` applies to a final symbolic link. Throws ENOENT if the path does not exist. */
   resolve(path: string, cwd: string, follow: boolean): ResolvedPath {
     const found = walk(this.root, path, cwd, follow ? 'follow' : 'nofollow');
     if (found.node === undefined) throw ERRNO_ERRORS.ENOENT;
@@ -89,7 +89,7 @@ export class Volume {
     return this.resolve(path, cwd, follow).node;
   }
 
-  /** Whether something is at an absolute path, a dangling link included. */
+  /** Whether an absolute path exists. A dangling link exists. */
   exists(path: string): boolean {
     try {
       return walk(this.root, path, '/', 'nofollow').node !== undefined;
@@ -98,12 +98,12 @@ export class Volume {
     }
   }
 
-  /** A file that has no name, as one that was deleted while open; it is charged as soon as it is retained. */
+  /** Creates a file without a name, like one that was deleted while open. It is charged once it is retained. */
   createOrphanFile(data: Uint8Array): FileNode {
     return newFile(this.#init(0o600), data);
   }
 
-  /** Finds or creates as open(2) does; the caller takes a descriptor with `retain`. */
+  /** Opens or creates a file as open(2) does. The caller counts its descriptor with `retain`. */
   open(path: string, cwd: string, flags: OpenFlags, mode: number): ResolvedPath {
     const isNew = flags.create === true && flags.exclusive === true;
     const found = walk(this.root, path, cwd, flags.nofollow || isNew ? 'nofollow' : 'follow');
@@ -136,7 +136,7 @@ export class Volume {
     return this.#add(found, newLink(this.#init(0o777), target));
   }
 
-  /** A further name for a file or link of the writable areas. */
+  /** Adds a hard link to a file or symbolic link in a writable root. */
   link(from: string, fromCwd: string, to: string, toCwd: string, follow: boolean): void {
     const { node } = this.resolve(from, fromCwd, follow);
     if (node.kind === 'dir') throw ERRNO_ERRORS.EPERM;
@@ -172,7 +172,7 @@ export class Volume {
     this.#remove(found as ResolvedPath);
   }
 
-  /** As rename(2): replaces a file by a file and an empty directory by a directory, at once. */
+  /** Renames as rename(2) does: a file can replace a file, a directory can replace an empty directory. */
   rename(from: string, fromCwd: string, to: string, toCwd: string): void {
     const source = this.#lookupEntry(from, fromCwd);
     const target = this.#lookupEntry(to, toCwd);
@@ -194,7 +194,7 @@ export class Volume {
     this.#touch(target.parent);
   }
 
-  /** Children in code unit order, without `.` and `..`. */
+  /** The children in code unit order, without `.` and `..`. */
   readdir(node: Node): { name: string; node: Node }[] {
     if (node.kind !== 'dir') throw ERRNO_ERRORS.ENOTDIR;
     return [...node.entries.keys()].sort(byCodeUnit).map((name) => ({ name, node: node.entries.get(name)! }));
@@ -206,10 +206,10 @@ export class Volume {
     node.ctimeMs = this.#now();
   }
 
-  /** There is no access time: what was read leaves no trace. */
+  /** Sets the modification time. There is no access time. */
   utimes(node: Node, mtimeMs: number): void {
     if (node.readonly) throw ERRNO_ERRORS.EROFS;
-    if (!(Math.abs(mtimeMs) <= 8.64e15)) throw ERRNO_ERRORS.EINVAL;
+    if (!(Math.abs(mtimeMs) <= MAX_TIME_MS)) throw ERRNO_ERRORS.EINVAL;
     node.mtimeMs = mtimeMs;
     node.ctimeMs = this.#now();
   }
@@ -220,7 +220,7 @@ export class Volume {
     this.#markWritten(file);
   }
 
-  /** Copies what is at `pos` and returns how many bytes that were; 0 at or behind the end. */
+  /** Copies bytes from `pos` on and returns their number, which is 0 at or beyond the end of the file. */
   read(node: Node, pos: number, into: Uint8Array): number {
     if (node.kind !== 'file') throw node.kind === 'dir' ? ERRNO_ERRORS.EISDIR : ERRNO_ERRORS.EINVAL;
     if (!Number.isSafeInteger(pos) || pos < 0) throw ERRNO_ERRORS.EINVAL;
@@ -230,7 +230,7 @@ export class Volume {
     return length;
   }
 
-  /** Writes all of `from` or, when the quota does not allow it, nothing: ENOSPC. */
+  /** Writes all of `from`. Throws ENOSPC and writes nothing if the quota does not allow it. */
   write(node: Node, pos: number, from: Uint8Array): number {
     const file = writableFile(node, pos);
     if (from.length === 0) return 0;
@@ -239,12 +239,12 @@ export class Volume {
     return from.length;
   }
 
-  /** Counts a descriptor; an unlinked node stays charged while it has one. */
+  /** Counts an open descriptor. An unlinked node stays charged while it has one. */
   retain(node: Node): void {
     if (!node.readonly) this.#quota.relink(node, node.nlink, node.openCount + 1);
   }
 
-  /** Gives a descriptor back; the last one of an unlinked node frees its bytes. */
+  /** Releases a descriptor. The last one of an unlinked node frees its bytes. */
   release(node: Node): void {
     if (!node.readonly && node.openCount > 0) this.#quota.relink(node, node.nlink, node.openCount - 1);
   }
@@ -258,49 +258,52 @@ export class Volume {
   }
 
   /**
-   * Replaces all contents of a writable area and makes them the baseline of `changes`. File data is borrowed, not
-   * copied. Throws SandboxError: for invalid entries nothing has changed, for `quota_exceeded` the area is empty.
+   * Replaces the contents of a writable root and makes them the baseline. File data is borrowed, not copied. Throws
+   * SandboxError: if entries are invalid, nothing changes; after `quota_exceeded`, the writable root is empty.
    */
   fill(at: WritableRoot, entries: Iterable<Entry>): void {
     const checked = checkEntries(entries);
     const long = checked.find(({ path }) => isLongerThan(`${at}/${path}`, MAX_PATH_BYTES));
     if (long)
-      throw new SandboxError('invalid_path', `Entry ${JSON.stringify(long.path.slice(0, 200))} is too long.`);
+      throw new SandboxError(
+        'invalid_path',
+        `Entry ${JSON.stringify(long.path.slice(0, 200))} is longer than ${MAX_PATH_BYTES} bytes below ${at}.`,
+      );
     const dir = this.#writableDir(at);
     visitTree(dir, (_, node) => this.#quota.relink(node, node.nlink - 1, node.openCount));
     dir.entries.clear();
-    const grown = newDir(this.#init(0));
-    const nodes = buildTree(grown, checked, this.#nextIno, this.#now());
+    const staging = newDir(this.#init(0));
+    const nodes = buildTree(staging, checked, this.#nextIno, this.#now());
     this.#nextIno += nodes.length;
     const bytes = nodes.reduce((sum, node) => sum + chargedBytes(node), 0);
     if (this.#quota.fits(bytes, nodes.length)) {
       for (const node of nodes) this.#quota.relink(node, 1, 0);
-      dir.entries = grown.entries;
+      dir.entries = staging.entries;
     }
     this.setBaseline(at);
-    if (dir.entries !== grown.entries) {
+    if (dir.entries !== staging.entries) {
       const { maxBytes, maxFiles } = this.#quota.limits;
-      const found = `${bytes} bytes in ${nodes.length} entries`;
+      const size = `${bytes} bytes in ${nodes.length} entries`;
       throw new SandboxError(
         'quota_exceeded',
-        `${found} do not fit a quota of ${maxBytes} bytes in ${maxFiles}.`,
+        `${size} exceed the quota of ${maxBytes} bytes in ${maxFiles} entries. Remove files or raise the quota.`,
       );
     }
   }
 
-  /** All entries of a writable area by path. Data are views of exactly the file's bytes; later writes do not alter them. */
+  /** All entries of a writable root, sorted by path. Later writes do not change the data of the entries. */
   entries(at: WritableRoot): Entry[] {
     const entries: Entry[] = [];
     visitTree(this.#writableDir(at), (path, node) => entries.push(toEntry(path, node)));
     return entries.sort((a, b) => byCodeUnit(a.path, b.path));
   }
 
-  /** Difference to the last `fill` or `mark`. */
+  /** The changes since the last `fill` or `setBaseline`. */
   changes(at: WritableRoot): TreeChanges {
     return diffTree(this.#writableDir(at), this.#baselines.get(at)!);
   }
 
-  /** Makes the present contents the baseline of `changes`. */
+  /** Makes the current contents the baseline of `changes`. */
   setBaseline(at: WritableRoot): void {
     this.#baselines.set(at, takeBaseline(this.#writableDir(at)));
   }
@@ -369,7 +372,7 @@ function checkReplaceable(node: Node, old: Node | undefined): void {
   if (old.kind === 'dir' && old.entries.size > 0) throw ERRNO_ERRORS.ENOTEMPTY;
 }
 
-/** Moving a directory down must not make paths below it too long; unbounded, a chain of them lists quadratically. */
+/** Limits the paths below a moved directory. Without a limit, listing a deep chain takes quadratic time. */
 function checkDepth(node: Node, from: string, to: string): void {
   const length = utf8Length(to);
   let below = 0;
