@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { attack, tryJavaScript } from './attack.ts';
 
 describe('constructors and prototypes', () => {
+  // guarantee: no-host-objects
   test('of every reachable object are those of the guest’s own realm', async () => {
     const result = await attack(
       'javascript',
@@ -33,6 +34,7 @@ while (queue.length > 0 && seen.size < 20000) {
     expect(result.metadata.result).toEqual({ many: true, odd: [] });
   });
 
+  // guarantee: no-host-objects
   test('stay in the guest when called through Function and eval', async () => {
     const seen = await tryJavaScript([
       "Function('return typeof process')()",

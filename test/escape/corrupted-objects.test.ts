@@ -5,6 +5,7 @@ import { attack } from './attack.ts';
 const ENDS = [null, 'unreachable', 'out_of_fuel', 'memory_limit', 'stack_overflow', 'denied_call'];
 
 describe('corrupted Python object', () => {
+  // guarantee: memory-isolation
   test.each([
     [
       'a length of two billion',

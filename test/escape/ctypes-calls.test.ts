@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { attack, tryPython } from './attack.ts';
 
 describe('ctypes call', () => {
+  // guarantee: memory-isolation
   test('raises an exception', async () => {
     const imported = "__import__('ctypes')";
     const seen = await tryPython([

@@ -49,10 +49,12 @@ function deniedOf(runtime: Runtime): string[] {
 }
 
 describe('Python binary', () => {
+  // guarantee: no-bridge
   test('is denied exactly the imports in denied-imports.txt', async () => {
     await expect(deniedOf(python).join('\n')).toMatchFileSnapshot('denied-imports.txt');
   });
 
+  // guarantee: no-bridge
   test.each(deniedOf(python))('stops with denied_call when it calls %s', (denied) => {
     const dot = denied.indexOf('.');
     const guest = calling(python, denied.slice(0, dot), denied.slice(dot + 1));

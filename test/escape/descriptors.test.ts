@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { attack, tryJavaScript } from './attack.ts';
 
 describe('file descriptors', () => {
+  // guarantee: system-calls
   test('are limited in number, are reused after close, and never reach the host', async () => {
     const result = await attack(
       'python',

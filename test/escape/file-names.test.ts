@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { attack, tryJavaScript } from './attack.ts';
 
 describe('file name', () => {
+  // guarantee: system-calls
   test('is rejected when it is not valid text or too long', async () => {
     const result = await attack(
       'python',
@@ -34,6 +35,7 @@ for name in ('a\\0b', b'\\xff\\xfe', '\\udcff', 'x' * 256, '\\u00e9' * 128, 'a' 
     '☃'.repeat(80),
   ];
 
+  // guarantee: system-calls
   test('may equal an inherited property of JavaScript objects or be special to a shell', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
     const result = await sandbox.execute(
@@ -75,6 +77,7 @@ len(os.listdir('.'))`,
     ]);
   });
 
+  // guarantee: untrusted-reports
   test('of a prototype property is harmless as a key of a result', async () => {
     const result = await attack(
       'python',

@@ -24,6 +24,7 @@ f(1, 2)`,
     expect(ENDS).toContain(result.metadata.trap_reason);
   });
 
+  // guarantee: memory-isolation
   test.each([1, 2, 3, 4, 5, 6])('affects only the guest when it is random (seed %i)', async (seed) => {
     const result = await attack(
       'python',

@@ -35,6 +35,7 @@ describe('forged worker message', () => {
     expect(script).toMatchObject({ exit_code: 1, stdout: `${text}\n` });
   });
 
+  // guarantee: untrusted-reports
   test('reaches only stdout and stderr when it is written to every descriptor', async () => {
     const result = await attack(
       'python',
@@ -48,6 +49,7 @@ written`,
     expect(result.metadata.result).toEqual([1, 2]);
   });
 
+  // guarantee: output-limit
   test('cannot be built from streamed output, which arrives as text, in order and in batches', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
     const seen: string[] = [];

@@ -18,6 +18,7 @@ describe('forged report', () => {
     expect(result.metadata.trapped).toBe(false);
   });
 
+  // guarantee: untrusted-reports
   test.each([
     ['is a hundred megabytes', `'"' + 'x' * 100_000_000 + '"'`],
     ['is not JSON', `'{"exit_code":NaN}'`],
@@ -52,6 +53,7 @@ describe('forged report', () => {
     expect(kept.metadata.error?.message).toHaveLength(20_000);
   });
 
+  // guarantee: untrusted-reports
   test('cannot hide a limit that was reached', async () => {
     const result = await attack(
       'python',

@@ -26,6 +26,7 @@ const POINTERS = [
 ];
 
 describe('overwritten function pointer', () => {
+  // guarantee: memory-isolation
   test.each(POINTERS)('of a built-in function affects only the guest: %i', async (pointer) => {
     const result = await attack(
       'python',
@@ -42,6 +43,7 @@ len([1])`,
     );
   });
 
+  // guarantee: memory-isolation
   test.each(POINTERS)('of a type affects only the guest: %i', async (pointer) => {
     const result = await attack(
       'python',

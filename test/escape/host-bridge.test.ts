@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { attack, tryJavaScript } from './attack.ts';
 
 describe('Pyodide bridge to JavaScript', () => {
+  // guarantee: no-bridge
   test.each([
     'js',
     'pyodide_js',
@@ -21,6 +22,7 @@ describe('Pyodide bridge to JavaScript', () => {
     expect(result.metadata.error).toMatchObject({ type: 'ModuleNotFoundError', name: name.split('.')[0] });
   });
 
+  // guarantee: no-bridge
   test('leaves no module, type or object in the interpreter', async () => {
     const result = await attack(
       'python',
@@ -45,6 +47,7 @@ js.process`,
 });
 
 describe('host JavaScript in a JavaScript guest', () => {
+  // guarantee: no-host-objects
   test('has no global of the host', async () => {
     const names = [
       'process',

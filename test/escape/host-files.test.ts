@@ -23,6 +23,7 @@ const PATHS = [
 ];
 
 describe('host file system', () => {
+  // guarantee: file-isolation
   test('is not visible to Python', async () => {
     const paths = [...PATHS, canaryFile(), process.execPath, process.cwd()];
     const seen = await tryPython(paths.map((path) => `open(${JSON.stringify(path)}, 'rb').read(9)`));
@@ -37,6 +38,7 @@ describe('host file system', () => {
     expect(root['sorted(os.environ)']).not.toContain('CANARY');
   });
 
+  // guarantee: file-isolation
   test('is not visible to JavaScript', async () => {
     const paths = [...PATHS, canaryFile(), process.execPath, process.cwd()];
     const seen = await tryJavaScript(paths.map((path) => `std.loadFile(${JSON.stringify(path)})`));

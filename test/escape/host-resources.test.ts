@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { attack, tryJavaScript, tryPython } from './attack.ts';
 
 describe('host resource', () => {
+  // guarantee: no-host-resources
   test('is denied to Python with an exception', async () => {
     const load = (name: string) => `__import__('${name}')`;
     const refused = [
@@ -42,6 +43,7 @@ describe('host resource', () => {
     if (reason !== null) expect(result.metadata.trap_reason).toBe(reason);
   });
 
+  // guarantee: no-host-resources
   test('is denied to JavaScript with an error', async () => {
     const refused = [
       "std.popen('id', 'r')",

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { attack } from './attack.ts';
 
 describe('hostile result value', () => {
+  // guarantee: untrusted-reports
   test.each([
     ['has a type name of 300 characters', "type('x' * 300, (), {})()", 'string'],
     ['contains itself', 'a = []\na.append(a)\na', 'string'],
@@ -53,6 +54,7 @@ describe('hostile result value', () => {
 });
 
 describe('hostile exception', () => {
+  // guarantee: untrusted-reports
   test.each([
     [
       'has a metaclass that returns a wrong name',

@@ -27,6 +27,7 @@ describe('import hook', () => {
     expect(result.metadata.trapped).toBe(false);
   });
 
+  // guarantee: file-isolation
   test('cannot change the standard library', async () => {
     const result = await attack(
       'python',
@@ -51,6 +52,7 @@ seen`,
     );
   });
 
+  // guarantee: fresh-state
   test('in a workspace file affects only that sandbox', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
     await sandbox.writeFile('colorsys.py', "raise SystemError('mine')");

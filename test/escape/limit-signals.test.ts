@@ -12,6 +12,7 @@ describe('limit signal', () => {
     });
   });
 
+  // guarantee: fuel-limit
   test.each([
     ['ignored', 'signal.signal(n, signal.SIG_IGN)'],
     ['reset to its default', 'signal.signal(n, signal.SIG_DFL)'],

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { attack } from './attack.ts';
 
 describe('raw memory access', () => {
+  // guarantee: memory-isolation
   test('reads every byte of the guest and nothing of the host', async () => {
     const result = await attack(
       'python',
@@ -39,6 +40,7 @@ for at in range(0, 31457280, 65536):
     expect(result.metadata.error).toMatchObject({ type: 'MemoryError', line: 2 });
   });
 
+  // guarantee: memory-isolation
   test.each([
     ['zeros over everything', 'bytes(65536)', 'range(0, 31457280, 65536)'],
     ['ones over everything', "b'\\xff' * 65536", 'range(0, 31457280, 65536)'],
@@ -71,6 +73,7 @@ while True:
     expect(result.success).toBe(false);
   });
 
+  // guarantee: memory-isolation
   test('is not available in JavaScript', async () => {
     const result = await attack(
       'javascript',

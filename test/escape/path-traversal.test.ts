@@ -6,6 +6,7 @@ import { attack, canaryFile, tryJavaScript } from './attack.ts';
 const UP = '../'.repeat(60);
 
 describe('path traversal', () => {
+  // guarantee: file-isolation
   test('stops at the guest’s root in Python', async () => {
     const result = await attack(
       'python',
@@ -51,6 +52,7 @@ seen`,
     expect(Object.values(seen)).toEqual(['/,0', 'null', 'null', '2', '-30', 'null']);
   });
 
+  // guarantee: file-isolation
   test.each(['../x', 'a/../../x', '/app/../x', '/etc/x', '..', '/app/..', './../x'])(
     'is rejected by the file methods of the sandbox: %s',
     async (path) => {

@@ -16,6 +16,7 @@ describe('forged pointer', () => {
     },
   );
 
+  // guarantee: system-calls
   test.each([
     [0, -1],
     [MEMORY_BYTES - 1, 2],
@@ -32,6 +33,7 @@ describe('forged pointer', () => {
     expect(hostFunctions['random_get']!(at, length)).toBe(EFAULT);
   });
 
+  // guarantee: system-calls
   test('to overlapping buffers transfers the requested bytes and respects the quota', () => {
     const { hostFunctions, memory, kernel } = testKernel();
     const fd = kernel.open('/app', 'f', 0o102, 0o644);
@@ -67,6 +69,7 @@ describe('forged pointer', () => {
 });
 
 describe('length of gigabytes', () => {
+  // guarantee: system-calls
   test('is rejected by every Python call that takes one', async () => {
     const result = await attack(
       'python',

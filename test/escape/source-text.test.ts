@@ -30,6 +30,7 @@ const TEXTS: Record<string, string> = {
 };
 
 describe('source text', () => {
+  // guarantee: time-limit
   test.each(Object.keys(TEXTS))('is scanned in linear time: %s', { timeout: 20_000 }, (name) => {
     expect(planProgram(TEXTS[name]!)).toHaveProperty('trailing');
   });

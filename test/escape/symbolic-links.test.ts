@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { attack, canaryFile, tryJavaScript } from './attack.ts';
 
 describe('link', () => {
+  // guarantee: file-isolation
   test('does not lead out of a Python guest', async () => {
     const result = await attack(
       'python',
@@ -56,6 +57,7 @@ seen`,
     expect(Object.values(seen)).toEqual(['0', 'null', '0', 'false', '0', '40', '2', 'undefined']);
   });
 
+  // guarantee: file-isolation
   test('created by a guest is not followed by the host', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
     await sandbox.execute(`import os\nos.symlink('${canaryFile()}', 'a')\nos.symlink('/app', 'b')`);

@@ -104,6 +104,7 @@ describe('sandbox', () => {
     expect((await sandbox.execute("import os\nos.environ['API_MODE']")).metadata.result).toBe('test ☃');
   });
 
+  // guarantee: file-isolation
   test('mounts host files read-only and does not follow links out of the mounted folder', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'mount-'));
     try {

@@ -8,6 +8,7 @@ const PROBE = code`
 `;
 
 describe('next run', () => {
+  // guarantee: fresh-state
   test.each([
     [
       'deletes the built-ins',
@@ -64,6 +65,7 @@ describe('two fresh sandboxes', () => {
     for (const [i, value] of draws[0]!.entries()) expect(value).not.toEqual(draws[1]![i]);
   });
 
+  // guarantee: fresh-state
   test('cannot see each other’s files', async () => {
     await using one = await createSandbox({ runtime: 'python' });
     await using other = await createSandbox({ runtime: 'python' });

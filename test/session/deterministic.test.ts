@@ -37,6 +37,7 @@ describe.each(['python', 'javascript'] as const)('deterministic %s session', (ru
   const policy = { deterministic: { seed: 7 } };
   const begin = () => createSandbox({ runtime, auto_persist_globals: true, policy });
 
+  // guarantee: determinism
   test('repeats output and fuel call by call, also when it is closed and reopened between calls', async () => {
     await using live = await begin();
     await using twin = await begin();

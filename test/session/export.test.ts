@@ -68,6 +68,7 @@ describe('imported session', () => {
   });
 
   // biome-ignore lint/suspicious/noExplicitAny: the headers are invalid on purpose.
+  // guarantee: stored-sessions
   test.each<[string, (header: any) => unknown, RegExp]>([
     ['a negative clock', ({ kernel }) => Object.assign(kernel, { clock_ms: -1 }), /kernel\.clock_ms/],
     ['no descriptors', ({ kernel }) => delete kernel.slots, /kernel\.slots/],

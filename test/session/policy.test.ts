@@ -43,6 +43,7 @@ describe('session policy', () => {
     expect(again.policy.fuel_budget).toBe(40_000_000);
   });
 
+  // guarantee: stored-sessions
   test('never includes mounts, which must be given on every opening', async () => {
     const dir = scratch();
     const options = { runtime: 'python', session_id: 'mounted', store: diskStore(dir) } as const;
