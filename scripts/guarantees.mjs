@@ -1,0 +1,66 @@
+/**
+ * Finds the tests that prove the guarantees of SECURITY.md. A test names what it proves in a comment on the line above it,
+ * `// guarantee: fuel-limit`; the name is the anchor of a heading in SECURITY.md.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../', import.meta.url));
+
+/** Returns { file, guarantees, name } for each marked test; `name` is its full name, as the test runner prints it. */
+export function provingTests() {
+  const files = readdirSync(`${root}test`, { recursive: true })
+    .map((path) => `test/${path.replaceAll('\\', '/')}`)
+    .filter((path) => path.endsWith('.test.ts'));
+  return files.sort().flatMap((file) => marked(file, readFileSync(root + file, 'utf8')));
+}
+
+function marked(file, text) {
+  return [...text.matchAll(/^( *)\/\/ guarantee: (.+)\n/gm)].map(({ 0: mark, 1: indent, 2: names, index }) => {
+    const title = titleAt(text, index + mark.length + indent.length, /(test|it)\b/y);
+    if (title === undefined) throw new Error(`${file}: "${mark.trim()}" is not above a test.`);
+    const outer = [...text.slice(0, index).matchAll(/^( *)describe/gm)].findLast(
+      (found) => found[1].length < indent.length,
+    );
+    const suite = outer && titleAt(text, outer.index + outer[1].length, /describe\b/y);
+    return { file, guarantees: names.split(', '), name: [suite, title].filter(Boolean).join(' › ') };
+  });
+}
+
+/** The title of the test or suite whose call starts at `at`: the first argument, after the table of an `.each`. */
+function titleAt(text, at, start) {
+  start.lastIndex = at;
+  if (!start.test(text)) return undefined;
+  let next = start.lastIndex;
+  const modifiers = /(\.\w+)*/y;
+  modifiers.lastIndex = next;
+  const [modifier] = modifiers.exec(text);
+  next += modifier.length;
+  if (text[next] === '<') next = closing(text, next) + 1;
+  if (/\.(each|for)$/.test(modifier)) next = closing(text, next) + 1;
+  const literal = /\(\s*(['"`])(.*?)(?<!\\)\1/y;
+  literal.lastIndex = next;
+  return literal.exec(text)?.[2].replaceAll(/%[a-z]|\$\{?[\w.]+\}?/g, '…');
+}
+
+const PAIRS = { '(': ')', '[': ']', '{': '}', '<': '>' };
+
+/** The index of the bracket that closes the one at `from`; brackets in comments and string literals do not count. */
+function closing(text, from) {
+  const [open, close] = [text[from], PAIRS[text[from]]];
+  let depth = 0;
+  for (let i = from; i < text.length; i++) {
+    if (text.startsWith('//', i)) i = text.indexOf('\n', i);
+    else if ('\'"`'.includes(text[i])) i = endOfLiteral(text, i);
+    else if (text[i] === open) depth++;
+    else if (text[i] === close && text[i - 1] !== '=') depth--;
+    if (depth === 0) return i;
+  }
+  throw new Error(`There is no ${close} for the ${open} at ${from}.`);
+}
+
+function endOfLiteral(text, from) {
+  let i = from + 1;
+  while (text[i] !== text[from]) i += text[i] === '\\' ? 2 : 1;
+  return i;
+}
