@@ -1,23 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { expect, test } from 'vitest';
+import { IMPORT_ORDER } from './import-order.ts';
 
-/** Rooms from the top down: a file may import from its own room and from lower rows only. */
-const ROWS: readonly (readonly string[])[] = [
-  ['cli'],
-  ['mcp'],
-  ['index'],
-  ['session', 'sandbox'],
-  ['worker'],
-  ['runtimes'],
-  ['packages'],
-  ['engine'],
-  ['kernel'],
-  ['stores', 'analysis', 'host'],
-  ['wasm', 'fs', 'concurrency'],
-  ['schema'],
-  ['errors', 'quantities', 'framing'],
-];
 /** Rows whose rooms do not import each other at all. */
 const STRANGERS = [['wasm', 'fs', 'analysis', 'concurrency']];
 const PURE = ['wasm', 'fs', 'analysis', 'concurrency', 'schema', 'errors', 'quantities'];
@@ -57,7 +42,7 @@ const files: SourceFile[] = readdirSync(src, { recursive: true, encoding: 'utf8'
     return { path, room: roomOf(path), text, imports };
   });
 
-const row = (room: string) => ROWS.findIndex((rooms) => rooms.includes(room));
+const row = (room: string) => IMPORT_ORDER.findIndex((rooms) => rooms.includes(room));
 const own = ({ target }: { target: string }) => target.endsWith('.ts');
 
 /** What each file imports, of the imports that count. */

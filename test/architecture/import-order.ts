@@ -1,0 +1,18 @@
+/** The import order of src/. CONTRIBUTING.md and docs/architecture.md show it, and test/docs compares them with it. */
+
+/** Modules from the top down. A file may import from its own module, from its own row and from lower rows. */
+export const IMPORT_ORDER: readonly (readonly string[])[] = [
+  ['cli'],
+  ['mcp'],
+  ['index'],
+  ['session', 'sandbox'],
+  ['worker'],
+  ['runtimes'],
+  ['packages'],
+  ['engine'],
+  ['kernel'],
+  ['stores', 'analysis', 'host'],
+  ['wasm', 'fs', 'concurrency'],
+  ['schema'],
+  ['errors', 'quantities', 'framing'],
+];
