@@ -1,5 +1,5 @@
 /**
- * Finds the tests that prove the guarantees of SECURITY.md. A test names what it proves in a comment on the line above it,
+ * Finds the tests that prove the guarantees of SECURITY.md. A test names what it proves in a comment above it,
  * `// guarantee: fuel-limit`; the name is the anchor of a heading in SECURITY.md.
  */
 import { readdirSync, readFileSync } from 'node:fs';
@@ -16,15 +16,17 @@ export function provingTests() {
 }
 
 function marked(file, text) {
-  return [...text.matchAll(/^( *)\/\/ guarantee: (.+)\n/gm)].map(({ 0: mark, 1: indent, 2: names, index }) => {
-    const title = titleAt(text, index + mark.length + indent.length, /(test|it)\b/y);
-    if (title === undefined) throw new Error(`${file}: "${mark.trim()}" is not above a test.`);
-    const outer = [...text.slice(0, index).matchAll(/^( *)describe/gm)].findLast(
-      (found) => found[1].length < indent.length,
-    );
-    const suite = outer && titleAt(text, outer.index + outer[1].length, /describe\b/y);
-    return { file, guarantees: names.split(', '), name: [suite, title].filter(Boolean).join(' › ') };
-  });
+  return [...text.matchAll(/^( *)\/\/ guarantee: (.+)\n(?: *\/\/.*\n)*/gm)].map(
+    ({ 0: mark, 1: indent, 2: names, index }) => {
+      const title = titleAt(text, index + mark.length + indent.length, /(test|it)\b/y);
+      if (title === undefined) throw new Error(`${file}: "guarantee: ${names}" is not above a test.`);
+      const outer = [...text.slice(0, index).matchAll(/^( *)describe/gm)].findLast(
+        (found) => found[1].length < indent.length,
+      );
+      const suite = outer && titleAt(text, outer.index + outer[1].length, /describe\b/y);
+      return { file, guarantees: names.split(', '), name: [suite, title].filter(Boolean).join(' › ') };
+    },
+  );
 }
 
 /** The title of the test or suite whose call starts at `at`: the first argument, after the table of an `.each`. */

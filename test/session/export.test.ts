@@ -67,8 +67,8 @@ describe('imported session', () => {
     await expect(sessions.export('absent')).rejects.toMatchObject({ code: 'session_not_found' });
   });
 
-  // biome-ignore lint/suspicious/noExplicitAny: the headers are invalid on purpose.
   // guarantee: stored-sessions
+  // biome-ignore lint/suspicious/noExplicitAny: the headers are invalid on purpose.
   test.each<[string, (header: any) => unknown, RegExp]>([
     ['a negative clock', ({ kernel }) => Object.assign(kernel, { clock_ms: -1 }), /kernel\.clock_ms/],
     ['no descriptors', ({ kernel }) => delete kernel.slots, /kernel\.slots/],
