@@ -9,7 +9,7 @@ import { Guest } from '../dist/engine/guest.js';
 import { readImage, resetToImage, writeImage } from '../dist/engine/image.js';
 import { unpackTree } from '../dist/fs/tree-codec.js';
 import { Volume } from '../dist/fs/volume.js';
-import { loadAssets } from '../dist/runtimes/guest-files.js';
+import { loadAssets } from '../dist/runtimes/guest-artifacts.js';
 import { python } from '../dist/runtimes/python/index.js';
 import { prepareModule } from '../dist/wasm/prepare-module.js';
 import { geomean, markdown, ms, times } from './measure.mjs';

@@ -118,7 +118,7 @@ const GUEST_MEMORY = (runtime) => `
   import { Guest } from './dist/engine/guest.js';
   import { writeImage, readImage } from './dist/engine/image.js';
   import { Volume } from './dist/fs/volume.js';
-  import { loadAssets } from './dist/runtimes/guest-files.js';
+  import { loadAssets } from './dist/runtimes/guest-artifacts.js';
   import { RUNTIMES } from './dist/runtimes/registry.js';
   const assets = await loadAssets('${runtime}');
   const image = readImage(assets.image, assets.origin);

@@ -47,7 +47,7 @@ const mebibytes = (bytes) => `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
 
 async function makeImages() {
   const { RUNTIME_NAMES } = await import(at('dist/schema.js'));
-  const { isBuilt } = await import(at('dist/runtimes/guest-files.js'));
+  const { isBuilt } = await import(at('dist/runtimes/guest-artifacts.js'));
   const { build } = await import(at('dist/worker/guest-assets.js'));
   const key = inputs();
   const named = RUNTIME_NAMES.filter((name) => process.argv.includes(name));

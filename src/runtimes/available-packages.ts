@@ -1,7 +1,7 @@
 /** What a program can import here: the manifest, held against what the build of this installation really has. */
 import { readManifest } from '../packages/manifest.ts';
 import type { PackageFacts, RuntimeName } from '../schema.ts';
-import { missingPackages } from './guest-files.ts';
+import { missingPackages } from './guest-artifacts.ts';
 
 export interface ListedPackage extends PackageFacts {
   /** Whether it is in this installation's guests. */

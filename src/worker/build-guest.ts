@@ -12,7 +12,7 @@ import { sha256Hex } from '../framing/digest.ts';
 import { packEntries, readOnlyTree } from '../fs/tree-codec.ts';
 import { Volume } from '../fs/volume.ts';
 import type { MissingPackage } from '../packages/catalog.ts';
-import { type BuiltGuest, layersDigest } from '../runtimes/guest-files.ts';
+import { type BuiltGuest, layersDigest } from '../runtimes/guest-artifacts.ts';
 import type { BuildGuest, Layer, Runtime } from '../runtimes/runtime.ts';
 import { type PreparedModule, prepareModule } from '../wasm/prepare-module.ts';
 

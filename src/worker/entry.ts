@@ -17,7 +17,7 @@ import type { TreeChanges } from '../fs/tree-changes.ts';
 import { readOnlyTree, unpackTreeLazily } from '../fs/tree-codec.ts';
 import { Volume, WRITABLE_ROOTS } from '../fs/volume.ts';
 import { CappedOutput } from '../kernel/capped-output.ts';
-import type { GuestAssets } from '../runtimes/guest-files.ts';
+import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { RUNTIMES } from '../runtimes/registry.ts';
 import { buildGuest } from './build-guest.ts';
 import { CooperativeYield } from './cooperative-yield.ts';

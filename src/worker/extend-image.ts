@@ -12,7 +12,7 @@ import { sha256Hex } from '../framing/digest.ts';
 import type { Entry } from '../fs/entries.ts';
 import { packEntries, readOnlyTree, unpackTreeLazily } from '../fs/tree-codec.ts';
 import { Volume } from '../fs/volume.ts';
-import { layersDigest } from '../runtimes/guest-files.ts';
+import { layersDigest } from '../runtimes/guest-artifacts.ts';
 import type { Layer, WarmReport } from '../runtimes/runtime.ts';
 import { type GuestTemplate, instantiateGuest } from './instantiate.ts';
 import { type ExtendedImage, type ExtendJob, toShared } from './protocol.ts';

@@ -7,7 +7,7 @@ import { IMAGE_FORMAT, imageDigest } from '../engine/image-format.ts';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import type { UserPackages } from '../packages/user-packages.ts';
-import { type BuiltGuest, type GuestAssets, loadAssets, writeGuest } from '../runtimes/guest-files.ts';
+import { type BuiltGuest, type GuestAssets, loadAssets, writeGuest } from '../runtimes/guest-artifacts.ts';
 import type { RuntimeName } from '../schema.ts';
 import { readCachedImage, writeCachedImage } from './image-cache.ts';
 import { WorkerPool } from './pool.ts';

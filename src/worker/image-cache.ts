@@ -9,7 +9,7 @@
  */
 import { decodeJsonHeader, encodeJsonHeader } from '../framing/json-header.ts';
 import { readCached, writeCached } from '../host/disk-cache.ts';
-import type { GuestAssets } from '../runtimes/guest-files.ts';
+import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import type { ExtendedImage } from './protocol.ts';
 
 interface CachedImageHeader extends Pick<ExtendedImage, 'origin' | 'minMemoryBytes'> {

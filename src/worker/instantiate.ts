@@ -2,7 +2,7 @@
 import { Guest } from '../engine/guest.ts';
 import { type Image, writeImage } from '../engine/image.ts';
 import { Volume } from '../fs/volume.ts';
-import type { GuestAssets } from '../runtimes/guest-files.ts';
+import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 
 /** An image that was read and checked, and what belongs to it. */

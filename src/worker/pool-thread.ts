@@ -3,7 +3,7 @@
  * its program is a long one is read from shared memory, so it can be asked at any time and costs the guest nothing.
  */
 import { Worker } from 'node:worker_threads';
-import type { GuestAssets } from '../runtimes/guest-files.ts';
+import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { LONG_RUN_FUEL } from './cooperative-yield.ts';
 import { CONTROL, FUEL_UNIT, type ToWorker } from './protocol.ts';
 

@@ -7,7 +7,7 @@
  */
 import { availableParallelism } from 'node:os';
 import { type ErrorCode, SandboxError } from '../errors.ts';
-import type { BuiltGuest, GuestAssets } from '../runtimes/guest-files.ts';
+import type { BuiltGuest, GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { MAX_YIELD_SHARE } from './cooperative-yield.ts';
 import { PoolThread } from './pool-thread.ts';
 import type { ExtendedImage, FromWorker, Job, RunOutcome, SavedState } from './protocol.ts';

@@ -6,7 +6,7 @@ import type { ImageOrigin } from '../engine/image-format.ts';
 import type { Entry } from '../fs/entries.ts';
 import type { TreeChanges, TreeEdit } from '../fs/tree-changes.ts';
 import type { ImportRecord } from '../kernel/import-log.ts';
-import type { BuiltGuest, GuestAssets } from '../runtimes/guest-files.ts';
+import type { BuiltGuest, GuestAssets } from '../runtimes/guest-artifacts.ts';
 import type { GuestReport, RuntimeName, TrapReason } from '../schema.ts';
 
 /** The numbers of one call, after policy and call options were put together. */

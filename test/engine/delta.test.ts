@@ -12,8 +12,8 @@ let image: Image;
 
 beforeAll(async () => {
   // The images are next to the compiled code.
-  const built = new URL('../../dist/runtimes/guest-files.js', import.meta.url).href;
-  const { loadAssets } = (await import(built)) as typeof import('../../src/runtimes/guest-files.ts');
+  const built = new URL('../../dist/runtimes/guest-artifacts.js', import.meta.url).href;
+  const { loadAssets } = (await import(built)) as typeof import('../../src/runtimes/guest-artifacts.ts');
   const assets = await loadAssets('javascript');
   image = readImage(assets.image, assets.origin);
   template = { runtime: RUNTIMES.javascript, assets, image };

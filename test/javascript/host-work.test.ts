@@ -1,9 +1,9 @@
 /** Host work that the text of a JavaScript guest can lengthen: it leads to a look at the limits as it goes on. */
 import { describe, expect, test } from 'vitest';
-import { Span } from '../../src/runtimes/javascript/syscalls/arguments.ts';
-import type { QuickJsGuest } from '../../src/runtimes/javascript/syscalls/index.ts';
+import { Span } from '../../src/runtimes/javascript/syscalls/call-arguments.ts';
 import { loadModule } from '../../src/runtimes/javascript/syscalls/module-loader.ts';
-import { operations } from '../../src/runtimes/javascript/syscalls/operations.ts';
+import type { QuickJsGuest } from '../../src/runtimes/javascript/syscalls/quickjs-guest.ts';
+import { systemCalls } from '../../src/runtimes/javascript/syscalls/system-calls.ts';
 import { MEMORY_BYTES, testKernel } from '../kernel/test-kernel.ts';
 
 function watchedKernel() {
@@ -19,7 +19,7 @@ describe('text of a JavaScript guest', () => {
     const length = MEMORY_BYTES - (MEMORY_BYTES % 3);
     for (let at = 0; at < length; at += 3) memory.all.set([0xed, 0xa0, 0x80], at);
     const guest = { kernel } as unknown as QuickJsGuest;
-    operations['utf8']!(guest, [new Span(memory, 0, length, true)]);
+    systemCalls['utf8']!(guest, [new Span(memory, 0, length, true)]);
     const text = new TextDecoder('utf-8', { fatal: true }).decode(memory.bytes(0, length));
     expect(text).toBe('\ufffd'.repeat(length / 3));
     expect(looks.count).toBeGreaterThan(2);

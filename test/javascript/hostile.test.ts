@@ -10,7 +10,7 @@ import { GuestStopped, UNLIMITED_RUN } from '../../src/engine/run-limits.ts';
 import { Volume } from '../../src/fs/volume.ts';
 import { javascript } from '../../src/runtimes/javascript/index.ts';
 import { withText } from '../../src/runtimes/javascript/quickjs-api.ts';
-import { OPERATION_NAMES } from '../../src/runtimes/javascript/syscalls/index.ts';
+import { SYSTEM_CALL_NAMES } from '../../src/runtimes/javascript/syscalls/quickjs-imports.ts';
 import { buildGuest } from '../../src/worker/build-guest.ts';
 
 let image: Image;
@@ -34,7 +34,7 @@ function openGuest(): Guest {
     guest.call('qjs_eval', code, length, code, 0),
   );
   const door = guest.call('qjs_new_object');
-  for (const name of [...OPERATION_NAMES, 'nonsense']) {
+  for (const name of [...SYSTEM_CALL_NAMES, 'nonsense']) {
     withText(guest, name, (pointer, length) => {
       const operation = guest.call('qjs_new_host_function', pointer, length, 0);
       guest.call('qjs_set_prop_string', door, pointer, operation);
@@ -103,7 +103,7 @@ const GONE = 'const gone = new ArrayBuffer(8); structuredClone(gone, { transfer:
 
 describe('the door', () => {
   test('answers every call with a value, whatever the arguments', () => {
-    const names = OPERATION_NAMES.filter((name) => name !== 'exit' && name !== 'sleep');
+    const names = SYSTEM_CALL_NAMES.filter((name) => name !== 'exit' && name !== 'sleep');
     const call = fc.tuple(
       fc.constantFrom(...names, 'nonsense'),
       fc.array(fc.constantFrom(...JUNK), { maxLength: 8 }),

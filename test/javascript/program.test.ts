@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { planProgram } from '../../src/runtimes/javascript/program.ts';
-import { tokenize } from '../../src/runtimes/javascript/tokens.ts';
+import { planProgram } from '../../src/runtimes/javascript/module-to-script.ts';
+import { tokenize } from '../../src/runtimes/javascript/tokenizer.ts';
 
 describe('the last statement', () => {
   test.each([

@@ -5,7 +5,10 @@ import { GuestMemory } from '../../src/kernel/guest-memory.ts';
 import type { HostFunctions } from '../../src/kernel/syscall-guard.ts';
 import { type Host, Kernel } from '../../src/kernel/syscalls.ts';
 import { wasiFunctions } from '../../src/kernel/wasi.ts';
-import { type EmscriptenGuest, emscriptenFunctions } from '../../src/runtimes/python/syscalls/index.ts';
+import {
+  type EmscriptenGuest,
+  emscriptenFunctions,
+} from '../../src/runtimes/python/syscalls/emscripten-imports.ts';
 
 /** Thrown in place of a trap. */
 export class Ended {

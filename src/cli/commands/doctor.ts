@@ -17,7 +17,7 @@ const CHECKS: readonly { readonly name: string; readonly check: () => Promise<st
   ...RUNTIME_NAMES.map((runtime) => ({
     name: `${runtime} guest`,
     check: async () => {
-      const { loadAssets } = await import('../../runtimes/guest-files.ts');
+      const { loadAssets } = await import('../../runtimes/guest-artifacts.ts');
       const { image, missing } = await loadAssets(runtime);
       const problems = missing.map(({ name, version, reason }) => `${name} ${version} ${reason}`);
       if (missing.length > 0)

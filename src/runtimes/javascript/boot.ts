@@ -5,8 +5,8 @@
 import type { Guest } from '../../engine/guest.ts';
 import type { Handles } from '../runtime.ts';
 import { evaluate, invoke, property, readText, withText } from './quickjs-api.ts';
-import { drain } from './run.ts';
-import { OPERATION_NAMES } from './syscalls/index.ts';
+import { drain } from './run-program.ts';
+import { SYSTEM_CALL_NAMES } from './syscalls/quickjs-imports.ts';
 
 /** Where the boot script lies in the guest's file system. */
 export const LAYER = '/lib/javascript';
@@ -32,7 +32,7 @@ function moveStack(guest: Guest): void {
 /** An object with a function for each system call. */
 function makeDoor(guest: Guest): number {
   const door = guest.call('qjs_new_object');
-  for (const name of OPERATION_NAMES) {
+  for (const name of SYSTEM_CALL_NAMES) {
     withText(guest, name, (pointer, length) => {
       const operation = guest.call('qjs_new_host_function', pointer, length, 0);
       guest.call('qjs_set_prop_string', door, pointer, operation);

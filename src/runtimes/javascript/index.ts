@@ -6,7 +6,7 @@
 import { wasiFunctions } from '../../kernel/wasi.ts';
 import type { Runtime } from '../runtime.ts';
 import { boot } from './boot.ts';
-import { javascriptLayers } from './layers.ts';
+import { javascriptLayers } from './build-layers.ts';
 import {
   currentLocation,
   interrupt,
@@ -15,8 +15,8 @@ import {
   rejectionTracker,
   run,
   warm,
-} from './run.ts';
-import { quickJsFunctions } from './syscalls/index.ts';
+} from './run-program.ts';
+import { quickJsFunctions } from './syscalls/quickjs-imports.ts';
 
 export const javascript: Runtime = {
   name: 'javascript',

@@ -14,10 +14,10 @@ import {
   MAX_REPORT_BYTES,
   type Runtime,
 } from '../runtime.ts';
+import { compiled, guestFile, layerOf, OWN_PACKAGES, pythonLayers } from './build-layers.ts';
 import { withText } from './c-string.ts';
 import { currentLocation } from './current-location.ts';
-import { compiled, guestFile, layerOf, OWN_PACKAGES, pythonLayers } from './layers.ts';
-import { emscriptenFunctions } from './syscalls/index.ts';
+import { emscriptenFunctions } from './syscalls/emscripten-imports.ts';
 
 /** Size of the boot script's buffer for the words of a limit. */
 const LIMIT_TEXT_BYTES = 200;

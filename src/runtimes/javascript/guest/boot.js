@@ -5,19 +5,19 @@
  * says how it ended. The host runs promise jobs in between.
  */
 
-import { structuredClone } from './clone.js';
 import { console } from './console.js';
 import { crypto } from './crypto.js';
-import { door } from './door.js';
+import { shorthand } from './file-helpers.js';
+import { door } from './host-calls.js';
 import { inspect, typeName } from './inspect.js';
 import { os } from './os.js';
-import * as packages from './packages.js';
-import { describeError, describeResult, programFile } from './report.js';
-import { shorthand } from './shorthand.js';
+import { describeError, describeResult, programFile } from './program-report.js';
 import { environment, std } from './std.js';
-import { TextDecoder, TextEncoder } from './text.js';
+import { structuredClone } from './structured-clone.js';
+import { TextDecoder, TextEncoder } from './text-encoding.js';
 import * as timers from './timers.js';
 import { URL, URLSearchParams } from './url.js';
+import * as packages from './vendored-packages.js';
 
 const { parse, stringify } = JSON;
 const SCRIPT = 8 | 64 | 128;

@@ -1,7 +1,8 @@
 /** The console: a line on standard output, or for warnings and errors on standard error. */
-import { door } from './door.js';
+
+import { format } from './console-format.js';
+import { door } from './host-calls.js';
 import { DEFAULT_DEPTH, inspect } from './inspect.js';
-import { format } from './message.js';
 
 const STDOUT = 1;
 const STDERR = 2;

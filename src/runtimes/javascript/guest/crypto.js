@@ -1,5 +1,5 @@
 /** The part of Web Crypto that needs no keys: random bytes from the host. */
-import { door } from './door.js';
+import { door } from './host-calls.js';
 
 const MAX_BYTES = 65_536;
 

@@ -2,7 +2,7 @@
  * The `os` module as QuickJS documents it, over the guest's file system. Functions that have a result return
  * [result, errno]; the others return a number, which is a negated errno when they fail.
  */
-import { door, status, statusBuffer } from './door.js';
+import { door, status, statusBuffer } from './host-calls.js';
 import { clearTimeout, setTimeout } from './timers.js';
 
 const FILE_TYPES = {

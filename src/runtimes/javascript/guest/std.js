@@ -1,11 +1,11 @@
 /** The `std` module as QuickJS documents it, over the guest's file system and environment. */
 import { LINUX_ERRNO, strerror } from '../errno.js';
-import { door, status, statusBuffer } from './door.js';
-import { parseExtJSON } from './ext-json.js';
-import { FILE, openFlags, SEEK } from './file.js';
-import { sprintf } from './format.js';
+import { parseExtJSON } from './extended-json.js';
+import { door, status, statusBuffer } from './host-calls.js';
 import { os, unavailable } from './os.js';
-import { decodeUtf8 } from './text.js';
+import { sprintf } from './printf.js';
+import { FILE, openFlags, SEEK } from './std-file.js';
+import { decodeUtf8 } from './text-encoding.js';
 
 const BARRIER = 64;
 const ASYNC = 128;

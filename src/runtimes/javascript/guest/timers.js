@@ -3,7 +3,7 @@
  * the next timer when one is due, so the order of timers never depends on how fast the machine is. The real clock only
  * decides how long the loop sleeps.
  */
-import { door } from './door.js';
+import { door } from './host-calls.js';
 
 const MAX_DELAY_MS = 2 ** 31 - 1;
 

@@ -5,9 +5,8 @@
  */
 import { syscallError } from '../../../kernel/syscall-error.ts';
 import type { Kernel } from '../../../kernel/syscalls.ts';
-import { place } from './arguments.ts';
-import type { QuickJsGuest } from './index.ts';
 import { findPackage, missingPackage } from './package-loader.ts';
+import { copyToGuest, type QuickJsGuest } from './quickjs-guest.ts';
 
 /** Names that can be imported without being files, and what they resolve to. */
 export const BUILT_IN_MODULES: Readonly<Record<string, string>> = {
@@ -109,8 +108,8 @@ function readFile(kernel: Kernel, name: string): Uint8Array | Problem {
 /** Throws a ReferenceError into the guest, as QuickJS does for modules, and returns null. */
 export function refuse(guest: QuickJsGuest, problem: string): 0 {
   const bytes = encoder.encode(problem);
-  const text = place(guest, bytes);
-  const format = place(guest, encoder.encode('%s'));
+  const text = copyToGuest(guest, bytes);
+  const format = copyToGuest(guest, encoder.encode('%s'));
   const list = guest.call('wasm_malloc', 4);
   if (text !== 0 && format !== 0 && list !== 0) {
     guest.view.setU32(list, text);
@@ -123,7 +122,7 @@ export function refuse(guest: QuickJsGuest, problem: string): 0 {
 
 /** Gives the pending exception the whole of a message that QuickJS has cut. */
 function throwWhole(guest: QuickJsGuest, text: number, length: number): void {
-  const name = place(guest, encoder.encode('message'));
+  const name = copyToGuest(guest, encoder.encode('message'));
   if (name === 0) return;
   const error = guest.call('qjs_get_exception');
   const message = guest.call('qjs_new_string', text, length);
@@ -135,7 +134,7 @@ function throwWhole(guest: QuickJsGuest, text: number, length: number): void {
 
 /** Lets the guest load a package before its name resolves; false when it threw, which the interpreter then sees. */
 export function provide(guest: QuickJsGuest, provider: number, name: Uint8Array): boolean {
-  const pointer = place(guest, name);
+  const pointer = copyToGuest(guest, name);
   const list = guest.call('wasm_malloc', 4);
   // With no room for so little, the interpreter has nothing left to go on with.
   if (pointer === 0 || list === 0) return false;

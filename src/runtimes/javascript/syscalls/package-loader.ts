@@ -4,8 +4,8 @@
  */
 import { isSyscallError } from '../../../kernel/syscall-error.ts';
 import type { Kernel } from '../../../kernel/syscalls.ts';
-import { type Argument, lenient, type Operation, place, type Result, text } from './arguments.ts';
-import type { QuickJsGuest } from './index.ts';
+import { type Argument, lenient, type Result, type SystemCall, text } from './call-arguments.ts';
+import { copyToGuest, type QuickJsGuest } from './quickjs-guest.ts';
 
 export const PACKAGES = '/data/js-modules';
 export const BYTECODE_SUFFIX = '.qjsc';
@@ -104,7 +104,7 @@ export function loadPackage(guest: QuickJsGuest, [name, loaded]: readonly Argume
   if (bytes === undefined) return `there is no package ${missingPackage(kernel, true, wanted)}`;
   imports.begin(root, host.fuelConsumed, false);
   return () => {
-    const pointer = place(guest, bytes);
+    const pointer = copyToGuest(guest, bytes);
     const value =
       pointer === 0 ? guest.call('qjs_new_number', -LINUX_ENOMEM) : evaluate(guest, pointer, bytes.length);
     guest.call('wasm_free', pointer);
@@ -113,5 +113,5 @@ export function loadPackage(guest: QuickJsGuest, [name, loaded]: readonly Argume
   };
 }
 
-export const findPackageName: Operation = ({ kernel }, [name]) =>
+export const findPackageName: SystemCall = ({ kernel }, [name]) =>
   findPackage(kernel, packageName(name)) ?? -LINUX_ENOENT;

@@ -3,23 +3,13 @@
  * call by name. Arguments and results are values on the guest's heap, read and made with the guest's own, metered
  * functions. Nothing is kept here between two calls, so an image has nothing to forget.
  */
-import type { GuestMemory } from '../../../kernel/guest-memory.ts';
 import { isSyscallError } from '../../../kernel/syscall-error.ts';
 import type { HostFunction, HostFunctions } from '../../../kernel/syscall-guard.ts';
-import type { Kernel } from '../../../kernel/syscalls.ts';
 import { LINUX_ERRNO } from '../errno.ts';
-import { type Argument, type Operation, place, type Result, Span } from './arguments.ts';
+import { type Argument, type Result, Span, type SystemCall } from './call-arguments.ts';
 import { loadModule, provide, refuse, resolveModule } from './module-loader.ts';
-import { operations } from './operations.ts';
-
-/** What these doors need of the guest they belong to. */
-export interface QuickJsGuest {
-  readonly kernel: Kernel;
-  readonly view: GuestMemory;
-  call(name: string, ...args: (number | bigint)[]): number;
-  exit(code: number): never;
-  abort(reason: string): never;
-}
+import { copyToGuest, type QuickJsGuest } from './quickjs-guest.ts';
+import { systemCalls } from './system-calls.ts';
 
 /** Arguments that are looked at; no operation takes more. */
 const MAX_ARGUMENTS = 6;
@@ -30,7 +20,7 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /** The names of all operations, for the boot script to make functions of. */
-export const OPERATION_NAMES: readonly string[] = Object.keys(operations);
+export const SYSTEM_CALL_NAMES: readonly string[] = Object.keys(systemCalls);
 
 /** What the doors ask of the runtime about the program a guest runs now. */
 export interface Running {
@@ -66,15 +56,15 @@ export function quickJsFunctions(guest: QuickJsGuest, running: Running): HostFun
       const resolved = attempt(() =>
         resolveModule(guest.kernel, provider !== 0, cString(guest, base), cString(guest, name)),
       );
-      if (typeof resolved === 'string') return place(guest, encoder.encode(resolved));
+      if (typeof resolved === 'string') return copyToGuest(guest, encoder.encode(resolved));
       if ('problem' in resolved) return refuse(guest, resolved.problem);
       const text = encoder.encode(resolved.package);
-      return provide(guest, provider, text) ? place(guest, text) : 0;
+      return provide(guest, provider, text) ? copyToGuest(guest, text) : 0;
     },
     host_module_load: (name: number, outLength: number) => {
       const source = attempt(() => loadModule(guest.kernel, cString(guest, name)));
       if (!(source instanceof Uint8Array)) return refuse(guest, source.problem);
-      const pointer = place(guest, source);
+      const pointer = copyToGuest(guest, source);
       if (pointer !== 0) guest.view.setU32(outLength, source.length);
       return pointer;
     },
@@ -99,10 +89,10 @@ function sealed(guest: QuickJsGuest, doors: HostFunctions): HostFunctions {
   return Object.fromEntries(Object.entries(doors).map(([name, door]) => [name, seal(door)]));
 }
 
-function find(guest: QuickJsGuest, name: number, length: number): Operation | undefined {
+function find(guest: QuickJsGuest, name: number, length: number): SystemCall | undefined {
   if (length >>> 0 > MAX_OPERATION_BYTES) return undefined;
   const text = decoder.decode(guest.view.bytes(name, length));
-  return Object.hasOwn(operations, text) ? operations[text] : undefined;
+  return Object.hasOwn(systemCalls, text) ? systemCalls[text] : undefined;
 }
 
 function readArguments(guest: QuickJsGuest, count: number, values: number): Argument[] {
@@ -134,7 +124,7 @@ function readSpan(guest: QuickJsGuest, getter: string, value: number, isText: bo
   return pointer === 0 ? undefined : new Span(guest.view, pointer, length, isText);
 }
 
-function perform(guest: QuickJsGuest, operation: Operation, args: readonly Argument[]): Result {
+function perform(guest: QuickJsGuest, operation: SystemCall, args: readonly Argument[]): Result {
   // What the host does costs the guest no fuel, so the clock is looked at every time.
   guest.kernel.host.check();
   try {
@@ -152,7 +142,7 @@ function writeResult(guest: QuickJsGuest, result: Result): number {
   if (typeof result === 'number') return guest.call('qjs_new_number', result);
   if (result === undefined) return guest.call('qjs_get_undefined');
   const bytes = encoder.encode(result);
-  const pointer = place(guest, bytes);
+  const pointer = copyToGuest(guest, bytes);
   if (pointer === 0) return guest.call('qjs_new_number', -LINUX_ERRNO.ENOMEM);
   const value = guest.call('qjs_new_string', pointer, bytes.length);
   guest.call('wasm_free', pointer);

@@ -2,7 +2,7 @@
  * TextEncoder and TextDecoder of the Encoding Standard: UTF-8 by way of the host, UTF-16LE and windows-1252, which is
  * what the labels "latin1" and "ascii" mean, here.
  */
-import { door, TEXT_CHUNK } from './door.js';
+import { door, TEXT_CHUNK } from './host-calls.js';
 
 const LABELS = {
   'utf-8': ['utf-8', 'utf8', 'unicode-1-1-utf-8', 'unicode11utf8', 'unicode20utf8', 'x-unicode20utf8'],

@@ -25,9 +25,9 @@ const LAYER_TIME_MS = Date.UTC(2026, 0, 1);
 
 /** Our own modules in the standard library, by where they lie there. */
 const RUNTIME_FILES = {
-  'asyncio/unix_events.py': 'unix_events.py',
+  'asyncio/unix_events.py': 'asyncio_unix_events.py',
   '_sandbox.py': 'boot.py',
-  '_sandbox_imports.py': 'imports.py',
+  '_sandbox_imports.py': 'import_tracker.py',
 } as const;
 
 export const guestFile = (name: string) =>

@@ -2,7 +2,7 @@
  * Vendored packages as the guest knows them. The host asks for `provide` whenever a program imports one by name, so an
  * import and `requireVendor` get the same module, and it is loaded once.
  */
-import { door } from './door.js';
+import { door } from './host-calls.js';
 
 /** Namespaces of the packages that are loaded, by the name each is registered under. */
 const namespaces = Object.create(null);

@@ -11,17 +11,17 @@ import {
   type Argument,
   integer,
   lenient,
-  type Operation,
   path,
   type Result,
   type Span,
+  type SystemCall,
   slice,
   strict,
   text,
   word,
-} from './arguments.ts';
-import type { QuickJsGuest } from './index.ts';
+} from './call-arguments.ts';
 import { findPackageName, loadPackage } from './package-loader.ts';
+import type { QuickJsGuest } from './quickjs-guest.ts';
 
 /** Most bytes one call decodes or fills; the boot script cuts longer work into pieces. */
 const CHUNK = 1 << 20;
@@ -102,7 +102,7 @@ function decode(guest: QuickJsGuest, [buffer, offset, length, fatal]: readonly A
 
 const ignore = (_: unknown) => 0;
 
-const pathOperations: Record<string, Operation> = {
+const pathCalls: Record<string, SystemCall> = {
   open: ({ kernel }, [name, flags, mode]) => kernel.open(kernel.cwd, path(name), word(flags), word(mode)),
   stat: ({ kernel }, [name, follow, out]) =>
     storeStatus(out, kernel.stat(kernel.cwd, path(name), follow === 1)),
@@ -125,7 +125,7 @@ const pathOperations: Record<string, Operation> = {
   chdir: ({ kernel }, [name]) => kernel.chdir(path(name)),
 };
 
-const descriptorOperations: Record<string, Operation> = {
+const descriptorCalls: Record<string, SystemCall> = {
   close: ({ kernel }, [fd]) => kernel.close(word(fd)),
   read: ({ kernel }, [fd, buffer, offset, length]) => kernel.read(word(fd), slice(buffer, offset, length)),
   write: ({ kernel }, [fd, buffer, offset, length]) => kernel.write(word(fd), slice(buffer, offset, length)),
@@ -143,7 +143,7 @@ const descriptorOperations: Record<string, Operation> = {
   },
 };
 
-const worldOperations: Record<string, Operation> = {
+const processCalls: Record<string, SystemCall> = {
   now: ({ kernel }) => kernel.host.now(),
   monotonic: ({ kernel }) => kernel.host.monotonic(),
   sleep: ({ kernel }, [milliseconds]) => {
@@ -179,8 +179,8 @@ const worldOperations: Record<string, Operation> = {
   },
 };
 
-export const operations: Readonly<Record<string, Operation>> = {
-  ...pathOperations,
-  ...descriptorOperations,
-  ...worldOperations,
+export const systemCalls: Readonly<Record<string, SystemCall>> = {
+  ...pathCalls,
+  ...descriptorCalls,
+  ...processCalls,
 };

@@ -2,9 +2,9 @@
  * QuickJS's FILE objects. Reading goes through a small buffer, since getline would otherwise make a system call for
  * each byte; writing does not, so nothing is lost when a program is stopped.
  */
-import { door, status, statusBuffer } from './door.js';
-import { sprintf } from './format.js';
-import { decodeUtf8, encodeUtf8 } from './text.js';
+import { door, status, statusBuffer } from './host-calls.js';
+import { sprintf } from './printf.js';
+import { decodeUtf8, encodeUtf8 } from './text-encoding.js';
 
 const BUFFER_BYTES = 4096;
 const NEWLINE = 10;

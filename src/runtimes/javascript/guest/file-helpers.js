@@ -4,9 +4,9 @@
  * `errno`; nothing is written in part without one.
  */
 import { LINUX_ERRNO, strerror } from '../errno.js';
-import { door, status, statusBuffer } from './door.js';
-import { FILE } from './file.js';
-import { decodeUtf8, encodeUtf8 } from './text.js';
+import { door, status, statusBuffer } from './host-calls.js';
+import { FILE } from './std-file.js';
+import { decodeUtf8, encodeUtf8 } from './text-encoding.js';
 
 const { parse, stringify } = JSON;
 const O_WRITE = 1;

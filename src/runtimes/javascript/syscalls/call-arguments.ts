@@ -5,7 +5,7 @@
 
 import type { GuestMemory } from '../../../kernel/guest-memory.ts';
 import { syscallError } from '../../../kernel/syscall-error.ts';
-import type { QuickJsGuest } from './index.ts';
+import type { QuickJsGuest } from './quickjs-guest.ts';
 
 /** A string of the guest as UTF-8, or an ArrayBuffer: where it lies in guest memory. */
 export class Span {
@@ -24,7 +24,7 @@ export class Span {
 export type Argument = number | Span | undefined;
 /** A function makes the value with the guest's own code: its traps must not be taken for failures of the operation. */
 export type Result = number | string | undefined | (() => number);
-export type Operation = (guest: QuickJsGuest, args: readonly Argument[]) => Result;
+export type SystemCall = (guest: QuickJsGuest, args: readonly Argument[]) => Result;
 
 const PATH_MAX = 4096;
 
@@ -68,14 +68,4 @@ export function slice(buffer: Argument, offset: Argument, length: Argument): Uin
   const size = integer(length);
   if (start < 0 || size < 0 || start + size > buffer.length) throw syscallError('EINVAL');
   return buffer.bytes.subarray(start, start + size);
-}
-
-/** Copies bytes to the guest's heap, NUL-terminated; 0 when it has no room for them. */
-export function place(guest: QuickJsGuest, bytes: Uint8Array): number {
-  const pointer = guest.call('wasm_malloc', bytes.length + 1);
-  if (pointer === 0) return 0;
-  const target = guest.view.bytes(pointer, bytes.length + 1);
-  target.set(bytes);
-  target[bytes.length] = 0;
-  return pointer;
 }

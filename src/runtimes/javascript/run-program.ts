@@ -12,7 +12,7 @@ import {
   type WarmReport,
   type WarmRequest,
 } from '../runtime.ts';
-import { planProgram } from './program.ts';
+import { planProgram } from './module-to-script.ts';
 import { evaluate, invoke, newText, readText } from './quickjs-api.ts';
 
 /** Of the program a guest runs now. All of it comes with the call, so there is nothing an image would have to keep. */

@@ -4,7 +4,7 @@
  * taken out, character for character, so that lines and columns stay as they are; imports are done before it.
  * Invariant: the guest uses the rewritten text only when its own compiler refuses the original as a script.
  */
-import { endsOperand, type Token, tokenize } from './tokens.ts';
+import { endsOperand, type Token, tokenize } from './tokenizer.ts';
 
 export interface Import {
   readonly specifier: string;

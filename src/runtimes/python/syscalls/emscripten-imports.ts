@@ -8,8 +8,8 @@ import type { GuestMemory } from '../../../kernel/guest-memory.ts';
 import { syscallError } from '../../../kernel/syscall-error.ts';
 import { guard, type HostFunctions } from '../../../kernel/syscall-guard.ts';
 import type { Kernel } from '../../../kernel/syscalls.ts';
-import { descriptorCalls, pathCalls } from './files.ts';
-import { timeCalls } from './time.ts';
+import { descriptorCalls, pathCalls } from './file-calls.ts';
+import { timeCalls } from './time-calls.ts';
 
 /** What these doors need of the guest they belong to. */
 export interface EmscriptenGuest {
