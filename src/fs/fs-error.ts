@@ -10,16 +10,11 @@ const FS_ERROR_CODES = [
   'EEXIST',
   'ENOTEMPTY',
   'EROFS',
-  'EACCES',
   'EINVAL',
   'ENAMETOOLONG',
   'ELOOP',
   'ENOSPC',
-  'EDQUOT',
-  'EXDEV',
-  'EPERM',
   'EBUSY',
-  'EMLINK',
 ] as const;
 
 export type FsErrorCode = (typeof FS_ERROR_CODES)[number];

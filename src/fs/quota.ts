@@ -2,8 +2,6 @@
  * The quota of a volume, and the buffers of the files that are charged to it.
  * Invariants: `bytes` and `files` always equal a recount, at O(1) per operation; memory is allocated only after the
  * quota allows it; an allocated buffer is at most twice as long as its file.
- * Each name of a hard-linked file is charged, because a workspace is exported as one entry per name. Exported contents
- * therefore fit when they are imported again, and links cannot turn a small quota into large images.
  */
 
 import { utf8Length } from './file-names.ts';
@@ -23,16 +21,17 @@ export class Quota {
 
   constructor(readonly limits: VolumeLimits) {}
 
-  /** Sets the counts of names and open descriptors of a node and updates the usage. At zero, the contents are freed. */
-  relink(node: Node, nlink: number, opens: number): void {
-    const names = chargedNames(nlink, opens) - chargedNames(node.nlink, node.openCount);
-    const bytes = names * chargedBytes(node);
-    this.#checkLimits(bytes, names);
+  /** Sets the link count and the number of open descriptors of a node. A node is charged until both are zero. */
+  relink(node: Node, nlink: number, openCount: number): void {
+    const stays = isCharged(nlink, openCount);
+    const files = Number(stays) - Number(isCharged(node.nlink, node.openCount));
+    const bytes = files * chargedBytes(node);
+    this.#checkLimits(bytes, files);
     this.bytes += bytes;
-    this.files += names;
+    this.files += files;
     node.nlink = nlink;
-    node.openCount = opens;
-    if (node.kind === 'file' && chargedNames(nlink, opens) === 0) setData(node, new Uint8Array(0), 0);
+    node.openCount = openCount;
+    if (node.kind === 'file' && !stays) setData(node, new Uint8Array(0), 0);
   }
 
   /** Whether the given additional bytes and files fit into the quota. */
@@ -69,10 +68,8 @@ export class Quota {
 
   #charge(node: FileNode, size: number): void {
     if (size > this.limits.maxBytes) throw ERRNO_ERRORS.ENOSPC;
-    const names = chargedNames(node.nlink, node.openCount);
-    // A file with neither a name nor a descriptor cannot be charged.
-    if (names === 0) throw ERRNO_ERRORS.EINVAL;
-    const bytes = (size - node.size) * names;
+    if (!isCharged(node.nlink, node.openCount)) throw ERRNO_ERRORS.EINVAL;
+    const bytes = size - node.size;
     this.#checkLimits(bytes, 0);
     this.bytes += bytes;
   }
@@ -89,12 +86,12 @@ export class Quota {
   }
 }
 
-/** Each name of a node is charged; a node without names is charged once while it is open. */
-function chargedNames(nlink: number, opens: number): number {
-  return nlink > 0 ? nlink : opens > 0 ? 1 : 0;
+/** A removed node is charged as long as it is open. */
+function isCharged(nlink: number, openCount: number): boolean {
+  return nlink > 0 || openCount > 0;
 }
 
-/** Bytes charged for each name of `node`. */
+/** The bytes that a node counts towards the quota. */
 export function chargedBytes(node: Node): number {
   return node.kind === 'file' ? node.size : node.kind === 'symlink' ? utf8Length(node.target) : 0;
 }

@@ -10,7 +10,7 @@ interface NodeFields {
   mode: number;
   mtimeMs: number;
   ctimeMs: number;
-  /** Number of names (hard links). A directory has 1, or 0 after its removal. */
+  /** 1 while the node has a name, 0 after its removal. There are no hard links. */
   nlink: number;
   /** Open descriptors, counted by `Volume.retain` and `Volume.release`; always 0 for read-only nodes. */
   openCount: number;

@@ -136,17 +136,6 @@ export class Volume {
     return this.#add(found, newLink(this.#init(0o777), target));
   }
 
-  /** Adds a hard link to a file or symbolic link in a writable root. */
-  link(from: string, fromCwd: string, to: string, toCwd: string, follow: boolean): void {
-    const { node } = this.resolve(from, fromCwd, follow);
-    if (node.kind === 'dir') throw ERRNO_ERRORS.EPERM;
-    const found = this.#lookupEntry(to, toCwd);
-    if (found.node === undefined && found.trailingSlash) throw ERRNO_ERRORS.ENOENT;
-    if (node.readonly && !found.parent.readonly) throw ERRNO_ERRORS.EXDEV;
-    this.#add(found, node);
-    node.ctimeMs = this.#now();
-  }
-
   readlink(path: string, cwd: string): string {
     const node = this.lookup(path, cwd, false);
     if (node.kind !== 'symlink') throw ERRNO_ERRORS.EINVAL;

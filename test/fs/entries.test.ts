@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Entry, putEntry } from '../../src/fs/entries.ts';
-import { applyChanges, type TreeChanges } from '../../src/fs/tree-changes.ts';
-import { bytes, codeOf, dir, file, link, newVolume, readText, recount, writeText } from './support.ts';
+import { codeOf, dir, file, link, newVolume, recount, writeText } from './support.ts';
 
 const START = [dir('d'), file('d/in', 'in'), file('a', 'A'), file('b', 'B'), link('l', 'a'), dir('e')];
 
@@ -11,141 +10,8 @@ function filled() {
   return volume;
 }
 
-/** What `act` changes, having checked that a mirror of START can follow. */
-function changesOf(act: (volume: ReturnType<typeof newVolume>) => void): TreeChanges {
-  const volume = filled();
-  act(volume);
-  const changes = volume.changes('/app');
-  const mirror = new Map(START.map((entry) => [entry.path, entry]));
-  applyChanges(mirror, changes);
-  const byPath = (a: Entry, b: Entry) => (a.path < b.path ? -1 : 1);
-  expect([...mirror.values()].sort(byPath)).toEqual(volume.entries('/app'));
-  return changes;
-}
-
-const lists = ({ created, modified, deleted, removed }: TreeChanges) => ({
-  created,
-  modified,
-  deleted,
-  removed,
-});
-const none = { created: [], modified: [], deleted: [], removed: [] };
-
-describe('changes', () => {
-  it('are empty after fill and after reading', () => {
-    const changes = changesOf((volume) => readText(volume, '/app/a'));
-    expect(changes).toEqual({ ...none, entries: [] });
-  });
-
-  it('tell created, modified and deleted files', () => {
-    const changes = changesOf((volume) => {
-      writeText(volume, '/app/new', 'n');
-      writeText(volume, '/app/a', 'A');
-      volume.unlink('/app/b', '/');
-    });
-    expect(lists(changes)).toEqual({ created: ['new'], modified: ['a'], deleted: ['b'], removed: ['b'] });
-    expect(changes.entries.map(({ path }) => path)).toEqual(['a', 'new']);
-  });
-
-  it('tell a file replaced by rename, or removed and made again, as modified', () => {
-    const replaced = changesOf((volume) => {
-      writeText(volume, '/app/tmp', 'x');
-      volume.rename('/app/tmp', '/', '/app/a', '/');
-      volume.unlink('/app/b', '/');
-      writeText(volume, '/app/b', 'B');
-    });
-    expect(lists(replaced)).toEqual({ ...none, modified: ['a', 'b'] });
-  });
-
-  it('tell a moved directory as deleted and created files', () => {
-    const moved = changesOf((volume) => volume.rename('/app/d', '/', '/app/e', '/'));
-    expect(lists(moved)).toEqual({
-      created: ['e/in'],
-      modified: [],
-      deleted: ['d/in'],
-      removed: ['d', 'd/in'],
-    });
-  });
-
-  it('forget what was moved and moved back', () => {
-    const changes = changesOf((volume) => {
-      volume.rename('/app/d/in', '/', '/tmp/in', '/');
-      volume.rename('/tmp/in', '/', '/app/d/in', '/');
-    });
-    expect(lists(changes)).toEqual(none);
-    expect(changes.entries.map(({ path }) => path)).toEqual(['d']);
-  });
-
-  it('tell touched time and mode only to the mirror', () => {
-    const changes = changesOf((volume) => {
-      volume.utimes(volume.lookup('/app/a', '/', true), 99);
-      volume.chmod(volume.lookup('/app/b', '/', true), 0o600);
-      volume.chmod(volume.lookup('/app/d', '/', true), 0o700);
-    });
-    expect(lists(changes)).toEqual(none);
-    expect(changes.entries.map(({ path, mode, mtimeMs }) => [path, mode, mtimeMs])).toEqual([
-      ['a', 0o644, 99],
-      ['b', 0o600, 5],
-      ['d', 0o700, 5],
-    ]);
-  });
-
-  it('tell links and directories only to the mirror, and what takes the place of a file as deleted', () => {
-    const changes = changesOf((volume) => {
-      volume.unlink('/app/l', '/');
-      volume.symlink('b', '/app/l', '/');
-      volume.unlink('/app/a', '/');
-      volume.mkdir('/app/a', '/', 0o755);
-      volume.unlink('/app/d/in', '/');
-      volume.rmdir('/app/d', '/');
-      writeText(volume, '/app/d', 'file now');
-    });
-    expect(lists(changes)).toEqual({
-      created: ['d'],
-      modified: [],
-      deleted: ['a', 'd/in'],
-      removed: ['d/in'],
-    });
-    expect(changes.entries.map(({ path, kind }) => `${kind} ${path}`)).toEqual([
-      'dir a',
-      'file d',
-      'symlink l',
-    ]);
-  });
-
-  it('tell every name of a written hard-linked file', () => {
-    const changes = changesOf((volume) => {
-      volume.link('/app/a', '/', '/app/a2', '/', true);
-      volume.write(volume.lookup('/app/a2', '/', true), 0, bytes('Z'));
-    });
-    expect(lists(changes)).toEqual({ ...none, created: ['a2'], modified: ['a'] });
-  });
-
-  it('do not mix the areas, and start anew with mark and fill', () => {
-    const volume = filled();
-    writeText(volume, '/tmp/t', 'x');
-    expect(volume.changes('/app').entries).toEqual([]);
-    expect(volume.changes('/tmp').created).toEqual(['t']);
-    writeText(volume, '/app/a', 'x');
-    volume.setBaseline('/app');
-    expect(volume.changes('/app').entries).toEqual([]);
-    volume.unlink('/app/b', '/');
-    volume.fill('/app', []);
-    expect(volume.changes('/app')).toEqual({ ...none, entries: [] });
-  });
-
-  it('are not altered by later writes', () => {
-    const volume = filled();
-    const node = writeText(volume, '/app/a', '12345678');
-    const [entry] = volume.changes('/app').entries;
-    volume.write(node, 0, bytes('XX'));
-    volume.truncate(node, 1);
-    expect(entry?.data).toEqual(bytes('12345678'));
-  });
-});
-
-describe('fill', () => {
-  it('gives the same entries back, sorted, whatever their order', () => {
+describe('Volume.fill', () => {
+  it('returns the same entries sorted, whatever the input order', () => {
     const volume = newVolume();
     volume.fill('/app', [...START].reverse());
     expect(volume.entries('/app').map(({ path }) => path)).toEqual(['a', 'b', 'd', 'd/in', 'e', 'l']);
@@ -153,7 +19,7 @@ describe('fill', () => {
     expect(volume.entries('/app')).toEqual(filled().entries('/app'));
   });
 
-  it('replaces what was there, and keeps an open file charged until it is released', () => {
+  it('replaces the old contents and charges an open file until it is released', () => {
     const volume = filled();
     const node = volume.lookup('/app/a', '/', true);
     volume.retain(node);
@@ -163,7 +29,7 @@ describe('fill', () => {
     expect(volume.usage()).toEqual({ bytes: 3, files: 1 });
   });
 
-  it('refuses hostile entries and changes nothing', () => {
+  it('rejects malicious entries and changes nothing', () => {
     const paths = [
       '',
       '/',
@@ -214,7 +80,7 @@ describe('fill', () => {
     expect(volume.entries('/app')).toHaveLength(START.length);
   });
 
-  it('refuses paths that would be too long inside the area', () => {
+  it('rejects paths that are too long below the writable root', () => {
     const deep: Entry[] = [];
     for (let path = 'x'.repeat(255); path.length <= 4096; path += `/${'x'.repeat(255)}`) deep.push(dir(path));
     expect(deep.at(-1)?.path).toHaveLength(4095);
@@ -222,7 +88,7 @@ describe('fill', () => {
     expect(codeOf(() => newVolume().fill('/app', deep.slice(0, -1)))).toBe('ok');
   });
 
-  it('enforces the quota in bytes and in files and leaves the area empty then', () => {
+  it('enforces the quota in bytes and files, and leaves the writable root empty on failure', () => {
     const volume = newVolume({ maxBytes: 4, maxFiles: 2 });
     volume.fill('/app', [file('a', '12')]);
     expect(codeOf(() => volume.fill('/app', [file('a', '12345')]))).toBe('quota_exceeded');
@@ -234,7 +100,7 @@ describe('fill', () => {
     expect(codeOf(() => volume.fill('/app', [file('a', '1')]))).toBe('ok');
   });
 
-  it('takes Buffers as plain bytes', () => {
+  it('stores the data of a Buffer as a plain Uint8Array', () => {
     const volume = newVolume();
     volume.fill('/app', [{ ...file('f'), data: Buffer.from('abc') }]);
     expect(volume.entries('/app')[0]?.data?.constructor).toBe(Uint8Array);
@@ -242,7 +108,7 @@ describe('fill', () => {
 });
 
 describe('putEntry', () => {
-  it('adds the parents a new entry needs', () => {
+  it('adds missing parent directories', () => {
     const mirror = new Map<string, Entry>();
     putEntry(mirror, file('x/y/z', 'text'));
     putEntry(mirror, file('x/w'));

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { utf8Length } from '../../src/fs/file-names.ts';
 import { type FinalLink, walk } from '../../src/fs/resolve-path.ts';
 import { readOnlyTree } from '../../src/fs/tree-codec.ts';
 import { codeOf, dir, file, link } from './support.ts';
@@ -21,7 +20,7 @@ const path = (at: string, cwd = '/', last: FinalLink = 'follow') => walk(root, a
 const code = (at: string, last: FinalLink = 'follow') => codeOf(() => walk(root, at, '/', last));
 
 describe('walk', () => {
-  it('resolves dots, doubled slashes and relative paths to a canonical path', () => {
+  it('resolves dots, double slashes and relative paths to a canonical path', () => {
     expect(path('/app//./sub/../file')).toBe('/app/file');
     expect(path('sub', '/app')).toBe('/app/sub');
     expect(path('.', '/app')).toBe('/app');
@@ -29,13 +28,13 @@ describe('walk', () => {
     expect(path('///')).toBe('/');
   });
 
-  it('stays at the root however often it climbs', () => {
+  it('does not leave the root, however many .. components there are', () => {
     expect(path('/../../..')).toBe('/');
     expect(path('../../../app/file', '/app/sub')).toBe('/app/file');
     expect(path('/app/up/app/up/app/file')).toBe('/app/file');
   });
 
-  it('follows links in the middle always and at the end on request', () => {
+  it('always follows links in the middle of a path, and a final link on request', () => {
     expect(path('/app/abs/../file')).toBe('/app/file');
     expect(path('/app/abs')).toBe('/app/sub');
     expect(path('/app/abs', '/', 'nofollow')).toBe('/app/abs');
@@ -44,7 +43,7 @@ describe('walk', () => {
     expect(path('/app/slashed')).toBe('/app/sub');
   });
 
-  it('gives the place where the target of a dangling link would be', () => {
+  it('resolves a dangling link to the path of its missing target', () => {
     expect(walk(root, '/app/dangling', '/', 'follow')).toMatchObject({
       node: undefined,
       path: '/app/sub/new',
@@ -82,7 +81,7 @@ describe('walk', () => {
     expect(code(`${'/.'.repeat(2048)}/`)).toBe('ENAMETOOLONG');
   });
 
-  it('marks paths that name no entry of their own', () => {
+  it('marks paths that do not name a directory entry', () => {
     for (const at of ['/', '/app/..', '/app/sub/.'])
       expect(walk(root, at, '/', 'entry').endsInDots).toBe(true);
     expect(walk(root, '/app/sub/', '/', 'entry')).toMatchObject({
@@ -93,7 +92,7 @@ describe('walk', () => {
     expect(walk(root, '/app/sub/.', '/', 'entry')).toMatchObject({ name: 'sub', path: '/app/sub' });
   });
 
-  it('never ends outside the tree, whatever the path', () => {
+  it('never ends outside the tree, for any path', () => {
     const part = fc.constantFrom('app', 'sub', 'file', 'up', 'abs', 'slashed', 'loop', '..', '.', '', 'none');
     fc.assert(
       fc.property(
@@ -104,22 +103,8 @@ describe('walk', () => {
           if (codeOf(() => walk(root, at, '/app', 'follow')) !== 'ok') return;
           const found = walk(root, at, '/app', 'follow');
           expect(found.path).toMatch(/^(\/|(\/(?!\.\.?(\/|$))[^/]+)+)$/);
-          // The canonical path leads to the same place without a detour.
+          // The canonical path resolves to the same node.
           expect(walk(root, found.path, '/', 'entry').node).toBe(found.node);
-        },
-      ),
-    );
-  });
-});
-
-describe('utf8Length', () => {
-  it('agrees with the encoder for any string', () => {
-    fc.assert(
-      fc.property(
-        fc.string({ unit: 'binary' }),
-        fc.string({ unit: fc.constantFrom('\ud800', '\udc00', 'a') }),
-        (a, b) => {
-          expect(utf8Length(a + b)).toBe(new TextEncoder().encode(a + b).length);
         },
       ),
     );

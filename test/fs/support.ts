@@ -1,4 +1,4 @@
-/** What the tests of this room share: a volume with a counting clock, short entries, and the code of a failure. */
+/** Helpers for the tests of this folder: a volume with a counting clock, short entries, error codes. */
 import { SandboxError } from '../../src/errors.ts';
 import type { Entry } from '../../src/fs/entries.ts';
 import { FsError } from '../../src/fs/fs-error.ts';
@@ -29,7 +29,7 @@ export const link = (path: string, target: string): Entry => ({
   target,
 });
 
-/** The code an operation fails with, or 'ok'; anything but the two known kinds of failure passes through. */
+/** The error code of a failed operation, or 'ok'. Errors other than FsError and SandboxError are rethrown. */
 export function codeOf(operation: () => unknown): string {
   try {
     operation();
@@ -52,7 +52,7 @@ export function readText(volume: Volume, path: string): string {
   return new TextDecoder().decode(into.subarray(0, volume.read(node, 0, into)));
 }
 
-/** Usage counted from the tree alone: every name, and once each node of `orphans`. */
+/** The usage counted from the tree: every name, plus each node of `orphans`. */
 export function recount(volume: Volume, orphans: Iterable<Node> = []): { bytes: number; files: number } {
   const sum = { bytes: 0, files: 0 };
   const add = (node: Node) => {

@@ -28,7 +28,7 @@ const raw = fc.record({
   content,
 });
 
-/** Any valid tree: parents are added, and what would hang below a file is left out. */
+/** Any valid tree. Missing parents are added, and paths below a file are left out. */
 const tree = fc.array(raw, { maxLength: 20 }).map((items) => {
   const entries = new Map<string, Entry>();
   for (const { parts, mode, mtimeMs, content } of items) {
@@ -44,8 +44,8 @@ const byPath = (a: Entry, b: Entry) => (a.path < b.path ? -1 : 1);
 
 const SAMPLE = [dir('d'), file('d/f', 'some text'), file('empty'), link('l', 'd/f'), file('z', '12345678')];
 
-describe('pack', () => {
-  it('gives every tree back as it was', () => {
+describe('packEntries', () => {
+  it('round-trips every tree', () => {
     fc.assert(
       fc.property(tree, (entries) => {
         expect(unpackEntries(packEntries(entries))).toEqual([...entries].sort(byPath));
@@ -53,7 +53,7 @@ describe('pack', () => {
     );
   });
 
-  it('gives equal bytes for equal trees in any order', () => {
+  it('gives equal bytes for equal trees, whatever the order of the entries', () => {
     fc.assert(
       fc.property(
         tree.chain((entries) =>
@@ -80,18 +80,18 @@ describe('pack', () => {
     expect(entries.every(({ data }) => data === undefined || data.buffer === shared.buffer)).toBe(true);
   });
 
-  it('refuses entries that are no tree', () => {
+  it('rejects entries that do not form a tree', () => {
     expect(codeOf(() => packEntries([file('a/b')]))).toBe('invalid_path');
     expect(codeOf(() => readOnlyTree([file('a/b')]))).toBe('image_invalid');
   });
 
-  it('starts with a pinned magic and version', () => {
+  it('starts with a fixed magic number and version', () => {
     expect(new TextDecoder().decode(packEntries([]).subarray(0, 8))).toBe('lwstree\x01');
     expect(packEntries([])).toHaveLength(16);
   });
 });
 
-describe('unpack of damaged bytes', () => {
+describe('unpackEntries with damaged bytes', () => {
   const packed = packEntries(SAMPLE);
   const accepted = (bytes: Uint8Array) => {
     const code = codeOf(() => unpackEntries(bytes));
@@ -99,14 +99,14 @@ describe('unpack of damaged bytes', () => {
     return code === 'ok';
   };
 
-  it('refuses every truncation and any addition', () => {
+  it('rejects truncated and extended bytes', () => {
     for (let length = 0; length < packed.length; length++)
       expect(accepted(packed.slice(0, length))).toBe(false);
     for (const more of [1, 8])
       expect(accepted(Uint8Array.from([...packed, ...new Uint8Array(more)]))).toBe(false);
   });
 
-  it('answers every single flipped bit with a refusal or with another tree of exactly these bytes', () => {
+  it('rejects every single bit flip, or decodes it to the tree whose encoding it is', () => {
     for (let bit = 0; bit < packed.length * 8; bit++) {
       const damaged = packed.slice();
       damaged[bit >> 3]! ^= 1 << (bit & 7);
@@ -114,7 +114,7 @@ describe('unpack of damaged bytes', () => {
     }
   });
 
-  it('survives random changes of many bytes and random bytes', () => {
+  it('throws only image_invalid for random damage and random bytes', () => {
     const change = fc.tuple(fc.nat(packed.length - 1), fc.nat(255));
     fc.assert(
       fc.property(
@@ -132,7 +132,7 @@ describe('unpack of damaged bytes', () => {
     );
   });
 
-  it('refuses huge counts, impossible sizes and times without allocating for them', () => {
+  it('rejects huge counts, impossible sizes and invalid times before it allocates memory', () => {
     const at = (offset: number, value: number, isDouble = false) => {
       const damaged = packed.slice();
       const view = new DataView(damaged.buffer);
@@ -164,8 +164,10 @@ describe('readOnlyTree and unpackTree', () => {
     expect(root.ino).toBe(3 * 2 ** 24);
     expect(readOnlyTree(SAMPLE, 3)).toEqual(root);
   });
+});
 
-  it('unpackTreeLazily is the same tree, and reads the bytes when it is first looked into', () => {
+describe('unpackTreeLazily', () => {
+  it('builds the same tree, and decodes the bytes on first access', () => {
     const root = unpackTreeLazily(packEntries(SAMPLE), 3);
     expect({ ...root }).toEqual({ ...unpackTree(packEntries(SAMPLE), 3) });
     expect(root.entries).toBe(root.entries);
