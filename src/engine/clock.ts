@@ -1,24 +1,24 @@
 /**
- * Time as a guest sees it. It never goes back within a session, also when that goes on in another thread. A virtual
- * clock is moved by fuel and by sleeping and by nothing else, so it shows the same on every machine.
+ * The clock of a guest. It is monotonic across the calls of a session, even when the session continues in another
+ * thread. A virtual clock advances only with fuel and with sleep, so it reads the same on every machine.
  */
 import type { Kernel } from '../kernel/syscalls.ts';
 
-/** A thousand years: no date a virtual clock shows is past what dates can hold. */
-const LONGEST_VIRTUAL_MS = 31_557_600_000_000;
-/** Speed of the virtual clock: as if a second took a billion instructions. */
+/** A thousand years, so that every time a virtual clock shows is a valid date. */
+const MAX_VIRTUAL_MS = 31_557_600_000_000;
+/** Speed of the virtual clock: one second per billion instructions. */
 const VIRTUAL_FUEL_PER_MS = 1_000_000;
 
 export class GuestClock {
-  /** Milliseconds that a virtual clock skipped in sleep. */
+  /** Milliseconds by which sleep advanced a virtual clock in this run. */
   #sleptMs = 0;
-  /** What the machine's clock lacks to where the guest's stood before: a session may go on in a younger thread. */
-  #lagMs: number | undefined;
+  /** Added to performance.now(), which is lower in a thread that started after the session's last one. */
+  #offsetMs: number | undefined;
 
   constructor(
     readonly kernel: Kernel,
     readonly fuelConsumed: () => number,
-    /** Where a virtual clock began; absent: the clock is the machine's. */
+    /** Start time of a virtual clock; undefined for the machine's clock. */
     readonly startMs: number | undefined,
   ) {}
 
@@ -30,22 +30,22 @@ export class GuestClock {
 
   monotonic(): number {
     if (this.startMs === undefined) {
-      this.#lagMs ??= Math.max(0, this.kernel.clockMs - performance.now());
-      return performance.now() + this.#lagMs;
+      this.#offsetMs ??= Math.max(0, this.kernel.clockMs - performance.now());
+      return performance.now() + this.#offsetMs;
     }
     return this.kernel.clockMs + this.fuelConsumed() / VIRTUAL_FUEL_PER_MS + this.#sleptMs;
   }
 
-  /** Moves a virtual clock on; false when nobody can wait that long, because no calendar lasts. */
-  skip(milliseconds: number): boolean {
+  /** Advances a virtual clock; returns false when that would exceed its range. */
+  advance(milliseconds: number): boolean {
     const wanted = Math.max(0, milliseconds) || 0;
-    if (this.monotonic() + wanted > LONGEST_VIRTUAL_MS) return false;
+    if (this.monotonic() + wanted > MAX_VIRTUAL_MS) return false;
     this.#sleptMs += wanted;
     return true;
   }
 
-  /** Leaves the time in the kernel, from where the next run goes on. */
-  stop(): void {
+  /** Saves the time in the kernel, where the next run continues. */
+  save(): void {
     this.kernel.clockMs = this.monotonic();
     this.#sleptMs = 0;
   }

@@ -1,6 +1,6 @@
 /**
- * One WebAssembly instance: its memory, its fuel, its calls, and how a call ended. The only file that instantiates a
- * module. A guest is stopped by a trap, never by a JavaScript exception, because guest code could catch the latter.
+ * One WebAssembly instance: its memory, its fuel and its calls. The only file that instantiates modules. A guest is
+ * stopped by a trap, never by a JavaScript exception, because guest code could catch an exception.
  */
 import { randomFillSync } from 'node:crypto';
 import type { Volume } from '../fs/volume.ts';
@@ -13,29 +13,28 @@ import { PAGE_BYTES } from './image-format.ts';
 import {
   type GuestStop,
   GuestStopped,
-  LIMIT_NAMES,
   type LimitReason,
   type RunContext,
   UNLIMITED_RUN,
-} from './run-limits.ts';
+} from './run-context.ts';
 import { seededRandom } from './seeded-random.ts';
 
-/** Instructions between two looks at the clock: about a millisecond of compiled code. */
-const SLICE = 2_000_000;
-/** What a guest that has been interrupted may still spend on unwinding and on saying where it was. */
+/** Instructions between two checks of the limits: about a millisecond of optimised code. */
+const SLICE_FUEL = 2_000_000;
+/** What an interrupted guest may still use to unwind and to report its location. */
 export const GRACE = { fuel: 50_000_000, milliseconds: 40 } as const;
-/** What a look at a guest that was stopped may cost. */
-const LOOK_FUEL = 2_000_000;
-/** More than a guest can execute between two looks at its counter; kept back, so that the grace is not exceeded. */
+/** Fuel for the inspection of a stopped guest. */
+const INSPECT_FUEL = 2_000_000;
+/** More than a guest can execute between two checks of its counter. Reserved so that the grace is never exceeded. */
 const UNCHECKED_FUEL = 1_000_000;
-/** Memory grows in steps of this size: each step costs the engine a fraction of a millisecond, whatever it adds. */
+/** Memory grows in steps of this size, because each step takes a fraction of a millisecond regardless of its size. */
 const GROWTH_BYTES = 4 * 1024 * 1024;
 
-/** A prepared and compiled module, with what it takes to link and save it. Can be sent between threads. */
+/** A prepared and compiled module. It can be sent to other threads. */
 export interface CompiledModule {
   readonly module: WebAssembly.Module;
   readonly minPages: number;
-  /** Exports that hold the mutable globals, the part of the state that is not memory. */
+  /** Names of the exported mutable globals, which are part of the state of an instance. */
   readonly stateGlobals: readonly string[];
 }
 
@@ -51,21 +50,22 @@ export class Guest implements Host {
   readonly #trap: () => never;
   readonly #fuel: WebAssembly.Global<'i64'>;
   #run = UNLIMITED_RUN;
-  /** Fuel handed out since the run began, and the most there will be. */
+  /** Fuel granted since the run began. */
   #granted = 0;
+  /** Fuel that may be granted in total. */
   #budget = 0;
-  /** The most that is ever executed, grace and all; only known once a limit was met. */
-  #end = Number.POSITIVE_INFINITY;
+  /** Upper bound of the fuel consumed, including the grace; finite once a limit has been reached. */
+  #maxFuel = Number.POSITIVE_INFINITY;
   #deadlineMs = Number.POSITIVE_INFINITY;
   #clock: GuestClock;
-  #seeded: ((into: Uint8Array) => void) | undefined;
-  /** The limit that was met first; from then on the guest lives on its grace. */
-  #met: LimitReason | undefined;
+  #seededRandom: ((into: Uint8Array) => void) | undefined;
+  /** The first limit that was reached; from then on the guest runs in its grace. */
+  #limitReached: LimitReason | undefined;
   #growthRefused = false;
   #stop: GuestStop | undefined;
-  /** The guest has been stopped and is only looked at. */
-  #isLookedAt = false;
-  /** Calls into the guest that have not returned. */
+  /** Whether a stopped guest is being inspected. */
+  #isInspecting = false;
+  /** Number of calls into the guest that have not returned. */
   #depth = 0;
 
   constructor(
@@ -79,35 +79,35 @@ export class Guest implements Host {
     this.view = new GuestMemory(this.memory);
     this.kernel = new Kernel(volume, this);
     this.#clock = this.#newClock();
-    const hosts = [
-      () => this.#onSliceSpent(),
-      ...linkage.overrides.map((host) => host.call.bind(null, this)),
+    const overrides = [
+      () => this.#onSliceUsed(),
+      ...linkage.overrides.map(({ call }) => call.bind(null, this)),
     ];
-    const gate = new WebAssembly.Instance(trampolineFor(linkage), {
-      host: Object.fromEntries(hosts.entries()),
+    const trampoline = new WebAssembly.Instance(trampolineFor(linkage), {
+      host: Object.fromEntries(overrides.entries()),
     });
-    this.#trap = gate.exports['trap'] as () => never;
+    this.#trap = trampoline.exports['trap'] as () => never;
     this.exports = new WebAssembly.Instance(compiled.module, this.#imports()).exports;
     this.#fuel = this.exports['fuel'] as WebAssembly.Global<'i64'>;
     this.table = this.exports['__indirect_function_table'] as WebAssembly.Table;
     const slots = this.exports['host'] as WebAssembly.Table;
-    hosts.forEach((_, slot) => {
-      slots.set(slot, gate.exports[String(slot)]);
+    overrides.forEach((_, slot) => {
+      slots.set(slot, trampoline.exports[String(slot)]);
     });
   }
 
   #imports(): WebAssembly.Imports {
-    const doors = this.linkage.imports(this);
+    const functions = this.linkage.imports(this);
     const imports: Record<string, Record<string, WebAssembly.ImportValue>> = {};
     for (const { module, name, kind } of moduleImports(this.compiled.module)) {
       imports[module] ??= Object.create(null) as Record<string, WebAssembly.ImportValue>;
-      const room = imports[module];
-      if (kind === 'memory') room[name] = this.memory;
-      else if (kind === 'global') room[name] = new WebAssembly.Global({ value: 'i32', mutable: true }, 0);
+      const target = imports[module];
+      if (kind === 'memory') target[name] = this.memory;
+      else if (kind === 'global') target[name] = new WebAssembly.Global({ value: 'i32', mutable: true }, 0);
       else {
-        // Own doors only: what every object inherits is not one.
-        const door = Object.hasOwn(doors, module) && Object.hasOwn(doors[module]!, name);
-        room[name] = door ? doors[module]![name]! : () => this.#deny(`${module}.${name}`);
+        // Own properties only: the module could import a name that every object inherits, such as toString.
+        const exists = Object.hasOwn(functions, module) && Object.hasOwn(functions[module]!, name);
+        target[name] = exists ? functions[module]![name]! : () => this.#deny(`${module}.${name}`);
       }
     }
     return imports;
@@ -129,81 +129,81 @@ export class Guest implements Host {
 
   // ---- runs ----
 
-  /** Sets limits and receivers for the calls that follow. */
+  /** Sets the limits and callbacks for the following calls. */
   beginRun(run: RunContext): void {
     this.#run = run;
     this.#budget = run.fuelBudget;
-    this.#end = Number.POSITIVE_INFINITY;
+    this.#maxFuel = Number.POSITIVE_INFINITY;
     this.#deadlineMs = run.deadlineMs;
-    // Both follow from the kernel's state, which may still be on its way.
+    // Both depend on the kernel state, which may be restored after this call.
     this.#clock = this.#newClock();
-    this.#seeded = undefined;
-    this.#met = undefined;
+    this.#seededRandom = undefined;
+    this.#limitReached = undefined;
     this.#growthRefused = false;
     this.#stop = undefined;
     this.resetFuel();
   }
 
-  /** Starts the count again: what came before was the runtime's own work. */
+  /** Restarts the count, after work of the runtime that is not charged to the program. */
   resetFuel(): void {
-    this.#granted = Math.min(SLICE, this.#budget);
+    this.#granted = Math.min(SLICE_FUEL, this.#budget);
     this.#fuel.value = BigInt(this.#granted);
   }
 
-  /** The limit this run met, also when the program came to an end by itself afterwards. */
+  /** The limit that this run reached, even if the program then returned within its grace. */
   get limitReached(): LimitReason | undefined {
-    // The last instructions before a return are not followed by a look at the counter.
-    return this.#met ?? (this.#charged > this.#budget ? 'out_of_fuel' : undefined);
+    // The counter is not checked after the last instructions before a return.
+    return this.#limitReached ?? (this.#charged > this.#budget ? 'out_of_fuel' : undefined);
   }
 
-  /** Instructions since `begin`. What was charged and then not allowed to happen does not count. */
+  /** Instructions since `beginRun` or `resetFuel`. An instruction that was charged but not executed does not count. */
   get fuelConsumed(): number {
-    return Math.min(this.#charged, this.#end);
+    return Math.min(this.#charged, this.#maxFuel);
   }
 
   get #charged(): number {
     return this.#granted - Number(this.#fuel.value);
   }
 
-  /** Calls an export; when the guest does not return, throws `GuestStopped` with the reason. */
+  /** Calls an export. Throws `GuestStopped` if the guest does not return. */
   call(name: string, ...args: (number | bigint)[]): number {
     this.#depth++;
     try {
       return (this.exports[name] as GuestExport)(...args);
     } catch (cause) {
-      // A host function that called back into the guest is itself inside a call: the trap goes on to the outermost.
+      // In a nested call, made by a host function, the trap propagates to the outermost call.
       if (this.#depth > 1) throw cause;
-      throw new GuestStopped(this.#stop ?? this.#explain(cause));
+      throw new GuestStopped(this.#stop ?? this.#classify(cause));
     } finally {
       this.#depth--;
     }
   }
 
-  /** Ends the guest, from within one of its calls to the host or between calls. */
+  /** Stops the guest, from within a host function or between calls. */
   stop(stop: GuestStop): never {
-    // The first reason stands: what follows is the same end on its way out.
+    // The first reason counts; later ones are consequences of it.
     this.#stop ??= stop;
     if (this.#depth === 0) throw new GuestStopped(this.#stop);
     return this.#trap();
   }
 
   /**
-   * Calls into a guest that has been stopped, to find out where it stood. It was stopped between any two instructions,
-   * so a look may go wrong in any way, which makes it undefined. It is not counted, costs next to nothing, and whatever
-   * of the program it may set off can neither read nor write anything outside.
+   * Calls into a stopped guest to find its location. The guest was stopped between two arbitrary instructions, so the
+   * inspection may fail in any way and then returns undefined. It is not charged, has little fuel, and no host function
+   * has an effect during it.
    */
-  inspect<T>(at: () => T): T | undefined {
+  inspect<T>(read: () => T): T | undefined {
     const [stop, fuel] = [this.#stop, this.#fuel.value];
     this.#stop = undefined;
-    this.#isLookedAt = true;
-    this.#fuel.value = BigInt(LOOK_FUEL);
+    this.#isInspecting = true;
+    this.#fuel.value = BigInt(INSPECT_FUEL);
     try {
-      return at();
+      return read();
     } catch (cause) {
       if (cause instanceof GuestStopped || isSyscallError(cause)) return undefined;
       throw cause;
     } finally {
-      this.#isLookedAt = false;
+      this.#isInspecting = false;
       this.#fuel.value = fuel;
       this.#stop = stop;
     }
@@ -217,23 +217,24 @@ export class Guest implements Host {
     return this.stop({ reason: this.isOutOfMemory ? 'memory_limit' : 'unreachable', message });
   }
 
-  #deny(door: string): never {
+  #deny(name: string): never {
     return this.stop({
       reason: 'denied_call',
-      message: `The guest called ${door}, which does not exist here`,
+      message: `The guest called ${name}, which the sandbox does not provide`,
     });
   }
 
-  /** Calls an entry of the guest's function table on its behalf. */
+  /** Calls an entry of the guest's function table for the guest. */
   callTable(index: number, ...args: number[]): number {
     const target = index >>> 0 < this.table.length ? this.table.get(index >>> 0) : null;
-    if (target === null) return this.abort('a null or unknown function pointer was called');
+    if (target === null) return this.abort('a null or invalid function pointer was called');
     try {
-      // A 64-bit result would not fit the call this answers.
+      // The caller expects 32 bits, but the function may return 64.
       return Number(target(...args)) | 0;
     } catch (cause) {
-      // The parameters are not those of the function: only ruined memory has such a pointer.
-      if (cause instanceof TypeError) return this.abort('a function pointer of another type was called');
+      // The arguments do not match the function: the pointer comes from corrupted memory.
+      if (cause instanceof TypeError)
+        return this.abort('a function pointer was called with the wrong signature');
       throw cause;
     }
   }
@@ -252,44 +253,48 @@ export class Guest implements Host {
     }
   }
 
-  #onSliceSpent(): void {
-    if (this.#isLookedAt) this.abort('the look took too long');
+  #onSliceUsed(): void {
+    if (this.#isInspecting) this.abort('the inspection ran out of fuel');
     this.check();
-    // Waiting for others is not the program's time. In its grace, which is short and ends by the clock, nobody waits.
-    if (this.#met === undefined) this.#deadlineMs += this.#run.onSlice?.(this.fuelConsumed) ?? 0;
-    // One bulk instruction can cost more than a slice: the debt is paid along with the next.
-    if (this.#charged > this.#budget) this.#meet('out_of_fuel');
+    // Time spent yielding does not count. A guest does not yield in its grace, which is short and bounded by the clock.
+    if (this.#limitReached === undefined) this.#deadlineMs += this.#run.onSlice?.(this.fuelConsumed) ?? 0;
+    // A bulk instruction can cost more than a slice; the debt is added to the next one.
+    if (this.#charged > this.#budget) this.#reachLimit('out_of_fuel');
     else if ((this.#fuel.value as bigint) < 0n) this.#grantSlice();
   }
 
   #grantSlice(): void {
     const debt = Math.max(0, -Number(this.#fuel.value));
-    const fuel = Math.min(SLICE + debt, this.#budget - this.#granted);
+    const fuel = Math.min(SLICE_FUEL + debt, this.#budget - this.#granted);
     this.#granted += fuel;
     this.#fuel.value = (this.#fuel.value as bigint) + BigInt(fuel);
   }
 
   /**
-   * The first limit that is met interrupts the interpreter and opens a bounded grace, in which it can unwind and show
-   * the line it was on. Whoever uses that up, or meets another limit in it, is stopped for good.
+   * The first limit reached interrupts the interpreter and grants a bounded grace, in which it can unwind and report
+   * its location. Using up the grace, or reaching another limit in it, stops the guest.
    */
-  #meet(reason: LimitReason): void {
-    if (this.#met !== undefined) this.stop({ reason: this.#met, message: LIMIT_NAMES[this.#met] });
-    this.#met = reason;
+  #reachLimit(reason: LimitReason): void {
+    if (this.#limitReached !== undefined) this.#stopAtLimit(this.#limitReached);
+    this.#limitReached = reason;
     const charged = this.#charged;
-    this.#end = Math.min(this.#budget, charged) + GRACE.fuel;
-    this.#budget = this.#end - UNCHECKED_FUEL;
-    // Fuel is a bound by itself, so what a program says about running out of it does not depend on the machine.
+    this.#maxFuel = Math.min(this.#budget, charged) + GRACE.fuel;
+    this.#budget = this.#maxFuel - UNCHECKED_FUEL;
+    // Fuel bounds the grace too, so what a program reports when it is out of fuel is the same on every machine.
     const graceEnds = performance.now() + GRACE.milliseconds;
     this.#deadlineMs = reason === 'out_of_fuel' ? Math.max(this.#deadlineMs, graceEnds) : graceEnds;
-    // An instruction that costs more than the grace: it has been charged, but not executed.
-    if (charged > this.#budget) this.stop({ reason, message: LIMIT_NAMES[reason] });
-    // Before the guest is called, whose code is metered too.
+    // The next instruction costs more than the grace. It has been charged but will not be executed.
+    if (charged > this.#budget) this.#stopAtLimit(reason);
+    // Must precede `interrupt`, which may call metered guest code.
     this.#grantSlice();
     this.linkage.interrupt(this, reason);
   }
 
-  // ---- the world as the kernel sees it ----
+  #stopAtLimit(reason: LimitReason): never {
+    return this.stop({ reason, message: reason });
+  }
+
+  // ---- Host, for the kernel ----
 
   now(): number {
     return this.#clock.now();
@@ -299,9 +304,9 @@ export class Guest implements Host {
     return this.#clock.monotonic();
   }
 
-  /** Ends the run for the clock: the next one goes on from here. */
-  stopClock(): void {
-    this.#clock.stop();
+  /** Saves the clock in the kernel state, from which the next run continues. */
+  saveClock(): void {
+    this.#clock.save();
     this.resetFuel();
   }
 
@@ -310,35 +315,35 @@ export class Guest implements Host {
   }
 
   check(): void {
-    this.#refuseLook();
-    if (this.#isCancelled(Atomics.load(this.#run.cancel, 0))) this.#meet('cancelled');
+    this.#denyDuringInspection();
+    if (this.#isCancelled(Atomics.load(this.#run.cancel, 0))) this.#reachLimit('cancelled');
     const now = performance.now();
     this.#run.onTick?.(now, false);
-    if (now >= this.#deadlineMs) this.#meet('timeout');
+    if (now >= this.#deadlineMs) this.#reachLimit('timeout');
   }
 
-  #refuseLook(): void {
-    if (this.#isLookedAt) this.abort('a guest that is looked at can have no effect');
+  #denyDuringInspection(): void {
+    if (this.#isInspecting) this.abort('an inspected guest cannot call the host');
   }
 
-  /** Whoever is out of fuel may still be waiting for something, and can be cancelled; other graces end by the clock. */
+  /** A guest that is out of fuel may sleep in its grace and can be cancelled. The clock ends other kinds of grace. */
   #isCancelled(word: number): boolean {
-    const isOpen = this.#met === undefined || this.#met === 'out_of_fuel';
-    return isOpen && word === this.#run.cancelValue;
+    const isCancellable = this.#limitReached === undefined || this.#limitReached === 'out_of_fuel';
+    return isCancellable && word === this.#run.cancelValue;
   }
 
   sleep(milliseconds: number): void {
-    this.#refuseLook();
+    this.#denyDuringInspection();
     if (this.#run.deterministic !== undefined) {
       this.check();
-      // On a virtual clock the end of the wait is there at once.
-      if (!this.#clock.skip(milliseconds)) this.#meet('timeout');
+      // A virtual clock does not wait.
+      if (!this.#clock.advance(milliseconds)) this.#reachLimit('timeout');
       return;
     }
     const start = performance.now();
     this.#run.onTick?.(start, true);
-    // Whoever has been told that its time is up does not get to wait.
-    const isDue = this.#met === 'timeout' || this.#met === 'cancelled';
+    // No more sleep in the grace after a timeout or a cancellation.
+    const isDue = this.#limitReached === 'timeout' || this.#limitReached === 'cancelled';
     const end = isDue ? start : Math.min(start + milliseconds, this.#deadlineMs);
     for (let left = end - start; left > 0; left = end - performance.now()) {
       const word = Atomics.load(this.#run.cancel, 0);
@@ -354,8 +359,8 @@ export class Guest implements Host {
       randomFillSync(into);
       return;
     }
-    this.#seeded ??= seededRandom(deterministic.seed, this.kernel.drawnBytes);
-    this.#seeded(into);
+    this.#seededRandom ??= seededRandom(deterministic.seed, this.kernel.drawnBytes);
+    this.#seededRandom(into);
     this.kernel.drawnBytes += into.length;
   }
 
@@ -363,11 +368,11 @@ export class Guest implements Host {
     this.#run.output(stream, bytes);
   }
 
-  /** The engine's own traps, told apart by what it throws. */
-  #explain(cause: unknown): GuestStop {
+  /** Derives the reason from an exception that WebAssembly or a host function threw. */
+  #classify(cause: unknown): GuestStop {
     if (cause instanceof RangeError) return { reason: 'stack_overflow', message: cause.message };
     if (isSyscallError(cause))
-      return { reason: 'unreachable', message: 'the runtime was led to an address that does not exist' };
+      return { reason: 'unreachable', message: 'the runtime accessed an address that does not exist' };
     const isTrap = cause instanceof WebAssembly.RuntimeError || cause instanceof WebAssembly.Exception;
     if (!isTrap)
       return { reason: 'internal', message: cause instanceof Error ? cause.message : String(cause) };
@@ -375,7 +380,7 @@ export class Guest implements Host {
     return { reason: this.isOutOfMemory ? 'memory_limit' : 'unreachable', message };
   }
 
-  /** A guest that breaks down after it was refused memory did so for want of it. */
+  /** Whether memory was refused or is at its limit; a failure of the guest is then attributed to that. */
   get isOutOfMemory(): boolean {
     return this.#growthRefused || this.memory.buffer.byteLength >= this.maxBytes;
   }

@@ -1,42 +1,44 @@
-/**
- * How a runtime's module is tied to its host: the doors it has, and the functions of ours it calls. What is made from a
- * linkage or a module is made once.
- */
+/** How a runtime's module is linked to the host: its imports, and its functions that the host overrides. */
 import type { HostFunctions } from '../kernel/syscall-guard.ts';
 import { type Signature, trampolineModule } from '../wasm/trampoline.ts';
-import type { LimitReason } from './run-limits.ts';
+import type { LimitReason } from './run-context.ts';
 
+/** A host function that replaces a function of the module. */
 export interface HostOverride<Guest> {
   readonly signature: Signature;
   readonly call: (guest: Guest, ...args: number[]) => number | undefined;
 }
 
-/** How a runtime's module is linked. Imports that the doors leave out are denied: calling one ends the guest. */
+/** The parts of a runtime that link its module. The type parameter avoids an import cycle with guest.ts. */
 export interface Linkage<Guest> {
+  /** The imports by module name. Imports that are missing here are denied: calling one stops the guest. */
   imports(guest: Guest): Record<string, HostFunctions>;
   /** In the order of PrepareOptions.hostOverrides. */
   readonly overrides: readonly HostOverride<Guest>[];
-  /** Makes the interpreter raise at the line it is on. Called between any two instructions: it may only set a flag. */
+  /**
+   * Makes the interpreter raise an exception at its current line. Called between any two instructions, so it may only
+   * set a flag.
+   */
   interrupt(guest: Guest, reason: LimitReason): void;
 }
 
-const gates = new WeakMap<Linkage<never>, WebAssembly.Module>();
+const trampolines = new WeakMap<Linkage<never>, WebAssembly.Module>();
 
-/** The module through which a linkage's host functions are reached, compiled once. */
+/** The trampoline module for the overrides of a linkage, compiled once per linkage. */
 export function trampolineFor(linkage: Linkage<never>): WebAssembly.Module {
-  let gate = gates.get(linkage);
-  if (gate === undefined) {
-    const onSliceSpent: Signature = { params: [], results: [] };
-    const signatures = [onSliceSpent, ...linkage.overrides.map((host) => host.signature)];
-    gate = new WebAssembly.Module(trampolineModule(signatures) as BufferSource);
-    gates.set(linkage, gate);
+  let trampoline = trampolines.get(linkage);
+  if (trampoline === undefined) {
+    const onSliceUsed: Signature = { params: [], results: [] };
+    const signatures = [onSliceUsed, ...linkage.overrides.map(({ signature }) => signature)];
+    trampoline = new WebAssembly.Module(trampolineModule(signatures) as BufferSource);
+    trampolines.set(linkage, trampoline);
   }
-  return gate;
+  return trampoline;
 }
 
 const importLists = new WeakMap<WebAssembly.Module, readonly WebAssembly.ModuleImportDescriptor[]>();
 
-/** What a module imports; the engine makes the list anew each time it is asked, and it is long. */
+/** The imports of a module, listed once per module: V8 creates the long list again on every request. */
 export function moduleImports(module: WebAssembly.Module): readonly WebAssembly.ModuleImportDescriptor[] {
   let list = importLists.get(module);
   if (list === undefined) {

@@ -8,7 +8,7 @@
  *   8   u32 byte length H of the header
  *   12  u32 number S of segments
  *   16  header, JSON, H bytes
- *   …   S × (u32 first page, u32 page count): pages of 4096 bytes, ascending, no empty segment; zero pages are omitted
+ *   …   S × (u32 first page, u32 page count): pages of 4096 bytes, ascending, not empty; zero pages are omitted
  *   …   zeros up to the next multiple of 4096
  *   …   contents of the segments, concatenated
  *   end SHA-256 of everything before it, 32 bytes

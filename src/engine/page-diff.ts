@@ -19,7 +19,7 @@ const PAGE_MASKS = PAGE_WORDS / 32;
 /** Words that a page takes when all of it differs. */
 const MAX_WORDS_PER_PAGE = 1 + PAGE_MASKS + PAGE_WORDS;
 
-/** A diff is encoded after every call, so speed matters more than size; words that do not differ are already omitted. */
+/** A diff is encoded after every call, so speed matters more than size. Equal words are already omitted. */
 const COMPRESSION = { params: { [constants.BROTLI_PARAM_QUALITY]: 0 } };
 
 /** The memory of a base image in blocks of one WebAssembly page; blocks that are all zero are undefined. */

@@ -1,6 +1,6 @@
 /**
- * One output stream of a guest, capped as it arrives: at most `limit` bytes are ever held, the rest is counted and
- * dropped, so a flood costs the host neither memory nor disk.
+ * One output stream of a guest. At most `limit` bytes are stored; the rest is counted and dropped, so that the memory
+ * used on the host is bounded no matter how much the guest writes.
  */
 import { utf8Length } from '../fs/file-names.ts';
 
@@ -11,20 +11,20 @@ export class CappedOutput {
 
   constructor(readonly limit: number) {}
 
-  /** Keeps what fits and returns just that part. */
+  /** Stores the bytes that fit and returns them. */
   push(bytes: Uint8Array): Uint8Array {
-    const kept = bytes.subarray(0, Math.max(0, this.limit - this.#length));
-    this.dropped += bytes.length - kept.length;
-    if (kept.length === 0) return kept;
-    const needed = this.#length + kept.length;
+    const accepted = bytes.subarray(0, Math.max(0, this.limit - this.#length));
+    this.dropped += bytes.length - accepted.length;
+    if (accepted.length === 0) return accepted;
+    const needed = this.#length + accepted.length;
     if (needed > this.#buffer.length) {
       const grown = new Uint8Array(Math.min(this.limit, Math.max(needed, this.#buffer.length * 2, 1024)));
       grown.set(this.#buffer.subarray(0, this.#length));
       this.#buffer = grown;
     }
-    this.#buffer.set(kept, this.#length);
+    this.#buffer.set(accepted, this.#length);
     this.#length = needed;
-    return kept;
+    return accepted;
   }
 
   get truncated(): boolean {
@@ -32,8 +32,8 @@ export class CappedOutput {
   }
 
   /**
-   * The text so far; bytes that are not UTF-8 become U+FFFD, and a character cut by the cap is left out. The text keeps
-   * to the cap as well, although U+FFFD takes three bytes: what that pushes out is dropped.
+   * The output as text. Invalid UTF-8 becomes U+FFFD, and a character cut off by the cap is omitted. The text also
+   * obeys the cap: U+FFFD takes three bytes, so bytes at the end are dropped when replacements make the text too long.
    */
   text(): string {
     let text = decode(this.#buffer.subarray(0, this.#length), this.truncated);
@@ -51,11 +51,13 @@ export class CappedOutput {
   }
 }
 
-function decode(bytes: Uint8Array, isCut: boolean): string {
-  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(isCut ? withoutPartialCharacter(bytes) : bytes);
+function decode(bytes: Uint8Array, isTruncated: boolean): string {
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(
+    isTruncated ? withoutPartialCharacter(bytes) : bytes,
+  );
 }
 
-/** Takes off an incomplete UTF-8 sequence at the end. */
+/** Removes an incomplete UTF-8 sequence from the end. */
 function withoutPartialCharacter(bytes: Uint8Array): Uint8Array {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back]!;

@@ -1,14 +1,13 @@
 /**
- * Open files as plain data: a table of descriptors that point to open file descriptions, as in POSIX. Two descriptors
- * made by dup share one description and with it the offset. Nothing here touches guest memory or the file tree, so an
- * image can carry the table as it is.
+ * Open files as plain data: a table of descriptors that refer to open file descriptions, as in POSIX. Descriptors
+ * created by dup share one description and therefore its offset. Nothing here accesses guest memory or the volume.
  */
 import type { DirNode, FileNode } from '../fs/tree.ts';
 import { syscallError } from './syscall-error.ts';
 
-/** Descriptors one guest may hold; more is EMFILE. Bounds what open directories can pin on the host. */
+/** Maximum number of descriptors per guest, beyond which open fails with EMFILE. */
 export const MAX_DESCRIPTORS = 256;
-/** Bytes a pipe holds before a write would block. */
+/** Capacity of a pipe in bytes. */
 export const PIPE_CAPACITY = 65_536;
 
 export interface PipeBuffer {
@@ -30,7 +29,7 @@ export type OpenFile = { refs: number; flags: number; path: string } & (
 export class DescriptorTable {
   readonly slots: (OpenFile | undefined)[] = [];
 
-  /** The three standard streams, as every guest starts with. */
+  /** A table with the three standard streams, the initial state of every guest. */
   static standard(): DescriptorTable {
     const table = new DescriptorTable();
     for (const stream of [0, 1, 2] as const) {
@@ -51,7 +50,7 @@ export class DescriptorTable {
     return file;
   }
 
-  /** Puts a description into the lowest free slot at or above `from`. */
+  /** Installs a description in the lowest free slot at or above `from`. */
   install(file: OpenFile, from = 0): number {
     let fd = from;
     while (this.slots[fd] !== undefined) fd++;
@@ -60,13 +59,13 @@ export class DescriptorTable {
 
   installAt(file: OpenFile, fd: number): number {
     if (fd < 0 || fd >= MAX_DESCRIPTORS) throw syscallError('EMFILE');
-    // No holes in the array: a sparse one would be slow and hard to save.
+    // Fill the gap, because a sparse array is slow and hard to serialise.
     while (this.slots.length < fd) this.slots.push(undefined);
     this.slots[fd] = file;
     return fd;
   }
 
-  /** Empties the slot and returns the description, whose reference count the caller lowers. */
+  /** Empties the slot and returns the description. The caller decrements its reference count. */
   remove(fd: number): OpenFile {
     const file = this.get(fd);
     this.slots[fd] = undefined;

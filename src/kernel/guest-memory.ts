@@ -1,6 +1,6 @@
 /**
- * Guest memory as the kernel sees it: every access is checked against the current size and fails with EFAULT, so no
- * pointer or length a guest can invent reaches a host exception. Views are never kept, since memory may grow.
+ * Checked access to guest memory. An access beyond the current size fails with EFAULT, so that no pointer or length
+ * from a guest causes a host exception. Callers must not store views, because growing the memory detaches them.
  */
 import { type SyscallError, syscallError } from './syscall-error.ts';
 
@@ -9,9 +9,9 @@ const encoder = new TextEncoder();
 
 const EFAULT: SyscallError = syscallError('EFAULT');
 
-/** Longest C string the kernel reads: a path may have 4096 bytes, its terminator included. */
+/** Maximum length of a path in bytes, including its terminator. */
 const PATH_MAX = 4096;
-/** Most buffers of one vectored read or write, as IOV_MAX of Linux. */
+/** Maximum number of buffers of a vectored read or write, as on Linux. */
 const IOV_MAX = 1024;
 
 export class GuestMemory {
@@ -25,9 +25,9 @@ export class GuestMemory {
     this.#view = new DataView(memory.buffer);
   }
 
-  /** All of memory, current as of this call. */
+  /** The whole memory at its current size. */
   get all(): Uint8Array {
-    // A grown memory detaches its old buffer, whose length becomes 0.
+    // Growing the memory detaches the old buffer, whose length becomes 0.
     if (this.#bytes.length === 0) {
       this.#bytes = new Uint8Array(this.#memory.buffer);
       this.#view = new DataView(this.#memory.buffer);
@@ -35,13 +35,13 @@ export class GuestMemory {
     return this.#bytes;
   }
 
-  /** The view at `pointer`, of which `length` bytes are known to exist. */
+  /** A view of memory after checking that `length` bytes exist at `pointer`. */
   #viewAt(pointer: number, length: number): DataView {
     if (pointer + length > this.all.length) throw EFAULT;
     return this.#view;
   }
 
-  /** A view of `length` bytes at `pointer`; both are taken as unsigned. */
+  /** A view of `length` bytes at `pointer`. Both are interpreted as unsigned. */
   bytes(pointer: number, length: number): Uint8Array {
     const start = pointer >>> 0;
     const end = start + (length >>> 0);
@@ -49,7 +49,7 @@ export class GuestMemory {
     return this.#bytes.subarray(start, end);
   }
 
-  /** A NUL-terminated path or name. Invalid UTF-8 is EILSEQ: names are text on this file system. */
+  /** Reads a NUL-terminated path or name. Invalid UTF-8 fails with EILSEQ, because names in the file tree are text. */
   path(pointer: number): string {
     const start = pointer >>> 0;
     const all = this.all;
@@ -65,7 +65,7 @@ export class GuestMemory {
     }
   }
 
-  /** Writes as much of `text` as fits, NUL-terminated only when `terminate`; returns the bytes the text needs. */
+  /** Writes as much of `text` as fits, with a NUL if `terminate` is true. Returns the number of bytes needed. */
   writeText(pointer: number, size: number, text: string, terminate: boolean): number {
     const encoded = encoder.encode(text);
     const needed = encoded.length + (terminate ? 1 : 0);
@@ -89,7 +89,7 @@ export class GuestMemory {
     return this.#viewAt(at, 2).getUint16(at, true);
   }
 
-  /** A 64-bit value as a number; guests use it for times and sizes, where 2^53 is enough. */
+  /** Reads a 64-bit integer as a number. Used for times and sizes, which stay below 2^53. */
   i64(pointer: number): number {
     const at = pointer >>> 0;
     return Number(this.#viewAt(at, 8).getBigInt64(at, true));
@@ -115,7 +115,7 @@ export class GuestMemory {
     this.#viewAt(at, 8).setBigInt64(at, BigInt(value), true);
   }
 
-  /** The buffers of a vectored call, empty ones left out. Overlaps are allowed: they are the guest's own affair. */
+  /** The non-empty buffers of a vectored call. They may overlap, which affects only the guest itself. */
   iovecs(pointer: number, count: number): Uint8Array[] {
     if (count >>> 0 > IOV_MAX) throw syscallError('EINVAL');
     this.bytes(pointer, count * 8);

@@ -1,16 +1,18 @@
 /**
- * What a program imported and what each import cost, as its boot script tells. The word comes from the guest and may be
- * a lie; the fuel is the host's own count. One entry per module: what it takes to load more parts of it adds up.
+ * The modules that a program imported and the fuel each import cost. The guest reports when an import
+ * starts and ends, and may report anything; the host counts the fuel. There is one record per module, to which the cost
+ * of importing its submodules is added.
  */
 
-/** Fuel that went into importing a module, and whether it had been loaded before the program began. */
 export interface ImportRecord {
   readonly name: string;
+  /** Fuel that importing the module cost. */
   readonly fuel: number;
+  /** Whether the module was already loaded when the program started. */
   readonly cached: boolean;
 }
 
-/** Modules kept per run; a program that imports more has told enough. */
+/** Maximum number of modules recorded per run; further ones are ignored. */
 const MAX_RECORDS = 256;
 const MAX_NAME_LENGTH = 100;
 
@@ -18,7 +20,7 @@ export class ImportLog {
   readonly #records = new Map<string, { fuel: number; cached: boolean }>();
   #current: { name: string; start: number } | undefined;
 
-  /** An import begins; one of a module that is loaded already is over at once. */
+  /** Records the start of an import. An import of a module that is already loaded has no end. */
   begin(name: string, fuel: number, loaded: boolean): void {
     if (name.length > MAX_NAME_LENGTH) return;
     const record = this.#records.get(name);
@@ -36,7 +38,7 @@ export class ImportLog {
     this.#current = undefined;
   }
 
-  /** All records in the order of their first mention, an import under way counted up to now; the next run starts anew. */
+  /** Returns all records in the order of their first import and clears the log. An unfinished import ends now. */
   close(fuel: number): ImportRecord[] {
     this.end(fuel);
     const all = [...this.#records].map(([name, { fuel: spent, cached }]) => ({ name, fuel: spent, cached }));

@@ -1,7 +1,7 @@
 /**
- * The kernel's part of a guest's state as plain data: folder, mask, clock and open files. A file is named by its path; one that
- * was deleted while open brings its bytes along. What is read back is hostile: a description that does not fit the
- * volume is refused with EBADF, and nothing of it is taken over.
+ * The kernel state as plain data: working directory, umask, clock and open files. A file is identified by its path; a
+ * file that was deleted while open is saved with its contents. Saved state is untrusted: a description that does not
+ * match the volume fails with EBADF and leaves the kernel unchanged.
  */
 import { z } from 'zod';
 import { MAX_TIME_MS } from '../fs/entries.ts';
@@ -18,54 +18,60 @@ import {
 import { syscallError } from './syscall-error.ts';
 import type { Kernel } from './syscalls.ts';
 
-const place = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+const nonNegativeInteger = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 const common = { flags: z.number().int(), path: z.string() };
-/** An open file description; descriptors point to it by its place in the list. */
+/** An open file description; descriptors refer to it by its index. */
 const savedFile = z.discriminatedUnion('kind', [
   z.strictObject({ ...common, kind: z.literal('null') }),
   z.strictObject({ ...common, kind: z.literal('stream'), stream: z.literal([0, 1, 2]) }),
-  z.strictObject({ ...common, kind: z.literal('dir'), position: place }),
+  z.strictObject({ ...common, kind: z.literal('dir'), position: nonNegativeInteger }),
   z.strictObject({
     ...common,
     kind: z.literal('file'),
-    position: place,
+    position: nonNegativeInteger,
+    /** Contents of a deleted file, in base64. */
     orphan: z.string().optional(),
-    /** Place in the list of another description of the same file, which has its bytes. */
-    orphan_of: place.optional(),
+    /** Index of another description of the same deleted file, which has its contents. */
+    orphan_of: nonNegativeInteger.optional(),
   }),
-  z.strictObject({ ...common, kind: z.literal('pipe'), end: z.enum(['read', 'write']), pipe: place }),
+  z.strictObject({
+    ...common,
+    kind: z.literal('pipe'),
+    end: z.enum(['read', 'write']),
+    pipe: nonNegativeInteger,
+  }),
 ]);
 type SavedFile = z.infer<typeof savedFile>;
 
-/** Ten thousand years: no clock of a guest gets there, and every date up to there is one. */
+/** Ten thousand years: more than any guest clock reaches, and still within the range of dates. */
 const MAX_CLOCK_MS = 3.2e14;
 
 export const kernelState = z.strictObject({
   cwd: z.string(),
   umask: z.number().int(),
   clock_ms: z.number().min(0).max(MAX_CLOCK_MS),
-  drawn_bytes: place,
-  /** When the folders changed that files are written to, in milliseconds; a guest dates them as it likes. */
+  drawn_bytes: nonNegativeInteger,
+  /** Modification times of the writable roots in milliseconds; a guest can set any value. */
   touched: z.record(z.enum(WRITABLE_ROOTS), z.number().min(-MAX_TIME_MS).max(MAX_TIME_MS)),
   files: z.array(savedFile).max(MAX_DESCRIPTORS),
-  /** By descriptor: index into `files`, or null where nothing is open. */
-  slots: z.array(place.nullable()).max(MAX_DESCRIPTORS),
-  /** What is in the pipes, in base64. */
+  /** By descriptor: index into `files`, or null if it is not open. */
+  slots: z.array(nonNegativeInteger.nullable()).max(MAX_DESCRIPTORS),
+  /** Contents of the pipes, in base64. */
   pipes: z.array(z.string()).max(MAX_DESCRIPTORS),
 });
 export type KernelState = z.infer<typeof kernelState>;
 type Touched = KernelState['touched'];
 
-const areaOf = ({ volume }: Kernel, area: string) => volume.lookup(area, '/', true);
+const rootNode = ({ volume }: Kernel, root: string) => volume.lookup(root, '/', true);
 
 const toText = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
 const toBytes = (text: string) => new Uint8Array(Buffer.from(text, 'base64'));
 
-/** Paths of the files in the writable areas; a renamed open file is found by them. */
-function writablePaths(root: DirNode): Map<Node, string> {
+/** Paths of all nodes below the writable roots, to find open files that were renamed. */
+function writablePaths(tree: DirNode): Map<Node, string> {
   const paths = new Map<Node, string>();
-  for (const area of WRITABLE_ROOTS) {
-    visitTree(root.entries.get(area.slice(1)) as DirNode, (path, node) => paths.set(node, `${area}/${path}`));
+  for (const root of WRITABLE_ROOTS) {
+    visitTree(tree.entries.get(root.slice(1)) as DirNode, (path, node) => paths.set(node, `${root}/${path}`));
   }
   return paths;
 }
@@ -99,7 +105,7 @@ export function saveKernelState(kernel: Kernel): KernelState {
     clock_ms: kernel.clockMs,
     drawn_bytes: kernel.drawnBytes,
     touched: Object.fromEntries(
-      WRITABLE_ROOTS.map((area) => [area, areaOf(kernel, area).mtimeMs]),
+      WRITABLE_ROOTS.map((root) => [root, rootNode(kernel, root).mtimeMs]),
     ) as Touched,
     files: saved,
     slots: kernel.fds.slots.map((file) => (file === undefined ? null : files.indexOf(file))),
@@ -110,7 +116,7 @@ export function saveKernelState(kernel: Kernel): KernelState {
   };
 }
 
-/** Brings a kernel, whose volume is already filled, to a saved state. */
+/** Restores a saved state. The volume must already contain the saved files. */
 export function restoreKernelState(kernel: Kernel, state: KernelState): void {
   const pipes = state.pipes.map((text): PipeBuffer => {
     const content = toBytes(text).subarray(0, PIPE_CAPACITY);
@@ -132,9 +138,9 @@ export function restoreKernelState(kernel: Kernel, state: KernelState): void {
   kernel.umask = state.umask & 0o777;
   kernel.clockMs = state.clock_ms;
   kernel.drawnBytes = state.drawn_bytes;
-  for (const area of WRITABLE_ROOTS) areaOf(kernel, area).mtimeMs = state.touched[area];
+  for (const root of WRITABLE_ROOTS) rootNode(kernel, root).mtimeMs = state.touched[root];
   kernel.cwd = '/app';
-  // A folder may be gone: a person can delete files of an idle session.
+  // The directory may have been deleted on the host while the session was idle.
   if (kernel.volume.exists(state.cwd)) kernel.chdir(state.cwd);
 }
 
@@ -166,7 +172,7 @@ function openSaved(
   return { ...common, kind: 'file', node, position };
 }
 
-/** The file at its path; otherwise one without a name, with the bytes it had, or empty if a person took it away. */
+/** The file at the saved path; otherwise an unnamed file with the saved contents, empty if the host deleted it. */
 function fileOf(
   kernel: Kernel,
   saved: Extract<SavedFile, { kind: 'file' }>,

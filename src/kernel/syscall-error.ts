@@ -1,28 +1,28 @@
 /**
- * Failures of system calls: constants that are thrown and never carry a stack, because a fresh Error costs about 16 µs
- * and a guest's start probes many missing paths. Those of the file tree come from fs/; this adds the kernel's own.
+ * Errors of system calls. They are constants without a stack trace, because creating an Error takes about 16 µs and an
+ * interpreter probes many missing paths when it starts. Errors of the file tree are defined in fs/fs-error.ts.
  */
 import { FsError } from '../fs/fs-error.ts';
 import { type ErrnoName, WASI_ERRNO } from './errno.ts';
 
-/** Anything with an errno: what the guard turns into a number. */
+/** An error with an errno name, which the syscall guard converts to a number. */
 export interface SyscallError {
   readonly code: ErrnoName;
 }
 
-class KernelFailure implements SyscallError {
+class KernelError implements SyscallError {
   constructor(readonly code: ErrnoName) {}
 }
 
-const FAILURES = Object.fromEntries(
-  Object.keys(WASI_ERRNO).map((code) => [code, new KernelFailure(code as ErrnoName)]),
+const ERRORS = Object.fromEntries(
+  Object.keys(WASI_ERRNO).map((code) => [code, new KernelError(code as ErrnoName)]),
 ) as Record<ErrnoName, SyscallError>;
 
-/** The constant for a code: `throw failure('EBADF')`. */
+/** The constant for an errno, as in `throw syscallError('EBADF')`. */
 export function syscallError(code: ErrnoName): SyscallError {
-  return FAILURES[code];
+  return ERRORS[code];
 }
 
 export function isSyscallError(cause: unknown): cause is SyscallError {
-  return cause instanceof KernelFailure || cause instanceof FsError;
+  return cause instanceof KernelError || cause instanceof FsError;
 }

@@ -1,31 +1,35 @@
 /**
- * The one place where a failed system call becomes a number. Everything a door can throw is either a failure constant
- * (an errno for the guest), an allocation the host refused (ENOMEM), or a trap on its way out, which passes.
- * Every call looks at the limits first: the host's work costs the guest no fuel, so only the clock bounds it.
+ * Converts the exceptions of host functions to errno values. A host function throws a syscall error, a RangeError when
+ * the host cannot allocate memory (ENOMEM), or a trap, which is rethrown.
+ * Every call checks the limits first: work on the host costs the guest no fuel, so only the clock bounds it.
  */
 import { WASI_ERRNO } from './errno.ts';
 import { isSyscallError } from './syscall-error.ts';
 import type { Host } from './syscalls.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: doors have as many signatures as the guests have imports
+/** A function that a guest module imports. */
+// biome-ignore lint/suspicious/noExplicitAny: the signatures differ between imports
 export type HostFunction = (...args: any[]) => any;
+/** Host functions by import name. */
 export type HostFunctions = Record<string, HostFunction>;
 
-/** How the errno reaches the guest: negated for Emscripten's system calls, as it is for WASI's. */
+/** Sign of a returned errno: negative for Emscripten's system calls, positive for WASI. */
 export type ErrnoSign = 1 | -1;
 
-export function guard(world: Host, doors: HostFunctions, sign: ErrnoSign): HostFunctions {
-  return Object.fromEntries(Object.entries(doors).map(([name, door]) => [name, guarded(world, door, sign)]));
+export function guard(host: Host, functions: HostFunctions, sign: ErrnoSign): HostFunctions {
+  return Object.fromEntries(
+    Object.entries(functions).map(([name, hostFunction]) => [name, guarded(host, hostFunction, sign)]),
+  );
 }
 
-function guarded(world: Host, door: HostFunction, sign: ErrnoSign): HostFunction {
+function guarded(host: Host, hostFunction: HostFunction, sign: ErrnoSign): HostFunction {
   return (...args) => {
-    world.check();
+    host.check();
     try {
-      return door(...args);
+      return hostFunction(...args);
     } catch (cause) {
       if (isSyscallError(cause)) return sign * WASI_ERRNO[cause.code];
-      // A buffer the host could not allocate, or a host stack that recursion in the guest used up.
+      // The host could not allocate a buffer, or recursion in the guest exhausted the host's stack.
       if (cause instanceof RangeError) return sign * WASI_ERRNO.ENOMEM;
       throw cause;
     }

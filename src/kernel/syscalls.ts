@@ -1,7 +1,7 @@
 /**
- * The system calls, without pointers: what a guest may ask of its world, in terms of paths, descriptors and buffers.
- * Two faces (emscripten.ts, quickjs.ts) translate their guest's calling convention to these. Failures are thrown
- * constants that the faces turn into errno. The state is plain data; time, entropy and output come from outside.
+ * The system calls in terms of paths, descriptors and buffers. Each runtime translates the calling convention of its
+ * interpreter to these (runtimes/<name>/syscalls) and converts the errors they throw to errno. The state is plain data;
+ * time, entropy and output come from the host.
  */
 import type { DirNode, FileNode, Node } from '../fs/tree.ts';
 import type { Volume } from '../fs/volume.ts';
@@ -10,27 +10,27 @@ import { DescriptorTable, type OpenFile, PIPE_CAPACITY } from './descriptors.ts'
 import { ImportLog } from './import-log.ts';
 import { syscallError } from './syscall-error.ts';
 
-/** What the kernel needs of the outside; the engine supplies it. */
+/** The services that the kernel needs; the engine implements them. */
 export interface Host {
-  /** Wall clock in milliseconds since 1970, with a fraction. */
+  /** Wall clock time in milliseconds since 1970, with a fraction. */
   now(): number;
-  /** Milliseconds that never go back. */
+  /** Monotonic clock in milliseconds. */
   monotonic(): number;
-  /** Waits; ends the guest when its time is up or it was cancelled. */
+  /** Waits; stops the guest when its time limit is reached or it is cancelled. */
   sleep(milliseconds: number): void;
   random(into: Uint8Array): void;
-  /** Instructions of this run so far. */
+  /** Instructions executed in this run so far. */
   readonly fuelConsumed: number;
-  /** Takes output as it comes; the receiver enforces the cap. */
+  /** Receives output; the receiver enforces the cap. */
   output(stream: 1 | 2, bytes: Uint8Array): void;
-  /** Called as host work adds up, about once a millisecond of it: ends the guest when its time is up. */
+  /** Called about once per millisecond of host work; stops the guest when its time limit is reached. */
   check(): void;
 }
 
-/** How much host work, in rough microseconds, may pass between two calls of `World.check`. */
-const WORK_BETWEEN_CHECKS = 1000;
+/** Host work, in estimated microseconds, between two calls of `Host.check`. */
+const CHECK_INTERVAL_US = 1000;
 
-/** Files that are not in the tree. */
+/** Files that are not part of the file tree. */
 const DEVICES = new Map<string, { kind: 'null' } | { kind: 'stream'; stream: 0 | 1 | 2 }>([
   ['/dev/null', { kind: 'null' }],
   ['/dev/stdin', { kind: 'stream', stream: 0 }],
@@ -47,7 +47,7 @@ export interface FileStatus {
   mtimeMs: number;
 }
 
-/** Directory entries as getdents64 and readdir see them, `.` and `..` first. */
+/** A directory entry as returned by getdents64 and readdir. */
 export interface DirectoryEntry {
   name: string;
   ino: number;
@@ -57,24 +57,24 @@ export interface DirectoryEntry {
 export class Kernel {
   cwd = '/app';
   umask = 0o022;
-  /** Where the clock that never goes back stood when the last run ended, in milliseconds. */
+  /** Value of the monotonic clock at the end of the last run, in milliseconds. */
   clockMs = 0;
-  /** Bytes that runs have taken from their seeded stream of randomness. */
+  /** Bytes that earlier runs have read from the seeded random stream. */
   drawnBytes = 0;
   fds = DescriptorTable.standard();
-  /** What is left to read of standard input. */
+  /** The unread part of standard input. */
   stdin: Uint8Array = new Uint8Array();
   env: Readonly<Record<string, string>> = {};
-  /** What the running program imported. */
+  /** Modules that the current program has imported. */
   imports = new ImportLog();
-  #work = 0;
+  #hostTimeUs = 0;
 
   constructor(
     public volume: Volume,
     readonly host: Host,
   ) {}
 
-  /** Back to three standard streams and nothing else open. */
+  /** Resets the state to that of an image: only the three standard streams are open. */
   reset(cwd: string, umask: number): void {
     this.cwd = cwd;
     this.umask = umask;
@@ -85,15 +85,15 @@ export class Kernel {
     this.imports = new ImportLog();
   }
 
-  /** Accounts host work, so that a guest cannot stretch its time in system calls that cost it no fuel. */
+  /** Accounts for host work, which costs the guest no fuel, so that the time limit is also checked during it. */
   chargeHostTime(microseconds: number): void {
-    this.#work += microseconds;
-    if (this.#work < WORK_BETWEEN_CHECKS) return;
-    this.#work = 0;
+    this.#hostTimeUs += microseconds;
+    if (this.#hostTimeUs < CHECK_INTERVAL_US) return;
+    this.#hostTimeUs = 0;
     this.host.check();
   }
 
-  /** The directory that a relative path of an *at call starts from. */
+  /** The directory that the path of an *at system call is relative to. */
   baseDirectory(dirfd: number, path: string): string {
     if (dirfd === AT.FDCWD || path.startsWith('/')) return this.cwd;
     const file = this.fds.get(dirfd);
@@ -165,7 +165,7 @@ export class Kernel {
     return 0;
   }
 
-  /** Lets go of one reference; the last one releases what the description held. */
+  /** Drops one reference to a description. The last one releases its file or pipe. */
   #drop(file: OpenFile): void {
     file.refs--;
     if (file.refs > 0) return;
@@ -267,7 +267,7 @@ export class Kernel {
     return { kind, ino, mode: 0o620, nlink: 1, size: 0, mtimeMs: this.host.now() };
   }
 
-  /** An open regular file, for calls that make no sense on anything else. */
+  /** The node of an open regular file; fails for any other kind of descriptor. */
   regularFile(fd: number, forWriting = false): FileNode {
     const file = this.fds.get(fd);
     if (file.kind !== 'file') throw syscallError(file.kind === 'dir' ? 'EISDIR' : 'EINVAL');
@@ -276,17 +276,17 @@ export class Kernel {
   }
 
   /**
-   * The next entries of an open directory, handed out until `take` refuses one. The names are those of the moment the
-   * listing began, so that a program may delete what it lists.
+   * Passes the remaining entries of an open directory to `accept`, `.` and `..` first, until it returns false. The
+   * names are a snapshot from the first read, so that a program may delete files while it lists them.
    */
-  readDirectory(fd: number, take: (entry: DirectoryEntry, next: number) => boolean): void {
+  readDirectory(fd: number, accept: (entry: DirectoryEntry, next: number) => boolean): void {
     const file = this.fds.get(fd);
     if (file.kind !== 'dir') throw syscallError('ENOTDIR');
     file.names ??= ['.', '..', ...this.volume.readdir(file.node).map((entry) => entry.name)];
     this.chargeHostTime(1 + file.names.length / 32);
     while (file.position < file.names.length) {
       const entry = this.#entry(file.node, file.names[file.position]!);
-      if (entry !== undefined && !take(entry, file.position + 1)) return;
+      if (entry !== undefined && !accept(entry, file.position + 1)) return;
       file.position++;
     }
   }
@@ -306,7 +306,7 @@ function status(node: Node): FileStatus {
 
 type Pipe = Extract<OpenFile, { kind: 'pipe' }>['pipe'];
 
-/** A guest is alone with its pipe: waiting for the other end would wait for ever, so an empty pipe says EAGAIN. */
+/** Reads from a pipe. Nothing else could fill an empty pipe, so reading one fails with EAGAIN instead of blocking. */
 function readPipe(pipe: Pipe, into: Uint8Array): number {
   if (pipe.length === 0) {
     if (pipe.writers > 0) throw syscallError('EAGAIN');

@@ -1,18 +1,15 @@
-/**
- * The WASI preview 1 calls that the guests import. Results are WASI's: an errno, 0 for success, values through
- * pointers.
- */
+/** The functions of WASI preview 1 that guests import. They return an errno and write results through pointers. */
 import { FDSTAT, FILE_TYPE } from './abi.ts';
 import type { GuestMemory } from './guest-memory.ts';
 import { isSyscallError, syscallError } from './syscall-error.ts';
 import { guard, type HostFunctions } from './syscall-guard.ts';
 import type { Kernel } from './syscalls.ts';
 
-/** Random bytes one call may ask for; C libraries ask for at most 256 at a time, Python for whole buffers. */
+/** Random bytes generated between two checks of the limits. */
 const RANDOM_CHUNK = 65_536;
 const NS_PER_MS = 1_000_000;
 
-/** Environment block in the form of environ_get: "KEY=value" strings, NUL-terminated. */
+/** The environment as NUL-terminated "KEY=value" strings. */
 function environment(kernel: Kernel): Uint8Array[] {
   const encoder = new TextEncoder();
   return Object.entries(kernel.env).map(([key, value]) => encoder.encode(`${key}=${value}\0`));
@@ -24,25 +21,25 @@ export function wasiFunctions(
   exit: (code: number) => never,
 ): HostFunctions {
   const transfer = (
-    one: (buffer: Uint8Array, moved: number) => number,
+    transferOne: (buffer: Uint8Array, transferred: number) => number,
     iovs: number,
     count: number,
     out: number,
   ) => {
-    let moved = 0;
+    let transferred = 0;
     for (const buffer of memory.iovecs(iovs, count)) {
       let step: number;
       try {
-        step = one(buffer, moved);
+        step = transferOne(buffer, transferred);
       } catch (cause) {
-        // What was moved before the failure counts; the guest meets the failure on its next call. A trap goes on.
-        if (moved > 0 && isSyscallError(cause)) break;
+        // Report the bytes transferred before the error; the guest's next call fails. Traps are rethrown.
+        if (transferred > 0 && isSyscallError(cause)) break;
         throw cause;
       }
-      moved += step;
+      transferred += step;
       if (step < buffer.length) break;
     }
-    memory.setU32(out, moved);
+    memory.setU32(out, transferred);
     return 0;
   };
   return {
@@ -74,9 +71,19 @@ export function wasiFunctions(
         fd_write: (fd: number, iovs: number, count: number, out: number) =>
           transfer((buffer) => kernel.write(fd, buffer), iovs, count, out),
         fd_pread: (fd: number, iovs: number, count: number, offset: bigint, out: number) =>
-          transfer((buffer, moved) => kernel.read(fd, buffer, position(offset) + moved), iovs, count, out),
+          transfer(
+            (buffer, transferred) => kernel.read(fd, buffer, position(offset) + transferred),
+            iovs,
+            count,
+            out,
+          ),
         fd_pwrite: (fd: number, iovs: number, count: number, offset: bigint, out: number) =>
-          transfer((buffer, moved) => kernel.write(fd, buffer, position(offset) + moved), iovs, count, out),
+          transfer(
+            (buffer, transferred) => kernel.write(fd, buffer, position(offset) + transferred),
+            iovs,
+            count,
+            out,
+          ),
         fd_seek: (fd: number, offset: bigint, whence: number, out: number) => {
           memory.setI64(out, kernel.seek(fd, Number(offset), whence));
           return 0;

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { type CompiledModule, Guest } from '../engine/guest.ts';
 import { captureImage } from '../engine/image.ts';
-import { GuestStopped, UNLIMITED_RUN } from '../engine/run-limits.ts';
+import { GuestStopped, UNLIMITED_RUN } from '../engine/run-context.ts';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { packEntries, readOnlyTree } from '../fs/tree-codec.ts';

@@ -8,7 +8,7 @@ import { applyDelta, captureDelta } from '../engine/delta.ts';
 import type { Guest } from '../engine/guest.ts';
 import { readImage } from '../engine/image.ts';
 import { PAGE_BYTES } from '../engine/image-format.ts';
-import type { RunContext } from '../engine/run-limits.ts';
+import type { RunContext } from '../engine/run-context.ts';
 import { SandboxError } from '../errors.ts';
 import { applyHostEdit } from '../fs/apply-host-edits.ts';
 import type { Entry } from '../fs/entries.ts';
@@ -188,7 +188,7 @@ function run(id: number, job: RunJob): void {
 function save(id: number, of: Loaded, alive: SessionGuest, session: SessionInput): SessionGuest | undefined {
   const { guest } = alive;
   const { volume } = guest.kernel;
-  guest.stopClock();
+  guest.saveClock();
   for (const area of WRITABLE_ROOTS) volume.setBaseline(area);
   const { delta, capture } = captureDelta(guest, of.image, of.runtime.unusedMemory(guest), alive.capture);
   const tmp = shareEntries(volume.entries('/tmp'));

@@ -6,7 +6,7 @@
 import type { Guest } from '../engine/guest.ts';
 import { captureImage } from '../engine/image.ts';
 import { PAGE_BYTES } from '../engine/image-format.ts';
-import { GuestStopped, type RunContext } from '../engine/run-limits.ts';
+import { GuestStopped, type RunContext } from '../engine/run-context.ts';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import type { Entry } from '../fs/entries.ts';

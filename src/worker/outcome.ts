@@ -3,7 +3,7 @@
  * once more, for the line it was on. A limit that was met is how a run ended, whatever the program made of it.
  */
 import type { Guest } from '../engine/guest.ts';
-import { type GuestStop, GuestStopped, type LimitReason } from '../engine/run-limits.ts';
+import { type GuestStop, GuestStopped, type LimitReason } from '../engine/run-context.ts';
 import { SandboxError } from '../errors.ts';
 import { isSyscallError } from '../kernel/syscall-error.ts';
 import { type GuestRequest, type Handles, LIMIT_ERRORS, type Runtime } from '../runtimes/runtime.ts';

@@ -7,7 +7,7 @@ import { createRequire } from 'node:module';
 import { describe, expect, test } from 'vitest';
 import { Guest } from '../../src/engine/guest.ts';
 import type { Linkage } from '../../src/engine/host-imports.ts';
-import { GuestStopped, UNLIMITED_RUN } from '../../src/engine/run-limits.ts';
+import { GuestStopped, UNLIMITED_RUN } from '../../src/engine/run-context.ts';
 import { Volume } from '../../src/fs/volume.ts';
 import { javascript } from '../../src/runtimes/javascript/index.ts';
 import { python } from '../../src/runtimes/python/index.ts';
@@ -68,7 +68,7 @@ describe('Python binary', () => {
     }
     expect(stop).toEqual({
       reason: 'denied_call',
-      message: `The guest called ${denied}, which does not exist here`,
+      message: `The guest called ${denied}, which the sandbox does not provide`,
     });
   });
 

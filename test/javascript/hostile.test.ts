@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { Guest } from '../../src/engine/guest.ts';
 import { type Image, readImage, writeImage } from '../../src/engine/image.ts';
-import { GuestStopped, UNLIMITED_RUN } from '../../src/engine/run-limits.ts';
+import { GuestStopped, UNLIMITED_RUN } from '../../src/engine/run-context.ts';
 import { Volume } from '../../src/fs/volume.ts';
 import { javascript } from '../../src/runtimes/javascript/index.ts';
 import { withText } from '../../src/runtimes/javascript/quickjs-api.ts';

@@ -183,7 +183,7 @@ export const limitRules: readonly Rule[] = [
       source: 'import _ctypes',
       trap: {
         reason: 'denied_call',
-        message: 'Execution trapped: DeniedCall (The guest called env.x, which does not exist here)',
+        message: 'Execution trapped: DeniedCall (The guest called env.x, which the sandbox does not provide)',
       },
     },
     match: (facts) => trapped(facts, 'denied_call'),

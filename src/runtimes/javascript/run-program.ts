@@ -3,7 +3,7 @@
  * no frame of ours is below the program's own; what it turns over is in guest memory.
  */
 import type { Guest } from '../../engine/guest.ts';
-import type { LimitReason } from '../../engine/run-limits.ts';
+import type { LimitReason } from '../../engine/run-context.ts';
 import {
   type GuestRequest,
   type Handles,

@@ -3,7 +3,7 @@
  * not linked. The C API, exported by name, is all that the host side needs.
  */
 import type { Guest } from '../../engine/guest.ts';
-import type { LimitReason } from '../../engine/run-limits.ts';
+import type { LimitReason } from '../../engine/run-context.ts';
 import { wasiFunctions } from '../../kernel/wasi.ts';
 import {
   allocate,

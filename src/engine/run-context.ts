@@ -1,0 +1,53 @@
+/** The limits and callbacks of one run, and the ways in which a guest can stop before its call returns. */
+
+/** Why a guest stopped before its call returned. */
+export type StopReason =
+  | 'exit'
+  | 'out_of_fuel'
+  | 'timeout'
+  | 'cancelled'
+  | 'memory_limit'
+  | 'stack_overflow'
+  | 'unreachable'
+  | 'denied_call'
+  | 'internal';
+
+/** Limits that interrupt the program, so that it can report where it was, before they stop the guest. */
+export type LimitReason = 'out_of_fuel' | 'timeout' | 'cancelled';
+
+export interface GuestStop {
+  readonly reason: StopReason;
+  readonly message: string;
+  /** The exit code of the program; only with the reason `exit`. */
+  readonly exitCode?: number;
+}
+
+export interface RunContext {
+  readonly fuelBudget: number;
+  /** In terms of performance.now(). */
+  readonly deadlineMs: number;
+  /** A shared word. Storing `cancelValue` in it cancels the run; notifying it wakes a sleeping guest. */
+  readonly cancel: Int32Array;
+  readonly cancelValue: number;
+  /** Called between slices with the fuel consumed so far. Returns the milliseconds that it blocked the guest. */
+  readonly onSlice?: (fuelConsumed: number) => number;
+  /** Virtual clock and seeded random numbers, which are identical in every run; absent: those of the machine. */
+  readonly deterministic?: { readonly startMs: number; readonly seed: number } | undefined;
+  output(stream: 1 | 2, bytes: Uint8Array): void;
+  /** Called periodically while the guest runs, and with `isSleeping` before it sleeps. */
+  onTick?(nowMs: number, isSleeping: boolean): void;
+}
+
+/** Thrown by `Guest.call` when the guest did not return. The instance is unusable until its memory is restored. */
+export class GuestStopped {
+  constructor(readonly stop: GuestStop) {}
+}
+
+/** For trusted guest code at build time. */
+export const UNLIMITED_RUN: RunContext = {
+  fuelBudget: Number.POSITIVE_INFINITY,
+  deadlineMs: Number.POSITIVE_INFINITY,
+  cancel: new Int32Array(new SharedArrayBuffer(4)),
+  cancelValue: -1,
+  output: () => {},
+};
