@@ -1,4 +1,4 @@
-/** What all tables are made with: interleaved rounds, robust statistics, Markdown. */
+/** Measurement and formatting shared by all benchmarks: interleaved rounds, robust statistics, Markdown tables. */
 
 /** Geometric mean. */
 export const geomean = (values) =>
@@ -12,6 +12,7 @@ export const median = (values) => quantile(values, 0.5);
 
 export const ms = (value) => (value < 10 ? value.toFixed(2) : value.toFixed(1));
 export const times = (value) => `×${value >= 10 ? value.toFixed(0) : value.toFixed(2)}`;
+export const mebibytes = (bytes) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 
 export function markdown(title, note, head, rows) {
   const line = (cells) => `| ${cells.join(' | ')} |`;
@@ -19,19 +20,26 @@ export function markdown(title, note, head, rows) {
   return `## ${title}\n\n${note}\n\n${body}\n`;
 }
 
+/** Milliseconds that a function takes. */
+export async function elapsedMs(run) {
+  const started = performance.now();
+  await run();
+  return performance.now() - started;
+}
+
 /**
- * Runs alternatives in turn, round after round, so that a slow moment of the machine hits all of them; the first rounds
- * warm up and do not count. Returns the fastest time of each: on a shared machine the least disturbed one says most.
+ * Runs all alternatives once per round, so that a slow moment of the machine affects all of them, and returns the
+ * milliseconds of each by name. The first rounds are warm-up and not counted. `before` runs untimed, and its result is
+ * passed to `run`.
  */
-export async function interleave(alternatives, { warmup, rounds }) {
-  const best = Object.fromEntries(Object.keys(alternatives).map((name) => [name, Number.POSITIVE_INFINITY]));
+export async function sampleInterleaved(alternatives, { warmup, rounds }) {
+  const samples = Object.fromEntries(Object.keys(alternatives).map((name) => [name, []]));
   for (let round = -warmup; round < rounds; round++) {
-    for (const [name, run] of Object.entries(alternatives)) {
-      const started = performance.now();
-      await run();
-      const took = performance.now() - started;
-      if (round >= 0) best[name] = Math.min(best[name], took);
+    for (const [name, { before, run }] of Object.entries(alternatives)) {
+      const prepared = await before?.();
+      const took = await elapsedMs(() => run(prepared));
+      if (round >= 0) samples[name].push(took);
     }
   }
-  return best;
+  return samples;
 }

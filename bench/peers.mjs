@@ -1,6 +1,6 @@
 /**
- * Other sandboxes: where they come from, and how each runs one program under a time and a memory limit. As a worker
- * thread, this file runs the program named in its data: it says `ready` when the peer is, and then what the program took.
+ * Other sandboxes: how to install each, and how it runs one program under a time and a memory limit. As a worker thread,
+ * this file runs the program in its `workerData`: it posts `ready` when the sandbox is, and then the measurements.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ const PEERS = [
   { peer: 'Monty 0.0.18', runtime: 'python', package: '@pydantic/monty@0.0.18', probe: '@pydantic/monty' },
 ];
 
-/** Fetches what is missing. quickjs-wasi is there already: our own JavaScript guest is its binary. */
+/** Installs missing peers. quickjs-wasi is a dependency of this project, so it is always available. */
 export function fetchPeers() {
   mkdirSync(FOLDER, { recursive: true });
   const missing = [];
@@ -40,7 +40,7 @@ export function fetchPeers() {
           ],
           { stdio: 'pipe' },
         );
-      // A native package may come without the binary for this platform.
+      // A native package may have no binary for this platform.
       if (probe)
         execFileSync(
           process.execPath,
@@ -54,9 +54,9 @@ export function fetchPeers() {
       return true;
     } catch (cause) {
       const reason = /binding|platform|notsup/i.test(String(cause.stderr ?? cause))
-        ? `it has no binary for ${process.platform} ${process.arch}`
-        : 'the registry did not give it';
-      missing.push(`${peer} is not in the table: ${reason}.`);
+        ? `no binary for ${process.platform} ${process.arch}`
+        : 'npm could not install it';
+      missing.push(`${peer} is not measured: ${reason}.`);
       return false;
     }
   });
@@ -72,9 +72,9 @@ const RUN = {
     let memory;
     const instantiate = WebAssembly.instantiate;
     WebAssembly.instantiate = async (...args) => {
-      const made = await instantiate(...args);
-      memory ??= (made.instance ?? made).exports.memory;
-      return made;
+      const instantiated = await instantiate(...args);
+      memory ??= (instantiated.instance ?? instantiated).exports.memory;
+      return instantiated;
     };
     let deadline = Number.POSITIVE_INFINITY;
     const vm = await QuickJS.create({
@@ -126,7 +126,7 @@ const RUN = {
         printCallback: () => {},
       });
     } catch (cause) {
-      // Told apart from a limit by how soon it comes: what is not supported fails at once.
+      // An unsupported feature fails at once; a limit stops the program late and names itself.
       if (performance.now() - started < timeMs / 2 && !/memory|limit|time/i.test(String(cause)))
         return { unsupported: true };
     }

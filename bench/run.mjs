@@ -1,31 +1,31 @@
 /**
- * Runs all benchmark programs, prints their tables, and writes bench/BENCHMARKS.md. Names as arguments pick some, which
- * are then only printed: `npm run bench -- metering`. What starts with two dashes is for the programs themselves.
+ * Runs all benchmarks, prints their tables and writes bench/BENCHMARKS.md. Arguments select benchmarks by name, whose
+ * tables are only printed: `npm run bench -- metering`. Arguments that start with two dashes are for the benchmarks.
  */
 import { readdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
-const NOT_TABLES = ['run.mjs', 'measure.mjs', 'programs.mjs', 'corpus.mjs', 'peers.mjs', 'retrieval.mjs'];
+const HELPERS = ['run.mjs', 'measure.mjs', 'programs.mjs', 'corpus.mjs', 'peers.mjs', 'retrieval.mjs'];
 const all = readdirSync(new URL('./', import.meta.url)).filter(
-  (name) => name.endsWith('.mjs') && !NOT_TABLES.includes(name),
+  (name) => name.endsWith('.mjs') && !HELPERS.includes(name),
 );
-const wanted = process.argv.slice(2).filter((name) => !name.startsWith('--'));
-const chosen = all.filter((name) => wanted.length === 0 || wanted.includes(name.replace('.mjs', '')));
+const selected = process.argv.slice(2).filter((name) => !name.startsWith('--'));
+const files = all.filter((name) => selected.length === 0 || selected.includes(name.replace('.mjs', '')));
 const intro = `# Benchmarks
 
-Written by \`npm run bench\`. Everything in a table ran side by side on one machine (${process.arch}, ${availableParallelism()} cores, Node
-${process.version}); only ratios mean anything elsewhere.
+Written by \`npm run bench\`. All rows of a table were measured together on one machine (${process.arch}, ${availableParallelism()} cores, Node.js
+${process.version}). On other machines only the ratios apply.
 `;
 
 const tables = [];
-for (const name of chosen) {
+for (const name of files) {
   process.stderr.write(`bench: ${name} …\n`);
   const { table } = await import(`./${name}`);
   const text = await table();
   console.log(text);
   tables.push(text);
-  // After each, because all of them take a while and a later one may fail.
-  if (wanted.length === 0)
+  // Written after each benchmark, because a full run takes long and a later one may fail.
+  if (selected.length === 0)
     writeFileSync(new URL('BENCHMARKS.md', import.meta.url), [intro, ...tables].join('\n'));
 }
 process.exit();

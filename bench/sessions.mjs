@@ -1,7 +1,7 @@
 /**
- * What sessions cost: a call in a live one against a fresh sandbox and against eval in node:vm; going back, apart, to
- * sleep and on again, in time and bytes; a thousand sessions asleep; and a soak, which must not take more and more
- * memory. The last two run in processes of their own, as `node bench/sessions.mjs asleep|soak …`.
+ * The cost of sessions: a call in a live session compared with a fresh sandbox and with eval in node:vm; checkpoint,
+ * rollback, fork, hibernation and resumption in time and bytes; a thousand hibernated sessions; and a soak test, in
+ * which memory must not grow. The last two run in their own processes, as `node bench/sessions.mjs hibernated|soak`.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -10,38 +10,27 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import vm from 'node:vm';
 import { createSandbox, diskStore, memoryStore } from '../dist/index.js';
-import { markdown, median, ms, quantile, times } from './measure.mjs';
+import {
+  elapsedMs,
+  markdown,
+  mebibytes,
+  median,
+  ms,
+  quantile,
+  sampleInterleaved,
+  times,
+} from './measure.mjs';
 
 const ROUNDS = 150;
 const WARMUP = 20;
-const ASLEEP = 1000;
+const HIBERNATED = 1000;
 const SOAK = { sessions: 200, calls: 20_000, samples: 20 };
 const RUNTIMES = ['python', 'javascript'];
 const BEGIN = { python: 'x = 1', javascript: 'let x = 1' };
 const STEP = 'x += 1';
 
-const say = (text) => process.stderr.write(`sessions: ${text}\n`);
-const mebibytes = (bytes) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+const logProgress = (text) => process.stderr.write(`sessions: ${text}\n`);
 const kibibytes = (bytes) => `${(bytes / 1024).toFixed(0)} KiB`;
-
-async function timed(run) {
-  const started = performance.now();
-  await run();
-  return performance.now() - started;
-}
-
-/** Times of alternatives that are run in turn. Each may say what is to happen before its time counts. */
-async function inTurn(alternatives, rounds = ROUNDS, warmup = WARMUP) {
-  const taken = Object.fromEntries(Object.keys(alternatives).map((name) => [name, []]));
-  for (let round = -warmup; round < rounds; round++) {
-    for (const [name, { before, run }] of Object.entries(alternatives)) {
-      const prepared = await before?.();
-      const took = await timed(() => run(prepared));
-      if (round >= 0) taken[name].push(took);
-    }
-  }
-  return taken;
-}
 
 // ---- calls ----
 
@@ -58,54 +47,57 @@ async function callTimes(runtime) {
     await sandbox.execute(BEGIN[runtime]);
     await sandbox.close();
   };
-  const rest = () => new Promise((next) => setTimeout(next, 10));
+  const pause = () => new Promise((next) => setTimeout(next, 10));
   const alternatives = {
-    live: { before: () => live.flush().then(rest), run: () => live.execute(STEP) },
+    live: { before: () => live.flush().then(pause), run: () => live.execute(STEP) },
     liveAtOnce: { before: () => live.execute(STEP), run: () => live.execute(STEP) },
-    same: { before: rest, run: () => same.execute(BEGIN[runtime]) },
+    same: { before: pause, run: () => same.execute(BEGIN[runtime]) },
     sameAtOnce: { before: () => same.execute(BEGIN[runtime]), run: () => same.execute(BEGIN[runtime]) },
-    fresh: { before: rest, run: fresh },
+    fresh: { before: pause, run: fresh },
     ...(runtime === 'python' && {
       heavyAtOnce: { before: () => heavy.execute(STEP), run: () => heavy.execute(STEP) },
     }),
   };
-  const taken = await inTurn(alternatives);
-  // Apart from the others, which would wait for the garbage of its contexts.
-  const evals = await inTurn({
-    eval: { run: () => vm.runInContext(STEP, context) },
-    newContext: { run: () => vm.runInContext('let x = 1', vm.createContext({})) },
-  });
+  const samples = await sampleInterleaved(alternatives, { warmup: WARMUP, rounds: ROUNDS });
+  // Measured separately: garbage collection of its contexts would slow down the other alternatives.
+  const evals = await sampleInterleaved(
+    {
+      eval: { run: () => vm.runInContext(STEP, context) },
+      newContext: { run: () => vm.runInContext('let x = 1', vm.createContext({})) },
+    },
+    { warmup: WARMUP, rounds: ROUNDS },
+  );
   await Promise.all([live, same, heavy].map((sandbox) => sandbox.close()));
-  return { ...taken, ...evals };
+  return { ...samples, ...evals };
 }
 
 const CALL_ROWS = {
-  live: 'live session, `x += 1`, the call before long done',
-  liveAtOnce: 'live session, `x += 1`, right after the call before',
-  heavyAtOnce: 'the same with openpyxl imported',
-  same: 'fresh interpreter, `x = 1`, in a sandbox that is there',
-  sameAtOnce: 'the same, right after the call before',
-  fresh: 'fresh sandbox, `x = 1`',
-  eval: '`x += 1` in a node:vm context, no sandbox at all',
+  live: 'live session, `x += 1`, previous call saved',
+  liveAtOnce: 'live session, `x += 1`, right after another call',
+  heavyAtOnce: 'same, with openpyxl imported',
+  same: 'existing sandbox, fresh interpreter, `x = 1`',
+  sameAtOnce: 'same, right after another call',
+  fresh: 'new sandbox, `x = 1`',
+  eval: '`x += 1` in a node:vm context, no sandbox',
   newContext: '`let x = 1` in a new node:vm context',
 };
 
 async function callTable() {
   const rows = [];
   for (const runtime of RUNTIMES) {
-    say(`calls, ${runtime} …`);
-    const taken = await callTimes(runtime);
+    logProgress(`calls, ${runtime} …`);
+    const samples = await callTimes(runtime);
     const reference = { live: 'same', liveAtOnce: 'sameAtOnce', heavyAtOnce: 'sameAtOnce' };
     for (const [name, label] of Object.entries(CALL_ROWS)) {
-      if (taken[name] === undefined) continue;
-      const p50 = median(taken[name]);
-      const other = reference[name] && median(taken[reference[name]]);
-      const evals = p50 / median(taken.eval);
+      if (samples[name] === undefined) continue;
+      const p50 = median(samples[name]);
+      const other = reference[name] && median(samples[reference[name]]);
+      const evals = p50 / median(samples.eval);
       rows.push([
         runtime,
         label,
         p50 < 0.1 ? p50.toFixed(4) : ms(p50),
-        ms(quantile(taken[name], 0.95)),
+        ms(quantile(samples[name], 0.95)),
         other ? times(p50 / other) : '',
         name === 'eval' ? '' : times(evals),
       ]);
@@ -113,24 +105,24 @@ async function callTable() {
   }
   return markdown(
     'Calls in a live session',
-    `Milliseconds from call to answer over ${ROUNDS} interleaved rounds. What a call left is saved after its answer, so a call right after another waits for that. Target: at most ×2 of a fresh interpreter.`,
+    `Milliseconds from call to result over ${ROUNDS} interleaved rounds. A session is saved after the call returns, so a call right after another waits for the save. Target: at most ×2 the time of a fresh interpreter.`,
     ['runtime', 'call', 'p50', 'p95', '/ fresh interpreter', '/ eval'],
     rows,
   );
 }
 
-// ---- going back, apart, to sleep and on ----
+// ---- checkpoint, rollback, fork, hibernate, resume ----
 
-async function changeTimes(runtime, setup, rounds) {
+async function stateTimes(runtime, setup, rounds) {
   const dir = mkdtempSync(join(tmpdir(), 'bench-sessions-'));
   try {
-    return await changesIn(runtime, setup, rounds, diskStore(dir));
+    return await stateTimesIn(runtime, setup, rounds, diskStore(dir));
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
 }
 
-async function changesIn(runtime, setup, rounds, store) {
+async function stateTimesIn(runtime, setup, rounds, store) {
   const open = () => createSandbox({ runtime, session_id: 'one', store });
   let sandbox = await open();
   for (const code of setup) await sandbox.execute(code);
@@ -146,7 +138,7 @@ async function changesIn(runtime, setup, rounds, store) {
     await sandbox.flush();
     await new Promise((next) => setTimeout(next, 10));
   };
-  const taken = await inTurn(
+  const samples = await sampleInterleaved(
     {
       warm: { before: quiet, run: () => sandbox.execute('x') },
       pageCopy: { run: () => copy.set(image) },
@@ -176,14 +168,13 @@ async function changesIn(runtime, setup, rounds, store) {
       },
       resume: { before: () => new Promise((next) => setTimeout(next, 10)), run: () => sandbox.execute('x') },
     },
-    rounds,
-    Math.ceil(rounds / 5),
+    { warmup: Math.ceil(rounds / 5), rounds },
   );
   await sandbox.close();
   return {
     bytes,
     checkpointBytes,
-    p50: Object.fromEntries(Object.entries(taken).map(([k, v]) => [k, median(v)])),
+    p50: Object.fromEntries(Object.entries(samples).map(([name, values]) => [name, median(values)])),
   };
 }
 
@@ -193,11 +184,11 @@ const CASES = [
   ['javascript', '`x = 1`', [BEGIN.javascript], 60],
 ];
 
-async function changeTable() {
+async function stateTable() {
   const rows = [];
   for (const [runtime, name, setup, rounds] of CASES) {
-    say(`checkpoint, rollback, fork, hibernate, resume, ${runtime}, ${name} …`);
-    const { bytes, checkpointBytes, p50 } = await changeTimes(runtime, setup, rounds);
+    logProgress(`checkpoint, rollback, fork, hibernate, resume, ${runtime}, ${name} …`);
+    const { bytes, checkpointBytes, p50 } = await stateTimes(runtime, setup, rounds);
     const copies = (p50.resume - p50.pageCopy) / p50.warm;
     rows.push([
       `${runtime}, ${name}`,
@@ -219,17 +210,17 @@ async function changeTable() {
   }
   return markdown(
     'Checkpoint, rollback, fork, hibernate, resume',
-    'On a disk store that waits for the disk; milliseconds, medians. "Hibernate" is from the answer of a call until the session is on the disk and closed, "open" reads it back, "resume" is the first call then, in an interpreter made from it. The last column is resume less the copying of 32 MiB, over a warm call. Targets: `x = 1` under 1 MiB on disk, resume under 30 ms and ×5.',
+    'Median milliseconds on a disk store that syncs every write. "Hibernate" is the time from the result of a call until the session is on disk and closed; "open" reads it back; "resume" is the first call after that, in an interpreter restored from the stored state. The last column is resume minus a copy of 32 MiB, divided by a warm call. Targets: `x = 1` takes less than 1 MiB on disk; resume takes less than 30 ms and at most ×5.',
     [
       'session',
       'on disk',
-      'a checkpoint more',
+      'per checkpoint',
       'warm call',
       'checkpoint',
       'rollback',
-      'call after it',
+      'call after rollback',
       'fork',
-      'its first call',
+      'first call of the fork',
       'hibernate',
       'open',
       'resume',
@@ -239,48 +230,54 @@ async function changeTable() {
   );
 }
 
-// ---- a thousand asleep, and the soak: in processes of their own ----
+// ---- hibernated sessions and soak test, each in its own process ----
 
-const resident = () => {
+const residentMemory = () => {
   globalThis.gc?.();
   return process.memoryUsage().rss;
 };
 
-async function asleep(runtime) {
+async function hibernated(runtime) {
   const store = memoryStore();
   const make = async (i) => {
     const sandbox = await createSandbox({ runtime, session_id: `s${i}`, store });
     await sandbox.execute(`${BEGIN[runtime].replace('1', String(i))}`);
     return sandbox;
   };
-  // Enough to have all workers, all the guests they keep, and heaps of the size they will have.
+  // Warms up: starts all workers, fills their guest caches and grows the heaps to their final size.
   for (let round = 0; round < 50; round++) {
     const others = await Promise.all(Array.from({ length: 6 }, (_, i) => make(1_000_000 + round * 6 + i)));
     await Promise.all(others.map((sandbox) => sandbox.close()));
   }
-  const before = resident();
-  const kept = [];
-  const making = await timed(async () => {
-    for (let i = 0; i < ASLEEP; i++) {
-      kept.push(await make(i));
-      if (i % 250 === 249) say(`  ${i + 1} sessions made`);
+  const before = residentMemory();
+  const sandboxes = [];
+  const createMs = await elapsedMs(async () => {
+    for (let i = 0; i < HIBERNATED; i++) {
+      sandboxes.push(await make(i));
+      if (i % 250 === 249) logProgress(`  ${i + 1} sessions created`);
     }
   });
-  await Promise.all(kept.map((sandbox) => sandbox.flush()));
-  const bytes = (await Promise.all(kept.map(({ session_id }) => store.size(session_id)))).reduce(
+  await Promise.all(sandboxes.map((sandbox) => sandbox.flush()));
+  const bytes = (await Promise.all(sandboxes.map(({ session_id }) => store.size(session_id)))).reduce(
     (a, b) => a + b,
   );
-  const held = resident() - before;
-  const touches = [];
-  for (const [i, sandbox] of kept.entries()) {
-    touches.push(
-      await timed(async () => {
+  const residentBytes = residentMemory() - before;
+  const resumeTimes = [];
+  for (const [i, sandbox] of sandboxes.entries()) {
+    resumeTimes.push(
+      await elapsedMs(async () => {
         const { metadata } = await sandbox.execute('x');
-        if (metadata.result !== i) throw new Error(`session ${i} holds ${metadata.result}`);
+        if (metadata.result !== i) throw new Error(`session ${i} has x = ${metadata.result}`);
       }),
     );
   }
-  return { held, bytes, making, touching: touches.reduce((a, b) => a + b), touch: median(touches) };
+  return {
+    residentBytes,
+    bytes,
+    createMs,
+    resumeMs: resumeTimes.reduce((a, b) => a + b),
+    medianResumeMs: median(resumeTimes),
+  };
 }
 
 async function soak() {
@@ -294,7 +291,7 @@ async function soak() {
   const samples = [];
   let done = 0;
   const started = performance.now();
-  // Sessions in an order without a pattern, a few calls at a time: some are still live, most have to be resumed.
+  // Sessions in pseudo-random order, a few calls each: some are still live, most have to be resumed.
   let state = 1;
   const pick = () => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
@@ -311,10 +308,10 @@ async function soak() {
           counts[i] === 0 ? `${BEGIN[RUNTIMES[i % 2]]}\nx` : `${STEP}\nx`,
         );
         if (metadata.result !== ++counts[i])
-          throw new Error(`${i}: ${metadata.result}, not ${counts[i]} ${stderr}`);
+          throw new Error(`session ${i} has x = ${metadata.result}, expected ${counts[i]} ${stderr}`);
         if (++done % (SOAK.calls / SOAK.samples) === 0) {
-          samples.push({ done, rss: resident() });
-          say(`  ${done} calls, ${mebibytes(samples.at(-1).rss)}`);
+          samples.push({ done, rss: residentMemory() });
+          logProgress(`  ${done} calls, ${mebibytes(samples.at(-1).rss)}`);
         }
       }
       busy.delete(i);
@@ -324,7 +321,7 @@ async function soak() {
   return { samples, seconds: (performance.now() - started) / 1000 };
 }
 
-function apart(...args) {
+function inOwnProcess(...args) {
   const { stdout, status } = spawnSync(
     process.execPath,
     ['--expose-gc', fileURLToPath(import.meta.url), ...args],
@@ -337,47 +334,55 @@ function apart(...args) {
   return JSON.parse(stdout);
 }
 
-function asleepTable() {
+function hibernatedTable() {
   const rows = RUNTIMES.map((runtime) => {
-    say(`${ASLEEP} sessions asleep, ${runtime} …`);
-    const { held, bytes, making, touching, touch } = apart('asleep', runtime);
+    logProgress(`${HIBERNATED} hibernated sessions, ${runtime} …`);
+    const { residentBytes, bytes, createMs, resumeMs, medianResumeMs } = inOwnProcess('hibernated', runtime);
     return [
       runtime,
       mebibytes(bytes),
-      mebibytes(held),
-      kibibytes(held / ASLEEP),
-      `${(making / 1000).toFixed(1)} s`,
-      `${(touching / 1000).toFixed(1)} s`,
-      ms(touch),
+      mebibytes(residentBytes),
+      kibibytes(residentBytes / HIBERNATED),
+      `${(createMs / 1000).toFixed(1)} s`,
+      `${(resumeMs / 1000).toFixed(1)} s`,
+      ms(medianResumeMs),
     ];
   });
   return markdown(
-    `${ASLEEP} hibernated sessions`,
-    'Each made with one call, in a memory store, then each called once again in the same order, so that every one has to be resumed. "Held" is resident memory, the interpreters that workers keep not counted.',
-    ['runtime', 'saved states', 'held', 'held by each', 'making all', 'touching all', 'one touch, p50 ms'],
+    `${HIBERNATED} hibernated sessions`,
+    'Each session is created with one call in a memory store, then called once more in the same order, so that every one has to be resumed. Resident memory does not include the interpreters that workers cache.',
+    [
+      'runtime',
+      'stored bytes',
+      'resident memory',
+      'resident per session',
+      'create all',
+      'resume all',
+      'resume one, p50 ms',
+    ],
     rows,
   );
 }
 
 function soakTable() {
-  say(`soak, ${SOAK.calls} calls over ${SOAK.sessions} sessions …`);
-  const { samples, seconds } = apart('soak');
+  logProgress(`soak, ${SOAK.calls} calls over ${SOAK.sessions} sessions …`);
+  const { samples, seconds } = inOwnProcess('soak');
   const after = samples.slice(samples.length / 4);
   const sizes = after.map(({ rss }) => rss);
   const rows = samples.filter((_, i) => i % 2 === 1).map(({ done, rss }) => [String(done), mebibytes(rss)]);
   const half = Math.floor(after.length / 2);
   const drift = median(sizes.slice(half)) / median(sizes.slice(0, half));
-  const note = `${SOAK.calls} calls over ${SOAK.sessions} sessions, half Python, half JavaScript, 4 callers, in ${seconds.toFixed(0)} s (${(SOAK.calls / seconds).toFixed(0)} calls a second). Resident memory after a quarter of the calls: ${mebibytes(Math.min(...sizes))} to ${mebibytes(Math.max(...sizes))}, the median of its second half ${times(drift)} of that of its first.`;
-  return markdown('Soak', note, ['calls', 'resident'], rows);
+  const note = `${SOAK.calls} calls over ${SOAK.sessions} sessions, half Python, half JavaScript, 4 clients, in ${seconds.toFixed(0)} s (${(SOAK.calls / seconds).toFixed(0)} calls per second). Resident memory after a quarter of the calls: ${mebibytes(Math.min(...sizes))} to ${mebibytes(Math.max(...sizes))}, the median of the second half is ${times(drift)} that of the first.`;
+  return markdown('Soak', note, ['calls', 'resident memory'], rows);
 }
 
 export async function table() {
-  return [await callTable(), await changeTable(), asleepTable(), soakTable()].join('\n');
+  return [await callTable(), await stateTable(), hibernatedTable(), soakTable()].join('\n');
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [part, runtime] = process.argv.slice(2);
-  const parts = { asleep: () => asleep(runtime), soak, calls: callTable, changes: changeTable };
+  const parts = { hibernated: () => hibernated(runtime), soak, calls: callTable, states: stateTable };
   const result = await (part === undefined ? table() : parts[part]());
   console.log(typeof result === 'string' ? result : JSON.stringify(result));
   process.exit();

@@ -1,6 +1,6 @@
 /**
- * How long until the first result: fresh sandboxes against a fresh Pyodide and a fresh quickjs-wasi, the command line
- * against an empty Node process, throughput with all cores busy, and the memory an idle guest takes.
+ * Time to the first result: a fresh sandbox compared with a fresh Pyodide and a fresh quickjs-wasi, and the command line
+ * compared with an empty Node.js process. Also throughput with all cores busy, and the memory of an idle guest.
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -8,23 +8,18 @@ import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { createSandbox } from '../dist/index.js';
-import { markdown, median, ms, times } from './measure.mjs';
+import { elapsedMs, markdown, mebibytes, median, ms, sampleInterleaved, times } from './measure.mjs';
 
 const ROUNDS = 60;
+const WARMUP = 10;
 const PYODIDE_ROUNDS = 3;
 const require = createRequire(import.meta.url);
-
-async function timed(run) {
-  const started = performance.now();
-  await run();
-  return performance.now() - started;
-}
 
 async function fresh(runtime, code) {
   const sandbox = await createSandbox({ runtime });
   const result = await sandbox.execute(code);
   await sandbox.close();
-  if (result.stdout !== '1\n') throw new Error(`unexpected answer: ${JSON.stringify(result)}`);
+  if (result.stdout !== '1\n') throw new Error(`unexpected result: ${JSON.stringify(result)}`);
 }
 
 async function freshPyodide() {
@@ -40,29 +35,23 @@ async function freshQuickJs(module) {
   vm.dispose();
 }
 
-/** Milliseconds of each alternative, turn by turn. */
+/** Median milliseconds of each alternative. */
 async function startTimes() {
   const quickjs = await WebAssembly.compile(readFileSync(require.resolve('quickjs-wasi/quickjs.wasm')));
   const python = await createSandbox({ runtime: 'python' });
   const javascript = await createSandbox({ runtime: 'javascript' });
   const alternatives = {
-    python: () => fresh('python', 'print(1)'),
-    pythonAgain: () => python.execute('print(1)'),
-    javascript: () => fresh('javascript', 'console.log(1)'),
-    javascriptAgain: () => javascript.execute('console.log(1)'),
-    quickjs: () => freshQuickJs(quickjs),
+    python: { run: () => fresh('python', 'print(1)') },
+    pythonAgain: { run: () => python.execute('print(1)') },
+    javascript: { run: () => fresh('javascript', 'console.log(1)') },
+    javascriptAgain: { run: () => javascript.execute('console.log(1)') },
+    quickjs: { run: () => freshQuickJs(quickjs) },
   };
-  const taken = Object.fromEntries(Object.keys(alternatives).map((name) => [name, []]));
-  for (let round = -10; round < ROUNDS; round++) {
-    for (const [name, run] of Object.entries(alternatives)) {
-      const took = await timed(run);
-      if (round >= 0) taken[name].push(took);
-    }
-  }
-  taken.pyodide = [];
-  for (let round = 0; round < PYODIDE_ROUNDS; round++) taken.pyodide.push(await timed(freshPyodide));
+  const samples = await sampleInterleaved(alternatives, { warmup: WARMUP, rounds: ROUNDS });
+  samples.pyodide = [];
+  for (let round = 0; round < PYODIDE_ROUNDS; round++) samples.pyodide.push(await elapsedMs(freshPyodide));
   await Promise.all([python.close(), javascript.close()]);
-  return Object.fromEntries(Object.entries(taken).map(([name, values]) => [name, median(values)]));
+  return Object.fromEntries(Object.entries(samples).map(([name, values]) => [name, median(values)]));
 }
 
 function processTime(args) {
@@ -75,13 +64,13 @@ function processTime(args) {
   return median(values);
 }
 
-/** Calls per second with a sandbox for each core and more waiting. */
+/** Calls per second with twice as many sandboxes as cores. */
 async function throughput(runtime, code) {
   const count = availableParallelism() * 2;
   const sandboxes = await Promise.all(Array.from({ length: count }, () => createSandbox({ runtime })));
   await Promise.all(sandboxes.map((sandbox) => sandbox.execute(code)));
   const calls = 100;
-  const took = await timed(() =>
+  const took = await elapsedMs(() =>
     Promise.all(
       sandboxes.map(async (sandbox) => {
         for (let i = 0; i < calls; i++) await sandbox.execute(code);
@@ -92,7 +81,7 @@ async function throughput(runtime, code) {
   return (count * calls * 1000) / took;
 }
 
-/** Resident memory of a process that makes `count` guests or sandboxes and leaves them idle. */
+/** Runs a script in a process of its own; it prints the resident memory of one idle instance. */
 function memoryOf(script) {
   const { stdout, stderr } = spawnSync(
     process.execPath,
@@ -109,9 +98,9 @@ function memoryOf(script) {
 const SANDBOX_MEMORY = (runtime) => `
   import { createSandbox } from './dist/index.js';
   const make = async () => { const s = await createSandbox({ runtime: '${runtime}' }); await s.execute('1'); return s; };
-  const kept = [await make(), await make()];
+  const sandboxes = [await make(), await make()];
   gc(); const before = process.memoryUsage().rss;
-  for (let i = 0; i < 50; i++) kept.push(await make());
+  for (let i = 0; i < 50; i++) sandboxes.push(await make());
   gc(); console.log((process.memoryUsage().rss - before) / 50); process.exit();`;
 
 const GUEST_MEMORY = (runtime) => `
@@ -128,38 +117,36 @@ const GUEST_MEMORY = (runtime) => `
     writeImage(guest, image);
     return guest;
   };
-  const kept = [make()];
+  const guests = [make()];
   gc(); const before = process.memoryUsage().rss;
-  for (let i = 0; i < 20; i++) kept.push(make());
+  for (let i = 0; i < 20; i++) guests.push(make());
   gc(); console.log((process.memoryUsage().rss - before) / 20); process.exit();`;
-
-const mebibytes = (bytes) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 
 export async function table() {
   const start = await startTimes();
   const startRows = [
     [
-      'Python: fresh sandbox + `print(1)`',
+      'Python: new sandbox and `print(1)`',
       ms(start.python),
       `${times(start.pyodide / start.python)} faster than Pyodide`,
     ],
     [
-      'Python: same sandbox again (fresh interpreter)',
+      'Python: existing sandbox, fresh interpreter',
       ms(start.pythonAgain),
       `${times(start.pyodide / start.pythonAgain)} faster than Pyodide`,
     ],
-    ['Pyodide: `loadPyodide()` + `print(1)`', ms(start.pyodide), ''],
+    ['Pyodide: `loadPyodide()` and `print(1)`', ms(start.pyodide), ''],
     [
-      'JavaScript: fresh sandbox + `console.log(1)`',
+      'JavaScript: new sandbox and `console.log(1)`',
       ms(start.javascript),
-      `${times(start.javascript / start.quickjs)} of quickjs-wasi`,
+      `${times(start.javascript / start.quickjs)} the time of quickjs-wasi`,
     ],
     [
-      'JavaScript: same sandbox again',
+      'JavaScript: existing sandbox, fresh interpreter',
       ms(start.javascriptAgain),
-      `${times(start.javascriptAgain / start.quickjs)} of quickjs-wasi`,
+      `${times(start.javascriptAgain / start.quickjs)} the time of quickjs-wasi`,
     ],
-    ['quickjs-wasi: fresh VM + `1`, in the main thread, unmetered', ms(start.quickjs), ''],
+    ['quickjs-wasi: new VM and `1`, in the main thread, unmetered', ms(start.quickjs), ''],
   ];
   const empty = processTime(['-e', '0']);
   const cli = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url));
@@ -173,7 +160,7 @@ export async function table() {
       return [
         `\`llm-wasm-sandbox run -l ${language}\``,
         ms(took),
-        `${times(took / empty)} of an empty process`,
+        `${times(took / empty)} the time of an empty process`,
       ];
     }),
   ];
@@ -189,20 +176,20 @@ export async function table() {
   const cores = availableParallelism();
   return [
     markdown(
-      'Time to a first result',
-      `Milliseconds, median of ${ROUNDS} interleaved rounds (Pyodide: ${PYODIDE_ROUNDS}). Target: a fresh Python at least ×100 faster than Pyodide.`,
-      ['what', 'ms', 'ratio'],
+      'Time to the first result',
+      `Milliseconds, median of ${ROUNDS} interleaved rounds (Pyodide: ${PYODIDE_ROUNDS}). Target: a new Python sandbox is at least ×100 faster than Pyodide.`,
+      ['case', 'ms', 'ratio'],
       startRows,
     ),
     markdown(
       'Cold start of the command line',
-      'Milliseconds for a whole process, median of 7.',
+      'Milliseconds for the whole process, median of 7 runs.',
       ['command', 'ms', 'ratio'],
       commands,
     ),
     markdown(
       'Throughput and memory',
-      `Calls per second with all ${cores} cores busy, each call in a fresh interpreter; resident memory of one more instance laid out from the image, and of one more idle sandbox.`,
+      `Calls per second with all ${cores} cores busy, each call in a fresh interpreter. Resident memory added by one more instance of the image, and by one more idle sandbox.`,
       ['runtime', 'calls/s', 'instance', 'idle sandbox'],
       rates,
     ),

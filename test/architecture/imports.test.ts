@@ -51,7 +51,10 @@ function edgesThat(count: (found: Import) => boolean): Map<string, string[]> {
 }
 
 /** All that the library and the command line load, by way of the imports that count. */
-function fromTheEntries(count: (found: Import) => boolean): Set<string> {
+function fromTheEntries(
+  count: (found: Import) => boolean,
+  entries: readonly string[] = ['index.ts', 'cli/main.ts'],
+): Set<string> {
   const edges = edgesThat(count);
   const reached = new Set<string>();
   const visit = (path: string): void => {
@@ -59,7 +62,7 @@ function fromTheEntries(count: (found: Import) => boolean): Set<string> {
     reached.add(path);
     for (const next of edges.get(path) ?? []) visit(next);
   };
-  for (const start of ['index.ts', 'cli/main.ts']) visit(start);
+  for (const entry of entries) visit(entry);
   return reached;
 }
 
@@ -144,4 +147,10 @@ test('nothing of the MCP SDK is loaded before its commands run', () => {
   const heavy = /^(@modelcontextprotocol|pino|prom-client|smol-toml|rate-limiter)/;
   expect([...reached].filter((target) => heavy.test(target))).toEqual([]);
   expect([...reached]).toContain('cli/commands/server-command.ts');
+});
+
+test('the command line loads the library only when a command runs', () => {
+  const reached = fromTheEntries(({ isType, isDynamic }) => !isType && !isDynamic, ['cli/main.ts']);
+  const library = ['session', 'sandbox', 'worker', 'packages', 'engine', 'stores'];
+  expect([...reached].filter((path) => library.includes(roomOf(path)))).toEqual([]);
 });

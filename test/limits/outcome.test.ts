@@ -4,11 +4,11 @@ import { createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import { sharedPool } from '../../dist/worker/guest-assets.js';
 import { sandboxResult, TRAPS, type TrapReason } from '../../src/schema.ts';
-import { type Ending, run } from '../support/sandbox.ts';
+import { run, type TestProgram } from '../support/sandbox.ts';
 
 const MiB = 1024 * 1024;
 
-interface WatchedEnding extends Ending {
+interface WatchedEnding extends TestProgram {
   /** What happens while the program runs. */
   readonly meanwhile?: () => Promise<void>;
 }
@@ -65,7 +65,7 @@ len([1])`,
 };
 
 /** Ends that no exception of the interpreter could tell of. */
-const HARD: Record<string, Ending> = {
+const HARD: Record<string, TestProgram> = {
   'fuel in a sum': { runtime: 'python', code: 'sum(range(10**12))' },
   'fuel in a database': {
     runtime: 'python',

@@ -6,13 +6,13 @@ import { createSandbox } from 'llm-wasm-sandbox';
 import { expect, test } from 'vitest';
 import { sharedPool } from '../../dist/worker/guest-assets.js';
 import { TRAPS } from '../../src/schema.ts';
-import type { Ending } from '../support/sandbox.ts';
+import type { TestProgram } from '../support/sandbox.ts';
 
 const GUESTS = 200;
 const AT_ONCE = 8;
 const MiB = 1024 * 1024;
 
-interface ExpectedEnding extends Ending {
+interface ExpectedEnding extends TestProgram {
   readonly expected: object;
 }
 

@@ -1,4 +1,4 @@
-/** The built package as a user has it, with short ways to run a program. */
+/** Short ways to run a program with the built package. */
 import {
   createSandbox,
   type ExecuteOptions,
@@ -7,15 +7,15 @@ import {
   type SandboxResult,
 } from 'llm-wasm-sandbox';
 
-/** A program, and what it takes for it to end in a certain way. */
-export interface Ending {
+/** A program with the policy and options of its call. */
+export interface TestProgram {
   readonly runtime: RuntimeName;
   readonly code: string;
   readonly policy?: PolicyInput;
   readonly options?: () => ExecuteOptions;
 }
 
-/** Runs a program in a sandbox of its own. */
+/** Runs a program in a new sandbox. */
 export async function run(
   runtime: RuntimeName,
   code: string,
@@ -32,7 +32,7 @@ export async function run(
 export const python = (code: string, options?: ExecuteOptions) => run('python', code, options);
 export const javascript = (code: string, options?: ExecuteOptions) => run('javascript', code, options);
 
-/** Takes the common indentation off a program, so that tests can indent theirs. */
+/** Removes the common indentation of a program, so that tests can indent it. */
 export function code(strings: TemplateStringsArray, ...values: unknown[]): string {
   const text = String.raw({ raw: strings }, ...values).replace(/^\n/, '');
   const indents = text
