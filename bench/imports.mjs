@@ -1,27 +1,21 @@
 /**
- * What a first import of a heavy package costs: from source, from the bytecode that guests have, and in an image in
- * which it is loaded, beside what the original publishes for the same import.
+ * Measures the first import of large packages: compiled from source, loaded from the bytecode that guests contain, and
+ * preloaded in the image. The table also shows the published fuel figures of the original implementation.
  */
 import { createSandbox } from '../dist/index.js';
+import { formatFuel } from '../dist/quantities.js';
 import { markdown, median, ms } from './measure.mjs';
 
 const PACKAGES = ['openpyxl', 'PyPDF2', 'jinja2', 'sympy', 'networkx', 'bs4', 'tabulate', 'yaml'];
-/** Fuel of a first import as the original documents it. */
-const PUBLISHED = { openpyxl: '5–7 G', PyPDF2: '5–6 G', jinja2: '4–5 G', tabulate: '1.4 G' };
-/** Makes the interpreter find no bytecode, so that it compiles what it imports. */
+/** Fuel of a first import as the original implementation documents it. */
+const PUBLISHED = { openpyxl: '5–7B', PyPDF2: '5–6B', jinja2: '4–5B', tabulate: '1.4B' };
+/** Disables the bytecode cache, so that the interpreter compiles every module it imports. */
 const NO_BYTECODE = `
 import importlib._bootstrap_external as external
 def none(*_, **__): raise NotImplementedError
 external.cache_from_source = none
 `;
 const ROUNDS = { source: 2, bytecode: 7, warm: 15 };
-
-const mega = (fuel) =>
-  fuel >= 1e9
-    ? `${(fuel / 1e9).toFixed(2)} G`
-    : fuel >= 1e6
-      ? `${(fuel / 1e6).toFixed(1)} M`
-      : fuel.toLocaleString('en-US');
 
 async function cost(name, how) {
   const policy = { fuel_budget: 1e12, timeout_seconds: 600 };
@@ -50,13 +44,13 @@ export async function table() {
   for (const name of PACKAGES) {
     const costs = [];
     for (const how of ['source', 'bytecode', 'warm']) costs.push(await cost(name, how));
-    const cells = costs.map(({ fuel, time }) => `${mega(fuel)}, ${ms(time)} ms`);
+    const cells = costs.map(({ fuel, time }) => `${formatFuel(fuel)}, ${ms(time)} ms`);
     rows.push([name, PUBLISHED[name] ?? '', ...cells]);
   }
   return markdown(
-    'First import of heavy packages',
-    'Fuel of the import statement alone; time of the whole run in a fresh guest, in a worker that has run it before.',
-    ['package', 'the original, published', 'from source', 'from bytecode', 'preloaded'],
+    'First import of large packages',
+    'Fuel of the import statement alone. Time of the whole run in a fresh guest, in a warmed-up worker.',
+    ['package', 'original, published', 'from source', 'from bytecode', 'preloaded'],
     rows,
   );
 }

@@ -1,6 +1,6 @@
 /**
- * What counting costs: the same Python programs in the metered module and in the same module without fuel code, turn by
- * turn in one process, and in the machine's own python3.
+ * Measures the cost of metering: runs the same Python programs in the metered module, in the same module without fuel
+ * code (alternating, in one process), in Pyodide and in the python3 of the machine.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -15,11 +15,11 @@ import { prepareModule } from '../dist/wasm/prepare-module.js';
 import { geomean, markdown, ms, times } from './measure.mjs';
 import { PYTHON_PROGRAMS } from './programs.mjs';
 
-/** Rounds over all programs; within a round each program runs a few times and its fastest run counts. */
+/** Rounds over all programs. In each round a program runs REPEATS times, and its fastest run counts. */
 const ROUNDS = { warmup: 2, rounds: 6 };
 const REPEATS = 4;
 
-/** Times one program from inside the interpreter, with its imports already done; the same text for all of them. */
+/** Wraps a program so that the interpreter itself times it. After the first repeat, its imports are loaded. */
 const harness = (code) => `
 import time
 def measure(source):
@@ -41,7 +41,7 @@ const RUN = {
   output: () => {},
 };
 
-/** A way to run a program in a guest of the given module, brought back to the image after each run. */
+/** Returns a function that runs a program in a guest of the given module, which is reset to the image first. */
 function runner(module, assets, image) {
   const volume = new Volume({ maxBytes: 1e8, maxFiles: 1e4 }, () => Date.now());
   for (const [i, { at, bytes }] of assets.layers.entries()) volume.mount(at, unpackTree(bytes, i + 1));
@@ -54,7 +54,7 @@ function runner(module, assets, image) {
   writeImage(guest, image);
   return (code) => {
     const isGrown = guest.memory.buffer.byteLength !== image.header.pages * 65_536;
-    if (isGrown) throw new Error('a program grew the memory: make it smaller');
+    if (isGrown) throw new Error('a benchmark program grew the memory; make the program smaller');
     resetToImage(guest, image);
     guest.beginRun(RUN);
     const request = {
@@ -67,12 +67,12 @@ function runner(module, assets, image) {
       timeout_seconds: 0,
     };
     const report = JSON.parse(python.run(guest, image.header.handles, request));
-    if (report.exit_code !== 0) throw new Error(`a program failed: ${JSON.stringify(report)}`);
+    if (report.exit_code !== 0) throw new Error(`a benchmark program failed: ${JSON.stringify(report)}`);
     return report.result;
   };
 }
 
-/** The same programs in python3. */
+/** Runs the programs in python3. */
 function native() {
   const script = `
 import json, sys
@@ -89,7 +89,7 @@ print(json.dumps([sys.version.split()[0], best]))`;
   return JSON.parse(execFileSync('python3', ['-c', script], { input }));
 }
 
-/** The same programs in Pyodide as its makers ship it, in a process of its own. */
+/** Runs the programs in unmodified Pyodide, in a separate process. */
 function pyodide() {
   const texts = Object.fromEntries(
     Object.entries(PYTHON_PROGRAMS).map(([name, code]) => [name, harness(code)]),
@@ -150,7 +150,7 @@ export async function table() {
     ...[row.unmetered, row.pyodide, row.native].map((base) => times(row.metered / base)),
   ]);
   const note = [
-    `Milliseconds, fastest of ${ROUNDS.rounds} rounds after ${ROUNDS.warmup} to warm up, metered and unmetered turn by turn`,
+    `Milliseconds, fastest of ${ROUNDS.rounds} rounds after ${ROUNDS.warmup} warm-up rounds; metered and unmetered alternate`,
     `in one process. Targets: ≤ ×1.15 of unmetered, ≤ ×1.5 of python3, as geometric means (${process.arch}, Node ${process.version}).`,
   ].join('\n');
   const head = [
@@ -173,7 +173,7 @@ export async function table() {
     mean('metered', 'pyodide'),
     mean('metered', 'native'),
   ];
-  return markdown('What metering costs', note, head, [...cells, last]);
+  return markdown('Cost of metering', note, head, [...cells, last]);
 }
 
 if (process.argv[1] === new URL(import.meta.url).pathname) console.log(await table());

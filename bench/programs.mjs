@@ -1,4 +1,4 @@
-/** Programs of the speed comparison. Each takes some ten milliseconds, and leans on another part of the interpreter. */
+/** Programs for the speed comparison. Each takes about ten milliseconds and exercises a different interpreter feature. */
 export const PYTHON_PROGRAMS = {
   fib: `
 def fib(n):

@@ -128,10 +128,7 @@ export const GUARANTEES: readonly Guarantee[] = [
     promise:
       'Every instruction counts, also inside built-ins. `fuel_consumed` is exact and repeatable and at most the budget plus the grace, whatever a program catches.',
     tests: [
-      [
-        'wasm/metering.test.ts',
-        'charges random bodies exactly, as seen at the end and at every call of the host',
-      ],
+      ['wasm/metering.test.ts', 'charges random functions exactly, at every call to the host and at the end'],
       ['limits/fuel.test.ts', 'is exact: a budget of what a program takes is enough, one less is not'],
       ['limits/fuel.test.ts', 'is as large as documented, and used up only once'],
       ['limits/fuel.test.ts', 'that does not cover one large instruction stops before it'],

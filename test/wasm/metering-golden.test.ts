@@ -1,4 +1,4 @@
-/** The shape of metered code, kept in golden/ for the reader; `vitest -u` writes the files again. */
+/** Metered code as text in golden/, for review. `vitest -u` updates the files. */
 import { describe, expect, it } from 'vitest';
 import { build, type Code, type ModuleSource } from './assembler.ts';
 import { print } from './print-bodies.ts';
@@ -6,7 +6,7 @@ import { prepareModule } from './run-module.ts';
 
 const ADD: readonly Code[] = [['local.get', 0], ['i32.const', 1], ['i32.add'], ['local.set', 0]];
 
-/** One exported function (i32) -> i32 that returns its parameter after `code`; others may follow. */
+/** A module with one exported function (i32) -> i32 that runs `code` and returns its parameter. */
 function golden(code: readonly Code[], others: ModuleSource['functions'] = []): ModuleSource {
   return {
     types: [
@@ -59,14 +59,14 @@ const CASES: Readonly<Record<string, ModuleSource>> = {
     },
     ...ADD,
   ]),
-  'prepaid-leaf': golden(
+  'constant-cost-call': golden(
     [['local.get', 0], ['call', 1], ['local.set', 0], ...ADD],
     [{ type: 0, code: [['local.get', 0], ['local.get', 0], ['i32.add']] }],
   ),
 };
 
 describe('metered code', () => {
-  it.each(Object.entries(CASES))('has the known shape for %s', async (name, source) => {
+  it.each(Object.entries(CASES))('matches golden/%s.txt', async (name, source) => {
     const prepared = prepareModule(build(source), { exports: ['run'] });
     expect(WebAssembly.validate(prepared.bytes as BufferSource)).toBe(true);
     await expect(print(prepared.bytes)).toMatchFileSnapshot(`golden/${name}.txt`);

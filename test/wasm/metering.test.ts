@@ -1,13 +1,13 @@
-/** What a metered function pays is what an interpreter counts on the original, on every path. */
+/** On every path, metered code charges exactly what the reference interpreter counts for the original code. */
 import { setFlagsFromString } from 'node:v8';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { build, type Code, type ModuleSource } from './assembler.ts';
 import { generate } from './module-generator.ts';
 import { Interpreter } from './reference-interpreter.ts';
-import { PLENTY, prepareModule, start } from './run-module.ts';
+import { AMPLE_FUEL, prepareModule, start } from './run-module.ts';
 
-// Node 20 knows tail calls but has them switched off.
+// Tail calls are behind a flag in Node 20.
 setFlagsFromString('--experimental-wasm-return-call');
 
 const INPUTS = [
@@ -16,7 +16,7 @@ const INPUTS = [
   [77, 2],
 ] as const;
 
-/** Runs `run` with the fuel given in slices of the size named. */
+/** Calls `run` and grants fuel in slices of the given size. */
 function execute(source: ModuleSource, args: readonly number[], meter: boolean, slice: bigint) {
   let granted = slice;
   let refills = 0;
@@ -26,8 +26,8 @@ function execute(source: ModuleSource, args: readonly number[], meter: boolean, 
   const prepared = prepareModule(build(source), { exports: ['run'], meter });
   const guest = start(prepared, { probe: () => probes.push(spent()) }, (fuel) => {
     if ((fuel.value as bigint) >= 0n) {
-      // Growing memory is where the host looks at the clock in any case.
-      if (!growsMemory) throw new Error('asked for fuel while there was some');
+      // memory.grow always calls the host.
+      if (!growsMemory) throw new Error('the guest asked for fuel although it had some');
       return;
     }
     refills++;
@@ -48,13 +48,14 @@ function execute(source: ModuleSource, args: readonly number[], meter: boolean, 
 }
 
 describe('metering', () => {
-  it('charges random bodies exactly, as seen at the end and at every call of the host', () => {
+  // guarantee: fuel-limit
+  it('charges random functions exactly, at every call to the host and at the end', () => {
     const outcomes = { thrown: 0, finished: 0, probes: 0 };
     const property = fc.property(fc.array(fc.nat(999), { minLength: 20, maxLength: 400 }), (tape) => {
       const source = generate(tape);
       for (const args of INPUTS) {
         const expected = new Interpreter(source).run('run', args);
-        const metered = execute(source, args, true, PLENTY);
+        const metered = execute(source, args, true, AMPLE_FUEL);
         expect(metered.result).toBe(expected.result);
         expect(metered.fuel).toBe(expected.fuel);
         expect(metered.probes).toEqual(expected.probes);
@@ -64,13 +65,13 @@ describe('metering', () => {
       }
     });
     fc.assert(property, { seed: 20240607, numRuns: 700 });
-    // The generator has to reach the interesting ends often enough for the property to mean something.
+    // The property is meaningful only if the generator produces all outcomes often enough.
     expect(outcomes.thrown).toBeGreaterThan(50);
     expect(outcomes.finished).toBeGreaterThan(500);
     expect(outcomes.probes).toBeGreaterThan(300);
   });
 
-  it('charges the same when the fuel comes in slices, and leaves results as they are without it', () => {
+  it('charges the same amount when fuel is granted in slices, and does not change results', () => {
     let refills = 0;
     const property = fc.property(fc.array(fc.nat(999), { minLength: 20, maxLength: 400 }), (tape) => {
       const source = generate(tape);
@@ -78,7 +79,7 @@ describe('metering', () => {
       const expected = new Interpreter(source).run('run', args);
       const sliced = execute(source, args, true, 25n);
       const tiny = execute(source, args, true, 1n);
-      const plain = execute(source, args, false, PLENTY);
+      const plain = execute(source, args, false, AMPLE_FUEL);
       for (const outcome of [sliced, tiny]) {
         expect(outcome.fuel).toBe(expected.fuel);
         expect(outcome.result).toBe(expected.result);
@@ -92,7 +93,7 @@ describe('metering', () => {
   });
 });
 
-describe('metering of rarer forms', () => {
+describe('metering of special cases', () => {
   it.each([
     [
       'memory.fill',
@@ -104,7 +105,7 @@ describe('metering of rarer forms', () => {
       ],
     ],
     ['memory.grow', [['i32.const', 5], ['memory.grow', 0], ['drop']]],
-  ] as [string, Code[]][])('looks at the fuel before a %s is done, not after it', (_, code) => {
+  ] as [string, Code[]][])('checks the fuel before %s executes', (_, code) => {
     const source = single(code, { memoryPages: 1 });
     let seen: { bytes: number; first: number | undefined } | undefined;
     const guest = start(prepareModule(build(source), { exports: ['run'] }), {}, () => {
@@ -116,7 +117,7 @@ describe('metering of rarer forms', () => {
     expect(new Uint8Array(guest.memory.buffer)[0]).toBe(0);
   });
 
-  it('charges tail calls exactly, over any number of them', () => {
+  it('charges long chains of tail calls exactly', () => {
     const down: readonly Code[] = [
       ['local.get', 0],
       ['i32.eqz'],
@@ -132,14 +133,14 @@ describe('metering of rarer forms', () => {
       memoryPages: 1,
     };
     const expected = new Interpreter(source).run('run', [1000]);
-    for (const slice of [PLENTY, 10n]) {
+    for (const slice of [AMPLE_FUEL, 10n]) {
       const metered = execute(source, [1000], true, slice);
       expect([metered.result, metered.fuel]).toEqual([7, expected.fuel]);
     }
     expect(execute(source, [300_000], true, 1000n).fuel).toBe(300_000 * 7 + 4);
   });
 
-  it('charges loops that take operands exactly', () => {
+  it('charges loops with parameters exactly', () => {
     // local.get 0  loop (i32) -> (i32)  i32.const 1  i32.sub  local.tee 0  local.get 0  br_if 0  end
     const code = Uint8Array.of(0x20, 0, 0x03, 0, 0x41, 1, 0x6b, 0x22, 0, 0x20, 0, 0x0d, 0, 0x0b);
     const source: ModuleSource = {
@@ -147,13 +148,13 @@ describe('metering of rarer forms', () => {
       functions: [{ type: 0, code, export: 'run' }],
       memoryPages: 1,
     };
-    for (const slice of [PLENTY, 10n]) {
+    for (const slice of [AMPLE_FUEL, 10n]) {
       expect(execute(source, [100], true, slice)).toMatchObject({ result: 0, fuel: 1 + 100 * 5 });
     }
   });
 
-  it('bounds the work of functions that neither loop nor recurse', () => {
-    // 2^24 calls of the last function, without a loop or a cycle.
+  it('limits the work between two checks in functions without loops and recursion', () => {
+    // 2 ** 24 calls of the last function, without a loop or a cycle.
     const chain = Array.from({ length: 24 }, (_, i): ModuleSource['functions'][number] => ({
       type: 0,
       code: [['global.get', 0], ['global.set', 0], ...twice(i === 0 ? ['nop'] : ['call', i - 1])],
@@ -179,13 +180,13 @@ function single(code: readonly Code[], more: Partial<ModuleSource> = {}): Module
   return { types: [[[], []]], functions: [{ type: 0, code, export: 'run' }], ...more };
 }
 
-describe('exhaustion', () => {
+describe('exhausted fuel', () => {
   it.each([
     ['an endless loop', single(FOREVER)],
-    ['a loop that swallows every exception', single([{ op: 'try', body: FOREVER, catchAll: FOREVER }])],
+    ['a loop that catches every exception', single([{ op: 'try', body: FOREVER, catchAll: FOREVER }])],
     ['endless recursion', single([['call', 0]])],
     [
-      'endless recursion of two',
+      'endless mutual recursion',
       single([['call', 1]], {
         functions: [...single([['call', 1]]).functions, { type: 0, code: [['call', 0]] }],
       }),
@@ -200,7 +201,7 @@ describe('exhaustion', () => {
         { tables: [1], elements: [0] },
       ),
     ],
-  ])('asks the host for fuel in %s, and traps when it gives none', (_, source) => {
+  ])('makes %s ask the host, and trap when the host grants nothing', (_, source) => {
     const prepared = prepareModule(build(source), { exports: ['run'] });
     let asked = 0;
     const guest = start(prepared, {}, (fuel) => {
@@ -214,7 +215,7 @@ describe('exhaustion', () => {
     expect(asked).toBe(5);
   });
 
-  it('lets a program finish on exactly the fuel it needs, and asks once with one unit less', () => {
+  it('does not occur with exactly the fuel that a program needs, and occurs once with less', () => {
     const body: Code[] = [
       {
         op: 'loop',

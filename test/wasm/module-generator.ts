@@ -1,34 +1,34 @@
 /**
- * Makes valid modules from a tape of numbers: each choice takes the next one, and an empty tape chooses 0, the
- * simplest thing. So a property-test library can shrink a module by shrinking the tape.
- * Invariant: every program ends. Each function entry and each loop turn takes a step from a global, and leaves when
- * there is none.
+ * Generates valid modules from a tape of numbers. Each choice consumes one number, and after the end of the tape every
+ * choice is 0, the simplest option, so a property-testing library shrinks a module by shrinking the tape.
+ * Invariant: every program terminates. Each function entry and each loop iteration decrements a global step counter
+ * and returns when it reaches zero.
  */
 import type { Code, FunctionSource, ModuleSource } from './assembler.ts';
 
 const STEPS = 40;
-/** Function indices: 0 is the imported probe, 1 and 2 are leaves, then come the generated ones. */
+/** Function indices: 0 is the imported probe, 1 and 2 are constant-cost functions, the generated ones follow. */
 const PROBE = 0;
 const LEAF = 1;
 const NESTED_LEAF = 2;
 const FIRST = 3;
 const GENERATED = 3;
-/** Locals of a generated function: two parameters and two more. */
+/** Locals of a generated function: two parameters and two declared locals. */
 const LOCALS = 4;
 
 const TYPE = { pair: 0, none: 1, tag: 2 } as const;
 
 interface Label {
-  /** Operands a branch there carries. */
+  /** Number of operands of a branch to the label. */
   readonly arity: 0 | 1;
-  /** Whether code here may rethrow. */
+  /** Whether code in the block may rethrow. */
   readonly handler: boolean;
 }
 
 export function generate(tape: readonly number[]): ModuleSource {
   const choices = new Choices(tape);
   const functions: FunctionSource[] = [
-    // No fuel code of their own: their callers pay.
+    // Constant-cost functions: their callers charge for them.
     { type: TYPE.pair, code: [['local.get', 0], ['local.get', 1], ['i32.add']] },
     {
       type: TYPE.pair,
@@ -90,7 +90,7 @@ class Body {
     return [...this.takeStep(), ...this.statements(6), ...this.value(1)];
   }
 
-  /** `return` when no steps are left. */
+  /** Returns when no steps are left. */
   private takeStep(): Code[] {
     return [
       ['global.get', 0],

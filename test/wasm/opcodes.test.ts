@@ -1,4 +1,4 @@
-/** Every row of the opcode table either comes through the rewriter or is refused by name. */
+/** Every instruction in the opcode table is either preserved by prepareModule or rejected by name. */
 import { setFlagsFromString } from 'node:v8';
 import { describe, expect, it } from 'vitest';
 import { SandboxError } from '../../src/errors.ts';
@@ -7,10 +7,10 @@ import { OPCODES, type OpcodeRow } from '../../src/wasm/opcodes.ts';
 import { build, type ModuleSource, opcode } from './assembler.ts';
 import { prepareModule } from './run-module.ts';
 
-// Node 20 knows tail calls but has them switched off.
+// Tail calls are behind a flag in Node 20.
 setFlagsFromString('--experimental-wasm-return-call');
 
-/** Bytes after the opcode for each kind of immediate. */
+/** Sample bytes for each kind of immediate. */
 const IMMEDIATES: Readonly<Record<string, readonly number[]>> = {
   none: [],
   block: [0x40],
@@ -43,7 +43,7 @@ const IMMEDIATES: Readonly<Record<string, readonly number[]>> = {
   refused: [],
 };
 
-/** Code around instructions that cannot stand alone. */
+/** Code before and after instructions that are not valid on their own. */
 const FRAMES: Readonly<Record<string, readonly [before: readonly number[], after: readonly number[]]>> = {
   else: [[0x41, 0, 0x04, 0x40], [0x0b]],
   end: [[0x02, 0x40], []],
@@ -58,7 +58,7 @@ const FRAMES: Readonly<Record<string, readonly [before: readonly number[], after
   try_table: [[], [0x0b]],
 };
 
-/** Atomic accesses must have their natural alignment, everything else any. */
+/** Atomic accesses require natural alignment; other accesses allow any. */
 function immediateBytes(row: OpcodeRow): readonly number[] {
   const bytes = IMMEDIATES[row[3]]!;
   if (row[0] !== 0xfe || row[3] !== 'memarg') return bytes;
@@ -69,7 +69,7 @@ function immediateBytes(row: OpcodeRow): readonly number[] {
   return [Math.log2(width / 8), 0];
 }
 
-/** After `unreachable` the operand stack holds whatever the instruction wants. */
+/** If not `live`, the instruction follows `unreachable`, where it type-checks with any operands. */
 function sample(row: OpcodeRow, live: boolean): ModuleSource {
   const [before, after] = FRAMES[row[2]] ?? [[], []];
   const code = new Writer();
@@ -92,16 +92,16 @@ function sample(row: OpcodeRow, live: boolean): ModuleSource {
 
 const accepted = OPCODES.filter((row) => row[3] !== 'refused');
 const refused = OPCODES.filter((row) => row[3] === 'refused' && row[2] !== 'gc');
-/** Newer than the engine the tests run on. */
+/** Not supported by the engine of Node 20. */
 const UNKNOWN_TO_ENGINE = new Set(['throw_ref', 'try_table']);
 
-describe('the opcode table', () => {
+describe('opcode table', () => {
   it('has one row for each opcode', () => {
     expect(new Set(OPCODES.map((row) => `${row[0]} ${row[1]}`)).size).toBe(OPCODES.length);
     expect(new Set(OPCODES.map((row) => row[2])).size).toBe(OPCODES.length);
   });
 
-  it.each(accepted.map((row) => [row[2], row] as const))('lets %s through', (name, row) => {
+  it.each(accepted.map((row) => [row[2], row] as const))('allows %s', (name, row) => {
     const original = build(sample(row, false));
     const { bytes } = prepareModule(original, { exports: ['run'] });
     if (UNKNOWN_TO_ENGINE.has(name)) return;
@@ -109,30 +109,30 @@ describe('the opcode table', () => {
     expect(WebAssembly.validate(bytes as BufferSource)).toBe(true);
   });
 
-  it.each(accepted.map((row) => [row[2], row] as const))('keeps the bytes of %s in live code', (_, row) => {
-    // Not valid for the types, which the rewriter leaves to the engine; what counts is that nothing gets lost.
+  it.each(accepted.map((row) => [row[2], row] as const))('copies %s in live code', (_, row) => {
+    // The code does not type-check, which is left to the engine. This test checks only that the bytes are copied.
     const { bytes } = prepareModule(build(sample(row, true)), { exports: ['run'] });
     const wanted = new Writer();
     opcode(wanted, row[2]);
     expect(Buffer.from(bytes).includes(Buffer.from(wanted.view()))).toBe(true);
   });
 
-  it.each(refused.map((row) => [row[2], row] as const))('refuses %s by name', (name, row) => {
+  it.each(refused.map((row) => [row[2], row] as const))('rejects %s by name', (name, row) => {
     const attempt = () => prepareModule(build(sample(row, true)), { exports: ['run'] });
     expect(attempt).toThrow(SandboxError);
     expect(attempt).toThrow(name);
   });
 
   it.each([
-    ['garbage collection', [0xfb, 0x00], 'garbage collection'],
+    ['the GC prefix', [0xfb, 0x00], 'garbage collection'],
     ['an unassigned opcode', [0x27], 'unknown opcode 0x27'],
     ['an unassigned prefixed opcode', [0xfc, 0x63], 'unknown opcode 0xfc 0x63'],
-    ['another memory', [0x28, 0x42, 0x01, 0x00], 'multi-memory'],
-    ['a global of the rewriter', [0x23, 0x01], 'global 1 does not exist'],
-    ['a local of the rewriter', [0x20, 0x01], 'local 1 does not exist'],
-    ['a function of the rewriter', [0x10, 0x01], 'function 1 does not exist'],
-    ['the host table', [0x11, 0x00, 0x01], 'table 1 does not exist'],
-  ])('refuses %s', (_, code, message) => {
+    ['a memory index other than 0', [0x28, 0x42, 0x01, 0x00], 'multi-memory'],
+    ['the index of the added global', [0x23, 0x01], 'global 1 does not exist'],
+    ['the index of the added local', [0x20, 0x01], 'local 1 does not exist'],
+    ['the index of the added function', [0x10, 0x01], 'function 1 does not exist'],
+    ['the index of the host table', [0x11, 0x00, 0x01], 'table 1 does not exist'],
+  ])('rejects %s', (_, code, message) => {
     const source = sample(OPCODES[0]!, true);
     const functions = [{ ...source.functions[0]!, code: Uint8Array.from(code) }];
     expect(() => prepareModule(build({ ...source, functions }), { exports: ['run'] })).toThrow(message);

@@ -1,9 +1,9 @@
-/** What the prepared module looks like from outside, and what is refused. */
+/** The interface of a prepared module, and the modules that are rejected. */
 import { describe, expect, it } from 'vitest';
 import { SandboxError } from '../../src/errors.ts';
 import { trampolineModule } from '../../src/wasm/trampoline.ts';
 import { build, type ModuleSource } from './assembler.ts';
-import { PLENTY, prepareModule, start } from './run-module.ts';
+import { AMPLE_FUEL, prepareModule, start } from './run-module.ts';
 
 const SOURCE: ModuleSource = {
   types: [
@@ -47,8 +47,8 @@ const names = (bytes: Uint8Array) =>
     (entry) => `${entry.kind} ${entry.name}`,
   );
 
-describe('a prepared module', () => {
-  it('keeps only the named exports and adds fuel, host and its mutable globals', () => {
+describe('prepared module', () => {
+  it('exports only the named items, plus fuel, host and its mutable globals', () => {
     const { bytes, stateGlobals } = prepare(SOURCE);
     expect(names(bytes)).toEqual([
       'function run',
@@ -63,7 +63,7 @@ describe('a prepared module', () => {
     ]);
   });
 
-  it('imports its memory, and accepts one with any maximum', () => {
+  it('imports its memory and accepts any maximum', () => {
     const { bytes, memory } = prepare(SOURCE);
     expect(memory).toEqual({ minPages: 2, maxPages: undefined });
     const module = new WebAssembly.Module(bytes as BufferSource);
@@ -73,18 +73,18 @@ describe('a prepared module', () => {
     }
   });
 
-  it('hands out its data segments, neighbours joined', () => {
+  it('returns its data segments and joins neighbours', () => {
     const prepared = prepare(SOURCE, { exports: ['peek'] });
     expect(prepared.data).toEqual([
       { offset: 64, bytes: Uint8Array.of(1, 2, 3, 0, 0, 0, 4) },
       { offset: 1000, bytes: Uint8Array.of(5) },
     ]);
     const guest = start(prepared);
-    guest.fuel.value = PLENTY;
+    guest.fuel.value = AMPLE_FUEL;
     expect(guest.exports['peek']!()).toBe(4);
   });
 
-  it('leaves overlapping segments in their order', () => {
+  it('returns overlapping data segments in their original order', () => {
     const data = [
       { offset: 8, bytes: [1, 1, 1] },
       { offset: 9, bytes: [2] },
@@ -92,7 +92,7 @@ describe('a prepared module', () => {
     expect(prepare({ ...SOURCE, data }).data.map((segment) => segment.offset)).toEqual([8, 9]);
   });
 
-  it('keeps the numbers of data segments where code uses them, and drops the section where it does not', () => {
+  it('preserves data segment indices if code uses them, and drops the data section otherwise', () => {
     const functions: ModuleSource['functions'] = [
       {
         type: 1,
@@ -109,12 +109,12 @@ describe('a prepared module', () => {
     ];
     const data = [{ offset: 64, bytes: [1, 2, 3] }, { bytes: [8, 9] }];
     const guest = start(prepare({ ...SOURCE, functions, data }));
-    guest.fuel.value = PLENTY;
+    guest.fuel.value = AMPLE_FUEL;
     expect(guest.exports['run']!()).toBe(9);
     expect(Buffer.from(prepare(SOURCE).bytes).includes(Buffer.from([12, 1, 3]))).toBe(false);
   });
 
-  it('calls the host in place of a replaced function, with the counter up to date', () => {
+  it('calls the host in place of a replaced function, with an exact fuel counter', () => {
     const prepared = prepare(SOURCE, { hostOverrides: ['add'] });
     const memory = new WebAssembly.Memory({ initial: 2, maximum: 2 });
     const { exports } = new WebAssembly.Instance(new WebAssembly.Module(prepared.bytes as BufferSource), {
@@ -128,16 +128,19 @@ describe('a prepared module', () => {
         return left * right;
       },
     };
-    const gate = new WebAssembly.Module(
+    const trampoline = new WebAssembly.Module(
       trampolineModule([{ params: ['i32', 'i32'], results: ['i32'] }]) as BufferSource,
     );
-    (exports['host'] as WebAssembly.Table).set(1, new WebAssembly.Instance(gate, { host }).exports['0']);
+    (exports['host'] as WebAssembly.Table).set(
+      1,
+      new WebAssembly.Instance(trampoline, { host }).exports['0'],
+    );
     fuel.value = 100n;
     expect((exports['run'] as () => number)()).toBe(20);
     expect(seen).toEqual([4, 5, 97n]);
   });
 
-  it('has the same shape but no fuel code without metering', () => {
+  it('has the same exports but no fuel code if metering is off', () => {
     const metered = prepare(SOURCE);
     const plain = prepare(SOURCE, { meter: false });
     expect(names(plain.bytes)).toEqual(names(metered.bytes));
@@ -147,35 +150,35 @@ describe('a prepared module', () => {
   });
 });
 
-describe('a module is refused', () => {
+describe('prepareModule rejects', () => {
   it.each<readonly [string, Partial<ModuleSource>, Partial<Parameters<typeof prepareModule>[1]>, string]>([
-    ['for an export it does not have', {}, { exports: ['nothing'] }, '"nothing"'],
-    ['for a host function it does not have', {}, { hostOverrides: ['nothing'] }, '"nothing"'],
-    ['for a host function named twice', {}, { hostOverrides: ['add', 'add'] }, 'twice'],
-    ['for a start function', { start: 0 }, {}, 'start function'],
-    ['for data beyond its memory', { data: [{ offset: 131072, bytes: [1] }] }, {}, 'beyond the memory'],
+    ['a missing export', {}, { exports: ['nothing'] }, '"nothing"'],
+    ['a missing host function', {}, { hostOverrides: ['nothing'] }, '"nothing"'],
+    ['a host function listed twice', {}, { hostOverrides: ['add', 'add'] }, 'twice'],
+    ['a start function', { start: 0 }, {}, 'start function'],
+    ['data beyond its memory', { data: [{ offset: 131072, bytes: [1] }] }, {}, 'beyond the memory'],
   ])('%s', (_, source, options, message) => {
     const attempt = () => prepare({ ...SOURCE, ...source }, options);
     expect(attempt).toThrow(SandboxError);
     expect(attempt).toThrow(message);
   });
 
-  /** Header, then one section. */
+  /** A module with a single section. */
   const section = (id: number, ...contents: number[]) =>
     Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, id, contents.length, ...contents);
 
   it.each([
-    ['that is empty', new Uint8Array(0), 'magic number'],
-    ['that is a component', Uint8Array.of(0, 0x61, 0x73, 0x6d, 0x0d, 0, 1, 0), 'magic number'],
-    ['with two memories', section(5, 2, 0, 1, 0, 1), 'multi-memory'],
-    ['with a 64-bit memory', section(5, 1, 4, 1), 'memory64'],
-    ['with a shared memory', section(5, 1, 3, 1, 1), 'threads'],
-    ['with a GC type', section(1, 1, 0x5f, 0), 'GC'],
-    ['with an imported memory', section(2, 1, 0, 0, 2, 0, 1), 'imports a memory'],
-    ['with a mutable v128 global', section(6, 1, 0x7b, 1, 0xfd, 12, ...new Array(16).fill(0), 0x0b), 'v128'],
-    ['with an unknown section', section(99, 0), 'unknown section'],
-    ['with a lying count', section(1, 0xff, 0xff, 0xff, 0xff, 0x0f), 'too short'],
-    ['with an integer that is too long', section(1, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01), '32 bits'],
+    ['an empty file', new Uint8Array(0), 'magic number'],
+    ['a component', Uint8Array.of(0, 0x61, 0x73, 0x6d, 0x0d, 0, 1, 0), 'magic number'],
+    ['two memories', section(5, 2, 0, 1, 0, 1), 'multi-memory'],
+    ['a 64-bit memory', section(5, 1, 4, 1), 'memory64'],
+    ['a shared memory', section(5, 1, 3, 1, 1), 'threads'],
+    ['a GC type', section(1, 1, 0x5f, 0), 'GC'],
+    ['an imported memory', section(2, 1, 0, 0, 2, 0, 1), 'imports a memory'],
+    ['a mutable v128 global', section(6, 1, 0x7b, 1, 0xfd, 12, ...new Array(16).fill(0), 0x0b), 'v128'],
+    ['an unknown section', section(99, 0), 'unknown section'],
+    ['a count larger than the section', section(1, 0xff, 0xff, 0xff, 0xff, 0x0f), 'too short'],
+    ['an integer that is too long', section(1, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01), '32 bits'],
   ])('%s', (_, bytes, message) => {
     const attempt = () => prepareModule(bytes, { exports: [] });
     expect(attempt).toThrow(SandboxError);
@@ -184,7 +187,7 @@ describe('a module is refused', () => {
 });
 
 describe('recursion through the host', () => {
-  it('passes a check in every function that calls a replaced one', () => {
+  it('is stopped by a check in every function that calls a replaced one', () => {
     const functions: ModuleSource['functions'] = [
       { type: 0, code: [['i32.const', 0]], export: 'host' },
       { type: 0, code: [['call', 0]], export: 'run' },
@@ -193,19 +196,19 @@ describe('recursion through the host', () => {
     const memory = new WebAssembly.Memory({ initial: 2, maximum: 2 });
     const module = new WebAssembly.Module(prepared.bytes as BufferSource);
     const { exports } = new WebAssembly.Instance(module, { env: { memory } });
-    const gate = new WebAssembly.Module(
+    const trampoline = new WebAssembly.Module(
       trampolineModule([
         { params: [], results: [] },
         { params: [], results: ['i32'] },
       ]) as BufferSource,
     );
-    let asked = 0;
-    const host = { 0: () => asked++, 1: () => (exports.run as () => number)() };
-    const slots = new WebAssembly.Instance(gate, { host }).exports;
-    (exports.host as WebAssembly.Table).set(0, slots['0']);
-    (exports.host as WebAssembly.Table).set(1, slots['1']);
+    let refillCalls = 0;
+    const host = { 0: () => refillCalls++, 1: () => (exports.run as () => number)() };
+    const entries = new WebAssembly.Instance(trampoline, { host }).exports;
+    (exports.host as WebAssembly.Table).set(0, entries['0']);
+    (exports.host as WebAssembly.Table).set(1, entries['1']);
     (exports.fuel as WebAssembly.Global<'i64'>).value = 50n;
     expect(() => (exports.run as () => number)()).toThrow(WebAssembly.RuntimeError);
-    expect(asked).toBe(1);
+    expect(refillCalls).toBe(1);
   });
 });

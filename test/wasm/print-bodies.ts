@@ -1,22 +1,27 @@
-/** Prints function bodies as text, for golden files. Knows the immediates that occur in them. */
+/** Prints function bodies as text for the golden files. Supports only the immediates that occur there. */
+import { EMPTY_BLOCK, HEADER, SECTION, VALUE_TYPE } from '../../src/wasm/binary-format.ts';
 import { Reader } from '../../src/wasm/binary-io.ts';
-import { OPCODES, opcodeOf, rowOf } from '../../src/wasm/opcodes.ts';
+import { isPrefix, opcodeOf, rowOf } from '../../src/wasm/opcodes.ts';
 
-const TYPES: Readonly<Record<number, string>> = { 64: '', 127: ' i32', 126: ' i64' };
+const TYPES: Readonly<Record<number, string>> = {
+  [EMPTY_BLOCK]: '',
+  [VALUE_TYPE.i32]: ' i32',
+  [VALUE_TYPE.i64]: ' i64',
+};
 const OPENING = new Set(['block', 'loop', 'if', 'try']);
 const MIDDLE = new Set(['else', 'catch', 'catch_all']);
 
-/** All bodies of a module, in order. */
+/** All function bodies of a module, in order. */
 export function print(bytes: Uint8Array, importedFunctions = 0): string {
-  const reader = new Reader(bytes, 8);
+  const reader = new Reader(bytes, HEADER.length);
   while (!reader.done) {
     const id = reader.u8();
     const section = reader.part(reader.u32());
-    if (id !== 10) continue;
+    if (id !== SECTION.code) continue;
     const lines: string[] = [];
     const count = section.u32();
     for (let i = 0; i < count; i++) {
-      const last = i === count - 1 ? '   ;; asks the host for fuel, through slot 0' : '';
+      const last = i === count - 1 ? '   ;; asks the host for fuel through entry 0 of the host table' : '';
       lines.push(`function ${i + importedFunctions}${last}`, ...body(section.part(section.u32())), '');
     }
     return lines.join('\n');
@@ -32,8 +37,7 @@ function body(reader: Reader): string[] {
   let depth = 1;
   while (!reader.done) {
     const first = reader.u8();
-    const slot = first >= 0xfc ? opcodeOf(first, reader.u32()) : first;
-    const [, , name, immediate] = rowOf(slot) ?? OPCODES[0]!;
+    const [, , name, immediate] = rowOf(isPrefix(first) ? opcodeOf(first, reader.u32()) : first)!;
     if (name === 'end' || name === 'delegate' || MIDDLE.has(name)) depth--;
     lines.push(`${'  '.repeat(depth)}${name}${operands(reader, immediate)}`);
     if (OPENING.has(name) || MIDDLE.has(name)) depth++;

@@ -1,6 +1,7 @@
 /**
- * Runs instruction trees and counts what they cost: the yardstick for the rewriter. Only i32 code is known.
- * Invariant: one instruction is charged when it is executed, and never before.
+ * Interprets instruction trees and counts their fuel, as the reference for the metered code. It supports only i32 code
+ * and has its own cost rules, so that an error in the opcode table is detected.
+ * Invariant: an instruction is charged when it executes, not earlier.
  */
 import type { Code, FunctionSource, ModuleSource } from './assembler.ts';
 
@@ -12,7 +13,7 @@ class Thrown {
   }
 }
 
-/** An exception on its way to the handler a `delegate` names, `depth` blocks further out. */
+/** An exception that a `delegate` passes to the handler `depth` blocks further out. */
 class Delegated {
   readonly depth: number;
   readonly thrown: Thrown;
@@ -21,19 +22,19 @@ class Delegated {
     this.thrown = thrown;
   }
 
-  /** What leaves one more block. */
+  /** The exception after it leaves one more block. */
   outward(): Delegated | Thrown {
     return this.depth > 0 ? new Delegated(this.depth - 1, this.thrown) : this.thrown;
   }
 }
 
-/** Where control goes after an instruction that does not fall through: out of `depth` blocks, or of the function. */
+/** The target of an instruction that does not fall through: a label at `depth`, or the end of the function. */
 type Exit = { readonly depth: number } | 'return';
 
 export interface Outcome {
   readonly result: number | 'thrown';
   readonly fuel: number;
-  /** Fuel spent at each call of the imported function, its call included. */
+  /** Fuel used at each call of the imported function, including the call instruction. */
   readonly probes: number[];
   readonly memory: Uint8Array;
 }
@@ -98,7 +99,7 @@ export class Interpreter {
     return this.source.functions[index - this.imported]!;
   }
 
-  /** Instructions that touch the state of the module. */
+  /** Executes instructions that access the state of the module. */
   stateful(name: string, immediate: number, stack: number[]): void {
     const pop = () => stack.pop()!;
     if (name === 'call') this.invoke(immediate, stack);
@@ -129,7 +130,7 @@ export class Interpreter {
     else if (name === 'memory.init') {
       this.memory.set(this.source.data![immediate]!.bytes.slice(from, from + length), to);
     } else if (name === 'table.copy') this.table.copyWithin(to, from, from + length);
-    else throw new Error(`the interpreter does not know ${name}`);
+    else throw new Error(`unsupported instruction: ${name}`);
   }
 }
 
@@ -137,7 +138,7 @@ class Frame {
   readonly stack: number[] = [];
   private readonly owner: Interpreter;
   private readonly locals: number[];
-  /** What rethrow throws again: one entry for each open block, undefined where it is no handler. */
+  /** The exceptions for rethrow, one per open block; undefined for blocks that are not handlers. */
   private readonly caught: (Thrown | undefined)[] = [undefined];
 
   constructor(owner: Interpreter, locals: number[]) {
@@ -155,7 +156,7 @@ class Frame {
     return undefined;
   }
 
-  /** Runs the arm of a block; a branch to the block itself ends here. */
+  /** Runs one arm of a block. A branch to the block ends it. */
   private arm(code: readonly Code[], caught?: Thrown): Exit | undefined {
     const height = this.caught.length;
     this.caught.push(caught);

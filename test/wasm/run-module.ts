@@ -1,5 +1,4 @@
-/** Runs prepared modules in the engine, with a host that counts. */
-
+/** Instantiates prepared modules for tests. */
 import { type PreparedModule, prepareModule } from '../../src/wasm/prepare-module.ts';
 import { trampolineModule } from '../../src/wasm/trampoline.ts';
 
@@ -9,7 +8,7 @@ export interface Guest {
   readonly memory: WebAssembly.Memory;
 }
 
-/** `outOfFuel` is put into slot 0, `host` into the slots after it. */
+/** `outOfFuel` becomes entry 0 of the host table: the guest calls it when the fuel is below zero. */
 export function start(
   prepared: PreparedModule,
   imports: Record<string, () => void> = {},
@@ -20,16 +19,17 @@ export function start(
   const module = new WebAssembly.Module(prepared.bytes as BufferSource);
   const instance = new WebAssembly.Instance(module, { env: { ...imports, memory } });
   const fuel = instance.exports['fuel'] as WebAssembly.Global<'i64'>;
-  const gate = new WebAssembly.Instance(
+  const trampoline = new WebAssembly.Instance(
     new WebAssembly.Module(trampolineModule([{ params: [], results: [] }]) as BufferSource),
     {
       host: { 0: () => outOfFuel(fuel) },
     },
   );
-  (instance.exports['host'] as WebAssembly.Table).set(0, gate.exports['0']);
+  (instance.exports['host'] as WebAssembly.Table).set(0, trampoline.exports['0']);
   return { exports: instance.exports as Guest['exports'], fuel, memory };
 }
 
-export const PLENTY = 1n << 40n;
+/** More fuel than any test uses. */
+export const AMPLE_FUEL = 1n << 40n;
 
 export { prepareModule };
