@@ -1,10 +1,11 @@
 /**
- * What `mcp` and `serve` share. Their options derive from the table of server settings; options override environment
- * variables, which override the configuration file, which overrides the defaults. Nothing of the MCP SDK is loaded
- * before a command runs.
+ * The common part of `mcp` and `serve`. Their options derive from the table of server settings. Options override
+ * environment variables, which override the configuration file, which overrides the defaults. Nothing of the MCP SDK is
+ * loaded before a command runs.
  */
 import { readFileSync } from 'node:fs';
 import { Option } from 'commander';
+import { z } from 'zod';
 import type { ServerOptions } from '../../mcp/server-state.ts';
 import {
   parseSettingText,
@@ -61,7 +62,7 @@ export function serverCommand({
     options: [
       new Option(
         '--config <FILE>',
-        'Read settings from a TOML file; keys are the option names with "_" for "-" (default: $LLM_WASM_SANDBOX_CONFIG)',
+        'Read settings from a TOML file; --print-config shows the keys (default: $LLM_WASM_SANDBOX_CONFIG)',
       ),
       new Option('--print-config', 'Print the effective settings, without secrets, and exit'),
       ...settings.map(settingOption),
@@ -94,11 +95,14 @@ async function serverOptions({ log_level }: ServerSettings): Promise<ServerOptio
 const flagName = (name: SettingName) => SINGULAR_FLAGS[name] ?? name.replaceAll('_', '-');
 const camelCase = (kebab: string) => kebab.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());
 
-/** How the numbers of a setting are written, by its unit. */
+const formatSeconds = (seconds: number) => `${seconds} s`;
+
+/** How the value of a numeric setting is written, from the unit in its name. */
 function numberFormat(name: SettingName) {
   if (name.endsWith('fuel_budget')) return { value: 'N', parse: parseFuelOption, format: formatFuel };
   if (name.endsWith('_bytes')) return { value: 'BYTES', parse: parseBytesOption, format: formatBytes };
-  if (name.endsWith('_seconds')) return { value: 'SECONDS', parse: parseSecondsOption, format: String };
+  if (name.endsWith('_seconds'))
+    return { value: 'SECONDS', parse: parseSecondsOption, format: formatSeconds };
   return { value: 'N', parse: parseCountOption, format: String };
 }
 
@@ -116,7 +120,9 @@ function settingOption(name: SettingName): Option {
   const word = flag.split('-').at(-1)!.replace(/s$/, '').toUpperCase();
   if (kind === 'list') return new Option(`--${flag} <${word}...>`, description);
   const shown = fallback === undefined ? '' : ` (default: ${fallback})`;
-  return new Option(`--${flag} <${word}>`, description + shown);
+  const option = new Option(`--${flag} <${word}>`, description + shown);
+  const inner = schema instanceof z.ZodDefault ? schema.unwrap() : schema;
+  return inner instanceof z.ZodEnum ? option.choices(inner.options as string[]) : option;
 }
 
 function settingVariables(): Record<string, string | undefined> {

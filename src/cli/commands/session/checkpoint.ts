@@ -1,4 +1,4 @@
-/** `session checkpoint` */
+/** `session checkpoint`: creates, lists or deletes checkpoints of a session. */
 import { formatBytes } from '../../../quantities.ts';
 import { describeCheckpoint } from '../../../session/checkpoint.ts';
 import { UsageError } from '../../exit-codes.ts';

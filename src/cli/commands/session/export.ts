@@ -1,4 +1,4 @@
-/** `session export` */
+/** `session export`: writes a session to a file or to standard output. */
 import { formatBytes } from '../../../quantities.ts';
 import { UsageError } from '../../exit-codes.ts';
 import { writeLocalFile } from '../../local-files.ts';

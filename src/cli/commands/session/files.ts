@@ -1,4 +1,4 @@
-/** `session files` */
+/** `session files`: lists, prints or copies the files of a session, also of a damaged one. */
 import { SandboxError } from '../../../errors.ts';
 import { describeFiles, workspacePath } from '../../../sandbox/workspace.ts';
 import { copyWorkspaceFiles, writeLocalFile } from '../../local-files.ts';

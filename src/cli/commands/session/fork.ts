@@ -1,4 +1,4 @@
-/** `session fork` */
+/** `session fork`: creates a session that starts from the current state of another. */
 import { randomUUID } from 'node:crypto';
 import type { SessionAction } from './action.ts';
 import { syncExternalEdits, updateSession } from './update-session.ts';

@@ -1,4 +1,4 @@
-/** `session import` */
+/** `session import`: adds an exported session to the store. */
 import { type ErrorCode, SandboxError } from '../../../errors.ts';
 import { readLocalFile } from '../../local-files.ts';
 import type { SessionAction } from './action.ts';

@@ -1,4 +1,4 @@
-/** `session list` */
+/** `session list`: lists the sessions of a store, most recently used first. */
 import { formatBytes, formatFuel } from '../../../quantities.ts';
 import { escapeControls, formatTable } from '../../terminal-text.ts';
 import type { SessionAction } from './action.ts';

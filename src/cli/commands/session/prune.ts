@@ -1,4 +1,4 @@
-/** `session prune` */
+/** `session prune`: deletes sessions that have not been used for some time. */
 import { formatBytes } from '../../../quantities.ts';
 import { formatTable } from '../../terminal-text.ts';
 import type { SessionAction } from './action.ts';

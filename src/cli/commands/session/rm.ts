@@ -1,4 +1,4 @@
-/** `session rm` */
+/** `session rm`: deletes sessions by name. */
 import { SandboxError } from '../../../errors.ts';
 import { formatBytes } from '../../../quantities.ts';
 import type { SessionAction } from './action.ts';

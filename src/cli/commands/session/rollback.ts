@@ -1,4 +1,4 @@
-/** `session rollback` */
+/** `session rollback`: restores a session to a checkpoint, or undoes its last call. */
 import { escapeControls } from '../../terminal-text.ts';
 import type { SessionAction } from './action.ts';
 import { updateSession } from './update-session.ts';

@@ -1,4 +1,4 @@
-/** `session show` */
+/** `session show`: shows the record, variables, files and checkpoints of a session. */
 import { SandboxError } from '../../../errors.ts';
 import type { Variable } from '../../../runtimes/language.ts';
 import { describeFiles } from '../../../sandbox/workspace.ts';
