@@ -1,38 +1,38 @@
 /**
- * Where there are more threads than cores, long programs stand aside while a short one runs, so that nobody waits for
- * more than a slice of somebody else's program. The main thread alone says when; a program stands aside for no more of
- * its life than it runs, and what it waited counts neither against its time limit nor as its duration.
+ * Lets long programs yield the processor to short ones when there are more threads than cores, so that a short program
+ * waits at most for one slice of a long one. The main thread decides when. A program yields at most as much time as it
+ * runs; that time counts neither towards its time limit nor as its duration.
  */
 
-/** A program that used so much fuel is not about to end. */
+/** Fuel from which a run counts as long. */
 export const LONG_RUN_FUEL = 50_000_000;
-/** The most a program stands aside, as a part of the time it ran. */
+/** Maximum time a run yields, relative to the time it has run. */
 export const MAX_YIELD_SHARE = 1;
-/** The longest it waits without looking whether it was cancelled. */
+/** Maximum wait between two checks for cancellation. */
 const YIELD_WAIT_MS = 20;
 
 export class CooperativeYield {
-  #waitedMs = 0;
+  #yieldedMs = 0;
 
-  /** The word is 1 while long programs are asked to stand aside, and whoever waits on it is told when it changes. */
+  /** `yieldFlag` is a shared word that is 1 while long programs have to yield. Changes to 0 are notified. */
   constructor(
     readonly yieldFlag: Int32Array,
     readonly startedMs: number,
   ) {}
 
   get yieldedMs(): number {
-    return this.#waitedMs;
+    return this.#yieldedMs;
   }
 
-  /** Called between slices; returns the milliseconds that were spent standing aside. */
-  maybeYield(fuel: number): number {
-    if (Atomics.load(this.yieldFlag, 0) === 0 || fuel < LONG_RUN_FUEL) return 0;
+  /** Called between slices. Returns the milliseconds it waited. */
+  maybeYield(fuelConsumed: number): number {
+    if (Atomics.load(this.yieldFlag, 0) === 0 || fuelConsumed < LONG_RUN_FUEL) return 0;
     const now = performance.now();
-    const ranMs = now - this.startedMs - this.#waitedMs;
-    if (this.#waitedMs >= ranMs * MAX_YIELD_SHARE) return 0;
+    const ranMs = now - this.startedMs - this.#yieldedMs;
+    if (this.#yieldedMs >= ranMs * MAX_YIELD_SHARE) return 0;
     Atomics.wait(this.yieldFlag, 0, 1, YIELD_WAIT_MS);
     const waitedMs = performance.now() - now;
-    this.#waitedMs += waitedMs;
+    this.#yieldedMs += waitedMs;
     return waitedMs;
   }
 }

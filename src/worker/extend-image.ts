@@ -1,15 +1,13 @@
 /**
- * Makes an image with more in it than another: the caller's own packages as a further layer, and modules loaded. Their
- * code runs here, in a guest and under limits, like any program's.
+ * Builds an image that extends another by a layer of the user's packages and by preloaded modules. The code of both
+ * runs in a guest under limits, like any program.
  */
-
 import type { Guest } from '../engine/guest.ts';
 import { captureImage } from '../engine/image.ts';
 import { PAGE_BYTES } from '../engine/image-format.ts';
 import { GuestStopped, type RunContext } from '../engine/run-context.ts';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
-import type { Entry } from '../fs/entries.ts';
 import { packEntries, readOnlyTree, unpackTreeLazily } from '../fs/tree-codec.ts';
 import { Volume } from '../fs/volume.ts';
 import { layersDigest } from '../runtimes/guest-artifacts.ts';
@@ -17,90 +15,92 @@ import type { Layer, WarmReport } from '../runtimes/runtime.ts';
 import { type GuestTemplate, instantiateGuest } from './instantiate.ts';
 import { type ExtendedImage, type ExtendJob, toShared } from './protocol.ts';
 
-/** Room for what compiling leaves in /tmp. */
+/** Limits of the volume, which holds the compiled packages in /tmp. */
 const VOLUME_LIMITS = { maxBytes: 2 ** 28, maxFiles: 100_000 };
 const MAX_OUTPUT_BYTES = 20_000;
-/** What code that reads a clock while the image is made sees. */
+/** Start time of the virtual clock, so that the same request always builds the same image. */
 const IMAGE_TIME_MS = Date.UTC(2026, 0, 1);
+const STANDARD_STREAMS = 3;
+
+type Cancellation = Pick<RunContext, 'cancel' | 'cancelValue'>;
 
 export function extendImage(
-  of: GuestTemplate,
+  template: GuestTemplate,
   job: ExtendJob,
-  cancel: Pick<RunContext, 'cancel' | 'cancelValue'>,
+  cancellation: Cancellation,
 ): ExtendedImage {
-  const { extend } = of.runtime;
+  const { extend } = template.runtime;
   if (extend === undefined || (job.packages.length > 0 && extend.packages === undefined)) {
-    const what = extend === undefined ? 'no preload and no packages' : 'no packages';
+    const unsupported = extend === undefined ? 'preload or additional packages' : 'additional packages';
     throw new SandboxError(
       'invalid_argument',
-      `The ${of.runtime.name} runtime takes ${what}. Modules can be files of the workspace or of a mount.`,
+      `The ${template.runtime.name} runtime does not support ${unsupported}. ` +
+        'Put modules into the workspace or into a mount instead.',
     );
   }
-  const handles = of.image.header.handles;
+  const handles = template.image.header.handles;
   const limits = { fuel_budget: job.limits.fuelBudget, timeout_seconds: job.limits.timeoutMs / 1000 };
-  const own: Layer[] = [];
+  const added: Layer[] = [];
   if (job.packages.length > 0) {
-    own.push(
-      extend.packages!(
-        job.packages,
-        (layers, use) => {
-          const { guest, said } = prepare(of, layers, job, cancel);
-          attempt('Compiling the packages', guest, said, () => use(guest, handles));
-          return guest.kernel.volume.entries('/tmp');
-        },
-        limits,
-      ),
+    const layer = extend.packages!(
+      job.packages,
+      (layers, use) => {
+        const { guest, output } = createGuest(template, layers, job, cancellation);
+        runInGuest('Compiling the packages', guest, output, () => use(guest, handles));
+        return guest.kernel.volume.entries('/tmp');
+      },
+      limits,
     );
+    added.push(layer);
   }
-  const { guest, said } = prepare(of, own, job, cancel);
-  const request = { ...limits, modules: job.preload, packages: own.length > 0 };
-  const report = attempt('Loading the modules', guest, said, () => extend.warm(guest, handles, request));
+  const { guest, output } = createGuest(template, added, job, cancellation);
+  const request = { ...limits, modules: job.preload, packages: added.length > 0 };
+  const report = runInGuest('Loading the modules', guest, output, () => extend.warm(guest, handles, request));
   checkReport(report);
-  return capture(of, guest, own);
+  return capture(template, guest, added);
 }
 
-/** A guest that sees these layers besides its own, with its output collected for error messages. */
-function prepare(
-  of: GuestTemplate,
-  layers: readonly Layer[],
+/** Creates a guest with additional layers, and collects its output for error messages. */
+function createGuest(
+  template: GuestTemplate,
+  added: readonly Layer[],
   { limits }: ExtendJob,
-  cancel: Pick<RunContext, 'cancel' | 'cancelValue'>,
-): { guest: Guest; said: Uint8Array[] } {
-  const guest = instantiateGuest(of, Math.floor(limits.memoryBytes / PAGE_BYTES));
-  const said: Uint8Array[] = [];
-  let room = MAX_OUTPUT_BYTES;
+  cancellation: Cancellation,
+): { guest: Guest; output: Uint8Array[] } {
+  const guest = instantiateGuest(template, Math.floor(limits.memoryBytes / PAGE_BYTES));
+  const output: Uint8Array[] = [];
+  let remaining = MAX_OUTPUT_BYTES;
   guest.beginRun({
-    ...cancel,
+    ...cancellation,
     fuelBudget: limits.fuelBudget,
     deadlineMs: performance.now() + limits.timeoutMs,
-    // Equal wishes make equal images, whenever they are made.
     deterministic: { startMs: IMAGE_TIME_MS, seed: 0 },
     output: (_, bytes) => {
-      if (room === 0) return;
-      said.push(bytes.slice(0, room));
-      room -= Math.min(room, bytes.length);
+      if (remaining === 0) return;
+      output.push(bytes.slice(0, remaining));
+      remaining -= Math.min(remaining, bytes.length);
     },
   });
-  // After `begin`, which sets the clock that dates the folders.
+  // After `beginRun`, which starts the clock that dates the directories.
   const volume = new Volume(VOLUME_LIMITS, () => guest.now());
-  of.assets.layers.forEach(({ at, bytes }, i) => {
+  const { layers } = template.assets;
+  layers.forEach(({ at, bytes }, i) => {
     volume.mount(at, unpackTreeLazily(bytes, i + 1));
   });
-  layers.forEach(({ at, entries }, i) => {
-    volume.mount(at, readOnlyTree(entries, of.assets.layers.length + i + 1));
+  added.forEach(({ at, entries }, i) => {
+    volume.mount(at, readOnlyTree(entries, layers.length + i + 1));
   });
   guest.kernel.volume = volume;
-  return { guest, said };
+  return { guest, output };
 }
 
-function attempt<T>(what: string, guest: Guest, said: readonly Uint8Array[], action: () => T): T {
+function runInGuest<T>(step: string, guest: Guest, output: readonly Uint8Array[], action: () => T): T {
   try {
     return action();
   } catch (cause) {
     if (!(cause instanceof GuestStopped)) throw cause;
-    const spent = `${guest.fuelConsumed} fuel`;
-    const output = Buffer.concat(said).toString();
-    throw new SandboxError('build_failed', `${what} ended with ${cause.stop.message} (${spent}). ${output}`);
+    const failure = `${cause.stop.message}, after ${guest.fuelConsumed} fuel`;
+    throw new SandboxError('build_failed', `${step} failed: ${failure}. ${Buffer.concat(output)}`.trim());
   }
 }
 
@@ -109,7 +109,7 @@ function checkReport(text: string): void {
   try {
     report = JSON.parse(text) as WarmReport;
   } catch {
-    throw new SandboxError('build_failed', 'The guest did not tell how loading the modules went.');
+    throw new SandboxError('build_failed', 'The guest did not report whether the modules were loaded.');
   }
   if (report.error === undefined) return;
   const { module, message } = report.error;
@@ -119,15 +119,18 @@ function checkReport(text: string): void {
   );
 }
 
-function capture(of: GuestTemplate, guest: Guest, own: readonly Layer[]): ExtendedImage {
-  const { assets } = of;
-  if (guest.kernel.fds.slots.filter((file) => file !== undefined).length > 3) {
-    throw new SandboxError('invalid_argument', 'preload: a module keeps a file open, which an image cannot.');
+function capture(template: GuestTemplate, guest: Guest, added: readonly Layer[]): ExtendedImage {
+  const { assets } = template;
+  if (guest.kernel.fds.slots.filter((file) => file !== undefined).length > STANDARD_STREAMS) {
+    throw new SandboxError(
+      'invalid_argument',
+      'preload: a module leaves a file open, which an image cannot contain. Open the file in the program instead.',
+    );
   }
-  const pack = (entries: readonly Entry[]) => toShared(packEntries(entries));
-  const layers = [...assets.layers, ...own.map(({ at, entries }) => ({ at, bytes: pack(entries) }))];
+  const packed = added.map(({ at, entries }) => ({ at, bytes: toShared(packEntries(entries)) }));
+  const layers = [...assets.layers, ...packed];
   const digest = layersDigest(layers.map(({ at, bytes }) => ({ at, sha256: sha256Hex(bytes) })));
-  const origin = { ...assets.origin, layers: own.length === 0 ? assets.origin.layers : digest };
-  const image = toShared(captureImage(guest, origin, of.image.header.handles));
+  const origin = { ...assets.origin, layers: added.length === 0 ? assets.origin.layers : digest };
+  const image = toShared(captureImage(guest, origin, template.image.header.handles));
   return { layers, origin, image, minMemoryBytes: guest.memory.buffer.byteLength };
 }

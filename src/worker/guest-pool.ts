@@ -1,72 +1,70 @@
 /**
- * Guests fresh from their image, kept ready so that no caller waits for one to be made: laying a new one costs many
- * times what bringing a used one back does, and both are done when nobody asks for anything. Whatever is handed out is
- * exactly as the image, whoever used it before.
+ * A pool of guests that are identical to their image. Creating a guest takes many times as long as resetting a used
+ * one; both are done while the worker is idle, so that runs do not wait for them. A guest from the pool is always
+ * identical to the image, no matter what ran in it before.
  */
-
 import type { Guest } from '../engine/guest.ts';
 import { resetToImage } from '../engine/image.ts';
 import { PAGE_BYTES } from '../engine/image-format.ts';
 import { EMPTY_VOLUME, type GuestTemplate, instantiateGuest } from './instantiate.ts';
 
-/** One for the call that comes, and one for the call after a program that left nothing to be used again. */
-const STOCK = 2;
+/** One guest for the next run, and one for the run after a program whose guest cannot be reused. */
+const POOL_SIZE = 2;
 
-interface Used {
+interface UsedGuest {
   readonly guest: Guest;
-  /** As in image.ts. */
-  readonly sparing: boolean;
+  /** See `resetToImage`. */
+  readonly skipZeros: boolean;
 }
 
 export class GuestPool {
   #ready: Guest[] = [];
-  /** Guests that were given back and are not yet as the image again. */
-  #used: Used[] = [];
+  /** Released guests that have not been reset yet. */
+  #used: UsedGuest[] = [];
 
   constructor(readonly template: GuestTemplate) {}
 
-  /** A guest with that limit on its memory. */
+  /** Returns a guest whose memory is limited to `maxPages`. */
   acquire(maxPages: number): Guest {
-    this.#forgetOthers(maxPages);
+    this.#dropOtherLimits(maxPages);
     const ready = this.#ready.pop();
     if (ready !== undefined) return ready;
     const used = this.#used.pop();
-    return used === undefined ? instantiateGuest(this.template, maxPages) : this.#restored(used);
+    return used === undefined ? instantiateGuest(this.template, maxPages) : this.#reset(used);
   }
 
-  /** Takes back a guest that nobody needs any more; of use if its memory has kept its size. */
-  release(guest: Guest, sparing: boolean): void {
+  /** Returns a guest to the pool. It is dropped if its memory has grown, which cannot be undone. */
+  release(guest: Guest, skipZeros: boolean): void {
     guest.kernel.volume = EMPTY_VOLUME;
     const isGrown = guest.memory.buffer.byteLength !== this.template.image.header.pages * PAGE_BYTES;
-    if (!isGrown && this.#ready.length + this.#used.length < STOCK) this.#used.push({ guest, sparing });
+    if (!isGrown && this.#ready.length + this.#used.length < POOL_SIZE) this.#used.push({ guest, skipZeros });
   }
 
-  /** Whether there is one that only needs to be restored. */
+  /** Whether there is a released guest to reset. */
   get hasUsed(): boolean {
     return this.#used.length > 0;
   }
 
   get isFull(): boolean {
-    return this.#ready.length >= STOCK;
+    return this.#ready.length >= POOL_SIZE;
   }
 
-  /** Adds a guest to those that are ready, unless there are enough. */
-  refill(maxPages: number, sparing: boolean): void {
-    this.#forgetOthers(maxPages);
+  /** Makes one more guest ready, by resetting a used one or creating a new one, unless the pool is full. */
+  refill(maxPages: number, skipZeros: boolean): void {
+    this.#dropOtherLimits(maxPages);
     if (this.isFull) return;
-    this.#ready.push(
-      this.#restored(this.#used.pop() ?? { guest: instantiateGuest(this.template, maxPages), sparing }),
-    );
+    const used = this.#used.pop() ?? { guest: instantiateGuest(this.template, maxPages), skipZeros };
+    this.#ready.push(this.#reset(used));
   }
 
-  /** Also for new guests, whose first restoring takes longer than all later ones: the machine has to find the memory. */
-  #restored({ guest, sparing }: Used): Guest {
-    resetToImage(guest, this.template.image, sparing);
+  /** Also applied to new guests: the first reset takes longest, because the system has to allocate the memory. */
+  #reset({ guest, skipZeros }: UsedGuest): Guest {
+    resetToImage(guest, this.template.image, skipZeros);
     return guest;
   }
 
-  /** Guests with another limit are of no use to those who come now. */
-  #forgetOthers(maxPages: number): void {
+  /** Drops guests with another memory limit, which later runs are unlikely to need. */
+  #dropOtherLimits(maxPages: number): void {
     const maxBytes = maxPages * PAGE_BYTES;
     this.#ready = this.#ready.filter((guest) => guest.maxBytes === maxBytes);
     this.#used = this.#used.filter(({ guest }) => guest.maxBytes === maxBytes);

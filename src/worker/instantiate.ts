@@ -1,18 +1,18 @@
-/** A guest from an image: what every run and every further image starts from. */
+/** Creates guests from an image. Every run, and every image that extends another, starts from such a guest. */
 import { Guest } from '../engine/guest.ts';
 import { type Image, writeImage } from '../engine/image.ts';
 import { Volume } from '../fs/volume.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 
-/** An image that was read and checked, and what belongs to it. */
+/** A verified image with everything needed to create guests from it. */
 export interface GuestTemplate {
   readonly runtime: Runtime;
   readonly assets: GuestAssets;
   readonly image: Image;
 }
 
-/** Stands in for a file system until the guest gets one. */
+/** The volume of a guest that is not running; each run replaces it. */
 export const EMPTY_VOLUME = new Volume({ maxBytes: 0, maxFiles: 0 }, () => 0);
 
 export function instantiateGuest({ runtime, assets, image }: GuestTemplate, maxPages: number): Guest {

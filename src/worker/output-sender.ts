@@ -1,15 +1,15 @@
 /**
- * Output on its way to a caller who wants it as it comes. Small pieces are sent together: a guest that writes a byte at
- * a time makes at most a few hundred messages a second, so what waits for a busy main thread is bounded by the cap on
- * the output itself. Nothing waits here while the guest sleeps, and not much longer than `HOLD_MS` while it computes.
+ * Sends output to the main thread while a program runs. Small writes are combined: a guest that writes one byte at a
+ * time causes at most a few hundred messages per second, and the output cap bounds the bytes that wait for a busy main
+ * thread. Output is held for about `HOLD_MS` while the guest computes, and not at all while it sleeps.
  */
 
 type Stream = 1 | 2;
 type Send = (stream: Stream, bytes: Uint8Array) => void;
 
-/** How long a piece may be held back while the guest goes on. */
+/** Maximum time that output is held. */
 const HOLD_MS = 5;
-/** What is held back at most, per stream. */
+/** Maximum size of the held output, per stream. */
 const HOLD_BYTES = 32_768;
 
 export class OutputSender {
@@ -32,7 +32,7 @@ export class OutputSender {
     this.tick(nowMs);
   }
 
-  /** Called now and then while the guest runs. */
+  /** Sends output that has been held long enough. Called periodically while the guest runs. */
   tick(nowMs: number): void {
     if (nowMs - this.#sentMs >= HOLD_MS) this.flush(nowMs);
   }

@@ -1,6 +1,6 @@
 /**
- * What the main thread and a worker say to each other. Everything here is plain data that structured clone carries;
- * large bytes lie in shared memory and are sent without copying. No message ever comes from guest code.
+ * The messages between the main thread and a worker. They are plain data for structured clone; large byte arrays lie in
+ * shared memory and are not copied. Guest code cannot send messages.
  */
 import type { ImageOrigin } from '../engine/image-format.ts';
 import type { Entry } from '../fs/entries.ts';
@@ -9,7 +9,7 @@ import type { ImportRecord } from '../kernel/import-log.ts';
 import type { BuiltGuest, GuestAssets } from '../runtimes/guest-artifacts.ts';
 import type { GuestReport, RuntimeName, TrapReason } from '../schema.ts';
 
-/** The numbers of one call, after policy and call options were put together. */
+/** The limits of one call, combined from the policy and the call options. */
 export interface RunLimits {
   readonly fuelBudget: number;
   readonly timeoutMs: number;
@@ -21,7 +21,7 @@ export interface RunLimits {
   readonly deterministic: { readonly seed: number; readonly startMs: number } | undefined;
 }
 
-/** Read-only trees of a sandbox. `id` lets a worker keep what it built from them. */
+/** The read-only mounts of a sandbox. Workers cache the trees they build from them by `id`. */
 export interface MountSet {
   readonly id: string;
   readonly mounts: readonly {
@@ -31,24 +31,25 @@ export interface MountSet {
   }[];
 }
 
-/** The part of a run that has a past: where its interpreter comes from. */
+/** The state of a session that a run starts from. */
 export interface SessionInput {
-  /** Workers keep the guests of sessions under this name. */
+  /** Key under which workers cache the guest of the session. */
   readonly id: string;
-  /** Which state the call starts from; a worker whose guest is in just that state goes on with it. */
+  /** Version of the state. A worker whose cached guest has this version continues with that guest. */
   readonly version: number;
-  /** That state, for a worker that has no such guest; absent before the first call. */
+  /** The state, for a worker without such a guest; undefined before the first call. */
   readonly delta: Uint8Array | undefined;
+  /** The files in /tmp, restored together with `delta`. */
   readonly tmp: readonly Entry[];
-  /** What the host changed in the workspace since, for a guest that goes on. */
+  /** Changes that the host made to the workspace since the last call, to be applied to a cached guest. */
   readonly edits: TreeEdit;
-  /** How many calls this interpreter has seen, this one included. */
+  /** Number of calls of this interpreter, including this one. */
   readonly call: number;
-  /** The run only looks: the guest it ran in is thrown away, and the session is as if it had not been. */
+  /** The run only reads: its guest is discarded and the state of the session does not change. */
   readonly discardState: boolean;
 }
 
-/** What a call left for the next one. */
+/** The state that a committed call leaves for the next one. */
 export interface SavedState {
   readonly delta: Uint8Array;
   readonly tmp: readonly Entry[];
@@ -56,7 +57,7 @@ export interface SavedState {
 
 export interface RunJob {
   readonly type: 'run';
-  /** Of the assets to run in. */
+  /** The `id` of the assets to run in. */
   readonly image: string;
   readonly code: string;
   readonly env: Readonly<Record<string, string>>;
@@ -65,9 +66,9 @@ export interface RunJob {
   readonly limits: RunLimits;
   readonly workspace: readonly Entry[];
   readonly mountSet: MountSet;
-  /** Whether output is wanted as it comes. */
+  /** Whether to send output while the program runs. */
   readonly streamOutput: boolean;
-  /** Present when the interpreter lives on after the call. */
+  /** Present when the interpreter continues a session. */
   readonly session: SessionInput | undefined;
 }
 
@@ -76,17 +77,18 @@ export interface BuildJob {
   readonly runtime: RuntimeName;
 }
 
-/** Asks for an image with more in it than that of the assets. */
+/** Requests an image that extends that of the assets by packages and preloaded modules. */
 export interface ExtendJob {
   readonly type: 'extend';
+  /** The `id` of the assets to extend. */
   readonly image: string;
-  /** Sources of the caller's own packages; none when there are no entries. */
+  /** Sources of the user's packages; empty if there are none. */
   readonly packages: readonly Entry[];
   readonly preload: readonly string[];
   readonly limits: Pick<RunLimits, 'fuelBudget' | 'timeoutMs' | 'memoryBytes'>;
 }
 
-/** What the assets of an extended image have that those it was made from have not. */
+/** The fields in which the assets of an extended image differ from those of its base. */
 export interface ExtendedImage {
   readonly layers: readonly { readonly at: string; readonly bytes: Uint8Array }[];
   readonly origin: ImageOrigin;
@@ -96,17 +98,17 @@ export interface ExtendedImage {
 
 export type Job = RunJob | BuildJob | ExtendJob;
 
-/** How a run ended, as far as the worker can tell. */
+/** The outcome of a run as observed by the worker. */
 export interface RunOutcome {
-  /** What became of the interpreter: it was new, it lives on, or it is as before the call. */
+  /** The interpreter was new (`fresh`), keeps the effects of the call, or was reset to its state before the call. */
   readonly state: 'fresh' | 'committed' | 'rolled_back';
   readonly trap: { readonly reason: TrapReason; readonly detail: string } | undefined;
-  /** Of a program that called exit from below the runtime, or that the boot script reported on. */
+  /** Absent if the program stopped without a report. */
   readonly report: GuestReport | undefined;
   readonly fuelConsumed: number;
   readonly memoryUsedBytes: number;
   readonly durationMs: number;
-  /** Time it stood aside for others, which is not part of its duration. */
+  /** Time that the run yielded to others; not part of `durationMs`. */
   readonly yieldedMs: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -119,7 +121,7 @@ export interface RunOutcome {
 export type ToWorker =
   | { readonly type: 'load'; readonly assets: GuestAssets }
   | { readonly type: 'unload'; readonly image: string }
-  /** Asks for a guest to be there before a job wants one. */
+  /** Requests that a guest be prepared before the first job needs it. */
   | { readonly type: 'warm'; readonly image: string; readonly memoryBytes: number }
   | { readonly type: 'job'; readonly id: number; readonly job: Job };
 
@@ -132,12 +134,12 @@ export type FromWorker =
   | { readonly type: 'extended'; readonly id: number; readonly extended: ExtendedImage }
   | { readonly type: 'failed'; readonly id: number; readonly code: string; readonly message: string };
 
-/** Words of the shared control block of a worker. */
+/** Words of a worker's control block in shared memory. */
 export const CONTROL = { cancelledJob: 0, fuelMillions: 1, words: 2 } as const;
-/** Fuel is told to the main thread in units of this. */
+/** Fuel per unit of `CONTROL.fuelMillions`. */
 export const FUEL_UNIT = 1_000_000;
 
-/** A copy of bytes in shared memory, so that further threads get it for nothing. */
+/** Copies bytes to shared memory, unless they are there already, so that they can be sent without copying. */
 export function toShared(bytes: Uint8Array): Uint8Array {
   if (bytes.buffer instanceof SharedArrayBuffer && bytes.byteLength === bytes.buffer.byteLength) return bytes;
   const shared = new Uint8Array(new SharedArrayBuffer(bytes.length));

@@ -1,41 +1,41 @@
 /**
- * Guests of sessions that wait for their next call. They are a cache and nothing else: whoever does not find its guest
- * here, in just the state it wants, makes it from the saved state. So dropping one is always right.
+ * Cache of the guests of sessions between two calls. A session whose guest is missing, or has another version, is
+ * restored from its saved state, so an entry can be dropped at any time.
  */
 import type { CaptureState } from '../engine/delta.ts';
 import type { Guest } from '../engine/guest.ts';
 import type { GuestPool } from './guest-pool.ts';
 
-/** Guests a worker keeps; each takes the memory of an interpreter. */
-const MAX_LIVE = 8;
+/** Maximum number of cached guests per worker; each holds the memory of an interpreter. */
+const MAX_GUESTS = 8;
 
 export interface SessionGuest {
   readonly guest: Guest;
-  /** What is saved of it already, so that saving it again costs only what changed. */
+  /** The last capture, so that the next one encodes only what has changed. */
   readonly capture: CaptureState | undefined;
-  /** Where it can be given back. */
+  /** The pool to which the guest is released. */
   readonly pool: GuestPool;
 }
 
 export class SessionGuests {
   /** Least recently used first. */
-  readonly #guests = new Map<string, { readonly version: number; readonly live: SessionGuest }>();
+  readonly #entries = new Map<string, { readonly version: number; readonly cached: SessionGuest }>();
 
-  /** Takes out the guest of a session; in another state than the wanted one it is only good for being given back. */
-  take(session: string, version: number): { live?: SessionGuest; stale?: SessionGuest } {
-    const found = this.#guests.get(session);
-    this.#guests.delete(session);
-    if (found === undefined) return {};
-    return found.version === version ? { live: found.live } : { stale: found.live };
+  /** Removes the guest of a session from the cache. A `stale` guest has another version and can only be released. */
+  take(session: string, version: number): { cached?: SessionGuest; stale?: SessionGuest } {
+    const entry = this.#entries.get(session);
+    this.#entries.delete(session);
+    if (entry === undefined) return {};
+    return entry.version === version ? { cached: entry.cached } : { stale: entry.cached };
   }
 
-  /** Keeps a guest, and returns the one that had to make room. */
-  put(session: string, version: number, live: SessionGuest): SessionGuest | undefined {
-    this.#guests.delete(session);
-    this.#guests.set(session, { version, live });
-    if (this.#guests.size <= MAX_LIVE) return undefined;
-    const [oldest, { live: dropped }] = this.#guests.entries().next().value!;
-    this.#guests.delete(oldest);
-    return dropped;
+  /** Caches a guest and returns the one that was evicted, if any. */
+  put(session: string, version: number, cached: SessionGuest): SessionGuest | undefined {
+    this.#entries.delete(session);
+    this.#entries.set(session, { version, cached });
+    if (this.#entries.size <= MAX_GUESTS) return undefined;
+    const [oldest, { cached: evicted }] = this.#entries.entries().next().value!;
+    this.#entries.delete(oldest);
+    return evicted;
   }
 }

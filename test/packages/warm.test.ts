@@ -209,7 +209,7 @@ describe('own packages', () => {
 
   test('JavaScript takes none', async () => {
     const call = createSandbox({ runtime: 'javascript', packages: [place('scripts', { 'x.py': '' })] });
-    await expect(call).rejects.toThrow(/javascript runtime takes no packages/);
+    await expect(call).rejects.toThrow(/javascript runtime does not support additional packages/);
   });
 });
 

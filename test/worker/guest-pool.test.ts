@@ -1,4 +1,3 @@
-/** Guests that are used again: whatever was done to one, whoever gets it next finds the image and nothing else. */
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { readImage } from '../../dist/engine/image.js';
@@ -13,42 +12,42 @@ type Guest = ReturnType<GuestPool['acquire']>;
 const MAX_PAGES = 2048;
 const digest = (guest: Guest) => createHash('sha256').update(guest.view.all).digest('hex');
 
-/** Leaves nothing of a guest as it was. */
-function ruin(guest: Guest): void {
+/** Changes every part of a guest's state. */
+function corrupt(guest: Guest): void {
   guest.view.all.fill(0xa5);
   guest.setGlobals(Object.fromEntries(Object.keys(guest.globals()).map((name) => [name, '7'])));
   guest.kernel.cwd = '/tmp';
   guest.kernel.umask = 0;
 }
 
-describe.each(['python', 'javascript'] as const)('a spare %s guest', (runtime) => {
-  let of: GuestTemplate;
+describe.each(['python', 'javascript'] as const)('pool of %s guests', (runtime) => {
+  let template: GuestTemplate;
   beforeAll(async () => {
     const assets = await loadAssets(runtime);
-    of = { runtime: RUNTIMES[runtime], assets, image: readImage(assets.image, assets.origin) };
+    template = { runtime: RUNTIMES[runtime], assets, image: readImage(assets.image, assets.origin) };
   });
 
   test.each([
-    ['wholly', false, 'at once'],
-    ['sparingly', true, 'at once'],
-    ['wholly', false, 'ahead'],
-    ['sparingly', true, 'ahead'],
-  ])('that was ruined is restored %s (sparing: %s) when it is needed %s', (_, sparing, when) => {
-    const pool = new GuestPool(of);
+    [false, 'acquire'],
+    [true, 'acquire'],
+    [false, 'refill'],
+    [true, 'refill'],
+  ])('resets a corrupted guest to the image (skipZeros: %s, reset by %s)', (skipZeros, resetBy) => {
+    const pool = new GuestPool(template);
     const guest = pool.acquire(MAX_PAGES);
     const before = [digest(guest), guest.globals(), guest.kernel.cwd, guest.kernel.umask];
-    ruin(guest);
+    corrupt(guest);
     expect(digest(guest)).not.toBe(before[0]);
-    pool.release(guest, sparing);
-    if (when === 'ahead') pool.refill(MAX_PAGES, sparing);
-    expect(pool.hasUsed).toBe(when !== 'ahead');
+    pool.release(guest, skipZeros);
+    if (resetBy === 'refill') pool.refill(MAX_PAGES, skipZeros);
+    expect(pool.hasUsed).toBe(resetBy === 'acquire');
     const again = pool.acquire(MAX_PAGES);
     expect(again).toBe(guest);
     expect([digest(again), again.globals(), again.kernel.cwd, again.kernel.umask]).toEqual(before);
   });
 
-  test('is not kept when its memory has grown, when there are enough, or for another limit', () => {
-    const pool = new GuestPool(of);
+  test('drops guests whose memory has grown, that exceed the size of the pool, or that have another memory limit', () => {
+    const pool = new GuestPool(template);
     const guests = [1, 2, 3].map(() => pool.acquire(MAX_PAGES));
     const grown = pool.acquire(MAX_PAGES);
     expect(grown.grow(grown.memory.buffer.byteLength + PAGE_BYTES)).toBe(true);
