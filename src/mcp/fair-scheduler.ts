@@ -1,23 +1,23 @@
 /**
- * Who may run next. At most so many programs run at a time, and a place is kept for every tenant who has none running,
- * so nobody waits for the end of somebody else's program; tenants take turns, so one with a hundred calls delays another
- * by at most one of them; calls of one session wait for each other without holding a place.
+ * Decides which queued call runs next. At most `total` calls run at a time. A slot is reserved for every tenant that has
+ * no call running, so no tenant waits for another tenant's program to end. Tenants take turns. Calls with the same key
+ * run one at a time, and a call that waits for its key holds no slot.
  */
 
-/** A call that cannot even wait, because its tenant has too many waiting. */
+/** The tenant already has the maximum number of calls in the queue. */
 export class QueueFullError extends Error {}
 
-interface Waiting {
+interface QueuedCall {
   readonly key: string;
   readonly start: () => void;
 }
 
 export class FairScheduler {
-  /** Waiting calls by tenant. */
-  readonly #queues = new Map<string, Waiting[]>();
+  /** Queued calls of each tenant, oldest first. */
+  readonly #queues = new Map<string, QueuedCall[]>();
   readonly #running = new Map<string, number>();
   readonly #busyKeys = new Set<string>();
-  /** When each tenant last got a turn, counted in turns. There are as many tenants as tokens. */
+  /** Sequence number of the last call started for each tenant. Its size is bounded by the number of tokens. */
   readonly #servedAt = new Map<string, number>();
   #served = 0;
   #count = 0;
@@ -27,7 +27,7 @@ export class FairScheduler {
       readonly total: number;
       readonly perTenant: number;
       readonly queued: number;
-      /** How many tenants there can be. */
+      /** Number of tenants that may use the server. */
       readonly tenants: number;
     },
   ) {}
@@ -40,9 +40,9 @@ export class FairScheduler {
     return [...this.#queues.values()].reduce((sum, queue) => sum + queue.length, 0);
   }
 
-  /** Runs `work` when its turn comes; rejects with the signal's reason when that comes first. */
+  /** Runs `work` once a slot and its key are free. Rejects with the signal's reason if it aborts while queued. */
   async run<T>(tenant: string, key: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    await this.#turn(tenant, key, signal);
+    await this.#waitForSlot(tenant, key, signal);
     try {
       return await work();
     } finally {
@@ -55,18 +55,18 @@ export class FairScheduler {
     }
   }
 
-  #turn(tenant: string, key: string, signal: AbortSignal): Promise<void> {
+  #waitForSlot(tenant: string, key: string, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       signal.throwIfAborted();
       const queue = this.#queues.get(tenant) ?? [];
       if (queue.length >= this.limits.queued)
-        throw new QueueFullError(`${queue.length} calls are waiting already`);
+        throw new QueueFullError(`${queue.length} calls are already queued`);
       const abort = () => {
         queue.splice(queue.indexOf(waiting), 1);
         if (queue.length === 0) this.#queues.delete(tenant);
         reject(signal.reason);
       };
-      const waiting: Waiting = {
+      const waiting: QueuedCall = {
         key,
         start: () => {
           signal.removeEventListener('abort', abort);
@@ -80,25 +80,25 @@ export class FairScheduler {
     });
   }
 
-  /** Starts what can start: tenants with the fewest programs running first, then those who waited longest for one. */
+  /** Starts every call that can start: tenants with the fewest running calls first, then the least recently served. */
   #dispatch(): void {
-    const first = (a: string, b: string) =>
+    const byPriority = (a: string, b: string) =>
       (this.#running.get(a) ?? 0) - (this.#running.get(b) ?? 0) ||
       (this.#servedAt.get(a) ?? 0) - (this.#servedAt.get(b) ?? 0);
     for (let started = true; started; ) {
-      const tenants = [...this.#queues.keys()].sort(first);
+      const tenants = [...this.#queues.keys()].sort(byPriority);
       started = tenants.some((tenant) => this.#startOne(tenant, this.#queues.get(tenant)!));
     }
   }
 
-  /** Places that a tenant leaves free: one for each of the others who has nothing running, if it has itself. */
-  #kept(tenant: string): number {
+  /** Slots that a tenant with running calls may not take: one for each tenant that has none. */
+  #reservedSlots(tenant: string): number {
     return this.#running.has(tenant) ? this.limits.tenants - this.#running.size : 0;
   }
 
-  #startOne(tenant: string, queue: Waiting[]): boolean {
+  #startOne(tenant: string, queue: QueuedCall[]): boolean {
     const running = this.#running.get(tenant) ?? 0;
-    if (running >= this.limits.perTenant || this.#count + this.#kept(tenant) >= this.limits.total)
+    if (running >= this.limits.perTenant || this.#count + this.#reservedSlots(tenant) >= this.limits.total)
       return false;
     const next = queue.findIndex(({ key }) => !this.#busyKeys.has(key));
     if (next < 0) return false;

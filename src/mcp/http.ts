@@ -1,6 +1,6 @@
 /**
- * MCP over HTTP: both eras at one path, health and metrics beside it. Every request passes the same guards in the same
- * order; nothing reaches a tool that did not pass them all.
+ * MCP over HTTP: one endpoint for both protocol eras, plus /healthz and /metrics. Every request passes the same guards in
+ * the same order; none reaches a tool without passing all of them.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -18,54 +18,55 @@ import { type ServerOptions, ServerState } from './server-state.ts';
 import { resolveSettings, type ServerSettings, type ServerSettingsInput } from './settings.ts';
 
 export interface HttpServer {
-  /** Where clients connect to. */
+  /** URL of the MCP endpoint. */
   readonly url: string;
   readonly state: ServerState;
-  /** Resolves when the server has ended. */
+  /** Resolves once the server has stopped. */
   readonly closed: Promise<void>;
-  /** Lets calls under way end for a while, stops the rest, writes sessions, and ends. */
+  /** Waits up to `shutdown_seconds` for running calls, cancels the rest, saves sessions and stops. */
   close(): Promise<void>;
 }
 
 export interface HttpServerOptions extends ServerOptions {
-  /** Adds to each server object; for tests that need tools of their own on this very stack. */
+  /** Wraps the factory of server objects, for example to register additional tools. */
   readonly extend?: (factory: ServerFactory) => ServerFactory;
-  /** Of the protocol layer; what this server sets itself wins. */
+  /** Options of the MCP SDK. Options that this server sets take precedence. */
   readonly serverOptions?: McpServerOptions;
 }
 
-/** Longest a request may take to arrive, headers and body. */
-const ARRIVAL_MS = 30_000;
-const POLL_MS = 25;
+/** Limit for receiving the headers and the body of a request. */
+const RECEIVE_TIMEOUT_MS = 30_000;
+const SHUTDOWN_POLL_MS = 25;
 
+/** Starts an HTTP server. Resolves once it accepts connections. */
 export async function serveHttp(
   input: ServerSettingsInput = {},
   options: HttpServerOptions = {},
 ): Promise<HttpServer> {
   const settings = resolveSettings(input);
-  const front = new HttpApp(new ServerState(settings, options), options);
-  const server = createServer((request, response) => void front.handle(request, response));
-  server.requestTimeout = ARRIVAL_MS;
-  server.headersTimeout = ARRIVAL_MS;
+  const app = new HttpApp(new ServerState(settings, options), options);
+  const server = createServer((request, response) => void app.handle(request, response));
+  server.requestTimeout = RECEIVE_TIMEOUT_MS;
+  server.headersTimeout = RECEIVE_TIMEOUT_MS;
   await listen(server, settings);
   const { port } = server.address() as AddressInfo;
   const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host;
   const url = `http://${host}:${port}${settings.path}`;
-  const { log } = front.state.telemetry;
-  log.info({ event: 'server.start', transport: 'http', url, version: front.state.version }, 'server started');
+  const { log } = app.state.telemetry;
+  log.info({ event: 'server.start', transport: 'http', url, version: app.state.version }, 'server started');
   let finish: () => void;
   const closed = new Promise<void>((resolve) => {
     finish = resolve;
   });
   let closing: Promise<void> | undefined;
   const close = () => {
-    closing ??= shutDown(server, front).then(() => {
+    closing ??= shutDown(server, app).then(() => {
       log.info({ event: 'server.stop' }, 'server stopped');
       finish();
     });
     return closing;
   };
-  return { url, state: front.state, closed, close };
+  return { url, state: app.state, closed, close };
 }
 
 function listen(server: Server, { host, port }: ServerSettings): Promise<void> {
@@ -78,20 +79,20 @@ function listen(server: Server, { host, port }: ServerSettings): Promise<void> {
   });
 }
 
-async function shutDown(server: Server, front: HttpApp): Promise<void> {
+async function shutDown(server: Server, app: HttpApp): Promise<void> {
   const ended = new Promise<void>((resolve) => {
     server.close(() => resolve());
   });
-  front.isClosing = true;
-  const deadline = Date.now() + front.state.settings.shutdown_seconds * 1000;
-  while (front.state.busy > 0 && Date.now() < deadline)
-    await new Promise((next) => setTimeout(next, POLL_MS));
-  await front.close();
+  app.isClosing = true;
+  const deadline = Date.now() + app.state.settings.shutdown_seconds * 1000;
+  while (app.state.activeCalls > 0 && Date.now() < deadline)
+    await new Promise((next) => setTimeout(next, SHUTDOWN_POLL_MS));
+  await app.close();
   server.closeAllConnections();
   await ended;
 }
 
-/** What stands between the network and the tools. */
+/** Routes requests through the guards to the MCP handlers. */
 class HttpApp {
   isClosing = false;
   readonly #guards: RequestGuards;
@@ -123,9 +124,9 @@ class HttpApp {
     try {
       await this.#route(request, response);
     } catch (cause) {
-      this.state.telemetry.log.error({ event: 'http.fault', err: cause }, 'a request broke');
+      this.state.telemetry.log.error({ event: 'http.error', err: cause }, 'request failed');
       if (response.headersSent) response.destroy();
-      else sendError(response, 500, 'Internal error.');
+      else sendError(response, 500, 'Internal server error.');
     }
   }
 
@@ -139,12 +140,12 @@ class HttpApp {
     if (request.method === 'OPTIONS' && response.hasHeader('access-control-allow-origin'))
       return guards.answerPreflight(response);
     if (this.isClosing)
-      return void sendError(response, 503, 'The server is stopping.', { 'retry-after': '5' });
+      return void sendError(response, 503, 'The server is shutting down.', { 'retry-after': '5' });
     const tenant = guards.authenticate(request);
-    // Guesses at tokens are counted by address, calls by who makes them.
+    // Requests with an unknown token are rate limited by address, all others by tenant.
     const key = tenant === undefined ? `address ${request.socket.remoteAddress}` : `tenant ${tenant}`;
     if (!(await guards.checkRate(key, response))) return;
-    if (tenant === undefined) return void guards.requestToken(request, response);
+    if (tenant === undefined) return void guards.sendUnauthorized(request, response);
     if (path === '/metrics') return this.#metrics(response);
     (request as AuthenticatedRequest).auth = { token: '', clientId: tenant, scopes: [] };
     await this.#mcp(request, response);
@@ -165,7 +166,7 @@ class HttpApp {
       return void sendError(
         response,
         413,
-        `Payload Too Large: at most ${this.state.settings.max_body_bytes} bytes.`,
+        `Payload Too Large: the limit is ${this.state.settings.max_body_bytes} bytes.`,
         {
           connection: 'close',
         },
@@ -175,7 +176,7 @@ class HttpApp {
     try {
       body = JSON.parse(bytes.toString('utf8'));
     } catch {
-      const error = { code: -32_700, message: 'Parse error: the body is not JSON.' };
+      const error = { code: -32_700, message: 'Parse error: the request body is not valid JSON.' };
       response.writeHead(400, { 'content-type': 'application/json' });
       return void response.end(JSON.stringify({ jsonrpc: '2.0', error, id: null }));
     }
@@ -199,7 +200,7 @@ function health(request: IncomingMessage, response: ServerResponse, isClosing: b
     .end(JSON.stringify({ status }));
 }
 
-/** The head of a request in the form that tells eras apart; the body is handed over beside it. */
+/** The headers of a request as a web `Request`, which `isLegacyRequest` expects; the body is passed separately. */
 function asWebRequest(request: IncomingMessage): Request {
   const headers = new Headers();
   for (const [name, value] of Object.entries(request.headers)) {
@@ -208,7 +209,7 @@ function asWebRequest(request: IncomingMessage): Request {
   return new Request('http://localhost/', { method: 'POST', headers, body: '{}' });
 }
 
-/** The body, or undefined when it is larger than allowed; what was sent beyond that is not kept. */
+/** Reads the body. Returns undefined if it exceeds `maxBytes`; the excess is discarded. */
 function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer | undefined> {
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) return Promise.resolve(undefined);
   return new Promise((resolve, reject) => {

@@ -1,7 +1,7 @@
 /**
- * HTTP clients of the 2025 era, which open a connection with `initialize` and name it in a header. Each has a server
- * object of its own, so that `notifications/cancelled` finds the call it is about. Clients forget to say goodbye:
- * connections that are idle for long, or the longest idle ones when there are too many, are closed.
+ * HTTP connections of 2025-era clients, which start with `initialize` and send an `Mcp-Session-Id` header. Each connection
+ * has its own server object, so that `notifications/cancelled` finds the call it refers to. Clients often disconnect
+ * without a DELETE request, so idle connections are closed after a timeout or when the limit is reached.
  */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -14,11 +14,11 @@ interface Connection {
   readonly tenant: string;
   readonly transport: NodeStreamableHTTPServerTransport;
   readonly server: McpServer;
-  /** Requests being answered. */
-  calls: number;
-  /** Open streams for messages from us: a client that has one is still there. */
+  /** Requests in progress. */
+  requests: number;
+  /** Open event streams. A client with an open stream is still connected. */
   streams: number;
-  usedAt: number;
+  lastUsedAt: number;
 }
 
 export type AuthenticatedRequest = IncomingMessage & { auth?: AuthInfo };
@@ -27,36 +27,32 @@ const SWEEP_MS = 15_000;
 
 export class LegacyConnections {
   readonly #connections = new Map<string, Connection>();
-  readonly #sweeper: NodeJS.Timeout;
+  readonly #sweepTimer: NodeJS.Timeout;
 
   constructor(
     readonly factory: ServerFactory,
     readonly limits: { readonly maxClients: number; readonly idleMs: number; readonly maxBodyBytes: number },
   ) {
-    this.#sweeper = setInterval(() => this.#sweep(), Math.min(SWEEP_MS, limits.idleMs));
-    this.#sweeper.unref();
-  }
-
-  get size(): number {
-    return this.#connections.size;
+    this.#sweepTimer = setInterval(() => this.#closeIdle(), Math.min(SWEEP_MS, limits.idleMs));
+    this.#sweepTimer.unref();
   }
 
   async handle(request: AuthenticatedRequest, response: ServerResponse, body: unknown): Promise<void> {
     const id = request.headers['mcp-session-id'];
     const connection = typeof id === 'string' ? this.#connections.get(id) : undefined;
-    // Somebody else's connection looks like none at all.
+    // A connection of another tenant gets the same answer as one that does not exist.
     if (connection !== undefined && connection.tenant === request.auth?.clientId) {
       return this.#serve(connection, request, response, body);
     }
-    if (id !== undefined) return void sendError(response, 404, 'Session not found: initialize again.');
+    if (id !== undefined) return void sendError(response, 404, 'Session not found. Send initialize again.');
     if (request.method !== 'POST' || !isInitialize(body)) {
       return void sendError(
         response,
         400,
-        'Bad Request: begin with initialize, then send its Mcp-Session-Id.',
+        'Bad Request: send initialize first, then the Mcp-Session-Id it returns.',
       );
     }
-    if (!this.#makeRoom()) return void sendError(response, 503, 'Too many connections: try again later.');
+    if (!this.#makeRoom()) return void sendError(response, 503, 'Too many connections. Retry later.');
     return this.#serve(await this.#connect(request), request, response, body);
   }
 
@@ -77,9 +73,9 @@ export class LegacyConnections {
       tenant: auth?.clientId ?? '',
       transport,
       server,
-      calls: 0,
+      requests: 0,
       streams: 0,
-      usedAt: Date.now(),
+      lastUsedAt: Date.now(),
     };
     transport.onclose = () => {
       if (transport.sessionId !== undefined) this.#connections.delete(transport.sessionId);
@@ -94,50 +90,54 @@ export class LegacyConnections {
     response: ServerResponse,
     body: unknown,
   ): Promise<void> {
-    const kind = request.method === 'GET' ? 'streams' : 'calls';
+    const kind = request.method === 'GET' ? 'streams' : 'requests';
     connection[kind]++;
-    connection.usedAt = Date.now();
+    connection.lastUsedAt = Date.now();
     response.once('close', () => {
       connection[kind]--;
-      connection.usedAt = Date.now();
+      connection.lastUsedAt = Date.now();
     });
     await connection.transport.handleRequest(request, response, body);
   }
 
-  /** Ends an idle connection of the tenant who has most of them, so that nobody can push out everybody else. */
+  /**
+   * Closes an idle connection of the tenant with the most connections, so that no tenant can displace the others. Returns
+   * false if every connection is in use.
+   */
   #makeRoom(): boolean {
     if (this.#connections.size < this.limits.maxClients) return true;
     const all = [...this.#connections.values()];
     const counts = new Map<string, number>();
     for (const { tenant } of all) counts.set(tenant, (counts.get(tenant) ?? 0) + 1);
-    const [oldest] = all
-      .filter(({ calls }) => calls === 0)
+    const [victim] = all
+      .filter(({ requests }) => requests === 0)
       .sort(
         (a, b) =>
           counts.get(b.tenant)! - counts.get(a.tenant)! ||
           Math.sign(a.streams) - Math.sign(b.streams) ||
-          a.usedAt - b.usedAt,
+          a.lastUsedAt - b.lastUsedAt,
       );
-    if (oldest === undefined) return false;
-    this.#end(oldest);
+    if (victim === undefined) return false;
+    this.#close(victim);
     return true;
   }
 
-  #sweep(): void {
-    const before = Date.now() - this.limits.idleMs;
+  #closeIdle(): void {
+    const idleSince = Date.now() - this.limits.idleMs;
     for (const connection of [...this.#connections.values()]) {
-      if (connection.calls + connection.streams === 0 && connection.usedAt < before) this.#end(connection);
+      if (connection.requests + connection.streams === 0 && connection.lastUsedAt < idleSince)
+        this.#close(connection);
     }
   }
 
-  #end(connection: Connection): void {
+  #close(connection: Connection): void {
     if (connection.transport.sessionId !== undefined)
       this.#connections.delete(connection.transport.sessionId);
     void connection.server.close().catch(() => {});
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#sweeper);
+    clearInterval(this.#sweepTimer);
     const all = [...this.#connections.values()];
     this.#connections.clear();
     await Promise.allSettled(all.map(({ server }) => server.close()));

@@ -1,15 +1,15 @@
 /**
- * What happened so far, in numbers: for one tenant, who may ask for it, and for the whole server, for Prometheus. A
- * program that failed counts as a failure, whatever the protocol makes of it.
+ * Usage statistics: per tenant for the `get_metrics` tool, and for the whole server as Prometheus metrics. A program that
+ * fails counts as a failure, although the tool call itself succeeds.
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { RuntimeName, SandboxResult } from '../schema.ts';
 
-/** Runs whose figures are kept for percentiles. */
-const RECENT_EXECUTIONS = 1000;
+/** Percentiles cover this many recent executions. */
+export const RECENT_EXECUTIONS = 1000;
 const PERCENTILES = [50, 95, 99] as const;
 
-/** One execution as far as numbers go. */
+/** Figures of one execution. */
 export interface ExecutionStats {
   readonly language: RuntimeName;
   readonly outcome: string;
@@ -19,13 +19,18 @@ export interface ExecutionStats {
   readonly error_type: string | undefined;
 }
 
-export function executionStats(language: RuntimeName, result: SandboxResult): ExecutionStats {
+/** `queuedMs` is the time spent in the scheduler, before the sandbox was called. */
+export function executionStats(
+  language: RuntimeName,
+  result: SandboxResult,
+  queuedMs: number,
+): ExecutionStats {
   const { success, metadata, duration_ms, fuel_consumed } = result;
   return {
     language,
     outcome: success ? 'success' : (metadata.trap_reason ?? 'error'),
     duration_ms,
-    queue_ms: metadata.queue_ms,
+    queue_ms: metadata.queue_ms + queuedMs,
     fuel_consumed,
     error_type: success ? undefined : (metadata.error_guidance?.error_type ?? metadata.error?.type),
   };
@@ -33,7 +38,7 @@ export function executionStats(language: RuntimeName, result: SandboxResult): Ex
 
 export type Percentiles = Record<`p${(typeof PERCENTILES)[number]}`, number>;
 
-/** Numbers of one tenant since the server started; percentiles are about the last thousand runs. */
+/** Statistics of one tenant since the server started. */
 export class TenantStats {
   readonly #recent: ExecutionStats[] = [];
   readonly #outcomes = new Map<string, number>();
@@ -48,13 +53,13 @@ export class TenantStats {
     if (isError) this.#toolErrors++;
   }
 
-  recordExecution(facts: ExecutionStats): void {
-    this.#recent.push(facts);
+  recordExecution(execution: ExecutionStats): void {
+    this.#recent.push(execution);
     if (this.#recent.length > RECENT_EXECUTIONS) this.#recent.shift();
-    increment(this.#outcomes, facts.outcome);
-    increment(this.#languages, facts.language);
-    if (facts.error_type !== undefined) increment(this.#errors, facts.error_type);
-    this.#fuel += facts.fuel_consumed;
+    increment(this.#outcomes, execution.outcome);
+    increment(this.#languages, execution.language);
+    if (execution.error_type !== undefined) increment(this.#errors, execution.error_type);
+    this.#fuel += execution.fuel_consumed;
   }
 
   report() {
@@ -70,14 +75,14 @@ export class TenantStats {
       languages: Object.fromEntries(this.#languages),
       error_types: Object.fromEntries(this.#errors),
       fuel_consumed: this.#fuel,
-      duration_ms: percentiles(this.#recent.map((run) => run.duration_ms)),
-      queue_ms: percentiles(this.#recent.map((run) => run.queue_ms)),
-      fuel: percentiles(this.#recent.map((run) => run.fuel_consumed)),
+      duration_ms: percentiles(this.#recent.map(({ duration_ms }) => duration_ms)),
+      queue_ms: percentiles(this.#recent.map(({ queue_ms }) => queue_ms)),
+      fuel: percentiles(this.#recent.map(({ fuel_consumed }) => fuel_consumed)),
     };
   }
 }
 
-/** Names of error types come from guests: so many are counted, the rest as one. */
+/** Error types are named by guests, so distinct names are limited; the rest count as "other". */
 const MAX_NAMES = 50;
 
 function increment(counts: Map<string, number>, name: string): void {
@@ -85,59 +90,59 @@ function increment(counts: Map<string, number>, name: string): void {
   counts.set(key, (counts.get(key) ?? 0) + 1);
 }
 
-/** Nearest-rank percentiles, 0 when there is nothing. */
+/** Nearest-rank percentiles; 0 if there are no values. */
 export function percentiles(values: readonly number[]): Percentiles {
   const sorted = [...values].sort((a, b) => a - b);
   const at = (percent: number) => sorted[Math.ceil((percent / 100) * sorted.length) - 1] ?? 0;
   return Object.fromEntries(PERCENTILES.map((percent) => [`p${percent}`, at(percent)])) as Percentiles;
 }
 
-/** What a running server can be asked at any moment. */
+/** Functions that read the current value of each gauge. */
 export interface GaugeSources {
   running(): number;
   queued(): number;
   sessions(): number;
 }
 
-/** Numbers of the whole server, in Prometheus' form. */
+/** Prometheus metrics of the whole server. */
 export class ServerMetrics {
   readonly registry = new Registry();
-  readonly #tools = new Counter({
+  readonly #toolCalls = new Counter({
     name: 'llm_wasm_sandbox_tool_calls_total',
-    help: 'Calls of tools, by whether the tool could do what it was asked.',
+    help: 'Tool calls, by tool and by whether the tool succeeded. A program that fails is a successful call of execute_code.',
     labelNames: ['tool', 'outcome'],
     registers: [this.registry],
   });
-  readonly #seconds = new Histogram({
+  readonly #executionSeconds = new Histogram({
     name: 'llm_wasm_sandbox_execution_seconds',
-    help: 'Time programs took, by language and how they ended.',
+    help: 'Run time of programs, by language and outcome.',
     labelNames: ['language', 'outcome'],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
     registers: [this.registry],
   });
-  readonly #waits = new Histogram({
+  readonly #queueSeconds = new Histogram({
     name: 'llm_wasm_sandbox_queue_seconds',
-    help: 'Time calls waited for their turn.',
+    help: 'Time executions spent in the queue.',
     buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30],
     registers: [this.registry],
   });
   readonly #fuel = new Counter({
     name: 'llm_wasm_sandbox_fuel_total',
-    help: 'Instructions that programs executed.',
+    help: 'WebAssembly instructions executed by programs.',
     labelNames: ['language'],
     registers: [this.registry],
   });
-  readonly #http = new Counter({
+  readonly #httpResponses = new Counter({
     name: 'llm_wasm_sandbox_http_responses_total',
-    help: 'Answers to HTTP requests, by status.',
+    help: 'HTTP responses, by status code.',
     labelNames: ['status'],
     registers: [this.registry],
   });
 
   constructor(gauges: GaugeSources) {
     const rows = [
-      ['running', 'Programs running now.', gauges.running],
-      ['queued', 'Calls waiting for their turn.', gauges.queued],
+      ['running', 'Programs that are running.', gauges.running],
+      ['queued', 'Calls in the queue.', gauges.queued],
       ['sessions', 'Sessions of all tenants.', gauges.sessions],
     ] as const;
     for (const [name, help, read] of rows) {
@@ -153,16 +158,16 @@ export class ServerMetrics {
   }
 
   recordToolCall(tool: string, outcome: 'ok' | 'error'): void {
-    this.#tools.inc({ tool, outcome });
+    this.#toolCalls.inc({ tool, outcome });
   }
 
   recordExecution({ language, outcome, duration_ms, queue_ms, fuel_consumed }: ExecutionStats): void {
-    this.#seconds.observe({ language, outcome }, duration_ms / 1000);
-    this.#waits.observe(queue_ms / 1000);
+    this.#executionSeconds.observe({ language, outcome }, duration_ms / 1000);
+    this.#queueSeconds.observe(queue_ms / 1000);
     this.#fuel.inc({ language }, fuel_consumed);
   }
 
   recordHttpResponse(status: number): void {
-    this.#http.inc({ status });
+    this.#httpResponses.inc({ status });
   }
 }

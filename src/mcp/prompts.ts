@@ -1,4 +1,4 @@
-/** Prompts for common jobs: a row each, with the arguments a person fills in and the text a model gets. */
+/** Prompts for common tasks: the arguments that a user fills in, and the text that the model receives. */
 import type { McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { RUNTIME_NAMES, runtimeName } from '../schema.ts';
@@ -11,54 +11,55 @@ interface Prompt<A extends z.ZodObject = z.ZodObject> {
   text(args: z.output<A>): string;
 }
 
-const definePrompt = <A extends z.ZodObject>(row: Prompt<A>): Prompt => row as unknown as Prompt;
+/** Infers the type of the arguments from their schema. */
+const definePrompt = <A extends z.ZodObject>(prompt: Prompt<A>): Prompt => prompt as unknown as Prompt;
 
 export const PROMPTS: readonly Prompt[] = [
   definePrompt({
     name: 'analyse_csv',
     title: 'Analyse a CSV file',
-    description: 'Look at a CSV file of the workspace, describe it and answer a question about it.',
+    description: 'Inspect a CSV file in the workspace, summarise it and answer a question about it.',
     args: z.object({
       file: z.string().describe('File in the workspace, e.g. sales.csv'),
       question: z.string().optional().describe('What to find out'),
     }),
     text: ({ file, question }) =>
       `Analyse the CSV file ${file} with the sandbox tools.
-1. create_session(language="python"), so that the data is loaded once; write_file puts the file in if list_files does not show it.
+1. Call create_session(language="python"), so that the data is loaded once. If list_files does not show the file, upload it with write_file.
 2. Read it with the csv module. Report columns, rows, types, missing values and a few example rows.
-3. ${question === undefined ? 'Compute what seems worth knowing about each column.' : `Answer: ${question}`}
-4. Check your figures with a second, independent calculation before you state them.
-Print only what is needed, not the whole file.`,
+3. ${question === undefined ? 'Compute useful statistics for each column.' : `Answer this question: ${question}`}
+4. Verify your figures with a second, independent calculation before you report them.
+Print only what you need, not the whole file.`,
   }),
   definePrompt({
     name: 'convert_document',
     title: 'Convert a document',
-    description: 'Turn a file of the workspace into another format and check the result.',
+    description: 'Convert a file in the workspace to another format and verify the result.',
     args: z.object({
       file: z.string().describe('File in the workspace, e.g. report.xlsx'),
-      to: z.string().describe('Wanted format, e.g. csv, json, markdown'),
+      to: z.string().describe('Target format, e.g. csv, json, markdown'),
     }),
     text: ({ file, to }) =>
       `Convert ${file} to ${to} with the sandbox tools.
-1. list_available_packages(query=…) shows which package reads the one format and writes the other.
-2. Convert with execute_code; write the result next to the original in /app.
-3. Read the result back, compare counts (rows, pages, keys) with the original, and say what was lost, if anything.
-4. Name the file you made.`,
+1. Call list_available_packages(query=…) to find packages that read the source format and write the target format.
+2. Convert the file with execute_code and write the result next to the original in /app.
+3. Read the result back, compare counts (rows, pages, keys) with the original, and report any loss.
+4. Report the name of the new file.`,
   }),
   definePrompt({
     name: 'debug_error',
     title: 'Debug this error',
-    description: 'Reproduce an error in the sandbox, find its cause and prove the fix.',
+    description: 'Reproduce an error in the sandbox, find its cause and verify the fix.',
     args: z.object({
       code: z.string().describe('The code that fails'),
       language: runtimeName.describe(RUNTIME_NAMES.join(' or ')),
-      error: z.string().optional().describe('The error text, if you have it'),
+      error: z.string().optional().describe('The error message, if you have it'),
     }),
     text: ({ code, language, error }) =>
       `Find out why this ${language} code fails and fix it.
-1. Run it as it is with execute_code and read outcome, stderr and error_guidance.${error === undefined ? '' : `\n   It was reported to fail with: ${error}`}
-2. State the cause in one sentence, naming the line.
-3. Change as little as possible, run again, and show that it works, also for an edge case.
+1. Run it unchanged with execute_code and read outcome, stderr and error_guidance.${error === undefined ? '' : `\n   The reported error is: ${error}`}
+2. State the cause in one sentence, with the line number.
+3. Make the smallest possible change, run the code again, and show that it works, including an edge case.
 
 \`\`\`${language}
 ${code}

@@ -1,6 +1,6 @@
 /**
- * What a request must pass before it reaches a tool: addressed to us, from a page we know or from none, with a token,
- * not too often. Each guard answers by itself when it refuses, and says whether the request may go on.
+ * Checks that every HTTP request must pass before it reaches a tool: host, origin, bearer token and rate. A guard that
+ * rejects a request sends the response itself and returns false.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -16,20 +16,20 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
-/** Refuses settings under which anybody on the network could run programs here. */
+/** Rejects settings that would let anyone on the network run programs. */
 export function checkExposure({ host, tokens, allowed_hosts }: ServerSettings): void {
   if (isLoopback(host)) return;
   if (tokens.length === 0) {
-    const advice = 'Give a token (--token or LLM_WASM_SANDBOX_TOKENS), or listen on 127.0.0.1';
-    throw new SandboxError('invalid_argument', `host: ${host} can be reached by others. ${advice}.`);
+    const advice = 'Set a token (--token or LLM_WASM_SANDBOX_TOKENS), or listen on 127.0.0.1';
+    throw new SandboxError('invalid_argument', `host: ${host} is reachable from other machines. ${advice}.`);
   }
   if (allowed_hosts.length === 0 && ['0.0.0.0', '::'].includes(host)) {
-    const advice = 'Name the hosts that clients use (--allowed-host), or "*" for any';
-    throw new SandboxError('invalid_argument', `host: ${host} stands for every address. ${advice}.`);
+    const advice = 'List the host names that clients use (--allowed-host), or "*" for any';
+    throw new SandboxError('invalid_argument', `host: ${host} listens on every address. ${advice}.`);
   }
 }
 
-/** Answers with a JSON-RPC error, which MCP clients can show. */
+/** Sends a JSON-RPC error, which MCP clients can display. Always returns false, as a guard does that rejects. */
 export function sendError(
   response: ServerResponse,
   status: number,
@@ -41,7 +41,7 @@ export function sendError(
   return false;
 }
 
-/** The host name of a Host header, without the port. */
+/** The host name in a Host header, without the port; empty if the header is malformed. */
 function hostName(header: string | undefined): string {
   const match = /^(\[[0-9a-fA-F:.]+\]|[^:/?#@\s]+)(?::\d+)?$/.exec(header ?? '');
   return match?.[1]?.toLowerCase() ?? '';
@@ -50,13 +50,13 @@ function hostName(header: string | undefined): string {
 export class RequestGuards {
   readonly #hosts: Set<string>;
   readonly #tokens: readonly { readonly tenant: string; readonly hash: Buffer }[];
-  readonly #rate: RateLimiterMemory;
+  readonly #rateLimiter: RateLimiterMemory;
 
   constructor(readonly settings: ServerSettings) {
     checkExposure(settings);
-    const own = isIP(settings.host) === 6 ? `[${settings.host}]` : settings.host;
+    const ownHost = isIP(settings.host) === 6 ? `[${settings.host}]` : settings.host;
     this.#hosts = new Set(
-      [...LOOPBACK_NAMES, own, ...settings.allowed_hosts].map((one) => one.toLowerCase()),
+      [...LOOPBACK_NAMES, ownHost, ...settings.allowed_hosts].map((name) => name.toLowerCase()),
     );
     this.#tokens = settings.tokens.map((text, i) => {
       const { name, secret } = parseToken(text, i);
@@ -64,22 +64,21 @@ export class RequestGuards {
     });
     const names = this.#tokens.map(({ tenant }) => tenant);
     if (new Set(names).size < names.length)
-      throw new SandboxError('invalid_argument', 'tokens: two have the same name.');
-    this.#rate = new RateLimiterMemory({ points: settings.rate_per_minute, duration: 60 });
+      throw new SandboxError(
+        'invalid_argument',
+        'tokens: two tokens have the same name. Give each token its own name.',
+      );
+    this.#rateLimiter = new RateLimiterMemory({ points: settings.rate_per_minute, duration: 60 });
   }
 
-  /** Against pages that make a browser talk to us under their own name. */
+  /** Prevents DNS rebinding: a web page must not reach the server under its own host name. */
   checkHost(request: IncomingMessage, response: ServerResponse): boolean {
     const name = hostName(request.headers.host);
     if (name !== '' && (this.#hosts.has(name) || this.#hosts.has('*'))) return true;
-    return sendError(
-      response,
-      403,
-      `Forbidden: requests for host ${JSON.stringify(name)} are not served here.`,
-    );
+    return sendError(response, 403, `Forbidden: host ${JSON.stringify(name)} is not allowed.`);
   }
 
-  /** Browsers name the page a request comes from; other clients do not. Sets CORS headers for pages that may call. */
+  /** Rejects browser requests from unknown pages, and sets CORS headers for known ones. Other clients send no Origin. */
   checkOrigin(request: IncomingMessage, response: ServerResponse): boolean {
     const { origin } = request.headers;
     if (origin === undefined) return true;
@@ -93,8 +92,8 @@ export class RequestGuards {
       response.setHeader('vary', 'origin');
       return true;
     }
-    if (isOwnPage(origin)) return true;
-    return sendError(response, 403, 'Forbidden: pages of this origin may not call.');
+    if (isLoopbackOrigin(origin)) return true;
+    return sendError(response, 403, 'Forbidden: this origin is not allowed.');
   }
 
   answerPreflight(response: ServerResponse): void {
@@ -107,31 +106,32 @@ export class RequestGuards {
     response.writeHead(204).end();
   }
 
-  /** Who calls, or undefined for a request without a token that is known. */
+  /** The tenant that a request belongs to, or undefined if its token is missing or unknown. */
   authenticate(request: IncomingMessage): string | undefined {
     if (this.#tokens.length === 0) return LOCAL_TENANT;
     const hash = sha256(bearer(request) ?? '');
-    // All are compared, so that the time taken does not tell which one was close.
+    // Every token is compared, so that timing does not reveal which one matched.
     return this.#tokens.filter((token) => timingSafeEqual(token.hash, hash))[0]?.tenant;
   }
 
-  /** Asks for a token, or for another one. */
-  requestToken(request: IncomingMessage, response: ServerResponse): void {
-    const isWrong = bearer(request) !== undefined;
-    const message = isWrong ? 'this token is not known' : 'a bearer token is needed';
+  /** Sends 401 for a missing or unknown token. */
+  sendUnauthorized(request: IncomingMessage, response: ServerResponse): void {
+    const hasToken = bearer(request) !== undefined;
+    const message = hasToken ? 'unknown token' : 'a bearer token is required';
     sendError(response, 401, `Unauthorized: ${message}.`, {
-      'www-authenticate': `Bearer realm="llm-wasm-sandbox"${isWrong ? ', error="invalid_token"' : ''}`,
+      'www-authenticate': `Bearer realm="llm-wasm-sandbox"${hasToken ? ', error="invalid_token"' : ''}`,
     });
   }
 
+  /** Counts a request against the rate limit of `key`. */
   async checkRate(key: string, response: ServerResponse): Promise<boolean> {
     try {
-      await this.#rate.consume(key);
+      await this.#rateLimiter.consume(key);
       return true;
     } catch (cause) {
       if (!(cause instanceof RateLimiterRes)) throw cause;
       const seconds = Math.max(1, Math.ceil(cause.msBeforeNext / 1000));
-      return sendError(response, 429, `Too many requests: try again in ${seconds} s.`, {
+      return sendError(response, 429, `Too many requests. Retry in ${seconds} s.`, {
         'retry-after': String(seconds),
       });
     }
@@ -142,7 +142,7 @@ function bearer(request: IncomingMessage): string | undefined {
   return /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
 }
 
-function isOwnPage(origin: string): boolean {
+function isLoopbackOrigin(origin: string): boolean {
   try {
     return LOOPBACK_NAMES.includes(new URL(origin).hostname);
   } catch {

@@ -1,16 +1,16 @@
 /**
- * Files of workspaces and whole outputs, as resources. A tenant sees its own and no others; an address that does not
- * exist and one that belongs to somebody else get the same answer.
+ * MCP resources: workspace files and the full text of truncated outputs. A tenant sees only its own; a URI that belongs to
+ * another tenant gets the same answer as one that does not exist.
  */
 import { type McpServer, ResourceNotFoundError, ResourceTemplate } from '@modelcontextprotocol/server';
 import { SandboxError } from '../errors.ts';
 import { OUTPUT_STREAMS } from './output-cache.ts';
-import { mimeType, workspaceUri } from './reply.ts';
+import { mimeType, workspaceUri } from './resource-links.ts';
 import { DEFAULT_SESSION, type Tenant } from './tenant.ts';
 import { asText } from './tools/files.ts';
 
 const MAX_LISTED = 1000;
-/** What a listing may read from the store; sessions used longest ago are left out first. */
+/** Limit for the bytes that a listing reads from the store. Sessions beyond it, least recently used, are omitted. */
 const MAX_READ_BYTES = 256 * 1024 * 1024;
 const MAX_COMPLETIONS = 100;
 
@@ -39,7 +39,7 @@ async function listWorkspaceFiles(tenant: Tenant) {
   return { resources };
 }
 
-/** Files of a session as far as they can be told; one that is damaged or gone does not spoil the list of the others. */
+/** Files of a session, or none if it is damaged or was deleted meanwhile: other sessions must still be listed. */
 async function readableFiles(tenant: Tenant, session_id: string) {
   try {
     return await tenant.files(session_id);
@@ -73,7 +73,7 @@ async function readWorkspace(tenant: Tenant, uri: string, session_id: string, pa
   }
 }
 
-/** The path in an address, as it was before it was encoded; one that cannot be decoded is taken as it is. */
+/** Decodes the path of a URI; a malformed one is used unchanged. */
 function decodePath(path: string): string {
   try {
     return decodeURIComponent(path);
@@ -90,26 +90,28 @@ export function registerResources(server: McpServer, tenant: Tenant): void {
       path: (prefix, context) => completePaths(tenant, context?.arguments?.['session'], prefix),
     },
   });
-  const about = 'Files of a session; "default" is the workspace of calls without one.';
+  const fileDescription =
+    'A file of a session. The session "default" is the workspace of calls without session_id.';
   server.registerResource(
     'workspace_file',
     workspace,
-    { title: 'Workspace file', description: about },
+    { title: 'Workspace file', description: fileDescription },
     (uri, { session, path }) => readWorkspace(tenant, uri.href, String(session), decodePath(String(path))),
   );
   const output = new ResourceTemplate('output://{id}/{stream}', {
     list: undefined,
     complete: { stream: () => [...OUTPUT_STREAMS] },
   });
-  const what = 'The whole of an output that an answer shows only head and tail of.';
+  const outputDescription = 'Full text of an output that a tool result shows truncated.';
   server.registerResource(
-    'whole_output',
+    'full_output',
     output,
-    { title: 'Whole output', description: what, mimeType: 'text/plain' },
+    { title: 'Full output', description: outputDescription, mimeType: 'text/plain' },
     (uri) => {
-      const kept = tenant.outputs.get(uri.href);
-      if (kept === undefined) throw new ResourceNotFoundError(uri.href, 'The output is no longer kept.');
-      return { contents: [{ uri: uri.href, mimeType: 'text/plain', text: kept.text }] };
+      const text = tenant.outputs.get(uri.href);
+      if (text === undefined)
+        throw new ResourceNotFoundError(uri.href, 'This output does not exist or is no longer cached.');
+      return { contents: [{ uri: uri.href, mimeType: 'text/plain', text }] };
     },
   );
 }

@@ -1,6 +1,6 @@
 /**
- * What a server keeps between requests: its tenants and the queue they share. A tenant's things can be reached through
- * that tenant only.
+ * State of a server that outlives a request: settings, tenants, scheduler and metrics. The sessions, files and statistics
+ * of a tenant are reachable only through its `Tenant` object.
  */
 import { basename, join, resolve } from 'node:path';
 import type { PolicyInput } from '../schema.ts';
@@ -15,13 +15,16 @@ import type { ServerSettings } from './settings.ts';
 import { noTelemetry, type Telemetry } from './telemetry.ts';
 import { type PolicyMaximums, Tenant } from './tenant.ts';
 
-/** Programs at a time for each core: a tenant's own slow each other down to a half, those of all to a quarter. */
+/**
+ * Programs per core that may run at the same time. A program gets at least half a core next to others of its tenant, and a
+ * quarter if all tenants are busy.
+ */
 const PROGRAMS_PER_CORE = { total: 4, perTenant: 2 } as const;
-/** The tenant of a server that cannot tell tenants apart. */
+/** The only tenant of a server without tokens. */
 export const LOCAL_TENANT = 'local';
 
-/** The part of a policy that every sandbox of this server has. */
-export function basePolicy(settings: ServerSettings): PolicyInput {
+/** Policy fields shared by every sandbox of the server. */
+function basePolicy(settings: ServerSettings): PolicyInput {
   const { fuel_budget, memory_bytes, timeout_seconds, external_files } = settings;
   return { fuel_budget, memory_bytes, timeout_seconds, mounts: externalMounts(external_files) };
 }
@@ -32,21 +35,24 @@ const maximums = (settings: ServerSettings): PolicyMaximums => ({
   timeout_seconds: settings.max_timeout_seconds,
 });
 
-/** One path is /external itself, several are found under it by their names. */
+/** A single path is mounted at /external, several at /external/<base name>. */
 function externalMounts(paths: readonly string[]) {
-  const at = (path: string) => (paths.length === 1 ? '/external' : `/external/${basename(resolve(path))}`);
-  return paths.map((path) => ({ host_path: path, guest_path: at(path) }));
+  const guestPath = (path: string) =>
+    paths.length === 1 ? '/external' : `/external/${basename(resolve(path))}`;
+  return paths.map((path) => ({ host_path: path, guest_path: guestPath(path) }));
 }
 
-/** Each tenant has a folder of its own, whose name cannot lead elsewhere. */
-function storeFor({ data_dir }: ServerSettings, tenant: string): SessionStore {
+/** The session store of a tenant. The prefix keeps the folder of a token named ".." inside `data_dir`. */
+function defaultStore({ data_dir }: ServerSettings, tenant: string): SessionStore {
   return data_dir === undefined ? memoryStore() : diskStore(join(data_dir, `caller-${tenant}`));
 }
 
 export interface ServerOptions {
+  /** Version that the server reports to clients. */
   readonly version?: string;
+  /** Receives log events and spans; by default both are discarded. */
   readonly telemetry?: Telemetry;
-  /** Where the sessions of a tenant are kept; by default as the settings say. */
+  /** Returns the session store of a tenant; by default `data_dir` decides. */
   readonly storeFor?: (tenant: string) => SessionStore;
 }
 
@@ -57,8 +63,8 @@ export class ServerState {
   readonly telemetry: Telemetry;
   readonly version: string;
   readonly #tenants = new Map<string, Tenant>();
-  readonly #storeOf: (tenant: string) => SessionStore;
-  #sessions = 0;
+  readonly #storeFor: (tenant: string) => SessionStore;
+  #sessionCount = 0;
 
   constructor(
     readonly settings: ServerSettings,
@@ -68,23 +74,24 @@ export class ServerState {
     const total = settings.max_concurrent ?? Math.max(PROGRAMS_PER_CORE.total * sharedPool().size, tenants);
     const perTenant = settings.max_concurrent_per_caller ?? PROGRAMS_PER_CORE.perTenant * sharedPool().size;
     this.scheduler = new FairScheduler({ total, perTenant, queued: settings.max_queued, tenants });
-    // Whoever has its turn here does not wait for another one there.
+    // The scheduler is the only limit: the pool must not queue calls a second time.
     sharedPool().allow(total);
     this.telemetry = options.telemetry ?? noTelemetry;
     this.version = options.version ?? '0.0.0';
-    this.#storeOf = options.storeFor ?? ((id) => storeFor(settings, id));
+    this.#storeFor = options.storeFor ?? ((id) => defaultStore(settings, id));
     this.metrics = new ServerMetrics({
       running: () => this.scheduler.running,
       queued: () => this.scheduler.queued,
-      sessions: () => this.#sessions,
+      sessions: () => this.#sessionCount,
     });
   }
 
+  /** The tenant with this id; created on first use. */
   tenant(id: string): Tenant {
     let tenant = this.#tenants.get(id);
     if (tenant === undefined) {
       const limits = { max_sessions: this.settings.max_sessions };
-      const sessions = openSessions({ store: this.#storeOf(id), limits });
+      const sessions = openSessions({ store: this.#storeFor(id), limits });
       tenant = new Tenant(
         id,
         sessions,
@@ -97,17 +104,18 @@ export class ServerState {
     return tenant;
   }
 
-  /** Brings the number of sessions up to date, for those who look at it. */
+  /** Updates the `sessions` gauge. */
   async countSessions(): Promise<void> {
     const lists = await Promise.all([...this.#tenants.values()].map(({ sessions }) => sessions.list()));
-    this.#sessions = lists.reduce((sum, { length }) => sum + length, 0);
+    this.#sessionCount = lists.reduce((sum, { length }) => sum + length, 0);
   }
 
-  get busy(): number {
-    return [...this.#tenants.values()].reduce((sum, tenant) => sum + tenant.totalRunningCalls, 0);
+  /** Running and queued calls of all tenants. */
+  get activeCalls(): number {
+    return [...this.#tenants.values()].reduce((sum, tenant) => sum + tenant.totalActiveCalls, 0);
   }
 
-  /** Stops what is under way and writes all sessions to their store. */
+  /** Cancels running calls and saves all sessions. */
   async close(): Promise<void> {
     await Promise.allSettled([...this.#tenants.values()].map((tenant) => tenant.close()));
   }

@@ -1,60 +1,59 @@
 /**
- * Every setting of the MCP server, once: the configuration file, the environment, the flags of the command line and
- * the documentation derive from this table. Unknown keys are refused, so that a misspelt limit is never silently absent.
+ * All settings of the MCP server. The configuration file, environment variables, command-line flags and documentation
+ * derive from this schema. Unknown names are rejected, so a misspelt limit is never silently ignored.
  */
 import { z } from 'zod';
 import { parse, policy } from '../schema.ts';
 
 const MiB = 1024 * 1024;
-const DEFAULTS = policy.parse({});
 
-const count = (fallback: number, what: string) =>
-  z.number().int().min(1).max(1_000_000).default(fallback).describe(what);
-const list = (what: string) => z.array(z.string().min(1)).default([]).describe(what);
+const count = (fallback: number, description: string) =>
+  z.number().int().min(1).max(1_000_000).default(fallback).describe(description);
+const list = (description: string) => z.array(z.string().min(1)).default([]).describe(description);
 
 const token = z
   .string()
   .regex(
     /^(?:[\w.-]{1,64}=)?[\x21-\x7e]{16,512}$/,
-    'must be SECRET or NAME=SECRET, the secret of 16 characters or more, without spaces',
+    'must be SECRET or NAME=SECRET, where SECRET has at least 16 characters and no spaces',
   );
 
 export const serverSettings = z.strictObject({
   fuel_budget: policy.shape.fuel_budget.describe(
-    'Instructions one call may execute unless it asks for more.',
+    'Default fuel budget of a call, in WebAssembly instructions.',
   ),
-  memory_bytes: policy.shape.memory_bytes.describe('Memory of a guest unless its session asks for more.'),
-  timeout_seconds: policy.shape.timeout_seconds.describe(
-    'Seconds one call may take unless it asks for more.',
-  ),
+  memory_bytes: policy.shape.memory_bytes.describe('Default memory limit of a program.'),
+  timeout_seconds: policy.shape.timeout_seconds.describe('Default time limit of a call.'),
   max_fuel_budget: z
     .number()
     .int()
     .min(1)
     .max(Number.MAX_SAFE_INTEGER)
     .default(100_000_000_000)
-    .describe('The most instructions a call may ask for.'),
+    .describe('Highest fuel budget that a call or session may request.'),
   max_memory_bytes: z
     .number()
     .int()
     .min(1)
     .max(4096 * MiB)
     .default(1024 * MiB)
-    .describe('The most memory a session may ask for.'),
+    .describe('Highest memory limit that a session may request.'),
   max_timeout_seconds: z
     .number()
     .positive()
     .max(86_400)
     .default(300)
-    .describe('The longest a call may ask for.'),
+    .describe('Longest time limit that a call or session may request.'),
   max_output_chars: z
     .number()
     .int()
     .min(200)
     .max(60_000)
     .default(20_000)
-    .describe('Characters of output in an answer; of more, head and tail, and a link to the whole.'),
-  max_sessions: count(50, 'Sessions a tenant may have at a time.'),
+    .describe(
+      'Characters of output in a tool result; longer output is truncated, with a link to the full text.',
+    ),
+  max_sessions: count(50, 'Sessions that one tenant may have.'),
   max_concurrent: z
     .number()
     .int()
@@ -62,7 +61,7 @@ export const serverSettings = z.strictObject({
     .max(1000)
     .optional()
     .describe(
-      'Programs that run at the same time, each in a thread with the memory of a guest; by default four per processor, and at least one per token.',
+      'Programs that may run at the same time, each in its own thread with its own memory; default four per CPU core, at least one per token.',
     ),
   max_concurrent_per_caller: z
     .number()
@@ -70,21 +69,27 @@ export const serverSettings = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      'Programs of one tenant that run at the same time; by default two per processor. A place is kept for every other tenant.',
+      'Programs of one tenant that may run at the same time; default two per CPU core. One slot is always reserved for each tenant that has no program running.',
     ),
-  max_queued: count(100, 'Calls of one tenant that may wait for their turn; more are refused.'),
+  max_queued: count(100, 'Calls of one tenant that may be queued; further calls are rejected.'),
   data_dir: z
     .string()
     .min(1)
     .optional()
-    .describe('Folder that sessions are kept in; without one they end with the server.'),
+    .describe('Folder in which sessions are stored. Without it, sessions are lost when the server stops.'),
   external_files: list('Host files or folders that programs can read under /external.'),
   log_level: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
     .default('info')
-    .describe('Which events are written to standard error.'),
+    .describe('Lowest level of the events written to standard error.'),
   host: z.string().min(1).default('127.0.0.1').describe('Address to listen on.'),
-  port: z.number().int().min(0).max(65_535).default(8765).describe('Port to listen on; 0 takes a free one.'),
+  port: z
+    .number()
+    .int()
+    .min(0)
+    .max(65_535)
+    .default(8765)
+    .describe('Port to listen on; 0 selects a free port.'),
   path: z
     .string()
     .regex(/^\/[\w./-]*$/, 'must begin with "/"')
@@ -93,22 +98,25 @@ export const serverSettings = z.strictObject({
   tokens: z
     .array(token)
     .default([])
-    .describe('Bearer tokens, as SECRET or NAME=SECRET; each is a tenant of its own.'),
+    .describe('Bearer tokens, as SECRET or NAME=SECRET; each token is a separate tenant.'),
   allowed_hosts: list(
-    'Host names that requests may be addressed to, besides the loopback ones; "*" for any.',
+    'Host names accepted in the Host header in addition to loopback names; "*" accepts any.',
   ),
-  cors_origins: list('Origins of browser pages that may call, such as https://app.example.'),
+  cors_origins: list('Origins of web pages that may call the server, such as https://app.example.'),
   max_body_bytes: z
     .number()
     .int()
     .min(1024)
     .max(256 * MiB)
     .default(8 * MiB)
-    .describe('Largest request body.'),
-  rate_per_minute: count(600, 'Requests a tenant may send in a minute.'),
-  max_clients: count(256, 'Connections of 2025-era clients that are kept; the longest idle one makes room.'),
-  client_idle_seconds: count(1800, 'After so long without a request such a connection is closed.'),
-  shutdown_seconds: count(10, 'How long calls under way may go on when the server is told to stop.'),
+    .describe('Maximum size of a request body.'),
+  rate_per_minute: count(600, 'Requests that one tenant may send per minute.'),
+  max_clients: count(
+    256,
+    'Open connections of 2025-era clients; when the limit is reached, an idle one is closed.',
+  ),
+  client_idle_seconds: count(1800, 'Idle time after which a connection of a 2025-era client is closed.'),
+  shutdown_seconds: count(10, 'How long running calls may continue after the server is asked to stop.'),
 });
 export type ServerSettings = z.infer<typeof serverSettings>;
 export type ServerSettingsInput = z.input<typeof serverSettings>;
@@ -117,27 +125,27 @@ export type SettingName = keyof ServerSettings;
 export const SETTING_NAMES = Object.keys(serverSettings.shape) as SettingName[];
 export const ENVIRONMENT_PREFIX = 'LLM_WASM_SANDBOX_';
 
-/** Settings that only matter where there is a network. */
+/** Settings that apply only to the HTTP transport. */
 export const HTTP_SETTINGS: readonly SettingName[] = SETTING_NAMES.slice(SETTING_NAMES.indexOf('host'));
 
 export function environmentName(name: SettingName): string {
   return ENVIRONMENT_PREFIX + name.toUpperCase();
 }
 
-/** What the environment sets. Lists are separated by commas. A name with our prefix that is no setting is refused. */
+/** Reads settings from environment variables. An unknown name with the prefix is kept, so that validation rejects it. */
 export function settingsFromEnvironment(
   env: Readonly<Record<string, string | undefined>>,
 ): Record<string, unknown> {
-  const found: Record<string, unknown> = {};
+  const settings: Record<string, unknown> = {};
   for (const [variable, text] of Object.entries(env)) {
     if (!variable.startsWith(ENVIRONMENT_PREFIX) || text === undefined) continue;
     const name = variable.slice(ENVIRONMENT_PREFIX.length).toLowerCase();
-    found[name] = parseSettingText(name, text);
+    settings[name] = parseSettingText(name, text);
   }
-  return found;
+  return settings;
 }
 
-/** The value of a setting given as text; what is no setting stays text, for the schema to refuse. */
+/** Parses the value of a setting from text; lists are separated by commas. Invalid text is left for validation to reject. */
 export function parseSettingText(name: string, text: string): unknown {
   const kind = settingKind(name);
   if (kind === 'list') return text.split(',').filter((part) => part !== '');
@@ -152,33 +160,31 @@ export function settingKind(name: string): 'number' | 'list' | 'text' {
   return inner instanceof z.ZodNumber ? 'number' : inner instanceof z.ZodArray ? 'list' : 'text';
 }
 
-/** Puts sources together, later ones over earlier ones, and checks that the whole makes sense. */
+/** Merges and validates sources of settings; later sources take precedence. */
 export function resolveSettings(...sources: readonly Record<string, unknown>[]): ServerSettings {
   const settings = parse(serverSettings, Object.assign({}, ...sources), 'settings');
-  for (const [limit, ceiling] of CEILINGS) {
-    if (settings[limit] > settings[ceiling]) settings[ceiling] = settings[limit];
+  for (const [limit, maximum] of LIMITS) {
+    if (settings[limit] > settings[maximum]) settings[maximum] = settings[limit];
   }
   return settings;
 }
 
-/** A default above its ceiling moves the ceiling: whoever sets one number need not set two. */
-const CEILINGS = [
+/** Default limits with their maximums. A default above its maximum raises the maximum. */
+const LIMITS = [
   ['fuel_budget', 'max_fuel_budget'],
   ['memory_bytes', 'max_memory_bytes'],
   ['timeout_seconds', 'max_timeout_seconds'],
 ] as const;
 
-/** The settings as they can be shown: without secrets. */
+/** The settings with secrets removed. */
 export function redactSettings(settings: ServerSettings): Record<string, unknown> {
-  return { ...settings, tokens: settings.tokens.map((one) => `${parseToken(one, 0).name}=<secret>`) };
+  return { ...settings, tokens: settings.tokens.map((token, i) => `${parseToken(token, i).name}=<secret>`) };
 }
 
-/** The name and the secret of a token; one without a name is called by its place. */
+/** Splits NAME=SECRET. A token without a name is named after its position. */
 export function parseToken(text: string, index: number): { name: string; secret: string } {
   const match = /^([\w.-]{1,64})=(.{16,})$/s.exec(text);
   return match === null
     ? { name: `token-${index + 1}`, secret: text }
     : { name: match[1]!, secret: match[2]! };
 }
-
-export const POLICY_DEFAULTS = DEFAULTS;

@@ -1,4 +1,4 @@
-/** The log of a server process: pino, as JSON lines on standard error, where no protocol message can get lost in it. */
+/** The log of a server process: JSON lines on standard error, because standard output carries the protocol. */
 import { pino } from 'pino';
 import type { ServerLog } from './telemetry.ts';
 

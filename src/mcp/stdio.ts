@@ -1,6 +1,6 @@
 /**
- * MCP over standard input and output. Standard output carries protocol messages and nothing else; when the client
- * closes our input or cannot be talked to, running programs are stopped, sessions are written, and the server is done.
+ * MCP over standard input and output. Standard output carries only protocol messages. When the client closes the input or
+ * the connection breaks, the server cancels running programs, saves sessions and stops.
  */
 import { StdioServerTransport, serveStdio as serve } from '@modelcontextprotocol/server/stdio';
 import { serverFactory } from './server.ts';
@@ -8,12 +8,13 @@ import { type ServerOptions, ServerState } from './server-state.ts';
 import { resolveSettings, type ServerSettingsInput } from './settings.ts';
 
 export interface StdioServer {
-  /** Resolves when the client has gone or `close` was called, after sessions are written. */
+  /** Resolves once the client has disconnected or `close` was called, after sessions are saved. */
   readonly closed: Promise<void>;
+  /** Cancels running programs, saves sessions and stops. */
   close(): Promise<void>;
 }
 
-/** Serves the client at this process's standard input and output. */
+/** Serves one client over the standard input and output of this process. */
 export function serveStdio(settings: ServerSettingsInput = {}, options: ServerOptions = {}): StdioServer {
   const state = new ServerState(resolveSettings(settings), options);
   const { log } = state.telemetry;
@@ -36,13 +37,13 @@ export function serveStdio(settings: ServerSettingsInput = {}, options: ServerOp
     log.info({ event: 'server.stop' }, 'server stopped');
     finish();
   };
-  // The transport also gives up by itself: on a line too long to keep, or when nobody takes our output any more.
+  // The transport also closes on a line that exceeds its buffer limit and when output can no longer be written.
   const { onclose } = transport;
   transport.onclose = () => {
     onclose?.();
     void close();
   };
-  // Either may come first: `end` for a pipe that was closed, `close` for one that broke.
+  // A closed pipe emits `end`, a broken one `close` or `error`.
   for (const event of ['end', 'close', 'error']) process.stdin.once(event, () => void close());
   log.info({ event: 'server.start', transport: 'stdio', version: state.version }, 'server started');
   return { closed, close };

@@ -1,12 +1,12 @@
 /**
- * What the server tells about itself while it runs: structured events to a log, and spans where OpenTelemetry is
- * installed. Its own name tools, sessions and figures; code, output and secrets are never part of one. Those of the
- * library go to the same log and may quote, as guidance does, the line a program failed on.
+ * Structured log events, and trace spans where OpenTelemetry is installed. Events and spans of the server carry tool
+ * names, session ids and figures, never code, output or secrets. Events of the library go to the same log; like error
+ * guidance, they may quote the line on which a program failed.
  */
 import { createHash } from 'node:crypto';
 import type { EventLogger } from '../schema.ts';
 
-/** What events are written to. A pino logger is one. */
+/** Destination of log events, such as a pino logger. */
 export interface ServerLog extends EventLogger {
   error(fields: object, message: string): void;
 }
@@ -18,19 +18,20 @@ export interface Span {
 
 export interface Telemetry {
   readonly log: ServerLog;
-  /** Runs work inside a span of that name. */
+  /** Runs `work` inside a span with this name. */
   span<T>(name: string, work: (span: Span) => Promise<T>): Promise<T>;
 }
 
-const nothing = () => {};
-const NO_SPAN: Span = { set: nothing, fail: nothing };
+const noop = () => {};
+const NO_SPAN: Span = { set: noop, fail: noop };
 
+/** Discards events and creates no spans. */
 export const noTelemetry: Telemetry = {
-  log: { info: nothing, warn: nothing, error: nothing },
+  log: { info: noop, warn: noop, error: noop },
   span: (_, work) => work(NO_SPAN),
 };
 
-/** An telemetry that logs, and makes spans when the process has `@opentelemetry/api`. */
+/** Writes events to `log`, and creates spans if `@opentelemetry/api` is installed. */
 export async function createTelemetry(log: ServerLog): Promise<Telemetry> {
   const api = await import('@opentelemetry/api').catch(() => undefined);
   if (api === undefined) return { log, span: noTelemetry.span };
@@ -44,7 +45,7 @@ export async function createTelemetry(log: ServerLog): Promise<Telemetry> {
         try {
           return await work({ set, fail });
         } catch (cause) {
-          // Not what it says: that may quote a program.
+          // The error message may quote a program, so it stays out of the span.
           fail('internal');
           throw cause;
         } finally {
@@ -54,7 +55,7 @@ export async function createTelemetry(log: ServerLog): Promise<Telemetry> {
   };
 }
 
-/** Says which code ran without saying what it was. */
+/** Identifies a program in the log without revealing it. */
 export function shortDigest(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }

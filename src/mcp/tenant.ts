@@ -1,8 +1,9 @@
 /**
- * One tenant of a server: its sessions, its default workspace, its outputs, its numbers, and what it has under way.
- * Everything a tool does for a tenant goes through this, so that nobody reaches what is not theirs.
+ * One tenant of a server: its sessions, default workspace, cached outputs, statistics and active calls. Tools reach all of
+ * these only through this class, so a tenant cannot reach those of another.
  */
 import { randomUUID } from 'node:crypto';
+import { SerialQueue } from '../concurrency/serial-queue.ts';
 import { SandboxError } from '../errors.ts';
 import { DEFAULT_RUNTIME } from '../runtimes/languages.ts';
 import { createSandbox, type Sandbox } from '../sandbox/sandbox.ts';
@@ -12,7 +13,7 @@ import type { SessionRecord } from '../stores/store.ts';
 import { TenantStats } from './metrics.ts';
 import { OutputCache } from './output-cache.ts';
 
-/** The name under which the files of calls without a session are found. */
+/** The session id that stands for the default workspace, which calls without `session_id` use. */
 export const DEFAULT_SESSION = 'default';
 
 export interface NewSession {
@@ -23,20 +24,20 @@ export interface NewSession {
   readonly policy: PolicyInput;
 }
 
-/** The most that a session may have of each, whatever it was made with. */
+/** The highest limits that the server grants to a session. */
 export type PolicyMaximums = Readonly<Record<'fuel_budget' | 'memory_bytes' | 'timeout_seconds', number>>;
 
 export class Tenant {
   readonly outputs = new OutputCache();
   readonly stats = new TenantStats();
-  readonly #executions = new Map<string, Set<AbortController>>();
-  /** Sessions this tenant has open; what they hold may be newer than what is in the store. */
+  readonly #activeCalls = new Map<string, Set<AbortController>>();
+  /** Sessions that are open. Their files may be newer than those in the store. */
   readonly #opened = new Map<string, Sandbox>();
   readonly #opening = new Map<string, Promise<Sandbox>>();
-  /** Names of sessions that are being made and are in no list yet. */
-  readonly #making = new Set<string>();
-  #last: Promise<unknown> = Promise.resolve();
-  #common: Promise<Sandbox> | undefined;
+  /** Ids of sessions that are being created and are not listed yet. */
+  readonly #creating = new Set<string>();
+  readonly #creationQueue = new SerialQueue();
+  #defaultWorkspace: Promise<Sandbox> | undefined;
 
   constructor(
     readonly id: string,
@@ -46,10 +47,14 @@ export class Tenant {
     readonly logger: EventLogger,
   ) {}
 
-  /** The files of calls without a session. They are nobody's session and count against no limit. */
+  /** The files of calls without a session. They do not count against the session limit. */
   defaultWorkspace(): Promise<Sandbox> {
-    this.#common ??= createSandbox({ runtime: DEFAULT_RUNTIME, policy: this.policy, logger: this.logger });
-    return this.#common;
+    this.#defaultWorkspace ??= createSandbox({
+      runtime: DEFAULT_RUNTIME,
+      policy: this.policy,
+      logger: this.logger,
+    });
+    return this.#defaultWorkspace;
   }
 
   async create({
@@ -62,10 +67,10 @@ export class Tenant {
     if (session_id === DEFAULT_SESSION) {
       throw new SandboxError(
         'invalid_argument',
-        `session_id: ${DEFAULT_SESSION} is the name of the workspace of calls without a session. Choose another.`,
+        `session_id: "${DEFAULT_SESSION}" is reserved for the default workspace. Choose another session_id.`,
       );
     }
-    return this.#begin(session_id, async () => {
+    return this.#reserve(session_id, async () => {
       const sandbox = await this.sessions.create({
         runtime: language,
         session_id,
@@ -79,84 +84,80 @@ export class Tenant {
     });
   }
 
-  /** Makes a session whose name is free and that there is room for, also when many are asked for at the same time. */
-  async #begin(session_id: string, make: () => Promise<Sandbox>): Promise<Sandbox> {
-    await this.#alone(async () => {
-      const ids = new Set([...this.#making, ...(await this.sessions.list()).map((one) => one.session_id)]);
+  /** Creates a session after checking that its id is unused and the limit not reached, also for concurrent calls. */
+  async #reserve(session_id: string, create: () => Promise<Sandbox>): Promise<Sandbox> {
+    await this.#creationQueue.run(async () => {
+      const ids = new Set([...this.#creating, ...(await this.sessions.list()).map((one) => one.session_id)]);
       if (ids.has(session_id)) {
         const advice = 'Use it with execute_code, destroy it first, or choose another session_id';
-        throw new SandboxError('session_mismatch', `There is already a session ${session_id}. ${advice}.`);
+        throw new SandboxError('session_exists', `Session ${session_id} already exists. ${advice}.`);
       }
       if (ids.size >= this.sessions.limits.max_sessions) {
-        const advice = 'destroy_session ends one that is no longer needed';
-        throw new SandboxError('session_limit', `There are already ${ids.size} sessions; ${advice}.`);
+        const advice = 'End one that you no longer need with destroy_session';
+        throw new SandboxError('session_limit', `You already have ${ids.size} sessions. ${advice}.`);
       }
-      this.#making.add(session_id);
+      this.#creating.add(session_id);
     });
     try {
-      return await make();
+      return await create();
     } finally {
-      // In turn too: whoever counts just now must find it either among those being made or among those made.
-      await this.#alone(async () => this.#making.delete(session_id));
+      // Queued as well: a concurrent check must find the session either in `#creating` or in the list.
+      await this.#creationQueue.run(() => this.#creating.delete(session_id));
     }
   }
 
-  /** Runs work after all that was given before, whatever became of that. */
-  #alone<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#last.then(work);
-    this.#last = done.catch(() => {});
-    return done;
-  }
-
-  /** The sandbox of a session, or of the files of calls without one. */
+  /** Opens a session, or the default workspace if `session_id` is undefined or `DEFAULT_SESSION`. */
   async open(session_id: string | undefined): Promise<Sandbox> {
     if (session_id === undefined || session_id === DEFAULT_SESSION) return this.defaultWorkspace();
-    // Calls that come at the same time for a session that is closed open it once.
+    // Concurrent calls for a closed session share one attempt to open it.
     const opening = this.#opening.get(session_id) ?? this.#open(session_id);
     this.#opening.set(session_id, opening);
     return opening.finally(() => this.#opening.delete(session_id));
   }
 
-  /** The sandbox of a session that has an interpreter of its own. */
+  /** Opens a session; throws for the default workspace, which has no interpreter state. */
   async session(session_id: string): Promise<Sandbox> {
     if (session_id !== DEFAULT_SESSION) return this.open(session_id);
-    const fact = 'The default workspace has files only: every call in it starts a fresh interpreter';
-    throw new SandboxError('invalid_argument', `${fact}. create_session makes a session.`);
+    const reason = 'The default workspace has only files; every call in it starts a fresh interpreter';
+    throw new SandboxError('invalid_argument', `${reason}. Start a session with create_session.`);
   }
 
   async #open(session_id: string): Promise<Sandbox> {
     try {
       const sandbox = await this.sessions.get(session_id, ({ policy }) => ({
-        policy: { ...this.#lowered(policy), mounts: this.policy.mounts },
+        policy: { ...this.#cappedLimits(policy), mounts: this.policy.mounts },
         logger: this.logger,
       }));
       this.#opened.set(session_id, sandbox);
       return sandbox;
     } catch (cause) {
       if (!(cause instanceof SandboxError) || cause.code !== 'session_not_found') throw cause;
-      const there = (await this.sessions.list()).slice(0, 20).map((record) => record.session_id);
-      const listing = there.length > 0 ? `Yours are: ${there.join(', ')}` : 'You have none';
-      throw new SandboxError('session_not_found', `${cause.message} ${listing}; create_session makes one.`);
+      const ids = (await this.sessions.list()).slice(0, 20).map((record) => record.session_id);
+      const existing = ids.length > 0 ? `Your sessions: ${ids.join(', ')}` : 'You have no sessions';
+      throw new SandboxError(
+        'session_not_found',
+        `${cause.message} ${existing}. Start one with create_session.`,
+      );
     }
   }
 
-  /** Limits of a stored session that are above what this server allows by now, brought down to that. */
-  #lowered(policy: SessionRecord['policy']): PolicyInput {
+  /** Limits of a stored session that exceed the maximums of this server, lowered to the maximums. */
+  #cappedLimits(policy: SessionRecord['policy']): PolicyInput {
     const names = Object.keys(this.maximums) as (keyof PolicyMaximums)[];
-    const over = names.filter((name) => (policy[name] ?? 0) > this.maximums[name]);
-    return Object.fromEntries(over.map((name) => [name, this.maximums[name]]));
+    const exceeded = names.filter((name) => (policy[name] ?? 0) > this.maximums[name]);
+    return Object.fromEntries(exceeded.map((name) => [name, this.maximums[name]]));
   }
 
   async fork(session_id: string, new_session_id: string = randomUUID()): Promise<Sandbox> {
     if (session_id === DEFAULT_SESSION || new_session_id === DEFAULT_SESSION)
       throw new SandboxError(
         'invalid_argument',
-        'The default workspace can neither be forked nor be a fork.',
+        `The default workspace cannot be forked, and a fork cannot be named "${DEFAULT_SESSION}".`,
       );
     const sandbox = await this.open(session_id);
-    return this.#begin(new_session_id, async () => {
+    return this.#reserve(new_session_id, async () => {
       const fork = await sandbox.fork(new_session_id);
-      // The sandbox of the fork is opened anew by whoever asks for it, under the same roof as all others.
+      // The fork is opened again through `sessions`, which tracks all open sandboxes.
       await fork.close();
       return this.open(new_session_id);
     });
@@ -168,28 +169,28 @@ export class Tenant {
       await this.open(session_id);
       await this.sessions.delete(session_id);
     } catch (cause) {
-      // What cannot be opened any more can still be removed.
+      // A damaged session cannot be opened but can still be deleted.
       if (!(cause instanceof SandboxError) || cause.code !== 'session_damaged') throw cause;
       await this.sessions.store.delete(session_id);
     }
     this.#opened.delete(session_id);
   }
 
-  /** Closes a session; it stays in the store. */
+  /** Closes a session without deleting it from the store. */
   async release(session_id: string): Promise<void> {
     this.cancel(session_id);
     this.#opened.delete(session_id);
     await this.sessions.release(session_id);
   }
 
-  /** Files of a session, without opening one that is closed: neither an interpreter nor its lock is needed to look. */
+  /** Files of a session. A closed session is read from the store, without starting an interpreter or taking its lock. */
   async files(session_id: string): Promise<{ readonly path: string; readonly size_bytes: number }[]> {
     const open =
       session_id === DEFAULT_SESSION ? await this.defaultWorkspace() : this.#opened.get(session_id);
     try {
       if (open !== undefined) return await open.listFiles();
     } catch (cause) {
-      // Closed by somebody else since, as those are that were not used for long.
+      // Idle sessions are closed in the background.
       if (!(cause instanceof SandboxError) || cause.code !== 'sandbox_closed') throw cause;
       this.#opened.delete(session_id);
     }
@@ -199,60 +200,57 @@ export class Tenant {
       .map(({ path, data }) => ({ path, size_bytes: data?.length ?? 0 }));
   }
 
-  /** What listing the files of a session costs: nothing when it is open, or else what the store has to read. */
+  /** Bytes that `files` has to read from the store: none if the session is open. */
   async listingBytes(session_id: string): Promise<number> {
     return this.#opened.has(session_id) ? 0 : this.sessions.store.size(session_id);
   }
 
-  /** Deletes the files of the default workspace or of a session; returns how many. */
+  /** Deletes all files, folders and links of a session or the default workspace; returns the number of files. */
   async resetWorkspace(session_id: string): Promise<number> {
-    const sandbox = await this.open(session_id);
-    if (session_id !== DEFAULT_SESSION) return this.sessions.resetWorkspace(session_id);
-    const files = await sandbox.listFiles();
-    for (const { path } of files) await sandbox.deleteFile(path);
-    return files.length;
+    return (await this.open(session_id)).clearFiles();
   }
 
-  // ---- what is under way ----
+  // ---- active calls ----
 
-  /** Runs work that `cancel` can stop; `signal` stops it too. */
+  /** Runs work until it ends, `signal` aborts or `cancel` is called. */
   async runCancellable<T>(
     session_id: string,
     signal: AbortSignal,
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    const own = new AbortController();
-    const running = this.#executions.get(session_id) ?? new Set();
-    running.add(own);
-    this.#executions.set(session_id, running);
+    const controller = new AbortController();
+    const calls = this.#activeCalls.get(session_id) ?? new Set();
+    calls.add(controller);
+    this.#activeCalls.set(session_id, calls);
     try {
-      return await work(AbortSignal.any([signal, own.signal]));
+      return await work(AbortSignal.any([signal, controller.signal]));
     } finally {
-      running.delete(own);
-      if (running.size === 0) this.#executions.delete(session_id);
+      calls.delete(controller);
+      if (calls.size === 0) this.#activeCalls.delete(session_id);
     }
   }
 
-  /** Stops what a session, or everything the tenant, has under way or waiting; returns how many calls that were. */
+  /** Cancels the active calls of a session, or of all sessions; returns their number. */
   cancel(session_id?: string): number {
     const sets =
-      session_id === undefined ? [...this.#executions.values()] : [this.#executions.get(session_id)];
-    const running = sets.flatMap((set) => [...(set ?? [])]);
-    for (const execution of running) execution.abort();
-    return running.length;
+      session_id === undefined ? [...this.#activeCalls.values()] : [this.#activeCalls.get(session_id)];
+    const calls = sets.flatMap((set) => [...(set ?? [])]);
+    for (const call of calls) call.abort();
+    return calls.length;
   }
 
-  runningCalls(session_id: string): number {
-    return this.#executions.get(session_id)?.size ?? 0;
+  /** Running and queued calls of a session. */
+  activeCalls(session_id: string): number {
+    return this.#activeCalls.get(session_id)?.size ?? 0;
   }
 
-  get totalRunningCalls(): number {
-    return [...this.#executions.values()].reduce((sum, set) => sum + set.size, 0);
+  get totalActiveCalls(): number {
+    return [...this.#activeCalls.values()].reduce((sum, calls) => sum + calls.size, 0);
   }
 
   async close(): Promise<void> {
     this.cancel();
     await this.sessions.close();
-    await (await this.#common)?.close();
+    await (await this.#defaultWorkspace)?.close();
   }
 }

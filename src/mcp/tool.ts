@@ -1,36 +1,30 @@
-/** What a tool is: a row of words, schemas and one function. The table of all of them is in tools.ts. */
+/** The shape of a tool: texts, schemas, annotations and a function. `tools/index.ts` lists all of them. */
 import type { ToolAnnotations } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
 import { sessionId } from '../schema.ts';
 import { QueueFullError } from './fair-scheduler.ts';
-import type { ToolResult } from './reply.ts';
+import type { ReportProgress } from './progress.ts';
 import type { ServerState } from './server-state.ts';
 import type { Tenant } from './tenant.ts';
+import type { ToolResult } from './tool-result.ts';
 
-/** A refusal that is no fault of the sandbox: the model is told and can do something about it. */
+/** An error that the server raises itself, with a message for the model. */
 export class ToolError extends Error {
   constructor(
-    readonly code: 'busy' | 'cancelled' | 'limit',
+    readonly code: 'busy' | 'cancelled',
     message: string,
   ) {
     super(message);
   }
 }
 
-export interface Progress {
-  readonly fuel_consumed: number;
-  readonly fuel_budget: number;
-  /** Output since the last report. */
-  readonly output: string;
-}
-
-/** One call of a tool. */
+/** The context of one tool call. */
 export interface ToolCall {
   readonly state: ServerState;
   readonly tenant: Tenant;
   readonly signal: AbortSignal;
-  /** Present when the client asked for progress. */
-  readonly progress?: ((progress: Progress) => void) | undefined;
+  /** Present if the client asked for progress. */
+  readonly progress?: ReportProgress | undefined;
 }
 
 export interface Tool {
@@ -38,23 +32,23 @@ export interface Tool {
   readonly title: string;
   readonly description: string;
   readonly input: z.ZodObject;
-  /** Absent where the answer may be an image, which structured content would hide. */
+  /** Absent if the result may be an image, which structured content would hide. */
   readonly output?: z.ZodObject;
   readonly annotations: ToolAnnotations;
   run(args: Record<string, unknown>, call: ToolCall): Promise<ToolResult>;
 }
 
-type Row<I extends z.ZodObject> = Omit<Tool, 'input' | 'run'> & {
+type ToolDefinition<I extends z.ZodObject> = Omit<Tool, 'input' | 'run'> & {
   readonly input: I;
   run(args: z.output<I>, call: ToolCall): Promise<ToolResult>;
 };
 
-/** A row of the table, with the type of its arguments. */
-export function defineTool<I extends z.ZodObject>(row: Row<I>): Tool {
-  return row as unknown as Tool;
+/** Infers the type of the arguments from the input schema. */
+export function defineTool<I extends z.ZodObject>(definition: ToolDefinition<I>): Tool {
+  return definition as unknown as Tool;
 }
 
-/** Runs work that makes a guest compute when the tenant's turn comes; work of one key never runs twice at a time. */
+/** Runs `work` when the scheduler gives the tenant a slot. Work with the same key never runs concurrently. */
 export async function runScheduled<T>(
   { state, tenant }: ToolCall,
   key: string,
@@ -67,11 +61,11 @@ export async function runScheduled<T>(
     if (cause instanceof QueueFullError) {
       throw new ToolError(
         'busy',
-        `The server is busy: ${cause.message}. Wait for some to end, then try again.`,
+        `The server is busy: ${cause.message}. Retry after some of them have finished.`,
       );
     }
     if (signal.aborted && cause === signal.reason) {
-      throw new ToolError('cancelled', 'The call was cancelled before its turn came. Nothing was run.');
+      throw new ToolError('cancelled', 'The call was cancelled while queued. Nothing was run.');
     }
     throw cause;
   }
@@ -83,14 +77,11 @@ const annotations = (
   idempotentHint: boolean,
 ): ToolAnnotations => ({ readOnlyHint, destructiveHint, idempotentHint, openWorldHint: false });
 
-/** Looks and changes nothing. */
 export const READ_ONLY = annotations(true, false, true);
-/** Adds something; what was there stays. */
 export const ADDITIVE = annotations(false, false, false);
-/** Replaces or removes something for good; a second time changes nothing more. */
-export const DESTRUCTIVE_IDEMPOTENT = annotations(false, true, true);
-/** Replaces the present by something else, each time anew. */
 export const DESTRUCTIVE = annotations(false, true, false);
+/** Destructive, but a repeated call changes nothing more. */
+export const DESTRUCTIVE_IDEMPOTENT = annotations(false, true, true);
 
 export const optionalSession = sessionId
   .optional()

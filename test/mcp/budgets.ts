@@ -1,4 +1,4 @@
-/** How many tokens the words of a tool may cost, parameters included; "*" is for all others. */
+/** Maximum tokens of a tool's description and parameter descriptions; "*" applies to all other tools. */
 export { policy } from '../../src/schema.ts';
 
 export const PROMPT_BUDGETS: Readonly<Record<string, number>> = {

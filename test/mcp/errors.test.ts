@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => client.close());
 
-test('a Python call on a JavaScript session is refused and nothing runs', async () => {
+test('a Python call in a JavaScript session is rejected before anything runs', async () => {
   const { isError, text } = await call(client, 'execute_code', {
     code: 'x = 1',
     language: 'python',
@@ -27,29 +27,29 @@ test.each([
   ['an unknown argument', 'execute_code', { code: '1', language: 'python', fuel: 3 }, /fuel/],
   ['an unknown language', 'execute_code', { code: '1', language: 'ruby' }, /language/],
   [
-    'a fuel budget above the ceiling',
+    'a fuel budget above the maximum',
     'execute_code',
     { code: '1', language: 'python', fuel_budget: 1e15 },
     /fuel_budget/,
   ],
-  ['a time above the ceiling', 'execute_code', { code: '1', language: 'python', timeout: 1e6 }, /timeout/],
+  ['a timeout above the maximum', 'execute_code', { code: '1', language: 'python', timeout: 1e6 }, /timeout/],
   [
     'too little memory',
     'create_session',
     { language: 'python', memory_bytes: 1000 },
     /memory_bytes.*minimum/,
   ],
-  ['a session id that climbs', 'create_session', { language: 'python', session_id: '../up' }, /session_id/],
   [
-    'the name of the default workspace',
+    'a session id with path separators',
     'create_session',
-    { language: 'python', session_id: 'default' },
-    /default/,
+    { language: 'python', session_id: '../up' },
+    /session_id/,
   ],
-  ['a session that exists', 'create_session', { language: 'python', session_id: 'js' }, /already/],
+  ['the reserved session id', 'create_session', { language: 'python', session_id: 'default' }, /default/],
+  ['the id of an existing session', 'create_session', { language: 'python', session_id: 'js' }, /already/],
   ['an unknown session', 'list_files', { session_id: 'none' }, /session_not_found.*js/],
-  ['a checkpoint that is not there', 'rollback_session', { session_id: 'js', name: 'none' }, /checkpoint/],
-  ['nothing to undo', 'rollback_session', { session_id: 'js' }, /undo/],
+  ['an unknown checkpoint', 'rollback_session', { session_id: 'js', name: 'none' }, /checkpoint/],
+  ['undo without an earlier call', 'rollback_session', { session_id: 'js' }, /undo/],
   ['a fork of the default workspace', 'fork_session', { session_id: 'default' }, /default/],
   [
     'a checkpoint of the default workspace',
@@ -57,17 +57,17 @@ test.each([
     { session_id: 'default' },
     /create_session/,
   ],
-  ['content that is not base64', 'write_file', { path: 'a', content: '%%', encoding: 'base64' }, /base64/],
+  ['invalid base64', 'write_file', { path: 'a', content: '%%', encoding: 'base64' }, /base64/],
   [
     'a long text that is almost base64',
     'write_file',
     { path: 'a', content: `${' '.repeat(1_000_000)}!`, encoding: 'base64' },
     /base64/,
   ],
-])('%s is an error the model can read', async (_, tool, args, words) => {
+])('%s is an error that the model can read', async (_, tool, args, message) => {
   const { isError, text } = await call(client, tool, args);
   expect(isError).toBe(true);
-  expect(text).toMatch(words);
+  expect(text).toMatch(message);
 });
 
 test('an unknown tool is a protocol error', async () => {
@@ -76,21 +76,21 @@ test('an unknown tool is a protocol error', async () => {
   });
 });
 
-test('guidance comes as steps in text and as data', async () => {
+test('error guidance is in the text and in structured content', async () => {
   const { text, structured } = await call(client, 'execute_code', {
     code: 'open("/etc/data.txt")',
     language: 'python',
   });
   const guidance = structured['error_guidance'] as { error_type: string; actionable_guidance: string[] };
   expect(guidance.actionable_guidance.length).toBeGreaterThan(0);
-  expect(text).toContain(`What to do about ${guidance.error_type}:\n1. ${guidance.actionable_guidance[0]}`);
+  expect(text).toContain(`How to fix ${guidance.error_type}:\n1. ${guidance.actionable_guidance[0]}`);
 });
 
-test('the fuel line appears when it matters', async () => {
+test('the fuel line appears only when much of the budget was used', async () => {
   const args = { language: 'python', fuel_budget: 200e6 };
-  const quiet = await call(client, 'execute_code', { ...args, code: '1' });
-  expect(quiet.text).not.toContain('\nfuel:');
-  expect(quiet.structured['fuel_analysis']).toMatchObject({ status: 'efficient', budget: 200e6 });
-  const loud = await call(client, 'execute_code', { ...args, code: 'while True: pass' });
-  expect(loud.text).toMatch(/\nfuel: 10\d% of 200M \(exhausted\)/);
+  const cheap = await call(client, 'execute_code', { ...args, code: '1' });
+  expect(cheap.text).not.toContain('\nfuel:');
+  expect(cheap.structured['fuel_analysis']).toMatchObject({ status: 'efficient', budget: 200e6 });
+  const exhausted = await call(client, 'execute_code', { ...args, code: 'while True: pass' });
+  expect(exhausted.text).toMatch(/\nfuel: 10\d% of 200M \(exhausted\)/);
 });

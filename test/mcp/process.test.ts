@@ -9,7 +9,7 @@ import { StdioClientTransport as OldTransport } from '@modelcontextprotocol/sdk/
 import { describe, expect, test } from 'vitest';
 import { CLI, call, httpClient, stdioClient } from '../support/mcp.ts';
 
-const HELLO = JSON.stringify({
+const INITIALIZE = JSON.stringify({
   jsonrpc: '2.0',
   id: 1,
   method: 'initialize',
@@ -24,9 +24,9 @@ function cli(args: readonly string[], env: Record<string, string> = {}, input = 
   });
 }
 
-describe('the server process', () => {
-  test('speaks MCP when it is started without a command, and ends when its input does', () => {
-    const { stdout, stderr, status } = cli([], {}, `${HELLO}\n`);
+describe('server process', () => {
+  test('serves MCP if no command is given, and exits when its input ends', () => {
+    const { stdout, stderr, status } = cli([], {}, `${INITIALIZE}\n`);
     expect(status).toBe(0);
     const lines = stdout.trim().split('\n');
     expect(lines.map((line) => JSON.parse(line).jsonrpc)).toEqual(lines.map(() => '2.0'));
@@ -37,7 +37,7 @@ describe('the server process', () => {
     expect(events).toEqual(['server.start', 'server.stop']);
   });
 
-  test('writes an audit event per call, without the code', async () => {
+  test('logs one event per tool call, without the code', async () => {
     const { client, transport } = await stdioClient('legacy', ['mcp']);
     let log = '';
     transport.stderr!.on('data', (chunk: Buffer) => {
@@ -68,7 +68,7 @@ describe('the server process', () => {
     expect(log).not.toContain('secret');
   });
 
-  test('stops a running program and ends promptly when its client vanishes', async () => {
+  test('stops a running program and exits promptly when its client disconnects', async () => {
     const child = spawn(process.execPath, [CLI, 'mcp', '--log-level', 'silent'], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
@@ -76,7 +76,7 @@ describe('the server process', () => {
       name: 'execute_code',
       arguments: { code: 'while True: pass', language: 'python', fuel_budget: 100e9 },
     };
-    child.stdin.write(`${HELLO}\n`);
+    child.stdin.write(`${INITIALIZE}\n`);
     child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })}\n`);
     child.stdin.write(
       `${JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: endless })}\n`,
@@ -88,21 +88,21 @@ describe('the server process', () => {
     expect(code).toBe(0);
   });
 
-  test('ends as it should when its client sends a line too long to keep', async () => {
+  test('shuts down cleanly when its client sends a line that exceeds the buffer limit', async () => {
     const child = spawn(process.execPath, [CLI, 'mcp'], { stdio: ['pipe', 'pipe', 'pipe'] });
     let log = '';
     child.stderr.on('data', (chunk: Buffer) => {
       log += chunk.toString();
     });
     child.stdin.on('error', () => {});
-    child.stdin.write(`${HELLO}\n`);
+    child.stdin.write(`${INITIALIZE}\n`);
     await once(child.stdout, 'data');
     child.stdin.write('x'.repeat(11 * 2 ** 20));
     expect(await once(child, 'exit')).toEqual([0, null]);
     expect(log).toContain('server.stop');
   });
 
-  test('writes sessions before it ends, told by a signal or by the end of its input', async () => {
+  test('saves sessions before it exits, on a signal and at the end of its input', async () => {
     const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
     const session = { language: 'python', session_id: 'kept' };
     const run = (client: Client, code: string) => call(client, 'execute_code', { ...session, code });
@@ -116,8 +116,8 @@ describe('the server process', () => {
     const child = spawn(process.execPath, [CLI, 'serve', '--port', '0', ...flags], {
       stdio: ['ignore', 'ignore', 'pipe'],
     });
-    const [said] = (await once(child.stderr, 'data')) as [Buffer];
-    const url = /listening on (\S+)/.exec(said.toString())![1]!;
+    const [line] = (await once(child.stderr, 'data')) as [Buffer];
+    const url = /listening on (\S+)/.exec(line.toString())![1]!;
     const client = await httpClient({ url }, 'modern');
     expect((await run(client, 'x.append(2)\nx')).structured).toMatchObject({ result: [1, 2] });
     child.kill('SIGTERM');
@@ -128,7 +128,7 @@ describe('the server process', () => {
     await last.client.close();
   });
 
-  test('serves the client of the first SDK over standard input and output', async () => {
+  test('serves a client of SDK v1', async () => {
     const client = new OldClient({ name: 'old', version: '1' });
     await client.connect(
       new OldTransport({ command: process.execPath, args: [CLI, 'mcp', '--log-level', 'silent'] }),
@@ -142,11 +142,11 @@ describe('the server process', () => {
   });
 });
 
-describe('settings', () => {
+describe('server settings', () => {
   const folder = mkdtempSync(join(tmpdir(), 'settings-'));
   const file = join(folder, 'server.toml');
 
-  test('come from file, environment and flags, the latter first', () => {
+  test('are read from the file, the environment and flags, in increasing order of precedence', () => {
     writeFileSync(file, 'fuel_budget = 1000\ntimeout_seconds = 5\nmax_sessions = 3\n');
     const { stdout, stderr } = cli(['mcp', '--config', file, '--print-config', '--fuel-budget', '3G'], {
       LLM_WASM_SANDBOX_FUEL_BUDGET: '2000',
@@ -161,7 +161,7 @@ describe('settings', () => {
     });
   });
 
-  test('never show secrets', () => {
+  test('are printed without secrets', () => {
     const secret = 'a-very-secret-token';
     const { stdout } = cli(['serve', '--print-config', '--token', `ann=${secret}`]);
     expect(stdout).not.toContain(secret);
@@ -170,17 +170,17 @@ describe('settings', () => {
 
   test.each([
     ['an unknown key in the file', 'fuel = 1', {}, /fuel/],
-    ['a value of the wrong kind', 'fuel_budget = "much"', {}, /fuel_budget/],
-    ['a broken file', 'fuel_budget = ', {}, /config/],
-    ['an unknown variable', '', { LLM_WASM_SANDBOX_FUEL: '1' }, /fuel/],
-  ])('refuse %s', (_, text, env, words) => {
+    ['a value of the wrong type', 'fuel_budget = "much"', {}, /fuel_budget/],
+    ['invalid TOML', 'fuel_budget = ', {}, /config/],
+    ['an unknown environment variable', '', { LLM_WASM_SANDBOX_FUEL: '1' }, /fuel/],
+  ])('reject %s', (_, text, env, message) => {
     writeFileSync(file, text);
     const { stderr, status } = cli(['mcp', '--config', file, '--print-config'], env);
-    expect(stderr).toMatch(words);
+    expect(stderr).toMatch(message);
     expect(status).toBe(2);
   });
 
-  test('refuse a public address without a token, and a weak token', () => {
+  test('reject a public address without a token, and a token that is too short', () => {
     expect(cli(['serve', '--host', '0.0.0.0', '--port', '0'])).toMatchObject({
       status: 2,
       stderr: expect.stringMatching(/token/),

@@ -7,7 +7,7 @@ import { createTelemetry, serveHttp } from 'llm-wasm-sandbox/mcp';
 import { afterAll, expect, test } from 'vitest';
 import { call, httpClient } from '../support/mcp.ts';
 
-/** A provider as small as the interface allows: it notes which spans were made and how they ended. */
+/** A minimal tracer provider that records spans and their status. */
 const spans: { name: string; attributes: Record<string, unknown>; status?: unknown; ended: boolean }[] = [];
 const tracer = {
   startSpan: () => {
@@ -32,10 +32,10 @@ const tracer = {
 trace.setGlobalTracerProvider({ getTracer: () => tracer } as never);
 afterAll(() => trace.disable());
 
-test('a call is a span, an event and a number, and fails in all three when it fails', async () => {
+test('every tool call is recorded as a span, a log event and a metric, each with its outcome', async () => {
   const events: Record<string, unknown>[] = [];
-  const note = (fields: object) => events.push(fields as Record<string, unknown>);
-  const telemetry = await createTelemetry({ info: note, warn: note, error: note });
+  const record = (fields: object) => events.push(fields as Record<string, unknown>);
+  const telemetry = await createTelemetry({ info: record, warn: record, error: record });
   const server = await serveHttp({ port: 0 }, { telemetry });
   const client = await httpClient(server, 'modern');
   const run = (code: string) => call(client, 'execute_code', { code, language: 'javascript' });
@@ -68,7 +68,7 @@ test('a call is a span, an event and a number, and fails in all three when it fa
   });
   expect(spans[3]!.attributes).toMatchObject({ 'sandbox.outcome': 'session_not_found', 'sandbox.ok': false });
   const calls = events.filter(({ event }) => event === 'tool.call');
-  // Neither code nor output nor what a program says about itself.
+  // No record contains code, output or an error message of a program.
   expect(JSON.stringify([spans, calls])).not.toContain('hidden');
   expect(calls.map(({ ok, outcome }) => [ok, outcome])).toEqual([
     [true, 'success'],
@@ -92,23 +92,23 @@ test('a call is a span, an event and a number, and fails in all three when it fa
   await server.close();
 });
 
-test('without OpenTelemetry nothing is missing and nothing is said', () => {
-  // The built file alone, in a place from which no package can be found.
-  const folder = mkdtempSync(join(tmpdir(), 'alone-'));
-  copyFileSync(new URL('../../dist/mcp/telemetry.js', import.meta.url), join(folder, 'observe.js'));
+test('spans are silently omitted without OpenTelemetry', () => {
+  // The built file alone, in a folder from which no package can be resolved.
+  const folder = mkdtempSync(join(tmpdir(), 'telemetry-'));
+  copyFileSync(new URL('../../dist/mcp/telemetry.js', import.meta.url), join(folder, 'telemetry.js'));
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   const script = `
-    import { createTelemetry } from './observe.js';
-    await import('@opentelemetry/api').then(() => console.log('it is there'), () => {});
-    const said = [];
-    const log = { info: (f) => said.push(f), warn: (f) => said.push(f), error: (f) => said.push(f) };
+    import { createTelemetry } from './telemetry.js';
+    await import('@opentelemetry/api').then(() => console.log('OpenTelemetry is installed'), () => {});
+    const events = [];
+    const log = { info: (f) => events.push(f), warn: (f) => events.push(f), error: (f) => events.push(f) };
     const { span } = await createTelemetry(log);
     const worked = await span('tool x', async (made) => {
       made.set('a', 1);
       made.fail('b');
       return 'worked';
     });
-    console.log(worked, said.length);
+    console.log(worked, events.length);
   `;
   const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
     cwd: folder,

@@ -13,32 +13,36 @@ beforeAll(async () => {
 });
 afterAll(() => client.close());
 
-/** About four characters of English make a token; exact counts differ from model to model. */
-const tokens = (text: string) => Math.ceil(text.length / 4);
+/** English text has about four characters per token. */
+const estimateTokens = (text: string) => Math.ceil(text.length / 4);
 
-/** All a model reads of a tool in words: its description and those of its parameters. */
-function words({ description = '', inputSchema }: ListedTool): string {
+/** All text that a model reads about a tool: its description and those of its parameters. */
+function modelText({ description = '', inputSchema }: ListedTool): string {
   const parameters = Object.values(
     (inputSchema.properties ?? {}) as Record<string, { description?: string }>,
   );
   return [description, ...parameters.map((one) => one.description ?? '')].join('\n');
 }
 
-describe('what a model reads about the tools', () => {
-  test('stays within its budget', () => {
+describe('tool descriptions', () => {
+  test('stay within their token budgets', () => {
     const over = tools
       .map(
         (tool) =>
-          [tool.name, tokens(words(tool)), PROMPT_BUDGETS[tool.name] ?? PROMPT_BUDGETS['*']!] as const,
+          [
+            tool.name,
+            estimateTokens(modelText(tool)),
+            PROMPT_BUDGETS[tool.name] ?? PROMPT_BUDGETS['*']!,
+          ] as const,
       )
       .filter(([, found, allowed]) => found > allowed);
     expect(over).toEqual([]);
     expect(client.getInstructions()!.length).toBeLessThanOrEqual(2048);
   });
 
-  test('gives no example that a server with lower ceilings refuses', async () => {
-    const ceilings = { 'max-fuel-budget': 11e9, 'max-timeout-seconds': 31, 'max-memory-bytes': 300e6 };
-    const flags = Object.entries(ceilings).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  test('give no example value above the maximums of the server', async () => {
+    const maximums = { 'max-fuel-budget': 11e9, 'max-timeout-seconds': 31, 'max-memory-bytes': 300e6 };
+    const flags = Object.entries(maximums).flatMap(([name, value]) => [`--${name}`, String(value)]);
     const { client: other } = await stdioClient('legacy', ['mcp', '--log-level', 'silent', ...flags]);
     const listed = (await other.listTools()).tools;
     await other.close();
@@ -56,7 +60,7 @@ describe('what a model reads about the tools', () => {
     expect(examples).toBe(5);
   });
 
-  test('has a name of the field, a title, four annotations, described parameters and an output schema', () => {
+  test('come with a title, four annotations, parameter descriptions and an output schema', () => {
     for (const tool of tools) {
       expect(tool.name).toMatch(/^[a-z][a-z_]{2,31}$/);
       expect(tool.title).toBeTruthy();
@@ -70,12 +74,12 @@ describe('what a model reads about the tools', () => {
       for (const [name, schema] of Object.entries(tool.inputSchema.properties ?? {}))
         expect(schema, `${tool.name}.${name}`).toHaveProperty('description');
       expect(tool.inputSchema['additionalProperties']).toBe(false);
-      // An image would be hidden by structured content.
+      // Structured content would hide the image.
       expect(tool.outputSchema === undefined, tool.name).toBe(tool.name === 'read_file');
     }
   });
 
-  test('names every tool of the contract', () => {
+  test('cover every specified tool', () => {
     expect(tools.map(({ name }) => name).sort()).toEqual([
       'cancel_execution',
       'checkpoint_session',
@@ -97,10 +101,10 @@ describe('what a model reads about the tools', () => {
     ]);
   });
 
-  const described = (name: string) => tools.find((tool) => tool.name === name)!.description!;
+  const descriptionOf = (name: string) => tools.find((tool) => tool.name === name)!.description!;
 
-  test('execute_code says when, when not, patterns, pitfalls with solutions, and limits', () => {
-    const text = described('execute_code');
+  test('of execute_code covers when to use it, when not, patterns, pitfalls with solutions, and limits', () => {
+    const text = descriptionOf('execute_code');
     for (const part of [
       '{"code":"print(sum(range(1, 101)))","language":"python"}',
       'TypeError: value is not iterable',
@@ -121,8 +125,8 @@ describe('what a model reads about the tools', () => {
     expect(text).toContain(`${memory_bytes / 2 ** 20} MiB memory`);
   });
 
-  test('create_session has the decision tree, the persistence rules, the lifecycle and the limits', () => {
-    const text = described('create_session');
+  test('of create_session covers the decision tree, persistence, the lifecycle and limits', () => {
+    const text = descriptionOf('create_session');
     for (const part of [
       'Which one?',
       'auto_persist_globals',
@@ -134,12 +138,12 @@ describe('what a model reads about the tools', () => {
       expect(text).toContain(part);
   });
 
-  test('shouts at nobody', () => {
-    for (const tool of tools) expect(words(tool)).not.toMatch(/\bMUST\b|\bNEVER\b|\bALWAYS\b|IMPORTANT/);
+  test('contain no words in capitals for emphasis', () => {
+    for (const tool of tools) expect(modelText(tool)).not.toMatch(/\bMUST\b|\bNEVER\b|\bALWAYS\b|IMPORTANT/);
   });
 });
 
-test('numbers in descriptions follow the settings', async () => {
+test('figures in descriptions follow the settings', async () => {
   const other = await stdioClient('legacy', [
     'mcp',
     '--log-level',

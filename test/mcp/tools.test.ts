@@ -6,12 +6,12 @@ import { call, ERAS, httpClient, startHttp, stdioClient } from '../support/mcp.t
 const PNG =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
-const places = ERAS.flatMap((era) => [
+const connections = ERAS.flatMap((era) => [
   { era, transport: 'stdio' as const },
   { era, transport: 'http' as const },
 ]);
 
-describe.each(places)('tools over $transport, $era era', ({ era, transport }) => {
+describe.each(connections)('tools over $transport, $era era', ({ era, transport }) => {
   let client: Client;
   let server: HttpServer | undefined;
 
@@ -27,7 +27,7 @@ describe.each(places)('tools over $transport, $era era', ({ era, transport }) =>
     await server?.close();
   });
 
-  test('execute_code tells the same in text and in structured content', async () => {
+  test('execute_code returns the same facts as text and as structured content', async () => {
     const { isError, text, structured, content } = await call(client, 'execute_code', {
       code: 'import sys\nopen("out/é b.txt", "w") if 0 else open("a b.txt", "w").write("x")\nprint("hello", file=sys.stderr)\nprint(input())\n6 * 7',
       language: 'python',
@@ -51,7 +51,7 @@ describe.each(places)('tools over $transport, $era era', ({ era, transport }) =>
     expect(read.contents).toMatchObject([{ text: 'x' }]);
   });
 
-  test('a failing program is an ordinary answer that says where it failed', async () => {
+  test('a failing program is a normal result that names the line', async () => {
     const { isError, text, structured } = await call(client, 'execute_code', {
       code: 'x = 1\nx / 0',
       language: 'python',
@@ -61,14 +61,14 @@ describe.each(places)('tools over $transport, $era era', ({ era, transport }) =>
     expect(text).toMatch(/^Failed: ZeroDivisionError: division by zero on line 2/);
   });
 
-  test('a session keeps variables, is looked at, marked, rolled back, forked and ended', async () => {
+  test('a session keeps variables and can be inspected, saved, rolled back, forked and destroyed', async () => {
     const id = `work-${era}`;
-    const made = await call(client, 'create_session', {
+    const created = await call(client, 'create_session', {
       language: 'python',
       session_id: id,
       fuel_budget: 2e9,
     });
-    expect(made.structured).toMatchObject({ session_id: id, limits: { fuel_budget: 2e9 } });
+    expect(created.structured).toMatchObject({ session_id: id, limits: { fuel_budget: 2e9 } });
     const run = (code: string, session_id = id) =>
       call(client, 'execute_code', { code, language: 'python', session_id });
     expect((await run('import json\nx = {1, 2}')).structured).toMatchObject({ state: 'committed' });
@@ -78,8 +78,8 @@ describe.each(places)('tools over $transport, $era era', ({ era, transport }) =>
     expect(info.structured['variables']).toContainEqual({ name: 'x', type: 'set', repr: '{1, 2}' });
     expect(info.text).toContain('x: set = {1, 2}');
 
-    const mark = await call(client, 'checkpoint_session', { session_id: id, name: 'two' });
-    expect(mark.structured).toMatchObject({ session_id: id, name: 'two' });
+    const checkpoint = await call(client, 'checkpoint_session', { session_id: id, name: 'two' });
+    expect(checkpoint.structured).toMatchObject({ session_id: id, name: 'two' });
     await run('x.add(3)');
     const fork = await call(client, 'fork_session', { session_id: id, new_session_id: `${id}-fork` });
     expect(fork.structured).toMatchObject({ session_id: `${id}-fork`, forked_from: id });
@@ -101,7 +101,7 @@ describe.each(places)('tools over $transport, $era era', ({ era, transport }) =>
     expect(gone.text).toMatch(/^session_not_found: .*create_session/);
   });
 
-  test('files go in and out, text as text, images as images', async () => {
+  test('files can be written, listed and read, text as text and images as images', async () => {
     const png = { path: 'dot.png', content: PNG, encoding: 'base64' };
     expect((await call(client, 'write_file', png)).structured).toMatchObject({ size_bytes: 70 });
     await call(client, 'write_file', { path: '/app/data/n.csv', content: 'a,b\n1,2\n' });
@@ -133,7 +133,24 @@ describe.each(places)('tools over $transport, $era era', ({ era, transport }) =>
     expect((await call(client, 'list_files')).structured).toMatchObject({ total: 0 });
   });
 
-  test('runtimes, packages and figures are told', async () => {
+  test('reset_workspace removes folders and links as well as files', async () => {
+    const run = (code: string, session_id: string) =>
+      call(client, 'execute_code', { code, language: 'python', session_id });
+    await call(client, 'create_session', { language: 'python', session_id: 'reset' });
+    for (const session_id of ['default', 'reset']) {
+      await run(
+        "import os\nos.makedirs('empty/inner')\nopen('a.txt', 'w').close()\nos.symlink('a.txt', 'link')",
+        session_id,
+      );
+      const { structured } = await call(client, 'reset_workspace', { session_id });
+      expect(structured).toMatchObject({ files_deleted: 1 });
+      const { structured: listing } = await run("import os\nos.listdir('/app')", session_id);
+      expect(listing).toMatchObject({ result: [] });
+    }
+    await call(client, 'destroy_session', { session_id: 'reset' });
+  });
+
+  test('runtimes, packages and metrics are reported', async () => {
     const runtimes = await call(client, 'list_runtimes');
     expect(runtimes.structured['runtimes']).toMatchObject([
       { language: 'python' },
@@ -152,23 +169,23 @@ describe.each(places)('tools over $transport, $era era', ({ era, transport }) =>
     );
   });
 
-  test('progress rises and carries the output so far', async () => {
-    const told: { progress: number; total?: number | undefined; message?: string | undefined }[] = [];
+  test('progress increases and carries recent output', async () => {
+    const reports: { progress: number; total?: number | undefined; message?: string | undefined }[] = [];
     const { structured } = await call(
       client,
       'execute_code',
       { code: 'print("step one", flush=True)\nwhile True: pass', language: 'python', fuel_budget: 1.5e9 },
-      { onprogress: (progress) => told.push(progress) },
+      { onprogress: (progress) => reports.push(progress) },
     );
     expect(structured).toMatchObject({ trap_reason: 'out_of_fuel', success: false });
-    expect(told.length).toBeGreaterThan(1);
-    const values = told.map(({ progress }) => progress);
+    expect(reports.length).toBeGreaterThan(1);
+    const values = reports.map(({ progress }) => progress);
     expect(values).toEqual([...new Set(values)].sort((a, b) => a - b));
-    expect(told.every(({ total }) => total === 100)).toBe(true);
-    expect(told.map(({ message }) => message).join('\n')).toContain('step one');
+    expect(reports.every(({ total }) => total === 100)).toBe(true);
+    expect(reports.map(({ message }) => message).join('\n')).toContain('step one');
   });
 
-  test('a cancelled request stops the program, and the session can go on', async () => {
+  test('cancelling a request stops the program, and the session remains usable', async () => {
     const { structured: made } = await call(client, 'create_session', { language: 'python' });
     const session_id = made['session_id'] as string;
     const endless = { code: 'while True: pass', language: 'python', session_id, fuel_budget: 100e9 };
@@ -176,13 +193,13 @@ describe.each(places)('tools over $transport, $era era', ({ era, transport }) =>
     const running = client.callTool({ name: 'execute_code', arguments: endless }, { signal: abort.signal });
     setTimeout(() => abort.abort(), 500);
     await expect(running).rejects.toThrow();
-    // Its place in the session's queue is free only when the program has ended.
+    // Calls of a session run one at a time, so this one starts only after the program has ended.
     const next = await call(client, 'execute_code', { ...endless, code: '1 + 1' });
     expect(next.structured).toMatchObject({ result: 2 });
     await call(client, 'destroy_session', { session_id });
   });
 
-  test('cancel_execution stops what runs in a session', async () => {
+  test('cancel_execution stops a running program', async () => {
     const endless = { code: 'while True: pass', language: 'python', fuel_budget: 100e9 };
     const running = call(client, 'execute_code', endless);
     let cancelled = 0;
@@ -192,12 +209,12 @@ describe.each(places)('tools over $transport, $era era', ({ era, transport }) =>
     }
     expect(cancelled).toBe(1);
     const ended = await running;
-    // Cancelled while it ran, or while it still waited for its turn.
+    // The call was cancelled either while running or while queued.
     if (ended.isError) expect(ended.text).toMatch(/^cancelled/);
     else expect(ended.structured).toMatchObject({ success: false, trap_reason: 'cancelled' });
   });
 
-  test('a cancelled call of a session says what became of it, and that is so', async () => {
+  test('the result of a cancelled call states correctly whether its changes were kept', async () => {
     const session_id = (await call(client, 'create_session', { language: 'python' })).structured[
       'session_id'
     ] as string;
@@ -213,7 +230,7 @@ describe.each(places)('tools over $transport, $era era', ({ era, transport }) =>
       const { structured, text } = await running;
       expect(structured).toMatchObject({ trap_reason: 'cancelled' });
       const isKept = structured['state'] === 'committed';
-      expect(text).toContain(isKept ? 'stay for the next call' : 'as they were before this call');
+      expect(text).toContain(isKept ? 'kept for the next call' : 'as they were before this call');
       expect((await run('x')).structured).toMatchObject({ result: isKept ? 2 : 1 });
       const { total } = (await call(client, 'list_files', { session_id })).structured;
       expect(total).toBe(isKept ? 1 : 0);
@@ -222,7 +239,7 @@ describe.each(places)('tools over $transport, $era era', ({ era, transport }) =>
     await call(client, 'destroy_session', { session_id });
   });
 
-  test('destroy_session stops what runs there, and its call is told so in words for models', async () => {
+  test('destroy_session stops running code, whose call gets an error that names tools', async () => {
     const session_id = 'doomed';
     await call(client, 'create_session', { language: 'javascript', session_id });
     const endless = { code: 'for (;;) {}', language: 'javascript', session_id, fuel_budget: 100e9 };
@@ -242,8 +259,8 @@ describe.each(places)('tools over $transport, $era era', ({ era, transport }) =>
     expect(messages[0]?.content).toMatchObject({ type: 'text', text: expect.stringContaining('sales.csv') });
   });
 
-  test('resources are listed, completed and read; what is not there is a protocol error', async () => {
-    await call(client, 'write_file', { path: 'r/one.txt', content: 'eins' });
+  test('resources are listed, completed and read; a missing one is a protocol error', async () => {
+    await call(client, 'write_file', { path: 'r/one.txt', content: 'one' });
     const { resources } = await client.listResources();
     expect(resources.map(({ uri }) => uri)).toContain('workspace://default/r/one.txt');
     const { completion } = await client.complete({
@@ -256,7 +273,7 @@ describe.each(places)('tools over $transport, $era era', ({ era, transport }) =>
     await expect(client.readResource({ uri: 'workspace://other/r/one.txt' })).rejects.toThrow(/no session/);
   });
 
-  test('a file of any name can be read at the address an answer gives for it', async () => {
+  test('a file with any name can be read at the URI in a result', async () => {
     const session_id = 'Case_Kept-1';
     await call(client, 'create_session', { language: 'javascript', session_id });
     for (const path of [
@@ -275,7 +292,7 @@ describe.each(places)('tools over $transport, $era era', ({ era, transport }) =>
     await call(client, 'destroy_session', { session_id });
   });
 
-  test('long output is cut to head and tail, and the whole can be read', async () => {
+  test('long output is truncated, and a resource has the full text', async () => {
     const { structured, text, content } = await call(client, 'execute_code', {
       code: 'for i in range(10_000): print("line", i)',
       language: 'python',
@@ -291,17 +308,17 @@ describe.each(places)('tools over $transport, $era era', ({ era, transport }) =>
     expect((contents[0] as { text: string }).text.split('\n').length).toBe(10_001);
   });
 
-  test('no half of a character leaves the server, neither printed nor cut', async () => {
+  test('lone surrogates are replaced, whether printed or created by truncation', async () => {
     const { structured, text } = await call(client, 'execute_code', {
       code: `print('😀' * 25_000)\nprint('a' + '😀' * 25_000)\nopen('x.constructor', 'w').close()\n{'\\ud800': '\\udfff'}`,
       language: 'python',
     });
     expect(structured).toMatchObject({ success: true, result: { '\ufffd': '\ufffd' } });
-    const halves = [text, structured['stdout'] as string].map((said) => /\p{Surrogate}/u.exec(said));
-    expect(halves).toEqual([null, null]);
+    const surrogates = [text, structured['stdout'] as string].map((shown) => /\p{Surrogate}/u.exec(shown));
+    expect(surrogates).toEqual([null, null]);
   });
 
-  test('reset_all_sessions leaves nothing', async () => {
+  test('reset_all_sessions destroys all sessions and empties the default workspace', async () => {
     await call(client, 'create_session', { language: 'javascript', session_id: 'one' });
     const { structured } = await call(client, 'reset_all_sessions');
     expect(structured).toMatchObject({ sessions: ['one'], deleted: true });

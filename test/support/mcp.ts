@@ -1,4 +1,4 @@
-/** Clients of the built MCP server, over both transports and in both protocol eras. */
+/** Connects clients to the built MCP server, over both transports and in both protocol eras. */
 import { fileURLToPath } from 'node:url';
 import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -36,27 +36,27 @@ export async function httpClient(server: Pick<HttpServer, 'url'>, era: Era, toke
   return client;
 }
 
-/** A server at a free port. */
+/** Starts a server on a free port. */
 export function startHttp(settings: ServerSettingsInput = {}): Promise<HttpServer> {
   return serveHttp({ port: 0, ...settings });
 }
 
-export interface Answer {
+export interface ToolAnswer {
   readonly isError: boolean;
   readonly text: string;
   readonly structured: Record<string, unknown>;
   readonly content: readonly { readonly type: string; readonly [key: string]: unknown }[];
 }
 
-/** Calls a tool and takes its answer apart. */
+/** Calls a tool and splits its result into text and structured content. */
 export async function call(
   client: Client,
   name: string,
   args: Record<string, unknown> = {},
   options: Parameters<Client['callTool']>[1] = {},
-): Promise<Answer> {
+): Promise<ToolAnswer> {
   const result = await client.callTool({ name, arguments: args }, options);
-  const content = result.content as Answer['content'];
+  const content = result.content as ToolAnswer['content'];
   const text = content.find(({ type }) => type === 'text')?.['text'] as string;
   return {
     isError: result.isError === true,

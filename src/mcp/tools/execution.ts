@@ -1,11 +1,11 @@
-/** Tools that run programs and stop them. */
+/** Tools that run programs and cancel them. */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { runtimeName } from '../../schema.ts';
+import { executionOutput, executionResult } from '../execution-result.ts';
 import { executionStats } from '../metrics.ts';
-import { executionOutput, executionResult } from '../reply.ts';
 import type { ServerSettings } from '../settings.ts';
 import { DEFAULT_SESSION } from '../tenant.ts';
 import {
@@ -20,11 +20,12 @@ import {
 import { executeCodeDescription, suggestedFuelBudget } from '../tool-descriptions.ts';
 
 const MAX_CODE_CHARS = 1_000_000;
+const MAX_PROGRESS_CHARS = 2000;
 
 function executeInput(settings: ServerSettings) {
   return z.strictObject({
-    code: z.string().max(MAX_CODE_CHARS).describe('Program text. Print what you want to see.'),
-    language: runtimeName.describe('Language of the code; a session accepts only its own.'),
+    code: z.string().max(MAX_CODE_CHARS).describe('Source code. Print what you want to see.'),
+    language: runtimeName.describe('Language of the code; must be that of the session, if one is given.'),
     session_id: optionalSession.describe(
       'Omitted: fresh interpreter, default workspace. Given: multi-turn work in that session.',
     ),
@@ -41,7 +42,7 @@ function executeInput(settings: ServerSettings) {
       .max(settings.max_fuel_budget)
       .optional()
       .describe(`Instructions for this call, e.g. ${suggestedFuelBudget(settings)}.`),
-    stdin: z.string().optional().describe('What the program reads from standard input.'),
+    stdin: z.string().optional().describe('Text for the standard input of the program.'),
     files: z
       .record(z.string(), z.string())
       .optional()
@@ -51,51 +52,67 @@ function executeInput(settings: ServerSettings) {
 
 type ExecuteArguments = z.output<ReturnType<typeof executeInput>>;
 
-/** Where the program runs: in its session, or in a sandbox of its own over the default workspace. */
-async function resolveTarget({ session_id, language }: ExecuteArguments, { tenant }: ToolCall) {
-  const home = await tenant.open(session_id);
+/** Where a program runs: in its session, or in a temporary sandbox over the files of the default workspace. */
+interface ExecutionTarget {
+  /** Calls with the same key run one at a time. */
+  readonly key: string;
+  acquire(): Promise<Sandbox>;
+  release(sandbox: Sandbox): Promise<void>;
+}
+
+async function resolveTarget(
+  { session_id, language }: ExecuteArguments,
+  { tenant }: ToolCall,
+): Promise<ExecutionTarget> {
+  const sandbox = await tenant.open(session_id);
   if (session_id === undefined || session_id === DEFAULT_SESSION) {
-    return { key: randomUUID(), take: () => home.alongside(language), leave: (own: Sandbox) => own.close() };
+    return {
+      key: randomUUID(),
+      acquire: () => sandbox.alongside(language),
+      release: (temporary) => temporary.close(),
+    };
   }
-  if (home.runtime !== language) {
-    const fact = `The session ${session_id} runs ${home.runtime}, and this call asks for ${language}`;
-    throw new SandboxError(
-      'session_mismatch',
-      `${fact}. Pass language: "${home.runtime}", or create_session(language="${language}"). Nothing was run.`,
-    );
+  if (sandbox.runtime !== language) {
+    const reason = `Session ${session_id} runs ${sandbox.runtime}, but this call has language: "${language}"`;
+    const advice = `Pass language: "${sandbox.runtime}", or create_session(language="${language}")`;
+    throw new SandboxError('session_mismatch', `${reason}. ${advice}. Nothing was run.`);
   }
-  return { key: `${tenant.id}/${session_id}`, take: async () => home, leave: async () => {} };
+  return { key: `${tenant.id}/${session_id}`, acquire: async () => sandbox, release: async () => {} };
 }
 
 async function execute(args: ExecuteArguments, call: ToolCall) {
   const { state, tenant, progress } = call;
   const session_id = args.session_id ?? DEFAULT_SESSION;
-  const { key, take, leave } = await resolveTarget(args, call);
-  const submitted = performance.now();
-  let waitedMs = 0;
+  const target = await resolveTarget(args, call);
+  const submittedAt = performance.now();
+  let queuedMs = 0;
   const result = await tenant.runCancellable(session_id, call.signal, (signal) =>
-    runScheduled(call, key, signal, async () => {
-      waitedMs = performance.now() - submitted;
-      const sandbox = await take();
+    runScheduled(call, target.key, signal, async () => {
+      queuedMs = performance.now() - submittedAt;
+      const sandbox = await target.acquire();
       try {
-        return await sandbox.execute(args.code, { ...options(args), ...reporting(progress), signal });
+        return await sandbox.execute(args.code, {
+          ...executeOptions(args),
+          ...progressCallbacks(progress),
+          signal,
+        });
       } finally {
-        await leave(sandbox);
+        await target.release(sandbox);
       }
     }),
   );
-  const facts = executionStats(args.language, result);
-  for (const numbers of [tenant.stats, state.metrics])
-    numbers.recordExecution({ ...facts, queue_ms: facts.queue_ms + waitedMs });
+  const stats = executionStats(args.language, result, queuedMs);
+  tenant.stats.recordExecution(stats);
+  state.metrics.recordExecution(stats);
   return executionResult(result, {
     language: args.language,
     session_id,
     maxChars: state.settings.max_output_chars,
-    cacheOutput: (stream, text) => tenant.outputs.add(session_id, stream, text),
+    cacheOutput: (stream, text) => tenant.outputs.add(stream, text),
   });
 }
 
-function options({ stdin, timeout, fuel_budget, files }: ExecuteArguments) {
+function executeOptions({ stdin, timeout, fuel_budget, files }: ExecuteArguments) {
   return {
     ...(stdin !== undefined && { stdin }),
     ...(timeout !== undefined && { timeout_seconds: timeout }),
@@ -104,12 +121,12 @@ function options({ stdin, timeout, fuel_budget, files }: ExecuteArguments) {
   };
 }
 
-/** Receivers that tell the client of fuel and output, for one that asked. */
-function reporting(progress: ToolCall['progress']) {
+/** Callbacks that forward fuel and output to the client, if it asked for progress. */
+function progressCallbacks(progress: ToolCall['progress']) {
   if (progress === undefined) return {};
   let output = '';
   const collect = (text: string) => {
-    output = (output + text).slice(-2000);
+    output = (output + text).slice(-MAX_PROGRESS_CHARS);
   };
   return {
     on_stdout: collect,
@@ -121,34 +138,32 @@ function reporting(progress: ToolCall['progress']) {
   };
 }
 
-export function executionTools(settings: ServerSettings): Tool[] {
-  return [
-    defineTool({
-      name: 'execute_code',
-      title: 'Run code',
-      description: executeCodeDescription(settings),
-      input: executeInput(settings),
-      output: executionOutput,
-      annotations: ADDITIVE,
-      run: execute,
-    }),
-    defineTool({
-      name: 'cancel_execution',
-      title: 'Cancel running code',
-      description:
-        'Stop (abort) the programs that run or wait in a session, at once. Returns how many were stopped; each of their calls ends with trap_reason cancelled. Use it when code hangs or takes too long; not to end a session (destroy_session).',
-      input: z.strictObject({ session_id: optionalSession }),
-      output: z.object({ session_id: z.string(), cancelled: z.number().int() }),
-      annotations: DESTRUCTIVE_IDEMPOTENT,
-      run: async ({ session_id = DEFAULT_SESSION }, { tenant }) => {
-        await tenant.open(session_id);
-        const cancelled = tenant.cancel(session_id);
-        const text =
-          cancelled === 0
-            ? `Nothing was running in session ${session_id}.`
-            : `Cancelled ${cancelled} running or waiting call(s) of session ${session_id}.`;
-        return { text, structured: { session_id, cancelled } };
-      },
-    }),
-  ];
-}
+export const executeCode = (settings: ServerSettings): Tool =>
+  defineTool({
+    name: 'execute_code',
+    title: 'Run code',
+    description: executeCodeDescription(settings),
+    input: executeInput(settings),
+    output: executionOutput,
+    annotations: ADDITIVE,
+    run: execute,
+  });
+
+export const cancelExecution = defineTool({
+  name: 'cancel_execution',
+  title: 'Cancel running code',
+  description:
+    'Stop (abort) the running and queued programs of a session immediately. Returns how many were stopped; each of their calls ends with trap_reason cancelled. Use it when code hangs or takes too long; not to end a session (destroy_session).',
+  input: z.strictObject({ session_id: optionalSession }),
+  output: z.object({ session_id: z.string(), cancelled: z.number().int() }),
+  annotations: DESTRUCTIVE_IDEMPOTENT,
+  run: async ({ session_id = DEFAULT_SESSION }, { tenant }) => {
+    await tenant.open(session_id);
+    const cancelled = tenant.cancel(session_id);
+    const text =
+      cancelled === 0
+        ? `No code was running in session ${session_id}.`
+        : `Cancelled ${cancelled} running or queued call(s) of session ${session_id}.`;
+    return { text, structured: { session_id, cancelled } };
+  },
+});

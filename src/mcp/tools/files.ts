@@ -1,28 +1,22 @@
-/** Tools that put files into a workspace and read them back. Paths are the workspace's, never the host's. */
+/** Tools that list, read, write and delete workspace files. Paths refer to the workspace, never to the host. */
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
-import { fileLink, mimeType, type ToolResult, truncateMiddle, workspaceUri } from '../reply.ts';
+import { fileLink, mimeType, workspaceUri } from '../resource-links.ts';
 import { DEFAULT_SESSION } from '../tenant.ts';
-import {
-  DESTRUCTIVE_IDEMPOTENT,
-  defineTool,
-  optionalSession,
-  READ_ONLY,
-  type Tool,
-  type ToolCall,
-} from '../tool.ts';
+import { DESTRUCTIVE_IDEMPOTENT, defineTool, optionalSession, READ_ONLY, type ToolCall } from '../tool.ts';
+import { type ToolResult, truncateMiddle } from '../tool-result.ts';
 
 const path = z
   .string()
   .min(1)
   .max(4096)
   .describe('Path in the workspace, e.g. "data.csv" or "/app/out/plot.png".');
-/** No character fits two parts of it, so that a long text that is not base64 is refused in linear time. */
+/** No character can match in two places, so long text that is not base64 is rejected in linear time. */
 const BASE64 = /^[A-Za-z0-9+/\s]*(?:=[=\s]*)?$/;
 const MAX_IMAGE_BYTES = 3 * 1024 * 1024;
 const IMAGES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
 
-/** The text of bytes that are text, or undefined. */
+/** Decodes bytes as UTF-8. Returns undefined for binary data. */
 export function asText(bytes: Uint8Array): string | undefined {
   if (bytes.includes(0)) return undefined;
   try {
@@ -49,104 +43,124 @@ async function read(
   const link = fileLink(session_id, args.path, bytes.length);
   const text = asText(bytes);
   if (text === undefined) {
-    const advice = 'It is not text: process it with execute_code, or read the linked resource.';
-    return { text: `${args.path}: ${bytes.length} bytes. ${advice}`, blocks: [link] };
+    const advice = 'Process it with execute_code, or read the linked resource';
+    return { text: `${args.path}: ${bytes.length} bytes of binary data. ${advice}.`, blocks: [link] };
   }
   const uri = workspaceUri(session_id, args.path);
   const shown = truncateMiddle(text.slice(args.offset ?? 0), state.settings.max_output_chars, () => uri);
   return { text: shown.text, ...(shown.uri !== undefined && { blocks: [link] }) };
 }
 
-/** Files in one answer. */
+/** Files in one result. */
 const MAX_FILES = 500;
 
-export const FILE_TOOLS: readonly Tool[] = [
-  defineTool({
-    name: 'list_files',
-    title: 'List files',
-    description:
-      'List the files of a session or of the default workspace with size and time. Use it to see which files and output programs wrote. Paths are relative to /app.',
-    input: z.strictObject({
-      session_id: optionalSession,
-      folder: z.string().max(4096).optional().describe('Only files below this folder, e.g. "out".'),
-    }),
-    output: z.object({
-      session_id: z.string(),
-      files: z.array(
-        z.object({
-          path: z.string(),
-          size_bytes: z.number().int(),
-          modified_at: z.string(),
-          uri: z.string(),
-        }),
-      ),
-      total: z.number().int(),
-    }),
-    annotations: READ_ONLY,
-    run: async ({ session_id = DEFAULT_SESSION, folder }, { tenant }) => {
-      const prefix =
-        folder === undefined ? '' : `${folder.replace(/^\/app(\/|$)|^\.?\/+/, '').replace(/\/+$/, '')}/`;
-      const all = (await (await tenant.open(session_id)).listFiles()).filter(
-        (file) => prefix === '' || prefix === '/' || file.path.startsWith(prefix),
+export const listFiles = defineTool({
+  name: 'list_files',
+  title: 'List files',
+  description:
+    'List the files of a session or the default workspace with size and modification time. Use it to see which files and output programs wrote. Paths are relative to /app.',
+  input: z.strictObject({
+    session_id: optionalSession,
+    folder: z.string().max(4096).optional().describe('Only files in this folder, e.g. "out".'),
+  }),
+  output: z.object({
+    session_id: z.string(),
+    files: z.array(
+      z.object({
+        path: z.string(),
+        size_bytes: z.number().int(),
+        modified_at: z.string(),
+        uri: z.string(),
+      }),
+    ),
+    total: z.number().int(),
+  }),
+  annotations: READ_ONLY,
+  run: async ({ session_id = DEFAULT_SESSION, folder }, { tenant }) => {
+    const prefix =
+      folder === undefined ? '' : `${folder.replace(/^\/app(\/|$)|^\.?\/+/, '').replace(/\/+$/, '')}/`;
+    const all = (await (await tenant.open(session_id)).listFiles()).filter(
+      (file) => prefix === '' || prefix === '/' || file.path.startsWith(prefix),
+    );
+    const files = all
+      .slice(0, MAX_FILES)
+      .map((file) => ({ ...file, uri: workspaceUri(session_id, file.path) }));
+    const lines = files.map((file) => `${file.path} (${file.size_bytes} bytes, ${file.modified_at})`);
+    if (all.length > files.length) lines.push(`… and ${all.length - files.length} more`);
+    return {
+      text: `${all.length} files in session ${session_id}.\n${lines.join('\n')}`.trimEnd(),
+      structured: { session_id, files, total: all.length },
+    };
+  },
+});
+
+export const readFile = defineTool({
+  name: 'read_file',
+  title: 'Read a file',
+  description:
+    'Read a file of a session or the default workspace: text as text; PNG, JPEG, GIF and WebP as an image. Use it to see results, plots and charts that programs saved. For other formats (xlsx, pdf, zip) use execute_code.',
+  input: z.strictObject({
+    path,
+    session_id: optionalSession,
+    offset: z
+      .number()
+      .int()
+      .min(0)
+      .optional()
+      .describe('Number of characters to skip, to page through long text.'),
+  }),
+  annotations: READ_ONLY,
+  run: read,
+});
+
+export const writeFile = defineTool({
+  name: 'write_file',
+  title: 'Write a file',
+  description:
+    'Put (upload) a file into a session or the default workspace; an existing file is replaced. Programs in the sandbox find it under /app. Use it for data that programs will read; small text files can also be passed to execute_code(files=…).',
+  input: z.strictObject({
+    path,
+    content: z.string().describe('Text, or base64 data.'),
+    encoding: z.enum(['utf8', 'base64']).optional().describe('Default utf8; base64 for binary files.'),
+    session_id: optionalSession,
+  }),
+  output: z.object({
+    session_id: z.string(),
+    path: z.string(),
+    size_bytes: z.number().int(),
+    uri: z.string(),
+  }),
+  annotations: DESTRUCTIVE_IDEMPOTENT,
+  run: async ({ path: name, content, encoding = 'utf8', session_id = DEFAULT_SESSION }, { tenant }) => {
+    if (encoding === 'base64' && !BASE64.test(content))
+      throw new SandboxError(
+        'invalid_argument',
+        'content: is not valid base64. Send base64 text, or encoding: "utf8".',
       );
-      const files = all
-        .slice(0, MAX_FILES)
-        .map((file) => ({ ...file, uri: workspaceUri(session_id, file.path) }));
-      const lines = files.map((file) => `${file.path} (${file.size_bytes} bytes, ${file.modified_at})`);
-      if (all.length > files.length) lines.push(`… and ${all.length - files.length} more`);
-      return {
-        text: `${all.length} files in ${session_id}.\n${lines.join('\n')}`.trimEnd(),
-        structured: { session_id, files, total: all.length },
-      };
-    },
-  }),
-  defineTool({
-    name: 'read_file',
-    title: 'Read a file',
-    description:
-      'Read a file of a session or of the default workspace: text as text, PNG, JPEG, GIF and WebP as an image. Use it to see results, plots and charts that programs saved. Other formats (xlsx, pdf, zip): use execute_code.',
-    input: z.strictObject({
-      path,
-      session_id: optionalSession,
-      offset: z
-        .number()
-        .int()
-        .min(0)
-        .optional()
-        .describe('Skip so many characters, to page through long text.'),
-    }),
-    annotations: READ_ONLY,
-    run: read,
-  }),
-  defineTool({
-    name: 'write_file',
-    title: 'Write a file',
-    description:
-      'Put (upload) a file into a session or the default workspace; one of that name is replaced. Programs in the sandbox find it under /app. Use it for data that programs will read; small texts can go with execute_code(files=…).',
-    input: z.strictObject({
-      path,
-      content: z.string().describe('The text, or base64.'),
-      encoding: z.enum(['utf8', 'base64']).optional().describe('Default utf8; base64 for binary files.'),
-      session_id: optionalSession,
-    }),
-    output: z.object({
-      session_id: z.string(),
-      path: z.string(),
-      size_bytes: z.number().int(),
-      uri: z.string(),
-    }),
-    annotations: DESTRUCTIVE_IDEMPOTENT,
-    run: async ({ path: name, content, encoding = 'utf8', session_id = DEFAULT_SESSION }, { tenant }) => {
-      if (encoding === 'base64' && !BASE64.test(content))
-        throw new SandboxError('invalid_argument', 'content: is not base64, although encoding says so.');
-      const bytes = new Uint8Array(Buffer.from(content, encoding));
-      await (await tenant.open(session_id)).writeFile(name, bytes);
-      const uri = workspaceUri(session_id, name.replace(/^\/app\//, ''));
-      return {
-        text: `Wrote ${bytes.length} bytes to ${name} of ${session_id}; programs open it as that.`,
-        structured: { session_id, path: name, size_bytes: bytes.length, uri },
-        blocks: [fileLink(session_id, name.replace(/^\/app\//, ''), bytes.length)],
-      };
-    },
-  }),
-];
+    const bytes = new Uint8Array(Buffer.from(content, encoding));
+    await (await tenant.open(session_id)).writeFile(name, bytes);
+    const uri = workspaceUri(session_id, name.replace(/^\/app\//, ''));
+    return {
+      text: `Wrote ${bytes.length} bytes to ${name} in session ${session_id}. Programs can open it under this path.`,
+      structured: { session_id, path: name, size_bytes: bytes.length, uri },
+      blocks: [fileLink(session_id, name.replace(/^\/app\//, ''), bytes.length)],
+    };
+  },
+});
+
+export const resetWorkspace = defineTool({
+  name: 'reset_workspace',
+  title: 'Delete all files',
+  description:
+    'Delete all files of a session or the default workspace; variables are kept. Returns how many. Use it to start over with an empty folder; to undo one step use rollback_session, to end the session destroy_session.',
+  input: z.strictObject({ session_id: optionalSession }),
+  output: z.object({ session_id: z.string(), files_deleted: z.number().int() }),
+  annotations: DESTRUCTIVE_IDEMPOTENT,
+  run: async ({ session_id = DEFAULT_SESSION }, { tenant }) => {
+    const files_deleted = await tenant.resetWorkspace(session_id);
+    return {
+      text: `Deleted ${files_deleted} files of session ${session_id}.`,
+      structured: { session_id, files_deleted },
+    };
+  },
+});

@@ -1,11 +1,38 @@
-/** The tool table: every tool of the server, with the words and limits of its settings. */
+/** The tool table: every tool of the server, with the limits of its settings in schemas and descriptions. */
 import type { ServerSettings } from '../settings.ts';
 import type { Tool } from '../tool.ts';
-import { executionTools } from './execution.ts';
-import { FILE_TOOLS } from './files.ts';
-import { INFORMATION_TOOLS } from './runtimes-and-packages.ts';
-import { sessionTools } from './sessions.ts';
+import { checkpointSession, rollbackSession } from './checkpoints.ts';
+import { cancelExecution, executeCode } from './execution.ts';
+import { listFiles, readFile, resetWorkspace, writeFile } from './files.ts';
+import { getMetrics } from './metrics.ts';
+import { listAvailablePackages, listRuntimes } from './runtimes-and-packages.ts';
+import {
+  createSession,
+  destroySession,
+  forkSession,
+  getActiveSessions,
+  resetAllSessions,
+} from './sessions.ts';
+import { getWorkspaceInfo } from './workspace-info.ts';
 
 export function toolTable(settings: ServerSettings): readonly Tool[] {
-  return [...executionTools(settings), ...sessionTools(settings), ...FILE_TOOLS, ...INFORMATION_TOOLS];
+  return [
+    executeCode(settings),
+    cancelExecution,
+    createSession(settings),
+    destroySession,
+    forkSession,
+    getActiveSessions,
+    getWorkspaceInfo,
+    checkpointSession,
+    rollbackSession,
+    resetWorkspace,
+    resetAllSessions,
+    listFiles,
+    readFile,
+    writeFile,
+    listRuntimes,
+    listAvailablePackages,
+    getMetrics,
+  ];
 }

@@ -1,125 +1,50 @@
 /**
- * What a model reads back: every fact once as text and once as structured content, each complete without the other,
- * because clients show either. Long output is cut to head and tail with a link to the whole.
+ * The result of `execute_code`: its schema, and how a sandbox result becomes text and structured content. Long output is
+ * shortened to its beginning and end, with a link to the full text.
  */
-import type { ContentBlock } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { formatDuration, formatFuel, formatPercent } from '../quantities.ts';
 import { errorGuidance, fuelAnalysis, type RuntimeName, runtimeName, type SandboxResult } from '../schema.ts';
 import type { OutputStream } from './output-cache.ts';
+import { fileLink, outputLink, workspaceUri } from './resource-links.ts';
+import { type ToolResult, truncateMiddle } from './tool-result.ts';
 
-/** A tool's answer before it becomes protocol. */
-export interface ToolResult {
-  readonly text: string;
-  readonly structured?: Record<string, unknown>;
-  /** Blocks after the text: links and images. */
-  readonly blocks?: readonly ContentBlock[];
-}
-
-/** Links and file names in one answer; list_files tells of more. */
+/** Links and changed files in one result; list_files shows all files. */
 const MAX_LINKS = 20;
 const MAX_FILES = 100;
 
-export function workspaceUri(session_id: string, path: string): string {
-  return `workspace://${session_id}/${path.split('/').map(encodeURIComponent).join('/')}`;
-}
-
-const MIME_TYPES: Record<string, string> = {
-  csv: 'text/csv',
-  gif: 'image/gif',
-  html: 'text/html',
-  jpeg: 'image/jpeg',
-  jpg: 'image/jpeg',
-  js: 'text/javascript',
-  json: 'application/json',
-  md: 'text/markdown',
-  pdf: 'application/pdf',
-  png: 'image/png',
-  py: 'text/x-python',
-  svg: 'image/svg+xml',
-  txt: 'text/plain',
-  webp: 'image/webp',
-  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
-  xml: 'application/xml',
-  yaml: 'application/yaml',
-  zip: 'application/zip',
-};
-
-export function mimeType(path: string): string | undefined {
-  const suffix = /\.([a-z0-9]+)$/i.exec(path)?.[1]?.toLowerCase() ?? '';
-  // Own entries only: what every object inherits is no type, and programs choose the names of their files.
-  return Object.hasOwn(MIME_TYPES, suffix) ? MIME_TYPES[suffix] : undefined;
-}
-
-/**
- * JSON data with U+FFFD for lone surrogates, which programs can print and cuts can leave: strict parsers refuse a whole
- * message for one of them.
- */
-export function replaceLoneSurrogates<T>(data: T): T;
-export function replaceLoneSurrogates(data: unknown): unknown {
-  if (typeof data === 'string') return data.replaceAll(/\p{Surrogate}/gu, '\ufffd');
-  if (Array.isArray(data)) return data.map((item) => replaceLoneSurrogates(item));
-  if (typeof data !== 'object' || data === null) return data;
-  return Object.fromEntries(Object.entries(data).map((entry) => replaceLoneSurrogates(entry)));
-}
-
-export function fileLink(session_id: string, path: string, size?: number): ContentBlock {
-  const mime = mimeType(path);
-  return {
-    type: 'resource_link',
-    uri: workspaceUri(session_id, path),
-    name: path,
-    ...(mime !== undefined && { mimeType: mime }),
-    ...(size !== undefined && { size }),
-  };
-}
-
-/** Head and tail of a text that is too long, with a line between them that says what is missing. */
-export function truncateMiddle(
-  text: string,
-  maxChars: number,
-  whole: () => string,
-): { text: string; uri?: string } {
-  if (text.length <= maxChars) return { text };
-  const head = text.slice(0, Math.ceil(maxChars * 0.6));
-  const tail = text.slice(text.length - Math.floor(maxChars * 0.4));
-  const uri = whole();
-  const missing = text.length - head.length - tail.length;
-  return { text: `${head}\n[… ${missing} characters left out; the whole is at ${uri} …]\n${tail}`, uri };
-}
-
-export const fileChange = z.object({
-  path: z.string().describe('Relative to the workspace.'),
+const fileChange = z.object({
+  path: z.string().describe('Relative to /app.'),
   change: z.enum(['created', 'modified', 'deleted']),
   uri: z.string().optional(),
 });
 
 /**
- * Text or null in the spelling that most clients understand: two branches with one type each. Without a description of
- * its own the first branch would be merged with the second.
+ * A nullable string as `anyOf` with one type per branch, the form that most clients accept. Without its description the
+ * first branch would be merged with the second.
  */
-const textOrNull = (what: string) => z.union([z.string().describe(what), z.null()]);
+const nullableText = (description: string) => z.union([z.string().describe(description), z.null()]);
 
 export const executionOutput = z.object({
-  outcome: z.string().describe('How it went, in one line.'),
+  outcome: z.string().describe('One-line summary.'),
   success: z.boolean(),
   result: z.json().optional().describe('Value of a trailing expression.'),
   stdout: z.string(),
   stderr: z.string(),
   exit_code: z.number().int(),
-  trap_reason: textOrNull('The limit that ended the program, if one did.'),
+  trap_reason: nullableText('Why the sandbox stopped the program, e.g. out_of_fuel.'),
   fuel_consumed: z.number().int(),
   duration_ms: z.number(),
-  files_changed: z.array(fileChange).describe('The first of them.'),
+  files_changed: z.array(fileChange).describe(`The first ${MAX_FILES}.`),
   files_changed_total: z.number().int(),
   language: runtimeName,
   session_id: z.string(),
   state: z.enum(['fresh', 'committed', 'rolled_back']),
   state_note: z.string(),
-  output_uris: z.array(z.string()).describe('Where output that was cut can be read in full.'),
+  output_uris: z.array(z.string()).describe('Resources with the full text of truncated output.'),
   error_guidance: errorGuidance.nullable(),
   fuel_analysis: fuelAnalysis
-    .extend({ recommendation: textOrNull('What to do about it, if anything.') })
+    .extend({ recommendation: nullableText('Suggested action, if any.') })
     .nullable(),
 });
 export type ExecutionOutput = z.infer<typeof executionOutput>;
@@ -132,12 +57,12 @@ export interface ExecutionContext {
 }
 
 const STATE_NOTES: Record<SandboxResult['metadata']['state'], string> = {
-  fresh: 'variables are gone, files stay in /app',
-  committed: 'variables and files stay for the next call of this session',
+  fresh: 'variables are discarded, files in /app are kept',
+  committed: 'variables and files are kept for the next call in this session',
   rolled_back: 'variables and files are as they were before this call',
 };
 
-/** The answer to `execute_code`. */
+/** The result of one `execute_code` call. */
 export function executionResult(result: SandboxResult, context: ExecutionContext): ToolResult {
   const { session_id, maxChars, cacheOutput } = context;
   const { metadata } = result;
@@ -177,11 +102,7 @@ export function executionResult(result: SandboxResult, context: ExecutionContext
   };
 }
 
-export function outputLink(uri: string): ContentBlock {
-  return { type: 'resource_link', uri, name: `whole ${uri.split('/').at(-1)}`, mimeType: 'text/plain' };
-}
-
-/** A value that is too large for an answer is told as text, cut. */
+/** A value too large for a result becomes the beginning of its JSON text. */
 function shortResult(value: unknown, maxChars: number): ExecutionOutput['result'] {
   const text = JSON.stringify(value);
   return text.length <= maxChars ? (value as ExecutionOutput['result']) : `${text.slice(0, maxChars)}…`;
@@ -215,7 +136,7 @@ function filesChanged(result: SandboxResult, session_id: string): ExecutionOutpu
 }
 
 const droppedNote = (bytes: number) =>
-  bytes > 0 ? `\n[… ${bytes} bytes over the limit were dropped …]` : '';
+  bytes > 0 ? `\n[… ${bytes} bytes dropped: output limit exceeded …]` : '';
 
 function executionText(output: ExecutionOutput): string {
   const parts = [output.outcome];
@@ -239,7 +160,7 @@ function guidanceText(guidance: NonNullable<ExecutionOutput['error_guidance']>):
   const steps = guidance.actionable_guidance.map((step, i) => `${i + 1}. ${step}`);
   const examples = (guidance.code_examples ?? []).map((example) => `Example:\n${example}`);
   const docs = guidance.related_docs.length > 0 ? [`See: ${guidance.related_docs.join(', ')}`] : [];
-  return [`What to do about ${guidance.error_type}:`, ...steps, ...examples, ...docs].join('\n');
+  return [`How to fix ${guidance.error_type}:`, ...steps, ...examples, ...docs].join('\n');
 }
 
 function fuelReportText(fuel: NonNullable<ExecutionOutput['fuel_analysis']>): string {

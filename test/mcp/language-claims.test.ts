@@ -12,8 +12,8 @@ const run = async (language: string, code: string, args: Record<string, unknown>
   (await call(client, 'execute_code', { code, language, fuel_budget: 50e9, timeout: 120, ...args }))
     .structured;
 
-/** What descriptions and list_runtimes tell a model is tried here, in the guests themselves. */
-describe('what the server says about its languages is so', () => {
+/** Checks in the guests what descriptions and list_runtimes state. */
+describe('statements about the languages', () => {
   test.each(['python', 'javascript'])('every import pattern of %s works', async (language) => {
     const { structured } = await call(client, 'list_available_packages', { language });
     const patterns = (structured['packages'] as { import_pattern: string }[]).map(
@@ -24,7 +24,7 @@ describe('what the server says about its languages is so', () => {
     expect(result).toMatchObject({ success: true, result: 'imported', stderr: '' });
   });
 
-  test('helpers of JavaScript are global functions', async () => {
+  test('JavaScript helpers are global functions', async () => {
     const { structured } = await call(client, 'list_runtimes');
     const [, javascript] = structured['runtimes'] as { helpers: string[] }[];
     const types = await run(
@@ -34,13 +34,13 @@ describe('what the server says about its languages is so', () => {
     expect(types['result']).toEqual(javascript!.helpers.map(() => 'function'));
   });
 
-  test('helpers of Python are where they are said to be', async () => {
+  test('Python helpers can be imported from sandbox_utils', async () => {
     expect(
       await run('python', 'from sandbox_utils import find, grep, csv_to_json, json_to_csv\n1'),
     ).toMatchObject({ result: 1 });
   });
 
-  test('functions of os return pairs, globals are there and not there', async () => {
+  test('os functions return [result, error], and globals exist or not as described', async () => {
     const code = `const [files, err] = os.readdir('/app');
       [Array.isArray(files), err, typeof std, typeof setTimeout, typeof console, typeof fetch, typeof process, typeof requireVendor]`;
     expect((await run('javascript', code))['result']).toEqual([
@@ -56,7 +56,7 @@ describe('what the server says about its languages is so', () => {
     expect(await run('javascript', 'for (const file of os.readdir) {}')).toMatchObject({ success: false });
   });
 
-  test('versions are those of the guests', async () => {
+  test('versions match the guests', async () => {
     const { structured } = await call(client, 'list_runtimes');
     const [python] = structured['runtimes'] as { version: string }[];
     expect((await run('python', 'import sys\n"%d.%d" % sys.version_info[:2]'))['result']).toBe(
@@ -66,7 +66,7 @@ describe('what the server says about its languages is so', () => {
     expect((await run('javascript', es2023))['result']).toBe(8);
   });
 
-  test('the three patterns of the description work as written', async () => {
+  test('the usage patterns of execute_code work as written', async () => {
     expect(await run('python', 'print(sum(range(1, 101)))')).toMatchObject({ stdout: '5050\n' });
     const file = { files: { 'data.csv': 'a,b\n1,2' } };
     expect(await run('python', "open('/app/data.csv').read()", file)).toMatchObject({ result: 'a,b\n1,2' });
@@ -76,7 +76,7 @@ describe('what the server says about its languages is so', () => {
     expect(await run('python', 'x + 1', { session_id })).toMatchObject({ result: 42 });
   });
 
-  test('a preloaded package costs next to nothing, a session with more fuel has it', async () => {
+  test('a preloaded package costs little fuel, and a session gets the fuel budget it requests', async () => {
     const made = await call(client, 'create_session', {
       language: 'python',
       preload: ['openpyxl'],

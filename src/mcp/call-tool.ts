@@ -1,0 +1,128 @@
+/**
+ * Runs one tool call: turns errors into results that a model can read, and records every call as a log event, a span and
+ * a count. Records carry a digest of the code, never the code.
+ */
+import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server';
+import { SandboxError } from '../errors.ts';
+import { progressReporter } from './progress.ts';
+import type { ServerState } from './server-state.ts';
+import { type Span, shortDigest } from './telemetry.ts';
+import type { Tenant } from './tenant.ts';
+import { type Tool, ToolError } from './tool.ts';
+import { replaceLoneSurrogates, type ToolResult } from './tool-result.ts';
+
+const INTERNAL_MESSAGE = 'The server failed to handle this call. The server log has the cause.';
+/** Messages for errors whose own message may name folders or processes of the host; that one goes to the log only. */
+const HOST_ERROR_MESSAGES: Readonly<Record<string, string>> = {
+  session_busy: 'Another process is using this session. Retry later or use another session.',
+  session_damaged:
+    'The stored data of this session is damaged. Delete it with destroy_session; its files may still be readable as resources.',
+  store_failed: INTERNAL_MESSAGE,
+  module_invalid: INTERNAL_MESSAGE,
+  image_invalid: INTERNAL_MESSAGE,
+  not_installed: INTERNAL_MESSAGE,
+  internal: INTERNAL_MESSAGE,
+};
+/** Messages for errors whose own message names library functions instead of tools. */
+const MODEL_MESSAGES: Readonly<Record<string, string>> = {
+  sandbox_closed: 'The session was closed before this call finished. Start another one with create_session.',
+};
+
+type RunnableTool = Pick<Tool, 'name' | 'run'>;
+
+/** Calls a tool. An error becomes a result with `isError`, which the model can read, not a protocol error. */
+export function callTool(
+  tool: RunnableTool,
+  args: Record<string, unknown>,
+  request: ServerContext['mcpReq'],
+  state: ServerState,
+  tenant: Tenant,
+): Promise<CallToolResult> {
+  return state.telemetry.span(`tool ${tool.name}`, async (span) => {
+    const started = performance.now();
+    const record = (outcome: Outcome) =>
+      recordCall(callFields(tool, args, tenant, performance.now() - started, outcome), state, tenant, span);
+    try {
+      const progress = progressReporter(request);
+      const result = await tool.run(args, { state, tenant, signal: request.signal, progress });
+      record({ result });
+      return toCallToolResult(result);
+    } catch (cause) {
+      const code = cause instanceof SandboxError || cause instanceof ToolError ? cause.code : 'internal';
+      record({ error: code });
+      const message = HOST_ERROR_MESSAGES[code] ?? MODEL_MESSAGES[code] ?? (cause as Error).message;
+      if (HOST_ERROR_MESSAGES[code] !== undefined)
+        state.telemetry.log.error({ event: 'tool.error', tool: tool.name, err: cause }, 'tool failed');
+      const text = replaceLoneSurrogates(`${code}: ${message}`);
+      return { isError: true, content: [{ type: 'text', text }] };
+    }
+  });
+}
+
+/** Records a call whose arguments do not match the input schema. */
+export function recordRejectedCall(
+  tool: Pick<Tool, 'name'>,
+  state: ServerState,
+  tenant: Tenant,
+): Promise<void> {
+  return state.telemetry.span(`tool ${tool.name}`, async (span) =>
+    recordCall(callFields(tool, {}, tenant, 0, { error: 'invalid_argument' }), state, tenant, span),
+  );
+}
+
+function toCallToolResult({ text, structured, blocks = [] }: ToolResult): CallToolResult {
+  return {
+    content: [{ type: 'text', text: replaceLoneSurrogates(text) }, ...blocks],
+    ...(structured !== undefined && { structuredContent: replaceLoneSurrogates(structured) }),
+  };
+}
+
+interface Outcome {
+  readonly result?: ToolResult;
+  readonly error?: string;
+}
+
+type CallFields = ReturnType<typeof callFields>;
+
+/** The fields of a `tool.call` event. */
+function callFields(
+  tool: Pick<Tool, 'name'>,
+  args: Record<string, unknown>,
+  tenant: Tenant,
+  durationMs: number,
+  { result, error }: Outcome,
+) {
+  const structured = result?.structured;
+  const code = args['code'];
+  const execution = tool.name === 'execute_code' ? structured : undefined;
+  // A program that fails is a successful tool call; `outcome` reports the failure.
+  const failure =
+    execution?.['success'] === false ? (execution['trap_reason'] ?? 'program_failed') : undefined;
+  return {
+    tool: tool.name,
+    tenant: tenant.id,
+    session_id: structured?.['session_id'] ?? args['session_id'],
+    ok: error === undefined,
+    outcome: error ?? (failure === undefined ? 'success' : String(failure)),
+    error,
+    duration_ms: Math.round(durationMs * 10) / 10,
+    ...(typeof code === 'string' && { code_sha256: shortDigest(code), code_chars: code.length }),
+    ...(execution !== undefined && {
+      language: execution['language'],
+      success: execution['success'],
+      trap_reason: execution['trap_reason'],
+      fuel_consumed: execution['fuel_consumed'],
+    }),
+  };
+}
+
+function recordCall(fields: CallFields, state: ServerState, tenant: Tenant, span: Span): void {
+  tenant.stats.recordToolCall(!fields.ok);
+  state.metrics.recordToolCall(fields.tool, fields.ok ? 'ok' : 'error');
+  state.telemetry.log[fields.ok ? 'info' : 'warn']({ event: 'tool.call', ...fields }, `tool ${fields.tool}`);
+  for (const [name, value] of Object.entries(fields)) {
+    if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
+      span.set(`sandbox.${name}`, value);
+  }
+  if (fields.outcome !== 'success') span.fail(fields.outcome);
+}

@@ -1,0 +1,42 @@
+/** Progress notifications of a running program, for clients that sent a progress token. */
+import type { ServerContext } from '@modelcontextprotocol/server';
+import { formatPercent } from '../quantities.ts';
+import { replaceLoneSurrogates } from './tool-result.ts';
+
+/** Minimum time between two notifications. */
+const INTERVAL_MS = 200;
+const MAX_OUTPUT_CHARS = 2000;
+
+export interface Progress {
+  readonly fuel_consumed: number;
+  readonly fuel_budget: number;
+  /** Output since the last report. */
+  readonly output: string;
+}
+
+export type ReportProgress = (progress: Progress) => void;
+
+/**
+ * Returns a function that sends the percentage of the fuel budget used and recent output, or undefined if the client did
+ * not ask for progress. The reported value always increases.
+ */
+export function progressReporter(request: ServerContext['mcpReq']): ReportProgress | undefined {
+  const progressToken = request._meta?.progressToken;
+  if (progressToken === undefined) return undefined;
+  let last = 0;
+  let sentAt = 0;
+  let pending = '';
+  return ({ fuel_consumed, fuel_budget, output }) => {
+    pending = (pending + output).slice(-MAX_OUTPUT_CHARS);
+    const now = performance.now();
+    const percent = Math.min(99, (100 * fuel_consumed) / fuel_budget);
+    // A sleeping program uses no fuel, but its output is progress.
+    if (now - sentAt < INTERVAL_MS || (percent <= last && pending === '')) return;
+    sentAt = now;
+    last = percent > last ? percent : last + 0.0001;
+    const text = `${formatPercent(percent, 1)} of the fuel budget${pending === '' ? '' : `\n${pending.trimEnd()}`}`;
+    pending = '';
+    const params = { progressToken, progress: last, total: 100, message: replaceLoneSurrogates(text) };
+    request.notify({ method: 'notifications/progress', params }).catch(() => {});
+  };
+}

@@ -1,0 +1,198 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { diskStore, memoryStore, type SessionStore } from 'llm-wasm-sandbox';
+import { serveHttp } from 'llm-wasm-sandbox/mcp';
+import { describe, expect, test } from 'vitest';
+import { call, httpClient, startHttp } from '../support/mcp.ts';
+
+const ANN = 'ann-secret-0123456789';
+const BOB = 'bob-secret-0123456789';
+
+describe('sessions of an HTTP server', () => {
+  test('limits sessions but not one-off calls', async () => {
+    const server = await startHttp({ max_sessions: 3 });
+    const client = await httpClient(server, 'modern');
+    for (let i = 0; i < 3; i++)
+      expect((await call(client, 'create_session', { language: 'javascript' })).isError).toBe(false);
+    const fourth = await call(client, 'create_session', { language: 'javascript' });
+    expect(fourth).toMatchObject({ isError: true, text: expect.stringMatching(/^session_limit/) });
+    for (let i = 0; i < 60; i++) {
+      const { structured } = await call(client, 'execute_code', { code: `${i} + 1`, language: 'javascript' });
+      expect(structured).toMatchObject({ success: true, result: i + 1, session_id: 'default' });
+    }
+    expect((await call(client, 'get_active_sessions')).structured['sessions']).toHaveLength(3);
+    await call(client, 'reset_all_sessions');
+    await client.close();
+    await server.close();
+  });
+
+  test('lists files of closed sessions without opening them', async () => {
+    const settings = { data_dir: mkdtempSync(join(tmpdir(), 'sessions-')) };
+    const session = { language: 'javascript', session_id: 'closed' };
+    const first = await startHttp(settings);
+    const writer = await httpClient(first, 'modern');
+    await call(writer, 'create_session', session);
+    await call(writer, 'execute_code', { ...session, code: 'writeText("/app/a.txt", "x")' });
+    await writer.close();
+    await first.close();
+    const second = await startHttp(settings);
+    const client = await httpClient(second, 'modern');
+    expect((await client.listResources()).resources).toMatchObject([
+      { uri: 'workspace://closed/a.txt', size: 1 },
+    ]);
+    // An open session holds its lock, so acquiring the lock proves that it is closed.
+    const release = await diskStore(join(settings.data_dir, 'caller-local')).acquire('closed');
+    expect((await client.listResources()).resources).toHaveLength(1);
+    expect((await call(client, 'get_active_sessions')).structured).toMatchObject({ sessions: [session] });
+    await release();
+    await client.close();
+    await second.close();
+  });
+
+  test('enforces the session limit and unique ids under concurrent requests', async () => {
+    const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
+    const server = await startHttp({ data_dir, max_sessions: 3 });
+    const client = await httpClient(server, 'modern');
+    const create = (args: object) => call(client, 'create_session', { language: 'javascript', ...args });
+    const same = await Promise.all([create({ session_id: 'same' }), create({ session_id: 'same' })]);
+    expect(same.map(({ isError }) => isError).sort()).toEqual([false, true]);
+    const many = await Promise.all(Array.from({ length: 8 }, () => create({})));
+    expect(many.filter(({ isError }) => !isError)).toHaveLength(2);
+    for (const { isError, text } of many) if (isError) expect(text).toMatch(/^session_limit/);
+    expect((await call(client, 'get_active_sessions')).structured['sessions']).toHaveLength(3);
+    await client.close();
+    await server.close();
+  });
+
+  test('stores the sessions of each tenant in its own folder and restores them after a restart', async () => {
+    const settings = {
+      data_dir: mkdtempSync(join(tmpdir(), 'sessions-')),
+      tokens: [`ann=${ANN}`, `..=${BOB}`],
+    };
+    const first = await startHttp(settings);
+    const [ann, bob] = [await httpClient(first, 'modern', ANN), await httpClient(first, 'modern', BOB)];
+    const session = { language: 'python', session_id: 'kept' };
+    for (const [client, value] of [
+      [ann, 1],
+      [bob, 2],
+    ] as const) {
+      await call(client, 'create_session', session);
+      await call(client, 'execute_code', { ...session, code: `x = {${value}}` });
+    }
+    await first.close();
+    const second = await startHttp(settings);
+    const again = await httpClient(second, 'modern', ANN);
+    expect((await call(again, 'get_active_sessions')).structured['sessions']).toMatchObject([
+      { session_id: 'kept', calls: 1 },
+    ]);
+    // Two concurrent calls open the session once.
+    const calls = [1, 2].map(() => call(again, 'execute_code', { ...session, code: 'x' }));
+    for (const { structured } of await Promise.all(calls))
+      expect(structured).toMatchObject({ result: '{1}', state: 'committed' });
+    await second.close();
+    expect(readdirSync(settings.data_dir).sort()).toEqual(['caller-..', 'caller-ann']);
+  });
+
+  test('restores the limits of a session after a restart, capped by the new maximums', async () => {
+    const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
+    const first = await startHttp({ data_dir });
+    const session = {
+      language: 'javascript',
+      session_id: 'own',
+      fuel_budget: 7_000_000_000,
+      timeout_seconds: 120,
+    };
+    const client = await httpClient(first, 'modern');
+    await call(client, 'create_session', session);
+    await client.close();
+    await first.close();
+
+    const second = await startHttp({ data_dir, max_timeout_seconds: 60 });
+    const again = await httpClient(second, 'modern');
+    const { structured } = await call(again, 'get_workspace_info', { session_id: 'own' });
+    expect(structured['limits']).toMatchObject({ fuel_budget: 7_000_000_000, timeout_seconds: 60 });
+    await again.close();
+    await second.close();
+  });
+
+  test('hides host paths in errors about damaged and locked sessions, and can destroy them', async () => {
+    const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
+    const session = { language: 'javascript', session_id: 'broken' };
+    const first = await startHttp({ data_dir });
+    const writer = await httpClient(first, 'modern');
+    await call(writer, 'create_session', session);
+    await call(writer, 'execute_code', { ...session, code: 'let x = 1' });
+    await writer.close();
+    await first.close();
+
+    const second = await startHttp({ data_dir });
+    const client = await httpClient(second, 'modern');
+    const folder = join(data_dir, 'caller-local');
+    const release = await diskStore(folder).acquire('broken');
+    const busy = await call(client, 'list_files', { session_id: 'broken' });
+    await release();
+    const objects = join(folder, 'broken', 'objects');
+    for (const name of readdirSync(objects)) rmSync(join(objects, name), { recursive: true });
+    const damaged = await call(client, 'execute_code', { ...session, code: 'x' });
+    expect([busy, damaged].map(({ isError, text }) => [isError, text.split(':')[0]])).toEqual([
+      [true, 'session_busy'],
+      [true, 'session_damaged'],
+    ]);
+    for (const { text } of [busy, damaged]) expect(text).not.toMatch(/\/|pid|objects/);
+    expect((await call(client, 'destroy_session', { session_id: 'broken' })).isError).toBe(false);
+    expect((await call(client, 'create_session', session)).isError).toBe(false);
+    await client.close();
+    await second.close();
+  });
+
+  test('stores sessions in the store that storeFor returns', async () => {
+    const stores = new Map<string, SessionStore>();
+    const storeFor = (tenant: string) => {
+      const store = memoryStore();
+      stores.set(tenant, store);
+      return store;
+    };
+    const server = await serveHttp({ port: 0 }, { storeFor });
+    const client = await httpClient(server, 'modern');
+    const session = { language: 'javascript', session_id: 'stored' };
+    await call(client, 'create_session', session);
+    await call(client, 'execute_code', { ...session, code: 'let x = 1' });
+    await client.close();
+    await server.close();
+    expect([...stores.keys()]).toEqual(['local']);
+    const { records } = await stores.get('local')!.list();
+    expect(records).toMatchObject([{ session_id: 'stored', calls: 1 }]);
+  });
+});
+
+describe('HTTP server', () => {
+  test('serves a client of SDK v1', async () => {
+    const server = await startHttp();
+    const client = new OldClient({ name: 'old', version: '1' });
+    await client.connect(new OldTransport(new URL(server.url)) as Parameters<OldClient['connect']>[0]);
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toContain('execute_code');
+    const result = await client.callTool({
+      name: 'execute_code',
+      arguments: { code: '2 ** 10', language: 'python' },
+    });
+    expect(result.structuredContent).toMatchObject({ success: true, result: 1024 });
+    await client.close();
+    await server.close();
+  });
+
+  test('mounts host files read-only under /external', async () => {
+    const server = await startHttp({ external_files: [new URL('./', import.meta.url).pathname] });
+    const client = await httpClient(server, 'modern');
+    const code =
+      'import os\nprint("http-sessions.test.ts" in os.listdir("/external"))\nopen("/external/new.txt", "w")';
+    const { structured } = await call(client, 'execute_code', { code, language: 'python' });
+    expect(structured).toMatchObject({ stdout: 'True\n', success: false });
+    expect(structured['stderr']).toMatch(/Read-only|Permission/);
+    await client.close();
+    await server.close();
+  });
+});
