@@ -1,10 +1,10 @@
 /**
- * Writes the generated tables of the documentation from the schema: everything between `<!-- generated: NAME -->` and
- * `<!-- end -->`, and the entry for the MCP registry. `--check` writes nothing and fails when something is not current.
- * Needs a build.
+ * Writes the generated parts of the documents, between `<!-- generated: NAME -->` and `<!-- end -->`, from the tables in the
+ * source, and server.json. `--check` writes nothing and fails if a file is out of date. Needs a build.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { provingTests } from './guarantees.mjs';
 import { registryText } from './registry.mjs';
 
 const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
@@ -79,7 +79,7 @@ function ruleText(rule) {
   return `${rule.seen}\n\n\`\`\`${language}\n${facts.source}\n\`\`\`\n\n\`\`\`text\n${told}\n\`\`\``;
 }
 
-/** Programs whose fuel the documentation tells. */
+/** Programs whose fuel consumption the documentation lists. */
 const MEASURED = [
   ['python', 'for i in range(1_000_000): pass'],
   ['python', 'sum([x * x for x in range(100_000)])'],
@@ -89,15 +89,15 @@ const MEASURED = [
   ['javascript', 'JSON.parse(JSON.stringify(Array.from({ length: 100_000 }, (_, i) => i)))'],
 ];
 
-/** Two significant digits, and the figure that stands already where it is as good: builds differ by a trifle. */
-function told(value, standing) {
-  const isNear = standing !== undefined && Math.abs(standing / value - 1) < 0.05;
-  return isNear ? standing : Number(value.toPrecision(2));
+/** Rounds to two significant digits. Builds differ slightly, so a documented figure within 5 % stays. */
+function rounded(value, documented) {
+  const isNear = documented !== undefined && Math.abs(documented / value - 1) < 0.05;
+  return isNear ? documented : Number(value.toPrecision(2));
 }
 
-/** The last figure of the row that has `cell` in it, in a table as it stands. */
-function figureBeside(cell, standing) {
-  const row = standing.split('\n').find((line) => line.includes(cell));
+/** The number in the last column of the row that contains `cell`, in the documented table. */
+function figureBeside(cell, documented) {
+  const row = documented.split('\n').find((line) => line.includes(cell));
   const figure = row && Number(row.split('|').at(-2).trim().replaceAll(',', ''));
   return figure > 0 ? figure : undefined;
 }
@@ -118,8 +118,8 @@ const measured = await measuredFuel();
 
 const firstSentence = (text) => /^.*?[.;](?=\s|$)/s.exec(text)?.[0].replace(/;$/, '.') ?? text;
 
-/** A setting that follows the machine is told as what it follows. */
-const FOLLOWS = { max_concurrent: '', max_concurrent_per_caller: '', data_dir: '' };
+/** Settings whose default depends on the machine; their description states it. */
+const MACHINE_DEFAULTS = { max_concurrent: '', max_concurrent_per_caller: '', data_dir: '' };
 
 const TABLES = {
   tools: () => {
@@ -137,7 +137,7 @@ const TABLES = {
     const defaults = serverSettings.parse({});
     const rows = Object.entries(serverSettings.shape).map(([name, field]) => [
       `\`${name}\``,
-      FOLLOWS[name] ?? show(defaults[name]),
+      MACHINE_DEFAULTS[name] ?? show(defaults[name]),
       field.description,
     ]);
     return table(['setting', 'default', 'meaning'], rows);
@@ -163,12 +163,21 @@ const TABLES = {
     return table(['status', 'when'], [...rows.reverse(), ['`exhausted`', 'the run was ended by the limit']]);
   },
   grace: () =>
-    `For this a run gets a grace of at most ${GRACE.fuel / 1e6} million instructions, once, and of at most ${GRACE.milliseconds} milliseconds after a\ntime limit or a cancellation.`,
-  costs: (standing) => {
+    `A run gets one grace period of at most ${GRACE.fuel / 1e6} million instructions. After a time limit or a cancellation it\nlasts at most ${GRACE.milliseconds} milliseconds.`,
+  tests: (_, guarantee) => {
+    const names = new Map();
+    for (const { file, guarantees, name } of provingTests())
+      if (guarantees.includes(guarantee)) names.set(file, [...(names.get(file) ?? []), name]);
+    if (names.size === 0) throw new Error(`No test is marked with "guarantee: ${guarantee}".`);
+    return [...names]
+      .map(([file, list]) => [`- [${file}](${file})`, ...list.map((name) => `  - ${name}`)].join('\n'))
+      .join('\n');
+  },
+  costs: (documented) => {
     const rows = measured.map(([runtime, code, value]) => [
       runtime,
       code,
-      show(told(value, figureBeside(code, standing))),
+      show(rounded(value, figureBeside(code, documented))),
     ]);
     return table(['language', 'program', 'fuel'], rows);
   },
@@ -248,16 +257,16 @@ for (const file of files) {
   }
   const withTables = () =>
     text.replaceAll(
-      /(<!-- generated: (\w+) -->\n)([\s\S]*?)(<!-- end -->)/g,
-      (_, start, name, standing, end) => {
-        if (!(name in TABLES)) throw new Error(`${file}: there is no table ${name}`);
-        return `${start}${TABLES[name](standing)}\n${end}`;
+      /(<!-- generated: (\w+)(?: ([\w-]+))? -->\n)([\s\S]*?)(<!-- end -->)/g,
+      (_, start, name, argument, documented, end) => {
+        if (!(name in TABLES)) throw new Error(`${file}: unknown generated part "${name}"`);
+        return `${start}${TABLES[name](documented, argument)}\n${end}`;
       },
     );
   const written = file === 'server.json' ? registryText(aboutPackage, settings) : withTables();
   if (written === text) continue;
   if (process.argv.includes('--check')) {
-    console.error(`${file} is not current: run "npm run docs".`);
+    console.error(`${file} is out of date. Run "npm run docs".`);
     process.exitCode = 1;
   } else {
     writeFileSync(at(file), written);

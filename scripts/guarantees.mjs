@@ -42,7 +42,9 @@ function titleAt(text, at, start) {
   if (/\.(each|for)$/.test(modifier)) next = closing(text, next) + 1;
   const literal = /\(\s*(['"`])(.*?)(?<!\\)\1/y;
   literal.lastIndex = next;
-  return literal.exec(text)?.[2].replaceAll(/%[a-z]|\$\{?[\w.]+\}?/g, '…');
+  const title = literal.exec(text)?.[2];
+  // Parameters of a table: a trailing list of them says nothing in a document.
+  return title?.replaceAll(/%[a-z]|\$\{?[\w.]+\}?/g, '…').replace(/(: …| \(.*…\))$/, '');
 }
 
 const PAIRS = { '(': ')', '[': ']', '{': '}', '<': '>' };

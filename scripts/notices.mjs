@@ -1,6 +1,6 @@
 /**
- * Writes THIRD_PARTY_NOTICES.md from what is installed: every package that ships with or inside this one, with its
- * version, licence and licence text. `--check` fails when the file is not current.
+ * Writes THIRD_PARTY_NOTICES.md from the installed packages: every package that is distributed with this one or is part of
+ * it, with version, licence and licence text. `--check` writes nothing and fails if the file is out of date.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -8,13 +8,13 @@ import { fileURLToPath } from 'node:url';
 const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const lock = JSON.parse(readFileSync(at('package-lock.json'), 'utf8'));
 const manifest = JSON.parse(readFileSync(at('src/packages/manifest.json'), 'utf8'));
-/** Development packages whose code becomes part of what is built, each with what it depends on. */
+/** Development dependencies whose code is bundled into the build; their own dependencies are added. */
 const BUNDLED = [
   'core-js-pure',
   ...manifest.packages.filter(({ language }) => language === 'javascript').map(({ name }) => name),
 ];
 
-/** Names of the packages that a user of this one gets, and of those whose code is bundled into it. */
+/** Paths of the packages that npm installs with this one, and of those whose code is bundled into it. */
 function shipped() {
   const paths = Object.entries(lock.packages).filter(
     ([path, entry]) => path !== '' && !entry.dev && !entry.optional,
@@ -22,7 +22,7 @@ function shipped() {
   const all = new Set(paths.map(([path]) => path));
   const add = (name) => {
     const path = `node_modules/${name}`;
-    // What is written here has no entry.
+    // First-party packages are not in the lock.
     if (!(path in lock.packages) || all.has(path)) return;
     all.add(path);
     for (const dependency of Object.keys(lock.packages[path].dependencies ?? {})) add(dependency);
@@ -42,12 +42,12 @@ function section(path) {
   const text = licenceText(path);
   const body =
     text === undefined
-      ? `The package names its licence and carries no text of it.`
+      ? `The package names its licence but does not include its text.`
       : `\`\`\`text\n${text}\n\`\`\``;
   return `## ${name} ${version}\n\nLicence: ${license}${homepage ? ` · ${homepage}` : ''}\n\n${body}\n`;
 }
 
-/** What lies inside the packages above and has a licence of its own. */
+/** Components of the packages above that have their own licence. */
 const vendored = JSON.parse(readFileSync(at('src/packages/lock.json'), 'utf8')).python.map(
   ({ name, version }) => {
     const { licence } = manifest.packages.find((row) => row.name === name);
@@ -55,7 +55,7 @@ const vendored = JSON.parse(readFileSync(at('src/packages/lock.json'), 'utf8')).
   },
 );
 
-const INSIDE = `## CPython 3.14
+const COMPONENTS = `## CPython 3.14
 
 Licence: PSF-2.0 · part of pyodide: the interpreter and its standard library, rewritten at build time so that its
 instructions are counted. Pyodide itself is under MPL-2.0; the source of both is available from their projects.
@@ -66,7 +66,7 @@ Licence: MIT · part of quickjs-wasi: the JavaScript engine, rewritten at build 
 
 ## Python packages
 
-Fetched at build time; their licence texts lie beside them in the guest, in \`/data/site-packages/*.dist-info\`.
+Downloaded at build time. Their licence texts are in the guest, in \`/data/site-packages/*.dist-info\`.
 
 | package | version | licence |
 |---|---|---|
@@ -75,15 +75,15 @@ ${vendored.join('\n')}
 
 const intro = `# Third-party notices
 
-This project ships with, or is built from, the packages below. The list is generated from what is installed by
-\`npm run notices\`, and a test holds it current.
+This project includes or depends on the packages below. \`npm run notices\` generates this list from the installed
+packages, and a test checks that it is up to date.
 `;
 
-const text = `${[intro, ...shipped().map(section), INSIDE].join('\n')}`;
+const text = `${[intro, ...shipped().map(section), COMPONENTS].join('\n')}`;
 const target = at('THIRD_PARTY_NOTICES.md');
 if (process.argv.includes('--check')) {
   if (readFileSync(target, 'utf8') !== text) {
-    console.error('THIRD_PARTY_NOTICES.md is not current: run "npm run notices".');
+    console.error('THIRD_PARTY_NOTICES.md is out of date. Run "npm run notices".');
     process.exitCode = 1;
   }
 } else {

@@ -1,13 +1,13 @@
 /**
- * The entry for the MCP registry, server.json. Name and version come from package.json, which is the only place where
- * whoever publishes sets them; the variable comes from the table of settings.
+ * Generates server.json, the entry for the MCP registry. Name and version come from package.json, the environment variable
+ * from the table of server settings.
  */
 const SCHEMA = 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json';
 
 export function registryText({ name, version, mcpName }, { environmentName, serverSettings }) {
   const variable = (setting) => ({
     name: environmentName(setting),
-    description: `${serverSettings.shape[setting].description} Several are separated by commas.`,
+    description: `${serverSettings.shape[setting].description} Separate several paths with commas.`,
     isRequired: false,
   });
   const entry = {
@@ -15,7 +15,7 @@ export function registryText({ name, version, mcpName }, { environmentName, serv
     name: mcpName,
     title: 'LLM WASM Sandbox',
     description:
-      'Run Python and JavaScript in a sealed, metered WebAssembly sandbox with sessions, files and undo.',
+      'Run Python and JavaScript in an isolated, metered WebAssembly sandbox with sessions, files and undo.',
     version,
     packages: [
       {

@@ -1,7 +1,10 @@
+/** The documents are correct: links and paths resolve, examples run, generated parts are current. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { transformSync } from 'esbuild';
+import { createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -9,49 +12,92 @@ const read = (path: string) => readFileSync(join(root, path), 'utf8');
 const documents = [
   ...readdirSync(root).filter((name) => name.endsWith('.md')),
   ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`),
+  'bench/BENCHMARKS.md',
 ];
+/** Holds licence texts as their authors wrote them. */
+const THIRD_PARTY = 'THIRD_PARTY_NOTICES.md';
+const ownDocuments = documents.filter((document) => document !== THIRD_PARTY);
 
 function run(args: readonly string[]) {
   return spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
 }
 
-/** The anchor a heading gets: lower case, punctuation gone, spaces to dashes. */
-function anchors(text: string): string[] {
-  const headings = text.replaceAll(/^```[\s\S]*?^```/gm, '').matchAll(/^#+ (.+)$/gm);
-  return [...headings].map(([, title]) =>
-    title!
+const withoutCode = (text: string) => text.replaceAll(/^```[\s\S]*?^```/gm, '');
+
+/** The anchors of a document: explicit ones, and those of its headings as code hosts derive them. */
+function anchorsOf(text: string): Set<string> {
+  const anchors = new Set([...text.matchAll(/<a id="([^"]+)">/g)].map(([, id]) => id!));
+  const seen = new Map<string, number>();
+  for (const [, title] of withoutCode(text).matchAll(/^#+ (.+)$/gm)) {
+    const slug = title!
+      .replaceAll('\\', '')
       .toLowerCase()
-      .replaceAll(/[^\w\- ]/g, '')
-      .replaceAll(' ', '-'),
-  );
+      .replaceAll(/[^\p{L}\p{N}_\- ]/gu, '')
+      .replaceAll(' ', '-');
+    const count = seen.get(slug) ?? 0;
+    seen.set(slug, count + 1);
+    anchors.add(count === 0 ? slug : `${slug}-${count}`);
+  }
+  return anchors;
+}
+
+/** Fenced code blocks with their language. */
+function blocksOf(text: string): { language: string; code: string }[] {
+  return [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map(([, language, code]) => ({
+    language: language!,
+    code: code!,
+  }));
 }
 
 describe('documentation', () => {
-  test.each(documents)('%s links only to what exists', (document) => {
-    const links = [...read(document).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link!);
+  test.each(documents)('has no broken link in %s', (document) => {
+    const links = [...withoutCode(read(document)).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link!);
     const broken = links.filter((link) => {
       if (/^[a-z]+:/.test(link)) return false;
       const [path, anchor] = link.split('#') as [string, string | undefined];
       const target = path === '' ? document : join(dirname(document), path);
       if (!existsSync(join(root, target))) return true;
-      return anchor !== undefined && !anchors(read(target)).includes(anchor);
+      return anchor !== undefined && !anchorsOf(read(target)).has(anchor);
     });
     expect(broken).toEqual([]);
   });
 
-  test.each(documents)('%s has examples that run and print what it says', (document) => {
+  test.each(ownDocuments)('names only existing files in %s', (document) => {
+    const paths = [...read(document).matchAll(/`((?:src|test|scripts|bench|docs|\.ci)\/[\w./-]+)`/g)];
+    expect(paths.map(([, path]) => path!).filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+
+  test.each(ownDocuments)('prints what %s says when its examples run', (document) => {
     const text = read(document);
     for (const [, name, code] of text.matchAll(/<!-- example: (\w+) -->\n```js\n([\s\S]*?)```/g)) {
-      const expected = new RegExp(`<!-- output: ${name} -->\\n\`\`\`text\\n([\\s\\S]*?)\`\`\``).exec(
-        text,
-      )?.[1];
+      const output = new RegExp(`<!-- output: ${name} -->\\n\`\`\`text\\n([\\s\\S]*?)\`\`\``);
       const { stdout, stderr } = run(['--input-type=module', '-e', code!]);
       expect(stderr).toBe('');
-      expect(stdout, `output of the example ${name}`).toBe(expected);
+      expect(stdout, `output of the example ${name}`).toBe(output.exec(text)?.[1]);
     }
   });
 
-  test('has current tables', () => {
+  test.each(ownDocuments)('has code blocks of valid syntax in %s', async (document) => {
+    // Generated parts show programs that fail, some of them with syntax errors.
+    const blocks = blocksOf(read(document).replaceAll(/<!-- generated: [\s\S]*?<!-- end -->/g, ''));
+    expect(blocks.filter(({ language }) => language === '')).toEqual([]);
+    // The TypeScript in the documents is declarations, not programs.
+    const compiled = blocks.filter(({ language }) => ['js', 'json'].includes(language));
+    for (const { language, code } of compiled) {
+      const loader = language as 'js' | 'json';
+      expect(() => transformSync(code, { loader, logLevel: 'silent' }), code).not.toThrow();
+    }
+    const python = blocks.filter(({ language }) => language === 'python').map(({ code }) => code);
+    if (python.length === 0) return;
+    await using sandbox = await createSandbox({ runtime: 'python' });
+    await sandbox.writeFile('blocks.json', JSON.stringify(python));
+    const result = await sandbox.execute(
+      "import ast, json\nfor code in json.load(open('blocks.json')): compile(code, 'block', 'exec', ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)",
+    );
+    expect(result.stderr).toBe('');
+  });
+
+  test('has current generated parts', () => {
     expect(run(['scripts/docs.mjs', '--check'])).toMatchObject({ status: 0, stderr: '' });
   });
 
@@ -59,11 +105,26 @@ describe('documentation', () => {
     expect(run(['scripts/notices.mjs', '--check'])).toMatchObject({ status: 0, stderr: '' });
   });
 
-  test('names only commands of npm that exist', () => {
+  test('names only npm scripts that exist', () => {
     const { scripts } = JSON.parse(read('package.json'));
     const named = documents.flatMap((document) =>
       [...read(document).matchAll(/npm run ([\w:-]+)/g)].map(([, name]) => name!),
     );
     expect(named.filter((name) => !(name in scripts))).toEqual([]);
+  });
+
+  test.each(ownDocuments)('uses only commands and options that exist in %s', (document) => {
+    const lines = blocksOf(read(document))
+      .filter(({ language }) => language === 'sh')
+      .flatMap(({ code }) => code.split('\n'))
+      .filter((line) => line.includes('llm-wasm-sandbox '));
+    for (const line of lines) {
+      const words = line.slice(line.indexOf('llm-wasm-sandbox ')).split(' ').slice(1);
+      const isGroup = words[0] === 'session';
+      const { stdout, status } = run(['dist/cli/main.js', ...words.slice(0, isGroup ? 2 : 1), '--help']);
+      expect(status, line).toBe(0);
+      for (const flag of words.filter((word) => /^(--[a-z-]+|-[a-z])$/.test(word)))
+        expect(stdout, `${line}: ${flag}`).toMatch(new RegExp(`(^|[\\s,])${flag}\\b`, 'm'));
+    }
   });
 });

@@ -10,14 +10,14 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 const guide = read('docs/MCP_INTEGRATION.md');
 
-interface Start {
+interface ServerStart {
   readonly client: string;
   readonly command: string;
   readonly args: string[];
 }
 
-/** The commands that the snippets of the guide make clients run. */
-function starts(): Start[] {
+/** The commands with which the snippets of the guide start the server. */
+function serverStarts(): ServerStart[] {
   return [...guide.matchAll(/<!-- snippet: ([\w -]+) -->\n```(json|sh)\n([\s\S]*?)```/g)].flatMap(
     ([, clients, kind, text]) =>
       clients!.split(' ').map((client) => {
@@ -32,7 +32,7 @@ function starts(): Start[] {
   );
 }
 
-/** A project that has this package installed, so that npx finds it without a registry. */
+/** Creates a project with this package installed, so that npx finds it without a registry. */
 function project(): string {
   const folder = mkdtempSync(join(tmpdir(), 'project-'));
   mkdirSync(join(folder, 'node_modules/.bin'), { recursive: true });
@@ -41,9 +41,9 @@ function project(): string {
   return folder;
 }
 
-describe('the integration guide', () => {
-  test('has a snippet for each client it names', () => {
-    expect(starts().map(({ client }) => client)).toEqual([
+describe('MCP integration guide', () => {
+  test('has a snippet for each client', () => {
+    expect(serverStarts().map(({ client }) => client)).toEqual([
       'claude-desktop',
       'cursor',
       'vscode',
@@ -51,7 +51,7 @@ describe('the integration guide', () => {
     ]);
   });
 
-  test.each(starts())('has a snippet for $client that starts the server', async ({ command, args }) => {
+  test.each(serverStarts())('has a snippet for $client that starts the server', async ({ command, args }) => {
     const client = newClient('legacy');
     await client.connect(new StdioClientTransport({ command, args, cwd: project(), stderr: 'ignore' }));
     const { structured } = await call(client, 'execute_code', { code: '6 * 7', language: 'javascript' });
@@ -59,7 +59,7 @@ describe('the integration guide', () => {
     await client.close();
   });
 
-  test('is what the explanation of a security refusal points to', () => {
+  test('has the section that guidance about restricted paths links to', () => {
     expect(guide).toMatch(/^## Security considerations$/m);
   });
 });

@@ -7,7 +7,7 @@ import { call, stdioClient } from '../support/mcp.ts';
 const read = (name: string) =>
   JSON.parse(readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8')) as Record<string, unknown>;
 
-/** What the registry's schema of 2025-12-11 and the rules of the official registry ask of an entry such as ours. */
+/** The parts of the registry's schema of 2025-12-11 that apply to this entry, with the rules of the official registry. */
 const exactVersion = z
   .string()
   .max(255)
@@ -45,17 +45,17 @@ const entrySchema = z.strictObject({
 const entry = entrySchema.parse(read('server.json'));
 const [listed] = entry.packages;
 
-test('the entry for the registry has the form the registry asks for', () => {
+test('server.json matches the schema of the registry', () => {
   expect(entrySchema.safeParse(read('server.json')).error).toBeUndefined();
 });
 
-test('the entry is about this package, this version and the name that the package proves', () => {
+test('server.json names this package, its version and its mcpName', () => {
   const { name, version, mcpName } = read('package.json');
   expect(entry).toMatchObject({ name: mcpName, version });
   expect(listed).toMatchObject({ identifier: name, version });
 });
 
-test('the entry names variables that the server knows, and arguments that start it', async () => {
+test('server.json names existing environment variables and arguments that start the server', async () => {
   const known = SETTING_NAMES.map(environmentName);
   for (const { name } of listed.environmentVariables) expect(known).toContain(name);
   const { client } = await stdioClient(

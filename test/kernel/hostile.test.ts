@@ -67,6 +67,7 @@ const wide = fc.oneof(
 describe('every door', () => {
   const names = Object.keys(testKernel().hostFunctions);
 
+  // guarantee: system-calls
   test.each(names)('%s answers any argument with a number, never with an exception', (name) => {
     const args = fc.tuple(...Array.from({ length: 7 }, (_, i) => (WIDE[name]?.includes(i) ? wide : word)));
     const { kernel, memory, hostFunctions, text } = testKernel();

@@ -64,6 +64,7 @@ describe('the corpus', () => {
 
 describe.each(Object.keys(POLICIES) as Limit[])('the %s limit', (limit) => {
   const programs = CORPUS.filter(({ breaks }) => breaks.includes(limit));
+  // guarantee: fuel-limit, time-limit
   test.each(programs.map((program) => [program.runtime, program.name, program] as const))(
     'stops %s %s, and the next call works',
     async (runtime, _, program) => {

@@ -61,6 +61,7 @@ const CASES = (Object.keys(DEEP) as RuntimeName[]).flatMap((runtime) =>
 );
 
 describe('depth', () => {
+  // guarantee: recursion-limit
   test.each(CASES)('of %s %s ends in an exception or a clean trap', async (runtime, name) => {
     await using sandbox = await createSandbox({ runtime, policy: { fuel_budget: 3e9, timeout_seconds: 30 } });
     const result = await sandbox.execute(DEEP[runtime][name]!);

@@ -41,6 +41,7 @@ async function twice(runtime: RuntimeName, first: PolicyInput, second: PolicyInp
 }
 
 describe.each(['python', 'javascript'] as const)('deterministic %s', (runtime) => {
+  // guarantee: determinism
   test('gives byte for byte the same, and the same fuel', async () => {
     const [one, two] = await twice(runtime, { deterministic: true });
     expect(one).toMatchObject({ exit_code: 0, stderr: '' });

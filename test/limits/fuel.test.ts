@@ -10,6 +10,7 @@ const PROGRAMS: Record<RuntimeName, string> = {
 };
 
 describe.each(['python', 'javascript'] as const)('the fuel of %s', (runtime) => {
+  // guarantee: fuel-limit
   test('is exact: a budget of what a program takes is enough, one less is not', async () => {
     const { fuel_consumed: needed } = await run(runtime, PROGRAMS[runtime]);
     const enough = await run(runtime, PROGRAMS[runtime], { fuel_budget: needed });
@@ -55,6 +56,7 @@ describe.each(['python', 'javascript'] as const)('the fuel of %s', (runtime) => 
     expect(result.fuel_consumed).toBeLessThanOrEqual(1 + GRACE.fuel);
   });
 
+  // guarantee: fuel-limit
   test('that does not cover one large instruction stops before it', async () => {
     const fill = { python: 'x = bytearray(200_000_000)', javascript: 'new Uint8Array(200_000_000).fill(1)' }[
       runtime
@@ -66,6 +68,7 @@ describe.each(['python', 'javascript'] as const)('the fuel of %s', (runtime) => 
 });
 
 describe('the guilty line', () => {
+  // guarantee: fuel-limit
   test('is in the traceback and in the error of Python', async () => {
     const program = code`
       def spin():
@@ -160,6 +163,7 @@ describe('the grace', () => {
     expect(await sandbox.readFile('kept.txt', 'utf8')).toBe('kept');
   });
 
+  // guarantee: fuel-limit
   test('is as large as documented, and used up only once', async () => {
     const program = 'while True:\n    try:\n        while True: pass\n    except BaseException: pass';
     for (const budget of [1_000_000, 77_777_777, 300_000_000]) {

@@ -8,6 +8,7 @@ const MiB = 1024 * 1024;
 describe.each(['python', 'javascript'] as const)('the memory of %s', (runtime) => {
   const policy = { memory_bytes: 64 * MiB, fuel_budget: 20e9 };
 
+  // guarantee: memory-limit
   test('runs out with an error that a program can catch and go on from', async () => {
     await using sandbox = await createSandbox({ runtime, policy });
     const programs = {
@@ -32,6 +33,7 @@ describe.each(['python', 'javascript'] as const)('the memory of %s', (runtime) =
     expect(result.memory_used_bytes).toBeLessThanOrEqual(64 * MiB);
   });
 
+  // guarantee: memory-limit
   test('is never more than the limit, to the page', async () => {
     for (const memory_bytes of [48 * MiB, 48 * MiB + 1, 50_000_000, 100 * MiB + 65_535]) {
       await using sandbox = await createSandbox({ runtime, policy: { ...policy, memory_bytes } });
@@ -46,6 +48,7 @@ describe.each(['python', 'javascript'] as const)('the memory of %s', (runtime) =
     }
   });
 
+  // guarantee: memory-limit
   test('below what the runtime needs is refused with the minimum, which is enough', async () => {
     const refusal = createSandbox({ runtime, policy: { memory_bytes: 100_000 } });
     const { message, code: errorCode } = await refusal.then(
@@ -120,6 +123,7 @@ describe('the memory of the host', () => {
     ],
   ];
 
+  // guarantee: memory-limit
   test.each(GREEDY)('is not for %s to fill with %s', async (runtime, _, program) => {
     await using sandbox = await createSandbox({
       runtime,

@@ -88,6 +88,7 @@ const HARD: Record<string, TestProgram> = {
 };
 
 describe('the reasons of a trap', () => {
+  // guarantee: outcome
   test('are a closed set with exit codes of their own', () => {
     expect(Object.keys(TRAPS)).toEqual([
       'out_of_fuel',
@@ -108,12 +109,14 @@ describe('the reasons of a trap', () => {
     }
   });
 
+  // guarantee: outcome
   test('are documented with their exit codes', () => {
     const text = readFileSync(new URL('../../SECURITY.md', import.meta.url), 'utf8');
     for (const [reason, { exit_code, message }] of Object.entries(TRAPS))
       expect(text).toContain(`| \`${reason}\` | ${exit_code} | ${message} |`);
   });
 
+  // guarantee: outcome
   test('each have a program that meets them', () => {
     expect(Object.keys(ENDINGS)).toEqual(Object.keys(TRAPS));
     for (const endings of Object.values(ENDINGS)) expect(endings.length).toBeGreaterThan(0);
@@ -122,6 +125,7 @@ describe('the reasons of a trap', () => {
   const cases = Object.entries(ENDINGS).flatMap(([reason, endings]) =>
     endings.map((ending) => [reason as TrapReason, ending.runtime, ending] as const),
   );
+  // guarantee: outcome
   test.each(cases)('%s ends %s with its words and its code', async (reason, runtime, ending) => {
     await using sandbox = await createSandbox({ runtime, policy: { fuel_budget: 1e10, ...ending.policy } });
     const running = sandbox.execute(ending.code, ending.options?.());
@@ -144,6 +148,7 @@ describe('the reasons of a trap', () => {
     expect(stderr).toBe('');
   });
 
+  // guarantee: outcome
   test('leave a look at the stopped guest without any effect', async () => {
     // The look makes an error, and with it runs what the program has put there for making one.
     const program = `Error.prepareStackTrace = () => { console.log('seen'); std.writeFile('seen', ''); for (;;) {} };
@@ -155,6 +160,7 @@ new Array(4e8).join('')`;
     expect(result.fuel_consumed).toBeLessThanOrEqual(150_000_000);
   });
 
+  // guarantee: outcome
   test('leave nothing of the program asleep when the stopped guest is looked at', async () => {
     // The look asks for the names of files; many new types push the ones the interpreter remembers out of its cache.
     const program = `import gc, time, types

@@ -24,6 +24,7 @@ const FLOODS = {
 } as const;
 
 describe.each(['python', 'javascript'] as const)('a flood of %s', (runtime) => {
+  // guarantee: output-limit
   test.each(Object.entries(FLOODS[runtime]))('%s is cut at the cap', async (_, code) => {
     for (const cap of [0, 1, 1000]) {
       await using sandbox = await createSandbox({ runtime, policy: { stdout_max_bytes: cap } });
@@ -43,6 +44,7 @@ describe.each(['python', 'javascript'] as const)('a flood of %s', (runtime) => {
     expect(result.metadata).toMatchObject({ stdout_truncated: false, stdout_dropped_bytes: 0 });
   });
 
+  // guarantee: output-limit
   test('counts every byte: kept and dropped are what was written', async () => {
     const say = {
       python: "import os, sys\nos.write(1, b'a' * 12345)\nos.write(2, b'b' * 54321)",

@@ -192,6 +192,7 @@ test('the endings are all there are, but for a lost worker, which would be that 
   expect(missing).toEqual(['worker_lost']);
 });
 
+// guarantee: no-leaks
 test('two hundred guests leave nothing behind', { timeout: 300_000 }, async () => {
   // Workers, caches and the engine's own reserves are there after the first few.
   await round(60, 1);

@@ -26,6 +26,7 @@ const CASES = (Object.keys(FOREVER) as RuntimeName[]).flatMap((runtime) =>
 const plenty = { fuel_budget: 1e15 };
 
 describe('a time limit', () => {
+  // guarantee: time-limit
   test.each(CASES)('ends %s %s', async (runtime, _, code) => {
     const started = performance.now();
     const result = await run(runtime, code, { ...plenty, timeout_seconds: 0.2 });
@@ -52,6 +53,7 @@ describe('a time limit', () => {
     },
   );
 
+  // guarantee: time-limit
   test('does not count time in the queue, which is reported apart', async () => {
     await using sandbox = await createSandbox({ runtime: 'python', policy: plenty });
     const first = sandbox.execute('import time; time.sleep(0.6)');
@@ -94,6 +96,7 @@ describe('cancelling', () => {
     expect(performance.now() - started).toBeLessThan(10_200);
   });
 
+  // guarantee: time-limit
   test('before the call runs nothing, at once, however long the queue is', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
     const running = sandbox.execute('import time; time.sleep(0.5); print(1)');
@@ -130,6 +133,7 @@ describe('cancelling', () => {
     expect(await one.execute('8')).toMatchObject({ metadata: { result: 8 } });
   });
 
+  // guarantee: time-limit
   test('ends a program that sleeps in the grace it got for its fuel', async () => {
     const program = 'import time\ntry:\n    while True: pass\nexcept BaseException:\n    time.sleep(3600)';
     const limits = { fuel_budget: 50_000_000, timeout_seconds: 300 };

@@ -28,6 +28,7 @@ const GREEDY: Record<string, string> = {
 };
 
 describe('the workspace', () => {
+  // guarantee: workspace-limit
   test.each(Object.keys(GREEDY))('has no room for %s', async (name) => {
     await using sandbox = await createSandbox({ runtime: 'python', policy });
     await sandbox.writeFile('before', 'kept');
@@ -41,6 +42,7 @@ describe('the workspace', () => {
     expect(next.metadata.result).toBe('kept');
   });
 
+  // guarantee: workspace-limit
   test('is full for JavaScript with the same error', async () => {
     await using sandbox = await createSandbox({ runtime: 'javascript', policy });
     const result = await sandbox.execute(`
