@@ -96,12 +96,12 @@ describe('session', () => {
     expect((await json('session', 'import', at('moved.session'), '--session', 'copy')).session_id).toBe(
       'copy',
     );
-    const same =
+    const check =
       'twin = random.Random(1); twin.random()\nassert next(g) == 1 and r.random() == twin.random()';
-    await execute('moved', same);
-    await execute('copy', same);
-    const whole = readFileSync(at('moved.session'));
-    writeFileSync(at('cut.session'), whole.subarray(0, -40));
+    await execute('moved', check);
+    await execute('copy', check);
+    const bytes = readFileSync(at('moved.session'));
+    writeFileSync(at('cut.session'), bytes.subarray(0, -40));
     expect(await cliHere(['session', 'import', at('cut.session'), '--session', 'cut'])).toMatchObject({
       status: 69,
       stderr: expect.stringContaining('digest'),
@@ -109,42 +109,42 @@ describe('session', () => {
   });
 
   it('prunes old sessions, or only lists them with --dry-run', async () => {
-    const own = join(folder, 'pruned');
-    await execute('old', 'x = 1', own);
-    const dry = await cliHere(['session', 'prune', '--older-than', '0', '--dry-run', '--store', own]);
+    const otherStore = join(folder, 'pruned');
+    await execute('old', 'x = 1', otherStore);
+    const dry = await cliHere(['session', 'prune', '--older-than', '0', '--dry-run', '--store', otherStore]);
     expect(dry).toMatchObject({ status: 0, stdout: expect.stringMatching(/^Would delete 1 session \(/m) });
-    expect((await json('session', 'prune', '--older-than', '1', '--store', own)).pruned).toEqual([]);
-    expect((await json('session', 'list', '--store', own)).sessions).toHaveLength(1);
-    expect(await json('session', 'prune', '--older-than', '0', '--store', own)).toMatchObject({
+    expect((await json('session', 'prune', '--older-than', '1', '--store', otherStore)).pruned).toEqual([]);
+    expect((await json('session', 'list', '--store', otherStore)).sessions).toHaveLength(1);
+    expect(await json('session', 'prune', '--older-than', '0', '--store', otherStore)).toMatchObject({
       pruned: [{ session_id: 'old' }],
       dry_run: false,
     });
-    expect((await cliHere(['session', 'list', '--store', own])).stdout).toMatch(/^No sessions in /);
+    expect((await cliHere(['session', 'list', '--store', otherStore])).stdout).toMatch(/^No sessions in /);
   });
 
   it('lists a damaged session, reads its files and deletes it', async () => {
-    const own = join(folder, 'damaged');
-    await execute('broken', 'open("f", "w").write("still here")', own);
-    await execute('whole', 'x = 1', own);
-    writeFileSync(join(own, 'broken', 'session.json'), '{"format": 2}');
-    const listed = await cliHere(['session', 'list', '--store', own]);
+    const otherStore = join(folder, 'damaged');
+    await execute('broken', 'open("f", "w").write("still here")', otherStore);
+    await execute('intact', 'x = 1', otherStore);
+    writeFileSync(join(otherStore, 'broken', 'session.json'), '{"format": 2}');
+    const listed = await cliHere(['session', 'list', '--store', otherStore]);
     expect(listed).toMatchObject({ status: 0, stderr: expect.stringContaining('session rm ID') });
     expect(listed.stdout).toMatch(/^broken +DAMAGED/m);
-    expect(listed.stdout).toMatch(/^whole +python/m);
-    expect(run('broken', 'print(1)', '--store', own)).toMatchObject({
+    expect(listed.stdout).toMatch(/^intact +python/m);
+    expect(run('broken', 'print(1)', '--store', otherStore)).toMatchObject({
       status: 69,
       stdout: '',
       stderr: expect.stringContaining('is damaged'),
     });
-    expect(await cliHere(['session', 'files', 'broken', 'f', '--store', own])).toMatchObject({
+    expect(await cliHere(['session', 'files', 'broken', 'f', '--store', otherStore])).toMatchObject({
       status: 0,
       stdout: 'still here',
     });
-    expect(await cliHere(['session', 'prune', '--older-than', '9', '--store', own])).toMatchObject({
+    expect(await cliHere(['session', 'prune', '--older-than', '9', '--store', otherStore])).toMatchObject({
       status: 69,
     });
-    expect(await cliHere(['session', 'rm', 'broken', '--store', own])).toMatchObject({ status: 0 });
-    expect((await json('session', 'list', '--store', own)).damaged).toEqual([]);
+    expect(await cliHere(['session', 'rm', 'broken', '--store', otherStore])).toMatchObject({ status: 0 });
+    expect((await json('session', 'list', '--store', otherStore)).damaged).toEqual([]);
   });
 
   it('names the process that uses a session, and still shows and exports the session', async () => {
