@@ -35,4 +35,4 @@ export {
 } from './session/registry.ts';
 export { type DiskStoreOptions, diskStore } from './stores/disk/disk-store.ts';
 export { memoryStore } from './stores/memory/memory-store.ts';
-export type { SalvagedWorkspace, SessionRecord, SessionStore, StoredSession } from './stores/store.ts';
+export type { RecoveredWorkspace, SessionRecord, SessionStore, StoredSession } from './stores/store.ts';

@@ -9,7 +9,7 @@ import type { Variable } from '../runtimes/language.ts';
 import { createSandbox, type Sandbox, type SandboxOptions } from '../sandbox/sandbox.ts';
 import type { WorkspaceFile } from '../sandbox/workspace.ts';
 import { type PolicyInput, parse, sessionPolicy } from '../schema.ts';
-import { decodeBundle, encodeBundle } from '../stores/format/bundle.ts';
+import { decodeBundle, encodeBundle } from '../stores/bundle/session-bundle.ts';
 import { memoryStore } from '../stores/memory/memory-store.ts';
 import { checkSessionId } from '../stores/session-id.ts';
 import type { SessionRecord, SessionStore } from '../stores/store.ts';

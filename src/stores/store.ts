@@ -1,8 +1,7 @@
 /**
- * What a store keeps of a session, and what any store can be asked. A store takes whole snapshots: it is handed the
- * state after a call and keeps either that or the one before, never a mixture. What it hands back has been checked.
+ * The interface of a session store and the data it stores. A store saves whole sessions: after a failed write it still
+ * holds the previous version, never a mixture of two. Everything it returns has been validated.
  */
-
 import type { Entry } from '../fs/entries.ts';
 import type { TreeEdit } from '../fs/tree-changes.ts';
 import type { SessionRecord } from '../schema.ts';
@@ -10,15 +9,15 @@ import type { SessionRecord } from '../schema.ts';
 export type { SessionRecord };
 
 /**
- * The memory, descriptors and files of a session at one moment. Once handed over, neither the object nor anything in it
- * changes, bytes included: stores keep it by reference and encode each object once.
+ * Memory, descriptors and files of a session at one point in time. Once a state is passed to a store, neither the
+ * object nor its bytes may change: stores hold it by reference and encode each state only once.
  */
 export interface SessionState {
-  /** Grows with every call and every rollback; says which of two states is newer. */
+  /** Increases with every call and every rollback, so the higher of two versions is the newer state. */
   readonly version: number;
-  /** The interpreter, as its difference to the boot image; absent where each call starts a fresh one. */
+  /** The interpreter as a difference from the boot image; undefined if every call starts a fresh interpreter. */
   readonly delta: Uint8Array | undefined;
-  /** Files of /app, by path. */
+  /** Files of /app by path. */
   readonly workspace: ReadonlyMap<string, Entry>;
   /** Files of /tmp. */
   readonly tmp: readonly Entry[];
@@ -26,10 +25,12 @@ export interface SessionState {
 
 export interface Checkpoint {
   readonly name: string;
+  /** ISO 8601, UTC. */
   readonly created_at: string;
   readonly state: SessionState;
 }
 
+/** A complete session as a store saves and returns it. */
 export interface StoredSession {
   readonly record: SessionRecord;
   readonly state: SessionState;
@@ -38,31 +39,44 @@ export interface StoredSession {
   readonly checkpoints: readonly Checkpoint[];
 }
 
-/** Files that could be had from a session, whatever became of the rest. */
-export interface SalvagedWorkspace {
+/** The workspace files that could be read from a session, which may be damaged. */
+export interface RecoveredWorkspace {
   readonly workspace: ReadonlyMap<string, Entry>;
-  /** Why this may be less than the session had; undefined when nothing is damaged. */
+  /** The reason why files may be missing; undefined if the session is intact. */
   readonly damage: string | undefined;
 }
 
+/** Saves sessions. Methods throw `invalid_argument` for an invalid session id. */
 export interface SessionStore {
-  /** Records of all sessions, oldest use first; damaged ones are left out and named in `damaged`. */
+  /** Returns the records of all sessions, least recently used first, and the ids of damaged sessions. */
   list(): Promise<{ readonly records: readonly SessionRecord[]; readonly damaged: readonly string[] }>;
-  /** Undefined for a session the store does not have; throws `session_damaged` for one it cannot vouch for. */
+  /** Returns a session, or undefined if it does not exist. Throws `session_damaged` if validation fails. */
   read(id: string): Promise<StoredSession | undefined>;
-  /** The files alone, with what a person did to them meanwhile; a damaged session may still have some. */
-  readWorkspace(id: string): Promise<SalvagedWorkspace | undefined>;
-  /** Replaces what is kept of the session, all or nothing. A caller that has not acquired it does so for the moment. */
+  /**
+   * Returns the workspace files of a session including external edits, or undefined if the session does not exist.
+   * For a damaged session it returns the files that are still readable.
+   */
+  readWorkspace(id: string): Promise<RecoveredWorkspace | undefined>;
+  /** Replaces the stored session atomically. If the caller does not hold the session, acquires it for the write. */
   write(session: StoredSession): Promise<void>;
-  /** Forgets a session, damaged or not, and returns how many bytes that freed: 0 when there was none. */
+  /** Deletes a session, damaged or not, and returns the number of bytes freed; 0 if it does not exist. */
   delete(id: string): Promise<number>;
-  /** Bytes the session takes in the store, 0 when there is none. */
+  /** Returns the number of bytes that the session occupies in the store; 0 if it does not exist. */
   size(id: string): Promise<number>;
-  /** Makes the caller the only writer of a session; the answer lets go of it. Throws `session_busy` when somebody is. */
+  /**
+   * Makes the caller the only writer of a session and returns a function that releases it. Throws `session_busy` if
+   * the session already has a writer.
+   */
   acquire(id: string): Promise<() => Promise<void>>;
   /**
-   * What somebody else changed in the workspace; asked by the writer before each call, when it has nothing left to write.
-   * Each edit is told once, and told again to the next writer unless a write came between.
+   * Returns the changes that someone other than the session made to its workspace. The writer calls it before each
+   * call, when no write is pending. An edit is reported once, and again to the next writer if no write followed.
    */
   edits(id: string): Promise<TreeEdit>;
+}
+
+/** Sort order of `list()`: least recently used first, ties by id. */
+export function byLastUse(a: SessionRecord, b: SessionRecord): number {
+  const difference = Date.parse(a.last_used_at) - Date.parse(b.last_used_at);
+  return difference !== 0 ? difference : a.session_id < b.session_id ? -1 : 1;
 }

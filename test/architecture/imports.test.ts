@@ -5,7 +5,7 @@ import { IMPORT_ORDER } from './import-order.ts';
 
 /** Rows whose rooms do not import each other at all. */
 const STRANGERS = [['wasm', 'fs', 'analysis', 'concurrency']];
-const PURE = ['wasm', 'fs', 'analysis', 'concurrency', 'schema', 'errors', 'quantities'];
+const PURE = ['wasm', 'fs', 'analysis', 'schema', 'errors', 'quantities'];
 const FILE_SYSTEM_ROOMS = ['stores', 'host', 'runtimes', 'packages', 'worker/build', 'cli'];
 
 interface Import {
@@ -88,6 +88,23 @@ test('rooms of the lowest rows do not know each other', () => {
       )
       .map((found) => `${path} → ${found.target}`);
   });
+  expect(wrong).toEqual([]);
+});
+
+test('stores share only the interface and the format, and the format does not touch the disk', () => {
+  const storeOf = (path: string) => (path.split('/').length > 2 ? path.split('/')[1]! : undefined);
+  const wrong = files
+    .filter(({ room }) => room === 'stores')
+    .flatMap(({ path, imports }) =>
+      imports
+        .filter(({ target }) => {
+          const other = target.startsWith('stores/') ? storeOf(target) : undefined;
+          const isOtherStore = other !== undefined && other !== 'format' && other !== storeOf(path);
+          const isDisk = /^node:(fs|path|os)/.test(target);
+          return isOtherStore || (storeOf(path) === 'format' && isDisk);
+        })
+        .map(({ target }) => `${path} → ${target}`),
+    );
   expect(wrong).toEqual([]);
 });
 

@@ -1,7 +1,7 @@
 /** Deterministic sessions: equal seeds and equal calls give equal output and fuel, also when the session is reopened between calls. */
 import { createSandbox, diskStore, type RuntimeName, type Sandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import { scratch } from '../stores/support.ts';
+import { scratch } from '../stores/fixtures.ts';
 
 const CALLS: Record<RuntimeName, readonly string[]> = {
   python: [

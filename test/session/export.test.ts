@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { diskStore, memoryStore, openSessions, type RuntimeName } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import { scratch } from '../stores/support.ts';
+import { scratch } from '../stores/fixtures.ts';
 import { SURVIVORS } from './state.ts';
 
 const show = (runtime: RuntimeName, expression: string) =>

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createSandbox, diskStore, type RuntimeName } from 'llm-wasm-sandbox';
 import { expect, test } from 'vitest';
-import { scratch } from '../stores/support.ts';
+import { scratch } from '../stores/fixtures.ts';
 import { startChild } from './process.ts';
 
 const CALLS = 200;

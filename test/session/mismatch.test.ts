@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { createSandbox, diskStore, memoryStore, type RuntimeName, type SessionStore } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import { DELTA_FORMAT } from '../../src/engine/delta.ts';
-import { scratch } from '../stores/support.ts';
+import { scratch } from '../stores/fixtures.ts';
 
 const BEGIN: Record<RuntimeName, string> = {
   python: 'x = 1\nprint(open("kept.txt", "w").write("kept"))',

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSandbox, diskStore, openSessions } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import { scratch } from '../stores/support.ts';
+import { scratch } from '../stores/fixtures.ts';
 
 describe('session policy', () => {
   test('is restored when the session is reopened, and fields given then override and stay', async () => {
@@ -47,7 +47,7 @@ describe('session policy', () => {
   test('never includes mounts, which must be given on every opening', async () => {
     const dir = scratch();
     const options = { runtime: 'python', session_id: 'mounted', store: diskStore(dir) } as const;
-    const mounts = [{ host_path: new URL('./', import.meta.url).pathname, guest_path: '/external' }];
+    const mounts = [{ host_path: new URL('.//', import.meta.url).pathname, guest_path: '/external' }];
     const first = await createSandbox({ ...options, policy: { mounts } });
     expect((await first.execute("import os\nos.path.exists('/external')")).metadata.result).toBe(true);
     await first.close();

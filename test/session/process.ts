@@ -1,6 +1,6 @@
 /** Starts child.mjs in a separate process. */
 import { fileURLToPath } from 'node:url';
-import { type Child, start } from '../stores/process.ts';
+import { type Child, start } from '../stores/disk/start-process.ts';
 
 const PROGRAM = fileURLToPath(new URL('child.mjs', import.meta.url));
 

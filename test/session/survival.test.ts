@@ -1,6 +1,6 @@
 import { createSandbox, diskStore, type RuntimeName, type Sandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import { scratch } from '../stores/support.ts';
+import { scratch } from '../stores/fixtures.ts';
 import { startChild } from './process.ts';
 import { SURVIVORS, type Survivor } from './state.ts';
 

@@ -1,53 +1,58 @@
 /**
- * Sessions as folders that a person can look at, safe against being killed at any moment, against other processes that
- * use the same store, and against whatever somebody put into the folder.
+ * A store in a folder of the host. Sessions survive a killed process at any moment, can be shared by several processes,
+ * and are validated when they are read, because anyone can change the files.
  *
- *   <dir>/<session id>/   see disk/folder.ts
- *   <dir>/.locks/         see disk/lock.ts
- *   <dir>/.trash/         what is being deleted
+ *   <dir>/<session id>/   see session-folder.ts
+ *   <dir>/.locks/         see writer-lease.ts
+ *   <dir>/.trash/         sessions that are being deleted
  */
 import { randomUUID } from 'node:crypto';
 import { readdir, realpath, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
+import { SerialQueue } from '../../concurrency/serial-queue.ts';
 import { SandboxError } from '../../errors.ts';
 import { applyChanges } from '../../fs/tree-changes.ts';
-import { byLastUse } from '../format/stored-session.ts';
 import { checkSessionId, foldSessionId, isSessionId, rejectCaseConflict } from '../session-id.ts';
-import type { SessionRecord, SessionStore } from '../store.ts';
-import { ensureFolder, ensureFolders, inParallel, isAbsent, isFolder, storeFailure } from './safe-files.ts';
+import { byLastUse, type RecoveredWorkspace, type SessionRecord, type SessionStore } from '../store.ts';
+import { readDiskManifest } from './disk-manifest.ts';
+import { isNotFound, toStoreError } from './file-errors.ts';
+import { folderSize } from './folder-size.ts';
+import { type Durability, ensureFolder, ensureFolderPath, isFolder } from './safe-files.ts';
 import { SessionFolder } from './session-folder.ts';
-import { readManifest, salvage, sizeOf } from './session-reader.ts';
-import { type Lock, takeLock } from './writer-lease.ts';
+import { acquireLease, type WriterLease } from './writer-lease.ts';
 
-/** Memory and files of all states of a session together; more is neither written nor read. */
-const MAX_SESSION_BYTES = 4 * 1024 * 1024 * 1024;
+const DEFAULT_MAX_SESSION_BYTES = 4 * 1024 * 1024 * 1024;
 const LOCKS = '.locks';
 const TRASH = '.trash';
 
 export interface DiskStoreOptions {
-  /** Bytes that one session may take, its undo and checkpoints included; 4 GiB unless said otherwise. */
-  readonly max_session_bytes?: number;
   /**
-   * What a completed write survives. A killed process never loses one; that a loss of power does not either costs some
-   * waiting for the disk at every write, and is the default.
+   * Maximum size of one session in bytes, including its undo state and checkpoints. A larger session is neither written
+   * nor read. Default: 4 GiB.
    */
-  readonly survives?: 'kill' | 'power_loss';
+  readonly maxSessionBytes?: number;
+  /**
+   * What a completed write survives. `strict` (the default) flushes every write to the disk, so that it survives a loss
+   * of power. `relaxed` is faster; writes survive a killed process, but the most recent ones can be lost with a loss of
+   * power.
+   */
+  readonly durability?: 'strict' | 'relaxed';
 }
 
-/** A store in a folder of the host, which is made when it is first written to. It should lie on a local disk. */
+/** Creates a store in a folder, which should be on a local disk. The first write creates the folder. */
 export function diskStore(dir: string, options: DiskStoreOptions = {}): SessionStore {
-  const { max_session_bytes = MAX_SESSION_BYTES, survives = 'power_loss' } = options;
-  const store = new DiskStore(resolve(dir), max_session_bytes, { lazy: survives === 'kill' });
+  const { maxSessionBytes = DEFAULT_MAX_SESSION_BYTES, durability = 'strict' } = options;
+  const store = new DiskStore(resolve(dir), maxSessionBytes, durability);
   return {
     list: () => guard('list the sessions', () => store.list()),
     read: (id) => guard('read', () => store.read(id), id),
     readWorkspace: (id) => guard('read', () => store.readWorkspace(id), id),
-    write: (session) =>
-      guard(
-        'write',
-        () => store.asWriter(session.record.session_id, ({ folder, lock }) => folder.write(session, lock)),
-        session.record.session_id,
-      ),
+    write: (session) => {
+      const { session_id } = session.record;
+      const write = ({ folder, lease }: SessionWriter) => folder.write(session, lease);
+      return guard('write', () => store.asWriter(session_id, write), session_id);
+    },
     delete: (id) => guard('delete', () => store.delete(id), id),
     size: (id) => guard('measure', () => store.size(id), id),
     acquire: (id) => guard('lock', () => store.acquire(id), id),
@@ -55,54 +60,48 @@ export function diskStore(dir: string, options: DiskStoreOptions = {}): SessionS
   };
 }
 
-/** The one place where failures of the file system become errors that say what to do. */
-async function guard<T>(doing: string, work: () => Promise<T>, id?: string): Promise<T> {
+/** Validates the id and translates every error into one that says what to do. */
+async function guard<T>(operation: string, work: () => Promise<T>, id?: string): Promise<T> {
   try {
     if (id !== undefined) checkSessionId(id);
     return await work();
   } catch (error) {
     if (error instanceof SandboxError && error.code === 'session_damaged') {
-      const advice = 'Its files can still be read with readWorkspace(); delete the session to start anew.';
+      const advice = 'Read its files with readWorkspace(), then delete the session to start over.';
       const message = `Session "${id}" is damaged: ${error.message} ${advice}`;
       throw new SandboxError('session_damaged', message, { cause: error });
     }
-    throw storeFailure(error, id === undefined ? doing : `${doing} session "${id}"`);
+    throw toStoreError(error, id === undefined ? operation : `${operation} session "${id}"`);
   }
 }
 
-/** A session that this store is the writer of. What is asked of it is done one after the other. */
-class Tenure {
-  #last: Promise<unknown> = Promise.resolve();
+/** A session whose writer lease this store holds. The queue serialises all operations on its folder. */
+class SessionWriter {
+  readonly queue = new SerialQueue();
 
   constructor(
-    readonly lock: Lock,
+    readonly lease: WriterLease,
     readonly folder: SessionFolder,
   ) {}
-
-  run<T>(work: (tenure: Tenure) => Promise<T>): Promise<T> {
-    const done = this.#last.then(() => work(this));
-    this.#last = done.catch(() => {});
-    return done;
-  }
 }
 
 class DiskStore {
-  readonly #held = new Map<string, Tenure>();
+  readonly #writers = new Map<string, SessionWriter>();
   #root: Promise<string> | undefined;
-  #isTidy = false;
+  #hasCleanedUp = false;
 
   constructor(
     readonly dir: string,
-    readonly maxBytes: number,
-    readonly how: { readonly lazy: boolean },
+    readonly maxSessionBytes: number,
+    readonly durability: Durability,
   ) {}
 
   async list() {
     const records: SessionRecord[] = [];
     const damaged: string[] = [];
-    await inParallel(await this.#sessions(), async (id) => {
+    await forEachConcurrently(await this.#sessionIds(), async (id) => {
       try {
-        const manifest = await readManifest(join(this.dir, id), id);
+        const manifest = await readDiskManifest(join(this.dir, id), id);
         if (manifest !== undefined) records.push(manifest.record);
       } catch (error) {
         if (!(error instanceof SandboxError)) throw error;
@@ -113,127 +112,128 @@ class DiskStore {
   }
 
   read(id: string) {
-    const tenure = this.#held.get(id);
-    return tenure === undefined ? this.#folder(id).read() : tenure.run(({ folder }) => folder.read());
+    const writer = this.#writers.get(id);
+    return writer === undefined ? this.#folder(id).read() : writer.queue.run(() => writer.folder.read());
   }
 
-  async readWorkspace(id: string) {
+  async readWorkspace(id: string): Promise<RecoveredWorkspace | undefined> {
     try {
       const session = await this.read(id);
       if (session === undefined) return undefined;
       const workspace = new Map(session.state.workspace);
-      applyChanges(workspace, await this.#folder(id).peek());
+      applyChanges(workspace, await this.#folder(id).peekEdits());
       return { workspace, damage: undefined };
     } catch (error) {
       if (!(error instanceof SandboxError) || error.code !== 'session_damaged') throw error;
-      const { path, objects } = this.#folder(id);
-      return await salvage(path, id, objects, this.maxBytes, error.message);
+      return await this.#folder(id).recoverWorkspace(error.message);
     }
   }
 
-  async size(id: string): Promise<number> {
-    return sizeOf(join(this.dir, id));
+  size(id: string): Promise<number> {
+    return folderSize(join(this.dir, id));
   }
 
   async delete(id: string): Promise<number> {
     if (!(await isFolder(join(this.dir, id)))) return 0;
-    const freed = await this.asWriter(id, ({ folder }) => this.#discard(folder));
-    if (!this.#isTidy) await this.#tidy();
+    const freed = await this.asWriter(id, ({ folder }) => this.#remove(folder));
+    if (!this.#hasCleanedUp) await this.#cleanUp();
     return freed;
   }
 
   async acquire(id: string): Promise<() => Promise<void>> {
-    const root = await this.#ready();
-    const lock = await takeLock(join(root, LOCKS), foldSessionId(id), id);
+    const root = await this.#createRoot();
+    const lease = await acquireLease(join(root, LOCKS), foldSessionId(id), id);
     try {
-      rejectCaseConflict(id, await this.#sessions());
+      rejectCaseConflict(id, await this.#sessionIds());
     } catch (error) {
-      await lock.release();
+      await lease.release();
       throw error;
     }
-    const tenure = new Tenure(lock, this.#folder(id));
-    this.#held.set(id, tenure);
+    const writer = new SessionWriter(lease, this.#folder(id));
+    this.#writers.set(id, writer);
     let released: Promise<void> | undefined;
     return () => {
       released ??= (async () => {
-        this.#held.delete(id);
-        await tenure.run(() => lock.release());
+        this.#writers.delete(id);
+        await writer.queue.run(() => lease.release());
       })();
       return released;
     };
   }
 
-  /** Runs `work` as the writer of a session, which this store may be already. */
-  async asWriter<T>(id: string, work: (tenure: Tenure) => Promise<T>): Promise<T> {
-    const held = this.#held.get(id);
-    if (held !== undefined) return held.run(work);
+  /** Runs `work` as the writer of a session. Acquires the session for this purpose unless the store already holds it. */
+  async asWriter<T>(id: string, work: (writer: SessionWriter) => Promise<T>): Promise<T> {
+    const held = this.#writers.get(id);
+    if (held !== undefined) return held.queue.run(() => work(held));
     const release = await this.acquire(id);
+    const writer = this.#writers.get(id)!;
     try {
-      return await this.#held.get(id)!.run(work);
+      return await writer.queue.run(() => work(writer));
     } finally {
       await release();
     }
   }
 
   #folder(id: string): SessionFolder {
-    return new SessionFolder(join(this.dir, id), id, this.maxBytes, this.how);
+    return new SessionFolder(join(this.dir, id), id, this.maxSessionBytes, this.durability);
   }
 
-  #ready(): Promise<string> {
+  #createRoot(): Promise<string> {
     this.#root ??= (async () => {
-      await ensureFolders(this.dir);
+      await ensureFolderPath(this.dir);
       return realpath(this.dir);
     })();
-    // A folder that could not be made this time may be possible next time.
+    // A failure is not cached, because the next attempt may succeed.
     this.#root.catch(() => {
       this.#root = undefined;
     });
     return this.#root;
   }
 
-  /** Names of folders that can be sessions. */
-  async #sessions(): Promise<string[]> {
+  /** Returns the names of all folders that can be sessions. */
+  async #sessionIds(): Promise<string[]> {
     try {
       const entries = await readdir(this.dir, { withFileTypes: true });
       return entries
         .filter((entry) => entry.isDirectory() && isSessionId(entry.name))
         .map(({ name }) => name);
     } catch (error) {
-      if (isAbsent(error)) return [];
+      if (isNotFound(error)) return [];
       throw error;
     }
   }
 
-  /** Moves a folder out of sight in one step, so that no half of a session is ever found, and removes it then. */
-  async #discard(folder: SessionFolder): Promise<number> {
+  /** Moves a folder to the trash with one rename, so that no reader finds part of a session, and then deletes it. */
+  async #remove(folder: SessionFolder): Promise<number> {
     const trash = join(this.dir, TRASH);
     await ensureFolder(trash);
-    const freed = await sizeOf(folder.path);
-    const doomed = join(trash, randomUUID());
-    await rename(folder.path, doomed);
-    folder.forget();
-    await rm(doomed, { recursive: true, force: true });
+    const freed = await folderSize(folder.path);
+    const trashed = join(trash, randomUUID());
+    await rename(folder.path, trashed);
+    folder.clearCache();
+    await rm(trashed, { recursive: true, force: true });
     return freed;
   }
 
-  /** Removes what killed processes left: half-deleted sessions, and folders of sessions that never came to be. */
-  async #tidy(): Promise<void> {
-    this.#isTidy = true;
+  /** Removes what killed processes left: partly deleted sessions, and folders of sessions without a commit. */
+  async #cleanUp(): Promise<void> {
+    this.#hasCleanedUp = true;
     const trash = join(this.dir, TRASH);
     for (const name of await readdir(trash)) await rm(join(trash, name), { recursive: true, force: true });
-    for (const id of await this.#sessions()) {
-      if ((await this.#isBorn(id)) || this.#held.has(id)) continue;
+    for (const id of await this.#sessionIds()) {
+      if ((await this.#isCommitted(id)) || this.#writers.has(id)) continue;
       await this.asWriter(id, async ({ folder }) => {
-        if (!(await this.#isBorn(id))) await this.#discard(folder);
+        if (!(await this.#isCommitted(id))) await this.#remove(folder);
       }).catch((error) => {
         if (!(error instanceof SandboxError && error.code === 'session_busy')) throw error;
       });
     }
   }
 
-  async #isBorn(id: string): Promise<boolean> {
+  /** Whether a folder contains a session, damaged or not. */
+  async #isCommitted(id: string): Promise<boolean> {
     try {
-      return (await readManifest(join(this.dir, id), id)) !== undefined;
+      return (await readDiskManifest(join(this.dir, id), id)) !== undefined;
     } catch (error) {
       if (error instanceof SandboxError) return true;
       throw error;

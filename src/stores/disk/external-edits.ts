@@ -1,136 +1,141 @@
 /**
- * The folder workspace/ compared with what session and store agreed on: what somebody else did to it while the session
- * was idle, and what has to be done to it for the next commit. How a file looks (size, times, number) only says whether to read it; its contents say whether it is an edit.
+ * Compares workspace/ with the state that session and store last agreed on, to find external edits and to find the
+ * paths that the next commit has to update. Fingerprints only decide whether to read a file; whether it was edited is
+ * decided by its contents.
  */
 import { SandboxError } from '../../errors.ts';
 import type { Entry } from '../../fs/entries.ts';
 import type { TreeEdit } from '../../fs/tree-changes.ts';
 import { sha256 } from '../format/digest.ts';
-import { describeEntry, type TreeEntry } from '../format/manifest.ts';
-import { foldName } from './host-names.ts';
-import { parentOf } from './paths.ts';
-import { codeOf, isAbsent, readFileSafely } from './safe-files.ts';
-import { type Found, type Mirror, settledLook } from './workspace-mirror.ts';
+import { type TreeEntry, toTreeEntry } from '../format/stored-tree.ts';
+import { parentOf } from '../format/workspace-paths.ts';
+import { codeOf, isNotFound } from './file-errors.ts';
+import { foldPath } from './host-path-rules.ts';
+import { readFileSafely } from './safe-files.ts';
+import { type MirrorEntry, settledFingerprint, type WorkspaceMirror } from './workspace-mirror.ts';
 
-/** How many entries may come from outside at once, and how large they may be together. */
+/** Limits on what one comparison can import. */
 const MAX_NEW_ENTRIES = 100_000;
 const MAX_NEW_BYTES = 1024 * 1024 * 1024;
 
 const NEW_FILE_MODE = 0o644;
 const NEW_FOLDER_MODE = 0o755;
 
-/** A workspace as session and store agree on it. */
-export interface AgreedWorkspace {
+/** The workspace that session and store last agreed on. */
+export interface SyncedWorkspace {
   readonly tree: ReadonlyMap<string, TreeEntry>;
-  /** What of it is in the folder, and how it looked there. */
-  readonly laid: ReadonlyMap<string, string>;
+  /** The paths that are in workspace/, with their fingerprints. */
+  readonly mirrored: ReadonlyMap<string, string>;
 }
 
-export interface Comparison {
+interface ExternalEdits {
   readonly edits: TreeEdit;
-  /** The agreement once the session has the edits. */
-  readonly next: AgreedWorkspace;
+  /** The synced workspace once the session has applied the edits. */
+  readonly next: SyncedWorkspace;
 }
 
-/** Compares the folder with what was agreed; throws `quota_exceeded` when too much has come. */
-export async function compareOutside(
-  mirror: Mirror,
-  agreed: AgreedWorkspace,
+/** Finds external edits. Throws `quota_exceeded` if they are too large to import. */
+export async function findExternalEdits(
+  mirror: WorkspaceMirror,
+  synced: SyncedWorkspace,
   foldsCase: boolean,
-): Promise<Comparison> {
-  const found = asNamed(await mirror.scan(agreed.laid.size + MAX_NEW_ENTRIES), agreed, foldsCase);
-  const laid = new Map<string, string>();
+): Promise<ExternalEdits> {
+  const scanned = await mirror.scan(synced.mirrored.size + MAX_NEW_ENTRIES);
+  const found = foldsCase ? withMirroredNames(scanned, synced) : scanned;
+  const mirrored = new Map<string, string>();
   const entries: Entry[] = [];
   let freeBytes = MAX_NEW_BYTES;
   for (const [path, item] of found) {
-    const old = agreed.tree.get(path);
-    const look = agreed.laid.get(path);
-    if (look !== undefined) laid.set(path, look);
+    const old = synced.tree.get(path);
+    const fingerprint = synced.mirrored.get(path);
+    if (fingerprint !== undefined) mirrored.set(path, fingerprint);
     if (item.kind === 'dir') {
-      laid.set(path, '');
+      mirrored.set(path, '');
       const { mtimeMs } = item;
       if (old?.kind !== 'dir') entries.push({ path, kind: 'dir', mode: NEW_FOLDER_MODE, mtimeMs });
       continue;
     }
-    if (item.look === look) continue;
-    if (item.bytes > freeBytes) throw tooLarge(mirror.path(path));
-    const data = await readEdited(mirror.path(item.path), freeBytes);
+    if (item.fingerprint === fingerprint) continue;
+    if (item.bytes > freeBytes) throw editsTooLarge(mirror.hostPath(path));
+    const data = await readIfPossible(mirror.hostPath(item.path), freeBytes);
     if (data === undefined) continue;
-    laid.set(path, settledLook(item));
+    mirrored.set(path, settledFingerprint(item));
     if (old?.kind === 'file' && old.sha256 === sha256(data)) continue;
     freeBytes -= data.length;
     const mode = old?.kind === 'file' ? old.mode : NEW_FILE_MODE;
     entries.push({ path, kind: 'file', mode, mtimeMs: item.mtimeMs, data });
   }
-  const { removed, tree } = merge(agreed, found, entries);
-  return { edits: { removed, entries }, next: { tree, laid } };
+  const { removed, tree } = applyEdits(synced, found, entries);
+  return { edits: { removed, entries }, next: { tree, mirrored } };
 }
 
-/** Where the file system confuses names, what it shows under a similar name is the file that was laid. */
-function asNamed(
-  found: ReadonlyMap<string, Found>,
-  { laid }: AgreedWorkspace,
-  foldsCase: boolean,
-): ReadonlyMap<string, Found> {
-  if (!foldsCase) return found;
-  const folded = new Map([...laid.keys()].map((path) => [foldName(path), path]));
-  const nameOf = (path: string) => (laid.has(path) ? path : (folded.get(foldName(path)) ?? path));
+/** On a case-insensitive file system, a file found under a similar name is the mirrored file. */
+function withMirroredNames(
+  found: ReadonlyMap<string, MirrorEntry>,
+  { mirrored }: SyncedWorkspace,
+): ReadonlyMap<string, MirrorEntry> {
+  const byFoldedPath = new Map([...mirrored.keys()].map((path) => [foldPath(path), path]));
+  const nameOf = (path: string) => (mirrored.has(path) ? path : (byFoldedPath.get(foldPath(path)) ?? path));
   return new Map([...found].map(([path, item]) => [nameOf(path), item]));
 }
 
-/** Undefined for a file that cannot be read just now; it is looked at again next time. */
-async function readEdited(path: string, maxBytes: number): Promise<Uint8Array | undefined> {
+/** Returns undefined if the file cannot be read at the moment; the next comparison tries again. */
+async function readIfPossible(path: string, maxBytes: number): Promise<Uint8Array | undefined> {
   try {
     return await readFileSafely(path, { maxBytes, shared: true });
   } catch (error) {
-    const isClosed = ['EACCES', 'EPERM', 'EBUSY'].includes(codeOf(error) ?? '');
-    if (error instanceof SandboxError || isAbsent(error) || isClosed) return undefined;
+    const isInaccessible = ['EACCES', 'EPERM', 'EBUSY'].includes(codeOf(error) ?? '');
+    if (error instanceof SandboxError || isNotFound(error) || isInaccessible) return undefined;
     throw error;
   }
 }
 
-/** The tree with the edits, and what is no longer in it: files that were laid and are gone, and all below them. */
-function merge(
-  { tree, laid }: AgreedWorkspace,
-  found: ReadonlyMap<string, Found>,
+/** Applies the edits to the tree; removes mirrored paths that no longer exist and everything below them. */
+function applyEdits(
+  { tree, mirrored }: SyncedWorkspace,
+  found: ReadonlyMap<string, MirrorEntry>,
   entries: readonly Entry[],
 ): { removed: string[]; tree: ReadonlyMap<string, TreeEntry> } {
-  if (entries.length === 0 && [...laid.keys()].every((path) => found.has(path))) return { removed: [], tree };
+  if (entries.length === 0 && [...mirrored.keys()].every((path) => found.has(path)))
+    return { removed: [], tree };
   const next = new Map(tree);
-  for (const entry of entries) next.set(entry.path, describeEntry(entry));
+  for (const entry of entries) next.set(entry.path, toTreeEntry(entry));
   const removed: string[] = [];
   for (const path of tree.keys()) {
     const parent = parentOf(path);
-    const isHomeless = parent !== '' && next.get(parent)?.kind !== 'dir';
-    if (!isHomeless && (!laid.has(path) || found.has(path))) continue;
+    const isOrphan = parent !== '' && next.get(parent)?.kind !== 'dir';
+    if (!isOrphan && (!mirrored.has(path) || found.has(path))) continue;
     next.delete(path);
     removed.push(path);
   }
   return { removed, tree: new Map([...next].sort(([a], [b]) => (a < b ? -1 : 1))) };
 }
 
-function tooLarge(path: string): SandboxError {
-  const limit = `more than the ${MAX_NEW_BYTES} bytes that may be added to a workspace at once`;
-  return new SandboxError('quota_exceeded', `With ${path} there are ${limit}. Take it out of the folder.`);
+function editsTooLarge(path: string): SandboxError {
+  return new SandboxError(
+    'quota_exceeded',
+    `${path} cannot be imported: together with the other new files it exceeds ${MAX_NEW_BYTES} bytes, the most that can be added to a workspace at once. Remove it from the folder.`,
+  );
 }
 
-/** Paths where workspace/ is not what it is to be, with the digests of the files that are there. */
-export function* difference(
-  agreed: AgreedWorkspace | undefined,
+/** Yields each path where workspace/ differs from `target`, with the digest of the file that is there now. */
+export function* outdatedPaths(
+  synced: SyncedWorkspace | undefined,
   target: ReadonlyMap<string, TreeEntry>,
-): Generator<[path: string, before: string | null]> {
-  const before = (path: string) => {
-    const entry = agreed?.laid.has(path) ? agreed.tree.get(path) : undefined;
+): Generator<[path: string, digest: string | null]> {
+  const currentDigest = (path: string) => {
+    const entry = synced?.mirrored.has(path) ? synced.tree.get(path) : undefined;
     return entry?.kind === 'file' ? entry.sha256 : null;
   };
   for (const [path, entry] of target) {
-    if (!agreed?.laid.has(path) || !isSame(agreed.tree.get(path), entry)) yield [path, before(path)];
+    if (!synced?.mirrored.has(path) || !hasSameContents(synced.tree.get(path), entry))
+      yield [path, currentDigest(path)];
   }
-  for (const path of agreed?.laid.keys() ?? []) {
-    if (!target.has(path)) yield [path, before(path)];
+  for (const path of synced?.mirrored.keys() ?? []) {
+    if (!target.has(path)) yield [path, currentDigest(path)];
   }
 }
 
-function isSame(a: TreeEntry | undefined, b: TreeEntry): boolean {
+function hasSameContents(a: TreeEntry | undefined, b: TreeEntry): boolean {
   return a?.kind === 'file' && b.kind === 'file' ? a.sha256 === b.sha256 : a?.kind === b.kind;
 }

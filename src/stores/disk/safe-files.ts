@@ -1,94 +1,63 @@
 /**
- * Files of a store, read with suspicion and written so that a crash leaves the old file or the new one. Nothing here
- * follows a link in the last component of a path, waits for a pipe, or reads more than it was told to expect.
+ * Reading untrusted files, and replacing files atomically so that a crash leaves either the old or the new file. No
+ * function follows a symbolic link in the last path component, blocks on a pipe, or reads more than the expected size.
  */
 import { randomUUID } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, read, readSync } from 'node:fs';
 import { lstat, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { setImmediate as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { SandboxError } from '../../errors.ts';
+import { damaged } from '../format/json-codec.ts';
+import { codeOf, isNotFound } from './file-errors.ts';
 
-const readLater = promisify(read);
+const readAsync = promisify(read);
 
-/** Windows has neither flag, nor links that an ordinary user could make. */
-const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+/** Windows lacks both flags. It also does not let ordinary users create symbolic links. */
+const READ_FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-/** Files and folders of a store are for their owner alone. */
+/** Only the owner can access the files and folders of a store. */
 export const FILE_MODE = 0o600;
 export const FOLDER_MODE = 0o700;
 
-export function codeOf(error: unknown): string | undefined {
-  return (error as NodeJS.ErrnoException | undefined)?.code;
-}
+/** What a completed write survives: a loss of power (`strict`) or only the end of the process (`relaxed`). */
+export type Durability = 'strict' | 'relaxed';
 
-export const isAbsent = (error: unknown) => codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR';
-
-export function damaged(path: string, problem: string, cause?: unknown): SandboxError {
-  return new SandboxError('session_damaged', `${path} ${problem}.`, { cause });
-}
-
-const ADVICE: Readonly<Record<string, string>> = {
-  ENOSPC: 'The disk is full: free some space, delete sessions or checkpoints, and try again',
-  EDQUOT: 'Your quota on this disk is used up: free some space and try again',
-  EFBIG:
-    'The file would be larger than the system allows this process: raise that limit or delete large files',
-  EACCES: 'This process lacks the permission: make the folder writable for it, or use another one',
-  EPERM: 'This process lacks the permission: make the folder writable for it, or use another one',
-  EROFS: 'The disk is mounted read-only: use a folder on another one',
-  EMFILE: 'This process has too many files open: raise its limit or use fewer sessions at a time',
-  ENFILE: 'The system has too many files open: try again later',
-};
-
-/** What a failed operation is to the caller: SandboxErrors stay as they are, the rest says what to do. */
-export function storeFailure(error: unknown, doing: string): SandboxError {
-  if (error instanceof SandboxError) return error;
-  const code = codeOf(error);
-  if (code === undefined) {
-    return new SandboxError('internal', `Could not ${doing}: ${String(error)}`, { cause: error });
-  }
-  const advice = ADVICE[code] ?? 'Check that the folder of the store is usable, and try again';
-  const reason = (error as Error).message;
-  return new SandboxError('store_failed', `Could not ${doing}: ${reason}. ${advice}.`, { cause: error });
-}
-
-export interface Expected {
-  /** More is refused before anything is read. */
+interface ReadOptions {
+  /** A larger file is rejected before it is read. */
   readonly maxBytes: number;
-  /** Any other size is refused, too. */
+  /** A file of any other size is rejected, too. */
   readonly exactBytes?: number;
   /** Read into shared memory. */
   readonly shared?: boolean;
 }
 
-/** Files up to this size are read at once: that takes less time than to ask a thread to do it. */
-const SMALL_BYTES = 256 * 1024;
+/** Smaller reads are synchronous because that is faster than a round trip through the thread pool. */
+const SYNC_READ_BYTES = 256 * 1024;
 
-/** A regular file's bytes, or undefined when there is no such file. Throws `session_damaged` for anything else. */
-export async function readFileSafely(path: string, expected: Expected): Promise<Uint8Array | undefined> {
+/** Reads a regular file; undefined if it does not exist. Throws `session_damaged` for anything but a regular file. */
+export async function readFileSafely(path: string, options: ReadOptions): Promise<Uint8Array | undefined> {
   let fd: number;
   try {
-    fd = openSync(path, READ);
+    fd = openSync(path, READ_FLAGS);
   } catch (error) {
-    if (isAbsent(error)) return undefined;
-    if (codeOf(error) === 'ELOOP') throw damaged(path, 'is a link, which is not followed', error);
+    if (isNotFound(error)) return undefined;
+    if (codeOf(error) === 'ELOOP') throw damaged(path, 'is a symbolic link, which is not followed', error);
     throw error;
   }
   try {
     const stat = fstatSync(fd);
     if (!stat.isFile()) throw damaged(path, 'is not a regular file');
-    const { maxBytes, exactBytes = stat.size, shared = false } = expected;
-    if (stat.size > maxBytes) throw damaged(path, `has ${stat.size} bytes, more than ${maxBytes}`);
+    const { maxBytes, exactBytes = stat.size, shared = false } = options;
+    if (stat.size > maxBytes) throw damaged(path, `has ${stat.size} bytes; the maximum is ${maxBytes}`);
     if (stat.size !== exactBytes) throw damaged(path, `has ${stat.size} bytes instead of ${exactBytes}`);
     const bytes = new Uint8Array(shared ? new SharedArrayBuffer(exactBytes) : new ArrayBuffer(exactBytes));
     for (let at = 0; at < bytes.length; ) {
-      const rest = bytes.length - at;
+      const remaining = bytes.length - at;
       const count =
-        rest > SMALL_BYTES
-          ? (await readLater(fd, bytes, at, rest, at)).bytesRead
-          : readSync(fd, bytes, at, rest, at);
-      if (count === 0) throw damaged(path, 'became shorter while it was read');
+        remaining > SYNC_READ_BYTES
+          ? (await readAsync(fd, bytes, at, remaining, at)).bytesRead
+          : readSync(fd, bytes, at, remaining, at);
+      if (count === 0) throw damaged(path, 'was truncated while it was read');
       at += count;
     }
     return bytes;
@@ -97,25 +66,24 @@ export async function readFileSafely(path: string, expected: Expected): Promise<
   }
 }
 
-export interface Staging {
-  /** The file's time, instead of now. */
+interface WriteOptions {
+  readonly durability: Durability;
+  /** Modification time of the file; by default the current time. */
   readonly mtimeMs?: number;
-  /** Leave it to the system when the file reaches the disk. */
-  readonly lazy?: boolean;
 }
 
-/** Writes a new file with a name of its own into `folder`, down to the disk, and returns its path. */
-export async function stageFile(folder: string, bytes: Uint8Array, how: Staging = {}): Promise<string> {
-  const { mtimeMs, lazy = false } = how;
+/** Writes a new file with a unique name into `folder` and returns its path. */
+export async function stageFile(folder: string, bytes: Uint8Array, options: WriteOptions): Promise<string> {
+  const { durability, mtimeMs } = options;
   const path = join(folder, randomUUID());
   const file = await open(path, 'wx', FILE_MODE);
   try {
     for (let at = 0; at < bytes.length; ) {
       at += (await file.write(bytes, at, bytes.length - at, at)).bytesWritten;
     }
-    // A time the file system cannot hold is no reason to fail; the file then has the time of its writing.
+    // If the file system cannot represent the time, the file keeps the current time.
     if (mtimeMs !== undefined) await file.utimes(mtimeMs / 1000, mtimeMs / 1000).catch(() => {});
-    if (!lazy) await file.sync();
+    if (durability === 'strict') await file.sync();
   } catch (error) {
     await file.close();
     await rm(path, { force: true });
@@ -125,14 +93,14 @@ export async function stageFile(folder: string, bytes: Uint8Array, how: Staging 
   return path;
 }
 
-/** Puts a file in place: whoever looks sees all of the old one or all of the new one. */
+/** Replaces a file atomically: a reader sees all of the old file or all of the new one. */
 export async function replaceFile(
   staging: string,
   path: string,
   bytes: Uint8Array,
-  how?: Staging,
+  durability: Durability,
 ): Promise<void> {
-  const staged = await stageFile(staging, bytes, how);
+  const staged = await stageFile(staging, bytes, { durability });
   try {
     await rename(staged, path);
   } catch (error) {
@@ -141,9 +109,9 @@ export async function replaceFile(
   }
 }
 
-/** Makes renames and removals in a folder survive a loss of power, where the system can do that. */
-export async function syncFolder(path: string, { lazy = false }: Staging): Promise<void> {
-  if (lazy || process.platform === 'win32') return;
+/** Flushes renames and removals in a folder to the disk, where the platform supports it. */
+export async function syncFolder(path: string, durability: Durability): Promise<void> {
+  if (durability === 'relaxed' || process.platform === 'win32') return;
   const folder = await open(path, constants.O_RDONLY);
   try {
     await folder.sync();
@@ -152,56 +120,40 @@ export async function syncFolder(path: string, { lazy = false }: Staging): Promi
   }
 }
 
-/** Makes sure that `path` is a real folder, whose parent exists. */
+/** Creates a folder unless it exists; its parent must exist. Throws `session_damaged` if `path` is not a folder. */
 export async function ensureFolder(path: string): Promise<void> {
   try {
     await mkdir(path, FOLDER_MODE);
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error;
-    // A folder that is gone again by now is the caller's concern: ENOENT, as for any other absence.
+    // If the folder was deleted in the meantime, lstat throws ENOENT, which callers handle.
     if (!(await lstat(path)).isDirectory()) throw damaged(path, 'is not a folder');
   }
 }
 
-/** Makes a folder and those it lies in. Unlike mkdir's own way it ends where a system, as Linux in /proc, refuses. */
-export async function ensureFolders(path: string): Promise<void> {
-  const make = () => mkdir(path, FOLDER_MODE);
-  await make()
+/**
+ * Creates a folder and its missing parents; the last one may be a symbolic link to a folder. Unlike the recursive mode
+ * of mkdir, it terminates where a system refuses to create folders, such as /proc on Linux.
+ */
+export async function ensureFolderPath(path: string): Promise<void> {
+  const create = () => mkdir(path, FOLDER_MODE);
+  await create()
     .catch(async (error) => {
       if (codeOf(error) !== 'ENOENT' || dirname(path) === path) throw error;
-      await ensureFolders(dirname(path));
-      await make();
+      await ensureFolderPath(dirname(path));
+      await create();
     })
     .catch(async (error) => {
-      // Unlike the folders of a session, the one of the store may be a link to one.
       if (codeOf(error) !== 'EEXIST' || !(await stat(path)).isDirectory()) throw error;
     });
 }
 
-/** Whether there is a real folder, not a link to one. */
+/** Whether `path` is a folder and not a symbolic link to one. */
 export async function isFolder(path: string): Promise<boolean> {
   try {
     return (await lstat(path)).isDirectory();
   } catch (error) {
-    if (isAbsent(error)) return false;
+    if (isNotFound(error)) return false;
     throw error;
   }
-}
-
-/** Runs `work` for all items, a few at a time; fails with the first failure once all that were begun have ended. */
-export async function inParallel<T>(items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> {
-  const queue = items[Symbol.iterator]();
-  let failure: { readonly error: unknown } | undefined;
-  let done = 0;
-  const lane = async () => {
-    for (let next = queue.next(); !next.done && failure === undefined; next = queue.next()) {
-      await work(next.value).catch((error) => {
-        failure ??= { error };
-      });
-      // Work that never waits would keep everybody else in the process from theirs.
-      if (++done % 100 === 0) await pause();
-    }
-  };
-  await Promise.all(Array.from({ length: 8 }, lane));
-  if (failure !== undefined) throw failure.error;
 }

@@ -1,353 +1,358 @@
 /**
- * A session's folder in the hands of its only writer.
+ * Writes a session folder. Only the holder of the writer lease uses it to write.
  *
- * A write goes: objects and the new files of the workspace, all under names of their own → session.json, by renaming,
- * which is the commit → workspace/ file by file → workspace.json → objects that nothing refers to are removed. Killed
- * before the commit, the folder holds the old state and some files nobody knows; killed after it, session.json names
- * the paths that workspace/ may still lack, and the next writer brings them up to date from the objects.
+ * Order of a write: objects and staged workspace files, all under unique names → session.json by rename, which is the
+ * commit → workspace/ file by file → workspace.json → removal of unreferenced objects. If the process is killed before
+ * the commit, the folder holds the previous state and some unreferenced files. If it is killed after the commit,
+ * session.json lists the paths of workspace/ that may be outdated, and the next writer updates them from the objects.
  *
- *   session.json     the record, and which objects make up state, undo and checkpoints
- *   workspace/       the files of /app, for people
- *   workspace.json   how they looked when they were put there
- *   objects/         contents by digest
- *   staging/         what is being written
+ *   session.json     see disk-manifest.ts
+ *   workspace/       the files of /app, see workspace-mirror.ts
+ *   workspace.json   see mirror-index.ts
+ *   objects/         see object-folder.ts
+ *   staging/         files that are being written
  */
 import { lstat, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
 import { SandboxError } from '../../errors.ts';
 import { utf8Length } from '../../fs/file-names.ts';
 import type { TreeEdit } from '../../fs/tree-changes.ts';
 import { sha256 } from '../format/digest.ts';
+import { damaged, encodePrettyJson } from '../format/json-codec.ts';
+import { encodeState, MAX_MANIFEST_BYTES } from '../format/session-codec.ts';
+import { MissingObjectError, objectName, refTo } from '../format/session-objects.ts';
+import { checkSession, statesOf } from '../format/session-validation.ts';
+import { MAX_TREE_BYTES, readTree, type TreeEntry } from '../format/stored-tree.ts';
+import type { RecoveredWorkspace, StoredSession } from '../store.ts';
 import {
-  type Changes,
-  decodeChanges,
-  describeSession,
+  type DiskManifest,
   encodeChanges,
-  encodePretty,
-  encodeState,
-  MAX_SESSION_FILE_BYTES,
-  MAX_TREE_BYTES,
-  type SessionManifest,
-  type TreeEntry,
-} from '../format/manifest.ts';
-import { checkSession, statesOf } from '../format/stored-session.ts';
-import type { StoredSession } from '../store.ts';
-import { compareOutside, difference } from './external-edits.ts';
-import { layable } from './host-names.ts';
-import { readBaseline, writeBaseline } from './mirror-baseline.ts';
-import { MissingObject, Objects, objectName, refTo } from './object-files.ts';
+  MANIFEST_FILE,
+  type MirrorChanges,
+  newDiskManifest,
+  readChanges,
+  readDiskManifest,
+  WORKSPACE_FOLDER,
+} from './disk-manifest.ts';
+import { findExternalEdits, outdatedPaths } from './external-edits.ts';
+import { mirrorableEntries } from './host-path-rules.ts';
+import { readMirrorIndex, writeMirrorIndex } from './mirror-index.ts';
+import { ObjectFolder } from './object-folder.ts';
+import { readSession, recoverWorkspace } from './read-session.ts';
 import {
-  damaged,
+  type Durability,
   ensureFolder,
-  inParallel,
   isFolder,
   readFileSafely,
   replaceFile,
   stageFile,
   syncFolder,
 } from './safe-files.ts';
-import { readManifest, readSession, readTree, SESSION_FILE, WORKSPACE_FOLDER } from './session-reader.ts';
-import { Mirror } from './workspace-mirror.ts';
-import type { Lock } from './writer-lease.ts';
+import { WorkspaceMirror } from './workspace-mirror.ts';
+import type { WriterLease } from './writer-lease.ts';
 
-/** What the writer knows of the folder, which nobody else changes, workspace/ excepted. */
-interface Known {
+/** What the writer knows about the folder. Nobody else changes the folder, except for workspace/. */
+interface FolderState {
   readonly commit: string;
-  /** The workspace as the session has it, edits that were told included. */
+  /** The workspace of the session, including edits that have been reported to it. */
   readonly tree: ReadonlyMap<string, TreeEntry>;
-  /** What of it is in workspace/, and how it looked there. */
-  readonly laid: ReadonlyMap<string, string>;
-  /** Paths of workspace/ that may not be as the tree says, with the digest of the file there if it is not. */
-  readonly dirty: Changes;
+  /** The paths of the tree that are in workspace/, with their fingerprints. */
+  readonly mirrored: ReadonlyMap<string, string>;
+  /** The paths of workspace/ that may differ from the tree. */
+  readonly outdated: MirrorChanges;
 }
 
-/** How often somebody who only looks looks again, because a writer was at work meanwhile. */
-const PEEKS = 5;
+/** Attempts to read external edits without the lease while a writer is active. */
+const MAX_PEEK_ATTEMPTS = 5;
 
 const NO_EDITS: TreeEdit = { removed: [], entries: [] };
 
 export class SessionFolder {
-  readonly objects: Objects;
+  readonly #objects: ObjectFolder;
   readonly #staging: string;
-  readonly #mirror: Mirror;
-  #known: Known | undefined;
+  readonly #mirror: WorkspaceMirror;
+  #state: FolderState | undefined;
   #foldsCase: boolean | undefined;
 
   constructor(
     readonly path: string,
     readonly id: string,
     readonly maxBytes: number,
-    /** Whether to wait until the disk has what is written. */
-    readonly how: { readonly lazy: boolean },
+    readonly durability: Durability,
   ) {
     this.#staging = join(path, 'staging');
-    this.objects = new Objects(join(path, 'objects'), this.#staging, how);
-    this.#mirror = new Mirror(join(path, WORKSPACE_FOLDER), how);
+    this.#objects = new ObjectFolder(join(path, 'objects'), this.#staging, durability);
+    this.#mirror = new WorkspaceMirror(join(path, WORKSPACE_FOLDER), durability);
   }
 
-  /** The whole session, verified; undefined when there is none. */
-  async read(): Promise<StoredSession | undefined> {
-    if (!(await isFolder(this.objects.folder))) {
-      if ((await readManifest(this.path, this.id)) === undefined) return undefined;
-      throw damaged(this.objects.folder, 'is not a folder');
-    }
-    return readSession(this.path, this.id, this.objects, this.maxBytes);
+  /** Returns the complete session, validated; undefined if it does not exist. */
+  read(): Promise<StoredSession | undefined> {
+    return readSession(this.path, this.id, this.#objects, this.maxBytes);
   }
 
-  /** Commits a session, or throws and leaves the one before. */
-  async write(session: StoredSession, lock: Lock): Promise<void> {
+  /** Returns the files of a damaged session that are still readable; `damage` is the reason. */
+  recoverWorkspace(damage: string): Promise<RecoveredWorkspace> {
+    return recoverWorkspace(this.path, this.id, this.#objects, this.maxBytes, damage);
+  }
+
+  /** Commits a session. If it throws, the previous session is still in place. */
+  async write(session: StoredSession, lease: WriterLease): Promise<void> {
     checkSession(session);
-    const [current, ...others] = [...statesOf(session)].map(([, state]) => encodeState(state));
-    const { workspace: tree } = current!;
+    const states = statesOf(session).map(encodeState);
+    const { workspace: tree } = states[0]!;
     const foldsCase = await this.#prepare();
-    const known = await this.#load().catch(orNothing);
-    const target = this.#layable(tree, foldsCase);
-    const changes = new Map([...difference(known, target), ...(known?.dirty ?? [])]);
+    const before = await this.#load().catch(undefinedIfDamaged);
+    const target = this.#mirrorable(tree, foldsCase);
+    const changes = new Map([...outdatedPaths(before, target), ...(before?.outdated ?? [])]);
 
-    const objects = new Map([current!, ...others].flatMap((state) => [...state.objects]));
-    const unsynced = changes.size > 0 ? encodeChanges(changes) : undefined;
-    if (unsynced !== undefined) objects.set(objectName('changes', refTo(unsynced)), unsynced);
-    const manifest = describeSession(session, unsynced);
-    const text = encodePretty(manifest);
-    this.#refuseTooLarge(objects, text);
+    const objects = new Map(states.flatMap((state) => [...state.objects]));
+    const changesBytes = changes.size > 0 ? encodeChanges(changes) : undefined;
+    if (changesBytes !== undefined) objects.set(objectName('changes', refTo(changesBytes)), changesBytes);
+    const manifest = newDiskManifest(session, changesBytes);
+    const manifestBytes = encodePrettyJson(manifest);
+    this.#checkSize(objects, manifestBytes);
 
     const staged = new Map<string, string>();
     try {
-      const contents = async (path: string) => session.state.workspace.get(path)!.data!;
-      await bothOrNeither(this.objects.write(objects), this.#stage(changes.keys(), target, contents, staged));
-      if (!(await lock.isHeld())) throw lostLock(this.id);
-      this.#known = undefined;
-      await replaceFile(this.#staging, join(this.path, SESSION_FILE), text, this.how);
-      await syncFolder(this.path, this.how);
+      const contentsOf = async (path: string) => session.state.workspace.get(path)!.data!;
+      await allSettled(this.#objects.write(objects), this.#stage(changes.keys(), target, contentsOf, staged));
+      if (!(await lease.isHeld())) throw leaseLost(this.id);
+      this.#state = undefined;
+      await replaceFile(this.#staging, join(this.path, MANIFEST_FILE), manifestBytes, this.durability);
+      await syncFolder(this.path, this.durability);
     } catch (error) {
       await discard(staged);
       throw error;
     }
-    this.#known = { commit: manifest.commit, tree, laid: known?.laid ?? new Map(), dirty: changes };
-    // The state is committed; should the folder for people fall behind, the next call says so and tries again.
-    await this.#settle(target, staged).catch(() => discard(staged));
-    await this.objects.keepOnly(objects).catch(() => {});
+    const mirrored = before?.mirrored ?? new Map();
+    this.#state = { commit: manifest.commit, tree, mirrored, outdated: changes };
+    // The session is committed. If updating workspace/ fails, the next call of edits() retries and reports the error.
+    await this.#updateMirror(target, staged).catch(() => discard(staged));
+    await this.#objects.removeUnreferenced(objects).catch(() => {});
   }
 
   /**
-   * What somebody else changed in workspace/ since the last commit, told to whoever only looks: nothing is written, and
-   * no lock is needed. While a commit is on its way into the folder, nobody can tell, and nothing is told.
+   * Returns external edits since the last commit, for a reader without the lease. Writes nothing. Reports no edits while
+   * a writer is updating workspace/, because its changes cannot be told apart from external edits.
    */
-  async peek(): Promise<TreeEdit> {
-    for (let attempt = 0; attempt < PEEKS; attempt++) {
-      const manifest = await readManifest(this.path, this.id);
+  async peekEdits(): Promise<TreeEdit> {
+    for (let attempt = 0; attempt < MAX_PEEK_ATTEMPTS; attempt++) {
+      const manifest = await readDiskManifest(this.path, this.id);
       if (manifest === undefined || !this.#mirror.exists()) return NO_EDITS;
       const { commit, state, unsynced } = manifest;
-      const baseline = await readBaseline(this.path);
-      if (unsynced !== null && baseline?.synced !== commit) return NO_EDITS;
-      const entries = await readTree(this.objects, state.workspace).catch(orMissing);
+      const index = await readMirrorIndex(this.path);
+      if (unsynced !== null && index?.syncedCommit !== commit) return NO_EDITS;
+      const entries = await readTree(this.#objects, state.workspace).catch(undefinedIfMissing);
       if (entries === undefined) continue;
       const tree = new Map(entries.map((entry) => [entry.path, entry]));
-      const laid = new Map([...(baseline?.looks ?? [])].filter(([path]) => tree.has(path)));
-      const foldsCase = await this.#isFolding();
-      const { edits } = await compareOutside(this.#mirror, { tree, laid }, foldsCase);
-      if ((await readManifest(this.path, this.id))?.commit === commit) return edits;
+      const mirrored = new Map([...(index?.fingerprints ?? [])].filter(([path]) => tree.has(path)));
+      const foldsCase = await this.#detectCaseFolding();
+      const { edits } = await findExternalEdits(this.#mirror, { tree, mirrored }, foldsCase);
+      if ((await readDiskManifest(this.path, this.id))?.commit === commit) return edits;
     }
     return NO_EDITS;
   }
 
-  /** What changed in workspace/ since the last answer, after the folder has what the last commit put there. */
+  /** Completes an interrupted update of workspace/, then returns the external edits since the last call. */
   async edits(): Promise<TreeEdit> {
-    let known = await this.#load();
-    if (known === undefined) return NO_EDITS;
+    let state = await this.#load();
+    if (state === undefined) return NO_EDITS;
     const foldsCase = await this.#prepare();
-    // Without the folder there is nothing to compare with. That is no wish to delete all files, so they are laid again.
-    // What was told since the last commit is in the session's hands, and comes with its next write.
+    // A missing workspace/ does not mean that the user deleted all files, so the folder is created again from the last
+    // commit. Edits reported since then are part of the session and return with its next write.
     if (!this.#mirror.exists()) {
-      this.#known = undefined;
+      this.#state = undefined;
       const { commit, tree } = (await this.#load())!;
-      const dirty = new Map([...this.#layable(tree, foldsCase).keys()].map((path) => [path, null]));
-      known = this.#known = { commit, tree, laid: new Map(), dirty };
+      const outdated = new Map([...this.#mirrorable(tree, foldsCase).keys()].map((path) => [path, null]));
+      state = this.#state = { commit, tree, mirrored: new Map(), outdated };
     }
-    if (known.dirty.size > 0) {
-      const target = this.#layable(known.tree, foldsCase);
+    if (state.outdated.size > 0) {
+      const target = this.#mirrorable(state.tree, foldsCase);
       const staged = new Map<string, string>();
-      const contents = (path: string) => this.#object(target.get(path)!);
+      const contentsOf = (path: string) => this.#readObject(target.get(path)!);
       try {
-        await this.#stage(known.dirty.keys(), target, contents, staged);
-        known = await this.#settle(target, staged);
+        await this.#stage(state.outdated.keys(), target, contentsOf, staged);
+        state = await this.#updateMirror(target, staged);
       } finally {
         await discard(staged);
       }
     }
-    const { edits, next } = await compareOutside(this.#mirror, known, foldsCase);
-    this.#known = { ...known, ...next };
+    const { edits, next } = await findExternalEdits(this.#mirror, state, foldsCase);
+    this.#state = { ...state, ...next };
     return edits;
   }
 
-  /** Forgets what is known, because the folder is gone. */
-  forget(): void {
-    this.#known = undefined;
+  /** Clears all cached knowledge after the folder was deleted. */
+  clearCache(): void {
+    this.#state = undefined;
     this.#foldsCase = undefined;
-    this.objects.forget();
+    this.#objects.clearCache();
   }
 
-  /** Makes the folders, removes what a killed writer left, and tells whether names that differ by case are the same. */
+  /** Creates the folders, removes files of a killed writer, and returns whether the file system folds case. */
   async #prepare(): Promise<boolean> {
     if (this.#foldsCase !== undefined) return this.#foldsCase;
     if (!(await isFolder(this.path))) {
       await ensureFolder(this.path);
-      await syncFolder(dirname(this.path), this.how);
+      await syncFolder(dirname(this.path), this.durability);
     }
     await ensureFolder(this.#staging);
     for (const name of await readdir(this.#staging)) {
       await rm(join(this.#staging, name), { recursive: true, force: true });
     }
-    this.#foldsCase = await this.#isFolding();
+    this.#foldsCase = await this.#detectCaseFolding();
     return this.#foldsCase;
   }
 
-  /** Whether the file system finds the staging folder under another name. */
-  #isFolding(): Promise<boolean> {
+  /** Checks whether the file system finds staging/ under its upper-case name. */
+  #detectCaseFolding(): Promise<boolean> {
     return lstat(join(this.path, 'STAGING')).then(
       () => true,
       () => false,
     );
   }
 
-  /** What is on the disk, read once; undefined when there is no session. */
-  async #load(): Promise<Known | undefined> {
-    if (this.#known !== undefined) return this.#known;
-    const manifest = await readManifest(this.path, this.id);
+  /** Reads the state of the folder once; undefined if the session does not exist. */
+  async #load(): Promise<FolderState | undefined> {
+    if (this.#state !== undefined) return this.#state;
+    const manifest = await readDiskManifest(this.path, this.id);
     if (manifest === undefined) return undefined;
-    try {
-      this.#known = await this.#understand(manifest);
-    } catch (error) {
-      throw error instanceof MissingObject ? damaged(error.message, 'is missing') : error;
-    }
-    return this.#known;
+    this.#state = await this.#inspect(manifest).catch(asDamaged);
+    return this.#state;
   }
 
-  async #understand({ commit, state, unsynced }: SessionManifest): Promise<Known> {
-    const tree = new Map((await readTree(this.objects, state.workspace)).map((entry) => [entry.path, entry]));
-    const baseline = await readBaseline(this.path);
-    const dirty = new Map<string, string | null>();
-    if (unsynced !== null && baseline?.synced !== commit) {
-      const path = join(this.objects.folder, objectName('changes', unsynced));
-      if (unsynced.bytes > MAX_TREE_BYTES) throw damaged(path, `is said to have ${unsynced.bytes} bytes`);
-      for (const [found, before] of decodeChanges(await this.objects.read('changes', unsynced), path)) {
-        if (!(await this.#isEdited(found, before, tree.get(found)))) dirty.set(found, before);
+  async #inspect({ commit, state, unsynced }: DiskManifest): Promise<FolderState> {
+    const entries = await readTree(this.#objects, state.workspace);
+    const tree = new Map(entries.map((entry) => [entry.path, entry]));
+    const index = await readMirrorIndex(this.path);
+    const outdated = new Map<string, string | null>();
+    if (unsynced !== null && index?.syncedCommit !== commit) {
+      for (const [path, before] of await readChanges(this.#objects, unsynced)) {
+        if (!(await this.#isEdited(path, before, tree.get(path)))) outdated.set(path, before);
       }
     }
-    const laid = new Map<string, string>();
-    for (const path of this.#layable(tree, await this.#prepare()).keys()) {
-      const look = baseline?.looks.get(path);
-      if (look !== undefined) laid.set(path, look);
-      // Nobody remembers whether it ever was there; to lay it again is the mistake that loses nothing.
-      else if (baseline === undefined && this.#mirror.stat(this.#mirror.path(path)) === undefined)
-        dirty.set(path, null);
+    const mirrored = new Map<string, string>();
+    for (const path of this.#mirrorable(tree, await this.#prepare()).keys()) {
+      const fingerprint = index?.fingerprints.get(path);
+      if (fingerprint !== undefined) mirrored.set(path, fingerprint);
+      // Without an index it is unknown whether the file was mirrored or deleted; writing it again loses nothing.
+      else if (index === undefined && !this.#mirror.has(path)) outdated.set(path, null);
     }
-    return { commit, tree, laid, dirty };
+    return { commit, tree, mirrored, outdated };
   }
 
-  /** Whether a file is neither what it was before a commit nor what the commit made it, so that a person did it. */
+  /** Whether a file has neither its contents from before a commit nor those from after it, so that a user edited it. */
   async #isEdited(path: string, before: string | null, after: TreeEntry | undefined): Promise<boolean> {
-    const found = this.#mirror.look(path);
+    const found = this.#mirror.find(path);
     if (found?.kind !== 'file') return false;
     if (found.bytes > this.maxBytes) return true;
-    const bytes = await readFileSafely(this.#mirror.path(path), { maxBytes: this.maxBytes });
+    const bytes = await readFileSafely(this.#mirror.hostPath(path), { maxBytes: this.maxBytes });
     if (bytes === undefined) return false;
     const digest = sha256(bytes);
     return digest !== before && !(after?.kind === 'file' && digest === after.sha256);
   }
 
-  #layable(tree: ReadonlyMap<string, TreeEntry>, foldsCase: boolean): Map<string, TreeEntry> {
+  #mirrorable(tree: ReadonlyMap<string, TreeEntry>, foldsCase: boolean): Map<string, TreeEntry> {
     const rootBytes = utf8Length(this.#mirror.root);
-    return layable(tree.values(), { platform: process.platform, foldsCase, rootBytes });
+    return mirrorableEntries(tree.values(), { platform: process.platform, foldsCase, rootBytes });
   }
 
-  async #object(entry: TreeEntry): Promise<Uint8Array> {
-    if (entry.kind !== 'file') throw new SandboxError('internal', `${entry.path} has no contents.`);
-    try {
-      return await this.objects.read('data', entry);
-    } catch (error) {
-      throw error instanceof MissingObject ? damaged(error.message, 'is missing') : error;
-    }
+  #readObject(entry: TreeEntry): Promise<Uint8Array> {
+    if (entry.kind !== 'file') throw new SandboxError('internal', `${entry.path} is not a file.`);
+    return this.#objects.read('data', entry).catch(asDamaged);
   }
 
-  /** Writes the contents of files to be laid, so that to lay them takes no more than a renaming. */
+  /** Writes the contents of outdated files to staging/, so that updating workspace/ only takes a rename per file. */
   async #stage(
     paths: Iterable<string>,
     target: ReadonlyMap<string, TreeEntry>,
-    contents: (path: string) => Promise<Uint8Array>,
+    contentsOf: (path: string) => Promise<Uint8Array>,
     staged: Map<string, string>,
   ): Promise<void> {
-    await inParallel(paths, async (path) => {
+    await forEachConcurrently(paths, async (path) => {
       const entry = target.get(path);
       if (entry?.kind !== 'file') return;
-      staged.set(
-        path,
-        await stageFile(this.#staging, await contents(path), { ...this.how, mtimeMs: entry.mtime_ms }),
-      );
+      const options = { durability: this.durability, mtimeMs: entry.mtime_ms };
+      staged.set(path, await stageFile(this.#staging, await contentsOf(path), options));
     });
   }
 
-  /** Brings workspace/ up to the commit; throws when some path could not be, and keeps in mind which. */
-  async #settle(target: ReadonlyMap<string, TreeEntry>, staged: Map<string, string>): Promise<Known> {
-    const known = this.#known!;
-    const failures = new Map<string, unknown>();
+  /** Updates workspace/ to the commit. Throws if a path fails; that path stays marked as outdated. */
+  async #updateMirror(
+    target: ReadonlyMap<string, TreeEntry>,
+    staged: Map<string, string>,
+  ): Promise<FolderState> {
+    const state = this.#state!;
     this.#mirror.ensureRoot();
-    if (known.dirty.size === 0) return known;
-    const laidNow = await this.#mirror.apply(known.dirty.keys(), target, staged, (path, error) =>
+    if (state.outdated.size === 0) return state;
+    const failures = new Map<string, unknown>();
+    const written = await this.#mirror.apply(state.outdated.keys(), target, staged, (path, error) =>
       failures.set(path, error),
     );
-    const laid = new Map(known.laid);
-    for (const path of known.dirty.keys()) laid.delete(path);
-    for (const [path, look] of laidNow) {
-      laid.set(path, look);
+    const mirrored = new Map(state.mirrored);
+    for (const path of state.outdated.keys()) mirrored.delete(path);
+    for (const [path, fingerprint] of written) {
+      mirrored.set(path, fingerprint);
       staged.delete(path);
     }
-    this.#known = { ...known, laid, dirty: new Map([...known.dirty].filter(([path]) => failures.has(path))) };
+    const outdated = new Map([...state.outdated].filter(([path]) => failures.has(path)));
+    this.#state = { ...state, mirrored, outdated };
     await discard(staged);
     for (const error of failures.values()) throw error;
-    await writeBaseline(this.path, this.#staging, { synced: known.commit, looks: laid });
-    return this.#known;
+    await writeMirrorIndex(this.path, this.#staging, { syncedCommit: state.commit, fingerprints: mirrored });
+    return this.#state;
   }
 
-  #refuseTooLarge(objects: ReadonlyMap<string, Uint8Array>, text: Uint8Array): void {
+  #checkSize(objects: ReadonlyMap<string, Uint8Array>, manifest: Uint8Array): void {
     let total = 0;
-    let largest = 0;
+    let largestJson = 0;
     for (const [name, { length }] of objects) {
       total += length;
-      if (name.endsWith('.json')) largest = Math.max(largest, length);
+      if (name.endsWith('.json')) largestJson = Math.max(largestJson, length);
     }
-    if (total <= this.maxBytes && largest <= MAX_TREE_BYTES && text.length <= MAX_SESSION_FILE_BYTES) return;
-    const what = `Session "${this.id}" would take ${total} bytes, its list of files ${largest}`;
-    const limit = `The store keeps ${this.maxBytes} and ${MAX_TREE_BYTES}`;
-    throw new SandboxError('session_limit', `${what}. ${limit}: delete files or checkpoints.`);
+    const isSmallEnough =
+      total <= this.maxBytes && largestJson <= MAX_TREE_BYTES && manifest.length <= MAX_MANIFEST_BYTES;
+    if (isSmallEnough) return;
+    throw new SandboxError(
+      'session_limit',
+      `Session "${this.id}" is too large for the store: it has ${total} bytes of memory and files (limit ${this.maxBytes}), a file list of ${largestJson} bytes (limit ${MAX_TREE_BYTES}) and a manifest of ${manifest.length} bytes (limit ${MAX_MANIFEST_BYTES}). Delete files or checkpoints.`,
+    );
   }
 }
 
-/** An object that a writer has taken away meanwhile. */
-function orMissing(error: unknown): undefined {
-  if (error instanceof MissingObject) return undefined;
+/** For a reader without the lease: a writer may have removed the object. */
+function undefinedIfMissing(error: unknown): undefined {
+  if (error instanceof MissingObjectError) return undefined;
   throw error;
 }
 
-/** A damaged session may be written anew. */
-function orNothing(error: unknown): undefined {
+/** A write may replace a damaged session. */
+function undefinedIfDamaged(error: unknown): undefined {
   if (error instanceof SandboxError && error.code === 'session_damaged') return undefined;
   throw error;
 }
 
-/** Waits for both even if one fails, so that nothing is still being written when the failure is dealt with. */
-async function bothOrNeither(...work: readonly Promise<void>[]): Promise<void> {
-  for (const result of await Promise.allSettled(work)) {
+/** For the writer: nobody else removes objects, so a missing one means damage. */
+function asDamaged(error: unknown): never {
+  throw error instanceof MissingObjectError ? damaged(error.path, 'is missing') : error;
+}
+
+/** Waits until all promises have settled, then throws the first rejection; nothing runs in the background afterwards. */
+async function allSettled(...promises: readonly Promise<void>[]): Promise<void> {
+  for (const result of await Promise.allSettled(promises)) {
     if (result.status === 'rejected') throw result.reason;
   }
 }
 
-function lostLock(id: string): SandboxError {
-  const what = `Another process took over session "${id}" because this one did not answer for a while.`;
-  return new SandboxError('session_busy', `${what} Open the session again.`);
+function leaseLost(id: string): SandboxError {
+  return new SandboxError(
+    'session_busy',
+    `Another process took over session "${id}" because this process did not respond for a while. Open the session again.`,
+  );
 }
 
-/** What cannot be removed now is removed by the next writer. */
+/** Removes staged files. Files that cannot be removed are removed by the next writer. */
 async function discard(staged: Map<string, string>): Promise<void> {
   for (const path of staged.values()) await rm(path, { force: true }).catch(() => {});
   staged.clear();

@@ -1,136 +1,141 @@
 /**
- * The folder workspace/: the files of a session as real files that a person can look at and change. It mirrors the
- * committed tree and is never what a session is read from, so nothing found in it can harm one.
- * Invariant: no path is reached through a link, and a file is replaced as a whole or not at all.
+ * The folder workspace/: the files of a session as files of the host that users can read and edit. It mirrors the
+ * committed tree. Sessions are never loaded from it, so nothing in it can damage a session.
+ * Invariant: no path is accessed through a symbolic link, and files are replaced atomically.
  */
 import type { BigIntStats } from 'node:fs';
 import { lstatSync, mkdirSync, opendirSync, renameSync, rmdirSync, rmSync, unlinkSync } from 'node:fs';
-import { setImmediate as pause } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
 import { SandboxError } from '../../errors.ts';
-import type { TreeEntry } from '../format/manifest.ts';
-import { isUsablePath, parentOf } from './paths.ts';
-import { codeOf, FOLDER_MODE, inParallel, isAbsent, type Staging, syncFolder } from './safe-files.ts';
+import type { TreeEntry } from '../format/stored-tree.ts';
+import { isWorkspacePath, parentOf } from '../format/workspace-paths.ts';
+import { codeOf, isNotFound } from './file-errors.ts';
+import { type Durability, FOLDER_MODE, syncFolder } from './safe-files.ts';
 
-/** Something found in the folder at `path`. `look` changes whenever the file does; empty when it cannot be relied on. */
-export interface Found {
+/** A file or folder found in workspace/. */
+export interface MirrorEntry {
   readonly path: string;
   readonly kind: 'file' | 'dir';
-  readonly look: string;
+  /** Changes whenever the file changes; empty for folders. */
+  readonly fingerprint: string;
   readonly bytes: number;
   readonly mtimeMs: number;
-  /** When contents or name last changed. */
-  readonly touchedMs: number;
+  /** When contents or metadata last changed. */
+  readonly changedMs: number;
 }
 
-/** Files younger than this may change once more without looking different, on file systems with coarse clocks. */
+/** On file systems with coarse timestamps, a younger file can change again and keep its fingerprint. */
 const UNSETTLED_MS = 3_000;
-/** Calls are synchronous because each takes microseconds; others get a turn after so many. */
+/** File-system calls are synchronous because each takes microseconds; the event loop gets a turn after this many. */
 const CALLS_PER_TURN = 500;
-/** The file system has no such name, whatever we do: the file stays in the session only. */
-const UNLAYABLE = ['ENAMETOOLONG', 'EILSEQ', 'EINVAL'];
+/** The file system does not support the name; the file stays in the session only. */
+const UNSUPPORTED_NAME_CODES = ['ENAMETOOLONG', 'EILSEQ', 'EINVAL'];
 
-export function lookOf({ size, mtimeNs, ctimeNs, ino }: BigIntStats): string {
+function fingerprintOf({ size, mtimeNs, ctimeNs, ino }: BigIntStats): string {
   return `${size}:${mtimeNs}:${ctimeNs}:${ino}`;
 }
 
-function toFound(path: string, stat: BigIntStats): Found | undefined {
+function toMirrorEntry(path: string, stat: BigIntStats): MirrorEntry | undefined {
   const mtimeMs = Number(stat.mtimeNs / 1_000_000n);
-  const touchedMs = Math.max(mtimeMs, Number(stat.ctimeNs / 1_000_000n));
-  if (stat.isDirectory()) return { path, kind: 'dir', look: '', bytes: 0, mtimeMs, touchedMs };
+  const changedMs = Math.max(mtimeMs, Number(stat.ctimeNs / 1_000_000n));
+  if (stat.isDirectory()) return { path, kind: 'dir', fingerprint: '', bytes: 0, mtimeMs, changedMs };
   if (!stat.isFile()) return undefined;
-  return { path, kind: 'file', look: lookOf(stat), bytes: Number(stat.size), mtimeMs, touchedMs };
+  return {
+    path,
+    kind: 'file',
+    fingerprint: fingerprintOf(stat),
+    bytes: Number(stat.size),
+    mtimeMs,
+    changedMs,
+  };
 }
 
-/** The look to remember of a file that somebody else wrote. */
-export function settledLook({ look, touchedMs }: Found): string {
-  return Math.abs(Date.now() - touchedMs) > UNSETTLED_MS ? look : '';
+/** The fingerprint to record for an externally edited file; empty, which matches no file, if it may change again. */
+export function settledFingerprint({ fingerprint, changedMs }: MirrorEntry): string {
+  return Math.abs(Date.now() - changedMs) > UNSETTLED_MS ? fingerprint : '';
 }
 
-export class Mirror {
+export class WorkspaceMirror {
   constructor(
     readonly root: string,
-    readonly how: Staging = {},
+    readonly durability: Durability,
   ) {}
 
-  path(relative: string): string {
-    return relative === '' ? this.root : `${this.root}/${relative}`;
+  hostPath(path: string): string {
+    return path === '' ? this.root : `${this.root}/${path}`;
   }
 
-  /** What is there itself, be it a link. */
-  stat(path: string): BigIntStats | undefined {
-    try {
-      return lstatSync(path, { bigint: true, throwIfNoEntry: false });
-    } catch (error) {
-      if (isAbsent(error)) return undefined;
-      throw error;
-    }
-  }
-
-  /** A file or folder of the workspace, reached through real folders only. */
-  look(path: string): Found | undefined {
+  /** Returns the entry at a workspace path; undefined if a parent is not a real folder. */
+  find(path: string): MirrorEntry | undefined {
     if (!this.#isReachable(path)) return undefined;
-    const stat = this.stat(this.path(path));
-    return stat && toFound(path, stat);
+    const stat = lstatOrUndefined(this.hostPath(path));
+    return stat && toMirrorEntry(path, stat);
+  }
+
+  /** Whether anything exists at a workspace path, including symbolic links. */
+  has(path: string): boolean {
+    return lstatOrUndefined(this.hostPath(path)) !== undefined;
   }
 
   #isReachable(path: string): boolean {
     for (let folder = parentOf(path); folder !== ''; folder = parentOf(folder)) {
-      if (!this.stat(this.path(folder))?.isDirectory()) return false;
+      if (!lstatOrUndefined(this.hostPath(folder))?.isDirectory()) return false;
     }
     return this.exists();
   }
 
-  /** Whether the folder is there and a real one. */
+  /** Whether workspace/ exists and is not a symbolic link. */
   exists(): boolean {
-    return this.stat(this.root)?.isDirectory() ?? false;
+    return lstatOrUndefined(this.root)?.isDirectory() ?? false;
   }
 
   /**
-   * Regular files and folders by path, parents first. Links, devices and names that a guest could not use are left out.
-   * Throws `quota_exceeded` beyond `maxEntries`.
+   * Returns all regular files and folders by path, parents first. Skips links, devices and names that a guest cannot
+   * use. Throws `quota_exceeded` if there are more than `maxEntries`.
    */
-  async scan(maxEntries: number): Promise<ReadonlyMap<string, Found>> {
-    const found = new Map<string, Found>();
+  async scan(maxEntries: number): Promise<ReadonlyMap<string, MirrorEntry>> {
+    const found = new Map<string, MirrorEntry>();
     const folders = [''];
     for (let prefix = folders.pop(); prefix !== undefined; prefix = folders.pop()) {
-      for (const name of this.#names(prefix, maxEntries)) {
+      for (const name of this.#namesIn(prefix, maxEntries)) {
         const path = prefix + name;
-        if (!isUsablePath(path)) continue;
-        const stat = this.stat(this.path(path));
-        const entry = stat && toFound(path, stat);
+        if (!isWorkspacePath(path)) continue;
+        const stat = lstatOrUndefined(this.hostPath(path));
+        const entry = stat && toMirrorEntry(path, stat);
         if (entry === undefined) continue;
         found.set(path, entry);
         if (entry.kind === 'dir') folders.push(`${path}/`);
-        if (found.size > maxEntries) throw tooMany(this.root, maxEntries);
-        if (found.size % CALLS_PER_TURN === 0) await pause();
+        if (found.size > maxEntries) throw tooManyEntries(this.root, maxEntries);
+        if (found.size % CALLS_PER_TURN === 0) await yieldToEventLoop();
       }
     }
     return new Map([...found].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  /** Names in a folder, read a few at a time so that no number of them takes more memory than allowed. */
-  #names(prefix: string, max: number): string[] {
+  /** Reads a folder in small batches, so that a huge folder is rejected before it fills the memory. */
+  #namesIn(prefix: string, max: number): string[] {
     const names: string[] = [];
     try {
-      const folder = opendirSync(this.path(prefix.slice(0, -1)), { bufferSize: 1024 });
+      const folder = opendirSync(this.hostPath(prefix.slice(0, -1)), { bufferSize: 1024 });
       try {
         for (let entry = folder.readSync(); entry !== null; entry = folder.readSync()) {
           names.push(entry.name);
-          if (names.length > max) throw tooMany(this.root, max);
+          if (names.length > max) throw tooManyEntries(this.root, max);
         }
       } finally {
         folder.closeSync();
       }
     } catch (error) {
-      // Gone or closed to us since we saw it.
-      if (!isAbsent(error) && codeOf(error) !== 'EACCES') throw error;
+      // The folder was removed or made inaccessible after it was found.
+      if (!isNotFound(error) && codeOf(error) !== 'EACCES') throw error;
     }
     return names;
   }
 
   /**
-   * Brings `paths` to what `target` says, with contents from staged files, and returns the looks of what was laid. What
-   * cannot be done is passed to `onFailure` with its path; the rest is done nevertheless.
+   * Updates `paths` to match `target`, moving staged files into place, and returns the fingerprints of what it wrote.
+   * Reports each path that fails to `onFailure` and continues with the others.
    */
   async apply(
     paths: Iterable<string>,
@@ -139,83 +144,96 @@ export class Mirror {
     onFailure: (path: string, error: unknown) => void,
   ): Promise<Map<string, string>> {
     const sorted = [...paths].sort();
-    const laid = new Map<string, string>();
-    const touched = new Set<string>();
+    const fingerprints = new Map<string, string>();
+    const changedFolders = new Set<string>();
     let calls = 0;
-    const each = async (path: string, work: () => void) => {
+    const attempt = async (path: string, change: () => void) => {
       try {
-        work();
-        touched.add(parentOf(path));
+        change();
+        changedFolders.add(parentOf(path));
       } catch (error) {
-        if (!UNLAYABLE.includes(codeOf(error) ?? '')) onFailure(path, error);
+        if (!UNSUPPORTED_NAME_CODES.includes(codeOf(error) ?? '')) onFailure(path, error);
       }
-      if (++calls % CALLS_PER_TURN === 0) await pause();
+      if (++calls % CALLS_PER_TURN === 0) await yieldToEventLoop();
     };
-    const real = new Set<string>();
+    const checkedFolders = new Set<string>();
     this.ensureRoot();
     for (const path of sorted.toReversed()) {
-      if (!target.has(path)) await each(path, () => this.#remove(path));
+      if (!target.has(path)) await attempt(path, () => this.#remove(path));
     }
     for (const path of sorted) {
       const entry = target.get(path);
-      if (entry !== undefined) {
-        await each(path, () => laid.set(path, this.#lay(path, entry, staged.get(path), real)));
-      }
+      if (entry === undefined) continue;
+      await attempt(path, () => {
+        fingerprints.set(path, this.#put(path, entry, staged.get(path), checkedFolders));
+      });
     }
-    await inParallel(touched, async (folder) => {
-      await syncFolder(this.path(folder), this.how).catch((error) => {
-        if (!isAbsent(error)) throw error;
+    await forEachConcurrently(changedFolders, async (folder) => {
+      await syncFolder(this.hostPath(folder), this.durability).catch((error) => {
+        if (!isNotFound(error)) throw error;
       });
     });
-    return laid;
+    return fingerprints;
   }
 
-  /** Makes the folder, so that a person finds it even where there are no files yet. */
+  /** Creates workspace/, even for a session without files, so that users find the folder. */
   ensureRoot(): void {
-    const stat = this.stat(this.root);
-    if (stat?.isDirectory()) return;
-    if (stat !== undefined) unlinkSync(this.root);
-    mkdirSync(this.root, { mode: FOLDER_MODE });
+    replaceWithFolder(this.root);
   }
 
   #remove(path: string): void {
-    const stat = this.#isReachable(path) ? this.stat(this.path(path)) : undefined;
+    const stat = this.#isReachable(path) ? lstatOrUndefined(this.hostPath(path)) : undefined;
     if (stat === undefined) return;
     try {
-      if (stat.isDirectory()) rmdirSync(this.path(path));
-      else unlinkSync(this.path(path));
+      if (stat.isDirectory()) rmdirSync(this.hostPath(path));
+      else unlinkSync(this.hostPath(path));
     } catch (error) {
-      // Somebody put a file there in the meantime: it stays, and is an edit.
+      // A user added a file to the folder in the meantime: the folder stays, and the file is an external edit.
       if (codeOf(error) !== 'ENOTEMPTY' && codeOf(error) !== 'EEXIST') throw error;
     }
   }
 
-  /** `real` has folders that were seen to be real ones. */
-  #lay(path: string, { kind }: TreeEntry, staged: string | undefined, real: Set<string>): string {
-    this.#ensureFolders(parentOf(path), real);
+  /** Writes one entry and returns its fingerprint. `checkedFolders` contains folders known to be real ones. */
+  #put(path: string, { kind }: TreeEntry, staged: string | undefined, checkedFolders: Set<string>): string {
+    this.#ensureFolder(parentOf(path), checkedFolders);
     if (kind === 'dir') {
-      this.#ensureFolders(path, real);
+      this.#ensureFolder(path, checkedFolders);
       return '';
     }
-    const to = this.path(path);
-    if (this.stat(to)?.isDirectory()) rmSync(to, { recursive: true });
+    const to = this.hostPath(path);
+    if (lstatOrUndefined(to)?.isDirectory()) rmSync(to, { recursive: true });
     renameSync(staged!, to);
-    return lookOf(this.stat(to)!);
+    return fingerprintOf(lstatOrUndefined(to)!);
   }
 
-  #ensureFolders(folder: string, real: Set<string>): void {
-    if (folder === '' || real.has(folder)) return;
-    this.#ensureFolders(parentOf(folder), real);
-    const path = this.path(folder);
-    const stat = this.stat(path);
-    if (!stat?.isDirectory()) {
-      if (stat !== undefined) unlinkSync(path);
-      mkdirSync(path, { mode: FOLDER_MODE });
-    }
-    real.add(folder);
+  #ensureFolder(folder: string, checkedFolders: Set<string>): void {
+    if (folder === '' || checkedFolders.has(folder)) return;
+    this.#ensureFolder(parentOf(folder), checkedFolders);
+    replaceWithFolder(this.hostPath(folder));
+    checkedFolders.add(folder);
   }
 }
 
-function tooMany(root: string, max: number): SandboxError {
-  return new SandboxError('quota_exceeded', `${root} holds more than ${max} entries. Take some out of it.`);
+/** Creates a folder; removes a file or symbolic link in its place. */
+function replaceWithFolder(path: string): void {
+  const stat = lstatOrUndefined(path);
+  if (stat?.isDirectory()) return;
+  if (stat !== undefined) unlinkSync(path);
+  mkdirSync(path, { mode: FOLDER_MODE });
+}
+
+function lstatOrUndefined(path: string): BigIntStats | undefined {
+  try {
+    return lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+function tooManyEntries(root: string, max: number): SandboxError {
+  return new SandboxError(
+    'quota_exceeded',
+    `${root} contains more than ${max} entries. Remove some of them.`,
+  );
 }

@@ -1,10 +1,10 @@
 /**
  * One writer per session, among all processes that share a store.
  *
- * Every contender puts a claim, a file with a name of its own, into the session's lock folder, and only then looks for
- * others. Of two contenders the one that looks last sees the other, so two can never both find themselves alone; who
- * sees another withdraws. Claims of processes that are gone may be removed by anyone at any time: no two claims ever
- * have the same name, so a removal cannot hit a lock that was taken anew.
+ * A contender first writes a claim, a file with a unique name, into the lock folder of the session, and then looks for
+ * other claims. Of two contenders, the one that looks last sees the other, so two can never both believe to be alone; a
+ * contender that sees another one withdraws. Any process may remove the claim of a process that has ended: claim names
+ * are never reused, so this cannot remove a newer claim.
  *
  *   .locks/<session id in lower case>/<token>    a claim; `.<token>` while it is being written
  */
@@ -14,34 +14,35 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
-import { decode } from '../format/manifest.ts';
+import { decodeJson } from '../format/json-codec.ts';
+import { codeOf, isNotFound } from './file-errors.ts';
 import { isRunning, thisProcess } from './process-identity.ts';
-import { codeOf, ensureFolder, FILE_MODE, isAbsent, readFileSafely } from './safe-files.ts';
+import { ensureFolder, FILE_MODE, readFileSafely } from './safe-files.ts';
 
 const HEARTBEAT_MS = 5_000;
-/** A claim whose owner cannot be looked at is dropped when its file has not been touched for this long. */
-const SILENCE_MS = 60_000;
-const ATTEMPTS = 40;
+/** If the owner of a claim cannot be checked, the claim expires when its file has not been updated for this long. */
+const CLAIM_EXPIRY_MS = 60_000;
+const MAX_ATTEMPTS = 40;
 const MAX_CLAIM_BYTES = 4096;
 
-const name = z.string().max(300);
+const shortText = z.string().max(300);
 const claimFile = z.strictObject({
-  /** Both words have the same length, so that one takes the other's place in a single write. */
+  /** Both values have the same length, so a single write can replace one with the other. */
   stage: z.enum(['trial', 'taken']),
   token: z.uuid(),
   pid: z.number().int().min(1).max(0x7fffffff),
-  started: name,
-  host: name,
-  boot: name,
-  pid_space: name,
+  started: shortText,
+  host: shortText,
+  boot: shortText,
+  pid_space: shortText,
   since: z.iso.datetime(),
 });
 type Claim = z.infer<typeof claimFile>;
 
-const encode = (claim: Claim) => `${JSON.stringify(claim)}\n`;
+const encodeClaim = (claim: Claim) => `${JSON.stringify(claim)}\n`;
 
-/** Held from `acquire` until `release`. */
-export class Lock {
+/** The exclusive right to write a session, from `acquireLease` until `release`. */
+export class WriterLease {
   #timer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -53,13 +54,13 @@ export class Lock {
     return join(this.folder, this.claim.token);
   }
 
-  /** False when another machine took this process for dead, say after it was suspended. */
+  /** False if another process removed the claim, for example because this process was suspended too long. */
   async isHeld(): Promise<boolean> {
     return (await modifiedMs(this.path)) !== undefined;
   }
 
-  /** Makes the claim final and keeps it fresh. */
-  async take(): Promise<void> {
+  /** Marks the claim as taken and starts the heartbeat. */
+  async confirm(): Promise<void> {
     await this.#touch();
     this.#timer = setInterval(() => void this.#touch().catch(() => {}), HEARTBEAT_MS);
     this.#timer.unref();
@@ -68,39 +69,39 @@ export class Lock {
   async release(): Promise<void> {
     clearInterval(this.#timer);
     await rm(this.path, { force: true });
-    // Fails while others have claims, or have just made the folder anew: theirs, then.
+    // Fails if the folder contains other claims, which is fine.
     await rmdir(this.folder).catch(() => {});
   }
 
-  /** Writes the same bytes again: the file system dates them with its own clock, which all its users share. */
+  /** Writes the claim again, so that the file system updates its time with the clock that all processes share. */
   async #touch(): Promise<void> {
     const file = await open(this.path, 'r+');
     try {
-      await file.write(encode({ ...this.claim, stage: 'taken' }), 0);
+      await file.write(encodeClaim({ ...this.claim, stage: 'taken' }), 0);
     } finally {
       await file.close();
     }
   }
 }
 
-/** Takes the lock of a session whose name in lower case is `key`; throws `session_busy` if somebody has it. */
-export async function takeLock(locks: string, key: string, id: string): Promise<Lock> {
+/** Acquires the lease of session `id`. `key` is the case-folded id. Throws `session_busy` if another writer holds it. */
+export async function acquireLease(locks: string, key: string, id: string): Promise<WriterLease> {
   const folder = join(locks, key);
   for (let attempt = 0; ; attempt++) {
-    const lock = new Lock(folder, newClaim());
-    await place(lock);
+    const lease = new WriterLease(folder, newClaim());
+    await publishClaim(lease);
     try {
-      const rival = await findRival(lock, attempt);
+      const rival = await findRival(lease, attempt);
       if (rival === undefined) {
-        await lock.take();
-        return lock;
+        await lease.confirm();
+        return lease;
       }
-      if (rival.stage === 'taken' || attempt >= ATTEMPTS) throw busy(id, rival);
+      if (rival.stage === 'taken' || attempt >= MAX_ATTEMPTS) throw sessionBusy(id, rival);
     } catch (error) {
-      await lock.release();
+      await lease.release();
       throw error;
     }
-    await lock.release();
+    await lease.release();
     await sleep(randomInt(1, 20));
   }
 }
@@ -109,65 +110,68 @@ function newClaim(): Claim {
   return { stage: 'trial', token: randomUUID(), ...thisProcess(), since: new Date().toISOString() };
 }
 
-/** Makes a claim visible, complete from the first moment on. */
-async function place({ folder, claim, path }: Lock): Promise<void> {
+/** Creates the claim file; it becomes visible only when it is complete. */
+async function publishClaim({ folder, claim, path }: WriterLease): Promise<void> {
   const unfinished = join(folder, `.${claim.token}`);
   for (let attempt = 0; ; attempt++) {
     try {
       await ensureFolder(dirname(folder));
       await ensureFolder(folder);
-      await writeFile(unfinished, encode(claim), { flag: 'wx', mode: FILE_MODE });
+      await writeFile(unfinished, encodeClaim(claim), { flag: 'wx', mode: FILE_MODE });
       await rename(unfinished, path);
       return;
     } catch (error) {
-      // The last one to leave removed the folder just now.
-      if (!isAbsent(error) || attempt >= ATTEMPTS) throw error;
+      // Another process released its lease and removed the folder at this moment.
+      if (!isNotFound(error) || attempt >= MAX_ATTEMPTS) throw error;
     }
   }
 }
 
+/** Another live claim; `claim` is undefined if its file is unreadable. */
 type Rival = Pick<Claim, 'stage' | 'token'> & { readonly claim: Claim | undefined };
 
 /**
- * Somebody else with a living claim. Among those that are still trying, the smallest token stays for a moment and looks
- * again while the others withdraw, so that one of them gets through.
+ * Returns another live claim, if any. Among contenders in the trial stage, the one with the smallest token stays and
+ * checks again while the others withdraw, so that one of them succeeds.
  */
-async function findRival(lock: Lock, attempt: number): Promise<Rival | undefined> {
-  for (let looks = 0; ; looks++) {
-    const rivals = await livingRivals(lock);
+async function findRival(lease: WriterLease, attempt: number): Promise<Rival | undefined> {
+  for (let checks = 0; ; checks++) {
+    const rivals = await liveRivals(lease);
     const [first] = rivals.sort((a, b) => rank(a) - rank(b));
     if (first === undefined || first.stage === 'taken') return first;
-    const isFirst = rivals.every(({ token }) => lock.claim.token < token);
-    if (!isFirst || looks >= ATTEMPTS || attempt >= ATTEMPTS) return first;
+    const isFirst = rivals.every(({ token }) => lease.claim.token < token);
+    if (!isFirst || checks >= MAX_ATTEMPTS || attempt >= MAX_ATTEMPTS) return first;
     await sleep(randomInt(1, 5));
   }
 }
 
 const rank = ({ stage }: Rival) => (stage === 'taken' ? 0 : 1);
 
-async function livingRivals({ folder, claim, path }: Lock): Promise<Rival[]> {
+/** Returns the live claims of others and removes stale ones. */
+async function liveRivals({ folder, claim, path }: WriterLease): Promise<Rival[]> {
   const nowMs = (await modifiedMs(path)) ?? 0;
   const rivals: Rival[] = [];
   for (const token of await readdir(folder)) {
     if (token === claim.token) continue;
     const file = join(folder, token);
-    const rival = await readClaim(file);
-    if (rival === 'gone') continue;
+    const other = await readClaim(file);
+    if (other === 'deleted') continue;
     const touchedMs = await modifiedMs(file);
     if (touchedMs === undefined) continue;
-    const isFresh = touchedMs > nowMs - SILENCE_MS;
-    if (rival === undefined ? !isFresh : !(isRunning(rival) ?? isFresh)) await rm(file, { force: true });
-    // What is being written is not a claim yet; its owner will look after it has become one.
-    else if (!token.startsWith('.')) rivals.push({ stage: rival?.stage ?? 'taken', token, claim: rival });
+    const isFresh = touchedMs > nowMs - CLAIM_EXPIRY_MS;
+    const isLive = other === undefined ? isFresh : (isRunning(other) ?? isFresh);
+    if (!isLive) await rm(file, { force: true });
+    // An unfinished claim does not count: its owner looks for other claims after publishing it.
+    else if (!token.startsWith('.')) rivals.push({ stage: other?.stage ?? 'taken', token, claim: other });
   }
   return rivals;
 }
 
-/** Undefined for a file that is not a claim. */
-async function readClaim(path: string): Promise<Claim | 'gone' | undefined> {
+/** Returns undefined if the file is not a valid claim. */
+async function readClaim(path: string): Promise<Claim | 'deleted' | undefined> {
   try {
     const bytes = await readFileSafely(path, { maxBytes: MAX_CLAIM_BYTES });
-    return bytes === undefined ? 'gone' : decode(claimFile, bytes, path);
+    return bytes === undefined ? 'deleted' : decodeJson(claimFile, bytes, path);
   } catch (error) {
     if (error instanceof SandboxError) return undefined;
     throw error;
@@ -178,19 +182,23 @@ async function modifiedMs(path: string): Promise<number | undefined> {
   try {
     return (await lstat(path)).mtimeMs;
   } catch (error) {
-    if (isAbsent(error) || codeOf(error) === 'ELOOP') return undefined;
+    if (isNotFound(error) || codeOf(error) === 'ELOOP') return undefined;
     throw error;
   }
 }
 
-function busy(id: string, { claim }: Rival): SandboxError {
+function sessionBusy(id: string, { claim }: Rival): SandboxError {
   if (claim === undefined) {
-    const what = `Session "${id}" has a lock that cannot be read`;
-    return new SandboxError('session_busy', `${what}; it will be dropped after ${SILENCE_MS / 1000} s.`);
+    return new SandboxError(
+      'session_busy',
+      `Session "${id}" has an unreadable lock file. It expires after ${CLAIM_EXPIRY_MS / 1000} s; try again then.`,
+    );
   }
   const { pid, host, since } = claim;
-  const owner =
-    pid === process.pid && isRunning(claim) !== undefined ? 'Another sandbox of this process' : 'Process';
-  const what = `${owner} (pid ${pid} on ${host}, since ${since}) is using session "${id}".`;
-  return new SandboxError('session_busy', `${what} Wait until it is done, or fork the session.`);
+  const isThisProcess = pid === process.pid && isRunning(claim) !== undefined;
+  const owner = isThisProcess ? 'another sandbox of this process' : 'another process';
+  return new SandboxError(
+    'session_busy',
+    `Session "${id}" is open in ${owner} (pid ${pid} on ${host}, since ${since}). Wait until it is closed, or fork the session.`,
+  );
 }

@@ -1,22 +1,22 @@
 /**
- * SHA-256 of contents, each computed once: shared bytes never change, so their digest is remembered for as long as they
- * live, and a file that no call touched costs nothing to write again.
+ * SHA-256 digests of file contents and memory images. Bytes in shared memory never change, so their digests are cached
+ * as long as the buffer lives; writing a file that no call has changed does not hash it again.
  */
 import { createHash } from 'node:crypto';
 
-const digests = new WeakMap<SharedArrayBuffer, Map<string, string>>();
+const cache = new WeakMap<SharedArrayBuffer, Map<string, string>>();
 
-const view = (bytes: Uint8Array) => `${bytes.byteOffset}:${bytes.length}`;
+const viewKey = (bytes: Uint8Array) => `${bytes.byteOffset}:${bytes.length}`;
 
-/** In lower-case hexadecimal. */
+/** Returns the digest in lower-case hexadecimal. */
 export function sha256(bytes: Uint8Array): string {
   const { buffer } = bytes;
-  const known = buffer instanceof SharedArrayBuffer ? digests.get(buffer)?.get(view(bytes)) : undefined;
-  if (known !== undefined) return known;
+  const cached = buffer instanceof SharedArrayBuffer ? cache.get(buffer)?.get(viewKey(bytes)) : undefined;
+  if (cached !== undefined) return cached;
   const digest = createHash('sha256').update(bytes).digest('hex');
   if (buffer instanceof SharedArrayBuffer) {
-    const views = digests.get(buffer) ?? new Map<string, string>();
-    digests.set(buffer, views.set(view(bytes), digest));
+    const views = cache.get(buffer) ?? new Map<string, string>();
+    cache.set(buffer, views.set(viewKey(bytes), digest));
   }
   return digest;
 }

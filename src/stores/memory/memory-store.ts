@@ -1,16 +1,16 @@
 /**
- * Sessions for as long as the process lives. Same promises as a store on disk, short of surviving: whole snapshots, one
- * writer at a time, the same refusals.
+ * A store in the memory of this process. It gives the same guarantees as the disk store except persistence: atomic
+ * writes, one writer per session, and the same validation.
  */
 import { SandboxError } from '../../errors.ts';
-import { byLastUse, checkSession, checkState, statesOf } from '../format/stored-session.ts';
+import { checkSession, checkState, statesOf } from '../format/session-validation.ts';
 import { checkSessionId, foldSessionId, rejectCaseConflict } from '../session-id.ts';
-import type { SessionStore, StoredSession } from '../store.ts';
+import { byLastUse, type SessionStore, type StoredSession } from '../store.ts';
 
-/** A store that forgets everything when the process ends. */
+/** Creates a store whose sessions exist until the process ends. */
 export function memoryStore(): SessionStore {
   const sessions = new Map<string, StoredSession>();
-  const held = new Set<string>();
+  const acquired = new Set<string>();
 
   const size = (id: string) => {
     const session = sessions.get(id);
@@ -30,7 +30,7 @@ export function memoryStore(): SessionStore {
     },
     async write(session) {
       checkSession(session);
-      for (const [, state] of statesOf(session)) checkState(state);
+      for (const state of statesOf(session)) checkState(state);
       const { session_id } = session.record;
       rejectCaseConflict(session_id, sessions.keys());
       sessions.set(session_id, { ...session, checkpoints: [...session.checkpoints] });
@@ -46,14 +46,16 @@ export function memoryStore(): SessionStore {
     async acquire(id) {
       const key = foldSessionId(checkSessionId(id));
       rejectCaseConflict(id, sessions.keys());
-      if (held.has(key)) {
-        const what = `Another sandbox of this process (pid ${process.pid}) is using session "${id}".`;
-        throw new SandboxError('session_busy', `${what} Close it first, or fork the session.`);
+      if (acquired.has(key)) {
+        throw new SandboxError(
+          'session_busy',
+          `Session "${id}" is open in another sandbox of this process (pid ${process.pid}). Close that sandbox first, or fork the session.`,
+        );
       }
-      held.add(key);
+      acquired.add(key);
       let isReleased = false;
       return async () => {
-        if (!isReleased) held.delete(key);
+        if (!isReleased) acquired.delete(key);
         isReleased = true;
       };
     },
@@ -64,7 +66,7 @@ export function memoryStore(): SessionStore {
   };
 }
 
-/** Contents that several states share count once. */
+/** Counts contents that several states share only once. */
 function bytesOf(session: StoredSession): number {
   const contents = new Map<string, number>();
   const buffers = new Map<ArrayBufferLike, number>();
@@ -74,7 +76,7 @@ function bytesOf(session: StoredSession): number {
     buffers.set(bytes.buffer, buffer);
     contents.set(`${buffer}:${bytes.byteOffset}:${bytes.length}`, bytes.length);
   };
-  for (const [, { delta, workspace, tmp }] of statesOf(session)) {
+  for (const { delta, workspace, tmp } of statesOf(session)) {
     add(delta);
     for (const { data } of workspace.values()) add(data);
     for (const { data } of tmp) add(data);

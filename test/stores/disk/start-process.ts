@@ -1,4 +1,4 @@
-/** Starts processes that run child.ts. */
+/** Starts child processes and collects the lines that they print. */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,12 +7,12 @@ import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
 import { afterAll } from 'vitest';
 
-/** Makes the program, which is removed after the tests of the file that asked for it. */
-export function buildChild(): string {
-  const dir = mkdtempSync(join(tmpdir(), 'store-child-'));
+/** Bundles store-program.ts and returns the path of the bundle; it is removed after the tests of the calling file. */
+export function buildStoreProgram(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'store-program-'));
   afterAll(() => rmSync(dir, { recursive: true, force: true }));
-  const outfile = join(dir, 'child.mjs');
-  const entry = fileURLToPath(new URL('child.ts', import.meta.url));
+  const outfile = join(dir, 'program.mjs');
+  const entry = fileURLToPath(new URL('store-program.ts', import.meta.url));
   buildSync({
     entryPoints: [entry],
     bundle: true,
@@ -21,16 +21,16 @@ export function buildChild(): string {
     target: 'node20',
     outfile,
   });
-  // Some tests run it as a user with fewer rights.
+  // Some tests run the program as an unprivileged user.
   chmodSync(dir, 0o755);
   return outfile;
 }
 
 export interface Child {
   readonly process: ChildProcess;
-  /** Lines so far. */
+  /** The lines printed so far. */
   readonly lines: string[];
-  /** Resolves once it has ended and all it said has arrived. */
+  /** Resolves when the process has ended and all its output has arrived. */
   readonly ended: Promise<void>;
 }
 

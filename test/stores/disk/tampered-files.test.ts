@@ -1,4 +1,4 @@
-/** A store whose files somebody changed: it answers with an error that names what is wrong, or with the truth. */
+/** A disk store whose files were changed: it returns correct data or throws an error that names the problem. */
 import { createHash } from 'node:crypto';
 import {
   existsSync,
@@ -15,15 +15,15 @@ import {
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { SandboxError } from '../../src/errors.ts';
-import { diskStore } from '../../src/stores/disk/disk-store.ts';
-import { plainSession, scratch, session, state, text } from './support.ts';
+import { SandboxError } from '../../../src/errors.ts';
+import { diskStore } from '../../../src/stores/disk/disk-store.ts';
+import { plainSession, scratch, session, state, text } from '../fixtures.ts';
 
 const CONTENTS = { 'a.txt': 'contents of a', 'd/b.txt': 'contents of b', l: '-> a.txt' };
 const damage = expect.objectContaining({ name: 'SandboxError', code: 'session_damaged' });
 
-/** A store with a session of every kind of object, and its folder. */
-async function written() {
+/** Creates a store with a session that has every kind of object. */
+async function createStore() {
   const dir = scratch();
   const store = diskStore(dir);
   const whole = session('one', state(2, CONTENTS, 'memory', { t: 'in tmp' }), {
@@ -37,7 +37,7 @@ async function written() {
   return { dir, store, whole, folder, object };
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: these are manifests of every wrong shape.
+// biome-ignore lint/suspicious/noExplicitAny: manifests of any shape.
 type Amendment = (manifest: any) => void;
 
 /** Changes session.json. */
@@ -48,27 +48,27 @@ function amend(folder: string, change: Amendment): void {
   writeFileSync(path, JSON.stringify(manifest));
 }
 
-/** Puts an object of any content under its right name and returns a reference to it. */
-function plant(folder: string, content: string, suffix: string) {
+/** Writes an object with any content under its correct name and returns a reference to it. */
+function writeObject(folder: string, content: string, suffix: string) {
   const sha256 = createHash('sha256').update(content).digest('hex');
   writeFileSync(join(folder, 'objects', sha256 + suffix), content);
   return { sha256, bytes: Buffer.byteLength(content) };
 }
 
-test('a damaged session is named by list, refused by read, and its files can still be had', async () => {
-  const { dir, store, folder } = await written();
+test('list() reports a damaged session, read() rejects it, and readWorkspace() returns its files', async () => {
+  const { dir, store, folder } = await createStore();
   await store.write(session('fine', state(1)));
   writeFileSync(join(folder, 'session.json'), '{"format": 2,');
   const { records, damaged } = await store.list();
   expect([records.map(({ session_id }) => session_id), damaged]).toEqual([['fine'], ['one']]);
   await expect(store.read('one')).rejects.toEqual(damage);
   await expect(store.read('one')).rejects.toThrow(
-    /"one" is damaged: .*session\.json is not JSON.*readWorkspace/,
+    /"one" is damaged: .*session\.json is not valid JSON.*readWorkspace/,
   );
   await expect(store.edits('one')).rejects.toEqual(damage);
-  const salvaged = (await store.readWorkspace('one'))!;
-  expect(salvaged.damage).toContain('session.json is not JSON');
-  expect([...salvaged.workspace].map(([path, { data }]) => [path, text(data)])).toEqual([
+  const recovered = (await store.readWorkspace('one'))!;
+  expect(recovered.damage).toContain('session.json is not valid JSON');
+  expect([...recovered.workspace].map(([path, { data }]) => [path, text(data)])).toEqual([
     ['a.txt', 'contents of a'],
     ['d', undefined],
     ['d/b.txt', 'contents of b'],
@@ -77,8 +77,8 @@ test('a damaged session is named by list, refused by read, and its files can sti
   expect(existsSync(folder)).toBe(false);
 });
 
-test('files that only the objects have are salvaged, too', async () => {
-  const { store, folder, object } = await written();
+test('readWorkspace() recovers files that exist only as objects', async () => {
+  const { store, folder, object } = await createStore();
   rmSync(object('memory', '.memory'));
   rmSync(join(folder, 'workspace', 'a.txt'));
   rmSync(join(folder, 'workspace', 'd'), { recursive: true });
@@ -89,16 +89,16 @@ test('files that only the objects have are salvaged, too', async () => {
   expect(text(workspace.get('a.txt')!.data)).toBe('contents of a');
 });
 
-test('a damaged session can be written anew', async () => {
-  const { store, folder } = await written();
+test('a write replaces a damaged session', async () => {
+  const { store, folder } = await createStore();
   writeFileSync(join(folder, 'session.json'), '');
-  const anew = session('one', state(5, { 'a.txt': 'anew' }));
-  await store.write(anew);
-  expect(plainSession(await store.read('one'))).toEqual(plainSession(anew));
-  expect(readFileSync(join(folder, 'workspace', 'a.txt'), 'utf8')).toBe('anew');
+  const replacement = session('one', state(5, { 'a.txt': 'new' }));
+  await store.write(replacement);
+  expect(plainSession(await store.read('one'))).toEqual(plainSession(replacement));
+  expect(readFileSync(join(folder, 'workspace', 'a.txt'), 'utf8')).toBe('new');
 });
 
-test('session.json is refused when a key is missing, unknown or of another type', async () => {
+test('read() rejects a session.json with a missing key, an unknown key or a value of the wrong type', async () => {
   const changes: Record<string, Amendment> = {
     'another format': (m) => {
       m.format = 1;
@@ -115,7 +115,7 @@ test('session.json is refused when a key is missing, unknown or of another type'
     'another session': (m) => {
       m.record.session_id = 'two';
     },
-    'an id that climbs': (m) => {
+    'an id that is a path': (m) => {
       m.record.session_id = '../one';
     },
     'another runtime': (m) => {
@@ -124,10 +124,10 @@ test('session.json is refused when a key is missing, unknown or of another type'
     'negative calls': (m) => {
       m.record.calls = -1;
     },
-    'a digest that climbs': (m) => {
+    'a digest that is a path': (m) => {
       m.state.memory.sha256 = '../../../../etc/passwd';
     },
-    'a digest in capitals': (m) => {
+    'an upper-case digest': (m) => {
       m.state.memory.sha256 = m.state.memory.sha256.toUpperCase();
     },
     'a wrong size': (m) => {
@@ -145,18 +145,18 @@ test('session.json is refused when a key is missing, unknown or of another type'
     'a state that is null': (m) => {
       m.state = null;
     },
-    'the record alone': (m) => {
+    'only the record': (m) => {
       for (const key of Object.keys(m)) if (key !== 'record') delete m[key];
     },
   };
-  for (const [what, change] of Object.entries(changes)) {
-    const { store, folder } = await written();
+  for (const [name, change] of Object.entries(changes)) {
+    const { store, folder } = await createStore();
     amend(folder, change);
-    await expect(store.read('one'), what).rejects.toEqual(damage);
+    await expect(store.read('one'), name).rejects.toEqual(damage);
   }
 });
 
-test('a tree whose paths climb, repeat or have no parent is refused, though its digest is right', async () => {
+test('rejects an invalid tree even if its digest is correct', async () => {
   const file = { kind: 'file', mode: 420, mtime_ms: 0 };
   const trees = [
     (ref: object) => [{ ...file, path: '../../escape', ...ref }],
@@ -179,9 +179,9 @@ test('a tree whose paths climb, repeat or have no parent is refused, though its 
     () => 'not a list',
   ];
   for (const make of trees) {
-    const { dir, store, folder } = await written();
-    const entries = make(plant(folder, 'payload', '.data'));
-    const tree = plant(folder, JSON.stringify({ format: 2, entries }), '.tree.json');
+    const { dir, store, folder } = await createStore();
+    const entries = make(writeObject(folder, 'payload', '.data'));
+    const tree = writeObject(folder, JSON.stringify({ format: 2, entries }), '.tree.json');
     amend(folder, (manifest) => {
       manifest.state.workspace = tree;
     });
@@ -192,12 +192,12 @@ test('a tree whose paths climb, repeat or have no parent is refused, though its 
   }
 });
 
-test('a list of changes that climbs out of the workspace is refused', async () => {
-  const { dir, store, folder } = await written();
+test('rejects a changes object with a path outside the workspace', async () => {
+  const { dir, store, folder } = await createStore();
   writeFileSync(join(dir, 'victim'), 'mine');
   rmSync(join(folder, 'workspace.json'));
   for (const path of ['../../victim', '/etc/hosts', '..', 'a/../../../victim', '']) {
-    const unsynced = plant(folder, JSON.stringify([[path, null]]), '.changes.json');
+    const unsynced = writeObject(folder, JSON.stringify([[path, null]]), '.changes.json');
     amend(folder, (manifest) => {
       manifest.unsynced = unsynced;
     });
@@ -206,45 +206,45 @@ test('a list of changes that climbs out of the workspace is refused', async () =
   expect(readFileSync(join(dir, 'victim'), 'utf8')).toBe('mine');
 });
 
-test('an object that is changed, cut, missing or enormous is refused', async () => {
-  const harm: Record<string, (path: string) => void> = {
+test('rejects an object that is changed, truncated, missing, too large or a folder', async () => {
+  const damages: Record<string, (path: string) => void> = {
     changed: (path) =>
       writeFileSync(
         path,
         readFileSync(path).map((byte) => byte ^ 1),
       ),
-    cut: (path) => truncateSync(path, 3),
+    truncated: (path) => truncateSync(path, 3),
     missing: (path) => rmSync(path),
-    enormous: (path) => truncateSync(path, 2 ** 42),
-    folder: (path) => {
+    'too large': (path) => truncateSync(path, 2 ** 42),
+    'a folder': (path) => {
       rmSync(path);
       mkdirSync(path);
     },
   };
-  for (const [what, change] of Object.entries(harm)) {
+  for (const [what, change] of Object.entries(damages)) {
     for (const [content, suffix] of [
       ['memory', '.memory'],
       ['contents of a', '.data'],
       ['before', '.data'],
       ['kept', '.data'],
     ]) {
-      const { store, object } = await written();
+      const { store, object } = await createStore();
       change(object(content!, suffix!));
       await expect(store.read('one'), `${what} ${content}`).rejects.toEqual(damage);
     }
   }
 });
 
-test('an enormous session.json is refused before it is read', async () => {
-  const { store, folder } = await written();
+test('rejects a session.json that is too large before reading it', async () => {
+  const { store, folder } = await createStore();
   truncateSync(join(folder, 'session.json'), 2 ** 42);
   await expect(store.read('one')).rejects.toEqual(damage);
   expect((await store.list()).damaged).toEqual(['one']);
 });
 
-test('links in the place of a session, its folders or its files are not followed', async () => {
-  const elsewhere = await written();
-  const { dir, store, folder } = await written();
+test('does not follow symbolic links in place of a session, its folders or its files', async () => {
+  const elsewhere = await createStore();
+  const { dir, store, folder } = await createStore();
   symlinkSync(elsewhere.folder, join(dir, 'linked'));
   expect(await store.read('linked')).toBeUndefined();
   expect((await store.list()).records.map(({ session_id }) => session_id)).toEqual(['one']);
@@ -264,8 +264,8 @@ test('links in the place of a session, its folders or its files are not followed
   expect(plainSession(await elsewhere.store.read('one'))).toEqual(plainSession(elsewhere.whole));
 });
 
-test('deleting a session removes links in it, not what they lead to', async () => {
-  const { store, folder } = await written();
+test('deleting a session removes symbolic links, not their targets', async () => {
+  const { store, folder } = await createStore();
   const outside = scratch();
   writeFileSync(join(outside, 'mine'), 'mine');
   symlinkSync(outside, join(folder, 'workspace', 'link'));
@@ -274,9 +274,9 @@ test('deleting a session removes links in it, not what they lead to', async () =
   expect(readFileSync(join(outside, 'mine'), 'utf8')).toBe('mine');
 });
 
-test('more than a session may hold is not written, nor read', async () => {
-  const { dir, store, whole } = await written();
-  const small = diskStore(dir, { max_session_bytes: 1000 });
+test('neither writes nor reads a session above the size limit', async () => {
+  const { dir, store, whole } = await createStore();
+  const small = diskStore(dir, { maxSessionBytes: 1000 });
   const large = session('large', state(1, { f: 'x'.repeat(1001) }));
   await expect(small.write(large)).rejects.toEqual(expect.objectContaining({ code: 'session_limit' }));
   await store.write(large);
@@ -284,8 +284,8 @@ test('more than a session may hold is not written, nor read', async () => {
   expect(plainSession(await store.read('one'))).toEqual(plainSession(whole));
 });
 
-test('folders and files that are no sessions are left alone', async () => {
-  const { dir, store } = await written();
+test('ignores files and folders that are not sessions', async () => {
+  const { dir, store } = await createStore();
   mkdirSync(join(dir, 'not.a.session'));
   mkdirSync(join(dir, 'empty'));
   writeFileSync(join(dir, 'notes'), 'mine');
@@ -295,8 +295,8 @@ test('folders and files that are no sessions are left alone', async () => {
   expect(readdirSync(dir).sort()).toEqual(['.locks', '.trash', 'not.a.session', 'notes']);
 });
 
-test('whatever is done to any file of a session, the answer is the truth or a SandboxError', async () => {
-  const { store, whole, folder } = await written();
+test('returns correct data or throws session_damaged after any change to any file', async () => {
+  const { store, whole, folder } = await createStore();
   const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .map((name) => join(folder, name))
     .filter((path) => statSync(path).isFile() && !path.includes('/workspace/'));
@@ -322,13 +322,13 @@ test('whatever is done to any file of a session, the answer is the truth or a Sa
         const forms = { byte: changed, cut: bytes.subarray(0, position), insert, 'other file': other };
         writeFileSync(path, forms[how as keyof typeof forms]);
         try {
-          for (const ask of [store.read, store.edits, store.readWorkspace]) {
+          for (const method of [store.read, store.edits, store.readWorkspace]) {
             try {
-              const answer = await ask('one');
-              // Facts of the record have no digest: a changed digit is another fact, but never another file or memory.
-              if (ask === store.read) {
+              const result = await method('one');
+              // The record has no digest, so a changed digit goes unnoticed there, but never in a file or in memory.
+              if (method === store.read) {
                 expect({
-                  ...(plainSession(answer as typeof whole) as object),
+                  ...(plainSession(result as typeof whole) as object),
                   record: 0,
                   checkpoints: 0,
                 }).toEqual({
@@ -353,9 +353,9 @@ test('whatever is done to any file of a session, the answer is the truth or a Sa
   expect(plainSession(await store.read('one'))).toEqual(expected);
 });
 
-test('limits in session.json that a policy could not have make the session damaged, with its files still readable', async () => {
+test('rejects a session.json with an invalid policy, and its files are still readable', async () => {
   const changes: Record<string, [Amendment, RegExp]> = {
-    'no policy': [(m) => delete m.record.policy, /does not fit at record\.policy/],
+    'no policy': [(m) => delete m.record.policy, /is invalid at record\.policy/],
     'a host path': [
       (m) => {
         m.record.policy.mounts = [{ host_path: '/etc', guest_path: '/external' }];
@@ -368,13 +368,13 @@ test('limits in session.json that a policy could not have make the session damag
       },
       /record\.policy: .*root/,
     ],
-    'a limit that is no number': [
+    'a limit that is not a number': [
       (m) => {
         m.record.policy.fuel_budget = 'all';
       },
       /record\.policy\.fuel_budget/,
     ],
-    'more memory than there is': [
+    'too much memory': [
       (m) => {
         m.record.policy.memory_bytes = 2 ** 40;
       },
@@ -386,22 +386,22 @@ test('limits in session.json that a policy could not have make the session damag
           Array.from({ length: 10 }, (_, i) => [`V${i}`, 'x'.repeat(32_768)]),
         );
       },
-      /record\.policy\.env: a session keeps at most/,
+      /record\.policy\.env: /,
     ],
     'an older format': [
       (m) => {
         m.format = 1;
       },
-      /has format 1, this version reads 2/,
+      /has format version 1; this release reads version 2/,
     ],
   };
-  for (const [what, [change, reason]] of Object.entries(changes)) {
-    const { store, folder } = await written();
+  for (const [name, [change, reason]] of Object.entries(changes)) {
+    const { store, folder } = await createStore();
     amend(folder, change);
-    await expect(store.read('one'), what).rejects.toThrow(reason);
-    expect((await store.list()).damaged, what).toEqual(['one']);
+    await expect(store.read('one'), name).rejects.toThrow(reason);
+    expect((await store.list()).damaged, name).toEqual(['one']);
     const { workspace, damage } = (await store.readWorkspace('one'))!;
-    expect(damage, what).toMatch(reason);
-    expect(text(workspace.get('a.txt')!.data), what).toBe('contents of a');
+    expect(damage, name).toMatch(reason);
+    expect(text(workspace.get('a.txt')!.data), name).toBe('contents of a');
   }
 });

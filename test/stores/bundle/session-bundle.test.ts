@@ -1,13 +1,13 @@
-/** A session as one file: it comes back as it was, and nothing but a whole one comes back at all. */
+/** Exported sessions: a bundle decodes to the session that was encoded, and anything else is rejected. */
 import { createHash } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { SandboxError } from '../../src/errors.ts';
-import { putEntry } from '../../src/fs/entries.ts';
-import { BUNDLE_FORMAT, decodeBundle, encodeBundle } from '../../src/stores/format/bundle.ts';
-import type { SessionState, StoredSession } from '../../src/stores/store.ts';
-import { plainSession, record, session, shared, state } from './support.ts';
+import { SandboxError } from '../../../src/errors.ts';
+import { putEntry } from '../../../src/fs/entries.ts';
+import { decodeBundle, encodeBundle } from '../../../src/stores/bundle/session-bundle.ts';
+import type { SessionState, StoredSession } from '../../../src/stores/store.ts';
+import { plainSession, record, session, shared, state } from '../fixtures.ts';
 
 const name = fc
   .string({ minLength: 1, maxLength: 12, unit: 'grapheme' })
@@ -32,7 +32,7 @@ const tree = fc.array(entry, { maxLength: 6 }).map((entries) => {
           : { ...common, kind: 'symlink', target }) as never,
       );
     } catch (error) {
-      // Two names can be in each other's way; the tree then has the first of them.
+      // A path that conflicts with an earlier one is left out.
       if (!(error instanceof SandboxError)) throw error;
     }
   }
@@ -61,7 +61,7 @@ const anySession: fc.Arbitrary<StoredSession> = fc
     record: record('moved', { policy: { ...record('moved').policy, fuel_budget: fuel } }),
     state: present,
     undo,
-    checkpoints: checkpoints.map((kept) => ({ ...kept, created_at: '2026-03-01T12:00:00.000Z' })),
+    checkpoints: checkpoints.map((checkpoint) => ({ ...checkpoint, created_at: '2026-03-01T12:00:00.000Z' })),
   }));
 
 const whole = session('one', state(7, { 'a.txt': 'A'.repeat(3000), 'd/b': '', 'd/l': '-> ../a.txt' }), {
@@ -71,29 +71,29 @@ const whole = session('one', state(7, { 'a.txt': 'A'.repeat(3000), 'd/b': '', 'd
   ],
 });
 
-/** The bundle with the digest it should have. */
-function signed(bundle: Uint8Array): Uint8Array {
+/** Returns the bundle with a correct digest. */
+function withDigest(bundle: Uint8Array): Uint8Array {
   const body = bundle.subarray(0, -32);
   return new Uint8Array(Buffer.concat([body, createHash('sha256').update(body).digest()]));
 }
 
-/** A bundle of any parts; each may lie about its size. */
-function made(parts: readonly { content: Uint8Array; bytes?: number }[], format = BUNDLE_FORMAT): Uint8Array {
-  const packed = parts.map(({ content }) => deflateRawSync(content));
+/** Builds a bundle from parts; `bytes` overrides the declared size of a part. */
+function buildBundle(parts: readonly { content: Uint8Array; bytes?: number }[], format = 1): Uint8Array {
+  const compressed = parts.map(({ content }) => deflateRawSync(content));
   const head = Buffer.alloc(12 + parts.length * 8);
   head.write('LWSX', 0);
   head.writeUInt32LE(format, 4);
   head.writeUInt32LE(parts.length, 8);
-  parts.forEach(({ content, bytes: said = content.length }, i) => {
-    head.writeUInt32LE(said, 12 + i * 8);
-    head.writeUInt32LE(packed[i]!.length, 16 + i * 8);
+  parts.forEach(({ content, bytes: declared = content.length }, i) => {
+    head.writeUInt32LE(declared, 12 + i * 8);
+    head.writeUInt32LE(compressed[i]!.length, 16 + i * 8);
   });
-  return signed(new Uint8Array(Buffer.concat([head, ...packed, Buffer.alloc(32)])));
+  return withDigest(new Uint8Array(Buffer.concat([head, ...compressed, Buffer.alloc(32)])));
 }
 
-/** The parts of a good bundle, unpacked. */
-async function partsOf(of: StoredSession): Promise<{ content: Buffer }[]> {
-  const bundle = Buffer.from(await encodeBundle(of));
+/** Returns the decompressed parts of a valid bundle. */
+async function partsOf(stored: StoredSession): Promise<{ content: Buffer }[]> {
+  const bundle = Buffer.from(await encodeBundle(stored));
   const count = bundle.readUInt32LE(8);
   let at = 12 + count * 8;
   return Array.from({ length: count }, (_, i) => {
@@ -103,22 +103,23 @@ async function partsOf(of: StoredSession): Promise<{ content: Buffer }[]> {
   });
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: descriptions of every wrong shape.
-async function amended(change: (description: any) => void): Promise<Uint8Array> {
+/** Returns a bundle whose manifest was changed. */
+// biome-ignore lint/suspicious/noExplicitAny: manifests of any shape.
+async function withManifest(change: (manifest: any) => void): Promise<Uint8Array> {
   const [first, ...others] = await partsOf(whole);
-  const description = JSON.parse(first!.content.toString());
-  change(description);
-  return made([{ content: Buffer.from(JSON.stringify(description)) }, ...others]);
+  const manifest = JSON.parse(first!.content.toString());
+  change(manifest);
+  return buildBundle([{ content: Buffer.from(JSON.stringify(manifest)) }, ...others]);
 }
 
-const refused = async (bundle: Uint8Array, reason: RegExp) => {
+const expectDamaged = async (bundle: Uint8Array, reason: RegExp) => {
   const attempt = decodeBundle(bundle);
   await expect(attempt).rejects.toMatchObject({ name: 'SandboxError', code: 'session_damaged' });
   await expect(attempt).rejects.toThrow(reason);
 };
 
 describe('an exported session', () => {
-  test('comes back as it was, whatever is in it', async () => {
+  test('decodes to the session that was encoded', async () => {
     await fc.assert(
       fc.asyncProperty(anySession, async (written) => {
         const bundle = await encodeBundle(written);
@@ -130,7 +131,7 @@ describe('an exported session', () => {
     );
   });
 
-  test('brings all its bytes in shared memory, and each content once', async () => {
+  test('contains each content once and decodes into shared memory', async () => {
     const large = 'x'.repeat(100_000);
     const heavy = session('one', state(2, { a: large, b: large }), { undo: state(1, { c: large }) });
     const [, ...objects] = await partsOf(heavy);
@@ -140,28 +141,29 @@ describe('an exported session', () => {
       expect(data.buffer).toBeInstanceOf(SharedArrayBuffer);
   });
 
-  test('is refused when it was cut off anywhere', async () => {
+  test('is rejected when it is truncated at any position', async () => {
     const bundle = await encodeBundle(whole);
-    for (let length = 0; length < bundle.length; length++) await refused(bundle.subarray(0, length), /./);
+    for (let length = 0; length < bundle.length; length++)
+      await expectDamaged(bundle.subarray(0, length), /./);
   });
 
-  test('is refused when a bit was flipped anywhere', async () => {
+  test('is rejected when any bit is flipped', async () => {
     const bundle = await encodeBundle(whole);
     for (let at = 0; at < bundle.length; at++) {
       const flipped = bundle.slice();
       flipped[at]! ^= 1 << (at % 8);
-      await refused(flipped, /./);
+      await expectDamaged(flipped, /./);
     }
   });
 
-  test('is refused or read, and nothing else, when whoever changed it also mended its digest', async () => {
+  test('is either decoded or rejected as damaged when its bytes change and its digest is corrected', async () => {
     const bundle = await encodeBundle(whole);
     const change = fc.tuple(fc.nat(bundle.length - 33), fc.nat(255));
     await fc.assert(
       fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 8 }), async (changes) => {
         const changed = bundle.slice();
         for (const [at, byte] of changes) changed[at] = byte;
-        await decodeBundle(signed(changed)).catch((error) => {
+        await decodeBundle(withDigest(changed)).catch((error) => {
           expect(error).toMatchObject({ name: 'SandboxError', code: 'session_damaged' });
         });
       }),
@@ -169,78 +171,94 @@ describe('an exported session', () => {
     );
   });
 
-  test('is refused when bytes of any kind claim to be one', async () => {
+  test('is rejected when a valid header is followed by random bytes', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), fc.boolean(), async (junk, isSigned) => {
-        const head = Buffer.from([0x4c, 0x57, 0x53, 0x58, BUNDLE_FORMAT, 0, 0, 0]);
+      fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), fc.boolean(), async (junk, hasDigest) => {
+        const head = Buffer.from([0x4c, 0x57, 0x53, 0x58, 1, 0, 0, 0]);
         const claim = new Uint8Array(Buffer.concat([head, junk, Buffer.alloc(32)]));
-        await refused(isSigned ? signed(claim) : claim, /./);
+        await expectDamaged(hasDigest ? withDigest(claim) : claim, /./);
       }),
       { numRuns: 500 },
     );
   });
 
-  test('of another format says which', async () => {
-    await refused(made(await partsOf(whole), 9), /has format 9, this version reads 1/);
-    await refused(
-      await amended((description) => {
-        description.format = 1;
+  test('is rejected with the version number when its format version is unknown', async () => {
+    await expectDamaged(
+      buildBundle(await partsOf(whole), 9),
+      /has format version 9; this release reads version 1/,
+    );
+    await expectDamaged(
+      await withManifest((manifest) => {
+        manifest.format = 1;
       }),
-      /has format 1, this version reads 2/,
+      /has format version 1; this release reads version 2/,
     );
   });
 
-  test('that unpacks to more than it says, or says more than is allowed, costs no memory', async () => {
+  test('is rejected without allocating memory when a declared size is wrong or too large', async () => {
     const bomb = deflateRawSync(Buffer.alloc(64 * 1024 * 1024));
     const [first, ...others] = await partsOf(whole);
-    await refused(made([{ content: inflateRawSync(bomb), bytes: 10 }]), /does not unpack to the size/);
-    await refused(
-      made([first!, ...others, { content: Buffer.from('x'), bytes: 0xffffffff }]),
-      /unpacks to more/,
+    await expectDamaged(
+      buildBundle([{ content: inflateRawSync(bomb), bytes: 10 }]),
+      /does not decompress to its declared size/,
+    );
+    await expectDamaged(
+      buildBundle([first!, ...others, { content: Buffer.from('x'), bytes: 0xffffffff }]),
+      /uncompressed size of more than/,
     );
     const halves = Array.from({ length: 3 }, () => ({ content: Buffer.from('x'), bytes: 0x7fffffff }));
-    await refused(made([first!, ...halves]), /unpacks to more/);
-    await refused(made([{ content: Buffer.alloc(17 * 1024 * 1024, 0x20) }]), /description that is too long/);
-    const many = made([first!]);
+    await expectDamaged(buildBundle([first!, ...halves]), /uncompressed size of more than/);
+    await expectDamaged(
+      buildBundle([{ content: Buffer.alloc(17 * 1024 * 1024, 0x20) }]),
+      /manifest of more than/,
+    );
+    const many = buildBundle([first!]);
     new DataView(many.buffer).setUint32(8, 0xffffffff, true);
-    await refused(signed(many), /index that does not fit/);
+    await expectDamaged(withDigest(many), /invalid index/);
   });
 
-  test('with parts too many, twice or too few is refused', async () => {
+  test('is rejected when it has an unreferenced, duplicate or missing part', async () => {
     const parts = await partsOf(whole);
-    await refused(made([...parts, { content: Buffer.from('stray') }]), /nothing refers to/);
-    await refused(made([...parts, parts[1]!]), /twice/);
-    await refused(made(parts.slice(0, -1)), /lacks an object/);
-    await refused(made([]), /too short|does not fit/);
+    await expectDamaged(buildBundle([...parts, { content: Buffer.from('stray') }]), /is not referenced/);
+    await expectDamaged(buildBundle([...parts, parts[1]!]), /twice/);
+    await expectDamaged(buildBundle(parts.slice(0, -1)), /does not contain all referenced objects/);
+    await expectDamaged(buildBundle([]), /too short|invalid index/);
   });
 
-  test('with a description that no session has is refused', async () => {
-    // biome-ignore lint/suspicious/noExplicitAny: descriptions of every wrong shape.
-    const changes: Record<string, [(description: any) => void, RegExp]> = {
-      'an id that climbs': [(d) => Object.assign(d.record, { session_id: '../up' }), /record\.session_id/],
-      'a device for a name': [(d) => Object.assign(d.record, { session_id: 'nul' }), /record\.session_id/],
+  test('is rejected when its manifest is invalid', async () => {
+    // biome-ignore lint/suspicious/noExplicitAny: manifests of any shape.
+    const changes: Record<string, [(manifest: any) => void, RegExp]> = {
+      'an id that is a path': [(d) => Object.assign(d.record, { session_id: '../up' }), /record\.session_id/],
+      'a device name': [(d) => Object.assign(d.record, { session_id: 'nul' }), /record\.session_id/],
       'a host path': [(d) => Object.assign(d.record.policy, { mounts: [] }), /record\.policy/],
-      'an unknown key': [(d) => Object.assign(d, { commit: 1 }), /its top/],
+      'an unknown key': [(d) => Object.assign(d, { commit: 1 }), /the top level/],
       'names that are code': [(d) => Object.assign(d.record, { declared: ['x;y'] }), /record\.declared/],
       'two checkpoints of one name': [(d) => d.checkpoints.push(d.checkpoints[0]), /same name/],
       'a wrong size': [
         (d) => Object.assign(d.state.memory, { bytes: d.state.memory.bytes + 1 }),
-        /bytes where it says/,
+        /whose declared size is/,
       ],
-      'a file for a tree': [(d) => Object.assign(d.state, { workspace: d.state.memory }), /is not JSON/],
+      'a file for a tree': [
+        (d) => Object.assign(d.state, { workspace: d.state.memory }),
+        /is not valid JSON/,
+      ],
     };
-    for (const [, [change, reason]] of Object.entries(changes)) await refused(await amended(change), reason);
+    for (const [, [change, reason]] of Object.entries(changes))
+      await expectDamaged(await withManifest(change), reason);
   });
 
-  test('with paths that leave the workspace is refused', async () => {
+  test('is rejected when a path leaves the workspace', async () => {
     for (const path of ['../up', '/etc/passwd', 'a/../../b', 'a//b', '.', 'a\0b', '\ud800']) {
       const text = JSON.stringify({ format: 2, entries: [{ path, kind: 'dir', mode: 0o755, mtime_ms: 0 }] });
       const content = Buffer.from(text);
       const ref = { sha256: createHash('sha256').update(content).digest('hex'), bytes: content.length };
       const [first] = await partsOf(session('one', state(1, {}, undefined)));
-      const description = JSON.parse(first!.content.toString());
-      description.state = { version: 1, memory: null, workspace: ref, tmp: null };
-      await refused(made([{ content: Buffer.from(JSON.stringify(description)) }, { content }]), /./);
+      const manifest = JSON.parse(first!.content.toString());
+      manifest.state = { version: 1, memory: null, workspace: ref, tmp: null };
+      await expectDamaged(
+        buildBundle([{ content: Buffer.from(JSON.stringify(manifest)) }, { content }]),
+        /./,
+      );
     }
   });
 });

@@ -1,22 +1,22 @@
-/** Disks that are full and folders that are closed: the session before stays, and the error says what to do. */
+/** Full disks and missing permissions: the previous session stays, and the error says what to do. */
 import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { diskStore } from '../../src/stores/disk/disk-store.ts';
-import { buildChild, start } from './process.ts';
-import { nthFiles, nthSession } from './sequence.ts';
-import { plainSession, scratch, session, state } from './support.ts';
+import { diskStore } from '../../../src/stores/disk/disk-store.ts';
+import { plainSession, scratch, session, state } from '../fixtures.ts';
+import { nthFiles, nthSession } from './numbered-sessions.ts';
+import { buildStoreProgram, start } from './start-process.ts';
 
-const child = buildChild();
+const program = buildStoreProgram();
 
-test.skipIf(process.platform === 'win32')('a disk that takes no more leaves the session before', async () => {
+test.skipIf(process.platform === 'win32')('keeps the previous session when the disk is full', async () => {
   const dir = scratch();
   const store = diskStore(dir);
   const before = nthSession('one', 1, undefined);
   await store.write(before);
-  // A limit on the size of files is a full disk that needs no rights to make; blocks are 512 or 1024 bytes.
+  // A file size limit simulates a full disk without privileges; blocks are 512 or 1024 bytes.
   const limit = `trap '' XFSZ; ulimit -f 256; exec "$0" "$@"`;
-  const writer = start('sh', ['-c', limit, process.execPath, child, 'writeOnce', dir, 'one', '2000000']);
+  const writer = start('sh', ['-c', limit, process.execPath, program, 'writeOnce', dir, 'one', '2000000']);
   await writer.ended;
   expect(writer.lines).toEqual([
     expect.stringMatching(/^store_failed: Could not write session "one": .*limit/),
@@ -29,44 +29,44 @@ test.skipIf(process.platform === 'win32')('a disk that takes no more leaves the 
 });
 
 test.skipIf(process.platform === 'win32')(
-  'folders closed to the process leave the session before',
+  'keeps the previous session when a folder is not writable',
   async () => {
     const dir = scratch();
-    // Nothing is closed to root, who therefore lets somebody else try.
-    const nobody = process.getuid!() === 0 ? { uid: 65_534, gid: 65_534 } : undefined;
-    const rights = (path: string, mode: number) => {
-      if (nobody !== undefined) chownSync(path, nobody.uid, nobody.gid);
+    // Permissions do not restrict root, so root runs the program as another user.
+    const otherUser = process.getuid!() === 0 ? { uid: 65_534, gid: 65_534 } : undefined;
+    const setMode = (path: string, mode: number) => {
+      if (otherUser !== undefined) chownSync(path, otherUser.uid, otherUser.gid);
       chmodSync(path, mode);
     };
-    rights(dir, 0o700);
+    setMode(dir, 0o700);
     const attempt = async () => {
-      const writer = start(process.execPath, [child, 'writeOnce', dir, 'one', '1000'], {
-        ...nobody,
-        cwd: dirname(child),
+      const writer = start(process.execPath, [program, 'writeOnce', dir, 'one', '1000'], {
+        ...otherUser,
+        cwd: dirname(program),
       });
       await writer.ended;
       return writer.lines;
     };
     expect(await attempt()).toEqual(['wrote 1']);
-    for (const closed of [
+    for (const readOnly of [
       join(dir, '.locks'),
       join(dir, 'one'),
       join(dir, 'one', 'objects'),
       join(dir, 'one', 'staging'),
     ]) {
-      rights(closed, 0o500);
-      expect(await attempt(), closed).toEqual([
+      setMode(readOnly, 0o500);
+      expect(await attempt(), readOnly).toEqual([
         expect.stringMatching(/^store_failed: .*permission.*writable/),
       ]);
-      rights(closed, 0o700);
+      setMode(readOnly, 0o700);
       expect((await diskStore(dir).read('one'))!.state.version).toBe(1);
     }
-    // The folder for people is not what the session lives in: a write is good without it, and it catches up later.
+    // A write succeeds although workspace/ cannot be updated; the next call of edits() updates it.
     const workspace = join(dir, 'one', 'workspace');
-    rights(workspace, 0o500);
+    setMode(workspace, 0o500);
     expect(await attempt()).toEqual(['wrote 2']);
     expect(readFileSync(join(workspace, 'counter'), 'utf8')).toBe('1');
-    rights(workspace, 0o700);
+    setMode(workspace, 0o700);
     const store = diskStore(dir);
     expect((await store.read('one'))!.state.version).toBe(2);
     expect(await store.edits('one')).toEqual({ removed: [], entries: [] });
@@ -74,7 +74,7 @@ test.skipIf(process.platform === 'win32')(
   },
 );
 
-test('a store whose folder cannot be made says so', async () => {
+test('throws store_failed when the folder of the store cannot be created', async () => {
   const file = join(scratch(), 'file');
   writeFileSync(file, 'mine');
   const store = diskStore(join(file, 'store'));
@@ -88,13 +88,13 @@ test('a store whose folder cannot be made says so', async () => {
   expect((await store.read('one'))!.state.version).toBe(1);
 });
 
-test('a folder in the way of session.json leaves the session before', async () => {
+test('keeps the previous session when session.json cannot be replaced', async () => {
   const dir = scratch();
   const store = diskStore(dir);
   const release = await store.acquire('one');
   await store.write(session('one', state(1, { f: '1' })));
   const file = join(dir, 'one', 'session.json');
-  const kept = readFileSync(file);
+  const original = readFileSync(file);
   rmSync(file);
   mkdirSync(join(file, 'x'), { recursive: true });
   await expect(store.write(session('one', state(2, { f: '2' })))).rejects.toThrow(
@@ -102,7 +102,7 @@ test('a folder in the way of session.json leaves the session before', async () =
   );
   expect(readFileSync(join(dir, 'one', 'workspace', 'f'), 'utf8')).toBe('1');
   rmSync(file, { recursive: true });
-  writeFileSync(file, kept);
+  writeFileSync(file, original);
   expect((await store.read('one'))!.state.version).toBe(1);
   await store.write(session('one', state(3, { f: '3' })));
   expect(readFileSync(join(dir, 'one', 'workspace', 'f'), 'utf8')).toBe('3');

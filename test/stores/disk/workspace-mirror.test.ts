@@ -1,4 +1,4 @@
-/** The folder workspace/: what a person finds there, and what becomes of what a person does there. */
+/** The folder workspace/: the files that a user finds there, and the edits that a user makes there. */
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
@@ -19,22 +19,22 @@ import {
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { checkEntries } from '../../src/fs/entries.ts';
-import { diskStore } from '../../src/stores/disk/disk-store.ts';
-import { files, plain, scratch, session, state, T0, text, withEdits } from './support.ts';
+import { checkEntries } from '../../../src/fs/entries.ts';
+import { diskStore } from '../../../src/stores/disk/disk-store.ts';
+import { files, plain, scratch, session, state, T0, text, withEdits } from '../fixtures.ts';
 
 const NONE = { removed: [], entries: [] };
 
-/** A store with session `one`, held by its writer, and its workspace folder. */
-async function opened(contents: Record<string, string>) {
+/** Creates a store and acquires session `one` in it. */
+async function openSession(contents: Record<string, string>) {
   const dir = scratch();
   const store = diskStore(dir);
   const release = await store.acquire('one');
   await store.write(session('one', state(1, contents)));
   const workspace = join(dir, 'one', 'workspace');
   const at = (path: string) => join(workspace, path);
-  /** Takes over edits as a session does, and commits. */
-  const adopt = async () => {
+  /** Applies the edits as a session does and commits the result. */
+  const applyEdits = async () => {
     const { state: before } = (await store.read('one'))!;
     const edits = await store.edits('one');
     const next = withEdits(before.workspace, edits);
@@ -42,7 +42,7 @@ async function opened(contents: Record<string, string>) {
     await store.write(session('one', { ...before, version: before.version + 1, workspace: next }));
     return { edits, next };
   };
-  return { dir, store, release, workspace, at, adopt };
+  return { dir, store, release, workspace, at, applyEdits };
 }
 
 function tree(folder: string): Record<string, string> {
@@ -56,14 +56,14 @@ function tree(folder: string): Record<string, string> {
   return found;
 }
 
-test('the files of /app are real files with their times, links excepted', async () => {
-  const { workspace, at } = await opened({ 'a.txt': 'A', 'd/b': 'B', 'e/': '', l: '-> /etc/passwd' });
+test('contains the files of /app with their times, but no symbolic links', async () => {
+  const { workspace, at } = await openSession({ 'a.txt': 'A', 'd/b': 'B', 'e/': '', l: '-> /etc/passwd' });
   expect(tree(workspace)).toEqual({ 'a.txt': 'A', 'd/': '', 'd/b': 'B', 'e/': '' });
   expect(lstatSync(at('a.txt')).mtimeMs).toBe(T0);
 });
 
-test('a write changes what differs and leaves other files alone', async () => {
-  const { store, workspace, at } = await opened({ same: 's', old: 'o', 'd/x': 'x', kind: 'file' });
+test('a write changes only files that differ', async () => {
+  const { store, workspace, at } = await openSession({ same: 's', old: 'o', 'd/x': 'x', kind: 'file' });
   const { ino } = lstatSync(at('same'));
   await store.write(
     session('one', state(2, { same: 's', new: 'n', d: 'file now', 'kind/in': 'folder now' })),
@@ -79,8 +79,8 @@ test('a write changes what differs and leaves other files alone', async () => {
   expect(await store.edits('one')).toEqual(NONE);
 });
 
-test('session.json, objects and the rest are for their owner and hold nothing superfluous', async () => {
-  const { dir, store } = await opened({ f: '1' });
+test('a session folder is accessible only to its owner and contains no unreferenced files', async () => {
+  const { dir, store } = await openSession({ f: '1' });
   await store.write(session('one', state(2, { f: '2' })));
   await store.write(session('one', state(3, {})));
   expect(readdirSync(join(dir, 'one')).sort()).toEqual([
@@ -98,8 +98,8 @@ test('session.json, objects and the rest are for their owner and hold nothing su
   expect(JSON.parse(readFileSync(join(dir, 'one', 'session.json'), 'utf8')).record.session_id).toBe('one');
 });
 
-test('files that a person adds, changes and deletes are told once, to the next call', async () => {
-  const { store, at } = await opened({ keep: 'k', change: 'c', 'd/delete': 'x', 'd/stay': 'y' });
+test('edits() reports added, changed and deleted files once', async () => {
+  const { store, at } = await openSession({ keep: 'k', change: 'c', 'd/delete': 'x', 'd/stay': 'y' });
   writeFileSync(at('change'), 'changed');
   writeFileSync(at('new.csv'), '1,2');
   mkdirSync(at('sub/deep'), { recursive: true });
@@ -120,8 +120,8 @@ test('files that a person adds, changes and deletes are told once, to the next c
   expect(await store.edits('one')).toEqual(NONE);
 });
 
-test('edits that no write followed are told to the next writer again', async () => {
-  const { dir, store, release, at, adopt } = await opened({ f: 'f' });
+test('edits() reports an edit to the next writer again if no write followed', async () => {
+  const { dir, store, release, at, applyEdits } = await openSession({ f: 'f' });
   writeFileSync(at('new'), 'n');
   expect((await store.edits('one')).entries.length).toBe(1);
   await release();
@@ -130,13 +130,13 @@ test('edits that no write followed are told to the next writer again', async () 
   expect((await other.edits('one')).entries.length).toBe(1);
   await releaseOther();
   await store.acquire('one');
-  await adopt();
+  await applyEdits();
   expect(await store.edits('one')).toEqual(NONE);
   expect(text((await store.read('one'))!.state.workspace.get('new')!.data)).toBe('n');
 });
 
-test('a change is seen though size and time are as before', async () => {
-  const { store, at } = await opened({ f: 'aaaa' });
+test('edits() reports a change that preserves size and time', async () => {
+  const { store, at } = await openSession({ f: 'aaaa' });
   writeFileSync(at('f'), 'bbbb');
   utimesSync(at('f'), T0 / 1000, T0 / 1000);
   expect((await store.edits('one')).entries.map(({ data }) => text(data))).toEqual(['bbbb']);
@@ -144,8 +144,8 @@ test('a change is seen though size and time are as before', async () => {
   expect((await store.edits('one')).entries.map(({ data }) => text(data))).toEqual(['cccc']);
 });
 
-test('a touched, copied or re-written file with the same contents is no edit', async () => {
-  const { dir, store, release, at } = await opened({ f: 'same', 'd/g': 'same too' });
+test('edits() does not report a file that was touched, copied or rewritten with the same contents', async () => {
+  const { dir, store, release, at } = await openSession({ f: 'same', 'd/g': 'same too' });
   utimesSync(at('f'), 1, 1);
   chmodSync(at('d/g'), 0o640);
   expect(await store.edits('one')).toEqual(NONE);
@@ -155,15 +155,21 @@ test('a touched, copied or re-written file with the same contents is no edit', a
   expect(await diskStore(copy).edits('one')).toEqual(NONE);
 });
 
-test('a file that a person replaced by a folder, and the other way round, are told so that a tree results', async () => {
-  const { at, adopt } = await opened({ a: 'file', 'b/in/x': '1', 'b/l': '-> in', c: '-> a', z: 'z' });
+test('edits() reports a file replaced by a folder and a folder replaced by a file', async () => {
+  const { at, applyEdits } = await openSession({
+    a: 'file',
+    'b/in/x': '1',
+    'b/l': '-> in',
+    c: '-> a',
+    z: 'z',
+  });
   rmSync(at('a'));
   mkdirSync(at('a'));
   writeFileSync(at('a/inner'), 'i');
   rmSync(at('b'), { recursive: true });
   writeFileSync(at('b'), 'now a file');
   writeFileSync(at('c'), 'where a link was');
-  const { edits, next } = await adopt();
+  const { edits, next } = await applyEdits();
   expect(edits.removed).toEqual(['b/in', 'b/in/x', 'b/l']);
   expect([...next.values()].map(({ path, kind, data }) => [path, kind, text(data)])).toEqual(
     expect.arrayContaining([
@@ -176,14 +182,14 @@ test('a file that a person replaced by a folder, and the other way round, are to
   expect(next.size).toBe(5);
 });
 
-test('a folder deleted by a person takes along what only the session knew to be in it', async () => {
-  const { store, at } = await opened({ 'd/f': 'f', 'd/link': '-> f', 'd/e/': '', other: 'o' });
+test('deleting a folder also removes its entries that were not mirrored', async () => {
+  const { store, at } = await openSession({ 'd/f': 'f', 'd/link': '-> f', 'd/e/': '', other: 'o' });
   rmSync(at('d'), { recursive: true });
   expect(await store.edits('one')).toEqual({ removed: ['d', 'd/e', 'd/f', 'd/link'], entries: [] });
 });
 
-test('links, pipes and unusable names are ignored, and links are not followed', async () => {
-  const { store, workspace, at } = await opened({ f: 'f', 'd/g': 'g' });
+test('edits() ignores links, pipes and invalid names, and does not follow links', async () => {
+  const { store, workspace, at } = await openSession({ f: 'f', 'd/g': 'g' });
   const outside = scratch();
   writeFileSync(join(outside, 'secret'), 'secret');
   symlinkSync(join(outside, 'secret'), at('stolen'));
@@ -192,14 +198,14 @@ test('links, pipes and unusable names are ignored, and links are not followed', 
   execFileSync('mkfifo', [at('pipe')]);
   writeFileSync(Buffer.concat([Buffer.from(`${workspace}/`), Buffer.from([0xff, 0xfe])]), 'no text');
   expect(await store.edits('one')).toEqual(NONE);
-  // A file or folder that has become a link is gone, as far as the session is concerned.
+  // For the session, a file or folder that was replaced by a link is deleted.
   renameSync(at('d'), join(outside, 'd'));
   symlinkSync(join(outside, 'd'), at('d'));
   expect(await store.edits('one')).toEqual({ removed: ['d', 'd/g'], entries: [] });
 });
 
-test('nothing is written or removed through a link', async () => {
-  const { store, at } = await opened({ 'd/f': '1', 'd/old': 'x', g: '1' });
+test('nothing is written or removed through a symbolic link', async () => {
+  const { store, at } = await openSession({ 'd/f': '1', 'd/old': 'x', g: '1' });
   const outside = scratch();
   for (const name of ['f', 'old', 'g']) writeFileSync(join(outside, name), 'mine');
   rmSync(at('d'), { recursive: true });
@@ -212,8 +218,8 @@ test('nothing is written or removed through a link', async () => {
   expect(lstatSync(at('g')).isFile()).toBe(true);
 });
 
-test('a hard link to a file elsewhere does not let a write change that file', async () => {
-  const { store, at } = await opened({ f: '1' });
+test('a write does not change the target of a hard link', async () => {
+  const { store, at } = await openSession({ f: '1' });
   const mine = join(scratch(), 'mine');
   writeFileSync(mine, 'mine');
   rmSync(at('f'));
@@ -223,8 +229,8 @@ test('a hard link to a file elsewhere does not let a write change that file', as
   expect(readFileSync(mine, 'utf8')).toBe('mine');
 });
 
-test('a missing workspace folder is laid out again', async () => {
-  const { dir, store, release, workspace } = await opened({ 'd/f': 'f', l: '-> d' });
+test('edits() restores a missing workspace folder', async () => {
+  const { dir, store, release, workspace } = await openSession({ 'd/f': 'f', l: '-> d' });
   rmSync(workspace, { recursive: true });
   expect(await store.edits('one')).toEqual(NONE);
   expect(tree(workspace)).toEqual({ 'd/': '', 'd/f': 'f' });
@@ -236,8 +242,8 @@ test('a missing workspace folder is laid out again', async () => {
   expect(tree(workspace)).toEqual({ 'd/': '', 'd/f': 'f' });
 });
 
-test('a workspace folder that vanishes after edits were told comes back with them', async () => {
-  const { store, workspace, at } = await opened({ f: 'f' });
+test('a workspace folder that is deleted after edits were reported is restored with them', async () => {
+  const { store, workspace, at } = await openSession({ f: 'f' });
   writeFileSync(at('new'), 'n');
   const before = (await store.read('one'))!.state;
   const next = withEdits(before.workspace, await store.edits('one'));
@@ -247,8 +253,8 @@ test('a workspace folder that vanishes after edits were told comes back with the
   expect(tree(workspace)).toEqual({ f: 'f', new: 'n' });
 });
 
-test('without workspace.json, edits are still told and nothing is taken for deleted', async () => {
-  const { dir, store, release, workspace, at } = await opened({ f: 'f', g: 'g', h: 'h' });
+test('edits() works without workspace.json and reports no deletions then', async () => {
+  const { dir, store, release, workspace, at } = await openSession({ f: 'f', g: 'g', h: 'h' });
   await release();
   writeFileSync(at('f'), 'edited');
   rmSync(at('g'));
@@ -260,26 +266,26 @@ test('without workspace.json, edits are still told and nothing is taken for dele
   }
 });
 
-test('more than may come in at once is refused before it is read, and says what to take out', async () => {
-  const { store, at } = await opened({ f: 'f' });
+test('edits() rejects a file that is too large without reading it, and names it', async () => {
+  const { store, at } = await openSession({ f: 'f' });
   writeFileSync(at('small'), 's');
   writeFileSync(at('huge'), '');
   truncateSync(at('huge'), 40 * 1024 ** 3);
-  await expect(store.edits('one')).rejects.toThrow(/workspace.huge.*Take it out/);
+  await expect(store.edits('one')).rejects.toThrow(/workspace.huge.*Remove it/);
   rmSync(at('huge'));
   expect((await store.edits('one')).entries.map(({ path }) => path)).toEqual(['small']);
 });
 
-test('names no host file can have stay in the session', async () => {
+test('a file whose name the host does not support stays in the session', async () => {
   const long = `${'n'.repeat(250)}/`.repeat(15);
   const contents = { [`${long}f`]: 'deep', plain: 'p', 'new\nline': 'n', 'q?*|': 'q' };
-  const { store, workspace } = await opened(contents);
+  const { store, workspace } = await openSession(contents);
   expect(await store.edits('one')).toEqual(NONE);
   expect(plain((await store.read('one'))!.state.workspace.values())).toEqual(plain(files(contents).values()));
   expect(existsSync(join(workspace, 'plain'))).toBe(true);
 });
 
-test('after any edits, the session that takes them over has what is in the folder', async () => {
+test('after any edits, the session that applies them has the files of the folder', async () => {
   const path = fc.constantFrom('a', 'b', 'a/x', 'a/y', 'b/x', 'a/x/z');
   const edit = fc.record({
     path,
@@ -291,7 +297,7 @@ test('after any edits, the session that takes them over has what is in the folde
       fc.array(edit, { maxLength: 8 }),
       fc.array(edit, { maxLength: 8 }),
       async (first, second) => {
-        const { workspace, at, adopt, store, release } = await opened({
+        const { workspace, at, applyEdits, store, release } = await openSession({
           'a/x': '1',
           b: '2',
           'c/d': '-> ../b',
@@ -303,12 +309,12 @@ test('after any edits, the session that takes them over has what is in the folde
               if (act === 'write') writeFileSync(at(path), content);
               if (act === 'mkdir') mkdirSync(at(path));
             } catch {
-              // The parent is missing or a file: no edit then.
+              // The parent is missing or a file, so there is no edit.
             }
           }
-          await adopt();
-          const { workspace: held } = (await store.read('one'))!.state;
-          const visible = [...held.values()].filter(({ kind }) => kind !== 'symlink');
+          await applyEdits();
+          const { workspace: current } = (await store.read('one'))!.state;
+          const visible = [...current.values()].filter(({ kind }) => kind !== 'symlink');
           expect(
             Object.fromEntries(
               visible.map(({ path, kind, data }) => [kind === 'dir' ? `${path}/` : path, text(data) ?? '']),

@@ -1,8 +1,7 @@
-/** Sessions that follow from a number alone, so that anybody can tell which one a store holds, and whether all of it. */
-
-import type { Entry } from '../../src/fs/entries.ts';
-import { sessionPolicy } from '../../src/schema.ts';
-import type { SessionState, StoredSession } from '../../src/stores/store.ts';
+/** Sessions that are derived from a number, so that a test can tell which one a store holds and whether it is complete. */
+import type { Entry } from '../../../src/fs/entries.ts';
+import { sessionPolicy } from '../../../src/schema.ts';
+import type { SessionState, StoredSession } from '../../../src/stores/store.ts';
 
 const T0 = Date.parse('2026-03-01T12:00:00Z');
 
@@ -13,7 +12,7 @@ function shared(content: string): Uint8Array {
   return copy;
 }
 
-/** Files that stay, change, come, go, and turn into folders and back. */
+/** From one number to the next, files stay, change, appear, disappear, and turn into folders and back. */
 export function nthFiles(n: number): Record<string, string> {
   const files: Record<string, string> = {
     same: 'always',

@@ -1,4 +1,4 @@
-/** Short ways to make sessions for stores. */
+/** Builds sessions for store tests, and converts them to plain values that `toEqual` can compare. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ export function shared(content: string | Uint8Array): Uint8Array {
 
 export const text = (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString();
 
-/** Entries of files by path; `dir/` makes a folder and `-> target` a link. */
+/** Builds entries by path; a path ending in `/` is a folder, and content starting with `-> ` is a link. */
 export function files(contents: Readonly<Record<string, string>>): Map<string, Entry> {
   const entries = new Map<string, Entry>();
   for (const [path, content] of Object.entries(contents)) {
@@ -72,7 +72,7 @@ export function session(
   return { record: record(id), state: present, undo: undefined, checkpoints: [], ...extra };
 }
 
-/** A plain form of entries that `toEqual` compares by content. */
+/** Converts entries to a form that `toEqual` compares by content. */
 export function plain(entries: Iterable<Entry>): unknown[] {
   return [...entries]
     .map(({ data, ...entry }) => ({ ...entry, ...(data && { data: Buffer.from(data).toString('latin1') }) }))
@@ -90,18 +90,18 @@ export function plainSession(stored: StoredSession | undefined): unknown {
     record: stored.record,
     state: plainState(stored.state),
     undo: undo && plainState(undo),
-    checkpoints: checkpoints.map((kept) => ({ ...kept, state: plainState(kept.state) })),
+    checkpoints: checkpoints.map((checkpoint) => ({ ...checkpoint, state: plainState(checkpoint.state) })),
   };
 }
 
-/** What a session does with edits before its next call. */
+/** Applies edits as a session does before its next call. */
 export function withEdits(workspace: ReadonlyMap<string, Entry>, edits: TreeEdit): Map<string, Entry> {
   const next = new Map(workspace);
   applyChanges(next, { removed: [...edits.removed], entries: [...edits.entries] });
   return next;
 }
 
-/** A folder that is gone after the test. */
+/** Creates a folder that is removed after the test. */
 export function scratch(): string {
   const dir = mkdtempSync(join(tmpdir(), 'store-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));

@@ -1,0 +1,49 @@
+/**
+ * Decides which workspace files can be mirrored as files of the host. A guest may use any name; a host may not support
+ * the name, or may treat two names as equal. Such files stay in the session but do not appear in workspace/. Symbolic
+ * links are never mirrored, because a link that the guest created could point at any file of the host.
+ */
+import { utf8Length } from '../../fs/file-names.ts';
+import type { TreeEntry } from '../format/stored-tree.ts';
+
+export interface HostPathRules {
+  readonly platform: NodeJS.Platform;
+  /** Whether the file system treats names that differ only in case as equal. */
+  readonly foldsCase: boolean;
+  /** Length of the path of the workspace/ folder. */
+  readonly rootBytes: number;
+}
+
+/** Slightly below the documented limits, to leave room for separator and terminator. */
+const MAX_HOST_PATH_BYTES: Partial<Record<NodeJS.Platform, number>> = { darwin: 1000, win32: 32_000 };
+const DEFAULT_MAX_HOST_PATH_BYTES = 4000;
+
+/** Special characters, device names, and trailing dots and spaces, which Windows removes. */
+const INVALID_ON_WINDOWS =
+  /[\p{Cc}<>:"|?*\\]|[. ]$|^(con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³]|conin\$|conout\$)(\.|$)/iu;
+
+/** Maps paths that a case-insensitive or Unicode-normalising file system may treat as equal to the same string. */
+export function foldPath(path: string): string {
+  return path.normalize('NFC').toUpperCase().toLowerCase();
+}
+
+/** Returns the entries of a sorted tree that the host can represent. */
+export function mirrorableEntries(tree: Iterable<TreeEntry>, rules: HostPathRules): Map<string, TreeEntry> {
+  const mirrorable = new Map<string, TreeEntry>();
+  const folded = new Set<string>();
+  const maxBytes = (MAX_HOST_PATH_BYTES[rules.platform] ?? DEFAULT_MAX_HOST_PATH_BYTES) - rules.rootBytes;
+  for (const entry of tree) {
+    const { path, kind } = entry;
+    const slash = path.lastIndexOf('/');
+    if (kind === 'symlink' || (slash >= 0 && !mirrorable.has(path.slice(0, slash)))) continue;
+    if (rules.platform === 'win32' && INVALID_ON_WINDOWS.test(path.slice(slash + 1))) continue;
+    if (utf8Length(path) > maxBytes) continue;
+    if (rules.foldsCase) {
+      const key = foldPath(path);
+      if (folded.has(key)) continue;
+      folded.add(key);
+    }
+    mirrorable.set(path, entry);
+  }
+  return mirrorable;
+}

@@ -1,0 +1,76 @@
+/**
+ * The folder objects/ of a session: one file per object, named `<sha256>.<kind>`.
+ * Invariant: an object is completely on disk before a manifest references it, never changes, and is used only after its
+ * digest has been verified.
+ */
+import { readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
+import { sha256 } from '../format/digest.ts';
+import { damaged } from '../format/json-codec.ts';
+import {
+  MissingObjectError,
+  type ObjectKind,
+  type ObjectRef,
+  type ObjectSource,
+  objectName,
+} from '../format/session-objects.ts';
+import { isNotFound } from './file-errors.ts';
+import { type Durability, ensureFolder, readFileSafely, stageFile, syncFolder } from './safe-files.ts';
+
+export class ObjectFolder implements ObjectSource {
+  /** Names of the objects that this process has written or verified. */
+  readonly #verified = new Set<string>();
+
+  constructor(
+    readonly location: string,
+    readonly staging: string,
+    readonly durability: Durability,
+  ) {}
+
+  async read(kind: ObjectKind, ref: ObjectRef): Promise<Uint8Array> {
+    const name = objectName(kind, ref);
+    const path = join(this.location, name);
+    const shared = kind === 'memory' || kind === 'data';
+    const bytes = await readFileSafely(path, { maxBytes: ref.bytes, exactBytes: ref.bytes, shared });
+    if (bytes === undefined) throw new MissingObjectError(path);
+    if (sha256(bytes) !== ref.sha256) throw damaged(path, 'does not match its digest');
+    this.#verified.add(name);
+    return bytes;
+  }
+
+  /** Writes the objects that are not known to be on disk. */
+  async write(objects: ReadonlyMap<string, Uint8Array>): Promise<void> {
+    await ensureFolder(this.location);
+    const missing = [...objects].filter(([name]) => !this.#verified.has(name));
+    await forEachConcurrently(missing, async ([name, bytes]) => {
+      const staged = await stageFile(this.staging, bytes, { durability: this.durability });
+      await rename(staged, join(this.location, name));
+    });
+    if (missing.length > 0) await syncFolder(this.location, this.durability);
+    for (const [name] of missing) this.#verified.add(name);
+  }
+
+  /** Removes every object whose name is not a key of `referenced`. */
+  async removeUnreferenced(referenced: ReadonlyMap<string, unknown>): Promise<void> {
+    for (const name of await this.#list()) {
+      if (referenced.has(name)) continue;
+      this.#verified.delete(name);
+      await rm(join(this.location, name), { force: true, recursive: true });
+    }
+  }
+
+  /** Makes later reads and writes assume nothing about the folder. */
+  clearCache(): void {
+    this.#verified.clear();
+  }
+
+  async #list(): Promise<string[]> {
+    try {
+      return await readdir(this.location);
+    } catch (error) {
+      if (isNotFound(error)) return [];
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * Reads a session folder without holding the writer lease. If a concurrent writer removes an object, reading starts
+ * again with the new commit.
+ */
+import { join } from 'node:path';
+import { SandboxError } from '../../errors.ts';
+import type { Entry } from '../../fs/entries.ts';
+import { damaged } from '../format/json-codec.ts';
+import { readStates } from '../format/session-codec.ts';
+import { MissingObjectError, type ObjectSource } from '../format/session-objects.ts';
+import { fromTreeEntry, readTree, type TreeEntry } from '../format/stored-tree.ts';
+import { parentOf } from '../format/workspace-paths.ts';
+import type { RecoveredWorkspace, StoredSession } from '../store.ts';
+import { readDiskManifest, WORKSPACE_FOLDER } from './disk-manifest.ts';
+import { findExternalEdits } from './external-edits.ts';
+import { isFolder } from './safe-files.ts';
+import { WorkspaceMirror } from './workspace-mirror.ts';
+
+const MAX_ATTEMPTS = 100;
+
+/** Returns the complete session, validated; undefined if it does not exist. */
+export async function readSession(
+  folder: string,
+  id: string,
+  objects: ObjectSource,
+  maxBytes: number,
+): Promise<StoredSession | undefined> {
+  if (!(await isFolder(objects.location))) {
+    if ((await readDiskManifest(folder, id)) === undefined) return undefined;
+    throw damaged(objects.location, 'is not a folder');
+  }
+  let lastCommit: string | undefined;
+  for (let attempt = 0; ; attempt++) {
+    const manifest = await readDiskManifest(folder, id);
+    if (manifest === undefined) return undefined;
+    try {
+      return await readStates(manifest, objects, maxBytes);
+    } catch (error) {
+      if (!(error instanceof MissingObjectError)) throw error;
+      if (manifest.commit === lastCommit || attempt >= MAX_ATTEMPTS) throw damaged(error.path, 'is missing');
+      lastCommit = manifest.commit;
+    }
+  }
+}
+
+/** Returns the files of a damaged session: those in workspace/, and those whose objects are intact. */
+export async function recoverWorkspace(
+  folder: string,
+  id: string,
+  objects: ObjectSource,
+  maxBytes: number,
+  damage: string,
+): Promise<RecoveredWorkspace> {
+  const mirror = new WorkspaceMirror(join(folder, WORKSPACE_FOLDER), 'relaxed');
+  const recovered = new Map<string, Entry>();
+  if (mirror.exists()) {
+    const { edits } = await findExternalEdits(mirror, { tree: new Map(), mirrored: new Map() }, false);
+    for (const entry of edits.entries) recovered.set(entry.path, entry);
+  }
+  let freeBytes = maxBytes;
+  for (const described of await intactTree(folder, id, objects)) {
+    const parent = parentOf(described.path);
+    if (recovered.has(described.path) || (parent !== '' && recovered.get(parent)?.kind !== 'dir')) continue;
+    let data: Uint8Array | undefined;
+    if (described.kind === 'file') {
+      if (described.bytes > freeBytes) continue;
+      data = await ifIntact(() => objects.read('data', described));
+      if (data === undefined) continue;
+      freeBytes -= data.length;
+    }
+    recovered.set(described.path, fromTreeEntry(described, data));
+  }
+  return { workspace: new Map([...recovered].sort(([a], [b]) => (a < b ? -1 : 1))), damage };
+}
+
+async function intactTree(folder: string, id: string, objects: ObjectSource): Promise<TreeEntry[]> {
+  const manifest = await ifIntact(() => readDiskManifest(folder, id));
+  return (manifest && (await ifIntact(() => readTree(objects, manifest.state.workspace)))) ?? [];
+}
+
+/** Returns undefined if the data is missing or damaged. */
+async function ifIntact<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof SandboxError || error instanceof MissingObjectError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,174 @@
+/**
+ * A session as a manifest and the objects that the manifest references by digest. Decoding treats both as untrusted:
+ * it checks shapes, sizes and digests before it uses them, and reads no more than the given limit.
+ *
+ *   manifest   { format, record, state, undo, checkpoints: [{ name, created_at, state }] }
+ *   state      { version, memory: ref | null, workspace: ref | null, tmp: ref | null }   null: empty
+ *   ref        { sha256, bytes }
+ */
+import { z } from 'zod';
+import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
+import type { Entry } from '../../fs/entries.ts';
+import { checkpointName, sessionRecord } from '../../schema.ts';
+import type { SessionState, StoredSession } from '../store.ts';
+import { damaged, decodeJson, FORMAT } from './json-codec.ts';
+import { type ObjectKind, type ObjectRef, type ObjectSource, objectName, refTo } from './session-objects.ts';
+import { checkpointTime, checkState, MAX_CHECKPOINTS, stateVersion } from './session-validation.ts';
+import {
+  encodeTree,
+  fromTreeEntry,
+  objectRef,
+  readTree,
+  type TreeEntry,
+  toTreeEntry,
+} from './stored-tree.ts';
+
+/** A larger manifest is neither written nor read. */
+export const MAX_MANIFEST_BYTES = 16 * 1024 * 1024;
+
+const stateManifest = z.strictObject({
+  version: stateVersion,
+  memory: objectRef.nullable(),
+  workspace: objectRef.nullable(),
+  tmp: objectRef.nullable(),
+});
+type StateManifest = z.infer<typeof stateManifest>;
+
+export const sessionManifest = z.strictObject({
+  format: z.literal(FORMAT),
+  record: sessionRecord,
+  state: stateManifest,
+  undo: stateManifest.nullable(),
+  checkpoints: z
+    .array(z.strictObject({ name: checkpointName, created_at: checkpointTime, state: stateManifest }))
+    .max(MAX_CHECKPOINTS),
+});
+export type SessionManifest = z.infer<typeof sessionManifest>;
+
+export const decodeManifest = (bytes: Uint8Array, path: string) => decodeJson(sessionManifest, bytes, path);
+
+export interface EncodedState {
+  readonly manifest: StateManifest;
+  /** The objects that the manifest needs, by object name. */
+  readonly objects: ReadonlyMap<string, Uint8Array>;
+  readonly workspace: ReadonlyMap<string, TreeEntry>;
+}
+
+const encodedStates = new WeakMap<SessionState, EncodedState>();
+
+/** Encodes a state; the result is cached because states never change. Throws if the state is invalid. */
+export function encodeState(state: SessionState): EncodedState {
+  const cached = encodedStates.get(state);
+  if (cached !== undefined) return cached;
+  const files = checkState(state);
+  const objects = new Map<string, Uint8Array>();
+  const addObject = (kind: 'memory' | 'tree', bytes: Uint8Array) => {
+    const ref = refTo(bytes);
+    objects.set(objectName(kind, ref), bytes);
+    return ref;
+  };
+  const addTree = (entries: readonly TreeEntry[]) =>
+    entries.length > 0 ? addObject('tree', encodeTree(entries)) : null;
+  const addEntry = (entry: Entry): TreeEntry => {
+    const described = toTreeEntry(entry);
+    if (described.kind === 'file') objects.set(objectName('data', described), entry.data!);
+    return described;
+  };
+  const workspace = files.workspace.map(addEntry);
+  const encoded: EncodedState = {
+    manifest: {
+      version: state.version,
+      memory: state.delta === undefined ? null : addObject('memory', state.delta),
+      workspace: addTree(workspace),
+      tmp: addTree(files.tmp.map(addEntry)),
+    },
+    objects,
+    workspace: new Map(workspace.map((entry) => [entry.path, entry])),
+  };
+  encodedStates.set(state, encoded);
+  return encoded;
+}
+
+export function toManifest({ record, state, undo, checkpoints }: StoredSession): SessionManifest {
+  return {
+    format: FORMAT,
+    record: {
+      ...record,
+      imports: [...record.imports],
+      declared: [...record.declared],
+      preload: [...record.preload],
+    },
+    state: encodeState(state).manifest,
+    undo: undo === undefined ? null : encodeState(undo).manifest,
+    checkpoints: checkpoints.map((checkpoint) => ({
+      name: checkpoint.name,
+      created_at: checkpoint.created_at,
+      state: encodeState(checkpoint.state).manifest,
+    })),
+  };
+}
+
+/** Reads the objects that a manifest references and returns the session. */
+export async function readStates(
+  { record, state, undo, checkpoints }: SessionManifest,
+  objects: ObjectSource,
+  maxBytes: number,
+): Promise<StoredSession> {
+  const states = [
+    state,
+    ...(undo === null ? [] : [undo]),
+    ...checkpoints.map((checkpoint) => checkpoint.state),
+  ];
+  const treeRefs = states.flatMap(({ workspace, tmp }) => [workspace, tmp]).filter((ref) => ref !== null);
+  const wanted = new Map(treeRefs.map((ref) => [objectName('tree', ref), ref]));
+  checkTotalBytes(wanted.values(), maxBytes, objects);
+  const trees = new Map<string, readonly TreeEntry[]>();
+  for (const [name, ref] of wanted) trees.set(name, await readTree(objects, ref));
+  const contents = await readContents(states, trees, objects, maxBytes);
+  const entriesOf = (ref: ObjectRef | null): Entry[] =>
+    (ref === null ? [] : trees.get(objectName('tree', ref))!).map((entry) =>
+      fromTreeEntry(entry, entry.kind === 'file' ? contents.get(objectName('data', entry)) : undefined),
+    );
+  const build = ({ version, memory, workspace, tmp }: StateManifest): SessionState => ({
+    version,
+    delta: memory === null ? undefined : contents.get(objectName('memory', memory)),
+    workspace: new Map(entriesOf(workspace).map((entry) => [entry.path, entry])),
+    tmp: entriesOf(tmp),
+  });
+  return {
+    record,
+    state: build(state),
+    undo: undo === null ? undefined : build(undo),
+    checkpoints: checkpoints.map((checkpoint) => ({ ...checkpoint, state: build(checkpoint.state) })),
+  };
+}
+
+/** Reads every memory image and file once and returns them by object name. Checks the total size before reading. */
+async function readContents(
+  states: readonly StateManifest[],
+  trees: ReadonlyMap<string, readonly TreeEntry[]>,
+  objects: ObjectSource,
+  maxBytes: number,
+): Promise<Map<string, Uint8Array>> {
+  const wanted = new Map<string, readonly [ObjectKind, ObjectRef]>();
+  for (const { memory } of states) {
+    if (memory !== null) wanted.set(objectName('memory', memory), ['memory', memory]);
+  }
+  for (const entry of [...trees.values()].flat()) {
+    if (entry.kind === 'file') wanted.set(objectName('data', entry), ['data', entry]);
+  }
+  const refs = [...wanted.values()].map(([, ref]) => ref);
+  checkTotalBytes(refs, maxBytes, objects);
+  const contents = new Map<string, Uint8Array>();
+  await forEachConcurrently(wanted, async ([name, [kind, ref]]) => {
+    contents.set(name, await objects.read(kind, ref));
+  });
+  return contents;
+}
+
+function checkTotalBytes(refs: Iterable<ObjectRef>, maxBytes: number, { location }: ObjectSource): void {
+  let total = 0;
+  for (const { bytes } of refs) total += bytes;
+  if (total > maxBytes)
+    throw damaged(location, `has a declared size of ${total} bytes; the maximum is ${maxBytes}`);
+}

@@ -1,0 +1,47 @@
+/**
+ * Validation of sessions before a store accepts them and after they are read: the record matches its schema, the files
+ * form a tree, and the keys of the workspace map are the paths of its entries. Every store accepts the same sessions.
+ */
+import { z } from 'zod';
+import { SandboxError } from '../../errors.ts';
+import { checkEntries, type Entry } from '../../fs/entries.ts';
+import { checkpointName, parse, sessionRecord } from '../../schema.ts';
+import type { SessionState, StoredSession } from '../store.ts';
+
+export const stateVersion = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+export const checkpointTime = z.iso.datetime();
+export const MAX_CHECKPOINTS = 1000;
+
+const recordAndCheckpoints = z.object({
+  record: sessionRecord,
+  checkpoints: z.array(z.object({ name: checkpointName, created_at: checkpointTime })).max(MAX_CHECKPOINTS),
+});
+
+/** Validates everything but the states. Throws `invalid_argument`. */
+export function checkSession(session: StoredSession): void {
+  const { checkpoints } = parse(recordAndCheckpoints, session, 'session');
+  if (new Set(checkpoints.map(({ name }) => name)).size !== checkpoints.length) {
+    throw new SandboxError('invalid_argument', 'session.checkpoints: two checkpoints have the same name.');
+  }
+}
+
+/** Validates one state and returns its files sorted by path. Throws `invalid_argument` or `invalid_path`. */
+export function checkState(state: SessionState): { readonly workspace: Entry[]; readonly tmp: Entry[] } {
+  parse(stateVersion, state.version, 'state.version');
+  if (state.delta !== undefined && !(state.delta instanceof Uint8Array)) {
+    throw new SandboxError('invalid_argument', 'state.delta: must be a Uint8Array or undefined.');
+  }
+  for (const [path, entry] of state.workspace) {
+    if (path === entry.path) continue;
+    throw new SandboxError(
+      'invalid_argument',
+      `state.workspace: the entry with key ${JSON.stringify(path)} has the path ${JSON.stringify(entry.path)}.`,
+    );
+  }
+  return { workspace: checkEntries(state.workspace.values()), tmp: checkEntries(state.tmp) };
+}
+
+/** All states of a session: the current state, the undo state and the checkpoints, in this order. */
+export function statesOf({ state, undo, checkpoints }: StoredSession): SessionState[] {
+  return [state, ...(undo === undefined ? [] : [undo]), ...checkpoints.map((checkpoint) => checkpoint.state)];
+}
