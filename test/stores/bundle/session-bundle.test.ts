@@ -147,6 +147,7 @@ describe('an exported session', () => {
       await expectDamaged(bundle.subarray(0, length), /./);
   });
 
+  // guarantee: stored-sessions
   test('is rejected when any bit is flipped', async () => {
     const bundle = await encodeBundle(whole);
     for (let at = 0; at < bundle.length; at++) {
@@ -156,6 +157,7 @@ describe('an exported session', () => {
     }
   });
 
+  // guarantee: stored-sessions
   test('is either decoded or rejected as damaged when its bytes change and its digest is corrected', async () => {
     const bundle = await encodeBundle(whole);
     const change = fc.tuple(fc.nat(bundle.length - 33), fc.nat(255));
@@ -195,6 +197,7 @@ describe('an exported session', () => {
     );
   });
 
+  // guarantee: stored-sessions
   test('is rejected without allocating memory when a declared size is wrong or too large', async () => {
     const bomb = deflateRawSync(Buffer.alloc(64 * 1024 * 1024));
     const [first, ...others] = await partsOf(whole);

@@ -353,6 +353,7 @@ test('returns correct data or throws session_damaged after any change to any fil
   expect(plainSession(await store.read('one'))).toEqual(expected);
 });
 
+// guarantee: stored-sessions
 test('rejects a session.json with an invalid policy, and its files are still readable', async () => {
   const changes: Record<string, [Amendment, RegExp]> = {
     'no policy': [(m) => delete m.record.policy, /is invalid at record\.policy/],
