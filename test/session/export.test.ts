@@ -45,7 +45,7 @@ describe('imported session', () => {
       code: 'session_mismatch',
       message: expect.stringContaining('another session_id'),
     });
-    await expect(sessions.import(bytes, { session_id: 'TAKEN' })).rejects.toThrow('differs by case');
+    await expect(sessions.import(bytes, { session_id: 'TAKEN' })).rejects.toThrow('differs only in case');
     await expect(sessions.import(bytes, { session_id: '../up' })).rejects.toMatchObject({
       code: 'invalid_argument',
     });
