@@ -3,11 +3,15 @@ import { memoryStore } from 'llm-wasm-sandbox';
 import { expect, test } from 'vitest';
 
 const built = (name: string) => new URL(`../../dist/${name}.js`, import.meta.url).href;
-const { Session } = (await import(built('session/timeline'))) as typeof import('../../src/session/timeline.ts');
+const { Session } = (await import(
+  built('session/timeline')
+)) as typeof import('../../src/session/timeline.ts');
 const { Transaction } = (await import(
   built('session/transaction')
 )) as typeof import('../../src/session/transaction.ts');
-const { Workspace } = (await import(built('sandbox/workspace'))) as typeof import('../../src/sandbox/workspace.ts');
+const { Workspace } = (await import(
+  built('sandbox/workspace')
+)) as typeof import('../../src/sandbox/workspace.ts');
 
 test('a call whose worker is lost while saving is rolled back, and flush() reports it', async () => {
   const settings = { runtime: 'python', auto_persist_globals: true, preload: [], policy: {} } as const;
