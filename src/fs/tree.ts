@@ -23,7 +23,7 @@ export interface FileNode extends NodeFields {
   /** The buffer; it can be longer than `size` and can be in a SharedArrayBuffer. */
   data: Uint8Array;
   size: number;
-  /** Whether `data` belongs to someone else and must be copied before a write. */
+  /** Whether `data` is shared with another owner and must be copied before a write. */
   borrowed: boolean;
   /** Whether the file was written or truncated since the baseline was taken. */
   changed: boolean;

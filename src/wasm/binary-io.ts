@@ -104,7 +104,7 @@ export class Reader {
 
   name(): string {
     const at = this.pos;
-    const raw = this.take(this.count('characters of a name'));
+    const raw = this.take(this.count('bytes of a name'));
     try {
       return text.decode(raw);
     } catch {

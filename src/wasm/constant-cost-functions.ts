@@ -13,7 +13,10 @@ const MAX_CALL_DEPTH = 16;
 const UNKNOWN = -2;
 const METERED = -1;
 
-/** The fuel of each constant-cost function, -1 for all others. The host or a table can call the `reachable` ones. */
+/**
+ * The fuel of each constant-cost function, -1 for all others. `reachable` are the functions that the host or a table can
+ * call; they are always metered.
+ */
 export function findConstantCostFunctions(
   graph: CallGraph,
   imported: number,

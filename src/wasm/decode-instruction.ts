@@ -71,10 +71,10 @@ function refuse(opcode: number, at: number): never {
   throw invalid(`${name} is not supported (${reason})`, at);
 }
 
-function bounded(reader: Reader, limit: number, what: string): number {
+function bounded(reader: Reader, limit: number, item: string): number {
   const at = reader.pos;
   const index = reader.u32();
-  if (index >= limit) throw invalid(`${what} ${index} does not exist (there are ${limit})`, at);
+  if (index >= limit) throw invalid(`${item} ${index} does not exist (there are ${limit})`, at);
   return index;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Turns a module into one that can be sandboxed: it imports its memory, exports only the named items, returns its data
- * segments to the caller, counts fuel, and calls the host through a table.
+ * Turns a module into one that can be sandboxed: the result imports its memory, exports only the named items, counts
+ * fuel and calls the host through a table. Its data segments are returned separately.
  * Invariant: additions go to the end of their index space, so nothing is renumbered. Everything else is copied
  * unchanged.
  */
