@@ -1,7 +1,7 @@
 /**
- * What other tenants' endless programs do to a short call over HTTP: `print(1)` alone, beside one, beside as many as
- * there are cores, and beside as many as the server lets them run. The measure is the system's own time slice, which is
- * what a thread has to wait for when every core is taken.
+ * Latency of a short call over HTTP while other tenants run endless programs: none, one, one per core, and as many as the
+ * server admits. The delay is compared with the time slice of the operating system, which a thread waits for if every
+ * core is busy.
  */
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
@@ -29,7 +29,7 @@ async function connect(url, name) {
   return client;
 }
 
-/** A thread that does nothing but look at the clock, and tells how long it was kept from it each time. */
+/** A thread that reads the clock in a loop and reports every gap in which it did not run. */
 const SPINNER = `
   const { parentPort } = require('node:worker_threads');
   const gaps = [];
@@ -41,7 +41,7 @@ const SPINNER = `
   parentPort.postMessage(gaps);
 `;
 
-/** Median time that one of two threads on a core waits for the other. */
+/** Median time that a thread waits if two threads share a core. */
 async function timeSlice() {
   const spinners = Array.from(
     { length: 2 * availableParallelism() },
@@ -64,19 +64,19 @@ async function roundTrips(client) {
   return found;
 }
 
-/** Round trips while so many programs of the others burn; a place is kept for the short call, so not all may get one. */
-async function beside(server, short, others, count) {
+/** Round trips while other tenants run `count` endless programs. One slot stays reserved for the short call. */
+async function roundTripsUnderLoad(server, short, others, count) {
   const stop = new AbortController();
   const options = { signal: stop.signal, timeout: 600_000 };
-  const burning = Array.from({ length: count }, (_, i) =>
+  const endlessCalls = Array.from({ length: count }, (_, i) =>
     others[i % others.length].callTool(ENDLESS, options).catch(() => {}),
   );
   while (server.state.scheduler.running < count) await pause(20);
-  // Programs count as long after a moment; from then on there is a thread for whoever comes.
+  // After a while the pool treats these programs as long and starts threads for further calls.
   await pause(2000);
   const found = await roundTrips(short);
   stop.abort();
-  await Promise.all(burning);
+  await Promise.all(endlessCalls);
   while (server.state.scheduler.running > 0) await pause(20);
   return found;
 }
@@ -90,22 +90,22 @@ export async function table() {
   const cores = availableParallelism();
   const counts = [...new Set([0, 1, cores, server.state.scheduler.limits.total - 1])];
   const rows = [];
-  let alone;
+  let baseline;
   for (const count of counts) {
-    const found = await beside(server, short, others, count);
-    alone ??= median(found);
-    const delay = median(found) - alone;
+    const found = await roundTripsUnderLoad(server, short, others, count);
+    baseline ??= median(found);
+    const delay = median(found) - baseline;
     rows.push([
       count,
       ms(median(found)),
       ms(quantile(found, 0.95)),
-      times(median(found) / alone),
+      times(median(found) / baseline),
       `${(delay / slice).toFixed(1)}`,
     ]);
   }
   await Promise.all([short, ...others].map((client) => client.close()));
   await server.close();
-  const note = `Round trips of \`print(1)\` over HTTP, in ms, ${ROUNDS} calls one after another, while other tenants' programs burn their budgets; ${cores} cores, one time slice of the system is ${ms(slice)} ms.`;
-  const head = ['endless programs', 'median', 'p95', 'of alone', 'delay in slices'];
-  return markdown('A short call beside endless programs', note, head, rows);
+  const note = `Round trips of \`print(1)\` over HTTP, in ms, ${ROUNDS} sequential calls, while other tenants run endless programs; ${cores} cores, an operating system time slice is ${ms(slice)} ms.`;
+  const head = ['endless programs', 'median', 'p95', 'relative to none', 'delay in time slices'];
+  return markdown('Short calls next to endless programs', note, head, rows);
 }

@@ -1,8 +1,8 @@
 /**
- * How well our tools are found among those of other public servers, by words, by meaning and by both: rankings of name,
- * title and description for queries frozen in findability-queries.json. A proxy: it says whether the words are there and
- * distinctive, not what a model would choose. The other servers are fetched, pinned, and asked for their tools.
- * FINDABILITY_VERBOSE=1 tells which queries find something else first.
+ * Rank of our tools among those of other public servers for fixed queries, by terms, by meaning and by both combined, over
+ * name, title and description. This is a proxy: it shows whether a description has distinctive terms, not which tool a
+ * model would choose. The other servers are installed from pinned versions. FINDABILITY_VERBOSE=1 lists the queries for
+ * which another tool ranks first.
  */
 import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,9 +12,9 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { fetched } from '../scripts/fetched.mjs';
 import { markdown } from './measure.mjs';
-import { byBoth, byMeaning, byWords } from './retrieval.mjs';
+import { byBoth, byMeaning, byTerms } from './retrieval.mjs';
 
-/** Package, its program inside node_modules, arguments. */
+/** Package, entry point inside the package, arguments. */
 const PEERS = [
   ['@modelcontextprotocol/server-filesystem@2026.8.31', 'dist/index.js', [tmpdir()]],
   ['@modelcontextprotocol/server-memory@2026.8.31', 'dist/index.js', []],
@@ -26,7 +26,7 @@ const PEERS = [
   ['mcp-server-code-runner@0.1.8', 'dist/cli/main.js', []],
 ];
 
-/** Neither file changes when descriptions do. */
+/** Neither file may change together with descriptions. */
 const SETS = [
   ['frozen', 'findability-queries.json'],
   ['held out', 'findability-held-out.json'],
@@ -53,7 +53,7 @@ async function peerTools() {
     const path = join(folder, 'node_modules', name, program);
     lists.push(
       await toolsOf(name, [path, ...args]).catch((cause) => {
-        process.stderr.write(`bench: ${name} left out: ${cause.message}\n`);
+        process.stderr.write(`bench: skipped ${name}: ${cause.message}\n`);
         return [];
       }),
     );
@@ -74,40 +74,40 @@ export async function table() {
     name,
     JSON.parse(readFileSync(new URL(file, import.meta.url), 'utf8')),
   ]);
-  const words = byWords(documents);
+  const terms = byTerms(documents);
   const meaning = await byMeaning(
     documents,
     sets.flatMap(([, queries]) => queries.map(([query]) => query)),
   );
   const ways = [
-    ['words (BM25)', words],
+    ['terms (BM25)', terms],
     ['meaning (Universal Sentence Encoder Lite)', meaning],
-    ['both (reciprocal rank fusion)', byBoth(documents, [words, meaning])],
+    ['both (reciprocal rank fusion)', byBoth(documents, [terms, meaning])],
   ];
   const rows = sets.flatMap(([set, queries]) =>
-    ways.map(([way, rank]) => [
+    ways.map(([way, ranker]) => [
       `${queries.length} ${set}`,
       way,
-      ...figures(queries.map(([query, wanted]) => place(way, rank, query, wanted))),
+      ...figures(queries.map(([query, wanted]) => rankOf(way, ranker, query, wanted))),
     ]),
   );
   const servers = new Set(others.map(({ server }) => server)).size;
-  const note = `${own.length} tools of ours among ${others.length} of ${servers} other public servers. A retrieval proxy: it does not say what a model would choose. The descriptions were revised with the frozen queries in sight, and without the held-out ones.`;
-  const head = ['queries', 'ranked by', 'first', 'among 3', 'among 5', 'mean reciprocal rank'];
+  const note = `Our ${own.length} tools among ${others.length} tools of ${servers} other public servers. This is a retrieval proxy; it does not show which tool a model would choose. The frozen queries were known when the descriptions were written, the held-out ones were not.`;
+  const head = ['queries', 'ranked by', 'first', 'top 3', 'top 5', 'mean reciprocal rank'];
   return markdown('Findability of tools', note, head, rows);
 }
 
-function place(way, rank, query, wanted) {
-  const ranked = rank(query);
-  const found = ranked.findIndex(({ server, name }) => server === OURS && name === wanted) + 1;
+function rankOf(way, ranker, query, wanted) {
+  const ranked = ranker(query);
+  const rank = ranked.findIndex(({ server, name }) => server === OURS && name === wanted) + 1;
   const [{ server, name }] = ranked;
-  if (process.env.FINDABILITY_VERBOSE && found > 1)
-    console.error(`${way}: ${wanted} is ${found} for "${query}", after ${name} (${server})`);
-  return found;
+  if (process.env.FINDABILITY_VERBOSE && rank > 1)
+    console.error(`${way}: ${wanted} has rank ${rank} for "${query}"; first is ${name} (${server})`);
+  return rank;
 }
 
-function figures(places) {
-  const share = (limit) => `${places.filter((one) => one <= limit).length} of ${places.length}`;
-  const reciprocal = places.reduce((sum, one) => sum + 1 / one, 0) / places.length;
+function figures(ranks) {
+  const share = (limit) => `${ranks.filter((rank) => rank <= limit).length} of ${ranks.length}`;
+  const reciprocal = ranks.reduce((sum, rank) => sum + 1 / rank, 0) / ranks.length;
   return [share(1), share(3), share(5), reciprocal.toFixed(2)];
 }

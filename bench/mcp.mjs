@@ -1,8 +1,7 @@
 /**
- * What a call costs through MCP: round trips of `print(1)` against a tool that answers a constant over the same server,
- * transport and client; how fast a cancelled program stops.
+ * Latency of MCP calls: round trips of `print(1)` compared with a tool that runs no program, over the same server,
+ * transport and client; and the time from a cancellation until the program has stopped.
  */
-
 import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -37,7 +36,7 @@ async function overHttp(url, mode, token) {
   return client;
 }
 
-/** Times of calls one after another, the alternatives in turn. */
+/** Round-trip times of sequential calls, alternating between the given calls. */
 async function roundTrips(client, calls) {
   const times = calls.map(() => []);
   for (let round = -WARMUP; round < ROUNDS; round++) {
@@ -63,9 +62,9 @@ async function perSecond(client, call, inFlight = 8, seconds = 3) {
   return count / seconds;
 }
 
-/** From the cancellation in the client to the moment the server has no program running. */
+/** Time from the cancellation in the client until the server has no program running. */
 async function cancelTimes(server, client, times = 20) {
-  const found = [];
+  const durations = [];
   for (let i = 0; i < times; i++) {
     const abort = new AbortController();
     const running = client.callTool(ENDLESS, { signal: abort.signal }).catch(() => {});
@@ -74,10 +73,10 @@ async function cancelTimes(server, client, times = 20) {
     const started = performance.now();
     abort.abort();
     while (server.state.scheduler.running > 0) await new Promise((next) => setImmediate(next));
-    found.push(performance.now() - started);
+    durations.push(performance.now() - started);
     await running;
   }
-  return found;
+  return durations;
 }
 
 export async function table() {
@@ -85,22 +84,22 @@ export async function table() {
   const row = (name, times, rate = '') =>
     rows.push([name, ms(median(times)), ms(quantile(times, 0.95)), ms(quantile(times, 0.99)), rate]);
   const server = await serveHttp({ port: 0, tokens: TOKENS, rate_per_minute: 1_000_000 });
-  const places = [
+  const connections = [
     ['stdio, 2026 era', await overStdio({ pin: '2026-07-28' })],
     ['HTTP, 2026 era', await overHttp(server.url, { pin: '2026-07-28' }, TOKENS[0])],
     ['HTTP, 2025 era', await overHttp(server.url, 'legacy', TOKENS[0])],
   ];
-  for (const [place, client] of places) {
+  for (const [connection, client] of connections) {
     const [constant, python, javascript] = await roundTrips(client, [CONSTANT, PRINT, SCRIPT]);
     const rate = async (call) => `${(await perSecond(client, call)).toFixed(0)}`;
-    row(`${place}: an empty list`, constant, await rate(CONSTANT));
-    row(`${place}: print(1), Python`, python, await rate(PRINT));
-    row(`${place}: console.log(1), JavaScript`, javascript, await rate(SCRIPT));
+    row(`${connection}: list_files`, constant, await rate(CONSTANT));
+    row(`${connection}: print(1), Python`, python, await rate(PRINT));
+    row(`${connection}: console.log(1), JavaScript`, javascript, await rate(SCRIPT));
   }
   const other = await overHttp(server.url, { pin: '2026-07-28' }, TOKENS[1]);
-  row('from cancel to stopped', await cancelTimes(server, other));
-  await Promise.all([...places.map(([, client]) => client.close()), other.close()]);
+  row('cancellation to stop', await cancelTimes(server, other));
+  await Promise.all([...connections.map(([, client]) => client.close()), other.close()]);
   await server.close();
-  const note = `${ROUNDS} calls one after another, in ms; "a second" is with 8 calls in flight.`;
-  return markdown('Calls through MCP', note, ['call', 'median', 'p95', 'p99', 'a second'], rows);
+  const note = `${ROUNDS} sequential calls, in ms. The rate is measured with 8 concurrent calls.`;
+  return markdown('Calls through MCP', note, ['call', 'median', 'p95', 'p99', 'calls per second'], rows);
 }

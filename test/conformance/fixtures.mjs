@@ -1,6 +1,6 @@
 /**
- * The tools, resources and prompts that the official conformance suite calls by fixed names. They are registered beside
- * our own on the very same server and HTTP stack; nothing of this is part of the package.
+ * The tools, resources and prompts that the official conformance suite calls by fixed names. They are registered in
+ * addition to the tools of the server, on the same HTTP stack, and are not part of the package.
  */
 import { randomBytes } from 'node:crypto';
 import {
@@ -16,7 +16,7 @@ import { z } from 'zod';
 const PNG =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const WAV = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=';
-const NOTHING = z.object({});
+const NO_ARGUMENTS = z.object({});
 const text = (value) => ({ content: [{ type: 'text', text: value }] });
 const image = { type: 'image', data: PNG, mimeType: 'image/png' };
 const embedded = (uri, mimeType, value) => ({ type: 'resource', resource: { uri, mimeType, text: value } });
@@ -28,13 +28,13 @@ const form = (message, field, type = 'string') =>
     message,
     requestedSchema: { type: 'object', properties: { [field]: { type } }, required: [field] },
   });
-const question = (words, maxTokens) =>
+const question = (prompt, maxTokens) =>
   inputRequired.createMessage({
-    messages: [{ role: 'user', content: { type: 'text', text: words } }],
+    messages: [{ role: 'user', content: { type: 'text', text: prompt } }],
     maxTokens,
   });
 
-/** What the protocol layer needs for the fixtures: one that was tampered with never reaches a handler. */
+/** SDK options that the fixtures need. A request state that was tampered with never reaches a handler. */
 export const FIXTURE_OPTIONS = {
   capabilities: { logging: {}, resources: { subscribe: true, listChanged: false } },
   requestState: { verify: states.verify },
@@ -42,7 +42,7 @@ export const FIXTURE_OPTIONS = {
 
 const stateOf = (ctx) => ctx.mcpReq.requestState();
 
-async function asking(inputRequests, state, ctx) {
+async function requireInput(inputRequests, state, ctx) {
   return inputRequired({ inputRequests, requestState: await states.mint(state, ctx) });
 }
 
@@ -50,19 +50,23 @@ const clientCapabilities = (ctx) => ctx.mcpReq.envelope?.['io.modelcontextprotoc
 
 /** Rows: name, arguments, handler. */
 const TOOLS = [
-  ['test_simple_text', NOTHING, () => text('This is a simple text response for testing.')],
-  ['test_image_content', NOTHING, () => ({ content: [image] })],
-  ['test_audio_content', NOTHING, () => ({ content: [{ type: 'audio', data: WAV, mimeType: 'audio/wav' }] })],
+  ['test_simple_text', NO_ARGUMENTS, () => text('This is a simple text response for testing.')],
+  ['test_image_content', NO_ARGUMENTS, () => ({ content: [image] })],
+  [
+    'test_audio_content',
+    NO_ARGUMENTS,
+    () => ({ content: [{ type: 'audio', data: WAV, mimeType: 'audio/wav' }] }),
+  ],
   [
     'test_embedded_resource',
-    NOTHING,
+    NO_ARGUMENTS,
     () => ({
       content: [embedded('test://embedded-resource', 'text/plain', 'This is an embedded resource content.')],
     }),
   ],
   [
     'test_multiple_content_types',
-    NOTHING,
+    NO_ARGUMENTS,
     () => ({
       content: [
         { type: 'text', text: 'Multiple content types test:' },
@@ -73,28 +77,28 @@ const TOOLS = [
   ],
   [
     'test_error_handling',
-    NOTHING,
+    NO_ARGUMENTS,
     () => {
       throw new Error('This tool intentionally returns an error for testing');
     },
   ],
-  ['test_tool_with_logging', NOTHING, logging],
-  ['test_logging_tool', NOTHING, logging],
-  ['test_tool_with_progress', NOTHING, progressing],
+  ['test_tool_with_logging', NO_ARGUMENTS, logging],
+  ['test_logging_tool', NO_ARGUMENTS, logging],
+  ['test_tool_with_progress', NO_ARGUMENTS, progressing],
   ['test_sampling', z.object({ prompt: z.string() }), sampling],
   ['test_elicitation', z.object({ message: z.string() }), eliciting],
-  ['test_elicitation_sep1034_defaults', NOTHING, (_, ctx) => elicitDefaults(ctx)],
-  ['test_elicitation_sep1330_enums', NOTHING, (_, ctx) => elicitEnums(ctx)],
-  ['test_missing_capability', NOTHING, needsSampling],
-  ['test_streaming_elicitation', NOTHING, streamingElicitation],
-  ['test_input_required_result_elicitation', NOTHING, (_, ctx) => greet(ctx)],
-  ['test_input_required_result_sampling', NOTHING, (_, ctx) => askCapital(ctx)],
-  ['test_input_required_result_list_roots', NOTHING, (_, ctx) => askRoots(ctx)],
-  ['test_input_required_result_request_state', NOTHING, (_, ctx) => confirmWithState(ctx)],
-  ['test_input_required_result_tampered_state', NOTHING, (_, ctx) => confirmWithState(ctx)],
-  ['test_input_required_result_multiple_inputs', NOTHING, (_, ctx) => askAll(ctx)],
-  ['test_input_required_result_multi_round', NOTHING, (_, ctx) => twoRounds(ctx)],
-  ['test_input_required_result_capabilities', NOTHING, (_, ctx) => askWhatIsSupported(ctx)],
+  ['test_elicitation_sep1034_defaults', NO_ARGUMENTS, (_, ctx) => elicitDefaults(ctx)],
+  ['test_elicitation_sep1330_enums', NO_ARGUMENTS, (_, ctx) => elicitEnums(ctx)],
+  ['test_missing_capability', NO_ARGUMENTS, needsSampling],
+  ['test_streaming_elicitation', NO_ARGUMENTS, streamingElicitation],
+  ['test_input_required_result_elicitation', NO_ARGUMENTS, (_, ctx) => greet(ctx)],
+  ['test_input_required_result_sampling', NO_ARGUMENTS, (_, ctx) => askCapital(ctx)],
+  ['test_input_required_result_list_roots', NO_ARGUMENTS, (_, ctx) => askRoots(ctx)],
+  ['test_input_required_result_request_state', NO_ARGUMENTS, (_, ctx) => confirmWithState(ctx)],
+  ['test_input_required_result_tampered_state', NO_ARGUMENTS, (_, ctx) => confirmWithState(ctx)],
+  ['test_input_required_result_multiple_inputs', NO_ARGUMENTS, (_, ctx) => askAll(ctx)],
+  ['test_input_required_result_multi_round', NO_ARGUMENTS, (_, ctx) => twoRounds(ctx)],
+  ['test_input_required_result_capabilities', NO_ARGUMENTS, (_, ctx) => askSupported(ctx)],
 ];
 
 async function logging(_, ctx) {
@@ -167,7 +171,7 @@ const elicitEnums = (ctx) =>
 function needsSampling(_, ctx) {
   const answer = inputResponse(ctx.mcpReq.inputResponses, 'greeting');
   if (answer.kind === 'sampling') return text('The client can sample.');
-  // The protocol layer refuses to ask a client for what it did not say it can do.
+  // The SDK rejects requests for capabilities that the client did not declare.
   return inputRequired({ inputRequests: { greeting: question('Generate a greeting', 50) } });
 }
 
@@ -206,7 +210,7 @@ async function confirmWithState(ctx) {
   const state = stateOf(ctx);
   const answer = acceptedContent(ctx.mcpReq.inputResponses, 'confirm');
   if (state === undefined || answer === undefined)
-    return asking({ confirm: form('Please confirm', 'ok', 'boolean') }, { step: 'confirm' }, ctx);
+    return requireInput({ confirm: form('Please confirm', 'ok', 'boolean') }, { step: 'confirm' }, ctx);
   return text('state-ok');
 }
 
@@ -223,7 +227,7 @@ async function askAll(ctx) {
     greeting: question('Generate a greeting', 50),
     client_roots: inputRequired.listRoots(),
   };
-  return asking(requests, { step: 'all' }, ctx);
+  return requireInput(requests, { step: 'all' }, ctx);
 }
 
 async function twoRounds(ctx) {
@@ -232,18 +236,24 @@ async function twoRounds(ctx) {
   const [name, color] = [acceptedContent(responses, 'step1'), acceptedContent(responses, 'step2')];
   if (state?.name !== undefined && color) return text(`${state.name} likes ${color.color}`);
   if (state !== undefined && name)
-    return asking({ step2: form('Step 2: What is your favorite color?', 'color') }, { name: name.name }, ctx);
-  return asking({ step1: form('Step 1: What is your name?', 'name') }, { step: 1 }, ctx);
+    return requireInput(
+      { step2: form('Step 2: What is your favorite color?', 'color') },
+      { name: name.name },
+      ctx,
+    );
+  return requireInput({ step1: form('Step 1: What is your name?', 'name') }, { step: 1 }, ctx);
 }
 
-function askWhatIsSupported(ctx) {
+function askSupported(ctx) {
   const { sampling: samples, elicitation } = clientCapabilities(ctx);
   if (ctx.mcpReq.inputResponses !== undefined) return text('Thank you.');
   const inputRequests = {
     ...(samples && { greeting: question('Generate a greeting', 50) }),
     ...(elicitation && { user_name: form('What is your name?', 'name') }),
   };
-  return Object.keys(inputRequests).length > 0 ? inputRequired({ inputRequests }) : text('Nothing to ask.');
+  return Object.keys(inputRequests).length > 0
+    ? inputRequired({ inputRequests })
+    : text('No supported input.');
 }
 
 function registerResources(server) {
@@ -282,7 +292,7 @@ function registerResources(server) {
 
 function registerPrompts(server) {
   const user = (content) => ({ role: 'user', content });
-  const say = (words) => user({ type: 'text', text: words });
+  const say = (value) => user({ type: 'text', text: value });
   const about = (description, argsSchema) => ({ description, ...(argsSchema && { argsSchema }) });
   server.registerPrompt('test_simple_prompt', about('A simple prompt'), () => ({
     messages: [say('This is a simple prompt for testing.')],
@@ -324,7 +334,7 @@ function registerPrompts(server) {
   });
 }
 
-/** Adds the fixtures to a server of ours. */
+/** Registers the fixtures on a server object. */
 export function addFixtures(server) {
   for (const [name, inputSchema, handler] of TOOLS) {
     server.registerTool(name, { description: `Conformance fixture ${name}`, inputSchema }, handler);

@@ -1,4 +1,4 @@
-/** Our HTTP server with the fixtures of the conformance suite; prints its address and ends when its input does. */
+/** The HTTP server with the fixtures of the conformance suite. Prints its URL and exits when its input ends. */
 import { serveHttp } from 'llm-wasm-sandbox/mcp';
 import { addFixtures, FIXTURE_OPTIONS } from './fixtures.mjs';
 

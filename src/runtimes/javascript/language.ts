@@ -26,9 +26,9 @@ export const javascriptLanguage: Language = {
   extensions: ['.js', '.mjs'],
   mainFile: '/app/main.js',
   apiNotes: [
-    "Functions of os return [result, error]: const [files, err] = os.readdir('/app'). Destructure them.",
+    "os functions return [result, error]; destructure them: const [files, err] = os.readdir('/app').",
     'std and os are globals; setTimeout and console exist; fetch, require("fs") and process do not.',
-    'Packages: import by name, or requireVendor(name).',
+    'Packages: import them by name, or call requireVendor(name).',
     'The value of a trailing expression is returned as result.',
   ],
   helpers: [
