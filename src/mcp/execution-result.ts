@@ -47,9 +47,9 @@ export const executionOutput = z.object({
     .extend({ recommendation: nullableText('Suggested action, if any.') })
     .nullable(),
 });
-export type ExecutionOutput = z.infer<typeof executionOutput>;
+type ExecutionOutput = z.infer<typeof executionOutput>;
 
-export interface ExecutionContext {
+interface ExecutionContext {
   readonly language: RuntimeName;
   readonly session_id: string;
   readonly maxChars: number;

@@ -17,9 +17,11 @@ import { type ServerFactory, serverFactory } from './server.ts';
 import { type ServerOptions, ServerState } from './server-state.ts';
 import { resolveSettings, type ServerSettings, type ServerSettingsInput } from './settings.ts';
 
+/** A running HTTP server. */
 export interface HttpServer {
   /** URL of the MCP endpoint. */
   readonly url: string;
+  /** @internal */
   readonly state: ServerState;
   /** Resolves once the server has stopped. */
   readonly closed: Promise<void>;
@@ -27,6 +29,7 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
+/** Options of `serveHttp` that are not settings. */
 export interface HttpServerOptions extends ServerOptions {
   /** Wraps the factory of server objects, for example to register additional tools. */
   readonly extend?: (factory: ServerFactory) => ServerFactory;

@@ -10,7 +10,7 @@ export const RECENT_EXECUTIONS = 1000;
 const PERCENTILES = [50, 95, 99] as const;
 
 /** Figures of one execution. */
-export interface ExecutionStats {
+interface ExecutionStats {
   readonly language: RuntimeName;
   readonly outcome: string;
   readonly duration_ms: number;
@@ -36,7 +36,7 @@ export function executionStats(
   };
 }
 
-export type Percentiles = Record<`p${(typeof PERCENTILES)[number]}`, number>;
+type Percentiles = Record<`p${(typeof PERCENTILES)[number]}`, number>;
 
 /** Statistics of one tenant since the server started. */
 export class TenantStats {
@@ -98,7 +98,7 @@ export function percentiles(values: readonly number[]): Percentiles {
 }
 
 /** Functions that read the current value of each gauge. */
-export interface GaugeSources {
+interface GaugeSources {
   running(): number;
   queued(): number;
   sessions(): number;

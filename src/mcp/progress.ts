@@ -7,7 +7,7 @@ import { replaceLoneSurrogates } from './tool-result.ts';
 const INTERVAL_MS = 200;
 const MAX_OUTPUT_CHARS = 2000;
 
-export interface Progress {
+interface Progress {
   readonly fuel_consumed: number;
   readonly fuel_budget: number;
   /** Output since the last report. */

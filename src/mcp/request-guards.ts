@@ -12,12 +12,12 @@ import { parseToken, type ServerSettings } from './settings.ts';
 
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
 
-export function isLoopback(host: string): boolean {
+function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
 /** Rejects settings that would let anyone on the network run programs. */
-export function checkExposure({ host, tokens, allowed_hosts }: ServerSettings): void {
+function checkExposure({ host, tokens, allowed_hosts }: ServerSettings): void {
   if (isLoopback(host)) return;
   if (tokens.length === 0) {
     const advice = 'Set a token (--token or LLM_WASM_SANDBOX_TOKENS), or listen on 127.0.0.1';
@@ -29,7 +29,7 @@ export function checkExposure({ host, tokens, allowed_hosts }: ServerSettings): 
   }
 }
 
-/** Sends a JSON-RPC error, which MCP clients can display. Always returns false, as a guard does that rejects. */
+/** Sends a JSON-RPC error, which MCP clients can display. Returns false, so that a guard can return its result. */
 export function sendError(
   response: ServerResponse,
   status: number,

@@ -47,6 +47,7 @@ function defaultStore({ data_dir }: ServerSettings, tenant: string): SessionStor
   return data_dir === undefined ? memoryStore() : diskStore(join(data_dir, `caller-${tenant}`));
 }
 
+/** Options of a server that are not settings. */
 export interface ServerOptions {
   /** Version that the server reports to clients. */
   readonly version?: string;
@@ -56,6 +57,7 @@ export interface ServerOptions {
   readonly storeFor?: (tenant: string) => SessionStore;
 }
 
+/** @internal */
 export class ServerState {
   readonly startedAt = Date.now();
   readonly scheduler: FairScheduler;

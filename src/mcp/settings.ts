@@ -18,6 +18,7 @@ const token = z
     'must be SECRET or NAME=SECRET, where SECRET has at least 16 characters and no spaces',
   );
 
+/** Schema of the settings. */
 export const serverSettings = z.strictObject({
   fuel_budget: policy.shape.fuel_budget.describe(
     'Default fuel budget of a call, in WebAssembly instructions.',
@@ -118,12 +119,14 @@ export const serverSettings = z.strictObject({
   client_idle_seconds: count(1800, 'Idle time after which a connection of a 2025-era client is closed.'),
   shutdown_seconds: count(10, 'How long running calls may continue after the server is asked to stop.'),
 });
+/** Complete settings. */
 export type ServerSettings = z.infer<typeof serverSettings>;
+/** Settings as given by the user; every field is optional. */
 export type ServerSettingsInput = z.input<typeof serverSettings>;
 export type SettingName = keyof ServerSettings;
 
 export const SETTING_NAMES = Object.keys(serverSettings.shape) as SettingName[];
-export const ENVIRONMENT_PREFIX = 'LLM_WASM_SANDBOX_';
+const ENVIRONMENT_PREFIX = 'LLM_WASM_SANDBOX_';
 
 /** Settings that apply only to the HTTP transport. */
 export const HTTP_SETTINGS: readonly SettingName[] = SETTING_NAMES.slice(SETTING_NAMES.indexOf('host'));

@@ -7,6 +7,7 @@ import { serverFactory } from './server.ts';
 import { type ServerOptions, ServerState } from './server-state.ts';
 import { resolveSettings, type ServerSettingsInput } from './settings.ts';
 
+/** A server on standard input and output. */
 export interface StdioServer {
   /** Resolves once the client has disconnected or `close` was called, after sessions are saved. */
   readonly closed: Promise<void>;

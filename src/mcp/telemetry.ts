@@ -11,11 +11,15 @@ export interface ServerLog extends EventLogger {
   error(fields: object, message: string): void;
 }
 
+/** A trace span. */
 export interface Span {
+  /** Sets an attribute. */
   set(name: string, value: string | number | boolean): void;
+  /** Sets the status to error. */
   fail(message: string): void;
 }
 
+/** Destination of log events and spans. */
 export interface Telemetry {
   readonly log: ServerLog;
   /** Runs `work` inside a span with this name. */

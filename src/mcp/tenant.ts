@@ -16,7 +16,7 @@ import { OutputCache } from './output-cache.ts';
 /** The session id that stands for the default workspace, which calls without `session_id` use. */
 export const DEFAULT_SESSION = 'default';
 
-export interface NewSession {
+interface NewSession {
   readonly language: RuntimeName;
   readonly session_id?: string | undefined;
   readonly auto_persist_globals?: boolean | undefined;

@@ -9,7 +9,7 @@ export const policyLimits = z.object({
   timeout_seconds: z.number(),
   workspace_max_bytes: z.number(),
 });
-export type PolicyLimits = z.infer<typeof policyLimits>;
+type PolicyLimits = z.infer<typeof policyLimits>;
 
 export function limitsOf({ policy }: Pick<Sandbox, 'policy'>): PolicyLimits {
   const { fuel_budget, memory_bytes, timeout_seconds, workspace_max_bytes } = policy;
