@@ -53,7 +53,7 @@ export function executeCodeDescription(settings: ServerSettings): string {
   const { fuel_budget, max_fuel_budget, timeout_seconds, max_timeout_seconds, memory_bytes } = settings;
   const { workspace_max_bytes } = policy.parse({});
   const heavy = mostExpensiveImport();
-  return `Execute ${languageTitles('or')} code (a program, script, function or snippet) in a sealed sandbox; returns its output, exit code, changed files and, when it fails, steps to fix it.
+  return `Execute ${languageTitles('or')} code (a program, script, function or snippet) in an isolated sandbox; returns its output, exit code, changed files and, when it fails, steps to fix it.
 
 Use it to calculate numbers, sums and averages, to verify arithmetic, to try out and test functions and regular expressions, to parse, extract, convert, sort, count and transform data, and to read and write CSV, JSON, Excel workbooks, PDF and text files. Not for network requests, installing packages, subprocesses or GUIs: none of these are available.
 
@@ -94,7 +94,7 @@ Example: create_session(language="python") → execute_code(code="x = 41", sessi
 /** Server instructions, most important first: some hosts give the model only these and the names of the tools. */
 export function serverInstructions(settings: ServerSettings): string {
   const { fuel_budget, timeout_seconds, memory_bytes } = settings;
-  return `Runs ${languageTitles('and')} in a local, sealed WebAssembly sandbox: no network, no access to the host, deterministic limits.
+  return `Runs ${languageTitles('and')} in a local, isolated WebAssembly sandbox: no network, no access to the host, deterministic limits.
 
 1. To compute a number, parse a file, convert a document or test code, call execute_code with code and language (${RUNTIME_NAMES.join(' or ')}). Without session_id, each call starts a fresh interpreter over a default workspace whose files are kept.
 2. For several steps on the same data, call create_session once and pass its session_id to every execute_code: variables and imports persist.
