@@ -16,10 +16,11 @@ const { toolTable } = await import(at('dist/mcp/tools/index.js'));
 const { readManifest } = await import(at('dist/packages/manifest.js'));
 const { GRACE } = await import(at('dist/engine/guest.js'));
 const { EVENTS } = await import(at('dist/sandbox/events.js'));
-const { classify, RULES } = await import(at('dist/analysis/classify.js'));
-const { guide } = await import(at('dist/analysis/guidance.js'));
-const { exampleFacts } = await import(at('dist/analysis/example-input.js'));
-const { statusOf, suggestedBudgets, THRESHOLDS } = await import(at('dist/analysis/fuel-report.js'));
+const { LANGUAGES } = await import(at('dist/runtimes/languages.js'));
+const { classify } = await import(at('dist/analysis/classify.js'));
+const { buildGuidance } = await import(at('dist/analysis/build-guidance.js'));
+const { exampleInput } = await import(at('dist/analysis/example.js'));
+const { fuelStatus, suggestedBudgets, THRESHOLDS } = await import(at('dist/analysis/suggested-limits.js'));
 
 function table(head, rows) {
   return [head, head.map(() => '---'), ...rows]
@@ -44,39 +45,20 @@ function packagesOf(wanted) {
   return table(['package', 'import', 'first import', 'again', '', 'use', 'licence'], rows);
 }
 
-/** Packages the examples of the rules need; costs are in the manifest, not here. */
-const EXAMPLE_CATALOGUE = {
-  packages: [
-    {
-      name: 'openpyxl',
-      language: 'python',
-      import_names: ['openpyxl'],
-      heavy: true,
-      fuel_first_import: 0,
-      fuel_cached_import: 0,
-      use: 'Excel files',
-    },
-    {
-      name: 'dayjs',
-      language: 'javascript',
-      import_names: ['dayjs'],
-      heavy: false,
-      fuel_first_import: 0,
-      fuel_cached_import: 0,
-      use: 'dates',
-    },
-  ],
-};
+/** Rules of all languages in the order in which they are tried, each once. */
+const RULES = [...new Set(Object.values(LANGUAGES).flatMap(({ rules }) => rules))];
 
-/** What a rule goes by, and what it says about its example. */
-function ruleText(rule) {
-  const facts = exampleFacts(rule.example);
-  const guidance = guide(classify(facts, EXAMPLE_CATALOGUE), EXAMPLE_CATALOGUE);
-  const language = facts.runtime === 'python' ? 'python' : 'js';
-  const told = [guidance.error_message, ...guidance.actionable_guidance.map((line) => `- ${line}`)].join(
-    '\n',
-  );
-  return `${rule.seen}\n\n\`\`\`${language}\n${facts.source}\n\`\`\`\n\n\`\`\`text\n${told}\n\`\`\``;
+/** Examples of guidance as Markdown, by the rule that applies to them. */
+const EXAMPLES = new Map(RULES.map((rule) => [rule, []]));
+for (const { name, rules, ...language } of Object.values(LANGUAGES)) {
+  const { examples } = await import(at(`dist/runtimes/${name}/guidance/examples.js`));
+  for (const { run } of examples) {
+    const found = classify(exampleInput({ name, ...language }, run), rules);
+    const { error_message, actionable_guidance } = buildGuidance(found);
+    const text = [error_message, ...actionable_guidance.map((line) => `- ${line}`)].join('\n');
+    const example = `\`\`\`${name}\n${run.source}\n\`\`\`\n\n\`\`\`text\n${text}\n\`\`\``;
+    EXAMPLES.get(found.rule).push(example);
+  }
 }
 
 /** Programs whose fuel consumption the documentation lists. */
@@ -145,9 +127,12 @@ const TABLES = {
   guidance: () => {
     const types = [...new Set(RULES.map(({ type }) => type))];
     return types
-      .map((type) =>
-        [`### ${type}`, ...RULES.filter((rule) => rule.type === type).map(ruleText)].join('\n\n'),
-      )
+      .map((type) => {
+        const rules = RULES.filter((rule) => rule.type === type);
+        return [`### ${type}`, ...rules.flatMap((rule) => [rule.evidence, ...EXAMPLES.get(rule)])].join(
+          '\n\n',
+        );
+      })
       .join('\n\n');
   },
   events: () =>
@@ -195,7 +180,7 @@ const TABLES = {
       return [
         show(consumed),
         show(budget),
-        `\`${statusOf(consumed, budget, false)}\``,
+        `\`${fuelStatus(consumed, budget, false)}\``,
         show(low),
         show(high),
       ];

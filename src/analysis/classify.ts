@@ -1,64 +1,47 @@
 /**
- * Which kind of failure a run was. Evidence in this order: the trap, the exception as the runtime saw it, and only when
- * the runtime could not report, the beginning of standard error. Invariant: a run with exit code 0 and without a trap
- * has no kind, and nothing a program printed gives it one.
+ * Finds the rule that explains a failed run. Evidence counts in this order: the trap, the exception that the runtime
+ * reported, and, only if the runtime could not report, the beginning of standard error. Invariant: a run with exit code 0
+ * and no trap is never classified, and output that a program printed never decides.
  */
-import type { Catalogue, RunFacts } from './input.ts';
-import { statementOf } from './quote.ts';
+import type { GuestError } from '../schema.ts';
+import type { AnalysisInput } from './input.ts';
 import type { Rule } from './rule.ts';
-import { dataRules } from './rules/data.ts';
-import { fileRules } from './rules/files.ts';
-import { importRules } from './rules/imports.ts';
-import { javascriptRules } from './rules/javascript.ts';
 import { limitRules } from './rules/limits.ts';
-import { pythonRules, syntaxRules } from './rules/python.ts';
-import { lastRules, raisedRules } from './rules/raised.ts';
-import { readTraceback } from './stderr-traceback.ts';
 
-/** All rules, in the order they are tried. */
-export const RULES: readonly Rule[] = [
-  ...limitRules,
-  // Before raise statements: an assert is one, but says more.
-  ...pythonRules.filter(({ type }) => type === 'AssertionFailed'),
-  ...raisedRules,
-  ...fileRules,
-  ...importRules,
-  ...dataRules,
-  ...javascriptRules.filter(({ type }) => type === 'RegexError'),
-  ...syntaxRules,
-  ...pythonRules.filter(({ type }) => type !== 'AssertionFailed'),
-  ...javascriptRules.filter(({ type }) => type !== 'RegexError'),
-  ...lastRules,
-];
+/** Standard error is parsed only if it is not longer than this. */
+export const STDERR_SCAN_CHARS = 10_240;
 
-export interface Finding {
+export interface Classification {
   readonly rule: Rule;
   readonly match: unknown;
-  /** The facts with the exception that was found to be the reason. */
-  readonly facts: RunFacts;
+  /** The input, with the exception that explains the failure as `error`. */
+  readonly input: AnalysisInput;
 }
 
-/** The facts with the one exception that explains the failure, wherever it was found. */
-function withReason(facts: RunFacts): RunFacts {
-  if (facts.trap !== null) return facts;
-  const error =
-    facts.error ??
-    facts.exit_cause ??
-    (facts.ending === 'unknown' ? readTraceback(facts.runtime, facts.stderr) : undefined);
-  if (error === undefined || facts.runtime === 'python') return { ...facts, error };
-  // The classes of the engine are open to programs: an error of the engine itself does not come from a line that throws.
-  const raised =
-    error.raised === true || (!error.thrower && /\bthrow\b/.test(statementOf({ ...facts, error })));
-  return { ...facts, error: { ...error, raised } };
+/** The exception that explains the failure, wherever it was found. */
+function explainingError(input: AnalysisInput): GuestError | undefined {
+  if (input.error !== undefined) return input.error;
+  if (input.exitCause !== undefined) return input.exitCause;
+  // The end of a longer text was cut off or is out of reach.
+  if (input.ending !== 'unknown' || input.stderr.length > STDERR_SCAN_CHARS) return undefined;
+  return input.language.guidance.parseTraceback(input.stderr);
 }
 
-/** The first rule that recognises the run, or undefined. */
-export function classify(given: RunFacts, catalogue: Catalogue): Finding | undefined {
-  if (given.trap === null && given.exit_code === 0) return undefined;
-  const facts = withReason(given);
-  for (const rule of facts.trap === null ? RULES : limitRules) {
-    const match = rule.match(facts, catalogue);
-    if (match !== undefined && match !== null) return { rule, match, facts };
+function withExplainingError(input: AnalysisInput): AnalysisInput {
+  if (input.trap !== null) return input;
+  const error = explainingError(input);
+  const { refineError } = input.language.guidance;
+  if (error === undefined || refineError === undefined) return { ...input, error };
+  return { ...input, error: refineError({ source: input.source, error }) };
+}
+
+/** The first of `rules` that recognises the run. After a trap only the rules about limits apply. */
+export function classify(run: AnalysisInput, rules: readonly Rule[]): Classification | undefined {
+  if (run.trap === null && run.exitCode === 0) return undefined;
+  const input = withExplainingError(run);
+  for (const rule of input.trap === null ? rules : limitRules) {
+    const match = rule.match(input);
+    if (match !== undefined && match !== null) return { rule, match, input };
   }
   return undefined;
 }

@@ -1,51 +1,62 @@
 /**
- * The shape of a rule: how a kind of failure is recognised from the facts of a run, and what is said about it. A new
- * kind of failure is one more row in rules/ and its programs in test/corpus/.
+ * A rule of the error guidance: how one kind of failure is recognised, and the advice for it. A rule is one row of a
+ * table in `analysis/rules/` or, if it depends on a language, in `runtimes/<language>/guidance/`.
  */
-import type { Catalogue, RunFacts } from './input.ts';
+import type { GuestError } from '../schema.ts';
+import { failedAt } from './excerpt.ts';
+import type { AnalysisInput } from './input.ts';
 
 export interface Advice {
-  /** Instead of the exception's or the trap's own words. */
+  /** Replaces the message of the exception or trap. */
   readonly message?: string | undefined;
-  /** What to know and do, most important first; what does not apply may be undefined. */
+  /** Lines of guidance, most important first. Undefined lines are left out. */
   readonly guidance: readonly (string | undefined)[];
   readonly examples?: readonly string[] | undefined;
-  /** Instead of the rule's. */
-  readonly docs?: readonly string[] | undefined;
 }
 
 export interface Rule<Match = unknown> {
+  /** The `error_type` of the guidance. Rules of several languages may share one. */
   readonly type: string;
-  /** What in the run it goes by, as a sentence for docs/ERROR_GUIDANCE.md. */
-  readonly seen: string;
-  /** Every document the rule can point to. */
+  /** The evidence that the rule requires, as a sentence for docs/ERROR_GUIDANCE.md. */
+  readonly evidence: string;
+  /**
+   * Related documents with their section. `#section` alone refers to the document of the run's language; with an empty
+   * list the guidance refers to the type's section of docs/ERROR_GUIDANCE.md.
+   */
   readonly docs: readonly string[];
-  /** A run of this kind, for docs/ERROR_GUIDANCE.md; the test of the table checks that it gets this type. */
-  readonly example: Partial<RunFacts>;
-  match(facts: RunFacts, catalogue: Catalogue): Match | undefined;
-  advise(match: Match, facts: RunFacts, catalogue: Catalogue): Advice;
+  match(input: AnalysisInput): Match | undefined;
+  advise(match: Match, input: AnalysisInput): Advice;
 }
 
-/** Keeps the type of the match between the two functions of a row, and forgets it for the table. */
+/** Infers the type of the match that `match` passes to `advise`, and erases it for the table. */
 export function rule<Match>(row: Rule<Match>): Rule {
   return row as Rule;
 }
 
+/** A rule for an exception whose advice is a list of lines followed by the line of the program that failed. */
+export function exceptionRule(row: {
+  readonly type: string;
+  readonly evidence: string;
+  readonly docs?: readonly string[];
+  readonly match: (input: AnalysisInput) => GuestError | undefined;
+  readonly lines: (error: GuestError, input: AnalysisInput) => readonly (string | undefined)[];
+}): Rule {
+  const { type, evidence, docs = [], match, lines } = row;
+  return rule({
+    type,
+    evidence,
+    docs,
+    match,
+    advise: (error, input) => ({ guidance: [...lines(error, input), failedAt(input)] }),
+  });
+}
+
+/** Sections that rules refer to. The sections of a language's document have the same names for every language. */
 export const DOCS = {
-  pythonFuel: 'docs/PYTHON_CAPABILITIES.md#fuel-budget-guidelines',
-  pythonPackages: 'docs/PYTHON_CAPABILITIES.md#using-vendored-packages',
-  pythonLimits: 'docs/PYTHON_CAPABILITIES.md#what-does-not-work',
-  pythonFiles: 'docs/PYTHON_CAPABILITIES.md#files',
-  javascriptFuel: 'docs/JAVASCRIPT_CAPABILITIES.md#fuel-budget-guidelines',
-  javascriptApi: 'docs/JAVASCRIPT_CAPABILITIES.md#quickjs-api-patterns',
-  javascriptVendor: 'docs/JAVASCRIPT_CAPABILITIES.md#using-vendored-packages',
-  javascriptLimits: 'docs/JAVASCRIPT_CAPABILITIES.md#what-does-not-work',
-  javascriptFiles: 'docs/JAVASCRIPT_CAPABILITIES.md#files',
+  fuel: '#fuel-budget-guidelines',
+  packages: '#using-vendored-packages',
+  unsupported: '#what-does-not-work',
+  files: '#files',
   security: 'docs/MCP_INTEGRATION.md#security-considerations',
   limits: 'docs/ERROR_GUIDANCE.md#limits',
 } as const;
-
-/** The section about files, fuel or missing features of the language that ran. */
-export function docOf(facts: RunFacts, topic: 'Fuel' | 'Files' | 'Limits'): string {
-  return DOCS[`${facts.runtime}${topic}`];
-}

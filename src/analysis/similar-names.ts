@@ -1,15 +1,15 @@
-/** Names that look like another one: for a misspelt file, package or key. Bounded, whatever the lists hold. */
+/** Names similar to a misspelt file, package or key. Bounded for any input. */
 
 const LENGTH_MAX = 48;
 const CANDIDATES_MAX = 200;
-/** Names with more than this part of them different are not alike. */
-const FARNESS_MAX = 0.45;
+/** Names are similar if at most this share of their characters differs. */
+const DIFFERENCE_MAX = 0.45;
 
 let row = new Uint8Array(LENGTH_MAX + 1);
 let next = new Uint8Array(LENGTH_MAX + 1);
 
-/** Edits between two short words; anything above `most` once it is clear that there are more. */
-function distance(a: string, b: string, most: number): number {
+/** The Levenshtein distance of two short strings; stops early with a larger number than `limit`. */
+function editDistance(a: string, b: string, limit: number): number {
   for (let j = 0; j <= b.length; j++) row[j] = j;
   for (let i = 1; i <= a.length; i++) {
     const letter = a.charCodeAt(i - 1);
@@ -21,41 +21,43 @@ function distance(a: string, b: string, most: number): number {
       next[j] = edits;
       if (edits < least) least = edits;
     }
-    if (least > most) return least;
+    if (least > limit) return least;
     [row, next] = [next, row];
   }
   return row[b.length]!;
 }
 
-const plain = (path: string) =>
+/** The last component of a path in lower case. */
+const normalise = (path: string) =>
   path
     .slice(path.lastIndexOf('/') + 1)
     .slice(0, LENGTH_MAX)
     .toLowerCase()
+    // Lower case can be longer than the original.
     .slice(0, LENGTH_MAX);
 
-/** How far apart two names are: 0 for the same but for letter case and folder, up to 1 for nothing in common. */
-function farness(a: string, candidate: string): number {
-  const b = plain(candidate);
-  if (a === b) return 0;
-  const longest = Math.max(a.length, b.length);
-  const most = Math.floor(longest * FARNESS_MAX);
-  if (Math.abs(a.length - b.length) > most) return 1;
-  return distance(a, b, most) / longest;
+/** The share of characters that differ, from 0 for equal names to 1. */
+function difference(name: string, candidate: string): number {
+  const other = normalise(candidate);
+  if (name === other) return 0;
+  const longest = Math.max(name.length, other.length);
+  const limit = Math.floor(longest * DIFFERENCE_MAX);
+  if (Math.abs(name.length - other.length) > limit) return 1;
+  return editDistance(name, other, limit) / longest;
 }
 
-/** The candidates closest to a name, best first; none that have little in common with it. */
-export function closest(wanted: string, candidates: Iterable<string>, count = 3): string[] {
-  const found: { name: string; far: number }[] = [];
-  const short = plain(wanted);
+/** The candidates most similar to a name, best first. Ignores letter case and folders. */
+export function similarNames(wanted: string, candidates: Iterable<string>, count = 3): string[] {
+  const similar: { name: string; distance: number }[] = [];
+  const normalised = normalise(wanted);
   let seen = 0;
   for (const name of candidates) {
     if (++seen > CANDIDATES_MAX) break;
-    const far = farness(short, name);
-    if (far <= FARNESS_MAX) found.push({ name, far });
+    const distance = difference(normalised, name);
+    if (distance <= DIFFERENCE_MAX) similar.push({ name, distance });
   }
-  return found
-    .sort((a, b) => a.far - b.far)
+  return similar
+    .sort((a, b) => a.distance - b.distance)
     .slice(0, count)
     .map(({ name }) => name);
 }

@@ -3,7 +3,8 @@
  * on the main thread. The part that only workers load is `Runtime`, in runtime.ts.
  */
 import { z } from 'zod';
-import type { RuntimeName } from '../schema.ts';
+import type { AnalysedLanguage } from '../analysis/language.ts';
+import type { Rule } from '../analysis/rule.ts';
 
 export const variable = z.object({
   name: z.string().max(200),
@@ -17,10 +18,7 @@ export type Variable = z.infer<typeof variable>;
 /** Variables of one session that are listed, at most. */
 export const MAX_VARIABLES = 200;
 
-export interface Language {
-  readonly name: RuntimeName;
-  /** The language's name in prose, e.g. `JavaScript`. */
-  readonly title: string;
+export interface Language extends AnalysedLanguage {
   /** The interpreter's name, e.g. `CPython`. */
   readonly engine: string;
   /** Version of the language, e.g. `3.14` or `ES2023`. */
@@ -37,10 +35,8 @@ export interface Language {
   readonly helpers: readonly string[];
   /** Frequent mistakes and how to avoid them, one line each, for tool descriptions. */
   readonly pitfalls: readonly string[];
-  /** Documentation of the runtime, relative to the repository. */
-  readonly documentation: string;
-  /** Error numbers as programs of this language see them. */
-  readonly errno: Readonly<Record<string, number>>;
+  /** All rules of the error guidance for programs of this language, in the order in which they are tried. */
+  readonly rules: readonly Rule[];
   /** The language in one line for tool descriptions; `packages` describes the available packages. */
   summary(packages: string): string;
   /** The statement that imports a module. */

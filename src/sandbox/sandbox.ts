@@ -21,10 +21,11 @@ import type { SessionRecord } from '../stores/store.ts';
 import { assetsOf, type ImageExtension, sharedPool } from '../worker/guest-assets.ts';
 import type { MountSet, RunOutcome } from '../worker/protocol.ts';
 import { askVariables, type CallLimits, type CallSource, runCall } from './call.ts';
+import { CallHistory } from './call-history.ts';
 import { Events } from './events.ts';
-import { CallHistory, explain } from './explain.ts';
 import { checkMemory, prepareParts, type SandboxOptions, type SandboxParts } from './options.ts';
 import { toResult } from './result.ts';
+import { addAnalysis } from './run-analysis.ts';
 import { Workspace, type WorkspaceFile } from './workspace.ts';
 
 export type { SandboxOptions } from './options.ts';
@@ -96,27 +97,24 @@ export class Sandbox {
     const { metadata, ...rest } = toResult(this.runtime, outcome, queueMs, ownPackages);
     const session = this.#session && { session_id: this.#session.record.session_id };
     const plain = { ...rest, metadata: { ...metadata, ...session } };
-    const explained = this.#explain(plain, code, limits, outcome);
-    this.#events.complete(executionId, explained.result, explained.unclassified);
-    return explained.result;
+    const analysed = this.#analyse(plain, code, limits, outcome);
+    this.#events.complete(executionId, analysed.result, analysed.unclassified);
+    return analysed.result;
   }
 
-  #explain(
+  #analyse(
     result: SandboxResult,
     code: string,
     limits: CallLimits,
     outcome: RunOutcome,
-  ): ReturnType<typeof explain> {
+  ): ReturnType<typeof addAnalysis> {
     const { policy } = this;
-    const session = this.#history.session(this.#session?.record);
+    const { packages } = readManifest();
+    const earlier = this.#history.earlierCalls(this.#session?.record);
     const files = () => this.#workspace.paths(FILES_LOOKED_AT);
-    const explained = explain(
-      result,
-      { code, policy, limits, outcome, imports: result.metadata.imports, session, files },
-      readManifest(),
-    );
-    this.#history.remember(code, result.metadata.imports, readManifest());
-    return explained;
+    const analysed = addAnalysis(result, { code, policy, limits, outcome, earlier, files }, packages);
+    this.#history.add(code, result.metadata.imports, packages);
+    return analysed;
   }
 
   /**

@@ -4,8 +4,7 @@ import { expect, test } from 'vitest';
 import { RUNTIME_NAMES } from '../../src/schema.ts';
 
 /** Files that may name a language: the runtimes, the sources of each language's packages, and the list of names. */
-const LANGUAGE_SPECIFIC =
-  /^(runtimes\/|analysis\/|packages\/(catalog|fetch-python|bundle-javascript)\.ts$|schema\.ts$)/;
+const LANGUAGE_SPECIFIC = /^(runtimes\/|packages\/(catalog|fetch-python|bundle-javascript)\.ts$|schema\.ts$)/;
 
 /**
  * A language's name as a literal ('python'), a property (x.python), a key or a variable ({ python: …, python }). Prose and

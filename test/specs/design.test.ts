@@ -1,7 +1,7 @@
-/** Holds the decisions of shared/specs/design.md that a test can hold. */
+/** The decisions of the design document that a test can check. */
 import { createSandbox, EVENTS, type EventName, type SandboxResult } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import { THRESHOLDS } from '../../src/analysis/fuel-report.ts';
+import { THRESHOLDS } from '../../src/analysis/suggested-limits.ts';
 import { javascript, python } from '../support/sandbox.ts';
 
 interface Logged {

@@ -1,14 +1,17 @@
-/** Walks shared/specs/error-guidance.md: requirements and scenarios in its order and by its names. */
+/** The scenarios of the error guidance specification, in its order and under its names. */
 import { existsSync, readFileSync } from 'node:fs';
 import { createSandbox, type SandboxResult } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import { analyse } from '../../src/analysis/analyse.ts';
-import { RULES } from '../../src/analysis/classify.ts';
-import { sectionOf } from '../../src/analysis/guidance.ts';
-import { CATALOGUE, exception, facts } from '../analysis/facts.ts';
+import { relatedDocs } from '../../src/analysis/build-guidance.ts';
+import type { AnalysisInput } from '../../src/analysis/input.ts';
+import { LANGUAGES } from '../../src/runtimes/languages.ts';
+import { exception, pythonRun } from '../analysis/inputs.ts';
 import { javascript, python } from '../support/sandbox.ts';
 
 const BOTH = { error_guidance: true, fuel_analysis: true };
+const analysed = (input: AnalysisInput) =>
+  analyse(input, LANGUAGES[input.language.name].rules, BOTH).error_guidance;
 const guidanceOf = ({ metadata }: SandboxResult) => metadata.error_guidance;
 
 describe('Requirement: Structured Error Analysis', () => {
@@ -32,14 +35,14 @@ describe('Requirement: Structured Error Analysis', () => {
   });
 
   test('Scenario: OutOfFuel Error Guidance, with heavy packages', () => {
-    const run = facts({
+    const input = pythonRun({
       source: 'import openpyxl, PyPDF2',
-      exit_code: 152,
+      exitCode: 152,
       trap: { reason: 'out_of_fuel', message: 'Execution trapped: OutOfFuel' },
-      fuel_consumed: 10_000_000_000,
+      fuelConsumed: 10_000_000_000,
       imports: [{ name: 'openpyxl', fuel: 6_500_000_000, cached: false }],
     });
-    const lines = analyse(run, CATALOGUE, BOTH).error_guidance?.actionable_guidance;
+    const lines = analysed(input)?.actionable_guidance;
     expect(lines).toContain('Likely cause: Heavy package imports (openpyxl 6.5B, PyPDF2 5.5B)');
   });
 
@@ -88,7 +91,7 @@ describe('Requirement: Structured Error Analysis', () => {
       name: 'openpyxl',
       line: 3,
     });
-    const guidance = analyse(facts({ source, error }), CATALOGUE, BOTH).error_guidance!;
+    const guidance = analysed(pythonRun({ source, error }))!;
     expect(guidance).toMatchObject({
       error_type: 'MissingVendoredPackage',
       error_message: "ModuleNotFoundError: No module named 'openpyxl'",
@@ -128,8 +131,7 @@ describe('Requirement: Error Classification Logic', () => {
   test('Scenario: Stderr-Based Classification, when standard error is all there is', () => {
     const trace = 'Traceback (most recent call last):\n  File "/app/main.py", line 1, in <module>\n    x\n';
     const typeOf = (end: string) =>
-      analyse(facts({ ending: 'unknown', stderr: `${trace}${end}\n` }), CATALOGUE, BOTH).error_guidance
-        ?.error_type;
+      analysed(pythonRun({ ending: 'unknown', stderr: `${trace}${end}\n` }))?.error_type;
     expect(typeOf("FileNotFoundError: [Errno 44] No such file or directory: '/etc/passwd'")).toBe(
       'PathRestriction',
     );
@@ -182,7 +184,14 @@ describe('Requirement: Documentation Link Consistency', () => {
         .replaceAll(' ', '-'),
     );
 
-  const links = new Set(RULES.flatMap(({ type, docs }) => [...docs, sectionOf(type)]));
+  const links = new Set(
+    Object.values(LANGUAGES).flatMap((language) =>
+      language.rules.flatMap((rule) => [
+        ...relatedDocs(rule, language),
+        ...relatedDocs({ ...rule, docs: [] }, language),
+      ]),
+    ),
+  );
   test.each([...links])('Scenario: Valid Documentation References: %s', (link) => {
     const [path, anchor] = link.split('#') as [string, string];
     expect(existsSync(new URL(path, root))).toBe(true);

@@ -1,15 +1,16 @@
-/** Walks shared/specs/fuel-budget-analysis.md: requirements and scenarios in its order and by its names. */
+/** The scenarios of the fuel budget analysis specification, in its order and under its names. */
 import { createSandbox, type FuelAnalysis, type Sandbox } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { analyse } from '../../src/analysis/analyse.ts';
-import { suggestedBudgets } from '../../src/analysis/fuel-report.ts';
-import type { SessionFacts } from '../../src/analysis/input.ts';
-import { CATALOGUE, outOfFuel, used } from '../analysis/facts.ts';
+import type { AnalysisInput, EarlierCalls } from '../../src/analysis/input.ts';
+import { suggestedBudgets } from '../../src/analysis/suggested-limits.ts';
+import { LANGUAGES } from '../../src/runtimes/languages.ts';
+import { OUT_OF_FUEL, successfulRun } from '../analysis/inputs.ts';
 
 const G = 1_000_000_000;
 const LOOP = 'total = 0\nfor i in range(200_000):\n    total += i';
 const BOTH = { error_guidance: true, fuel_analysis: true };
-const report = (run: ReturnType<typeof used>) => analyse(run, CATALOGUE, BOTH).fuel_analysis!;
+const report = (input: AnalysisInput) => analyse(input, LANGUAGES.python.rules, BOTH).fuel_analysis!;
 
 let sandbox: Sandbox;
 let needed: number;
@@ -19,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.close());
 
-/** Runs the loop with a budget of which it uses this part. */
+/** Runs the loop with a budget of which it uses this share. */
 async function using(percent: number): Promise<FuelAnalysis> {
   const result = await sandbox.execute(LOOP, { fuel_budget: Math.ceil((needed * 100) / percent) });
   expect(result.success).toBe(true);
@@ -58,7 +59,7 @@ describe('Requirement: Proactive Fuel Utilization Monitoring', () => {
       /^Code used 8[45]% of fuel budget\. Consider increasing budget to \d+(\.\d+)?M\+ instructions/,
     );
     expect(analysis.likely_causes).toEqual(['Complex data processing or large dataset detected']);
-    expect(report(used(8.5 * G)).recommendation).toContain(
+    expect(report(successfulRun(8.5 * G)).recommendation).toContain(
       'Code used 85% of fuel budget. Consider increasing budget to 15B+ instructions for similar workloads to avoid exhaustion.',
     );
   });
@@ -69,7 +70,7 @@ describe('Requirement: Proactive Fuel Utilization Monitoring', () => {
     expect(analysis.recommendation).toMatch(
       /^CRITICAL: Code used 9[67]% of fuel budget\. Increase budget to at least /,
     );
-    expect(report(used(9.7 * G)).recommendation).toBe(
+    expect(report(successfulRun(9.7 * G)).recommendation).toBe(
       'CRITICAL: Code used 97% of fuel budget. Increase budget to at least 20B instructions for future executions to prevent OutOfFuel errors.',
     );
   });
@@ -91,37 +92,38 @@ describe('Requirement: Fuel Consumption Pattern Detection', () => {
   const tabulate = { name: 'tabulate', fuel: 0.08 * G, cached: false };
 
   test('Scenario: Heavy Package Import Detection', () => {
-    expect(report(used(7 * G, 10 * G, { imports: [openpyxl] })).likely_causes).toEqual([
+    expect(report(successfulRun(7 * G, 10 * G, { imports: [openpyxl] })).likely_causes).toEqual([
       'Heavy package import detected: openpyxl (requires 6.5B fuel)',
     ]);
   });
 
   test('Scenario: Large Dataset Processing Detection', () => {
     const cause = 'Complex data processing or large dataset detected';
-    expect(report(used(7.1 * G)).likely_causes).toContain(cause);
-    expect(report(used(7 * G)).likely_causes).not.toContain(cause);
-    expect(report(used(9 * G, 10 * G, { imports: [openpyxl] })).likely_causes).not.toContain(cause);
-    expect(report(used(9 * G, 10 * G, { imports: [tabulate] })).likely_causes).toContain(cause);
+    expect(report(successfulRun(7.1 * G)).likely_causes).toContain(cause);
+    expect(report(successfulRun(7 * G)).likely_causes).not.toContain(cause);
+    expect(report(successfulRun(9 * G, 10 * G, { imports: [openpyxl] })).likely_causes).not.toContain(cause);
+    expect(report(successfulRun(9 * G, 10 * G, { imports: [tabulate] })).likely_causes).toContain(cause);
   });
 
   test('Scenario: Multiple Package Imports Detection', () => {
     const cause = 'Multiple package imports (cumulative fuel cost)';
-    expect(report(used(8 * G, 10 * G, { imports: [openpyxl, tabulate] })).likely_causes).toContain(cause);
-    expect(report(used(8 * G, 10 * G, { imports: [openpyxl] })).likely_causes).not.toContain(cause);
+    expect(report(successfulRun(8 * G, 10 * G, { imports: [openpyxl, tabulate] })).likely_causes).toContain(
+      cause,
+    );
+    expect(report(successfulRun(8 * G, 10 * G, { imports: [openpyxl] })).likely_causes).not.toContain(cause);
   });
 });
 
 describe('Requirement: Session-Aware Fuel Analysis', () => {
-  const session = (persistent: boolean, earlier: [string, number][] = []): SessionFacts => ({
+  const earlierCalls = (persistent: boolean, heavyImports: [string, number][] = []): EarlierCalls => ({
     persistent,
-    in_session: true,
-    earlier_sources: [],
-    earlier_heavy_imports: new Map(earlier),
+    sources: [],
+    heavyImports: new Map(heavyImports),
   });
   const openpyxl = { name: 'openpyxl', fuel: 6.5 * G, cached: false };
 
   test('Scenario: First Import in Session', () => {
-    const run = used(7 * G, 10 * G, { imports: [openpyxl], session: session(true) });
+    const run = successfulRun(7 * G, 10 * G, { imports: [openpyxl], earlier: earlierCalls(true) });
     expect(report(run).recommendation).toContain(
       'First import of openpyxl consumed 6.5B fuel. Subsequent imports will use <100M fuel due to caching.',
     );
@@ -129,25 +131,28 @@ describe('Requirement: Session-Aware Fuel Analysis', () => {
 
   test('Scenario: Cached Import in Existing Session', () => {
     const imports = [{ ...openpyxl, fuel: 50_000, cached: true }];
-    const run = used(0.1 * G, 10 * G, { imports, session: session(true, [['openpyxl', 1]]) });
+    const run = successfulRun(0.1 * G, 10 * G, { imports, earlier: earlierCalls(true, [['openpyxl', 1]]) });
     expect(report(run).recommendation).toBe(
       'Fuel usage low due to cached imports from previous executions in this session.',
     );
   });
 
   test('Scenario: Session Recommendation', () => {
-    const run = used(7 * G, 10 * G, { imports: [openpyxl], session: session(false, [['openpyxl', 1]]) });
+    const run = successfulRun(7 * G, 10 * G, {
+      imports: [openpyxl],
+      earlier: earlierCalls(false, [['openpyxl', 1]]),
+    });
     expect(report(run).recommendation).toContain(
       'Consider using persistent session with auto_persist_globals=True to cache imports across executions',
     );
-    const first = used(7 * G, 10 * G, { imports: [openpyxl], session: session(false) });
+    const first = successfulRun(7 * G, 10 * G, { imports: [openpyxl], earlier: earlierCalls(false) });
     expect(report(first).recommendation).not.toContain('persistent session');
   });
 });
 
 describe('Requirement: Fuel Budget Recommendation Accuracy', () => {
   test('Scenario: Incremental Budget Increase', () => {
-    const { recommendation } = report(used(8.5 * G));
+    const { recommendation } = report(successfulRun(8.5 * G));
     expect(recommendation).toContain('Consider increasing budget to 15B');
     expect(recommendation).toContain('fuel_budget=15_000_000_000 (1.5x current consumption)');
   });
@@ -158,10 +163,10 @@ describe('Requirement: Fuel Budget Recommendation Accuracy', () => {
   });
 
   test('Scenario: Package-Specific Recommendations', () => {
-    const run = used(5 * G, 5 * G, {
+    const run = successfulRun(5 * G, 5 * G, {
       source: 'import openpyxl',
-      trap: outOfFuel,
-      exit_code: 152,
+      trap: OUT_OF_FUEL,
+      exitCode: 152,
       imports: [],
     });
     expect(report(run).recommendation).toContain(
@@ -177,20 +182,17 @@ describe('Requirement: Fuel Budget Recommendation Accuracy', () => {
     ['text', "' '.join(str(i) for i in range(50_000)).split()", 0.52],
     ['JSON', 'import json\njson.loads(json.dumps(list(range(50_000))))', 0.8],
     ['a late burst', 'x = 0\nfor i in range(1000): x += i\ny = 3 ** 60_000 % 7', 0.51],
-  ])(
-    'Scenario: a program that ran out does not run out again with the suggested budget: %s',
-    async (_, code, part) => {
-      const whole = await sandbox.execute(code);
-      expect(whole.success).toBe(true);
-      const stopped = await sandbox.execute(code, { fuel_budget: Math.floor(whole.fuel_consumed * part) });
-      expect(stopped.metadata.trap_reason).toBe('out_of_fuel');
-      const lines = stopped.metadata.error_guidance!.actionable_guidance.join('\n');
-      const suggested = Number(/fuel_budget=([\d_]+)/.exec(lines)![1]!.replaceAll('_', ''));
-      const again = await sandbox.execute(code, { fuel_budget: suggested });
-      expect(again.metadata.trap_reason).toBeNull();
-      expect(again.success).toBe(true);
-    },
-  );
+  ])('a program that ran out of fuel succeeds with the suggested budget: %s', async (_, code, share) => {
+    const complete = await sandbox.execute(code);
+    expect(complete.success).toBe(true);
+    const stopped = await sandbox.execute(code, { fuel_budget: Math.floor(complete.fuel_consumed * share) });
+    expect(stopped.metadata.trap_reason).toBe('out_of_fuel');
+    const lines = stopped.metadata.error_guidance!.actionable_guidance.join('\n');
+    const suggested = Number(/fuel_budget=([\d_]+)/.exec(lines)![1]!.replaceAll('_', ''));
+    const again = await sandbox.execute(code, { fuel_budget: suggested });
+    expect(again.metadata.trap_reason).toBeNull();
+    expect(again.success).toBe(true);
+  });
 });
 
 describe('Requirement: Backward Compatibility', () => {
@@ -220,17 +222,17 @@ describe('Requirement: Backward Compatibility', () => {
 
 describe('Requirement: Performance Impact Minimization', () => {
   test('Scenario: Analysis Computation Overhead', () => {
-    // Times are measured in bench/analysis.mjs; here: the work does not grow with what a program printed.
+    // bench/analysis.mjs measures times. Here: a long standard error is not read at all.
     const stderr = `${'x'.repeat(10_000_000)}\n`;
-    const looked: string[] = [];
-    const watched = new Proxy(new String(stderr), {
+    const accessed: string[] = [];
+    const observed = new Proxy(new String(stderr), {
       get: (target, key) => {
-        if (typeof key === 'string') looked.push(key);
+        if (typeof key === 'string') accessed.push(key);
         const value = Reflect.get(target, key);
         return typeof value === 'function' ? value.bind(target) : value;
       },
     }) as unknown as string;
-    analyse({ ...used(1 * G), exit_code: 1, ending: 'unknown', stderr: watched }, CATALOGUE, BOTH);
-    expect(new Set(looked)).toEqual(new Set(['length']));
+    report({ ...successfulRun(1 * G), exitCode: 1, ending: 'unknown', stderr: observed });
+    expect(new Set(accessed)).toEqual(new Set(['length']));
   });
 });

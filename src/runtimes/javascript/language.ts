@@ -1,6 +1,7 @@
 /** JavaScript as the code above `runtimes/` sees it. */
 import { type Language, MAX_VARIABLES } from '../language.ts';
 import { LINUX_ERRNO } from './errno.ts';
+import { javascriptGuidance, javascriptRules } from './guidance/index.ts';
 
 const ENGINE = 'QuickJS-NG';
 const VERSION = 'ES2023';
@@ -40,6 +41,8 @@ export const javascriptLanguage: Language = {
   ],
   documentation: 'docs/JAVASCRIPT_CAPABILITIES.md',
   errno: { ...LINUX_ERRNO, EOPNOTSUPP: LINUX_ERRNO.ENOTSUP },
+  guidance: javascriptGuidance,
+  rules: javascriptRules,
   summary: (packages) => `${VERSION} on ${ENGINE}, std, os, readJson/writeJson, ${packages}; no Node.js`,
   importStatement: (module) => `import * as ${camelCase(module)} from '${module}'`,
   // Programs cannot list the `let`, `const` and `class` bindings of their own scope.

@@ -1,6 +1,7 @@
 /** Python as the code above `runtimes/` sees it. */
 import { WASI_ERRNO } from '../../kernel/errno.ts';
 import { type Language, MAX_VARIABLES } from '../language.ts';
+import { pythonGuidance, pythonRules } from './guidance/index.ts';
 
 const VERSION = '3.14';
 
@@ -22,6 +23,8 @@ export const pythonLanguage: Language = {
   pitfalls: ["FileNotFoundError: data files exist only under /app. Use '/app/data.txt' or a relative path."],
   documentation: 'docs/PYTHON_CAPABILITIES.md',
   errno: { ...WASI_ERRNO, EOPNOTSUPP: 138 },
+  guidance: pythonGuidance,
+  rules: pythonRules,
   summary: (packages) => `${VERSION}, standard library, ${packages}`,
   importStatement: (module) => `import ${module}`,
   declaredNames: () => [],

@@ -1,12 +1,9 @@
-/**
- * Tables of names programs ask for and do not get, with what to use instead. Vendored packages are named only as
- * candidates: what the catalogue does not have is left out when a text is made.
- */
+/** Modules that programs import and the sandbox does not have, with alternatives. */
 
 export interface Alternative {
-  /** What the standard library or the language offers. */
+  /** What the standard library offers. */
   readonly instead: string;
-  /** Vendored packages that do part of the job, if the catalogue has them. */
+  /** Names of packages that do part of the job. Those that are not vendored are left out of the guidance. */
   readonly vendored?: readonly string[];
 }
 
@@ -18,8 +15,8 @@ const PLOTS = 'write an SVG or HTML file to /app with plain string formatting, o
 const IMAGES = 'zlib and struct can write PNG files; SVG is plain text';
 const LEARNING = 'statistics (linear_regression, correlation) and plain Python for small models';
 
-/** By import name, for Python. */
-export const PYTHON_ALTERNATIVES: Readonly<Record<string, Alternative>> = {
+/** By top-level import name. */
+export const ALTERNATIVES: Readonly<Record<string, Alternative>> = {
   numpy: { instead: NUMBERS, vendored: ['mpmath', 'sympy'] },
   np: { instead: NUMBERS, vendored: ['mpmath', 'sympy'] },
   pandas: { instead: TABLES, vendored: ['openpyxl', 'tabulate', 'petl', 'agate'] },
@@ -106,8 +103,8 @@ export const PYTHON_ALTERNATIVES: Readonly<Record<string, Alternative>> = {
   cgi: { instead: 'urllib.parse and email.message (cgi was removed from Python)' },
 };
 
-/** Modules of the standard library that need what a sandbox does not have, by import name. */
-export const PYTHON_UNSUPPORTED_MODULES: Readonly<Record<string, string>> = {
+/** What a module needs that the sandbox does not have, by top-level import name. */
+export const UNSUPPORTED_MODULES: Readonly<Record<string, string>> = {
   _multiprocessing: 'processes',
   multiprocessing: 'processes',
   _posixsubprocess: 'processes',
@@ -138,104 +135,3 @@ export const PYTHON_UNSUPPORTED_MODULES: Readonly<Record<string, string>> = {
   google: 'a Google Colab machine',
   IPython: 'an IPython shell',
 };
-
-export interface Unsupported {
-  readonly needs: string;
-  readonly instead: string;
-}
-
-export const FILES_IN_JAVASCRIPT = 'for files use std.loadFile, std.open and os.readdir';
-const READ_FILES = 'put the data into /app before the run and read it with std.loadFile';
-
-/** Names that Node or a browser defines and QuickJS does not. */
-export const JAVASCRIPT_UNSUPPORTED_NAMES: Readonly<Record<string, Unsupported>> = {
-  require: { needs: 'Node.js', instead: FILES_IN_JAVASCRIPT },
-  module: { needs: 'Node.js', instead: 'a program is one file: define functions and call them' },
-  exports: { needs: 'Node.js', instead: 'a program is one file: define functions and call them' },
-  process: { needs: 'Node.js', instead: 'std.exit(code), std.getenv(name) and scriptArgs' },
-  Buffer: { needs: 'Node.js', instead: 'Uint8Array, TextEncoder and TextDecoder' },
-  __dirname: { needs: 'Node.js', instead: "the path '/app'" },
-  __filename: { needs: 'Node.js', instead: "the path '/app/main.js'" },
-  global: { needs: 'Node.js', instead: 'globalThis' },
-  Deno: { needs: 'Deno', instead: FILES_IN_JAVASCRIPT },
-  Bun: { needs: 'Bun', instead: FILES_IN_JAVASCRIPT },
-  fetch: { needs: 'a network', instead: READ_FILES },
-  XMLHttpRequest: { needs: 'a network', instead: READ_FILES },
-  WebSocket: { needs: 'a network', instead: READ_FILES },
-  EventSource: { needs: 'a network', instead: READ_FILES },
-  Request: { needs: 'a network', instead: READ_FILES },
-  Response: { needs: 'a network', instead: READ_FILES },
-  Headers: { needs: 'a network', instead: 'a Map or a plain object' },
-  axios: { needs: 'a network', instead: READ_FILES },
-  window: { needs: 'a browser', instead: 'globalThis' },
-  document: { needs: 'a browser', instead: 'build HTML as text and write it to a file' },
-  navigator: { needs: 'a browser', instead: 'nothing: there is no browser to ask' },
-  location: { needs: 'a browser', instead: 'nothing: there is no page' },
-  self: { needs: 'a browser', instead: 'globalThis' },
-  alert: { needs: 'a browser', instead: 'console.log' },
-  prompt: { needs: 'a browser', instead: 'standard input: std.in.getline()' },
-  confirm: { needs: 'a browser', instead: 'standard input: std.in.getline()' },
-  localStorage: { needs: 'a browser', instead: 'a file in /app: std.open and std.loadFile' },
-  sessionStorage: { needs: 'a browser', instead: 'a file in /app: std.open and std.loadFile' },
-  indexedDB: { needs: 'a browser', instead: 'a file in /app: std.open and std.loadFile' },
-  requestAnimationFrame: { needs: 'a browser', instead: 'setTimeout' },
-  Image: { needs: 'a browser', instead: 'nothing: there is no image decoder' },
-  FileReader: { needs: 'a browser', instead: 'std.loadFile' },
-  HTMLElement: { needs: 'a browser', instead: 'build HTML as text' },
-  Worker: { needs: 'threads', instead: 'do the work in one thread' },
-  SharedArrayBuffer: { needs: 'threads', instead: 'ArrayBuffer' },
-  Intl: { needs: 'locale data', instead: 'format numbers and dates with plain code' },
-  WebAssembly: { needs: 'a WebAssembly engine inside the guest', instead: 'plain JavaScript' },
-};
-
-/** Modules of Node by name, with or without `node:`. */
-export const NODE_MODULES = new Set(
-  'assert async_hooks buffer child_process cluster console constants crypto dgram dns domain events fs fs/promises http http2 https inspector module net os path perf_hooks process punycode querystring readline repl stream string_decoder sys timers tls tty url util v8 vm wasi worker_threads zlib'.split(
-    ' ',
-  ),
-);
-
-/** Error numbers as each guest knows them: Python's are those of WASI, the JavaScript modules use those of Linux. */
-export const ERRNO = {
-  python: {
-    EACCES: 2,
-    EAFNOSUPPORT: 5,
-    EDQUOT: 19,
-    EEXIST: 20,
-    EFBIG: 22,
-    EISDIR: 31,
-    EMFILE: 33,
-    ENAMETOOLONG: 37,
-    ENOENT: 44,
-    ENOSPC: 51,
-    ENOSYS: 52,
-    ENOTDIR: 54,
-    ENOTEMPTY: 55,
-    ENOTSUP: 58,
-    EPERM: 63,
-    EROFS: 69,
-    EXDEV: 75,
-    EOPNOTSUPP: 138,
-  },
-  javascript: {
-    EPERM: 1,
-    ENOENT: 2,
-    EACCES: 13,
-    EEXIST: 17,
-    EXDEV: 18,
-    ENOTDIR: 20,
-    EISDIR: 21,
-    EMFILE: 24,
-    EFBIG: 27,
-    ENOSPC: 28,
-    EROFS: 30,
-    ENAMETOOLONG: 36,
-    ENOSYS: 38,
-    ENOTEMPTY: 39,
-    ENOTSUP: 95,
-    EOPNOTSUPP: 95,
-    EAFNOSUPPORT: 97,
-    EDQUOT: 122,
-  },
-} as const;
-export type ErrnoName = keyof (typeof ERRNO)['python'];

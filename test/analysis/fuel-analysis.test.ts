@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { analyseFuel, budgetToTry, statusOf, suggestedBudgets } from '../../src/analysis/fuel-report.ts';
-import { CATALOGUE, facts, outOfFuel, used } from './facts.ts';
+import { analyseFuel, budgetToTry } from '../../src/analysis/fuel-analysis.ts';
+import { fuelStatus, suggestedBudgets } from '../../src/analysis/suggested-limits.ts';
+import { OUT_OF_FUEL, pythonRun, successfulRun } from './inputs.ts';
 
 const G = 1_000_000_000;
 const M = 1_000_000;
@@ -27,7 +28,7 @@ describe('suggested budgets', () => {
     expect(suggestedBudgets(consumed, budget)).toEqual({ low, high });
   });
 
-  test('always leave the margin and never three times more than that', () => {
+  test('always leave the margin and are never more than five times the consumption', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1_000, max: 4e15 }),
@@ -43,7 +44,7 @@ describe('suggested budgets', () => {
   });
 });
 
-describe('status', () => {
+describe('fuel status', () => {
   test.each([
     [0, 'efficient'],
     [49.99, 'efficient'],
@@ -54,52 +55,52 @@ describe('status', () => {
     [90, 'critical'],
     [100, 'critical'],
   ])('at %d percent is %s', (percent, status) => {
-    expect(statusOf(percent * 100, 10_000, false)).toBe(status);
+    expect(fuelStatus(percent * 100, 10_000, false)).toBe(status);
   });
 
-  test('is exhausted only when the limit ended the run', () => {
-    expect(statusOf(10, 10, true)).toBe('exhausted');
-    expect(analyseFuel(used(10 * G), CATALOGUE, true)?.status).toBe('critical');
+  test('is exhausted only if the limit ended the run', () => {
+    expect(fuelStatus(10, 10, true)).toBe('exhausted');
+    expect(analyseFuel(successfulRun(10 * G), true)?.status).toBe('critical');
   });
 
-  test('is not reported for a run of which nothing is known', () => {
-    const lost = facts({ trap: { reason: 'worker_lost', message: '' } });
-    expect(analyseFuel(lost, CATALOGUE, true)).toBeUndefined();
+  test('is not reported for a run whose worker was lost', () => {
+    const lost = pythonRun({ trap: { reason: 'worker_lost', message: '' } });
+    expect(analyseFuel(lost, true)).toBeUndefined();
   });
 });
 
-describe('an exhausted budget', () => {
-  const exhausted = (source: string, more: Parameters<typeof used>[2] = {}) =>
-    used(10 * G, 10 * G, { trap: outOfFuel, exit_code: 152, source, ...more });
+describe('suggested budget after exhaustion', () => {
+  const exhausted = (source: string, more: Parameters<typeof successfulRun>[2] = {}) =>
+    successfulRun(10 * G, 10 * G, { trap: OUT_OF_FUEL, exitCode: 152, source, ...more });
 
-  test('is doubled, without what was spent after the limit', () => {
-    expect(budgetToTry({ ...exhausted(''), fuel_consumed: 10.05 * G }, CATALOGUE)).toBe(20 * G);
+  test('doubles the budget and ignores fuel spent after the limit', () => {
+    expect(budgetToTry({ ...exhausted(''), fuelConsumed: 10.05 * G })).toBe(20 * G);
   });
 
-  test('counts packages that the program still had to import', () => {
-    const facts = { ...exhausted('import openpyxl\nfrom PyPDF2 import PdfReader'), imports: [] };
-    expect(budgetToTry(facts, CATALOGUE)).toBe(45 * G);
+  test('adds the cost of packages that were not imported yet', () => {
+    const input = { ...exhausted('import openpyxl\nfrom PyPDF2 import PdfReader'), imports: [] };
+    expect(budgetToTry(input)).toBe(45 * G);
   });
 
-  test('does not count them again once they are imported', () => {
+  test('does not add the cost of packages that were imported', () => {
     const imports = [{ name: 'openpyxl', fuel: 6.5 * G, cached: false }];
-    expect(budgetToTry(exhausted('import openpyxl', { imports }), CATALOGUE)).toBe(20 * G);
+    expect(budgetToTry(exhausted('import openpyxl', { imports }))).toBe(20 * G);
   });
 
-  test('counts the rest of an import that was cut short', () => {
+  test('adds the rest of an interrupted import', () => {
     const imports = [{ name: 'openpyxl', fuel: 1 * G, cached: false }];
-    expect(budgetToTry(exhausted('import openpyxl', { imports }), CATALOGUE)).toBe(35 * G);
+    expect(budgetToTry(exhausted('import openpyxl', { imports }))).toBe(35 * G);
   });
 
-  test('names the packages in the recommendation', () => {
+  test('names heavy packages in the recommendation', () => {
     const imports = [{ name: 'openpyxl', fuel: 6.5 * G, cached: false }];
-    expect(analyseFuel(exhausted('import openpyxl', { imports }), CATALOGUE, true)?.recommendation).toBe(
+    expect(analyseFuel(exhausted('import openpyxl', { imports }), true)?.recommendation).toBe(
       'Execution exceeded budget. See error_guidance for solutions. openpyxl requires 6.5B fuel for first import. Increase budget to 20B+ for reliable openpyxl usage.',
     );
   });
 
-  test('does not refer to guidance that is switched off', () => {
-    const report = analyseFuel(exhausted(''), CATALOGUE, false);
+  test('is given in the recommendation if error guidance is switched off', () => {
+    const report = analyseFuel(exhausted(''), false);
     expect(report?.recommendation).toBe(
       'Execution exceeded budget. Increase budget to at least 20B instructions.',
     );
@@ -107,25 +108,25 @@ describe('an exhausted budget', () => {
 });
 
 describe('likely causes', () => {
-  test('do not take a cached or preloaded package for a cause', () => {
+  test('do not include a cached or preloaded package', () => {
     const imports = [
       { name: 'openpyxl', fuel: 50_000, cached: true },
       { name: 'PyPDF2', fuel: 900, cached: false },
     ];
-    expect(analyseFuel(used(2 * G, 10 * G, { imports }), CATALOGUE, false)?.likely_causes).toEqual([]);
+    expect(analyseFuel(successfulRun(2 * G, 10 * G, { imports }), false)?.likely_causes).toEqual([]);
   });
 
-  test('do not believe the text of a program that came to its end', () => {
-    const report = analyseFuel(used(8 * G, 10 * G, { source: 'import openpyxl' }), CATALOGUE, false);
+  test('do not include a package that the source mentions but the run did not import', () => {
+    const report = analyseFuel(successfulRun(8 * G, 10 * G, { source: 'import openpyxl' }), false);
     expect(report?.likely_causes).toEqual(['Complex data processing or large dataset detected']);
   });
 
-  test('put the larger part first', () => {
+  test('begin with the largest share', () => {
     const error = { type: 'OutOfFuel', message: '', line: 2 };
     const imports = [{ name: 'openpyxl', fuel: 6.5 * G, cached: false }];
-    const change = { trap: outOfFuel, exit_code: 152, source: 'import openpyxl\nwork()', error, imports };
+    const change = { trap: OUT_OF_FUEL, exitCode: 152, source: 'import openpyxl\nwork()', error, imports };
     const first = (budget: number) =>
-      analyseFuel(used(budget, budget, change), CATALOGUE, true)?.likely_causes[0];
+      analyseFuel(successfulRun(budget, budget, change), true)?.likely_causes[0];
     expect(first(10 * G)).toBe('Heavy package import detected: openpyxl (requires 6.5B fuel)');
     expect(first(20 * G)).toBe('Long-running code: stopped at line 2: work()');
   });

@@ -1,0 +1,28 @@
+/** Builds the `error_guidance` block of a result. Every text in it is one line of bounded length. */
+import type { ErrorGuidance } from '../schema.ts';
+import type { Classification } from './classify.ts';
+import { errorText, oneLine } from './excerpt.ts';
+import type { AnalysedLanguage } from './language.ts';
+import type { Rule } from './rule.ts';
+
+const MESSAGE_MAX = 400;
+const LINE_MAX = 600;
+
+/** The documents that a rule refers to for a run in this language. */
+export function relatedDocs({ docs, type }: Rule, { documentation }: AnalysedLanguage): string[] {
+  if (docs.length === 0) return [`docs/ERROR_GUIDANCE.md#${type.toLowerCase()}`];
+  return docs.map((doc) => (doc.startsWith('#') ? `${documentation}${doc}` : doc));
+}
+
+export function buildGuidance({ rule, match, input }: Classification): ErrorGuidance {
+  const { message, guidance, examples } = rule.advise(match, input);
+  const text = message ?? (input.error ? errorText(input.error) : `Exit code ${input.exitCode}`);
+  const lines = guidance.filter((line) => line !== undefined && line !== '');
+  return {
+    error_type: rule.type,
+    error_message: oneLine(text, MESSAGE_MAX),
+    actionable_guidance: lines.map((line) => oneLine(line!, LINE_MAX)),
+    related_docs: relatedDocs(rule, input.language),
+    ...(examples && { code_examples: examples.map((line) => oneLine(line, LINE_MAX)) }),
+  };
+}

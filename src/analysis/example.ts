@@ -1,0 +1,39 @@
+/** Examples of failed runs, for docs/ERROR_GUIDANCE.md and the tests of the rules. */
+import { policy } from '../schema.ts';
+import { type AnalysisInput, NO_EARLIER_CALLS } from './input.ts';
+import type { AnalysedLanguage } from './language.ts';
+
+/** A run that gets guidance of this type; `run` holds the differences from `exampleInput`. */
+export interface GuidanceExample {
+  readonly type: string;
+  readonly run: Omit<Partial<AnalysisInput>, 'language'>;
+}
+
+/** A run under the default policy that ended with an exception. */
+export function exampleInput(
+  language: AnalysedLanguage,
+  run: GuidanceExample['run'],
+  otherLanguages: readonly AnalysedLanguage[] = [],
+): AnalysisInput {
+  return {
+    language,
+    otherLanguages,
+    source: '',
+    exitCode: 1,
+    ending: 'exception',
+    trap: null,
+    error: undefined,
+    exitCause: undefined,
+    stderr: '',
+    stdoutDroppedBytes: 0,
+    stderrDroppedBytes: 0,
+    fuelConsumed: 1_000_000,
+    limits: policy.parse({}),
+    files: () => [],
+    mounts: [],
+    imports: [],
+    packages: [],
+    earlier: NO_EARLIER_CALLS,
+    ...run,
+  };
+}

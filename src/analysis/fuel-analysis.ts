@@ -1,0 +1,137 @@
+/**
+ * The `fuel_analysis` block of a result: how much fuel a run used, why, and which budget a similar run needs. The texts are
+ * those of the specification; package costs are measured, in the run itself or at build time.
+ */
+import { formatFuel, formatLiteral } from '../quantities.ts';
+import type { FuelAnalysis } from '../schema.ts';
+import { failedLocation } from './excerpt.ts';
+import { type HeavyImport, heavyImports, NOTICEABLE_FUEL, vendoredImports } from './heavy-imports.ts';
+import type { AnalysisInput } from './input.ts';
+import { type FuelStatus, fuelStatus, suggestedBudgets } from './suggested-limits.ts';
+
+/** Above this share of the budget, without a heavy package, data or algorithm are the likely cause. */
+const LARGE_DATA_PERCENT = 70;
+
+/** The budget to try next: twice the consumption, plus the known cost of packages that are still to be imported. */
+export function budgetToTry(input: AnalysisInput): number {
+  const { fuel_budget: budget } = input.limits;
+  const pending = heavyImports(input).reduce((sum, { missing }) => sum + missing, 0);
+  // Fuel beyond the budget was spent on stopping the program.
+  return suggestedBudgets(Math.min(input.fuelConsumed, budget) + pending, budget).high;
+}
+
+// ---- causes ----
+
+/** The line that was running when the limit on fuel or time stopped the program. */
+export function stoppedLocation(input: AnalysisInput): string | undefined {
+  const reason = input.trap?.reason;
+  return reason === 'out_of_fuel' || reason === 'timeout' ? failedLocation(input) : undefined;
+}
+
+/** Why the run used its fuel, as far as the run shows, the largest share first. */
+export function likelyCauses(input: AnalysisInput): string[] {
+  const heavy = heavyImports(input).filter(({ cached }) => !cached);
+  const causes = heavy.map(
+    (one) => `Heavy package import detected: ${one.package.name} (requires ${formatFuel(one.fuel)} fuel)`,
+  );
+  const noticeable = vendoredImports(input).filter(
+    ({ cost }) => !cost.cached && cost.fuel >= NOTICEABLE_FUEL,
+  );
+  const packages = new Set([...noticeable, ...heavy].map((one) => one.package.name));
+  if (packages.size > 1) causes.push('Multiple package imports (cumulative fuel cost)');
+  const location = stoppedLocation(input);
+  if (location !== undefined) {
+    const running = `Long-running code: stopped at ${location}`;
+    const importFuel = heavy.reduce((sum, { fuel }) => sum + fuel, 0);
+    if (importFuel * 2 < input.fuelConsumed) causes.unshift(running);
+    else causes.push(running);
+  }
+  const percent = (input.fuelConsumed / input.limits.fuel_budget) * 100;
+  if (percent > LARGE_DATA_PERCENT && heavy.length === 0) {
+    causes.push('Complex data processing or large dataset detected');
+  }
+  return causes;
+}
+
+// ---- recommendation ----
+
+/** The next power of ten, for "less than". */
+function upperBound(fuel: number): string {
+  return formatFuel(10 ** Math.ceil(Math.log10(Math.max(fuel, 1) + 1)));
+}
+
+/** How sessions change the cost of the run's imports. */
+function sessionNotes({ earlier }: AnalysisInput, heavy: readonly HeavyImport[]): string[] {
+  const complete = heavy.filter(({ cached, missing }) => !cached && missing === 0);
+  const isImportedEarlier = (one: HeavyImport) => earlier.heavyImports.has(one.package.name);
+  if (!earlier.persistent) {
+    return complete.some(isImportedEarlier)
+      ? [
+          'Consider using persistent session with auto_persist_globals=True to cache imports across executions.',
+        ]
+      : [];
+  }
+  const notes = complete.map(
+    (one) =>
+      `First import of ${one.package.name} consumed ${formatFuel(one.fuel)} fuel. Subsequent imports will use <${upperBound(one.package.fuel_cached_import)} fuel due to caching.`,
+  );
+  if (heavy.some((one) => one.cached && isImportedEarlier(one)))
+    notes.push('Fuel usage low due to cached imports from previous executions in this session.');
+  return notes;
+}
+
+function statusTexts(input: AnalysisInput, status: FuelStatus, hasGuidance: boolean): string[] {
+  const { fuel_budget: budget } = input.limits;
+  const percent = Math.floor((input.fuelConsumed / budget) * 100);
+  const { low, high } = suggestedBudgets(input.fuelConsumed, budget);
+  switch (status) {
+    case 'efficient':
+      return [];
+    case 'moderate':
+      return [`Code used ${percent}% of fuel budget - acceptable for current workload`];
+    case 'warning':
+      return [
+        `Code used ${percent}% of fuel budget. Consider increasing budget to ${formatFuel(low)}+ instructions for similar workloads to avoid exhaustion.`,
+        `Concretely: fuel_budget=${formatLiteral(low)} (1.5x current consumption)${high > low ? ` to fuel_budget=${formatLiteral(high)} (2x)` : ''}, rounded up.`,
+      ];
+    case 'critical':
+      return [
+        `CRITICAL: Code used ${percent}% of fuel budget. Increase budget to at least ${formatFuel(high)} instructions for future executions to prevent OutOfFuel errors.`,
+      ];
+    case 'exhausted': {
+      const next = formatFuel(budgetToTry(input));
+      return [
+        hasGuidance
+          ? 'Execution exceeded budget. See error_guidance for solutions.'
+          : `Execution exceeded budget. Increase budget to at least ${next} instructions.`,
+        ...packageTexts(input, next),
+      ];
+    }
+  }
+}
+
+function packageTexts(input: AnalysisInput, next: string): string[] {
+  return heavyImports(input)
+    .filter(({ cached }) => !cached)
+    .map((one) => {
+      const { name } = one.package;
+      return `${name} requires ${formatFuel(one.fuel)} fuel for first import. Increase budget to ${next}+ for reliable ${name} usage.`;
+    });
+}
+
+/** Undefined if the consumption is unknown. `hasGuidance`: the result has an `error_guidance` block to refer to. */
+export function analyseFuel(input: AnalysisInput, hasGuidance: boolean): FuelAnalysis | undefined {
+  if (input.trap?.reason === 'worker_lost') return undefined;
+  const { fuel_budget: budget } = input.limits;
+  const consumed = input.fuelConsumed;
+  const status = fuelStatus(consumed, budget, input.trap?.reason === 'out_of_fuel');
+  const texts = [...statusTexts(input, status, hasGuidance), ...sessionNotes(input, heavyImports(input))];
+  return {
+    consumed,
+    budget,
+    utilization_percent: Math.min(100, Math.round((consumed / budget) * 1000) / 10),
+    status,
+    recommendation: texts.length === 0 ? null : texts.join(' '),
+    likely_causes: likelyCauses(input),
+  };
+}

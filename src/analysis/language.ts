@@ -1,0 +1,47 @@
+/**
+ * A guest language as the analysis sees it: how it reports failures and how its programs are written. Each folder of
+ * `runtimes/` implements it as data and pure functions; the analysis itself knows no language.
+ */
+import type { GuestError, RuntimeName } from '../schema.ts';
+
+export interface AnalysedLanguage {
+  readonly name: RuntimeName;
+  /** The language's name in prose, e.g. `JavaScript`. */
+  readonly title: string;
+  /** The document about the runtime, relative to the repository. */
+  readonly documentation: string;
+  /** Error numbers as programs of the language see them. */
+  readonly errno: Readonly<Record<string, number>>;
+  readonly guidance: LanguageGuidance;
+}
+
+/** What error guidance and fuel analysis need to know about a language. */
+export interface LanguageGuidance {
+  /** Source text that only this language has, for programs submitted under another language. */
+  readonly typicalSource: RegExp;
+  /** A loop without an exit condition. */
+  readonly endlessLoop: RegExp;
+  /** Constructs that usually make the interpreter abort. */
+  readonly abortCauses?: string;
+  /** The error number of this exception is that of a failed system call. */
+  isSystemError(error: GuestError): boolean;
+  isOutOfMemory(error: GuestError): boolean;
+  isStackOverflow(error: GuestError): boolean;
+  /** Adds to or corrects an error that the runtime reported, with the help of the source. */
+  refineError?(program: { readonly source: string; readonly error: GuestError }): GuestError;
+  /**
+   * Set when the line of an error that a limit raised is only a lower bound: the function that was running, if known.
+   * Only for runtimes that do not record the position of every statement.
+   */
+  interruptedFunction?(error: GuestError): { readonly name: string | undefined } | undefined;
+  /** The uncaught exception that standard error ends with. The text has at most `STDERR_SCAN_CHARS` characters. */
+  parseTraceback(stderr: string): GuestError | undefined;
+  /** Modules that a line of source text imports. */
+  importedModules(line: string): readonly string[];
+  /** The import name of the package that a module is part of. */
+  packageOfModule(module: string): string;
+  /** Matches a top-level line that assigns, declares or imports a name. `name` is an identifier, escaped for patterns. */
+  definitionOf(name: string): RegExp;
+  /** The statement that creates a folder. */
+  createFolder(path: string): string;
+}

@@ -1,0 +1,10 @@
+/** The order in which rules are tried: limits, system calls, the language's own rules, the program's own decision. */
+import type { Rule } from './rule.ts';
+import { fileRules } from './rules/files.ts';
+import { limitRules } from './rules/limits.ts';
+import { exitRules } from './rules/program-exit.ts';
+
+/** All rules for a language. `languageRules` do not match an exception that the program raised, unless they say so. */
+export function ruleTable(languageRules: readonly Rule[]): readonly Rule[] {
+  return [...limitRules, ...fileRules, ...languageRules, ...exitRules];
+}

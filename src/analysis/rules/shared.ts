@@ -1,0 +1,112 @@
+/** Rules that every language has, each with its own evidence: the language recognises the failure, the advice is shared. */
+import type { GuestError } from '../../schema.ts';
+import { isDefinedEarlier } from '../earlier-definitions.ts';
+import { failedAt, markdownFenceAdvice, oneLine } from '../excerpt.ts';
+import type { AnalysisInput, VendoredPackage } from '../input.ts';
+import { DOCS, type Rule, rule } from '../rule.ts';
+import { similarNames } from '../similar-names.ts';
+
+/** Characters of the source that are searched for another language. */
+const SOURCE_MAX = 20_000;
+
+interface SharedRow<Match> {
+  readonly evidence: string;
+  match(input: AnalysisInput): Match | undefined;
+}
+
+/** Something that the sandbox does not have. */
+export interface MissingFeature {
+  readonly what: string;
+  readonly instead?: string | undefined;
+}
+
+export const unsupportedFeatureRule = (row: SharedRow<MissingFeature>): Rule =>
+  rule({
+    ...row,
+    type: 'UnsupportedFeature',
+    docs: [DOCS.unsupported],
+    advise: ({ what, instead }, input) => ({
+      guidance: [
+        `The program needs ${what}, which the sandbox does not have`,
+        instead && `Instead: ${instead}`,
+        failedAt(input, 'It was asked for on'),
+        'No setting changes this: write the program without it',
+      ],
+    }),
+  });
+
+/** `match` returns the name of the package; `alternatives` and `hint` are lines about it. */
+export const packageNotAvailableRule = (
+  row: SharedRow<string> & {
+    readonly alternatives?: (name: string, input: AnalysisInput) => string | undefined;
+    /** File names of a module of this name. */
+    readonly moduleFiles: (name: string) => readonly string[];
+    readonly hint?: string;
+  },
+): Rule =>
+  rule({
+    type: 'PackageNotAvailable',
+    evidence: row.evidence,
+    docs: [DOCS.packages],
+    match: row.match,
+    advise: (name, input) => {
+      const similar = similarNames(
+        name,
+        input.packages.flatMap(({ import_names }) => [...import_names]),
+        2,
+      );
+      const files = row.moduleFiles(name).map((file) => `/${file}`);
+      const ownFile = input.files().find((path) => files.some((file) => `/${path}`.endsWith(file)));
+      return {
+        guidance: [
+          `Package '${oneLine(name, 80)}' is not available in the sandbox, and packages cannot be installed`,
+          row.alternatives?.(name, input),
+          similar.length > 0 ? `Similar packages that are vendored: ${similar.join(', ')}` : undefined,
+          ownFile && `There is a file '${oneLine(ownFile, 80)}' in /app: import it by its path from /app`,
+          row.hint,
+        ],
+      };
+    },
+  });
+
+export const syntaxErrorRule = (row: SharedRow<GuestError>): Rule =>
+  rule({
+    ...row,
+    type: 'SyntaxError',
+    docs: [],
+    advise: (error, input) => {
+      const source = input.source.slice(0, SOURCE_MAX);
+      const other = input.otherLanguages.find(({ guidance }) => guidance.typicalSource.test(source));
+      return {
+        guidance: [
+          `The code could not be parsed: ${oneLine(error.message)}`,
+          failedAt(input, 'See'),
+          markdownFenceAdvice(input),
+          other && `The code looks like ${other.title}: run it with language='${other.name}'`,
+        ],
+      };
+    },
+  });
+
+/** Advice for text that is not JSON. `isEmpty`: the parser reached the end of the text. */
+export const jsonLines = (error: GuestError, isEmpty: boolean): (string | undefined)[] => [
+  `The text is not valid JSON: ${oneLine(error.message)}`,
+  isEmpty ? 'The text is empty or ends too early: check what was read before parsing it' : undefined,
+  error.near !== undefined && error.length !== 0 ? `Around the error: ${oneLine(error.near, 70)}` : undefined,
+];
+
+const normalise = (name: string) => name.toLowerCase().replace(/[-_.]/g, '');
+
+/** A vendored package whose distribution or import name differs from `name` only in letter case or punctuation. */
+export function packageByOtherName(name: string, packages: readonly VendoredPackage[]) {
+  const wanted = normalise(name);
+  return packages.find((one) => [one.name, ...one.import_names].some((other) => normalise(other) === wanted));
+}
+
+/** Advice for an undefined name that an earlier call defined. */
+export function earlierDefinitionAdvice(name: string, input: AnalysisInput): string | undefined {
+  if (!isDefinedEarlier(input, name)) return undefined;
+  return input.earlier.persistent
+    ? `An earlier call defined '${name}': it was deleted, or that call was rolled back`
+    : `An earlier call defined '${name}', but variables do not survive here: use a session with auto_persist_globals=True, or define it again`;
+}

@@ -1,0 +1,22 @@
+/** Selects errors that QuickJS or the guest's own modules threw, and parses one from standard error. */
+import type { AnalysisInput } from '../../../analysis/input.ts';
+import type { GuestError } from '../../../schema.ts';
+
+/** The error, if it has one of these types and the program did not throw it. */
+export function engineError({ error }: AnalysisInput, ...types: readonly string[]): GuestError | undefined {
+  if (error === undefined || error.raised === true) return undefined;
+  return types.includes(error.type) ? error : undefined;
+}
+
+/** Messages for iterating or destructuring a value that is not iterable. */
+export const NOT_ITERABLE =
+  /^value is not iterable$|^cannot read property 'Symbol\.iterator' of (?:null|undefined)$/;
+
+const UNCAUGHT =
+  /(?:^|\n)Uncaught (?:\(in promise\) )?(\w{1,60}Error): ([^\n]{0,2000})(?:\n\s+at [^\n]*)*\n?$/;
+
+/** The uncaught error at the end of standard error, exactly as the runtime writes it. */
+export function parseUncaughtError(stderr: string): GuestError | undefined {
+  const found = UNCAUGHT.exec(stderr);
+  return found === null ? undefined : { type: found[1]!, message: found[2]! };
+}

@@ -1,0 +1,126 @@
+/** One failed run for each type of guidance, for docs/ERROR_GUIDANCE.md and the tests of the rules. */
+import type { GuidanceExample } from '../../../analysis/example.ts';
+import type { GuestError } from '../../../schema.ts';
+
+const thrown = (type: string, message: string, more: Partial<GuestError> = {}): GuestError => ({
+  type,
+  message,
+  line: 1,
+  ...more,
+});
+
+const dayjs = {
+  name: 'dayjs',
+  import_names: ['dayjs'],
+  heavy: false,
+  fuel_first_import: 0,
+  fuel_cached_import: 0,
+  use: 'dates',
+};
+
+export const examples: readonly GuidanceExample[] = [
+  {
+    type: 'MissingRequireVendor',
+    run: {
+      source: "const dayjs = require('dayjs');",
+      packages: [dayjs],
+      error: thrown('ReferenceError', 'require is not defined'),
+    },
+  },
+  {
+    type: 'UnsupportedFeature',
+    run: {
+      source: "const fs = require('fs');",
+      error: thrown('ReferenceError', 'require is not defined'),
+    },
+  },
+  {
+    type: 'PackageNotAvailable',
+    run: {
+      source: "import pad from 'left-pad';",
+      packages: [dayjs],
+      error: thrown('ReferenceError', "could not load module 'left-pad': the packages are dayjs"),
+    },
+  },
+  {
+    type: 'DataShape',
+    run: {
+      source: "JSON.parse('{bad}');",
+      error: thrown('SyntaxError', "Expected property name or '}' in JSON at position 1 (line 1 column 2)", {
+        stack: '    at <input>:1:2',
+      }),
+    },
+  },
+  {
+    type: 'EncodingError',
+    run: { source: "decodeURIComponent('%');", error: thrown('URIError', 'expecting hex digit') },
+  },
+  {
+    type: 'RegexError',
+    run: {
+      source: "new RegExp('(');",
+      error: thrown('SyntaxError', "expecting ')'", { thrower: 'RegExp' }),
+    },
+  },
+  {
+    type: 'SyntaxError',
+    run: { source: 'let a = ;', error: thrown('SyntaxError', "unexpected token in expression: ';'") },
+  },
+  {
+    type: 'PathRestriction',
+    run: {
+      source: "const text = std.loadFile('/etc/passwd');\ntext.split('\\n');",
+      error: thrown('TypeError', "cannot read property 'split' of null", { line: 2 }),
+    },
+  },
+  {
+    type: 'QuickJSTupleDestructuring',
+    run: {
+      source: "const files = os.readdir('/app');\nfor (const [name] of files) console.log(name);",
+      error: thrown('TypeError', 'value is not iterable', { line: 2 }),
+    },
+  },
+  {
+    type: 'UndefinedName',
+    run: {
+      source: 'const total = 3;\nconsole.log(totl);',
+      error: thrown('ReferenceError', 'totl is not defined', { line: 2 }),
+    },
+  },
+  {
+    type: 'UndefinedValue',
+    run: {
+      source: 'const user = {};\nconsole.log(user.address.city);',
+      error: thrown('TypeError', "cannot read property 'city' of undefined", { line: 2 }),
+    },
+  },
+  {
+    type: 'NotAFunction',
+    run: {
+      source: "const text = 'a,b';\ntext.map(x => x);",
+      error: thrown('TypeError', 'not a function', { line: 2 }),
+    },
+  },
+  {
+    type: 'ReadOnlyValue',
+    run: {
+      source: 'const n = 1;\nn = 2;',
+      error: thrown('TypeError', "'n' is read-only", { line: 2 }),
+    },
+  },
+  {
+    type: 'UnsettledPromise',
+    run: {
+      source: 'await new Promise(() => {});',
+      error: thrown('Error', 'the program waits for a promise that nothing will ever settle'),
+    },
+  },
+  {
+    type: 'InvalidValue',
+    run: { source: "new Date('x').toISOString();", error: thrown('RangeError', 'Date value is NaN') },
+  },
+  {
+    type: 'TypeMismatch',
+    run: { source: 'const [a, b] = 5;', error: thrown('TypeError', 'value is not iterable') },
+  },
+];

@@ -1,0 +1,99 @@
+/** Rules for packages, modules and globals that do not exist, or are not available under that name. */
+import { failedAt, failedStatement, messageMatch } from '../../../analysis/excerpt.ts';
+import { type AnalysisInput, type VendoredPackage, vendoredPackage } from '../../../analysis/input.ts';
+import { DOCS, type Rule, rule } from '../../../analysis/rule.ts';
+import {
+  type MissingFeature,
+  packageByOtherName,
+  packageNotAvailableRule,
+  unsupportedFeatureRule,
+} from '../../../analysis/rules/shared.ts';
+import { engineError } from './engine-errors.ts';
+import { FILE_FUNCTIONS, MISSING_GLOBALS, NODE_MODULES } from './missing-globals.ts';
+
+/** Packages by the global name under which browser programs know them. */
+const PACKAGE_GLOBALS: Readonly<Record<string, string>> = {
+  _: 'lodash',
+  Papa: 'papaparse',
+  dayjs: 'dayjs',
+  moment: 'moment',
+  uuid: 'uuid',
+  Decimal: 'decimal.js',
+  Big: 'big.js',
+  math: 'mathjs',
+  R: 'ramda',
+  marked: 'marked',
+  YAML: 'yaml',
+  jsyaml: 'js-yaml',
+  Handlebars: 'handlebars',
+  Mustache: 'mustache',
+};
+
+const undefinedName = (input: AnalysisInput) =>
+  messageMatch(engineError(input, 'ReferenceError'), /^(\S+) is not defined$/);
+
+/** The module that `import … from 'x'` or `require('x')` asked for. */
+function requestedModule(input: AnalysisInput): string | undefined {
+  const error = engineError(input, 'ReferenceError', 'Error', 'TypeError', 'SyntaxError');
+  if (error === undefined) return undefined;
+  const imported = messageMatch(error, /^could not load module '([^'\n]{1,120})'/);
+  if (imported !== undefined) return imported;
+  const required = /\brequire\(\s*['"`]([^'"`]{1,120})['"`]/.exec(failedStatement(input))?.[1];
+  return error.message === 'require is not defined' ? required : undefined;
+}
+
+/** The package that `requireVendor` was asked for and does not have. */
+const requestedVendor = (input: AnalysisInput) =>
+  messageMatch(
+    engineError(input, 'Error', 'ReferenceError'),
+    /^requireVendor: there is no package '([^'\n]{1,120})'/,
+  );
+
+/** The vendored package that the program tried to use. */
+function misusedPackage(input: AnalysisInput): VendoredPackage | undefined {
+  const module = requestedModule(input);
+  if (module !== undefined)
+    return vendoredPackage(input, module) ?? packageByOtherName(module, input.packages);
+  const name = undefinedName(input);
+  if (name === undefined) return undefined;
+  return vendoredPackage(input, Object.hasOwn(PACKAGE_GLOBALS, name) ? PACKAGE_GLOBALS[name]! : name);
+}
+
+function missingFeature(input: AnalysisInput): MissingFeature | undefined {
+  const module = requestedModule(input)?.replace(/^node:/, '');
+  if (module !== undefined && NODE_MODULES.has(module))
+    return { what: `Node.js (module '${module}')`, instead: FILE_FUNCTIONS };
+  const api = messageMatch(engineError(input, 'Error'), /^([\w.]+) is not available in the sandbox/);
+  if (api !== undefined) return { what: api };
+  const name = undefinedName(input);
+  const row = name !== undefined && Object.hasOwn(MISSING_GLOBALS, name) ? MISSING_GLOBALS[name] : undefined;
+  if (row === undefined || (name === 'require' && module !== undefined)) return undefined;
+  return { what: `${row.needs} ('${name}')`, instead: row.instead };
+}
+
+export const importRules: readonly Rule[] = [
+  rule({
+    type: 'MissingRequireVendor',
+    evidence: 'A JavaScript program used a vendored package through require(), import or as a global.',
+    docs: [DOCS.packages],
+    match: misusedPackage,
+    advise: ({ name, import_names }, input) => ({
+      guidance: [
+        `Package '${name}' is vendored: get it with requireVendor('${import_names[0]}')`,
+        'require() and import of packages do not exist in the sandbox',
+        failedAt(input, 'It was used on'),
+      ],
+      examples: [`const pkg = requireVendor('${import_names[0]}');`],
+    }),
+  }),
+  unsupportedFeatureRule({
+    evidence: 'The program uses an API of Node.js or of a browser that QuickJS does not have.',
+    match: missingFeature,
+  }),
+  packageNotAvailableRule({
+    evidence: 'A failed module load or requireVendor() for a package that is not vendored.',
+    match: (input) => requestedModule(input) ?? requestedVendor(input),
+    moduleFiles: (name) => [`${name}.js`],
+    hint: "Modules of one's own are imported by path: import { f } from './name.js'",
+  }),
+];

@@ -1,0 +1,45 @@
+/** How JavaScript reports failures, and the rules for its errors. */
+import { failedStatement } from '../../../analysis/excerpt.ts';
+import type { LanguageGuidance } from '../../../analysis/language.ts';
+import { ruleTable } from '../../../analysis/rule-table.ts';
+import { NOT_ITERABLE, parseUncaughtError } from './engine-errors.ts';
+import { errorRules } from './error-rules.ts';
+import { importRules } from './import-rules.ts';
+import { failedIteration } from './value-origin.ts';
+
+const STACK_OVERFLOWS = ['stack overflow', 'Maximum call stack size exceeded'];
+const IMPORTS = [
+  /requireVendor\(\s*['"]([^'"]{1,100})['"]/,
+  /^\s*import\b[^'"]{0,200}['"]([^'"]{1,100})['"]/,
+];
+
+export const javascriptGuidance: LanguageGuidance = {
+  typicalSource: /^[ \t]*(const|let|var) [\w[{]|^[ \t]*function\b|^[ \t]*console\.log\(|=> ?\{|^[ \t]*\/\//m,
+  endlessLoop: /\b(while\s*\(\s*(true|1)\s*\)|for\s*\(\s*;\s*;\s*\))/,
+  isSystemError: () => true,
+  isOutOfMemory: ({ type, message }) => type === 'InternalError' && message === 'out of memory',
+  isStackOverflow: ({ type, message }) =>
+    (type === 'RangeError' || type === 'InternalError') && STACK_OVERFLOWS.includes(message),
+  refineError({ source, error }) {
+    // Programs can throw errors of every built-in type: an error of the engine is not on a line that throws.
+    const statement = failedStatement({ source, error });
+    const raised = error.raised === true || (!error.thrower && /\bthrow\b/.test(statement));
+    const isShifted = !raised && NOT_ITERABLE.test(error.message);
+    const line = (isShifted ? failedIteration({ source, error })?.line : undefined) ?? error.line;
+    return { ...error, raised, line };
+  },
+  // Positions are recorded for calls only. An error that a limit raised inside a built-in function has no stack, and its
+  // line is exact.
+  interruptedFunction: ({ stack }) =>
+    typeof stack === 'string' ? { name: /^ *at ([\w$.]+) \(/.exec(stack)?.[1] } : undefined,
+  parseTraceback: parseUncaughtError,
+  importedModules: (line) => IMPORTS.flatMap((pattern) => pattern.exec(line)?.[1] ?? []),
+  packageOfModule: (module) => module,
+  definitionOf: (name) =>
+    new RegExp(
+      `^(?:export )?(?:const|let|var|(?:async )?function\\*?|class)\\s+(?:[[{][^=]*)?${name}(?![\\w$])`,
+    ),
+  createFolder: (path) => `os.mkdir('${path}')`,
+};
+
+export const javascriptRules = ruleTable([...importRules, ...errorRules]);

@@ -1,0 +1,58 @@
+/** Globals and modules of other JavaScript hosts that programs use and the sandbox does not have. */
+
+interface MissingGlobal {
+  /** What defines the name. */
+  readonly needs: string;
+  readonly instead: string;
+}
+
+export const FILE_FUNCTIONS = 'for files use std.loadFile, std.open and os.readdir';
+const READ_FILES = 'put the data into /app before the run and read it with std.loadFile';
+
+/** By name. */
+export const MISSING_GLOBALS: Readonly<Record<string, MissingGlobal>> = {
+  require: { needs: 'Node.js', instead: FILE_FUNCTIONS },
+  module: { needs: 'Node.js', instead: 'a program is one file: define functions and call them' },
+  exports: { needs: 'Node.js', instead: 'a program is one file: define functions and call them' },
+  process: { needs: 'Node.js', instead: 'std.exit(code), std.getenv(name) and scriptArgs' },
+  Buffer: { needs: 'Node.js', instead: 'Uint8Array, TextEncoder and TextDecoder' },
+  __dirname: { needs: 'Node.js', instead: "the path '/app'" },
+  __filename: { needs: 'Node.js', instead: "the path '/app/main.js'" },
+  global: { needs: 'Node.js', instead: 'globalThis' },
+  Deno: { needs: 'Deno', instead: FILE_FUNCTIONS },
+  Bun: { needs: 'Bun', instead: FILE_FUNCTIONS },
+  fetch: { needs: 'a network', instead: READ_FILES },
+  XMLHttpRequest: { needs: 'a network', instead: READ_FILES },
+  WebSocket: { needs: 'a network', instead: READ_FILES },
+  EventSource: { needs: 'a network', instead: READ_FILES },
+  Request: { needs: 'a network', instead: READ_FILES },
+  Response: { needs: 'a network', instead: READ_FILES },
+  Headers: { needs: 'a network', instead: 'a Map or a plain object' },
+  axios: { needs: 'a network', instead: READ_FILES },
+  window: { needs: 'a browser', instead: 'globalThis' },
+  document: { needs: 'a browser', instead: 'build HTML as text and write it to a file' },
+  navigator: { needs: 'a browser', instead: 'nothing: there is no browser to ask' },
+  location: { needs: 'a browser', instead: 'nothing: there is no page' },
+  self: { needs: 'a browser', instead: 'globalThis' },
+  alert: { needs: 'a browser', instead: 'console.log' },
+  prompt: { needs: 'a browser', instead: 'standard input: std.in.getline()' },
+  confirm: { needs: 'a browser', instead: 'standard input: std.in.getline()' },
+  localStorage: { needs: 'a browser', instead: 'a file in /app: std.open and std.loadFile' },
+  sessionStorage: { needs: 'a browser', instead: 'a file in /app: std.open and std.loadFile' },
+  indexedDB: { needs: 'a browser', instead: 'a file in /app: std.open and std.loadFile' },
+  requestAnimationFrame: { needs: 'a browser', instead: 'setTimeout' },
+  Image: { needs: 'a browser', instead: 'nothing: there is no image decoder' },
+  FileReader: { needs: 'a browser', instead: 'std.loadFile' },
+  HTMLElement: { needs: 'a browser', instead: 'build HTML as text' },
+  Worker: { needs: 'threads', instead: 'do the work in one thread' },
+  SharedArrayBuffer: { needs: 'threads', instead: 'ArrayBuffer' },
+  Intl: { needs: 'locale data', instead: 'format numbers and dates with plain code' },
+  WebAssembly: { needs: 'a WebAssembly engine inside the guest', instead: 'plain JavaScript' },
+};
+
+/** Built-in modules of Node.js, without `node:`. */
+export const NODE_MODULES = new Set(
+  'assert async_hooks buffer child_process cluster console constants crypto dgram dns domain events fs fs/promises http http2 https inspector module net os path perf_hooks process punycode querystring readline repl stream string_decoder sys timers tls tty url util v8 vm wasi worker_threads zlib'.split(
+    ' ',
+  ),
+);

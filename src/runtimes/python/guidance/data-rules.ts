@@ -1,0 +1,168 @@
+/** Rules for files and data that are not what the program expects. The guidance says what was found instead. */
+import { errorText, failedAt, failedStatement, messageMatch, oneLine } from '../../../analysis/excerpt.ts';
+import type { AnalysisInput } from '../../../analysis/input.ts';
+import { DOCS, exceptionRule, type Rule, rule } from '../../../analysis/rule.ts';
+import { isRefused } from '../../../analysis/rules/files.ts';
+import { jsonLines } from '../../../analysis/rules/shared.ts';
+import { similarNames } from '../../../analysis/similar-names.ts';
+import type { GuestError } from '../../../schema.ts';
+import { builtinException, moduleException } from './exceptions.ts';
+
+/** Modules whose exceptions mean malformed input. */
+const FORMAT_MODULES =
+  'zipfile gzip tarfile zlib _lzma xml.etree.ElementTree xml.parsers.expat pyexpat csv _csv tomllib binascii pickle _pickle struct configparser plistlib email.errors'.split(
+    ' ',
+  );
+const UNPACK = /^(not enough|too many) values to unpack/;
+
+const unquoted = (text: string) => text.replace(/^(['"])(.*)\1$/, '$2');
+
+function dataShapeError(input: AnalysisInput): GuestError | undefined {
+  const lookup = builtinException(input, 'KeyError', 'IndexError', 'StopIteration');
+  if (lookup !== undefined) return lookup;
+  const values = builtinException(input, 'ValueError');
+  if (values !== undefined && UNPACK.test(values.message)) return values;
+  return moduleException(input, 'json.decoder');
+}
+
+/** What is known about the container in which a key or index was not found. */
+function containerLines(error: GuestError, input: AnalysisInput): (string | undefined)[] {
+  const { key, available, length, container } = error;
+  if (key !== undefined && /\benviron\b/.test(failedStatement(input))) {
+    return [
+      `The environment variable ${oneLine(key)} is not set`,
+      'The guest sees only the variables of the policy field env; os.environ.get(name, default) does not fail',
+    ];
+  }
+  const lines: (string | undefined)[] = [];
+  if (key !== undefined) lines.push(`The key ${oneLine(key)} does not exist`);
+  if (available !== undefined) {
+    const keys = available.map((one) => oneLine(one, 60));
+    const more = (length ?? 0) > keys.length ? ` and ${length! - keys.length} more` : '';
+    lines.push(keys.length > 0 ? `Keys that are there: ${keys.join(', ')}${more}` : 'The dict is empty');
+    const similar = similarNames(unquoted(key ?? ''), available.map(unquoted), 1)[0];
+    if (similar !== undefined && key !== undefined) lines.push(`Did you mean '${oneLine(similar, 60)}'?`);
+  } else if (length !== undefined && container !== undefined) {
+    const last = length > 0 ? `valid indices are 0 to ${length - 1}` : 'there is nothing to index';
+    lines.push(`The ${container} has ${length} item${length === 1 ? '' : 's'}: ${last}`);
+  }
+  return lines;
+}
+
+function dataShapeLines(error: GuestError, input: AnalysisInput): (string | undefined)[] {
+  if (error.module === 'json.decoder') {
+    return [
+      ...jsonLines(error, error.length === 0),
+      "JSON needs double quotes, no trailing comma and no comments; Python's repr of a dict is not JSON",
+      failedAt(input),
+    ];
+  }
+  return [
+    ...containerLines(error, input),
+    UNPACK.test(error.message)
+      ? `The number of names does not fit the number of values: ${oneLine(error.message)}`
+      : undefined,
+    error.type === 'IndexError' && error.length === undefined
+      ? 'The index is beyond the end of the sequence'
+      : undefined,
+    error.type === 'StopIteration' ? 'The iterator has no more items: give next() a default' : undefined,
+    failedAt(input),
+    'Print the value before that line to see what it holds, and handle the missing case',
+  ];
+}
+
+export const dataRules: readonly Rule[] = [
+  rule({
+    type: 'FileMode',
+    evidence: 'A file was used in a way it was not opened for, after it was closed, or without permission.',
+    docs: [DOCS.files],
+    match: (input) =>
+      moduleException(input, 'io') ??
+      (builtinException(input, 'ValueError')?.message.startsWith('I/O operation on closed file') ||
+      isRefused(input)
+        ? input.error
+        : undefined),
+    advise: (error, input) => ({
+      guidance: [
+        `The file cannot be used like this: ${errorText(error)}`,
+        "Open it in the mode the operation needs ('r' to read, 'w' or 'a' to write, 'r+' for both) and use it before it is closed",
+        failedAt(input, 'The operation was on'),
+      ],
+    }),
+  }),
+  rule({
+    type: 'DataShape',
+    evidence:
+      'KeyError, IndexError, a failed unpacking, or text that is not JSON; with the keys, the length or the text that was there.',
+    docs: [DOCS.files],
+    match: dataShapeError,
+    advise: (error, input) => ({ guidance: dataShapeLines(error, input) }),
+  }),
+  rule({
+    type: 'EncodingError',
+    evidence: 'UnicodeDecodeError, UnicodeEncodeError or an unknown encoding name.',
+    docs: [DOCS.files],
+    match: (input) => {
+      const unicode = builtinException(input, 'UnicodeDecodeError', 'UnicodeEncodeError', 'UnicodeError');
+      if (unicode !== undefined) return unicode;
+      const lookup = builtinException(input, 'LookupError');
+      return lookup?.message.startsWith('unknown encoding') ? lookup : undefined;
+    },
+    advise: (error, input) => {
+      const isDecoding = error.type === 'UnicodeDecodeError';
+      return {
+        guidance: [
+          `Text and bytes do not fit: ${oneLine(error.message)}`,
+          isDecoding
+            ? "The bytes are not in that encoding: try encoding='latin-1' or 'cp1252', or errors='replace'"
+            : undefined,
+          error.type === 'UnicodeEncodeError'
+            ? "The encoding cannot write that character: use encoding='utf-8'"
+            : undefined,
+          failedAt(input),
+        ],
+        examples: isDecoding ? ["open(path, encoding='utf-8', errors='replace')"] : undefined,
+      };
+    },
+  }),
+  rule({
+    type: 'InputExhausted',
+    evidence: 'EOFError: the program read more from standard input than the call gave it.',
+    docs: [DOCS.unsupported],
+    match: (input) => builtinException(input, 'EOFError'),
+    advise: (_, input) => ({
+      guidance: [
+        'There was no more input to read: nobody can type during a run',
+        failedAt(input, 'The program wanted input on'),
+        'Put the values into the code, read them from a file in /app, or give the call option stdin',
+      ],
+    }),
+  }),
+  exceptionRule({
+    type: 'InvalidFormat',
+    evidence:
+      'A library refused the contents of a file or text: zip, gzip, tar, XML, CSV, TOML, base64, pickle, struct, configuration.',
+    docs: [DOCS.files],
+    match: (input) => moduleException(input, ...FORMAT_MODULES),
+    lines: (error) => [
+      `The data is not in the expected format: ${errorText(error)}`,
+      'Look at the first bytes or lines of it before parsing: print(open(path, "rb").read(80))',
+    ],
+  }),
+  exceptionRule({
+    type: 'DatabaseError',
+    evidence: 'An exception of the sqlite3 module.',
+    docs: [DOCS.files],
+    match: (input) => moduleException(input, 'sqlite3'),
+    lines: (error) => {
+      const table = messageMatch(error, /^no such table: (\S+)/);
+      return [
+        `SQLite refused it: ${errorText(error)}`,
+        table && `Create the table first, in the same database: CREATE TABLE ${oneLine(table, 60)} (...)`,
+        error.message === 'unable to open database file'
+          ? "The folder of the database must exist and lie in /app: sqlite3.connect('/app/data.db')"
+          : undefined,
+      ];
+    },
+  }),
+];

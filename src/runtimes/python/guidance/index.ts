@@ -1,0 +1,37 @@
+/** How Python reports failures, and the rules for its exceptions. */
+import type { LanguageGuidance } from '../../../analysis/language.ts';
+import { ruleTable } from '../../../analysis/rule-table.ts';
+import type { GuestError } from '../../../schema.ts';
+import { dataRules } from './data-rules.ts';
+import { importRules } from './import-rules.ts';
+import { programRules } from './program-rules.ts';
+import { parseTraceback } from './traceback.ts';
+
+/** Subclasses of OSError by their `kind`; programs can set `errno` on instances of any other class. */
+const SYSTEM_ERRORS =
+  /^(OSError|FileNotFoundError|PermissionError|FileExistsError|IsADirectoryError|NotADirectoryError|BlockingIOError|ConnectionError|TimeoutError)$/;
+const IMPORT = /^[ \t]*(?:from[ \t]+([\w.]+)|import[ \t]+([\w., \t]+))/;
+
+const isBuiltin = (error: GuestError, type: string) => error.module === 'builtins' && error.type === type;
+
+export const pythonGuidance: LanguageGuidance = {
+  typicalSource: /^[ \t]*(def |import \w+$|from \w+ import|print\()/m,
+  endlessLoop: /\bwhile(?:\s+|\s*\(\s*)(?:True|1)\b/,
+  abortCauses: 'os.abort(), corrupting the interpreter through ctypes or hand-made bytecode',
+  isSystemError: ({ kind }) => kind === undefined || SYSTEM_ERRORS.test(kind),
+  isOutOfMemory: (error) => isBuiltin(error, 'MemoryError'),
+  isStackOverflow: (error) => isBuiltin(error, 'RecursionError'),
+  parseTraceback,
+  importedModules(line) {
+    const [, from, list] = IMPORT.exec(line) ?? [];
+    return (from ?? list ?? '').split(',').map((name) => name.trim().split(/\s/)[0]!);
+  },
+  packageOfModule: (module) => module.split('.')[0]!,
+  definitionOf: (name) =>
+    new RegExp(
+      `^(?:(?:async )?def |class )${name}\\b|^(?:[\\w, ]+, ?)?${name}(?: ?,[\\w, ]+)? ?(?::[^=]+)?=[^=]|^(?:from .* )?import .*\\b${name}\\b`,
+    ),
+  createFolder: (path) => `import os; os.makedirs('${path}', exist_ok=True)`,
+};
+
+export const pythonRules = ruleTable([...importRules, ...dataRules, ...programRules]);

@@ -1,0 +1,185 @@
+/** Rules for exceptions that mean a mistake in the program itself. */
+import { errorText, messageMatch, oneLine } from '../../../analysis/excerpt.ts';
+import { exceptionRule, type Rule } from '../../../analysis/rule.ts';
+import { earlierDefinitionAdvice, syntaxErrorRule } from '../../../analysis/rules/shared.ts';
+import { builtinException, moduleException } from './exceptions.ts';
+
+/** Standard modules that programs often use without importing them. */
+const MODULES = new Set(
+  'abc argparse array ast asyncio base64 bisect calendar collections contextlib copy csv dataclasses datetime decimal difflib enum fractions functools glob gzip hashlib heapq html inspect io itertools json logging math operator os pathlib pickle pprint random re shutil sqlite3 statistics string struct sys tempfile textwrap threading time traceback types typing unicodedata unittest urllib uuid warnings xml zipfile zlib'.split(
+    ' ',
+  ),
+);
+const SYNTAX_ERRORS = ['SyntaxError', 'IndentationError', 'TabError'];
+const ARGUMENTS =
+  /(takes \d+ positional arguments? but|takes from \d+ to|missing \d+ required|got an unexpected keyword argument|got multiple values for|takes no arguments|takes exactly|expected (at least|at most|exactly)? ?\d+ arguments?)/;
+const NONE = /'?NoneType'?/;
+/** Modules whose exceptions mean an invalid argument. */
+const VALUE_ERROR_MODULES =
+  'decimal statistics zoneinfo zoneinfo._common uuid ipaddress fractions locale getopt graphlib copy inspect string random'.split(
+    ' ',
+  );
+const BIG_INTEGER = /^Exceeds the limit \(\d+ digits\) for integer string conversion/;
+
+export const programRules: readonly Rule[] = [
+  syntaxErrorRule({
+    evidence: 'The code could not be parsed (SyntaxError, IndentationError, TabError).',
+    match: (input) => {
+      const error = builtinException(input, ...SYNTAX_ERRORS);
+      return error?.kind === undefined ? undefined : error;
+    },
+  }),
+  exceptionRule({
+    type: 'UndefinedName',
+    evidence:
+      'NameError: a name that was never assigned; says whether an earlier call of the session had it.',
+    match: (input) => builtinException(input, 'NameError', 'UnboundLocalError'),
+    lines: (error, input) => {
+      const name = oneLine(error.name ?? messageMatch(error, /^name '([^']+)'/) ?? '', 80);
+      if (error.type === 'UnboundLocalError') {
+        return [
+          `A local variable is used before it gets a value: ${oneLine(error.message)}`,
+          'A name that a function assigns is local to it: assign it first, pass it as an argument, or declare it global',
+        ];
+      }
+      return [
+        `The name '${name}' is not defined`,
+        error.suggestion && `Did you mean '${oneLine(error.suggestion, 80)}'?`,
+        MODULES.has(name) ? `Add at start of code: import ${name}` : undefined,
+        earlierDefinitionAdvice(name, input),
+      ];
+    },
+  }),
+  exceptionRule({
+    type: 'MissingAttribute',
+    evidence: 'AttributeError: the object has no such attribute or method.',
+    match: (input) => builtinException(input, 'AttributeError') ?? moduleException(input, 'dataclasses'),
+    lines: (error) => [
+      oneLine(error.message),
+      error.suggestion && `Did you mean '${oneLine(error.suggestion, 80)}'?`,
+      error.container === 'NoneType'
+        ? 'The value is None: a function returned nothing, or a search found nothing; check for None first'
+        : undefined,
+      error.module_name &&
+        `print(dir(${oneLine(error.module_name, 60)})) shows what the module has in this version`,
+    ],
+  }),
+  exceptionRule({
+    type: 'WrongArguments',
+    evidence: 'TypeError: a function was called with too many, too few or unknown arguments.',
+    match: (input) => {
+      const error = builtinException(input, 'TypeError');
+      return error !== undefined && ARGUMENTS.test(error.message) ? error : undefined;
+    },
+    lines: (error) => [
+      `The call does not fit the function: ${oneLine(error.message)}`,
+      'Compare the call with the definition: number, order and names of the arguments',
+    ],
+  }),
+  exceptionRule({
+    type: 'TypeMismatch',
+    evidence: 'TypeError: an operation does not exist for values of these types.',
+    match: (input) => builtinException(input, 'TypeError'),
+    lines: (error) => [
+      `The operation does not work with these types: ${oneLine(error.message)}`,
+      NONE.test(error.message)
+        ? 'One value is None: a function returned nothing, or a search found nothing; check for None first'
+        : 'Convert explicitly with str(), int(), float() or list(), or check the type first',
+      /not JSON serializable/.test(error.message)
+        ? 'Convert it before json.dumps, or pass default=str'
+        : undefined,
+    ],
+  }),
+  exceptionRule({
+    type: 'NumberTooLarge',
+    evidence: 'OverflowError, or an integer with too many digits to convert.',
+    match: (input) => {
+      const digits = builtinException(input, 'ValueError');
+      return (
+        builtinException(input, 'OverflowError') ??
+        (digits !== undefined && BIG_INTEGER.test(digits.message) ? digits : undefined)
+      );
+    },
+    lines: (error) => [
+      `A number is too large for the operation: ${oneLine(error.message)}`,
+      BIG_INTEGER.test(error.message)
+        ? 'Allow it with sys.set_int_max_str_digits(0), or print a part or the length of the number'
+        : 'Use integers, decimal.Decimal or logarithms instead of floats',
+    ],
+  }),
+  exceptionRule({
+    type: 'DivisionByZero',
+    evidence: 'ZeroDivisionError, or a division by zero in decimal arithmetic.',
+    match: (input) =>
+      builtinException(input, 'ZeroDivisionError') ??
+      (moduleException(input, 'decimal')?.type === 'DivisionByZero' ? input.error : undefined),
+    lines: () => [
+      'A number was divided by zero',
+      'Check the divisor first; an average needs at least one value',
+    ],
+  }),
+  exceptionRule({
+    type: 'AssertionFailed',
+    evidence: 'AssertionError: an assert statement of the program did not hold.',
+    // An assert statement raises its exception in the program, so `raised` is set.
+    match: ({ error }) =>
+      error?.module === 'builtins' && error.type === 'AssertionError' ? error : undefined,
+    lines: (error) => [
+      `An assertion of the program failed${error.message === '' ? '' : `: ${oneLine(error.message)}`}`,
+      'Print both sides of the comparison; either the code or the expectation is wrong',
+    ],
+  }),
+  exceptionRule({
+    type: 'RegexError',
+    evidence: 'An exception of the re module: the pattern is not valid.',
+    match: (input) => moduleException(input, 're', 're._constants', 'sre_constants'),
+    lines: (error) => [
+      `The regular expression is not valid: ${oneLine(error.message)}`,
+      'Escape special characters with a backslash or re.escape(), and write patterns as raw strings: r"..."',
+    ],
+  }),
+  exceptionRule({
+    type: 'MutationDuringIteration',
+    evidence: 'RuntimeError: a dict, set or deque changed while a loop went over it.',
+    match: (input) => {
+      const error = builtinException(input, 'RuntimeError');
+      return error !== undefined &&
+        /changed size during iteration|mutated during iteration|keys changed during iteration/.test(
+          error.message,
+        )
+        ? error
+        : undefined;
+    },
+    lines: (error) => [oneLine(error.message), 'Go over a copy: for key in list(d)'],
+  }),
+  exceptionRule({
+    type: 'AsyncMisuse',
+    evidence:
+      'RuntimeError or an asyncio exception: event loops, coroutines or tasks used in a way that cannot work.',
+    match: (input) => {
+      const error = builtinException(input, 'RuntimeError');
+      const known = error !== undefined && /(event loop|await|coroutine|asyncio)/i.test(error.message);
+      return known ? error : moduleException(input, 'asyncio.exceptions', 'asyncio.queues');
+    },
+    lines: (error) => [
+      `Asynchronous code is used the wrong way: ${errorText(error)}`,
+      'A program may use await at its top level, or asyncio.run(main()) once; inside async functions use await',
+    ],
+  }),
+  exceptionRule({
+    type: 'InvalidValue',
+    evidence: 'ValueError and its relatives: the type is right, the value is not.',
+    match: (input) =>
+      builtinException(input, 'ValueError', 'LookupError', 'ArithmeticError', 'FloatingPointError') ??
+      moduleException(input, ...VALUE_ERROR_MODULES),
+    lines: (error) => [
+      `A function refused a value: ${oneLine(error.message) || oneLine(error.type)}`,
+      /^time data/.test(error.message)
+        ? 'The format string must describe the text exactly: print(repr(text)) and compare'
+        : undefined,
+      /^invalid literal for int|^could not convert string to float/.test(error.message)
+        ? 'Clean the text first: strip(), remove thousands separators and units, skip empty values'
+        : undefined,
+    ],
+  }),
+];

@@ -1,0 +1,66 @@
+/** Adds error guidance and fuel analysis to a result. With both switched off nothing is collected or added. */
+import { type Analysis, analyse } from '../analysis/analyse.ts';
+import type { AnalysedLimits, AnalysisInput, EarlierCalls } from '../analysis/input.ts';
+import { LANGUAGES } from '../runtimes/languages.ts';
+import type { PackageFacts, Policy, SandboxResult } from '../schema.ts';
+import type { RunOutcome } from '../worker/protocol.ts';
+
+/** What the analysis needs beyond the result of a run. */
+export interface CompletedRun {
+  readonly code: string;
+  readonly policy: Policy;
+  /** The limits of this call. */
+  readonly limits: Pick<AnalysedLimits, 'fuel_budget' | 'timeout_seconds'>;
+  readonly outcome: RunOutcome;
+  readonly earlier: EarlierCalls;
+  /** Paths in the workspace after the run. */
+  readonly files: () => readonly string[];
+}
+
+/** The result with the blocks that the policy asks for. `packages` are the vendored packages of all languages. */
+export function addAnalysis(
+  result: SandboxResult,
+  run: CompletedRun,
+  packages: readonly PackageFacts[],
+): { result: SandboxResult; unclassified: boolean } {
+  const { error_guidance, fuel_analysis } = run.policy;
+  if (!error_guidance && !fuel_analysis) return { result, unclassified: false };
+  const { rules } = LANGUAGES[result.metadata.runtime];
+  const { unclassified, ...blocks }: Analysis = analyse(inputOf(result, run, packages), rules, {
+    error_guidance,
+    fuel_analysis,
+  });
+  return { result: { ...result, metadata: { ...result.metadata, ...blocks } }, unclassified };
+}
+
+function inputOf(result: SandboxResult, run: CompletedRun, packages: readonly PackageFacts[]): AnalysisInput {
+  const { metadata } = result;
+  const { runtime, trap_reason: reason } = metadata;
+  const { report } = run.outcome;
+  return {
+    language: LANGUAGES[runtime],
+    otherLanguages: Object.values(LANGUAGES).filter(({ name }) => name !== runtime),
+    source: run.code,
+    exitCode: result.exit_code,
+    ending: endingOf(run.outcome),
+    trap: reason === null ? null : { reason, message: metadata.trap_message ?? '' },
+    error: report?.error,
+    exitCause: report?.exit_cause,
+    stderr: result.stderr,
+    stdoutDroppedBytes: metadata.stdout_dropped_bytes,
+    stderrDroppedBytes: metadata.stderr_dropped_bytes,
+    fuelConsumed: result.fuel_consumed,
+    limits: { ...run.policy, ...run.limits },
+    files: run.files,
+    mounts: run.policy.mounts.map(({ guest_path }) => guest_path),
+    imports: metadata.imports,
+    packages: packages.filter(({ language }) => language === runtime),
+    earlier: run.earlier,
+  };
+}
+
+function endingOf({ trap, report }: RunOutcome): AnalysisInput['ending'] {
+  if (trap === undefined && report === undefined) return 'unknown';
+  if (report?.error !== undefined) return 'exception';
+  return report?.exit_code === 0 ? 'returned' : 'exited';
+}

@@ -1,0 +1,201 @@
+import { describe, expect, test } from 'vitest';
+import { buildGuidance } from '../../src/analysis/build-guidance.ts';
+import { classify, STDERR_SCAN_CHARS } from '../../src/analysis/classify.ts';
+import type { AnalysisInput } from '../../src/analysis/input.ts';
+import { LANGUAGES } from '../../src/runtimes/languages.ts';
+import type { RuntimeName } from '../../src/schema.ts';
+import { exception, javascriptRun, OUT_OF_FUEL, pythonRun, run } from './inputs.ts';
+
+const classified = (input: AnalysisInput) => classify(input, LANGUAGES[input.language.name].rules);
+const typeOf = (input: AnalysisInput) => classified(input)?.rule.type ?? null;
+const adviceFor = (input: AnalysisInput) => buildGuidance(classified(input)!).actionable_guidance.join('\n');
+
+describe('evidence', () => {
+  test('a successful run has no type, whatever it printed', () => {
+    const stderr =
+      'Traceback (most recent call last):\n  File "/app/main.py", line 1\nFileNotFoundError: [Errno 44] No such file or directory: \'/etc/passwd\'\n';
+    expect(typeOf(pythonRun({ exitCode: 0, ending: 'returned', stderr }))).toBeNull();
+    expect(typeOf(pythonRun({ exitCode: 0, ending: 'unknown', stderr }))).toBeNull();
+  });
+
+  test('a trap takes precedence over an exception', () => {
+    const error = exception('FileNotFoundError', 'x', { errno: 44, path: '/etc/passwd' });
+    expect(typeOf(pythonRun({ trap: OUT_OF_FUEL, error }))).toBe('OutOfFuel');
+  });
+
+  test('standard error counts only if the runtime could not report', () => {
+    const stderr =
+      "Traceback (most recent call last):\n  File \"/app/main.py\", line 1, in <module>\n    open('/etc/passwd')\nFileNotFoundError: [Errno 44] No such file or directory: '/etc/passwd'\n";
+    expect(typeOf(pythonRun({ ending: 'exited', stderr }))).toBeNull();
+    expect(typeOf(pythonRun({ ending: 'unknown', stderr }))).toBe('PathRestriction');
+    expect(typeOf(pythonRun({ ending: 'unknown', stderr: `${stderr}but then it went on\n` }))).toBeNull();
+  });
+
+  test.each([
+    ["ModuleNotFoundError: No module named 'openpyxl'", 'MissingVendoredPackage'],
+    ["ModuleNotFoundError: No module named 'pandas'", 'PackageNotAvailable'],
+    ["NameError: name 'x' is not defined", 'UndefinedName'],
+    ['json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)', 'DataShape'],
+    ['MyError: anything', null],
+  ])('a traceback that ends with "%s" has the type %s', (end, type) => {
+    const stderr = `Traceback (most recent call last):\n  File "/app/main.py", line 1, in <module>\n    x\n${end}\n`;
+    expect(typeOf(pythonRun({ ending: 'unknown', stderr }))).toBe(type);
+  });
+
+  test('a traceback of a syntax error and an uncaught JavaScript error are recognised', () => {
+    const stderr = '  File "/app/main.py", line 2\n    y = = 2\n        ^\nSyntaxError: invalid syntax\n';
+    expect(typeOf(pythonRun({ ending: 'unknown', stderr }))).toBe('SyntaxError');
+    const uncaught = 'Uncaught TypeError: value is not iterable\n    at <eval> (/app/main.js:1:1)\n';
+    expect(typeOf(javascriptRun({ ending: 'unknown', stderr: uncaught }))).toBe('TypeMismatch');
+  });
+
+  test('standard error of more than 10 KB is not parsed', () => {
+    const end =
+      'Traceback (most recent call last):\n  File "/app/main.py", line 1\nNameError: name \'x\' is not defined\n';
+    const padded = (length: number) => `${'\n'.repeat(length - end.length)}${end}`;
+    expect(typeOf(pythonRun({ ending: 'unknown', stderr: padded(STDERR_SCAN_CHARS) }))).toBe('UndefinedName');
+    expect(typeOf(pythonRun({ ending: 'unknown', stderr: padded(STDERR_SCAN_CHARS + 1) }))).toBeNull();
+  });
+
+  test("the program's own class is not mistaken for a built-in class of the same name", () => {
+    const error = {
+      ...exception('FileNotFoundError', 'x', { errno: 44, path: '/etc/passwd' }),
+      module: '__main__',
+      kind: 'Exception',
+    };
+    expect(typeOf(pythonRun({ error }))).toBeNull();
+  });
+
+  test('an exception that the program raised itself is RaisedByProgram', () => {
+    const raised = { raised: true };
+    expect(typeOf(pythonRun({ error: exception('MemoryError', '', raised) }))).toBe('RaisedByProgram');
+    const missing = exception('FileNotFoundError', '', { ...raised, errno: 44, path: '/etc/x' });
+    expect(typeOf(pythonRun({ error: missing }))).toBe('RaisedByProgram');
+    const source = "throw new TypeError('value is not iterable'); // os.readdir('/')";
+    const error = { type: 'TypeError', message: 'value is not iterable', line: 1 };
+    expect(typeOf(javascriptRun({ source, error }))).toBe('RaisedByProgram');
+  });
+
+  test('a failed assert statement is AssertionFailed, although it raises', () => {
+    expect(typeOf(pythonRun({ error: exception('AssertionError', '', { raised: true }) }))).toBe(
+      'AssertionFailed',
+    );
+  });
+});
+
+describe('paths', () => {
+  const missing = (path: string, more: object = {}) =>
+    typeOf(
+      pythonRun({
+        error: exception('FileNotFoundError', path, { errno: 44, path, ...more }),
+        mounts: ['/external'],
+      }),
+    );
+
+  test.each([
+    ['/etc/passwd', 'PathRestriction'],
+    ['/apple/x', 'PathRestriction'],
+    ['/app/../etc/passwd', 'PathRestriction'],
+    ['../x', 'PathRestriction'],
+    ['C:\\data\\x.csv', 'PathRestriction'],
+    ['/app/x', 'FileNotFoundInWorkspace'],
+    ['x', 'FileNotFoundInWorkspace'],
+    ['sub/../x', 'FileNotFoundInWorkspace'],
+    ['/tmp/x', 'FileNotFoundInWorkspace'],
+    ['/external/x', 'FileNotFoundInWorkspace'],
+  ])('a missing file %s has the type %s', (path, type) => {
+    expect(missing(path)).toBe(type);
+  });
+
+  test('a relative path is resolved against the current folder of the program', () => {
+    expect(missing('x', { cwd: '/lib' })).toBe('PathRestriction');
+    expect(missing('../x', { cwd: '/app/sub' })).toBe('FileNotFoundInWorkspace');
+  });
+
+  test('writing to a read-only mount is a PathRestriction', () => {
+    const error = exception('OSError', '', { errno: 69, path: '/external/x' });
+    const input = pythonRun({ error, mounts: ['/external'] });
+    expect(typeOf(input)).toBe('PathRestriction');
+    expect(adviceFor(input)).toContain('read-only mount');
+  });
+});
+
+describe('packages', () => {
+  const missing = (name: string, more: object = {}) =>
+    pythonRun({ error: exception('ModuleNotFoundError', `No module named '${name}'`, { name, ...more }) });
+
+  test.each([
+    ['openpyxl', 'MissingVendoredPackage'],
+    ['PyPDF2', 'MissingVendoredPackage'],
+    ['pypdf2', 'WrongImportName'],
+    ['pyyaml', 'WrongImportName'],
+    ['numpy', 'PackageNotAvailable'],
+    ['tkinter', 'UnsupportedFeature'],
+    ['constructor', 'PackageNotAvailable'],
+  ])('a missing Python module %s has the type %s', (name, type) => {
+    expect(typeOf(missing(name))).toBe(type);
+  });
+
+  test('a package that is missing from the installation is not blamed on sys.path', () => {
+    const advice = adviceFor(missing('openpyxl', { on_path: true }));
+    expect(advice).toContain('doctor');
+    expect(advice).not.toContain('sys.path');
+  });
+
+  test('only vendored packages are suggested as alternatives', () => {
+    expect(adviceFor(missing('pandas'))).toContain('openpyxl');
+    expect(adviceFor({ ...missing('pandas'), packages: [] })).not.toContain('openpyxl');
+  });
+
+  test.each([
+    ["const dayjs = require('dayjs');", 'require is not defined', 'MissingRequireVendor'],
+    ["import D from 'Decimal.js';", "could not load module 'Decimal.js': …", 'MissingRequireVendor'],
+    ['dayjs();', 'dayjs is not defined', 'MissingRequireVendor'],
+    ["const fs = require('fs');", 'require is not defined', 'UnsupportedFeature'],
+    ["const x = require('left-pad');", 'require is not defined', 'PackageNotAvailable'],
+    ["import x from 'left-pad';", "could not load module 'left-pad': …", 'PackageNotAvailable'],
+  ])('in JavaScript, %s that fails with "%s" has the type %s', (source, message, type) => {
+    expect(typeOf(javascriptRun({ source, error: { type: 'ReferenceError', message, line: 1 } }))).toBe(type);
+  });
+});
+
+describe('names of earlier calls', () => {
+  const undefinedName = (runtime: RuntimeName, source: string, persistent = false) => {
+    const errors = {
+      python: exception('NameError', "name 'df' is not defined", { name: 'df' }),
+      javascript: { type: 'ReferenceError', message: 'df is not defined', line: 1 },
+    };
+    const earlier = { persistent, sources: [source], heavyImports: new Map() };
+    return adviceFor(run(runtime, { error: errors[runtime], earlier }));
+  };
+
+  test.each([
+    'df = 1',
+    'df: int = 1',
+    'df, x = 1, 2',
+    'def df(): pass',
+    'class df: pass',
+    'import csv as df',
+    'from x import y, df',
+  ])('"%s" defines the name', (source) => {
+    expect(undefinedName('python', source)).toContain('An earlier call defined');
+  });
+
+  test.each(['df == 1', '    df = 1', 'print(df)', 'x.df = 1', 'dfx = 1'])(
+    '"%s" does not define the name',
+    (source) => {
+      expect(undefinedName('python', source)).not.toContain('An earlier call');
+    },
+  );
+
+  test('JavaScript declarations define names', () => {
+    expect(undefinedName('javascript', 'const df = 1;')).toContain('auto_persist_globals');
+    expect(undefinedName('javascript', 'const [a, df] = f();')).toContain('auto_persist_globals');
+    expect(undefinedName('javascript', 'const dfx = 1;')).not.toContain('auto_persist_globals');
+  });
+
+  test('in a persistent session the advice is that the name was deleted or rolled back', () => {
+    expect(undefinedName('python', 'df = 1', true)).toContain('rolled back');
+    expect(undefinedName('javascript', 'const df = 1;', true)).toContain('rolled back');
+  });
+});

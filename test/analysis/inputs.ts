@@ -1,0 +1,64 @@
+/** Inputs of the analysis for tests, with a few vendored packages whose costs are round numbers. */
+import { exampleInput, type GuidanceExample } from '../../src/analysis/example.ts';
+import type { AnalysisInput, VendoredPackage } from '../../src/analysis/input.ts';
+import { LANGUAGES } from '../../src/runtimes/languages.ts';
+import type { GuestError, RuntimeName } from '../../src/schema.ts';
+
+const vendored = (
+  name: string,
+  fuel_first_import: number,
+  fuel_cached_import: number,
+  more: Partial<VendoredPackage> = {},
+): VendoredPackage => ({
+  name,
+  import_names: [name],
+  heavy: fuel_first_import > 1e9,
+  fuel_first_import,
+  fuel_cached_import,
+  use: 'tests',
+  ...more,
+});
+
+const PACKAGES: Readonly<Record<RuntimeName, readonly VendoredPackage[]>> = {
+  python: [
+    vendored('openpyxl', 6_500_000_000, 60_000_000),
+    vendored('PyPDF2', 5_500_000_000, 40_000_000),
+    vendored('tabulate', 80_000_000, 1_000),
+    vendored('pyyaml', 90_000_000, 1_000, { import_names: ['yaml'] }),
+  ],
+  javascript: [vendored('dayjs', 1_000_000, 1_000), vendored('decimal.js', 6_000_000, 1_000)],
+};
+
+/** A run that exited with 1, or ended with `error` if there is one. */
+export function run(runtime: RuntimeName, change: GuidanceExample['run'] = {}): AnalysisInput {
+  const others = Object.values(LANGUAGES).filter(({ name }) => name !== runtime);
+  const ending = change.error === undefined ? 'exited' : 'exception';
+  const base = { ending, packages: PACKAGES[runtime] } as const;
+  return exampleInput(LANGUAGES[runtime], { ...base, ...change }, others);
+}
+
+export const pythonRun = (change: GuidanceExample['run'] = {}) => run('python', change);
+export const javascriptRun = (change: GuidanceExample['run'] = {}) => run('javascript', change);
+
+/** A successful Python run that used `consumed` of `budget`. */
+export function successfulRun(
+  consumed: number,
+  budget = 10_000_000_000,
+  change: GuidanceExample['run'] = {},
+): AnalysisInput {
+  const { limits } = pythonRun();
+  return pythonRun({
+    exitCode: 0,
+    ending: 'returned',
+    fuelConsumed: consumed,
+    limits: { ...limits, fuel_budget: budget },
+    ...change,
+  });
+}
+
+export const OUT_OF_FUEL = { reason: 'out_of_fuel', message: 'Execution trapped: OutOfFuel' } as const;
+
+/** A built-in exception of Python. */
+export function exception(type: string, message: string, more: Partial<GuestError> = {}): GuestError {
+  return { type, message, module: 'builtins', kind: type, line: 1, ...more };
+}
