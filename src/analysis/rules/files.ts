@@ -1,10 +1,11 @@
 /** Rules for failed file operations. They rely on the error number and the path of the failed system call. */
 import { formatBytes, formatCount, formatLiteral } from '../../quantities.ts';
-import { failedAt, oneLine } from '../excerpt.ts';
+import type { GuestError } from '../../schema.ts';
+import { errorText, failedAt, oneLine } from '../excerpt.ts';
 import { type ErrnoName, failedSystemCall } from '../failed-system-call.ts';
 import type { AnalysisInput } from '../input.ts';
 import { absolutePath, pathRegion } from '../path-region.ts';
-import { DOCS, type Rule, rule } from '../rule.ts';
+import { type Advice, DOCS, type Rule, rule } from '../rule.ts';
 import { similarNames } from '../similar-names.ts';
 import { suggestedBytes } from '../suggested-limits.ts';
 
@@ -63,9 +64,14 @@ function missingFolder(path: string, input: AnalysisInput): string | undefined {
   return input.files().some((name) => name === folder || name.startsWith(`${folder}/`)) ? undefined : folder;
 }
 
-/** Whether an operation on a named file was refused. */
-export const isRefused = (input: AnalysisInput) =>
-  pathsOf(input).length > 0 && REFUSED.includes(failedSystemCall(input));
+/** Advice for a file that was used after it was closed, in the wrong mode or without permission. */
+export const fileModeAdvice = (error: GuestError, input: AnalysisInput): Advice => ({
+  guidance: [
+    `The file cannot be used like this: ${errorText(error)}`,
+    "Open it in the mode the operation needs ('r' to read, 'w' or 'a' to write, 'r+' for both) and use it before it is closed",
+    failedAt(input, OPERATION),
+  ],
+});
 
 export const fileRules: readonly Rule[] = [
   rule({
@@ -145,5 +151,13 @@ export const fileRules: readonly Rule[] = [
         ],
       };
     },
+  }),
+  rule({
+    type: 'FileMode',
+    evidence: 'An operation on a file in /app, /tmp or a mount was refused for lack of permission.',
+    docs: [DOCS.files],
+    match: (input) =>
+      pathsOf(input).length > 0 && REFUSED.includes(failedSystemCall(input)) ? input.error : undefined,
+    advise: fileModeAdvice,
   }),
 ];

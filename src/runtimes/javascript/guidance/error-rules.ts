@@ -145,12 +145,8 @@ export const errorRules: readonly Rule[] = [
     match: (input) => engineError(input, 'ReferenceError'),
     lines: (error, input) => {
       const name = oneLine(messageMatch(error, /^'?([^\s']+)'? is not/) ?? '', 80);
-      if (/is not initialized$/.test(error.message)) {
-        return [
-          `'${name}' is used before its let, const or class line has run`,
-          earlierDefinitionAdvice(name, input),
-        ];
-      }
+      if (/is not initialized$/.test(error.message))
+        return [`'${name}' is used before its let, const or class line has run`];
       const others = declaredNames(input.source).filter((other) => other !== name);
       const similar = similarNames(name, others, 1)[0];
       return [

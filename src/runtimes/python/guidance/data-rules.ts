@@ -2,7 +2,7 @@
 import { errorText, failedAt, failedStatement, messageMatch, oneLine } from '../../../analysis/excerpt.ts';
 import type { AnalysisInput } from '../../../analysis/input.ts';
 import { DOCS, exceptionRule, type Rule, rule } from '../../../analysis/rule.ts';
-import { isRefused } from '../../../analysis/rules/files.ts';
+import { fileModeAdvice } from '../../../analysis/rules/files.ts';
 import { jsonLines } from '../../../analysis/rules/shared.ts';
 import { similarNames } from '../../../analysis/similar-names.ts';
 import type { GuestError } from '../../../schema.ts';
@@ -74,21 +74,13 @@ function dataShapeLines(error: GuestError, input: AnalysisInput): (string | unde
 export const dataRules: readonly Rule[] = [
   rule({
     type: 'FileMode',
-    evidence: 'A file was used in a way it was not opened for, after it was closed, or without permission.',
+    evidence: 'A file was used in a way it was not opened for, or after it was closed.',
     docs: [DOCS.files],
-    match: (input) =>
-      moduleException(input, 'io') ??
-      (builtinException(input, 'ValueError')?.message.startsWith('I/O operation on closed file') ||
-      isRefused(input)
-        ? input.error
-        : undefined),
-    advise: (error, input) => ({
-      guidance: [
-        `The file cannot be used like this: ${errorText(error)}`,
-        "Open it in the mode the operation needs ('r' to read, 'w' or 'a' to write, 'r+' for both) and use it before it is closed",
-        failedAt(input, 'The operation was on'),
-      ],
-    }),
+    match: (input) => {
+      const value = builtinException(input, 'ValueError');
+      return value?.message.startsWith('I/O operation on closed file') ? value : moduleException(input, 'io');
+    },
+    advise: fileModeAdvice,
   }),
   rule({
     type: 'DataShape',

@@ -115,6 +115,16 @@ export const examples: readonly GuidanceExample[] = [
   {
     type: 'FileMode',
     run: {
+      source: "open('report.txt', 'w')",
+      error: raised('PermissionError', "[Errno 2] Permission denied: 'report.txt'", {
+        errno: 2,
+        path: 'report.txt',
+      }),
+    },
+  },
+  {
+    type: 'FileMode',
+    run: {
       source: "f = open('a.txt', 'w')\nf.read()",
       error: {
         type: 'UnsupportedOperation',
