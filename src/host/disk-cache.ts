@@ -4,7 +4,7 @@
  *
  * <cache>/<kind>/<key> contains the bytes followed by their SHA-256.
  */
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import {
   closeSync,
   fstatSync,
@@ -19,29 +19,25 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { sha256, splitDigest } from '../framing/digest.ts';
 import { cacheFolder } from './user-folders.ts';
 
 /** Files per kind. The least recently used are deleted first. */
 const MAX_FILES = { packages: 256, layers: 16, images: 16 } as const;
 export type CacheKind = keyof typeof MAX_FILES;
 
-const DIGEST_BYTES = 32;
-
-const digest = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest();
-
 /** The cached bytes, in shared memory, or undefined. */
 export function readCached(kind: CacheKind, key: string): Uint8Array | undefined {
   const path = join(cacheFolder(), kind, key);
   try {
-    const whole = readShared(path);
-    const bytes = whole.subarray(0, whole.length - DIGEST_BYTES);
-    if (!digest(bytes).equals(whole.subarray(bytes.length))) {
+    const verified = splitDigest(readShared(path));
+    if (verified === undefined) {
       rmSync(path, { force: true });
       return undefined;
     }
     const now = new Date();
     utimesSync(path, now, now);
-    return bytes;
+    return verified.content;
   } catch {
     return undefined;
   }
@@ -54,7 +50,7 @@ export function writeCached(kind: CacheKind, key: string, bytes: Uint8Array): vo
   const unfinished = `${path}.${randomUUID()}`;
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    writeFileSync(unfinished, Buffer.concat([bytes, digest(bytes)]));
+    writeFileSync(unfinished, Buffer.concat([bytes, sha256(bytes)]));
     renameSync(unfinished, path);
     prune(folder, MAX_FILES[kind]);
   } catch {

@@ -3,19 +3,15 @@
  * manifest references. Decoding treats the file as untrusted: it checks every length before it allocates, and identifies
  * objects by the digests it computes.
  *
- * Layout, little-endian:
- *   0    magic "LWSX"
- *   4    u32 format version
- *   8    u32 number N of parts
- *   12   N × (u32 size, u32 compressed size)
+ * A bundle is a frame (see framing/frame.ts) with one field, the number N of parts. Layout of its body, little-endian:
+ *   0    N × (u32 size, u32 compressed size)
  *   …    the parts, each deflated: the manifest as JSON, then the objects in ascending order of SHA-256
- *   end  SHA-256 of everything before it, 32 bytes
  */
-import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { deflateRaw, inflateRaw } from 'node:zlib';
 import { SandboxError } from '../../errors.ts';
-import { sha256 } from '../format/digest.ts';
+import { decodeFrame, encodeFrame, FrameError, type FrameFormat } from '../../framing/frame.ts';
+import { contentDigest } from '../format/content-digest.ts';
 import { damaged } from '../format/json-codec.ts';
 import {
   decodeManifest,
@@ -33,27 +29,22 @@ import {
 import { checkSession, statesOf } from '../format/session-validation.ts';
 import type { StoredSession } from '../store.ts';
 
-const BUNDLE_FORMAT = 1;
+const BUNDLE_FORMAT: FrameFormat = { magic: 'LWSX', version: 1, fields: 1 };
 /** Limit of the uncompressed size; a larger session is neither exported nor imported. */
 const MAX_BUNDLE_BYTES = 1024 * 1024 * 1024;
 
-const MAGIC = 0x5853574c;
-const HEADER_BYTES = 12;
 const INDEX_ROW_BYTES = 8;
-const DIGEST_BYTES = 32;
 const LOCATION = 'The exported session';
 
 const deflate = promisify(deflateRaw);
 const inflate = promisify<Uint8Array, { maxOutputLength: number }, Buffer>(inflateRaw);
-
-const digestOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest();
 
 /** Encodes a session; equal sessions give equal bytes. Throws `session_limit` if the session is too large. */
 export async function encodeBundle(session: StoredSession): Promise<Uint8Array> {
   checkSession(session);
   const objects = new Map<string, Uint8Array>();
   for (const state of statesOf(session))
-    for (const bytes of encodeState(state).objects.values()) objects.set(sha256(bytes), bytes);
+    for (const bytes of encodeState(state).objects.values()) objects.set(contentDigest(bytes), bytes);
   const manifest = new TextEncoder().encode(JSON.stringify(toManifest(session)));
   const sorted = [...objects].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, bytes]) => bytes);
   const parts = [manifest, ...sorted];
@@ -66,16 +57,12 @@ export async function encodeBundle(session: StoredSession): Promise<Uint8Array> 
   }
   const compressed: Uint8Array[] = [];
   for (const part of parts) compressed.push(await deflate(part));
-  const head = new DataView(new ArrayBuffer(HEADER_BYTES + parts.length * INDEX_ROW_BYTES));
-  head.setUint32(0, MAGIC, true);
-  head.setUint32(4, BUNDLE_FORMAT, true);
-  head.setUint32(8, parts.length, true);
+  const index = new DataView(new ArrayBuffer(parts.length * INDEX_ROW_BYTES));
   parts.forEach(({ length }, i) => {
-    head.setUint32(HEADER_BYTES + i * INDEX_ROW_BYTES, length, true);
-    head.setUint32(HEADER_BYTES + i * INDEX_ROW_BYTES + 4, compressed[i]!.length, true);
+    index.setUint32(i * INDEX_ROW_BYTES, length, true);
+    index.setUint32(i * INDEX_ROW_BYTES + 4, compressed[i]!.length, true);
   });
-  const body = Buffer.concat([new Uint8Array(head.buffer), ...compressed]);
-  return new Uint8Array(Buffer.concat([body, digestOf(body)]));
+  return encodeFrame(BUNDLE_FORMAT, [parts.length], [new Uint8Array(index.buffer), ...compressed]);
 }
 
 const invalid = (problem: string) => damaged(LOCATION, problem);
@@ -94,7 +81,7 @@ export async function decodeBundle(bundle: Uint8Array): Promise<StoredSession> {
   const objects = new Map<string, Uint8Array>();
   for (const part of others) {
     const bytes = await inflatePart(part);
-    const digest = sha256(bytes);
+    const digest = contentDigest(bytes);
     if (objects.has(digest)) throw invalid('contains an object twice');
     objects.set(digest, bytes);
   }
@@ -128,36 +115,41 @@ class BundleObjects implements ObjectSource {
   }
 }
 
-/** Returns the parts, still compressed, after checking all offsets and sizes. */
+/** Returns the parts, still compressed, after checking the frame and all offsets and sizes. */
 function readIndex(bundle: Uint8Array): Part[] {
-  const end = bundle.length - DIGEST_BYTES;
-  if (end < HEADER_BYTES + INDEX_ROW_BYTES) throw invalid('is too short');
-  const view = new DataView(bundle.buffer, bundle.byteOffset, bundle.byteLength);
-  if (view.getUint32(0, true) !== MAGIC) throw invalid('has a bad magic number');
-  const format = view.getUint32(4, true);
-  if (format !== BUNDLE_FORMAT) {
-    const advice = `Export the session again with a release that writes version ${BUNDLE_FORMAT}`;
-    throw invalid(`has format version ${format}; this release reads version ${BUNDLE_FORMAT}. ${advice}`);
-  }
-  if (Buffer.compare(digestOf(bundle.subarray(0, end)), bundle.subarray(end)) !== 0)
-    throw invalid('was modified or truncated: its digest does not match');
-  const count = view.getUint32(8, true);
-  let at = HEADER_BYTES + count * INDEX_ROW_BYTES;
-  if (count === 0 || at > end) throw invalid('has an invalid index');
+  const { fields, body } = readFrame(bundle);
+  const [count] = fields as [number];
+  let at = count * INDEX_ROW_BYTES;
+  if (count === 0 || at > body.length) throw invalid('has an invalid index');
+  const view = new DataView(body.buffer, body.byteOffset, body.byteLength);
   let total = 0;
   const parts: Part[] = [];
   for (let i = 0; i < count; i++) {
-    const bytes = view.getUint32(HEADER_BYTES + i * INDEX_ROW_BYTES, true);
-    const length = view.getUint32(HEADER_BYTES + i * INDEX_ROW_BYTES + 4, true);
+    const bytes = view.getUint32(i * INDEX_ROW_BYTES, true);
+    const length = view.getUint32(i * INDEX_ROW_BYTES + 4, true);
     total += bytes;
     if (total > MAX_BUNDLE_BYTES)
       throw invalid(`has an uncompressed size of more than ${MAX_BUNDLE_BYTES} bytes`);
-    if (at + length > end) throw invalid(`is truncated in part ${i}`);
-    parts.push({ bytes, compressed: bundle.subarray(at, at + length) });
+    if (at + length > body.length) throw invalid(`is truncated in part ${i}`);
+    parts.push({ bytes, compressed: body.subarray(at, at + length) });
     at += length;
   }
-  if (at !== end) throw invalid('has bytes after its last part');
+  if (at !== body.length) throw invalid('has bytes after its last part');
   return parts;
+}
+
+function readFrame(bundle: Uint8Array) {
+  try {
+    return decodeFrame(BUNDLE_FORMAT, bundle);
+  } catch (error) {
+    if (!(error instanceof FrameError)) throw error;
+    const { problem, version, message } = error;
+    if (problem !== 'version') throw invalid(`is damaged: ${message}`);
+    const advice = `Export the session again with a release that writes version ${BUNDLE_FORMAT.version}`;
+    throw invalid(
+      `has format version ${version}; this release reads version ${BUNDLE_FORMAT.version}. ${advice}`,
+    );
+  }
 }
 
 async function inflatePart({ bytes, compressed }: Part): Promise<Uint8Array> {

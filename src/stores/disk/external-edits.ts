@@ -6,7 +6,7 @@
 import { SandboxError } from '../../errors.ts';
 import type { Entry } from '../../fs/entries.ts';
 import type { TreeEdit } from '../../fs/tree-changes.ts';
-import { sha256 } from '../format/digest.ts';
+import { contentDigest } from '../format/content-digest.ts';
 import { type TreeEntry, toTreeEntry } from '../format/stored-tree.ts';
 import { parentOf } from '../format/workspace-paths.ts';
 import { codeOf, isNotFound } from './file-errors.ts';
@@ -60,7 +60,7 @@ export async function findExternalEdits(
     const data = await readIfPossible(mirror.hostPath(item.path), freeBytes);
     if (data === undefined) continue;
     mirrored.set(path, settledFingerprint(item));
-    if (old?.kind === 'file' && old.sha256 === sha256(data)) continue;
+    if (old?.kind === 'file' && old.sha256 === contentDigest(data)) continue;
     freeBytes -= data.length;
     const mode = old?.kind === 'file' ? old.mode : NEW_FILE_MODE;
     entries.push({ path, kind: 'file', mode, mtimeMs: item.mtimeMs, data });

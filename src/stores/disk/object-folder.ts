@@ -6,7 +6,7 @@
 import { readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
-import { sha256 } from '../format/digest.ts';
+import { contentDigest } from '../format/content-digest.ts';
 import { damaged } from '../format/json-codec.ts';
 import {
   MissingObjectError,
@@ -34,7 +34,7 @@ export class ObjectFolder implements ObjectSource {
     const shared = kind === 'memory' || kind === 'data';
     const bytes = await readFileSafely(path, { maxBytes: ref.bytes, exactBytes: ref.bytes, shared });
     if (bytes === undefined) throw new MissingObjectError(path);
-    if (sha256(bytes) !== ref.sha256) throw damaged(path, 'does not match its digest');
+    if (contentDigest(bytes) !== ref.sha256) throw damaged(path, 'does not match its digest');
     this.#verified.add(name);
     return bytes;
   }

@@ -18,7 +18,7 @@ import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts'
 import { SandboxError } from '../../errors.ts';
 import { utf8Length } from '../../fs/file-names.ts';
 import type { TreeEdit } from '../../fs/tree-changes.ts';
-import { sha256 } from '../format/digest.ts';
+import { contentDigest } from '../format/content-digest.ts';
 import { damaged, encodePrettyJson } from '../format/json-codec.ts';
 import { encodeState, MAX_MANIFEST_BYTES } from '../format/session-codec.ts';
 import { MissingObjectError, objectName, refTo } from '../format/session-objects.ts';
@@ -249,7 +249,7 @@ export class SessionFolder {
     if (found.bytes > this.maxBytes) return true;
     const bytes = await readFileSafely(this.#mirror.hostPath(path), { maxBytes: this.maxBytes });
     if (bytes === undefined) return false;
-    const digest = sha256(bytes);
+    const digest = contentDigest(bytes);
     return digest !== before && !(after?.kind === 'file' && digest === after.sha256);
   }
 

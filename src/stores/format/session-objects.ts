@@ -2,7 +2,7 @@
  * Objects: the contents of a session, addressed by SHA-256 and shared by its current state, its undo state and its
  * checkpoints. The kind of an object determines its file extension in a disk store.
  */
-import { sha256 } from './digest.ts';
+import { contentDigest } from './content-digest.ts';
 
 const EXTENSIONS = {
   /** The interpreter as a difference from its boot image. */
@@ -22,7 +22,7 @@ export interface ObjectRef {
 }
 
 export function refTo(bytes: Uint8Array): ObjectRef {
-  return { sha256: sha256(bytes), bytes: bytes.length };
+  return { sha256: contentDigest(bytes), bytes: bytes.length };
 }
 
 export function objectName(kind: ObjectKind, ref: ObjectRef): string {

@@ -2,18 +2,18 @@
  * SHA-256 digests of file contents and memory images. Bytes in shared memory never change, so their digests are cached
  * as long as the buffer lives; writing a file that no call has changed does not hash it again.
  */
-import { createHash } from 'node:crypto';
+import { sha256Hex } from '../../framing/digest.ts';
 
 const cache = new WeakMap<SharedArrayBuffer, Map<string, string>>();
 
 const viewKey = (bytes: Uint8Array) => `${bytes.byteOffset}:${bytes.length}`;
 
 /** Returns the digest in lower-case hexadecimal. */
-export function sha256(bytes: Uint8Array): string {
+export function contentDigest(bytes: Uint8Array): string {
   const { buffer } = bytes;
   const cached = buffer instanceof SharedArrayBuffer ? cache.get(buffer)?.get(viewKey(bytes)) : undefined;
   if (cached !== undefined) return cached;
-  const digest = createHash('sha256').update(bytes).digest('hex');
+  const digest = sha256Hex(bytes);
   if (buffer instanceof SharedArrayBuffer) {
     const views = cache.get(buffer) ?? new Map<string, string>();
     cache.set(buffer, views.set(viewKey(bytes), digest));
