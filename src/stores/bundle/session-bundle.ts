@@ -14,11 +14,11 @@ import { decodeFrame, encodeFrame, FrameError, type FrameFormat } from '../../fr
 import { contentDigest } from '../format/content-digest.ts';
 import { damaged } from '../format/json-codec.ts';
 import {
-  decodeManifest,
+  decodeSessionManifest,
   encodeState,
   MAX_MANIFEST_BYTES,
   readStates,
-  toManifest,
+  toSessionManifest,
 } from '../format/session-codec.ts';
 import {
   MissingObjectError,
@@ -45,7 +45,7 @@ export async function encodeBundle(session: StoredSession): Promise<Uint8Array> 
   const objects = new Map<string, Uint8Array>();
   for (const state of statesOf(session))
     for (const bytes of encodeState(state).objects.values()) objects.set(contentDigest(bytes), bytes);
-  const manifest = new TextEncoder().encode(JSON.stringify(toManifest(session)));
+  const manifest = new TextEncoder().encode(JSON.stringify(toSessionManifest(session)));
   const sorted = [...objects].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, bytes]) => bytes);
   const parts = [manifest, ...sorted];
   const total = parts.reduce((sum, { length }) => sum + length, 0);
@@ -77,7 +77,7 @@ export async function decodeBundle(bundle: Uint8Array): Promise<StoredSession> {
   const [first, ...others] = readIndex(bundle);
   if (first!.bytes > MAX_MANIFEST_BYTES)
     throw invalid(`has a manifest of more than ${MAX_MANIFEST_BYTES} bytes`);
-  const manifest = decodeManifest(await inflatePart(first!), LOCATION);
+  const manifest = decodeSessionManifest(await inflatePart(first!), LOCATION);
   const objects = new Map<string, Uint8Array>();
   for (const part of others) {
     const bytes = await inflatePart(part);

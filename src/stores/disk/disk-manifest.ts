@@ -10,7 +10,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { damaged, decodeJson, encodeText, jsonLines } from '../format/json-codec.ts';
-import { MAX_MANIFEST_BYTES, sessionManifest, toManifest } from '../format/session-codec.ts';
+import { MAX_MANIFEST_BYTES, sessionManifest, toSessionManifest } from '../format/session-codec.ts';
 import { type ObjectSource, objectName, refTo } from '../format/session-objects.ts';
 import { MAX_TREE_BYTES, objectRef } from '../format/stored-tree.ts';
 import { isWorkspacePath } from '../format/workspace-paths.ts';
@@ -39,7 +39,7 @@ export async function readDiskManifest(folder: string, id: string): Promise<Disk
 }
 
 export function newDiskManifest(session: StoredSession, changes: Uint8Array | undefined): DiskManifest {
-  const { format, ...rest } = toManifest(session);
+  const { format, ...rest } = toSessionManifest(session);
   const unsynced = changes === undefined ? null : refTo(changes);
   return { format, commit: randomUUID(), ...rest, unsynced };
 }

@@ -45,23 +45,24 @@ export function diskStore(dir: string, options: DiskStoreOptions = {}): SessionS
   const { maxSessionBytes = DEFAULT_MAX_SESSION_BYTES, durability = 'strict' } = options;
   const store = new DiskStore(resolve(dir), maxSessionBytes, durability);
   return {
-    list: () => guard('list the sessions', () => store.list()),
-    read: (id) => guard('read', () => store.read(id), id),
-    readWorkspace: (id) => guard('read', () => store.readWorkspace(id), id),
+    list: () => withStoreErrors('list the sessions', () => store.list()),
+    read: (id) => withStoreErrors('read', () => store.read(id), id),
+    readWorkspace: (id) => withStoreErrors('read', () => store.readWorkspace(id), id),
     write: (session) => {
       const { session_id } = session.record;
       const write = ({ folder, lease }: SessionWriter) => folder.write(session, lease);
-      return guard('write', () => store.asWriter(session_id, write), session_id);
+      return withStoreErrors('write', () => store.asWriter(session_id, write), session_id);
     },
-    delete: (id) => guard('delete', () => store.delete(id), id),
-    size: (id) => guard('measure', () => store.size(id), id),
-    acquire: (id) => guard('lock', () => store.acquire(id), id),
-    edits: (id) => guard('compare', () => store.asWriter(id, ({ folder }) => folder.edits()), id),
+    delete: (id) => withStoreErrors('delete', () => store.delete(id), id),
+    size: (id) => withStoreErrors('determine the size of', () => store.size(id), id),
+    acquire: (id) => withStoreErrors('lock', () => store.acquire(id), id),
+    edits: (id) =>
+      withStoreErrors('check for edits in', () => store.asWriter(id, ({ folder }) => folder.edits()), id),
   };
 }
 
 /** Validates the id and translates every error into one that says what to do. */
-async function guard<T>(operation: string, work: () => Promise<T>, id?: string): Promise<T> {
+async function withStoreErrors<T>(operation: string, work: () => Promise<T>, id?: string): Promise<T> {
   try {
     if (id !== undefined) checkSessionId(id);
     return await work();

@@ -39,7 +39,6 @@ import { findExternalEdits, outdatedPaths } from './external-edits.ts';
 import { mirrorableEntries } from './host-path-rules.ts';
 import { readMirrorIndex, writeMirrorIndex } from './mirror-index.ts';
 import { ObjectFolder } from './object-folder.ts';
-import { readSession, recoverWorkspace } from './read-session.ts';
 import {
   type Durability,
   ensureFolder,
@@ -49,6 +48,7 @@ import {
   stageFile,
   syncFolder,
 } from './safe-files.ts';
+import { readSessionFolder, recoverWorkspace } from './session-folder-reader.ts';
 import { WorkspaceMirror } from './workspace-mirror.ts';
 import type { WriterLease } from './writer-lease.ts';
 
@@ -88,7 +88,7 @@ export class SessionFolder {
 
   /** Returns the complete session, validated; undefined if it does not exist. */
   read(): Promise<StoredSession | undefined> {
-    return readSession(this.path, this.id, this.#objects, this.maxBytes);
+    return readSessionFolder(this.path, this.id, this.#objects, this.maxBytes);
   }
 
   /** Returns the files of a damaged session that are still readable; `damage` is the reason. */

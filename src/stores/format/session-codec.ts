@@ -45,7 +45,8 @@ export const sessionManifest = z.strictObject({
 });
 export type SessionManifest = z.infer<typeof sessionManifest>;
 
-export const decodeManifest = (bytes: Uint8Array, path: string) => decodeJson(sessionManifest, bytes, path);
+export const decodeSessionManifest = (bytes: Uint8Array, path: string) =>
+  decodeJson(sessionManifest, bytes, path);
 
 export interface EncodedState {
   readonly manifest: StateManifest;
@@ -89,7 +90,7 @@ export function encodeState(state: SessionState): EncodedState {
   return encoded;
 }
 
-export function toManifest({ record, state, undo, checkpoints }: StoredSession): SessionManifest {
+export function toSessionManifest({ record, state, undo, checkpoints }: StoredSession): SessionManifest {
   return {
     format: FORMAT,
     record: {

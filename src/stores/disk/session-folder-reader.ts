@@ -19,7 +19,7 @@ import { WorkspaceMirror } from './workspace-mirror.ts';
 const MAX_ATTEMPTS = 100;
 
 /** Returns the complete session, validated; undefined if it does not exist. */
-export async function readSession(
+export async function readSessionFolder(
   folder: string,
   id: string,
   objects: ObjectSource,
