@@ -64,11 +64,11 @@ const wide = fc.oneof(
   fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
 );
 
-describe('every door', () => {
+describe('host functions', () => {
   const names = Object.keys(testKernel().hostFunctions);
 
   // guarantee: system-calls
-  test.each(names)('%s answers any argument with a number, never with an exception', (name) => {
+  test.each(names)('return a number for any arguments and never throw: %s', (name) => {
     const args = fc.tuple(...Array.from({ length: 7 }, (_, i) => (WIDE[name]?.includes(i) ? wide : word)));
     const { kernel, memory, hostFunctions, text } = testKernel();
     kernel.volume.symlink('loop', '/app/loop', '/');
@@ -97,7 +97,7 @@ describe('every door', () => {
     expect(kernel.fds.slots.length).toBeLessThanOrEqual(256);
   });
 
-  test('keeps to its quotas over a long random life', () => {
+  test('respect the quotas in any sequence of calls', () => {
     const { kernel, hostFunctions, text } = testKernel();
     const wrapped = names.filter(
       (name) => !['exit', 'proc_exit', '_abort_js', '__assert_fail'].includes(name),

@@ -1,4 +1,4 @@
-/** Every program of the corpus under every limit it breaks; after each, the same sandbox still works. */
+/** Runs every program of the corpus under each limit that it exceeds. The sandbox stays usable afterwards. */
 import { createSandbox, type PolicyInput, type SandboxResult } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import { CORPUS, type CorpusProgram } from '../../bench/corpus.mjs';
@@ -11,7 +11,7 @@ const FUEL = 200_000_000;
 const CAP = 10_000;
 const MEMORY = 64 * MiB;
 
-/** The limit in question, with the others far away. */
+/** The limit under test, with all other limits far above what the program uses. */
 const POLICIES: Record<Limit, PolicyInput> = {
   fuel: { fuel_budget: FUEL, timeout_seconds: 60 },
   time: { fuel_budget: 1e15, timeout_seconds: 0.3 },
@@ -48,8 +48,8 @@ const CHECKS: Record<Limit, (result: SandboxResult, program: CorpusProgram) => v
   },
 };
 
-describe('the corpus', () => {
-  test('has at least forty programs, in both languages and for every limit', () => {
+describe('limit corpus', () => {
+  test('has at least 40 programs, in both languages and for every limit', () => {
     expect(CORPUS.length).toBeGreaterThanOrEqual(40);
     for (const runtime of ['python', 'javascript'] as const) {
       const own = CORPUS.filter((program) => program.runtime === runtime);
@@ -62,18 +62,18 @@ describe('the corpus', () => {
   });
 });
 
-describe.each(Object.keys(POLICIES) as Limit[])('the %s limit', (limit) => {
+describe.each(Object.keys(POLICIES) as Limit[])('%s limit', (limit) => {
   const programs = CORPUS.filter(({ breaks }) => breaks.includes(limit));
   // guarantee: fuel-limit, time-limit
   test.each(programs.map((program) => [program.runtime, program.name, program] as const))(
-    'stops %s %s, and the next call works',
+    'stops the %s program %s and leaves the sandbox usable',
     async (runtime, _, program) => {
       await using sandbox = await createSandbox({ runtime, policy: POLICIES[limit] });
       const started = performance.now();
       const result = await sandbox.execute(program.code);
       CHECKS[limit](result, program);
       expect(result.success).toBe(program.ends === true);
-      // Not the promise, which bench/overshoot.mjs measures, but a hang would show.
+      // Detects a hang. bench/overshoot.mjs measures how promptly the limit fires.
       if (limit === 'time') expect(performance.now() - started).toBeLessThan(5_300);
       const next = await sandbox.execute('6 * 7', { timeout_seconds: 60, fuel_budget: 1e9 });
       expect(next).toMatchObject({ success: true, metadata: { result: 42 } });

@@ -1,4 +1,4 @@
-/** Recursion of every kind ends in an exception or a clean trap. */
+/** Recursion of every kind ends in an exception or a trap, and the sandbox stays usable. */
 import { createSandbox, type RuntimeName } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 
@@ -7,15 +7,16 @@ const NESTED = 'x = []\nfor i in range(100_000): x = [x]\n';
 const DEEP: Record<RuntimeName, Record<string, string>> = {
   python: {
     functions: 'def f(): f()\nf()',
-    'functions without a limit': 'import sys\nsys.setrecursionlimit(10**9)\ndef f(): f()\nf()',
+    'functions with the recursion limit disabled':
+      'import sys\nsys.setrecursionlimit(10**9)\ndef f(): f()\nf()',
     'methods called by C code': 'class A:\n    def __repr__(self): return repr(self)\nrepr(A())',
     'comparisons called by C code':
       'class A:\n    def __lt__(self, o): return sorted([A(), A()])\nsorted([A(), A()])',
     'missing attributes': "class A:\n    def __getattr__(self, n): return getattr(self, n + 'x')\nA().x",
     representations: `${NESTED}repr(x)`,
     equality: `${NESTED}y = []\nfor i in range(100_000): y = [y]\nx == y`,
-    'json, written': `${NESTED}import json\njson.dumps(x)`,
-    'json, read': "import json\njson.loads('[' * 1_000_000)",
+    'JSON serialisation': `${NESTED}import json\njson.dumps(x)`,
+    'JSON parsing': "import json\njson.loads('[' * 1_000_000)",
     'deep copies': `${NESTED}import copy\ncopy.deepcopy(x)`,
     pickles: `${NESTED}import pickle\npickle.dumps(x)`,
     'brackets in source': "compile('(' * 100_000 + ')' * 100_000, 'f', 'eval')",
@@ -35,8 +36,8 @@ const DEEP: Record<RuntimeName, Record<string, string>> = {
     functions: 'function f() { return f() + 1; } f()',
     getters: 'const o = { get x() { return this.x; } }; o.x',
     'text of nested arrays': 'let a = []; for (let i = 0; i < 1e5; i++) a = [a]; String(a)',
-    'json, written': 'let a = []; for (let i = 0; i < 1e5; i++) a = [a]; JSON.stringify(a)',
-    'json, read': "JSON.parse('['.repeat(1e6))",
+    'JSON serialisation': 'let a = []; for (let i = 0; i < 1e5; i++) a = [a]; JSON.stringify(a)',
+    'JSON parsing': "JSON.parse('['.repeat(1e6))",
     'brackets in source': "eval('['.repeat(1e5) + ']'.repeat(1e5))",
     'parentheses in source': "eval('('.repeat(1e6))",
     proxies: 'let p = {}; for (let i = 0; i < 1e5; i++) p = new Proxy(p, {}); p.x',
@@ -60,16 +61,16 @@ const CASES = (Object.keys(DEEP) as RuntimeName[]).flatMap((runtime) =>
   Object.keys(DEEP[runtime]).map((name) => [runtime, name] as const),
 );
 
-describe('depth', () => {
+describe('deep recursion', () => {
   // guarantee: recursion-limit
-  test.each(CASES)('of %s %s ends in an exception or a clean trap', async (runtime, name) => {
+  test.each(CASES)('in %s ends in an exception or a trap: %s', async (runtime, name) => {
     await using sandbox = await createSandbox({ runtime, policy: { fuel_budget: 3e9, timeout_seconds: 30 } });
     const result = await sandbox.execute(DEEP[runtime][name]!);
     const { trap_reason, error } = result.metadata;
     const ended = trap_reason ?? error?.type ?? 'finished';
     expect([
       ...['finished', 'out_of_fuel', 'memory_limit'],
-      // QuickJS looks at its stack wherever it calls itself; CPython has a few places where it does not.
+      // QuickJS checks its stack wherever it recurses; CPython has a few places where it does not.
       ...(runtime === 'python' ? ['stack_overflow'] : []),
       ...[
         'RecursionError',
@@ -84,7 +85,7 @@ describe('depth', () => {
     expect(await sandbox.execute('6 * 7')).toMatchObject({ success: true, metadata: { result: 42 } });
   });
 
-  test('of a recursion in Python names the line', async () => {
+  test('in Python is reported with its line', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
     const result = await sandbox.execute('def f(n):\n    return f(n + 1)\n\nf(0)');
     expect(result.metadata.error).toMatchObject({ type: 'RecursionError', line: 2 });

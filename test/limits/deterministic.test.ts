@@ -1,4 +1,4 @@
-/** Deterministic mode: same code, same input, same output and fuel, however busy the machine is. */
+/** Deterministic mode: the same code and input give the same output and fuel, whatever the load of the machine. */
 import { spawnSync } from 'node:child_process';
 import { createSandbox, type PolicyInput, type RuntimeName } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
@@ -40,16 +40,16 @@ async function twice(runtime: RuntimeName, first: PolicyInput, second: PolicyInp
   }));
 }
 
-describe.each(['python', 'javascript'] as const)('deterministic %s', (runtime) => {
+describe.each(['python', 'javascript'] as const)('deterministic mode of %s', (runtime) => {
   // guarantee: determinism
-  test('gives byte for byte the same, and the same fuel', async () => {
+  test('repeats output and fuel exactly', async () => {
     const [one, two] = await twice(runtime, { deterministic: true });
     expect(one).toMatchObject({ exit_code: 0, stderr: '' });
     expect(two).toEqual(one);
     expect(one!.stdout).toMatch(/2026-01-01T0[0-9]/);
   });
 
-  test('differs by seed in what is random, and starts its clock where it is told', async () => {
+  test('varies random values with the seed and starts the clock at start_time', async () => {
     const start_time = '2030-06-01T12:00:00Z';
     const [one, two] = await twice(
       runtime,
@@ -62,7 +62,7 @@ describe.each(['python', 'javascript'] as const)('deterministic %s', (runtime) =
     expect(again[0]).toEqual(one);
   });
 
-  test('is not what happens without it', async () => {
+  test('is off by default', async () => {
     const program = { python: 'import os\nos.urandom(8).hex()', javascript: 'Math.random()' }[runtime];
     await using sandbox = await createSandbox({ runtime });
     const values = [await sandbox.execute(program), await sandbox.execute(program)].map(
@@ -71,7 +71,7 @@ describe.each(['python', 'javascript'] as const)('deterministic %s', (runtime) =
     expect(values[0]).not.toEqual(values[1]);
   });
 
-  test('sleeps without waiting, but not for ever', async () => {
+  test('advances the clock instead of sleeping, within the time limit', async () => {
     const forever = {
       python: 'import select\nselect.poll().poll()\nopen("f", "w").write("x")',
       javascript:
@@ -85,8 +85,8 @@ describe.each(['python', 'javascript'] as const)('deterministic %s', (runtime) =
   });
 });
 
-describe('the command line', () => {
-  test('has --deterministic and --seed', () => {
+describe('run command', () => {
+  test('accepts --deterministic and --seed', () => {
     const cli = (...args: string[]) =>
       spawnSync(
         process.execPath,

@@ -1,4 +1,4 @@
-/** The fuel budget: exact, met as an exception on the guilty line, and with a grace that cannot be stretched. */
+/** The fuel budget: it is exact, raises an exception on the current line, and has a fixed grace period. */
 import { createSandbox, type RuntimeName } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import { GRACE } from '../../src/engine/guest.ts';
@@ -9,9 +9,9 @@ const PROGRAMS: Record<RuntimeName, string> = {
   javascript: 'let total = 0; for (let i = 0; i < 2000; i++) total += i * i; total',
 };
 
-describe.each(['python', 'javascript'] as const)('the fuel of %s', (runtime) => {
+describe.each(['python', 'javascript'] as const)('fuel limit of %s', (runtime) => {
   // guarantee: fuel-limit
-  test('is exact: a budget of what a program takes is enough, one less is not', async () => {
+  test('is exact: the fuel that a program needs is enough, one unit less is not', async () => {
     const { fuel_consumed: needed } = await run(runtime, PROGRAMS[runtime]);
     const enough = await run(runtime, PROGRAMS[runtime], { fuel_budget: needed });
     expect(enough).toMatchObject({
@@ -24,7 +24,7 @@ describe.each(['python', 'javascript'] as const)('the fuel of %s', (runtime) => 
     expect(short.fuel_consumed).toBeGreaterThanOrEqual(needed - 1);
   });
 
-  test('is the same in every run and whatever the other limits are', async () => {
+  test('counts the same fuel in every run, whatever the other limits are', async () => {
     const runs = [
       await run(runtime, PROGRAMS[runtime]),
       await run(runtime, PROGRAMS[runtime], { timeout_seconds: 7.25 }),
@@ -33,7 +33,7 @@ describe.each(['python', 'javascript'] as const)('the fuel of %s', (runtime) => 
     expect(new Set(runs.map(({ fuel_consumed }) => fuel_consumed)).size).toBe(1);
   });
 
-  test('counts built-ins by what they do', async () => {
+  test('counts the work inside built-in functions', async () => {
     const programs = {
       python: ['sum(range(1000))', 'sum(range(1_000_000))'],
       javascript: ["new Array(1e3).join('x').length", "new Array(1e6).join('x').length"],
@@ -42,14 +42,14 @@ describe.each(['python', 'javascript'] as const)('the fuel of %s', (runtime) => 
     expect(large!.fuel_consumed - small!.fuel_consumed).toBeGreaterThan(1_000_000);
   });
 
-  test('counts nothing of the call before', async () => {
+  test('starts at zero for every call', async () => {
     await using sandbox = await createSandbox({ runtime });
     const first = await sandbox.execute(PROGRAMS[runtime]);
     await sandbox.execute(PROGRAMS[runtime], { fuel_budget: 1_000 });
     expect((await sandbox.execute(PROGRAMS[runtime])).fuel_consumed).toBe(first.fuel_consumed);
   });
 
-  test('of one instruction stops a program before it has done anything', async () => {
+  test('stops a program with a budget of one instruction', async () => {
     const say = { python: "print('here')", javascript: "console.log('here')" }[runtime];
     const result = await run(runtime, say, { fuel_budget: 1 });
     expect(result).toMatchObject({ exit_code: 152, metadata: { trap_reason: 'out_of_fuel' } });
@@ -57,7 +57,7 @@ describe.each(['python', 'javascript'] as const)('the fuel of %s', (runtime) => 
   });
 
   // guarantee: fuel-limit
-  test('that does not cover one large instruction stops before it', async () => {
+  test('stops a program before a bulk instruction that the budget does not cover', async () => {
     const fill = { python: 'x = bytearray(200_000_000)', javascript: 'new Uint8Array(200_000_000).fill(1)' }[
       runtime
     ];
@@ -67,9 +67,9 @@ describe.each(['python', 'javascript'] as const)('the fuel of %s', (runtime) => 
   });
 });
 
-describe('the guilty line', () => {
+describe('line of an OutOfFuel error', () => {
   // guarantee: fuel-limit
-  test('is in the traceback and in the error of Python', async () => {
+  test('is in the traceback and in the error in Python', async () => {
     const program = code`
       def spin():
           n = 0
@@ -91,7 +91,7 @@ describe('the guilty line', () => {
     expect(result.stderr).not.toContain('_sandbox');
   });
 
-  test('is in the stack and in the error of JavaScript', async () => {
+  test('is in the stack and in the error in JavaScript', async () => {
     const program = code`
       function spin() {
         for (let n = 0; ; ) {
@@ -108,7 +108,7 @@ describe('the guilty line', () => {
       type: 'OutOfFuel',
       message: 'the fuel budget of 100000000 is used up',
     });
-    // QuickJS knows the function for certain, and in it the last call; a loop without one has the line of its function.
+    // QuickJS knows the function and its last call; a loop without a call has the line of its function.
     expect(result.metadata.error?.line).toBe(1);
     expect(result.stderr).toMatch(
       /^Uncaught .*\n +at spin \(\/app\/main\.js:1:\d+\)\n +at outer \(\/app\/main\.js:7:\d+\)\n.*main\.js:9:/,
@@ -118,7 +118,7 @@ describe('the guilty line', () => {
     );
   });
 
-  test('of JavaScript is in the stack, wherever in the loop the fuel runs out', async () => {
+  test('is in the stack in JavaScript wherever in a loop the fuel runs out', async () => {
     const program = 'function work(x) { return x + 1; }\n\nlet n = 0;\nfor (;;) {\n  n = work(n);\n}';
     for (let budget = 100_000_000; budget < 100_000_400; budget += 40) {
       const { metadata, stderr } = await run('javascript', program, { fuel_budget: budget });
@@ -129,7 +129,7 @@ describe('the guilty line', () => {
     }
   });
 
-  test('is where a long regular expression, sort or power stands', async () => {
+  test('is that of a long regular expression, sort or power', async () => {
     for (const line of [
       "import re; re.match('(a+)+$', 'a' * 60 + 'b')",
       '3 ** 20000000',
@@ -143,8 +143,8 @@ describe('the guilty line', () => {
   });
 });
 
-describe('the grace', () => {
-  test('lets a program clean up, and does not let it off', async () => {
+describe('grace period', () => {
+  test('lets a program clean up without changing the outcome', async () => {
     const program = code`
       try:
           while True: pass
@@ -164,7 +164,7 @@ describe('the grace', () => {
   });
 
   // guarantee: fuel-limit
-  test('is as large as documented, and used up only once', async () => {
+  test('is as long as documented and granted once', async () => {
     const program = 'while True:\n    try:\n        while True: pass\n    except BaseException: pass';
     for (const budget of [1_000_000, 77_777_777, 300_000_000]) {
       const { fuel_consumed } = await run('python', program, { fuel_budget: budget });
@@ -173,7 +173,7 @@ describe('the grace', () => {
     }
   });
 
-  test('of JavaScript runs no more of the program', async () => {
+  test('does not run catch or finally blocks in JavaScript', async () => {
     const program =
       "try { for (;;) {} } catch { console.log('caught'); } finally { console.log('finally'); }";
     const result = await run('javascript', program, { fuel_budget: 100_000_000 });

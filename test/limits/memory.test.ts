@@ -1,15 +1,15 @@
-/** The memory limit of a guest, and what a guest can make the host hold for it. */
+/** The memory limit of a guest, and the host memory that a guest can cause to be allocated. */
 import { createSandbox, type RuntimeName } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import { code } from '../support/sandbox.ts';
 
 const MiB = 1024 * 1024;
 
-describe.each(['python', 'javascript'] as const)('the memory of %s', (runtime) => {
+describe.each(['python', 'javascript'] as const)('memory limit of %s', (runtime) => {
   const policy = { memory_bytes: 64 * MiB, fuel_budget: 20e9 };
 
   // guarantee: memory-limit
-  test('runs out with an error that a program can catch and go on from', async () => {
+  test('raises an error that the program can catch', async () => {
     await using sandbox = await createSandbox({ runtime, policy });
     const programs = {
       python: code`
@@ -34,7 +34,7 @@ describe.each(['python', 'javascript'] as const)('the memory of %s', (runtime) =
   });
 
   // guarantee: memory-limit
-  test('is never more than the limit, to the page', async () => {
+  test('is never exceeded, not even by a page', async () => {
     for (const memory_bytes of [48 * MiB, 48 * MiB + 1, 50_000_000, 100 * MiB + 65_535]) {
       await using sandbox = await createSandbox({ runtime, policy: { ...policy, memory_bytes } });
       const fill = {
@@ -49,7 +49,7 @@ describe.each(['python', 'javascript'] as const)('the memory of %s', (runtime) =
   });
 
   // guarantee: memory-limit
-  test('below what the runtime needs is refused with the minimum, which is enough', async () => {
+  test('is rejected below the minimum that the runtime needs, and that minimum works', async () => {
     const refusal = createSandbox({ runtime, policy: { memory_bytes: 100_000 } });
     const { message, code: errorCode } = await refusal.then(
       () => ({ message: '', code: '' }),
@@ -65,10 +65,10 @@ describe.each(['python', 'javascript'] as const)('the memory of %s', (runtime) =
   });
 });
 
-describe('a guest that cannot go on without memory', () => {
-  test('is trapped with memory_limit', async () => {
+describe('guest that aborts for lack of memory', () => {
+  test('is reported as memory_limit', async () => {
     await using sandbox = await createSandbox({ runtime: 'python', policy: { memory_bytes: 40 * MiB } });
-    // The interpreter gives up where C code cannot report the failure of an allocation.
+    // The interpreter aborts where C code cannot report a failed allocation.
     const result = await sandbox.execute(`import os
 held = []
 while True:
@@ -80,8 +80,8 @@ while True:
   });
 });
 
-describe('the memory of the host', () => {
-  /** Programs that ask the host for more and more, each in the way named. */
+describe('host memory', () => {
+  /** Programs that make the host allocate memory, by the kind of request. */
   const GREEDY: readonly [RuntimeName, string, string][] = [
     [
       'python',
@@ -110,7 +110,7 @@ describe('the memory of the host', () => {
     ],
     [
       'python',
-      'output',
+      'bytes of output',
       'import os\nblock = bytes(10_000_000)\nfor i in range(50): os.write(1, block); os.write(2, block)',
     ],
     ['python', 'random bytes', 'import os\nfor i in range(20): os.urandom(5_000_000)'],
@@ -118,13 +118,13 @@ describe('the memory of the host', () => {
     ['javascript', 'promises', 'for (let i = 0; i < 50000; i++) new Promise(() => {}); 1'],
     [
       'javascript',
-      'output',
+      'bytes of output',
       "const block = 'x'.repeat(1e6); for (let i = 0; i < 60; i++) console.log(block);",
     ],
   ];
 
   // guarantee: memory-limit
-  test.each(GREEDY)('is not for %s to fill with %s', async (runtime, _, program) => {
+  test.each(GREEDY)('is bounded when %s requests many %s', async (runtime, _, program) => {
     await using sandbox = await createSandbox({
       runtime,
       policy: {
@@ -139,7 +139,7 @@ describe('the memory of the host', () => {
     const result = await sandbox.execute(program);
     const grown = process.memoryUsage().rss - before;
     expect([null, 'out_of_fuel']).toContain(result.metadata.trap_reason);
-    // A guest of 256 MiB and a workspace of 16 MiB; what is beyond would be the host's own.
+    // A guest takes up to 256 MiB and the workspace 16 MiB; the rest is a margin for the host.
     expect(grown).toBeLessThan(450 * MiB);
     expect(await sandbox.execute('6 * 7')).toMatchObject({ metadata: { result: 42 } });
   });

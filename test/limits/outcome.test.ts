@@ -1,4 +1,4 @@
-/** How a run ended: a closed set of reasons, each with its words and its exit code, and what programs can make of it. */
+/** The outcome of a run: a closed set of trap reasons with messages and exit codes that no program can imitate. */
 import { readFileSync } from 'node:fs';
 import { createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
@@ -9,7 +9,7 @@ import { run, type TestProgram } from '../support/sandbox.ts';
 const MiB = 1024 * 1024;
 
 interface WatchedEnding extends TestProgram {
-  /** What happens while the program runs. */
+  /** Runs while the program runs. */
   readonly meanwhile?: () => Promise<void>;
 }
 
@@ -17,16 +17,16 @@ const LOOPS = { python: 'while True: pass', javascript: 'for (;;) {}' } as const
 const both = (ending: Omit<WatchedEnding, 'runtime' | 'code'>): WatchedEnding[] =>
   (['python', 'javascript'] as const).map((runtime) => ({ runtime, code: LOOPS[runtime], ...ending }));
 
-/** Takes all workers down once the program runs. */
+/** Terminates all workers while the program runs. */
 async function loseWorkers(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 300));
   await sharedPool().close();
 }
 
 /**
- * Programs for every reason. JavaScript has no entry where its interpreter leaves no way to get there: it looks at its
- * stack wherever it calls itself (see depth.test.ts), refuses memory with an exception, has no abort, and its binary
- * asks for no door that is not there.
+ * Programs for every reason. JavaScript has no entry where its interpreter cannot end that way: it checks its stack
+ * wherever it recurses (see depth.test.ts), reports failed allocations as exceptions, has no abort, and all imports of
+ * its binary are provided.
  */
 const ENDINGS: Record<TrapReason, readonly WatchedEnding[]> = {
   out_of_fuel: both({ policy: { fuel_budget: 10_000_000 } }),
@@ -40,7 +40,7 @@ const ENDINGS: Record<TrapReason, readonly WatchedEnding[]> = {
     },
   ],
   stack_overflow: [
-    // C code that calls itself without a look at the stack: hashes of what is nested.
+    // C code that recurses without a stack check: hashes of nested objects.
     { runtime: 'python', code: 'x = ()\nfor i in range(1_000_000): x = (x,)\nhash(x)' },
     {
       runtime: 'python',
@@ -53,7 +53,7 @@ const ENDINGS: Record<TrapReason, readonly WatchedEnding[]> = {
   ],
   denied_call: [
     {
-      // The third function of the binary's table starts the bridge; no name leads there, only a forged pointer.
+      // Function 3 of the binary's table starts the bridge. No name refers to it, so the program forges a pointer.
       runtime: 'python',
       code: `import ctypes
 method = ctypes.c_uint.from_address(id(len) + 8).value
@@ -64,7 +64,7 @@ len([1])`,
   worker_lost: both({ meanwhile: loseWorkers }),
 };
 
-/** Ends that no exception of the interpreter could tell of. */
+/** Traps inside C code, where the interpreter cannot raise an exception. */
 const HARD: Record<string, TestProgram> = {
   'fuel in a sum': { runtime: 'python', code: 'sum(range(10**12))' },
   'fuel in a database': {
@@ -87,9 +87,9 @@ const HARD: Record<string, TestProgram> = {
   },
 };
 
-describe('the reasons of a trap', () => {
+describe('trap reasons', () => {
   // guarantee: outcome
-  test('are a closed set with exit codes of their own', () => {
+  test('are a closed set with distinct exit codes', () => {
     expect(Object.keys(TRAPS)).toEqual([
       'out_of_fuel',
       'timeout',
@@ -110,14 +110,14 @@ describe('the reasons of a trap', () => {
   });
 
   // guarantee: outcome
-  test('are documented with their exit codes', () => {
+  test('are documented in SECURITY.md with their exit codes', () => {
     const text = readFileSync(new URL('../../SECURITY.md', import.meta.url), 'utf8');
     for (const [reason, { exit_code, message }] of Object.entries(TRAPS))
       expect(text).toContain(`| \`${reason}\` | ${exit_code} | ${message} |`);
   });
 
   // guarantee: outcome
-  test('each have a program that meets them', () => {
+  test('each have a test program', () => {
     expect(Object.keys(ENDINGS)).toEqual(Object.keys(TRAPS));
     for (const endings of Object.values(ENDINGS)) expect(endings.length).toBeGreaterThan(0);
   });
@@ -126,7 +126,7 @@ describe('the reasons of a trap', () => {
     endings.map((ending) => [reason as TrapReason, ending.runtime, ending] as const),
   );
   // guarantee: outcome
-  test.each(cases)('%s ends %s with its words and its code', async (reason, runtime, ending) => {
+  test.each(cases)('are reported with message and exit code: %s in %s', async (reason, runtime, ending) => {
     await using sandbox = await createSandbox({ runtime, policy: { fuel_budget: 1e10, ...ending.policy } });
     const running = sandbox.execute(ending.code, ending.options?.());
     await ending.meanwhile?.();
@@ -139,7 +139,7 @@ describe('the reasons of a trap', () => {
     expect(await sandbox.execute('6 * 7')).toMatchObject({ success: true, metadata: { result: 42 } });
   });
 
-  test.each(Object.entries(HARD))('%s is told with the line, also out of C code', async (_, ending) => {
+  test.each(Object.entries(HARD))('inside C code are reported with the line: %s', async (_, ending) => {
     const { runtime, code, policy } = ending;
     await using sandbox = await createSandbox({ runtime, policy: { fuel_budget: 100_000_000, ...policy } });
     const { metadata, stderr } = await sandbox.execute(`\n\n${code}`);
@@ -149,8 +149,8 @@ describe('the reasons of a trap', () => {
   });
 
   // guarantee: outcome
-  test('leave a look at the stopped guest without any effect', async () => {
-    // The look makes an error, and with it runs what the program has put there for making one.
+  test('are reported without side effects of program code that runs while the line is read', async () => {
+    // Reading the line creates an error, which runs the hooks that the program installed.
     const program = `Error.prepareStackTrace = () => { console.log('seen'); std.writeFile('seen', ''); for (;;) {} };
 globalThis.Error = function () { console.log('seen'); for (;;) {} };
 new Array(4e8).join('')`;
@@ -161,8 +161,8 @@ new Array(4e8).join('')`;
   });
 
   // guarantee: outcome
-  test('leave nothing of the program asleep when the stopped guest is looked at', async () => {
-    // The look asks for the names of files; many new types push the ones the interpreter remembers out of its cache.
+  test('are reported without waiting for program code that sleeps while the line is read', async () => {
+    // Reading the line gets file names of code objects; many new types evict the interpreter's type cache.
     const program = `import gc, time, types
 isOver = False
 def name(self):
@@ -182,7 +182,7 @@ sum(range(10**12))`;
   });
 });
 
-describe('a run that ends by itself', () => {
+describe('run that is not stopped', () => {
   test.each([
     ['python', '', 0],
     ['python', 'raise SystemExit(7)', 7],
@@ -192,14 +192,14 @@ describe('a run that ends by itself', () => {
     ['javascript', '', 0],
     ['javascript', "import * as std from 'std'; std.exit(7)", 7],
     ['javascript', 'throw 1', 1],
-  ] as const)('%s %j has its own exit code and no trap', async (runtime, code, exitCode) => {
+  ] as const)('has the exit code of the program and no trap: %s %j', async (runtime, code, exitCode) => {
     const result = await run(runtime, code);
     expect(result).toMatchObject({ exit_code: exitCode, success: exitCode === 0 });
     expect(result.metadata).toMatchObject({ trapped: false, trap_reason: null, trap_message: null });
     expect(sandboxResult.safeParse(result).success).toBe(true);
   });
 
-  test('is judged by its end, not by its words', async () => {
+  test('is not classified by its output', async () => {
     const result = await run(
       'python',
       "import sys\nprint('Error: OutOfFuel Traceback trapped', file=sys.stderr)",
@@ -208,8 +208,8 @@ describe('a run that ends by itself', () => {
   });
 });
 
-describe('the interpreter', () => {
-  test('stays usable within the grace, and fresh after it', async () => {
+describe('interpreter', () => {
+  test('stays usable during the grace period and is fresh in the next call', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
     const result = await sandbox.execute('x = 1\ntry:\n    while True: x += 1\nfinally: print(x > 1000)', {
       fuel_budget: 50_000_000,

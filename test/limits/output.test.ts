@@ -1,4 +1,4 @@
-/** Output beyond the cap: dropped as it arrives, counted, flagged. */
+/** Output beyond its limit is dropped as it arrives, counted and flagged. */
 import { createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 
@@ -23,9 +23,9 @@ const FLOODS = {
   },
 } as const;
 
-describe.each(['python', 'javascript'] as const)('a flood of %s', (runtime) => {
+describe.each(['python', 'javascript'] as const)('output limit of %s', (runtime) => {
   // guarantee: output-limit
-  test.each(Object.entries(FLOODS[runtime]))('%s is cut at the cap', async (_, code) => {
+  test.each(Object.entries(FLOODS[runtime]))('truncates output %s', async (_, code) => {
     for (const cap of [0, 1, 1000]) {
       await using sandbox = await createSandbox({ runtime, policy: { stdout_max_bytes: cap } });
       const result = await sandbox.execute(code);
@@ -36,7 +36,7 @@ describe.each(['python', 'javascript'] as const)('a flood of %s', (runtime) => {
     }
   });
 
-  test('that fits is whole', async () => {
+  test('keeps output that fits', async () => {
     const say = { python: "print('x' * 999)", javascript: "console.log('x'.repeat(999))" }[runtime];
     await using sandbox = await createSandbox({ runtime, policy: { stdout_max_bytes: 1000 } });
     const result = await sandbox.execute(say);
@@ -45,7 +45,7 @@ describe.each(['python', 'javascript'] as const)('a flood of %s', (runtime) => {
   });
 
   // guarantee: output-limit
-  test('counts every byte: kept and dropped are what was written', async () => {
+  test('counts every dropped byte', async () => {
     const say = {
       python: "import os, sys\nos.write(1, b'a' * 12345)\nos.write(2, b'b' * 54321)",
       javascript:
@@ -60,7 +60,7 @@ describe.each(['python', 'javascript'] as const)('a flood of %s', (runtime) => {
     expect([metadata.stdout_dropped_bytes, metadata.stderr_dropped_bytes]).toEqual([12_245, 54_121]);
   });
 
-  test('does not stop a program, nor its live output up to the cap', async () => {
+  test('stops neither the program nor the streamed output below the limit', async () => {
     const say = {
       python: "import os\nfor i in range(500): os.write(1, b'0123456789')\nopen('done', 'w')",
       javascript:

@@ -1,6 +1,6 @@
 /**
- * Two hundred guests, ended by every kind of limit in random order, eight at a time: every outcome is right, resident
- * memory stays where it was, and there are no more workers than before.
+ * Runs 200 guests that end in every possible way, in random order, eight at a time. Every outcome is correct, and neither
+ * resident memory nor the number of workers grows.
  */
 import { createSandbox } from 'llm-wasm-sandbox';
 import { expect, test } from 'vitest';
@@ -155,7 +155,7 @@ const ENDINGS: readonly ExpectedEnding[] = [
   },
 ];
 
-/** A small generator, so that a failing order can be had again. */
+/** Shuffles with a seed, so that a failing order can be repeated. */
 function shuffled(count: number, seed: number): number[] {
   let state = seed;
   const random = () => {
@@ -184,7 +184,7 @@ async function round(count: number, seed: number): Promise<void> {
   await Promise.all(Array.from({ length: AT_ONCE }, lane));
 }
 
-test('the endings are all there are, but for a lost worker, which would be that of eight guests', () => {
+test('the endings include every trap reason except worker_lost, which would end eight guests', () => {
   const met = ENDINGS.map(
     ({ expected }) => (expected as Partial<ReturnType<typeof trap>>).metadata?.trap_reason,
   );
@@ -193,15 +193,16 @@ test('the endings are all there are, but for a lost worker, which would be that 
 });
 
 // guarantee: no-leaks
-test('two hundred guests leave nothing behind', { timeout: 300_000 }, async () => {
-  // Workers, caches and the engine's own reserves are there after the first few.
+test('200 guests that end in every possible way leave no memory and no threads behind', {
+  timeout: 300_000,
+}, async () => {
+  // Workers, caches and the reserves of V8 are allocated by the first guests.
   await round(60, 1);
   const workers = sharedPool().workers;
   const before = process.memoryUsage().rss;
   await round(GUESTS, 2);
   expect(sharedPool().workers).toBe(workers);
-  // The engine frees memory when it likes: more guests make it do so, and would make a leak larger. A leak of one guest
-  // in ten would be 600 MiB.
+  // V8 frees memory late. Further guests make it do so, and would enlarge a leak; a leak of one guest in ten is 600 MiB.
   const grown = () => process.memoryUsage().rss - before;
   for (let more = 3; more < 9 && grown() >= 200 * MiB; more++) await round(40, more);
   expect(grown()).toBeLessThan(200 * MiB);

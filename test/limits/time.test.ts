@@ -1,4 +1,4 @@
-/** Time limits and cancellation. How promptly they fire is measured in bench/overshoot.mjs; here, that they do. */
+/** Time limits and cancellation end every program. bench/overshoot.mjs measures how promptly. */
 import { createSandbox, type RuntimeName } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import { run } from '../support/sandbox.ts';
@@ -8,15 +8,15 @@ const FOREVER: Record<RuntimeName, Record<string, string>> = {
     'in a loop': 'while True: pass',
     'in a built-in': 'sum(range(10**13))',
     asleep: 'import time; time.sleep(3600)',
-    'polling nothing': 'import select; select.poll().poll()',
-    'in a stubborn handler':
+    'in a poll without descriptors': 'import select; select.poll().poll()',
+    'in a handler that catches every exception':
       'while True:\n    try:\n        while True: pass\n    except BaseException: pass',
   },
   javascript: {
     'in a loop': 'for (;;) {}',
     'in a built-in': "new Array(4e9 - 1).join('')",
     asleep: "import * as os from 'os'; os.sleep(3600000);",
-    'with a timer far away': 'setTimeout(() => {}, 3600000);',
+    'waiting for a timer': 'setTimeout(() => {}, 3600000);',
     'in promise jobs': 'const again = () => Promise.resolve().then(again); again();',
   },
 };
@@ -25,9 +25,9 @@ const CASES = (Object.keys(FOREVER) as RuntimeName[]).flatMap((runtime) =>
 );
 const plenty = { fuel_budget: 1e15 };
 
-describe('a time limit', () => {
+describe('time limit', () => {
   // guarantee: time-limit
-  test.each(CASES)('ends %s %s', async (runtime, _, code) => {
+  test.each(CASES)('ends a %s program %s', async (runtime, _, code) => {
     const started = performance.now();
     const result = await run(runtime, code, { ...plenty, timeout_seconds: 0.2 });
     expect(result).toMatchObject({ success: false, exit_code: 124, metadata: { trap_reason: 'timeout' } });
@@ -36,7 +36,7 @@ describe('a time limit', () => {
   });
 
   test.each(['python', 'javascript'] as const)(
-    'of a call stands in for that of the policy (%s)',
+    'of a call overrides that of the policy (%s)',
     async (runtime) => {
       await using sandbox = await createSandbox({
         runtime,
@@ -54,7 +54,7 @@ describe('a time limit', () => {
   );
 
   // guarantee: time-limit
-  test('does not count time in the queue, which is reported apart', async () => {
+  test('does not include queue time, which is reported separately', async () => {
     await using sandbox = await createSandbox({ runtime: 'python', policy: plenty });
     const first = sandbox.execute('import time; time.sleep(0.6)');
     const second = sandbox.execute("print('ran')", { timeout_seconds: 0.4 });
@@ -65,7 +65,7 @@ describe('a time limit', () => {
     expect(result.duration_ms).toBeLessThan(400);
   });
 
-  test('of next to nothing ends a program before it has done much', async () => {
+  test('of a microsecond ends a program', async () => {
     for (const runtime of ['python', 'javascript'] as const) {
       const result = await run(runtime, FOREVER[runtime]['in a loop']!, {
         ...plenty,
@@ -75,16 +75,16 @@ describe('a time limit', () => {
     }
   });
 
-  // On a starved machine the grace is over before the traceback is written, so this may take more than one try.
-  test('names the line of Python that waited, and the limit', { retry: 5 }, async () => {
+  // On an overloaded machine the grace period can be over before the traceback is written, so this may need retries.
+  test('is reported with the line that waited in Python, and the limit', { retry: 5 }, async () => {
     const result = await run('python', '\n\nimport time\ntime.sleep(3600)', { timeout_seconds: 0.2 });
     const message = 'the time limit of 0.2 s has passed';
     expect(result.metadata.error).toMatchObject({ type: 'Timeout', line: 4, message });
   });
 });
 
-describe('cancelling', () => {
-  test.each(CASES)('ends %s %s', async (runtime, _, code) => {
+describe('cancellation', () => {
+  test.each(CASES)('ends a %s program %s', async (runtime, _, code) => {
     const started = performance.now();
     const result = await run(runtime, code, {
       ...plenty,
@@ -97,7 +97,7 @@ describe('cancelling', () => {
   });
 
   // guarantee: time-limit
-  test('before the call runs nothing, at once, however long the queue is', async () => {
+  test('before the call returns at once and runs nothing, whatever the queue', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
     const running = sandbox.execute('import time; time.sleep(0.5); print(1)');
     const result = await sandbox.execute("open('never', 'w')", { signal: AbortSignal.abort() });
@@ -110,7 +110,7 @@ describe('cancelling', () => {
     expect(await sandbox.listFiles()).toEqual([]);
   });
 
-  test('in the queue runs nothing and holds nobody up', async () => {
+  test('in the queue runs nothing and delays no other call', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
     const cancel = new AbortController();
     const running = sandbox.execute('import time; time.sleep(0.3)');
@@ -123,7 +123,7 @@ describe('cancelling', () => {
     expect(await sandbox.listFiles()).toEqual([]);
   });
 
-  test('one run leaves its neighbours and what comes after alone', async () => {
+  test('affects neither other sandboxes nor later calls', async () => {
     await using one = await createSandbox({ runtime: 'python', policy: plenty });
     await using other = await createSandbox({ runtime: 'python' });
     const cancelled = one.execute('while True: pass', { signal: AbortSignal.timeout(100) });
@@ -134,15 +134,15 @@ describe('cancelling', () => {
   });
 
   // guarantee: time-limit
-  test('ends a program that sleeps in the grace it got for its fuel', async () => {
+  test('ends a program that sleeps in the grace period of its fuel limit', async () => {
     const program = 'import time\ntry:\n    while True: pass\nexcept BaseException:\n    time.sleep(3600)';
     const limits = { fuel_budget: 50_000_000, timeout_seconds: 300 };
     const result = await run('python', program, { ...limits, signal: AbortSignal.timeout(1500) });
-    // The first limit stands. Were it not seen at all, the thread would be taken down, which is another end.
+    // The first limit is the reported one. If the cancellation were ignored, the run would end as worker_lost.
     expect(result).toMatchObject({ exit_code: 152, metadata: { trap_reason: 'out_of_fuel' } });
   });
 
-  test('keeps what was printed and written before', async () => {
+  test('keeps output and files written before it', async () => {
     await using sandbox = await createSandbox({ runtime: 'python', policy: plenty });
     const program = "print('one')\nopen('f', 'w').write('x')\nimport time\ntime.sleep(3600)";
     const result = await sandbox.execute(program, { signal: AbortSignal.timeout(400), timeout_seconds: 60 });

@@ -1,4 +1,4 @@
-/** The workspace quota, in bytes and in files, whichever way a program tries to use more. */
+/** The workspace quota in bytes and in files, against every way to exceed it. */
 import { createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 
@@ -27,9 +27,9 @@ const GREEDY: Record<string, string> = {
     "import sqlite3\nc = sqlite3.connect('d.db')\nc.execute('create table t (x)')\nwhile True: c.execute('insert into t values (zeroblob(100000))'); c.commit()",
 };
 
-describe('the workspace', () => {
+describe('workspace quota', () => {
   // guarantee: workspace-limit
-  test.each(Object.keys(GREEDY))('has no room for %s', async (name) => {
+  test.each(Object.keys(GREEDY))('rejects %s', async (name) => {
     await using sandbox = await createSandbox({ runtime: 'python', policy });
     await sandbox.writeFile('before', 'kept');
     const result = await sandbox.execute(GREEDY[name]!);
@@ -43,7 +43,7 @@ describe('the workspace', () => {
   });
 
   // guarantee: workspace-limit
-  test('is full for JavaScript with the same error', async () => {
+  test('is enforced in JavaScript with the same error', async () => {
     await using sandbox = await createSandbox({ runtime: 'javascript', policy });
     const result = await sandbox.execute(`
 import * as os from 'os';
@@ -56,7 +56,7 @@ seen`);
     expect(result.metadata.result).toEqual([300_000, 300_000, 300_000, -28, -28, -28]);
   });
 
-  test('has room again once something is deleted', async () => {
+  test('is available again after files are deleted', async () => {
     await using sandbox = await createSandbox({ runtime: 'python', policy });
     const result = await sandbox.execute(`import os
 for i in range(10):
@@ -66,13 +66,13 @@ for i in range(10):
     expect(result.metadata.result).toBe('went on');
   });
 
-  test('tells a program how much room there is', async () => {
+  test('is reported to the program as disk size', async () => {
     await using sandbox = await createSandbox({ runtime: 'python', policy });
     const result = await sandbox.execute("import shutil\nshutil.disk_usage('/app').total <= 1_000_000");
     expect(result.metadata.result).toBe(true);
   });
 
-  test('of nothing allows nothing but running', async () => {
+  test('of zero allows no files and still runs programs', async () => {
     await using sandbox = await createSandbox({
       runtime: 'python',
       policy: { workspace_max_bytes: 0, workspace_max_files: 0 },
