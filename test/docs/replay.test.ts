@@ -19,6 +19,6 @@ test('the README shows the actual replies to a failing call and to the corrected
     expect(`${withoutMeasurements(text)}\n`).toBe(withoutMeasurements(answer!));
   }
   await client.close();
-  expect(recorded[0]![3]).toContain('What to do about');
+  expect(recorded[0]![3]).toContain('How to fix');
   expect(recorded[1]![3]).toMatch(/^Succeeded/);
 });
