@@ -1,16 +1,16 @@
-/** What a program can import here: the manifest, held against what the build of this installation really has. */
+/** Lists the vendored packages and whether the guests of this installation contain them. */
 import { readManifest } from '../packages/manifest.ts';
 import type { PackageFacts, RuntimeName } from '../schema.ts';
 import { missingPackages } from './guest-artifacts.ts';
 
 export interface ListedPackage extends PackageFacts {
-  /** Whether it is in this installation's guests. */
+  /** Whether the guests of this installation contain the package. */
   readonly available: boolean;
-  /** Why not. */
+  /** The reason if the package is not available. */
   readonly problem: string | null;
 }
 
-/** All vendored packages, or those of one language, in the order of the catalogue. */
+/** Lists the vendored packages of one language, or of all, in the order of the catalogue. */
 export function listPackages(language?: RuntimeName): ListedPackage[] {
   const { packages } = readManifest();
   const wanted = packages.filter((one) => language === undefined || one.language === language);

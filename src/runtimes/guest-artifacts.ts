@@ -1,6 +1,6 @@
 /**
- * What a build leaves on disk for each runtime, and what is loaded from it: the prepared module, the read-only layers
- * and the boot image, with a description that says from what they were made.
+ * Writes and reads the artifacts of a guest build: the prepared module, the read-only layers, the boot image, and a
+ * description with the digests of all of them.
  *
  * dist/guests/<runtime>/ guest.json, module.wasm, layer-<n>.pack, boot.image
  */
@@ -14,7 +14,7 @@ import { readShared } from '../host/disk-cache.ts';
 import type { MissingPackage } from '../packages/catalog.ts';
 import type { RuntimeName } from '../schema.ts';
 
-/** Bytes of a finished build, before they are written. */
+/** The result of a build, before it is written. */
 export interface BuiltGuest {
   readonly runtime: RuntimeName;
   readonly module: Uint8Array;
@@ -23,15 +23,15 @@ export interface BuiltGuest {
   readonly layers: readonly { readonly at: string; readonly bytes: Uint8Array }[];
   readonly image: Uint8Array;
   readonly origin: ImageOrigin;
-  /** Memory a guest has as soon as the image is in it: less is no limit it could keep. */
+  /** Memory that a guest needs to hold the image; the lowest memory limit that works. */
   readonly minMemoryBytes: number;
-  /** Packages that had to be left out. */
+  /** Packages that had to be omitted. */
   readonly missing: readonly MissingPackage[];
 }
 
-/** A runtime as workers need it; the bytes lie in shared memory. */
+/** A guest as workers load it. Layers and image are in shared memory. */
 export interface GuestAssets {
-  /** Tells images of one runtime apart; the boot image has the runtime's own name. */
+  /** Identifies the image. The boot image has the runtime's name. */
   readonly id: string;
   readonly runtime: RuntimeName;
   readonly compiled: CompiledModule;
@@ -44,7 +44,7 @@ export interface GuestAssets {
 
 interface Description {
   format: number;
-  /** Digest of everything the build depends on; another one means build again. */
+  /** Digest of everything that the build depends on. */
   inputs: string;
   minPages: number;
   minMemoryBytes: number;
@@ -58,7 +58,7 @@ const GUESTS = new URL('../guests/', import.meta.url);
 
 const file = (runtime: RuntimeName, name: string) => fileURLToPath(new URL(`${runtime}/${name}`, GUESTS));
 
-/** Digest that binds an image to its layers: where each lies and what is in it. */
+/** Digest of the locations and contents of layers, which binds an image to its layers. */
 export function layersDigest(layers: readonly { at: string; sha256: string }[]): string {
   return sha256Hex(JSON.stringify(layers.map(({ at, sha256: digest }) => [at, digest])));
 }
@@ -74,18 +74,18 @@ function readDescription(runtime: RuntimeName): Description | undefined {
   }
 }
 
-/** Whether a complete build made from these inputs is on disk; one that had to leave something out is worth another try. */
+/** Whether the artifacts on disk were built from these inputs and no package is missing. */
 export function isBuilt(runtime: RuntimeName, inputs: string): boolean {
   const found = readDescription(runtime);
   return found?.inputs === inputs && found.missing.length === 0;
 }
 
-/** Packages that the build on disk had to leave out; none when nothing is built. */
+/** Packages that the build on disk had to omit; none if there is no build. */
 export function missingPackages(runtime: RuntimeName): readonly MissingPackage[] {
   return readDescription(runtime)?.missing ?? [];
 }
 
-/** Writes a build; the description comes last, so that a build cut short is not taken for a whole one. */
+/** Writes the artifacts. The description is written last, so that an interrupted build is not considered complete. */
 export function writeGuest(guest: BuiltGuest, inputs: string): void {
   const put = (name: string, bytes: Uint8Array | string) => {
     const path = file(guest.runtime, name);
@@ -111,7 +111,7 @@ export function writeGuest(guest: BuiltGuest, inputs: string): void {
   put('guest.json', `${JSON.stringify(description, null, 2)}\n`);
 }
 
-/** Loads a runtime, or throws `not_installed` or `image_invalid` when its files are missing or do not fit together. */
+/** Loads the artifacts. Throws `not_installed` if there are none and `image_invalid` if their digests do not match. */
 export async function loadAssets(runtime: RuntimeName): Promise<GuestAssets> {
   const description = readDescription(runtime);
   if (description === undefined) {
@@ -120,7 +120,7 @@ export async function loadAssets(runtime: RuntimeName): Promise<GuestAssets> {
   const { minPages, minMemoryBytes, stateGlobals, origin, missing } = description;
   const moduleBytes = readFileSync(file(runtime, 'module.wasm'));
   const compiling = WebAssembly.compile(moduleBytes);
-  // Compilation goes on in other threads meanwhile; a failure below must not leave it unobserved.
+  // Compilation runs in the background. If an error is thrown below, its rejection must not be unhandled.
   compiling.catch(() => {});
   expect(runtime, 'module.wasm', sha256Hex(moduleBytes), origin.module);
   const layers = description.layers.map(({ at, sha256: expected }, i) => {
@@ -136,9 +136,9 @@ export async function loadAssets(runtime: RuntimeName): Promise<GuestAssets> {
 
 function expect(runtime: RuntimeName, name: string, found: string, expected: string): void {
   if (found === expected) return;
-  const facts = `expected SHA-256 ${expected}, found ${found}`;
+  const digests = `expected SHA-256 ${expected}, found ${found}`;
   throw new SandboxError(
     'image_invalid',
-    `${name} of the ${runtime} guest is damaged: ${facts}. Run "npm run build".`,
+    `${name} of the ${runtime} guest is damaged: ${digests}. Run "npm run build".`,
   );
 }

@@ -27,7 +27,7 @@ export interface Language extends AnalysedLanguage {
   readonly level: string;
   /** File name extensions with their dot, the usual one first. */
   readonly extensions: readonly string[];
-  /** Path of the program in the guest's file system. */
+  /** Path under which the first program of an interpreter is compiled; it appears in stack traces. */
   readonly mainFile: string;
   /** Differences from other installations of the language that models should know. */
   readonly apiNotes: readonly string[];
@@ -51,4 +51,9 @@ export interface Language extends AnalysedLanguage {
    * programs of the session.
    */
   variablesProgram(declared: readonly string[]): string;
+}
+
+/** The path under which the program of a call is compiled. Calls of an interpreter are numbered from 1. */
+export function programFile({ mainFile, extensions }: Language, call: number): string {
+  return call === 1 ? mainFile : `/app/call-${call}${extensions[0]}`;
 }

@@ -1,6 +1,5 @@
-/** The runtimes there are, by name. Adding one is a file of its own and a line here. */
+/** The runtimes by name: the registry for workers. languages.ts is its counterpart for the main thread. */
 import type { RuntimeName } from '../schema.ts';
-
 import { javascript } from './javascript/index.ts';
 import { python } from './python/index.ts';
 import type { Runtime } from './runtime.ts';

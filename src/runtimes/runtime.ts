@@ -1,6 +1,9 @@
 /**
- * What a runtime is: a row of data and three small functions. Everything that differs between Python and JavaScript
- * is behind this type; nothing above it knows which language runs.
+ * A runtime as workers see it: how the interpreter's module is linked, booted and called. The code that uses it does not
+ * know which language runs. The part of a runtime that the main thread uses is `Language`, in language.ts.
+ *
+ * To add a runtime, create a folder here with a `Language` and a `Runtime`, add its name to RUNTIME_NAMES in schema.ts,
+ * and add a row to each of the two registries: languages.ts and registry.ts.
  */
 
 import type { MemoryRange } from '../engine/delta.ts';
@@ -12,119 +15,104 @@ import type { MissingPackage } from '../packages/catalog.ts';
 import type { RuntimeName } from '../schema.ts';
 import type { PrepareOptions } from '../wasm/prepare-module.ts';
 
-/** A read-only subtree that every guest of a runtime sees. */
+/** A read-only part of the file system that all guests of a runtime share. */
 export interface Layer {
   /** Absolute path in the guest. */
   readonly at: string;
   readonly entries: readonly Entry[];
 }
 
-/** What the host asks of the boot script's `run`. Crosses into the guest as JSON. */
+/** Modification time of all files in layers: constant, so that equal sources build equal layers, and valid in zip files. */
+export const LAYER_TIME_MS = Date.UTC(2026, 0, 1);
+
+/** A program to run. The boot script receives it as JSON, without the limits. */
 export interface GuestRequest {
   readonly code: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Which call of its interpreter this is, from 1; the first one starts from the boot image. */
+  /** Number of this call of the interpreter, starting at 1. The first call starts from the image. */
   readonly call: number;
-  /** Whether the interpreter lives on afterwards: then it does not run what belongs to the end of a process. */
+  /** The interpreter is used again afterwards, so exit handlers do not run. */
   readonly keep: boolean;
-  /** For the words of the exception that tells a program of its limit; not sent, so that fuel does not depend on them. */
+  /** Provide packages and helpers. Otherwise the program sees only the bare language. */
+  readonly inject_setup: boolean;
+  /** The limits appear in messages only. They are not passed to the guest, because fuel must not depend on them. */
   readonly fuel_budget: number;
   readonly timeout_seconds: number;
-  /** Whether packages and helpers are at hand; without, the program finds the bare language. */
-  readonly inject_setup: boolean;
 }
 
-/** What the words of a limit speak of. */
-export type LimitFacts = Pick<GuestRequest, 'fuel_budget' | 'timeout_seconds'>;
+/** The limits that error messages contain. */
+export type MessageLimits = Pick<GuestRequest, 'fuel_budget' | 'timeout_seconds'>;
 
-/** What a guest is to have loaded before it is saved as a warm image. Crosses into the guest as JSON. */
-export interface WarmRequest extends LimitFacts {
+/** Modules to import before the guest is saved as an image. The boot script receives it as JSON, without the limits. */
+export interface PreloadRequest extends MessageLimits {
   readonly modules: readonly string[];
-  /** Whether a layer of the caller's packages is there. */
+  /** The guest has a layer of user packages. */
   readonly packages: boolean;
 }
 
-/** What a guest says about warming up; like all reports, hostile. */
-export interface WarmReport {
-  /** The module that could not be loaded, and why. */
+/** The boot script's answer to a PreloadRequest, as JSON. Untrusted, like everything from a guest. */
+export interface PreloadReport {
+  /** The module that could not be imported and the reason. */
   readonly error?: { readonly module: string; readonly message: string };
 }
 
-/** How images beyond the boot image are made; a runtime without this has none. */
-export interface Extension {
-  /**
-   * The layer of a caller's own packages, from its sources; `build` is as in `Runtime.layers`, with a guest that has been
-   * booted. A runtime without this takes none.
-   */
-  packages?(
-    files: readonly Entry[],
-    build: (layers: readonly Layer[], use: (guest: Guest, handles: Handles) => void) => readonly Entry[],
-    limits: Pick<GuestRequest, 'fuel_budget' | 'timeout_seconds'>,
-  ): Layer;
-  /** Loads modules and returns a WarmReport as JSON text. */
-  warm(guest: Guest, handles: Handles, request: WarmRequest): string;
-}
-
-/** Longest report the host reads back: what a boot script says at most, at twelve bytes for a character. */
+/** Longest report that the host reads: the largest report of a boot script, with up to twelve bytes per character. */
 export const MAX_REPORT_BYTES = 1_500_000;
 
-/** A line of the program; `file` when it is one of an earlier call. */
 export interface SourceLocation {
   readonly line: number;
+  /** Set if the location is in the program of an earlier call. */
   readonly file?: string;
 }
 
-/** Addresses in guest memory that `boot` leaves for `run`; part of the image. */
+/** Addresses in guest memory that `boot` returns for later calls. They are saved with the image. */
 export type Handles = Record<string, number>;
 
-/** Runs guest code that makes part of a layer, at build time: the layers of the guest, and its files afterwards. */
-export type BuildGuest = (layers: readonly Layer[], use: (guest: Guest) => void) => readonly Entry[];
+/** Boots a guest with the given layers, calls `use` and returns the files that it left in /tmp. */
+export type BuildInGuest = (layers: readonly Layer[], use: (guest: Guest) => void) => readonly Entry[];
+
+/** Like BuildInGuest, with a guest that starts from the boot image. */
+export type BuildInBootedGuest = (
+  layers: readonly Layer[],
+  use: (guest: Guest, handles: Handles) => void,
+) => readonly Entry[];
 
 export interface Runtime {
   readonly name: RuntimeName;
-  /** The binary inside a pinned dependency; only this exact one is run. */
+  /** The interpreter's binary in a pinned dependency. The build rejects any other digest. */
   readonly binary: { readonly specifier: string; readonly sha256: string };
   readonly prepare: PrepareOptions;
   readonly linkage: Linkage<Guest>;
-  /** The environment the interpreter is booted with. */
+  /** The environment in which the interpreter boots. */
   readonly bootEnv: Readonly<Record<string, string>>;
-  /**
-   * Makes the layers; `build` boots a guest over unfinished layers when the guest itself has to do part of it, `warn`
-   * takes a package that had to be left out.
-   */
-  layers(build: BuildGuest, warn: (missing: MissingPackage) => void): Promise<readonly Layer[]>;
-  /** Parts of an idle guest's memory whose content means nothing: what is not looked at costs nothing to save. */
+  /** Builds the read-only layers. `warn` receives the packages that had to be omitted. */
+  buildLayers(buildInGuest: BuildInGuest, warn: (missing: MissingPackage) => void): Promise<readonly Layer[]>;
+  /** Memory of an idle guest whose contents do not matter and need not be saved. */
   unusedMemory(guest: Guest): readonly MemoryRange[];
   boot(guest: Guest): Handles;
+  /** Runs a program and returns the boot script's report as JSON text. Untrusted. */
+  run(guest: Guest, handles: Handles, request: GuestRequest): string;
   /**
-   * Where the program stands in a guest that was stopped, read with the guest's own functions. Called inside `look`:
-   * anything may be in ruins, so it may stop again or be wrong.
+   * The line that a stopped program was executing. It calls functions of the guest, whose memory may be corrupt: it is
+   * called within `Guest.inspect`, may stop the guest again, and may return a wrong line.
    */
   currentLocation(guest: Guest): SourceLocation | undefined;
-  readonly extend?: Extension;
-  /** Runs a program and returns the boot script's report, as JSON text from the guest: hostile. */
-  run(guest: Guest, handles: Handles, request: GuestRequest): string;
+  /** Imports modules before the guest is saved as an image. Returns a PreloadReport as JSON text. */
+  preload(guest: Guest, handles: Handles, request: PreloadRequest): string;
+  /** Builds the layer of user packages from their source files. Absent if the runtime does not support them. */
+  buildUserPackages?(files: readonly Entry[], buildInGuest: BuildInBootedGuest, limits: MessageLimits): Layer;
 }
 
-/** The name and the words of the exception by which a program is told of its limit. */
-export const LIMIT_ERRORS: Record<LimitReason, { name: string; message: (facts: LimitFacts) => string }> = {
-  out_of_fuel: {
-    name: 'OutOfFuel',
-    message: ({ fuel_budget }) => `the fuel budget of ${fuel_budget} is used up`,
-  },
-  timeout: {
-    name: 'Timeout',
-    message: ({ timeout_seconds }) => `the time limit of ${timeout_seconds} s has passed`,
-  },
-  cancelled: { name: 'Cancelled', message: () => 'the run was cancelled' },
-};
-
-/** Copies bytes into guest memory that the guest's own malloc gave out; the caller frees it. */
-export function allocate(guest: Guest, bytes: Uint8Array, malloc: string): number {
-  const pointer = guest.call(malloc, bytes.length + 1);
-  if (pointer === 0) guest.abort('the guest has no memory left for its own program');
-  const target = guest.view.bytes(pointer, bytes.length + 1);
-  target.set(bytes);
-  target[bytes.length] = 0;
-  return pointer;
-}
+/** The exception that a program receives when it reaches a limit. */
+export const LIMIT_ERRORS: Record<LimitReason, { name: string; message: (limits: MessageLimits) => string }> =
+  {
+    out_of_fuel: {
+      name: 'OutOfFuel',
+      message: ({ fuel_budget }) => `the fuel budget of ${fuel_budget} is used up`,
+    },
+    timeout: {
+      name: 'Timeout',
+      message: ({ timeout_seconds }) => `the time limit of ${timeout_seconds} s was exceeded`,
+    },
+    cancelled: { name: 'Cancelled', message: () => 'the run was cancelled' },
+  };

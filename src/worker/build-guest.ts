@@ -13,7 +13,7 @@ import { packEntries, readOnlyTree } from '../fs/tree-codec.ts';
 import { Volume } from '../fs/volume.ts';
 import type { MissingPackage } from '../packages/catalog.ts';
 import { type BuiltGuest, layersDigest } from '../runtimes/guest-artifacts.ts';
-import type { BuildGuest, Layer, Runtime } from '../runtimes/runtime.ts';
+import type { BuildInGuest, Layer, Runtime } from '../runtimes/runtime.ts';
 import { type PreparedModule, prepareModule } from '../wasm/prepare-module.ts';
 
 /** Limits of build-time guests, one of which compiles the whole standard library. */
@@ -30,12 +30,12 @@ export async function buildGuest(runtime: Runtime, progress: (step: string) => v
   };
   progress('building the file system layers');
   const missing: MissingPackage[] = [];
-  const buildLayer: BuildGuest = (unfinished, use) => {
+  const buildInGuest: BuildInGuest = (unfinished, use) => {
     const guest = createGuest(runtime, compiled, prepared, unfinished);
     runUnlimited(runtime, guest, () => use(guest));
     return guest.kernel.volume.entries('/tmp');
   };
-  const layers = await runtime.layers(buildLayer, (found) => missing.push(found));
+  const layers = await runtime.buildLayers(buildInGuest, (found) => missing.push(found));
   progress('booting the interpreter');
   const guest = createGuest(runtime, compiled, prepared, layers);
   const handles = runUnlimited(runtime, guest, () => runtime.boot(guest));

@@ -11,7 +11,7 @@ import { sha256Hex } from '../framing/digest.ts';
 import { packEntries, readOnlyTree, unpackTreeLazily } from '../fs/tree-codec.ts';
 import { Volume } from '../fs/volume.ts';
 import { layersDigest } from '../runtimes/guest-artifacts.ts';
-import type { Layer, WarmReport } from '../runtimes/runtime.ts';
+import type { Layer, PreloadReport } from '../runtimes/runtime.ts';
 import { type GuestTemplate, instantiateGuest } from './instantiate.ts';
 import { type ExtendedImage, type ExtendJob, toShared } from './protocol.ts';
 
@@ -29,12 +29,11 @@ export function extendImage(
   job: ExtendJob,
   cancellation: Cancellation,
 ): ExtendedImage {
-  const { extend } = template.runtime;
-  if (extend === undefined || (job.packages.length > 0 && extend.packages === undefined)) {
-    const unsupported = extend === undefined ? 'preload or additional packages' : 'additional packages';
+  const { runtime } = template;
+  if (job.packages.length > 0 && runtime.buildUserPackages === undefined) {
     throw new SandboxError(
       'invalid_argument',
-      `The ${template.runtime.name} runtime does not support ${unsupported}. ` +
+      `The ${runtime.name} runtime does not support additional packages. ` +
         'Put modules into the workspace or into a mount instead.',
     );
   }
@@ -42,7 +41,7 @@ export function extendImage(
   const limits = { fuel_budget: job.limits.fuelBudget, timeout_seconds: job.limits.timeoutMs / 1000 };
   const added: Layer[] = [];
   if (job.packages.length > 0) {
-    const layer = extend.packages!(
+    const layer = runtime.buildUserPackages!(
       job.packages,
       (layers, use) => {
         const { guest, output } = createGuest(template, layers, job, cancellation);
@@ -55,7 +54,7 @@ export function extendImage(
   }
   const { guest, output } = createGuest(template, added, job, cancellation);
   const request = { ...limits, modules: job.preload, packages: added.length > 0 };
-  const report = runInGuest('Loading the modules', guest, output, () => extend.warm(guest, handles, request));
+  const report = runInGuest('Loading the modules', guest, output, () => runtime.preload(guest, handles, request));
   checkReport(report);
   return capture(template, guest, added);
 }
@@ -105,9 +104,9 @@ function runInGuest<T>(step: string, guest: Guest, output: readonly Uint8Array[]
 }
 
 function checkReport(text: string): void {
-  let report: WarmReport;
+  let report: PreloadReport;
   try {
-    report = JSON.parse(text) as WarmReport;
+    report = JSON.parse(text) as PreloadReport;
   } catch {
     throw new SandboxError('build_failed', 'The guest did not report whether the modules were loaded.');
   }

@@ -8,7 +8,7 @@ const value = async (program: string, files = {}) => {
 };
 
 describe('os', () => {
-  test('returns [result, errno] where QuickJS does', async () => {
+  test('returns [result, errno] for the functions that QuickJS documents so', async () => {
     expect(
       await value(code`
         os.mkdir('/app/d'); os.symlink('d', '/app/l');
@@ -29,7 +29,7 @@ describe('os', () => {
     ]);
   });
 
-  test('returns 0, a number or a negated errno elsewhere', async () => {
+  test('returns 0, a number or a negated errno for the others', async () => {
     expect(
       await value(code`
         [os.mkdir('d'), os.mkdir('d'), os.rename('d', 'e'), os.remove('e'), os.remove('e'), os.chdir('/tmp'),
@@ -55,7 +55,7 @@ describe('os', () => {
     ).toEqual([4, 0, '0', 4, [0, 0, 101, 108, 108, 111, 0, 0], 'RangeError', 4]);
   });
 
-  test('has pipes and duplicate descriptors', async () => {
+  test('supports pipes and duplicated descriptors', async () => {
     expect(
       await value(code`
         const [r, w] = os.pipe();
@@ -69,7 +69,7 @@ describe('os', () => {
     ).toEqual([3, -11, 0, 9, false]);
   });
 
-  test('sets times, and says what a sandbox has not', async () => {
+  test('sets modification times and rejects unsupported functions', async () => {
     expect(
       await value(code`
         std.writeFile('f', 'x'); os.utimes('f', 1000, 2000);
@@ -105,7 +105,7 @@ describe('std', () => {
     ]);
   });
 
-  test('reports why a file did not open', async () => {
+  test('stores the errno of a file that cannot be opened', async () => {
     expect(
       await value(code`
         const e = {}; const f = std.open('/nope/x', 'r', e);
@@ -136,7 +136,7 @@ describe('std', () => {
     expect(result.metadata.result).toEqual(['a', 'b', 'c']);
   });
 
-  test('keeps a large file whole', async () => {
+  test('reads and writes large files', async () => {
     expect(
       await value(
         "std.writeFile('big', 'é'.repeat(2_000_000)); const t = std.loadFile('big'); [t.length, t === 'é'.repeat(2_000_000), std.loadFile('big', { binary: true }).length]",
@@ -152,11 +152,11 @@ describe('std', () => {
       '1.500000 3    3.142 1.234568e+04 0.0001 1e+10',
     ],
     ["'%*d|%.*f|%.3s|%ld', 5, 42, 2, 1.239, 'abcdef', 10n", '   42|1.24|abc|10'],
-  ])('sprintf(%s)', async (args, expected) => {
+  ])('formats sprintf(%s)', async (args, expected) => {
     expect(await value(`std.sprintf(${args})`)).toBe(expected);
   });
 
-  test('has an environment, scripts and lenient JSON', async () => {
+  test('supports environment variables, evalScript and extended JSON', async () => {
     expect(
       await value(code`
         std.setenv('X', '1'); const had = std.getenv('X'); std.unsetenv('X');

@@ -4,7 +4,7 @@ import { code, javascript } from '../support/sandbox.ts';
 const value = async (program: string) => (await javascript(program)).metadata.result;
 
 describe('console', () => {
-  test('sends log, info and debug to stdout, and error, warn and trace to stderr', async () => {
+  test('prints log, info and debug to stdout, and error, warn and trace to stderr', async () => {
     const { stdout, stderr } = await javascript(
       'console.log("l"); console.info("i"); console.debug("d"); console.error("e"); console.warn("w"); console.trace("t")',
     );
@@ -25,12 +25,12 @@ describe('console', () => {
       'x=4 5 1.5 [1] [ 2 ] { a: 1 } % rest',
     ],
     ['"it\'s", ["it\'s"]', 'it\'s [ "it\'s" ]'],
-    ['new Proxy({}, { ownKeys() { throw 1 } })', '[Object that cannot be shown]'],
-  ])('console.log(%s)', async (args, expected) => {
+    ['new Proxy({}, { ownKeys() { throw 1 } })', '[Object that cannot be inspected]'],
+  ])('formats console.log(%s)', async (args, expected) => {
     expect((await javascript(`console.log(${args})`)).stdout).toBe(`${expected}\n`);
   });
 
-  test('bounds what it prints of a huge object', async () => {
+  test('limits the output for a huge object', async () => {
     const { stdout, fuel_consumed } = await javascript(
       'const o = {}; for (let i = 0; i < 1e4; i++) o["k" + i] = Array(100).fill([o]); console.log(o, Array(1e6).fill(0))',
     );
@@ -38,7 +38,7 @@ describe('console', () => {
     expect(fuel_consumed).toBeLessThan(1_500_000_000);
   });
 
-  test('has tables, groups, counters and assertions', async () => {
+  test('supports tables, groups, counters and assertions', async () => {
     const { stdout, stderr } = await javascript(code`
       console.table([{ a: 1 }, { a: 2, b: 'x' }]);
       console.group('G'); console.log('in\\nside'); console.groupEnd(); console.count(); console.count('x'); console.count();
@@ -49,7 +49,7 @@ describe('console', () => {
     expect(stderr).toBe('Assertion failed: math\n');
   });
 
-  test('shows errors with their stack, cause and own properties', async () => {
+  test('prints errors with stack, cause and own properties', async () => {
     const { stdout } = await javascript(
       'console.log(Object.assign(new Error("a", { cause: new TypeError("b") }), { code: "E" }))',
     );
@@ -59,8 +59,8 @@ describe('console', () => {
   });
 });
 
-describe('text', () => {
-  test('is encoded with replacement of what is not Unicode', async () => {
+describe('TextEncoder and TextDecoder', () => {
+  test('encode lone surrogates as replacement characters', async () => {
     expect(await value("[...new TextEncoder().encode('aé€😀\\ud800b')]")).toEqual([
       ...new TextEncoder().encode('aé€😀\ud800b'),
     ]);
@@ -76,18 +76,18 @@ describe('text', () => {
     [[0xef, 0xbb, 0xbf, 0x61], { ignoreBOM: true }],
     [[0x61, 0xff, 0xc3, 0xe2, 0x82, 0xf0, 0x9f, 0x98, 0x62], {}],
     [[0xed, 0xa0, 0x80, 0xc0, 0xaf], {}],
-  ])('%j is decoded as the standard says', async (bytes, options) => {
+  ])('decode %j like the Encoding Standard', async (bytes, options) => {
     const program = `new TextDecoder('utf-8', ${JSON.stringify(options)}).decode(new Uint8Array(${JSON.stringify(bytes)}))`;
     expect(await value(program)).toBe(new TextDecoder('utf-8', options).decode(new Uint8Array(bytes)));
   });
 
-  test('is refused when it is invalid and the decoder fatal', async () => {
+  test('reject invalid input if the decoder is fatal', async () => {
     const program = 'new TextDecoder("utf-8", { fatal: true }).decode(new Uint8Array([0xff]))';
     expect((await javascript(program)).metadata.error?.type).toBe('TypeError');
     expect((await javascript('new TextDecoder("klingon")')).metadata.error?.type).toBe('RangeError');
   });
 
-  test('can come in pieces', async () => {
+  test('decode a stream in chunks', async () => {
     const program = code`
       const bytes = new TextEncoder().encode('\ufeff€😀é');
       const decoder = new TextDecoder();
@@ -98,7 +98,7 @@ describe('text', () => {
     expect(await value(program)).toBe('€😀é|\ufffd');
   });
 
-  test('may be UTF-16 or Latin-1', async () => {
+  test('decode UTF-16 and Latin-1', async () => {
     expect(
       await value(
         "new TextDecoder('utf-16le').decode(new Uint8Array([0xff, 0xfe, 0x61, 0, 0x3d, 0xd8, 0, 0xde]))",
@@ -109,8 +109,8 @@ describe('text', () => {
   });
 });
 
-describe('the other globals', () => {
-  test('URL follows the standard', async () => {
+describe('other globals', () => {
+  test('include URL and URLSearchParams of the WHATWG standard', async () => {
     const program = code`
       const u = new URL('../x y?a=1&b=%20#h', 'https://user:pw@exämple.com:8080/a/b/c');
       u.searchParams.append('c', 'é');
@@ -131,7 +131,7 @@ describe('the other globals', () => {
     expect((await javascript("new URL('nope')")).metadata.error?.type).toBe('TypeError');
   });
 
-  test('structuredClone copies what can be copied, with cycles, and refuses the rest', async () => {
+  test('include structuredClone, which copies cycles and rejects values that cannot be cloned', async () => {
     const program = code`
       const a = { d: new Date(5), m: new Map([[{ k: 1 }, new Set([1n])]]), r: /x/gi, e: new RangeError('no'), u: new Float32Array([1.5]), n: [1, , 3] };
       a.self = a;
@@ -158,7 +158,7 @@ describe('the other globals', () => {
     ]);
   });
 
-  test('crypto gives random bytes in bounds', async () => {
+  test('include crypto with random bytes and UUIDs', async () => {
     const program = code`
       const a = crypto.getRandomValues(new Uint8Array(64));
       let quota; try { crypto.getRandomValues(new Uint8Array(65537)) } catch (e) { quota = e.name }
@@ -167,7 +167,7 @@ describe('the other globals', () => {
     expect(await value(program)).toEqual([true, 'QuotaExceededError', true]);
   });
 
-  test('there is no door among them', async () => {
+  test('do not expose the host calls', async () => {
     const names = (await value('Object.getOwnPropertyNames(globalThis)')) as string[];
     for (const name of ['process', 'require', 'fetch', '__door', 'boot', 'sandbox:std', 'WebAssembly'])
       expect(names).not.toContain(name);

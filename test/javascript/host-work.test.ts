@@ -1,4 +1,4 @@
-/** Host work that the text of a JavaScript guest can lengthen: it leads to a look at the limits as it goes on. */
+/** Work on the host whose duration depends on text of a JavaScript guest must check the limits as it proceeds. */
 import { describe, expect, test } from 'vitest';
 import { Span } from '../../src/runtimes/javascript/syscalls/call-arguments.ts';
 import { loadModule } from '../../src/runtimes/javascript/syscalls/module-loader.ts';
@@ -6,43 +6,43 @@ import type { QuickJsGuest } from '../../src/runtimes/javascript/syscalls/quickj
 import { systemCalls } from '../../src/runtimes/javascript/syscalls/system-calls.ts';
 import { MEMORY_BYTES, testKernel } from '../kernel/test-kernel.ts';
 
-function watchedKernel() {
-  const made = testKernel();
-  const looks = { count: 0 };
-  made.kernel.host.check = () => void looks.count++;
-  return { ...made, looks };
+function kernelWithCounter() {
+  const testSetup = testKernel();
+  const checks = { count: 0 };
+  testSetup.kernel.host.check = () => void checks.count++;
+  return { ...testSetup, checks };
 }
 
-describe('text of a JavaScript guest', () => {
-  test('that is all lone surrogates is mended, with looks at the limits', () => {
-    const { kernel, memory, looks } = watchedKernel();
+describe('encoding text of a JavaScript guest', () => {
+  test('replaces lone surrogates and checks the limits', () => {
+    const { kernel, memory, checks } = kernelWithCounter();
     const length = MEMORY_BYTES - (MEMORY_BYTES % 3);
     for (let at = 0; at < length; at += 3) memory.all.set([0xed, 0xa0, 0x80], at);
     const guest = { kernel } as unknown as QuickJsGuest;
-    systemCalls['utf8']!(guest, [new Span(memory, 0, length, true)]);
+    systemCalls['encodeUtf8']!(guest, [new Span(memory, 0, length, true)]);
     const text = new TextDecoder('utf-8', { fatal: true }).decode(memory.bytes(0, length));
     expect(text).toBe('\ufffd'.repeat(length / 3));
-    expect(looks.count).toBeGreaterThan(2);
+    expect(checks.count).toBeGreaterThan(2);
   });
 });
 
-describe('a JSON module', () => {
+describe('loading a JSON module', () => {
   const moduleOf = (data: string) => {
-    const { kernel, looks } = watchedKernel();
+    const { kernel, checks } = kernelWithCounter();
     const file = kernel.open('/', '/app/a.json', 0o101, 0o644);
     kernel.write(file, new TextEncoder().encode(data));
     const source = loadModule(kernel, '/app/a.json') as Uint8Array;
     const quoted = /^export default JSON\.parse\(("[\s\S]*")\);$/.exec(new TextDecoder().decode(source))![1]!;
-    return { text: JSON.parse(quoted) as string, looks };
+    return { text: JSON.parse(quoted) as string, checks };
   };
 
-  test('that grows when it is quoted is quoted with looks at the limits', () => {
-    const { text, looks } = moduleOf('\u0001'.repeat(90_000));
+  test('checks the limits while it quotes the text', () => {
+    const { text, checks } = moduleOf('\u0001'.repeat(90_000));
     expect(text).toBe('\u0001'.repeat(90_000));
-    expect(looks.count).toBeGreaterThan(0);
+    expect(checks.count).toBeGreaterThan(0);
   });
 
-  test('has the same text wherever it is cut into pieces', () => {
+  test('preserves text across chunk boundaries', () => {
     for (const data of [`${'a'.repeat(65_535)}😀"\\\u2028`, '', '[1]'])
       expect(moduleOf(data).text).toBe(data);
   });

@@ -1,6 +1,6 @@
 /**
- * The door of JavaScript guests under any call: programs cannot reach it, so here a guest is made that can, and every
- * operation gets arguments nobody would pass. Whatever comes of it is an answer to the guest, never a host exception.
+ * Calls the host functions of JavaScript guests with arbitrary arguments. Programs cannot reach them directly, so the tests
+ * create a guest in which they are a global object. Every call must return a value to the guest and never throw on the host.
  */
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -9,7 +9,7 @@ import { type Image, readImage, writeImage } from '../../src/engine/image.ts';
 import { GuestStopped, UNLIMITED_RUN } from '../../src/engine/run-context.ts';
 import { Volume } from '../../src/fs/volume.ts';
 import { javascript } from '../../src/runtimes/javascript/index.ts';
-import { withText } from '../../src/runtimes/javascript/quickjs-api.ts';
+import { withCString } from '../../src/runtimes/javascript/quickjs-api.ts';
 import { SYSTEM_CALL_NAMES } from '../../src/runtimes/javascript/syscalls/quickjs-imports.ts';
 import { buildGuest } from '../../src/worker/build-guest.ts';
 
@@ -23,24 +23,24 @@ beforeAll(async () => {
   image = readImage(built.image, built.origin);
 });
 
-/** A guest whose global `door` is the real one. */
-function openGuest(): Guest {
+/** A guest whose global object `host` contains the host functions. */
+function guestWithHostCalls(): Guest {
   const volume = new Volume({ maxBytes: 1_000_000, maxFiles: 100 }, () => 0);
   const size = { pages: image.header.pages, maxPages: image.header.pages + 256 };
   const guest = new Guest(program, javascript.linkage, size, volume);
   writeImage(guest, image);
   guest.beginRun({ ...UNLIMITED_RUN, fuelBudget: 2_000_000_000, deadlineMs: performance.now() + 5_000 });
-  const global = withText(guest, 'globalThis', (code, length) =>
+  const global = withCString(guest, 'globalThis', (code, length) =>
     guest.call('qjs_eval', code, length, code, 0),
   );
-  const door = guest.call('qjs_new_object');
+  const host = guest.call('qjs_new_object');
   for (const name of [...SYSTEM_CALL_NAMES, 'nonsense']) {
-    withText(guest, name, (pointer, length) => {
-      const operation = guest.call('qjs_new_host_function', pointer, length, 0);
-      guest.call('qjs_set_prop_string', door, pointer, operation);
+    withCString(guest, name, (pointer, length) => {
+      const hostCall = guest.call('qjs_new_host_function', pointer, length, 0);
+      guest.call('qjs_set_prop_string', host, pointer, hostCall);
     });
   }
-  withText(guest, 'door', (pointer) => guest.call('qjs_set_prop_string', global, pointer, door));
+  withCString(guest, 'host', (pointer) => guest.call('qjs_set_prop_string', global, pointer, host));
   return guest;
 }
 
@@ -57,7 +57,7 @@ const run = (guest: Guest, code: string) =>
     }),
   ) as { exit_code: number; result?: unknown };
 
-const JUNK = [
+const ARGUMENTS = [
   '0',
   '1',
   '-1',
@@ -95,48 +95,48 @@ const JUNK = [
   'new ArrayBuffer(0)',
   'new ArrayBuffer(40)',
   'new ArrayBuffer(70000)',
-  'gone',
+  'detached',
   'new Uint8Array(8)',
   'new SharedArrayBuffer(8)',
 ];
-const GONE = 'const gone = new ArrayBuffer(8); structuredClone(gone, { transfer: [gone] });';
+const DETACHED = 'const detached = new ArrayBuffer(8); structuredClone(detached, { transfer: [detached] });';
 
-describe('the door', () => {
-  test('answers every call with a value, whatever the arguments', () => {
+describe('host calls of JavaScript guests', () => {
+  test('return a value for arbitrary arguments', () => {
     const names = SYSTEM_CALL_NAMES.filter((name) => name !== 'exit' && name !== 'sleep');
     const call = fc.tuple(
       fc.constantFrom(...names, 'nonsense'),
-      fc.array(fc.constantFrom(...JUNK), { maxLength: 8 }),
+      fc.array(fc.constantFrom(...ARGUMENTS), { maxLength: 8 }),
     );
     fc.assert(
       fc.property(fc.array(call, { minLength: 1, maxLength: 40 }), (calls) => {
-        const lines = calls.map(([name, args]) => `try { door.${name}(${args.join(', ')}) } catch {}`);
-        const report = run(openGuest(), `${GONE}\n${lines.join('\n')}\n;"alive"`);
+        const lines = calls.map(([name, args]) => `try { host.${name}(${args.join(', ')}) } catch {}`);
+        const report = run(guestWithHostCalls(), `${DETACHED}\n${lines.join('\n')}\n;"alive"`);
         expect(report).toHaveProperty('exit_code');
       }),
       { numRuns: 150 },
     );
   });
 
-  test('answers junk with an errno', () => {
-    const program = `${GONE}
-      [door.nonsense(), door.open(), door.open('f', 0.5, 0), door.close({}), door.read(0, gone, 0, 1), door.read(0, new ArrayBuffer(4), 2, 3),
-       door.read(0, new ArrayBuffer(4), -1, 3), door.write(1, 'text', 0, 1), door.stat('/app', 1, new ArrayBuffer(8)), door.mkdir('a\\0b', 0),
-       door.open('x'.repeat(5000), 0, 0), door.open('\\ud800', 0, 0), door.text(new ArrayBuffer(2 ** 21), 0, 2 ** 21, 0), door.dup2(1, 1e6), door.seek(0, 0, 0)]`;
-    expect(run(openGuest(), program).result).toEqual([
+  test('return an errno for invalid arguments', () => {
+    const program = `${DETACHED}
+      [host.nonsense(), host.open(), host.open('f', 0.5, 0), host.close({}), host.read(0, detached, 0, 1), host.read(0, new ArrayBuffer(4), 2, 3),
+       host.read(0, new ArrayBuffer(4), -1, 3), host.write(1, 'text', 0, 1), host.stat('/app', 1, new ArrayBuffer(8)), host.mkdir('a\\0b', 0),
+       host.open('x'.repeat(5000), 0, 0), host.open('\\ud800', 0, 0), host.decodeUtf8(new ArrayBuffer(2 ** 21), 0, 2 ** 21, 0), host.dup2(1, 1e6), host.seek(0, 0, 0)]`;
+    expect(run(guestWithHostCalls(), program).result).toEqual([
       -38, -22, -22, -22, -22, -22, -22, -22, -22, -22, -36, -84, -22, -24, -29,
     ]);
   });
 
-  test('ends the guest by exit alone', () => {
+  test('stop the guest only for exit', () => {
     for (const [code, expected] of [
       ['7', 7],
       ['-1', 255],
       ['"x"', undefined],
     ] as const) {
-      const guest = openGuest();
+      const guest = guestWithHostCalls();
       try {
-        expect(run(guest, `door.exit(${code}); "alive"`).result).toBe('alive');
+        expect(run(guest, `host.exit(${code}); "alive"`).result).toBe('alive');
         expect(expected).toBeUndefined();
       } catch (cause) {
         if (!(cause instanceof GuestStopped)) throw cause;
@@ -145,7 +145,7 @@ describe('the door', () => {
     }
   });
 
-  test('does not let a program in: the functions of std and os check what they pass on', () => {
+  test('receive only checked arguments from std, os and the other globals', () => {
     const calls = [
       'os.open',
       'os.read',
@@ -173,12 +173,17 @@ describe('the door', () => {
       'std.out.read',
       'std.in.getline',
     ];
-    const call = fc.tuple(fc.constantFrom(...calls), fc.array(fc.constantFrom(...JUNK), { maxLength: 5 }));
+    const call = fc.tuple(
+      fc.constantFrom(...calls),
+      fc.array(fc.constantFrom(...ARGUMENTS), { maxLength: 5 }),
+    );
     fc.assert(
       fc.property(fc.array(call, { minLength: 1, maxLength: 30 }), (list) => {
         const lines = list.map(([name, args]) => `try { ${name}(${args.join(', ')}) } catch {}`);
-        // An import that fails ends it, like any rejection nobody handles.
-        expect(run(openGuest(), `${GONE}\n${lines.join('\n')}\n;"alive"`)).toHaveProperty('exit_code');
+        // A failing import ends the program as an unhandled rejection.
+        expect(run(guestWithHostCalls(), `${DETACHED}\n${lines.join('\n')}\n;"alive"`)).toHaveProperty(
+          'exit_code',
+        );
       }),
       { numRuns: 100 },
     );

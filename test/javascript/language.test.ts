@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { GRACE } from '../../src/engine/guest.ts';
 import { code, javascript } from '../support/sandbox.ts';
 
-describe('a JavaScript program', () => {
-  test('prints, and returns the value of its last expression', async () => {
+describe('JavaScript program', () => {
+  test('prints and returns the value of its last expression', async () => {
     const result = await javascript("console.log('hello')\n6 * 7");
     expect(result).toMatchObject({ success: true, stdout: 'hello\n', stderr: '', exit_code: 0 });
     expect(result.metadata).toMatchObject({ trapped: false, result: 42, result_type: 'number' });
@@ -21,7 +21,7 @@ describe('a JavaScript program', () => {
     ['Symbol("s")', 'Symbol(s)'],
     ['new Date(0)', '1970-01-01T00:00:00.000Z'],
     ['async () => 1', '[AsyncFunction (anonymous)]'],
-  ])('gives %s back as JSON data or as text', async (expression, expected) => {
+  ])('returns %s as JSON data or as text', async (expression, expected) => {
     expect((await javascript(expression)).metadata.result).toEqual(expected);
   });
 
@@ -33,17 +33,17 @@ describe('a JavaScript program', () => {
     'void 0',
     '',
     '// c',
-  ])('has no result when it is %j', async (program) => {
+  ])('has no result for %j', async (program) => {
     expect((await javascript(program)).metadata).not.toHaveProperty('result');
   });
 
-  test('bounds what goes back of a large or circular result', async () => {
+  test('returns large or circular results as truncated text', async () => {
     const large = await javascript('Array.from({ length: 1e5 }, (_, i) => i)');
     expect(String(large.metadata.result).length).toBeLessThan(20_100);
     expect((await javascript('const a = {}; a.a = a')).metadata.result).toBe('<ref *1> { a: [Circular *1] }');
   });
 
-  test('may await at the top level, and runs strict', async () => {
+  test('runs in strict mode with top-level await', async () => {
     const result = await javascript(
       'const x = await Promise.resolve(3)\nx + (function () { return this })().y',
     );
@@ -51,12 +51,12 @@ describe('a JavaScript program', () => {
     expect((await javascript('await Promise.resolve(3)')).metadata.result).toBe(3);
   });
 
-  test('that ends in a call of its async main function gives what that resolves to', async () => {
+  test('returns the resolved value if it ends with a promise', async () => {
     const result = await javascript('async function main() { return { done: true } }\nmain()');
     expect(result.metadata.result).toEqual({ done: true });
   });
 
-  test('gets a stack with its own lines and columns and nothing of ours', async () => {
+  test('gets a stack trace with its own lines and columns and no frames of the runtime', async () => {
     const result = await javascript(code`
       function f(x) {
         return x.nope.nope;
@@ -72,13 +72,13 @@ describe('a JavaScript program', () => {
     expect(result.metadata.error).toMatchObject({ type: 'TypeError', line: 2, column: 10 });
   });
 
-  test('that does not compile is told where', async () => {
+  test('gets the position of a syntax error', async () => {
     const result = await javascript('let a = 1;\nlet b = = 2;');
     expect(result.metadata.error).toMatchObject({ type: 'SyntaxError', line: 2 });
     expect(result.stderr).toContain('Uncaught SyntaxError');
   });
 
-  test('may throw anything', async () => {
+  test('can throw any value', async () => {
     expect((await javascript('throw "text"')).metadata.error).toMatchObject({
       type: 'string',
       message: 'text',
@@ -88,7 +88,7 @@ describe('a JavaScript program', () => {
     expect((await javascript('throw new Proxy(new Error("x"), { get() { throw 1 } })')).exit_code).toBe(1);
   });
 
-  test('fails by an unhandled rejection, with its stack', async () => {
+  test('fails with the stack of an unhandled rejection', async () => {
     const result = await javascript(
       'Promise.reject(new Error("lost"));\nsetTimeout(() => console.log("late"), 5)',
     );
@@ -97,12 +97,12 @@ describe('a JavaScript program', () => {
     expect(result.metadata.error).toMatchObject({ type: 'Error', message: 'lost', line: 1 });
   });
 
-  test('does not fail by a rejection that is handled in the same turn', async () => {
+  test('does not fail for a rejection that is handled in the same turn', async () => {
     const result = await javascript('const p = Promise.reject(1); await null; p.catch(() => {}); "fine"');
     expect(result.metadata.result).toBe('fine');
   });
 
-  test('fails by an exception in a timer', async () => {
+  test('fails with an exception in a timer', async () => {
     const result = await javascript('setTimeout(() => { throw new RangeError("tick") }, 1)');
     expect(result.metadata.error).toMatchObject({
       type: 'RangeError',
@@ -111,19 +111,19 @@ describe('a JavaScript program', () => {
     });
   });
 
-  test('that waits for what never comes says so', async () => {
+  test('fails if it waits for a promise that is never settled', async () => {
     const result = await javascript('await new Promise(() => {})');
     expect(result.exit_code).toBe(13);
     expect(result.stderr).toContain('nothing will ever settle');
   });
 
-  test('ends where it calls std.exit', async () => {
+  test('ends when it calls std.exit', async () => {
     const result = await javascript('std.out.puts("before"); std.exit(3); console.log("after")');
     expect(result).toMatchObject({ exit_code: 3, stdout: 'before' });
     expect((await javascript('setTimeout(() => std.exit(4), 1)')).exit_code).toBe(4);
   });
 
-  test('finds nothing of the last one, not even where that ended in the middle', async () => {
+  test('sees no state of earlier programs, even after one that was stopped', async () => {
     const sandbox = await createSandbox({ runtime: 'javascript' });
     await sandbox.execute(
       'globalThis.x = 1; Array.prototype.map = null; setInterval(() => {}, 1); std.exit(0)',
@@ -133,7 +133,7 @@ describe('a JavaScript program', () => {
     await sandbox.close();
   });
 
-  test('has its own random numbers, and the right time', async () => {
+  test('gets different random numbers in every run and the current time', async () => {
     const program = '[Math.random(), Date.now(), new Date().getTimezoneOffset(), crypto.randomUUID()]';
     const [a, b] = await Promise.all([javascript(program), javascript(program)]);
     const [first, second] = [a.metadata.result, b.metadata.result] as [number, number, number, string][];
@@ -143,7 +143,7 @@ describe('a JavaScript program', () => {
     expect(first![2]).toBe(0);
   });
 
-  test('costs the same fuel each time', async () => {
+  test('consumes the same fuel every time', async () => {
     const program =
       'const a = Array.from({ length: 1000 }, () => Math.random()); setTimeout(() => console.log(a.length), 2)';
     const runs = await Promise.all([javascript(program), javascript(program), javascript(program)]);
@@ -151,8 +151,8 @@ describe('a JavaScript program', () => {
   });
 });
 
-describe('timers', () => {
-  test('run by time, then by age, with promise jobs between them', async () => {
+describe('JavaScript timers', () => {
+  test('run in the order of their times, with promise jobs in between', async () => {
     const { stdout } = await javascript(code`
       setTimeout(() => console.log('20'), 20);
       setTimeout((a, b) => { console.log('5', a, b); queueMicrotask(() => console.log('job')) }, 5, 'x', 'y');
@@ -178,7 +178,7 @@ describe('timers', () => {
     ]);
   });
 
-  test('wait without burning fuel', async () => {
+  test('wait without consuming fuel', async () => {
     const start = performance.now();
     const result = await javascript('await new Promise((done) => setTimeout(done, 200)); os.sleep(100)');
     expect(performance.now() - start).toBeGreaterThan(290);
@@ -186,8 +186,8 @@ describe('timers', () => {
   });
 });
 
-describe('limits', () => {
-  test('deep recursion is a RangeError that can be caught', async () => {
+describe('limits of a JavaScript program', () => {
+  test('deep recursion throws a RangeError that the program can catch', async () => {
     const result = await javascript(
       'let n = 0; const f = () => { n++; f() }; try { f() } catch (e) { [e.name, n > 5000] }\n;[n > 5000]',
     );
@@ -203,7 +203,7 @@ describe('limits', () => {
     'let p = {}; for (let i = 0; i < 1e5; i++) p = new Proxy(p, {}); p.x',
     'const o = { toString() { return "" + this } }; "" + o',
     'function f() { "a".replace(/a/, f) } f()',
-  ])('%s is an exception too', async (program) => {
+  ])('%s throws an exception', async (program) => {
     expect((await javascript(program)).metadata.error).toMatchObject({ type: 'RangeError' });
   });
 
@@ -220,7 +220,7 @@ describe('limits', () => {
     ['try { for (;;); } finally { console.log("no") }', 'out_of_fuel'],
     ['const next = () => Promise.resolve().then(next); next()', 'out_of_fuel'],
     ['new Array(2e8) + ""', 'out_of_fuel'],
-  ])('%s ends at the fuel budget', async (program, reason) => {
+  ])('%s is stopped at the fuel budget', async (program, reason) => {
     const sandbox = await createSandbox({ runtime: 'javascript', policy: { fuel_budget: 50_000_000 } });
     const result = await sandbox.execute(program);
     expect(result).toMatchObject({
@@ -228,12 +228,12 @@ describe('limits', () => {
       stdout: '',
       metadata: { trapped: true, trap_reason: reason },
     });
-    // The budget and the grace each end at the next check, which is never far; how far depends on where they run out.
+    // The budget and the grace are each exceeded by the instructions up to the next check.
     expect(result.fuel_consumed).toBeLessThanOrEqual(50_000_000 + GRACE.fuel + 2 * 100);
     await sandbox.close();
   });
 
-  test('a limit names the function it was met in', async () => {
+  test('reaching a limit reports the line and function', async () => {
     const sandbox = await createSandbox({ runtime: 'javascript', policy: { fuel_budget: 50_000_000 } });
     const result = await sandbox.execute(
       'let n = 0;\nfunction burn() {\n  for (;;) {\n    n += Math.sqrt(n);\n  }\n}\nburn();',

@@ -11,8 +11,8 @@ const files = {
   'waits.js': 'export const value = await Promise.resolve(5)',
 };
 
-describe('imports', () => {
-  test('bind names, defaults and namespaces, alive, and leave a result', async () => {
+describe('imports of a JavaScript program', () => {
+  test('bind names, defaults and namespaces as live bindings', async () => {
     const result = await javascript(
       code`
         import name, { four as vier, count, inc } from './lib/math.js';
@@ -27,43 +27,42 @@ describe('imports', () => {
     expect(result.metadata.result).toEqual(['math', 4, 1, 1, [1, 2], 5]);
   });
 
-  test('may be dynamic', async () => {
+  test('can be dynamic', async () => {
     const result = await javascript("const { four } = await import('./lib/math.js'); four", { files });
     expect(result.metadata.result).toBe(4);
   });
 
-  test.each(['std', 'qjs:std', 'os', 'qjs:os'])('reach the built-in module %s in any form', async (name) => {
-    const program = `import * as all from '${name}';\nimport byDefault, { open } from '${name}';\n[all.open === open, byDefault.open === open, typeof open]`;
-    expect((await javascript(program)).metadata.result).toEqual([true, true, 'function']);
-  });
+  test.each(['std', 'qjs:std', 'os', 'qjs:os'])(
+    'provide the built-in module %s as namespace, default and names',
+    async (name) => {
+      const program = `import * as all from '${name}';\nimport byDefault, { open } from '${name}';\n[all.open === open, byDefault.open === open, typeof open]`;
+      expect((await javascript(program)).metadata.result).toEqual([true, true, 'function']);
+    },
+  );
 
-  test('keep the built-in modules from what a program does to the globals', async () => {
+  test('provide the original built-in modules if a program replaces the globals', async () => {
     const program = "globalThis.std = null; const { loadFile } = await import('std'); typeof loadFile";
     expect((await javascript(program)).metadata.result).toBe('function');
   });
 
   test.each([
-    [
-      "import pad from 'left-pad'",
-      'ReferenceError',
-      /'left-pad': the packages are .*; besides, there are "std"/,
-    ],
-    ["\nimport { x } from './nope.js'", 'ReferenceError', /'\/app\/nope.js': there is no such file/],
+    ["import pad from 'left-pad'", 'ReferenceError', /'left-pad': available packages: .*; also "std"/],
+    ["\nimport { x } from './nope.js'", 'ReferenceError', /'\/app\/nope.js': no such file/],
     ["\nimport { six } from './lib/math.js'", 'SyntaxError', /Could not find export 'six'/],
     ["import '../../etc/passwd'", 'ReferenceError', /no such file/],
-  ])('%j fails as %s', async (program, type, message) => {
+  ])('%j fails with a %s', async (program, type, message) => {
     const { metadata } = await javascript(program, { files });
     expect(metadata.error?.type).toBe(type);
     expect(metadata.error?.message).toMatch(message);
     expect(metadata.error?.line).toBe(program.startsWith('\n') ? 2 : 1);
   });
 
-  test('show errors of a module in its own file', async () => {
+  test('report errors with the file of the module', async () => {
     expect((await javascript("import './broken.js'", { files })).stderr).toContain('/app/broken.js:1:18');
     expect((await javascript("import './throws.js'", { files })).stderr).toContain('/app/throws.js:2');
   });
 
-  test('and exports leave lines and columns as they are', async () => {
+  test('and exports do not change lines and columns', async () => {
     const declaration = "import { four } from './lib/math.js';";
     const rest = ' throw new Error("here")';
     const [a, b] = await Promise.all([
@@ -74,7 +73,7 @@ describe('imports', () => {
     expect(a.metadata.error?.stack).toBe(b.metadata.error?.stack);
   });
 
-  test('exports of the program itself are allowed', async () => {
+  test('can be combined with exports', async () => {
     const result = await javascript(code`
       export const a = 1;
       export function f() { return a + 1 }
@@ -86,7 +85,7 @@ describe('imports', () => {
     expect((await javascript('export default { a: 1 }')).success).toBe(true);
   });
 
-  test('that only look like some are left alone', async () => {
+  test('are not recognised in strings and comments', async () => {
     const program =
       "const text = `\nimport x from 'y'\nexport default 1\n`; /* import z from 'q' */ text + /['\"]import/.source";
     expect((await javascript(program)).metadata.result).toBe(

@@ -12,7 +12,7 @@ describe('the last statement', () => {
     'function f() {}\nf()',
     'if (a) { b }\nc',
     'class A {}\nnew A()',
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: the program has the template, not the test
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the template literal is part of the program
     'let x = `a${b}c`\nx',
     'a = /[/"]/.test(b)\n  ? 1\n  : 2',
     'foo()\n  .bar()\n  .baz()',
@@ -51,13 +51,13 @@ describe('the last statement', () => {
     'throw a',
     "import a from 'b'",
     'export const a = 1',
-  ])('of %j is none', (code) => {
+  ])('of %j is not an expression', (code) => {
     expect(planProgram(code).trailing).toBe(false);
   });
 });
 
 describe('module syntax', () => {
-  test('is taken out without moving anything', () => {
+  test('is replaced without changing lines and columns', () => {
     const code =
       "import a, { b as c,\n  d } from 'x'; a\nimport * as e from \"y\"\nimport 'z'\nexport const f = import.meta.url\nexport { f as g }\n";
     const { script, imports } = planProgram(code);
@@ -84,18 +84,18 @@ describe('module syntax', () => {
   test.each([
     'const a = 1',
     'const s = \'import x from "y"\'',
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: the program has the template, not the test
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the template literal is part of the program
     "`\nimport x from 'y'\n${`\nexport default 1\n`}`",
     "// import x from 'y'\n/* export default 1 */",
     "import('x')",
     'a.import.meta',
     'const re = /`/; const s = "`";\n/\nimport/',
     'if (x) /\'/.test(y)\nconst z = "\'"',
-  ])('is not found in %j', (code) => {
+  ])('is not recognised in %j', (code) => {
     expect(planProgram(code)).not.toHaveProperty('script');
   });
 
-  test('never makes the host fail or a program longer', () => {
+  test('never throws and never changes the length of a program', () => {
     const pieces = [
       'import ',
       'export ',
@@ -132,7 +132,7 @@ describe('module syntax', () => {
     );
   });
 
-  test('is looked for in linear time', () => {
+  test('is found in linear time', () => {
     const start = performance.now();
     for (const piece of ['a;\n', 'import ', '{', '/', '`${', '"', ' ', 'if(a)', 'async ', 'x\n('])
       tokenize(piece.repeat(100_000));

@@ -78,7 +78,7 @@ describe('time limit', () => {
   // On an overloaded machine the grace period can be over before the traceback is written, so this may need retries.
   test('is reported with the line that waited in Python, and the limit', { retry: 5 }, async () => {
     const result = await run('python', '\n\nimport time\ntime.sleep(3600)', { timeout_seconds: 0.2 });
-    const message = 'the time limit of 0.2 s has passed';
+    const message = 'the time limit of 0.2 s was exceeded';
     expect(result.metadata.error).toMatchObject({ type: 'Timeout', line: 4, message });
   });
 });

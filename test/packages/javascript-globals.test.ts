@@ -67,7 +67,7 @@ describe('readText and writeText', () => {
       name: 'TypeError',
       operation: 'writeText',
       path: 'a.txt',
-      message: "writeText: 'a.txt' is to hold text, and this is object; writeJson writes data",
+      message: "writeText: cannot write a value of type object to 'a.txt' as text; use writeJson for data",
     });
     expect(await failure(`readText(undefined)`)).toMatchObject({ name: 'TypeError', operation: 'readText' });
   });

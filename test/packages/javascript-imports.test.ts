@@ -52,11 +52,11 @@ test('the error can be caught, and its words begin with what was asked for', asy
   `;
   const { metadata } = await javascript(program);
   expect(metadata.result).toEqual([
-    expect.stringMatching(/^requireVendor: there is no package 'no-such': the packages are ajv, /),
-    expect.stringMatching(/^could not load module 'no-such': the packages are ajv, /),
-    "could not load module 'lodash/groupBy': the package is imported as a whole, from 'lodash'",
+    expect.stringMatching(/^requireVendor: there is no package 'no-such': available packages: ajv, /),
+    expect.stringMatching(/^could not load module 'no-such': available packages: ajv, /),
+    "could not load module 'lodash/groupBy': import the whole package 'lodash' instead",
     expect.stringMatching(
-      /^could not load module 'dayjs\/plugin\/timezone': 'dayjs\/plugin' has advancedFormat, /,
+      /^could not load module 'dayjs\/plugin\/timezone': 'dayjs\/plugin' contains advancedFormat, /,
     ),
   ]);
 });
@@ -132,7 +132,7 @@ test('without setup there are neither packages nor global functions, and the pro
   const bare = await sandbox.execute(program, { inject_setup: false });
   const whole = await sandbox.execute(program);
   await sandbox.close();
-  const refused = expect.stringMatching(/packages are left out of this run \(inject_setup is false\)/);
+  const refused = expect.stringMatching(/packages are disabled for this run \(inject_setup is false\)/);
   expect(bare.metadata.result).toEqual([[], 'function', [refused, refused]]);
   expect((whole.metadata.result as unknown[][])[0]).toHaveLength(14);
   expect(bare.metadata.imports).toEqual([]);
@@ -176,7 +176,7 @@ test('preloaded packages cost nothing to import, in every run anew', async () =>
 
 test('preload refuses what is no package, and packages of the caller', async () => {
   await expect(createSandbox({ runtime: 'javascript', preload: ['no-such'] })).rejects.toThrow(
-    /cannot import "no-such": ReferenceError: requireVendor: there is no package 'no-such': the packages are /,
+    /cannot import "no-such": ReferenceError: requireVendor: there is no package 'no-such': available packages: /,
   );
 });
 

@@ -4,7 +4,7 @@ import { code, python } from '../support/sandbox.ts';
 
 const errorOf = async (program: string): Promise<GuestError> => (await python(program)).metadata.error!;
 
-describe('what the runtime knows about an exception', () => {
+describe('error details of a Python program', () => {
   test.each<[string, Partial<GuestError>]>([
     [
       "open('/etc/passwd')",
@@ -33,11 +33,11 @@ describe('what the runtime knows about an exception', () => {
       'class KeyError(Exception): pass\nraise KeyError',
       { type: 'KeyError', module: '__main__', kind: 'Exception' },
     ],
-  ])('%j', async (program, expected) => {
+  ])('describes the exception of %j', async (program, expected) => {
     expect(await errorOf(program)).toMatchObject(expected);
   });
 
-  test('is looked up without running code of the program', async () => {
+  test('are collected without running code of the program', async () => {
     const result = await python(code`
       class Sly(dict):
           def __repr__(self): print('repr ran'); return 'x'
@@ -54,7 +54,7 @@ describe('what the runtime knows about an exception', () => {
     expect(result.stdout.replace(/^key repr ran\n/gm, '')).toBe('');
   });
 
-  test('is bounded, whatever the program makes of it', async () => {
+  test('are limited in size', async () => {
     const error = await errorOf(code`
       d = {str(i) * 1000: i for i in range(1_000)}
       d['x' * 1_000_000]
@@ -65,7 +65,7 @@ describe('what the runtime knows about an exception', () => {
     expect(emoji).toMatchObject({ type: 'ValueError', line: 1 });
   });
 
-  test('survives an exception that cannot be described', async () => {
+  test('are omitted for an exception that cannot be described', async () => {
     const error = await errorOf(code`
       class Bad(OSError):
           @property
@@ -79,7 +79,7 @@ describe('what the runtime knows about an exception', () => {
     expect(error).toMatchObject({ type: 'Bad', message: '', kind: 'OSError' });
   });
 
-  test('includes what was being handled when the program exited', async () => {
+  test('include the exception that was being handled when the program exited', async () => {
     const sandbox = await createSandbox({ runtime: 'python' });
     const result = await sandbox.execute("import sys\ntry:\n    {}['a']\nexcept KeyError:\n    sys.exit(4)");
     expect(result).toMatchObject({ exit_code: 4, stderr: '' });
@@ -89,11 +89,11 @@ describe('what the runtime knows about an exception', () => {
   });
 });
 
-describe('a traceback', () => {
-  test('of a thousand frames keeps its two ends and costs little', async () => {
+describe('traceback of a Python program', () => {
+  test('omits the middle of a thousand frames', async () => {
     const result = await python('def f(n):\n    return f(n + 1)\nf(0)', { fuel_budget: 300_000_000 });
     expect(result.metadata.error).toMatchObject({ type: 'RecursionError', line: 2 });
-    expect(result.stderr).toMatch(/frames in the middle are left out/);
+    expect(result.stderr).toMatch(/frames in the middle are omitted/);
     expect(result.stderr).toMatch(/RecursionError: maximum recursion depth exceeded\n$/);
   });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { code, python } from '../support/sandbox.ts';
 
-describe('a Python program', () => {
-  test('prints, and returns the value of its last expression', async () => {
+describe('Python program', () => {
+  test('prints and returns the value of its last expression', async () => {
     const result = await python("print('hello')\n6 * 7");
     expect(result).toMatchObject({ success: true, stdout: 'hello\n', stderr: '', exit_code: 0 });
     expect(result.metadata).toMatchObject({ trapped: false, result: 42, result_type: 'int' });
@@ -16,11 +16,11 @@ describe('a Python program', () => {
     ['2 ** 100', '1267650600228229401496703205376'],
     ["float('nan')", 'nan'],
     ["b'ab'", "b'ab'"],
-  ])('gives %s back as JSON data or as its repr', async (expression, expected) => {
+  ])('returns %s as JSON data or as its repr', async (expression, expected) => {
     expect((await python(expression)).metadata.result).toEqual(expected);
   });
 
-  test('has no result when it ends in None or in a statement', async () => {
+  test('has no result if it ends with None or a statement', async () => {
     expect((await python('print(1)')).metadata).not.toHaveProperty('result');
     expect((await python('x = 1')).metadata).not.toHaveProperty('result');
   });
@@ -30,7 +30,7 @@ describe('a Python program', () => {
     expect(stdout).toBe("__main__ /app/main.py ['/app/main.py'] /app\n");
   });
 
-  test('gets a traceback with its own lines and nothing of ours', async () => {
+  test('gets a traceback with its own lines and no frames of the runtime', async () => {
     const result = await python(code`
       def f(x):
           return x.nope
@@ -51,7 +51,7 @@ describe('a Python program', () => {
     expect(result.metadata.error).toMatchObject({ type: 'AttributeError', line: 2 });
   });
 
-  test('that does not compile gets a SyntaxError with its line', async () => {
+  test('gets a SyntaxError with the line if it does not compile', async () => {
     const result = await python('x = 1\ny = = 2');
     expect(result.stderr).toBe(
       '  File "/app/main.py", line 2\n    y = = 2\n        ^\nSyntaxError: invalid syntax\n',
@@ -59,7 +59,7 @@ describe('a Python program', () => {
     expect(result.metadata.error).toMatchObject({ type: 'SyntaxError', line: 2 });
   });
 
-  test('can inspect its own source, pickle its classes and use dataclasses', async () => {
+  test('can inspect its source, pickle its classes and use dataclasses', async () => {
     const { stdout } = await python(code`
       import inspect, pickle
       from dataclasses import dataclass
@@ -76,14 +76,14 @@ describe('a Python program', () => {
     expect(stdout).toBe('def double(n):\n    # a comment\n    return 2 * n\nTrue\n');
   });
 
-  test('obeys from __future__ import', async () => {
+  test('supports from __future__ imports', async () => {
     const result = await python(
       'from __future__ import annotations\ndef f(x: Undefined): ...\nf.__annotations__',
     );
     expect(result.metadata.result).toEqual({ x: 'Undefined' });
   });
 
-  test('imports modules of the workspace', async () => {
+  test('imports modules from the workspace', async () => {
     const result = await python('import helper\nhelper.value', { files: { 'helper.py': 'value = 5' } });
     expect(result.metadata.result).toBe(5);
     expect(result.files_created).toEqual([]);
@@ -95,7 +95,7 @@ describe('a Python program', () => {
   });
 });
 
-describe('the end of a program', () => {
+describe('exit of a Python program', () => {
   test.each([
     ['import sys; sys.exit()', 0, ''],
     ['import sys; sys.exit(3)', 3, ''],
@@ -103,19 +103,19 @@ describe('the end of a program', () => {
     ["import sys; sys.exit('reason')", 1, 'reason\n'],
     ['import os; os._exit(7)', 7, ''],
     ['raise SystemExit(4)', 4, ''],
-  ])('%s is exit code %i', async (program, exitCode, stderr) => {
+  ])('%s returns exit code %i', async (program, exitCode, stderr) => {
     const result = await python(program);
     expect(result).toMatchObject({ exit_code: exitCode, stderr, success: exitCode === 0 });
     expect(result.metadata.trapped).toBe(false);
   });
 
-  test('abort is a trap', async () => {
+  test('os.abort is a trap', async () => {
     const result = await python("print('before')\nimport os; os.abort()");
     expect(result).toMatchObject({ success: false, exit_code: 134, stdout: 'before\n' });
     expect(result.metadata).toMatchObject({ trapped: true, trap_reason: 'unreachable' });
   });
 
-  test('an uncaught exception in an exit handler is reported', async () => {
+  test('reports an uncaught exception in an exit handler', async () => {
     const result = await python('import atexit\natexit.register(lambda: 1/0)');
     expect(result.stderr).toContain('ZeroDivisionError');
   });
@@ -148,12 +148,12 @@ describe('asynchronous Python', () => {
     expect(stdout).toBe('[2, 1]\ntimed out\nitem\n');
   });
 
-  test('says so when nothing could ever wake the loop', async () => {
+  test('raises RuntimeError if nothing can wake the event loop', async () => {
     const result = await python('import asyncio\nawait asyncio.Event().wait()');
-    expect(result.stderr).toContain('would wait for ever');
+    expect(result.stderr).toContain('would wait forever');
   });
 
-  test('shows only the program in a traceback from below await', async () => {
+  test('gets tracebacks of awaited functions without frames of the runtime', async () => {
     const result = await python('async def f():\n    raise ValueError("z")\nawait f()');
     expect(result.stderr).not.toContain('asyncio');
     expect(result.metadata.error).toMatchObject({ type: 'ValueError', line: 2 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { code, python } from '../support/sandbox.ts';
 
-describe('the standard library', () => {
+describe('Python standard library', () => {
   test('reads standard input', async () => {
     const { stdout } = await python("import sys\nprint(input('? '))\nprint(sys.stdin.read())", {
       stdin: 'one\ntwo\nthree',
@@ -9,11 +9,11 @@ describe('the standard library', () => {
     expect(stdout).toBe('? one\ntwo\nthree\n');
   });
 
-  test('meets the end of standard input as EOFError', async () => {
+  test('raises EOFError at the end of standard input', async () => {
     expect((await python('input()')).metadata.error?.type).toBe('EOFError');
   });
 
-  test('makes temporary files and folders', async () => {
+  test('creates temporary files and folders', async () => {
     const result = await python(code`
       import os, tempfile
       with tempfile.NamedTemporaryFile('w+') as f:
@@ -30,7 +30,7 @@ describe('the standard library', () => {
     expect(result.stdout).toBe("hi /tmp\nb'zz'\n['x']\n");
   });
 
-  test('keeps a SQLite database in the workspace', async () => {
+  test('stores a SQLite database in the workspace', async () => {
     const result = await python(code`
       import sqlite3
       with sqlite3.connect('data.db') as db:
@@ -42,7 +42,7 @@ describe('the standard library', () => {
     expect(result.files_created).toEqual(['data.db']);
   });
 
-  test('knows the time zones of the world, and is itself in UTC', async () => {
+  test('knows all time zones and uses UTC as local time', async () => {
     const { stdout } = await python(code`
       from datetime import datetime
       from zoneinfo import ZoneInfo
@@ -53,7 +53,7 @@ describe('the standard library', () => {
     expect(stdout).toBe("2026-07-01T12:00:00+02:00\n('UTC', 'UTC') (1970, 1, 1, 0, 0, 0) 1767225600.0\n");
   });
 
-  test('tells the real time', async () => {
+  test('returns the current time', async () => {
     const before = Date.now() / 1000;
     const { metadata } = await python(
       'import time, os\nopen("f", "w").close()\n[time.time(), os.stat("f").st_mtime]',
@@ -64,7 +64,7 @@ describe('the standard library', () => {
     expect(Math.abs(mtime - now)).toBeLessThan(2);
   });
 
-  test('sleeps without burning fuel', async () => {
+  test('sleeps without consuming fuel', async () => {
     const asleep = await python('import time\ntime.sleep(0.2)');
     const awake = await python('import time\ntime.sleep(0)');
     expect(asleep.duration_ms).toBeGreaterThanOrEqual(199);
@@ -92,7 +92,7 @@ describe('the standard library', () => {
     expect(stdout).toBe('True\ne3b0c442 0.3333333333333333333333333333 1/3 1.5\n');
   });
 
-  test('delivers signals a program sends itself', async () => {
+  test('delivers signals that a program sends to itself', async () => {
     const { stdout } = await python(code`
       import signal
       signal.signal(signal.SIGUSR1, lambda number, frame: print('got', number))
@@ -108,7 +108,7 @@ describe('the standard library', () => {
   });
 });
 
-describe('what a guest does not have', () => {
+describe('unavailable in a Python guest', () => {
   test.each([
     ['threads', 'import threading\nthreading.Thread(target=print).start()', 'RuntimeError'],
     ['sockets', 'import socket\nsocket.socket()', 'OSError'],
@@ -121,7 +121,7 @@ describe('what a guest does not have', () => {
     ['a bridge to JavaScript', 'import js', 'ModuleNotFoundError'],
     ['a network of JavaScript', 'import pyodide.http', 'ModuleNotFoundError'],
     ['terminals', 'import os\nos.get_terminal_size()', 'OSError'],
-  ])('%s end in an ordinary exception that a program can catch', async (_, program, type) => {
+  ])('%s raise an exception that the program can catch', async (_, program, type) => {
     const result = await python(
       `try:\n    exec(${JSON.stringify(program)})\nexcept Exception as e:\n    print(type(e).__name__)`,
     );

@@ -1,57 +1,66 @@
 /**
- * Boots the interpreter, once, when the image is made: a larger stack, the door, the boot script. What `run` needs of
- * it afterwards are addresses in guest memory.
+ * Boots the interpreter when an image is built: enlarges the stack, creates the host calls and runs the boot script. The
+ * returned handles are addresses in guest memory.
  */
 import type { Guest } from '../../engine/guest.ts';
 import type { Handles } from '../runtime.ts';
-import { evaluate, invoke, property, readText, withText } from './quickjs-api.ts';
-import { drain } from './run-program.ts';
+import { evaluate, invoke, property, readText, withCString } from './quickjs-api.ts';
+import { runPendingJobs } from './run-program.ts';
 import { SYSTEM_CALL_NAMES } from './syscalls/quickjs-imports.ts';
 
-/** Where the boot script lies in the guest's file system. */
-export const LAYER = '/lib/javascript';
+/** Location of the boot script in the guest's file system. */
+export const BOOT_LAYER = '/lib/javascript';
 export const BOOT_FILE = 'boot.js';
 /**
- * The C stack, moved from the 1 MiB it was linked with to a larger place on the heap. QuickJS throws a RangeError when
- * a program has used all but the last quarter, which is kept for C code that does not ask.
+ * Size of the C stack. The binary was linked with 1 MiB, so a larger stack is allocated on the heap. QuickJS throws a
+ * RangeError when a program has used three quarters; the rest is reserved for C code that does not check.
  */
 const STACK_BYTES = 2 * 1024 * 1024;
 const STACK_LIMIT_BYTES = STACK_BYTES * 0.75;
-/** Bytes of the interpreter's context in which the state of Math.random is looked for. */
+/** Bytes of the interpreter's context in which to search for the state of Math.random. */
 const CONTEXT_BYTES = 4096;
 const WORD_MASK = (1n << 64n) - 1n;
-/** What the host calls of the boot script. */
-const ENTRIES = ['start', 'turn', 'provide', 'preload', 'fail', 'limit', 'rejected', 'report'] as const;
+/** Functions of the boot script that the host calls. */
+const ENTRY_POINTS = [
+  'start',
+  'nextTimer',
+  'providePackage',
+  'preload',
+  'fail',
+  'failAtLimit',
+  'trackRejection',
+  'report',
+] as const;
 
 function moveStack(guest: Guest): void {
   const start = guest.call('wasm_malloc', STACK_BYTES);
-  if (start === 0) guest.abort('the guest has no memory left for its stack');
+  if (start === 0) guest.abort('the guest has no memory for its stack');
   (guest.exports['__stack_pointer'] as WebAssembly.Global).value = (start + STACK_BYTES) & ~15;
 }
 
-/** An object with a function for each system call. */
-function makeDoor(guest: Guest): number {
-  const door = guest.call('qjs_new_object');
+/** Creates an object with a function for each system call. */
+function createHostCalls(guest: Guest): number {
+  const calls = guest.call('qjs_new_object');
   for (const name of SYSTEM_CALL_NAMES) {
-    withText(guest, name, (pointer, length) => {
-      const operation = guest.call('qjs_new_host_function', pointer, length, 0);
-      guest.call('qjs_set_prop_string', door, pointer, operation);
-      guest.call('qjs_free_value', operation);
+    withCString(guest, name, (pointer, length) => {
+      const call = guest.call('qjs_new_host_function', pointer, length, 0);
+      guest.call('qjs_set_prop_string', calls, pointer, call);
+      guest.call('qjs_free_value', call);
     });
   }
-  return door;
+  return calls;
 }
 
 function readBootScript(guest: Guest): string {
   const { volume } = guest.kernel;
-  const node = volume.lookup(`${LAYER}/${BOOT_FILE}`, '/', true);
+  const node = volume.lookup(`${BOOT_LAYER}/${BOOT_FILE}`, '/', true);
   const bytes = new Uint8Array(node.kind === 'file' ? node.size : 0);
   volume.read(node, 0, bytes);
   return new TextDecoder().decode(bytes);
 }
 
-/** A value that is no exception; at boot there is nobody to catch one. */
-function succeed(guest: Guest, value: number): number {
+/** Returns the value. If it is an exception, stops the guest. */
+function checked(guest: Guest, value: number): number {
   if (guest.call('qjs_is_exception', value) === 0) return value;
   const error = guest.call('qjs_get_exception');
   const stack = readText(guest, property(guest, error, 'stack'));
@@ -59,8 +68,8 @@ function succeed(guest: Guest, value: number): number {
 }
 
 /**
- * Finds the 64-bit state of Math.random: the word of the context that one call changes in the way of xorshift64*. The
- * state is part of the image, so each start has to put a new one there.
+ * Finds the 64-bit state of Math.random: the word of the context that one call changes according to xorshift64*. The
+ * state is part of the image, so every start has to replace it.
  */
 function findRandomState(guest: Guest): number {
   const context = guest.call('qjs_get_context_ptr');
@@ -69,10 +78,10 @@ function findRandomState(guest: Guest): number {
     return new BigUint64Array(bytes.buffer);
   };
   const before = words();
-  guest.call('qjs_free_value', succeed(guest, evaluate(guest, 'Math.random()', 'boot')));
+  guest.call('qjs_free_value', checked(guest, evaluate(guest, 'Math.random()', 'boot')));
   const after = words();
   const at = before.findIndex((word, i) => word !== after[i] && xorshift(word) === after[i]);
-  return at < 0 ? guest.abort('the state of Math.random was not found') : context + at * 8;
+  return at < 0 ? guest.abort('the state of Math.random cannot be found') : context + at * 8;
 }
 
 function xorshift(state: bigint): bigint {
@@ -84,18 +93,18 @@ function xorshift(state: bigint): bigint {
 export function boot(guest: Guest): Handles {
   guest.call('_initialize');
   moveStack(guest);
-  if (guest.call('qjs_init') !== 0) guest.abort('the interpreter did not start');
+  if (guest.call('qjs_init') !== 0) guest.abort('the interpreter failed to start');
   guest.call('qjs_set_max_stack_size', STACK_LIMIT_BYTES);
   guest.call('qjs_set_interrupt_handler', 1);
   guest.call('qjs_set_promise_rejection_handler', 1);
   guest.call('qjs_set_module_loader', 1);
-  const main = succeed(guest, evaluate(guest, readBootScript(guest), 'sandbox:boot'));
-  const door = makeDoor(guest);
-  const entries = succeed(guest, invoke(guest, main, door));
-  drain(guest);
+  const main = checked(guest, evaluate(guest, readBootScript(guest), 'sandbox:boot'));
+  const hostCalls = createHostCalls(guest);
+  const entryPoints = checked(guest, invoke(guest, main, hostCalls));
+  runPendingJobs(guest);
   const handles: Handles = { random: findRandomState(guest) };
-  for (const name of ENTRIES) handles[name] = property(guest, entries, name);
-  for (const value of [main, door, entries]) guest.call('qjs_free_value', value);
+  for (const name of ENTRY_POINTS) handles[name] = property(guest, entryPoints, name);
+  for (const value of [main, hostCalls, entryPoints]) guest.call('qjs_free_value', value);
   guest.call('qjs_run_gc');
   return handles;
 }

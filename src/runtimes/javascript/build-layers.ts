@@ -1,6 +1,6 @@
 /**
- * The read-only files of a JavaScript guest: the boot script as one text, and the vendored packages as bytecode, so that
- * no program pays for compiling them. The guest's own compiler makes the bytecode.
+ * Builds the read-only layers of JavaScript guests: the bundled boot script, and the vendored packages as bytecode, so that
+ * programs spend no fuel on compiling them. The guest compiles the bytecode itself.
  */
 import { fileURLToPath } from 'node:url';
 import type { Guest } from '../../engine/guest.ts';
@@ -8,19 +8,20 @@ import type { Entry } from '../../fs/entries.ts';
 import { type ModuleSource, packageModules } from '../../packages/bundle-javascript.ts';
 import type { MissingPackage } from '../../packages/catalog.ts';
 import { toEntries } from '../../packages/package-file.ts';
-import type { BuildGuest, Layer } from '../runtime.ts';
-import { BOOT_FILE, boot, LAYER } from './boot.ts';
-import { property, readText, withText } from './quickjs-api.ts';
+import { type BuildInGuest, LAYER_TIME_MS, type Layer } from '../runtime.ts';
+import { BOOT_FILE, BOOT_LAYER, boot } from './boot.ts';
+import { property, readText, withCString } from './quickjs-api.ts';
 import { BYTECODE_SUFFIX, PACKAGES } from './syscalls/package-loader.ts';
 
-/** One date for all files of a layer, so that equal inputs make equal layers. */
-const LAYER_TIME_MS = Date.UTC(2026, 0, 1);
+/** Flags of qjs_compile. */
 const MODULE = 1;
-/** Bytecode without the text it was made from. */
 const STRIP_SOURCE = 16;
 
-/** The boot script and everything it imports as one function of the door. esbuild is there at build time only. */
-async function bootSource(): Promise<string> {
+/**
+ * Bundles the boot script to a function that takes the host calls and returns the script's exports. esbuild is a
+ * development dependency and only available at build time.
+ */
+async function bundleBootScript(): Promise<string> {
   const { build } = await import('esbuild');
   const result = await build({
     entryPoints: [fileURLToPath(new URL('./guest/boot.js', import.meta.url))],
@@ -32,24 +33,24 @@ async function bootSource(): Promise<string> {
     legalComments: 'none',
     minifyWhitespace: true,
     minifySyntax: true,
-    banner: { js: '(function (__door) {' },
+    banner: { js: '(function (__host) {' },
     footer: { js: 'return boot; })' },
   });
   return result.outputFiles[0]!.text;
 }
 
-/** Compiles a module in a booted guest, where what it imports is known. */
+/** Compiles a module in a booted guest, which knows the built-in modules that it imports. */
 function compile(guest: Guest, { name, source }: ModuleSource): Uint8Array {
   const length = guest.call('wasm_malloc', 4);
-  const pointer = withText(guest, source, (code, size) =>
-    withText(guest, name, (file) =>
+  const pointer = withCString(guest, source, (code, size) =>
+    withCString(guest, name, (file) =>
       guest.call('qjs_compile', code, size, file, MODULE, STRIP_SOURCE, length),
     ),
   );
   if (pointer === 0) {
     const error = guest.call('qjs_get_exception');
     const stack = readText(guest, property(guest, error, 'stack'));
-    return guest.abort(`${name} does not compile: ${readText(guest, error)}\n${stack}`);
+    return guest.abort(`cannot compile ${name}: ${readText(guest, error)}\n${stack}`);
   }
   const bytecode = guest.view.bytes(pointer, guest.view.u32(length)).slice();
   guest.call('wasm_free', pointer);
@@ -57,15 +58,15 @@ function compile(guest: Guest, { name, source }: ModuleSource): Uint8Array {
   return bytecode;
 }
 
-export async function javascriptLayers(
-  build: BuildGuest,
+export async function buildJavaScriptLayers(
+  buildInGuest: BuildInGuest,
   warn: (missing: MissingPackage) => void,
 ): Promise<Layer[]> {
-  const script = { path: BOOT_FILE, data: new TextEncoder().encode(await bootSource()) };
-  const base: Layer = { at: LAYER, entries: toEntries([script], LAYER_TIME_MS) };
+  const script = { path: BOOT_FILE, data: new TextEncoder().encode(await bundleBootScript()) };
+  const bootLayer: Layer = { at: BOOT_LAYER, entries: toEntries([script], LAYER_TIME_MS) };
   const modules = await packageModules(warn);
   const files: { path: string; data: Uint8Array }[] = [];
-  build([base], (guest) => {
+  buildInGuest([bootLayer], (guest) => {
     boot(guest);
     for (const one of modules) files.push({ path: one.name + BYTECODE_SUFFIX, data: compile(guest, one) });
   });
@@ -75,5 +76,5 @@ export async function javascriptLayers(
       return { path: alias + BYTECODE_SUFFIX, kind: 'symlink', mode: 0o777, mtimeMs: LAYER_TIME_MS, target };
     }),
   );
-  return [base, { at: PACKAGES, entries: [...toEntries(files, LAYER_TIME_MS), ...links] }];
+  return [bootLayer, { at: PACKAGES, entries: [...toEntries(files, LAYER_TIME_MS), ...links] }];
 }

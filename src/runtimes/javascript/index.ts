@@ -1,20 +1,19 @@
 /**
- * QuickJS-NG from the binary that quickjs-wasi ships, without that package's JavaScript. Its C functions, exported by
- * name, are all that the host side needs; timers, modules and handlers live in guest memory, where images keep them.
+ * The JavaScript runtime: QuickJS-NG from the binary of the quickjs-wasi package, whose JavaScript is not used. The host
+ * calls the C functions that the binary exports. Timers, modules and handlers are in guest memory, so images contain them.
  */
-
 import { wasiFunctions } from '../../kernel/wasi.ts';
 import type { Runtime } from '../runtime.ts';
 import { boot } from './boot.ts';
-import { javascriptLayers } from './build-layers.ts';
+import { buildJavaScriptLayers } from './build-layers.ts';
 import {
   currentLocation,
   interrupt,
   isInterrupted,
   packageProvider,
+  preload,
   rejectionTracker,
   run,
-  warm,
 } from './run-program.ts';
 import { quickJsFunctions } from './syscalls/quickjs-imports.ts';
 
@@ -73,9 +72,9 @@ export const javascript: Runtime = {
   linkage: {
     imports: (guest) => ({
       env: quickJsFunctions(guest, {
-        tracker: () => rejectionTracker(guest),
+        rejectionTracker: () => rejectionTracker(guest),
+        packageProvider: () => packageProvider(guest),
         isInterrupted: () => isInterrupted(guest),
-        provider: () => packageProvider(guest),
       }),
       wasi_snapshot_preview1: wasiFunctions(guest.kernel, guest.view, (code) => guest.exit(code)),
     }),
@@ -83,10 +82,10 @@ export const javascript: Runtime = {
     interrupt,
   },
   bootEnv: {},
-  layers: javascriptLayers,
+  buildLayers: buildJavaScriptLayers,
   unusedMemory: () => [],
   boot,
   run,
   currentLocation,
-  extend: { warm },
+  preload,
 };

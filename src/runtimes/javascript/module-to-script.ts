@@ -1,24 +1,24 @@
 /**
- * Prepares a program for the guest. `main.js` is a module to its author, but runs as a strict script with top-level
- * await: that gives it a completion value, and names that later programs can see. What only modules may contain is
- * taken out, character for character, so that lines and columns stay as they are; imports are done before it.
- * Invariant: the guest uses the rewritten text only when its own compiler refuses the original as a script.
+ * Rewrites a module to a script. Programs are written as modules, but run as strict scripts with top-level await: a script
+ * has a completion value, and later programs see its variables. Module syntax is replaced with blanks, so that lines and
+ * columns do not change; the boot script performs the imports first.
+ * Invariant: the guest runs the rewritten text only if its compiler rejects the original as a script.
  */
 import { endsOperand, type Token, tokenize } from './tokenizer.ts';
 
-export interface Import {
+export interface ImportDeclaration {
   readonly specifier: string;
-  /** Pairs of exported and local name; `*` is the namespace. */
+  /** Pairs of exported and local names; `*` is the namespace. */
   readonly names: readonly (readonly [string, string])[];
   readonly line: number;
 }
 
-export interface Program {
-  /** Whether the last statement is an expression, whose value is the program's result. */
+export interface ProgramPlan {
+  /** The last statement is an expression, whose value is the program's result. */
   readonly trailing: boolean;
-  /** The program as a script, when it has module syntax that could be taken out. */
+  /** The program as a script, if it contains module syntax that could be removed. */
   readonly script?: string;
-  readonly imports: readonly Import[];
+  readonly imports: readonly ImportDeclaration[];
 }
 
 const NAME = '[\\p{ID_Start}$_][\\p{ID_Continue}$]*';
@@ -42,28 +42,29 @@ const NAMED = new RegExp(
 );
 const COMMENT = /\/\*[\s\S]*?\*\/|\/\/[^\n]*/g;
 
-/** Words a statement can start with and not be an expression. */
+/** Keywords that start a statement other than an expression. */
 const STATEMENT_WORDS = new Set(
   'const let var function class if else for while do switch try catch finally return throw break continue debugger import export with'.split(
     ' ',
   ),
 );
-/** Statements that a closing brace can end. */
+/** Keywords of statements that can end with a closing brace. */
 const BRACED_WORDS = new Set('function class if else for while do switch try catch finally with'.split(' '));
 const CONTINUING_WORDS = new Set(['else', 'catch', 'finally', 'in', 'instanceof', 'of', 'as', 'from']);
-/** Punctuators that can begin a statement; after a new line those that could also go on with the last one do so. */
+/** Punctuators that can start a statement. */
 const OPENING = new Set(['{', '(', '[', '+', '-', '!', '~', '++', '--', '@', '#', '...']);
+/** Those that start a statement after a newline. The others continue the statement before them. */
 const UNAMBIGUOUS = new Set(['{', '!', '~', '++', '--', '@', '#']);
 
-export function planProgram(code: string): Program {
+export function planProgram(code: string): ProgramPlan {
   const tokens = readTokens(code);
-  // What cannot be read here will not compile either, or has a value nobody should rely on.
+  // The program does not compile, or is too long to analyse.
   if (tokens === undefined) return { trailing: true, imports: [] };
   const starts = statementStarts(tokens);
   return {
     trailing: endsInExpression(tokens, starts),
     imports: [],
-    ...takeOutModuleSyntax(code, tokens, starts),
+    ...removeModuleSyntax(code, tokens, starts),
   };
 }
 
@@ -71,24 +72,24 @@ function readTokens(code: string): Token[] | undefined {
   try {
     return tokenize(code);
   } catch (cause) {
-    // A literal longer than the host's regular expressions can go through.
+    // A literal is too long for the regular expressions of the host.
     if (cause instanceof RangeError) return undefined;
     throw cause;
   }
 }
 
-/** Indices of the tokens that begin a statement of the program itself. */
+/** Indices of the tokens that start a top-level statement. */
 function statementStarts(tokens: readonly Token[]): number[] {
   const starts: number[] = [];
   tokens.forEach((token, i) => {
     const first = starts.at(-1);
-    if (token.depth === 0 && (first === undefined || beginsStatement(tokens, i, first))) starts.push(i);
+    if (token.depth === 0 && (first === undefined || startsStatement(tokens, i, first))) starts.push(i);
   });
   return starts;
 }
 
-/** Whether token `i` begins a statement, when the one before it begins at `start`. */
-function beginsStatement(tokens: readonly Token[], i: number, start: number): boolean {
+/** Whether token `i` starts a statement, given that the previous statement starts at `start`. */
+function startsStatement(tokens: readonly Token[], i: number, start: number): boolean {
   const token = tokens[i]!;
   const first = tokens[start]!;
   const previous = tokens[i - 1]!;
@@ -101,7 +102,7 @@ function beginsStatement(tokens: readonly Token[], i: number, start: number): bo
   if (ended && (first.text === '{' || BRACED_WORDS.has(first.text) || isAsyncFunction(tokens, start)))
     return true;
   if (!token.newlineBefore || !endsOperand(tokens.slice(Math.max(0, i - 2), i))) {
-    // A body such as that of an arrow function ends an operand too.
+    // The body of an arrow function also ends an operand.
     if (!(token.newlineBefore && ended)) return false;
   }
   return token.kind === 'punctuator'
@@ -121,13 +122,13 @@ function endsInExpression(tokens: readonly Token[], starts: readonly number[]): 
   return !(token.kind === 'word' && (STATEMENT_WORDS.has(token.text) || isAsyncFunction(tokens, last)));
 }
 
-/** Blanks `text` but for its line ends, so that nothing moves; the semicolon keeps its neighbours apart. */
+/** Replaces all characters except line ends with blanks. The semicolon separates the neighbouring statements. */
 function blank(text: string, start = ';'): string {
   return start + text.slice(start.length).replace(/[^\n\r\u2028\u2029]/g, ' ');
 }
 
-function takeOutModuleSyntax(code: string, tokens: readonly Token[], starts: readonly number[]) {
-  const imports: Import[] = [];
+function removeModuleSyntax(code: string, tokens: readonly Token[], starts: readonly number[]) {
+  const imports: ImportDeclaration[] = [];
   let script = '';
   let done = 0;
   let line = 1;
@@ -145,7 +146,7 @@ function takeOutModuleSyntax(code: string, tokens: readonly Token[], starts: rea
     if (token.kind !== 'word' || token.start < done || tokens[i - 1]?.text === '.') continue;
     if (token.text === 'import' && tokens[i + 1]?.text === '.') {
       if (code.slice(token.start, tokens[i + 2]?.end) !== 'import.meta') return {};
-      // As long as what it replaces; the boot script defines it.
+      // Same length as the original; the boot script defines the variable.
       replace(token.start, tokens[i + 2]!.end, 'import_meta');
     } else if (isStart.has(i) && token.text === 'import' && tokens[i + 1]?.text !== '(') {
       const found = readImport(code, token.start);

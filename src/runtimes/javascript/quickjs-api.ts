@@ -1,46 +1,39 @@
-/** Values of the interpreter as the host handles them: addresses that the guest's own functions give out and take back. */
+/** Calls to QuickJS's C API. JavaScript values are addresses of reference-counted values in the guest. */
 import type { Guest } from '../../engine/guest.ts';
-import { allocate } from '../runtime.ts';
+import { copyToGuest } from '../copy-to-guest.ts';
+import { callFunction } from './syscalls/quickjs-guest.ts';
 
-/** Longest text the host reads back; the boot script cuts its report well below. */
+/** Longest text that the host reads. Reports of the boot script are much shorter. */
 const MAX_TEXT_BYTES = 4_000_000;
 
 const encoder = new TextEncoder();
 
-/** Calls `use` with a C string in guest memory. */
-export function withText<T>(guest: Guest, text: string, use: (pointer: number, length: number) => T): T {
+/** Calls `use` with the address and the length of a C string, which is freed afterwards. */
+export function withCString<T>(guest: Guest, text: string, use: (pointer: number, length: number) => T): T {
   const bytes = encoder.encode(text);
-  const pointer = allocate(guest, bytes, 'wasm_malloc');
+  const pointer = copyToGuest(guest, bytes, 'wasm_malloc');
   const result = use(pointer, bytes.length);
   guest.call('wasm_free', pointer);
   return result;
 }
 
-/** Calls a function value; the result may be an exception. */
+/** Calls a function. The result may be an exception. */
 export function invoke(guest: Guest, target: number, ...args: number[]): number {
-  const list = guest.call('wasm_malloc', 4 * args.length + 4);
-  if (list === 0) guest.abort('the guest has no memory left for its own program');
-  args.forEach((value, i) => {
-    guest.view.setU32(list + i * 4, value);
-  });
-  const self = guest.call('qjs_get_undefined');
-  const result = guest.call('qjs_call', target, self, args.length, list);
-  guest.call('qjs_free_value', self);
-  guest.call('wasm_free', list);
-  return result;
+  return callFunction(guest, target, args) ?? guest.abort('the guest is out of memory');
 }
 
-/** Runs a script; the result may be an exception. */
+/** Runs a script. The result may be an exception. */
 export function evaluate(guest: Guest, code: string, file: string): number {
-  return withText(guest, code, (pointer, length) =>
-    withText(guest, file, (name) => guest.call('qjs_eval', pointer, length, name, 0)),
+  return withCString(guest, code, (pointer, length) =>
+    withCString(guest, file, (name) => guest.call('qjs_eval', pointer, length, name, 0)),
   );
 }
 
 export function property(guest: Guest, object: number, name: string): number {
-  return withText(guest, name, (pointer) => guest.call('qjs_get_prop_string', object, pointer));
+  return withCString(guest, name, (pointer) => guest.call('qjs_get_prop_string', object, pointer));
 }
 
+/** Converts a value to text. Returns undefined if that fails or the text is too long. */
 export function readText(guest: Guest, value: number): string | undefined {
   const out = guest.call('wasm_malloc', 4);
   const start = out === 0 ? 0 : guest.call('qjs_get_string_len', value, out);
@@ -53,7 +46,7 @@ export function readText(guest: Guest, value: number): string | undefined {
   return text;
 }
 
-/** A string value; the caller frees it. */
+/** Creates a string, which the caller frees. */
 export function newText(guest: Guest, text: string): number {
-  return withText(guest, text, (pointer, length) => guest.call('qjs_new_string', pointer, length));
+  return withCString(guest, text, (pointer, length) => guest.call('qjs_new_string', pointer, length));
 }

@@ -1,45 +1,47 @@
 /**
- * One program in a JavaScript guest: its start, the event loop around it, and its end. The loop is on this side so that
- * no frame of ours is below the program's own; what it turns over is in guest memory.
+ * Runs a program in a JavaScript guest: starts it, turns the event loop and collects the report. The loop runs on the host
+ * so that the stack of a program contains no frames of the runtime; promise jobs and timers are in guest memory.
  */
 import type { Guest } from '../../engine/guest.ts';
 import type { LimitReason } from '../../engine/run-context.ts';
+import { programFile } from '../language.ts';
 import {
   type GuestRequest,
   type Handles,
   LIMIT_ERRORS,
+  type PreloadReport,
+  type PreloadRequest,
   type SourceLocation,
-  type WarmReport,
-  type WarmRequest,
 } from '../runtime.ts';
+import { javascriptLanguage } from './language.ts';
 import { planProgram } from './module-to-script.ts';
 import { evaluate, invoke, newText, readText } from './quickjs-api.ts';
 
-/** Of the program a guest runs now. All of it comes with the call, so there is nothing an image would have to keep. */
+/** The state of a running program. It is set by every call, so images need not contain it. */
 interface RunningProgram {
   readonly handles: Handles;
   readonly request: GuestRequest;
-  /** The limit that was met, if any: the program is over as soon as the interpreter looks. */
+  /** The limit that was reached. The program ends when the interpreter next checks for interrupts. */
   interrupt: LimitReason | undefined;
-  /** Whether the limit has been reported; nothing of the program runs after that. */
+  /** The limit was reported. From then on only the boot script runs. */
   isOver: boolean;
   isOutOfMemory: boolean;
 }
 
 const programs = new WeakMap<Guest, RunningProgram>();
 
-/** Puts fresh bits, never all zero, where Math.random has its state. */
-function renewRandom(guest: Guest, at: number): void {
+/** Reseeds Math.random. Its state must not be zero. */
+function reseedRandom(guest: Guest, at: number): void {
   const state = guest.view.bytes(at, 8);
   guest.random(state);
   state[0]! |= 1;
 }
 
-/** Takes the pending exception and hands it to the boot script: as the end at a limit, or as the program's failure. */
-function failWithException(guest: Guest): void {
+/** Passes the pending exception to the boot script, as the program's failure or as the line where a limit was reached. */
+function reportException(guest: Guest): void {
   const error = guest.call('qjs_get_exception');
   const program = programs.get(guest);
-  // With no room left even for the error, QuickJS throws null.
+  // QuickJS throws null if it cannot allocate the error.
   if (program !== undefined && guest.isOutOfMemory && guest.call('qjs_is_null', error) !== 0) {
     program.isOutOfMemory = true;
     return;
@@ -50,36 +52,36 @@ function failWithException(guest: Guest): void {
   guest.call('qjs_free_value', error);
 }
 
-/** Reports the limit, with the place where the program was if `error` knows it. */
+/** Reports the limit. The stack of `error`, if it is an Error, contains the line where it was reached. */
 function endAtLimit(guest: Guest, program: RunningProgram, error: number): void {
   if (program.isOver) return;
   const { name, message } = LIMIT_ERRORS[program.interrupt!];
-  const words = [name, message(program.request)].map((word) => newText(guest, word));
-  // From here on the interpreter is needed for the report.
+  const texts = [name, message(program.request)].map((text) => newText(guest, text));
+  // Set before the call, because the boot script must not be interrupted.
   program.isOver = true;
-  for (const value of [invoke(guest, program.handles['limit']!, error, ...words), ...words]) {
+  for (const value of [invoke(guest, program.handles['failAtLimit']!, error, ...texts), ...texts]) {
     guest.call('qjs_free_value', value);
   }
 }
 
-/** Runs promise jobs until there are none, or until a limit is met. */
-export function drain(guest: Guest): void {
+/** Runs promise jobs until none are left or a limit is reached. */
+export function runPendingJobs(guest: Guest): void {
   while (programs.get(guest)?.interrupt === undefined && guest.call('qjs_is_job_pending') !== 0) {
-    if (guest.call('qjs_execute_pending_job') < 0) failWithException(guest);
+    if (guest.call('qjs_execute_pending_job') < 0) reportException(guest);
   }
 }
 
-/** Frees what a call returned; an exception is the program's failure. */
+/** Frees the result of a call. An exception becomes the program's failure. */
 function settle(guest: Guest, value: number): void {
-  if (guest.call('qjs_is_exception', value) !== 0) failWithException(guest);
+  if (guest.call('qjs_is_exception', value) !== 0) reportException(guest);
   guest.call('qjs_free_value', value);
 }
 
-/** The event loop: all promise jobs, one timer, and again. `turn` sleeps, and says when the program is over. */
-function loop(guest: Guest, program: RunningProgram): void {
+/** The event loop: runs all promise jobs, then one timer, and repeats. `nextTimer` sleeps until a timer is due. */
+function runEventLoop(guest: Guest, program: RunningProgram): void {
   for (let isDone = false; !isDone; ) {
-    drain(guest);
-    const timer = invoke(guest, program.handles['turn']!);
+    runPendingJobs(guest);
+    const timer = invoke(guest, program.handles['nextTimer']!);
     isDone = program.interrupt !== undefined || guest.call('qjs_is_function', timer) === 0;
     if (!isDone) settle(guest, invoke(guest, timer));
     settle(guest, timer);
@@ -100,31 +102,29 @@ export function run(guest: Guest, handles: Handles, request: GuestRequest): stri
   };
   programs.set(guest, program);
   const { code, env, call, inject_setup } = request;
-  if (call === 1) renewRandom(guest, handles['random']!);
-  const file = programFile(call);
+  if (call === 1) reseedRandom(guest, handles['random']!);
+  const file = programFile(javascriptLanguage, call);
   const argument = newText(guest, JSON.stringify({ code, file, env, inject_setup, ...planProgram(code) }));
   settle(guest, invoke(guest, handles['start']!, argument));
   guest.call('qjs_free_value', argument);
-  loop(guest, program);
+  runEventLoop(guest, program);
   const value = invoke(guest, handles['report']!);
-  // Not even the report could be made; in practice because memory is used up.
+  // In practice the report fails only for lack of memory.
   if (program.isOutOfMemory || guest.call('qjs_is_exception', value) !== 0) return outOfMemory(guest);
-  const answer = readText(guest, value) ?? '{}';
+  const report = readText(guest, value) ?? '{}';
   guest.call('qjs_free_value', value);
-  // The same null, on its way through a promise.
-  return guest.isOutOfMemory && answer.includes('"error":{"type":"null"') ? outOfMemory(guest) : answer;
+  // The null that QuickJS throws when out of memory, as the reason of a rejected promise.
+  return guest.isOutOfMemory && report.includes('"error":{"type":"null"') ? outOfMemory(guest) : report;
 }
 
-const programFile = (call: number) => (call === 1 ? '/app/main.js' : `/app/call-${call}.js`);
-
-/** The innermost line of the program, from the stack of an error that is made where the guest was stopped. */
+/** The innermost line of the program, from the stack of an error that is created where the guest was stopped. */
 export function currentLocation(guest: Guest): SourceLocation | undefined {
   const program = programs.get(guest);
   if (program === undefined) return undefined;
-  // Or the interpreter would be interrupted again.
+  // Keeps the interpreter from being interrupted again.
   program.isOver = true;
-  const stack = readText(guest, evaluate(guest, 'new Error().stack', 'sandbox:look')) ?? '';
-  const at = stack.indexOf(`${programFile(program.request.call)}:`);
+  const stack = readText(guest, evaluate(guest, 'new Error().stack', 'sandbox:location')) ?? '';
+  const at = stack.indexOf(`${programFile(javascriptLanguage, program.request.call)}:`);
   const line = /^[^:]*:(\d{1,9})\b/.exec(stack.slice(Math.max(0, at)))?.[1];
   return at < 0 || line === undefined ? undefined : { line: Number(line) };
 }
@@ -134,9 +134,9 @@ function outOfMemory(guest: Guest): string {
   return JSON.stringify({ exit_code: 1, error: { type: 'InternalError', message: 'out of memory' } });
 }
 
-/** Loads packages into an image that is being made; what cannot be loaded is in the report. */
-export function warm(guest: Guest, handles: Handles, { modules }: WarmRequest): string {
-  let report: WarmReport = {};
+/** Loads packages into an image that is being built. */
+export function preload(guest: Guest, handles: Handles, { modules }: PreloadRequest): string {
+  let report: PreloadReport = {};
   for (const module of modules) {
     const name = newText(guest, module);
     const value = invoke(guest, handles['preload']!, name);
@@ -147,21 +147,21 @@ export function warm(guest: Guest, handles: Handles, { modules }: WarmRequest): 
     }
     for (const used of [value, name]) guest.call('qjs_free_value', used);
   }
-  drain(guest);
+  runPendingJobs(guest);
   guest.call('qjs_run_gc');
   return JSON.stringify(report);
 }
 
-/** The guest function that is told of rejected promises, or 0 at boot. */
-export const rejectionTracker = (guest: Guest) => programs.get(guest)?.handles['rejected'] ?? 0;
+/** The function of the boot script that receives rejected promises, or 0 during boot. */
+export const rejectionTracker = (guest: Guest) => programs.get(guest)?.handles['trackRejection'] ?? 0;
 
-/** The guest function that loads packages, or 0 when the program is to have none. */
+/** The function of the boot script that loads a package for an import, or 0 if the program runs without packages. */
 export function packageProvider(guest: Guest): number {
   const program = programs.get(guest);
-  return program?.request.inject_setup ? program.handles['provide']! : 0;
+  return program?.request.inject_setup ? program.handles['providePackage']! : 0;
 }
 
-/** Whether a limit was met that the program does not know of yet. */
+/** Whether the interpreter must end the program because of a limit. */
 export function isInterrupted(guest: Guest): boolean {
   const program = programs.get(guest);
   return program?.interrupt !== undefined && !program.isOver;

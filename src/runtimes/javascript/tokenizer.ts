@@ -1,7 +1,7 @@
 /**
- * JavaScript as a flat list of tokens, as far as statements can be told apart by them. One pass, linear in the length.
- * The one hard question of JavaScript's grammar at this level, whether a slash divides or starts a regular expression,
- * is decided by what stands before it. Nothing unsafe hangs on the answer: see program.ts.
+ * Splits JavaScript into tokens, precisely enough to find statements, in one pass and linear time. Whether a slash is a
+ * division or starts a regular expression is decided by the tokens before it. A wrong guess is harmless: see
+ * module-to-script.ts.
  */
 
 export interface Token {
@@ -9,16 +9,16 @@ export interface Token {
   readonly text: string;
   readonly start: number;
   readonly end: number;
-  /** Brackets open around it. A closing bracket has the depth of its opening one. */
+  /** Number of enclosing brackets. A closing bracket has the depth of its opening bracket. */
   readonly depth: number;
   readonly newlineBefore: boolean;
-  /** Of a closing brace: whether it ends a block or body, not an object literal. */
+  /** For a closing brace: it ends a block or body, not an object literal. */
   readonly endsBlock: boolean;
 }
 
 interface Bracket {
   readonly text: string;
-  /** Of a parenthesis: it belongs to `if`, `for`, `while` or `with`. Of a brace: it holds statements or members. */
+  /** For a parenthesis: it follows `if`, `for`, `while` or `with`. For a brace: it contains statements or members. */
   readonly isHead: boolean;
 }
 
@@ -32,19 +32,20 @@ const TEMPLATE = /(?:[^`\\$]|\\[\s\S]|\$(?!\{))*(`|\$\{)/y;
 const PUNCTUATOR = /=>|\.\.\.|\+\+|--|\?\.(?!\d)|[-+*/%&|^!=<>?~@.,;:(){}[\]#]/y;
 const NEWLINE = /[\n\r\u2028\u2029]/;
 
-/** Longest program that is read, and how often a slash may turn out not to start a regular expression after all. */
+/** Longest program to tokenize, in characters. */
 const MAX_LENGTH = 300_000;
+/** Slashes that may fail to start a regular expression. Each failure searches to the end of the line. */
 const MAX_WRONG_SLASHES = 100;
 
-/** Words after which an operand comes, so that a slash starts a regular expression and a brace an object. */
-export const OPERATOR_WORDS = new Set(
+/** Keywords followed by an operand, so that a slash starts a regular expression and a brace an object. */
+const OPERATOR_WORDS = new Set(
   'return typeof instanceof in of new delete void throw case yield await'.split(' '),
 );
 const HEAD_WORDS = new Set(['if', 'for', 'while', 'with']);
 const BLOCK_WORDS = new Set(['else', 'do', 'try', 'finally']);
 const CLOSING = new Set([')', ']', '}']);
 
-/** The tokens of `code`, or undefined where it is cut off, not JavaScript, or too long. */
+/** The tokens of `code`, or undefined if it is incomplete, not JavaScript, or too long. */
 export function tokenize(code: string): Token[] | undefined {
   if (code.length > MAX_LENGTH) return undefined;
   let wrongSlashes = 0;
@@ -70,7 +71,7 @@ export function tokenize(code: string): Token[] | undefined {
     at += text.length;
     newlineBefore = false;
   };
-  /** Text of a template up to its end or to an expression in it. */
+  /** Reads a template literal up to its end or to the next expression in it. */
   const template = (): boolean => {
     const text = match(TEMPLATE);
     if (text === undefined) return false;
@@ -130,7 +131,6 @@ export function tokenize(code: string): Token[] | undefined {
         push('regex', regex);
         continue;
       }
-      // Each of these was looked for up to the end of its line.
       if (++wrongSlashes > MAX_WRONG_SLASHES) return undefined;
     }
     const punctuator = match(PUNCTUATOR);
@@ -172,7 +172,7 @@ function opensBlock(
   return previous.text === ')' || previous.text === ';' || previous.text === '{' || previous.text === '=>';
 }
 
-/** Whether the last token can be the end of an operand, so that what follows may be an operator. */
+/** Whether the last token can end an operand, so that an operator may follow. */
 export function endsOperand(tokens: readonly Token[]): boolean {
   const last = tokens.at(-1);
   if (last === undefined) return false;

@@ -1,19 +1,21 @@
 /**
- * Where a Python program stood when its guest was stopped in the middle of C code: the frames of the interpreter, from
- * the innermost out. Nothing is let go afterwards, because nothing of the guest is kept.
+ * Finds the line that a Python program was executing when its guest was stopped inside C code, by walking the frames of
+ * the interpreter. References are not released, because the guest is discarded afterwards.
  */
 import type { Guest } from '../../engine/guest.ts';
+import { programFile } from '../language.ts';
 import type { SourceLocation } from '../runtime.ts';
-import { withText } from './c-string.ts';
+import { withCString } from './c-string.ts';
+import { pythonLanguage } from './language.ts';
 
-/** Frames that are looked at: deep recursion has many more, all of them at the same few lines. */
+/** Frames to visit. Deep recursion has more, but they repeat the same few lines. */
 const MAX_FRAMES = 200;
-/** The names that the boot script gives to the programs of an interpreter. */
+/** The file names under which the boot script compiles programs. */
 const PROGRAM_FILE = /^\/app\/(?:main|call-\d+)\.py$/;
 
-/** The innermost line of the program of this call, or else of an earlier one. */
+/** The innermost line of the program of this call, or otherwise of an earlier call. */
 export function currentLocation(guest: Guest, call: number): SourceLocation | undefined {
-  const current = call === 1 ? '/app/main.py' : `/app/call-${call}.py`;
+  const current = programFile(pythonLanguage, call);
   let earlier: SourceLocation | undefined;
   let frame = guest.call('PyThreadState_GetFrame', attachedThread(guest));
   for (let i = 0; frame !== 0 && i < MAX_FRAMES; i++) {
@@ -28,19 +30,19 @@ export function currentLocation(guest: Guest, call: number): SourceLocation | un
   return earlier;
 }
 
-/** The interpreter's thread state; C code that waits or computes at length lets go of it meanwhile. */
+/** The interpreter's thread state. C code detaches it while it waits or computes for a long time. */
 function attachedThread(guest: Guest): number {
   const attached = guest.call('PyThreadState_GetUnchecked');
   if (attached !== 0) return attached;
-  const own = guest.call('PyGILState_GetThisThreadState');
-  if (own === 0) return guest.abort('the interpreter has no thread');
-  guest.call('PyEval_RestoreThread', own);
-  return own;
+  const detached = guest.call('PyGILState_GetThisThreadState');
+  if (detached === 0) return guest.abort('the interpreter has no thread state');
+  guest.call('PyEval_RestoreThread', detached);
+  return detached;
 }
 
 function fileOf(guest: Guest, frame: number): string {
   const code = guest.call('PyFrame_GetCode', frame);
-  const name = withText(guest, 'co_filename', (text) => guest.call('PyObject_GetAttrString', code, text));
+  const name = withCString(guest, 'co_filename', (text) => guest.call('PyObject_GetAttrString', code, text));
   const text = name === 0 ? 0 : guest.call('PyUnicode_AsUTF8', name);
   return text === 0 ? '' : guest.view.path(text);
 }

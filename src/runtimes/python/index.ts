@@ -1,27 +1,27 @@
 /**
- * CPython 3.14 from the binary that Pyodide ships, without Pyodide: its JavaScript is never loaded and its bridge is
- * not linked. The C API, exported by name, is all that the host side needs.
+ * The Python runtime: CPython 3.14 from the binary of the Pyodide package. Pyodide's JavaScript is never loaded and its
+ * bridge is not linked; the host uses only the C API that the binary exports.
  */
 import type { Guest } from '../../engine/guest.ts';
 import type { LimitReason } from '../../engine/run-context.ts';
 import { wasiFunctions } from '../../kernel/wasi.ts';
+import { copyToGuest } from '../copy-to-guest.ts';
 import {
-  allocate,
   type GuestRequest,
   type Handles,
   LIMIT_ERRORS,
-  type LimitFacts,
   MAX_REPORT_BYTES,
+  type MessageLimits,
   type Runtime,
 } from '../runtime.ts';
-import { compiled, guestFile, layerOf, OWN_PACKAGES, pythonLayers } from './build-layers.ts';
-import { withText } from './c-string.ts';
+import { buildPythonLayers, guestFile, layerOf, USER_PACKAGES, withBytecode } from './build-layers.ts';
+import { withCString } from './c-string.ts';
 import { currentLocation } from './current-location.ts';
 import { emscriptenFunctions } from './syscalls/emscripten-imports.ts';
 
-/** Size of the boot script's buffer for the words of a limit. */
+/** Size of the boot script's buffer for the message of a limit. */
 const LIMIT_TEXT_BYTES = 200;
-/** Signals that no program uses; the boot script has handlers for them that raise. */
+/** Signal numbers that programs do not use. The boot script installs handlers that raise an exception. */
 const LIMIT_SIGNALS: Record<LimitReason, number> = { out_of_fuel: 60, timeout: 61, cancelled: 62 };
 const BINARY_SHA256 = 'cc36e3cab04fdfc9a63ff13eb52eae2b911bf46c025cc7b281f394bd3de1d5e6';
 const BOOT_ENV = {
@@ -36,76 +36,80 @@ const BOOT_ENV = {
 
 const encoder = new TextEncoder();
 
-function boot(guest: Guest): void {
+function startInterpreter(guest: Guest): void {
   guest.call('emscripten_stack_init');
   guest.call('__wasm_call_ctors');
   guest.call('Py_InitializeEx', 0);
 }
 
 function importModule(guest: Guest, name: string): number {
-  const module = withText(guest, name, (pointer) => guest.call('PyImport_ImportModule', pointer));
-  return checked(guest, module, `the guest could not import ${name}`);
+  const module = withCString(guest, name, (pointer) => guest.call('PyImport_ImportModule', pointer));
+  return checked(guest, module, `the guest cannot import ${name}`);
 }
 
-/** ctypes may look at memory but call nothing: the C code around this call reports the exception it finds set. */
+/** Sets an OSError, which ctypes raises when this call returns: it may read memory, but not call functions. */
 function refuseForeignCall(guest: Guest): void {
   const type = guest.view.u32((guest.exports['PyExc_OSError'] as WebAssembly.Global).value);
-  withText(guest, 'ctypes cannot call C functions in the sandbox', (text) =>
+  withCString(guest, 'ctypes cannot call C functions in the sandbox', (text) =>
     guest.call('PyErr_SetString', type, text),
   );
 }
 
-/** A result of the C API that must not be null; otherwise the exception is printed and the guest ends. */
+/** Returns an object of the C API. If it is null, prints the Python exception and stops the guest. */
 function checked(guest: Guest, object: number, failure: string): number {
   if (object !== 0) return object;
   guest.call('PyErr_Print');
   return guest.abort(failure);
 }
 
-type RunningRequest = LimitFacts & { readonly call: number };
+interface RunningProgram {
+  readonly handles: Handles;
+  readonly request: MessageLimits & { readonly call: number };
+}
 
-/** What a guest runs now, for the words of a limit. */
-const running = new WeakMap<Guest, { readonly handles: Handles; readonly request: RunningRequest }>();
+/** The program that each guest is running. */
+const runningPrograms = new WeakMap<Guest, RunningProgram>();
 
-/** Leaves the words where the boot script's handler looks for them, and lets the interpreter call it. */
+/** Stores the message where the boot script's signal handler reads it, and raises the signal. */
 function interrupt(guest: Guest, reason: LimitReason): void {
-  const program = running.get(guest);
+  const program = runningPrograms.get(guest);
   if (program === undefined) return;
-  const words = encoder.encode(LIMIT_ERRORS[reason].message(program.request)).subarray(0, LIMIT_TEXT_BYTES);
-  guest.view.bytes(program.handles['limit_text']!, LIMIT_TEXT_BYTES).fill(0).set(words);
+  const message = encoder.encode(LIMIT_ERRORS[reason].message(program.request));
+  const target = guest.view.bytes(program.handles['limit_text']!, LIMIT_TEXT_BYTES);
+  target.fill(0).set(message.subarray(0, LIMIT_TEXT_BYTES));
   guest.call('PyErr_SetInterruptEx', LIMIT_SIGNALS[reason]);
 }
 
-/** Calls a function of the boot script with JSON text. */
-function callWith(guest: Guest, target: number, request: unknown): number {
+/** Calls a function of the boot script with a JSON text as bytes object. */
+function callBootScript(guest: Guest, target: number, request: unknown): number {
   const bytes = encoder.encode(JSON.stringify(request));
-  const buffer = allocate(guest, bytes, 'malloc');
+  const buffer = copyToGuest(guest, bytes, 'malloc');
   const payload = guest.call('PyBytes_FromStringAndSize', buffer, bytes.length);
   guest.call('free', buffer);
-  const argument = checked(guest, payload, 'the guest has no memory left for its own program');
-  const answer = guest.call('PyObject_CallOneArg', target, argument);
+  const argument = checked(guest, payload, 'the guest is out of memory');
+  const result = guest.call('PyObject_CallOneArg', target, argument);
   guest.call('Py_DecRef', argument);
-  return checked(guest, answer, 'the runtime could not prepare the program');
+  return checked(guest, result, 'the boot script failed to prepare the program');
 }
 
-/** The text of a bytes object that the boot script answered with; the object is let go. */
-function textOf(guest: Guest, answer: number): string {
-  const size = guest.call('PyBytes_Size', answer);
-  const start = guest.call('PyBytes_AsString', answer);
+/** Reads a bytes object as text and releases it. */
+function takeText(guest: Guest, object: number): string {
+  const size = guest.call('PyBytes_Size', object);
+  const start = guest.call('PyBytes_AsString', object);
   if (size < 0 || size > MAX_REPORT_BYTES || start === 0) return '{}';
   const text = new TextDecoder().decode(guest.view.bytes(start, size));
-  guest.call('Py_DecRef', answer);
+  guest.call('Py_DecRef', object);
   return text;
 }
 
 function run(guest: Guest, handles: Handles, request: GuestRequest): string {
-  running.set(guest, { handles, request });
+  runningPrograms.set(guest, { handles, request });
   const { code, env, call, keep, inject_setup } = request;
   const program = { code, env, call, keep, inject_setup };
-  guest.call('Py_DecRef', callWith(guest, handles['prepare']!, program));
+  guest.call('Py_DecRef', callBootScript(guest, handles['prepare']!, program));
   guest.resetFuel();
   const report = guest.call('PyObject_CallNoArgs', handles['run']!);
-  return textOf(guest, checked(guest, report, 'the runtime could not report how the program ended'));
+  return takeText(guest, checked(guest, report, 'the boot script returned no report'));
 }
 
 export const python: Runtime = {
@@ -160,7 +164,7 @@ export const python: Runtime = {
     }),
     overrides: [
       {
-        // The C library's only way to sleep; as compiled it burns instructions until the clock has moved.
+        // All sleeping goes through this function. The compiled version is a busy loop.
         signature: { params: ['f64'], results: [] },
         call: (guest, milliseconds) => {
           guest.sleep(milliseconds!);
@@ -170,19 +174,19 @@ export const python: Runtime = {
     ],
   },
   bootEnv: BOOT_ENV,
-  layers: (build, warn) =>
-    pythonLayers(
+  buildLayers: (buildInGuest, warn) =>
+    buildPythonLayers(
       BINARY_SHA256,
       (layers, at) =>
-        build(layers, (guest) => {
+        buildInGuest(layers, (guest) => {
           guest.kernel.env = { ...BOOT_ENV, COMPILE_ROOT: at };
-          boot(guest);
+          startInterpreter(guest);
           importModule(guest, '_sandbox_compile');
         }),
       warn,
     ),
   unusedMemory(guest) {
-    // The stack below its pointer, and everything above the end of the heap.
+    // The stack below the stack pointer, and everything above the end of the heap.
     const stackEnd = guest.call('emscripten_stack_get_end');
     const stackPointer = guest.call('emscripten_stack_get_current');
     const heapEnd = guest.view.u32(guest.call('emscripten_get_sbrk_ptr'));
@@ -192,31 +196,29 @@ export const python: Runtime = {
     ];
   },
   boot(guest) {
-    boot(guest);
+    startInterpreter(guest);
     const module = importModule(guest, '_sandbox');
     const attribute = (name: string) =>
-      withText(guest, name, (pointer) => guest.call('PyObject_GetAttrString', module, pointer));
+      withCString(guest, name, (pointer) => guest.call('PyObject_GetAttrString', module, pointer));
     const limitText = guest.call('PyByteArray_AsString', attribute('limit_text'));
-    const [prepare, run, warm] = ['prepare', 'run', 'warm'].map(attribute) as [number, number, number];
-    return { prepare, run, warm, limit_text: limitText };
+    const [prepare, run, preload] = ['prepare', 'run', 'preload'].map(attribute) as [number, number, number];
+    return { prepare, run, preload, limit_text: limitText };
   },
   run,
-  currentLocation: (guest) => currentLocation(guest, running.get(guest)?.request.call ?? 1),
-  extend: {
-    packages(files, build, limits) {
-      const at = OWN_PACKAGES;
-      const sources = files.map(({ path, data }) => ({ path, data: data! }));
-      const code = new TextDecoder().decode(guestFile('compile_layer.py'));
-      const env = { COMPILE_ROOT: at };
-      const request = { ...limits, code, env, call: 1, keep: false, inject_setup: false };
-      const compile = () =>
-        build([layerOf(at, sources)], (guest, handles) => void run(guest, handles, request));
-      return layerOf(at, compiled(at, sources, BINARY_SHA256, compile));
-    },
-    warm(guest, handles, request) {
-      running.set(guest, { handles, request: { ...request, call: 1 } });
-      const { modules, packages } = request;
-      return textOf(guest, callWith(guest, handles['warm']!, { modules, packages }));
-    },
+  currentLocation: (guest) => currentLocation(guest, runningPrograms.get(guest)?.request.call ?? 1),
+  preload(guest, handles, request) {
+    runningPrograms.set(guest, { handles, request: { ...request, call: 1 } });
+    const { modules, packages } = request;
+    return takeText(guest, callBootScript(guest, handles['preload']!, { modules, packages }));
+  },
+  buildUserPackages(files, buildInGuest, limits) {
+    const at = USER_PACKAGES;
+    const sources = files.map(({ path, data }) => ({ path, data: data! }));
+    const code = new TextDecoder().decode(guestFile('compile_layer.py'));
+    const env = { COMPILE_ROOT: at };
+    const request = { ...limits, code, env, call: 1, keep: false, inject_setup: false };
+    const compile = () =>
+      buildInGuest([layerOf(at, sources)], (guest, handles) => void run(guest, handles, request));
+    return layerOf(at, withBytecode(at, sources, BINARY_SHA256, compile));
   },
 };

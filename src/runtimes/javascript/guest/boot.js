@@ -1,17 +1,17 @@
 /**
- * The guest side of the JavaScript runtime: runs once when the boot image is made, sets up the globals, and leaves
- * eight functions for the host. `start` begins a program, `turn` gives the next timer's function, `provide` loads a
- * package for an import and `preload` one for an image, `fail`, `limit` and `rejected` are told what went wrong, `report`
- * says how it ended. The host runs promise jobs in between.
+ * The guest side of the JavaScript runtime. It runs once, when the boot image is built: it defines the globals and exports
+ * the functions that the host calls. `start` starts a program, `nextTimer` returns the next callback, `providePackage`
+ * loads a package for an import and `preload` for an image, `fail`, `failAtLimit` and `trackRejection` receive failures,
+ * and `report` returns the outcome. The host runs promise jobs between these calls.
  */
 
 import { console } from './console.js';
 import { crypto } from './crypto.js';
-import { shorthand } from './file-helpers.js';
-import { door } from './host-calls.js';
+import { fileHelpers } from './file-helpers.js';
+import { host } from './host-calls.js';
 import { inspect, typeName } from './inspect.js';
 import { os } from './os.js';
-import { describeError, describeResult, programFile } from './program-report.js';
+import { describeError, describeResult, setProgramFile } from './program-report.js';
 import { environment, std } from './std.js';
 import { structuredClone } from './structured-clone.js';
 import { TextDecoder, TextEncoder } from './text-encoding.js';
@@ -22,7 +22,7 @@ import * as packages from './vendored-packages.js';
 const { parse, stringify } = JSON;
 const SCRIPT = 8 | 64 | 128;
 const MODULE = 1 | 64;
-/** Node's exit code for a program whose top-level await never ends. */
+/** Exit code of Node.js for a top-level await that never settles. */
 const UNSETTLED = 13;
 
 const outcome = { exitCode: 0, isSettled: true, result: {}, error: undefined };
@@ -34,37 +34,40 @@ function define(globals) {
   }
 }
 
-/** The first failure is the program's end; later ones are echoes of it. */
+/** Ends the program. Only the first failure counts; later ones are consequences of it. */
 export function fail(error, prefix = 'Uncaught', line = undefined) {
   if (outcome.error !== undefined) return;
-  const { text, facts } = describeError(error, line);
+  const { text, details } = describeError(error, line);
   outcome.exitCode = 1;
-  outcome.error = facts;
-  door.writeText(2, `${prefix} ${text}\n`);
+  outcome.error = details;
+  host.writeText(2, `${prefix} ${text}\n`);
 }
 
-/** A limit ended the program, with an error if that was inside its code; whatever failed on the way is not the reason. */
-export function limit(error, name, message) {
-  const end = error instanceof Error ? error : Object.assign(new Error(), { stack: '' });
+/**
+ * Ends the program because of a limit. `error` is the interruption if it happened in code of the program; its stack has
+ * the line. Replaces any earlier failure.
+ */
+export function failAtLimit(error, name, message) {
+  const limitError = error instanceof Error ? error : Object.assign(new Error(), { stack: '' });
   for (const [key, value] of [
     ['name', name],
     ['message', message],
   ]) {
-    Object.defineProperty(end, key, { value, enumerable: false });
+    Object.defineProperty(limitError, key, { value, enumerable: false });
   }
   outcome.error = undefined;
-  fail(end);
+  fail(limitError);
 }
 
-export function rejected(promise, reason, isHandled) {
+export function trackRejection(promise, reason, isHandled) {
   if (isHandled) rejections.delete(promise);
   else rejections.set(promise, reason);
 }
 
-/** Loads a package for an import. One that fails is the importer's failure and no other. */
-export function provide(name) {
+/** Loads a package for an import. If that fails, the import fails; the rejection is not reported separately. */
+export function providePackage(name) {
   try {
-    packages.provide(name);
+    packages.loadOnce(name);
   } catch (error) {
     for (const [promise, reason] of rejections) if (reason === error) rejections.delete(promise);
     throw error;
@@ -73,21 +76,21 @@ export function provide(name) {
 
 export const preload = packages.requireVendor;
 
-/** What programs find beyond the language and its libraries, unless they are to run exactly as written. */
-const setup = { ...shorthand, requireVendor: packages.requireVendor, _state: {} };
-let isSetUp = false;
+/** Globals that exist unless the program runs without setup (inject_setup is false). */
+const setupGlobals = { ...fileHelpers, requireVendor: packages.requireVendor, _state: {} };
+let isSetupInstalled = false;
 
-/** Puts the setup there or takes it away; what a program has put in its place stays. */
-function setUp(wanted) {
-  if (wanted === isSetUp) return;
-  isSetUp = wanted;
-  for (const [name, value] of Object.entries(setup)) {
+/** Adds or removes the setup globals. Values that a program assigned to these names stay. */
+function installSetup(wanted) {
+  if (wanted === isSetupInstalled) return;
+  isSetupInstalled = wanted;
+  for (const [name, value] of Object.entries(setupGlobals)) {
     if (wanted && !Object.hasOwn(globalThis, name)) define({ [name]: value });
     if (!wanted && globalThis[name] === value) delete globalThis[name];
   }
 }
 
-/** Import bindings as accessors of the global object: live, read-only, and open to the next program's imports. */
+/** Defines import bindings as accessors of the global object: live, read-only, and visible to later programs. */
 function bind(namespace, specifier, names) {
   for (const [name, local] of names) {
     if (name !== '*' && !(name in namespace)) {
@@ -111,17 +114,17 @@ async function importAll(imports) {
 }
 
 async function execute({ code, file, script, imports, trailing }) {
-  if (script === undefined || door.compiles(code, file, SCRIPT) === 1) {
-    const { value } = await door.evaluate(code, file, SCRIPT);
+  if (script === undefined || host.compiles(code, file, SCRIPT) === 1) {
+    const { value } = await host.evaluate(code, file, SCRIPT);
     return trailing ? value : undefined;
   }
-  if (door.compiles(script, file, SCRIPT) !== 1) {
-    await door.evaluate(code, file, MODULE);
+  if (host.compiles(script, file, SCRIPT) !== 1) {
+    await host.evaluate(code, file, MODULE);
     return undefined;
   }
   define({ import_meta: { url: `file://${file}`, main: true } });
   if (!(await importAll(imports))) return undefined;
-  const { value } = await door.evaluate(script, file, SCRIPT);
+  const { value } = await host.evaluate(script, file, SCRIPT);
   return trailing ? value : undefined;
 }
 
@@ -129,15 +132,15 @@ export async function start(text) {
   const request = parse(text);
   Object.assign(outcome, { exitCode: 0, isSettled: false, result: {}, error: undefined });
   rejections.clear();
-  setUp(request.inject_setup);
+  installSetup(request.inject_setup);
   packages.beginProgram();
   for (const [name, value] of Object.entries(request.env)) environment.set(name, value);
-  programFile(request.file);
+  setProgramFile(request.file);
   timers.startClock();
   try {
     let value = await execute(request);
     outcome.isSettled = true;
-    // The usual last line of a script is a call of its async main function: what that resolves to is meant.
+    // Scripts often end with a call of an async main function; the result is the value of its promise.
     if (value instanceof Promise) value = await value;
     outcome.result = describeResult(value);
   } catch (error) {
@@ -146,7 +149,7 @@ export async function start(text) {
   }
 }
 
-export function turn() {
+export function nextTimer() {
   for (const reason of rejections.values()) fail(reason, 'Uncaught (in promise)');
   if (outcome.error !== undefined) return undefined;
   const timer = timers.nextTimer();
@@ -182,42 +185,42 @@ define({
   scriptArgs: ['/app/main.js'],
 });
 
-setUp(true);
+installSetup(true);
 
-/** Globals of the runtime itself, which are no variables of the program. */
-const ownGlobals = new Set(Object.getOwnPropertyNames(globalThis));
-const VALUE_CHARACTERS = 100;
+/** Globals of the runtime, which are not variables of the program. */
+const runtimeGlobals = new Set(Object.getOwnPropertyNames(globalThis));
+const REPR_CHARACTERS = 100;
 
-/** Whether a program has put something into the object that is there for it. */
+/** Whether a program has stored anything in `_state`. */
 function isStateUsed() {
   try {
     return Object.keys(globalThis._state ?? {}).length > 0;
   } catch {
-    // It has put something in its place that does not tell.
+    // The program replaced it with an object that cannot be listed.
     return true;
   }
 }
 
-/** The program's variables with type and short form: those given by name, and what it put on the global object. */
-function variables(declared, most) {
-  const added = Object.getOwnPropertyNames(globalThis).filter((name) => !ownGlobals.has(name));
+/** The program's variables: the declared names that exist, and the properties added to the global object. */
+function variables(declared, maxCount) {
+  const added = Object.getOwnPropertyNames(globalThis).filter((name) => !runtimeGlobals.has(name));
   if (isStateUsed()) added.push('_state');
   const all = new Map([...declared, ...added.map((name) => [name, () => globalThis[name]])]);
   const found = [];
   for (const [name, read] of all) {
-    if (found.length >= most) break;
+    if (found.length >= maxCount) break;
     try {
       const value = read();
-      found.push({ name, type: typeName(value), repr: inspect(value).slice(0, VALUE_CHARACTERS) });
+      found.push({ name, type: typeName(value), repr: inspect(value).slice(0, REPR_CHARACTERS) });
     } catch {
-      // Declared in a program that failed before it came to it, or not at all.
+      // The variable does not exist, or the program failed before it was initialized.
     }
   }
   return found;
 }
 Object.defineProperty(globalThis, Symbol.for('sandbox.variables'), { value: variables });
 
-/** Registers a module under its name, so that importing it never reaches the loader. */
+/** Registers a built-in module. Importing it then does not call the module loader. */
 function registerModule(name, value) {
   const key = `sandbox:${name}`;
   globalThis[key] = value;
@@ -227,11 +230,11 @@ function registerModule(name, value) {
   const source = `const from = globalThis['${key}'];
 const [${locals}] = [${names.map((export_) => `from['${export_}']`)}];
 export { ${exported}, from as default };`;
-  door.evaluate(source, name, MODULE);
+  host.evaluate(source, name, MODULE);
   delete globalThis[key];
 }
 
 registerModule('std', std);
 registerModule('os', os);
-registerModule('sandbox-utils', shorthand);
-packages.addPackage('sandbox-utils', shorthand);
+registerModule('sandbox-utils', fileHelpers);
+packages.addPackage('sandbox-utils', fileHelpers);

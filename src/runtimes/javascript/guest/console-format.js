@@ -1,4 +1,4 @@
-/** The text of a console call: a format string with its values, or just values. */
+/** Formats the arguments of console calls: a format string and its values, or only values. */
 import { functionText, inspect, primitive } from './inspect.js';
 
 const SPECIFIER = /%[sdifjoOc%]/g;

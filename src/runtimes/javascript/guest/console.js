@@ -1,7 +1,7 @@
-/** The console: a line on standard output, or for warnings and errors on standard error. */
+/** The console. Warnings, errors and traces go to standard error, everything else to standard output. */
 
 import { format } from './console-format.js';
-import { door } from './host-calls.js';
+import { host } from './host-calls.js';
 import { DEFAULT_DEPTH, inspect } from './inspect.js';
 
 const STDOUT = 1;
@@ -13,7 +13,7 @@ const timers = new Map();
 
 function print(fd, text) {
   const lines = indent === '' ? text : indent + text.replaceAll('\n', `\n${indent}`);
-  door.writeText(fd, `${lines}\n`);
+  host.writeText(fd, `${lines}\n`);
 }
 
 const out = (...args) => print(STDOUT, format(args));
@@ -22,7 +22,7 @@ const err = (...args) => print(STDERR, format(args));
 function elapsed(label, fd, rest) {
   const start = timers.get(label);
   if (start === undefined) return err(`No such label '${label}' for console.time()`);
-  print(fd, format([`${label}: ${(door.monotonic() - start).toFixed(3)}ms`, ...rest]));
+  print(fd, format([`${label}: ${(host.monotonic() - start).toFixed(3)}ms`, ...rest]));
 }
 
 const TABLE_ROWS = 1000;
@@ -97,7 +97,7 @@ export const console = {
     counts.delete(label);
   },
   time: (label = 'default') => {
-    timers.set(label, door.monotonic());
+    timers.set(label, host.monotonic());
   },
   timeLog: (label = 'default', ...rest) => elapsed(label, STDOUT, rest),
   timeEnd(label = 'default') {

@@ -1,20 +1,20 @@
-/** The part of Web Crypto that needs no keys: random bytes from the host. */
-import { door } from './host-calls.js';
+/** The part of Web Crypto that provides random values. */
+import { host } from './host-calls.js';
 
 const MAX_BYTES = 65_536;
 
 export const crypto = {
   getRandomValues(array) {
     if (!ArrayBuffer.isView(array) || array instanceof Float32Array || array instanceof Float64Array) {
-      throw new TypeError('getRandomValues takes an integer typed array');
+      throw new TypeError('getRandomValues requires an integer typed array');
     }
     if (array.byteLength > MAX_BYTES) {
       throw new DOMException(
-        `getRandomValues gives at most ${MAX_BYTES} bytes at a time`,
+        `getRandomValues returns at most ${MAX_BYTES} bytes per call`,
         'QuotaExceededError',
       );
     }
-    door.random(array.buffer, array.byteOffset, array.byteLength);
+    host.random(array.buffer, array.byteOffset, array.byteLength);
     return array;
   },
   randomUUID() {

@@ -1,9 +1,9 @@
-/** std.parseExtJSON: JSON with the liberties QuickJS takes. */
+/** std.parseExtJSON of QuickJS. */
 
 const TOKEN =
   /\s+|\/\/[^\n]*|\/\*[\s\S]*?\*\/|("(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*')|([-+]?(?:0[xX][\da-fA-F]+|0[oO][0-7]+|0[bB][01]+|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|Infinity|NaN))|([\p{ID_Start}$_][\p{ID_Continue}$]*)|([{}[\],:])/uy;
 
-/** JSON with the liberties QuickJS takes: comments, unquoted names, single quotes, trailing commas, more numbers. */
+/** Parses JSON with comments, unquoted names, single quotes, trailing commas and additional number formats. */
 export function parseExtJSON(text) {
   const source = `${text}`;
   const tokens = [];

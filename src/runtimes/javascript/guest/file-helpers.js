@@ -1,10 +1,9 @@
 /**
- * Files in one call each, for programs that want no descriptors: global functions, and the module "sandbox-utils".
- * Paths may be relative to the working directory. Whatever fails throws an Error with `operation`, `path`, `code` and
- * `errno`; nothing is written in part without one.
+ * Functions that read or write a file in one call. They are global functions and the module "sandbox-utils". Relative
+ * paths start at the working directory. A failure throws an Error with `operation`, `path`, `code` and `errno`.
  */
 import { LINUX_ERRNO, strerror } from '../errno.js';
-import { door, status, statusBuffer } from './host-calls.js';
+import { host, status, statusBuffer } from './host-calls.js';
 import { FILE } from './std-file.js';
 import { decodeUtf8, encodeUtf8 } from './text-encoding.js';
 
@@ -15,45 +14,46 @@ const O_TRUNCATE = 0o1000;
 const O_APPEND = 0o2000;
 const TYPE_MASK = 0o170000;
 const TYPE_DIRECTORY = 0o040000;
-const NOT_THERE = new Set([-LINUX_ERRNO.ENOENT, -LINUX_ERRNO.ENOTDIR]);
+const NOT_FOUND = new Set([-LINUX_ERRNO.ENOENT, -LINUX_ERRNO.ENOTDIR]);
 
 const codes = new Map(Object.entries(LINUX_ERRNO).map(([code, errno]) => [errno, code]));
 
-function failed(operation, path, what, errno) {
+function ioError(operation, path, what, errno) {
   const reason = errno === LINUX_ERRNO.ENOENT && what === 'Cannot read' ? 'File not found' : what;
   const code = codes.get(errno);
   const error = new Error(`${operation}: ${reason}: '${path}' (${code}: ${strerror(errno)})`);
   return Object.assign(error, { operation, path, code, errno });
 }
 
-/** A TypeError or SyntaxError about what is, or is to be, in a file. */
-function unfit(Kind, operation, path, message, options) {
+/** An error about the contents of a file. */
+function contentError(Kind, operation, path, message, options) {
   return Object.assign(new Kind(`${operation}: ${message}`, options), { operation, path });
 }
 
 function pathOf(operation, path) {
   if (typeof path === 'string' && path !== '') return path;
-  throw unfit(TypeError, operation, path, 'a path is expected, as text');
+  throw contentError(TypeError, operation, path, 'the path must be a non-empty string');
 }
 
 function textOf(operation, path, content) {
   if (typeof content === 'string') return content;
   if (['number', 'boolean', 'bigint'].includes(typeof content)) return String(content);
-  const found = content === null ? 'null' : Array.isArray(content) ? 'an array' : typeof content;
-  const advice = typeof content === 'object' && content !== null ? '; writeJson writes data' : '';
-  throw unfit(TypeError, operation, path, `'${path}' is to hold text, and this is ${found}${advice}`);
+  const found =
+    content === null ? 'null' : Array.isArray(content) ? 'an array' : `a value of type ${typeof content}`;
+  const advice = typeof content === 'object' && content !== null ? '; use writeJson for data' : '';
+  throw contentError(TypeError, operation, path, `cannot write ${found} to '${path}' as text${advice}`);
 }
 
 function readBytes(operation, path) {
-  const fd = door.open(pathOf(operation, path), 0, 0);
-  if (fd < 0) throw failed(operation, path, 'Cannot read', -fd);
+  const fd = host.open(pathOf(operation, path), 0, 0);
+  if (fd < 0) throw ioError(operation, path, 'Cannot read', -fd);
   const file = new FILE(fd);
   try {
-    door.fstat(fd, statusBuffer);
+    host.fstat(fd, statusBuffer);
     if ((status[0] & TYPE_MASK) === TYPE_DIRECTORY)
-      throw failed(operation, path, 'Cannot read', LINUX_ERRNO.EISDIR);
+      throw ioError(operation, path, 'Cannot read', LINUX_ERRNO.EISDIR);
     const bytes = file.readAsBytes(Number.POSITIVE_INFINITY);
-    if (file.error()) throw failed(operation, path, 'Cannot read', LINUX_ERRNO.EIO);
+    if (file.error()) throw ioError(operation, path, 'Cannot read', LINUX_ERRNO.EIO);
     return bytes;
   } finally {
     file.close();
@@ -61,22 +61,22 @@ function readBytes(operation, path) {
 }
 
 function writeBytes(operation, path, flags, bytes) {
-  const fd = door.open(pathOf(operation, path), O_WRITE | O_CREATE | flags, 0o666);
-  if (fd < 0) throw failed(operation, path, 'Cannot write', -fd);
+  const fd = host.open(pathOf(operation, path), O_WRITE | O_CREATE | flags, 0o666);
+  if (fd < 0) throw ioError(operation, path, 'Cannot write', -fd);
   try {
     for (let done = 0; done < bytes.length; ) {
-      const count = door.write(fd, bytes.buffer, bytes.byteOffset + done, bytes.length - done);
-      if (count <= 0) throw failed(operation, path, 'Cannot write', count < 0 ? -count : LINUX_ERRNO.EIO);
+      const count = host.write(fd, bytes.buffer, bytes.byteOffset + done, bytes.length - done);
+      if (count <= 0) throw ioError(operation, path, 'Cannot write', count < 0 ? -count : LINUX_ERRNO.EIO);
       done += count;
     }
   } finally {
-    door.close(fd);
+    host.close(fd);
   }
 }
 
-const readWhole = (operation, path) => decodeUtf8(readBytes(operation, path));
+const readText = (operation, path) => decodeUtf8(readBytes(operation, path));
 
-/** What a text is made of, without its line ends; one at the very end begins no further line. */
+/** Splits a text into lines. A line end at the end of the text does not start another line. */
 function linesOf(text) {
   if (text === '') return [];
   const lines = text.split(/\r?\n/);
@@ -89,45 +89,58 @@ function toJson(path, value, indent) {
   try {
     text = stringify(value, null, indent);
   } catch (cause) {
-    throw unfit(TypeError, 'writeJson', path, `no JSON for '${path}': ${cause?.message ?? cause}`, { cause });
+    throw contentError(
+      TypeError,
+      'writeJson',
+      path,
+      `cannot convert the value for '${path}' to JSON: ${cause?.message ?? cause}`,
+      { cause },
+    );
   }
   if (text !== undefined) return text;
-  throw unfit(TypeError, 'writeJson', path, `no JSON for '${path}': a ${typeof value} has none`);
+  throw contentError(
+    TypeError,
+    'writeJson',
+    path,
+    `cannot convert the value for '${path}' to JSON: its type is ${typeof value}`,
+  );
 }
 
-export const shorthand = {
-  readText: (path) => readWhole('readText', path),
+export const fileHelpers = {
+  readText: (path) => readText('readText', path),
   writeText: (path, content) =>
     writeBytes('writeText', path, O_TRUNCATE, encodeUtf8(textOf('writeText', path, content))),
   appendText: (path, content) =>
     writeBytes('appendText', path, O_APPEND, encodeUtf8(textOf('appendText', path, content))),
   readJson(path) {
-    const text = readWhole('readJson', path);
+    const text = readText('readJson', path);
     try {
       return parse(text.startsWith('\ufeff') ? text.slice(1) : text);
     } catch (cause) {
-      throw unfit(SyntaxError, 'readJson', path, `Invalid JSON in '${path}': ${cause.message}`, { cause });
+      throw contentError(SyntaxError, 'readJson', path, `Invalid JSON in '${path}': ${cause.message}`, {
+        cause,
+      });
     }
   },
   writeJson: (path, value, indent = 2) =>
     writeBytes('writeJson', path, O_TRUNCATE, encodeUtf8(toJson(path, value, indent))),
-  readLines: (path) => linesOf(readWhole('readLines', path)),
+  readLines: (path) => linesOf(readText('readLines', path)),
   writeLines(path, lines, ending = '\n') {
     if (!Array.isArray(lines))
-      throw unfit(TypeError, 'writeLines', path, `the lines of '${path}' are expected as an array`);
+      throw contentError(TypeError, 'writeLines', path, `the lines for '${path}' must be an array`);
     const text = lines.map((line) => textOf('writeLines', path, line) + ending).join('');
     writeBytes('writeLines', path, O_TRUNCATE, encodeUtf8(text));
   },
-  fileExists: (path) => door.stat(pathOf('fileExists', path), 1, statusBuffer) === 0,
+  fileExists: (path) => host.stat(pathOf('fileExists', path), 1, statusBuffer) === 0,
   fileSize(path) {
-    const result = door.stat(pathOf('fileSize', path), 1, statusBuffer);
-    if (NOT_THERE.has(result)) return null;
-    if (result < 0) throw failed('fileSize', path, 'Cannot look at', -result);
+    const result = host.stat(pathOf('fileSize', path), 1, statusBuffer);
+    if (NOT_FOUND.has(result)) return null;
+    if (result < 0) throw ioError('fileSize', path, 'Cannot read the size of', -result);
     return status[3];
   },
   listFiles(path = '.') {
-    const names = door.readdir(pathOf('listFiles', path));
-    if (typeof names === 'number') throw failed('listFiles', path, 'Cannot read directory', -names);
+    const names = host.readdir(pathOf('listFiles', path));
+    if (typeof names === 'number') throw ioError('listFiles', path, 'Cannot read directory', -names);
     return names
       .split('/')
       .filter((name) => name !== '.' && name !== '..')
@@ -137,8 +150,8 @@ export const shorthand = {
     writeBytes('copyFile', target, O_TRUNCATE, readBytes('copyFile', source));
   },
   removeFile(path) {
-    const result = door.unlink(pathOf('removeFile', path));
-    if (result < 0 && !NOT_THERE.has(result)) throw failed('removeFile', path, 'Cannot remove', -result);
+    const result = host.unlink(pathOf('removeFile', path));
+    if (result < 0 && !NOT_FOUND.has(result)) throw ioError('removeFile', path, 'Cannot remove', -result);
     return result === 0;
   },
 };

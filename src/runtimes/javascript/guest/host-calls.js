@@ -1,13 +1,13 @@
 /**
- * The only way out of the guest: an object with one function for each system call, which the host passes when it
- * boots the runtime. It is reachable from here alone; programs see what std, os and console make of it.
+ * The host calls: an object with one function per system call, which the host passes to the boot script. They are the only
+ * way out of the guest. Programs cannot reach the object itself, only std, os, console and the other globals.
  */
-// The parameter of the function that the bundle is wrapped in.
-export const door = __door;
+// Parameter of the function that wraps the bundle.
+export const host = __host;
 
-/** Where `stat` and `fstat` leave their five numbers: mode, ino, nlink, size, mtime. */
+/** `stat` and `fstat` store five numbers here: mode, ino, nlink, size, mtime. */
 export const statusBuffer = new ArrayBuffer(40);
 export const status = new Float64Array(statusBuffer);
 
-/** Bytes one `text` call takes at most. */
-export const TEXT_CHUNK = 1 << 20;
+/** Bytes that one `decodeUtf8` call accepts. */
+export const MAX_DECODE_BYTES = 1 << 20;

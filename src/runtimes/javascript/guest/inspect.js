@@ -1,13 +1,13 @@
 /**
- * Values as people read them, in the manner of Node's util.inspect. The work is bounded: by depth, by entries of each
- * object and by a budget for the whole, so that printing a huge object is never what a program dies of.
+ * Formats values for people, in the style of util.inspect of Node.js. Depth, entries per object and the total number of
+ * entries are limited, so that printing a huge object does not exhaust the fuel or the memory of a program.
  */
 
 const WIDTH = 76;
 const MAX_ITEMS = 100;
 const MAX_STRING = 10_000;
-/** Entries shown of all objects together. */
-const BUDGET = 5_000;
+/** Entries of all objects together. */
+const MAX_ENTRIES = 5_000;
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
 const ESCAPES = {
   '\n': '\\n',
@@ -19,7 +19,7 @@ const ESCAPES = {
   '\\': '\\\\',
 };
 
-/** What the text of an error has said already. */
+/** Properties that the text of an error already contains. */
 const ERROR_KEYS = new Set(['name', 'message', 'stack', 'cause']);
 
 export const DEFAULT_DEPTH = 2;
@@ -57,7 +57,7 @@ export function primitive(value) {
   return String(value);
 }
 
-/** The stack with its headline, which QuickJS leaves out of `stack`. */
+/** The stack with its first line, which QuickJS omits from `stack`. */
 function errorText(error) {
   const name = String(error.name ?? 'Error');
   const message = String(error.message ?? '');
@@ -80,7 +80,7 @@ export function functionText(value) {
 class Inspector {
   constructor(depth) {
     this.depth = depth;
-    this.left = BUDGET;
+    this.left = MAX_ENTRIES;
     this.open = [];
     this.circular = new Map();
   }
@@ -118,7 +118,7 @@ class Inspector {
     );
   }
 
-  /** What stands before the brackets, and the entries in them; no entries where the depth ends. */
+  /** The text before the brackets and the entries inside. There are no entries beyond the maximum depth. */
   parts(value, name, level) {
     if (typeof value === 'function') return this.wrapped(functionText(value), value, level);
     if (value instanceof Error) return this.wrapped(this.error(value, level), value, level);
@@ -202,7 +202,7 @@ class Inspector {
     }
     flush();
     if (done < array.length) entries.push(more(array.length - done));
-    // Listing the keys of a long array would cost more than anyone wants to know.
+    // Listing the keys of a long array is too expensive.
     const names = array.length > MAX_ITEMS ? [] : Object.keys(array).filter((key) => !/^\d+$/.test(key));
     return [...entries, ...this.properties(array, level, names)];
   }
@@ -246,7 +246,7 @@ const isPlainLike = (value) =>
 const more = (count) => `... ${count} more item${count > 1 ? 's' : ''}`;
 const dateText = (date) => (Number.isNaN(date.getTime()) ? 'Invalid Date' : date.toISOString());
 
-/** On one line if it fits, else one entry a line; short items of lists share lines. */
+/** Puts everything on one line if it fits, otherwise one entry per line. Short list items share lines. */
 function layout(entries, left, right, isList, level) {
   const length = entries.reduce((sum, entry) => sum + entry.length + 2, 0);
   const isFlat = !entries.some((entry) => entry.includes('\n'));
@@ -269,12 +269,12 @@ function layout(entries, left, right, isList, level) {
   return `${left}${indent}${lines.join(`,${indent}`)}\n${'  '.repeat(level)}${right}`;
 }
 
-/** Never throws: what cannot be shown, such as a hostile proxy, is said to be so. */
+/** Never throws. Objects that cannot be inspected, such as hostile proxies, are replaced with a note. */
 export function inspect(value, depth = DEFAULT_DEPTH) {
   try {
     return new Inspector(depth).show(value, 0);
   } catch (error) {
-    if (error instanceof RangeError || error instanceof InternalError) return '[Object too deep to show]';
-    return '[Object that cannot be shown]';
+    if (error instanceof RangeError || error instanceof InternalError) return '[Object nested too deeply]';
+    return '[Object that cannot be inspected]';
   }
 }

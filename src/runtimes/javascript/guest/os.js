@@ -1,18 +1,17 @@
 /**
- * The `os` module as QuickJS documents it, over the guest's file system. Functions that have a result return
- * [result, errno]; the others return a number, which is a negated errno when they fail.
+ * The `os` module as documented by QuickJS, for the guest's file system. Functions with a result return [result, errno].
+ * The others return a number, which is a negated errno if they fail.
  */
-import { door, status, statusBuffer } from './host-calls.js';
+import { LINUX_ERRNO } from '../errno.js';
+import { host, status, statusBuffer } from './host-calls.js';
 import { clearTimeout, setTimeout } from './timers.js';
 
-const FILE_TYPES = {
+const FILE_MODES = {
   S_IFMT: 0o170000,
   S_IFIFO: 0o010000,
   S_IFCHR: 0o020000,
   S_IFDIR: 0o040000,
   S_IFBLK: 0o060000,
-};
-const MORE_TYPES = {
   S_IFREG: 0o100000,
   S_IFSOCK: 0o140000,
   S_IFLNK: 0o120000,
@@ -37,8 +36,6 @@ const SIGNALS = {
   SIGTERM: 15,
   SIGQUIT: 3,
   SIGPIPE: 13,
-};
-const MORE_SIGNALS = {
   SIGALRM: 14,
   SIGUSR1: 10,
   SIGUSR2: 12,
@@ -46,12 +43,13 @@ const MORE_SIGNALS = {
   SIGCONT: 18,
   SIGSTOP: 19,
   SIGTSTP: 20,
+  SIGTTIN: 21,
+  SIGTTOU: 22,
 };
-const OTHERS = { WNOHANG: 1, SIGTTIN: 21, SIGTTOU: 22 };
-/** Descriptors a table holds: how `pipe` packs its two. */
-const DESCRIPTORS = 256;
-/** What QuickJS has and a sandbox has not. */
-const ABSENT = [
+/** Size of the descriptor table. The host returns both ends of a pipe in one number. */
+const MAX_DESCRIPTORS = 256;
+/** Functions of QuickJS that the sandbox does not support. */
+const UNSUPPORTED = [
   'exec',
   'waitpid',
   'kill',
@@ -86,62 +84,62 @@ const path = (value) => `${value}`;
 const int = (value) => Number(value) | 0;
 
 function remove(name) {
-  const result = door.unlink(path(name));
-  return result === -21 ? door.rmdir(path(name)) : result;
+  const result = host.unlink(path(name));
+  return result === -LINUX_ERRNO.EISDIR ? host.rmdir(path(name)) : result;
 }
 
 function seek(fd, offset, whence) {
-  const result = door.seek(int(fd), Number(offset), int(whence));
+  const result = host.seek(int(fd), Number(offset), int(whence));
   return typeof offset === 'bigint' ? BigInt(result) : result;
 }
 
 function pipe() {
-  const ends = door.pipe();
-  return ends < 0 ? null : [Math.floor(ends / DESCRIPTORS), ends % DESCRIPTORS];
+  const ends = host.pipe();
+  return ends < 0 ? null : [Math.floor(ends / MAX_DESCRIPTORS), ends % MAX_DESCRIPTORS];
 }
 
 export const unavailable = (name) => () => {
   throw new Error(`${name} is not available in the sandbox`);
 };
 
-const absent = Object.fromEntries(ABSENT.map((name) => [name, unavailable(`os.${name}`)]));
+const unsupported = Object.fromEntries(UNSUPPORTED.map((name) => [name, unavailable(`os.${name}`)]));
 
 export const os = {
-  open: (name, flags = 0, mode = 0o666) => door.open(path(name), int(flags), int(mode)),
-  close: (fd) => door.close(int(fd)),
+  open: (name, flags = 0, mode = 0o666) => host.open(path(name), int(flags), int(mode)),
+  close: (fd) => host.close(int(fd)),
   seek,
   read: (fd, buffer, offset = 0, length = undefined) =>
-    door.read(int(fd), buffer, ...range(buffer, offset, length)),
+    host.read(int(fd), buffer, ...range(buffer, offset, length)),
   write: (fd, buffer, offset = 0, length = undefined) =>
-    door.write(int(fd), buffer, ...range(buffer, offset, length)),
+    host.write(int(fd), buffer, ...range(buffer, offset, length)),
   isatty: () => false,
   remove,
-  rename: (from, to) => door.rename(path(from), path(to)),
-  realpath: (name) => pair(door.realpath(path(name))),
-  getcwd: () => pair(door.getcwd()),
-  chdir: (name) => door.chdir(path(name)),
-  mkdir: (name, mode = 0o777) => door.mkdir(path(name), int(mode)),
-  stat: (name) => statPair(door.stat(path(name), 1, statusBuffer)),
-  lstat: (name) => statPair(door.stat(path(name), 0, statusBuffer)),
-  utimes: (name, _accessed, modified) => door.utimes(path(name), Number(modified)),
-  symlink: (target, name) => door.symlink(path(target), path(name)),
-  readlink: (name) => pair(door.readlink(path(name))),
+  rename: (from, to) => host.rename(path(from), path(to)),
+  realpath: (name) => pair(host.realpath(path(name))),
+  getcwd: () => pair(host.getcwd()),
+  chdir: (name) => host.chdir(path(name)),
+  mkdir: (name, mode = 0o777) => host.mkdir(path(name), int(mode)),
+  stat: (name) => statPair(host.stat(path(name), 1, statusBuffer)),
+  lstat: (name) => statPair(host.stat(path(name), 0, statusBuffer)),
+  utimes: (name, _accessed, modified) => host.utimes(path(name), Number(modified)),
+  symlink: (target, name) => host.symlink(path(target), path(name)),
+  readlink: (name) => pair(host.readlink(path(name))),
   readdir(name) {
-    const names = door.readdir(path(name));
+    const names = host.readdir(path(name));
     return typeof names === 'number' ? [[], -names] : [names.split('/'), 0];
   },
-  dup: (fd) => door.dup(int(fd)),
-  dup2: (fd, target) => door.dup2(int(fd), int(target)),
+  dup: (fd) => host.dup(int(fd)),
+  dup2: (fd, target) => host.dup2(int(fd), int(target)),
   pipe,
   setTimeout: (callback, delay) => setTimeout(callback, delay),
   clearTimeout,
-  sleep: (milliseconds) => door.sleep(Number(milliseconds)),
+  sleep: (milliseconds) => host.sleep(Number(milliseconds)),
   sleepAsync: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
-  now: () => door.monotonic(),
+  now: () => host.monotonic(),
   getpid: () => 1,
   cpus: () => 1,
   platform: 'linux',
-  ...absent,
+  ...unsupported,
   Worker: class Worker {
     constructor() {
       unavailable('os.Worker')();
@@ -149,9 +147,7 @@ export const os = {
   },
   ...FLAGS,
   O_TEXT: 0,
-  ...FILE_TYPES,
-  ...MORE_TYPES,
+  ...FILE_MODES,
   ...SIGNALS,
-  ...MORE_SIGNALS,
-  ...OTHERS,
+  WNOHANG: 1,
 };

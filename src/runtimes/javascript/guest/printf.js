@@ -1,7 +1,7 @@
-/** C's printf, as far as QuickJS has it: flags, width, precision and the conversions d i u o x X c s f e g a %. */
+/** The printf of C with the conversions that QuickJS supports: d i u o x X c s f e g a %. */
 
 const SPEC = /%([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+)?)?(?:hh|h|ll|l|q|j|z|t)?([diuoxXcsfFeEgGaA%])/g;
-/** Wider fields and longer fractions than anyone prints; bounds what one conversion can make. */
+/** Limit for width and precision, which bounds the work of a conversion. */
 const MAX_WIDTH = 10_000;
 const RADIX = { o: 8, x: 16, X: 16 };
 

@@ -1,51 +1,52 @@
 /**
- * What the host is told about a program: its result as data where that is possible, and how it failed. A program can
- * put anything into the values that end up here, so every step is bounded and guarded.
+ * Describes the outcome of a program for the host: its result, as data if possible, or its error. The values are under the
+ * control of the program, so every step is bounded and guarded.
  */
 import { inspect, typeName } from './inspect.js';
 
-/** Where the program that runs now pretends to lie; its frames are those of this file. */
-let mainFile = '';
-export function programFile(file) {
-  mainFile = file;
+/** The file name of the current program in stack traces. */
+let programFile = '';
+export function setProgramFile(file) {
+  programFile = file;
 }
-/** How much of a value or a message goes to the host: the host cuts again, this saves the work. */
+/** Limits for values and messages. The host enforces its own; these avoid unnecessary work. */
 const TEXT_LIMIT = 20_000;
 const NAME_LIMIT = 190;
 const RESULT_ITEMS = 2_000;
 const RESULT_CHARACTERS = 50_000;
 const RESULT_DEPTH = 20;
-const OWN_FRAME = /^ *at .*\((?:sandbox:boot|native)[:)].*$/;
+/** Stack frames of the runtime. */
+const RUNTIME_FRAME = /^ *at .*\((?:sandbox:boot|native)[:)].*$/;
 
-/** Data that no longer has a prototype, on which a program could have put a `toJSON` of its own. */
 const { setPrototypeOf } = Object;
 const { InternalError } = globalThis;
+/** Removes the prototype, to which a program could have added a `toJSON` method. */
 const bare = (data) => setPrototypeOf(data, null);
 
-const cut = (text, limit = TEXT_LIMIT) => (text.length <= limit ? text : `${text.slice(0, limit)}…`);
+const truncate = (text, limit = TEXT_LIMIT) => (text.length <= limit ? text : `${text.slice(0, limit)}…`);
 
-class NotPlain extends Error {}
+class NotJsonData extends Error {}
 
-/** The value as JSON data, or NotPlain. `room` counts down the items and the characters left. */
-function plain(value, depth, room) {
-  if (--room.items < 0 || room.characters < 0 || depth > RESULT_DEPTH) throw new NotPlain();
+/** Copies JSON data, or throws NotJsonData. `room` holds the remaining number of items and characters. */
+function toJsonData(value, depth, room) {
+  if (--room.items < 0 || room.characters < 0 || depth > RESULT_DEPTH) throw new NotJsonData();
   if (value === null || typeof value === 'boolean') return value;
   if (typeof value === 'string' && value.length <= TEXT_LIMIT) {
     room.characters -= value.length;
     return value;
   }
   if (typeof value === 'number' && Number.isFinite(value)) return value;
-  if (typeof value !== 'object') throw new NotPlain();
+  if (typeof value !== 'object') throw new NotJsonData();
   if (Array.isArray(value)) {
-    if (value.length > room.items) throw new NotPlain();
-    return bare(Array.from(value, (item) => plain(item, depth + 1, room)));
+    if (value.length > room.items) throw new NotJsonData();
+    return bare(Array.from(value, (item) => toJsonData(item, depth + 1, room)));
   }
   const prototype = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) throw new NotPlain();
+  if (prototype !== Object.prototype && prototype !== null) throw new NotJsonData();
   const copy = Object.create(null);
   for (const key of Object.keys(value)) {
     room.characters -= key.length;
-    if (value[key] !== undefined) copy[key] = plain(value[key], depth + 1, room);
+    if (value[key] !== undefined) copy[key] = toJsonData(value[key], depth + 1, room);
   }
   return copy;
 }
@@ -55,45 +56,45 @@ export function describeResult(value) {
   let shown;
   try {
     const room = { items: RESULT_ITEMS, characters: RESULT_CHARACTERS };
-    shown = plain(value, 0, room);
-    if (room.characters < 0) throw new NotPlain();
+    shown = toJsonData(value, 0, room);
+    if (room.characters < 0) throw new NotJsonData();
   } catch {
-    shown = cut(inspect(value));
+    shown = truncate(inspect(value));
   }
-  return { result: shown, result_type: cut(typeName(value), NAME_LIMIT) };
+  return { result: shown, result_type: truncate(typeName(value), NAME_LIMIT) };
 }
 
-/** The frames of the program, without those of the runtime around it. */
-function ownStack(text) {
+/** Removes the frames of the runtime from a stack trace. */
+function withoutRuntimeFrames(text) {
   return text
     .split('\n')
-    .filter((line) => !OWN_FRAME.test(line))
+    .filter((line) => !RUNTIME_FRAME.test(line))
     .join('\n');
 }
 
-/** Classes of what the engine itself throws. */
+/** Prototypes of the errors that the engine throws. */
 const ENGINE_ERRORS = new Set(
   ['TypeError', 'RangeError', 'ReferenceError', 'SyntaxError', 'URIError', 'EvalError', 'InternalError'].map(
     (name) => globalThis[name]?.prototype,
   ),
 );
 
-/** The program's place in a stack, behind the frames of the constructors of its own error classes. */
-function placeIn(stack, className) {
-  const pattern = new RegExp(`${mainFile}:(\\d+)(?::(\\d+))?`);
+/** Finds the program's line in a stack trace, skipping the constructor of the error's class. */
+function locate(stack, className) {
+  const pattern = new RegExp(`${programFile}:(\\d+)(?::(\\d+))?`);
   for (const frame of stack.split('\n')) {
-    const place = pattern.exec(frame);
-    if (place !== null && !frame.startsWith(`    at ${className} (`)) return place;
+    const location = pattern.exec(frame);
+    if (location !== null && !frame.startsWith(`    at ${className} (`)) return location;
   }
   return pattern.exec(stack);
 }
 
-/** Who threw it: a function of the engine or the runtime by its name, or the program. */
+/** Whether the program threw the error, or otherwise the name of the function of the engine or runtime that did. */
 function originOf(error, rawStack) {
   const top = rawStack.split('\n', 1)[0];
-  if (OWN_FRAME.test(top)) {
+  if (RUNTIME_FRAME.test(top)) {
     const thrower = /^ *at (.*) \(/.exec(top)?.[1];
-    return { raised: false, ...(thrower && { thrower: cut(thrower, NAME_LIMIT) }) };
+    return { raised: false, ...(thrower && { thrower: truncate(thrower, NAME_LIMIT) }) };
   }
   return { raised: !ENGINE_ERRORS.has(Object.getPrototypeOf(error)) };
 }
@@ -101,41 +102,41 @@ function originOf(error, rawStack) {
 function describe(error, line) {
   if (!(error instanceof Error)) {
     const message = typeof error === 'string' ? error : inspect(error);
-    const type = cut(typeName(error), NAME_LIMIT);
-    return { text: message, facts: { type, message: cut(message), line, raised: true } };
+    const type = truncate(typeName(error), NAME_LIMIT);
+    return { text: message, details: { type, message: truncate(message), line, raised: true } };
   }
-  const text = ownStack(inspect(error));
+  const text = withoutRuntimeFrames(inspect(error));
   const rawStack = typeof error.stack === 'string' ? error.stack : '';
-  const stack = ownStack(rawStack).trimEnd();
+  const stack = withoutRuntimeFrames(rawStack).trimEnd();
   const className = typeName(error);
-  const place = placeIn(stack, className);
+  const location = locate(stack, className);
   const name = String(error.name);
-  const facts = {
-    type: cut(name === 'Error' ? className : name, NAME_LIMIT),
-    message: cut(String(error.message)),
-    line: place ? Number(place[1]) : line,
-    column: place?.[2] ? Number(place[2]) : undefined,
-    stack: cut(stack),
+  const details = {
+    type: truncate(name === 'Error' ? className : name, NAME_LIMIT),
+    message: truncate(String(error.message)),
+    line: location ? Number(location[1]) : line,
+    column: location?.[2] ? Number(location[2]) : undefined,
+    stack: truncate(stack),
     ...originOf(error, rawStack),
   };
-  if (Number.isInteger(error.errno)) facts.errno = error.errno;
-  if (typeof error.path === 'string') facts.path = cut(error.path);
-  return { text, facts };
+  if (Number.isInteger(error.errno)) details.errno = error.errno;
+  if (typeof error.path === 'string') details.path = truncate(error.path);
+  return { text, details };
 }
 
-/** The line for standard error and the facts for the host. `line` is what is known when the stack does not say. */
+/** The text for standard error and the details for the host. `line` is used if the stack trace contains none. */
 export function describeError(error, line = null) {
   try {
-    const { text, facts } = describe(error, line);
-    return { text: cut(text), facts: bare(facts) };
+    const { text, details } = describe(error, line);
+    return { text: truncate(text), details: bare(details) };
   } catch {
-    // An error of QuickJS itself, and no room to look at it: there is just one that this fits.
+    // Reading an InternalError fails only if the guest is out of memory.
     if (error instanceof InternalError) {
       return {
         text: 'InternalError: out of memory',
-        facts: { type: 'InternalError', message: 'out of memory', line },
+        details: { type: 'InternalError', message: 'out of memory', line },
       };
     }
-    return { text: 'an error that cannot be shown', facts: { type: 'Error', message: '', line } };
+    return { text: 'an error that cannot be described', details: { type: 'Error', message: '', line } };
   }
 }

@@ -1,8 +1,8 @@
 /**
- * QuickJS's FILE objects. Reading goes through a small buffer, since getline would otherwise make a system call for
- * each byte; writing does not, so nothing is lost when a program is stopped.
+ * The FILE objects of QuickJS. Reads are buffered, because getline would otherwise make a system call per byte. Writes are
+ * not, so that no output is lost when a program is stopped.
  */
-import { door, status, statusBuffer } from './host-calls.js';
+import { host, status, statusBuffer } from './host-calls.js';
 import { sprintf } from './printf.js';
 import { decodeUtf8, encodeUtf8 } from './text-encoding.js';
 
@@ -10,7 +10,7 @@ const BUFFER_BYTES = 4096;
 const NEWLINE = 10;
 export const SEEK = { SEEK_SET: 0, SEEK_CUR: 1, SEEK_END: 2 };
 
-/** The flags of open(2) that a mode of fopen(3) means. */
+/** Converts a mode of fopen(3) to flags of open(2). */
 export function openFlags(mode) {
   if (!/^[rwa][+bx]*$/.test(mode)) throw new TypeError(`invalid file mode '${mode}'`);
   const access = mode.includes('+') ? 2 : mode[0] === 'r' ? 0 : 1;
@@ -39,15 +39,15 @@ export class FILE {
     return this.#fd;
   }
 
-  /** Result of a system call; a failure is remembered for `error`. */
+  /** Returns the result of a system call and sets the error flag if it failed. */
   #checked(result) {
     if (result < 0) this.#failed = true;
     return result;
   }
 
-  /** Makes the descriptor stand where the program thinks it does. */
-  #forget() {
-    if (this.#start < this.#end) door.seek(this.#fd, this.#start - this.#end, SEEK.SEEK_CUR);
+  /** Discards the buffer and moves the descriptor back to the position that the program sees. */
+  #discardBuffer() {
+    if (this.#start < this.#end) host.seek(this.#fd, this.#start - this.#end, SEEK.SEEK_CUR);
     this.#start = this.#end = 0;
   }
 
@@ -60,11 +60,11 @@ export class FILE {
 
   #write(bytes) {
     this.#open();
-    this.#forget();
+    this.#discardBuffer();
     let done = 0;
     while (done < bytes.length) {
       const count = this.#checked(
-        door.write(this.#fd, bytes.buffer, bytes.byteOffset + done, bytes.length - done),
+        host.write(this.#fd, bytes.buffer, bytes.byteOffset + done, bytes.length - done),
       );
       if (count <= 0) break;
       done += count;
@@ -73,17 +73,17 @@ export class FILE {
   }
 
   close() {
-    const result = door.close(this.#open());
+    const result = host.close(this.#open());
     this.#fd = -1;
     return result;
   }
 
   puts(...texts) {
     this.#open();
-    this.#forget();
+    this.#discardBuffer();
     for (const text of texts) {
       const string = `${text}`;
-      if (this.#checked(door.writeText(this.#fd, string)) < string.length) return -1;
+      if (this.#checked(host.writeText(this.#fd, string)) < string.length) return -1;
     }
     return 0;
   }
@@ -101,13 +101,13 @@ export class FILE {
 
   seek(offset, whence = SEEK.SEEK_SET) {
     this.#open();
-    this.#forget();
+    this.#discardBuffer();
     this.#eof = false;
-    return Math.min(0, door.seek(this.#fd, Number(offset), Number(whence)));
+    return Math.min(0, host.seek(this.#fd, Number(offset), Number(whence)));
   }
 
   tell() {
-    const position = door.seek(this.#open(), 0, SEEK.SEEK_CUR);
+    const position = host.seek(this.#open(), 0, SEEK.SEEK_CUR);
     return position < 0 ? position : position - (this.#end - this.#start);
   }
 
@@ -138,7 +138,7 @@ export class FILE {
     let done = this.#takeBuffered(target);
     while (done < target.length) {
       const rest = target.subarray(done);
-      // What is larger than the buffer need not go through it.
+      // Large reads bypass the buffer.
       const count =
         rest.length >= BUFFER_BYTES ? this.#readInto(rest) : this.#fill() ? this.#takeBuffered(rest) : 0;
       if (count <= 0) break;
@@ -155,7 +155,7 @@ export class FILE {
   }
 
   #readInto(target) {
-    const count = this.#checked(door.read(this.#open(), target.buffer, target.byteOffset, target.length));
+    const count = this.#checked(host.read(this.#open(), target.buffer, target.byteOffset, target.length));
     if (count === 0) this.#eof = true;
     return count;
   }
@@ -197,10 +197,10 @@ export class FILE {
     return this.readAsBytes(limit).buffer;
   }
 
-  /** Not part of QuickJS; what the two above share. */
+  /** Not part of QuickJS. */
   readAsBytes(limit) {
     this.#open();
-    const known = door.fstat(this.#fd, statusBuffer) === 0 ? status[3] - Math.max(0, this.tell()) : 0;
+    const known = host.fstat(this.#fd, statusBuffer) === 0 ? status[3] - Math.max(0, this.tell()) : 0;
     const parts = [];
     let left = limit;
     for (let step = Math.max(known + 1, BUFFER_BYTES); left > 0; step = BUFFER_BYTES * 16) {

@@ -1,7 +1,7 @@
-/** The `std` module as QuickJS documents it, over the guest's file system and environment. */
+/** The `std` module as documented by QuickJS, for the guest's file system and environment. */
 import { LINUX_ERRNO, strerror } from '../errno.js';
 import { parseExtJSON } from './extended-json.js';
-import { door, status, statusBuffer } from './host-calls.js';
+import { host, status, statusBuffer } from './host-calls.js';
 import { os, unavailable } from './os.js';
 import { sprintf } from './printf.js';
 import { FILE, openFlags, SEEK } from './std-file.js';
@@ -10,34 +10,34 @@ import { decodeUtf8 } from './text-encoding.js';
 const BARRIER = 64;
 const ASYNC = 128;
 
-/** The program's environment: its own copy, as a process has. */
+/** The environment variables of the program. */
 export const environment = new Map();
 
-function report(errorObj, errno) {
+function setErrno(errorObj, errno) {
   if (errorObj !== undefined && errorObj !== null) errorObj.errno = errno;
 }
 
 function opened(fd, errorObj) {
-  report(errorObj, fd < 0 ? -fd : 0);
+  setErrno(errorObj, fd < 0 ? -fd : 0);
   return fd < 0 ? null : new FILE(fd);
 }
 
-let temporaries = 0;
+let temporaryFiles = 0;
 
-/** A file without a name, as tmpfile(3) makes it. */
+/** Creates a file without a name, like tmpfile(3). */
 function tmpfile(errorObj) {
-  const name = `/tmp/.tmpfile-${temporaries++}`;
-  const fd = door.open(name, 0o302, 0o600);
-  if (fd >= 0) door.unlink(name);
+  const name = `/tmp/.tmpfile-${temporaryFiles++}`;
+  const fd = host.open(name, 0o302, 0o600);
+  if (fd >= 0) host.unlink(name);
   return opened(fd, errorObj);
 }
 
 function loadFile(name, options) {
-  const fd = door.open(`${name}`, 0, 0);
+  const fd = host.open(`${name}`, 0, 0);
   if (fd < 0) return null;
   const file = new FILE(fd);
   try {
-    if (door.fstat(fd, statusBuffer) === 0 && (status[0] & os.S_IFMT) === os.S_IFDIR) return null;
+    if (host.fstat(fd, statusBuffer) === 0 && (status[0] & os.S_IFMT) === os.S_IFDIR) return null;
     const bytes = file.readAsBytes(Number.POSITIVE_INFINITY);
     return options?.binary ? bytes : decodeUtf8(bytes);
   } finally {
@@ -46,7 +46,7 @@ function loadFile(name, options) {
 }
 
 function writeFile(name, data) {
-  const file = opened(door.open(`${name}`, 0o1101, 0o666));
+  const file = opened(host.open(`${name}`, 0o1101, 0o666));
   if (file === null) throw new Error(`could not open '${name}' for writing`);
   try {
     if (typeof data === 'string') file.puts(data);
@@ -62,7 +62,7 @@ function evalScript(
   { backtrace_barrier: barrier = false, async: isAsync = false } = {},
   file = '<evalScript>',
 ) {
-  return door.evaluate(`${code}`, file, (barrier ? BARRIER : 0) | (isAsync ? ASYNC : 0));
+  return host.evaluate(`${code}`, file, (barrier ? BARRIER : 0) | (isAsync ? ASYNC : 0));
 }
 
 function loadScript(name) {
@@ -74,16 +74,16 @@ function loadScript(name) {
 const standard = { in: new FILE(0), out: new FILE(1), err: new FILE(2) };
 
 export const std = {
-  exit: (code = 0) => door.exit(Number(code) | 0),
-  gc: () => door.collect(),
+  exit: (code = 0) => host.exit(Number(code) | 0),
+  gc: () => host.collectGarbage(),
   evalScript: (code, options) => evalScript(code, options),
   loadScript,
   loadFile,
   writeFile,
-  open: (name, mode, errorObj) => opened(door.open(`${name}`, openFlags(`${mode}`), 0o666), errorObj),
+  open: (name, mode, errorObj) => opened(host.open(`${name}`, openFlags(`${mode}`), 0o666), errorObj),
   fdopen(fd, mode, errorObj) {
     openFlags(`${mode}`);
-    const result = door.fstat(Number(fd), statusBuffer);
+    const result = host.fstat(Number(fd), statusBuffer);
     return opened(result < 0 ? result : Number(fd), errorObj);
   },
   tmpfile,

@@ -1,6 +1,6 @@
-/** structuredClone for the types of the language; functions, symbols and weak collections are refused. */
+/** structuredClone for the types of the language. Functions, symbols, promises and weak collections cannot be cloned. */
 
-const failed = (value) => {
+const cloneFailure = (value) => {
   const what =
     typeof value === 'symbol' ? String(value) : typeof value === 'function' ? 'A function' : 'An object';
   return new DOMException(`${what} could not be cloned.`, 'DataCloneError');
@@ -19,8 +19,8 @@ function cloneError(value, copy) {
   return error;
 }
 
-/** The empty clone of an object, and what fills it once it is known, for objects that contain themselves. */
-function begin(value, copy) {
+/** The empty clone of an object and the function that fills it. Two steps, because objects may contain themselves. */
+function createClone(value, copy) {
   if (Array.isArray(value)) return [new Array(value.length), fillProperties];
   if (value instanceof Date) return [new Date(value.getTime())];
   if (value instanceof RegExp) return [new RegExp(value.source, value.flags)];
@@ -33,7 +33,8 @@ function begin(value, copy) {
   }
   if (value instanceof Error) return [cloneError(value, copy)];
   if (BOXES.some((box) => value instanceof box)) return [Object(value.valueOf())];
-  if (typeof value === 'function' || UNCLONEABLE.some((type) => value instanceof type)) throw failed(value);
+  if (typeof value === 'function' || UNCLONEABLE.some((type) => value instanceof type))
+    throw cloneFailure(value);
   return [{}, fillProperties];
 }
 
@@ -52,16 +53,16 @@ function fillSet(value, made, copy) {
 export function structuredClone(value, options) {
   const seen = new Map();
   const copy = (item) => {
-    if (typeof item === 'symbol') throw failed(item);
+    if (typeof item === 'symbol') throw cloneFailure(item);
     if ((typeof item !== 'object' && typeof item !== 'function') || item === null) return item;
     if (seen.has(item)) return seen.get(item);
-    const [made, fill] = begin(item, copy);
+    const [made, fill] = createClone(item, copy);
     seen.set(item, made);
     fill?.(item, made, copy);
     return made;
   };
   for (const buffer of options?.transfer ?? []) {
-    if (!(buffer instanceof ArrayBuffer)) throw failed(buffer);
+    if (!(buffer instanceof ArrayBuffer)) throw cloneFailure(buffer);
     seen.set(buffer, buffer.transfer());
   }
   return copy(value);

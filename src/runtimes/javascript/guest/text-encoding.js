@@ -1,8 +1,8 @@
 /**
- * TextEncoder and TextDecoder of the Encoding Standard: UTF-8 by way of the host, UTF-16LE and windows-1252, which is
- * what the labels "latin1" and "ascii" mean, here.
+ * TextEncoder and TextDecoder of the Encoding Standard for UTF-8, UTF-16LE and windows-1252, to which the labels "latin1"
+ * and "ascii" refer. The host converts UTF-8; the other encodings are converted here.
  */
-import { door, TEXT_CHUNK } from './host-calls.js';
+import { host, MAX_DECODE_BYTES } from './host-calls.js';
 
 const LABELS = {
   'utf-8': ['utf-8', 'utf8', 'unicode-1-1-utf-8', 'unicode11utf8', 'unicode20utf8', 'x-unicode20utf8'],
@@ -28,20 +28,20 @@ const HIGH =
   '\u20ac\x81\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\x8d\u017d\x8f\x90\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\x9d\u017e\u0178';
 
 export function encodeUtf8(text) {
-  const buffer = door.utf8(text);
+  const buffer = host.encodeUtf8(text);
   if (typeof buffer === 'number') throw new RangeError('out of memory');
   return new Uint8Array(buffer);
 }
 
-/** The bytes that a BufferSource covers. */
+/** The bytes of a BufferSource. */
 function bytesOf(source) {
   if (ArrayBuffer.isView(source)) return new Uint8Array(source.buffer, source.byteOffset, source.byteLength);
   if (source instanceof ArrayBuffer || source instanceof SharedArrayBuffer) return new Uint8Array(source);
   throw new TypeError('The "input" argument must be an ArrayBuffer or a view of one');
 }
 
-/** How many bytes at the end may be the beginning of a character that is not all there. */
-function unfinished(bytes, end) {
+/** The number of bytes at the end that may start an incomplete character. */
+function incompleteBytes(bytes, end) {
   for (let back = 1; back <= 3 && back <= end; back++) {
     const byte = bytes[end - back];
     if (byte >= 0xc2 && byte <= 0xf4) {
@@ -53,7 +53,7 @@ function unfinished(bytes, end) {
   return 0;
 }
 
-/** Whether the bytes after a lead byte are such that a character can come of them. */
+/** Whether the byte after a lead byte can be part of a valid character. */
 function startsCharacter(bytes, at, length) {
   if (length < 2) return true;
   const lead = bytes[at];
@@ -64,15 +64,15 @@ function startsCharacter(bytes, at, length) {
   return lead !== 0xf4 || second <= 0x8f;
 }
 
-/** UTF-8 to text in pieces the host takes, none of which cuts a character. */
+/** Decodes UTF-8 in chunks that do not split characters. */
 export function decodeUtf8(bytes, fatal = false) {
   let text = '';
   for (let at = 0; at < bytes.length; ) {
-    let size = Math.min(TEXT_CHUNK, bytes.length - at);
-    if (at + size < bytes.length) size -= unfinished(bytes.subarray(at, at + size), size);
-    const piece = door.text(bytes.buffer, bytes.byteOffset + at, size, fatal ? 1 : 0);
-    if (typeof piece === 'number') throw new TypeError('The encoded data was not valid utf-8');
-    text += piece;
+    let size = Math.min(MAX_DECODE_BYTES, bytes.length - at);
+    if (at + size < bytes.length) size -= incompleteBytes(bytes.subarray(at, at + size), size);
+    const chunk = host.decodeUtf8(bytes.buffer, bytes.byteOffset + at, size, fatal ? 1 : 0);
+    if (typeof chunk === 'number') throw new TypeError('The encoded data was not valid utf-8');
+    text += chunk;
     at += size;
   }
   return text;
@@ -92,9 +92,9 @@ const latinUnit = (bytes, i) =>
   bytes[i] >= 0x80 && bytes[i] < 0xa0 ? HIGH.charCodeAt(bytes[i] - 0x80) : bytes[i];
 const wideUnit = (bytes, i) => bytes[2 * i] | (bytes[2 * i + 1] << 8);
 
-/** For each encoding: the bytes at the end to keep for later, and how the rest becomes text. */
+/** Decoders by encoding. `held` is the number of bytes at the end to keep for the next chunk of a stream. */
 const DECODERS = {
-  'utf-8': { held: (bytes) => unfinished(bytes, bytes.length), decode: decodeUtf8 },
+  'utf-8': { held: (bytes) => incompleteBytes(bytes, bytes.length), decode: decodeUtf8 },
   'windows-1252': { held: () => 0, decode: (bytes) => decodeUnits(bytes, latinUnit, bytes.length) },
   'utf-16le': {
     held(bytes) {

@@ -1,18 +1,18 @@
 /**
- * Timers and the turn of the event loop. Time in here is the loop's own: it stands still while code runs and jumps to
- * the next timer when one is due, so the order of timers never depends on how fast the machine is. The real clock only
- * decides how long the loop sleeps.
+ * Timers of the event loop. The loop has its own clock, which stands still while code runs and jumps to the time of the
+ * next timer, so that the order of timers does not depend on the speed of the machine. The real clock only determines how
+ * long the loop sleeps.
  */
-import { door } from './host-calls.js';
+import { host } from './host-calls.js';
 
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
 let now = 0;
 let realStart = 0;
 let nextId = 1;
-/** A heap by time, then by age. */
+/** Min-heap of timers by time, then by order of creation. */
 const heap = [];
-const live = new Map();
+const active = new Map();
 
 const isBefore = (a, b) => a.at < b.at || (a.at === b.at && a.order < b.order);
 
@@ -45,16 +45,22 @@ function pop() {
   return top;
 }
 
-let orders = 0;
+let nextOrder = 0;
 
-function schedule(callback, delay, args, repeats, least) {
+function schedule(callback, delay, args, repeats, minDelay) {
   if (typeof callback !== 'function') throw new TypeError('The "callback" argument must be of type function');
-  const asked = Number(delay);
-  const wait = asked >= least && asked <= MAX_DELAY_MS ? asked : least;
-  // Bound, not wrapped: a stack trace of the callback has no frame of this file.
+  const requested = Number(delay);
+  const wait = requested >= minDelay && requested <= MAX_DELAY_MS ? requested : minDelay;
+  // Bound instead of wrapped, so that stack traces contain no frame of this file.
   const call = args.length > 0 ? callback.bind(undefined, ...args) : callback;
-  const timer = { id: nextId++, at: now + wait, order: orders++, call, period: repeats ? wait : undefined };
-  live.set(timer.id, timer);
+  const timer = {
+    id: nextId++,
+    at: now + wait,
+    order: nextOrder++,
+    call,
+    period: repeats ? wait : undefined,
+  };
+  active.set(timer.id, timer);
   push(timer);
   return timer.id;
 }
@@ -63,25 +69,25 @@ export const setTimeout = (callback, delay = 0, ...args) => schedule(callback, d
 export const setInterval = (callback, delay = 0, ...args) => schedule(callback, delay, args, true, 1);
 export const setImmediate = (callback, ...args) => schedule(callback, 0, args, false, 0);
 export function clearTimeout(id) {
-  live.delete(id);
+  active.delete(id);
 }
 
-/** For a new program: its time starts now, and timers that a failed one before it left do not fire. */
+/** Starts the clock for a new program and removes the timers that a failed program left. */
 export function startClock() {
   heap.length = 0;
-  live.clear();
-  realStart = door.monotonic() - now;
+  active.clear();
+  realStart = host.monotonic() - now;
 }
 
-/** Sleeps until the next timer is due and returns its function; undefined when there is none. */
+/** Sleeps until the next timer is due and returns its callback, or undefined if there is none. */
 export function nextTimer() {
   while (heap.length > 0) {
     const timer = pop();
-    if (live.get(timer.id) !== timer) continue;
+    if (active.get(timer.id) !== timer) continue;
     now = Math.max(now, timer.at);
-    door.sleep(realStart + now - door.monotonic());
-    if (timer.period === undefined) live.delete(timer.id);
-    else push(Object.assign(timer, { at: now + timer.period, order: orders++ }));
+    host.sleep(realStart + now - host.monotonic());
+    if (timer.period === undefined) active.delete(timer.id);
+    else push(Object.assign(timer, { at: now + timer.period, order: nextOrder++ }));
     return timer.call;
   }
   return undefined;

@@ -1,44 +1,44 @@
 /**
- * Vendored packages as the guest knows them. The host asks for `provide` whenever a program imports one by name, so an
- * import and `requireVendor` get the same module, and it is loaded once.
+ * The vendored packages that this guest has loaded. Both `import` and `requireVendor` load a package through `loadOnce`,
+ * so they return the same module.
  */
-import { door } from './host-calls.js';
+import { host } from './host-calls.js';
 
-/** Namespaces of the packages that are loaded, by the name each is registered under. */
+/** Namespaces of the loaded packages by registered name. */
 const namespaces = Object.create(null);
-/** The name that a package is registered under, by every name that it was asked for. */
-const registered = Object.create(null);
-/** The last program that each package was noted for, as programs are counted here. */
-const noted = Object.create(null);
-let program = 0;
+/** Registered names of packages by the names given to `requireVendor`. */
+const registeredNames = Object.create(null);
+/** For each package, the number of the last program for which its import was recorded. */
+const recordedFor = Object.create(null);
+let programNumber = 0;
 
 export function beginProgram() {
-  program++;
+  programNumber++;
 }
 
-/** Makes a package known that is a part of the boot image. */
-export function addPackage(name, whole) {
-  namespaces[name] = { default: whole };
+/** Adds a package that is part of the boot script. */
+export function addPackage(name, defaultExport) {
+  namespaces[name] = { default: defaultExport };
 }
 
-/** Loads a package, by the name it is registered under, unless it is loaded. */
-export function provide(name) {
-  if (noted[name] === program) return;
+/** Loads a package by its registered name unless it is loaded, and records the import once per program. */
+export function loadOnce(name) {
+  if (recordedFor[name] === programNumber) return;
   const isLoaded = name in namespaces;
-  const found = door.loadPackage(name, isLoaded ? 1 : 0);
+  const found = host.loadPackage(name, isLoaded ? 1 : 0);
   if (typeof found === 'string') throw new ReferenceError(`requireVendor: ${found}`);
   if (!isLoaded && typeof found === 'number')
     throw new RangeError(`could not load package '${name}': out of memory`);
   if (!isLoaded) namespaces[name] = found;
-  noted[name] = program;
+  recordedFor[name] = programNumber;
 }
 
-/** A package as a whole, which is what its default export is. */
+/** Returns the default export of a package. */
 export function requireVendor(name) {
-  if (typeof name !== 'string') throw new TypeError('requireVendor: the name of a package is expected');
-  const found = registered[name] ?? door.findPackage(name);
+  if (typeof name !== 'string') throw new TypeError('requireVendor: the name must be a string');
+  const found = registeredNames[name] ?? host.findPackage(name);
   const key = typeof found === 'string' ? found : name;
-  provide(key);
-  registered[name] = key;
+  loadOnce(key);
+  registeredNames[name] = key;
   return namespaces[key].default;
 }

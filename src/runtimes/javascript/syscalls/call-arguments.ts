@@ -1,13 +1,13 @@
 /**
- * Values as they cross between JavaScript guests and the host: what a guest passed, whatever it is, and what an operation
- * makes of it. An argument that does not fit is a failure of the call.
+ * Arguments and results of the system calls that JavaScript guests make. A guest can pass anything; the functions here
+ * convert an argument to the expected type and throw a system call error if it does not fit.
  */
 
 import type { GuestMemory } from '../../../kernel/guest-memory.ts';
 import { syscallError } from '../../../kernel/syscall-error.ts';
 import type { QuickJsGuest } from './quickjs-guest.ts';
 
-/** A string of the guest as UTF-8, or an ArrayBuffer: where it lies in guest memory. */
+/** Bytes in guest memory: a string as UTF-8, or an ArrayBuffer. */
 export class Span {
   constructor(
     readonly view: GuestMemory,
@@ -22,22 +22,22 @@ export class Span {
 }
 
 export type Argument = number | Span | undefined;
-/** A function makes the value with the guest's own code: its traps must not be taken for failures of the operation. */
+/** A function creates the value with code of the guest. It runs unguarded, so that traps are not converted to an errno. */
 export type Result = number | string | undefined | (() => number);
 export type SystemCall = (guest: QuickJsGuest, args: readonly Argument[]) => Result;
 
 const PATH_MAX = 4096;
 
-export const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-export const lenient = new TextDecoder('utf-8', { ignoreBOM: true });
+export const strictDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+export const lenientDecoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 export function integer(arg: Argument): number {
   if (typeof arg !== 'number' || !Number.isSafeInteger(arg)) throw syscallError('EINVAL');
   return arg;
 }
 
-/** Descriptors, modes and flags. */
-export function word(arg: Argument): number {
+/** A 32-bit integer: a descriptor, a mode or flags. */
+export function int32(arg: Argument): number {
   const value = integer(arg);
   if (value !== (value | 0)) throw syscallError('EINVAL');
   return value;
@@ -53,7 +53,7 @@ export function path(arg: Argument): string {
   if (span.length >= PATH_MAX) throw syscallError('ENAMETOOLONG');
   let decoded: string;
   try {
-    decoded = strict.decode(span.bytes);
+    decoded = strictDecoder.decode(span.bytes);
   } catch {
     throw syscallError('EILSEQ');
   }
@@ -61,7 +61,7 @@ export function path(arg: Argument): string {
   return decoded;
 }
 
-/** The part of a buffer that an offset and a length name. */
+/** Part of an ArrayBuffer. */
 export function slice(buffer: Argument, offset: Argument, length: Argument): Uint8Array {
   if (!(buffer instanceof Span) || buffer.isText) throw syscallError('EINVAL');
   const start = integer(offset);

@@ -1,28 +1,28 @@
 /**
- * How `import` finds modules in a JavaScript guest: files of its file system by path, built-in ones and packages by
- * name. Built-in modules are evaluated at boot, packages when they are first resolved; both stay registered under
- * their names, so only files are ever loaded from here.
+ * Resolves and loads the modules that JavaScript programs import: files by path, built-in modules and packages by name.
+ * Built-in modules are evaluated at boot and packages when they are first resolved. Both stay registered in the
+ * interpreter, so `loadModule` only loads files.
  */
 import { syscallError } from '../../../kernel/syscall-error.ts';
 import type { Kernel } from '../../../kernel/syscalls.ts';
-import { findPackage, missingPackage } from './package-loader.ts';
-import { copyToGuest, type QuickJsGuest } from './quickjs-guest.ts';
+import { describeMissingPackage, findPackage } from './package-loader.ts';
+import { callFunction, copyToHeap, type QuickJsGuest } from './quickjs-guest.ts';
 
-/** Names that can be imported without being files, and what they resolve to. */
-export const BUILT_IN_MODULES: Readonly<Record<string, string>> = {
+/** Built-in modules, including the names that QuickJS gives them. */
+const BUILT_IN_MODULES: Readonly<Record<string, string>> = {
   std: 'std',
   os: 'os',
   'qjs:std': 'std',
   'qjs:os': 'os',
 };
 
-/** Where relative names start that do not come from a file. */
-const HOME = '/app';
+/** Base of relative imports in programs, which are not files. */
+const PROGRAM_FOLDER = '/app';
 const MAX_MODULE_BYTES = 16 * 1024 * 1024;
-/** How much of a JSON file is quoted at a time. */
-const QUOTED_CHARACTERS = 65_536;
-/** Longest message that QuickJS's own functions throw whole. */
-const THROWN_BYTES = 255;
+/** Characters of a JSON file to quote between two checks of the time limit. */
+const QUOTE_CHUNK = 65_536;
+/** Length at which QuickJS truncates the message of an error. */
+const QUICKJS_MESSAGE_BYTES = 255;
 
 const encoder = new TextEncoder();
 
@@ -30,12 +30,12 @@ export interface Problem {
   readonly problem: string;
 }
 
-/** A package that has to be there before its name resolves. */
+/** A package, which has to be loaded before its name is resolved. */
 export interface PackageName {
   readonly package: string;
 }
 
-/** The canonical name of a module: a built-in one's, a package's, or an absolute path, textual as for URLs. */
+/** The canonical name of a module: a built-in module, a package, or an absolute path, normalized like a URL. */
 export function resolveModule(
   kernel: Kernel,
   hasPackages: boolean,
@@ -47,9 +47,9 @@ export function resolveModule(
   if (!isPath) {
     const found = hasPackages ? findPackage(kernel, name) : undefined;
     if (found !== undefined) return { package: found };
-    return { problem: `could not load module ${missingPackage(kernel, hasPackages, name)}` };
+    return { problem: `could not load module ${describeMissingPackage(kernel, hasPackages, name)}` };
   }
-  const directory = base.startsWith('/') ? base.slice(0, base.lastIndexOf('/')) : HOME;
+  const directory = base.startsWith('/') ? base.slice(0, base.lastIndexOf('/')) : PROGRAM_FOLDER;
   return normalize(name.startsWith('/') ? name : `${directory}/${name}`);
 }
 
@@ -62,7 +62,7 @@ function normalize(path: string): string {
   return `/${parts.join('/')}`;
 }
 
-/** The source of a module file; a `.json` file becomes a module with its data as the default export. */
+/** The source of a module file. A `.json` file becomes a module whose default export is the data. */
 export function loadModule(kernel: Kernel, name: string): Uint8Array | Problem {
   const bytes = readFile(kernel, name);
   if (!(bytes instanceof Uint8Array)) return bytes;
@@ -70,12 +70,12 @@ export function loadModule(kernel: Kernel, name: string): Uint8Array | Problem {
   return jsonModule(kernel, new TextDecoder().decode(bytes));
 }
 
-/** Source that gives the data. Quoting can make a text six times as long, so it is done in pieces, each accounted. */
+/** The source of a module that exports JSON data. Quoting can make the text six times longer, so it is done in chunks. */
 function jsonModule(kernel: Kernel, text: string): Uint8Array {
   const parts = [encoder.encode('export default JSON.parse("')];
-  for (let at = 0; at < text.length; at += QUOTED_CHARACTERS) {
-    // A surrogate pair that is cut in two becomes two escapes, which are the pair again when they are read.
-    const quoted = JSON.stringify(text.slice(at, at + QUOTED_CHARACTERS)).slice(1, -1);
+  for (let at = 0; at < text.length; at += QUOTE_CHUNK) {
+    // If a chunk ends within a surrogate pair, both halves become escapes that form the pair again.
+    const quoted = JSON.stringify(text.slice(at, at + QUOTE_CHUNK)).slice(1, -1);
     parts.push(encoder.encode(quoted));
     kernel.chargeHostTime(1 + quoted.length / 100);
   }
@@ -90,7 +90,7 @@ function jsonModule(kernel: Kernel, text: string): Uint8Array {
 }
 
 function readFile(kernel: Kernel, name: string): Uint8Array | Problem {
-  const problem = { problem: `could not load module '${name}': there is no such file` };
+  const problem = { problem: `could not load module '${name}': no such file` };
   try {
     const { node } = kernel.volume.resolve(name, '/', true);
     if (node.kind !== 'file') return problem;
@@ -105,24 +105,24 @@ function readFile(kernel: Kernel, name: string): Uint8Array | Problem {
   }
 }
 
-/** Throws a ReferenceError into the guest, as QuickJS does for modules, and returns null. */
-export function refuse(guest: QuickJsGuest, problem: string): 0 {
+/** Throws a ReferenceError in the guest, as QuickJS does for modules, and returns null. */
+export function throwReferenceError(guest: QuickJsGuest, problem: string): 0 {
   const bytes = encoder.encode(problem);
-  const text = copyToGuest(guest, bytes);
-  const format = copyToGuest(guest, encoder.encode('%s'));
+  const text = copyToHeap(guest, bytes);
+  const format = copyToHeap(guest, encoder.encode('%s'));
   const list = guest.call('wasm_malloc', 4);
   if (text !== 0 && format !== 0 && list !== 0) {
     guest.view.setU32(list, text);
     guest.call('JS_ThrowReferenceError', guest.call('qjs_get_context_ptr'), format, list);
-    if (bytes.length > THROWN_BYTES) throwWhole(guest, text, bytes.length);
+    if (bytes.length > QUICKJS_MESSAGE_BYTES) setFullMessage(guest, text, bytes.length);
   }
   for (const pointer of [text, format, list]) guest.call('wasm_free', pointer);
   return 0;
 }
 
-/** Gives the pending exception the whole of a message that QuickJS has cut. */
-function throwWhole(guest: QuickJsGuest, text: number, length: number): void {
-  const name = copyToGuest(guest, encoder.encode('message'));
+/** Sets the full message of the pending exception, which QuickJS has truncated. */
+function setFullMessage(guest: QuickJsGuest, text: number, length: number): void {
+  const name = copyToHeap(guest, encoder.encode('message'));
   if (name === 0) return;
   const error = guest.call('qjs_get_exception');
   const message = guest.call('qjs_new_string', text, length);
@@ -132,18 +132,15 @@ function throwWhole(guest: QuickJsGuest, text: number, length: number): void {
   guest.call('wasm_free', name);
 }
 
-/** Lets the guest load a package before its name resolves; false when it threw, which the interpreter then sees. */
-export function provide(guest: QuickJsGuest, provider: number, name: Uint8Array): boolean {
-  const pointer = copyToGuest(guest, name);
-  const list = guest.call('wasm_malloc', 4);
-  // With no room for so little, the interpreter has nothing left to go on with.
-  if (pointer === 0 || list === 0) return false;
+/** Loads a package in the guest. Returns false if the guest threw an exception, which the interpreter then reports. */
+export function providePackage(guest: QuickJsGuest, provider: number, name: Uint8Array): boolean {
+  const pointer = copyToHeap(guest, name);
+  if (pointer === 0) return false;
   const text = guest.call('qjs_new_string', pointer, name.length);
-  const self = guest.call('qjs_get_undefined');
-  guest.view.setU32(list, text);
-  const returned = guest.call('qjs_call', provider, self, 1, list);
-  const isThere = guest.call('qjs_is_exception', returned) === 0;
-  for (const value of [returned, text, self]) guest.call('qjs_free_value', value);
-  for (const memory of [pointer, list]) guest.call('wasm_free', memory);
-  return isThere;
+  const returned = callFunction(guest, provider, [text]);
+  const isLoaded = returned !== undefined && guest.call('qjs_is_exception', returned) === 0;
+  if (returned !== undefined) guest.call('qjs_free_value', returned);
+  guest.call('qjs_free_value', text);
+  guest.call('wasm_free', pointer);
+  return isLoaded;
 }

@@ -1,27 +1,26 @@
 /**
- * Vendored packages of JavaScript guests: one file of bytecode each in a read-only layer, made at build time by the
- * guest's own compiler. Which are loaded is known in guest memory alone, where images keep it.
+ * Loads vendored packages in JavaScript guests. Each module is a file of bytecode in a read-only layer. The list of loaded
+ * packages is in guest memory, so images contain it.
  */
 import { isSyscallError } from '../../../kernel/syscall-error.ts';
 import type { Kernel } from '../../../kernel/syscalls.ts';
-import { type Argument, lenient, type Result, type SystemCall, text } from './call-arguments.ts';
-import { copyToGuest, type QuickJsGuest } from './quickjs-guest.ts';
+import { LINUX_ERRNO } from '../errno.ts';
+import { type Argument, lenientDecoder, type Result, type SystemCall, text } from './call-arguments.ts';
+import { copyToHeap, type QuickJsGuest } from './quickjs-guest.ts';
 
 export const PACKAGES = '/data/js-modules';
 export const BYTECODE_SUFFIX = '.qjsc';
-/** Packages that the boot script brings along. */
+/** Packages that are part of the boot script. */
 const BUILT_IN_PACKAGES: readonly string[] = ['sandbox-utils'];
 const MAX_NAME_LENGTH = 100;
-/** Bytes of a name that are looked at; more cannot be one. */
+/** Longer names are cut off; no package has one. */
 const MAX_NAME_BYTES = 256;
-const LINUX_ENOENT = 2;
-const LINUX_ENOMEM = 12;
 const NAME = /^[\w@-][\w.-]*(?:\/[\w-][\w.-]*)*$/;
 
 const fileOf = (name: string) => `${PACKAGES}/${name}${BYTECODE_SUFFIX}`;
 
-/** Where an absolute path leads, if anywhere. */
-function find(kernel: Kernel, path: string) {
+/** Resolves an absolute path, or returns undefined. */
+function tryResolve(kernel: Kernel, path: string) {
   try {
     return kernel.volume.resolve(path, '/', true);
   } catch (cause) {
@@ -30,18 +29,18 @@ function find(kernel: Kernel, path: string) {
   }
 }
 
-/** The name a package is registered under: links are its other names, and a part may be asked for with `.js`. */
+/** The name under which a package is registered. Aliases are symbolic links; submodules may be given with `.js`. */
 export function findPackage(kernel: Kernel, name: string): string | undefined {
   if (name.length > MAX_NAME_LENGTH || !NAME.test(name)) return undefined;
   if (BUILT_IN_PACKAGES.includes(name)) return name;
-  const found = find(kernel, fileOf(name.includes('/') ? name.replace(/\.js$/, '') : name));
+  const found = tryResolve(kernel, fileOf(name.includes('/') ? name.replace(/\.js$/, '') : name));
   if (found?.node.kind !== 'file' || !found.path.startsWith(`${PACKAGES}/`)) return undefined;
   return found.path.slice(PACKAGES.length + 1, -BYTECODE_SUFFIX.length);
 }
 
-/** Names below a folder of the layer, without the suffix. */
-function namesIn(kernel: Kernel, folder: string): string[] {
-  const node = find(kernel, folder)?.node;
+/** Names of the modules in a folder of the layer. */
+function moduleNames(kernel: Kernel, folder: string): string[] {
+  const node = tryResolve(kernel, folder)?.node;
   if (node?.kind !== 'dir') return [];
   const names = kernel.volume.readdir(node).map(({ name }) => name);
   return names
@@ -49,24 +48,25 @@ function namesIn(kernel: Kernel, folder: string): string[] {
     .map((name) => name.slice(0, -BYTECODE_SUFFIX.length));
 }
 
-/** The name in quotes, and what there is instead. */
-export function missingPackage(kernel: Kernel, hasPackages: boolean, name: string): string {
+/** The end of an error message: the name in quotes and the available modules. */
+export function describeMissingPackage(kernel: Kernel, hasPackages: boolean, name: string): string {
   const short = name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH)}…` : name;
-  const others = 'there are "std", "os", and files by path, such as "./name.js"';
-  if (!hasPackages) return `'${short}': packages are left out of this run (inject_setup is false); ${others}`;
-  const whole = name.slice(0, name.lastIndexOf('/'));
-  const folder = NAME.test(whole) ? namesIn(kernel, `${PACKAGES}/${whole}`) : [];
-  if (folder.length > 0) return `'${short}': '${whole}' has ${folder.join(', ')}`;
+  const others = '"std", "os" and files by path, such as "./name.js"';
+  if (!hasPackages)
+    return `'${short}': packages are disabled for this run (inject_setup is false); available: ${others}`;
+  const folder = name.slice(0, name.lastIndexOf('/'));
+  const submodules = NAME.test(folder) ? moduleNames(kernel, `${PACKAGES}/${folder}`) : [];
+  if (submodules.length > 0) return `'${short}': '${folder}' contains ${submodules.join(', ')}`;
   const root = name.split('/', 1)[0]!;
   if (root !== name && findPackage(kernel, root) !== undefined)
-    return `'${short}': the package is imported as a whole, from '${root}'`;
-  const all = [...BUILT_IN_PACKAGES, ...namesIn(kernel, PACKAGES)].sort();
-  return `'${short}': the packages are ${all.join(', ')}; besides, ${others}`;
+    return `'${short}': import the whole package '${root}' instead`;
+  const all = [...BUILT_IN_PACKAGES, ...moduleNames(kernel, PACKAGES)].sort();
+  return `'${short}': available packages: ${all.join(', ')}; also ${others}`;
 }
 
-/** The bytecode of a package, which must be one that `findPackage` knows. */
-function read(kernel: Kernel, name: string): Uint8Array | undefined {
-  const node = findPackage(kernel, name) === name ? find(kernel, fileOf(name))?.node : undefined;
+/** Reads the bytecode of a package. `name` must be a name that `findPackage` returns. */
+function readBytecode(kernel: Kernel, name: string): Uint8Array | undefined {
+  const node = findPackage(kernel, name) === name ? tryResolve(kernel, fileOf(name))?.node : undefined;
   if (node?.kind !== 'file') return undefined;
   const bytes = new Uint8Array(node.size);
   kernel.chargeHostTime(1 + node.size / 4096);
@@ -74,7 +74,7 @@ function read(kernel: Kernel, name: string): Uint8Array | undefined {
   return bytes;
 }
 
-/** Evaluates bytecode that lies in guest memory; gives the module's namespace, or throws into the guest. */
+/** Evaluates bytecode in guest memory. Returns the module namespace, or 0 after throwing an exception in the guest. */
 function evaluate(guest: QuickJsGuest, pointer: number, length: number): number {
   const promise = guest.call('qjs_eval_bytecode', pointer, length);
   if (guest.call('qjs_is_exception', promise) !== 0) return promise;
@@ -84,13 +84,15 @@ function evaluate(guest: QuickJsGuest, pointer: number, length: number): number 
   if (isFulfilled) return settled;
   guest.call('qjs_throw', settled);
   guest.call('qjs_free_value', settled);
-  // No value: the interpreter takes what was thrown.
   return 0;
 }
 
-const packageName = (arg: Argument) => lenient.decode(text(arg).bytes.subarray(0, MAX_NAME_BYTES));
+const packageName = (arg: Argument) => lenientDecoder.decode(text(arg).bytes.subarray(0, MAX_NAME_BYTES));
 
-/** Loads a package and gives its namespace, or a text that says why not. One that is loaded is only taken note of. */
+/**
+ * Loads a package and returns its namespace, or a text if there is no such package. If the package is already loaded, only
+ * records the import.
+ */
 export function loadPackage(guest: QuickJsGuest, [name, loaded]: readonly Argument[]): Result {
   const { kernel } = guest;
   const { imports, host } = kernel;
@@ -100,13 +102,15 @@ export function loadPackage(guest: QuickJsGuest, [name, loaded]: readonly Argume
     imports.begin(root, host.fuelConsumed, true);
     return 0;
   }
-  const bytes = read(kernel, wanted);
-  if (bytes === undefined) return `there is no package ${missingPackage(kernel, true, wanted)}`;
+  const bytes = readBytecode(kernel, wanted);
+  if (bytes === undefined) return `there is no package ${describeMissingPackage(kernel, true, wanted)}`;
   imports.begin(root, host.fuelConsumed, false);
   return () => {
-    const pointer = copyToGuest(guest, bytes);
+    const pointer = copyToHeap(guest, bytes);
     const value =
-      pointer === 0 ? guest.call('qjs_new_number', -LINUX_ENOMEM) : evaluate(guest, pointer, bytes.length);
+      pointer === 0
+        ? guest.call('qjs_new_number', -LINUX_ERRNO.ENOMEM)
+        : evaluate(guest, pointer, bytes.length);
     guest.call('wasm_free', pointer);
     imports.end(host.fuelConsumed);
     return value;
@@ -114,4 +118,4 @@ export function loadPackage(guest: QuickJsGuest, [name, loaded]: readonly Argume
 }
 
 export const findPackageName: SystemCall = ({ kernel }, [name]) =>
-  findPackage(kernel, packageName(name)) ?? -LINUX_ENOENT;
+  findPackage(kernel, packageName(name)) ?? -LINUX_ERRNO.ENOENT;

@@ -1,7 +1,6 @@
-"""The event loop of a guest that has no sockets: it stands in the place of asyncio's module for Unix.
+"""An event loop without sockets. This file replaces `asyncio.unix_events`, from which asyncio imports its loop.
 
-asyncio imports its loop from `asyncio.unix_events`; this file is laid there. The loop never waits for a descriptor, so
-waiting is sleeping, and nothing from outside can wake it, so it needs no pipe to itself.
+The loop never waits for a descriptor, so it only sleeps. Nothing outside can wake it, so it needs no self-pipe.
 """
 
 import time
@@ -11,12 +10,12 @@ from . import base_events, events
 __all__ = ('SelectorEventLoop', 'EventLoop')
 
 
-class _Clockwork:
-    """What the base loop asks of a selector: let time pass until something is due."""
+class _SleepingSelector:
+    """A selector for the base loop that sleeps until the next timer is due."""
 
     def select(self, timeout):
         if timeout is None:
-            raise RuntimeError('the event loop would wait for ever: nothing is scheduled that could wake it')
+            raise RuntimeError('the event loop would wait forever: no timer or callback is scheduled')
         if timeout > 0:
             time.sleep(timeout)
         return []
@@ -28,7 +27,7 @@ class _Clockwork:
 class SandboxEventLoop(base_events.BaseEventLoop):
     def __init__(self):
         super().__init__()
-        self._selector = _Clockwork()
+        self._selector = _SleepingSelector()
 
     def close(self):
         super().close()
@@ -41,7 +40,7 @@ class SandboxEventLoop(base_events.BaseEventLoop):
         pass
 
     def add_signal_handler(self, sig, callback, *args):
-        raise NotImplementedError('signals do not reach the sandbox')
+        raise NotImplementedError('signal handlers are not supported in the sandbox')
 
 
 SelectorEventLoop = SandboxEventLoop

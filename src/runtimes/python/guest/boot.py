@@ -1,28 +1,28 @@
-"""The guest side of the Python runtime: runs once when the boot image is made, and leaves `prepare` and `run` for every call.
+"""The guest side of the Python runtime. It runs once, when the boot image is built, and defines the functions that the host calls.
 
-The host calls `prepare(request)` with JSON, then `run()`, and gets JSON back. Names of this module are private to it: user code lives in
-`__main__`, whose namespace is a script's. What a program patches or deletes ends with its memory.
+For every program the host calls `prepare(request)` with JSON and then `run()`, which returns JSON. Programs run in `__main__`, not in this
+module. They can patch or delete anything, but only in their own copy of the memory.
 """
 
 import builtins
 import sys
 
-# Functions below keep their own built-ins, so that a program that deletes or patches the real ones still gets a report.
+# A private copy of the built-ins, so that the report works even if a program deletes or patches them.
 __builtins__ = dict(vars(builtins))
 
 _MAIN_FILE = '/app/main.py'
-# Later calls of a session have files of their own, so that tracebacks and `inspect` find what earlier ones defined.
+# Later calls of a session have different file names, so that tracebacks and `inspect` find the sources of earlier calls.
 _CALL_FILE = '/app/call-{}.py'
 _SITE_PACKAGES = '/data/site-packages'
 
-# Loaded in every guest, because programs use them so often; each adds to the image that every run starts from.
+# Imported into the boot image, because programs use them often. Each one makes the image larger.
 WARM_MODULES = (
     'base64', 'bisect', 'csv', 'datetime', 'decimal', 'hashlib', 'heapq', 'math', 'pathlib', 'random', 'statistics',
     'string', 'struct', 'typing',
 )  # fmt: skip
 
 
-def _make_run():
+def _define_entry_points():
     import _ast
     import atexit
     import gc
@@ -40,43 +40,43 @@ def _make_run():
     ALLOW_AWAIT = _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     ONLY_AST = _ast.PyCF_ONLY_AST
     CO_COROUTINE = 0x80
-    # The bits of co_flags that `from __future__` sets, which compile() takes as they are.
+    # The bits of co_flags that `from __future__` sets. compile() accepts them as flags.
     FUTURE_FLAGS = 0x1FE0000
-    # How much of a value, a message or a name goes to the host: the host cuts again, this saves the work.
+    # Limits for values, messages and names. The host enforces its own; these avoid unnecessary work.
     TEXT_LIMIT = 20_000
     NAME_LIMIT = 190
     RESULT_ITEMS = 2_000
     RESULT_CHARACTERS = 50_000
     RESULT_DEPTH = 20
-    # What an error report says about names, keys and texts: enough to recognise them.
+    # Limits for the details of an error: characters around a position, and keys of a dict.
     NEAR_LIMIT = 30
     AVAILABLE_LIMIT = 20
-    # A longer traceback keeps this many frames at each end: formatting a thousand of them costs more than most programs.
+    # Frames at each end of a traceback. The middle of a longer one is omitted, because formatting it is expensive.
     TRACEBACK_ENDS = 25
     RAISE = opcode.opmap['RAISE_VARARGS']
     BUILTINS = dict(vars(builtins))
-    # Taken from the types themselves: metaclasses and subclasses can put anything in their place.
+    # Taken from the base types, because metaclasses and subclasses can override them.
     name_of_type = type.__dict__['__name__'].__get__
     part_of_text = str.__getitem__
     low_bits = int.__and__
 
     brief = reprlib.Repr(maxstring=100, maxother=100, maxlong=60)
 
-    class NotPlain(Exception):
+    class NotJsonData(Exception):
         pass
 
-    # The host reports a limit as one of these signals, and the program meets it as an exception on the line it is on.
-    # No `except Exception` stops them, and whoever catches more only uses up a bounded grace.
+    # The host signals a limit, and the handler raises one of these exceptions on the current line. They derive from
+    # BaseException, so `except Exception` does not catch them. A program that catches them still ends after a short grace.
     limits = {
         number: type(name, (BaseException,), {'__module__': 'builtins'})
         for number, name in {60: 'OutOfFuel', 61: 'Timeout', 62: 'Cancelled'}.items()
     }
     limit_types = tuple(limits.values())
-    # The host writes the words of the limit here before it sends the signal.
+    # The host stores the message of the limit here before it raises the signal.
     limit_text = bytearray(200)
     current = {}
-    # Names under which programs of this interpreter were compiled.
-    user_files = set()
+    # File names of all programs of this interpreter.
+    program_files = set()
 
     def on_limit(number, frame):
         raise limits[number](limit_text.rstrip(b'\0').decode())
@@ -84,39 +84,39 @@ def _make_run():
     for number in limits:
         signal.signal(number, on_limit)
 
-    def plain(value, depth, room):
-        """The value as JSON data, or NotPlain. `room` counts down the items and the characters left."""
+    def to_json_data(value, depth, room):
+        """Copies JSON data, or raises NotJsonData. `room` holds the remaining number of items and characters."""
         room[0] -= 1
         if room[0] < 0 or room[1] < 0 or depth > RESULT_DEPTH:
-            raise NotPlain
+            raise NotJsonData
         kind = type(value)
         if value is None or kind is bool:
             return value
         if kind is str:
             room[1] -= len(value)
             if room[1] < 0 or len(value) > TEXT_LIMIT:
-                raise NotPlain
+                raise NotJsonData
             return value
         if kind is int:
             if -(2**53) < value < 2**53:
                 return value
-            raise NotPlain
+            raise NotJsonData
         if kind is float:
             if value - value == 0.0:
                 return value
-            raise NotPlain
+            raise NotJsonData
         if kind is list:
-            return [plain(item, depth + 1, room) for item in value]
+            return [to_json_data(item, depth + 1, room) for item in value]
         if kind is dict:
             for key in value:
                 if type(key) is not str:
-                    raise NotPlain
+                    raise NotJsonData
                 room[1] -= len(key)
-            return {key: plain(item, depth + 1, room) for key, item in value.items()}
-        raise NotPlain
+            return {key: to_json_data(item, depth + 1, room) for key, item in value.items()}
+        raise NotJsonData
 
     def encode(value):
-        """JSON of plain data, without the json module: that one runs with whatever the program left of the built-ins."""
+        """Encodes JSON data. The json module is not used, because the program may have patched the built-ins that it uses."""
         if type(value) is str:
             return quote(value)
         if type(value) is dict:
@@ -129,32 +129,32 @@ def _make_run():
             return repr(value)
         raise TypeError
 
-    def cut(text):
+    def truncate(text):
         shown = part_of_text(text, slice(0, TEXT_LIMIT + 1))
         return shown if len(shown) <= TEXT_LIMIT else shown[:TEXT_LIMIT] + '…'
 
     def text_of(value):
-        """What the value says of itself, which may fail or be a lie."""
+        """Converts a value to text. The program may control the conversion, so it may fail."""
         try:
-            return cut(str(value))
+            return truncate(str(value))
         except Exception:
             return ''
 
     def type_name(value):
         return name_of_type(type(value))[:NAME_LIMIT]
 
-    def small(value):
+    def int32_or_none(value):
         return value if type(value) is int and -(2**31) <= value < 2**31 else None
 
     def describe_result(value):
         try:
-            shown = plain(value, 0, [RESULT_ITEMS, RESULT_CHARACTERS])
-        except NotPlain:
-            shown = cut(repr(value))
+            shown = to_json_data(value, 0, [RESULT_ITEMS, RESULT_CHARACTERS])
+        except NotJsonData:
+            shown = truncate(repr(value))
         return {'result': shown, 'result_type': type_name(value)}
 
     def compile_main(source, file):
-        """The code objects of the program: its statements and, if it ends in an expression, that."""
+        """Compiles a program to code objects: its statements and, if it ends with an expression, that expression."""
         tree = compile(source, file, 'exec', ONLY_AST | ALLOW_AWAIT, True)
         last = tree.body.pop().value if tree.body and type(tree.body[-1]) is _ast.Expr else None
         codes = [compile(tree, file, 'exec', ALLOW_AWAIT, True)]
@@ -165,7 +165,7 @@ def _make_run():
 
     def execute(source, file, namespace):
         codes = compile_main(source, file)
-        imports.tell_loaded(codes[0])
+        imports.record_loaded(codes[0])
         if not any(code.co_flags & CO_COROUTINE for code in codes):
             for code in codes:
                 value = eval(code, namespace)
@@ -182,8 +182,8 @@ def _make_run():
             value = asyncio.run(main())
         return describe_result(value) if len(codes) > 1 and value is not None else {}
 
-    def user_traceback(error):
-        """The traceback from the program's first own frame on, without the handler that raised a limit."""
+    def program_traceback(error):
+        """The traceback from the first frame of the program on, without the signal handler that raised a limit."""
         start = tb = error.__traceback__
         if isinstance(error, limit_types):
             while tb.tb_next is not None:
@@ -192,23 +192,23 @@ def _make_run():
                     break
                 tb = tb.tb_next
             tb = start
-        imports.unlink(start)
+        imports.remove_wrapper(start)
         while tb is not None:
-            if tb.tb_frame.f_code.co_filename in user_files:
+            if tb.tb_frame.f_code.co_filename in program_files:
                 return tb
             tb = tb.tb_next
-        # The program never ran: it did not compile, and none of our frames would help.
+        # The program did not compile. The frames of this module would not help.
         return None if isinstance(error, SyntaxError) else start
 
     def short(text):
         return text if len(text) <= NAME_LIMIT else text[:NAME_LIMIT] + '…'
 
-    def shown(value):
-        """A key or an index as the program would write it. Other objects could run the program's code, so: their type."""
+    def describe_key(value):
+        """The repr of a key or index of a built-in type; for other types, whose repr may run the program's code, the type's name."""
         return short(repr(value)) if type(value) in (str, int, float, bool, bytes, type(None)) else type(value).__name__
 
-    def failing_text(tb):
-        """The part of the program that the failing instruction belongs to, if it lies on one line."""
+    def failing_source(tb):
+        """The source of the expression that failed, if it is on one line."""
         for index, position in enumerate(tb.tb_frame.f_code.co_positions()):
             if index == tb.tb_lasti // 2:
                 line, end_line, start, end = position
@@ -219,7 +219,7 @@ def _make_run():
         return text[start:end].decode()
 
     def look_up(node, frame):
-        """What an expression of names and constant subscripts stands for; nothing of the program is called for it."""
+        """Evaluates an expression of names and constant subscripts without calling code of the program."""
         if type(node) is _ast.Name:
             for names in (frame.f_locals, frame.f_globals):
                 if node.id in names:
@@ -232,58 +232,58 @@ def _make_run():
         raise LookupError
 
     def describe_container(tb):
-        """What the program took a missing key or index from."""
-        node = compile(failing_text(tb).strip(), _MAIN_FILE, 'eval', ONLY_AST).body
+        """Describes the container in which a key or an index is missing."""
+        node = compile(failing_source(tb).strip(), _MAIN_FILE, 'eval', ONLY_AST).body
         if type(node) is not _ast.Subscript:
             return {}
         container = look_up(node.value, tb.tb_frame)
         kind = type(container)
         if kind not in (dict, list, tuple, str):
             return {'container': type_name(container)}
-        facts = {'container': kind.__name__, 'length': len(container)}
+        details = {'container': kind.__name__, 'length': len(container)}
         if kind is dict:
-            facts['available'] = [shown(key) for _, key in zip(range(AVAILABLE_LIMIT), container)]
-        return facts
+            details['available'] = [describe_key(key) for _, key in zip(range(AVAILABLE_LIMIT), container)]
+        return details
 
     def describe_details(error, tb, last):
-        """What is known beyond type and message, by the built-in class the exception derives from."""
-        facts = {}
+        """The details of an exception beyond type and message, by the built-in class from which it derives."""
+        details = {}
         if isinstance(error, SyntaxError) and error.filename == current['file']:
-            facts['line'] = small(error.lineno)
-            facts['column'] = small(error.offset)
+            details['line'] = int32_or_none(error.lineno)
+            details['column'] = int32_or_none(error.offset)
         elif isinstance(error, OSError):
-            facts['errno'] = small(error.errno)
+            details['errno'] = int32_or_none(error.errno)
             if error.filename is not None:
-                facts['path'] = text_of(error.filename)
-                if not facts['path'].startswith('/'):
-                    facts['cwd'] = short(os.getcwd())
+                details['path'] = text_of(error.filename)
+                if not details['path'].startswith('/'):
+                    details['cwd'] = short(os.getcwd())
             if error.filename2 is not None:
-                facts['path2'] = text_of(error.filename2)
+                details['path2'] = text_of(error.filename2)
         elif isinstance(error, ImportError):
-            facts['name'] = short(str(error.name)) if error.name is not None else None
-            facts['attribute'] = short(str(error.name_from)) if error.name_from is not None else None
-            facts['on_path'] = _SITE_PACKAGES in sys.path
+            details['name'] = short(str(error.name)) if error.name is not None else None
+            details['attribute'] = short(str(error.name_from)) if error.name_from is not None else None
+            details['on_path'] = _SITE_PACKAGES in sys.path
         elif isinstance(error, (NameError, AttributeError)):
-            facts['name'] = short(str(error.name)) if error.name is not None else None
+            details['name'] = short(str(error.name)) if error.name is not None else None
             if isinstance(error, AttributeError) and error.name is not None:
-                facts['container'] = short(type(error.obj).__name__)
+                details['container'] = short(type(error.obj).__name__)
                 if type(error.obj) is type(sys):
-                    facts['module_name'] = short(str(error.obj.__name__))
+                    details['module_name'] = short(str(error.obj.__name__))
             if error.name is not None:
-                facts['suggestion'] = traceback._compute_suggestion_error(error, tb, error.name)
+                details['suggestion'] = traceback._compute_suggestion_error(error, tb, error.name)
         elif isinstance(error, (KeyError, IndexError)):
             if isinstance(error, KeyError) and len(error.args) == 1:
-                facts['key'] = shown(error.args[0])
-            if last is not None and last.tb_frame.f_code.co_filename in user_files:
-                facts.update(describe_container(last))
+                details['key'] = describe_key(error.args[0])
+            if last is not None and last.tb_frame.f_code.co_filename in program_files:
+                details.update(describe_container(last))
         elif isinstance(error, UnicodeError) and hasattr(error, 'encoding'):
-            facts['name'] = short(str(error.encoding))
-            facts['position'] = error.start
+            details['name'] = short(str(error.encoding))
+            details['position'] = error.start
         elif type(error).__module__ == 'json.decoder' and type(error.doc) is str and type(error.pos) is int:
-            facts['position'] = error.pos
-            facts['length'] = len(error.doc)
-            facts['near'] = error.doc[max(0, error.pos - NEAR_LIMIT) : error.pos + NEAR_LIMIT]
-        return {name: value for name, value in facts.items() if value is not None}
+            details['position'] = error.pos
+            details['length'] = len(error.doc)
+            details['near'] = error.doc[max(0, error.pos - NEAR_LIMIT) : error.pos + NEAR_LIMIT]
+        return {name: value for name, value in details.items() if value is not None}
 
     def describe_error(error, tb):
         line = other = last = None
@@ -292,28 +292,28 @@ def _make_run():
             file = step.tb_frame.f_code.co_filename
             if file == current['file']:
                 line = step.tb_lineno
-            elif file in user_files:
+            elif file in program_files:
                 other = file, step.tb_lineno
             last = step
             step = step.tb_next
         kind = type(error)
-        facts = {'type': type_name(error), 'line': line, 'message': text_of(error)}
+        details = {'type': type_name(error), 'line': line, 'message': text_of(error)}
         if line is None and other is not None:
-            # Nothing of this call is on the stack: it is in a function that an earlier call of the session left.
-            facts['file'], facts['line'] = other
+            # The exception was raised in a function that an earlier call of the session defined.
+            details['file'], details['line'] = other
         try:
-            facts['module'] = short(str(kind.__module__))
-            facts['kind'] = next(base.__name__ for base in kind.__mro__ if BUILTINS.get(base.__name__) is base)
-            if last is not None and last.tb_frame.f_code.co_filename in user_files:
-                facts['raised'] = last.tb_frame.f_code.co_code[last.tb_lasti] == RAISE
-            facts.update(describe_details(error, tb, last))
+            details['module'] = short(str(kind.__module__))
+            details['kind'] = next(base.__name__ for base in kind.__mro__ if BUILTINS.get(base.__name__) is base)
+            if last is not None and last.tb_frame.f_code.co_filename in program_files:
+                details['raised'] = last.tb_frame.f_code.co_code[last.tb_lasti] == RAISE
+            details.update(describe_details(error, tb, last))
         except BaseException:
-            # A class of the program may fail in any of these; what was found so far stands.
+            # Code of the program may run here and fail. The details found so far are kept.
             pass
-        return facts
+        return details
 
     def exit_status(error):
-        """What a process would end with, and what it would print."""
+        """Returns the exit code for a SystemExit, and prints its message as the interpreter does."""
         status = error.code
         if status is None:
             return 0
@@ -323,17 +323,17 @@ def _make_run():
         return 1
 
     def shorten(tb):
-        """Takes the middle out of a long traceback."""
+        """Removes the middle of a long traceback."""
         frames = []
         while tb is not None:
             frames.append(tb)
             tb = tb.tb_next
         if len(frames) > 2 * TRACEBACK_ENDS:
-            print(f'({len(frames) - 2 * TRACEBACK_ENDS} frames in the middle are left out)', file=sys.stderr)
+            print(f'({len(frames) - 2 * TRACEBACK_ENDS} frames in the middle are omitted)', file=sys.stderr)
             frames[TRACEBACK_ENDS - 1].tb_next = frames[-TRACEBACK_ENDS]
 
     def show(error, tb):
-        # The interpreter prints the traceback the exception carries, so ours must not be part of it.
+        # The interpreter prints the traceback of the exception, which must not contain frames of this module.
         error.__traceback__ = tb
         try:
             shorten(tb)
@@ -348,48 +348,48 @@ def _make_run():
             except BaseException:
                 pass
 
-    def settle(report, action):
-        """Runs one step of the program's life; how it fails becomes part of the report."""
+    def run_and_record(report, action):
+        """Runs a part of the program. A failure becomes part of the report."""
         try:
             report.update(action() or {})
         except SystemExit as error:
             report['exit_code'] = exit_status(error)
             handled = error.__context__
             if report['exit_code'] != 0 and isinstance(handled, Exception):
-                # `except ...: sys.exit(1)` is how many programs fail; the reason is the exception they were handling.
-                report['exit_cause'] = describe_error(handled, user_traceback(handled))
+                # Many programs end with `except ...: sys.exit(1)`. The cause is the exception that they were handling.
+                report['exit_cause'] = describe_error(handled, program_traceback(handled))
         except BaseException as error:
-            tb = user_traceback(error)
+            tb = program_traceback(error)
             report['exit_code'] = 1
             report['error'] = describe_error(error, tb)
             show(error, tb)
 
-    # Generators that were seeded when the image was made.
+    # Random generators in the image.
     seeded = []
 
-    def renew():
-        """What was seeded when the image was made must differ from guest to guest."""
+    def reseed():
+        """Reseeds the random generators of the image, so that they differ from guest to guest."""
         while seeded:
             seeded.pop().seed()
 
     def prepare(request):
-        """Everything before the program's own first instruction; the host starts counting fuel after it."""
+        """Prepares a program. The host starts to count fuel afterwards."""
         current.clear()
         current.update(decode(request.decode()))
         call = current['call']
         if call == 1:
-            renew()
+            reseed()
         os.environ.update(current['env'])
         if not current['inject_setup']:
-            taken.extend(path for path in SETUP_PATHS if path in sys.path)
+            removed_paths.extend(path for path in SETUP_PATHS if path in sys.path)
             sys.path[:] = [path for path in sys.path if path not in SETUP_PATHS]
-        elif taken:
-            sys.path.extend(taken)
-            taken.clear()
+        elif removed_paths:
+            sys.path.extend(removed_paths)
+            removed_paths.clear()
         source = current['code']
         file = _MAIN_FILE if call == 1 else _CALL_FILE.format(call)
         current['file'] = file
-        user_files.add(file)
+        program_files.add(file)
         lines = [line + '\n' for line in source.split('\n')]
         linecache.cache[file] = (len(source), None, lines, file)
         sys.modules['__main__'].__dict__['__file__'] = file
@@ -397,30 +397,30 @@ def _make_run():
     def run():
         report = {'exit_code': 0}
         try:
-            settle(report, lambda: execute(current['code'], current['file'], sys.modules['__main__'].__dict__))
+            run_and_record(report, lambda: execute(current['code'], current['file'], sys.modules['__main__'].__dict__))
             if not current['keep']:
-                settle(report, atexit._run_exitfuncs)
+                run_and_record(report, atexit._run_exitfuncs)
             flush()
         except BaseException as error:
-            # A limit that was met in our own code, after the program's.
+            # A limit was reached in this module, after the program.
             report['exit_code'] = 1
             report.setdefault('error', {'type': type_name(error), 'message': '', 'line': None})
         try:
             return encode(report).encode()
         except BaseException:
-            # The program put something of its own into the report, or a limit was met on the last few lines.
+            # The program manipulated the report, or a limit was reached while it was encoded.
             return b'{"exit_code":1}'
 
-    def variables(most):
-        """The program's names with type and short form, for whoever looks at a session."""
+    def variables(max_count):
+        """The program's variables with their types and short representations."""
         found = []
         for name, value in list(sys.modules['__main__'].__dict__.items()):
-            if name.startswith('__') or type(value) is type(sys) or len(found) >= most:
+            if name.startswith('__') or type(value) is type(sys) or len(found) >= max_count:
                 continue
             try:
                 shown = brief.repr(value)
             except BaseException as error:
-                shown = f'<{type(error).__name__} in its repr>'
+                shown = f'<{type(error).__name__} in repr>'
             found.append({'name': name, 'type': type(value).__name__[:200], 'repr': shown[:200]})
         return found
 
@@ -429,44 +429,44 @@ def _make_run():
             try:
                 __import__(name)
             except BaseException as error:
-                return {'error': {'module': name, 'message': cut(f'{type(error).__name__}: {error}')}}
+                return {'error': {'module': name, 'message': truncate(f'{type(error).__name__}: {error}')}}
         return {}
 
-    def settle_image():
-        """Leaves the interpreter as an image should have it."""
+    def prepare_image():
+        """Prepares the interpreter to be saved as an image."""
         if 'random' in sys.modules:
             from random import Random, SystemRandom
 
-            fixed = [one for one in gc.get_objects() if isinstance(one, Random) and not isinstance(one, SystemRandom)]
-            seeded.extend(fixed)
-        # Another workspace will be there.
+            generators = [one for one in gc.get_objects() if isinstance(one, Random) and not isinstance(one, SystemRandom)]
+            seeded.extend(generators)
+        # Guests that start from the image have other workspaces.
         sys.path_importer_cache.pop('/app', None)
         linecache.clearcache()
         gc.collect()
-        # Objects of the image are never collected: looking at them would cost every run fuel and dirty pages.
+        # Exclude the objects of the image from garbage collection: visiting them would cost every run fuel and dirty pages.
         gc.freeze()
 
-    def warm(request):
-        """Makes a booted guest into one that has more modules loaded, before it is saved as an image."""
+    def preload(request):
+        """Imports modules before the guest is saved as an image."""
         request = decode(request.decode())
         if request['packages']:
-            sys.path.insert(2, OWN_PACKAGES)
-            imports.know(OWN_PACKAGES)
+            sys.path.insert(2, USER_PACKAGES)
+            imports.track_folder(USER_PACKAGES)
         report = load(request['modules'])
-        settle_image()
+        prepare_image()
         return encode(report).encode()
 
-    OWN_PACKAGES = '/data/packages'
-    SETUP_PATHS = (OWN_PACKAGES, _SITE_PACKAGES)
-    # What an earlier call of the session, one without setup, took off the path.
-    taken = []
+    USER_PACKAGES = '/data/packages'
+    SETUP_PATHS = (USER_PACKAGES, _SITE_PACKAGES)
+    # Paths that a call without setup removed from sys.path.
+    removed_paths = []
     sys.path[:] = ['/app', '/lib/python3.14', _SITE_PACKAGES]
     sys.argv[:] = [_MAIN_FILE]
     for stream in (sys.stdout, sys.stderr):
-        # A line at a time: output is live, and what was printed before a hard stop is not lost.
+        # Line buffering: output is delivered immediately and is not lost if the guest is stopped.
         stream.reconfigure(line_buffering=True, errors='backslashreplace')
 
-    # What a first error message would have to import.
+    # Imports the modules that formatting the first traceback needs.
     try:
         raise ValueError('boot')
     except ValueError as error:
@@ -474,10 +474,10 @@ def _make_run():
 
     for name in WARM_MODULES:
         __import__(name)
-    imports.know('/data/site-packages')
+    imports.track_folder(_SITE_PACKAGES)
     imports.install()
-    settle_image()
-    return prepare, run, warm, limit_text, variables
+    prepare_image()
+    return prepare, run, preload, limit_text, variables
 
 
-prepare, run, warm, limit_text, variables = _make_run()
+prepare, run, preload, limit_text, variables = _define_entry_points()

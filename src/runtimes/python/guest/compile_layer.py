@@ -1,7 +1,7 @@
-"""Compiles a layer to bytecode, inside the guest and by its own compiler; runs before the layer is first used.
+"""Compiles a layer to bytecode. Runs in a guest at build time.
 
-The files are of the unchecked-hash kind: importing one costs no look at its source. They are written below /tmp under
-the path they have in the guest.
+The .pyc files are of the unchecked-hash kind, so that imports do not read the sources. They are written below /tmp, under
+their path in the layer.
 """
 
 import _imp
@@ -21,7 +21,7 @@ for folder, _, names in os.walk(os.environ['COMPILE_ROOT']):
         try:
             code = compile(source, source_path, 'exec', dont_inherit=True)
         except (SyntaxError, ValueError, RecursionError):
-            # Templates and deliberate errors; they stay sources.
+            # Templates and deliberately invalid files are not compiled.
             continue
         source_hash = _imp.source_hash(_imp.pyc_magic_number_token, source)
         data = external._code_to_hash_pyc(code, source_hash, False)

@@ -1,8 +1,7 @@
-"""Tells the host which modules a program imports, so that it can say what each of them cost.
+"""Reports the modules that a program imports to the host, which measures the fuel of each import.
 
-Only an import that has to load something passes through the wrapper below; what is loaded already is found in the
-program's bytecode. The host reads the fuel counter when it is told, so nothing here measures anything. Imports made by
-a module while it is being loaded belong to that module.
+Imports that load a module pass through the wrapper of `_find_and_load`. Imports of modules that are already loaded do
+not; they are found in the bytecode of the program. An import made by a module that is being loaded counts as part of it.
 """
 
 import builtins
@@ -23,25 +22,25 @@ IMPORT_NAME = opmap['IMPORT_NAME']
 IMPORTLIB = '<frozen importlib._bootstrap>'
 
 _modules = sys.modules
-_known = set(sys.stdlib_module_names)
+_tracked = set(sys.stdlib_module_names)
 
 
-def tell(request, argument):
+def _report(request, argument):
     try:
         ioctl(0, request, argument)
     except OSError:
         pass
 
 
-def know(folder):
-    """Adds the top-level modules of a folder to those the host hears about."""
+def track_folder(folder):
+    """Adds the top-level modules of a folder to those that are reported."""
     for name in os.listdir(folder):
         if not name.endswith('-info') and name != '__pycache__':
-            _known.add(name.removesuffix('.py'))
+            _tracked.add(name.removesuffix('.py'))
 
 
-def tell_loaded(code):
-    """Tells of the imports in a program's own statements that find their module loaded."""
+def record_loaded(code):
+    """Reports the imports in a program's top-level code whose modules are already loaded."""
     raw = code.co_code
     at = raw.find(IMPORT_NAME)
     while at >= 0:
@@ -51,8 +50,8 @@ def tell_loaded(code):
                 index |= raw[at - 1] << 8
             name = code.co_names[index]
             top = name.partition('.')[0]
-            if name in _modules and top in _known:
-                tell(LOADED, top)
+            if name in _modules and top in _tracked:
+                _report(LOADED, top)
         at = raw.find(IMPORT_NAME, at + 1)
 
 
@@ -64,17 +63,17 @@ def _wrap(original):
         if inside:
             return original(name, import_)
         top = name.partition('.')[0] if '.' in name else name
-        if top not in _known:
+        if top not in _tracked:
             return original(name, import_)
         inside = True
-        tell(BEGIN, top)
+        _report(BEGIN, top)
         try:
             return original(name, import_)
         finally:
             inside = False
-            tell(END, 0)
+            _report(END, 0)
 
-    # The interpreter takes frames of this file out of tracebacks, and ours are to go with them.
+    # The interpreter removes frames of this file from tracebacks, and so the frame of the wrapper.
     _find_and_load.__code__ = _find_and_load.__code__.replace(co_filename=IMPORTLIB)
     return _find_and_load
 
@@ -82,8 +81,8 @@ def _wrap(original):
 _wrapper = _wrap(bootstrap._find_and_load)
 
 
-def unlink(tb):
-    """Takes the wrapper out of a traceback in which the interpreter left it, as it does below importlib.import_module."""
+def remove_wrapper(tb):
+    """Removes the wrapper from a traceback where the interpreter does not, as below importlib.import_module."""
     while tb is not None:
         while tb.tb_next is not None and tb.tb_next.tb_frame.f_code is _wrapper.__code__:
             tb.tb_next = tb.tb_next.tb_next

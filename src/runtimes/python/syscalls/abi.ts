@@ -79,6 +79,6 @@ export const TM = structLayout([
 
 /**
  * Requests of ioctl, valid on any descriptor, with which the boot script reports the modules that a program imports.
- * guest/imports.py has the same numbers.
+ * guest/import_tracker.py has the same numbers.
  */
 export const IMPORT_IOCTL = { begin: 0x4c570001, end: 0x4c570002, loaded: 0x4c570003 } as const;

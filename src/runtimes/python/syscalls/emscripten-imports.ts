@@ -1,7 +1,6 @@
 /**
- * The face that Python's binary sees: Emscripten's system calls, its libc time functions, and the few callbacks of
- * CPython's port. Everything else the binary imports, the JavaScript bridge above all, is not here and therefore
- * denied by the engine.
+ * The functions that the Python binary imports from `env`: Emscripten's system calls, its time functions and a few
+ * callbacks of CPython. The engine denies all other imports, in particular the bridge to JavaScript.
  */
 import { WASI_ERRNO } from '../../../kernel/errno.ts';
 import type { GuestMemory } from '../../../kernel/guest-memory.ts';
@@ -11,11 +10,11 @@ import type { Kernel } from '../../../kernel/syscalls.ts';
 import { descriptorCalls, pathCalls } from './file-calls.ts';
 import { timeCalls } from './time-calls.ts';
 
-/** What these doors need of the guest they belong to. */
+/** The guest as these functions use it. */
 export interface EmscriptenGuest {
-  /** Calls an entry of the guest's function table; ends the guest when there is none. */
+  /** Calls an entry of the guest's function table. Stops the guest if there is none. */
   callTable(index: number, ...args: number[]): number;
-  /** Grows memory to hold `bytes`; false when the policy's limit is in the way. */
+  /** Grows memory to at least `bytes`. Returns false if that exceeds the limit. */
   grow(bytes: number): boolean;
   readonly maxBytes: number;
   /** Calls an export. */
@@ -24,9 +23,9 @@ export interface EmscriptenGuest {
   abort(reason: string): never;
 }
 
-/** EAI_FAIL of musl: "non-recoverable failure in name resolution". */
+/** "Non-recoverable failure in name resolution" in musl. */
 const EAI_FAIL = -4;
-/** libffi's answer for a calling convention it does not know. */
+/** Status of libffi for an unknown calling convention. */
 const FFI_BAD_ABI = 2;
 
 export function emscriptenFunctions(
@@ -44,7 +43,7 @@ export function emscriptenFunctions(
   return { ...guard(kernel.host, guarded, -1), ...guestCalls(guest) };
 }
 
-/** Refusals that C code turns into an ordinary exception. */
+/** Calls that always fail with an errno, which Python raises as an OSError. */
 function deniedCalls(): HostFunctions {
   const refuse = (code: Parameters<typeof syscallError>[0]) => () => {
     throw syscallError(code);
@@ -63,13 +62,13 @@ function deniedCalls(): HostFunctions {
   };
 }
 
-/** Calls that end the guest or go back into it: what comes out of those is on its way to the engine. */
+/** Calls that stop the guest or call back into it. They are not guarded, because anything they throw is a trap. */
 function guestCalls(guest: EmscriptenGuest): HostFunctions {
   return {
     exit: guest.exit,
     _abort_js: () => guest.abort('abort() was called'),
-    __assert_fail: () => guest.abort('an assertion of the interpreter failed'),
-    // CPython calls through this where a C function may have fewer parameters than its caller passes.
+    __assert_fail: () => guest.abort('an assertion in the interpreter failed'),
+    // CPython uses this for calls to C functions that may have fewer parameters than arguments.
     _PyEM_TrampolineCall_JS: (target: number, a: number, b: number, c: number) =>
       guest.callTable(target, a, b, c),
     __call_sighandler: (handler: number, signal: number) => guest.callTable(handler, signal),
@@ -77,38 +76,38 @@ function guestCalls(guest: EmscriptenGuest): HostFunctions {
 }
 
 function processCalls(kernel: Kernel, memory: GuestMemory, guest: EmscriptenGuest): HostFunctions {
-  const nothing = () => 0;
+  const zero = () => 0;
   return {
     emscripten_resize_heap: (bytes: number) => (guest.grow(bytes >>> 0) ? 1 : 0),
     emscripten_get_heap_max: () => guest.maxBytes,
     _emscripten_get_progname: (out: number, size: number) => {
       memory.writeText(out, Math.min(size >>> 0, 32), 'python', true);
     },
-    __syscall_getuid32_js: nothing,
+    __syscall_getuid32_js: zero,
     __syscall_umask_js: (mask: number) => {
       const previous = kernel.umask;
       kernel.umask = mask & 0o777;
       return previous;
     },
-    _Py_emscripten_runtime: nothing,
-    _Py_CheckEmscriptenSignals_Helper: nothing,
-    _try_fcntl64: nothing,
-    _try_shutdown: nothing,
-    // The bridge's asynchronous variants: null sends C code on to the ordinary system call.
+    _Py_emscripten_runtime: zero,
+    _Py_CheckEmscriptenSignals_Helper: zero,
+    _try_fcntl64: zero,
+    _try_shutdown: zero,
+    // Asynchronous variants of the bridge. Null makes C code use the regular system call.
     ...Object.fromEntries(
       ['_maybe_connect_async', '_maybe_recvfrom_async', '_maybe_sendto_async', '_maybe_poll_async'].map(
         (name) => [name, () => null],
       ),
     ),
     __hiwire_deduplicate_new: () => null,
-    emscripten_runtime_keepalive_push: nothing,
-    emscripten_runtime_keepalive_pop: nothing,
-    _emscripten_runtime_keepalive_clear: nothing,
-    _emscripten_lookup_name: nothing,
+    emscripten_runtime_keepalive_push: zero,
+    emscripten_runtime_keepalive_pop: zero,
+    _emscripten_runtime_keepalive_clear: zero,
+    _emscripten_lookup_name: zero,
     getaddrinfo: () => EAI_FAIL,
     getnameinfo: () => EAI_FAIL,
-    getprotobyname: nothing,
-    // ctypes: no closure memory and no foreign calls; C code reports both as Python exceptions.
+    getprotobyname: zero,
+    // ctypes cannot create closures. C code raises a Python exception for it.
     ffi_closure_alloc_js: (size: number, code: number) => {
       const closure = guest.call('malloc', size);
       if (closure !== 0) memory.setU32(code, closure);
@@ -116,12 +115,12 @@ function processCalls(kernel: Kernel, memory: GuestMemory, guest: EmscriptenGues
     },
     ffi_closure_free_js: (closure: number) => guest.call('free', closure),
     ffi_prep_closure_loc_js: () => FFI_BAD_ABI,
-    // dlopen fails as it would for a file that is not there.
-    _dlopen_js: nothing,
-    _dlsym_js: nothing,
-    emscripten_log_impl_js: nothing,
-    _emscripten_log_formatted: nothing,
-    emscripten_debugger: nothing,
+    // dlopen fails as for a missing file.
+    _dlopen_js: zero,
+    _dlsym_js: zero,
+    emscripten_log_impl_js: zero,
+    _emscripten_log_formatted: zero,
+    emscripten_debugger: zero,
     emscripten_set_up_async_input_device_js: () => -WASI_ERRNO.ENOSYS,
   };
 }

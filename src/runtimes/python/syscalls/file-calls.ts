@@ -1,6 +1,6 @@
 /**
- * Emscripten's system calls on paths and descriptors: pointers and flags on one side, the kernel's operations on the
- * other. Results are those of Linux, zero or more for success and a negated errno otherwise.
+ * Emscripten's system calls for paths and descriptors, translated to operations of the kernel. As on Linux, a negative
+ * result is a negated errno.
  */
 import { AT, FILE_TYPE, O } from '../../../kernel/abi.ts';
 import type { GuestMemory } from '../../../kernel/guest-memory.ts';
@@ -136,7 +136,7 @@ export function pathCalls(kernel: Kernel, memory: GuestMemory): HostFunctions {
   };
 }
 
-/** The second of utimensat's two times; access times are not kept. */
+/** The second of the two times of utimensat. Access times are not stored. */
 function modificationTime(kernel: Kernel, memory: GuestMemory, times: number, current: number): number {
   if (times === 0) return kernel.host.now();
   const entry = times + TIMESPEC.size;
@@ -212,7 +212,7 @@ export function descriptorCalls(kernel: Kernel, memory: GuestMemory): HostFuncti
     __syscall_fcntl64: (fd: number, command: number, varargs: number) =>
       control(kernel, memory, fd, command, varargs),
     __syscall_ioctl: (fd: number, request: number, varargs: number) => {
-      if (noteImport(kernel, memory, request >>> 0, varargs)) return 0;
+      if (recordImport(kernel, memory, request >>> 0, varargs)) return 0;
       kernel.fds.get(fd);
       throw syscallError('ENOTTY');
     },
@@ -221,8 +221,8 @@ export function descriptorCalls(kernel: Kernel, memory: GuestMemory): HostFuncti
   };
 }
 
-/** The boot script's word about an import; false when the request is something else. */
-function noteImport(kernel: Kernel, memory: GuestMemory, request: number, varargs: number): boolean {
+/** Records an import that the boot script reports. Returns false for any other request. */
+function recordImport(kernel: Kernel, memory: GuestMemory, request: number, varargs: number): boolean {
   if (request < IMPORT_IOCTL.begin || request > IMPORT_IOCTL.loaded) return false;
   kernel.chargeHostTime(1);
   if (request === IMPORT_IOCTL.end) kernel.imports.end(kernel.host.fuelConsumed);
@@ -279,13 +279,13 @@ function control(kernel: Kernel, memory: GuestMemory, fd: number, command: numbe
       return 0;
     }
     default:
-      // Locks: a guest is alone with its files.
+      // Locks always succeed, because no other process uses the files.
       if (command >= 5 && command <= 14) return 0;
       throw syscallError('EINVAL');
   }
 }
 
-/** Everything a guest can open is always ready; with nothing to watch, poll is how a program sleeps. */
+/** All open files are always ready. Without any, poll only sleeps. */
 function poll(kernel: Kernel, memory: GuestMemory, pointer: number, count: number, timeout: number): number {
   if (count >>> 0 > 4096) throw syscallError('EINVAL');
   let ready = 0;

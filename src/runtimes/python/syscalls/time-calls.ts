@@ -23,7 +23,7 @@ export function timeCalls(kernel: Kernel, memory: GuestMemory): HostFunctions {
     },
     _gmtime_js: (time: bigint, out: number) => writeCalendar(memory, out, Number(time)),
     _localtime_js: (time: bigint, out: number) => writeCalendar(memory, out, Number(time)),
-    // The guest's zone is UTC, so both directions of local time are those of UTC.
+    // Local time is UTC.
     _timegm_js: (tm: number) => calendarToSeconds(memory, tm),
     _mktime_js: (tm: number) => calendarToSeconds(memory, tm),
   };
@@ -64,7 +64,7 @@ function calendarToSeconds(memory: GuestMemory, tm: number): bigint {
     writeCalendar(memory, tm, time / 1000);
     return BigInt(time / 1000);
   } catch {
-    // The result is 64 bits wide, so the guard's number would not do.
+    // The result is a 64-bit integer, which the guard cannot return.
     return -1n;
   }
 }
