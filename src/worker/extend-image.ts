@@ -54,7 +54,9 @@ export function extendImage(
   }
   const { guest, output } = createGuest(template, added, job, cancellation);
   const request = { ...limits, modules: job.preload, packages: added.length > 0 };
-  const report = runInGuest('Loading the modules', guest, output, () => runtime.preload(guest, handles, request));
+  const report = runInGuest('Loading the modules', guest, output, () =>
+    runtime.preload(guest, handles, request),
+  );
   checkReport(report);
   return capture(template, guest, added);
 }
