@@ -1,6 +1,6 @@
 /**
- * Checks of session ids, and of ids that differ only in case: a case-insensitive file system gives those the same
- * folder, so a store accepts only one of them.
+ * Session ids in stores. Ids that differ only in case share a folder on a case-insensitive file system, so every store
+ * rejects an id that conflicts with an existing one in this way.
  */
 import { SandboxError } from '../errors.ts';
 import { parse, sessionId } from '../schema.ts';

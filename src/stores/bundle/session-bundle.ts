@@ -11,6 +11,7 @@ import { promisify } from 'node:util';
 import { deflateRaw, inflateRaw } from 'node:zlib';
 import { SandboxError } from '../../errors.ts';
 import { decodeFrame, encodeFrame, FrameError, type FrameFormat } from '../../framing/frame.ts';
+import { formatBytes } from '../../quantities.ts';
 import { contentDigest } from '../format/content-digest.ts';
 import { damaged } from '../format/json-codec.ts';
 import {
@@ -52,7 +53,7 @@ export async function encodeBundle(session: StoredSession): Promise<Uint8Array> 
   if (total > MAX_BUNDLE_BYTES || manifest.length > MAX_MANIFEST_BYTES) {
     throw new SandboxError(
       'session_limit',
-      `Session "${session.record.session_id}" has ${total} bytes including its undo state and checkpoints; an export can hold ${MAX_BUNDLE_BYTES}. Delete files or checkpoints first.`,
+      `Session "${session.record.session_id}" has ${formatBytes(total)} including its undo state and checkpoints; an export can hold ${formatBytes(MAX_BUNDLE_BYTES)}. Delete files or checkpoints first.`,
     );
   }
   const compressed: Uint8Array[] = [];
@@ -76,7 +77,7 @@ interface Part {
 export async function decodeBundle(bundle: Uint8Array): Promise<StoredSession> {
   const [first, ...others] = readIndex(bundle);
   if (first!.bytes > MAX_MANIFEST_BYTES)
-    throw invalid(`has a manifest of more than ${MAX_MANIFEST_BYTES} bytes`);
+    throw invalid(`has a manifest of more than ${formatBytes(MAX_MANIFEST_BYTES)}`);
   const manifest = decodeSessionManifest(await inflatePart(first!), LOCATION);
   const objects = new Map<string, Uint8Array>();
   for (const part of others) {
@@ -129,7 +130,7 @@ function readIndex(bundle: Uint8Array): Part[] {
     const length = view.getUint32(i * INDEX_ROW_BYTES + 4, true);
     total += bytes;
     if (total > MAX_BUNDLE_BYTES)
-      throw invalid(`has an uncompressed size of more than ${MAX_BUNDLE_BYTES} bytes`);
+      throw invalid(`has an uncompressed size of more than ${formatBytes(MAX_BUNDLE_BYTES)}`);
     if (at + length > body.length) throw invalid(`is truncated in part ${i}`);
     parts.push({ bytes, compressed: body.subarray(at, at + length) });
     at += length;

@@ -1,6 +1,7 @@
 /**
- * A store in a folder of the host. Sessions survive a killed process at any moment, can be shared by several processes,
- * and are validated when they are read, because anyone can change the files.
+ * A store in a folder of the host that several processes can share. A process that is killed at any moment leaves every
+ * session in the state of a completed write. Sessions are validated when they are read, because the files may have been
+ * changed by other programs.
  *
  *   <dir>/<session id>/   see session-folder.ts
  *   <dir>/.locks/         see writer-lease.ts
@@ -33,9 +34,8 @@ export interface DiskStoreOptions {
    */
   readonly maxSessionBytes?: number;
   /**
-   * What a completed write survives. `strict` (the default) flushes every write to the disk, so that it survives a loss
-   * of power. `relaxed` is faster; writes survive a killed process, but the most recent ones can be lost with a loss of
-   * power.
+   * What a completed write survives. `strict` (the default) flushes every write to the disk, so that it survives a power
+   * failure. `relaxed` is faster: writes survive the end of the process, but a power failure can lose the latest ones.
    */
   readonly durability?: 'strict' | 'relaxed';
 }

@@ -1,11 +1,12 @@
 /**
  * Compares workspace/ with the state that session and store last agreed on, to find external edits and to find the
- * paths that the next commit has to update. Fingerprints only decide whether to read a file; whether it was edited is
- * decided by its contents.
+ * paths that the next commit has to update. A changed fingerprint only causes a file to be read; its contents decide
+ * whether it was edited.
  */
 import { SandboxError } from '../../errors.ts';
 import type { Entry } from '../../fs/entries.ts';
 import type { TreeEdit } from '../../fs/tree-changes.ts';
+import { formatBytes } from '../../quantities.ts';
 import { contentDigest } from '../format/content-digest.ts';
 import { type TreeEntry, toTreeEntry } from '../format/stored-tree.ts';
 import { parentOf } from '../format/workspace-paths.ts';
@@ -114,7 +115,7 @@ function applyEdits(
 function editsTooLarge(path: string): SandboxError {
   return new SandboxError(
     'quota_exceeded',
-    `${path} cannot be imported: together with the other new files it exceeds ${MAX_NEW_BYTES} bytes, the most that can be added to a workspace at once. Remove it from the folder.`,
+    `${path} cannot be imported: together with the other new files it exceeds ${formatBytes(MAX_NEW_BYTES)}, the most that can be added to a workspace at once. Remove it from the folder.`,
   );
 }
 

@@ -1,6 +1,6 @@
 /**
- * The file workspace.json: which files the store last wrote to workspace/, each with its fingerprint. It only saves
- * reading unchanged files. If it is missing or wrong, the store reads the files again; it trusts nothing else in it.
+ * The file workspace.json: the files that the store last wrote to workspace/, with their fingerprints. It is only an
+ * optimisation: if it is missing or wrong, the store reads all files to find out which ones have changed.
  *
  *   { format, synced: the last commit that was fully mirrored, files: [[path, fingerprint], …] }
  */

@@ -19,7 +19,7 @@ const READ_FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants
 export const FILE_MODE = 0o600;
 export const FOLDER_MODE = 0o700;
 
-/** What a completed write survives: a loss of power (`strict`) or only the end of the process (`relaxed`). */
+/** What a completed write survives: a power failure (`strict`), or only the end of the process (`relaxed`). */
 export type Durability = 'strict' | 'relaxed';
 
 interface ReadOptions {

@@ -1,5 +1,5 @@
 /**
- * Writes a session folder. Only the holder of the writer lease uses it to write.
+ * The folder of one session. Any process may read it; only the holder of the writer lease writes to it.
  *
  * Order of a write: objects and staged workspace files, all under unique names → session.json by rename, which is the
  * commit → workspace/ file by file → workspace.json → removal of unreferenced objects. If the process is killed before
@@ -18,6 +18,7 @@ import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts'
 import { SandboxError } from '../../errors.ts';
 import { utf8Length } from '../../fs/file-names.ts';
 import type { TreeEdit } from '../../fs/tree-changes.ts';
+import { formatBytes } from '../../quantities.ts';
 import { contentDigest } from '../format/content-digest.ts';
 import { damaged, encodePrettyJson } from '../format/json-codec.ts';
 import { encodeState, MAX_MANIFEST_BYTES } from '../format/session-codec.ts';
@@ -52,7 +53,7 @@ import { readSessionFolder, recoverWorkspace } from './session-folder-reader.ts'
 import { WorkspaceMirror } from './workspace-mirror.ts';
 import type { WriterLease } from './writer-lease.ts';
 
-/** What the writer knows about the folder. Nobody else changes the folder, except for workspace/. */
+/** The writer's view of the folder. It stays valid because no one else changes the folder, except for workspace/. */
 interface FolderState {
   readonly commit: string;
   /** The workspace of the session, including edits that have been reported to it. */
@@ -314,9 +315,14 @@ export class SessionFolder {
     const isSmallEnough =
       total <= this.maxBytes && largestJson <= MAX_TREE_BYTES && manifest.length <= MAX_MANIFEST_BYTES;
     if (isSmallEnough) return;
+    const sizes = [
+      `${formatBytes(total)} of memory and files (limit ${formatBytes(this.maxBytes)})`,
+      `a file list of ${formatBytes(largestJson)} (limit ${formatBytes(MAX_TREE_BYTES)})`,
+      `a manifest of ${formatBytes(manifest.length)} (limit ${formatBytes(MAX_MANIFEST_BYTES)})`,
+    ];
     throw new SandboxError(
       'session_limit',
-      `Session "${this.id}" is too large for the store: it has ${total} bytes of memory and files (limit ${this.maxBytes}), a file list of ${largestJson} bytes (limit ${MAX_TREE_BYTES}) and a manifest of ${manifest.length} bytes (limit ${MAX_MANIFEST_BYTES}). Delete files or checkpoints.`,
+      `Session "${this.id}" is too large for the store: it has ${sizes.join(', ')}. Delete files or checkpoints.`,
     );
   }
 }
@@ -333,7 +339,7 @@ function undefinedIfDamaged(error: unknown): undefined {
   throw error;
 }
 
-/** For the writer: nobody else removes objects, so a missing one means damage. */
+/** For the writer: no other process removes objects, so a missing object means that the session is damaged. */
 function asDamaged(error: unknown): never {
   throw error instanceof MissingObjectError ? damaged(error.path, 'is missing') : error;
 }

@@ -8,6 +8,7 @@ import { lstatSync, mkdirSync, opendirSync, renameSync, rmdirSync, rmSync, unlin
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
 import { SandboxError } from '../../errors.ts';
+import { formatCount } from '../../quantities.ts';
 import type { TreeEntry } from '../format/stored-tree.ts';
 import { isWorkspacePath, parentOf } from '../format/workspace-paths.ts';
 import { codeOf, isNotFound } from './file-errors.ts';
@@ -234,6 +235,6 @@ function lstatOrUndefined(path: string): BigIntStats | undefined {
 function tooManyEntries(root: string, max: number): SandboxError {
   return new SandboxError(
     'quota_exceeded',
-    `${root} contains more than ${max} entries. Remove some of them.`,
+    `${root} contains more than ${formatCount(max)} entries. Remove some of them.`,
   );
 }

@@ -2,9 +2,9 @@
  * One writer per session, among all processes that share a store.
  *
  * A contender first writes a claim, a file with a unique name, into the lock folder of the session, and then looks for
- * other claims. Of two contenders, the one that looks last sees the other, so two can never both believe to be alone; a
- * contender that sees another one withdraws. Any process may remove the claim of a process that has ended: claim names
- * are never reused, so this cannot remove a newer claim.
+ * other claims. Of two contenders, the one that looks last always sees the claim of the other, and a contender that sees
+ * another claim withdraws, so two never both succeed. Any process may remove the claim of a process that has ended: claim
+ * names are never reused, so this cannot remove a newer claim.
  *
  *   .locks/<session id in lower case>/<token>    a claim; `.<token>` while it is being written
  */
@@ -69,7 +69,7 @@ export class WriterLease {
   async release(): Promise<void> {
     clearInterval(this.#timer);
     await rm(this.path, { force: true });
-    // Fails if the folder contains other claims, which is fine.
+    // Fails while the folder contains other claims; their owners remove it.
     await rmdir(this.folder).catch(() => {});
   }
 

@@ -1,6 +1,6 @@
 /**
  * SHA-256 digests of file contents and memory images. Bytes in shared memory never change, so their digests are cached
- * as long as the buffer lives; writing a file that no call has changed does not hash it again.
+ * for the lifetime of the buffer, and a file that no call has changed is not hashed again.
  */
 import { sha256Hex } from '../../framing/digest.ts';
 

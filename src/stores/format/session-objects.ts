@@ -41,8 +41,8 @@ export interface ObjectSource {
 }
 
 /**
- * An object does not exist. The session is damaged, or a writer removed the object between reading the manifest and
- * reading the object; callers decide which.
+ * An object does not exist: the session is damaged, or a writer removed the object after the manifest was read. Callers
+ * that hold no lease cannot tell which, and try again.
  */
 export class MissingObjectError extends Error {
   constructor(readonly path: string) {

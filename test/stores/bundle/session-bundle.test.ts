@@ -118,7 +118,7 @@ const expectDamaged = async (bundle: Uint8Array, reason: RegExp) => {
   await expect(attempt).rejects.toThrow(reason);
 };
 
-describe('an exported session', () => {
+describe('exported session', () => {
   test('decodes to the session that was encoded', async () => {
     await fc.assert(
       fc.asyncProperty(anySession, async (written) => {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type HostPathRules, mirrorableEntries } from '../../../src/stores/disk/host-path-rules.ts';
 import { toTreeEntry } from '../../../src/stores/format/stored-tree.ts';
 import { files } from '../fixtures.ts';
@@ -10,41 +10,43 @@ function mirrored(contents: Record<string, string>, rules: HostPathRules): strin
   return [...mirrorableEntries(entries.map(toTreeEntry), rules).keys()];
 }
 
-test('does not mirror symbolic links', () => {
-  expect(mirrored({ f: '', l: '-> f', up: '-> ../../secret', 'd/abs': '-> /etc/passwd' }, linux)).toEqual([
-    'd',
-    'f',
-  ]);
-});
+describe('workspace mirror', () => {
+  test('does not mirror symbolic links', () => {
+    expect(mirrored({ f: '', l: '-> f', up: '-> ../../secret', 'd/abs': '-> /etc/passwd' }, linux)).toEqual([
+      'd',
+      'f',
+    ]);
+  });
 
-test('mirrors only the first of several names that the file system treats as equal, with its contents', () => {
-  const names = { README: 'a', readme: 'b', 'Dir/x': '', 'dir/y': '', 'caf\u00e9': '', 'cafe\u0301': '' };
-  expect(mirrored(names, { ...linux, foldsCase: true })).toEqual(['Dir', 'Dir/x', 'README', 'cafe\u0301']);
-  expect(mirrored(names, linux).length).toBe(8);
-});
+  test('mirrors only the first of several names that the file system treats as equal, with its contents', () => {
+    const names = { README: 'a', readme: 'b', 'Dir/x': '', 'dir/y': '', 'caf\u00e9': '', 'cafe\u0301': '' };
+    expect(mirrored(names, { ...linux, foldsCase: true })).toEqual(['Dir', 'Dir/x', 'README', 'cafe\u0301']);
+    expect(mirrored(names, linux).length).toBe(8);
+  });
 
-test('does not mirror names that are invalid on Windows on that platform', () => {
-  const odd = [
-    'a:b',
-    'a\\b',
-    '..\\..\\up',
-    'con',
-    'NUL.txt',
-    'dot.',
-    'space ',
-    'q?',
-    'tab\t',
-    'aux/inner',
-    'COM\u00b9',
-  ];
-  const names = Object.fromEntries([...odd, 'fine.txt', 'console'].map((name) => [name, 'x']));
-  expect(mirrored(names, { ...linux, platform: 'win32' })).toEqual(['console', 'fine.txt']);
-  expect(mirrored(names, linux).length).toBe(odd.length + 3);
-});
+  test('does not mirror names that are invalid on Windows on that platform', () => {
+    const odd = [
+      'a:b',
+      'a\\b',
+      '..\\..\\up',
+      'con',
+      'NUL.txt',
+      'dot.',
+      'space ',
+      'q?',
+      'tab\t',
+      'aux/inner',
+      'COM\u00b9',
+    ];
+    const names = Object.fromEntries([...odd, 'fine.txt', 'console'].map((name) => [name, 'x']));
+    expect(mirrored(names, { ...linux, platform: 'win32' })).toEqual(['console', 'fine.txt']);
+    expect(mirrored(names, linux).length).toBe(odd.length + 3);
+  });
 
-test('does not mirror paths that are too long for the host', () => {
-  const deep = `${'d/'.repeat(1900)}f`;
-  expect(mirrored({ [deep]: '' }, linux)).toContain(deep);
-  expect(mirrored({ [deep]: '' }, { ...linux, rootBytes: 300 })).not.toContain(deep);
-  expect(mirrored({ [deep]: '' }, { ...linux, platform: 'darwin' })).not.toContain(deep);
+  test('does not mirror paths that are too long for the host', () => {
+    const deep = `${'d/'.repeat(1900)}f`;
+    expect(mirrored({ [deep]: '' }, linux)).toContain(deep);
+    expect(mirrored({ [deep]: '' }, { ...linux, rootBytes: 300 })).not.toContain(deep);
+    expect(mirrored({ [deep]: '' }, { ...linux, platform: 'darwin' })).not.toContain(deep);
+  });
 });

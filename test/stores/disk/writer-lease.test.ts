@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { diskStore } from '../../../src/stores/disk/disk-store.ts';
 import { isRunning, thisProcess } from '../../../src/stores/disk/process-identity.ts';
 import { scratch, session, state } from '../fixtures.ts';
@@ -35,141 +35,144 @@ function deadPid(): number {
   return spawnSync(process.execPath, ['-e', '']).pid;
 }
 
-test('allows one writer among two stores in one folder, and names it in the error', async () => {
-  const dir = scratch();
-  const [a, b] = [diskStore(dir), diskStore(dir)];
-  const release = await a.acquire('one');
-  for (const attempt of [
-    () => b.acquire('one'),
-    () => b.write(session('one', state(1))),
-    () => b.edits('one'),
-  ]) {
-    await expect(attempt()).rejects.toEqual(busy);
-  }
-  await expect(b.acquire('one')).rejects.toThrow(
-    `open in another sandbox of this process (pid ${process.pid}`,
-  );
-  await a.write(session('one', state(1)));
-  await expect(b.delete('one')).rejects.toEqual(busy);
-  expect((await b.read('one'))!.state.version).toBe(1);
-  await release();
-  await b.write(session('one', state(2)));
-  expect(existsSync(join(dir, '.locks', 'one'))).toBe(false);
-});
-
-test('uses the same lock for ids that differ only in case', async () => {
-  const dir = scratch();
-  const release = await diskStore(dir).acquire('One');
-  await expect(diskStore(dir).acquire('oNE')).rejects.toEqual(busy);
-  await release();
-});
-
-test('removes the claim of a process that has ended', async () => {
-  const dir = scratch();
-  const path = writeClaim(dir, { pid: deadPid() });
-  await (await diskStore(dir).acquire('one'))();
-  expect(existsSync(path)).toBe(false);
-});
-
-test('removes the claim of a process whose id was reused', async () => {
-  const dir = scratch();
-  writeClaim(dir, { started: '1' });
-  // Start times are known only on Linux; elsewhere only the process id counts.
-  if (thisProcess().started === '') await expect(diskStore(dir).acquire('one')).rejects.toEqual(busy);
-  else await (await diskStore(dir).acquire('one'))();
-});
-
-test.skipIf(process.platform !== 'linux')('treats a zombie as ended', async () => {
-  // The shell starts a child that reads from a pipe, then becomes a program that never waits for its children.
-  const stdio = ['ignore', 'pipe', 'inherit', 'pipe'] as const;
-  const parent = spawn('sh', ['-c', 'cat <&3 >/dev/null & echo $!; exec sleep 60'], { stdio: [...stdio] });
-  const procFile = (pid: number | undefined, file: string) => readFileSync(`/proc/${pid}/${file}`, 'latin1');
-  try {
-    const pid = await new Promise<number>((done) =>
-      parent.stdout!.once('data', (text) => done(Number(text))),
+describe('writer lease', () => {
+  test('allows one writer among two stores in one folder, and names it in the error', async () => {
+    const dir = scratch();
+    const [a, b] = [diskStore(dir), diskStore(dir)];
+    const release = await a.acquire('one');
+    for (const attempt of [
+      () => b.acquire('one'),
+      () => b.write(session('one', state(1))),
+      () => b.edits('one'),
+    ]) {
+      await expect(attempt()).rejects.toEqual(busy);
+    }
+    await expect(b.acquire('one')).rejects.toThrow(
+      `open in another sandbox of this process (pid ${process.pid}`,
     );
-    await vi.waitUntil(() => procFile(parent.pid, 'comm') === 'sleep\n', { timeout: 30_000 });
-    expect(isRunning({ ...thisProcess(), pid, started: '' })).toBe(true);
-    parent.stdio[3]!.destroy();
-    await vi.waitUntil(() => procFile(pid, 'stat').includes(') Z '), { timeout: 30_000 });
-    expect(isRunning({ ...thisProcess(), pid, started: '' })).toBe(false);
-  } finally {
-    parent.kill('SIGKILL');
-  }
-});
+    await a.write(session('one', state(1)));
+    await expect(b.delete('one')).rejects.toEqual(busy);
+    expect((await b.read('one'))!.state.version).toBe(1);
+    await release();
+    await b.write(session('one', state(2)));
+    expect(existsSync(join(dir, '.locks', 'one'))).toBe(false);
+  });
 
-test('respects the claim of a running process regardless of its age', async () => {
-  const dir = scratch();
-  writeClaim(dir, {}, 24 * 3600_000);
-  await expect(diskStore(dir).acquire('one')).rejects.toEqual(busy);
-});
-
-test('respects the claim of another machine, boot or container until it expires', async () => {
-  for (const elsewhere of [{ host: 'elsewhere' }, { boot: 'an earlier one' }, { pid_space: 'pid:[1]' }]) {
+  test('uses the same lock for ids that differ only in case', async () => {
     const dir = scratch();
-    writeClaim(dir, { ...elsewhere, pid: deadPid() });
-    await expect(diskStore(dir).acquire('one')).rejects.toEqual(busy);
-    writeClaim(dir, { ...elsewhere, pid: process.pid }, 10 * 60_000);
-    await (await diskStore(dir).acquire('one'))();
-  }
-});
+    const release = await diskStore(dir).acquire('One');
+    await expect(diskStore(dir).acquire('oNE')).rejects.toEqual(busy);
+    await release();
+  });
 
-test('respects an unreadable claim until it expires', async () => {
-  for (const junk of ['', '{', '{"pid":1}', 'x'.repeat(100_000), JSON.stringify({ pid: 'me' })]) {
+  test('removes the claim of a process that has ended', async () => {
     const dir = scratch();
-    writeClaim(dir, junk);
-    await expect(diskStore(dir).acquire('one')).rejects.toEqual(busy);
-    const path = writeClaim(dir, junk, 10 * 60_000);
+    const path = writeClaim(dir, { pid: deadPid() });
     await (await diskStore(dir).acquire('one'))();
     expect(existsSync(path)).toBe(false);
-  }
-});
+  });
 
-test('removes the trial claim of a process that has ended', async () => {
-  const dir = scratch();
-  writeClaim(dir, { stage: 'trial', pid: deadPid() });
-  await (await diskStore(dir).acquire('one'))();
-});
+  test('removes the claim of a process whose id was reused', async () => {
+    const dir = scratch();
+    writeClaim(dir, { started: '1' });
+    // Start times are known only on Linux; elsewhere only the process id counts.
+    if (thisProcess().started === '') await expect(diskStore(dir).acquire('one')).rejects.toEqual(busy);
+    else await (await diskStore(dir).acquire('one'))();
+  });
 
-test('throws session_busy instead of waiting forever for a trial claim', async () => {
-  const dir = scratch();
-  writeClaim(dir, { stage: 'trial' });
-  await expect(diskStore(dir).acquire('one')).rejects.toEqual(busy);
-});
+  test.skipIf(process.platform !== 'linux')('treats a zombie as ended', async () => {
+    // The shell starts a child that reads from a pipe, then becomes a program that never waits for its children.
+    const stdio = ['ignore', 'pipe', 'inherit', 'pipe'] as const;
+    const parent = spawn('sh', ['-c', 'cat <&3 >/dev/null & echo $!; exec sleep 60'], { stdio: [...stdio] });
+    const procFile = (pid: number | undefined, file: string) =>
+      readFileSync(`/proc/${pid}/${file}`, 'latin1');
+    try {
+      const pid = await new Promise<number>((done) =>
+        parent.stdout!.once('data', (text) => done(Number(text))),
+      );
+      await vi.waitUntil(() => procFile(parent.pid, 'comm') === 'sleep\n', { timeout: 30_000 });
+      expect(isRunning({ ...thisProcess(), pid, started: '' })).toBe(true);
+      parent.stdio[3]!.destroy();
+      await vi.waitUntil(() => procFile(pid, 'stat').includes(') Z '), { timeout: 30_000 });
+      expect(isRunning({ ...thisProcess(), pid, started: '' })).toBe(false);
+    } finally {
+      parent.kill('SIGKILL');
+    }
+  });
 
-test('removes only its own claim on release', async () => {
-  const dir = scratch();
-  const release = await diskStore(dir).acquire('one');
-  const path = writeClaim(dir, { host: 'elsewhere' });
-  await release();
-  expect(readdirSync(join(dir, '.locks', 'one'))).toEqual([TOKEN]);
-  expect(existsSync(path)).toBe(true);
-});
+  test('respects the claim of a running process regardless of its age', async () => {
+    const dir = scratch();
+    writeClaim(dir, {}, 24 * 3600_000);
+    await expect(diskStore(dir).acquire('one')).rejects.toEqual(busy);
+  });
 
-test('refuses to write after losing the lease', async () => {
-  const dir = scratch();
-  const store = diskStore(dir);
-  const release = await store.acquire('one');
-  await store.write(session('one', state(1, { f: '1' })));
-  const folder = join(dir, '.locks', 'one');
-  for (const token of readdirSync(folder)) unlinkSync(join(folder, token));
-  const other = diskStore(dir);
-  const releaseOther = await other.acquire('one');
-  await other.write(session('one', state(2, { f: '2' })));
-  await expect(store.write(session('one', state(3, { f: '3' })))).rejects.toEqual(busy);
-  expect((await other.read('one'))!.state.version).toBe(2);
-  expect(readFileSync(join(dir, 'one', 'workspace', 'f'), 'utf8')).toBe('2');
-  await release();
-  await expect(store.acquire('one')).rejects.toEqual(busy);
-  await releaseOther();
-});
+  test('respects the claim of another machine, boot or container until it expires', async () => {
+    for (const elsewhere of [{ host: 'elsewhere' }, { boot: 'an earlier one' }, { pid_space: 'pid:[1]' }]) {
+      const dir = scratch();
+      writeClaim(dir, { ...elsewhere, pid: deadPid() });
+      await expect(diskStore(dir).acquire('one')).rejects.toEqual(busy);
+      writeClaim(dir, { ...elsewhere, pid: process.pid }, 10 * 60_000);
+      await (await diskStore(dir).acquire('one'))();
+    }
+  });
 
-test('does not create claims through a symbolic link', async () => {
-  const outside = scratch();
-  const dir = scratch();
-  symlinkSync(outside, join(dir, '.locks'));
-  await expect(diskStore(dir).acquire('one')).rejects.toEqual(
-    expect.objectContaining({ code: 'session_damaged' }),
-  );
-  expect(readdirSync(outside)).toEqual([]);
+  test('respects an unreadable claim until it expires', async () => {
+    for (const junk of ['', '{', '{"pid":1}', 'x'.repeat(100_000), JSON.stringify({ pid: 'me' })]) {
+      const dir = scratch();
+      writeClaim(dir, junk);
+      await expect(diskStore(dir).acquire('one')).rejects.toEqual(busy);
+      const path = writeClaim(dir, junk, 10 * 60_000);
+      await (await diskStore(dir).acquire('one'))();
+      expect(existsSync(path)).toBe(false);
+    }
+  });
+
+  test('removes the trial claim of a process that has ended', async () => {
+    const dir = scratch();
+    writeClaim(dir, { stage: 'trial', pid: deadPid() });
+    await (await diskStore(dir).acquire('one'))();
+  });
+
+  test('throws session_busy instead of waiting forever for a trial claim', async () => {
+    const dir = scratch();
+    writeClaim(dir, { stage: 'trial' });
+    await expect(diskStore(dir).acquire('one')).rejects.toEqual(busy);
+  });
+
+  test('removes only its own claim on release', async () => {
+    const dir = scratch();
+    const release = await diskStore(dir).acquire('one');
+    const path = writeClaim(dir, { host: 'elsewhere' });
+    await release();
+    expect(readdirSync(join(dir, '.locks', 'one'))).toEqual([TOKEN]);
+    expect(existsSync(path)).toBe(true);
+  });
+
+  test('refuses to write after losing the lease', async () => {
+    const dir = scratch();
+    const store = diskStore(dir);
+    const release = await store.acquire('one');
+    await store.write(session('one', state(1, { f: '1' })));
+    const folder = join(dir, '.locks', 'one');
+    for (const token of readdirSync(folder)) unlinkSync(join(folder, token));
+    const other = diskStore(dir);
+    const releaseOther = await other.acquire('one');
+    await other.write(session('one', state(2, { f: '2' })));
+    await expect(store.write(session('one', state(3, { f: '3' })))).rejects.toEqual(busy);
+    expect((await other.read('one'))!.state.version).toBe(2);
+    expect(readFileSync(join(dir, 'one', 'workspace', 'f'), 'utf8')).toBe('2');
+    await release();
+    await expect(store.acquire('one')).rejects.toEqual(busy);
+    await releaseOther();
+  });
+
+  test('does not create claims through a symbolic link', async () => {
+    const outside = scratch();
+    const dir = scratch();
+    symlinkSync(outside, join(dir, '.locks'));
+    await expect(diskStore(dir).acquire('one')).rejects.toEqual(
+      expect.objectContaining({ code: 'session_damaged' }),
+    );
+    expect(readdirSync(outside)).toEqual([]);
+  });
 });
