@@ -1,12 +1,12 @@
-/** One program that breaks limits; see corpus.mjs. */
+/** A program that breaks limits; see corpus.mjs. */
 export interface CorpusProgram {
   readonly runtime: 'python' | 'javascript';
   readonly name: string;
   readonly breaks: readonly ('fuel' | 'time' | 'memory' | 'output')[];
   readonly code: string;
-  /** It comes to its own end, whatever limit it breaks. */
+  /** The program ends normally although it exceeds a limit. */
   readonly ends?: boolean;
-  /** It uses what only this package offers. */
-  readonly ownOnly?: boolean;
+  /** The program uses functions that other sandboxes do not have. */
+  readonly sandboxOnly?: boolean;
 }
 export const CORPUS: readonly CorpusProgram[];

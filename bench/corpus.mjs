@@ -1,11 +1,10 @@
 /**
- * Programs that break a limit, as data: what the tests in test/limits run and bench/overshoot.mjs measures, here and in
- * other sandboxes. Plain language only, so that the same text runs everywhere; `breaks` names every limit that stops
- * the program when it is the only one in force. Nothing here ends by itself in reasonable time or space, except where
- * `ends` says so.
+ * Programs that break a limit. The tests in test/limits run them, and bench/overshoot.mjs measures them in this and in
+ * other sandboxes, so they use only the language and its standard library. `breaks` lists every limit that stops the
+ * program when no other is in force. Without limits no program ends in reasonable time, except those with `ends`.
  */
 
-/** Spin for ever, whatever is thrown at it. */
+/** Loops forever and catches every exception. */
 const PYTHON_STUBBORN = `
 def stubborn():
     while True:
@@ -16,7 +15,7 @@ def stubborn():
 `;
 
 const python = [
-  // Loops of the language.
+  // Loops in the language.
   { name: 'while-true', breaks: ['fuel', 'time'], code: 'while True: pass' },
   { name: 'count-up', breaks: ['fuel', 'time'], code: 'n = 0\nwhile True: n += 1' },
   {
@@ -127,7 +126,7 @@ for number in range(1, 65):
     except (OSError, ValueError): pass
 while True: pass`,
   },
-  // Long work inside one built-in.
+  // Long work in one built-in function.
   { name: 'sum-of-range', breaks: ['fuel', 'time'], code: 'sum(range(10**12))' },
   { name: 'power', breaks: ['fuel', 'time'], code: '3 ** 20000000' },
   { name: 'factorial', breaks: ['fuel', 'time'], code: 'import math\nmath.factorial(10**6)' },
@@ -203,7 +202,7 @@ sorted([K(), K()])`,
   },
   { name: 'poll', breaks: ['time'], code: 'import select\nselect.poll().poll()' },
   { name: 'asyncio-sleep', breaks: ['time'], code: 'import asyncio\nasyncio.run(asyncio.sleep(3600))' },
-  // Work of the host, which costs the guest little fuel.
+  // Work on the host, which costs the guest little fuel.
   {
     name: 'stat-through-links',
     breaks: ['time'],
@@ -259,7 +258,7 @@ x = zlib.decompress(bomb)`,
     code: "x = ['a' * 10_000_000]\nraise ValueError(str(x * 50))",
   },
   // Output.
-  { name: 'print-for-ever', breaks: ['output', 'fuel', 'time'], code: "while True: print('spam')" },
+  { name: 'print-forever', breaks: ['output', 'fuel', 'time'], code: "while True: print('spam')" },
   {
     name: 'one-huge-write',
     breaks: ['output'],
@@ -274,7 +273,7 @@ x = zlib.decompress(bomb)`,
   },
   { name: 'not-utf-8', breaks: ['output'], ends: true, code: "import os\nos.write(1, b'\\xff' * 1_000_000)" },
   {
-    name: 'errors-for-ever',
+    name: 'errors-forever',
     breaks: ['output', 'fuel', 'time'],
     code: "import sys\nwhile True: sys.stderr.write('spam\\n')",
   },
@@ -390,9 +389,14 @@ const javascript = [
     code: 'const x = new Array(60000).fill(1); for (;;) Math.max(...x);',
   },
   // Waiting.
-  { name: 'sleep', breaks: ['time'], ownOnly: true, code: "import * as os from 'os'; os.sleep(3600_000);" },
-  { name: 'timer', breaks: ['time'], ownOnly: true, code: 'setTimeout(() => {}, 3600_000);' },
-  { name: 'interval', breaks: ['time'], ownOnly: true, code: 'setInterval(() => {}, 1);' },
+  {
+    name: 'sleep',
+    breaks: ['time'],
+    sandboxOnly: true,
+    code: "import * as os from 'os'; os.sleep(3600_000);",
+  },
+  { name: 'timer', breaks: ['time'], sandboxOnly: true, code: 'setTimeout(() => {}, 3600_000);' },
+  { name: 'interval', breaks: ['time'], sandboxOnly: true, code: 'setInterval(() => {}, 1);' },
   // Memory.
   {
     name: 'text-doubling',
@@ -436,7 +440,7 @@ const javascript = [
     code: "const s = 'a'.repeat(20000000); const a = []; for (;;) a.push(new Error(s + a.length));",
   },
   // Output.
-  { name: 'print-for-ever', breaks: ['output', 'fuel', 'time'], code: "for (;;) console.log('spam');" },
+  { name: 'print-forever', breaks: ['output', 'fuel', 'time'], code: "for (;;) console.log('spam');" },
   { name: 'one-huge-write', breaks: ['output'], ends: true, code: "console.log('x'.repeat(5000000));" },
   {
     name: 'tiny-writes',
@@ -445,7 +449,7 @@ const javascript = [
     code: "for (let i = 0; i < 20000; i++) console.log('x');",
   },
   {
-    name: 'errors-for-ever',
+    name: 'errors-forever',
     breaks: ['output', 'fuel', 'time'],
     code: "for (;;) console.error('spam');",
   },

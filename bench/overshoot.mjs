@@ -1,8 +1,8 @@
 /**
- * By how much programs that break a limit get past it: the worst of the whole corpus for fuel, time, memory and output,
- * here and in other sandboxes, with the same programs in the same run. Peers are not dependencies: they are fetched into
- * bench/.peers, with their versions pinned, and left out, with a word about it, where they cannot be had. With `--ours`
- * no peer runs, and the five worst programs of each limit are listed.
+ * Measures by how much programs exceed a limit: the worst case of the whole corpus for fuel, time, memory and output, in
+ * this and in other sandboxes, with the same programs in the same run. The peers are not dependencies: pinned versions
+ * are fetched into bench/.peers, and a note names those that are unavailable. With `--ours` no peer runs, and the five
+ * worst programs of each limit are listed.
  */
 import { availableParallelism, loadavg } from 'node:os';
 import { Worker } from 'node:worker_threads';
@@ -16,9 +16,9 @@ const TIME_MS = 1000;
 const FUEL = 200_000_000;
 const MEMORY_BYTES = 64 * MiB;
 const OUTPUT_BYTES = 10_000;
-/** When a peer's thread is taken down: its own limit has then failed for good. */
-const PATIENCE_MS = 6_000;
-/** How long a peer may take to get ready, which does not count. */
+/** When a peer's thread is terminated because its own limit has failed. */
+const TERMINATE_MS = 6_000;
+/** Maximum start-up time of a peer, which is not measured. */
 const START_MS = 10_000;
 const OURS_ONLY = process.argv.includes('--ours');
 
@@ -34,7 +34,7 @@ const POLICIES = {
   },
 };
 
-/** The measure of each limit: what was used, less what was allowed. */
+/** The excess over each limit. */
 const EXCESS = {
   time: ({ wallMs }) => wallMs - TIME_MS,
   fuel: ({ result }) => result.fuel_consumed - FUEL,
@@ -43,7 +43,7 @@ const EXCESS = {
     Math.max(Buffer.byteLength(result.stdout), Buffer.byteLength(result.stderr)) - OUTPUT_BYTES,
 };
 
-const SHOWN = {
+const FORMAT = {
   time: (value) => `${value > 0 ? '+' : ''}${value.toFixed(0)} ms`,
   fuel: (value) => `+${(value / 1e6).toFixed(1)} M`,
   memory: (value) => `${value > 0 ? '+' : ''}${(value / MiB).toFixed(1)} MiB`,
@@ -53,12 +53,12 @@ const SHOWN = {
 const worst = (rows) =>
   rows.reduce((most, row) => (most === undefined || row.excess > most.excess ? row : most), undefined);
 
-/** One short call, in milliseconds. */
+/** Duration of a short call in milliseconds. */
 async function shortCall(sandbox, after) {
   const started = performance.now();
   const { metadata } = await sandbox.execute('6 * 7', { timeout_seconds: 60 });
   if (metadata.result !== 42)
-    throw new Error(`After ${after} the next call gave ${JSON.stringify(metadata)}.`);
+    throw new Error(`The call after ${after} returned ${JSON.stringify(metadata)}.`);
   return performance.now() - started;
 }
 
@@ -67,8 +67,8 @@ const WAITING = {
   javascript: (seconds) => `import * as os from 'os'; os.sleep(${seconds * 1000});`,
 };
 
-/** A call after a program that took as long and did no harm, under the same policy: what next calls compare with. */
-async function harmless(runtime, limit, wallMs) {
+/** Baseline: duration of a call after a harmless program that took as long under the same policy. */
+async function callAfterHarmless(runtime, limit, wallMs) {
   const sandbox = await createSandbox({ runtime, policy: POLICIES[limit] });
   await sandbox.execute('1');
   await sandbox.execute(WAITING[runtime](Math.min(wallMs, 0.9 * TIME_MS) / 1000));
@@ -77,8 +77,8 @@ async function harmless(runtime, limit, wallMs) {
   return ms;
 }
 
-/** All programs of the corpus that break a limit, in our sandbox; also what the call after each took. */
-async function ours(runtime, limit, nextCalls) {
+/** Runs all programs that break a limit in this sandbox, and measures the call after each. */
+async function ownRows(runtime, limit, nextCalls) {
   const rows = [];
   for (const { name, code } of CORPUS.filter((p) => p.runtime === runtime && p.breaks.includes(limit))) {
     const sandbox = await createSandbox({ runtime, policy: POLICIES[limit] });
@@ -89,26 +89,27 @@ async function ours(runtime, limit, nextCalls) {
     rows.push({ name, excess: EXCESS[limit]({ result, wallMs }) });
     nextCalls.after.push({ name: `${limit}, ${name}`, ms: await shortCall(sandbox, `${runtime} ${name}`) });
     await sandbox.close();
-    nextCalls.harmless.push(await harmless(runtime, limit, wallMs));
+    nextCalls.harmless.push(await callAfterHarmless(runtime, limit, wallMs));
   }
   if (OURS_ONLY) {
     const five = rows.toSorted((a, b) => b.excess - a.excess).slice(0, 5);
-    const list = five.map((row) => `${row.name} ${SHOWN[limit](row.excess)}`).join(', ');
+    const list = five.map((row) => `${row.name} ${FORMAT[limit](row.excess)}`).join(', ');
     process.stderr.write(`  worst of ${rows.length}: ${list}\n`);
   }
   return rows;
 }
 
-/** What calls after a broken limit took, beside calls after a harmless program. */
-function nextWords(runtime, { after, harmless }) {
+/** Compares the calls after a broken limit with calls after a harmless program. */
+function describeNextCalls(runtime, { after, harmless }) {
   const usual = median(harmless);
   const times = after.map(({ ms }) => ms);
-  const last = after.reduce((most, call) => (call.ms > most.ms ? call : most));
+  const slowest = after.reduce((most, call) => (call.ms > most.ms ? call : most));
   const ratio = (ms, than) => `${ms.toFixed(1)} ms, ×${(ms / than).toFixed(2)}`;
-  return `${runtime} ${ratio(median(times), usual)} of ${usual.toFixed(1)} ms in the median, at worst ${ratio(last.ms, Math.max(...harmless))} of ${Math.max(...harmless).toFixed(1)} ms (${last.name})`;
+  const worstUsual = Math.max(...harmless);
+  return `${runtime} median ${ratio(median(times), usual)} of ${usual.toFixed(1)} ms, maximum ${ratio(slowest.ms, worstUsual)} of ${worstUsual.toFixed(1)} ms (${slowest.name})`;
 }
 
-/** One program in a peer, in a thread of its own; `killed` when it had to be taken down. */
+/** Runs a program in a peer in its own thread. The result is `killed` if the thread had to be terminated. */
 function inPeer(peer, folder, code) {
   return new Promise((resolve) => {
     const workerData = { peer, folder, code, timeMs: TIME_MS, memoryBytes: MEMORY_BYTES };
@@ -123,11 +124,11 @@ function inPeer(peer, folder, code) {
       else {
         answer = { killed: true };
         clearTimeout(timer);
-        timer = setTimeout(() => thread.terminate(), PATIENCE_MS);
+        timer = setTimeout(() => thread.terminate(), TERMINATE_MS);
       }
     });
     thread.on('error', () => {
-      // Before or after its limit, a dead thread has no time to compare.
+      // A thread that died has no time to compare.
       answer = { crashed: true };
     });
     thread.on('exit', () => {
@@ -139,26 +140,26 @@ function inPeer(peer, folder, code) {
 
 async function peerRows(peer, folder, runtime) {
   const rows = { time: [], memory: [] };
-  let refused = 0;
-  const programs = CORPUS.filter((p) => p.runtime === runtime && !p.ownOnly);
+  let unsupportedCount = 0;
+  const programs = CORPUS.filter((p) => p.runtime === runtime && !p.sandboxOnly);
   for (const { name, code, breaks } of programs) {
     if (!breaks.includes('time') && !breaks.includes('memory')) continue;
     const { ms, memoryBytes, unsupported, killed, crashed } = await inPeer(peer, folder, code);
-    if (unsupported) refused++;
+    if (unsupported) unsupportedCount++;
     else if (breaks.includes('time') && !crashed)
-      rows.time.push({ name, excess: killed ? PATIENCE_MS - TIME_MS : ms - TIME_MS, killed });
+      rows.time.push({ name, excess: killed ? TERMINATE_MS - TIME_MS : ms - TIME_MS, killed });
     else if (breaks.includes('memory') && memoryBytes !== undefined)
       rows.memory.push({ name, excess: memoryBytes - MEMORY_BYTES });
   }
-  return { rows, refused, programs: programs.length };
+  return { rows, unsupported: unsupportedCount, programs: programs.length };
 }
 
 function cell(limit, rows) {
   const row = worst(rows);
   if (row === undefined) return '–';
   const over = rows.filter(({ killed }) => killed).length;
-  const more = over > 1 ? `, as ${over - 1} more` : '';
-  return `${row.killed ? 'more than ' : ''}${SHOWN[limit](row.excess)} (${row.name}${more})`;
+  const more = over > 1 ? `, and ${over - 1} more` : '';
+  return `${row.killed ? 'more than ' : ''}${FORMAT[limit](row.excess)} (${row.name}${more})`;
 }
 
 export async function table() {
@@ -172,24 +173,21 @@ export async function table() {
     columns[`ours, ${runtime}`] = {};
     for (const limit of Object.keys(POLICIES)) {
       process.stderr.write(`overshoot: ${runtime}, ${limit} …\n`);
-      columns[`ours, ${runtime}`][limit] = cell(limit, await ours(runtime, limit, nextCalls[runtime]));
+      columns[`ours, ${runtime}`][limit] = cell(limit, await ownRows(runtime, limit, nextCalls[runtime]));
     }
   }
   const { folder, found, missing } = OURS_ONLY ? { found: [], missing: [] } : fetchPeers();
   const notes = [...missing];
   for (const { peer, runtime } of found) {
     process.stderr.write(`overshoot: ${peer} …\n`);
-    const { rows, refused, programs } = await peerRows(peer, folder, runtime);
+    const { rows, unsupported, programs } = await peerRows(peer, folder, runtime);
     columns[peer] = {
       time: cell('time', rows.time),
       memory: cell('memory', rows.memory),
-      fuel: 'no such limit',
-      output: 'no such limit',
+      fuel: 'no limit',
+      output: 'no limit',
     };
-    if (refused > 0)
-      notes.push(
-        `${peer} refused ${refused} of ${programs} programs, whose language or modules it does not have.`,
-      );
+    if (unsupported > 0) notes.push(`${peer} does not support ${unsupported} of ${programs} programs.`);
   }
   const limits = {
     time: `time (${TIME_MS} ms)`,
@@ -201,16 +199,16 @@ export async function table() {
     limits[limit],
     ...Object.values(columns).map((column) => column[limit]),
   ]);
-  const next = ['python', 'javascript'].map((runtime) => nextWords(runtime, nextCalls[runtime]));
+  const next = ['python', 'javascript'].map((runtime) => describeNextCalls(runtime, nextCalls[runtime]));
   const count = (runtime) => CORPUS.filter((program) => program.runtime === runtime).length;
   const note = [
-    `The worst excess over each limit across ${CORPUS.length} programs (${count('python')} Python, ${count('javascript')} JavaScript), wall time seen by the caller; below zero: the limit was not reached.`,
-    `Fuel may go past its budget by the grace of 50 M. The next call on the same sandbox, beside a call after a harmless program: ${next.join('; ')}.`,
-    `A peer whose program is still running ${PATIENCE_MS / 1000} s after its start is taken down and counts as that.`,
-    `${availableParallelism()} cores, with a load of ${loadBefore.toFixed(1)} before the run.`,
+    `The worst excess over each limit across ${CORPUS.length} programs (${count('python')} Python, ${count('javascript')} JavaScript), in wall time seen by the caller; a negative value means that the limit was not reached.`,
+    `Fuel may exceed its budget by the grace of 50 M. Next call in the same sandbox, compared with a call after a harmless program: ${next.join('; ')}.`,
+    `A peer whose program still runs ${TERMINATE_MS / 1000} s after its start is terminated and counted with that time.`,
+    `${availableParallelism()} cores, load ${loadBefore.toFixed(1)} before the run.`,
     ...notes,
   ].join(' ');
-  return markdown('Limits: how far past', note, ['limit', ...Object.keys(columns)], body);
+  return markdown('Limits: overshoot', note, ['limit', ...Object.keys(columns)], body);
 }
 
 if (process.argv[1] && import.meta.url.endsWith(process.argv[1].split('/').pop())) {

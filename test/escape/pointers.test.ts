@@ -57,13 +57,13 @@ describe('forged pointer', () => {
   });
 
   test('to a list of buffers is limited to 1024 buffers', () => {
-    const { hostFunctions, memory, said } = testKernel();
+    const { hostFunctions, memory, output } = testKernel();
     for (let i = 0; i < 1024; i++) {
       memory.setU32(i * 8, 0);
       memory.setU32(i * 8 + 4, MEMORY_BYTES);
     }
     expect(hostFunctions['fd_write']!(1, 0, 1024, 0)).toBe(0);
-    expect(said).toHaveLength(1024);
+    expect(output).toHaveLength(1024);
     expect(hostFunctions['fd_write']!(1, 0, 1025, 0)).toBe(EINVAL);
   });
 });

@@ -46,7 +46,7 @@ describe.each(['python', 'javascript'] as const)('pool of %s guests', (runtime) 
     expect([digest(again), again.globals(), again.kernel.cwd, again.kernel.umask]).toEqual(before);
   });
 
-  test('drops guests whose memory has grown, that exceed the size of the pool, or that have another memory limit', () => {
+  test('drops guests that have grown, exceed the pool size or have another memory limit', () => {
     const pool = new GuestPool(template);
     const guests = [1, 2, 3].map(() => pool.acquire(MAX_PAGES));
     const grown = pool.acquire(MAX_PAGES);

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Ended, MEMORY_BYTES, QUOTA, testKernel } from './test-kernel.ts';
+import { MEMORY_BYTES, QUOTA, StubTrap, testKernel } from './test-kernel.ts';
 
-/** Parameters that are 64 bits wide, by position; all others are 32 bits or numbers. */
+/** Positions of the 64-bit parameters; all others are 32 bits or floating-point numbers. */
 const WIDE: Record<string, readonly number[]> = {
   fd_seek: [1],
   fd_pread: [3],
@@ -68,9 +68,9 @@ describe('host functions', () => {
   const names = Object.keys(testKernel().hostFunctions);
 
   // guarantee: system-calls
-  test.each(names)('return a number for any arguments and never throw: %s', (name) => {
+  test.each(names)('%s returns a number for any arguments and never throws', (name) => {
     const args = fc.tuple(...Array.from({ length: 7 }, (_, i) => (WIDE[name]?.includes(i) ? wide : word)));
-    const { kernel, memory, hostFunctions, text } = testKernel();
+    const { kernel, memory, hostFunctions, writeText } = testKernel();
     kernel.volume.symlink('loop', '/app/loop', '/');
     fc.assert(
       fc.property(
@@ -78,14 +78,14 @@ describe('host functions', () => {
         fc.constantFrom(...paths),
         fc.uint8Array({ maxLength: 64 }),
         (values, path, noise) => {
-          text(PATH_AT, path);
+          writeText(PATH_AT, path);
           memory.all.set(noise, 4096);
           try {
             const answer = hostFunctions[name]!(...values);
             expect(['number', 'bigint', 'undefined', 'object']).toContain(typeof answer);
             if (typeof answer === 'object') expect(answer).toBeNull();
           } catch (cause) {
-            if (!(cause instanceof Ended)) throw cause;
+            if (!(cause instanceof StubTrap)) throw cause;
           }
         },
       ),
@@ -97,8 +97,8 @@ describe('host functions', () => {
     expect(kernel.fds.slots.length).toBeLessThanOrEqual(256);
   });
 
-  test('respect the quotas in any sequence of calls', () => {
-    const { kernel, hostFunctions, text } = testKernel();
+  test('respect the quotas over long random sequences', () => {
+    const { kernel, hostFunctions, writeText } = testKernel();
     const wrapped = names.filter(
       (name) => !['exit', 'proc_exit', '_abort_js', '__assert_fail'].includes(name),
     );
@@ -111,12 +111,12 @@ describe('host functions', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 400 }), (steps) => {
         for (const { name, path, words, wides } of steps) {
-          text(PATH_AT, path);
+          writeText(PATH_AT, path);
           const values = words.map((value, i) => (WIDE[name]?.includes(i) ? wides[i] : value));
           try {
             hostFunctions[name]!(...values);
           } catch (cause) {
-            if (!(cause instanceof Ended)) throw cause;
+            if (!(cause instanceof StubTrap)) throw cause;
           }
         }
         expect(kernel.volume.usage().bytes).toBeLessThanOrEqual(QUOTA.maxBytes);
@@ -127,25 +127,25 @@ describe('host functions', () => {
   });
 });
 
-describe('a stop', () => {
-  test('in the middle of a vectored call goes on to the engine', () => {
+describe('trap in a host function', () => {
+  test('propagates from the middle of a vectored call', () => {
     const { kernel, memory, hostFunctions } = testKernel();
-    // Two buffers: the first is written, the second one's work is what leads to a look at the limits.
+    // Two buffers: writing the second one reaches the interval at which the limits are checked.
     [4096, 4, 8192, 4].forEach((value, i) => {
       memory.setU32(512 + i * 4, value);
     });
-    let looks = 0;
+    let checks = 0;
     kernel.host.check = () => {
-      if (++looks > 1) throw new Ended('time');
+      if (++checks > 1) throw new StubTrap('time');
     };
     kernel.chargeHostTime(998);
-    expect(() => hostFunctions['fd_write']!(1, 512, 2, 600)).toThrow(Ended);
-    expect(looks).toBe(2);
+    expect(() => hostFunctions['fd_write']!(1, 512, 2, 600)).toThrow(StubTrap);
+    expect(checks).toBe(2);
   });
 });
 
 describe('pointers', () => {
-  test('at and past the end of memory are EFAULT', () => {
+  test('at or beyond the end of memory return EFAULT', () => {
     const { hostFunctions } = testKernel();
     const EFAULT = 21;
     expect(hostFunctions['__syscall_stat64']!(MEMORY_BYTES, 0)).toBe(-EFAULT);
@@ -155,20 +155,20 @@ describe('pointers', () => {
     expect(hostFunctions['__syscall_getcwd']!(MEMORY_BYTES - 2, 100)).toBe(-EFAULT);
   });
 
-  test('of a path without an end are refused', () => {
+  test('to a path without a terminator are rejected', () => {
     const { memory, hostFunctions } = testKernel();
     memory.all.fill(97);
     expect(hostFunctions['__syscall_stat64']!(0, 0)).toBe(-37);
     expect(hostFunctions['__syscall_stat64']!(MEMORY_BYTES - 100, 0)).toBe(-21);
   });
 
-  test('to names that are not UTF-8 are EILSEQ', () => {
+  test('to a name that is not UTF-8 return EILSEQ', () => {
     const { memory, hostFunctions } = testKernel();
     memory.all.set([0xff, 0xfe, 0], PATH_AT);
     expect(hostFunctions['__syscall_mkdirat']!(-100, PATH_AT, 0o777)).toBe(-25);
   });
 
-  test('of more buffers than a call may have are refused before any is looked at', () => {
+  test('to too many buffers are rejected before any buffer is read', () => {
     const { hostFunctions } = testKernel();
     expect(hostFunctions['fd_write']!(1, 0, 1025, 0)).toBe(28);
     expect(hostFunctions['fd_read']!(0, 0, -1, 0)).toBe(28);
@@ -176,9 +176,9 @@ describe('pointers', () => {
 });
 
 describe('descriptors', () => {
-  test('run out at 256 and come back when closed', () => {
-    const { hostFunctions, text } = testKernel();
-    const path = text(PATH_AT, '/lib/a.py');
+  test('are limited to 256 and reused after close', () => {
+    const { hostFunctions, writeText } = testKernel();
+    const path = writeText(PATH_AT, '/lib/a.py');
     const open = () => hostFunctions['__syscall_openat']!(-100, path, 0, 0) as number;
     const opened = Array.from({ length: 253 }, open);
     expect(opened).toEqual(Array.from({ length: 253 }, (_, i) => i + 3));
@@ -187,9 +187,9 @@ describe('descriptors', () => {
     expect(open()).toBe(100);
   });
 
-  test('made by dup share their offset, and one made by open does not', () => {
-    const { kernel, text, hostFunctions } = testKernel();
-    const path = text(PATH_AT, '/lib/a.py');
+  test('share their offset after dup but not after a second open', () => {
+    const { kernel, writeText, hostFunctions } = testKernel();
+    const path = writeText(PATH_AT, '/lib/a.py');
     const first = hostFunctions['__syscall_openat']!(-100, path, 0, 0);
     const second = hostFunctions['__syscall_dup']!(first);
     const third = hostFunctions['__syscall_openat']!(-100, path, 0, 0);
@@ -197,7 +197,7 @@ describe('descriptors', () => {
     expect([first, second, third].map((fd) => kernel.seek(fd, 0, 1))).toEqual([3, 3, 0]);
   });
 
-  test('of a deleted file still read it, and its bytes are free after the last close', () => {
+  test('keep a deleted file readable until the last close, which frees its bytes', () => {
     const { kernel } = testKernel();
     const fd = kernel.open('/app', 'f', 0o102 | 0o100, 0o644);
     kernel.write(fd, new Uint8Array(5000));
@@ -209,8 +209,8 @@ describe('descriptors', () => {
   });
 });
 
-describe('the world', () => {
-  test('is read-only outside /app and /tmp', () => {
+describe('kernel', () => {
+  test('rejects writes outside /app and /tmp', () => {
     const { kernel } = testKernel();
     for (const path of ['/x', '/lib/a.py', '/lib/new', '/dev/x']) {
       expect(() => kernel.open('/', path, 0o101, 0o644), path).toThrow(
@@ -219,13 +219,13 @@ describe('the world', () => {
     }
   });
 
-  test('sleeps where a program polls nothing', () => {
-    const { hostFunctions, slept } = testKernel();
+  test('sleeps when poll has no descriptors', () => {
+    const { hostFunctions, sleeps } = testKernel();
     expect(hostFunctions['__syscall_poll']!(0, 0, 250)).toBe(0);
-    expect(slept).toEqual([250]);
+    expect(sleeps).toEqual([250]);
   });
 
-  test('lists a folder as it was when the listing began', () => {
+  test('skips files that are deleted during a listing', () => {
     const { kernel } = testKernel();
     for (const name of ['b', 'a', 'c']) kernel.close(kernel.open('/app', name, 0o101, 0o644));
     const fd = kernel.open('/', '/app', 0, 0);
@@ -238,7 +238,7 @@ describe('the world', () => {
     expect(seen).toEqual(['.', '..', 'a', 'c']);
   });
 
-  test('moves as much of a vectored write as fits and reports the failure on the next call', () => {
+  test('writes the buffers that fit and fails on the next call', () => {
     const { kernel, memory, hostFunctions } = testKernel();
     const fd = kernel.open('/app', 'f', 0o101, 0o644);
     memory.setU32(0, 1024);
