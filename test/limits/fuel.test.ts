@@ -121,7 +121,7 @@ describe('line of an OutOfFuel error', () => {
   // QuickJS polls for interrupts at calls and at jumps back to the head of a loop, and acts on every ten-thousandth poll.
   // After a jump it reports the last position before the loop.
   test('is in the stack in JavaScript, as a call in the loop or the position before the loop', async () => {
-    const lines = new Set<number | undefined>();
+    const lines = new Set<number | null | undefined>();
     for (const calls of [0, 1, 2, 3]) {
       const before = 'work(0); '.repeat(calls);
       const program = `function work(x) { return x + 1; }\n${before}\nlet n = 0;\nfor (;;) {\n  n = work(n);\n}`;
