@@ -70,20 +70,23 @@ describe('statements about the languages', () => {
     expect(await run('python', 'print(sum(range(1, 101)))')).toMatchObject({ stdout: '5050\n' });
     const file = { files: { 'data.csv': 'a,b\n1,2' } };
     expect(await run('python', "open('/app/data.csv').read()", file)).toMatchObject({ result: 'a,b\n1,2' });
-    const made = await call(client, 'create_session', { language: 'python', auto_persist_globals: true });
-    const { session_id } = made.structured;
+    const created = await call(client, 'create_session', { language: 'python', auto_persist_globals: true });
+    const { session_id } = created.structured;
     await run('python', 'x = 41', { session_id });
     expect(await run('python', 'x + 1', { session_id })).toMatchObject({ result: 42 });
   });
 
   test('a preloaded package costs little fuel, and a session gets the fuel budget it requests', async () => {
-    const made = await call(client, 'create_session', {
+    const created = await call(client, 'create_session', {
       language: 'python',
       preload: ['openpyxl'],
       fuel_budget: 20_000_000_000,
     });
-    expect(made).toMatchObject({ isError: false });
-    const { session_id, limits } = made.structured as { session_id: string; limits: { fuel_budget: number } };
+    expect(created).toMatchObject({ isError: false });
+    const { session_id, limits } = created.structured as {
+      session_id: string;
+      limits: { fuel_budget: number };
+    };
     expect(limits.fuel_budget).toBe(20_000_000_000);
     const warm = await run('python', 'import openpyxl', { session_id });
     await call(client, 'fork_session', { session_id, new_session_id: 'warm-fork' });

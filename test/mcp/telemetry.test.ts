@@ -14,17 +14,17 @@ const tracer = {
     throw new Error('not used');
   },
   startActiveSpan: (name: string, work: (span: unknown) => unknown) => {
-    const made: (typeof spans)[number] = { name, attributes: {}, ended: false };
-    spans.push(made);
+    const span: (typeof spans)[number] = { name, attributes: {}, ended: false };
+    spans.push(span);
     return work({
       setAttribute: (key: string, value: unknown) => {
-        made.attributes[key] = value;
+        span.attributes[key] = value;
       },
       setStatus: (status: unknown) => {
-        made.status = status;
+        span.status = status;
       },
       end: () => {
-        made.ended = true;
+        span.ended = true;
       },
     });
   },
@@ -103,9 +103,9 @@ test('spans are silently omitted without OpenTelemetry', () => {
     const events = [];
     const log = { info: (f) => events.push(f), warn: (f) => events.push(f), error: (f) => events.push(f) };
     const { span } = await createTelemetry(log);
-    const worked = await span('tool x', async (made) => {
-      made.set('a', 1);
-      made.fail('b');
+    const worked = await span('tool x', async (span) => {
+      span.set('a', 1);
+      span.fail('b');
       return 'worked';
     });
     console.log(worked, events.length);

@@ -186,8 +186,8 @@ describe.each(connections)('tools over $transport, $era era', ({ era, transport 
   });
 
   test('cancelling a request stops the program, and the session remains usable', async () => {
-    const { structured: made } = await call(client, 'create_session', { language: 'python' });
-    const session_id = made['session_id'] as string;
+    const { structured: created } = await call(client, 'create_session', { language: 'python' });
+    const session_id = created['session_id'] as string;
     const endless = { code: 'while True: pass', language: 'python', session_id, fuel_budget: 100e9 };
     const abort = new AbortController();
     const running = client.callTool({ name: 'execute_code', arguments: endless }, { signal: abort.signal });
