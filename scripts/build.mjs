@@ -1,6 +1,6 @@
 /**
- * Builds the package: compiles TypeScript, copies the guests' own scripts, and makes the boot images unless those on
- * disk were made from exactly these inputs. `--force` makes them anyway; names of runtimes limit it to those.
+ * Builds the package: compiles TypeScript, copies the boot scripts, and builds the guest of each runtime unless it is up to
+ * date. `--force` rebuilds guests that are up to date; names of runtimes limit the build to their guests.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -9,8 +9,8 @@ import { fileURLToPath } from 'node:url';
 
 const root = new URL('../', import.meta.url);
 const at = (path) => fileURLToPath(new URL(path, root));
-/** Rooms that decide what an image holds; a change in any of them makes new images. */
-const IMAGE_ROOMS = ['framing', 'wasm', 'fs', 'kernel', 'engine', 'runtimes', 'packages', 'worker'];
+/** Folders of dist/ on which the contents of an image depend. */
+const IMAGE_INPUTS = ['framing', 'wasm', 'fs', 'kernel', 'engine', 'runtimes', 'packages', 'worker'];
 
 function compile() {
   mkdirSync(at('dist'), { recursive: true });
@@ -20,51 +20,53 @@ function compile() {
   execFileSync(process.execPath, [at('node_modules/typescript/bin/tsc'), '-p', at('tsconfig.build.json')], {
     stdio: 'inherit',
   });
-  for (const { name } of readdirSync(at('src/runtimes'), { withFileTypes: true }).filter((one) =>
-    one.isDirectory(),
-  ))
-    cpSync(at(`src/runtimes/${name}/guest`), at(`dist/runtimes/${name}/guest`), { recursive: true });
-  for (const part of ['lock.json', 'manifest.json', 'first-party'])
-    cpSync(at(`src/packages/${part}`), at(`dist/packages/${part}`), { recursive: true });
   chmodSync(at('dist/cli/main.js'), 0o755);
 }
 
-function inputs() {
+function copyDataFiles(runtimes) {
+  for (const name of runtimes)
+    cpSync(at(`src/runtimes/${name}/guest`), at(`dist/runtimes/${name}/guest`), { recursive: true });
+  for (const part of ['lock.json', 'manifest.json', 'first-party'])
+    cpSync(at(`src/packages/${part}`), at(`dist/packages/${part}`), { recursive: true });
+}
+
+function inputsDigest() {
   const hash = createHash('sha256').update(readFileSync(at('package-lock.json')));
-  for (const room of IMAGE_ROOMS) {
-    const files = readdirSync(at(`dist/${room}`), { recursive: true, withFileTypes: true }).filter((entry) =>
-      entry.isFile(),
-    );
-    // The manifest tells of images that are made, so it cannot be part of what they are made from.
-    const paths = files.map((entry) => `${entry.parentPath}/${entry.name}`).sort();
-    for (const path of paths.filter((one) => !/\/manifest\.(json|js|d\.ts)$/.test(one)))
-      hash.update(path.slice(at('dist/').length)).update(readFileSync(path));
+  for (const folder of IMAGE_INPUTS) {
+    const paths = readdirSync(at(`dist/${folder}`), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => `${entry.parentPath}/${entry.name}`)
+      // The manifest is measured with built guests, so they cannot depend on it.
+      .filter((path) => !/\/manifest\.(json|js|d\.ts)$/.test(path))
+      .sort();
+    for (const path of paths) hash.update(path.slice(at('dist/').length)).update(readFileSync(path));
   }
   return hash.digest('hex');
 }
 
 const mebibytes = (bytes) => `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
 
-async function makeImages() {
-  const { RUNTIME_NAMES } = await import(at('dist/schema.js'));
+async function buildGuests(runtimes) {
   const { isBuilt } = await import(at('dist/runtimes/guest-artifacts.js'));
   const { build } = await import(at('dist/worker/guest-assets.js'));
-  const key = inputs();
-  const named = RUNTIME_NAMES.filter((name) => process.argv.includes(name));
-  for (const runtime of named.length > 0 ? named : RUNTIME_NAMES) {
-    if (isBuilt(runtime, key) && !process.argv.includes('--force')) {
+  const inputs = inputsDigest();
+  const requested = runtimes.filter((name) => process.argv.includes(name));
+  for (const runtime of requested.length > 0 ? requested : runtimes) {
+    if (isBuilt(runtime, inputs) && !process.argv.includes('--force')) {
       console.log(`${runtime}: up to date`);
       continue;
     }
     const started = performance.now();
-    const guest = await build(runtime, key, (step) => console.log(`${runtime}: ${step} …`));
+    const guest = await build(runtime, inputs, (step) => console.log(`${runtime}: ${step} …`));
     const layers = guest.layers.reduce((sum, layer) => sum + layer.bytes.length, 0);
     const sizes = `module ${mebibytes(guest.module.length)}, layers ${mebibytes(layers)}, image ${mebibytes(guest.image.length)}`;
     for (const { name, version, reason } of guest.missing)
-      console.warn(`${runtime}: WARNING: without ${name} ${version}: ${reason}`);
-    console.log(`${runtime}: ready in ${((performance.now() - started) / 1000).toFixed(1)} s (${sizes})`);
+      console.warn(`${runtime}: WARNING: ${name} ${version} is missing: ${reason}`);
+    console.log(`${runtime}: built in ${((performance.now() - started) / 1000).toFixed(1)} s (${sizes})`);
   }
 }
 
 compile();
-await makeImages();
+const { RUNTIME_NAMES } = await import(at('dist/schema.js'));
+copyDataFiles(RUNTIME_NAMES);
+await buildGuests(RUNTIME_NAMES);

@@ -1,4 +1,4 @@
-/** The file functions that JavaScript programs find as globals: what each does, and what its errors carry. */
+/** The global file functions of JavaScript programs and their errors. */
 import { createSandbox, type ExecuteOptions } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import { code, javascript } from '../support/sandbox.ts';
@@ -11,7 +11,7 @@ async function value(program: string, files: Files = {}): Promise<unknown> {
   return result.metadata.result;
 }
 
-/** What of an error a program can act on. */
+/** The properties of the error that an expression throws. */
 async function failure(expression: string, files: Files = {}): Promise<unknown> {
   return value(
     code`
@@ -34,16 +34,16 @@ describe('readText and writeText', () => {
     expect(result.files_created).toEqual(['a.txt', 'n.txt']);
   });
 
-  test('replace what was there, whole', async () => {
+  test('overwrite existing files', async () => {
     expect(await value(`writeText('a.txt', 'x'); readText('a.txt')`, { 'a.txt': 'long before' })).toBe('x');
   });
 
-  test('read bytes that are no UTF-8 as replacement characters', async () => {
+  test('read invalid UTF-8 as replacement characters', async () => {
     const files = { 'a.bin': new Uint8Array([0x61, 0xff, 0x62]) };
     expect(await value(`readText('a.bin')`, files)).toBe('a\ufffdb');
   });
 
-  test('say which file is not there', async () => {
+  test('name a missing file', async () => {
     expect(await failure(`readText('/app/no.txt')`)).toEqual({
       ...MISSING,
       operation: 'readText',
@@ -52,7 +52,7 @@ describe('readText and writeText', () => {
     });
   });
 
-  test('refuse a directory, a folder that is not there, and a place that is read-only', async () => {
+  test('fail for a directory, a missing folder and a read-only folder', async () => {
     expect(await failure(`readText('/app')`)).toMatchObject({ code: 'EISDIR', path: '/app' });
     expect(await failure(`writeText('/app/no/a.txt', '')`)).toMatchObject({
       ...MISSING,
@@ -62,7 +62,7 @@ describe('readText and writeText', () => {
     expect(await failure(`writeText('/data/js-modules/lodash.qjsc', '')`)).toMatchObject({ code: 'EROFS' });
   });
 
-  test('refuse what is no text, instead of writing [object Object]', async () => {
+  test('reject values other than text', async () => {
     expect(await failure(`writeText('a.txt', { a: 1 })`)).toMatchObject({
       name: 'TypeError',
       operation: 'writeText',
@@ -72,7 +72,7 @@ describe('readText and writeText', () => {
     expect(await failure(`readText(undefined)`)).toMatchObject({ name: 'TypeError', operation: 'readText' });
   });
 
-  test('say when there is no room left', async () => {
+  test('fail if the workspace is full', async () => {
     const sandbox = await createSandbox({ runtime: 'javascript', policy: { workspace_max_bytes: 100_000 } });
     const result = await sandbox.execute(`writeText('a.txt', 'x'.repeat(200_000))`);
     await sandbox.close();
@@ -80,7 +80,7 @@ describe('readText and writeText', () => {
   });
 });
 
-test('appendText adds to the end, and makes the file where there is none', async () => {
+test('appendText appends to a file or creates it', async () => {
   expect(await value(`appendText('l', 'a\\n'); appendText('l', 'b\\n'); readText('l')`)).toBe('a\nb\n');
   expect(await failure(`appendText('/app/no/l', 'a')`)).toMatchObject({
     ...MISSING,
@@ -89,16 +89,16 @@ test('appendText adds to the end, and makes the file where there is none', async
 });
 
 describe('readJson and writeJson', () => {
-  test('carry data, indented by two spaces unless told otherwise', async () => {
+  test('read and write data, indented by two spaces by default', async () => {
     const program = `writeJson('a.json', { a: [1, null] }); writeJson('b.json', [1], 0); [readJson('a.json'), readText('a.json'), readText('b.json')]`;
     expect(await value(program)).toEqual([{ a: [1, null] }, '{\n  "a": [\n    1,\n    null\n  ]\n}', '[1]']);
   });
 
-  test('read past a byte order mark', async () => {
+  test('ignore a byte order mark', async () => {
     expect(await value(`readJson('a.json')`, { 'a.json': '\ufeff{"a":1}' })).toEqual({ a: 1 });
   });
 
-  test('say which file is no JSON, and keep the cause', async () => {
+  test('name a file with invalid JSON', async () => {
     expect(await failure(`readJson('a.json')`, { 'a.json': '{not json}' })).toMatchObject({
       name: 'SyntaxError',
       operation: 'readJson',
@@ -108,7 +108,7 @@ describe('readJson and writeJson', () => {
     expect(await failure(`readJson('no.json')`)).toMatchObject({ ...MISSING, operation: 'readJson' });
   });
 
-  test('refuse what has no JSON and leave the file as it was', async () => {
+  test('reject values without a JSON form and leave the file unchanged', async () => {
     const program = code`
       const loop = {}; loop.self = loop;
       const names = [];
@@ -125,17 +125,17 @@ describe('readJson and writeJson', () => {
 });
 
 describe('readLines and writeLines', () => {
-  test('are the reverse of each other, an empty line at the end included', async () => {
+  test('are inverse to each other, including empty lines at the end', async () => {
     const program = `writeLines('a', ['x', '', 'y', '']); [readLines('a'), readText('a')]`;
     expect(await value(program)).toEqual([['x', '', 'y', ''], 'x\n\ny\n\n']);
   });
 
-  test('know both kinds of line ends, none at the end, and nothing at all', async () => {
+  test('support both line ends, a missing final line end and empty files', async () => {
     const program = `writeLines('w', ['a', 'b'], '\\r\\n'); writeLines('e', []); [readText('w'), readLines('w'), readLines('n'), readLines('e')]`;
     expect(await value(program, { n: 'a\nb' })).toEqual(['a\r\nb\r\n', ['a', 'b'], ['a', 'b'], []]);
   });
 
-  test('say what is wrong', async () => {
+  test('name the operation and the path of an error', async () => {
     expect(await failure(`readLines('no')`)).toMatchObject({
       ...MISSING,
       operation: 'readLines',
@@ -145,12 +145,12 @@ describe('readLines and writeLines', () => {
   });
 });
 
-test('fileExists is true for files and folders, and never throws for a path', async () => {
+test('fileExists returns true for files and folders and does not throw', async () => {
   const program = `[fileExists('a'), fileExists('/app'), fileExists('no'), fileExists('a/b'), fileExists('x'.repeat(5000))]`;
   expect(await value(program, { a: '' })).toEqual([true, true, false, false, false]);
 });
 
-test('fileSize counts bytes, and is null where there is no file', async () => {
+test('fileSize returns the size in bytes, or null for a missing file', async () => {
   expect(await value(`[fileSize('a'), fileSize('no'), fileSize('a/b')]`, { a: 'Grüße' })).toEqual([
     7,
     null,
@@ -162,7 +162,7 @@ test('fileSize counts bytes, and is null where there is no file', async () => {
   });
 });
 
-test('listFiles names what is in a folder, sorted, /app by default', async () => {
+test('listFiles returns the sorted names in a folder, by default /app', async () => {
   const files = { b: '', a: '', 'd/x': '' };
   expect(await value(`[listFiles(), listFiles('/app/d'), listFiles('d')]`, files)).toEqual([
     ['a', 'b', 'd'],
@@ -178,7 +178,7 @@ test('listFiles names what is in a folder, sorted, /app by default', async () =>
   expect(await failure(`listFiles('a')`, files)).toMatchObject({ code: 'ENOTDIR', path: 'a' });
 });
 
-test('copyFile copies bytes, also onto the file itself, and its errors name the file that is at fault', async () => {
+test('copyFile copies bytes, and its errors name the file that caused them', async () => {
   const bytes = new Uint8Array([0, 255, 10]);
   const program = `copyFile('a', 'b'); copyFile('a', 'a'); [...std.loadFile('b', { binary: true }), fileSize('a')]`;
   expect(await value(program, { a: bytes })).toEqual([0, 255, 10, 3]);
@@ -190,7 +190,7 @@ test('copyFile copies bytes, also onto the file itself, and its errors name the 
   expect(await failure(`copyFile('a', 'no/b')`, { a: '' })).toMatchObject({ ...MISSING, path: 'no/b' });
 });
 
-test('removeFile says whether there was a file, and leaves folders alone', async () => {
+test('removeFile returns whether the file existed and does not remove folders', async () => {
   const program = `[removeFile('a'), removeFile('a'), fileExists('a')]`;
   expect(await value(program, { a: '' })).toEqual([true, false, false]);
   expect(await failure(`removeFile('d')`, { 'd/x': '' })).toMatchObject({
@@ -200,12 +200,12 @@ test('removeFile says whether there was a file, and leaves folders alone', async
   });
 });
 
-test('_state is an empty object that a program can fill or replace', async () => {
+test('_state is an empty object that a program can change or replace', async () => {
   expect(await value(`const first = { ..._state }; _state.n = 1; [first, _state]`)).toEqual([{}, { n: 1 }]);
   expect(await value(`_state = [1]; _state`)).toEqual([1]);
 });
 
-test('programs can have names of their own that are the same', async () => {
+test('programs can declare variables with the same names', async () => {
   expect(
     await value(
       `const readText = () => 'mine'; function listFiles() { return 1; } [readText(), listFiles()]`,
@@ -213,7 +213,7 @@ test('programs can have names of their own that are the same', async () => {
   ).toEqual(['mine', 1]);
 });
 
-test('an error that nobody catches names the line of the program', async () => {
+test('an uncaught error reports the line of the program', async () => {
   const result = await javascript(`1;\nreadJson('no.json');`);
   expect(result.metadata.error).toMatchObject({ type: 'Error', line: 2, errno: 2 });
   expect(result.stderr).toMatch(/readJson: File not found: 'no\.json'/);

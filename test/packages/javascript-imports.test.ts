@@ -1,4 +1,4 @@
-/** How JavaScript programs get packages: by which names, at what cost, and what they are told when there is none. */
+/** Imports of packages by JavaScript programs: names, fuel and error messages. */
 import { readFileSync } from 'node:fs';
 import { createSandbox, listPackages } from 'llm-wasm-sandbox';
 import { expect, test } from 'vitest';
@@ -6,7 +6,7 @@ import { code, javascript } from '../support/sandbox.ts';
 
 const rows = listPackages('javascript');
 
-test('every name of every package can be imported, and requireVendor gives its default export', async () => {
+test('all names of all packages can be imported, and requireVendor returns the default export', async () => {
   const names = rows.flatMap((row) => row.import_names);
   const program = code`
     const same = [];
@@ -19,7 +19,7 @@ test('every name of every package can be imported, and requireVendor gives its d
   expect(result.metadata.imports.map(({ name }) => name)).toEqual(rows.map(({ name }) => name));
 });
 
-test('the manifest tells the versions that package.json pins, and the licences that are installed', () => {
+test('the manifest contains the pinned versions and the licences of the installed packages', () => {
   const read = (path: string) => JSON.parse(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'));
   const { version, dependencies, devDependencies } = read('package.json');
   for (const row of rows) {
@@ -31,7 +31,7 @@ test('the manifest tells the versions that package.json pins, and the licences t
   }
 });
 
-test('an unknown name gets an error that lists what there is', async () => {
+test('the error for an unknown name lists the available packages', async () => {
   for (const program of [`import fs from 'fs';`, `await import('fs')`, `requireVendor('fs')`]) {
     const { metadata, exit_code } = await javascript(program);
     expect(exit_code).toBe(1);
@@ -41,14 +41,14 @@ test('an unknown name gets an error that lists what there is', async () => {
   }
 });
 
-test('the error can be caught, and its words begin with what was asked for', async () => {
+test('the error can be caught and names the module', async () => {
   const program = code`
-    const words = [];
-    try { requireVendor('no-such'); } catch ({ message }) { words.push(message); }
-    try { await import('no-such'); } catch ({ message }) { words.push(message); }
-    try { await import('lodash/groupBy'); } catch ({ message }) { words.push(message); }
-    try { await import('dayjs/plugin/timezone'); } catch ({ message }) { words.push(message); }
-    words
+    const messages = [];
+    try { requireVendor('no-such'); } catch ({ message }) { messages.push(message); }
+    try { await import('no-such'); } catch ({ message }) { messages.push(message); }
+    try { await import('lodash/groupBy'); } catch ({ message }) { messages.push(message); }
+    try { await import('dayjs/plugin/timezone'); } catch ({ message }) { messages.push(message); }
+    messages
   `;
   const { metadata } = await javascript(program);
   expect(metadata.result).toEqual([
@@ -74,26 +74,26 @@ const ODD_NAMES = [
 ];
 
 test.each(ODD_NAMES.map((name) => [name.slice(0, 20), name]))(
-  'the name %j is answered, not tripped over',
+  'the name %j throws a ReferenceError',
   async (_, name) => {
     const program = code`
-      const words = [];
-      try { requireVendor(${JSON.stringify(name)}); } catch (error) { words.push(error.name); }
-      try { await import(${JSON.stringify(name)}); } catch (error) { words.push(error.name); }
-      words
+      const messages = [];
+      try { requireVendor(${JSON.stringify(name)}); } catch (error) { messages.push(error.name); }
+      try { await import(${JSON.stringify(name)}); } catch (error) { messages.push(error.name); }
+      messages
     `;
     const { metadata } = await javascript(program);
     expect(metadata.result).toEqual(['ReferenceError', 'ReferenceError']);
   },
 );
 
-test('requireVendor wants text, all of which counts', async () => {
+test('requireVendor rejects values other than strings and names with NUL', async () => {
   const { metadata } = await javascript('requireVendor({})');
   expect(metadata.error).toMatchObject({ type: 'TypeError', line: 1 });
   expect((await javascript('requireVendor("lodash\\0")')).metadata.error!.type).toBe('ReferenceError');
 });
 
-test('modules of the program import packages, and everyone gets the same one', async () => {
+test('all modules of a program share the same instance of a package', async () => {
   const files = {
     'lib.js': `import dayjs from 'dayjs'; import utc from 'dayjs/plugin/utc'; dayjs.extend(utc);`,
   };
@@ -104,7 +104,7 @@ test('modules of the program import packages, and everyone gets the same one', a
   expect(result.metadata.imports.map(({ name }) => name)).toEqual(['dayjs']);
 });
 
-test('an import is recorded with the fuel that the manifest tells, once', async () => {
+test('an import is recorded once, with about the fuel in the manifest', async () => {
   const result = await javascript(
     `import _ from 'lodash'; requireVendor('lodash'); await import('lodash-es'); 1`,
   );
@@ -115,18 +115,18 @@ test('an import is recorded with the fuel that the manifest tells, once', async 
   expect(again.metadata.imports).toEqual([{ name: 'sandbox-utils', fuel: 0, cached: true }]);
 });
 
-test('loading from bytecode takes no package beyond a hundredth of the default budget', () => {
+test('every package loads with less than a hundredth of the default fuel budget', () => {
   for (const { name, fuel_first_import } of rows) expect(fuel_first_import, name).toBeLessThan(100_000_000);
 });
 
-test('without setup there are neither packages nor global functions, and the program is as written', async () => {
+test('a run without setup has neither packages nor global functions', async () => {
   const program = code`
     const names = ['requireVendor', 'readJson', 'writeJson', 'readText', 'writeText', 'appendText', 'readLines', 'writeLines',
       'fileExists', 'fileSize', 'listFiles', 'copyFile', 'removeFile', '_state'];
-    const words = [];
+    const messages = [];
     for (const name of ['lodash', 'sandbox-utils'])
-      try { await import(name); } catch ({ message }) { words.push(message); }
-    [names.filter((name) => name in globalThis), typeof std.open, words]
+      try { await import(name); } catch ({ message }) { messages.push(message); }
+    [names.filter((name) => name in globalThis), typeof std.open, messages]
   `;
   const sandbox = await createSandbox({ runtime: 'javascript' });
   const bare = await sandbox.execute(program, { inject_setup: false });
@@ -138,27 +138,27 @@ test('without setup there are neither packages nor global functions, and the pro
   expect(bare.metadata.imports).toEqual([]);
 });
 
-test('a limit met while a package loads ends the program as it does anywhere', async () => {
+test('a limit that is reached while a package loads ends the program', async () => {
   const fuel = await javascript(`import 'zod'; console.log('loaded');`, { fuel_budget: 20_000_000 });
   expect(fuel.metadata).toMatchObject({ trap_reason: 'out_of_fuel' });
   expect(fuel.stdout).toBe('');
   expect(fuel.metadata.imports).toMatchObject([{ name: 'zod', cached: false }]);
 });
 
-test('a package that memory has no room for is an error of the import, and the program goes on', async () => {
+test('an import that runs out of memory throws an error that the program can catch', async () => {
   const refusal = await createSandbox({ runtime: 'javascript', policy: { memory_bytes: 1 } }).catch(String);
   const minimum = Number(/the minimum is (\d+)/.exec(String(refusal))![1]);
-  // Room for the program and a small package, not for a large one. QuickJS throws null when it cannot make an error.
+  // Enough memory for a small package but not for a large one. QuickJS throws null if it cannot allocate an error.
   await using sandbox = await createSandbox({
     runtime: 'javascript',
     policy: { memory_bytes: minimum + 512 * 1024 },
   });
-  const program = `let words; try { await import('zod'); } catch (error) { words = error?.message ?? 'out of memory'; } [words, typeof requireVendor('mustache').render]`;
+  const program = `let message; try { await import('zod'); } catch (error) { message = error?.message ?? 'out of memory'; } [message, typeof requireVendor('mustache').render]`;
   const result = await sandbox.execute(program);
   expect(result.metadata.result).toEqual([expect.stringMatching(/out of memory/), 'function']);
 });
 
-test('preloaded packages cost nothing to import, in every run anew', async () => {
+test('preloaded packages consume no fuel in any run', async () => {
   await using sandbox = await createSandbox({
     runtime: 'javascript',
     preload: ['lodash-es', 'dayjs/plugin/utc', 'zod'],
@@ -174,13 +174,13 @@ test('preloaded packages cost nothing to import, in every run anew', async () =>
   expect(second.metadata.result).toEqual([[1, 2], [3]]);
 });
 
-test('preload refuses what is no package, and packages of the caller', async () => {
+test('preload rejects an unknown package', async () => {
   await expect(createSandbox({ runtime: 'javascript', preload: ['no-such'] })).rejects.toThrow(
     /cannot import "no-such": ReferenceError: requireVendor: there is no package 'no-such': available packages: /,
   );
 });
 
-test('in a session, packages stay loaded and _state stays filled, also across a call without setup', async () => {
+test('packages and _state survive in a session, even across a call without setup', async () => {
   await using sandbox = await createSandbox({ runtime: 'javascript', auto_persist_globals: true });
   await sandbox.execute(`import _ from 'lodash'; _state.n = _.sum([1, 2]);`);
   const bare = await sandbox.execute('typeof _state', { inject_setup: false });
@@ -191,18 +191,18 @@ test('in a session, packages stay loaded and _state stays filled, also across a 
   expect(await sandbox.variables()).toContainEqual({ name: '_state', type: 'Object', repr: '{ n: 4 }' });
 });
 
-test('the variables of a session that uses neither are its own alone', async () => {
+test('variables() lists no globals of the runtime', async () => {
   await using sandbox = await createSandbox({ runtime: 'javascript', auto_persist_globals: true });
   await sandbox.execute('const x = 1;');
   expect(await sandbox.variables()).toEqual([{ name: 'x', type: expect.any(String), repr: '1' }]);
 });
 
-test('the packages cannot be written to', async () => {
+test('package files are read-only', async () => {
   const program = `[std.open('/data/js-modules/x.qjsc', 'w'), os.remove('/data/js-modules/lodash.qjsc') < 0]`;
   expect((await javascript(program)).metadata.result).toEqual([null, true]);
 });
 
-test('a stack trace through a package names the package and its functions', async () => {
+test('stack traces name the package and its functions', async () => {
   const result = await javascript(`import _ from 'lodash';\n_.map([1], () => { throw new Error('mine'); });`);
   expect(result.metadata.error).toMatchObject({ line: 2, message: 'mine' });
   expect(result.stderr).toMatch(/at arrayMap \(lodash:\d+/);

@@ -1,4 +1,4 @@
-/** The manifest is whole, agrees with the lock, and is what listings tell. */
+/** The package manifest is complete, matches the lock, and is the source of package listings. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { listPackages } from 'llm-wasm-sandbox';
@@ -11,23 +11,23 @@ const read = (path: string) => JSON.parse(readFileSync(new URL(`../../${path}`, 
 const manifest = read('src/packages/manifest.json');
 const lock = read('src/packages/lock.json');
 
-test('every package of the catalogue has a row that fits the schema, and there is no other', () => {
+test('the manifest has a valid row for each package of the catalogue and no others', () => {
   for (const row of manifest.packages) expect(packageFacts.strict().safeParse(row).error).toBeUndefined();
   const names = (rows: readonly { language: string; name: string }[]) =>
     rows.map(({ language, name }) => `${language} ${name}`);
   expect(names(manifest.packages)).toEqual(names(CATALOG));
 });
 
-test('versions are those of the lock, and the lock has exactly what is fetched', () => {
-  const fetched = CATALOG.filter(
+test('the lock contains the downloaded packages with the versions of the manifest', () => {
+  const downloaded = CATALOG.filter(
     ({ language, first_party }) => language === 'python' && first_party === undefined,
   );
-  expect(lock.python.map(({ name }: { name: string }) => name)).toEqual(fetched.map(({ name }) => name));
+  expect(lock.python.map(({ name }: { name: string }) => name)).toEqual(downloaded.map(({ name }) => name));
   for (const { name, version } of lock.python)
     expect(manifest.packages.find((row: { name: string }) => row.name === name).version).toBe(version);
 });
 
-test('heavy is what the specification names, and what costs more than the stated share of the budget', () => {
+test('packages are heavy if the specification says so or they exceed the stated share of the budget', () => {
   const { fuel_budget } = policy.parse({});
   expect(manifest.fuel_budget).toBe(fuel_budget);
   expect(manifest.heavy_share).toBe(HEAVY_SHARE);
@@ -41,18 +41,18 @@ test('heavy is what the specification names, and what costs more than the stated
     if (row.fuel_first_import > HEAVY_SHARE * fuel_budget) expect(heavy).toContain(row.name);
 });
 
-test('nothing is missing from this build', () => {
+test('this build contains all packages', () => {
   expect(listPackages().filter(({ available }) => !available)).toEqual([]);
 });
 
-test('openpyxl costs at most 700 M from bytecode, and its figure is what a run costs', async () => {
+test('importing openpyxl takes at most 700 M fuel, and the manifest has the measured figure', async () => {
   const row = listPackages('python').find(({ name }) => name === 'openpyxl')!;
   expect(row.fuel_first_import).toBeLessThan(700_000_000);
   const result = await python('import openpyxl');
   expect(result.metadata.imports[0]!.fuel / row.fuel_first_import).toBeCloseTo(1, 1);
 });
 
-test('every import name of every package can be imported', async () => {
+test('all import names of all packages can be imported', async () => {
   const names = listPackages('python').flatMap((row) => [...row.import_names, ...row.measured_imports]);
   const result = await python(names.map((name) => `import ${name}`).join('\n'));
   expect(result.stderr).toBe('');
@@ -60,7 +60,7 @@ test('every import name of every package can be imported', async () => {
   expect(recorded).toContain('openpyxl');
 });
 
-test('the command lists packages as a table and as JSON', () => {
+test('the packages command prints a table or JSON', () => {
   const cli = new URL('../../dist/cli/main.js', import.meta.url).pathname;
   const run = (...args: string[]) => execFileSync(process.execPath, [cli, ...args], { encoding: 'utf8' });
   const lines = run('packages', '--language', 'python').split('\n');

@@ -1,4 +1,4 @@
-/** Each function of sandbox_utils, as its documentation says, and how each fails. */
+/** The functions of sandbox_utils and their errors. */
 import { describe, expect, test } from 'vitest';
 import { python } from '../support/sandbox.ts';
 
@@ -11,7 +11,7 @@ const FILES = {
   'people.csv': 'name,age\n"Ann, B",30\nÆgir,41\n',
 };
 
-/** The value of an expression over these files, with all helpers in scope. */
+/** The value of an expression in a workspace with FILES. */
 async function value(expression: string, before = ''): Promise<unknown> {
   const program = `from sandbox_utils import *\nfrom pathlib import Path\n${before}\n${expression}\n`;
   const result = await python(program, { files: FILES });
@@ -26,15 +26,15 @@ async function failure(expression: string) {
   return { type, message, path };
 }
 
-describe('files', () => {
-  test('find looks below a folder by name, or by path when the pattern has a slash', async () => {
+describe('sandbox_utils: files', () => {
+  test('find matches names, or paths if the pattern contains a slash', async () => {
     const shown = await value(
       '[[str(f) for f in find("*.py")], [str(f) for f in find("*.txt", "/app", recursive=False)], [f.name for f in find("sub/**/*.py", ".")], find("*.none"), type(find("*")[0]).__name__]',
     );
     expect(shown).toEqual([['/app/b.py', '/app/sub/deep/d.py'], ['/app/a.txt'], ['d.py'], [], 'PosixPath']);
   });
 
-  test('walk yields files in order, filtered', async () => {
+  test('walk yields sorted, filtered files', async () => {
     const shown = await value(
       '[[str(f) for f in walk("sub")], [f.name for f in walk(filter_func=lambda p: p.suffix == ".py")]]',
     );
@@ -44,14 +44,14 @@ describe('files', () => {
     ]);
   });
 
-  test('tree draws folders, down to a depth', async () => {
+  test('tree draws folders up to a depth', async () => {
     expect(await value('[tree("sub"), tree("sub", max_depth=1)]')).toEqual([
       'sub\n├── c.txt\n└── deep/\n    └── d.py',
       'sub\n├── c.txt\n└── deep/',
     ]);
   });
 
-  test('copy_tree copies everything and keeps what is there', async () => {
+  test('copy_tree copies a folder and keeps existing files', async () => {
     const before = 'mkdir("copy"); echo("kept", "copy/old"); copy_tree("sub", "copy")';
     expect(await value('[str(f) for f in walk("copy")]', before)).toEqual([
       'copy/c.txt',
@@ -60,11 +60,11 @@ describe('files', () => {
     ]);
     expect(await failure('copy_tree("sub", "sub/inner")')).toMatchObject({
       type: 'ValueError',
-      message: 'copy_tree: sub/inner lies inside sub',
+      message: 'copy_tree: sub/inner is inside sub',
     });
   });
 
-  test('remove_tree removes a folder, or the files that fit', async () => {
+  test('remove_tree removes a folder or the matching files', async () => {
     const before = 'remove_tree("sub", pattern="*.py")';
     expect(await value('[[f.name for f in walk("sub")], Path("sub/deep").is_dir()]', before)).toEqual([
       ['c.txt'],
@@ -75,8 +75,8 @@ describe('files', () => {
   });
 });
 
-describe('text', () => {
-  test('grep finds lines by expression or as they are', async () => {
+describe('sandbox_utils: text', () => {
+  test('grep finds lines by regular expression or literal text', async () => {
     expect(
       await value('[grep("^t", ["a.txt", "sub/c.txt"]), grep("wo w", Path("sub/c.txt"), regex=False)]'),
     ).toEqual(
@@ -93,7 +93,7 @@ describe('text', () => {
     expect(await failure(String.raw`sed("a", r"\9", "a")`)).toMatchObject({ type: 'ValueError' });
   });
 
-  test('head and tail cut', async () => {
+  test('head and tail return the first and last lines', async () => {
     expect(
       await value(
         '[head("a.txt", 2), tail("a.txt", lines=1), head("a.txt"), tail("sub/c.txt", 1), head("a.txt", 0)]',
@@ -109,7 +109,7 @@ describe('text', () => {
     ]);
   });
 
-  test('diff is unified, and empty for equal files', async () => {
+  test('diff returns a unified diff, empty for equal files', async () => {
     const before = 'echo("one\\n2\\nthree", "n.txt")';
     expect(await value('[diff("a.txt", "n.txt"), diff("a.txt", "a.txt")]', before)).toEqual([
       '--- a.txt\n+++ n.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n',
@@ -118,15 +118,15 @@ describe('text', () => {
   });
 });
 
-describe('data', () => {
-  test('group_by, filter_by, map_items and sort_by', async () => {
+describe('sandbox_utils: data', () => {
+  test('group_by, filter_by, map_items and sort_by process lists', async () => {
     const shown = await value(
       '[group_by(["a", "bb", "c"], lambda s: str(len(s))), filter_by(range(5), lambda n: n % 2), map_items([1, 2], lambda n: n * n), sort_by(["bb", "a"], len), sort_by([1, 3, 2], lambda n: n, reverse=True)]',
     );
     expect(shown).toEqual([{ '1': ['a', 'c'], '2': ['bb'] }, [1, 3], [1, 4], ['a', 'bb'], [3, 2, 1]]);
   });
 
-  test('unique keeps the first, by key or unhashable too', async () => {
+  test('unique keeps the first of equal items, by key and for unhashable items', async () => {
     const shown = await value(
       '[unique([3, 1, 3, 2, 1]), unique(["a", "B", "b"], key=str.lower), unique([[1], [2], [1]])]',
     );
@@ -137,7 +137,7 @@ describe('data', () => {
     ]);
   });
 
-  test('chunk gives lists of a size, of any iterable', async () => {
+  test('chunk splits any iterable into lists', async () => {
     expect(await value('list(chunk(iter(range(5)), 2))')).toEqual([[0, 1], [2, 3], [4]]);
     expect(await failure('chunk([1], 0)')).toMatchObject({
       type: 'ValueError',
@@ -146,8 +146,8 @@ describe('data', () => {
   });
 });
 
-describe('formats', () => {
-  test('csv_to_json reads a file or text, and writes a file', async () => {
+describe('sandbox_utils: formats', () => {
+  test('csv_to_json reads a file or text and can write a file', async () => {
     const shown = (await value(
       '[csv_to_json("people.csv"), csv_to_json("a,b\\n1,2\\n"), csv_to_json("people.csv", output="p.json"), cat("p.json")]',
     )) as string[];
@@ -165,7 +165,7 @@ describe('formats', () => {
     });
   });
 
-  test('json_to_csv takes all keys, and nested values as JSON', async () => {
+  test('json_to_csv writes all keys, and nested values as JSON', async () => {
     const before = 'echo(\'[{"a": 1, "b": null}, {"a": "x,y", "c": {"d": [true]}}]\', "rows.json")';
     expect(await value('json_to_csv("rows.json")', before)).toBe('a,b,c\n1,,\n"x,y",,"{""d"": [true]}"\n');
     expect(await value('[json_to_csv("[]"), json_to_csv(\'{"a": true}\', "o.csv"), cat("o.csv")]')).toEqual([
@@ -179,11 +179,11 @@ describe('formats', () => {
     });
     expect(await failure('json_to_csv("a.txt")')).toMatchObject({
       type: 'ValueError',
-      message: expect.stringMatching(/^json_to_csv: a.txt is no JSON: .*line 1/),
+      message: expect.stringMatching(/^json_to_csv: a.txt is not valid JSON: .*line 1/),
     });
   });
 
-  test('yaml_to_json and json_to_yaml', async () => {
+  test('yaml_to_json and json_to_yaml convert text', async () => {
     const shown = (await value(
       '[yaml_to_json("a: [1, x]\\nwhen: 2024-02-03\\n"), json_to_yaml(\'{"b": [1, null], "a": "ü"}\')]',
     )) as [string, string];
@@ -193,7 +193,7 @@ describe('formats', () => {
     expect(await failure('json_to_yaml("{")')).toMatchObject({ type: 'ValueError' });
   });
 
-  test('xml_to_dict has attributes, text and lists', async () => {
+  test('xml_to_dict returns attributes, text and lists', async () => {
     const xml = '<r v="1"><p id="7"><n>Al</n></p><i>1</i><i>2</i><t k="x">text</t><e/></r>';
     expect(await value(`[xml_to_dict('${xml}'), xml_to_dict('<a>x</a>'), xml_to_dict('<a/>')]`)).toEqual([
       { '@v': '1', p: { '@id': '7', n: 'Al' }, i: ['1', '2'], t: { '@k': 'x', '#text': 'text' }, e: '' },
@@ -202,13 +202,13 @@ describe('formats', () => {
     ]);
     expect(await failure('xml_to_dict("<a>")')).toMatchObject({
       type: 'ValueError',
-      message: expect.stringContaining('xml_to_dict: this is no XML'),
+      message: expect.stringContaining('xml_to_dict: invalid XML'),
     });
   });
 });
 
-describe('shell', () => {
-  test('ls lists names, hidden ones on demand, or facts', async () => {
+describe('sandbox_utils: shell', () => {
+  test('ls lists names, hidden files and details', async () => {
     expect(await value('[ls(), ls("/app", all=True)[0], ls("sub"), ls("a.txt")]')).toEqual([
       ['a.txt', 'b.py', 'people.csv', 'sub'],
       '.hidden',
@@ -226,15 +226,15 @@ describe('shell', () => {
     expect(long[3]).toMatchObject({ name: 'sub', type: 'directory' });
   });
 
-  test('cat joins files', async () => {
+  test('cat concatenates files', async () => {
     expect(await value('cat("b.py", Path("sub/deep/d.py"))')).toBe('x = 1\ny = 2\n');
   });
 
-  test('touch makes a file and keeps what one has', async () => {
+  test('touch creates a file and keeps the contents of an existing one', async () => {
     expect(await value('[cat("new"), cat("b.py")]', 'touch("new"); touch("b.py")')).toEqual(['', 'x = 1\n']);
   });
 
-  test('mkdir makes parents, or only the last', async () => {
+  test('mkdir creates parent folders unless disabled', async () => {
     expect(await value('Path("m/n").is_dir()', 'mkdir("m/n"); mkdir("m/n")')).toBe(true);
     expect(await failure('mkdir("m/n", parents=False)')).toMatchObject({
       type: 'FileNotFoundError',
@@ -242,7 +242,7 @@ describe('shell', () => {
     });
   });
 
-  test('rm removes files, folders when told, and may be forced', async () => {
+  test('rm removes files, and folders with recursive; force ignores missing paths', async () => {
     expect(
       await value(
         '[Path("a.txt").exists(), Path("sub").exists()]',
@@ -253,7 +253,7 @@ describe('shell', () => {
     expect(await failure('rm("/app", recursive=True)')).toMatchObject({ type: 'PermissionError' });
   });
 
-  test('cp copies files and, when told, folders', async () => {
+  test('cp copies files, and folders with recursive', async () => {
     const before = 'cp("a.txt", "z.txt"); cp("a.txt", "sub"); cp("sub", "t", recursive=True)';
     expect(await value('[cat("z.txt"), ls("t")]', before)).toEqual([
       'one\ntwo\nthree\n',
@@ -262,7 +262,7 @@ describe('shell', () => {
     expect(await failure('cp("sub", "t")')).toMatchObject({ type: 'IsADirectoryError' });
   });
 
-  test('mv renames, and moves into folders', async () => {
+  test('mv renames and moves into folders', async () => {
     const before = 'mv("a.txt", "z.txt"); mv("z.txt", "sub"); mv("sub", "moved")';
     expect(await value('[ls(), ls("moved")]', before)).toEqual([
       ['b.py', 'moved', 'people.csv'],
@@ -300,7 +300,7 @@ test.each([
   ['rm', 'rm("nope")'],
   ['cp', 'cp("nope", "x")'],
   ['mv', 'mv("nope", "x")'],
-])('%s of a missing path says what was done and to what', async (name, expression) => {
+])('%s names the operation and the path if the path is missing', async (name, expression) => {
   expect(await failure(expression)).toEqual({
     type: 'FileNotFoundError',
     message: expect.stringContaining(`${name}: No such file or directory: 'nope'`),
@@ -312,7 +312,7 @@ test.each([
   ['touch', 'touch("/lib/x")'],
   ['echo', 'echo("x", "/data/x")'],
   ['mkdir', 'mkdir("/data/x")'],
-])('%s outside the workspace says what was done and to what', async (name, expression) => {
+])('%s names the operation and the path outside the workspace', async (name, expression) => {
   const { type, message } = await failure(expression);
   expect(type).toBe('OSError');
   expect(message).toContain(`${name}: Read-only file system: '/`);

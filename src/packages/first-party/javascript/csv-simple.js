@@ -1,9 +1,9 @@
-/** CSV to objects and back, over papaparse: the two functions that most programs need. */
+/** Converts between CSV and objects. A small interface to papaparse. */
 import Papa from 'papaparse';
 
 /**
- * Rows as objects by the names in the first row, or as arrays with `header: false`. All values are text. Text that is
- * no CSV, such as a quote that never ends, throws.
+ * Parses rows to objects with the names of the first row as keys, or to arrays if `header` is false. All values are
+ * strings. Invalid CSV, such as an unterminated quote, throws a SyntaxError.
  */
 export function parse(text, { header = true, separator = ',', skipEmptyLines = true } = {}) {
   const { data, errors } = Papa.parse(`${text}`, { header, delimiter: separator, skipEmptyLines });
@@ -12,9 +12,9 @@ export function parse(text, { header = true, separator = ',', skipEmptyLines = t
   return data;
 }
 
-/** Objects, or arrays, as lines of CSV; the columns are all keys in the order in which they first appear. */
+/** Formats objects or arrays as CSV. The columns are all keys in the order of their first appearance. */
 export function stringify(rows, { header = true, separator = ',' } = {}) {
-  if (!Array.isArray(rows)) throw new TypeError('csv-simple: an array of rows is expected');
+  if (!Array.isArray(rows)) throw new TypeError('csv-simple: rows must be an array');
   const isPlain = rows.some(Array.isArray);
   const columns = isPlain ? undefined : [...new Set(rows.flatMap((row) => Object.keys(row)))];
   return Papa.unparse(rows, { header, delimiter: separator, newline: '\n', ...(columns && { columns }) });

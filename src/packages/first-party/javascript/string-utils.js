@@ -1,14 +1,14 @@
-/** Text as programs name, cut and line things up with. Lengths are counted in characters, not in UTF-16 units. */
+/** String functions. Lengths are counted in characters, not in UTF-16 code units. */
 
 const text = (value) => (value === undefined || value === null ? '' : `${value}`);
 const WORD = /\p{Lu}+(?=\p{Lu}\p{Ll})|\p{Lu}?\p{Ll}+|\p{Lu}+|\p{N}+|[\p{Lo}\p{Lm}]+/gu;
-/** A letter's marks, once it is taken apart. */
+/** Combining marks, such as accents after normalization to NFD. */
 const MARK = /\p{M}/gu;
 
-/** The words of a text, of camelCase and of any_other-case. */
+/** Splits a text into words; recognises camelCase, snake_case and kebab-case. */
 export const words = (value) => text(value).match(WORD) ?? [];
 
-/** Words as people count them: what is between spaces. */
+/** Counts words separated by white space. */
 export const wordCount = (value) => text(value).match(/\S+/g)?.length ?? 0;
 
 export function upperFirst(value) {
@@ -32,13 +32,13 @@ export const camelCase = (value) =>
 export const snakeCase = (value) => lowerWords(value).join('_');
 export const kebabCase = (value) => lowerWords(value).join('-');
 
-/** For addresses and file names: lower case, without accents, everything else a hyphen. */
+/** Converts a text to lower case without accents, with hyphens between words, for URLs and file names. */
 export function slugify(value) {
   const plain = text(value).normalize('NFD').replace(MARK, '').replaceAll('ß', 'ss').toLowerCase();
   return plain.replace(/[^\p{L}\p{N}]+/gu, '-').replace(/^-|-$/g, '');
 }
 
-/** At most `length` characters, the suffix included. */
+/** Shortens a text to at most `length` characters, including the suffix. */
 export function truncate(value, length, suffix = '...') {
   const all = [...text(value)];
   if (all.length <= length) return all.join('');
@@ -46,23 +46,23 @@ export function truncate(value, length, suffix = '...') {
   return all.slice(0, length - end.length).join('') + end.join('');
 }
 
-function filling(count, chars) {
+function padding(count, chars) {
   const unit = [...text(chars)];
   return unit.length === 0 ? '' : Array.from({ length: count }, (_, i) => unit[i % unit.length]).join('');
 }
 
 const missing = (value, length) => Math.max(0, length - [...text(value)].length);
 
-export const padStart = (value, length, chars = ' ') => filling(missing(value, length), chars) + text(value);
-export const padEnd = (value, length, chars = ' ') => text(value) + filling(missing(value, length), chars);
+export const padStart = (value, length, chars = ' ') => padding(missing(value, length), chars) + text(value);
+export const padEnd = (value, length, chars = ' ') => text(value) + padding(missing(value, length), chars);
 
-/** In the middle; what cannot be halved goes to the end. */
+/** Pads a text on both sides. An odd character goes to the end. */
 export function pad(value, length, chars = ' ') {
   const count = missing(value, length);
-  return filling(Math.floor(count / 2), chars) + text(value) + filling(Math.ceil(count / 2), chars);
+  return padding(Math.floor(count / 2), chars) + text(value) + padding(Math.ceil(count / 2), chars);
 }
 
-/** The same both ways, letters and digits alone considered. */
+/** Whether a text reads the same in both directions, ignoring everything but letters and digits. */
 export function isPalindrome(value) {
   const letters = [...text(value).toLowerCase()].filter((one) => /[\p{L}\p{N}]/u.test(one));
   return letters.every((one, i) => one === letters[letters.length - 1 - i]);

@@ -1,7 +1,7 @@
-"""PyPDF2 under its old name: pypdf is what it became, and this package hands out pypdf's own classes.
+"""PyPDF2 was renamed to pypdf. This package provides pypdf under the former name.
 
-Submodules are the very modules of pypdf, so `PyPDF2.errors.PdfReadError` is what pypdf raises. Names that PyPDF2 3.0
-removed raise an ImportError that says what to use instead.
+Submodules are those of pypdf, so `PyPDF2.errors.PdfReadError` is the class that pypdf raises. Names that PyPDF2 3.0
+removed raise an ImportError that names the replacement.
 """
 
 import sys
@@ -17,7 +17,7 @@ __all__ = [*pypdf.__all__, 'PdfMerger']
 
 
 class PdfMerger(PdfWriter):
-    """What PdfWriter learned from it: `append`, `merge`, `write` and `close` are all there."""
+    """An alias of PdfWriter, which has the methods of the former PdfMerger: `append`, `merge`, `write` and `close`."""
 
 
 _REMOVED = {

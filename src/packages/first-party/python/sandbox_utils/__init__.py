@@ -1,8 +1,8 @@
-"""Files, text and data in few words: what a shell offers, as Python functions.
+"""Functions for files, text and data, modelled on shell commands.
 
-Paths may be text or Path objects; relative ones start at the current folder, which is /app. A failing operation raises
-the OSError that Python would, with the operation in its message and the path in `filename`; arguments or contents that
-make no sense raise ValueError. Functions import what they need when they are called, so this module costs little.
+Paths are strings or Path objects; relative paths start at the current folder, /app. A failed operation raises the same
+OSError as Python does, with the name of the operation in the message and the path in `filename`. Invalid arguments or
+contents raise ValueError. Functions import the modules they need when they are called, so importing this package is cheap.
 """
 
 from .data import chunk, filter_by, group_by, map_items, sort_by, unique

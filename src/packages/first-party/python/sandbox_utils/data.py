@@ -1,8 +1,8 @@
-"""Lists of things: grouping, filtering, sorting. All but `chunk` return new lists or dicts."""
+"""Groups, filters and sorts items. All functions but `chunk` return new lists or dicts."""
 
 
 def group_by(items, key_func):
-    """A dict from each key to the list of items that have it, keys in order of appearance."""
+    """Groups items into a dict of lists by key, in order of first appearance."""
     groups = {}
     for item in items:
         groups.setdefault(key_func(item), []).append(item)
@@ -10,25 +10,25 @@ def group_by(items, key_func):
 
 
 def filter_by(items, predicate):
-    """The items for which `predicate` is true."""
+    """Returns the items for which `predicate` returns true."""
     return [item for item in items if predicate(item)]
 
 
 def map_items(items, transform):
-    """What `transform` makes of each item."""
+    """Returns the result of `transform` for each item."""
     return [transform(item) for item in items]
 
 
 def sort_by(items, key_func, reverse=False):
-    """The items ordered by a key; equal ones keep their order."""
+    """Sorts items by a key. Items with equal keys keep their order."""
     return sorted(items, key=key_func, reverse=reverse)
 
 
 def unique(items, key=None):
-    """The first of all items that are equal, or whose keys are. Unhashable ones are compared one by one."""
+    """Removes items that equal an earlier one, or whose key does. Items need not be hashable."""
     seen = set()
-    odd = []
-    kept = []
+    unhashable = []
+    result = []
     for item in items:
         mark = item if key is None else key(item)
         try:
@@ -36,15 +36,15 @@ def unique(items, key=None):
                 continue
             seen.add(mark)
         except TypeError:
-            if mark in odd:
+            if mark in unhashable:
                 continue
-            odd.append(mark)
-        kept.append(item)
-    return kept
+            unhashable.append(mark)
+        result.append(item)
+    return result
 
 
 def chunk(items, size):
-    """An iterator over lists of `size` items each; the last may be shorter."""
+    """Iterates over lists of `size` items. The last list may be shorter."""
     if size < 1:
         raise ValueError(f'chunk: size must be at least 1, not {size}')
     return _chunks(iter(items), size)

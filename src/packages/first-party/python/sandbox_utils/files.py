@@ -1,12 +1,12 @@
-"""Trees of files: searching, showing, copying, removing. Links are shown but never followed into."""
+"""Searches, displays, copies and removes folders. Symbolic links are not followed."""
 
 import os
 
-from ._failure import keep_roots, operation
+from ._errors import operation, protect_roots
 
 
 def walk(path='/app', filter_func=None):
-    """An iterator over the files below a folder, as Path objects in order; `filter_func` may drop some of them."""
+    """Iterates over the files below a folder as sorted Path objects. `filter_func` returns false for paths to skip."""
     from pathlib import Path
 
     def step(folder):
@@ -24,7 +24,7 @@ def walk(path='/app', filter_func=None):
 
 
 def find(pattern, path='/app', recursive=True):
-    """The files whose name fits a glob pattern, sorted. A pattern with a slash is held against the path below `path`."""
+    """Returns the sorted files whose names match a glob pattern. A pattern with a slash is matched against the path below `path`."""
     from fnmatch import fnmatchcase
     from pathlib import Path
 
@@ -39,7 +39,7 @@ def find(pattern, path='/app', recursive=True):
 
 
 def tree(path='/app', max_depth=None):
-    """The folder drawn as a tree, one line each; folders end in a slash. Below `max_depth` levels nothing is shown."""
+    """Returns a drawing of a folder, one line per entry. Folders end with a slash. `max_depth` limits the levels shown."""
     lines = [os.fspath(path)]
 
     def step(folder, indent, depth):
@@ -59,24 +59,24 @@ def tree(path='/app', max_depth=None):
 
 
 def copy_tree(src, dst):
-    """Copies a folder with everything in it; what `dst` has already stays, equal names are overwritten."""
+    """Copies a folder and its contents. Existing files in `dst` stay unless they have the same name."""
     import shutil
 
     with operation('copy_tree', src):
         if os.path.commonpath([os.path.realpath(src), os.path.realpath(dst)]) == os.path.realpath(src):
-            raise ValueError(f'copy_tree: {os.fspath(dst)} lies inside {os.fspath(src)}')
+            raise ValueError(f'copy_tree: {os.fspath(dst)} is inside {os.fspath(src)}')
         os.listdir(src)
         shutil.copytree(src, dst, symlinks=True, dirs_exist_ok=True)
 
 
 def remove_tree(path, pattern=None):
-    """Removes a folder with everything in it; with a pattern, only the files whose names fit, and no folder."""
+    """Removes a folder and its contents. With a pattern, removes only the files whose names match, and no folders."""
     import shutil
     from fnmatch import fnmatchcase
 
     with operation('remove_tree', path):
         if pattern is None:
-            keep_roots('remove_tree', path)
+            protect_roots('remove_tree', path)
             shutil.rmtree(path)
             return
         for found in list(walk(path)):

@@ -1,18 +1,18 @@
-"""From one data format to another. CSV and JSON come from a file, or from the text itself if it is given instead."""
+"""Converts between data formats. The CSV and JSON functions accept a path or the text itself."""
 
 import os
 
-from ._failure import operation, read_text
+from ._errors import operation, read_text
 
 
 def _source(name, source, is_text):
-    """The text of a file, or the argument itself where it is text rather than a path; with what to call it."""
+    """Returns the text, from a file unless `is_text` is true for the argument, and a label for messages."""
     if isinstance(source, str) and is_text(source):
         return source, 'the text'
     return read_text(name, source), os.fspath(source)
 
 
-def _give(name, text, output):
+def _return_or_write(name, text, output):
     if output is None:
         return text
     with operation(name, output), open(output, 'w', encoding='utf-8', newline='') as file:
@@ -20,7 +20,7 @@ def _give(name, text, output):
 
 
 def csv_to_json(csv_file, output=None):
-    """CSV with a header line as a JSON list of objects; returned, or written to `output`."""
+    """Converts CSV with a header line to a JSON list of objects. Returns it, or writes it to `output`."""
     import csv
     import io
     import json
@@ -29,17 +29,17 @@ def csv_to_json(csv_file, output=None):
     try:
         rows = list(csv.DictReader(io.StringIO(text.removeprefix('\ufeff'), newline=''), strict=True))
     except csv.Error as error:
-        raise ValueError(f'csv_to_json: {label} is no CSV: {error}') from None
+        raise ValueError(f'csv_to_json: {label} is not valid CSV: {error}') from None
     for number, row in enumerate(rows, 2):
         if None in row:
             raise ValueError(f'csv_to_json: {label}: record {number} has more fields than the header')
-    return _give('csv_to_json', json.dumps(rows, indent=2, ensure_ascii=False), output)
+    return _return_or_write('csv_to_json', json.dumps(rows, indent=2, ensure_ascii=False), output)
 
 
 def json_to_csv(json_file, output=None):
-    """A JSON list of objects as CSV with a header line; returned, or written to `output`.
+    """Converts a JSON list of objects to CSV with a header line. Returns it, or writes it to `output`.
 
-    Columns are all keys, in order of appearance. Nested values become JSON text, null an empty field.
+    The columns are all keys in order of first appearance. Nested values become JSON, null becomes an empty field.
     """
     import csv
     import io
@@ -62,7 +62,7 @@ def json_to_csv(json_file, output=None):
         return value if isinstance(value, (str, int, float)) and value is not True and value is not False else json.dumps(value)
 
     writer.writerows([field(row.get(column)) for column in columns] for row in rows)
-    return _give('json_to_csv', target.getvalue(), output)
+    return _return_or_write('json_to_csv', target.getvalue(), output)
 
 
 def _parse_json(name, label, text):
@@ -71,11 +71,11 @@ def _parse_json(name, label, text):
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        raise ValueError(f'{name}: {label} is no JSON: {error}') from None
+        raise ValueError(f'{name}: {label} is not valid JSON: {error}') from None
 
 
 def yaml_to_json(yaml_str):
-    """YAML text as JSON text. Dates become text in ISO form."""
+    """Converts YAML to JSON. Dates become ISO 8601 strings."""
     import json
 
     import yaml
@@ -83,20 +83,20 @@ def yaml_to_json(yaml_str):
     try:
         data = yaml.safe_load(yaml_str)
     except yaml.YAMLError as error:
-        raise ValueError(f'yaml_to_json: this is no YAML: {error}') from None
-    return json.dumps(data, indent=2, ensure_ascii=False, default=_plain)
+        raise ValueError(f'yaml_to_json: invalid YAML: {error}') from None
+    return json.dumps(data, indent=2, ensure_ascii=False, default=_json_default)
 
 
-def _plain(value):
+def _json_default(value):
     if hasattr(value, 'isoformat'):
         return value.isoformat()
     if isinstance(value, (set, frozenset)):
         return sorted(value, key=str)
-    raise ValueError(f'yaml_to_json: JSON has nothing for a {type(value).__name__}')
+    raise ValueError(f'yaml_to_json: cannot convert {type(value).__name__} to JSON')
 
 
 def json_to_yaml(json_str):
-    """JSON text as YAML text, keys in their order."""
+    """Converts JSON to YAML. Keys keep their order."""
     import yaml
 
     data = _parse_json('json_to_yaml', 'the text', json_str)
@@ -104,17 +104,17 @@ def json_to_yaml(json_str):
 
 
 def xml_to_dict(xml_str):
-    """What is inside the root element of an XML text, as a dict.
+    """Converts the contents of the root element of an XML text to a dict.
 
-    An element with nothing but text is that text; attributes are keys with "@", text beside them is "#text", and
-    elements of one name become a list.
+    An element that contains only text becomes a string. Attributes become keys with "@", text next to other contents
+    becomes "#text", and elements with the same name become a list.
     """
     import xml.etree.ElementTree as etree
 
     try:
         root = etree.fromstring(xml_str)
     except etree.ParseError as error:
-        raise ValueError(f'xml_to_dict: this is no XML: {error}') from None
+        raise ValueError(f'xml_to_dict: invalid XML: {error}') from None
 
     def convert(element):
         result = {f'@{name}': value for name, value in element.attrib.items()}

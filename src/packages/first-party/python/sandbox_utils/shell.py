@@ -1,15 +1,16 @@
-"""The everyday commands of a shell."""
+"""Shell commands for files and folders."""
 
 import errno
 import os
 
-from ._failure import keep_roots, operation, read_text, refuse
+from ._errors import operation, os_error, protect_roots, read_text
 
 
 def ls(path='/app', all=False, long=False):
-    """Names in a folder, sorted; those with a leading dot only with `all`.
+    """Returns the sorted names in a folder, without hidden ones unless `all` is true.
 
-    With `long`, dicts of name, size, type ("file", "directory" or "symlink"), modified (ISO 8601, UTC) and permissions.
+    With `long`, returns dicts with name, size, type ("file", "directory" or "symlink"), modified (ISO 8601, UTC) and
+    permissions.
     """
     with operation('ls', path):
         folder = os.fspath(path)
@@ -40,12 +41,12 @@ def _describe(path, name):
 
 
 def cat(*files):
-    """The contents of the files, one after another, as text."""
+    """Returns the concatenated contents of files."""
     return ''.join([read_text('cat', file) for file in files])
 
 
 def touch(file):
-    """Makes an empty file, or gives an existing one the current time."""
+    """Creates an empty file, or sets the modification time of an existing file to the current time."""
     with operation('touch', file):
         with open(file, 'ab'):
             pass
@@ -53,7 +54,7 @@ def touch(file):
 
 
 def mkdir(path, parents=True):
-    """Makes a folder and, with `parents`, those above it; then one that exists already is fine."""
+    """Creates a folder. With `parents`, also creates missing parent folders, and the folder may already exist."""
     with operation('mkdir', path):
         if parents:
             os.makedirs(path, exist_ok=True)
@@ -62,7 +63,7 @@ def mkdir(path, parents=True):
 
 
 def rm(path, recursive=False, force=False):
-    """Removes a file or, with `recursive`, a folder with everything in it. With `force`, a missing path is fine."""
+    """Removes a file or, with `recursive`, a folder and its contents. With `force`, the path may be missing."""
     import shutil
 
     with operation('rm', path):
@@ -71,14 +72,14 @@ def rm(path, recursive=False, force=False):
         if os.path.islink(path) or not os.path.isdir(path):
             os.unlink(path)
             return
-        keep_roots('rm', path)
+        protect_roots('rm', path)
         if not recursive:
-            raise refuse('rm', errno.EISDIR, 'Is a directory (use recursive=True)', path)
+            raise os_error('rm', errno.EISDIR, 'Is a directory (use recursive=True)', path)
         shutil.rmtree(path)
 
 
 def cp(src, dst, recursive=False):
-    """Copies a file to a file or into a folder; a folder only with `recursive`, as `copy_tree` does."""
+    """Copies a file to a file or into a folder. With `recursive`, copies a folder like `copy_tree`."""
     import shutil
 
     from .files import copy_tree
@@ -89,11 +90,11 @@ def cp(src, dst, recursive=False):
         elif recursive:
             copy_tree(src, dst)
         else:
-            raise refuse('cp', errno.EISDIR, 'Is a directory (use recursive=True)', src)
+            raise os_error('cp', errno.EISDIR, 'Is a directory (use recursive=True)', src)
 
 
 def mv(src, dst):
-    """Moves or renames a file or folder; into `dst` if that is a folder."""
+    """Moves or renames a file or folder. If `dst` is a folder, moves into it."""
     import shutil
 
     with operation('mv', src):
@@ -101,11 +102,11 @@ def mv(src, dst):
         try:
             shutil.move(src, dst)
         except shutil.Error as error:
-            raise refuse('mv', errno.EEXIST, str(error), dst) from None
+            raise os_error('mv', errno.EEXIST, str(error), dst) from None
 
 
 def echo(text, file=None, append=False):
-    """Prints a text and returns it, or writes it to a file with a newline after it."""
+    """Prints and returns a text, or writes it to a file, followed by a newline."""
     if file is None:
         print(text)
         return text

@@ -1,8 +1,8 @@
-"""Text in files: searching, cutting, counting, comparing. Bytes that are no UTF-8 show as replacement characters."""
+"""Searches, cuts, counts and compares text files. Bytes that are not valid UTF-8 become replacement characters."""
 
 import os
 
-from ._failure import operation, read_text
+from ._errors import operation, read_text
 
 
 def _lines(name, path):
@@ -11,7 +11,7 @@ def _lines(name, path):
 
 
 def grep(pattern, files, regex=True):
-    """Lines that contain a pattern, as (file, line number, line). `files` is a path or a list of them."""
+    """Returns the lines that match a pattern as tuples (file, line number, line). `files` is a path or a list of paths."""
     import re
 
     if isinstance(files, (str, os.PathLike)):
@@ -19,7 +19,7 @@ def grep(pattern, files, regex=True):
     try:
         search = re.compile(pattern if regex else re.escape(pattern)).search
     except re.error as error:
-        raise ValueError(f'grep: {pattern!r} is no regular expression: {error}') from None
+        raise ValueError(f'grep: {pattern!r} is not a valid regular expression: {error}') from None
     found = []
     for path in files:
         for number, line in enumerate(_lines('grep', path), 1):
@@ -30,7 +30,7 @@ def grep(pattern, files, regex=True):
 
 
 def sed(pattern, replacement, text):
-    r"""The text with every match of a regular expression replaced; \1 in the replacement is the first group."""
+    r"""Replaces all matches of a regular expression. \1 in the replacement is the first group."""
     import re
 
     try:
@@ -40,27 +40,27 @@ def sed(pattern, replacement, text):
 
 
 def head(file, lines=10):
-    """The first lines of a file, as one text."""
+    """Returns the first lines of a file as a string."""
     from itertools import islice
 
     return ''.join(islice(_lines('head', file), max(0, lines)))
 
 
 def tail(file, lines=10):
-    """The last lines of a file, as one text."""
+    """Returns the last lines of a file as a string."""
     from collections import deque
 
     return ''.join(deque(_lines('tail', file), max(0, lines)))
 
 
 def wc(file):
-    """A dict of how many lines, words and characters a file has; a last line without newline counts."""
+    """Counts lines, words and characters of a file. A last line without a newline counts as a line."""
     text = read_text('wc', file)
     return {'lines': len(text.splitlines()), 'words': len(text.split()), 'chars': len(text)}
 
 
 def diff(file1, file2):
-    """The unified diff from one file to another; an empty text when they are equal."""
+    """Returns the unified diff of two files, or an empty string if they are equal."""
     from difflib import unified_diff
 
     old = read_text('diff', file1).splitlines(keepends=True)

@@ -1,10 +1,10 @@
-"""How an operation says that it failed: the exception Python would raise, with the operation and the path in it."""
+"""Adds the name of the operation and the path to exceptions."""
 
 import os
 
 
 class operation:
-    """Within it, an OSError gets the operation's name; one without a path gets the path too."""
+    """A context manager that adds the name of the operation, and the path if there is none, to an OSError."""
 
     def __init__(self, name, path):
         self.name = name
@@ -21,21 +21,21 @@ class operation:
                 raise OSError(error.errno, f'{self.name}: {reason}', os.fspath(path)) from None
 
 
-def refuse(name, errno, reason, path):
-    """The OSError of an operation that is refused before it is tried."""
+def os_error(name, errno, reason, path):
+    """Creates the OSError for an operation that is not attempted."""
     return OSError(errno, f'{name}: {reason}', os.fspath(path))
 
 
-def keep_roots(name, path):
-    """Refuses to remove what the sandbox itself stands on."""
+def protect_roots(name, path):
+    """Raises PermissionError for folders that must not be removed."""
     import errno
 
     real = os.path.realpath(path)
     if real in ('/', '/app', '/tmp'):
-        raise refuse(name, errno.EPERM, 'this folder cannot be removed, only what is in it', path)
+        raise os_error(name, errno.EPERM, 'this folder cannot be removed, only its contents', path)
 
 
 def read_text(name, path):
-    """A whole text file; bytes that are no UTF-8 show as replacement characters."""
+    """Reads a text file. Bytes that are not valid UTF-8 become replacement characters."""
     with operation(name, path), open(path, encoding='utf-8', errors='replace', newline='') as file:
         return file.read()

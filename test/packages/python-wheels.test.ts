@@ -1,4 +1,4 @@
-/** What is taken of a wheel, and what is refused. */
+/** Selecting the files of wheels, and rejecting damaged ones. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { fetchPackages, lockedPackages } from '../../src/packages/fetch-python.t
 import { filesDigest } from '../../src/packages/package-file.ts';
 import { readZip } from '../../src/packages/read-zip.ts';
 import { checkRecord, parseWheelName, pureFiles } from '../../src/packages/wheel.ts';
-import { wheel, zip } from './wheels.ts';
+import { wheel, zip } from './wheel-fixtures.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'wheel-test-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -15,8 +15,8 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const files = (...paths: string[]) => paths.map((path) => ({ path, data: new Uint8Array([1]) }));
 const paths = (found: readonly { path: string }[]) => found.map(({ path }) => path);
 
-describe('pure files', () => {
-  test('are sources and data, without tests, stubs, records and bytecode', () => {
+describe('pure files of a wheel', () => {
+  test('are sources and data without tests, stubs, records and bytecode', () => {
     const all = files(
       'p/__init__.py',
       'p/data.json',
@@ -39,19 +39,19 @@ describe('pure files', () => {
     ]);
   });
 
-  test('of a package that needs its compiled code are refused, naming it', () => {
+  test('are rejected if the wheel contains compiled code', () => {
     const all = files('numpy/__init__.py', 'numpy/core.cpython-314-x86_64-linux-gnu.so');
     expect(() => pureFiles('numpy 2.0', all, undefined)).toThrow(
       /numpy 2\.0 contains compiled code \(numpy\/core\.cpython-314-x86_64-linux-gnu\.so\)/,
     );
   });
 
-  test('of a package that can do without are the rest', () => {
+  test('exclude compiled code that the package does not need', () => {
     const all = files('yaml/__init__.py', 'yaml/_yaml.pyd', 'x__mypyc.cpython-311-darwin.so');
     expect(paths(pureFiles('pyyaml', all, 'optional'))).toEqual(['yaml/__init__.py']);
   });
 
-  test('have one digest in any order, and another with any change', () => {
+  test('have a digest that depends on paths and contents but not on their order', () => {
     const [a, b] = files('a', 'b') as [
       { path: string; data: Uint8Array },
       { path: string; data: Uint8Array },
@@ -62,8 +62,8 @@ describe('pure files', () => {
   });
 });
 
-describe('a record', () => {
-  test('holds for a whole wheel', async () => {
+describe('RECORD of a wheel', () => {
+  test('matches an intact wheel', async () => {
     const path = await wheel(folder, 'good', '1.0', { 'good/__init__.py': 'x = 1\n', 'good/a,b.txt': 'c' });
     const found = await readZip(path);
     checkRecord(
@@ -73,7 +73,7 @@ describe('a record', () => {
     expect(paths(found)).toContain('good/__init__.py');
   });
 
-  test('does not hold when a file was changed, added, or there is none', async () => {
+  test('must exist and does not match a changed or added file', async () => {
     const found = await readZip(await wheel(folder, 'good', '1.0', { 'good/__init__.py': 'x = 1\n' }));
     const changed = found.map((file) =>
       file.path === 'good/__init__.py' ? { ...file, data: new Uint8Array() } : file,
@@ -84,9 +84,9 @@ describe('a record', () => {
   });
 });
 
-describe('an archive', () => {
+describe('zip archive', () => {
   test.each(['../escape.py', '/absolute.py', 'a/../../b.py', 'C:/x.py'])(
-    'with a name such as %s is refused',
+    'is rejected if it contains the name %s',
     async (name) => {
       const path = join(folder, 'bad.whl');
       zip(path, { [name]: 'x' });
@@ -94,12 +94,12 @@ describe('an archive', () => {
     },
   );
 
-  test('that is no archive is refused', async () => {
+  test('is rejected if it is not a zip file', async () => {
     await expect(readZip(new URL(import.meta.url).pathname)).rejects.toThrow();
   });
 });
 
-test('wheel names tell name and version', () => {
+test('parseWheelName returns name and version', () => {
   expect(parseWheelName('python_dateutil-2.9.0.post0-py2.py3-none-any.whl')).toEqual({
     name: 'python_dateutil',
     version: '2.9.0.post0',
@@ -107,7 +107,7 @@ test('wheel names tell name and version', () => {
   expect(parseWheelName('x.whl')).toBeUndefined();
 });
 
-test('a package that cannot be had, or is not what the lock says, is left out with the reason', async () => {
+test('packages that cannot be downloaded or do not match the lock are reported as missing', async () => {
   const locked = (wanted: string) => lockedPackages().find(({ name }) => name === wanted)!;
   const { files: found, missing } = await fetchPackages([
     { name: 'six', version: '0.0.0.dev999', sha256: '00' },

@@ -1,10 +1,10 @@
-/** Wheels made for tests, good and bad, with nothing but what zip files consist of. */
+/** Creates wheels for tests, valid and invalid ones. */
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 
-/** Writes a zip archive with stored entries; names are taken as they are, however bad. */
+/** Writes a zip archive with uncompressed entries. Names are not checked. */
 export function zip(path: string, files: Readonly<Record<string, string | Uint8Array>>): void {
   const parts: Buffer[] = [];
   const central: Buffer[] = [];
@@ -35,7 +35,7 @@ export function zip(path: string, files: Readonly<Record<string, string | Uint8A
   writeFileSync(path, Buffer.concat([...parts, directory, end]));
 }
 
-/** Writes a wheel with a true record and returns its path. */
+/** Writes a wheel with a matching RECORD and returns its path. */
 export async function wheel(
   folder: string,
   name: string,

@@ -1,9 +1,9 @@
-/** What a run tells about the imports it made, and that telling costs next to nothing. */
+/** The record of imports in results of Python programs. */
 import { createSandbox } from 'llm-wasm-sandbox';
 import { expect, test } from 'vitest';
 import { code, python } from '../support/sandbox.ts';
 
-test('a first import is recorded with the fuel it took', async () => {
+test('records a first import with its fuel', async () => {
   const result = await python('import yaml');
   expect(result.metadata.imports).toEqual([{ name: 'yaml', fuel: expect.any(Number), cached: false }]);
   const { fuel } = result.metadata.imports[0]!;
@@ -12,12 +12,12 @@ test('a first import is recorded with the fuel it took', async () => {
   expect(result.fuel_consumed - fuel).toBeLessThan(1_000_000);
 });
 
-test('the same program records the same fuel every time', async () => {
+test('records the same fuel for the same program', async () => {
   const [first, second] = await Promise.all([python('import jinja2'), python('import jinja2')]);
   expect(second.metadata.imports).toEqual(first.metadata.imports);
 });
 
-test('imports that a package makes belong to it, its parts add up, repeated ones are free', async () => {
+test('counts nested imports and submodules as part of the package, and repeated imports once', async () => {
   const result = await python(code`
     import openpyxl
     import openpyxl
@@ -30,19 +30,19 @@ test('imports that a package makes belong to it, its parts add up, repeated ones
   expect(imports.every(({ cached }) => !cached)).toBe(true);
 });
 
-test('a costly module of the standard library is recorded, a cheap one is not', async () => {
+test('records costly modules of the standard library and no cheap ones', async () => {
   const result = await python('import json, string, colorsys\nimport asyncio');
   expect(result.metadata.imports).toEqual([{ name: 'asyncio', fuel: expect.any(Number), cached: false }]);
 });
 
-test('an import inside a function or a module of the workspace is recorded', async () => {
+test('records imports in functions and in modules of the workspace', async () => {
   const result = await python('import own\nown.work()', {
     files: { 'own.py': 'import tabulate\ndef work():\n    import markupsafe\n' },
   });
   expect(result.metadata.imports.map(({ name }) => name)).toEqual(['tabulate', 'markupsafe']);
 });
 
-test('an import that fails is recorded, and its traceback shows none of our frames', async () => {
+test('records a failing import, whose traceback contains no frames of the runtime', async () => {
   const result = await python('import yaml.nothing_here');
   expect(result.metadata.imports.map(({ name }) => name)).toEqual(['yaml']);
   expect(result.stderr).toBe(
@@ -56,19 +56,19 @@ test('an import that fails is recorded, and its traceback shows none of our fram
   );
 });
 
-test('a failing importlib.import_module shows no frame of ours either', async () => {
+test('removes its frames from the traceback of importlib.import_module', async () => {
   const result = await python('import importlib\nimportlib.import_module("not_there")');
   expect(result.stderr.match(/_find_and_load$/gm)).toHaveLength(1);
 });
 
-test('an exception in an imported module shows the module and the program, nothing between', async () => {
+test('removes its frames from the traceback of an exception in an imported module', async () => {
   const result = await python('import own', { files: { 'own.py': '1 / 0\n' } });
   expect(result.stderr).not.toContain('importlib');
   expect(result.stderr).not.toContain('_sandbox');
   expect(result.stderr.match(/ File /g)).toHaveLength(2);
 });
 
-test('an import during which the fuel runs out is recorded with what it had used', async () => {
+test('records an import that runs out of fuel', async () => {
   const result = await python('import sympy', { fuel_budget: 300_000_000 });
   expect(result.metadata.trap_reason).toBe('out_of_fuel');
   const [sympy] = result.metadata.imports;
@@ -76,7 +76,7 @@ test('an import during which the fuel runs out is recorded with what it had used
   expect(sympy!.fuel).toBeGreaterThan(290_000_000);
 });
 
-test('recording costs less than one per cent', async () => {
+test('adds less than one per cent of fuel', async () => {
   const program = (recorded: boolean, name: string) => code`
     import importlib._bootstrap as bootstrap
     wrapper = bootstrap._find_and_load
@@ -92,7 +92,7 @@ test('recording costs less than one per cent', async () => {
   }
 });
 
-test('a program may lie about imports, but not break the record', async () => {
+test('tolerates forged reports of a program', async () => {
   const result = await python(code`
     import fcntl
     for i in range(10_000):
@@ -111,7 +111,7 @@ test('a program may lie about imports, but not break the record', async () => {
   expect(result.metadata.imports.length).toBeLessThanOrEqual(256);
 });
 
-test('without setup, packages and helpers are out of reach and the language is whole', async () => {
+test('a run without setup has no packages but the whole standard library', async () => {
   const result = await python(
     code`
       import json, sys
@@ -132,7 +132,7 @@ test('without setup, packages and helpers are out of reach and the language is w
   ]);
 });
 
-test('without setup, a sandbox that preloads gives the bare language too', async () => {
+test('a run without setup has no preloaded modules', async () => {
   await using sandbox = await createSandbox({ runtime: 'python', preload: ['markupsafe'] });
   const bare = await sandbox.execute('import sys\n"markupsafe" in sys.modules', { inject_setup: false });
   const set = await sandbox.execute('import sys\n"markupsafe" in sys.modules');

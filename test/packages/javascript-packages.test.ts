@@ -1,4 +1,4 @@
-/** Real work with each JavaScript package: what it makes is looked at, not only that it loads. */
+/** Typical tasks with each JavaScript package. */
 import { expect, test } from 'vitest';
 import { code, javascript } from '../support/sandbox.ts';
 
@@ -9,7 +9,7 @@ async function value(program: string, files: Record<string, string> = {}): Promi
   return result.metadata.result;
 }
 
-test('papaparse reads quoted CSV with types from a file and writes it back', async () => {
+test('papaparse reads quoted CSV with types and writes it', async () => {
   const program = code`
     import Papa from 'papaparse';
     const { data, errors } = Papa.parse(readText('in.csv'), { header: true, dynamicTyping: true, skipEmptyLines: true });
@@ -26,7 +26,7 @@ test('papaparse reads quoted CSV with types from a file and writes it back', asy
   ]);
 });
 
-test('dayjs computes with dates, and its plugins extend it', async () => {
+test('dayjs calculates with dates and loads plugins', async () => {
   const program = code`
     import dayjs from 'dayjs';
     import utc from 'dayjs/plugin/utc';
@@ -44,7 +44,7 @@ test('dayjs computes with dates, and its plugins extend it', async () => {
   expect(await value(program)).toEqual(['2024-02-29', 37, 1]);
 });
 
-test('every plugin of dayjs that is there can be imported and extends it', async () => {
+test('all included plugins of dayjs can be imported', async () => {
   const program = code`
     import dayjs from 'dayjs';
     const names = os.readdir('/data/js-modules/dayjs/plugin')[0].filter((name) => name.endsWith('.qjsc'));
@@ -67,7 +67,7 @@ test('date-fns formats, parses and compares', async () => {
   expect(await value(program)).toEqual(['Monday, 4 March 2024', 307, 4]);
 });
 
-test('lodash groups, sorts, picks and merges, under both of its names', async () => {
+test('lodash groups, sorts, picks and merges, under both names', async () => {
   const program = code`
     import _ from 'lodash';
     import { groupBy, sumBy } from 'lodash-es';
@@ -93,7 +93,7 @@ test('simple-statistics describes a sample and fits a line', async () => {
   expect(await value(program)).toEqual([2.5, 4, 2, { m: 2, b: 1 }, 4.6]);
 });
 
-test('decimal.js adds without binary fractions, and has as many digits as asked for', async () => {
+test('decimal.js calculates exact decimals with the requested precision', async () => {
   const program = code`
     import Decimal from 'decimal.js';
     Decimal.set({ precision: 50 });
@@ -102,7 +102,7 @@ test('decimal.js adds without binary fractions, and has as many digits as asked 
   expect(await value(program)).toEqual(['0.3', '1.4142135623730950488016887242096980785696718753769', 0]);
 });
 
-test('yaml reads anchors and keeps comments when a document is changed', async () => {
+test('yaml reads anchors and preserves comments', async () => {
   const program = code`
     import YAML, { parseDocument } from 'yaml';
     const text = readText('in.yaml');
@@ -118,7 +118,7 @@ test('yaml reads anchors and keeps comments when a document is changed', async (
   ]);
 });
 
-test('js-yaml loads and dumps, and says where text is no YAML', async () => {
+test('js-yaml loads, dumps and reports invalid YAML', async () => {
   const program = code`
     import yaml from 'js-yaml';
     let problem;
@@ -159,7 +159,7 @@ test('handlebars compiles templates with helpers, partials and blocks', async ()
   expect(await value(program)).toBe('A=1, B=2');
 });
 
-test('zod checks data and says what is wrong where', async () => {
+test('zod validates data and reports the path of each problem', async () => {
   const program = code`
     import { z } from 'zod';
     import whole from 'zod';
@@ -170,7 +170,7 @@ test('zod checks data and says what is wrong where', async () => {
   expect(await value(program)).toEqual([{ name: 'Ann', age: 7 }, false, ['name', 'age'], true]);
 });
 
-test('ajv compiles JSON Schema and reports every fault', async () => {
+test('ajv compiles a JSON Schema and reports all errors', async () => {
   const program = code`
     import Ajv from 'ajv';
     const check = new Ajv({ allErrors: true }).compile({
@@ -205,7 +205,7 @@ test('fast-xml-parser reads attributes, builds XML and validates', async () => {
   ]);
 });
 
-test('csv-simple reads and writes objects, with quotes, other separators and without a header', async () => {
+test('csv-simple supports quotes, other separators and no header', async () => {
   const program = code`
     const csv = requireVendor('csv-simple');
     let problem;
@@ -233,7 +233,7 @@ test('csv-simple reads and writes objects, with quotes, other separators and wit
   ]);
 });
 
-test('json-utils walks nested data, copies it and checks it', async () => {
+test('json-utils reads, sets, copies and validates nested data', async () => {
   const program = code`
     import { clone, get, has, set, validate } from 'json-utils';
     const data = { users: [{ name: 'Ann' }] };
@@ -257,14 +257,14 @@ test('json-utils walks nested data, copies it and checks it', async () => {
     true,
     { valid: true, errors: [] },
     [
-      '$.name: required, and missing',
+      '$.name: required but missing',
       '$.id: expected integer, got number',
       '$.n[1]: expected number, got string',
     ],
   ]);
 });
 
-test('string-utils names, cuts, pads and counts', async () => {
+test('string-utils converts case, truncates, pads and counts', async () => {
   const program = code`
     const str = requireVendor('string-utils');
     [
@@ -296,7 +296,7 @@ test('string-utils names, cuts, pads and counts', async () => {
   ]);
 });
 
-test('sandbox-utils is the global file functions as a module', async () => {
+test('sandbox-utils exports the global file functions', async () => {
   const program = code`
     import utils, { readJson as read } from 'sandbox-utils';
     utils.writeJson('x.json', { a: [1] });

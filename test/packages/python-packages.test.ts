@@ -1,4 +1,4 @@
-/** What people import packages for, done with each of them in a guest. */
+/** Typical tasks with each Python package. */
 import { expect, test } from 'vitest';
 import { code, python } from '../support/sandbox.ts';
 
@@ -8,7 +8,7 @@ async function value(program: string): Promise<unknown> {
   return result.metadata.result;
 }
 
-test('openpyxl builds, saves and reloads a workbook', async () => {
+test('openpyxl creates, saves and loads a workbook', async () => {
   const shown = await value(code`
     from openpyxl import Workbook, load_workbook
     from openpyxl.styles import Font
@@ -97,7 +97,7 @@ reader = PdfReader('merged.pdf')
   expect(shown).toEqual([['Hello first', 'Hello second'], 'both']);
 });
 
-test('PyPDF2 is pypdf under its old name, PdfMerger and error classes included', async () => {
+test('PyPDF2 provides the classes of pypdf, including PdfMerger and errors', async () => {
   const shown = await value(`${MAKE_PDF}
 import io, pypdf, PyPDF2
 from PyPDF2 import PdfMerger, PdfReader
@@ -116,7 +116,7 @@ except PdfReadError as error:
   expect(shown).toEqual([['Hello second', 'Hello first'], true, true]);
 });
 
-test('a name that PyPDF2 3.0 removed says what to use instead', async () => {
+test('PyPDF2 names the replacement of a name that version 3.0 removed', async () => {
   const result = await python('from PyPDF2 import PdfFileReader');
   expect(result.metadata.error).toMatchObject({ type: 'ImportError', line: 1 });
   expect(result.metadata.error?.message).toContain('use PdfReader instead');
@@ -181,7 +181,7 @@ test('BeautifulSoup reads broken HTML with either parser', async () => {
   ]);
 });
 
-test('yaml and tomli read, yaml writes', async () => {
+test('yaml reads and writes YAML, tomli reads TOML', async () => {
   const shown = await value(code`
     import tomli, yaml
     data = yaml.safe_load('a: [1, 2.5, x]\\nb: {c: true, d: null}\\n')
@@ -194,7 +194,7 @@ test('yaml and tomli read, yaml writes', async () => {
   ]);
 });
 
-test('tabulate and rich lay out tables', async () => {
+test('tabulate and rich format tables', async () => {
   const shown = await value(code`
     import io
     from rich.console import Console
@@ -218,7 +218,7 @@ test('tabulate and rich lay out tables', async () => {
   expect(rich).toContain('x = 1');
 });
 
-test('markdown and pygments make HTML', async () => {
+test('markdown and pygments generate HTML', async () => {
   const shown = await value(code`
     import markdown
     from pygments import highlight
@@ -231,7 +231,7 @@ test('markdown and pygments make HTML', async () => {
   expect(code_).toContain('<span class="mi">1</span>');
 });
 
-test('dateutil, humanize and zoneinfo with tzdata tell time', async () => {
+test('dateutil, humanize and zoneinfo calculate and format times', async () => {
   const shown = await value(code`
     from datetime import datetime, timedelta
     from zoneinfo import ZoneInfo
@@ -246,7 +246,7 @@ test('dateutil, humanize and zoneinfo with tzdata tell time', async () => {
   expect(shown).toEqual(['2024-02-29 10:00:00', '3.5 MB', '1 day and 2 hours', '1:00:00', [31, 7, 14]]);
 });
 
-test('defusedxml refuses an entity bomb and reads plain XML', async () => {
+test('defusedxml rejects entities and reads plain XML', async () => {
   const shown = await value(code`
     from defusedxml import EntitiesForbidden
     from defusedxml.ElementTree import fromstring

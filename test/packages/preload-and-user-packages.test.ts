@@ -1,4 +1,4 @@
-/** Images with modules loaded, and packages that a caller brings along. */
+/** The options `preload` and `packages`. */
 import { execFileSync } from 'node:child_process';
 import {
   mkdirSync,
@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { createSandbox, type SandboxOptions, type SandboxResult } from 'llm-wasm-sandbox';
 import { afterAll, describe, expect, test } from 'vitest';
 import { code } from '../support/sandbox.ts';
-import { wheel } from './wheels.ts';
+import { wheel } from './wheel-fixtures.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'packages-test-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -25,14 +25,14 @@ async function run(options: Omit<SandboxOptions, 'runtime'>, program: string): P
 }
 
 describe('preload', () => {
-  test('importing openpyxl in an image that has it takes less than 10 M fuel', async () => {
+  test('makes importing openpyxl take less than 10 M fuel', async () => {
     const result = await run({ preload: ['openpyxl'] }, 'import openpyxl\nopenpyxl.Workbook().active.title');
     expect(result.metadata.result).toBe('Sheet');
     expect(result.metadata.imports).toEqual([{ name: 'openpyxl', fuel: 0, cached: true }]);
     expect(result.fuel_consumed).toBeLessThan(10_000_000);
   });
 
-  test('names of packages and of modules are understood, in any order', async () => {
+  test('accepts names of packages and modules', async () => {
     const result = await run({ preload: ['pyyaml', 'dateutil.parser'] }, 'import yaml, dateutil.parser');
     expect(result.metadata.imports.map(({ name, cached }) => [name, cached])).toEqual([
       ['yaml', true],
@@ -40,14 +40,14 @@ describe('preload', () => {
     ]);
   });
 
-  test('what one run changes in a loaded module is gone in the next', async () => {
+  test('isolates runs from changes to preloaded modules', async () => {
     await using sandbox = await createSandbox({ runtime: 'python', preload: ['tabulate'] });
     await sandbox.execute('import tabulate\ntabulate.tabulate = None');
     const result = await sandbox.execute('import tabulate\ntabulate.tabulate([[1]])');
     expect(result.success).toBe(true);
   });
 
-  test('random numbers differ from run to run, in modules with a generator of their own too', async () => {
+  test('reseeds all random generators for every run', async () => {
     const program = 'import random, sympy.core.random as r\n[random.random(), r.rng.random()]';
     const preload = ['random', 'sympy.core.random'];
     const [a, b] = await Promise.all([run({ preload }, program), run({ preload }, program)]);
@@ -56,13 +56,13 @@ describe('preload', () => {
     expect(a2).not.toBe(b2);
   });
 
-  test('the workspace of the run is seen, not that of the image', async () => {
+  test('imports modules from the workspace of the run', async () => {
     await using sandbox = await createSandbox({ runtime: 'python', preload: ['markupsafe'] });
     const result = await sandbox.execute('import own\nown.x', { files: { 'own.py': 'x = 7' } });
     expect(result.metadata.result).toBe(7);
   });
 
-  test('a module that is not there is refused with its name', async () => {
+  test('rejects a missing module', async () => {
     const call = createSandbox({ runtime: 'python', preload: ['not_a_module'] });
     await expect(call).rejects.toMatchObject({ code: 'invalid_argument' });
     await expect(createSandbox({ runtime: 'python', preload: ['not_a_module'] })).rejects.toThrow(
@@ -70,12 +70,12 @@ describe('preload', () => {
     );
   });
 
-  test('something that is no module name is refused', async () => {
+  test('rejects an invalid module name', async () => {
     const call = createSandbox({ runtime: 'python', preload: ['os; import sys'] });
     await expect(call).rejects.toThrow(/preload.0: must be the name of a module/);
   });
 
-  test('an image with more memory than the policy allows is refused', async () => {
+  test('rejects an image that exceeds the memory limit', async () => {
     const call = createSandbox({
       runtime: 'python',
       preload: ['sympy'],
@@ -84,7 +84,7 @@ describe('preload', () => {
     await expect(call).rejects.toThrow(/memory_bytes: 33554432 is less than python needs/);
   });
 
-  test('an image is kept on disk, and made anew when it is damaged', { timeout: 240_000 }, () => {
+  test('caches images on disk and rebuilds damaged ones', { timeout: 240_000 }, () => {
     const cache = join(folder, 'cache');
     const program = code`
       const { createSandbox } = await import('llm-wasm-sandbox');
@@ -114,7 +114,7 @@ describe('preload', () => {
   });
 });
 
-describe('own packages', () => {
+describe('user packages', () => {
   const place = (name: string, files: Record<string, string>) => {
     for (const [path, text] of Object.entries(files)) {
       mkdirSync(join(folder, name, path, '..'), { recursive: true });
@@ -123,7 +123,7 @@ describe('own packages', () => {
     return join(folder, name);
   };
 
-  test('a folder of modules and packages is importable, compiled, and its imports are recorded', async () => {
+  test('can be a folder of modules and packages, which are compiled and recorded', async () => {
     const path = place('site', {
       'single.py': 'VALUE = 1\n',
       'pack/__init__.py': 'from .inner import VALUE\n',
@@ -149,14 +149,14 @@ describe('own packages', () => {
     expect(result.metadata.imports.map(({ name }) => name)).toEqual(['single', 'pack']);
   });
 
-  test('a folder that is a package keeps its name, and can be preloaded', async () => {
+  test('can be a folder that is a package, which can be preloaded', async () => {
     const path = place('solo', { '__init__.py': 'import yaml\nNAME = __name__\n' });
     const result = await run({ packages: [path], preload: ['solo'] }, 'import solo\nsolo.NAME');
     expect(result.metadata.result).toBe('solo');
     expect(result.metadata.imports).toEqual([{ name: 'solo', fuel: 0, cached: true }]);
   });
 
-  test('a wheel is taken, by itself or in a folder, and hides a vendored package of its name', async () => {
+  test('can be a wheel or a folder of wheels, and override vendored packages', async () => {
     const path = join(folder, 'wheels');
     mkdirSync(path);
     const file = await wheel(path, 'tabulate', '99.0', { 'tabulate.py': '__version__ = "99.0"\n' });
@@ -168,7 +168,7 @@ describe('own packages', () => {
     }
   });
 
-  test('without setup they are out of reach', async () => {
+  test('are not available in a run without setup', async () => {
     const path = place('bare', { 'bare_module.py': '' });
     await using sandbox = await createSandbox({ runtime: 'python', packages: [path] });
     const result = await sandbox.execute('import bare_module', { inject_setup: false });
@@ -183,12 +183,12 @@ describe('own packages', () => {
       /contains compiled code \(x\/fast\.so\)/,
     ],
     ['no Python source', 'empty', { 'readme.txt': 'x' }, /no Python source/],
-  ])('a folder with %s is refused', async (_, name, files, problem) => {
+  ])('are rejected if the folder contains %s', async (_, name, files, problem) => {
     const call = createSandbox({ runtime: 'python', packages: [place(name, files)] });
     await expect(call).rejects.toThrow(problem);
   });
 
-  test('links are not followed, so nothing outside a folder comes along', async () => {
+  test('do not include the targets of symbolic links', async () => {
     const path = place('linked', { 'real.py': 'x = 1' });
     symlinkSync('/etc', join(path, 'outside'));
     symlinkSync('/etc/passwd', join(path, 'passwd.py'));
@@ -196,25 +196,25 @@ describe('own packages', () => {
     expect(result.metadata.result).toEqual(['__pycache__', 'real.py']);
   });
 
-  test('a path that is not there is refused', async () => {
+  test('are rejected if the path does not exist', async () => {
     const call = createSandbox({ runtime: 'python', packages: [join(folder, 'nowhere')] });
     await expect(call).rejects.toThrow(/does not exist on the host/);
   });
 
-  test('a module that raises while it is preloaded is refused with what it raised', async () => {
+  test('are rejected with the exception that a preloaded module raises', async () => {
     const path = place('raising', { 'raising.py': 'raise RuntimeError("not today")\n' });
     const call = createSandbox({ runtime: 'python', packages: [path], preload: ['raising'] });
     await expect(call).rejects.toThrow(/cannot import "raising": RuntimeError: not today/);
   });
 
-  test('JavaScript takes none', async () => {
+  test('are rejected by the JavaScript runtime', async () => {
     const call = createSandbox({ runtime: 'javascript', packages: [place('scripts', { 'x.py': '' })] });
     await expect(call).rejects.toThrow(/javascript runtime does not support additional packages/);
   });
 });
 
-describe('a session', () => {
-  test('lives in the image it began in, and is not opened in another', async () => {
+describe('session with packages', () => {
+  test('cannot be opened with a different preload', async () => {
     const session_id = `warm-${process.pid}`;
     const options: SandboxOptions = { runtime: 'python', session_id, preload: ['markupsafe'] };
     {
@@ -235,14 +235,14 @@ describe('a session', () => {
     expect((await again.execute('x + 2')).metadata.result).toBe(3);
   });
 
-  test('gets its packages back after a call without setup', async () => {
+  test('has its packages again after a call without setup', async () => {
     await using sandbox = await createSandbox({ runtime: 'python', auto_persist_globals: true });
     const bare = await sandbox.execute('import sortedcontainers', { inject_setup: false });
     expect(bare.metadata.error?.type).toBe('ModuleNotFoundError');
     expect((await sandbox.execute('import sortedcontainers')).success).toBe(true);
   });
 
-  test('keeps the random state a call left', async () => {
+  test('keeps the random state of the previous call', async () => {
     await using sandbox = await createSandbox({ runtime: 'python', auto_persist_globals: true });
     await sandbox.execute('import random\nrandom.seed(42)\nexpected = random.Random(42).random()');
     expect((await sandbox.execute('random.random() == expected')).metadata.result).toBe(true);
