@@ -19,7 +19,7 @@ export interface AnalysisOptions {
   readonly fuel_analysis: boolean;
 }
 
-const SEE_FUEL_ANALYSIS = 'See fuel_analysis for what was consumed and why';
+const SEE_FUEL_ANALYSIS = 'See fuel_analysis for the consumption and its likely causes';
 
 export function analyse(input: AnalysisInput, rules: readonly Rule[], options: AnalysisOptions): Analysis {
   const failed = input.trap !== null || input.exitCode !== 0;

@@ -77,6 +77,6 @@ export function failedAt(input: AnalysisInput, what = 'It failed on'): string | 
 /** Advice for code that was pasted together with its Markdown fence. */
 export function markdownFenceAdvice({ source }: AnalysisInput): string | undefined {
   return /^\s*```/.test(source.slice(0, 200))
-    ? 'The code begins with a Markdown fence: remove the lines with ```'
+    ? 'The code begins with a Markdown fence: remove the ``` lines'
     : undefined;
 }

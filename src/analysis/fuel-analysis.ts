@@ -92,7 +92,7 @@ function statusTexts(input: AnalysisInput, status: FuelStatus, hasGuidance: bool
     case 'warning':
       return [
         `Code used ${percent}% of fuel budget. Consider increasing budget to ${formatFuel(low)}+ instructions for similar workloads to avoid exhaustion.`,
-        `Concretely: fuel_budget=${formatLiteral(low)} (1.5x current consumption)${high > low ? ` to fuel_budget=${formatLiteral(high)} (2x)` : ''}, rounded up.`,
+        `Suggested: fuel_budget=${formatLiteral(low)} (1.5x current consumption)${high > low ? ` to fuel_budget=${formatLiteral(high)} (2x)` : ''}, rounded up.`,
       ];
     case 'critical':
       return [

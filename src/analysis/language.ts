@@ -13,6 +13,8 @@ export interface AnalysedLanguage {
   /** Error numbers as programs of the language see them. */
   readonly errno: Readonly<Record<string, number>>;
   readonly guidance: LanguageGuidance;
+  /** The statement that imports a module. */
+  importStatement(module: string): string;
 }
 
 /** What error guidance and fuel analysis need to know about a language. */

@@ -39,8 +39,6 @@ export interface Language extends AnalysedLanguage {
   readonly rules: readonly Rule[];
   /** The language in one line for tool descriptions; `packages` describes the available packages. */
   summary(packages: string): string;
-  /** The statement that imports a module. */
-  importStatement(module: string): string;
   /**
    * Names that a program may have declared at its top level, for languages whose programs cannot list their own
    * variables. A name that does not exist in the interpreter does no harm.

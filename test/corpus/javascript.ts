@@ -57,7 +57,7 @@ export const JAVASCRIPT: readonly Failing[] = [
   {
     code: "const [text, err] = std.loadFile('/app/none.txt');",
     type: 'QuickJSTupleDestructuring',
-    says: 'returns the value itself',
+    says: 'std.loadFile returns the value, or null on failure',
   },
 
   // ---- files ----
@@ -88,7 +88,11 @@ export const JAVASCRIPT: readonly Failing[] = [
   { code: "const _ = require('left-pad');", type: 'PackageNotAvailable' },
   { code: "import axios from 'axios';", type: 'PackageNotAvailable' },
   { code: "import React from 'react';", type: 'PackageNotAvailable' },
-  { code: "const res = await fetch('https://example.com');", type: 'UnsupportedFeature', says: 'a network' },
+  {
+    code: "const res = await fetch('https://example.com');",
+    type: 'UnsupportedFeature',
+    says: 'network access',
+  },
   { code: 'process.exit(1);', type: 'UnsupportedFeature', says: 'std.exit' },
   { code: 'console.log(process.argv);', type: 'UnsupportedFeature' },
   { code: "Buffer.from('x').toString('base64');", type: 'UnsupportedFeature', says: 'Uint8Array' },
@@ -107,7 +111,7 @@ export const JAVASCRIPT: readonly Failing[] = [
   { code: 'const total = 3;\nconsole.log(totl);', type: 'UndefinedName', says: "mean 'total'" },
   { code: 'console.log(undefinedVariable);', type: 'UndefinedName' },
   { code: 'counter = 1;', type: 'UndefinedName' },
-  { code: 'console.log(x);\nlet x = 1;', type: 'UndefinedName', says: 'before its let' },
+  { code: 'console.log(x);\nlet x = 1;', type: 'UndefinedName', says: 'before its declaration' },
   { code: 'print_total(3);', type: 'UndefinedName' },
   { code: 'const user = {};\nconsole.log(user.address.city);', type: 'UndefinedValue', says: 'line 2' },
   { code: 'let data;\ndata.items.map((x) => x);', type: 'UndefinedValue' },
@@ -125,7 +129,7 @@ export const JAVASCRIPT: readonly Failing[] = [
   { code: 'Object.freeze([1]).push(2);', type: 'ReadOnlyValue' },
   { code: "'use strict';\nconst o = Object.freeze({ a: 1 });\no.a = 2;", type: 'ReadOnlyValue' },
   { code: 'const [a, b] = 5;', type: 'TypeMismatch' },
-  { code: 'for (const x of { a: 1 }) {}', type: 'TypeMismatch', says: 'looped over' },
+  { code: 'for (const x of { a: 1 }) {}', type: 'TypeMismatch', says: 'for...of' },
   { code: '1n + 1;', type: 'TypeMismatch', says: 'BigInt' },
   { code: 'JSON.stringify(1n);', type: 'TypeMismatch' },
   { code: 'const a = {};\na.a = a;\nJSON.stringify(a);', type: 'TypeMismatch', says: 'circular' },

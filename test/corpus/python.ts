@@ -98,7 +98,7 @@ export const PYTHON: readonly Failing[] = [
   {
     code: "open('/app/input.txt')",
     type: 'FileNotFoundInWorkspace',
-    says: '/app has: data.csv',
+    says: '/app contains: data.csv',
     files: { 'data.csv': 'a,b\n' },
   },
   {
@@ -182,7 +182,7 @@ export const PYTHON: readonly Failing[] = [
     code: "import http.client\nhttp.client.HTTPSConnection('example.com').request('GET', '/')",
     type: 'UnsupportedFeature',
   },
-  { code: 'import tkinter', type: 'UnsupportedFeature', says: 'a screen' },
+  { code: 'import tkinter', type: 'UnsupportedFeature', says: 'a display' },
   { code: 'import signal\nsignal.alarm(5)', type: 'UnsupportedFeature' },
   { code: 'import pip', type: 'UnsupportedFeature' },
   { code: 'import curses', type: 'UnsupportedFeature' },

@@ -57,7 +57,7 @@ describe('Requirement: Structured Error Analysis', () => {
       "Security error: Cannot access '/etc/passwd' - all file operations restricted to /app directory",
       "Use absolute paths like '/app/data.txt' or relative paths 'data.txt' (auto-prefixed with /app)",
       'WASI capability isolation prevents access outside preopened directories',
-      "The operation was on line 1: open('/etc/passwd').read()",
+      "It failed on line 1: open('/etc/passwd').read()",
     ]);
   });
 

@@ -15,14 +15,12 @@ const MISSING: Errors = ['ENOENT', 'ENOTDIR'];
 const REFUSED: Errors = ['EROFS', 'EACCES', 'EPERM', 'EXDEV'];
 const FULL: Errors = ['ENOSPC', 'EDQUOT', 'EFBIG'];
 const CONFLICTS: Partial<Record<ErrnoName, string>> = {
-  EEXIST: 'it exists already',
-  EISDIR: 'it is a folder, and the operation is one for files',
-  ENOTDIR: 'a part of it is a file, and the operation needs a folder',
+  EEXIST: 'it already exists',
+  EISDIR: 'it is a folder, and the operation requires a file',
+  ENOTDIR: 'part of the path is a file, and the operation requires a folder',
   ENOTEMPTY: 'the folder is not empty',
 };
 const LISTED_MAX = 10;
-
-const OPERATION = 'The operation was on';
 
 const pathsOf = ({ error }: AnalysisInput) =>
   [error?.path, error?.path2].filter((path) => typeof path === 'string');
@@ -49,10 +47,10 @@ export const pathRestrictionLines = (path: string) => [
 /** The files in /app, the first of them. */
 export function workspaceListing(input: AnalysisInput): string {
   const files = input.files();
-  if (files.length === 0) return '/app is empty: write the file first, or pass it with the call';
+  if (files.length === 0) return '/app is empty: write the file first, or pass it with the call option files';
   const shown = files.slice(0, LISTED_MAX).map((name) => oneLine(name, 60));
   const more = files.length > LISTED_MAX ? ` and ${files.length - LISTED_MAX} more` : '';
-  return `/app has: ${shown.join(', ')}${more}`;
+  return `/app contains: ${shown.join(', ')}${more}`;
 }
 
 /** The folder of a path in /app, if it does not exist. */
@@ -67,9 +65,9 @@ function missingFolder(path: string, input: AnalysisInput): string | undefined {
 /** Advice for a file that was used after it was closed, in the wrong mode or without permission. */
 export const fileModeAdvice = (error: GuestError, input: AnalysisInput): Advice => ({
   guidance: [
-    `The file cannot be used like this: ${errorText(error)}`,
-    "Open it in the mode the operation needs ('r' to read, 'w' or 'a' to write, 'r+' for both) and use it before it is closed",
-    failedAt(input, OPERATION),
+    `The file does not allow this operation: ${errorText(error)}`,
+    "Open it in the mode that the operation requires ('r' to read, 'w' or 'a' to write, 'r+' for both) and close it after the last use",
+    failedAt(input),
   ],
 });
 
@@ -77,7 +75,7 @@ export const fileRules: readonly Rule[] = [
   rule({
     type: 'PathRestriction',
     evidence:
-      'A file operation failed, and the path it was about lies outside /app, /tmp and the mounts (or in a read-only mount).',
+      'A file operation failed on a path outside /app, /tmp and the mounts, or a write failed in a read-only mount.',
     docs: [DOCS.security],
     match: restrictedPath,
     advise: ({ path, isMounted }, input) => {
@@ -86,8 +84,8 @@ export const fileRules: readonly Rule[] = [
         message: `${oneLine(input.error!.type)}: ${shown}`,
         guidance: [
           ...pathRestrictionLines(shown),
-          isMounted ? `'${shown}' lies in a read-only mount: it can be read, but not changed` : undefined,
-          failedAt(input, OPERATION),
+          isMounted ? `'${shown}' is in a read-only mount: it can be read but not modified` : undefined,
+          failedAt(input),
         ],
       };
     },
@@ -95,24 +93,24 @@ export const fileRules: readonly Rule[] = [
   rule({
     type: 'WorkspaceQuota',
     evidence:
-      'A write was refused because the workspace would have held more than `workspace_max_bytes` or `workspace_max_files`.',
+      'A write failed because the workspace would have exceeded `workspace_max_bytes` or `workspace_max_files`.',
     docs: [DOCS.limits],
     match: (input) => (FULL.includes(failedSystemCall(input)) ? input.error : undefined),
     advise: (_, input) => {
       const { workspace_max_bytes: bytes, workspace_max_files: files } = input.limits;
       return {
         guidance: [
-          `The workspace is full: /app and /tmp together may hold ${formatBytes(bytes)} in ${formatCount(files)} files`,
-          failedAt(input, 'The write that did not fit was on'),
-          'Delete files that are no longer needed, or write less',
-          `Or make a sandbox with a larger quota: policy workspace_max_bytes=${formatLiteral(suggestedBytes(bytes))}`,
+          `The workspace is full: /app and /tmp together hold at most ${formatBytes(bytes)} in ${formatCount(files)} files`,
+          failedAt(input, 'The write failed on'),
+          'Delete files that are no longer needed, or write less data',
+          `Or create a sandbox with a larger quota: policy workspace_max_bytes=${formatLiteral(suggestedBytes(bytes))}`,
         ],
       };
     },
   }),
   rule({
     type: 'FileNotFoundInWorkspace',
-    evidence: 'A file operation failed because a path in /app, /tmp or a mount does not exist.',
+    evidence: 'A path in /app, /tmp or a mount does not exist.',
     docs: [DOCS.files],
     match: (input) => (failedSystemCall(input) === 'ENOENT' ? pathsOf(input)[0] : undefined),
     advise: (path, input) => {
@@ -120,12 +118,12 @@ export const fileRules: readonly Rule[] = [
       const folder = missingFolder(path, input);
       return {
         guidance: [
-          `There is no '${oneLine(path)}' in the sandbox`,
-          similar.length > 0 ? `Closest names that exist: ${similar.join(', ')}` : undefined,
+          `'${oneLine(path)}' does not exist`,
+          similar.length > 0 ? `Files with a similar name: ${similar.join(', ')}` : undefined,
           workspaceListing(input),
-          folder && `The folder '${oneLine(folder, 80)}' does not exist: make it before writing into it`,
-          'Relative paths start at /app; letter case counts',
-          failedAt(input, OPERATION),
+          folder && `The folder '${oneLine(folder, 80)}' does not exist: create it before writing to it`,
+          'Relative paths start at /app; names are case-sensitive',
+          failedAt(input),
         ],
         examples:
           folder === undefined ? undefined : [input.language.guidance.createFolder(oneLine(folder, 80))],
@@ -134,8 +132,7 @@ export const fileRules: readonly Rule[] = [
   }),
   rule({
     type: 'FileConflict',
-    evidence:
-      'A file operation failed because of what is at the path: something exists already, is a folder, or is not one.',
+    evidence: 'A file operation failed because the path already exists, is a folder, or is not a folder.',
     docs: [DOCS.files],
     match: (input) => {
       const code = failedSystemCall(input);
@@ -146,15 +143,15 @@ export const fileRules: readonly Rule[] = [
       return {
         guidance: [
           `The operation on ${path === undefined ? 'the file' : `'${oneLine(path)}'`} failed: ${why}`,
-          'Check what is there first, or use another name',
-          failedAt(input, OPERATION),
+          'Check first what exists at the path, or use another name',
+          failedAt(input),
         ],
       };
     },
   }),
   rule({
     type: 'FileMode',
-    evidence: 'An operation on a file in /app, /tmp or a mount was refused for lack of permission.',
+    evidence: 'An operation on a file in /app, /tmp or a mount was not permitted.',
     docs: [DOCS.files],
     match: (input) =>
       pathsOf(input).length > 0 && REFUSED.includes(failedSystemCall(input)) ? input.error : undefined,

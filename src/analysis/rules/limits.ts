@@ -53,11 +53,9 @@ export const limitRules: readonly Rule[] = [
           'Solution 1: Simplify code or use lighter alternatives',
           'Solution 2: Create session with higher fuel budget',
           `Example: create_session(language='${language.name}', fuel_budget=${formatLiteral(budgetToTry(input))})`,
-          location && !cause.includes(location)
-            ? `When the fuel ran out the program was at ${location}`
-            : undefined,
+          location && !cause.includes(location) ? `The fuel ran out at ${location}` : undefined,
           isEndless
-            ? 'The program has a loop without an end of its own: if it never leaves it, no budget is enough'
+            ? 'The program contains an endless loop: unless it breaks out of it, no budget is enough'
             : undefined,
         ],
       };
@@ -74,12 +72,12 @@ export const limitRules: readonly Rule[] = [
       return {
         message: trap.message,
         guidance: [
-          `Code ran longer than the time limit of ${seconds} s`,
-          failedAt(input, 'When the time was up the program was at'),
+          `Code exceeded the time limit of ${seconds} s`,
+          failedAt(input, 'The time limit was reached at'),
           isWaiting
-            ? 'It used little fuel, so it was mostly waiting: shorten or remove sleeps'
-            : 'It was computing all the time: use a better algorithm or less data',
-          `Or allow more time: timeout_seconds=${suggestedSeconds(seconds)}`,
+            ? 'The program was mostly waiting: shorten or remove sleeps'
+            : 'The program was computing: use a faster algorithm or less data',
+          `Or raise the limit: timeout_seconds=${suggestedSeconds(seconds)}`,
         ],
       };
     },
@@ -92,15 +90,15 @@ export const limitRules: readonly Rule[] = [
     advise: (trap, input) => ({
       message: trap.message,
       guidance: [
-        'The run was cancelled by the caller: this is not an error of the code',
-        failedAt(input, 'When it was cancelled the program was at'),
+        'The caller cancelled the run; the code is not at fault',
+        failedAt(input, 'It was cancelled at'),
       ],
     }),
   }),
   rule({
     type: 'MemoryExhausted',
     evidence:
-      'The trap `memory_limit`, or the exception a language raises when memory is refused: the run needed more than `memory_bytes`.',
+      'The trap `memory_limit`, or the exception with which the language reports that memory ran out: the run needed more than `memory_bytes`.',
     docs: [DOCS.limits],
     match: (input) =>
       trapped(input, 'memory_limit') ?? raisedInstead(input, input.language.guidance.isOutOfMemory),
@@ -109,9 +107,9 @@ export const limitRules: readonly Rule[] = [
       return {
         message,
         guidance: [
-          `Code needed more memory than the limit of ${formatBytes(limit)}`,
-          failedAt(input, 'Memory was refused at'),
-          'Solution 1: Process the data in pieces: read line by line, use generators, drop what is no longer needed',
+          `Code exceeded the memory limit of ${formatBytes(limit)}`,
+          failedAt(input, 'Memory ran out at'),
+          'Solution 1: Process the data in chunks: read line by line, use generators, delete objects that are no longer needed',
           `Solution 2: Create session with more memory: create_session(language='${input.language.name}', memory_bytes=${formatLiteral(suggestedBytes(limit))})`,
         ],
       };
@@ -119,23 +117,23 @@ export const limitRules: readonly Rule[] = [
   }),
   rule({
     type: 'RecursionLimit',
-    evidence: 'The trap `stack_overflow`, RecursionError in Python, or a stack overflow reported by QuickJS.',
+    evidence: 'The trap `stack_overflow`, or the exception with which the language reports a stack overflow.',
     docs: [DOCS.limits],
     match: (input) =>
       trapped(input, 'stack_overflow') ?? raisedInstead(input, input.language.guidance.isStackOverflow),
     advise: ({ message }, input) => ({
       message,
       guidance: [
-        'Functions called each other too deeply',
-        failedAt(input, 'The stack was full at'),
-        'Check that the recursion has a base case that is always reached',
-        'For deep structures use a loop with a list as the stack instead of recursion',
+        'The recursion is too deep: the call stack is full',
+        failedAt(input, 'The stack overflowed at'),
+        'Make sure that the recursion always reaches a base case',
+        'For deeply nested data use a loop with an explicit stack instead of recursion',
       ],
     }),
   }),
   rule({
     type: 'WASMUnreachable',
-    evidence: 'The trap `unreachable`: the interpreter itself gave up, for example in abort().',
+    evidence: 'The trap `unreachable`: the interpreter aborted.',
     docs: [DOCS.limits],
     match: (input) => trapped(input, 'unreachable'),
     advise: (trap, input) => {
@@ -143,39 +141,37 @@ export const limitRules: readonly Rule[] = [
       return {
         message: trap.message,
         guidance: [
-          `The ${title} interpreter reached a state it cannot go on from: ${trap.message}`,
-          failedAt(input, 'It was at'),
+          `The ${title} interpreter aborted: ${trap.message}`,
+          failedAt(input, 'It aborted at'),
           guidance.abortCauses && `Typical causes: ${guidance.abortCauses}`,
-          'The next call starts with a fresh interpreter; remove the construct and run again',
+          'The next call is not affected: remove the cause and run again',
         ],
       };
     },
   }),
   rule({
     type: 'DeniedCall',
-    evidence:
-      'The trap `denied_call`: the program reached for a host function that the sandbox does not have.',
+    evidence: 'The trap `denied_call`: the program called a host function that the sandbox does not provide.',
     docs: [DOCS.security],
     match: (input) => trapped(input, 'denied_call'),
     advise: ({ message }) => ({
       message,
       guidance: [
-        'The program used something that needs the host, and the sandbox gives no access to it',
-        'There are no processes, devices, sockets or native libraries: use the standard library and files in /app',
+        'The program called a host function that the sandbox does not provide',
+        'Processes, devices, sockets and native libraries are not available: use the standard library and files in /app',
       ],
     }),
   }),
   rule({
     type: 'WorkerLost',
-    evidence:
-      'The trap `worker_lost`: the thread that ran the code ended, and nothing is known about the run.',
+    evidence: 'The trap `worker_lost`: the worker thread ended during the run.',
     docs: [DOCS.limits],
     match: (input) => trapped(input, 'worker_lost'),
     advise: ({ message }) => ({
       message,
       guidance: [
-        'The thread that ran the code was lost; nothing the run did was kept',
-        'Run the code again; if it happens again, reduce what it does at once',
+        'The worker thread ended during the run; the changes of the run are lost',
+        'Run the code again; if it fails again, split the work into smaller steps',
       ],
     }),
   }),

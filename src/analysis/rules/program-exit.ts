@@ -8,21 +8,21 @@ export const exitRules: readonly Rule[] = [
   rule({
     type: 'RaisedByProgram',
     evidence:
-      'The exception was raised by a raise or throw statement of the program itself, whatever its class and text.',
+      'The program raised the exception itself, in a raise or throw statement. Class and message do not matter.',
     docs: [],
     match: ({ error }) => (error?.raised === true ? error : undefined),
     advise: (error, input) => ({
       guidance: [
-        `The program itself raised ${errorText(error)}`,
+        `The program raised this exception itself: ${errorText(error)}`,
         failedAt(input, 'It was raised on'),
-        'This is a check of the program, not a limit of the sandbox: look at the values that lead to it',
+        'This is a check in the program, not a limit of the sandbox: inspect the values that led to it',
       ],
     }),
   }),
   rule({
     type: 'OutputLimit',
     evidence:
-      'The program ended with an exit code other than 0, said why only in its output, and part of that was dropped.',
+      'The program exited with a nonzero code and without an exception, and part of its output was dropped.',
     docs: [DOCS.limits],
     match: ({ error, stdoutDroppedBytes, stderrDroppedBytes }) =>
       error === undefined && stdoutDroppedBytes + stderrDroppedBytes > 0
@@ -32,14 +32,14 @@ export const exitRules: readonly Rule[] = [
       message: `Exit code ${exitCode}; output was truncated`,
       guidance: [
         stdout > 0
-          ? `${formatBytes(stdout)} of standard output were dropped: at most ${formatBytes(limits.stdout_max_bytes)} are kept (stdout_max_bytes)`
+          ? `Standard output exceeded stdout_max_bytes (${formatBytes(limits.stdout_max_bytes)}): ${formatBytes(stdout)} were dropped`
           : undefined,
         stderr > 0
-          ? `${formatBytes(stderr)} of standard error were dropped: at most ${formatBytes(limits.stderr_max_bytes)} are kept (stderr_max_bytes)`
+          ? `Standard error exceeded stderr_max_bytes (${formatBytes(limits.stderr_max_bytes)}): ${formatBytes(stderr)} were dropped`
           : undefined,
-        `The program ended itself with exit code ${exitCode}; the reason may be in the part that was dropped`,
-        'Print less, write large results to a file in /app, or print the reason of a failure first',
-        `Or keep more: policy stdout_max_bytes=${formatLiteral(suggestedBytes(limits.stdout_max_bytes))}`,
+        `The program exited with code ${exitCode}; the reason may be in the dropped output`,
+        'Print less, write large results to a file in /app, or print error messages first',
+        `Or raise the limit: policy stdout_max_bytes=${formatLiteral(suggestedBytes(limits.stdout_max_bytes))}`,
       ],
     }),
   }),

@@ -27,10 +27,10 @@ export const unsupportedFeatureRule = (row: SharedRow<MissingFeature>): Rule =>
     docs: [DOCS.unsupported],
     advise: ({ what, instead }, input) => ({
       guidance: [
-        `The program needs ${what}, which the sandbox does not have`,
+        `Not available in the sandbox: ${what}`,
         instead && `Instead: ${instead}`,
-        failedAt(input, 'It was asked for on'),
-        'No setting changes this: write the program without it',
+        failedAt(input),
+        'No setting enables it: rewrite the program without it',
       ],
     }),
   });
@@ -41,6 +41,8 @@ export const packageNotAvailableRule = (
     readonly alternatives?: (name: string, input: AnalysisInput) => string | undefined;
     /** File names of a module of this name. */
     readonly moduleFiles: (name: string) => readonly string[];
+    /** The statement that imports a file in /app. */
+    readonly importFile: (path: string) => string;
     readonly hint?: string;
   },
 ): Rule =>
@@ -59,10 +61,11 @@ export const packageNotAvailableRule = (
       const ownFile = input.files().find((path) => files.some((file) => `/${path}`.endsWith(file)));
       return {
         guidance: [
-          `Package '${oneLine(name, 80)}' is not available in the sandbox, and packages cannot be installed`,
+          `Package '${oneLine(name, 80)}' is not available, and packages cannot be installed`,
           row.alternatives?.(name, input),
-          similar.length > 0 ? `Similar packages that are vendored: ${similar.join(', ')}` : undefined,
-          ownFile && `There is a file '${oneLine(ownFile, 80)}' in /app: import it by its path from /app`,
+          similar.length > 0 ? `Vendored packages with a similar name: ${similar.join(', ')}` : undefined,
+          ownFile &&
+            `Your file '${oneLine(ownFile, 80)}' is imported with: ${row.importFile(oneLine(ownFile, 80))}`,
           row.hint,
         ],
       };
@@ -80,7 +83,7 @@ export const syntaxErrorRule = (row: SharedRow<GuestError>): Rule =>
       return {
         guidance: [
           `The code could not be parsed: ${oneLine(error.message)}`,
-          failedAt(input, 'See'),
+          failedAt(input),
           markdownFenceAdvice(input),
           other && `The code looks like ${other.title}: run it with language='${other.name}'`,
         ],
@@ -91,8 +94,10 @@ export const syntaxErrorRule = (row: SharedRow<GuestError>): Rule =>
 /** Advice for text that is not JSON. `isEmpty`: the parser reached the end of the text. */
 export const jsonLines = (error: GuestError, isEmpty: boolean): (string | undefined)[] => [
   `The text is not valid JSON: ${oneLine(error.message)}`,
-  isEmpty ? 'The text is empty or ends too early: check what was read before parsing it' : undefined,
-  error.near !== undefined && error.length !== 0 ? `Around the error: ${oneLine(error.near, 70)}` : undefined,
+  isEmpty ? 'The text is empty or truncated: check what was read before parsing it' : undefined,
+  error.near !== undefined && error.length !== 0
+    ? `Text near the error: ${oneLine(error.near, 70)}`
+    : undefined,
 ];
 
 const normalise = (name: string) => name.toLowerCase().replace(/[-_.]/g, '');
@@ -107,6 +112,6 @@ export function packageByOtherName(name: string, packages: readonly VendoredPack
 export function earlierDefinitionAdvice(name: string, input: AnalysisInput): string | undefined {
   if (!isDefinedEarlier(input, name)) return undefined;
   return input.earlier.persistent
-    ? `An earlier call defined '${name}': it was deleted, or that call was rolled back`
-    : `An earlier call defined '${name}', but variables do not survive here: use a session with auto_persist_globals=True, or define it again`;
+    ? `An earlier call defined '${name}': it has been deleted, or that call was rolled back`
+    : `An earlier call defined '${name}', but variables do not persist between calls: use a session with auto_persist_globals=True, or define it again`;
 }

@@ -44,7 +44,7 @@ export const javascriptLanguage: Language = {
   guidance: javascriptGuidance,
   rules: javascriptRules,
   summary: (packages) => `${VERSION} on ${ENGINE}, std, os, readJson/writeJson, ${packages}; no Node.js`,
-  importStatement: (module) => `import * as ${camelCase(module)} from '${module}'`,
+  importStatement: (module) => `import ${camelCase(module)} from '${module}'`,
   // Programs cannot list the `let`, `const` and `class` bindings of their own scope.
   declaredNames: (code) => [...code.matchAll(DECLARATION)].map(([, name]) => name!).slice(0, MAX_VARIABLES),
   variablesProgram(declared) {

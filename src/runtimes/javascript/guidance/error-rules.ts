@@ -49,9 +49,9 @@ function tupleMistake(input: AnalysisInput): { readonly name: string | undefined
 function returnTypeLine(name: string | undefined): string | undefined {
   const kind = name === undefined ? undefined : RETURNS[name];
   if (kind === 'number')
-    return `${name} returns a number, not a tuple; a negative one is an error: const result = ${name}(...)`;
+    return `${name} returns a number, not a tuple; a negative number is an error code: const result = ${name}(...)`;
   if (kind === 'nullable')
-    return `${name} returns the value itself, or null when it fails, not a tuple: const value = ${name}(...)`;
+    return `${name} returns the value, or null on failure, not a tuple: const value = ${name}(...)`;
   return undefined;
 }
 
@@ -77,15 +77,15 @@ export const errorRules: readonly Rule[] = [
     },
     lines: (error) => [
       ...jsonLines(error, error.length === 0 || error.message.startsWith('Unexpected end of JSON input')),
-      "JSON needs double quotes, no trailing comma and no comments; Python's repr of a dict is not JSON",
+      'JSON requires double quotes and allows no trailing commas or comments; use JSON.stringify to write it',
     ],
   }),
   exceptionRule({
     type: 'EncodingError',
-    evidence: 'URIError or InvalidCharacterError: text that cannot be decoded or encoded.',
+    evidence: 'URIError or InvalidCharacterError: text cannot be decoded or encoded.',
     docs: [DOCS.files],
     match: (input) => engineError(input, 'URIError', 'InvalidCharacterError'),
-    lines: (error) => [`Text and bytes do not fit: ${oneLine(error.message)}`],
+    lines: (error) => [`The text cannot be decoded or encoded: ${oneLine(error.message)}`],
   }),
   exceptionRule({
     type: 'RegexError',
@@ -95,8 +95,8 @@ export const errorRules: readonly Rule[] = [
       return error?.thrower === 'RegExp' ? error : undefined;
     },
     lines: (error) => [
-      `The regular expression is not valid: ${oneLine(error.message)}`,
-      'Escape special characters with a backslash; in a string the backslash itself is doubled',
+      `The regular expression is invalid: ${oneLine(error.message)}`,
+      'Escape special characters with a backslash; double the backslash in string literals',
     ],
   }),
   syntaxErrorRule({
@@ -105,8 +105,7 @@ export const errorRules: readonly Rule[] = [
   }),
   rule({
     type: 'PathRestriction',
-    evidence:
-      'A JavaScript value is null because the file it should have come from lies outside /app, /tmp and the mounts.',
+    evidence: 'A value is null because it was read from a path outside /app, /tmp and the mounts.',
     docs: [DOCS.security],
     match: restrictedPath,
     advise: (path, input) => {
@@ -119,8 +118,7 @@ export const errorRules: readonly Rule[] = [
   }),
   rule({
     type: 'QuickJSTupleDestructuring',
-    evidence:
-      'TypeError on a value that came from a function of `os` or `std` whose result was taken apart the wrong way.',
+    evidence: 'TypeError: the result of a function of `os` or `std` was destructured or used the wrong way.',
     docs: ['#quickjs-api-patterns'],
     match: tupleMistake,
     advise: ({ name }, input) => ({
@@ -141,12 +139,12 @@ export const errorRules: readonly Rule[] = [
   }),
   exceptionRule({
     type: 'UndefinedName',
-    evidence: 'ReferenceError: a name that was never declared, or is used before its declaration.',
+    evidence: 'ReferenceError: a name is not declared, or is used before its declaration.',
     match: (input) => engineError(input, 'ReferenceError'),
     lines: (error, input) => {
       const name = oneLine(messageMatch(error, /^'?([^\s']+)'? is not/) ?? '', 80);
       if (/is not initialized$/.test(error.message))
-        return [`'${name}' is used before its let, const or class line has run`];
+        return [`'${name}' is used before its declaration with let, const or class`];
       const others = declaredNames(input.source).filter((other) => other !== name);
       const similar = similarNames(name, others, 1)[0];
       return [
@@ -158,7 +156,7 @@ export const errorRules: readonly Rule[] = [
   }),
   exceptionRule({
     type: 'UndefinedValue',
-    evidence: 'TypeError: a property of null or undefined was read, set or called.',
+    evidence: 'TypeError: a property of null or undefined is read, set or called.',
     match: (input) =>
       errorLike(
         input,
@@ -169,8 +167,8 @@ export const errorRules: readonly Rule[] = [
       const call = originatingCall(input);
       const isNullable = call !== undefined && RETURNS[call.name] === 'nullable';
       return [
-        `A value is missing where an object was expected: ${oneLine(error.message)}`,
-        isNullable ? `${call.name} returns null when it fails: check the result before using it` : undefined,
+        `The value is null or undefined: ${oneLine(error.message)}`,
+        isNullable ? `${call.name} returns null on failure: check the result before using it` : undefined,
         isNullable ? workspaceListing(input) : undefined,
         'Check the value first, or use optional chaining: value?.property',
       ];
@@ -178,7 +176,7 @@ export const errorRules: readonly Rule[] = [
   }),
   exceptionRule({
     type: 'NotAFunction',
-    evidence: 'TypeError: something that is not a function was called, or a class was called without new.',
+    evidence: 'TypeError: the called value is not a function, or a class is called without new.',
     match: (input) =>
       errorLike(
         input,
@@ -186,55 +184,55 @@ export const errorRules: readonly Rule[] = [
         /(^|\s)not a function$|^not a constructor$|^class constructors must be invoked/,
       ),
     lines: (error, input) => [
-      `Something was called that cannot be: ${oneLine(error.message)}`,
+      `Invalid call: ${oneLine(error.message)}`,
       markdownFenceAdvice(input),
-      'Check the spelling of the method and the type of the value it is called on (strings and objects have no array methods)',
+      'Check the spelling of the method and the type of the value (strings and objects have no array methods)',
     ],
   }),
   exceptionRule({
     type: 'ReadOnlyValue',
-    evidence: 'TypeError: a constant or a frozen object was changed.',
+    evidence: 'TypeError: the program modifies a constant or a frozen object.',
     match: (input) =>
       errorLike(input, 'TypeError', /is read-only$|^object is not extensible$|^no setter for property/),
     lines: (error) => [
-      `A constant or a frozen object cannot be changed: ${oneLine(error.message)}`,
-      'Declare the variable with let, or change a copy',
+      `A constant or frozen object cannot be modified: ${oneLine(error.message)}`,
+      'Declare the variable with let, or modify a copy',
     ],
   }),
   exceptionRule({
     type: 'UnsettledPromise',
-    evidence: 'The program waits for a promise that nothing will ever settle.',
+    evidence: 'The program awaits a promise that can never settle.',
     match: (input) => {
       const error = engineError(input, 'Error');
       return error?.message === UNSETTLED ? error : undefined;
     },
     lines: () => [
-      'An await waits for a promise that nothing will ever settle',
-      'Call resolve or reject on every path, and do not wait for events that cannot come (network, user)',
+      'The program awaits a promise that can never settle',
+      'Call resolve or reject on every path, and do not wait for events that cannot occur (network, user input)',
     ],
   }),
   exceptionRule({
     type: 'InvalidValue',
-    evidence: 'RangeError, or a value too large for the engine: the type is right, the value is not.',
+    evidence: 'RangeError or InternalError: an argument has the right type but an invalid value.',
     match: (input) => engineError(input, 'RangeError', 'InternalError'),
     lines: (error) => [
-      `A function refused a value: ${oneLine(error.message)}`,
+      `A function rejected a value: ${oneLine(error.message)}`,
       error.message === 'Date value is NaN'
-        ? 'The date could not be read: check its text, and use the form 2026-01-31T12:00:00Z'
+        ? 'The date is invalid: check its text, and use the form 2026-01-31T12:00:00Z'
         : undefined,
     ],
   }),
   exceptionRule({
     type: 'TypeMismatch',
-    evidence: 'TypeError: an operation does not exist for a value of this type.',
+    evidence: 'TypeError: an operation does not support the type of its operand.',
     match: (input) => engineError(input, 'TypeError'),
     lines: (error) => [
-      `The operation does not work with this type: ${oneLine(error.message)}`,
+      `The operation does not support this type: ${oneLine(error.message)}`,
       NOT_ITERABLE.test(error.message)
-        ? 'Only arrays, strings, Maps, Sets and generators can be spread, destructured or looped over with of'
+        ? 'Only iterables (arrays, strings, Maps, Sets, generators) can be spread, destructured or used in for...of'
         : undefined,
       /BigInt/.test(error.message)
-        ? 'BigInt and number do not mix: convert with Number() or BigInt()'
+        ? 'BigInt and number cannot be mixed: convert with Number() or BigInt()'
         : undefined,
       /circular/.test(error.message) ? 'Remove the circular reference before JSON.stringify' : undefined,
     ],

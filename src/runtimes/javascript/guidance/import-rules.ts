@@ -74,26 +74,35 @@ function missingFeature(input: AnalysisInput): MissingFeature | undefined {
 export const importRules: readonly Rule[] = [
   rule({
     type: 'MissingRequireVendor',
-    evidence: 'A JavaScript program used a vendored package through require(), import or as a global.',
+    evidence:
+      'A vendored package was loaded with require(), imported under a wrong name, or used as a global.',
     docs: [DOCS.packages],
     match: misusedPackage,
-    advise: ({ name, import_names }, input) => ({
-      guidance: [
-        `Package '${name}' is vendored: get it with requireVendor('${import_names[0]}')`,
-        'require() and import of packages do not exist in the sandbox',
-        failedAt(input, 'It was used on'),
-      ],
-      examples: [`const pkg = requireVendor('${import_names[0]}');`],
-    }),
+    advise: ({ name, import_names }, input) => {
+      const module = import_names[0]!;
+      const statement = input.language.importStatement(module);
+      return {
+        guidance: [
+          `Package '${name}' is vendored: ${statement}, or call requireVendor('${module}')`,
+          input.error!.message === 'require is not defined'
+            ? 'require() does not exist in the sandbox'
+            : 'Packages are not global variables: import them by their exact name',
+          failedAt(input),
+        ],
+        examples: [`${statement};`],
+      };
+    },
   }),
   unsupportedFeatureRule({
-    evidence: 'The program uses an API of Node.js or of a browser that QuickJS does not have.',
+    evidence:
+      'The program uses an API of Node.js, of a browser or of the operating system that the sandbox does not have.',
     match: missingFeature,
   }),
   packageNotAvailableRule({
-    evidence: 'A failed module load or requireVendor() for a package that is not vendored.',
+    evidence: 'import, require() or requireVendor() of a package that is not vendored.',
     match: (input) => requestedModule(input) ?? requestedVendor(input),
     moduleFiles: (name) => [`${name}.js`],
-    hint: "Modules of one's own are imported by path: import { f } from './name.js'",
+    importFile: (path) => `import { f } from './${path}'`,
+    hint: "Import your own files by path: import { f } from './name.js'",
   }),
 ];

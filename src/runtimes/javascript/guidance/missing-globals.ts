@@ -1,19 +1,19 @@
 /** Globals and modules of other JavaScript hosts that programs use and the sandbox does not have. */
 
 interface MissingGlobal {
-  /** What defines the name. */
+  /** The host or feature that provides the name. */
   readonly needs: string;
-  readonly instead: string;
+  readonly instead?: string;
 }
 
-export const FILE_FUNCTIONS = 'for files use std.loadFile, std.open and os.readdir';
+export const FILE_FUNCTIONS = 'use std.loadFile, std.open and os.readdir for files';
 const READ_FILES = 'put the data into /app before the run and read it with std.loadFile';
 
 /** By name. */
 export const MISSING_GLOBALS: Readonly<Record<string, MissingGlobal>> = {
   require: { needs: 'Node.js', instead: FILE_FUNCTIONS },
-  module: { needs: 'Node.js', instead: 'a program is one file: define functions and call them' },
-  exports: { needs: 'Node.js', instead: 'a program is one file: define functions and call them' },
+  module: { needs: 'Node.js', instead: 'define functions and call them; import other files by path' },
+  exports: { needs: 'Node.js', instead: 'define functions and call them; import other files by path' },
   process: { needs: 'Node.js', instead: 'std.exit(code), std.getenv(name) and scriptArgs' },
   Buffer: { needs: 'Node.js', instead: 'Uint8Array, TextEncoder and TextDecoder' },
   __dirname: { needs: 'Node.js', instead: "the path '/app'" },
@@ -21,33 +21,39 @@ export const MISSING_GLOBALS: Readonly<Record<string, MissingGlobal>> = {
   global: { needs: 'Node.js', instead: 'globalThis' },
   Deno: { needs: 'Deno', instead: FILE_FUNCTIONS },
   Bun: { needs: 'Bun', instead: FILE_FUNCTIONS },
-  fetch: { needs: 'a network', instead: READ_FILES },
-  XMLHttpRequest: { needs: 'a network', instead: READ_FILES },
-  WebSocket: { needs: 'a network', instead: READ_FILES },
-  EventSource: { needs: 'a network', instead: READ_FILES },
-  Request: { needs: 'a network', instead: READ_FILES },
-  Response: { needs: 'a network', instead: READ_FILES },
-  Headers: { needs: 'a network', instead: 'a Map or a plain object' },
-  axios: { needs: 'a network', instead: READ_FILES },
+  fetch: { needs: 'network access', instead: READ_FILES },
+  XMLHttpRequest: { needs: 'network access', instead: READ_FILES },
+  WebSocket: { needs: 'network access', instead: READ_FILES },
+  EventSource: { needs: 'network access', instead: READ_FILES },
+  Request: { needs: 'network access', instead: READ_FILES },
+  Response: { needs: 'network access', instead: READ_FILES },
+  Headers: { needs: 'network access', instead: 'a Map or a plain object' },
+  axios: { needs: 'network access', instead: READ_FILES },
   window: { needs: 'a browser', instead: 'globalThis' },
   document: { needs: 'a browser', instead: 'build HTML as text and write it to a file' },
-  navigator: { needs: 'a browser', instead: 'nothing: there is no browser to ask' },
-  location: { needs: 'a browser', instead: 'nothing: there is no page' },
+  navigator: { needs: 'a browser' },
+  location: { needs: 'a browser' },
   self: { needs: 'a browser', instead: 'globalThis' },
   alert: { needs: 'a browser', instead: 'console.log' },
-  prompt: { needs: 'a browser', instead: 'standard input: std.in.getline()' },
-  confirm: { needs: 'a browser', instead: 'standard input: std.in.getline()' },
-  localStorage: { needs: 'a browser', instead: 'a file in /app: std.open and std.loadFile' },
-  sessionStorage: { needs: 'a browser', instead: 'a file in /app: std.open and std.loadFile' },
-  indexedDB: { needs: 'a browser', instead: 'a file in /app: std.open and std.loadFile' },
+  prompt: { needs: 'a browser', instead: 'std.in.getline() reads standard input' },
+  confirm: { needs: 'a browser', instead: 'std.in.getline() reads standard input' },
+  localStorage: {
+    needs: 'a browser',
+    instead: 'store the data in a file in /app: std.open and std.loadFile',
+  },
+  sessionStorage: {
+    needs: 'a browser',
+    instead: 'store the data in a file in /app: std.open and std.loadFile',
+  },
+  indexedDB: { needs: 'a browser', instead: 'store the data in a file in /app: std.open and std.loadFile' },
   requestAnimationFrame: { needs: 'a browser', instead: 'setTimeout' },
-  Image: { needs: 'a browser', instead: 'nothing: there is no image decoder' },
+  Image: { needs: 'a browser' },
   FileReader: { needs: 'a browser', instead: 'std.loadFile' },
   HTMLElement: { needs: 'a browser', instead: 'build HTML as text' },
-  Worker: { needs: 'threads', instead: 'do the work in one thread' },
+  Worker: { needs: 'threads', instead: 'do the work in the main program' },
   SharedArrayBuffer: { needs: 'threads', instead: 'ArrayBuffer' },
-  Intl: { needs: 'locale data', instead: 'format numbers and dates with plain code' },
-  WebAssembly: { needs: 'a WebAssembly engine inside the guest', instead: 'plain JavaScript' },
+  Intl: { needs: 'locale data', instead: 'format numbers and dates in code' },
+  WebAssembly: { needs: 'WebAssembly inside the guest', instead: 'plain JavaScript' },
 };
 
 /** Built-in modules of Node.js, without `node:`. */

@@ -31,7 +31,7 @@ function containerLines(error: GuestError, input: AnalysisInput): (string | unde
   if (key !== undefined && /\benviron\b/.test(failedStatement(input))) {
     return [
       `The environment variable ${oneLine(key)} is not set`,
-      'The guest sees only the variables of the policy field env; os.environ.get(name, default) does not fail',
+      'Only the variables in the policy field env are set; os.environ.get(name, default) does not raise',
     ];
   }
   const lines: (string | undefined)[] = [];
@@ -39,11 +39,11 @@ function containerLines(error: GuestError, input: AnalysisInput): (string | unde
   if (available !== undefined) {
     const keys = available.map((one) => oneLine(one, 60));
     const more = (length ?? 0) > keys.length ? ` and ${length! - keys.length} more` : '';
-    lines.push(keys.length > 0 ? `Keys that are there: ${keys.join(', ')}${more}` : 'The dict is empty');
+    lines.push(keys.length > 0 ? `Existing keys: ${keys.join(', ')}${more}` : 'The dict is empty');
     const similar = similarNames(unquoted(key ?? ''), available.map(unquoted), 1)[0];
     if (similar !== undefined && key !== undefined) lines.push(`Did you mean '${oneLine(similar, 60)}'?`);
   } else if (length !== undefined && container !== undefined) {
-    const last = length > 0 ? `valid indices are 0 to ${length - 1}` : 'there is nothing to index';
+    const last = length > 0 ? `valid indices are 0 to ${length - 1}` : 'no index is valid';
     lines.push(`The ${container} has ${length} item${length === 1 ? '' : 's'}: ${last}`);
   }
   return lines;
@@ -53,28 +53,28 @@ function dataShapeLines(error: GuestError, input: AnalysisInput): (string | unde
   if (error.module === 'json.decoder') {
     return [
       ...jsonLines(error, error.length === 0),
-      "JSON needs double quotes, no trailing comma and no comments; Python's repr of a dict is not JSON",
+      'JSON requires double quotes and allows no trailing commas or comments; use json.dumps, not str(), to write it',
       failedAt(input),
     ];
   }
   return [
     ...containerLines(error, input),
     UNPACK.test(error.message)
-      ? `The number of names does not fit the number of values: ${oneLine(error.message)}`
+      ? `The number of variables does not match the number of values: ${oneLine(error.message)}`
       : undefined,
     error.type === 'IndexError' && error.length === undefined
-      ? 'The index is beyond the end of the sequence'
+      ? 'The index is past the end of the sequence'
       : undefined,
-    error.type === 'StopIteration' ? 'The iterator has no more items: give next() a default' : undefined,
+    error.type === 'StopIteration' ? 'The iterator is exhausted: pass a default to next()' : undefined,
     failedAt(input),
-    'Print the value before that line to see what it holds, and handle the missing case',
+    'Print the value before this line to see its contents, and handle the missing case',
   ];
 }
 
 export const dataRules: readonly Rule[] = [
   rule({
     type: 'FileMode',
-    evidence: 'A file was used in a way it was not opened for, or after it was closed.',
+    evidence: 'A file was used in a mode it was not opened in, or after it was closed.',
     docs: [DOCS.files],
     match: (input) => {
       const value = builtinException(input, 'ValueError');
@@ -85,7 +85,7 @@ export const dataRules: readonly Rule[] = [
   rule({
     type: 'DataShape',
     evidence:
-      'KeyError, IndexError, a failed unpacking, or text that is not JSON; with the keys, the length or the text that was there.',
+      'KeyError, IndexError, StopIteration, a failed unpacking, or text that is not JSON. The guidance shows the existing keys, the length or the text.',
     docs: [DOCS.files],
     match: dataShapeError,
     advise: (error, input) => ({ guidance: dataShapeLines(error, input) }),
@@ -104,12 +104,12 @@ export const dataRules: readonly Rule[] = [
       const isDecoding = error.type === 'UnicodeDecodeError';
       return {
         guidance: [
-          `Text and bytes do not fit: ${oneLine(error.message)}`,
+          `The text cannot be decoded or encoded: ${oneLine(error.message)}`,
           isDecoding
-            ? "The bytes are not in that encoding: try encoding='latin-1' or 'cp1252', or errors='replace'"
+            ? "The bytes have another encoding: try encoding='latin-1' or 'cp1252', or errors='replace'"
             : undefined,
           error.type === 'UnicodeEncodeError'
-            ? "The encoding cannot write that character: use encoding='utf-8'"
+            ? "The encoding does not have this character: use encoding='utf-8'"
             : undefined,
           failedAt(input),
         ],
@@ -119,26 +119,26 @@ export const dataRules: readonly Rule[] = [
   }),
   rule({
     type: 'InputExhausted',
-    evidence: 'EOFError: the program read more from standard input than the call gave it.',
+    evidence: 'EOFError: the program read past the end of standard input.',
     docs: [DOCS.unsupported],
     match: (input) => builtinException(input, 'EOFError'),
     advise: (_, input) => ({
       guidance: [
-        'There was no more input to read: nobody can type during a run',
-        failedAt(input, 'The program wanted input on'),
-        'Put the values into the code, read them from a file in /app, or give the call option stdin',
+        'Standard input is at its end: programs run without interactive input',
+        failedAt(input, 'The program reads input on'),
+        'Put the values into the code, read them from a file in /app, or pass the call option stdin',
       ],
     }),
   }),
   exceptionRule({
     type: 'InvalidFormat',
     evidence:
-      'A library refused the contents of a file or text: zip, gzip, tar, XML, CSV, TOML, base64, pickle, struct, configuration.',
+      'A library could not parse its input: zip, gzip, tar, XML, CSV, TOML, base64, pickle, struct or configuration.',
     docs: [DOCS.files],
     match: (input) => moduleException(input, ...FORMAT_MODULES),
     lines: (error) => [
-      `The data is not in the expected format: ${errorText(error)}`,
-      'Look at the first bytes or lines of it before parsing: print(open(path, "rb").read(80))',
+      `The data does not have the expected format: ${errorText(error)}`,
+      'Inspect the first bytes before parsing: print(open(path, "rb").read(80))',
     ],
   }),
   exceptionRule({
@@ -149,10 +149,10 @@ export const dataRules: readonly Rule[] = [
     lines: (error) => {
       const table = messageMatch(error, /^no such table: (\S+)/);
       return [
-        `SQLite refused it: ${errorText(error)}`,
+        `SQLite reported an error: ${errorText(error)}`,
         table && `Create the table first, in the same database: CREATE TABLE ${oneLine(table, 60)} (...)`,
         error.message === 'unable to open database file'
-          ? "The folder of the database must exist and lie in /app: sqlite3.connect('/app/data.db')"
+          ? "The folder of the database must exist in /app: sqlite3.connect('/app/data.db')"
           : undefined,
       ];
     },

@@ -23,16 +23,15 @@ function missingModule(input: AnalysisInput): string | undefined {
 
 const THREADS: MissingFeature = {
   what: 'threads',
-  instead:
-    'run the work in a plain loop, or use asyncio for tasks that wait for each other (asyncio without network connections)',
+  instead: 'do the work in a loop, or use asyncio for concurrent tasks (without network connections)',
 };
 const NETWORK: MissingFeature = {
-  what: 'a network',
-  instead: 'put the data into /app before the run and read it from there',
+  what: 'network access',
+  instead: 'put the data into /app before the run and read it there',
 };
 const PROCESSES: MissingFeature = {
   what: 'processes',
-  instead: 'use the standard library (shutil, pathlib, glob, zipfile) instead of commands',
+  instead: 'use the standard library (shutil, pathlib, glob, zipfile) instead of shell commands',
 };
 /** Attributes that modules lack here, by module. */
 const MISSING_ATTRIBUTES: Readonly<Record<string, { names: RegExp; feature: MissingFeature }>> = {
@@ -46,7 +45,7 @@ const MISSING_ATTRIBUTES: Readonly<Record<string, { names: RegExp; feature: Miss
   },
   time: {
     names: /^(pthread_\w+|clock)$/,
-    feature: { what: 'that clock', instead: 'use time.perf_counter()' },
+    feature: { what: 'this clock', instead: 'use time.perf_counter()' },
   },
   socket: { names: /./, feature: NETWORK },
 };
@@ -77,7 +76,7 @@ function missingSystemCall(input: AnalysisInput): MissingFeature | undefined {
   const code = failedSystemCall(input);
   if (code === 'EAFNOSUPPORT') return NETWORK;
   if (code === 'EOPNOTSUPP') return PROCESSES;
-  if (code === 'ENOSYS' || code === 'ENOTSUP') return { what: 'that system call' };
+  if (code === 'ENOSYS' || code === 'ENOTSUP') return { what: 'this system call' };
   if (code === 'EPERM' && error.path == null && error.type === 'PermissionError') return PROCESSES;
   return error.message === 'ctypes cannot call C functions in the sandbox'
     ? { what: 'native libraries' }
@@ -85,24 +84,25 @@ function missingSystemCall(input: AnalysisInput): MissingFeature | undefined {
 }
 
 /** What to use instead of a package. */
-function alternatives(name: string, { packages }: AnalysisInput): string | undefined {
+function alternatives(name: string, { language, packages }: AnalysisInput): string | undefined {
   const row = Object.hasOwn(ALTERNATIVES, name) ? ALTERNATIVES[name] : undefined;
   if (row === undefined) return undefined;
   const vendored = (row.vendored ?? [])
     .map((wanted) => packages.find((one) => one.name === wanted))
     .filter((one) => one !== undefined)
-    .map((one) => `${one.name} (import ${one.import_names[0]}; ${one.use})`);
-  return [
-    `Use instead: ${row.instead}`,
-    ...(vendored.length > 0 ? [`vendored packages: ${vendored.join(', ')}`] : []),
-  ].join('; ');
+    .map((one) => `${one.name} (${language.importStatement(one.import_names[0]!)}; ${one.use})`);
+  const options = [
+    row.instead,
+    vendored.length > 0 ? `vendored packages: ${vendored.join(', ')}` : undefined,
+  ];
+  const instead = options.filter((option) => option !== undefined).join('; ');
+  return [row.note, instead && `Use instead: ${instead}`].filter(Boolean).join('. ');
 }
 
 export const importRules: readonly Rule[] = [
   rule({
     type: 'MissingVendoredPackage',
-    evidence:
-      'ModuleNotFoundError for a package that the sandbox vendors: the program took it off the import path.',
+    evidence: 'ModuleNotFoundError for a vendored package: the program removed it from the import path.',
     docs: [DOCS.packages],
     match: (input) => {
       const name = missingModule(input);
@@ -113,8 +113,8 @@ export const importRules: readonly Rule[] = [
       guidance:
         input.error!.on_path === true
           ? [
-              `Package '${name}' belongs to this sandbox but is not part of this installation`,
-              'Run "llm-wasm-sandbox doctor" to see what is missing, and build again',
+              `Package '${name}' is missing from this installation of the sandbox`,
+              'Run "llm-wasm-sandbox doctor" to see what is missing, then rebuild',
             ]
           : [
               `Package '${name}' is pre-installed but requires sys.path configuration`,
@@ -122,7 +122,7 @@ export const importRules: readonly Rule[] = [
               `Then import normally: import ${name}`,
               'Note: In MCP server, sys.path is auto-configured - this error should not occur',
               /\bsys\.path\b/.test(input.source.slice(0, SOURCE_MAX))
-                ? "The program changes sys.path itself: keep '/data/site-packages' in it"
+                ? "The program changes sys.path: keep '/data/site-packages' in it"
                 : undefined,
             ],
     }),
@@ -130,7 +130,7 @@ export const importRules: readonly Rule[] = [
   rule({
     type: 'WrongImportName',
     evidence:
-      'ModuleNotFoundError or ImportError where the module exists under another name, or does not have the part asked for.',
+      'ModuleNotFoundError or ImportError: the package has another import name, or the module lacks the imported name.',
     docs: [DOCS.packages],
     match: (input) => {
       const name = missingModule(input);
@@ -140,14 +140,11 @@ export const importRules: readonly Rule[] = [
       return vendored !== undefined || isSubmodule ? { vendored } : undefined;
     },
     advise: ({ vendored }, input) => {
-      const location = failedAt(input, 'The import was on');
+      const location = failedAt(input);
       if (vendored !== undefined) {
-        const statement = `import ${vendored.import_names[0]}`;
+        const statement = input.language.importStatement(vendored.import_names[0]!);
         return {
-          guidance: [
-            `The package ${vendored.name} is available, but it is imported as: ${statement}`,
-            location,
-          ],
+          guidance: [`The package ${vendored.name} is vendored under another name: ${statement}`, location],
           examples: [statement],
         };
       }
@@ -155,9 +152,9 @@ export const importRules: readonly Rule[] = [
       return {
         guidance: [
           attribute === undefined
-            ? `There is no module '${oneLine(name ?? '')}': its package has no such part`
+            ? `The module '${oneLine(name ?? '')}' does not exist in its package`
             : `The module '${oneLine(name ?? '')}' has no '${attribute}'`,
-          'Check the spelling and the version: print(dir(module)) shows what a module has',
+          'Check the spelling and the version: print(dir(module)) lists the names in a module',
           location,
         ],
       };
@@ -165,16 +162,17 @@ export const importRules: readonly Rule[] = [
   }),
   unsupportedFeatureRule({
     evidence:
-      'The program asked for what a sandbox does not have: threads, processes, sockets, a screen, or an API of Node or of a browser.',
+      'The program needs a feature that the sandbox does not have: threads, processes, sockets, native libraries, a display.',
     match: missingFeature,
   }),
   packageNotAvailableRule({
-    evidence: 'ModuleNotFoundError for a package that is neither vendored nor in /app.',
+    evidence: 'ModuleNotFoundError for a package that is not vendored.',
     match: (input) => {
       const module = missingModule(input);
       return module && topLevel(module);
     },
     alternatives,
     moduleFiles: (name) => [`${name}.py`, `${name}/__init__.py`],
+    importFile: (path) => `import ${path.replace(/(?:\/__init__)?\.py$/, '').replaceAll('/', '.')}`,
   }),
 ];

@@ -17,7 +17,7 @@ const isBuiltin = (error: GuestError, type: string) => error.module === 'builtin
 export const pythonGuidance: LanguageGuidance = {
   typicalSource: /^[ \t]*(def |import \w+$|from \w+ import|print\()/m,
   endlessLoop: /\bwhile(?:\s+|\s*\(\s*)(?:True|1)\b/,
-  abortCauses: 'os.abort(), corrupting the interpreter through ctypes or hand-made bytecode',
+  abortCauses: 'os.abort(), memory corruption through ctypes, hand-written bytecode',
   isSystemError: ({ kind }) => kind === undefined || SYSTEM_ERRORS.test(kind),
   isOutOfMemory: (error) => isBuiltin(error, 'MemoryError'),
   isStackOverflow: (error) => isBuiltin(error, 'RecursionError'),

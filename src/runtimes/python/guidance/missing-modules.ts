@@ -2,24 +2,28 @@
 
 export interface Alternative {
   /** What the standard library offers. */
-  readonly instead: string;
-  /** Names of packages that do part of the job. Those that are not vendored are left out of the guidance. */
+  readonly instead?: string;
+  /** Why there is no alternative, and what to do. */
+  readonly note?: string;
+  /** Names of vendored packages that do part of the job. */
   readonly vendored?: readonly string[];
 }
 
-const NO_NETWORK = 'there is no network: put the data into /app before the run and read it from there';
-const NO_BROWSER = 'there is no browser and no network: save the page into /app before the run';
+const NO_NETWORK = 'There is no network: put the data into /app before the run and read it there';
+const NO_BROWSER = 'There is no browser and no network: save the page to /app before the run';
+const NO_SERVER = 'Programs cannot listen on a port: call the functions of the program directly';
+const TEXT = 're, string and collections.Counter';
 const NUMBERS = 'math, statistics, fractions, decimal, array and list comprehensions';
 const TABLES = 'csv, sqlite3, collections and statistics';
-const PLOTS = 'write an SVG or HTML file to /app with plain string formatting, or print a table';
-const IMAGES = 'zlib and struct can write PNG files; SVG is plain text';
-const LEARNING = 'statistics (linear_regression, correlation) and plain Python for small models';
+const PLOTS = 'write an SVG or HTML file to /app as text, or print a table';
+const IMAGES = 'zlib and struct to write PNG files; SVG is plain text';
+const LEARNING = 'statistics (linear_regression, correlation) or plain Python for small models';
 
 /** By top-level import name. */
 export const ALTERNATIVES: Readonly<Record<string, Alternative>> = {
   numpy: { instead: NUMBERS, vendored: ['mpmath', 'sympy'] },
   np: { instead: NUMBERS, vendored: ['mpmath', 'sympy'] },
-  pandas: { instead: TABLES, vendored: ['openpyxl', 'tabulate', 'petl', 'agate'] },
+  pandas: { instead: TABLES, vendored: ['openpyxl', 'tabulate'] },
   polars: { instead: TABLES, vendored: ['openpyxl', 'tabulate'] },
   pyarrow: { instead: TABLES },
   dask: { instead: TABLES },
@@ -32,9 +36,9 @@ export const ALTERNATIVES: Readonly<Record<string, Alternative>> = {
   torch: { instead: LEARNING },
   tensorflow: { instead: LEARNING },
   keras: { instead: LEARNING },
-  transformers: { instead: 're, string and collections.Counter for simple text work' },
-  nltk: { instead: 're, string and collections.Counter for simple text work' },
-  spacy: { instead: 're, string and collections.Counter for simple text work' },
+  transformers: { instead: TEXT },
+  nltk: { instead: TEXT },
+  spacy: { instead: TEXT },
   matplotlib: { instead: PLOTS },
   seaborn: { instead: PLOTS },
   plotly: { instead: PLOTS },
@@ -44,51 +48,47 @@ export const ALTERNATIVES: Readonly<Record<string, Alternative>> = {
   cv2: { instead: IMAGES },
   skimage: { instead: IMAGES },
   imageio: { instead: IMAGES },
-  requests: { instead: NO_NETWORK },
-  httpx: { instead: NO_NETWORK },
-  aiohttp: { instead: NO_NETWORK },
-  urllib3: { instead: NO_NETWORK },
-  websockets: { instead: NO_NETWORK },
-  websocket: { instead: NO_NETWORK },
-  paramiko: { instead: NO_NETWORK },
-  boto3: { instead: NO_NETWORK },
-  openai: { instead: NO_NETWORK },
-  anthropic: { instead: NO_NETWORK },
-  yfinance: { instead: NO_NETWORK },
-  selenium: { instead: NO_BROWSER, vendored: ['beautifulsoup4'] },
-  playwright: { instead: NO_BROWSER, vendored: ['beautifulsoup4'] },
-  scrapy: { instead: NO_BROWSER, vendored: ['beautifulsoup4'] },
-  bs4: { instead: 'html.parser and re', vendored: ['beautifulsoup4', 'html5lib'] },
+  requests: { note: NO_NETWORK },
+  httpx: { note: NO_NETWORK },
+  aiohttp: { note: NO_NETWORK },
+  urllib3: { note: NO_NETWORK },
+  websockets: { note: NO_NETWORK },
+  websocket: { note: NO_NETWORK },
+  paramiko: { note: NO_NETWORK },
+  boto3: { note: NO_NETWORK },
+  openai: { note: NO_NETWORK },
+  anthropic: { note: NO_NETWORK },
+  yfinance: { note: NO_NETWORK },
+  selenium: { note: NO_BROWSER, vendored: ['beautifulsoup4'] },
+  playwright: { note: NO_BROWSER, vendored: ['beautifulsoup4'] },
+  scrapy: { note: NO_BROWSER, vendored: ['beautifulsoup4'] },
   lxml: { instead: 'xml.etree.ElementTree and html.parser', vendored: ['defusedxml', 'beautifulsoup4'] },
-  flask: { instead: 'nothing can listen on a port here; call the functions of the program directly' },
-  django: { instead: 'nothing can listen on a port here; call the functions of the program directly' },
-  fastapi: { instead: 'nothing can listen on a port here; call the functions of the program directly' },
-  uvicorn: { instead: 'nothing can listen on a port here; call the functions of the program directly' },
-  streamlit: { instead: 'nothing can listen on a port here; print the results or write an HTML file' },
+  flask: { note: NO_SERVER },
+  django: { note: NO_SERVER },
+  fastapi: { note: NO_SERVER },
+  uvicorn: { note: NO_SERVER },
+  streamlit: { note: 'Programs cannot listen on a port: print the results or write an HTML file' },
   sqlalchemy: { instead: 'sqlite3' },
   psycopg2: { instead: 'sqlite3; there is no network to reach a server' },
   pymysql: { instead: 'sqlite3; there is no network to reach a server' },
   pymongo: { instead: 'sqlite3 or JSON files; there is no network to reach a server' },
   redis: { instead: 'a dict, shelve or sqlite3; there is no network to reach a server' },
-  yaml: { instead: 'json or tomllib', vendored: ['pyyaml'] },
-  toml: { instead: 'tomllib (part of Python, reading only)' },
+  toml: { instead: 'tomllib (in the standard library, read-only)' },
   docx: { instead: 'zipfile and xml.etree.ElementTree (a .docx file is a zip of XML)' },
   pptx: { instead: 'zipfile and xml.etree.ElementTree (a .pptx file is a zip of XML)' },
   xlrd: { instead: 'zipfile and xml.etree.ElementTree', vendored: ['openpyxl'] },
-  xlsxwriter: { instead: 'csv', vendored: ['openpyxl'] },
-  fitz: { instead: 'nothing in the standard library', vendored: ['pypdf', 'PyPDF2', 'pdfminer.six'] },
-  pdfplumber: { instead: 'nothing in the standard library', vendored: ['pypdf', 'PyPDF2', 'pdfminer.six'] },
-  reportlab: { instead: 'HTML or SVG files', vendored: ['pypdf', 'PyPDF2'] },
+  fitz: { vendored: ['pypdf'] },
+  pdfplumber: { vendored: ['pypdf'] },
+  reportlab: { instead: 'HTML or SVG files', vendored: ['pypdf'] },
   cryptography: { instead: 'hashlib, hmac and secrets' },
   Crypto: { instead: 'hashlib, hmac and secrets' },
   bcrypt: { instead: 'hashlib.scrypt or hashlib.pbkdf2_hmac' },
-  pydantic: { instead: 'dataclasses and typing', vendored: ['attrs', 'jsonschema'] },
-  tqdm: { instead: 'print a line now and then' },
-  rich: { instead: 'str.format and textwrap', vendored: ['tabulate'] },
+  pydantic: { instead: 'dataclasses and typing', vendored: ['attrs'] },
+  tqdm: { instead: 'print()' },
   click: { instead: 'argparse' },
   typer: { instead: 'argparse' },
   dotenv: { instead: 'os.environ; the policy sets the variables' },
-  psutil: { instead: 'nothing: a guest has no view of the machine' },
+  psutil: { note: 'Programs have no access to information about the host' },
   pytest: { instead: 'unittest or plain assert statements' },
   numba: { instead: 'plain Python' },
   ujson: { instead: 'json' },
@@ -103,21 +103,21 @@ export const ALTERNATIVES: Readonly<Record<string, Alternative>> = {
   cgi: { instead: 'urllib.parse and email.message (cgi was removed from Python)' },
 };
 
-/** What a module needs that the sandbox does not have, by top-level import name. */
+/** The missing feature that a module depends on, by top-level import name. */
 export const UNSUPPORTED_MODULES: Readonly<Record<string, string>> = {
   _multiprocessing: 'processes',
   multiprocessing: 'processes',
   _posixsubprocess: 'processes',
-  tkinter: 'a screen',
-  _tkinter: 'a screen',
-  turtle: 'a screen',
+  tkinter: 'a display',
+  _tkinter: 'a display',
+  turtle: 'a display',
   curses: 'a terminal',
   _curses: 'a terminal',
   readline: 'a terminal',
-  msvcrt: 'Windows',
-  winreg: 'Windows',
-  _winapi: 'Windows',
-  resource: 'the limits of a host process',
+  msvcrt: 'Windows APIs',
+  winreg: 'Windows APIs',
+  _winapi: 'Windows APIs',
+  resource: 'limits of a host process',
   js: 'a browser or a JavaScript host',
   pyodide: 'a browser or a JavaScript host',
   pyodide_js: 'a browser or a JavaScript host',
@@ -126,12 +126,12 @@ export const UNSUPPORTED_MODULES: Readonly<Record<string, string>> = {
   ensurepip: 'package installation',
   venv: 'package installation',
   setuptools: 'package installation',
-  idlelib: 'a screen',
+  idlelib: 'a display',
   syslog: 'a system log',
   grp: 'user accounts',
   spwd: 'user accounts',
   nis: 'user accounts',
   ossaudiodev: 'an audio device',
-  google: 'a Google Colab machine',
-  IPython: 'an IPython shell',
+  google: 'Google Colab',
+  IPython: 'IPython',
 };

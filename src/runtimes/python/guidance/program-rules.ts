@@ -31,15 +31,14 @@ export const programRules: readonly Rule[] = [
   }),
   exceptionRule({
     type: 'UndefinedName',
-    evidence:
-      'NameError: a name that was never assigned; says whether an earlier call of the session had it.',
+    evidence: 'NameError: a name is not defined. The guidance says whether an earlier call defined it.',
     match: (input) => builtinException(input, 'NameError', 'UnboundLocalError'),
     lines: (error, input) => {
       const name = oneLine(error.name ?? messageMatch(error, /^name '([^']+)'/) ?? '', 80);
       if (error.type === 'UnboundLocalError') {
         return [
-          `A local variable is used before it gets a value: ${oneLine(error.message)}`,
-          'A name that a function assigns is local to it: assign it first, pass it as an argument, or declare it global',
+          `A local variable is used before it is assigned: ${oneLine(error.message)}`,
+          'A name assigned in a function is local to it: assign it first, pass it as an argument, or declare it global',
         ];
       }
       return [
@@ -52,16 +51,15 @@ export const programRules: readonly Rule[] = [
   }),
   exceptionRule({
     type: 'MissingAttribute',
-    evidence: 'AttributeError: the object has no such attribute or method.',
+    evidence: 'AttributeError: an object has no such attribute or method.',
     match: (input) => builtinException(input, 'AttributeError') ?? moduleException(input, 'dataclasses'),
     lines: (error) => [
       oneLine(error.message),
       error.suggestion && `Did you mean '${oneLine(error.suggestion, 80)}'?`,
       error.container === 'NoneType'
-        ? 'The value is None: a function returned nothing, or a search found nothing; check for None first'
+        ? 'The value is None: a function returned nothing or a search found nothing; check for None first'
         : undefined,
-      error.module_name &&
-        `print(dir(${oneLine(error.module_name, 60)})) shows what the module has in this version`,
+      error.module_name && `print(dir(${oneLine(error.module_name, 60)})) lists the attributes of the module`,
     ],
   }),
   exceptionRule({
@@ -72,18 +70,18 @@ export const programRules: readonly Rule[] = [
       return error !== undefined && ARGUMENTS.test(error.message) ? error : undefined;
     },
     lines: (error) => [
-      `The call does not fit the function: ${oneLine(error.message)}`,
+      `The arguments do not match the function: ${oneLine(error.message)}`,
       'Compare the call with the definition: number, order and names of the arguments',
     ],
   }),
   exceptionRule({
     type: 'TypeMismatch',
-    evidence: 'TypeError: an operation does not exist for values of these types.',
+    evidence: 'TypeError: an operation does not support the types of its operands.',
     match: (input) => builtinException(input, 'TypeError'),
     lines: (error) => [
-      `The operation does not work with these types: ${oneLine(error.message)}`,
+      `The operation does not support these types: ${oneLine(error.message)}`,
       NONE.test(error.message)
-        ? 'One value is None: a function returned nothing, or a search found nothing; check for None first'
+        ? 'One value is None: a function returned nothing or a search found nothing; check for None first'
         : 'Convert explicitly with str(), int(), float() or list(), or check the type first',
       /not JSON serializable/.test(error.message)
         ? 'Convert it before json.dumps, or pass default=str'
@@ -103,7 +101,7 @@ export const programRules: readonly Rule[] = [
     lines: (error) => [
       `A number is too large for the operation: ${oneLine(error.message)}`,
       BIG_INTEGER.test(error.message)
-        ? 'Allow it with sys.set_int_max_str_digits(0), or print a part or the length of the number'
+        ? 'Remove the limit with sys.set_int_max_str_digits(0), or print only part of the number'
         : 'Use integers, decimal.Decimal or logarithms instead of floats',
     ],
   }),
@@ -120,27 +118,27 @@ export const programRules: readonly Rule[] = [
   }),
   exceptionRule({
     type: 'AssertionFailed',
-    evidence: 'AssertionError: an assert statement of the program did not hold.',
+    evidence: 'AssertionError: an assert statement in the program failed.',
     // An assert statement raises its exception in the program, so `raised` is set.
     match: ({ error }) =>
       error?.module === 'builtins' && error.type === 'AssertionError' ? error : undefined,
     lines: (error) => [
-      `An assertion of the program failed${error.message === '' ? '' : `: ${oneLine(error.message)}`}`,
-      'Print both sides of the comparison; either the code or the expectation is wrong',
+      `An assertion failed${error.message === '' ? '' : `: ${oneLine(error.message)}`}`,
+      'Print both sides of the comparison: either the code or the expectation is wrong',
     ],
   }),
   exceptionRule({
     type: 'RegexError',
-    evidence: 'An exception of the re module: the pattern is not valid.',
+    evidence: 'An exception of the re module: a pattern is invalid.',
     match: (input) => moduleException(input, 're', 're._constants', 'sre_constants'),
     lines: (error) => [
-      `The regular expression is not valid: ${oneLine(error.message)}`,
+      `The regular expression is invalid: ${oneLine(error.message)}`,
       'Escape special characters with a backslash or re.escape(), and write patterns as raw strings: r"..."',
     ],
   }),
   exceptionRule({
     type: 'MutationDuringIteration',
-    evidence: 'RuntimeError: a dict, set or deque changed while a loop went over it.',
+    evidence: 'RuntimeError: a dict, set or deque was modified during iteration.',
     match: (input) => {
       const error = builtinException(input, 'RuntimeError');
       return error !== undefined &&
@@ -150,32 +148,31 @@ export const programRules: readonly Rule[] = [
         ? error
         : undefined;
     },
-    lines: (error) => [oneLine(error.message), 'Go over a copy: for key in list(d)'],
+    lines: (error) => [oneLine(error.message), 'Iterate over a copy: for key in list(d)'],
   }),
   exceptionRule({
     type: 'AsyncMisuse',
-    evidence:
-      'RuntimeError or an asyncio exception: event loops, coroutines or tasks used in a way that cannot work.',
+    evidence: 'RuntimeError or an asyncio exception: invalid use of event loops, coroutines or tasks.',
     match: (input) => {
       const error = builtinException(input, 'RuntimeError');
       const known = error !== undefined && /(event loop|await|coroutine|asyncio)/i.test(error.message);
       return known ? error : moduleException(input, 'asyncio.exceptions', 'asyncio.queues');
     },
     lines: (error) => [
-      `Asynchronous code is used the wrong way: ${errorText(error)}`,
-      'A program may use await at its top level, or asyncio.run(main()) once; inside async functions use await',
+      `Invalid use of asynchronous code: ${errorText(error)}`,
+      'Use await at the top level, or call asyncio.run(main()) once; inside async functions use await',
     ],
   }),
   exceptionRule({
     type: 'InvalidValue',
-    evidence: 'ValueError and its relatives: the type is right, the value is not.',
+    evidence: 'ValueError and similar exceptions: an argument has the right type but an invalid value.',
     match: (input) =>
       builtinException(input, 'ValueError', 'LookupError', 'ArithmeticError', 'FloatingPointError') ??
       moduleException(input, ...VALUE_ERROR_MODULES),
     lines: (error) => [
-      `A function refused a value: ${oneLine(error.message) || oneLine(error.type)}`,
+      `A function rejected a value: ${oneLine(error.message) || oneLine(error.type)}`,
       /^time data/.test(error.message)
-        ? 'The format string must describe the text exactly: print(repr(text)) and compare'
+        ? 'The format string must match the text exactly: print(repr(text)) and compare'
         : undefined,
       /^invalid literal for int|^could not convert string to float/.test(error.message)
         ? 'Clean the text first: strip(), remove thousands separators and units, skip empty values'
