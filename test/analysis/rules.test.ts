@@ -3,9 +3,11 @@ import { buildGuidance, relatedDocs } from '../../src/analysis/build-guidance.ts
 import { classify } from '../../src/analysis/classify.ts';
 import type { GuidanceExample } from '../../src/analysis/example.ts';
 import type { ErrnoName } from '../../src/analysis/failed-system-call.ts';
+import { readManifest } from '../../src/packages/manifest.ts';
 import { examples as javascriptExamples } from '../../src/runtimes/javascript/guidance/examples.ts';
 import { LANGUAGES } from '../../src/runtimes/languages.ts';
 import { examples as pythonExamples } from '../../src/runtimes/python/guidance/examples.ts';
+import { ALTERNATIVES } from '../../src/runtimes/python/guidance/missing-modules.ts';
 import { errorGuidance, executeOptions, policy, RUNTIME_NAMES, sandboxOptions } from '../../src/schema.ts';
 import { run } from './inputs.ts';
 
@@ -81,6 +83,15 @@ describe('rule table', () => {
       if (rule.docs.length === 0) expect(docs).toEqual([`docs/ERROR_GUIDANCE.md#${rule.type.toLowerCase()}`]);
     }
   });
+});
+
+test('alternatives to Python packages are vendored, and vendored packages have no alternatives', () => {
+  const vendored = readManifest().packages.filter(({ language }) => language === 'python');
+  const names = vendored.map(({ name }) => name);
+  const suggested = Object.values(ALTERNATIVES).flatMap((one) => one.vendored ?? []);
+  expect(suggested.filter((name) => !names.includes(name))).toEqual([]);
+  const importNames = vendored.flatMap(({ import_names }) => import_names);
+  expect(Object.keys(ALTERNATIVES).filter((name) => importNames.includes(name))).toEqual([]);
 });
 
 test('every language has a number for the errors that rules distinguish', () => {

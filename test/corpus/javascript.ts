@@ -86,6 +86,21 @@ export const JAVASCRIPT: readonly Failing[] = [
   { code: "import fs from 'fs';\nfs.readFileSync('x');", type: 'UnsupportedFeature', says: 'Node.js' },
   { code: "import { readFile } from 'node:fs/promises';", type: 'UnsupportedFeature' },
   { code: "const _ = require('left-pad');", type: 'PackageNotAvailable' },
+  { code: "requireVendor('left-pad');", type: 'PackageNotAvailable' },
+  {
+    code: "import { add } from 'calc';\nadd(1, 2);",
+    type: 'PackageNotAvailable',
+    says: "import { f } from './lib/calc.js'",
+    files: { 'lib/calc.js': 'export const add = (a, b) => a + b;' },
+  },
+  {
+    code: "const _ = require('lodash');\n_.chunk([1, 2], 1);",
+    type: 'MissingRequireVendor',
+    says: "import lodash from 'lodash'",
+  },
+  { code: "import _ from 'Lodash';", type: 'MissingRequireVendor', says: "requireVendor('lodash')" },
+  { code: 'console.log(_.chunk([1, 2], 1));', type: 'MissingRequireVendor', says: 'not global variables' },
+  { code: "dayjs('2026-01-31').year();", type: 'MissingRequireVendor', says: "import dayjs from 'dayjs'" },
   { code: "import axios from 'axios';", type: 'PackageNotAvailable' },
   { code: "import React from 'react';", type: 'PackageNotAvailable' },
   {

@@ -142,6 +142,12 @@ export const PYTHON: readonly Failing[] = [
   { code: 'import scipy.stats', type: 'PackageNotAvailable' },
   { code: 'from flask import Flask', type: 'PackageNotAvailable' },
   { code: 'import my_helpers', type: 'PackageNotAvailable' },
+  {
+    code: 'import calc',
+    type: 'PackageNotAvailable',
+    says: 'import lib.calc',
+    files: { 'lib/calc.py': 'def add(a, b): return a + b' },
+  },
   { code: 'import sqlalchemy', type: 'PackageNotAvailable', says: 'sqlite3' },
   { code: 'import imp', type: 'PackageNotAvailable', says: 'importlib' },
   { code: 'import distutils.core', type: 'PackageNotAvailable' },

@@ -1,7 +1,7 @@
 /** The scenarios of both specifications that speak of packages, through the engine and with the measured figures. */
 import { createSandbox, listPackages, type SandboxResult } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import { python } from '../support/sandbox.ts';
+import { javascript, python } from '../support/sandbox.ts';
 
 const figures = async (name: string) => (await listPackages('python')).find((one) => one.name === name)!;
 const fuel = (result: SandboxResult) => result.metadata.fuel_analysis!;
@@ -76,5 +76,15 @@ describe('Requirement: Actionable Error Guidance', () => {
     const advice = result.metadata.error_guidance!.actionable_guidance.join('\n');
     expect(advice).toContain("sys.path.insert(0, '/data/site-packages')");
     expect(advice).toContain('import openpyxl');
+  });
+
+  test('the advised import of a JavaScript package works', async () => {
+    const { metadata } = await javascript("const dayjs = require('dayjs');");
+    expect(metadata.error_guidance?.error_type).toBe('MissingRequireVendor');
+    const advised = metadata.error_guidance!.code_examples!.join('\n');
+    expect(await javascript(`${advised}\ndayjs('2026-01-31').year()`)).toMatchObject({
+      success: true,
+      metadata: { result: 2026 },
+    });
   });
 });

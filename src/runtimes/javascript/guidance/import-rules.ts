@@ -29,6 +29,8 @@ const PACKAGE_GLOBALS: Readonly<Record<string, string>> = {
   Mustache: 'mustache',
 };
 
+const REQUIRE_UNDEFINED = 'require is not defined';
+
 const undefinedName = (input: AnalysisInput) =>
   messageMatch(engineError(input, 'ReferenceError'), /^(\S+) is not defined$/);
 
@@ -39,7 +41,7 @@ function requestedModule(input: AnalysisInput): string | undefined {
   const imported = messageMatch(error, /^could not load module '([^'\n]{1,120})'/);
   if (imported !== undefined) return imported;
   const required = /\brequire\(\s*['"`]([^'"`]{1,120})['"`]/.exec(failedStatement(input))?.[1];
-  return error.message === 'require is not defined' ? required : undefined;
+  return error.message === REQUIRE_UNDEFINED ? required : undefined;
 }
 
 /** The package that `requireVendor` was asked for and does not have. */
@@ -49,14 +51,22 @@ const requestedVendor = (input: AnalysisInput) =>
     /^requireVendor: there is no package '([^'\n]{1,120})'/,
   );
 
-/** The vendored package that the program tried to use. */
-function misusedPackage(input: AnalysisInput): VendoredPackage | undefined {
+/** The vendored package that the program tried to use, and why that failed. */
+function misusedPackage(input: AnalysisInput): { vendored: VendoredPackage; reason: string } | undefined {
   const module = requestedModule(input);
-  if (module !== undefined)
-    return vendoredPackage(input, module) ?? packageByOtherName(module, input.packages);
+  if (module !== undefined) {
+    const vendored = vendoredPackage(input, module) ?? packageByOtherName(module, input.packages);
+    const isRequire = input.error!.message === REQUIRE_UNDEFINED;
+    const reason = isRequire ? 'require() does not exist in the sandbox' : 'Package names are case-sensitive';
+    return vendored && { vendored, reason };
+  }
   const name = undefinedName(input);
   if (name === undefined) return undefined;
-  return vendoredPackage(input, Object.hasOwn(PACKAGE_GLOBALS, name) ? PACKAGE_GLOBALS[name]! : name);
+  const vendored = vendoredPackage(
+    input,
+    Object.hasOwn(PACKAGE_GLOBALS, name) ? PACKAGE_GLOBALS[name]! : name,
+  );
+  return vendored && { vendored, reason: 'Packages are not global variables' };
 }
 
 function missingFeature(input: AnalysisInput): MissingFeature | undefined {
@@ -78,15 +88,13 @@ export const importRules: readonly Rule[] = [
       'A vendored package was loaded with require(), imported under a wrong name, or used as a global.',
     docs: [DOCS.packages],
     match: misusedPackage,
-    advise: ({ name, import_names }, input) => {
-      const module = import_names[0]!;
+    advise: ({ vendored, reason }, input) => {
+      const module = vendored.import_names[0]!;
       const statement = input.language.importStatement(module);
       return {
         guidance: [
-          `Package '${name}' is vendored: ${statement}, or call requireVendor('${module}')`,
-          input.error!.message === 'require is not defined'
-            ? 'require() does not exist in the sandbox'
-            : 'Packages are not global variables: import them by their exact name',
+          `Package '${vendored.name}' is vendored: ${statement}, or call requireVendor('${module}')`,
+          reason,
           failedAt(input),
         ],
         examples: [`${statement};`],
