@@ -119,7 +119,8 @@ const TABLES = {
     const defaults = serverSettings.parse({});
     const rows = Object.entries(serverSettings.shape).map(([name, field]) => [
       `\`${name}\``,
-      MACHINE_DEFAULTS[name] ?? show(defaults[name]),
+      // A port is a name, not a quantity.
+      MACHINE_DEFAULTS[name] ?? (name === 'port' ? defaults.port : show(defaults[name])),
       field.description,
     ]);
     return table(['setting', 'default', 'meaning'], rows);
