@@ -23,7 +23,7 @@ const NEW_FILE_MODE = 0o644;
 const NEW_FOLDER_MODE = 0o755;
 
 /** The workspace that session and store last agreed on. */
-export interface SyncedWorkspace {
+interface SyncedWorkspace {
   readonly tree: ReadonlyMap<string, TreeEntry>;
   /** The paths that are in workspace/, with their fingerprints. */
   readonly mirrored: ReadonlyMap<string, string>;

@@ -19,7 +19,7 @@ const indexFile = z.strictObject({
   files: z.array(z.tuple([z.string(), z.string().max(200)])),
 });
 
-export interface MirrorIndex {
+interface MirrorIndex {
   readonly syncedCommit: string;
   /** By path. See `fingerprint` in workspace-mirror.ts. */
   readonly fingerprints: ReadonlyMap<string, string>;

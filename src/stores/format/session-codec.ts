@@ -43,12 +43,12 @@ export const sessionManifest = z.strictObject({
     .array(z.strictObject({ name: checkpointName, created_at: checkpointTime, state: stateManifest }))
     .max(MAX_CHECKPOINTS),
 });
-export type SessionManifest = z.infer<typeof sessionManifest>;
+type SessionManifest = z.infer<typeof sessionManifest>;
 
 export const decodeSessionManifest = (bytes: Uint8Array, path: string) =>
   decodeJson(sessionManifest, bytes, path);
 
-export interface EncodedState {
+interface EncodedState {
   readonly manifest: StateManifest;
   /** The objects that the manifest needs, by object name. */
   readonly objects: ReadonlyMap<string, Uint8Array>;

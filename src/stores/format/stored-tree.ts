@@ -31,7 +31,7 @@ export const encodeTree = (entries: readonly TreeEntry[]) =>
   encodeText(`{"format":${FORMAT},"entries":[\n${jsonLines(entries)}\n]}\n`);
 
 /** Checks that the entries form a tree and are sorted. */
-export function decodeTree(bytes: Uint8Array, path: string): TreeEntry[] {
+function decodeTree(bytes: Uint8Array, path: string): TreeEntry[] {
   const { entries } = decodeJson(tree, bytes, path);
   const checked = checkEntries(
     entries.map((entry) => fromTreeEntry(entry, NO_BYTES)),
