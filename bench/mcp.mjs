@@ -68,12 +68,17 @@ async function cancelTimes(server, client, times = 20) {
   for (let i = 0; i < times; i++) {
     const abort = new AbortController();
     const running = client.callTool(ENDLESS, { signal: abort.signal }).catch(() => {});
-    while (server.state.scheduler.running === 0) await new Promise((next) => setTimeout(next, 5));
+    while (server.state.pool.running === 0) await new Promise((next) => setTimeout(next, 5));
     await new Promise((next) => setTimeout(next, 100));
     const started = performance.now();
     abort.abort();
+<<<<<<< HEAD
     while (server.state.scheduler.running > 0) await new Promise((next) => setImmediate(next));
     durations.push(performance.now() - started);
+=======
+    while (server.state.pool.running > 0) await new Promise((next) => setImmediate(next));
+    found.push(performance.now() - started);
+>>>>>>> f0098d4 (sandbox, session: Sandbox and Session are two types, execute returns a handle, one scheduler and one registry)
     await running;
   }
   return durations;

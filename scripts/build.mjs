@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { annotateTypes } from './annotate-types.mjs';
 
 const root = new URL('../', import.meta.url);
 const at = (path) => fileURLToPath(new URL(path, root));
@@ -67,6 +68,7 @@ async function buildGuests(runtimes) {
 }
 
 compile();
-const { RUNTIME_NAMES } = await import(at('dist/schema.js'));
-copyDataFiles(RUNTIME_NAMES);
-await buildGuests(RUNTIME_NAMES);
+const schemas = await import(at('dist/schema.js'));
+annotateTypes(at('dist/schema.d.ts'), schemas);
+copyDataFiles(schemas.RUNTIME_NAMES);
+await buildGuests(schemas.RUNTIME_NAMES);

@@ -1,15 +1,17 @@
 /** The public surface of llm-wasm-sandbox. */
-
 export { ERROR_CODES, type ErrorCode, SandboxError } from './errors.ts';
 export { type ListedPackage, listPackages } from './runtimes/available-packages.ts';
 export type { Variable } from './runtimes/language.ts';
 export { EVENTS, type EventName } from './sandbox/events.ts';
-export { createSandbox, type Sandbox, type SandboxOptions } from './sandbox/sandbox.ts';
+export type { Execution } from './sandbox/execution.ts';
+export type { SandboxOptions } from './sandbox/options.ts';
+export type { Sandbox } from './sandbox/sandbox.ts';
 export type { WorkspaceFile } from './sandbox/workspace.ts';
 export {
   type ErrorGuidance,
   type EventLogger,
   type ExecuteOptions,
+  type FailedResult,
   FUEL_STATUSES,
   type FuelAnalysis,
   type GuestError,
@@ -21,18 +23,24 @@ export {
   type RuntimeName,
   type SandboxResult,
   type SessionPolicy,
+  type SuccessfulResult,
   TRAPS,
   type TrapReason,
 } from './schema.ts';
 export type { CheckpointInfo } from './session/checkpoint.ts';
+export { createSandbox, isSession, type SessionOptions } from './session/create-sandbox.ts';
 export {
   type ImportOptions,
+  type OpenOptions,
   openSessions,
   type PruneReport,
   type SessionInfo,
   type SessionLimits,
-  type Sessions,
+  type SessionRegistry,
+  type SessionsOptions,
 } from './session/registry.ts';
+export type { Session } from './session/session.ts';
 export { type DiskStoreOptions, diskStore } from './stores/disk/disk-store.ts';
 export { memoryStore } from './stores/memory/memory-store.ts';
 export type { RecoveredWorkspace, SessionRecord, SessionStore, StoredSession } from './stores/store.ts';
+export { createPool, type Pool, type PoolOptions } from './worker/pool.ts';

@@ -192,30 +192,48 @@ export const sandboxOptions = z.strictObject({
     .default([])
     .describe("Wheels or folders of the host with the caller's own packages."),
   logger: eventLogger.optional().describe('Receives structured events, such as execution.complete.'),
+  pool: z
+    .custom<object>()
+    .optional()
+    .describe('Worker threads to use, from createPool(); by default shared by all sandboxes.'),
+  tenant: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('Sandboxes of one tenant share its turns in the pool; by default each sandbox has its own.'),
 });
 
 const fileContent = z.union([z.string(), z.instanceof(Uint8Array)]);
 const callback = <T>() =>
   z.custom<(chunk: T) => void>((value) => typeof value === 'function', 'must be a function');
 
+const stream = z.custom<AsyncIterable<string | Uint8Array>>(
+  (value) => typeof value === 'object' && value !== null && Symbol.asyncIterator in value,
+  'must be a string, bytes or a stream',
+);
+
 export const executeOptions = z.strictObject({
-  stdin: fileContent.optional().describe('What the program reads from standard input.'),
+  stdin: z
+    .union([fileContent, stream])
+    .optional()
+    .describe('Standard input of the program. A stream is read to its end before the call is queued.'),
   signal: z.instanceof(AbortSignal).optional().describe('Cancels the call.'),
-  timeout_seconds: seconds.optional().describe('Instead of the policy, for this call.'),
-  fuel_budget: fuel.optional().describe('Instead of the policy, for this call.'),
+  timeout_seconds: seconds.optional().describe('Overrides the policy for this call.'),
+  fuel_budget: fuel.optional().describe('Overrides the policy for this call.'),
   inject_setup: z
     .boolean()
     .default(true)
-    .describe('Whether the program finds packages and helpers; without, it finds the bare language.'),
-  on_stdout: callback<string>().optional().describe('Receives output as it is written.'),
-  on_stderr: callback<string>().optional().describe('Receives error output as it is written.'),
-  on_progress: callback<{ fuel_consumed: number; fuel_budget: number }>()
+    .describe('Whether packages and helpers are available; without them the program has the bare language.'),
+  onStdout: callback<string>().optional().describe('Receives standard output while the program runs.'),
+  onStderr: callback<string>().optional().describe('Receives standard error while the program runs.'),
+  onProgress: callback<{ fuel_consumed: number; fuel_budget: number }>()
     .optional()
-    .describe('Told about ten times a second how much of its fuel the run has used.'),
+    .describe('Called about ten times a second with the fuel that the run has used so far.'),
   files: z
     .record(z.string(), fileContent)
     .optional()
-    .describe('Files to put into the workspace before the run.'),
+    .describe('Files to write into the workspace before the run.'),
 });
 export type ExecuteOptions = z.input<typeof executeOptions>;
 
@@ -349,20 +367,40 @@ export const resultMetadata = z.object({
   queue_ms: z.number().describe('Time the call waited for its turn; not part of duration_ms.'),
 });
 
-export const sandboxResult = z.object({
-  success: z.boolean().describe('Exit code 0 and no trap.'),
+const resultFields = {
   stdout: z.string(),
   stderr: z.string(),
-  exit_code: z.number().int(),
-  fuel_consumed: z.number().int().describe('WebAssembly instructions of the program, not of the boot.'),
-  memory_used_bytes: z.number().int().describe('Size the guest memory grew to.'),
+  fuel_consumed: z.number().int().describe('WebAssembly instructions of the program, without the boot.'),
+  memory_used_bytes: z.number().int().describe('Size that the guest memory reached.'),
   duration_ms: z.number(),
   files_created: z.array(z.string()),
   files_modified: z.array(z.string()),
   files_deleted: z.array(z.string()),
+};
+
+export const successfulResult = z.object({
+  success: z.literal(true).describe('Exit code 0 and no trap.'),
+  exit_code: z.literal(0),
+  ...resultFields,
+  metadata: resultMetadata.extend({
+    trapped: z.literal(false),
+    trap_reason: z.null(),
+    trap_message: z.null(),
+  }),
+});
+
+export const failedResult = z.object({
+  success: z.literal(false).describe('The program failed, or the run was stopped.'),
+  exit_code: z.number().int(),
+  ...resultFields,
   metadata: resultMetadata,
 });
-export type SandboxResult = z.infer<typeof sandboxResult>;
+
+export const sandboxResult = z.discriminatedUnion('success', [successfulResult, failedResult]);
+export type SuccessfulResult = z.infer<typeof successfulResult>;
+export type FailedResult = z.infer<typeof failedResult>;
+/** The result of `execute`. Check `success` to tell the two forms apart. */
+export type SandboxResult = SuccessfulResult | FailedResult;
 
 /** The settings of deterministic mode, or undefined when it is off. */
 export function deterministicMode({ deterministic }: Policy): { seed: number; startMs: number } | undefined {

@@ -19,6 +19,7 @@ const EXIT_CODES: Record<ErrorCode, number> = {
   invalid_path: EXIT.usage,
   file_not_found: EXIT.unavailable,
   quota_exceeded: EXIT.unavailable,
+  queue_full: EXIT.unavailable,
   session_busy: EXIT.unavailable,
   session_exists: EXIT.unavailable,
   session_mismatch: EXIT.unavailable,

@@ -20,17 +20,13 @@ interface ExecutionStats {
 }
 
 /** `queuedMs` is the time spent in the scheduler, before the sandbox was called. */
-export function executionStats(
-  language: RuntimeName,
-  result: SandboxResult,
-  queuedMs: number,
-): ExecutionStats {
+export function executionStats(language: RuntimeName, result: SandboxResult): ExecutionStats {
   const { success, metadata, duration_ms, fuel_consumed } = result;
   return {
     language,
     outcome: success ? 'success' : (metadata.trap_reason ?? 'error'),
     duration_ms,
-    queue_ms: metadata.queue_ms + queuedMs,
+    queue_ms: metadata.queue_ms,
     fuel_consumed,
     error_type: success ? undefined : (metadata.error_guidance?.error_type ?? metadata.error?.type),
   };

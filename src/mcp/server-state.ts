@@ -1,15 +1,15 @@
 /**
- * State of a server that outlives a request: settings, tenants, scheduler and metrics. The sessions, files and statistics
+ * State of a server that outlives a request: settings, tenants, worker pool and metrics. The sessions, files and statistics
  * of a tenant are reachable only through its `Tenant` object.
  */
+import { availableParallelism } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import type { PolicyInput } from '../schema.ts';
 import { openSessions } from '../session/registry.ts';
 import { diskStore } from '../stores/disk/disk-store.ts';
 import { memoryStore } from '../stores/memory/memory-store.ts';
 import type { SessionStore } from '../stores/store.ts';
-import { sharedPool } from '../worker/guest-assets.ts';
-import { FairScheduler } from './fair-scheduler.ts';
+import { WorkerPool } from '../worker/pool.ts';
 import { ServerMetrics } from './metrics.ts';
 import type { ServerSettings } from './settings.ts';
 import { noTelemetry, type Telemetry } from './telemetry.ts';
@@ -60,7 +60,7 @@ export interface ServerOptions {
 /** @internal */
 export class ServerState {
   readonly startedAt = Date.now();
-  readonly scheduler: FairScheduler;
+  readonly pool: WorkerPool;
   readonly metrics: ServerMetrics;
   readonly telemetry: Telemetry;
   readonly version: string;
@@ -72,18 +72,20 @@ export class ServerState {
     readonly settings: ServerSettings,
     options: ServerOptions = {},
   ) {
+    const cores = availableParallelism();
     const tenants = Math.max(1, settings.tokens.length);
-    const total = settings.max_concurrent ?? Math.max(PROGRAMS_PER_CORE.total * sharedPool().size, tenants);
-    const perTenant = settings.max_concurrent_per_caller ?? PROGRAMS_PER_CORE.perTenant * sharedPool().size;
-    this.scheduler = new FairScheduler({ total, perTenant, queued: settings.max_queued, tenants });
-    // The scheduler is the only limit: the pool must not queue calls a second time.
-    sharedPool().allow(total);
+    this.pool = new WorkerPool({
+      maxWorkers: settings.max_concurrent ?? Math.max(PROGRAMS_PER_CORE.total * cores, tenants),
+      maxRunningPerTenant: settings.max_concurrent_per_caller ?? PROGRAMS_PER_CORE.perTenant * cores,
+      maxQueuedPerTenant: settings.max_queued,
+      expectedTenants: tenants,
+    });
     this.telemetry = options.telemetry ?? noTelemetry;
     this.version = options.version ?? '0.0.0';
     this.#storeFor = options.storeFor ?? ((id) => defaultStore(settings, id));
     this.metrics = new ServerMetrics({
-      running: () => this.scheduler.running,
-      queued: () => this.scheduler.queued,
+      running: () => this.pool.running,
+      queued: () => this.pool.queued,
       sessions: () => this.#sessionCount,
     });
   }
@@ -97,6 +99,7 @@ export class ServerState {
       tenant = new Tenant(
         id,
         sessions,
+        this.pool,
         basePolicy(this.settings),
         maximums(this.settings),
         this.telemetry.log,
@@ -120,5 +123,6 @@ export class ServerState {
   /** Cancels running calls and saves all sessions. */
   async close(): Promise<void> {
     await Promise.allSettled([...this.#tenants.values()].map((tenant) => tenant.close()));
+    await this.pool.close();
   }
 }

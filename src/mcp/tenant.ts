@@ -3,13 +3,16 @@
  * these only through this class, so a tenant cannot reach those of another.
  */
 import { randomUUID } from 'node:crypto';
-import { SerialQueue } from '../concurrency/serial-queue.ts';
-import { SandboxError } from '../errors.ts';
+import { type ErrorCode, SandboxError } from '../errors.ts';
 import { DEFAULT_RUNTIME } from '../runtimes/languages.ts';
-import { createSandbox, type Sandbox } from '../sandbox/sandbox.ts';
+import type { SandboxOptions } from '../sandbox/options.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { EventLogger, PolicyInput, RuntimeName } from '../schema.ts';
-import type { Sessions } from '../session/registry.ts';
+import { createSandbox } from '../session/create-sandbox.ts';
+import type { SessionRegistry } from '../session/registry.ts';
+import type { Session } from '../session/session.ts';
 import type { SessionRecord } from '../stores/store.ts';
+import type { Pool } from '../worker/pool.ts';
 import { TenantStats } from './metrics.ts';
 import { OutputCache } from './output-cache.ts';
 
@@ -31,114 +34,84 @@ export class Tenant {
   readonly outputs = new OutputCache();
   readonly stats = new TenantStats();
   readonly #activeCalls = new Map<string, Set<AbortController>>();
-  /** Sessions that are open. Their files may be newer than those in the store. */
-  readonly #opened = new Map<string, Sandbox>();
-  readonly #opening = new Map<string, Promise<Sandbox>>();
-  /** Ids of sessions that are being created and are not listed yet. */
-  readonly #creating = new Set<string>();
-  readonly #creationQueue = new SerialQueue();
   #defaultWorkspace: Promise<Sandbox> | undefined;
 
   constructor(
     readonly id: string,
-    readonly sessions: Sessions,
+    readonly sessions: SessionRegistry,
+    readonly pool: Pool,
     readonly policy: PolicyInput,
     readonly maximums: PolicyMaximums,
     readonly logger: EventLogger,
   ) {}
 
+  /** Options of every sandbox of this tenant. */
+  get #sandboxOptions(): Pick<SandboxOptions, 'pool' | 'tenant' | 'logger'> {
+    return { pool: this.pool, tenant: this.id, logger: this.logger };
+  }
+
   /** The files of calls without a session. They do not count against the session limit. */
   defaultWorkspace(): Promise<Sandbox> {
     this.#defaultWorkspace ??= createSandbox({
+      ...this.#sandboxOptions,
       runtime: DEFAULT_RUNTIME,
       policy: this.policy,
-      logger: this.logger,
     });
     return this.#defaultWorkspace;
   }
 
   async create({
     language,
-    session_id = randomUUID(),
+    session_id,
     policy,
-    preload,
-    ...rest
-  }: NewSession): Promise<Sandbox> {
+    preload = [],
+    auto_persist_globals = true,
+  }: NewSession): Promise<Session> {
     if (session_id === DEFAULT_SESSION) {
       throw new SandboxError(
         'invalid_argument',
         `session_id: "${DEFAULT_SESSION}" is reserved for the default workspace. Choose another session_id.`,
       );
     }
-    return this.#reserve(session_id, async () => {
-      const sandbox = await this.sessions.create({
-        runtime: language,
-        session_id,
-        policy: { ...this.policy, ...policy },
-        logger: this.logger,
-        auto_persist_globals: rest.auto_persist_globals ?? true,
-        ...(preload !== undefined && preload.length > 0 && { preload: [...preload] }),
-      });
-      this.#opened.set(session_id, sandbox);
-      return sandbox;
-    });
-  }
-
-  /** Creates a session after checking that its id is unused and the limit not reached, also for concurrent calls. */
-  async #reserve(session_id: string, create: () => Promise<Sandbox>): Promise<Sandbox> {
-    await this.#creationQueue.run(async () => {
-      const ids = new Set([...this.#creating, ...(await this.sessions.list()).map((one) => one.session_id)]);
-      if (ids.has(session_id)) {
-        const advice = 'Use it with execute_code, destroy it first, or choose another session_id';
-        throw new SandboxError('session_exists', `Session ${session_id} already exists. ${advice}.`);
-      }
-      if (ids.size >= this.sessions.limits.max_sessions) {
-        const advice = 'End one that you no longer need with destroy_session';
-        throw new SandboxError('session_limit', `You already have ${ids.size} sessions. ${advice}.`);
-      }
-      this.#creating.add(session_id);
-    });
-    try {
-      return await create();
-    } finally {
-      // Queued as well: a concurrent check must find the session either in `#creating` or in the list.
-      await this.#creationQueue.run(() => this.#creating.delete(session_id));
-    }
+    const options = {
+      ...this.#sandboxOptions,
+      runtime: language,
+      policy: { ...this.policy, ...policy },
+      auto_persist_globals,
+      preload: [...preload],
+      ...(session_id !== undefined && { session_id }),
+    };
+    return withToolAdvice(() => this.sessions.create(options, { exclusive: true }));
   }
 
   /** Opens a session, or the default workspace if `session_id` is undefined or `DEFAULT_SESSION`. */
   async open(session_id: string | undefined): Promise<Sandbox> {
     if (session_id === undefined || session_id === DEFAULT_SESSION) return this.defaultWorkspace();
-    // Concurrent calls for a closed session share one attempt to open it.
-    const opening = this.#opening.get(session_id) ?? this.#open(session_id);
-    this.#opening.set(session_id, opening);
-    return opening.finally(() => this.#opening.delete(session_id));
+    return this.session(session_id);
   }
 
   /** Opens a session; throws for the default workspace, which has no interpreter state. */
-  async session(session_id: string): Promise<Sandbox> {
-    if (session_id !== DEFAULT_SESSION) return this.open(session_id);
-    const reason = 'The default workspace has only files; every call in it starts a fresh interpreter';
-    throw new SandboxError('invalid_argument', `${reason}. Start a session with create_session.`);
+  async session(session_id: string): Promise<Session> {
+    if (session_id === DEFAULT_SESSION) {
+      const reason = 'The default workspace has only files; every call in it starts a fresh interpreter';
+      throw new SandboxError('invalid_argument', `${reason}. Start a session with create_session.`);
+    }
+    try {
+      return await this.sessions.get(session_id, ({ policy }) => ({
+        ...this.#sandboxOptions,
+        policy: { ...this.#cappedLimits(policy), mounts: this.policy.mounts },
+      }));
+    } catch (cause) {
+      throw await this.#withSessionList(cause);
+    }
   }
 
-  async #open(session_id: string): Promise<Sandbox> {
-    try {
-      const sandbox = await this.sessions.get(session_id, ({ policy }) => ({
-        policy: { ...this.#cappedLimits(policy), mounts: this.policy.mounts },
-        logger: this.logger,
-      }));
-      this.#opened.set(session_id, sandbox);
-      return sandbox;
-    } catch (cause) {
-      if (!(cause instanceof SandboxError) || cause.code !== 'session_not_found') throw cause;
-      const ids = (await this.sessions.list()).slice(0, 20).map((record) => record.session_id);
-      const existing = ids.length > 0 ? `Your sessions: ${ids.join(', ')}` : 'You have no sessions';
-      throw new SandboxError(
-        'session_not_found',
-        `${cause.message} ${existing}. Start one with create_session.`,
-      );
-    }
+  /** Adds the ids of the tenant's sessions to a `session_not_found` error. */
+  async #withSessionList(cause: unknown): Promise<unknown> {
+    if (!(cause instanceof SandboxError) || cause.code !== 'session_not_found') return cause;
+    const ids = (await this.sessions.list()).slice(0, 20).map((record) => record.session_id);
+    const existing = ids.length > 0 ? `Your sessions: ${ids.join(', ')}` : 'You have no sessions';
+    return new SandboxError(cause.code, `${cause.message} ${existing}. Start one with create_session.`);
   }
 
   /** Limits of a stored session that exceed the maximums of this server, lowered to the maximums. */
@@ -148,52 +121,37 @@ export class Tenant {
     return Object.fromEntries(exceeded.map((name) => [name, this.maximums[name]]));
   }
 
-  async fork(session_id: string, new_session_id: string = randomUUID()): Promise<Sandbox> {
+  async fork(session_id: string, new_session_id: string = randomUUID()): Promise<Session> {
     if (session_id === DEFAULT_SESSION || new_session_id === DEFAULT_SESSION)
       throw new SandboxError(
         'invalid_argument',
         `The default workspace cannot be forked, and a fork cannot be named "${DEFAULT_SESSION}".`,
       );
-    const sandbox = await this.open(session_id);
-    return this.#reserve(new_session_id, async () => {
-      const fork = await sandbox.fork(new_session_id);
-      // The fork is opened again through `sessions`, which tracks all open sandboxes.
-      await fork.close();
-      return this.open(new_session_id);
-    });
+    const session = await this.session(session_id);
+    return withToolAdvice(() => session.fork(new_session_id));
   }
 
+  /** Deletes a session, also one that is damaged and cannot be opened. */
   async destroy(session_id: string): Promise<void> {
     this.cancel(session_id);
     try {
-      await this.open(session_id);
       await this.sessions.delete(session_id);
     } catch (cause) {
-      // A damaged session cannot be opened but can still be deleted.
-      if (!(cause instanceof SandboxError) || cause.code !== 'session_damaged') throw cause;
-      await this.sessions.store.delete(session_id);
+      throw await this.#withSessionList(cause);
     }
-    this.#opened.delete(session_id);
   }
 
   /** Closes a session without deleting it from the store. */
   async release(session_id: string): Promise<void> {
     this.cancel(session_id);
-    this.#opened.delete(session_id);
     await this.sessions.release(session_id);
   }
 
   /** Files of a session. A closed session is read from the store, without starting an interpreter or taking its lock. */
   async files(session_id: string): Promise<{ readonly path: string; readonly size_bytes: number }[]> {
     const open =
-      session_id === DEFAULT_SESSION ? await this.defaultWorkspace() : this.#opened.get(session_id);
-    try {
-      if (open !== undefined) return await open.listFiles();
-    } catch (cause) {
-      // Idle sessions are closed in the background.
-      if (!(cause instanceof SandboxError) || cause.code !== 'sandbox_closed') throw cause;
-      this.#opened.delete(session_id);
-    }
+      session_id === DEFAULT_SESSION ? await this.defaultWorkspace() : this.sessions.opened(session_id);
+    if (open !== undefined && !open.isClosed) return open.listFiles();
     const { workspace } = (await this.sessions.store.readWorkspace(session_id)) ?? { workspace: new Map() };
     return [...workspace.values()]
       .filter(({ kind }) => kind === 'file')
@@ -202,7 +160,7 @@ export class Tenant {
 
   /** Bytes that `files` has to read from the store: none if the session is open. */
   async listingBytes(session_id: string): Promise<number> {
-    return this.#opened.has(session_id) ? 0 : this.sessions.store.size(session_id);
+    return this.sessions.opened(session_id) === undefined ? this.sessions.store.size(session_id) : 0;
   }
 
   /** Deletes all files, folders and links of a session or the default workspace; returns the number of files. */
@@ -252,5 +210,22 @@ export class Tenant {
     this.cancel();
     await this.sessions.close();
     await (await this.#defaultWorkspace)?.close();
+  }
+}
+
+/** The tools that resolve errors of creating a session. */
+const TOOL_ADVICE: Readonly<Partial<Record<ErrorCode, string>>> = {
+  session_exists: 'Or use it with execute_code, or delete it with destroy_session.',
+  session_limit: 'destroy_session deletes a session.',
+};
+
+async function withToolAdvice<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    const advice = cause instanceof SandboxError ? TOOL_ADVICE[cause.code] : undefined;
+    if (advice === undefined) throw cause;
+    const { code, message } = cause as SandboxError;
+    throw new SandboxError(code, `${message} ${advice}`);
   }
 }

@@ -2,7 +2,6 @@
 import type { ToolAnnotations } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
 import { sessionId } from '../schema.ts';
-import { QueueFullError } from './fair-scheduler.ts';
 import type { ReportProgress } from './progress.ts';
 import type { ServerState } from './server-state.ts';
 import type { Tenant } from './tenant.ts';
@@ -11,7 +10,7 @@ import type { ToolResult } from './tool-result.ts';
 /** An error that the server raises itself, with a message for the model. */
 export class ToolError extends Error {
   constructor(
-    readonly code: 'busy' | 'cancelled',
+    readonly code: 'cancelled',
     message: string,
   ) {
     super(message);
@@ -46,29 +45,6 @@ type ToolDefinition<I extends z.ZodObject> = Omit<Tool, 'input' | 'run'> & {
 /** Infers the type of the arguments from the input schema. */
 export function defineTool<I extends z.ZodObject>(definition: ToolDefinition<I>): Tool {
   return definition as unknown as Tool;
-}
-
-/** Runs `work` when the scheduler gives the tenant a slot. Work with the same key never runs concurrently. */
-export async function runScheduled<T>(
-  { state, tenant }: ToolCall,
-  key: string,
-  signal: AbortSignal,
-  work: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await state.scheduler.run(tenant.id, key, signal, work);
-  } catch (cause) {
-    if (cause instanceof QueueFullError) {
-      throw new ToolError(
-        'busy',
-        `The server is busy: ${cause.message}. Retry after some of them have finished.`,
-      );
-    }
-    if (signal.aborted && cause === signal.reason) {
-      throw new ToolError('cancelled', 'The call was cancelled while queued. Nothing was run.');
-    }
-    throw cause;
-  }
 }
 
 const annotations = (

@@ -1,102 +1,71 @@
-/**
- * From the options of a caller to the parts of a sandbox: everything is checked before anything is made, and a session
- * that turns out not to fit is let go of again.
- */
+/** Checks the options of a sandbox and creates its parts. Everything is checked before a session is opened. */
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import { SandboxError } from '../errors.ts';
 import { readHostTree } from '../host/read-host-tree.ts';
 import { importNames } from '../packages/manifest.ts';
 import { readUserPackages } from '../packages/user-packages.ts';
-import {
-  type EventLogger,
-  type Policy,
-  type PolicyInput,
-  parse,
-  type RuntimeName,
-  sandboxOptions,
-} from '../schema.ts';
-import { Session } from '../session/timeline.ts';
-import { memoryStore } from '../stores/memory/memory-store.ts';
+import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
+import type { EventLogger, Policy, RuntimeName, sandboxOptions } from '../schema.ts';
 import type { SessionStore } from '../stores/store.ts';
-import { assetsOf, extendedAssets, type ImageExtension } from '../worker/guest-assets.ts';
+import { extendedAssets, type ImageExtension } from '../worker/guest-assets.ts';
+import { type Pool, sharedPool, WorkerPool } from '../worker/pool.ts';
 import { type MountSet, toShared } from '../worker/protocol.ts';
 
 /** Options of `createSandbox`. */
-export type SandboxOptions = Omit<z.input<typeof sandboxOptions>, 'store'> & { store?: SessionStore };
+export type SandboxOptions = Omit<z.input<typeof sandboxOptions>, 'store' | 'pool'> & {
+  /** Where sessions are stored; by default in the memory of this process. */
+  store?: SessionStore;
+  /** Worker threads to use; by default a pool that all sandboxes share. */
+  pool?: Pool;
+};
 
-/** What a sandbox is made of. */
+/** The parts that a sandbox is made of, and that its forks and siblings share. */
 export interface SandboxParts {
   readonly runtime: RuntimeName;
   readonly policy: Policy;
   readonly mountSet: MountSet;
-  readonly session: Session | undefined;
-  readonly extras: ImageExtension | undefined;
+  readonly extension: ImageExtension | undefined;
+  /** The image that calls start from, with the extension. */
+  readonly assets: GuestAssets;
   readonly logger: EventLogger | undefined;
+  readonly pool: WorkerPool;
+  /** Undefined: the sandbox is a tenant of its own. */
+  readonly tenant: string | undefined;
 }
 
-/** Checks options and makes the parts of a sandbox; opens its session as the only writer. */
-export async function prepareParts(options: SandboxOptions): Promise<SandboxParts> {
-  const { runtime, policy, preload, packages, logger, ...wanted } = parse(sandboxOptions, options, 'options');
-  const extras = await extrasOf(runtime, preload, packages);
-  const { minMemoryBytes, layers } = await assetsWith(runtime, extras);
+/** Creates the parts of a sandbox from checked options. */
+export async function createParts(options: z.output<typeof sandboxOptions>): Promise<SandboxParts> {
+  const { runtime, policy, preload, packages, logger, tenant } = options;
+  const pool = checkPool(options.pool);
+  const extension = await extensionOf(runtime, preload, packages);
+  const assets = await extendedAssets(runtime, extension, { pool, tenant: tenant ?? randomUUID() });
   checkMountPoints(
     policy,
-    layers.map(({ at }) => at),
+    assets.layers.map(({ at }) => at),
   );
   const mounts = policy.mounts.map(({ host_path, guest_path }) => ({
     at: guest_path,
     ...readHostTree(host_path, toShared),
   }));
-  const given = givenLimits(options.policy ?? {});
-  const session = await openSession(runtime, { ...wanted, preload: sessionPreload(extras), policy: given });
-  const limits = { ...policy, ...session?.record.policy };
-  try {
-    checkMemory(runtime, limits, minMemoryBytes);
-  } catch (cause) {
-    await session?.release();
-    throw cause;
-  }
-  session?.announce();
-  return { runtime, policy: limits, mountSet: { id: randomUUID(), mounts }, session, extras, logger };
+  const mountSet = { id: randomUUID(), mounts };
+  return { runtime, policy, mountSet, extension, assets, logger, pool, tenant };
 }
 
-/** The keys that a caller gave, as far as a session keeps them: those it leaves out are the session's own. */
-function givenLimits({ mounts, ...limits }: PolicyInput): PolicyInput {
-  return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
+function checkPool(pool: object | undefined): WorkerPool {
+  if (pool === undefined) return sharedPool();
+  if (pool instanceof WorkerPool) return pool;
+  throw new SandboxError('invalid_argument', 'options.pool: expected a pool created by createPool().');
 }
 
-export function checkMemory(runtime: RuntimeName, { memory_bytes }: Policy, minimum: number): void {
-  if (memory_bytes >= minimum) return;
+/** Throws if the policy allows less memory than the runtime needs to start. */
+export function checkMemory({ memory_bytes }: Policy, { runtime, minMemoryBytes }: GuestAssets): void {
+  if (memory_bytes >= minMemoryBytes) return;
   const found = `policy.memory_bytes: ${memory_bytes} is less than ${runtime} needs to start`;
-  throw new SandboxError('invalid_argument', `${found}; the minimum is ${minimum}.`);
+  throw new SandboxError('invalid_argument', `${found}; the minimum is ${minMemoryBytes}.`);
 }
 
-/** The session of a sandbox, if the options ask for one in any way. */
-async function openSession(
-  runtime: RuntimeName,
-  wanted: Pick<
-    z.output<typeof sandboxOptions>,
-    'session_id' | 'auto_persist_globals' | 'store' | 'preload'
-  > & {
-    readonly policy: PolicyInput;
-  },
-): Promise<Session | undefined> {
-  const { session_id, auto_persist_globals, store, preload, policy } = wanted;
-  if (session_id === undefined && store === undefined && !auto_persist_globals) return undefined;
-  return Session.open((store as SessionStore | undefined) ?? processStore, {
-    session_id: session_id ?? randomUUID(),
-    runtime,
-    auto_persist_globals: auto_persist_globals ?? true,
-    preload,
-    policy,
-  });
-}
-
-/** Sessions that were given no store live in this one, as long as the process does. */
-const processStore = memoryStore();
-
-/** A mount has its place to itself: nothing of the guest's own world lies there, above it or below it. */
+/** A mount point must not coincide with, contain or lie within another part of the guest's file system. */
 function checkMountPoints({ mounts }: Policy, layers: readonly string[]): void {
   const taken = ['/app', '/tmp', '/dev', ...layers];
   mounts.forEach(({ guest_path: path }, i) => {
@@ -112,15 +81,8 @@ function checkMountPoints({ mounts }: Policy, layers: readonly string[]): void {
   });
 }
 
-/** What a session remembers of its image, so that it is not opened in another. */
-function sessionPreload(extras: ImageExtension | undefined): string[] {
-  if (extras === undefined) return [];
-  const own = extras.packages && `packages:${extras.packages.sha256}`;
-  return [...extras.preload, ...(own === undefined ? [] : [own])];
-}
-
-/** What the options ask for besides the ordinary guest, if anything, in one form for equal wishes. */
-async function extrasOf(
+/** The additions to the image that the options ask for, if any, in a canonical form. */
+async function extensionOf(
   runtime: RuntimeName,
   preload: readonly string[],
   packages: readonly string[],
@@ -132,7 +94,3 @@ async function extrasOf(
     packages: packages.length === 0 ? undefined : await readUserPackages(packages),
   };
 }
-
-/** The guest of a runtime with what a sandbox wants in it. */
-export const assetsWith = (runtime: RuntimeName, extras: ImageExtension | undefined) =>
-  extras === undefined ? assetsOf(runtime) : extendedAssets(runtime, extras);

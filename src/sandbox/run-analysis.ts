@@ -17,7 +17,7 @@ export interface CompletedRun {
   readonly files: () => readonly string[];
 }
 
-/** The result with the blocks that the policy asks for. `packages` are the vendored packages of all languages. */
+/** Adds the blocks that the policy asks for to the metadata of a result. `packages` are the vendored packages of all languages. */
 export function addAnalysis(
   result: SandboxResult,
   run: CompletedRun,
@@ -30,7 +30,8 @@ export function addAnalysis(
     error_guidance,
     fuel_analysis,
   });
-  return { result: { ...result, metadata: { ...result.metadata, ...blocks } }, unclassified };
+  Object.assign(result.metadata, blocks);
+  return { result, unclassified };
 }
 
 function inputOf(result: SandboxResult, run: CompletedRun, packages: readonly PackageFacts[]): AnalysisInput {

@@ -1,43 +1,43 @@
-/** One run as a job for the pool: the policy of its sandbox and the options of its call put together. */
+/** Combines the policy of a sandbox with the options of a call into the job that a worker runs. */
 import { deterministicMode, type Policy } from '../schema.ts';
 import type { MountSet, RunJob, SessionInput } from '../worker/protocol.ts';
+import type { CallLimits } from './call.ts';
 import type { Workspace } from './workspace.ts';
 
-/** What looking at a session may cost. */
-export const PEEK = { fuel_budget: 2_000_000_000, timeout_seconds: 10, inject_setup: true } as const;
-
 /** What a run takes from its sandbox. */
-export interface JobSource {
+export interface RunContext {
   readonly policy: Policy;
   readonly mountSet: MountSet;
   readonly workspace: Workspace;
 }
 
-/** What it takes from its call. */
-export interface JobCall {
+/** What a run takes from its call. */
+export interface RunRequest {
   readonly code: string;
-  readonly fuel_budget: number;
-  readonly timeout_seconds: number;
-  readonly inject_setup: boolean;
-  readonly stdin?: string | Uint8Array | undefined;
-  /** Whether output is wanted as it comes. */
-  readonly live?: boolean;
+  readonly limits: CallLimits;
+  readonly injectSetup: boolean;
+  readonly stdin: Uint8Array;
+  /** Whether the worker sends output while the program runs. */
+  readonly live: boolean;
   readonly session: SessionInput | undefined;
 }
 
-/** `image` is that of the assets the job runs in. */
-export function runJob(image: string, { policy, mountSet, workspace }: JobSource, call: JobCall): RunJob {
-  const { stdin = '' } = call;
+/** `image` is the id of the assets that the job runs in. */
+export function runJob(
+  image: string,
+  { policy, mountSet, workspace }: RunContext,
+  request: RunRequest,
+): RunJob {
   return {
     type: 'run',
     image,
-    code: call.code,
+    code: request.code,
     env: policy.env,
-    injectSetup: call.inject_setup,
-    stdin: typeof stdin === 'string' ? new TextEncoder().encode(stdin) : stdin,
+    injectSetup: request.injectSetup,
+    stdin: request.stdin,
     limits: {
-      fuelBudget: call.fuel_budget,
-      timeoutMs: call.timeout_seconds * 1000,
+      fuelBudget: request.limits.fuel_budget,
+      timeoutMs: request.limits.timeout_seconds * 1000,
       memoryBytes: policy.memory_bytes,
       stdoutMaxBytes: policy.stdout_max_bytes,
       stderrMaxBytes: policy.stderr_max_bytes,
@@ -47,7 +47,7 @@ export function runJob(image: string, { policy, mountSet, workspace }: JobSource
     },
     workspace: workspace.entries(),
     mountSet,
-    streamOutput: call.live ?? false,
-    session: call.session,
+    streamOutput: request.live,
+    session: request.session,
   };
 }

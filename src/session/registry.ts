@@ -1,38 +1,47 @@
 /**
- * Many sessions under one roof: made, found again, looked at, pruned, and kept within bounds in number, in bytes and in
- * age. Sandboxes it hands out stay open until they are asked for no more; asking again gives the same one.
+ * The sessions of one store: the only registry of open sessions, and the only place that checks how many there may be.
+ * A session stays open until it is closed, released or deleted; opening it again returns the same object.
  */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { SerialQueue } from '../concurrency/serial-queue.ts';
 import { SandboxError } from '../errors.ts';
 import type { Variable } from '../runtimes/language.ts';
-import { createSandbox, type Sandbox, type SandboxOptions } from '../sandbox/sandbox.ts';
+import type { SandboxOptions } from '../sandbox/options.ts';
 import type { WorkspaceFile } from '../sandbox/workspace.ts';
-import { type PolicyInput, parse, sessionPolicy } from '../schema.ts';
+import { type PolicyInput, parse, sandboxOptions, sessionPolicy } from '../schema.ts';
 import { decodeBundle, encodeBundle } from '../stores/bundle/session-bundle.ts';
 import { memoryStore } from '../stores/memory/memory-store.ts';
 import { checkSessionId } from '../stores/session-id.ts';
 import type { SessionRecord, SessionStore } from '../stores/store.ts';
 import type { CheckpointInfo } from './checkpoint.ts';
-import { noSession } from './timeline.ts';
+import { openSession } from './create-sandbox.ts';
+import type { Session, SessionOwner } from './session.ts';
+import { sessionExists, sessionNotFound } from './timeline.ts';
 
 const HOUR_MS = 3_600_000;
 const MiB = 1024 * 1024;
 
 export const sessionLimits = z.strictObject({
-  max_sessions: z.number().int().min(1).max(100_000).default(1000).describe('Sessions the store may hold.'),
+  max_sessions: z
+    .number()
+    .int()
+    .min(1)
+    .max(100_000)
+    .default(1000)
+    .describe('Sessions that the store may hold.'),
   max_total_bytes: z
     .number()
     .int()
     .min(1)
     .default(8192 * MiB)
-    .describe('What all of them may take in the store before no new one is made.'),
+    .describe('Bytes that all sessions may take in the store before new ones are refused.'),
   idle_hours: z
     .number()
     .positive()
     .max(24 * 3660)
     .default(24 * 30)
-    .describe('Sessions that were not used for so long are deleted.'),
+    .describe('Sessions that were not used for this long are deleted.'),
 });
 export type SessionLimits = z.infer<typeof sessionLimits>;
 
@@ -52,9 +61,9 @@ export interface PruneReport {
 }
 
 export interface ImportOptions {
-  /** Another name for the session than the one it was exported under. */
+  /** Name of the imported session; by default the name it was exported under. */
   readonly session_id?: string;
-  /** Limits that win over those the session has. */
+  /** Limits that replace those of the exported session. Set them for a file from an untrusted source. */
   readonly policy?: Omit<PolicyInput, 'mounts'>;
 }
 
@@ -63,20 +72,35 @@ export interface SessionsOptions {
   readonly limits?: z.input<typeof sessionLimits>;
 }
 
-/** What may be said of a session that is there already. */
+/** Options for opening a session that exists. */
 export type OpenOptions = Omit<SandboxOptions, 'store' | 'runtime' | 'session_id'>;
 
-/** Opens the sessions of a store. */
-export function openSessions({ store = memoryStore(), limits = {} }: SessionsOptions = {}): Sessions {
-  return new Sessions(store, parse(sessionLimits, limits, 'limits'));
+/** Opens a registry of the sessions in a store. */
+export function openSessions({ store = memoryStore(), limits = {} }: SessionsOptions = {}): SessionRegistry {
+  return new SessionRegistry(store, parse(sessionLimits, limits, 'limits'));
 }
 
-export class Sessions {
-  readonly #open = new Map<string, Promise<Sandbox>>();
-  /** When those that are open were last asked for. */
-  readonly #asked = new Map<string, number>();
-  readonly #expiry: NodeJS.Timeout;
+interface OpenEntry {
+  readonly opening: Promise<Session>;
+  /** Undefined until it is open. */
+  session: Session | undefined;
+  lastRequestedMs: number;
+}
 
+/** Creates, opens, lists and deletes the sessions of one store. Created by `openSessions`. */
+export class SessionRegistry {
+  readonly #open = new Map<string, OpenEntry>();
+  /** Names of sessions that are being created and are not in the store yet. */
+  readonly #reserved = new Set<string>();
+  readonly #admission = new SerialQueue();
+  readonly #expiry: NodeJS.Timeout;
+  readonly #owner: SessionOwner = {
+    reserve: (session_id) => this.reserve(session_id),
+    adopt: (session) => this.#register(session.session_id, Promise.resolve(session)),
+    closed: (session) => this.#forget(session.session_id, session),
+  };
+
+  /** @internal */
   constructor(
     readonly store: SessionStore,
     readonly limits: SessionLimits,
@@ -88,34 +112,38 @@ export class Sessions {
     this.#expiry.unref();
   }
 
-  /** Begins a session, or opens the one of that name. */
-  async create(options: Omit<SandboxOptions, 'store'>): Promise<Sandbox> {
+  /**
+   * Creates a session, or opens the one with that name. With `exclusive: true` it only creates, and throws
+   * `session_exists` if there is one.
+   */
+  async create(
+    options: Omit<SandboxOptions, 'store'>,
+    { exclusive = false }: { readonly exclusive?: boolean } = {},
+  ): Promise<Session> {
     const session_id = options.session_id ?? randomUUID();
-    const { opening } = await this.#oneByOne(async () => {
-      if (!this.#open.has(session_id)) {
-        const records = await this.list();
-        if (!records.some((record) => record.session_id === session_id)) await this.checkRoom(records);
-      }
-      return { opening: this.#keep(session_id, { ...options, session_id }) };
-    });
-    return sameRuntime(await opening, options.runtime);
+    const unreserve = await this.#admission.run(() => this.#admit(session_id, exclusive));
+    try {
+      return sameRuntime(await this.#openOnce(session_id, { ...options, session_id }), options.runtime);
+    } finally {
+      unreserve();
+    }
   }
 
-  /** The open sandbox of a session, or the session opened as it was left; options may depend on what that was. */
+  /** Opens a session as it was left, or returns the open one. Options may depend on its record. Throws `session_not_found`. */
   async get(
     session_id: string,
     options: OpenOptions | ((record: SessionRecord) => OpenOptions) = {},
-  ): Promise<Sandbox> {
-    const running = this.#open.get(session_id);
-    if (running !== undefined) {
-      this.#asked.set(session_id, Date.now());
-      return running;
+  ): Promise<Session> {
+    const entry = this.#open.get(session_id);
+    if (entry !== undefined) {
+      entry.lastRequestedMs = Date.now();
+      return entry.opening;
     }
     const record = await this.#record(session_id);
     const { runtime, auto_persist_globals, preload } = record;
-    // Packages of the caller's own cannot be named from a record; whoever has them passes them again.
+    // A record cannot name the user's packages; a caller that uses some passes them again.
     const modules = preload.filter((name) => !name.startsWith('packages:'));
-    return this.#keep(session_id, {
+    return this.#openOnce(session_id, {
       preload: modules,
       ...(typeof options === 'function' ? options(record) : options),
       runtime,
@@ -124,43 +152,65 @@ export class Sessions {
     });
   }
 
-  /** The open sandbox of a session, which somebody else may have opened meanwhile, or one that is opened now. */
-  #keep(session_id: string, options: Omit<SandboxOptions, 'store'>): Promise<Sandbox> {
-    this.#asked.set(session_id, Date.now());
-    const running = this.#open.get(session_id);
-    if (running !== undefined) return running;
-    const opening = createSandbox({ ...options, store: this.store });
-    this.#open.set(session_id, opening);
-    opening.catch(() => this.#forget(session_id));
+  /** The session if it is open already. */
+  opened(session_id: string): Session | undefined {
+    return this.#open.get(session_id)?.session;
+  }
+
+  /** Returns the open session, which another caller may have opened meanwhile, or opens it. */
+  #openOnce(session_id: string, options: Omit<SandboxOptions, 'store'>): Promise<Session> {
+    const entry = this.#open.get(session_id);
+    if (entry !== undefined) {
+      entry.lastRequestedMs = Date.now();
+      return entry.opening;
+    }
+    const opening = this.#openNow(options);
+    this.#register(session_id, opening);
     return opening;
   }
 
-  #forget(session_id: string): void {
-    this.#open.delete(session_id);
-    this.#asked.delete(session_id);
+  async #openNow(options: Omit<SandboxOptions, 'store'>): Promise<Session> {
+    const checked = parse(sandboxOptions, { ...options, store: this.store }, 'options');
+    return openSession(checked, options.policy ?? {}, this.#owner);
   }
 
-  /** Sessions, the one used last first. */
+  #register(session_id: string, opening: Promise<Session>): void {
+    const entry: OpenEntry = { opening, session: undefined, lastRequestedMs: Date.now() };
+    this.#open.set(session_id, entry);
+    opening.then(
+      (session) => {
+        entry.session = session;
+      },
+      () => {
+        if (this.#open.get(session_id) === entry) this.#open.delete(session_id);
+      },
+    );
+  }
+
+  #forget(session_id: string, session: Session): void {
+    if (this.#open.get(session_id)?.session === session) this.#open.delete(session_id);
+  }
+
+  /** The records of all sessions, most recently used first. */
   async list(): Promise<SessionRecord[]> {
     const { records } = await this.store.list();
-    const opened = await Promise.allSettled(this.#open.values());
-    const open = opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-    const present = new Map(records.map((record) => [record.session_id, record]));
-    // What is open knows more than what has been written so far.
-    for (const { session } of open) if (session) present.set(session.session_id, session);
-    return [...present.values()].sort((a, b) => (a.last_used_at < b.last_used_at ? 1 : -1));
+    const current = new Map(records.map((record) => [record.session_id, record]));
+    // The record of an open session may be newer than the stored one.
+    for (const [session_id, { session }] of this.#open) if (session) current.set(session_id, session.session);
+    return [...current.values()].sort((a, b) => (a.last_used_at < b.last_used_at ? 1 : -1));
   }
 
+  /** The record, files, variables and checkpoints of a session. Opens it. */
   async info(session_id: string): Promise<SessionInfo> {
-    const sandbox = await this.get(session_id);
+    const session = await this.get(session_id);
     const [files, variables, checkpoints] = await Promise.all([
-      sandbox.listFiles(),
-      sandbox.variables(),
-      sandbox.checkpoints(),
+      session.listFiles(),
+      session.variables(),
+      session.checkpoints(),
     ]);
-    await sandbox.flush();
+    await session.flush();
     return {
-      ...sandbox.session!,
+      ...session.session,
       files,
       workspace_bytes: files.reduce((sum, file) => sum + file.size_bytes, 0),
       stored_bytes: await this.store.size(session_id),
@@ -169,64 +219,59 @@ export class Sessions {
     };
   }
 
-  /** Deletes all files of a session, folders and links too, and says how many files; its variables stay. */
+  /** Deletes everything in the workspace of a session and returns the number of files; its variables stay. */
   async resetWorkspace(session_id: string): Promise<number> {
     return (await this.get(session_id)).clearFiles();
   }
 
-  /** Ends a session and frees what it took; returns the bytes. */
+  /** Deletes a session and returns the bytes that this freed. */
   async delete(session_id: string): Promise<number> {
-    // What could not be written is of no interest any more.
+    // It does not matter whether a session can be saved that is about to be deleted.
     await this.release(session_id).catch(() => {});
-    if (!(await this.#isThere(session_id))) throw noSession(session_id);
+    if (!(await this.#isStored(session_id))) throw sessionNotFound(session_id);
     return this.store.delete(session_id);
   }
 
-  /** A session as one file: state, undo, checkpoints, files and limits. What the last call left is in it. */
+  /** A session as one file: state, undo, checkpoints, files and limits, including what the last call left. */
   async export(session_id: string): Promise<Uint8Array> {
-    await (await this.#open.get(session_id))?.flush();
+    await this.opened(session_id)?.flush();
     const stored = await this.store.read(session_id);
-    if (stored === undefined) throw noSession(session_id);
+    if (stored === undefined) throw sessionNotFound(session_id);
     return encodeBundle(stored);
   }
 
-  /**
-   * Takes an exported session in, under its own name or another. It keeps the limits it has, unless others are given:
-   * whoever takes in what a stranger exported should give some.
-   */
+  /** Imports an exported session under its own name or another. It keeps its limits unless others are given. */
   async import(bytes: Uint8Array, options: ImportOptions = {}): Promise<SessionRecord> {
     if (!(bytes instanceof Uint8Array)) throw new SandboxError('invalid_argument', 'bytes: expected bytes.');
     const stored = await decodeBundle(bytes);
     const session_id = checkSessionId(options.session_id ?? stored.record.session_id);
     const policy = parse(sessionPolicy, { ...stored.record.policy, ...options.policy }, 'policy');
-    // Taking it in is a use: an old session must not expire on the spot.
+    // An import counts as a use, or an old session would expire at once.
     const record = { ...stored.record, session_id, policy, last_used_at: new Date().toISOString() };
-    const release = await this.store.acquire(session_id);
+    const releaseLock = await this.store.acquire(session_id);
     try {
-      if (await this.#isThere(session_id)) {
-        const advice = 'Take this one in under another session_id, or delete that one first';
-        throw new SandboxError('session_mismatch', `There is already a session ${session_id}. ${advice}.`);
-      }
-      await this.#oneByOne(async () => {
-        await this.checkRoom();
+      const unreserve = await this.reserve(session_id);
+      try {
         await this.store.write({ ...stored, record });
-      });
+      } finally {
+        unreserve();
+      }
     } finally {
-      await release();
+      await releaseLock();
     }
     return record;
   }
 
-  /** Closes the sandbox of a session; the session stays in the store. */
+  /** Closes a session; it stays in the store. */
   async release(session_id: string): Promise<void> {
-    const running = this.#open.get(session_id);
-    this.#forget(session_id);
-    await (await running)?.close();
+    const entry = this.#open.get(session_id);
+    this.#open.delete(session_id);
+    await (await entry?.opening)?.close();
   }
 
   /**
-   * Deletes sessions that were not used for so long, and says what that freed or would free. Of damaged ones nobody knows
-   * when they were used: they are told among the errors.
+   * Deletes sessions that were not used for the given time and reports what that frees; with `dry_run` it only reports.
+   * The age of a damaged session is unknown, so it is listed among the errors.
    */
   async prune({
     older_than_hours,
@@ -236,19 +281,20 @@ export class Sessions {
     dry_run?: boolean;
   }): Promise<PruneReport> {
     if (!(older_than_hours >= 0)) {
-      throw new SandboxError('invalid_argument', 'older_than_hours: expected a number of hours from 0 on.');
+      throw new SandboxError('invalid_argument', 'older_than_hours: expected a number of hours, 0 or more.');
     }
     const beforeMs = Date.now() - older_than_hours * HOUR_MS;
     const before = new Date(beforeMs).toISOString();
-    // Who has just asked for a session is about to use it, although no call has ended since.
-    const isAsked = (id: string) => (this.#asked.get(id) ?? 0) > beforeMs;
+    // A session that was just requested is about to be used.
+    const isRequested = (id: string) => (this.#open.get(id)?.lastRequestedMs ?? 0) > beforeMs;
     const old = (await this.list()).filter(
-      (record) => record.last_used_at <= before && !isAsked(record.session_id),
+      ({ session_id, last_used_at }) => last_used_at <= before && !isRequested(session_id),
     );
     const pruned: { session_id: string; bytes: number }[] = [];
     const errors = (await this.store.list()).damaged.map((session_id) => ({
       session_id,
-      error: 'It is damaged, so its age is not known. Save the files you need and delete it by its name.',
+      error:
+        'The session is damaged, so its age is unknown. Save the files you need, then delete it by name.',
     }));
     for (const { session_id } of old) {
       try {
@@ -261,7 +307,7 @@ export class Sessions {
     return { pruned, reclaimed_bytes: pruned.reduce((sum, { bytes }) => sum + bytes, 0), errors, dry_run };
   }
 
-  /** Closes all that is open; the sessions stay in the store. */
+  /** Closes all open sessions; they stay in the store. */
   async close(): Promise<void> {
     clearInterval(this.#expiry);
     await Promise.allSettled([...this.#open.keys()].map((session_id) => this.release(session_id)));
@@ -274,48 +320,59 @@ export class Sessions {
   async #record(session_id: string): Promise<SessionRecord> {
     const record = (await this.list()).find((one) => one.session_id === session_id);
     if (record !== undefined) return record;
-    // A damaged session is not listed; reading it says what is wrong with it.
+    // A damaged session is not listed; reading it reports the damage.
     await this.store.read(session_id);
-    throw noSession(session_id);
+    throw sessionNotFound(session_id);
   }
 
-  /** Whether the store has a session of this name, damaged or not. */
-  async #isThere(session_id: string): Promise<boolean> {
+  /** Whether the store has a session with this name, damaged or not. */
+  async #isStored(session_id: string): Promise<boolean> {
     const { records, damaged } = await this.store.list();
     return damaged.includes(session_id) || records.some((record) => record.session_id === session_id);
   }
 
-  /** Lets one at a time in, so that many who come at once do not all find room for the last. */
-  #oneByOne<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#admitted.then(work);
-    this.#admitted = done.catch(() => {});
-    return done;
+  /**
+   * Reserves a place for a new session and returns a function that gives it back once the session is in the store.
+   * Throws `session_exists` or `session_limit`.
+   */
+  async reserve(session_id: string): Promise<() => void> {
+    return this.#admission.run(() => this.#admit(session_id, true));
   }
-  #admitted: Promise<unknown> = Promise.resolve();
 
-  /** Throws `session_limit` when there is no room for another session. */
-  async checkRoom(present?: readonly SessionRecord[]): Promise<void> {
-    const records = present ?? (await this.list());
+  /** Checks the limits unless the session exists. Runs one at a time, so that no two callers take the last place. */
+  async #admit(session_id: string, mustBeNew: boolean): Promise<() => void> {
+    const { records, damaged } = await this.store.list();
+    const ids = new Set([
+      ...records.map((record) => record.session_id),
+      ...this.#open.keys(),
+      ...this.#reserved,
+    ]);
+    if (ids.has(session_id) || damaged.includes(session_id)) {
+      if (mustBeNew) throw sessionExists(session_id);
+      return () => {};
+    }
+    await this.#checkLimits(ids);
+    this.#reserved.add(session_id);
+    return () => this.#reserved.delete(session_id);
+  }
+
+  async #checkLimits(ids: ReadonlySet<string>): Promise<void> {
     const { max_sessions, max_total_bytes } = this.limits;
-    if (records.length >= max_sessions) {
-      throw new SandboxError(
-        'session_limit',
-        `There are already ${records.length} sessions. Delete or prune some.`,
-      );
+    const advice = 'Delete or prune sessions that are no longer needed';
+    if (ids.size >= max_sessions) {
+      const fact = `There are already ${ids.size} sessions, and the limit is ${max_sessions}`;
+      throw new SandboxError('session_limit', `${fact}. ${advice}.`);
     }
-    const sizes = await Promise.all(records.map(({ session_id }) => this.store.size(session_id)));
+    const sizes = await Promise.all([...ids].map((session_id) => this.store.size(session_id)));
     const bytes = sizes.reduce((sum, size) => sum + size, 0);
-    if (bytes >= max_total_bytes) {
-      throw new SandboxError(
-        'session_limit',
-        `All sessions together take ${bytes} bytes. Delete or prune some.`,
-      );
-    }
+    if (bytes < max_total_bytes) return;
+    const fact = `All sessions together take ${bytes} bytes, and the limit is ${max_total_bytes}`;
+    throw new SandboxError('session_limit', `${fact}. ${advice}.`);
   }
 }
 
-function sameRuntime(sandbox: Sandbox, runtime: string): Sandbox {
-  if (sandbox.runtime === runtime) return sandbox;
-  const facts = `runtime ${sandbox.runtime}, not ${runtime}`;
-  throw new SandboxError('session_mismatch', `The session ${sandbox.session_id} has ${facts}.`);
+function sameRuntime(session: Session, runtime: string): Session {
+  if (session.runtime === runtime) return session;
+  const facts = `runtime ${session.runtime}, not ${runtime}`;
+  throw new SandboxError('session_mismatch', `The session ${session.session_id} has ${facts}.`);
 }

@@ -1,9 +1,10 @@
 /**
- * The state of a session on the host: what the next call starts from, what it can go back to, and what the store has.
- * States are immutable and share their bytes, so a checkpoint, an undo or a fork is a reference and costs nothing. The
- * caller serialises all changes; this class never waits for a guest.
+ * The states of a session: the current one, the one before the last call, and the checkpoints; and their storage. States
+ * are immutable and share their bytes, so a checkpoint, an undo or a fork is a reference and costs nothing. The caller
+ * serialises all changes; this class never waits for a guest.
  */
 import { isDeepStrictEqual } from 'node:util';
+import { SerialQueue } from '../concurrency/serial-queue.ts';
 import { SandboxError } from '../errors.ts';
 import type { Entry } from '../fs/entries.ts';
 import { MAX_VARIABLES } from '../runtimes/language.ts';
@@ -20,34 +21,38 @@ import type {
 } from '../stores/store.ts';
 import { type CheckpointInfo, describeCheckpoint, makeCheckpoint } from './checkpoint.ts';
 
+/** How a session is opened. */
 export interface SessionSettings {
   readonly session_id: string;
   readonly runtime: RuntimeName;
   readonly auto_persist_globals: boolean;
   readonly preload: readonly string[];
-  /** Limits that win over those the session has, and are its own from then on. */
+  /** Limits that replace those of the stored session, from now on. */
   readonly policy: Omit<PolicyInput, 'mounts'>;
 }
 
 const EMPTY: SessionState = { version: 0, delta: undefined, workspace: new Map(), tmp: [] };
 
-export class Session {
+export class SessionTimeline {
   #record: SessionRecord;
   #state: SessionState;
   #undo: SessionState | undefined;
   readonly #checkpoints: Map<string, Checkpoint>;
-  /** The store has it, and with this record. */
+  /** Whether the store has the session with this record. */
   readonly #isStored: boolean;
-  /** It is on its way into the store for the first time: nobody can have changed its files there. */
-  #isBeingMade = false;
-  #writing: Promise<void> = Promise.resolve();
-  #writeFailure: unknown;
+  /** The first save is under way, so nothing outside can have edited the session's files. */
+  #isFirstSave = false;
+  readonly #saves = new SerialQueue();
+  /** The newest state to save; older ones that still wait are skipped. */
+  #latest: StoredSession | undefined;
+  #saveFailure: unknown;
+  #lostCommit: SandboxError | undefined;
 
   private constructor(
     readonly store: SessionStore,
     stored: StoredSession,
     policy: SessionPolicy,
-    /** Nothing of it is in the store. */
+    /** The store does not have the session yet. */
     readonly isNew: boolean,
     readonly release: () => Promise<void>,
   ) {
@@ -58,50 +63,49 @@ export class Session {
     this.#checkpoints = new Map(stored.checkpoints.map((checkpoint) => [checkpoint.name, checkpoint]));
   }
 
-  /** Opens a session of the store as its only writer, or begins one, from nothing or as the fork of `origin`. */
-  static async open(store: SessionStore, settings: SessionSettings, origin?: Session): Promise<Session> {
+  /** Opens a stored session as its only writer, or creates one, empty or as a fork of `origin`. */
+  static async open(
+    store: SessionStore,
+    settings: SessionSettings,
+    origin?: SessionTimeline,
+  ): Promise<SessionTimeline> {
     const release = await store.acquire(settings.session_id);
     try {
       const found = await store.read(settings.session_id);
       if (found !== undefined) checkSettings(found.record, settings);
       const policy = parse(sessionPolicy, { ...found?.record.policy, ...settings.policy }, 'policy');
-      const stored = found ?? begin(settings, policy, origin);
-      return new Session(store, stored, policy, found === undefined, release);
+      const stored = found ?? newSession(settings, policy, origin);
+      return new SessionTimeline(store, stored, policy, found === undefined, release);
     } catch (cause) {
       await release();
       throw cause;
     }
   }
 
-  /** Opens a session that the store has, as its only writer and as it is; throws `session_not_found`. */
-  static async resume(store: SessionStore, session_id: string): Promise<Session> {
+  /** Opens a stored session as its only writer, with its own settings. Throws `session_not_found`. */
+  static async resume(store: SessionStore, session_id: string): Promise<SessionTimeline> {
     const found = await store.read(session_id);
-    if (found === undefined) throw noSession(session_id);
-    return Session.open(store, found.record);
+    if (found === undefined) throw sessionNotFound(session_id);
+    return SessionTimeline.open(store, found.record);
   }
 
-  /** Another session that starts from the present state of this one; the two know nothing of each other afterwards. */
-  async fork(newId: string): Promise<Session> {
+  /** Creates another session from the current state of this one. Throws `session_exists`. */
+  async fork(newId: string): Promise<SessionTimeline> {
     checkSessionId(newId);
     rejectCaseConflict(newId, [this.#record.session_id]);
-    if ((await this.store.read(newId)) !== undefined) {
-      throw new SandboxError(
-        'session_mismatch',
-        `There is already a session ${newId}. Choose another name for the fork.`,
-      );
-    }
-    const made = await Session.open(this.store, { ...this.#record, session_id: newId }, this);
-    made.announce();
+    if ((await this.store.read(newId)) !== undefined) throw sessionExists(newId);
+    const made = await SessionTimeline.open(this.store, { ...this.#record, session_id: newId }, this);
+    made.persistIfNew();
     return made;
   }
 
-  /** Writes a session that its store does not have yet, or has with other limits. */
-  announce(): void {
+  /** Saves a session that the store does not have yet, or has with other limits. */
+  persistIfNew(): void {
     if (this.#isStored) return;
     this.persist();
-    this.#isBeingMade = this.isNew;
-    void this.#writing.then(() => {
-      this.#isBeingMade = false;
+    this.#isFirstSave = this.isNew;
+    void this.#saves.idle().then(() => {
+      this.#isFirstSave = false;
     });
   }
 
@@ -109,17 +113,12 @@ export class Session {
     return this.#record;
   }
 
-  /** Names that programs may have declared, for those languages that cannot list their own. */
-  get declared(): readonly string[] {
-    return this.#record.declared;
-  }
-
   get state(): SessionState {
     return this.#state;
   }
 
-  /** Accounts a call, whatever became of it. */
-  count(fuel: number, imports: readonly string[], code: string): void {
+  /** Counts a call, whatever its outcome. */
+  countCall(fuel: number, imports: readonly string[], code: string): void {
     const names = LANGUAGES[this.#record.runtime].declaredNames(code);
     this.#record = {
       ...this.#record,
@@ -132,27 +131,27 @@ export class Session {
   }
 
   /**
-   * Takes in what was changed outside: in `workspace` by the host, in the store by a person. Throws `quota_exceeded` when
-   * that is too much, again and again until some of it is gone.
+   * Applies edits that were made to the session's files in the store from outside. Throws `quota_exceeded` if the files
+   * are too large, and keeps throwing until some of them are deleted.
    */
-  async takeIn(workspace: Workspace): Promise<void> {
-    if (!this.#isBeingMade) {
-      await this.#writing;
+  async syncExternalEdits(workspace: Workspace): Promise<void> {
+    if (!this.#isFirstSave) {
+      await this.#saves.idle();
       workspace.edit(await this.store.edits(this.#record.session_id));
       workspace.checkQuota();
     }
-    this.withWorkspace(workspace.snapshot());
+    this.setWorkspace(workspace.snapshot());
   }
 
-  /** Takes over what a call left. The state before it stays for undo. */
+  /** Replaces the current state with the one that a call left, and keeps `before` for undo. */
   commit(next: SessionState, before: SessionState): void {
     this.#undo = before;
     this.#state = next;
     this.persist();
   }
 
-  /** Replaces the files, as the host edited them; memory stays. */
-  withWorkspace(workspace: ReadonlyMap<string, Entry>): void {
+  /** Replaces the files of the current state; the memory stays. */
+  setWorkspace(workspace: ReadonlyMap<string, Entry>): void {
     this.#state = { ...this.#state, workspace: new Map(workspace) };
   }
 
@@ -168,37 +167,30 @@ export class Session {
   }
 
   deleteCheckpoint(name: string): void {
-    if (!this.#checkpoints.delete(name)) throw this.#noCheckpoint(name);
+    if (!this.#checkpoints.delete(name)) throw this.#checkpointNotFound(name);
     this.persist();
   }
 
-  /** Goes back to a checkpoint, or to the state before the last call. */
+  /** Restores a checkpoint, or the state before the last call. */
   rollback(name: string | undefined): void {
     const target = name === undefined ? this.#undo : this.#checkpoints.get(name)?.state;
-    if (target === undefined) {
-      throw name === undefined
-        ? new SandboxError(
-            'session_not_found',
-            'There is no call to undo: the last one was already undone, or there was none.',
-          )
-        : this.#noCheckpoint(name);
-    }
+    if (target === undefined) throw name === undefined ? nothingToUndo() : this.#checkpointNotFound(name);
     if (name === undefined) this.#undo = undefined;
-    // A new version, although an old state: guests that went on from here must not be taken for it.
+    // The old state gets a new version, so that no live guest is mistaken for it.
     this.#state = { ...target, version: this.#state.version + 1 };
     this.persist();
   }
 
-  #noCheckpoint(name: string): SandboxError {
-    const there = [...this.#checkpoints.keys()];
-    const listing = there.length > 0 ? `There are: ${there.join(', ')}` : 'There are none';
+  #checkpointNotFound(name: string): SandboxError {
+    const names = [...this.#checkpoints.keys()];
+    const listing = names.length > 0 ? `Its checkpoints are: ${names.join(', ')}` : 'It has no checkpoints';
     return new SandboxError(
-      'session_not_found',
+      'checkpoint_not_found',
       `The session has no checkpoint ${JSON.stringify(name)}. ${listing}.`,
     );
   }
 
-  /** Writes the present state to the store, behind what is being written already; only the newest waits. */
+  /** Saves the current state in the background, after the saves that are under way. */
   persist(): void {
     const stored: StoredSession = {
       record: this.#record,
@@ -207,32 +199,30 @@ export class Session {
       checkpoints: [...this.#checkpoints.values()],
     };
     this.#latest = stored;
-    this.#writing = this.#writing.then(async () => {
+    void this.#saves.run(async () => {
       if (this.#latest !== stored) return;
       try {
         await this.store.write(stored);
-        this.#writeFailure = undefined;
+        this.#saveFailure = undefined;
       } catch (cause) {
-        // Told to the next caller: the session goes on in memory, but its owner must know.
-        this.#writeFailure = cause;
+        // The session continues in memory; the next flush() reports the failure.
+        this.#saveFailure = cause;
       }
     });
   }
-  #latest: StoredSession | undefined;
 
-  /** A call that was said to be committed could not be kept: whoever asks next whether all is well must know. */
-  hasLost(call: number): void {
-    const what = `What call ${call} left could not be saved, so the session is as before it`;
-    this.#lost = new SandboxError('store_failed', `${what}. Run it again.`);
+  /** Records that a call which was reported as committed could not be saved; the next `flush` reports it. */
+  recordLostCommit(call: number): void {
+    const fact = `The state after call ${call} could not be saved, and the session is as it was before that call`;
+    this.#lostCommit = new SandboxError('store_failed', `${fact}. Run the call again.`);
   }
-  #lost: SandboxError | undefined;
 
-  /** Waits until everything is in the store; throws what went wrong there. */
+  /** Waits until everything is saved. Throws if a save failed. */
   async flush(): Promise<void> {
-    await this.#writing;
-    const failure = this.#lost ?? this.#writeFailure;
-    this.#lost = undefined;
-    this.#writeFailure = undefined;
+    await this.#saves.idle();
+    const failure = this.#lostCommit ?? this.#saveFailure;
+    this.#lostCommit = undefined;
+    this.#saveFailure = undefined;
     if (failure !== undefined) throw failure;
   }
 
@@ -245,7 +235,11 @@ export class Session {
   }
 }
 
-function begin(settings: SessionSettings, policy: SessionPolicy, origin: Session | undefined): StoredSession {
+function newSession(
+  settings: SessionSettings,
+  policy: SessionPolicy,
+  origin: SessionTimeline | undefined,
+): StoredSession {
   const { session_id, runtime, auto_persist_globals, preload } = settings;
   const now = new Date().toISOString();
   const record: SessionRecord = {
@@ -258,16 +252,28 @@ function begin(settings: SessionSettings, policy: SessionPolicy, origin: Session
     last_used_at: now,
     calls: 0,
     fuel_consumed: 0,
-    // What the interpreter has in it comes along; what it took to get there does not.
+    // A fork inherits what the interpreter contains, but not what it cost.
     imports: origin?.record.imports ?? [],
     declared: origin?.record.declared ?? [],
   };
   return { record, state: origin?.state ?? EMPTY, undo: undefined, checkpoints: [] };
 }
 
-export function noSession(session_id: string): SandboxError {
+export function sessionNotFound(session_id: string): SandboxError {
   const name = JSON.stringify(session_id.slice(0, 100));
   return new SandboxError('session_not_found', `There is no session ${name}.`);
+}
+
+export function sessionExists(session_id: string): SandboxError {
+  return new SandboxError(
+    'session_exists',
+    `The session ${session_id} already exists. Choose another session_id.`,
+  );
+}
+
+function nothingToUndo(): SandboxError {
+  const fact = 'There is no call to undo: none has run, or the last one was already undone';
+  return new SandboxError('nothing_to_undo', `${fact}. Use rollback(name) to restore a checkpoint.`);
 }
 
 function checkSettings(record: SessionRecord, settings: SessionSettings): void {
@@ -276,7 +282,7 @@ function checkSettings(record: SessionRecord, settings: SessionSettings): void {
     const facts = `${field} ${record[field]}, not ${settings[field]}`;
     throw new SandboxError(
       'session_mismatch',
-      `The session ${record.session_id} has ${facts}. Open it as it is, or use another session_id.`,
+      `The session ${record.session_id} has ${facts}. Open it with its own settings, or use another session_id.`,
     );
   }
 }

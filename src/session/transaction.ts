@@ -1,69 +1,82 @@
 /**
- * One call of a session, from the state it starts from to the state it leaves: all of it, memory and files together, or
- * nothing. Its steps are called by the pool in order, each before anything else of the session may happen.
+ * One call of a session, from the state it starts from to the state it leaves. Memory and files are committed together or
+ * not at all. The steps are called in order: begin, answer, settle; or revert at any point.
  */
+import type { TreeEdit } from '../fs/tree-changes.ts';
 import { notableImports } from '../packages/manifest.ts';
 import type { CallFiles, Workspace } from '../sandbox/workspace.ts';
 import type { SessionState } from '../stores/store.ts';
 import type { RunOutcome, SavedState, SessionInput } from '../worker/protocol.ts';
-import type { Session } from './timeline.ts';
+import type { SessionTimeline } from './timeline.ts';
 
 export class Transaction {
-  /** Absent until it has begun: what others do while it waits for its turn is no concern of its own. */
-  #before: SessionState | undefined;
-  #isAnswered = false;
+  readonly #timeline: SessionTimeline;
+  readonly #workspace: Workspace;
+  readonly #before: SessionState;
+  /** Host edits since the last call, for a guest that continues. */
+  #edits: TreeEdit = { removed: [], entries: [] };
+  #isReportedCommitted = false;
   #isSettled = false;
 
-  constructor(
-    readonly session: Session,
-    readonly workspace: Workspace,
-    readonly code: string,
-  ) {}
-
-  /**
-   * Takes in what was changed outside, then the files that come with the call and go with it, and says where the guest
-   * comes from. Absent: a fresh one.
-   */
-  async begin(id: string, files: CallFiles = {}): Promise<SessionInput | undefined> {
-    const { session, workspace } = this;
-    await session.takeIn(workspace);
-    const before = session.state;
-    workspace.write(files);
-    this.#before = before;
-    session.withWorkspace(workspace.snapshot());
-    if (!session.record.auto_persist_globals) return undefined;
-    const { version, delta, tmp } = session.state;
-    // Versions only grow, so no two programs of one interpreter get the same number.
-    const call = delta === undefined ? 1 : version + 1;
-    return { id, version, delta, tmp, edits: workspace.takeEdits(), call, discardState: false };
+  private constructor(timeline: SessionTimeline, workspace: Workspace) {
+    this.#timeline = timeline;
+    this.#workspace = workspace;
+    this.#before = timeline.state;
   }
 
-  /** The worker has answered. What a committed call leaves in memory is still on its way. */
-  answered(outcome: RunOutcome): void {
-    this.#isAnswered = outcome.state !== 'rolled_back';
+  /** Applies external edits, then writes the files of the call, which are part of the transaction. */
+  static async begin(
+    timeline: SessionTimeline,
+    workspace: Workspace,
+    files: CallFiles = {},
+  ): Promise<Transaction> {
+    await timeline.syncExternalEdits(workspace);
+    const transaction = new Transaction(timeline, workspace);
+    workspace.write(files);
+    transaction.#edits = workspace.takeEdits();
+    timeline.setWorkspace(workspace.snapshot());
+    return transaction;
+  }
+
+  /** The interpreter that the call continues; undefined for a session that starts a fresh one with every call. */
+  sessionInput(id: string): SessionInput | undefined {
+    if (!this.#timeline.record.auto_persist_globals) return undefined;
+    const { version, delta, tmp } = this.#timeline.state;
+    // Versions only grow, so every program of one interpreter gets a different number.
+    const call = delta === undefined ? 1 : version + 1;
+    return { id, version, delta, tmp, edits: this.#edits, call, discardState: false };
+  }
+
+  /** Applies the files that a call left. The memory of a committed call follows with `settle`. */
+  answer(outcome: RunOutcome, code: string): void {
     const imports = notableImports(outcome.imports, []).map(({ name }) => name);
-    this.session.count(outcome.fuelConsumed, imports, this.code);
-    if (outcome.state !== 'rolled_back') this.workspace.apply(outcome.changes);
+    this.#timeline.countCall(outcome.fuelConsumed, imports, code);
+    if (outcome.state === 'rolled_back') return;
+    this.#isReportedCommitted = true;
+    this.#workspace.apply(outcome.changes);
     if (outcome.state === 'fresh') this.#commit({ delta: undefined, tmp: [] });
   }
 
-  saved(saved: SavedState): void {
-    this.#commit(saved);
+  /** Commits the memory that the worker saved; without it, reverts the call. */
+  settle(saved: SavedState | undefined): void {
+    if (saved !== undefined) this.#commit(saved);
+    else this.revert();
   }
 
   #commit({ delta, tmp }: Pick<SessionState, 'delta' | 'tmp'>): void {
     this.#isSettled = true;
-    const before = this.#before!;
-    const next = { version: before.version + 1, delta, tmp, workspace: this.workspace.snapshot() };
-    this.session.commit(next, before);
+    const before = this.#before;
+    const next = { version: before.version + 1, delta, tmp, workspace: this.#workspace.snapshot() };
+    this.#timeline.commit(next, before);
   }
 
-  /** The worker is free, or gone: what was not saved by now never will be. */
-  finished(): void {
-    if (this.#isSettled || this.#before === undefined) return;
-    this.workspace.revert(this.#before.workspace);
-    this.session.withWorkspace(this.workspace.snapshot());
-    this.session.persist();
-    if (this.#isAnswered) this.session.hasLost(this.session.record.calls);
+  /** Restores the state before the call, unless it is committed. Edits of the host since then are kept. */
+  revert(): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    this.#workspace.revert(this.#before.workspace);
+    this.#timeline.setWorkspace(this.#workspace.snapshot());
+    this.#timeline.persist();
+    if (this.#isReportedCommitted) this.#timeline.recordLostCommit(this.#timeline.record.calls);
   }
 }

@@ -1,93 +1,159 @@
 /**
- * One thread of the pool as the main thread sees it: what it has loaded, what it is doing, and how long already. Whether
- * its program is a long one is read from shared memory, so it can be asked at any time and costs the guest nothing.
+ * One thread of the pool as the main thread sees it: the images it has loaded, the job it runs, and for how long. Whether
+ * a program is long-running is read from shared memory, so asking costs the guest nothing.
  */
 import { Worker } from 'node:worker_threads';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
-import { LONG_RUN_FUEL } from './cooperative-yield.ts';
-import { CONTROL, FUEL_UNIT, type ToWorker } from './protocol.ts';
+import { LONG_RUN_FUEL, MAX_YIELD_SHARE } from './cooperative-yield.ts';
+import { ActiveJob, type JobHandle, type JobObserver } from './job-handle.ts';
+import { CONTROL, type FromWorker, FUEL_UNIT, type Job, type ToWorker } from './protocol.ts';
 
-/** Stack of a worker: recursion inside the interpreters' C code needs more than the default. */
+/** Stack size of a thread: recursion in the C code of the interpreters needs more than the default. */
 const STACK_MB = 64;
-/** Images a worker holds at most: each takes the memory of a guest that waits for its next run. */
-const IMAGES_PER_WORKER = 4;
-/** A program that sleeps or works for so long is not about to end. */
+/** Images a thread holds at most; each takes the memory of a guest that waits for its next run. */
+const IMAGES_PER_THREAD = 4;
+/** A job that has run for this long is not expected to end soon. */
 const LONG_MS = 1_000;
+/** Extra time that a job gets beyond its limit, and after a cancellation, before its thread is terminated. */
+const GRACE_MS = 5_000;
+/** Time that a thread gets to save the state of a session after its answer. */
+const SAVE_LIMIT_MS = 120_000;
 
-export class PoolThread<T> {
-  readonly thread: Worker;
-  readonly control = new Int32Array(new SharedArrayBuffer(CONTROL.words * 4));
-  /** Images it holds, those used longest ago first. */
+export interface JobOptions {
+  /** Time limit that the worker itself enforces. */
+  readonly limitMs: number;
+  readonly signal?: AbortSignal | undefined;
+  readonly observer?: JobObserver;
+}
+
+export class PoolThread {
+  readonly #worker: Worker;
+  readonly #control = new Int32Array(new SharedArrayBuffer(CONTROL.words * 4));
+  /** Images it holds, least recently used first. */
   readonly #loaded = new Set<string>();
-  #current: T | undefined;
-  /** When it got what it does, or ended what it did. */
+  #isReserved = false;
+  #isAlive = true;
+  #lastJobId = 0;
+  #job: ActiveJob | undefined;
+  /** When the current job started, or the last one ended. */
   #since = performance.now();
 
-  /** `yieldFlag` is the word by which long programs are asked to yield. */
-  constructor(yieldFlag: Int32Array) {
-    const options = {
-      workerData: { control: this.control.buffer, yieldFlag: yieldFlag.buffer },
+  /** `yieldFlag` is the shared word that asks long-running programs to yield. */
+  constructor(yieldFlag: Int32Array, onExit: (thread: PoolThread) => void) {
+    this.#worker = new Worker(new URL('./entry.js', import.meta.url), {
+      workerData: { control: this.#control.buffer, yieldFlag: yieldFlag.buffer },
       resourceLimits: { stackSizeMb: STACK_MB },
-      // Neither the flags nor the environment of the process are any business of a guest's thread.
+      // A guest's thread gets neither the flags nor the environment of the process.
       execArgv: [],
       env: {},
-    };
-    this.thread = new Worker(new URL('./entry.js', import.meta.url), options);
-    this.thread.unref();
+    });
+    this.#worker.unref();
+    // An error is always followed by `exit`, and says nothing that the outcome does not.
+    this.#worker.on('error', () => {});
+    this.#worker.on('message', (message: FromWorker) => this.#receive(message));
+    this.#worker.on('exit', () => {
+      this.#isAlive = false;
+      onExit(this);
+      this.#job?.lose();
+      this.#end();
+    });
   }
 
-  get current(): T | undefined {
-    return this.#current;
+  get isAlive(): boolean {
+    return this.#isAlive;
   }
 
-  begin(job: T): void {
-    Atomics.store(this.control, CONTROL.fuelMillions, 0);
-    this.#current = job;
-    this.#since = performance.now();
-    this.thread.ref();
+  /** Free for the next job: neither running one nor reserved for one. */
+  get isFree(): boolean {
+    return !this.#isReserved;
   }
 
-  end(): void {
-    this.#current = undefined;
-    this.#since = performance.now();
-    this.thread.unref();
+  get isBusy(): boolean {
+    return this.#job !== undefined;
   }
 
-  /** Fuel that the present run has used so far, about. */
-  get spent(): number {
-    return Atomics.load(this.control, CONTROL.fuelMillions) * FUEL_UNIT;
-  }
-
-  /** Whether it is in the middle of something that may take until its limits end it. */
+  /** Whether its job is likely to run until a limit ends it. */
   get isHeld(): boolean {
-    if (this.#current === undefined) return false;
-    return this.spent >= LONG_RUN_FUEL || performance.now() - this.#since >= LONG_MS;
+    return this.isBusy && (this.#fuelSpent >= LONG_RUN_FUEL || performance.now() - this.#since >= LONG_MS);
   }
 
   isIdleSince(moment: number): boolean {
-    return this.#current === undefined && this.#since < moment;
+    return this.isFree && this.#since < moment;
   }
 
-  send(message: ToWorker): void {
-    this.thread.postMessage(message);
+  get #fuelSpent(): number {
+    return Atomics.load(this.#control, CONTROL.fuelMillions) * FUEL_UNIT;
   }
 
-  /** Sees to it that it has an image, and no more of them than it may hold. */
+  reserve(): void {
+    this.#isReserved = true;
+  }
+
+  free(): void {
+    this.#isReserved = false;
+    this.#since = performance.now();
+  }
+
+  /** Loads an image unless the thread has it, and unloads the least recently used one beyond the maximum. */
   load(assets: GuestAssets): void {
-    if (!this.#loaded.delete(assets.id)) this.send({ type: 'load', assets });
+    if (!this.#loaded.delete(assets.id)) this.#send({ type: 'load', assets });
     this.#loaded.add(assets.id);
-    if (this.#loaded.size <= IMAGES_PER_WORKER) return;
+    if (this.#loaded.size <= IMAGES_PER_THREAD) return;
     const oldest: string = this.#loaded.values().next().value!;
     this.#loaded.delete(oldest);
-    this.send({ type: 'unload', image: oldest });
+    this.#send({ type: 'unload', image: oldest });
   }
 
-  cancel(job: number): void {
-    Atomics.store(this.control, CONTROL.cancelledJob, job);
-    Atomics.notify(this.control, CONTROL.cancelledJob);
+  /** Loads an image and prepares a guest before a job asks for one. */
+  warm(assets: GuestAssets, memoryBytes: number): void {
+    this.load(assets);
+    this.#send({ type: 'warm', image: assets.id, memoryBytes });
   }
 
-  takeDown(): Promise<number> {
-    return this.thread.terminate();
+  run(job: Job, { limitMs, signal, observer = {} }: JobOptions): JobHandle {
+    this.#lastJobId = (this.#lastJobId % 0x7fffffff) + 1;
+    const id = this.#lastJobId;
+    Atomics.store(this.#control, CONTROL.fuelMillions, 0);
+    this.#since = performance.now();
+    this.#worker.ref();
+    const active = new ActiveJob(id, observer, () => this.#fuelSpent);
+    this.#job = active;
+    const terminate = () => void this.terminate();
+    let watchdog = setTimeout(terminate, limitMs * (1 + MAX_YIELD_SHARE) + GRACE_MS);
+    const cancel = () => {
+      Atomics.store(this.#control, CONTROL.cancelledJob, id);
+      Atomics.notify(this.#control, CONTROL.cancelledJob);
+      clearTimeout(watchdog);
+      watchdog = setTimeout(terminate, GRACE_MS);
+    };
+    const endRun = () => {
+      clearTimeout(watchdog);
+      signal?.removeEventListener('abort', cancel);
+      watchdog = setTimeout(terminate, SAVE_LIMIT_MS);
+    };
+    active.result.then(endRun, endRun);
+    void active.saved.then(() => clearTimeout(watchdog));
+    signal?.addEventListener('abort', cancel, { once: true });
+    this.#send({ type: 'job', id, job });
+    if (signal?.aborted) cancel();
+    return active;
+  }
+
+  #receive(message: FromWorker): void {
+    if (message.id === this.#job?.id && this.#job.receive(message)) this.#end();
+  }
+
+  #end(): void {
+    this.#job = undefined;
+    this.#since = performance.now();
+    this.#worker.unref();
+  }
+
+  #send(message: ToWorker): void {
+    this.#worker.postMessage(message);
+  }
+
+  terminate(): Promise<number> {
+    return this.#worker.terminate();
   }
 }

@@ -55,7 +55,7 @@ written`,
     const seen: string[] = [];
     const result = await sandbox.execute(
       `import os\nfor i in range(2000): os.write(1, b'%d ' % i)\nos.write(2, b'\\xff{"type":"done"}')`,
-      { on_stdout: (text) => seen.push(text), on_stderr: (text) => seen.push(text) },
+      { onStdout: (text) => seen.push(text), onStderr: (text) => seen.push(text) },
     );
     expect(result.success).toBe(true);
     const numbers = Array.from({ length: 2000 }, (_, i) => `${i} `).join('');

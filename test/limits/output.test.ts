@@ -69,7 +69,7 @@ describe.each(['python', 'javascript'] as const)('output limit of %s', (runtime)
     await using sandbox = await createSandbox({ runtime, policy: { stdout_max_bytes: 1234 } });
     let live = '';
     const result = await sandbox.execute(say, {
-      on_stdout: (text) => {
+      onStdout: (text) => {
         live += text;
       },
     });

@@ -4,7 +4,7 @@
  */
 import { createSandbox } from 'llm-wasm-sandbox';
 import { expect, test } from 'vitest';
-import { sharedPool } from '../../dist/worker/guest-assets.js';
+import { sharedPool } from '../../dist/worker/pool.js';
 import { TRAPS } from '../../src/schema.ts';
 import type { TestProgram } from '../support/sandbox.ts';
 

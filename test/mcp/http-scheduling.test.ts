@@ -14,11 +14,11 @@ describe('HTTP server under load', () => {
     const [ann, bob] = [await httpClient(server, 'modern', ANN), await httpClient(server, 'modern', BOB)];
     const endless = { code: 'while True: pass', language: 'python', fuel_budget: 100e9, timeout: 100 };
     const endlessCalls = [call(ann, 'execute_code', endless), call(ann, 'execute_code', endless)];
-    while (server.state.scheduler.queued < 1) await new Promise((next) => setTimeout(next, 20));
-    expect(server.state.scheduler.running).toBe(1);
+    while (server.state.pool.queued < 1) await new Promise((next) => setTimeout(next, 20));
+    expect(server.state.pool.running).toBe(1);
     expect(await call(ann, 'execute_code', endless)).toMatchObject({
       isError: true,
-      text: expect.stringMatching(/^busy/),
+      text: expect.stringMatching(/^queue_full/),
     });
     expect((await call(bob, 'execute_code', { code: '1 + 1', language: 'python' })).structured).toMatchObject(
       { result: 2 },
@@ -49,11 +49,11 @@ describe('HTTP server under load', () => {
     const endlessCalls = [ann!, bob!].flatMap((client) =>
       Array.from({ length: slots }, () => call(client, 'execute_code', endless, { timeout: 300_000 })),
     );
-    while (server.state.scheduler.running < slots - 1) await new Promise((next) => setTimeout(next, 20));
+    while (server.state.pool.running < slots - 1) await new Promise((next) => setTimeout(next, 20));
     // Endless programs hold every slot except the reserved one.
     const { structured } = await call(eve!, 'execute_code', { code: '1 + 1', language: 'python' });
     expect(structured).toMatchObject({ result: 2 });
-    expect(server.state.scheduler.running).toBe(slots - 1);
+    expect(server.state.pool.running).toBe(slots - 1);
     for (const client of [ann!, bob!]) await call(client, 'cancel_execution');
     await Promise.all(endlessCalls);
     await Promise.all([ann!, bob!, eve!].map((client) => client.close()));
@@ -65,10 +65,10 @@ describe('HTTP server under load', () => {
     const client = await httpClient(server, 'modern');
     const endless = { code: 'while True: pass', language: 'python', fuel_budget: 100e9, timeout: 300 };
     const endlessCalls = call(client, 'execute_code', endless);
-    while (server.state.scheduler.running === 0) await new Promise((next) => setTimeout(next, 20));
+    while (server.state.pool.running === 0) await new Promise((next) => setTimeout(next, 20));
     const preload = [`colorsys`];
     const creating = call(client, 'create_session', { language: 'python', session_id: 'ready', preload });
-    while (server.state.scheduler.queued === 0) await new Promise((next) => setTimeout(next, 20));
+    while (server.state.pool.queued === 0) await new Promise((next) => setTimeout(next, 20));
     await call(client, 'cancel_execution');
     await endlessCalls;
     expect((await creating).structured).toMatchObject({ session_id: 'ready' });
@@ -81,10 +81,10 @@ describe('HTTP server under load', () => {
     const client = await httpClient(server, 'modern');
     const endless = { code: 'while True: pass', language: 'python', fuel_budget: 100e9, timeout: 100 };
     const lostCall = call(client, 'execute_code', endless).catch(() => 'lost');
-    while (server.state.scheduler.running === 0) await new Promise((next) => setTimeout(next, 20));
+    while (server.state.pool.running === 0) await new Promise((next) => setTimeout(next, 20));
     await client.close();
     await lostCall;
-    while (server.state.scheduler.running > 0) await new Promise((next) => setTimeout(next, 20));
+    while (server.state.pool.running > 0) await new Promise((next) => setTimeout(next, 20));
     await server.close();
   });
 
@@ -112,7 +112,7 @@ describe('HTTP server under load', () => {
       code: 'import time\ntime.sleep(1)\n"done"',
       language: 'python',
     });
-    while (server.state.scheduler.running === 0) await new Promise((next) => setTimeout(next, 20));
+    while (server.state.pool.running === 0) await new Promise((next) => setTimeout(next, 20));
     const closing = server.close();
     expect((await slow).structured).toMatchObject({ result: 'done' });
     await closing;

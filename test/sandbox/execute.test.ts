@@ -81,8 +81,8 @@ describe('sandbox', () => {
     const seen: string[] = [];
     let running = true;
     const done = python("import sys, time\nprint('one ☃')\ntime.sleep(0.05)\nprint('two', file=sys.stderr)", {
-      on_stdout: (text) => seen.push(`${running ? 'live' : 'late'} ${text}`),
-      on_stderr: (text) => seen.push(`${running ? 'live' : 'late'} ${text}`),
+      onStdout: (text) => seen.push(`${running ? 'live' : 'late'} ${text}`),
+      onStderr: (text) => seen.push(`${running ? 'live' : 'late'} ${text}`),
     });
     const result = await done;
     running = false;
@@ -95,7 +95,7 @@ describe('sandbox', () => {
     const receiver = () => {
       throw new Error('receiver broke');
     };
-    await expect(sandbox.execute('print(1)', { on_stdout: receiver })).rejects.toThrow('receiver broke');
+    await expect(sandbox.execute('print(1)', { onStdout: receiver })).rejects.toThrow('receiver broke');
     expect((await sandbox.execute('2')).metadata.result).toBe(2);
   });
 

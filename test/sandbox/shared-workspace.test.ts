@@ -1,9 +1,13 @@
-import { createSandbox } from 'llm-wasm-sandbox';
+import { createSandbox, type RuntimeName } from 'llm-wasm-sandbox';
 import { expect, test } from 'vitest';
+import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+
+/** A sandbox with its internal method that servers use. */
+const create = async (runtime: RuntimeName) => (await createSandbox({ runtime })) as unknown as Sandbox;
 
 test('a sandbox of another runtime over the same workspace sees the same files', async () => {
-  await using python = await createSandbox({ runtime: 'python' });
-  await using javascript = await python.alongside('javascript');
+  await using python = await create('python');
+  await using javascript = await python.withRuntime('javascript');
   await python.execute('open("a.txt", "w").write("from python")');
   const seen = await javascript.execute('std.loadFile("a.txt")');
   expect(seen.metadata.result).toBe('from python');
@@ -12,8 +16,8 @@ test('a sandbox of another runtime over the same workspace sees the same files',
 });
 
 test('two sandboxes over one workspace run at the same time and keep the files of both', async () => {
-  await using one = await createSandbox({ runtime: 'python' });
-  await using two = await one.alongside('python');
+  await using one = await create('python');
+  await using two = await one.withRuntime('python');
   const done = new AbortController();
   const endless = one.execute('open("endless", "w").close()\nwhile True: pass', {
     fuel_budget: Number.MAX_SAFE_INTEGER,
@@ -31,7 +35,7 @@ test('progress reports the fuel consumed so far and never decreases', async () =
   const reported: number[] = [];
   const result = await sandbox.execute('while True: pass', {
     fuel_budget: 2_000_000_000,
-    on_progress: ({ fuel_consumed, fuel_budget }) => {
+    onProgress: ({ fuel_consumed, fuel_budget }) => {
       expect(fuel_budget).toBe(2_000_000_000);
       reported.push(fuel_consumed);
     },

@@ -42,7 +42,7 @@ describe('imported session', () => {
     const bytes = await sessions.export('taken');
     await sessions.release('taken');
     await expect(sessions.import(bytes)).rejects.toMatchObject({
-      code: 'session_mismatch',
+      code: 'session_exists',
       message: expect.stringContaining('another session_id'),
     });
     await expect(sessions.import(bytes, { session_id: 'TAKEN' })).rejects.toThrow('differs only in case');

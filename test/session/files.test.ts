@@ -2,17 +2,17 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createSandbox, diskStore, memoryStore, type Sandbox } from 'llm-wasm-sandbox';
+import { createSandbox, diskStore, memoryStore, type Session } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const begin = () => createSandbox({ runtime: 'python', auto_persist_globals: true });
-const paths = async (sandbox: Sandbox) => (await sandbox.listFiles()).map(({ path }) => path);
+const paths = async (sandbox: Session) => (await sandbox.listFiles()).map(({ path }) => path);
 
 /** Runs a program and calls `host` as soon as the program has started. */
-async function during(sandbox: Sandbox, code: string, host: () => Promise<void>) {
+async function during(sandbox: Session, code: string, host: () => Promise<void>) {
   let done: Promise<void> | undefined;
   const result = await sandbox.execute(`print("go", flush=True)\nimport os, time; time.sleep(0.3)\n${code}`, {
-    on_stdout: () => {
+    onStdout: () => {
       done ??= host();
     },
   });

@@ -1,9 +1,9 @@
-/** A call that was reported as committed and then could not be saved: the session reverts and reports the loss. */
+/** A call that was reported as committed and then could not be saved. */
 import { memoryStore } from 'llm-wasm-sandbox';
 import { expect, test } from 'vitest';
 
-const built = (name: string) => new URL(`../../dist/${name}.js`, import.meta.url).href;
-const { Session } = (await import(
+const built = (path: string) => new URL(`../../dist/${path}.js`, import.meta.url).href;
+const { SessionTimeline } = (await import(
   built('session/timeline')
 )) as typeof import('../../src/session/timeline.ts');
 const { Transaction } = (await import(
@@ -13,15 +13,14 @@ const { Workspace } = (await import(
   built('sandbox/workspace')
 )) as typeof import('../../src/sandbox/workspace.ts');
 
-test('a call whose worker is lost while saving is rolled back, and flush() reports it', async () => {
+test('reverts a call whose worker is lost while it saves, and reports it with the next flush', async () => {
   const settings = { runtime: 'python', auto_persist_globals: true, preload: [], policy: {} } as const;
-  const session = await Session.open(memoryStore(), { ...settings, session_id: 'lost' });
+  const timeline = await SessionTimeline.open(memoryStore(), { ...settings, session_id: 'lost' });
   const workspace = new Workspace(Date.now, { maxBytes: 1000, maxFiles: 10 });
-  const transaction = new Transaction(session, workspace, 'x = 1');
-  await transaction.begin('key', { in: 'x' });
+  const transaction = await Transaction.begin(timeline, workspace, { in: 'x' });
   const entry = { path: 'out', kind: 'file', mode: 0o644, mtimeMs: 0, data: new Uint8Array(1) } as const;
   const changes = { created: ['out'], modified: [], deleted: [], removed: [], entries: [entry] };
-  transaction.answered({
+  const outcome = {
     state: 'committed',
     trap: undefined,
     report: undefined,
@@ -35,14 +34,15 @@ test('a call whose worker is lost while saving is rolled back, and flush() repor
     stderrDroppedBytes: 0,
     changes,
     imports: [],
-  });
+  } as const;
+  transaction.answer({ ...outcome, changes }, 'x = 1');
   expect(workspace.list().map(({ path }) => path)).toEqual(['in', 'out']);
-  transaction.finished();
+  transaction.settle(undefined);
   expect(workspace.list()).toEqual([]);
-  expect(session.state).toMatchObject({ version: 0, delta: undefined });
-  await expect(session.flush()).rejects.toMatchObject({
+  expect(timeline.state).toMatchObject({ version: 0, delta: undefined });
+  await expect(timeline.flush()).rejects.toMatchObject({
     code: 'store_failed',
     message: expect.stringContaining('call 1'),
   });
-  await session.close();
+  await timeline.close();
 });

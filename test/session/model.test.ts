@@ -2,7 +2,7 @@
  * Random sequences of calls, undos, checkpoints, forks and reopenings, compared with a model: each session has exactly
  * the variables that a plain replay of its committed calls produces.
  */
-import { createSandbox, memoryStore, type Sandbox } from 'llm-wasm-sandbox';
+import { createSandbox, memoryStore, type Session } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 
 /** A seeded generator of integers below a limit. */
@@ -39,7 +39,7 @@ const EMPTY: Values = { list: [], blocks: {} };
 class Life {
   constructor(
     readonly id: string,
-    public sandbox: Sandbox,
+    public sandbox: Session,
     readonly model: Model,
   ) {}
 }
@@ -52,7 +52,7 @@ async function call({ sandbox, model }: Life, code: string, next: Values): Promi
 }
 
 /** Performs one random operation on a session; returns the fork if it created one. */
-async function step(life: Life, next: (limit: number) => number, reopen: (id: string) => Promise<Sandbox>) {
+async function step(life: Life, next: (limit: number) => number, reopen: (id: string) => Promise<Session>) {
   const { model } = life;
   const { list, blocks } = model.now;
   const kind = next(14);

@@ -1,4 +1,4 @@
-import { createSandbox, diskStore, type RuntimeName, type Sandbox } from 'llm-wasm-sandbox';
+import { createSandbox, diskStore, type RuntimeName, type Session } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import { scratch } from '../stores/fixtures.ts';
 import { startChild } from './process.ts';
@@ -7,7 +7,7 @@ import { SURVIVORS, type Survivor } from './state.ts';
 const program = (runtime: RuntimeName, expression: string) =>
   runtime === 'python' ? `print(${expression})` : `console.log(${expression})`;
 
-async function makeAll(sandbox: Sandbox, survivors: readonly Survivor[]) {
+async function makeAll(sandbox: Session, survivors: readonly Survivor[]) {
   for (const { name, make } of survivors) {
     const result = await sandbox.execute(make);
     expect({ name, stderr: result.stderr, state: result.metadata.state }).toEqual({
@@ -19,7 +19,7 @@ async function makeAll(sandbox: Sandbox, survivors: readonly Survivor[]) {
 }
 
 /** Prints every value in order. Printing may change a value, for example by advancing a generator. */
-async function showAll(sandbox: Sandbox, survivors: readonly Survivor[]) {
+async function showAll(sandbox: Session, survivors: readonly Survivor[]) {
   const shown: Record<string, string> = {};
   for (const { name, show } of survivors) {
     const result = await sandbox.execute(program(sandbox.runtime, show));
@@ -91,7 +91,7 @@ const JOURNEYS: Record<string, (runtime: RuntimeName, survivors: readonly Surviv
   },
 };
 
-async function begin(runtime: RuntimeName, survivors: readonly Survivor[]): Promise<Sandbox> {
+async function begin(runtime: RuntimeName, survivors: readonly Survivor[]): Promise<Session> {
   const sandbox = await createSandbox({ runtime, auto_persist_globals: true });
   await makeAll(sandbox, survivors);
   return sandbox;

@@ -3,7 +3,7 @@ import { createSandbox, type SandboxResult } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 
 const PACKAGE = new URL('../../dist/index.js', import.meta.url).href;
-const POOL = new URL('../../dist/worker/guest-assets.js', import.meta.url).href;
+const POOL = new URL('../../dist/worker/pool.js', import.meta.url).href;
 
 /** Runs a script in a process of its own and returns what it printed; it must end by itself. */
 function inProcess(script: string): string {
@@ -24,14 +24,19 @@ describe('workers', () => {
     expect(inProcess(`${start} console.log((await s.execute('1 + 1')).metadata.result);`)).toBe('2');
   });
 
-  test('forget a job when it is over, whoever still holds its signal', () => {
+  test('leave no listener on a signal when a call is over', () => {
     const script = `
       import { getEventListeners } from 'node:events';
       import { sharedPool } from '${POOL}';
       const { signal } = new AbortController();
-      const prepare = async () => { throw new Error('no'); };
-      for (let i = 0; i < 3; i++)
-        await sharedPool().submit({ key: 'k', signal, limitMs: 1000, prepare }).catch(() => {});
+      for (let i = 0; i < 3; i++) {
+        const turn = await sharedPool().acquire({ tenant: 't', key: 'k', signal });
+        const job = turn.run({ type: 'build', runtime: 'none' }, undefined, { limitMs: 1000, signal });
+        await job.result.catch(() => {});
+        await job.saved;
+        turn.release();
+      }
+      await new Promise((resolve) => setImmediate(resolve));
       console.log(getEventListeners(signal, 'abort').length);`;
     expect(inProcess(script)).toBe('0');
   });
@@ -48,47 +53,48 @@ describe('workers', () => {
     expect(inProcess(script)).toBe('0,1,2,3,4,5,6,7,8,9,10,11 true');
   });
 
-  test('are more, where that is allowed, while long programs hold them: nobody waits for those to end', () => {
+  test('exceed the number of cores, where that is allowed, while long-running programs occupy them all', () => {
     const script = `
-      import { createSandbox } from '${PACKAGE}';
-      import { sharedPool } from '${POOL}';
-      const pool = sharedPool();
-      const most = pool.size + 2;
-      pool.allow(most);
+      import { availableParallelism } from 'node:os';
+      import { createPool, createSandbox } from '${PACKAGE}';
+      const cores = availableParallelism();
+      const pool = createPool({ maxWorkers: cores + 2 });
       const stop = new AbortController();
-      const make = (count) => Promise.all(Array.from({ length: count }, () => createSandbox({ runtime: 'python' })));
+      const make = (count) =>
+        Promise.all(Array.from({ length: count }, () => createSandbox({ runtime: 'python', pool })));
       const endless = (sandbox) =>
         sandbox.execute('while True: pass', { fuel_budget: 1e12, timeout_seconds: 300, signal: stop.signal });
       let ended = 0;
-      const burning = (await make(pool.size + 1)).map((one) => endless(one).finally(() => ended++));
+      const running = (await make(cores + 1)).map((one) => endless(one).finally(() => ended++));
       const [short, ...more] = await make(4);
       const { metadata } = await short.execute('1 + 1');
       const workers = [pool.workers];
-      // One more has the last place, the others wait: there are never more than were allowed.
-      burning.push(...more.map((one) => endless(one)));
+      // One more gets the last worker; the others wait.
+      running.push(...more.map((one) => endless(one)));
       await new Promise((resolve) => setTimeout(resolve, 1000));
       workers.push(pool.workers);
-      console.log(JSON.stringify([metadata.result, ended, workers.every((count) => count <= most)]));
+      console.log(JSON.stringify([metadata.result, ended, workers.every((count) => count <= pool.maxWorkers)]));
       stop.abort();
-      await Promise.all(burning);
+      await Promise.all(running);
     `;
     expect(JSON.parse(inProcess(script))).toEqual([2, 0, true]);
   });
 
-  test('that run long programs stand aside for short ones, and what they wait is not their time', () => {
+  test('with long-running programs yield to short ones, and the wait does not count as their time', () => {
     const script = `
-      import { createSandbox } from '${PACKAGE}';
-      import { sharedPool } from '${POOL}';
-      const pool = sharedPool();
-      pool.allow(pool.size + 2);
-      const make = (count) => Promise.all(Array.from({ length: count }, () => createSandbox({ runtime: 'python' })));
+      import { availableParallelism } from 'node:os';
+      import { createPool, createSandbox } from '${PACKAGE}';
+      const cores = availableParallelism();
+      const pool = createPool({ maxWorkers: cores + 2 });
+      const make = (count) =>
+        Promise.all(Array.from({ length: count }, () => createSandbox({ runtime: 'python', pool })));
       const limits = { fuel_budget: 1e12, timeout_seconds: 3 };
       let isOver = false;
-      const burning = Promise.all((await make(pool.size + 1)).map((one) => one.execute('while True: pass', limits)));
-      burning.then(() => { isOver = true; });
+      const running = Promise.all((await make(cores + 1)).map((one) => one.execute('while True: pass', limits)));
+      running.then(() => { isOver = true; });
       const [short] = await make(1);
       while (!isOver) await short.execute('1 + 1');
-      const ended = (await burning).map(({ duration_ms, metadata: { trap_reason, queue_ms } }) =>
+      const ended = (await running).map(({ duration_ms, metadata: { trap_reason, queue_ms } }) =>
         [trap_reason, duration_ms >= 3000, queue_ms > 0, queue_ms < 2 * duration_ms]);
       console.log(JSON.stringify(ended.every((one) => one.join() === 'timeout,true,true,true') || ended));
     `;

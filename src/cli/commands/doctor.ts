@@ -28,7 +28,7 @@ const CHECKS: readonly { readonly name: string; readonly check: () => Promise<st
   ...RUNTIME_NAMES.map((runtime) => ({
     name: `${runtime} run`,
     check: async () => {
-      const { createSandbox } = await import('../../sandbox/sandbox.ts');
+      const { createSandbox } = await import('../../session/create-sandbox.ts');
       await using sandbox = await createSandbox({ runtime });
       const result = await sandbox.execute('6 * 7');
       if (result.metadata.result !== 42)

@@ -86,7 +86,7 @@ async function openSandbox(language: RuntimeName | undefined, flags: RunFlags): 
   const runtime = language ?? DEFAULT_RUNTIME;
   if (session_id === undefined) {
     if (flags.store !== undefined) throw new UsageError('--store requires --session ID.');
-    const { createSandbox } = await import('../../sandbox/sandbox.ts');
+    const { createSandbox } = await import('../../session/create-sandbox.ts');
     return createSandbox({ runtime, ...options });
   }
   const { openSessionContext } = await import('./session/context.ts');
@@ -105,6 +105,7 @@ async function openSandbox(language: RuntimeName | undefined, flags: RunFlags): 
 
 async function run([file]: readonly (string | undefined)[], flags: RunFlags): Promise<void> {
   const { code, language } = readProgram(file, flags);
+  const { isSession } = await import('../../session/create-sandbox.ts');
   const stdin = flags.stdin === undefined ? '' : readLocalFile(flags.stdin);
   await using sandbox = await openSandbox(language, flags);
   const interrupt = new AbortController();
@@ -118,8 +119,8 @@ async function run([file]: readonly (string | undefined)[], flags: RunFlags): Pr
   const callbacks = flags.json
     ? {}
     : {
-        on_stdout: (text: string) => hasReader && process.stdout.write(text),
-        on_stderr: (text: string) => hasReader && process.stderr.write(text),
+        onStdout: (text: string) => hasReader && process.stdout.write(text),
+        onStderr: (text: string) => hasReader && process.stderr.write(text),
       };
   const result = await sandbox.execute(code, {
     stdin,
@@ -128,7 +129,7 @@ async function run([file]: readonly (string | undefined)[], flags: RunFlags): Pr
     ...callbacks,
   });
   // A failed save must be reported: flush() throws it.
-  if (sandbox.session_id !== undefined) await sandbox.flush();
+  if (isSession(sandbox)) await sandbox.flush();
   if (flags.out !== undefined) {
     const changed = [...result.files_created, ...result.files_modified];
     await copyWorkspaceFiles(changed, (path) => sandbox.readFile(path), flags.out);

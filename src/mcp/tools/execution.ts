@@ -1,5 +1,4 @@
 /** Tools that run programs and cancel them. */
-import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
@@ -13,9 +12,9 @@ import {
   DESTRUCTIVE_IDEMPOTENT,
   defineTool,
   optionalSession,
-  runScheduled,
   type Tool,
   type ToolCall,
+  ToolError,
 } from '../tool.ts';
 import { executeCodeDescription, suggestedFuelBudget } from '../tool-descriptions.ts';
 
@@ -52,56 +51,31 @@ function executeInput(settings: ServerSettings) {
 
 type ExecuteArguments = z.output<ReturnType<typeof executeInput>>;
 
-/** Where a program runs: in its session, or in a temporary sandbox over the files of the default workspace. */
-interface ExecutionTarget {
-  /** Calls with the same key run one at a time. */
-  readonly key: string;
-  acquire(): Promise<Sandbox>;
-  release(sandbox: Sandbox): Promise<void>;
-}
-
-async function resolveTarget(
+/** The sandbox that runs a program: its session, or a temporary one over the files of the default workspace. */
+async function openTarget(
   { session_id, language }: ExecuteArguments,
   { tenant }: ToolCall,
-): Promise<ExecutionTarget> {
-  const sandbox = await tenant.open(session_id);
-  if (session_id === undefined || session_id === DEFAULT_SESSION) {
-    return {
-      key: randomUUID(),
-      acquire: () => sandbox.alongside(language),
-      release: (temporary) => temporary.close(),
-    };
-  }
-  if (sandbox.runtime !== language) {
-    const reason = `Session ${session_id} runs ${sandbox.runtime}, but this call has language: "${language}"`;
-    const advice = `Pass language: "${sandbox.runtime}", or create_session(language="${language}")`;
-    throw new SandboxError('session_mismatch', `${reason}. ${advice}. Nothing was run.`);
-  }
-  return { key: `${tenant.id}/${session_id}`, acquire: async () => sandbox, release: async () => {} };
+): Promise<Sandbox> {
+  if (session_id === undefined || session_id === DEFAULT_SESSION)
+    return (await tenant.defaultWorkspace()).withRuntime(language);
+  const session = await tenant.session(session_id);
+  if (session.runtime === language) return session;
+  const reason = `Session ${session_id} runs ${session.runtime}, but this call has language: "${language}"`;
+  const advice = `Pass language: "${session.runtime}", or create_session(language="${language}")`;
+  throw new SandboxError('session_mismatch', `${reason}. ${advice}. Nothing was run.`);
 }
 
 async function execute(args: ExecuteArguments, call: ToolCall) {
   const { state, tenant, progress } = call;
   const session_id = args.session_id ?? DEFAULT_SESSION;
-  const target = await resolveTarget(args, call);
-  const submittedAt = performance.now();
-  let queuedMs = 0;
+  const sandbox = await openTarget(args, call);
   const result = await tenant.runCancellable(session_id, call.signal, (signal) =>
-    runScheduled(call, target.key, signal, async () => {
-      queuedMs = performance.now() - submittedAt;
-      const sandbox = await target.acquire();
-      try {
-        return await sandbox.execute(args.code, {
-          ...executeOptions(args),
-          ...progressCallbacks(progress),
-          signal,
-        });
-      } finally {
-        await target.release(sandbox);
-      }
-    }),
+    sandbox.execute(args.code, { ...executeOptions(args), ...progressCallbacks(progress), signal }),
   );
-  const stats = executionStats(args.language, result, queuedMs);
+  // A run that no worker has started has used no memory.
+  if (result.metadata.trap_reason === 'cancelled' && result.memory_used_bytes === 0)
+    throw new ToolError('cancelled', 'The call was cancelled while queued. Nothing was run.');
+  const stats = executionStats(args.language, result);
   tenant.stats.recordExecution(stats);
   state.metrics.recordExecution(stats);
   return executionResult(result, {
@@ -129,9 +103,9 @@ function progressCallbacks(progress: ToolCall['progress']) {
     output = (output + text).slice(-MAX_PROGRESS_CHARS);
   };
   return {
-    on_stdout: collect,
-    on_stderr: collect,
-    on_progress: (fuel: { fuel_consumed: number; fuel_budget: number }) => {
+    onStdout: collect,
+    onStderr: collect,
+    onProgress: (fuel: { fuel_consumed: number; fuel_budget: number }) => {
       progress({ ...fuel, output });
       output = '';
     },

@@ -1,12 +1,11 @@
 /** Tools that create, list, fork and destroy sessions. */
-import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { formatFuel } from '../../quantities.ts';
 import { runtimeName, sessionId } from '../../schema.ts';
 import type { SessionRecord } from '../../stores/store.ts';
 import type { ServerSettings } from '../settings.ts';
 import { DEFAULT_SESSION, type Tenant } from '../tenant.ts';
-import { ADDITIVE, DESTRUCTIVE_IDEMPOTENT, defineTool, READ_ONLY, runScheduled, type Tool } from '../tool.ts';
+import { ADDITIVE, DESTRUCTIVE_IDEMPOTENT, defineTool, READ_ONLY, type Tool } from '../tool.ts';
 import { createSessionDescription, suggestedFuelBudget } from '../tool-descriptions.ts';
 import { limitsOf, limitsText, policyLimits } from './policy-limits.ts';
 
@@ -61,15 +60,16 @@ export const createSession = (settings: ServerSettings): Tool =>
     annotations: ADDITIVE,
     run: async ({ language, session_id, auto_persist_globals = true, preload = [], ...policy }, call) => {
       const given = Object.fromEntries(Object.entries(policy).filter(([, value]) => value !== undefined));
-      const create = () =>
-        call.tenant.create({ language, session_id, auto_persist_globals, preload, policy: given });
-      // Preloading runs the modules, so it needs a slot of the scheduler like any program.
-      const sandbox = await (preload.length === 0
-        ? create()
-        : runScheduled(call, `preload ${randomUUID()}`, call.signal, create));
-      const id = sandbox.session_id!;
+      const session = await call.tenant.create({
+        language,
+        session_id,
+        auto_persist_globals,
+        preload,
+        policy: given,
+      });
+      const id = session.session_id;
       const next_step = `execute_code(code=…, language="${language}", session_id="${id}")`;
-      const limits = limitsOf(sandbox);
+      const limits = limitsOf(session);
       const persistence = auto_persist_globals
         ? 'variables and files are kept'
         : 'files are kept, variables are not';

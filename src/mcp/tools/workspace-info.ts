@@ -4,7 +4,7 @@ import { formatFuel } from '../../quantities.ts';
 import { languageTitles } from '../../runtimes/languages.ts';
 import { runtimeName } from '../../schema.ts';
 import { DEFAULT_SESSION } from '../tenant.ts';
-import { defineTool, optionalSession, READ_ONLY, runScheduled, type ToolCall } from '../tool.ts';
+import { defineTool, optionalSession, READ_ONLY, type ToolCall } from '../tool.ts';
 import { checkpointRow } from './checkpoints.ts';
 import { limitsOf, limitsText, policyLimits } from './policy-limits.ts';
 
@@ -50,12 +50,8 @@ async function workspaceInfoOf(
     return { ...workspace, ...noState, language: null };
   }
   // Variables are read by running a program in a copy of the interpreter.
-  const { variables, imports, checkpoints, calls, fuel_consumed, runtime } = await runScheduled(
-    call,
-    `${tenant.id}/${session_id}`,
-    call.signal,
-    () => tenant.sessions.info(session_id),
-  );
+  const { variables, imports, checkpoints, calls, fuel_consumed, runtime } =
+    await tenant.sessions.info(session_id);
   return {
     ...workspace,
     language: runtime,

@@ -1,14 +1,14 @@
 /** The session store that a command works on. Loads the library, so it is imported only when a command runs. */
 import { SandboxError } from '../../../errors.ts';
 import { sessionFolder } from '../../../host/user-folders.ts';
-import { openSessions, type Sessions } from '../../../session/registry.ts';
+import { openSessions, type SessionRegistry } from '../../../session/registry.ts';
 import { diskStore } from '../../../stores/disk/disk-store.ts';
 import type { SessionStore, StoredSession } from '../../../stores/store.ts';
 
 export interface SessionContext {
   readonly dir: string;
   readonly store: SessionStore;
-  readonly sessions: Sessions;
+  readonly sessions: SessionRegistry;
 }
 
 /** `dir` is the value of --store; the default is the user's session folder. */

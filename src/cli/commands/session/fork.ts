@@ -4,12 +4,16 @@ import type { SessionAction } from './action.ts';
 import { syncExternalEdits, updateSession } from './update-session.ts';
 
 export const forkSession: SessionAction = async (context, [id, newId = randomUUID()]) => {
-  await context.sessions.checkRoom();
-  const { record } = await updateSession(context, id!, async (session) => {
-    await syncExternalEdits(session);
-    const fork = await session.fork(newId);
-    await fork.close();
-    return fork;
-  });
-  return { json: record, text: record.session_id };
+  const unreserve = await context.sessions.reserve(newId);
+  try {
+    const { record } = await updateSession(context, id!, async (session) => {
+      await syncExternalEdits(session);
+      const fork = await session.fork(newId);
+      await fork.close();
+      return fork;
+    });
+    return { json: record, text: record.session_id };
+  } finally {
+    unreserve();
+  }
 };

@@ -1,5 +1,5 @@
 /** `session import`: adds an exported session to the store. */
-import { type ErrorCode, SandboxError } from '../../../errors.ts';
+import { SandboxError } from '../../../errors.ts';
 import { readLocalFile } from '../../local-files.ts';
 import type { SessionAction } from './action.ts';
 import { formatRecord } from './record-text.ts';
@@ -12,11 +12,9 @@ export const importSession: SessionAction = async ({ sessions, store, dir }, [fi
   return { json: record, text: formatRecord(record, await store.size(record.session_id), dir) };
 };
 
-const TAKEN: readonly ErrorCode[] = ['session_exists', 'session_mismatch'];
-
 /** Replaces the advice for callers of the library with advice for the command line. */
 function adviseOnTakenName(cause: unknown): never {
-  if (!(cause instanceof SandboxError) || !TAKEN.includes(cause.code)) throw cause;
+  if (!(cause instanceof SandboxError) || cause.code !== 'session_exists') throw cause;
   const advice =
     'Import it under another name with --session ID, or delete the existing one with "session rm"';
   throw new SandboxError(cause.code, `${cause.message.split('.')[0]}. ${advice}.`);

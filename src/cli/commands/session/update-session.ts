@@ -1,16 +1,16 @@
 /** Changes to a stored session outside of a call: checkpoints, rollback, fork. */
 import { SandboxError } from '../../../errors.ts';
 import { Workspace } from '../../../sandbox/workspace.ts';
-import { Session } from '../../../session/timeline.ts';
+import { SessionTimeline } from '../../../session/timeline.ts';
 import { type SessionContext, sessionNotFound } from './context.ts';
 
 /** Opens a session as its only writer, applies a change, and waits until the change is stored. */
 export async function updateSession<T>(
   context: SessionContext,
   id: string,
-  change: (session: Session) => Promise<T> | T,
+  change: (session: SessionTimeline) => Promise<T> | T,
 ): Promise<T> {
-  const session = await Session.resume(context.store, id).catch((cause) => {
+  const session = await SessionTimeline.resume(context.store, id).catch((cause) => {
     const isMissing = cause instanceof SandboxError && cause.code === 'session_not_found';
     throw isMissing ? sessionNotFound(context, id) : cause;
   });
@@ -26,9 +26,9 @@ export async function updateSession<T>(
 }
 
 /** Adds the files that the user edited in the session's folder to its state, as its next call would. */
-export async function syncExternalEdits(session: Session): Promise<void> {
+export async function syncExternalEdits(session: SessionTimeline): Promise<void> {
   const { workspace_max_bytes: maxBytes, workspace_max_files: maxFiles } = session.record.policy;
   const workspace = new Workspace(Date.now, { maxBytes, maxFiles });
   workspace.replace(session.state.workspace);
-  await session.takeIn(workspace);
+  await session.syncExternalEdits(workspace);
 }

@@ -1,0 +1,47 @@
+/** The handle that `execute` returns: a promise of the result that also streams output and can be cancelled. */
+import type { SandboxResult } from '../schema.ts';
+import { OutputDelivery } from './output-delivery.ts';
+
+/** A call of `execute`: a promise of its result, with the output as streams and a way to cancel it. */
+export interface Execution extends Promise<SandboxResult> {
+  /**
+   * Standard output as text, while the program runs. Ends with the run and throws what the run throws. Read it before
+   * the run starts to receive output as it is written; later, it yields the whole output at the end.
+   */
+  readonly stdout: AsyncIterable<string>;
+  /** Standard error as text, in the same way. */
+  readonly stderr: AsyncIterable<string>;
+  /** Stops the program. The result then has the trap reason `cancelled`. */
+  cancel(): void;
+}
+
+/** Starts `run` and returns its promise as a handle. */
+export function startExecution(
+  run: (output: OutputDelivery, cancelled: AbortSignal) => Promise<SandboxResult>,
+): Execution {
+  const output = new OutputDelivery();
+  const cancellation = new AbortController();
+  const result = run(output, cancellation.signal);
+  const stream = (name: 'stdout' | 'stderr'): AsyncIterable<string> => {
+    const chunks = output.stream(name);
+    return { [Symbol.asyncIterator]: () => read(result, name, chunks) };
+  };
+  return Object.defineProperties(result, {
+    stdout: { get: () => stream('stdout') },
+    stderr: { get: () => stream('stderr') },
+    cancel: { value: () => cancellation.abort() },
+  }) as Execution;
+}
+
+/** Yields the chunks of one stream, or the whole output at the end if the run started before it was asked for. */
+async function* read(
+  result: Promise<SandboxResult>,
+  name: 'stdout' | 'stderr',
+  chunks: AsyncIterable<string> | undefined,
+): AsyncGenerator<string> {
+  // The error is thrown below, to the reader of the stream.
+  result.catch(() => {});
+  if (chunks !== undefined) yield* chunks;
+  const text = (await result)[name];
+  if (chunks === undefined && text !== '') yield text;
+}

@@ -1,0 +1,77 @@
+/** `createSandbox`: a plain sandbox, or a session if the options ask for one in any way. */
+import { randomUUID } from 'node:crypto';
+import type { z } from 'zod';
+import { checkMemory, createParts, type SandboxOptions } from '../sandbox/options.ts';
+import { Sandbox } from '../sandbox/sandbox.ts';
+import { type PolicyInput, parse, sandboxOptions } from '../schema.ts';
+import { memoryStore } from '../stores/memory/memory-store.ts';
+import type { SessionStore } from '../stores/store.ts';
+import type { ImageExtension } from '../worker/guest-assets.ts';
+import { Session, type SessionOwner } from './session.ts';
+import { SessionTimeline } from './timeline.ts';
+
+/** Options that ask for a session: a name, a store, or an interpreter that lives on between calls. */
+export type SessionOptions = SandboxOptions &
+  ({ session_id: string } | { store: SessionStore } | { auto_persist_globals: true });
+
+/** Sessions without a store are kept here, for as long as the process lives. */
+const processStore = memoryStore();
+
+/**
+ * Creates a sandbox. With `session_id`, `store` or `auto_persist_globals: true` it is a session, whose variables and
+ * files persist between calls. Guests are started by calls, so creating a sandbox is cheap.
+ */
+export function createSandbox(options: SessionOptions): Promise<Session>;
+export function createSandbox(options: SandboxOptions): Promise<Sandbox>;
+export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
+  const checked = parse(sandboxOptions, options, 'options');
+  const { session_id, store, auto_persist_globals } = checked;
+  if (session_id !== undefined || store !== undefined || auto_persist_globals)
+    return openSession(checked, options.policy ?? {});
+  const parts = await createParts(checked);
+  checkMemory(parts.policy, parts.assets);
+  return new Sandbox(parts);
+}
+
+/** Whether a sandbox is a session. */
+export function isSession(sandbox: Sandbox): sandbox is Session {
+  return sandbox instanceof Session;
+}
+
+/** Opens a session as its only writer, or creates it. `owner` is the registry that it belongs to, if any. */
+export async function openSession(
+  options: z.output<typeof sandboxOptions>,
+  givenPolicy: PolicyInput,
+  owner?: SessionOwner,
+): Promise<Session> {
+  const { runtime, session_id = randomUUID(), auto_persist_globals = true } = options;
+  const parts = await createParts(options);
+  const timeline = await SessionTimeline.open((options.store as SessionStore | undefined) ?? processStore, {
+    session_id,
+    runtime,
+    auto_persist_globals,
+    preload: recordedPreload(parts.extension),
+    policy: givenLimits(givenPolicy),
+  });
+  const policy = { ...parts.policy, ...timeline.record.policy };
+  try {
+    checkMemory(policy, parts.assets);
+  } catch (cause) {
+    await timeline.release();
+    throw cause;
+  }
+  timeline.persistIfNew();
+  return new Session({ ...parts, policy }, timeline, owner);
+}
+
+/** The limits that the caller gave, without mounts. Limits that are left out are those of the stored session. */
+function givenLimits({ mounts, ...limits }: PolicyInput): PolicyInput {
+  return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
+}
+
+/** What a session records of its image, so that it is never opened in a different one. */
+function recordedPreload(extension: ImageExtension | undefined): string[] {
+  if (extension === undefined) return [];
+  const packages = extension.packages && `packages:${extension.packages.sha256}`;
+  return [...extension.preload, ...(packages === undefined ? [] : [packages])];
+}

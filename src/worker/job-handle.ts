@@ -1,0 +1,88 @@
+/**
+ * A job that a worker thread is running: what it answers, what it saves afterwards, and when the thread is free again.
+ * Both promises always settle, also when the thread is lost.
+ */
+import { type ErrorCode, SandboxError } from '../errors.ts';
+import type { BuiltGuest } from '../runtimes/guest-artifacts.ts';
+import type { ExtendedImage, FromWorker, RunOutcome, SavedState } from './protocol.ts';
+
+/** What a job comes back with. A lost worker is a result, not an exception: the guest may have caused it. */
+export type JobResult =
+  | { readonly type: 'done'; readonly outcome: RunOutcome }
+  | { readonly type: 'built'; readonly guest: BuiltGuest }
+  | { readonly type: 'extended'; readonly extended: ExtendedImage }
+  | { readonly type: 'lost' };
+
+/** Receives what a job reports while it runs. */
+export interface JobObserver {
+  output?(stream: 1 | 2, bytes: Uint8Array): void;
+  step?(text: string): void;
+}
+
+export interface JobHandle {
+  /** The answer. Rejects when the worker reports a fault of the host. */
+  readonly result: Promise<JobResult>;
+  /** The state that a committed run left. Resolves when the thread is free again, with undefined if there is none. */
+  readonly saved: Promise<SavedState | undefined>;
+  /** Approximate fuel that the run has used so far. */
+  readonly fuelSpent: number;
+}
+
+export class ActiveJob implements JobHandle {
+  readonly result: Promise<JobResult>;
+  readonly saved: Promise<SavedState | undefined>;
+  #resolve!: (result: JobResult) => void;
+  #reject!: (cause: unknown) => void;
+  #finish!: (saved: SavedState | undefined) => void;
+
+  constructor(
+    readonly id: number,
+    readonly observer: JobObserver,
+    readonly readFuelSpent: () => number,
+  ) {
+    this.result = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    this.saved = new Promise((resolve) => {
+      this.#finish = resolve;
+    });
+  }
+
+  get fuelSpent(): number {
+    return this.readFuelSpent();
+  }
+
+  /** Handles one message of the worker; returns whether the job is over. */
+  receive(message: FromWorker): boolean {
+    switch (message.type) {
+      case 'output':
+        this.observer.output?.(message.stream, message.bytes);
+        return false;
+      case 'progress':
+        this.observer.step?.(message.step);
+        return false;
+      case 'saved':
+        this.#finish(message.saved);
+        return true;
+      case 'failed':
+        this.#reject(new SandboxError(message.code as ErrorCode, message.message));
+        break;
+      case 'done':
+        this.#resolve(message);
+        // A committed call is answered before its state is saved; the thread is busy until then.
+        if (message.outcome.state === 'committed') return false;
+        break;
+      default:
+        this.#resolve(message);
+    }
+    this.#finish(undefined);
+    return true;
+  }
+
+  /** The thread ended. What it did not answer or save is lost. */
+  lose(): void {
+    this.#resolve({ type: 'lost' });
+    this.#finish(undefined);
+  }
+}
