@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { type HttpServer, type ServerSettingsInput, serveHttp } from 'llm-wasm-sandbox/mcp';
+import type { ServerState } from '../../src/mcp/server-state.ts';
 
 export const CLI = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 
@@ -37,8 +38,11 @@ export async function httpClient(server: Pick<HttpServer, 'url'>, era: Era, toke
 }
 
 /** Starts a server on a free port. */
-export function startHttp(settings: ServerSettingsInput = {}): Promise<HttpServer> {
-  return serveHttp({ port: 0, ...settings });
+/** A server with its internal state, which tests wait for. */
+type InspectableServer = HttpServer & { readonly state: ServerState };
+
+export async function startHttp(settings: ServerSettingsInput = {}): Promise<InspectableServer> {
+  return (await serveHttp({ port: 0, ...settings })) as InspectableServer;
 }
 
 export interface ToolAnswer {
