@@ -71,23 +71,13 @@ async function roundTripsUnderLoad(server, short, others, count) {
   const endlessCalls = Array.from({ length: count }, (_, i) =>
     others[i % others.length].callTool(ENDLESS, options).catch(() => {}),
   );
-<<<<<<< HEAD
-  while (server.state.scheduler.running < count) await pause(20);
+  while (server.state.pool.running < count) await pause(20);
   // After a while the pool treats these programs as long and starts threads for further calls.
   await pause(2000);
   const found = await roundTrips(short);
   stop.abort();
   await Promise.all(endlessCalls);
-  while (server.state.scheduler.running > 0) await pause(20);
-=======
-  while (server.state.pool.running < count) await pause(20);
-  // Programs count as long after a moment; from then on there is a thread for whoever comes.
-  await pause(2000);
-  const found = await roundTrips(short);
-  stop.abort();
-  await Promise.all(burning);
   while (server.state.pool.running > 0) await pause(20);
->>>>>>> f0098d4 (sandbox, session: Sandbox and Session are two types, execute returns a handle, one scheduler and one registry)
   return found;
 }
 

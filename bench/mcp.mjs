@@ -72,13 +72,8 @@ async function cancelTimes(server, client, times = 20) {
     await new Promise((next) => setTimeout(next, 100));
     const started = performance.now();
     abort.abort();
-<<<<<<< HEAD
-    while (server.state.scheduler.running > 0) await new Promise((next) => setImmediate(next));
-    durations.push(performance.now() - started);
-=======
     while (server.state.pool.running > 0) await new Promise((next) => setImmediate(next));
-    found.push(performance.now() - started);
->>>>>>> f0098d4 (sandbox, session: Sandbox and Session are two types, execute returns a handle, one scheduler and one registry)
+    durations.push(performance.now() - started);
     await running;
   }
   return durations;
