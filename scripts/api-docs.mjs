@@ -51,7 +51,7 @@ const SECTIONS = {
     'DiskStoreOptions',
     'SessionStore',
     'StoredSession',
-    'SalvagedWorkspace',
+    'RecoveredWorkspace',
   ],
   'Runtimes and packages': ['RuntimeName', 'RUNTIME_NAMES', 'listPackages', 'ListedPackage', 'PackageFacts'],
   Events: ['EVENTS', 'EventName', 'EventLogger'],
