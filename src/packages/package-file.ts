@@ -1,5 +1,5 @@
 /** Files of packages, as they are read from archives and folders and as they are stored in read-only layers. */
-import { createHash } from 'node:crypto';
+import { sha256Hex } from '../framing/digest.ts';
 import type { Entry } from '../fs/entries.ts';
 
 export interface PackageFile {
@@ -32,9 +32,6 @@ export function toFiles(entries: readonly Entry[]): PackageFile[] {
 
 /** A digest of the paths and contents that does not depend on the order of the files. */
 export function filesDigest(files: readonly PackageFile[]): string {
-  const hash = createHash('sha256');
-  for (const { path, data } of [...files].sort((a, b) => (a.path < b.path ? -1 : 1))) {
-    hash.update(`${path}\0${createHash('sha256').update(data).digest('hex')}\n`);
-  }
-  return hash.digest('hex');
+  const sorted = [...files].sort((a, b) => (a.path < b.path ? -1 : 1));
+  return sha256Hex(...sorted.map(({ path, data }) => `${path}\0${sha256Hex(data)}\n`));
 }

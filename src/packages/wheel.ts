@@ -2,8 +2,8 @@
  * Selects the files of a Python wheel that a guest can use: its pure files. Guests cannot load compiled code, so a wheel
  * that contains some is rejected unless the package is known to work without it.
  */
-import { createHash } from 'node:crypto';
 import { SandboxError } from '../errors.ts';
+import { sha256 } from '../framing/digest.ts';
 import type { PackageFile } from './package-file.ts';
 
 /** Machine code. */
@@ -53,7 +53,7 @@ export function checkRecord(label: string, files: readonly PackageFile[]): void 
   }
   for (const { path, data } of files) {
     if (/\.dist-info\/RECORD(\.\w+)?$/.test(path)) continue;
-    const found = createHash('sha256').update(data).digest('base64url');
+    const found = sha256(data).toString('base64url');
     if (listed.get(path) !== found) throw damaged(label, `${path} does not match its RECORD`);
   }
 }

@@ -11,7 +11,7 @@ import { toEntries } from '../../packages/package-file.ts';
 import { type BuildInGuest, LAYER_TIME_MS, type Layer } from '../runtime.ts';
 import { BOOT_FILE, BOOT_LAYER, boot } from './boot.ts';
 import { property, readText, withCString } from './quickjs-api.ts';
-import { BYTECODE_SUFFIX, PACKAGES } from './syscalls/package-loader.ts';
+import { BYTECODE_SUFFIX, PACKAGES_PATH } from './syscalls/package-loader.ts';
 
 /** Flags of qjs_compile. */
 const MODULE = 1;
@@ -76,5 +76,5 @@ export async function buildJavaScriptLayers(
       return { path: alias + BYTECODE_SUFFIX, kind: 'symlink', mode: 0o777, mtimeMs: LAYER_TIME_MS, target };
     }),
   );
-  return [bootLayer, { at: PACKAGES, entries: [...toEntries(files, LAYER_TIME_MS), ...links] }];
+  return [bootLayer, { at: PACKAGES_PATH, entries: [...toEntries(files, LAYER_TIME_MS), ...links] }];
 }

@@ -8,7 +8,7 @@ import { LINUX_ERRNO } from '../errno.ts';
 import { type Argument, lenientDecoder, type Result, type SystemCall, text } from './call-arguments.ts';
 import { copyToHeap, type QuickJsGuest } from './quickjs-guest.ts';
 
-export const PACKAGES = '/data/js-modules';
+export const PACKAGES_PATH = '/data/js-modules';
 export const BYTECODE_SUFFIX = '.qjsc';
 /** Packages that are part of the boot script. */
 const BUILT_IN_PACKAGES: readonly string[] = ['sandbox-utils'];
@@ -17,7 +17,7 @@ const MAX_NAME_LENGTH = 100;
 const MAX_NAME_BYTES = 256;
 const NAME = /^[\w@-][\w.-]*(?:\/[\w-][\w.-]*)*$/;
 
-const fileOf = (name: string) => `${PACKAGES}/${name}${BYTECODE_SUFFIX}`;
+const fileOf = (name: string) => `${PACKAGES_PATH}/${name}${BYTECODE_SUFFIX}`;
 
 /** Resolves an absolute path, or returns undefined. */
 function tryResolve(kernel: Kernel, path: string) {
@@ -34,8 +34,8 @@ export function findPackage(kernel: Kernel, name: string): string | undefined {
   if (name.length > MAX_NAME_LENGTH || !NAME.test(name)) return undefined;
   if (BUILT_IN_PACKAGES.includes(name)) return name;
   const found = tryResolve(kernel, fileOf(name.includes('/') ? name.replace(/\.js$/, '') : name));
-  if (found?.node.kind !== 'file' || !found.path.startsWith(`${PACKAGES}/`)) return undefined;
-  return found.path.slice(PACKAGES.length + 1, -BYTECODE_SUFFIX.length);
+  if (found?.node.kind !== 'file' || !found.path.startsWith(`${PACKAGES_PATH}/`)) return undefined;
+  return found.path.slice(PACKAGES_PATH.length + 1, -BYTECODE_SUFFIX.length);
 }
 
 /** Names of the modules in a folder of the layer. */
@@ -55,12 +55,12 @@ export function describeMissingPackage(kernel: Kernel, hasPackages: boolean, nam
   if (!hasPackages)
     return `'${short}': packages are disabled for this run (inject_setup is false); available: ${others}`;
   const folder = name.slice(0, name.lastIndexOf('/'));
-  const submodules = NAME.test(folder) ? moduleNames(kernel, `${PACKAGES}/${folder}`) : [];
+  const submodules = NAME.test(folder) ? moduleNames(kernel, `${PACKAGES_PATH}/${folder}`) : [];
   if (submodules.length > 0) return `'${short}': '${folder}' contains ${submodules.join(', ')}`;
   const root = name.split('/', 1)[0]!;
   if (root !== name && findPackage(kernel, root) !== undefined)
     return `'${short}': import the whole package '${root}' instead`;
-  const all = [...BUILT_IN_PACKAGES, ...moduleNames(kernel, PACKAGES)].sort();
+  const all = [...BUILT_IN_PACKAGES, ...moduleNames(kernel, PACKAGES_PATH)].sort();
   return `'${short}': available packages: ${all.join(', ')}; also ${others}`;
 }
 
