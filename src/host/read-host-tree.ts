@@ -6,6 +6,7 @@ import { type Dirent, lstatSync, readdirSync, readFileSync, realpathSync } from 
 import { basename, join } from 'node:path';
 import { SandboxError } from '../errors.ts';
 import type { Entry } from '../fs/entries.ts';
+import { formatBytes, formatCount } from '../quantities.ts';
 
 /** Limits, because the tree is held in memory. */
 const MAX_TREE_BYTES = 1024 * 1024 * 1024;
@@ -30,7 +31,7 @@ export function readHostTree(
     const { mtimeMs, size } = lstatSync(from);
     bytes += size;
     if (bytes > MAX_TREE_BYTES || entries.length >= MAX_TREE_FILES) {
-      const limit = `${MAX_TREE_BYTES} bytes or ${MAX_TREE_FILES} files`;
+      const limit = `${formatBytes(MAX_TREE_BYTES)} or ${formatCount(MAX_TREE_FILES)} files`;
       throw new SandboxError('quota_exceeded', `${option}: ${hostPath} exceeds ${limit}.`);
     }
     entries.push({ path, kind: 'file', mode: 0o444, mtimeMs, data: share(readFileSync(from)) });

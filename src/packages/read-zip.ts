@@ -6,6 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import yauzl from 'yauzl';
 import { SandboxError } from '../errors.ts';
+import { formatBytes } from '../quantities.ts';
 import type { PackageFile } from './package-file.ts';
 
 const MAX_UNPACKED_BYTES = 512 * 1024 * 1024;
@@ -27,7 +28,12 @@ export async function readZip(path: string): Promise<PackageFile[]> {
       if (entry.fileName.endsWith('/')) return zip.readEntry();
       total += entry.uncompressedSize;
       if (total > MAX_UNPACKED_BYTES) {
-        reject(new SandboxError('build_failed', `${path} unpacks to more than ${MAX_UNPACKED_BYTES} bytes.`));
+        reject(
+          new SandboxError(
+            'build_failed',
+            `${path} unpacks to more than ${formatBytes(MAX_UNPACKED_BYTES)}.`,
+          ),
+        );
         return zip.close();
       }
       openStream(entry)

@@ -7,6 +7,7 @@ import { basename, join } from 'node:path';
 import { SandboxError } from '../errors.ts';
 import type { Entry } from '../fs/entries.ts';
 import { readHostTree } from '../host/read-host-tree.ts';
+import { formatBytes, formatCount } from '../quantities.ts';
 import { pythonPackage } from './catalog.ts';
 import { filesDigest, type PackageFile } from './package-file.ts';
 import { readZip } from './read-zip.ts';
@@ -35,12 +36,12 @@ export async function readUserPackages(paths: readonly string[]): Promise<UserPa
     for (const file of await readPath(path)) {
       const other = files.get(file.path);
       if (other !== undefined && Buffer.compare(other.data, file.data) !== 0)
-        throw invalid(`two packages contain different files named ${file.path}`);
+        throw invalid(`two packages contain different files named ${file.path}; remove one of them`);
       files.set(file.path, file);
       bytes += file.data.length;
     }
     if (bytes > MAX_BYTES || files.size > MAX_FILES)
-      throw invalid(`the packages exceed ${MAX_BYTES} bytes or ${MAX_FILES} files`);
+      throw invalid(`the packages exceed ${formatBytes(MAX_BYTES)} or ${formatCount(MAX_FILES)} files`);
   }
   const all = [...files.values()];
   if (paths.length > 0 && !all.some(({ path }) => path.endsWith('.py')))
@@ -72,7 +73,7 @@ async function readPath(path: string): Promise<PackageFile[]> {
 async function readWheel(path: string): Promise<PackageFile[]> {
   const file = basename(path);
   const name = parseWheelName(file)?.name;
-  if (name === undefined) throw invalid(`${file} does not have the name of a wheel`);
+  if (name === undefined) throw invalid(`${file} is not a valid file name of a wheel`);
   let files: PackageFile[];
   try {
     files = await readZip(path);

@@ -42,7 +42,7 @@ export function pureFiles(
   return files.filter(({ path }) => !COMPILED.test(path) && !EXCLUDED.test(path));
 }
 
-/** Throws unless the wheel's RECORD lists exactly these files with their digests. */
+/** Throws unless the wheel's RECORD lists each of these files with its digest. */
 export function checkRecord(label: string, files: readonly PackageFile[]): void {
   const record = files.find(({ path }) => /^[^/]+\.dist-info\/RECORD$/.test(path));
   if (record === undefined) throw damaged(label, 'it has no RECORD');

@@ -15,7 +15,7 @@ export const variable = z.object({
 /** A global variable of a session. */
 export type Variable = z.infer<typeof variable>;
 
-/** Variables of one session that are listed, at most. */
+/** Maximum number of variables that are listed per session. */
 export const MAX_VARIABLES = 200;
 
 export interface Language extends AnalysedLanguage {
@@ -23,7 +23,7 @@ export interface Language extends AnalysedLanguage {
   readonly engine: string;
   /** Version of the language, e.g. `3.14` or `ES2023`. */
   readonly version: string;
-  /** One line on what of the language is supported. */
+  /** The supported part of the language, in one line. */
   readonly level: string;
   /** File name extensions with their dot, the usual one first. */
   readonly extensions: readonly string[];

@@ -11,9 +11,8 @@ const UNCLONEABLE = [WeakMap, WeakSet, WeakRef, Promise];
 const BOXES = [Number, String, Boolean, BigInt];
 
 function cloneError(value, copy) {
-  const made = Object.create((ERRORS[value.name] ?? Error).prototype);
   const error = new Error(value.message);
-  Object.setPrototypeOf(error, Object.getPrototypeOf(made));
+  Object.setPrototypeOf(error, (ERRORS[value.name] ?? Error).prototype);
   if (typeof value.stack === 'string') error.stack = value.stack;
   if ('cause' in value) error.cause = copy(value.cause);
   return error;
@@ -38,16 +37,16 @@ function createClone(value, copy) {
   return [{}, fillProperties];
 }
 
-function fillProperties(value, made, copy) {
-  for (const key of Object.keys(value)) made[key] = copy(value[key]);
+function fillProperties(value, clone, copy) {
+  for (const key of Object.keys(value)) clone[key] = copy(value[key]);
 }
 
-function fillMap(value, made, copy) {
-  for (const [key, item] of [...value]) made.set(copy(key), copy(item));
+function fillMap(value, clone, copy) {
+  for (const [key, item] of [...value]) clone.set(copy(key), copy(item));
 }
 
-function fillSet(value, made, copy) {
-  for (const item of [...value]) made.add(copy(item));
+function fillSet(value, clone, copy) {
+  for (const item of [...value]) clone.add(copy(item));
 }
 
 export function structuredClone(value, options) {
@@ -56,10 +55,10 @@ export function structuredClone(value, options) {
     if (typeof item === 'symbol') throw cloneFailure(item);
     if ((typeof item !== 'object' && typeof item !== 'function') || item === null) return item;
     if (seen.has(item)) return seen.get(item);
-    const [made, fill] = createClone(item, copy);
-    seen.set(item, made);
-    fill?.(item, made, copy);
-    return made;
+    const [clone, fill] = createClone(item, copy);
+    seen.set(item, clone);
+    fill?.(item, clone, copy);
+    return clone;
   };
   for (const buffer of options?.transfer ?? []) {
     if (!(buffer instanceof ArrayBuffer)) throw cloneFailure(buffer);
