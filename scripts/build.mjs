@@ -37,8 +37,8 @@ function inputsDigest() {
     const paths = readdirSync(at(`dist/${folder}`), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => `${entry.parentPath}/${entry.name}`)
-      // The manifest is measured with built guests, so they cannot depend on it.
-      .filter((path) => !/\/manifest\.(json|js|d\.ts)$/.test(path))
+      // The manifest is measured with built guests, so they cannot depend on it. Error guidance is used by the host only.
+      .filter((path) => !/\/manifest\.(json|js|d\.ts)$|\/runtimes\/\w+\/guidance\//.test(path))
       .sort();
     for (const path of paths) hash.update(path.slice(at('dist/').length)).update(readFileSync(path));
   }

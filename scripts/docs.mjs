@@ -9,7 +9,7 @@ import { registryText } from './registry.mjs';
 
 const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const { policy, TRAPS } = await import(at('dist/schema.js'));
-const { formatCount, formatFuel } = await import(at('dist/quantities.js'));
+const { formatCount, formatFuel, formatPercent, parseFuel } = await import(at('dist/quantities.js'));
 const settings = await import(at('dist/mcp/settings.js'));
 const { serverSettings } = settings;
 const { toolTable } = await import(at('dist/mcp/tools/index.js'));
@@ -51,8 +51,8 @@ const RULES = [...new Set(Object.values(LANGUAGES).flatMap(({ rules }) => rules)
 /** Examples of guidance as Markdown, by the rule that applies to them. */
 const EXAMPLES = new Map(RULES.map((rule) => [rule, []]));
 for (const { name, rules, ...language } of Object.values(LANGUAGES)) {
-  const { examples } = await import(at(`dist/runtimes/${name}/guidance/examples.js`));
-  for (const { run } of examples) {
+  const { guidanceExamples } = await import(at(`dist/runtimes/${name}/guidance/examples.js`));
+  for (const { run } of guidanceExamples) {
     const found = classify(exampleInput({ name, ...language }, run), rules);
     const { error_message, actionable_guidance } = buildGuidance(found);
     const text = [error_message, ...actionable_guidance.map((line) => `- ${line}`)].join('\n');
@@ -71,7 +71,7 @@ const MEASURED = [
   ['javascript', 'JSON.parse(JSON.stringify(Array.from({ length: 100_000 }, (_, i) => i)))'],
 ];
 
-/** Rounds to two significant digits. Builds differ slightly, so a documented figure within 5 % stays. */
+/** Rounds to two significant digits. Builds differ slightly, so a documented figure within 5% stays. */
 function rounded(value, documented) {
   const isNear = documented !== undefined && Math.abs(documented / value - 1) < 0.05;
   return isNear ? documented : Number(value.toPrecision(2));
@@ -80,7 +80,7 @@ function rounded(value, documented) {
 /** The number in the last column of the row that contains `cell`, in the documented table. */
 function figureBeside(cell, documented) {
   const row = documented.split('\n').find((line) => line.includes(cell));
-  const figure = row && Number(row.split('|').at(-2).trim().replaceAll(',', ''));
+  const figure = row && parseFuel(row.split('|').at(-2).trim());
   return figure > 0 ? figure : undefined;
 }
 
@@ -144,9 +144,9 @@ const TABLES = {
   thresholds: () => {
     const rows = THRESHOLDS.map(([from, status], i) => [
       `\`${status}\``,
-      `${from} % to ${i === 0 ? 100 : THRESHOLDS[i - 1][0]} % of the budget`,
+      `${formatPercent(from)} to ${formatPercent(i === 0 ? 100 : THRESHOLDS[i - 1][0])} of the budget`,
     ]);
-    return table(['status', 'when'], [...rows.reverse(), ['`exhausted`', 'the run was ended by the limit']]);
+    return table(['status', 'when'], [...rows.reverse(), ['`exhausted`', 'the limit stopped the run']]);
   },
   grace: () =>
     `A run gets one grace period of at most ${GRACE.fuel / 1e6} million instructions. After a time limit or a cancellation it\nlasts at most ${GRACE.milliseconds} milliseconds.`,
@@ -163,7 +163,7 @@ const TABLES = {
     const rows = measured.map(([runtime, code, value]) => [
       runtime,
       code,
-      show(rounded(value, figureBeside(code, documented))),
+      formatFuel(rounded(value, figureBeside(code, documented))),
     ]);
     return table(['language', 'program', 'fuel'], rows);
   },
@@ -179,14 +179,14 @@ const TABLES = {
     const rows = cases.map(([consumed, budget]) => {
       const { low, high } = suggestedBudgets(consumed, budget);
       return [
-        show(consumed),
-        show(budget),
+        formatFuel(consumed),
+        formatFuel(budget),
         `\`${fuelStatus(consumed, budget, false)}\``,
-        show(low),
-        show(high),
+        formatFuel(low),
+        formatFuel(high),
       ];
     });
-    return table(['consumed', 'budget', 'status', 'with 50 % margin', 'with 100 % margin'], rows);
+    return table(['consumed', 'budget', 'status', 'with 50% margin', 'with 100% margin'], rows);
   },
   python_packages: () => packagesOf('python'),
   javascript_packages: () => packagesOf('javascript'),
@@ -200,7 +200,7 @@ const TABLES = {
   },
   heavy_rule: () => {
     const { fuel_budget, heavy_share } = readManifest();
-    const rule = `when its first import takes more than ${heavy_share * 100} % of the default budget`;
+    const rule = `when its first import takes more than ${formatPercent(heavy_share * 100)} of the default budget`;
     return `A package is *heavy* ${rule}, which is ${formatFuel(fuel_budget)}, or when it is one of openpyxl, PyPDF2 and jinja2.`;
   },
   python_warm: () =>

@@ -2,7 +2,7 @@
 import type { AnalysisInput } from './input.ts';
 
 /** Errors that rules distinguish. */
-export type ErrnoName =
+export type KnownErrno =
   | 'EACCES'
   | 'EAFNOSUPPORT'
   | 'EDQUOT'
@@ -21,9 +21,9 @@ export type ErrnoName =
   | 'EXDEV';
 
 /** The error of the system call behind an exception, unless the program raised the exception itself. */
-export function failedSystemCall({ error, language }: AnalysisInput): ErrnoName | undefined {
+export function failedSystemCall({ error, language }: AnalysisInput): KnownErrno | undefined {
   if (typeof error?.errno !== 'number' || error.raised === true) return undefined;
   if (!language.guidance.isSystemError(error)) return undefined;
   const found = Object.entries(language.errno).find(([, number]) => number === error.errno);
-  return found?.[0] as ErrnoName | undefined;
+  return found?.[0] as KnownErrno | undefined;
 }

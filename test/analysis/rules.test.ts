@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { buildGuidance, relatedDocs } from '../../src/analysis/build-guidance.ts';
 import { classify } from '../../src/analysis/classify.ts';
 import type { GuidanceExample } from '../../src/analysis/example.ts';
-import type { ErrnoName } from '../../src/analysis/failed-system-call.ts';
+import type { KnownErrno } from '../../src/analysis/failed-system-call.ts';
 import { readManifest } from '../../src/packages/manifest.ts';
-import { examples as javascriptExamples } from '../../src/runtimes/javascript/guidance/examples.ts';
+import { guidanceExamples as javascriptExamples } from '../../src/runtimes/javascript/guidance/examples.ts';
 import { LANGUAGES } from '../../src/runtimes/languages.ts';
-import { examples as pythonExamples } from '../../src/runtimes/python/guidance/examples.ts';
+import { guidanceExamples as pythonExamples } from '../../src/runtimes/python/guidance/examples.ts';
 import { ALTERNATIVES } from '../../src/runtimes/python/guidance/missing-modules.ts';
 import { errorGuidance, executeOptions, policy, RUNTIME_NAMES, sandboxOptions } from '../../src/schema.ts';
 import { run } from './inputs.ts';
@@ -98,7 +98,7 @@ test('every language has a number for the errors that rules distinguish', () => 
   const names = [
     ...(['EACCES', 'EAFNOSUPPORT', 'EDQUOT', 'EEXIST', 'EFBIG', 'EISDIR', 'ENOENT', 'ENOSPC'] as const),
     ...(['ENOSYS', 'ENOTDIR', 'ENOTEMPTY', 'ENOTSUP', 'EOPNOTSUPP', 'EPERM', 'EROFS', 'EXDEV'] as const),
-  ] satisfies ErrnoName[];
+  ] satisfies KnownErrno[];
   for (const language of Object.values(LANGUAGES))
     expect(names.filter((name) => language.errno[name] === undefined)).toEqual([]);
 });

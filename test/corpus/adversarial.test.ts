@@ -1,6 +1,6 @@
 /**
- * Programs that try to be taken for something they are not: they print tracebacks, trap texts and paths, handle what
- * they caused, raise look-alikes, lie in their report. None may get guidance that is not true of the run.
+ * Programs that try to get wrong guidance: they print tracebacks, trap messages and paths, handle the exceptions they
+ * cause, raise exceptions that look like others, or falsify their report. Guidance must be true of the run.
  */
 import { createSandbox, type RuntimeName, type Sandbox } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -25,7 +25,7 @@ const PRINTED = [
 interface Row {
   readonly code: string;
   readonly exit: number;
-  /** The type that is true of the run; null: none may be given. */
+  /** The correct type; null if there must be no guidance. */
   readonly type: string | null;
 }
 
@@ -132,7 +132,7 @@ const javascript: Row[] = [
 describe.each([
   ['python', python],
   ['javascript', javascript],
-] as [RuntimeName, Row[]][])('a %s program that pretends', (runtime, rows) => {
+] as [RuntimeName, Row[]][])('misleading %s programs', (runtime, rows) => {
   let sandbox: Sandbox;
   beforeAll(async () => {
     sandbox = await createSandbox({
@@ -156,7 +156,7 @@ describe.each([
   });
 });
 
-test('a report that is a lie gets no guidance that quotes it at length', async () => {
+test('a falsified report is quoted only in shortened form', async () => {
   const sandbox = await createSandbox({ runtime: 'python' });
   const { metadata } = await sandbox.execute(
     "class E(Exception): pass\nE.__name__ = 'x' * 100_000\nE.__module__ = 'builtins'\nraise E('y' * 10_000_000)",

@@ -1,5 +1,5 @@
 import { describe } from 'vitest';
 import { JAVASCRIPT } from './javascript.ts';
-import { walkCorpus } from './walk.ts';
+import { runCorpus } from './run-corpus.ts';
 
-describe('failing JavaScript programs', () => walkCorpus('javascript', JAVASCRIPT));
+describe('failing JavaScript programs', () => runCorpus('javascript', JAVASCRIPT));

@@ -1,9 +1,10 @@
-import type { Failing } from './program.ts';
+import type { FailingProgram } from './failing-program.ts';
 
 const small = { fuel_budget: 50_000_000 };
 const short = { timeout_seconds: 0.2 };
 
-export const JAVASCRIPT: readonly Failing[] = [
+/** Programs that models write, grouped by topic. */
+export const JAVASCRIPT: readonly FailingProgram[] = [
   // ---- limits ----
   { code: 'while (true) {}', type: 'OutOfFuel', says: 'stopped at or after line 1', options: small },
   { code: 'let n = 0;\nfor (;;) n++;', type: 'OutOfFuel', says: 'no budget is enough', options: small },
@@ -178,7 +179,7 @@ export const JAVASCRIPT: readonly Failing[] = [
   { code: 'return 5;', type: 'SyntaxError' },
   { code: 'const o = { a: 1, b: };', type: 'SyntaxError' },
 
-  // ---- promises and the program's own decision ----
+  // ---- promises, exceptions and exit codes of the program itself ----
   { code: 'await new Promise(() => {});', type: 'UnsettledPromise' },
   { code: "throw new Error('bad input');", type: 'RaisedByProgram', says: 'bad input' },
   {

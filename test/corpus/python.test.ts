@@ -1,5 +1,5 @@
 import { describe } from 'vitest';
 import { PYTHON } from './python.ts';
-import { walkCorpus } from './walk.ts';
+import { runCorpus } from './run-corpus.ts';
 
-describe('failing Python programs', () => walkCorpus('python', PYTHON));
+describe('failing Python programs', () => runCorpus('python', PYTHON));

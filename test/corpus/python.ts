@@ -1,10 +1,10 @@
-import type { Failing } from './program.ts';
+import type { FailingProgram } from './failing-program.ts';
 
 const small = { fuel_budget: 50_000_000 };
 const short = { timeout_seconds: 0.2 };
 
-/** What each group has in common is the type; the programs come from what models write. */
-export const PYTHON: readonly Failing[] = [
+/** Programs that models write, grouped by topic. */
+export const PYTHON: readonly FailingProgram[] = [
   // ---- limits ----
   { code: 'while True:\n    pass', type: 'OutOfFuel', says: 'stopped at line', options: small },
   {
@@ -338,7 +338,7 @@ export const PYTHON: readonly Failing[] = [
     type: null,
   },
 
-  // ---- the program's own decision ----
+  // ---- exceptions and exit codes of the program itself ----
   { code: "raise ValueError('price must be positive')", type: 'RaisedByProgram', says: 'line 1' },
   {
     code: 'class BadRow(Exception): pass\ndef check(x):\n    raise BadRow(x)\ncheck(1)',

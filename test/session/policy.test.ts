@@ -47,7 +47,7 @@ describe('session policy', () => {
   test('never includes mounts, which must be given on every opening', async () => {
     const dir = scratch();
     const options = { runtime: 'python', session_id: 'mounted', store: diskStore(dir) } as const;
-    const mounts = [{ host_path: new URL('.//', import.meta.url).pathname, guest_path: '/external' }];
+    const mounts = [{ host_path: new URL('./', import.meta.url).pathname, guest_path: '/external' }];
     const first = await createSandbox({ ...options, policy: { mounts } });
     expect((await first.execute("import os\nos.path.exists('/external')")).metadata.result).toBe(true);
     await first.close();

@@ -11,7 +11,7 @@ interface Logged {
   readonly [field: string]: unknown;
 }
 
-/** Runs programs with a logger and gives back what it was told. */
+/** Runs programs and returns the logged events. */
 async function logged(
   programs: readonly string[],
   policy: object = {},
@@ -34,7 +34,7 @@ async function logged(
 const of = (events: readonly Logged[], event: EventName) => events.filter((one) => one.event === event);
 
 describe('Decision 1: Use SandboxResult.metadata for New Fields', () => {
-  test('both blocks are in metadata and nothing is added beside it', async () => {
+  test('adds both blocks to metadata and no top-level field', async () => {
     const result = await python("open('/etc/passwd')");
     expect(result).not.toHaveProperty('error_guidance');
     expect(result.metadata).toHaveProperty('error_guidance');
@@ -43,7 +43,7 @@ describe('Decision 1: Use SandboxResult.metadata for New Fields', () => {
 });
 
 describe('Decision 2: Error Classification via Pattern Matching', () => {
-  test('the same run always gets the same guidance', async () => {
+  test('gives equal runs equal guidance', async () => {
     const runs = await Promise.all([1, 2, 3].map(() => python("d = {'a': 1}\nd['b']")));
     const [first, ...others] = runs.map(({ metadata }) => metadata.error_guidance);
     for (const other of others) expect(other).toEqual(first);
@@ -55,7 +55,7 @@ test('Decision 3: Fuel Analysis Thresholds (50/75/90)', () => {
 });
 
 describe('Risk 1: Pattern Matching False Positives', () => {
-  test('a program that prints a trap text and fails for another reason gets the other reason', async () => {
+  test('does not classify by text that the program printed', async () => {
     const { metadata } = await python("import sys\nprint('OutOfFuel', file=sys.stderr)\n{}['k']");
     expect(metadata.error_guidance?.error_type).toBe('DataShape');
   });
@@ -66,7 +66,7 @@ describe('Rollback Plan', () => {
     [{ error_guidance: false }, ['fuel_analysis']],
     [{ fuel_analysis: false }, ['error_guidance']],
     [{ error_guidance: false, fuel_analysis: false }, []],
-  ])('feature flags %j leave %j', async (policy, left) => {
+  ])('the policy %j adds %j', async (policy, left) => {
     const { results, events } = await logged(["open('/etc/passwd')"], policy);
     const present = ['error_guidance', 'fuel_analysis'].filter((name) => name in results[0]!.metadata);
     expect(present).toEqual(left);
@@ -76,7 +76,7 @@ describe('Rollback Plan', () => {
 });
 
 describe('Open Question 3: error guidance via structured logging', () => {
-  test('a call is logged when it starts and when it is complete, under one id', async () => {
+  test('logs the start and the completion of a call under one id', async () => {
     const { events, results } = await logged(['print(1)']);
     expect(events.map(({ event }) => event)).toEqual(['execution.start', 'execution.complete']);
     const [start, complete] = events;
@@ -97,14 +97,14 @@ describe('Open Question 3: error guidance via structured logging', () => {
     expect(complete).not.toHaveProperty('error_guidance');
   });
 
-  test('execution.complete carries the guidance of a failure', async () => {
+  test('includes the guidance in execution.complete', async () => {
     const { events, results } = await logged(["{}['k']"]);
     expect(of(events, 'execution.complete')[0]?.['error_guidance']).toEqual(
       results[0]!.metadata.error_guidance,
     );
   });
 
-  test('what concerns security is an event of its own', async () => {
+  test('logs security events separately', async () => {
     const { events } = await logged(["open('/etc/passwd')", 'while True: pass']);
     expect(of(events, 'security.path_restricted')[0]).toMatchObject({
       level: 'warn',
@@ -113,7 +113,7 @@ describe('Open Question 3: error guidance via structured logging', () => {
     expect(of(events, 'security.limit_exceeded')[0]).toMatchObject({ trap_reason: 'out_of_fuel' });
   });
 
-  test('unclassified errors are logged, so that the next rule can be written', async () => {
+  test('logs unclassified errors', async () => {
     const { events } = await logged([
       'import sys\nsys.exit(3)',
       'import asyncio\nasync def f(): await asyncio.wait_for(asyncio.sleep(9), 0.01)\nawait f()',
@@ -123,14 +123,14 @@ describe('Open Question 3: error guidance via structured logging', () => {
     expect(timeout).toMatchObject({ error_type: 'TimeoutError', error_module: 'builtins' });
   });
 
-  test('only events of the table are emitted, and none holds the program', async () => {
+  test('emits only documented events, none of which contains the program', async () => {
     const secret = 'secret-9f3a';
     const { events } = await logged([`x = '${secret}'`, `x = '${secret}'\nraise ValueError`]);
     for (const { event } of events) expect(Object.keys(EVENTS)).toContain(event);
     expect(JSON.stringify(of(events, 'execution.start'))).not.toContain(secret);
   });
 
-  test('a logger that throws changes no run, and one without methods is refused', async () => {
+  test('ignores exceptions of a logger and rejects a logger without methods', async () => {
     const fail = () => {
       throw new Error('disk full');
     };
@@ -143,15 +143,15 @@ describe('Open Question 3: error guidance via structured logging', () => {
   });
 });
 
-describe('the statement and the state of earlier calls', () => {
-  test('a name of an earlier call is explained', async () => {
+describe('guidance from the source', () => {
+  test('says that an earlier call defined a name', async () => {
     const { results } = await logged(['table = [1, 2]', 'print(table)']);
     const guidance = results[1]!.metadata.error_guidance!;
     expect(guidance.error_type).toBe('UndefinedName');
     expect(guidance.actionable_guidance.join()).toContain("An earlier call defined 'table'");
   });
 
-  test('guidance quotes the line of the program, in both languages', async () => {
+  test('quotes the failed line in both languages', async () => {
     const py = (await python('a = 1\nb = a + None')).metadata.error_guidance!;
     expect(py.actionable_guidance).toContain('It failed on line 2: b = a + None');
     const js = (await javascript('const a = 1;\na.b.c();')).metadata.error_guidance!;
@@ -160,7 +160,7 @@ describe('the statement and the state of earlier calls', () => {
 });
 
 describe('Decision 5: Session-Aware Fuel Analysis', () => {
-  test('the life of a session is logged', async () => {
+  test('logs session events', async () => {
     const events: Logged[] = [];
     const write = (fields: object, message: string) =>
       events.push({ level: 'any', message, ...(fields as { event: EventName }) });
@@ -190,7 +190,7 @@ describe('Decision 5: Session-Aware Fuel Analysis', () => {
     });
   });
 
-  test('a line of an earlier call is named as such, and no other statement is quoted for it', async () => {
+  test('quotes the line of this call when a function of an earlier call fails', async () => {
     const sandbox = await createSandbox({ runtime: 'python', auto_persist_globals: true });
     await sandbox.execute('# a comment\nimport atexit\ndef late(): return {}["k"]\natexit.register(late)');
     await sandbox.execute('def first(rows):\n    return rows[0]');
@@ -200,7 +200,7 @@ describe('Decision 5: Session-Aware Fuel Analysis', () => {
     await sandbox.close();
   });
 
-  test('a name that went away with its call is explained', async () => {
+  test('says that a name was removed by a rollback', async () => {
     const sandbox = await createSandbox({ runtime: 'python', auto_persist_globals: true });
     await sandbox.execute('table = [1]');
     await sandbox.rollback();

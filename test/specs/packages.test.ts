@@ -1,4 +1,4 @@
-/** The scenarios of both specifications that speak of packages, through the engine and with the measured figures. */
+/** The scenarios about packages of both specifications, with real runs and measured costs. */
 import { createSandbox, listPackages, type SandboxResult } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import { javascript, python } from '../support/sandbox.ts';
@@ -42,8 +42,8 @@ describe('Requirement: Session-Aware Fuel Analysis', () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
     let last = await sandbox.execute('import openpyxl');
     for (let i = 0; i < 3; i++) last = await sandbox.execute('import openpyxl');
-    const said = [fuel(last).recommendation, ...fuel(last).likely_causes].join(' ');
-    expect(said).toContain('persistent session with auto_persist_globals=True');
+    const text = [fuel(last).recommendation, ...fuel(last).likely_causes].join(' ');
+    expect(text).toContain('persistent session with auto_persist_globals=True');
   });
 });
 

@@ -2,19 +2,19 @@
 import { formatBytes, formatCount, formatLiteral } from '../../quantities.ts';
 import type { GuestError } from '../../schema.ts';
 import { errorText, failedAt, oneLine } from '../excerpt.ts';
-import { type ErrnoName, failedSystemCall } from '../failed-system-call.ts';
+import { failedSystemCall, type KnownErrno } from '../failed-system-call.ts';
 import type { AnalysisInput } from '../input.ts';
 import { absolutePath, pathRegion } from '../path-region.ts';
 import { type Advice, DOCS, type Rule, rule } from '../rule.ts';
 import { similarNames } from '../similar-names.ts';
 import { suggestedBytes } from '../suggested-limits.ts';
 
-type Errors = readonly (ErrnoName | undefined)[];
+type Errors = readonly (KnownErrno | undefined)[];
 
 const MISSING: Errors = ['ENOENT', 'ENOTDIR'];
 const REFUSED: Errors = ['EROFS', 'EACCES', 'EPERM', 'EXDEV'];
 const FULL: Errors = ['ENOSPC', 'EDQUOT', 'EFBIG'];
-const CONFLICTS: Partial<Record<ErrnoName, string>> = {
+const CONFLICTS: Partial<Record<KnownErrno, string>> = {
   EEXIST: 'it already exists',
   EISDIR: 'it is a folder, and the operation requires a file',
   ENOTDIR: 'part of the path is a file, and the operation requires a folder',

@@ -92,7 +92,7 @@ export const syntaxErrorRule = (row: SharedRow<GuestError>): Rule =>
   });
 
 /** Advice for text that is not JSON. `isEmpty`: the parser reached the end of the text. */
-export const jsonLines = (error: GuestError, isEmpty: boolean): (string | undefined)[] => [
+export const invalidJsonLines = (error: GuestError, isEmpty: boolean): (string | undefined)[] => [
   `The text is not valid JSON: ${oneLine(error.message)}`,
   isEmpty ? 'The text is empty or truncated: check what was read before parsing it' : undefined,
   error.near !== undefined && error.length !== 0

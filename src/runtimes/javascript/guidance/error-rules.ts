@@ -13,7 +13,11 @@ import type { AnalysisInput } from '../../../analysis/input.ts';
 import { pathRegion } from '../../../analysis/path-region.ts';
 import { DOCS, exceptionRule, type Rule, rule } from '../../../analysis/rule.ts';
 import { pathRestrictionLines, workspaceListing } from '../../../analysis/rules/files.ts';
-import { earlierDefinitionAdvice, jsonLines, syntaxErrorRule } from '../../../analysis/rules/shared.ts';
+import {
+  earlierDefinitionAdvice,
+  invalidJsonLines,
+  syntaxErrorRule,
+} from '../../../analysis/rules/shared.ts';
 import { similarNames } from '../../../analysis/similar-names.ts';
 import type { GuestError } from '../../../schema.ts';
 import { engineError, NOT_ITERABLE } from './engine-errors.ts';
@@ -76,7 +80,10 @@ export const errorRules: readonly Rule[] = [
       return error !== undefined && isJsonError(error) ? error : undefined;
     },
     lines: (error) => [
-      ...jsonLines(error, error.length === 0 || error.message.startsWith('Unexpected end of JSON input')),
+      ...invalidJsonLines(
+        error,
+        error.length === 0 || error.message.startsWith('Unexpected end of JSON input'),
+      ),
       'JSON requires double quotes and allows no trailing commas or comments; use JSON.stringify to write it',
     ],
   }),

@@ -18,7 +18,7 @@ const dayjs = {
   use: 'dates',
 };
 
-export const examples: readonly GuidanceExample[] = [
+export const guidanceExamples: readonly GuidanceExample[] = [
   {
     type: 'MissingRequireVendor',
     run: {

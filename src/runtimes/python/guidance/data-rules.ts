@@ -3,7 +3,7 @@ import { errorText, failedAt, failedStatement, messageMatch, oneLine } from '../
 import type { AnalysisInput } from '../../../analysis/input.ts';
 import { DOCS, exceptionRule, type Rule, rule } from '../../../analysis/rule.ts';
 import { fileModeAdvice } from '../../../analysis/rules/files.ts';
-import { jsonLines } from '../../../analysis/rules/shared.ts';
+import { invalidJsonLines } from '../../../analysis/rules/shared.ts';
 import { similarNames } from '../../../analysis/similar-names.ts';
 import type { GuestError } from '../../../schema.ts';
 import { builtinException, moduleException } from './exceptions.ts';
@@ -52,7 +52,7 @@ function containerLines(error: GuestError, input: AnalysisInput): (string | unde
 function dataShapeLines(error: GuestError, input: AnalysisInput): (string | undefined)[] {
   if (error.module === 'json.decoder') {
     return [
-      ...jsonLines(error, error.length === 0),
+      ...invalidJsonLines(error, error.length === 0),
       'JSON requires double quotes and allows no trailing commas or comments; use json.dumps, not str(), to write it',
       failedAt(input),
     ];

@@ -26,7 +26,7 @@ const openpyxl = {
   use: 'Excel files',
 };
 
-export const examples: readonly GuidanceExample[] = [
+export const guidanceExamples: readonly GuidanceExample[] = [
   // ---- limits ----
   {
     type: 'OutOfFuel',
