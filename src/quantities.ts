@@ -38,7 +38,8 @@ export function formatBytes(bytes: number): string {
 
 /** A duration: 0.4 ms, 338 ms, 1.5 s. */
 export function formatDuration(milliseconds: number): string {
-  if (milliseconds >= 1000) return `${Number((milliseconds / 1000).toFixed(1))} s`;
+  // From 999.5 on, rounding would print "1000 ms".
+  if (milliseconds >= 999.5) return `${Number((milliseconds / 1000).toFixed(1))} s`;
   return `${Number(milliseconds.toFixed(milliseconds < 10 ? 1 : 0))} ms`;
 }
 

@@ -1,4 +1,4 @@
-/** The order in which rules are tried: limits, system calls, the language's own rules, the program's own decision. */
+/** The order in which rules are tried: limits, failed system calls, the language's rules, the program's own exits. */
 import type { Rule } from './rule.ts';
 import { fileRules } from './rules/files.ts';
 import { limitRules } from './rules/limits.ts';

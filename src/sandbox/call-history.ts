@@ -9,7 +9,7 @@ export class CallHistory {
   readonly #sources: string[] = [];
   readonly #heavyImports = new Map<string, number>();
 
-  /** The calls so far. `record` is the session's stored record, which outlives this object. */
+  /** Earlier calls. `record` is the stored record of the session, which also covers calls before this object was created. */
   earlierCalls(
     record: { auto_persist_globals: boolean; imports: readonly string[] } | undefined,
   ): EarlierCalls {

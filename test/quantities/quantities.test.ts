@@ -39,7 +39,7 @@ describe('formatting', () => {
   });
 
   it('writes durations and ages in the unit that fits', () => {
-    expect([0.42, 9, 337.6, 1000, 12_345].map(formatDuration)).toEqual([
+    expect([0.42, 9, 337.6, 999.7, 12_345].map(formatDuration)).toEqual([
       '0.4 ms',
       '9 ms',
       '338 ms',

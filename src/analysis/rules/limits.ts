@@ -141,7 +141,7 @@ export const limitRules: readonly Rule[] = [
       return {
         message: trap.message,
         guidance: [
-          `The ${title} interpreter aborted: ${trap.message}`,
+          `The ${title} interpreter aborted`,
           failedAt(input, 'It aborted at'),
           guidance.abortCauses && `Typical causes: ${guidance.abortCauses}`,
           'The next call is not affected: remove the cause and run again',

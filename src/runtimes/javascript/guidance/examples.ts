@@ -39,7 +39,7 @@ export const guidanceExamples: readonly GuidanceExample[] = [
     run: {
       source: "import pad from 'left-pad';",
       packages: [dayjs],
-      error: thrown('ReferenceError', "could not load module 'left-pad': the packages are dayjs"),
+      error: thrown('ReferenceError', "could not load module 'left-pad': available packages: dayjs"),
     },
   },
   {

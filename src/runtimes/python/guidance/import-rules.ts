@@ -33,7 +33,7 @@ const PROCESSES: MissingFeature = {
   what: 'processes',
   instead: 'use the standard library (shutil, pathlib, glob, zipfile) instead of shell commands',
 };
-/** Attributes that modules lack here, by module. */
+/** Attributes that modules do not have in the sandbox, by module. */
 const MISSING_ATTRIBUTES: Readonly<Record<string, { names: RegExp; feature: MissingFeature }>> = {
   signal: {
     names: /^(alarm|setitimer|getitimer|pause|sigwait|pthread_\w+)$/,

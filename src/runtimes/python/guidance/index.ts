@@ -7,7 +7,7 @@ import { importRules } from './import-rules.ts';
 import { programRules } from './program-rules.ts';
 import { parseTraceback } from './traceback.ts';
 
-/** Subclasses of OSError by their `kind`; programs can set `errno` on instances of any other class. */
+/** Built-in classes of system errors. On other exceptions `errno` is an attribute that the program set. */
 const SYSTEM_ERRORS =
   /^(OSError|FileNotFoundError|PermissionError|FileExistsError|IsADirectoryError|NotADirectoryError|BlockingIOError|ConnectionError|TimeoutError)$/;
 const IMPORT = /^[ \t]*(?:from[ \t]+([\w.]+)|import[ \t]+([\w., \t]+))/;
