@@ -45,11 +45,10 @@ function inputsDigest() {
   return hash.digest('hex');
 }
 
-const mebibytes = (bytes) => `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
-
 async function buildGuests(runtimes) {
   const { isBuilt } = await import(at('dist/runtimes/guest-artifacts.js'));
   const { build } = await import(at('dist/worker/guest-assets.js'));
+  const { formatBytes, formatDuration } = await import(at('dist/quantities.js'));
   const inputs = inputsDigest();
   const requested = runtimes.filter((name) => process.argv.includes(name));
   for (const runtime of requested.length > 0 ? requested : runtimes) {
@@ -60,10 +59,10 @@ async function buildGuests(runtimes) {
     const started = performance.now();
     const guest = await build(runtime, inputs, (step) => console.log(`${runtime}: ${step} …`));
     const layers = guest.layers.reduce((sum, layer) => sum + layer.bytes.length, 0);
-    const sizes = `module ${mebibytes(guest.module.length)}, layers ${mebibytes(layers)}, image ${mebibytes(guest.image.length)}`;
+    const sizes = `module ${formatBytes(guest.module.length)}, layers ${formatBytes(layers)}, image ${formatBytes(guest.image.length)}`;
     for (const { name, version, reason } of guest.missing)
       console.warn(`${runtime}: WARNING: ${name} ${version} is missing: ${reason}`);
-    console.log(`${runtime}: built in ${((performance.now() - started) / 1000).toFixed(1)} s (${sizes})`);
+    console.log(`${runtime}: built in ${formatDuration(performance.now() - started)} (${sizes})`);
   }
 }
 

@@ -7,6 +7,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { pinnedVersion } from '../dist/packages/bundle-javascript.js';
 import { CATALOG, COSTLY_FUEL, HEAVY_SHARE } from '../dist/packages/catalog.js';
 import { lockedPackages } from '../dist/packages/fetch-python.js';
+import { formatFuel } from '../dist/quantities.js';
 import { createSandbox } from '../dist/sandbox/sandbox.js';
 import { policy, RUNTIME_NAMES } from '../dist/schema.js';
 
@@ -109,7 +110,7 @@ async function packageRows() {
       use,
       licence,
     });
-    console.log(`${name} ${version}: ${(figures.fuel_first_import / 1e6).toFixed(1)} M`);
+    console.log(`${name} ${version}: ${formatFuel(figures.fuel_first_import)}`);
   }
   return rows;
 }
