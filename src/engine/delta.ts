@@ -49,7 +49,7 @@ const deltaHeader = z.strictObject({
   /** Byte lengths of the page diffs, oldest first. */
   memory: z.array(z.number().int().min(0).max(0xffff_ffff)).max(MAX_DIFFS),
 });
-export type DeltaHeader = z.infer<typeof deltaHeader>;
+type DeltaHeader = z.infer<typeof deltaHeader>;
 
 export interface MemoryRange {
   readonly start: number;
@@ -194,7 +194,7 @@ const PARTS = {
 } as const;
 
 /** Throws an error that names the part that differs, unless the delta was captured from this base. */
-export function checkBase(header: DeltaHeader, base: Image): void {
+function checkBase(header: DeltaHeader, base: Image): void {
   const expected = { ...base.header, base: base.digest };
   for (const part of Object.keys(PARTS) as (keyof typeof PARTS)[]) {
     if (header[part] === expected[part]) continue;

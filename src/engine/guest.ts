@@ -25,7 +25,7 @@ const SLICE_FUEL = 2_000_000;
 export const GRACE = { fuel: 50_000_000, milliseconds: 40 } as const;
 /** Fuel for the inspection of a stopped guest. */
 const INSPECT_FUEL = 2_000_000;
-/** More than a guest can execute between two checks of its counter. Reserved so that the grace is never exceeded. */
+/** More than a guest executes between two checks of its counter. Reserved so that the grace period is not exceeded. */
 const UNCHECKED_FUEL = 1_000_000;
 /** Memory grows in steps of this size, because each step takes a fraction of a millisecond regardless of its size. */
 const GROWTH_BYTES = 4 * 1024 * 1024;
@@ -38,7 +38,7 @@ export interface CompiledModule {
   readonly stateGlobals: readonly string[];
 }
 
-export type GuestExport = (...args: (number | bigint)[]) => number;
+type GuestExport = (...args: (number | bigint)[]) => number;
 
 export class Guest implements Host {
   readonly memory: WebAssembly.Memory;
@@ -54,12 +54,12 @@ export class Guest implements Host {
   #granted = 0;
   /** Fuel that may be granted in total. */
   #budget = 0;
-  /** Upper bound of the fuel consumed, including the grace; finite once a limit has been reached. */
+  /** Upper bound of the fuel consumed, including the grace period; finite once a limit has been reached. */
   #maxFuel = Number.POSITIVE_INFINITY;
   #deadlineMs = Number.POSITIVE_INFINITY;
   #clock: GuestClock;
   #seededRandom: ((into: Uint8Array) => void) | undefined;
-  /** The first limit that was reached; from then on the guest runs in its grace. */
+  /** The first limit that was reached; from then on the guest runs in its grace period. */
   #limitReached: LimitReason | undefined;
   #growthRefused = false;
   #stop: GuestStop | undefined;
@@ -150,7 +150,7 @@ export class Guest implements Host {
     this.#fuel.value = BigInt(this.#granted);
   }
 
-  /** The limit that this run reached, even if the program then returned within its grace. */
+  /** The limit that this run reached, even if the program then returned within its grace period. */
   get limitReached(): LimitReason | undefined {
     // The counter is not checked after the last instructions before a return.
     return this.#limitReached ?? (this.#charged > this.#budget ? 'out_of_fuel' : undefined);
@@ -256,7 +256,7 @@ export class Guest implements Host {
   #onSliceUsed(): void {
     if (this.#isInspecting) this.abort('the inspection ran out of fuel');
     this.check();
-    // Time spent yielding does not count. A guest does not yield in its grace, which is short and bounded by the clock.
+    // Time spent yielding does not count. A guest does not yield in its grace period, which the clock bounds.
     if (this.#limitReached === undefined) this.#deadlineMs += this.#run.onSlice?.(this.fuelConsumed) ?? 0;
     // A bulk instruction can cost more than a slice; the debt is added to the next one.
     if (this.#charged > this.#budget) this.#reachLimit('out_of_fuel');
@@ -271,8 +271,8 @@ export class Guest implements Host {
   }
 
   /**
-   * The first limit reached interrupts the interpreter and grants a bounded grace, in which it can unwind and report
-   * its location. Using up the grace, or reaching another limit in it, stops the guest.
+   * The first limit reached interrupts the interpreter and grants a bounded grace period, in which it can unwind and
+   * report its location. Using up the grace period, or reaching another limit in it, stops the guest.
    */
   #reachLimit(reason: LimitReason): void {
     if (this.#limitReached !== undefined) this.#stopAtLimit(this.#limitReached);
@@ -280,10 +280,10 @@ export class Guest implements Host {
     const charged = this.#charged;
     this.#maxFuel = Math.min(this.#budget, charged) + GRACE.fuel;
     this.#budget = this.#maxFuel - UNCHECKED_FUEL;
-    // Fuel bounds the grace too, so what a program reports when it is out of fuel is the same on every machine.
+    // Fuel bounds the grace period too, so what a program reports when it is out of fuel is the same on every machine.
     const graceEnds = performance.now() + GRACE.milliseconds;
     this.#deadlineMs = reason === 'out_of_fuel' ? Math.max(this.#deadlineMs, graceEnds) : graceEnds;
-    // The next instruction costs more than the grace. It has been charged but will not be executed.
+    // The next instruction costs more than the grace period. It has been charged but will not be executed.
     if (charged > this.#budget) this.#stopAtLimit(reason);
     // Must precede `interrupt`, which may call metered guest code.
     this.#grantSlice();
@@ -304,7 +304,7 @@ export class Guest implements Host {
     return this.#clock.monotonic();
   }
 
-  /** Saves the clock in the kernel state, from which the next run continues. */
+  /** Saves the clock in the kernel state, from which the next run continues, and restarts the fuel count. */
   saveClock(): void {
     this.#clock.save();
     this.resetFuel();
@@ -326,7 +326,7 @@ export class Guest implements Host {
     if (this.#isInspecting) this.abort('an inspected guest cannot call the host');
   }
 
-  /** A guest that is out of fuel may sleep in its grace and can be cancelled. The clock ends other kinds of grace. */
+  /** Out of fuel, a guest may sleep in its grace period and can be cancelled; the clock ends other grace periods. */
   #isCancelled(word: number): boolean {
     const isCancellable = this.#limitReached === undefined || this.#limitReached === 'out_of_fuel';
     return isCancellable && word === this.#run.cancelValue;
@@ -342,7 +342,7 @@ export class Guest implements Host {
     }
     const start = performance.now();
     this.#run.onTick?.(start, true);
-    // No more sleep in the grace after a timeout or a cancellation.
+    // No more sleep in the grace period after a timeout or a cancellation.
     const isDue = this.#limitReached === 'timeout' || this.#limitReached === 'cancelled';
     const end = isDue ? start : Math.min(start + milliseconds, this.#deadlineMs);
     for (let left = end - start; left > 0; left = end - performance.now()) {

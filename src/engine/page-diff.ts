@@ -92,7 +92,7 @@ export function encodePageDiff(memory: Uint8Array, base: BaseBlocks, pages: read
 }
 
 /** Thrown for bytes that are not a valid page diff. */
-export class PageDiffError extends Error {}
+class PageDiffError extends Error {}
 
 /**
  * Applies a diff to memory and returns its pages. The diff is untrusted: it may decompress to at most `maxPages` pages,

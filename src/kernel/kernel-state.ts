@@ -59,7 +59,7 @@ export const kernelState = z.strictObject({
   /** Contents of the pipes, in base64. */
   pipes: z.array(z.string()).max(MAX_DESCRIPTORS),
 });
-export type KernelState = z.infer<typeof kernelState>;
+type KernelState = z.infer<typeof kernelState>;
 type Touched = KernelState['touched'];
 
 const rootNode = ({ volume }: Kernel, root: string) => volume.lookup(root, '/', true);

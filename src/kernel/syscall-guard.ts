@@ -14,7 +14,7 @@ export type HostFunction = (...args: any[]) => any;
 export type HostFunctions = Record<string, HostFunction>;
 
 /** Sign of a returned errno: negative for Emscripten's system calls, positive for WASI. */
-export type ErrnoSign = 1 | -1;
+type ErrnoSign = 1 | -1;
 
 export function guard(host: Host, functions: HostFunctions, sign: ErrnoSign): HostFunctions {
   return Object.fromEntries(

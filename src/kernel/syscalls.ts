@@ -48,7 +48,7 @@ export interface FileStatus {
 }
 
 /** A directory entry as returned by getdents64 and readdir. */
-export interface DirectoryEntry {
+interface DirectoryEntry {
   name: string;
   ino: number;
   kind: Node['kind'];
