@@ -1,6 +1,7 @@
 /**
- * Everything that crosses the wire, once: policy, call options and results. Types, defaults, error texts, CLI flags and
- * documentation tables derive from here. Names are snake_case, as callers and models see them.
+ * The schemas of all data that crosses the API: policy, options, results, session records. Types, defaults, error
+ * messages, editor hints, CLI flags and documentation tables derive from them. Data is snake_case, as the specifications
+ * name it; callbacks are camelCase.
  */
 import { z } from 'zod';
 import { SandboxError } from './errors.ts';
@@ -11,7 +12,7 @@ export const RUNTIME_NAMES = ['python', 'javascript'] as const;
 export const runtimeName = z.enum(RUNTIME_NAMES).describe('Language of the guest.');
 export type RuntimeName = z.infer<typeof runtimeName>;
 
-/** Windows opens a device for these names in any folder. */
+/** Windows treats these names as devices in every folder. */
 const WINDOWS_DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)$/i;
 
 const shown = (input: unknown) => JSON.stringify(String(input).slice(0, 100));
@@ -46,75 +47,78 @@ const bytes = (fallback: number, what: string) =>
 const seconds = z.number().positive().max(86_400);
 const fuel = z.number().int().min(1).max(Number.MAX_SAFE_INTEGER);
 
-const envName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'must look like a variable name');
+const envName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'must be a valid variable name');
 const envValue = z
   .string()
   .max(32_768)
   .refine((value) => !value.includes('\0'), 'must not contain NUL');
 
 const mount = z.strictObject({
-  host_path: z.string().min(1).describe('File or folder of the host; copied when the sandbox is made.'),
+  host_path: z.string().min(1).describe('File or folder on the host; copied when the sandbox is created.'),
   guest_path: z
     .string()
     .regex(/^(\/(?!\.{1,2}(\/|$))[^/\0]+)+$/, 'must be an absolute path without "." and ".."')
-    .describe('Where the guest sees it, read-only.'),
+    .describe('Path in the guest, where it is read-only.'),
 });
 
-/** Where a virtual clock starts unless told otherwise. */
+/** Default start of the virtual clock. */
 const DETERMINISTIC_START = '2026-01-01T00:00:00Z';
 const deterministicSettings = z.strictObject({
   seed: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0).describe('Seed of all randomness.'),
   start_time: z.iso
     .datetime()
     .default(DETERMINISTIC_START)
-    .describe('Where the virtual clock starts, in ISO 8601 and UTC.'),
+    .describe('Start of the virtual clock, in ISO 8601 and UTC.'),
 });
 
-/** The limits of a sandbox. Unknown keys are refused, so that a misspelt limit is never silently absent. */
+/** The limits of a sandbox. Unknown keys are rejected, so that a misspelt limit is an error. */
 export const policy = z.strictObject({
-  fuel_budget: fuel.default(10_000_000_000).describe('WebAssembly instructions one call may execute.'),
-  memory_bytes: bytes(256 * MiB, 'Memory the guest may grow to, its interpreter included.'),
+  fuel_budget: fuel.default(10_000_000_000).describe('WebAssembly instructions that one call may execute.'),
+  memory_bytes: bytes(256 * MiB, 'Memory that the guest may use, including the interpreter.'),
   timeout_seconds: seconds
     .default(30)
-    .describe('Wall time one call may take; waiting in the queue does not count.'),
-  stdout_max_bytes: bytes(2_000_000, 'Standard output kept per call; the rest is dropped and counted.'),
-  stderr_max_bytes: bytes(1_000_000, 'Standard error kept per call; the rest is dropped and counted.'),
-  workspace_max_bytes: bytes(64 * MiB, 'Contents of all files in /app and /tmp together.'),
+    .describe('Wall-clock time that one call may take, without the time in the queue.'),
+  stdout_max_bytes: bytes(2_000_000, 'Standard output returned per call; the rest is dropped and counted.'),
+  stderr_max_bytes: bytes(1_000_000, 'Standard error returned per call; the rest is dropped and counted.'),
+  workspace_max_bytes: bytes(64 * MiB, 'Total size of the files in /app and /tmp.'),
   workspace_max_files: z
     .number()
     .int()
     .min(0)
     .max(1_000_000)
     .default(10_000)
-    .describe('Files, folders and links there.'),
+    .describe('Number of files, folders and links in /app and /tmp.'),
   env: z
     .record(envName, envValue)
     .default({})
-    .describe('Environment variables of the guest; it sees no others.'),
+    .describe('Environment variables of the guest. It sees no others.'),
   deterministic: z
     .union([z.boolean(), deterministicSettings])
     .default(false)
-    .describe('Same code, same input: same output and same fuel, on any machine.'),
-  mounts: z.array(mount).max(31).default([]).describe('Read-only copies of host files.'),
+    .describe('Same code and input give the same output and fuel on every machine.'),
+  mounts: z.array(mount).max(31).default([]).describe('Host files to copy into the guest, read-only.'),
   error_guidance: z.boolean().default(true).describe('Explain failures in metadata.error_guidance.'),
-  fuel_analysis: z.boolean().default(true).describe('Report on fuel in metadata.fuel_analysis.'),
+  fuel_analysis: z.boolean().default(true).describe('Analyse fuel use in metadata.fuel_analysis.'),
 });
+/** The limits of a sandbox, with defaults filled in. */
 export type Policy = z.infer<typeof policy>;
+/** The limits that a caller sets; the rest have defaults. */
 export type PolicyInput = z.input<typeof policy>;
 
-/** Environment that a session can keep, names and values together. */
+/** Maximum size of the environment that a session stores. */
 const SESSION_ENV_MAX_CHARS = 262_144;
 
 /**
- * What a session keeps of its policy. Never mounts: those are paths of a host, and what is read back from a store may
- * name any.
+ * The part of a policy that a session stores. Mounts are never stored, because they are host paths and the contents of a
+ * store are not trusted.
  */
 export const sessionPolicy = policy
   .omit({ mounts: true })
   .refine(({ env }) => JSON.stringify(env).length <= SESSION_ENV_MAX_CHARS, {
     path: ['env'],
-    message: `a session keeps at most ${SESSION_ENV_MAX_CHARS} characters of environment`,
+    message: `a session stores at most ${SESSION_ENV_MAX_CHARS} characters of environment`,
   });
+/** The limits that a session stores. */
 export type SessionPolicy = z.infer<typeof sessionPolicy>;
 
 const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
@@ -127,13 +131,13 @@ const recordedModule = z.string().min(1).max(300);
 
 /** Facts about a session that a store lists without loading the session. */
 export const sessionRecord = z.strictObject({
-  session_id: sessionId,
+  session_id: sessionId.describe('Name of the session.'),
   runtime: runtimeName,
-  auto_persist_globals: z.boolean(),
-  created_at: z.iso.datetime(),
-  last_used_at: z.iso.datetime(),
-  calls: count,
-  fuel_consumed: count,
+  auto_persist_globals: z.boolean().describe('Whether the interpreter persists between calls.'),
+  created_at: z.iso.datetime().describe('Time of creation, ISO 8601.'),
+  last_used_at: z.iso.datetime().describe('Time of the last call, ISO 8601.'),
+  calls: count.describe('Number of calls so far.'),
+  fuel_consumed: count.describe('Fuel that all calls used together.'),
   imports: z.array(recordedModule).max(10_000).describe('Top-level modules that calls have imported.'),
   declared: z
     .array(identifier)
@@ -143,6 +147,7 @@ export const sessionRecord = z.strictObject({
   policy: sessionPolicy.describe('The limits that apply unless a caller passes others.'),
 });
 type MutableSessionRecord = z.infer<typeof sessionRecord>;
+/** Stored facts about a session. */
 export type SessionRecord = {
   readonly [K in keyof MutableSessionRecord]: MutableSessionRecord[K] extends readonly (infer T)[]
     ? readonly T[]
@@ -153,7 +158,7 @@ const moduleName = z
   .string()
   .max(200)
   .regex(/^[A-Za-z_@][\w@/-]*(\.[\w-]+)*$/, 'must be the name of a module or package');
-/** What events are written to. A pino logger is one; so is any object with these two methods. */
+/** Receives structured events. A pino logger fits, as does any object with these two methods. */
 export interface EventLogger {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
@@ -164,44 +169,46 @@ const eventLogger = z.custom<EventLogger>((value) => {
   return (
     typeof logger === 'object' && typeof logger?.info === 'function' && typeof logger.warn === 'function'
   );
-}, 'must have the methods info and warn, as a pino logger has');
+}, 'must have the methods info and warn, like a pino logger');
 
 export const sandboxOptions = z.strictObject({
   runtime: runtimeName,
-  policy: policy.prefault({}),
-  session_id: sessionId.optional().describe('Name of the session to open or begin; by default a new UUID.'),
+  policy: policy.prefault({}).describe('Limits of every call.'),
+  session_id: sessionId.optional().describe('Name of the session to open or create; by default a new UUID.'),
   auto_persist_globals: z
     .boolean()
     .optional()
-    .describe('Whether the interpreter lives on between calls. On where a session_id or a store is given.'),
+    .describe('Whether variables persist between calls; by default only with a session_id or a store.'),
   store: z
     .custom<object>(
       (value) => typeof value === 'object' && value !== null && 'acquire' in value,
       'must be a store',
     )
     .optional()
-    .describe('Where sessions are kept; by default in the memory of this process.'),
+    .describe('Where sessions are stored; by default in the memory of this process.'),
   preload: z
     .array(moduleName)
     .max(64)
     .default([])
-    .describe('Modules that every run finds loaded; the image with them is made once and kept.'),
+    .describe('Modules preloaded into every run. The image with them is built once and cached.'),
   packages: z
     .array(z.string().min(1))
     .max(64)
     .default([])
-    .describe("Wheels or folders of the host with the caller's own packages."),
+    .describe('Wheels, or folders of Python sources, to make importable.'),
   logger: eventLogger.optional().describe('Receives structured events, such as execution.complete.'),
   pool: z
     .custom<object>()
     .optional()
-    .describe('Worker threads to use, from createPool(); by default shared by all sandboxes.'),
+    .describe('Worker threads to use, from createPool(); by default a pool that all sandboxes share.'),
   tenant: z
     .string()
     .min(1)
     .max(200)
     .optional()
-    .describe('Sandboxes of one tenant share its turns in the pool; by default each sandbox has its own.'),
+    .describe(
+      'Sandboxes with the same tenant share its turns in the pool; by default each sandbox is its own tenant.',
+    ),
 });
 
 const fileContent = z.union([z.string(), z.instanceof(Uint8Array)]);
@@ -235,9 +242,10 @@ export const executeOptions = z.strictObject({
     .optional()
     .describe('Files to write into the workspace before the run.'),
 });
+/** Options of `execute`. */
 export type ExecuteOptions = z.input<typeof executeOptions>;
 
-/** Every way a run can end other than by itself, with the words for it and the exit code it gets. */
+/** The reasons for which a run is stopped, with message and exit code. */
 export const TRAPS = {
   out_of_fuel: { message: 'Execution trapped: OutOfFuel', exit_code: 152 },
   timeout: { message: 'Execution trapped: Timeout', exit_code: 124 },
@@ -248,44 +256,47 @@ export const TRAPS = {
   denied_call: { message: 'Execution trapped: DeniedCall', exit_code: 159 },
   worker_lost: { message: 'Execution trapped: WorkerLost', exit_code: 143 },
 } as const;
+/** Why a run was stopped. */
 export type TrapReason = keyof typeof TRAPS;
 const trapReason = z.enum(Object.keys(TRAPS) as [TrapReason, ...TrapReason[]]);
 
-/** Longest texts the boot scripts send: they count characters, which can be two units each. */
+/** Maximum length of text from the boot scripts. They count code points, which can be two code units each. */
 const TEXT_MAX = 40_100;
 const shortText = z.string().max(420);
 
-/** An uncaught exception as the runtime saw it. Comes from the guest: every field is capped and may be a lie. */
+/** An uncaught exception as the interpreter reports it. It comes from the guest, so every field is capped and untrusted. */
 export const guestError = z.object({
   type: z.string().max(TEXT_MAX),
   message: z.string().max(TEXT_MAX),
   line: z.number().int().nullish(),
-  file: shortText.optional().describe('Whose line it is, if not that of the program that ran.'),
+  file: shortText.optional().describe('File of the line, if it is not the program itself.'),
   column: z.number().int().nullish(),
   stack: z.string().max(TEXT_MAX).nullish(),
-  module: shortText.optional().describe('Where the class comes from; built-in ones from "builtins".'),
-  kind: shortText.optional().describe('The nearest built-in class it derives from.'),
-  raised: z.boolean().optional().describe('The program raised it itself, on that line.'),
-  thrower: shortText.optional().describe('The built-in function that threw it.'),
+  module: shortText.optional().describe('Module of the exception class; "builtins" for built-in classes.'),
+  kind: shortText.optional().describe('Nearest built-in base class.'),
+  raised: z.boolean().optional().describe('Whether the program itself raised it, on that line.'),
+  thrower: shortText.optional().describe('Built-in function that threw it.'),
   errno: z.number().int().nullish(),
   path: z.string().max(TEXT_MAX).nullish(),
   path2: z.string().max(TEXT_MAX).optional(),
-  cwd: shortText.optional().describe('What a relative path was relative to.'),
-  name: z.string().max(TEXT_MAX).nullish().describe('Of the missing module, variable or attribute.'),
-  attribute: shortText.optional().describe('What a module did not have.'),
-  module_name: shortText.optional().describe('The module that an attribute was looked for in.'),
-  on_path: z.boolean().optional().describe('Vendored packages were on the import path.'),
-  suggestion: shortText.optional().describe('A name close to the missing one.'),
-  container: shortText.optional().describe('Type of what a key, index or attribute was looked for in.'),
+  cwd: shortText.optional().describe('Working directory that relative paths refer to.'),
+  name: z.string().max(TEXT_MAX).nullish().describe('Name of the missing module, variable or attribute.'),
+  attribute: shortText.optional().describe('Attribute that the module does not have.'),
+  module_name: shortText.optional().describe('Module that the attribute was looked up in.'),
+  on_path: z.boolean().optional().describe('Whether vendored packages were on the import path.'),
+  suggestion: shortText.optional().describe('Similar name that exists.'),
+  container: shortText
+    .optional()
+    .describe('Type of the object in which a key, index or attribute was looked up.'),
   key: shortText.optional(),
-  available: z.array(shortText).max(20).optional().describe('Keys that were there, the first of them.'),
+  available: z.array(shortText).max(20).optional().describe('The first keys that exist.'),
   length: z.number().int().optional(),
-  position: z.number().int().optional().describe('Where in the text or bytes it happened.'),
-  near: shortText.optional().describe('The text around that position.'),
+  position: z.number().int().optional().describe('Position of the error in the text or bytes.'),
+  near: shortText.optional().describe('Text around that position.'),
 });
 export type GuestError = z.infer<typeof guestError>;
 
-/** What the boot script reports about a program that came to its own end. */
+/** The report of the boot script about a program that was not stopped. */
 export const guestReport = z.object({
   exit_code: z.number().int().min(0).max(255),
   result: z.json().optional(),
@@ -295,11 +306,11 @@ export const guestReport = z.object({
 });
 export type GuestReport = z.infer<typeof guestReport>;
 
-/** What one import cost in this very run. */
+/** The cost of one import in this run. */
 export const importFacts = z.object({
   name: z.string().describe('Top-level name of the module.'),
-  fuel: z.number().int().describe('Instructions that loading it took, all it imports itself included.'),
-  cached: z.boolean().describe('It had been loaded before the program began.'),
+  fuel: z.number().int().describe('Instructions for loading it, including its own imports.'),
+  cached: z.boolean().describe('Whether it was already loaded.'),
 });
 export type ImportFacts = z.infer<typeof importFacts>;
 
@@ -309,31 +320,31 @@ export const packageFacts = z.object({
   name: z.string(),
   import_names: z.array(z.string()),
   version: z.string(),
-  heavy: z.boolean().describe('A first import takes a notable share of the default fuel budget.'),
-  measured_imports: z.array(z.string()).describe('The imports that the figures are about.'),
-  fuel_first_import: z.number().int().describe('Fuel of importing it in a fresh guest.'),
-  fuel_cached_import: z.number().int().describe('Fuel of importing it once more.'),
-  warm: z.boolean().describe('It is loaded in every guest from the start.'),
-  use: z.string(),
+  heavy: z.boolean().describe('Whether its first import takes a notable share of the default fuel budget.'),
+  measured_imports: z.array(z.string()).describe('Imports that were measured.'),
+  fuel_first_import: z.number().int().describe('Fuel of the first import in a fresh guest.'),
+  fuel_cached_import: z.number().int().describe('Fuel of a repeated import.'),
+  warm: z.boolean().describe('Whether every guest has it loaded from the start.'),
+  use: z.string().describe('What the package is for.'),
   licence: z.string(),
 });
 export type PackageFacts = z.infer<typeof packageFacts>;
 
-/** Says what went wrong and what to do about it. `error_type` is one of the types of docs/ERROR_GUIDANCE.md. */
+/** What went wrong and what to do. docs/ERROR_GUIDANCE.md lists the values of `error_type`. */
 export const errorGuidance = z.object({
   error_type: z.string(),
   error_message: z.string(),
   actionable_guidance: z.array(z.string()).describe('What to know and do, most important first.'),
-  related_docs: z.array(z.string()).describe('Files of this package, with the section.'),
+  related_docs: z.array(z.string()).describe('Documents of this package, with the section.'),
   code_examples: z.array(z.string()).optional(),
 });
 export type ErrorGuidance = z.infer<typeof errorGuidance>;
 
 export const FUEL_STATUSES = ['efficient', 'moderate', 'warning', 'critical', 'exhausted'] as const;
 export const fuelAnalysis = z.object({
-  consumed: z.number().int(),
-  budget: z.number().int(),
-  utilization_percent: z.number(),
+  consumed: z.number().int().describe('Fuel used.'),
+  budget: z.number().int().describe('Fuel allowed.'),
+  utilization_percent: z.number().describe('Fuel used in percent of the budget.'),
   status: z.enum(FUEL_STATUSES),
   recommendation: z.string().nullable(),
   likely_causes: z.array(z.string()),
@@ -342,45 +353,44 @@ export type FuelAnalysis = z.infer<typeof fuelAnalysis>;
 
 export const resultMetadata = z.object({
   runtime: runtimeName,
-  trapped: z.boolean().describe('The run was ended from outside.'),
-  trap_reason: trapReason.nullable(),
+  trapped: z.boolean().describe('Whether the run was stopped.'),
+  trap_reason: trapReason.nullable().describe('Why the run was stopped; null if it was not.'),
   trap_message: z.string().nullable(),
-  stdout_truncated: z.boolean(),
-  stderr_truncated: z.boolean(),
-  stdout_dropped_bytes: z.number().int(),
-  stderr_dropped_bytes: z.number().int(),
-  result: z
-    .json()
-    .optional()
-    .describe('Value of a trailing expression: JSON data, or its representation as text.'),
+  stdout_truncated: z.boolean().describe('Whether standard output exceeded its limit.'),
+  stderr_truncated: z.boolean().describe('Whether standard error exceeded its limit.'),
+  stdout_dropped_bytes: z.number().int().describe('Bytes of standard output beyond the limit.'),
+  stderr_dropped_bytes: z.number().int().describe('Bytes of standard error beyond the limit.'),
+  result: z.json().optional().describe('Value of the last expression, as JSON data or as text.'),
   result_type: z.string().optional().describe('Type of that value in the guest.'),
-  error: guestError.optional().describe('The uncaught exception, if that is how the program ended.'),
+  error: guestError.optional().describe('The uncaught exception that ended the program.'),
   state: z
     .enum(['fresh', 'committed', 'rolled_back'])
-    .describe('What became of the interpreter: new for this call; lives on; or as it was before the call.'),
+    .describe(
+      'fresh: the interpreter was new; committed: its state is kept; rolled_back: it is as before the call.',
+    ),
   session_id: z.string().optional(),
-  imports: z
-    .array(importFacts)
-    .describe('Packages and costly standard modules the program imported, and what each cost.'),
-  error_guidance: errorGuidance.optional().describe('Present when the run failed in a way that is known.'),
+  imports: z.array(importFacts).describe('Packages and costly standard modules that the program imported.'),
+  error_guidance: errorGuidance
+    .optional()
+    .describe('What went wrong and what to do, for known kinds of failure.'),
   fuel_analysis: fuelAnalysis.optional().describe('How the run used its fuel budget.'),
-  queue_ms: z.number().describe('Time the call waited for its turn; not part of duration_ms.'),
+  queue_ms: z.number().describe('Time that the call waited; not part of duration_ms.'),
 });
 
 const resultFields = {
-  stdout: z.string(),
-  stderr: z.string(),
-  fuel_consumed: z.number().int().describe('WebAssembly instructions of the program, without the boot.'),
-  memory_used_bytes: z.number().int().describe('Size that the guest memory reached.'),
-  duration_ms: z.number(),
-  files_created: z.array(z.string()),
-  files_modified: z.array(z.string()),
-  files_deleted: z.array(z.string()),
+  stdout: z.string().describe('Standard output as text.'),
+  stderr: z.string().describe('Standard error as text.'),
+  fuel_consumed: z.number().int().describe('WebAssembly instructions that the program executed.'),
+  memory_used_bytes: z.number().int().describe('Size of the guest memory at the end.'),
+  duration_ms: z.number().describe('Time that the run took, without the time in the queue.'),
+  files_created: z.array(z.string()).describe('Paths of new files in the workspace.'),
+  files_modified: z.array(z.string()).describe('Paths of changed files.'),
+  files_deleted: z.array(z.string()).describe('Paths of deleted files.'),
 };
 
 export const successfulResult = z.object({
   success: z.literal(true).describe('Exit code 0 and no trap.'),
-  exit_code: z.literal(0),
+  exit_code: z.literal(0).describe('Exit code of the program.'),
   ...resultFields,
   metadata: resultMetadata.extend({
     trapped: z.literal(false),
@@ -391,7 +401,7 @@ export const successfulResult = z.object({
 
 export const failedResult = z.object({
   success: z.literal(false).describe('The program failed, or the run was stopped.'),
-  exit_code: z.number().int(),
+  exit_code: z.number().int().describe('Exit code of the program, or of the trap.'),
   ...resultFields,
   metadata: resultMetadata,
 });
@@ -409,7 +419,7 @@ export function deterministicMode({ deterministic }: Policy): { seed: number; st
   return { seed, startMs: Date.parse(start_time) };
 }
 
-/** Parses a caller's input; the error names every field that does not fit. */
+/** Checks input of a caller. The error names every field that does not match the schema. */
 export function parse<T extends z.ZodType>(schema: T, input: unknown, what: string): z.output<T> {
   const parsed = schema.safeParse(input);
   if (parsed.success) return parsed.data;

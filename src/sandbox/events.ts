@@ -1,23 +1,22 @@
 /**
- * The structured events of a sandbox, written to the caller's logger. Each is one object with an `event` name and flat
- * fields; text that came from a guest is only there as guidance already shortened it. A logger that throws is the
- * caller's affair and changes no run.
+ * Writes the structured events of a sandbox to the caller's logger. An event is one object with a name and flat fields.
+ * Text from the guest appears only in the shortened form that guidance uses. A logger that throws does not affect a run.
  */
 import type { EventLogger, Policy, RuntimeName, SandboxResult, TrapReason } from '../schema.ts';
 
-/** Every event there is, with what it means. */
+/** All events and their meaning. */
 export const EVENTS = {
-  'execution.start': 'A call was handed over for execution.',
-  'execution.complete': 'A call has ended, one way or another; carries error_guidance and fuel_analysis.',
-  'execution.unclassified_error': 'A run failed in a way that no rule of the error guidance knows.',
-  'session.open': 'A session was begun or taken up again.',
-  'session.checkpoint': 'A checkpoint of a session was made.',
-  'session.rollback': 'A session went back to an earlier state.',
-  'session.fork': 'A session was begun from the state of another.',
-  'session.close': 'A session was closed; it can be opened again.',
-  'security.limit_exceeded': 'A run was ended by one of its limits.',
-  'security.denied_call': 'A guest called a host function that it is not given.',
-  'security.path_restricted': 'A program failed on a file outside of its world.',
+  'execution.start': 'A call of execute was accepted.',
+  'execution.complete': 'A call has ended; carries error_guidance and fuel_analysis.',
+  'execution.unclassified_error': 'A run failed in a way that no guidance rule covers.',
+  'session.open': 'A session was created or opened.',
+  'session.checkpoint': 'A checkpoint was created.',
+  'session.rollback': 'A session was restored to an earlier state.',
+  'session.fork': 'A session was created as a fork of another.',
+  'session.close': 'A session was closed.',
+  'security.limit_exceeded': 'A limit ended a run.',
+  'security.denied_call': 'A guest called a host function that is not available to it.',
+  'security.path_restricted': 'A program tried to use a file outside its file system.',
 } as const;
 export type EventName = keyof typeof EVENTS;
 
@@ -40,11 +39,11 @@ export class Events {
     try {
       this.logger[level]({ event, runtime: this.runtime, ...fields }, event);
     } catch {
-      // Nothing a run could do about it, and nobody else to tell.
+      // A broken logger must not fail the call.
     }
   }
 
-  /** An event of a session; of a sandbox without one, none. */
+  /** Writes an event of a session. Does nothing without a session. */
   session(event: EventName & `session.${string}`, session_id: string | undefined, fields: object = {}): void {
     if (session_id !== undefined) this.emit(event, { session_id, ...fields });
   }

@@ -1,6 +1,7 @@
 /**
- * The files of a sandbox between two calls: a flat mirror of /app that the host reads and writes, and that every run
- * starts from. Paths are relative to /app; an absolute one below it is accepted. Contents lie in shared memory.
+ * The files of a sandbox between two calls: a flat map of the contents of /app. The host reads and writes it, and every
+ * run starts from it. Paths are relative to /app; absolute paths below /app are accepted. Contents are in shared memory,
+ * so sending them to a worker copies nothing.
  */
 import { SandboxError } from '../errors.ts';
 import { checkEntries, type Entry, putEntry } from '../fs/entries.ts';
@@ -9,16 +10,17 @@ import { toShared } from '../worker/protocol.ts';
 
 const ROOT = '/app';
 
+/** A file of the workspace. */
 export interface WorkspaceFile {
   readonly path: string;
   readonly size_bytes: number;
   readonly modified_at: string;
 }
 
-/** Files for a workspace, by path. */
+/** Contents of files to write, by path. */
 export type CallFiles = Readonly<Record<string, string | Uint8Array>>;
 
-/** The relative form of a caller's path; throws `invalid_path` for one that is not inside the workspace. */
+/** Converts a caller's path to its relative form. Throws `invalid_path` if it is not inside the workspace. */
 export function workspacePath(path: string): string {
   const inside = path === ROOT || path.startsWith(`${ROOT}/`) ? path.slice(ROOT.length) : path;
   if (inside !== path || !path.startsWith('/')) {
@@ -28,7 +30,7 @@ export function workspacePath(path: string): string {
   const hint = 'Use a path relative to the workspace, such as "data.csv", or one below /app.';
   throw new SandboxError(
     'invalid_path',
-    `${JSON.stringify(path.slice(0, 200))} is not a workspace file. ${hint}`,
+    `${JSON.stringify(path.slice(0, 200))} is not a path in the workspace. ${hint}`,
   );
 }
 
@@ -44,7 +46,7 @@ export function describeFiles(entries: Iterable<Entry>): WorkspaceFile[] {
     }));
 }
 
-/** The folders that a path leads through, the outermost first. */
+/** The parent folders of a path, outermost first. */
 const foldersOf = (path: string) =>
   path
     .split('/')
@@ -53,32 +55,32 @@ const foldersOf = (path: string) =>
 
 export class Workspace {
   #entries = new Map<string, Entry>();
-  /** Paths that the host wrote or removed since the last run took note. */
+  /** Paths that the host has written or removed since the last `takeEdits`. */
   readonly #edited = new Set<string>();
 
-  /** `now` dates the files that the host writes. */
+  /** `now` supplies the modification times of files that the host writes. */
   constructor(
     readonly now: () => number,
     readonly limits: { readonly maxBytes: number; readonly maxFiles: number },
   ) {}
 
-  /** What a run starts from. */
+  /** All entries, for the start of a run. */
   entries(): Entry[] {
     return [...this.#entries.values()];
   }
 
-  /** A copy that later changes do not touch. */
+  /** A copy that later changes do not affect. */
   snapshot(): Map<string, Entry> {
     return new Map(this.#entries);
   }
 
-  /** Puts other files in the place of all there are. */
+  /** Replaces all entries and discards pending edits. */
   replace(entries: ReadonlyMap<string, Entry>): void {
     this.#entries = new Map(entries);
     this.#edited.clear();
   }
 
-  /** Goes back to other files, except for what the host changed since the last run took note. */
+  /** Restores earlier entries but keeps what the host has changed since the last `takeEdits`. */
   revert(entries: ReadonlyMap<string, Entry>): void {
     const next = new Map(entries);
     for (const path of this.#edited) {
@@ -87,10 +89,10 @@ export class Workspace {
       else next.set(path, entry);
     }
     this.#entries = next;
-    this.#mend();
+    this.#repairParents();
   }
 
-  /** What the host changed since this was last asked, as changes for a guest that goes on. */
+  /** Returns what the host has changed since the last call, as an edit for a live guest. */
   takeEdits(): TreeEdit {
     const paths = [...this.#edited].sort();
     this.#edited.clear();
@@ -98,23 +100,23 @@ export class Workspace {
     return { removed: paths.filter((path) => !this.#entries.has(path)), entries };
   }
 
-  /** Takes over changes that were made outside, as if the host had made them. */
+  /** Applies changes made outside the sandbox as host edits. */
   edit({ removed, entries }: TreeEdit): void {
     applyChanges(this.#entries, { removed, entries });
     for (const path of [...removed, ...entries.map((entry) => entry.path)]) this.#edited.add(path);
   }
 
-  /** Takes over what a run changed. */
+  /** Applies the changes of a run. */
   apply(changes: TreeChanges): void {
     applyChanges(this.#entries, changes);
-    if (changes.removed.length > 0 || changes.entries.length > 0) this.#mend();
+    if (changes.removed.length > 0 || changes.entries.length > 0) this.#repairParents();
   }
 
   /**
-   * What was written at the same time may not fit together: a file whose folder is gone gets it back, one whose folder
-   * has become something else is gone, too.
+   * Resolves conflicts between concurrent changes: a file whose folder was removed gets the folder back; a file whose
+   * folder was replaced by something else is removed.
    */
-  #mend(): void {
+  #repairParents(): void {
     const entries = this.#entries;
     for (const path of [...entries.keys()].sort()) {
       const parent = path.slice(0, Math.max(0, path.lastIndexOf('/')));
@@ -129,7 +131,7 @@ export class Workspace {
     }
   }
 
-  /** Paths of what is there, at most so many. */
+  /** At most `limit` paths. */
   paths(limit: number): string[] {
     const paths: string[] = [];
     for (const path of this.#entries.keys()) if (paths.push(path) >= limit) break;
@@ -145,7 +147,7 @@ export class Workspace {
     return this.#file(path).data!.slice();
   }
 
-  /** Writes files, all or none. */
+  /** Writes all of the files or none. */
   write(files: CallFiles): void {
     if (Object.keys(files).length === 0) return;
     const next = new Map(this.#entries);
@@ -178,22 +180,22 @@ export class Workspace {
   #file(name: string): Entry {
     const entry = this.#entries.get(workspacePath(name));
     if (entry?.kind === 'file') return entry;
-    const there = this.list().map((file) => file.path);
-    const listing = there.length > 0 ? `It has: ${there.slice(0, 20).join(', ')}` : 'It is empty';
+    const files = this.list().map((file) => file.path);
+    const listing = files.length > 0 ? `Its files are: ${files.slice(0, 20).join(', ')}` : 'It is empty';
     throw new SandboxError(
       'file_not_found',
       `The workspace has no file ${JSON.stringify(name)}. ${listing}.`,
     );
   }
 
-  /** Throws `quota_exceeded` for more than the limits allow. */
+  /** Throws `quota_exceeded` if the entries exceed the limits. */
   checkQuota(entries: ReadonlyMap<string, Entry> = this.#entries): void {
     let bytes = 0;
     for (const { data, target } of entries.values()) bytes += data?.length ?? target?.length ?? 0;
     const { maxBytes, maxFiles } = this.limits;
     if (bytes <= maxBytes && entries.size <= maxFiles) return;
-    const found = `${bytes} bytes in ${entries.size} entries`;
-    const limit = `workspace_max_bytes ${maxBytes} and workspace_max_files ${maxFiles}`;
-    throw new SandboxError('quota_exceeded', `The workspace would hold ${found}, more than ${limit} allow.`);
+    const found = `The workspace would hold ${bytes} bytes in ${entries.size} entries`;
+    const limit = `the limits are workspace_max_bytes ${maxBytes} and workspace_max_files ${maxFiles}`;
+    throw new SandboxError('quota_exceeded', `${found}, but ${limit}. Delete files or raise the limits.`);
   }
 }

@@ -1,18 +1,19 @@
-/** Checkpoints: what may be one, and what a caller sees of one. */
+/** Creates and describes checkpoints, within the limits of a session. */
 import { SandboxError } from '../errors.ts';
 import { checkpointName, parse } from '../schema.ts';
 import type { Checkpoint, SessionState } from '../stores/store.ts';
 
-/** Checkpoints a session may have, and what their memory images and files may take together. */
+/** Maximum number of checkpoints per session, and maximum size of their memory images and files together. */
 const CHECKPOINT_LIMITS = { count: 32, bytes: 512 * 1024 * 1024 } as const;
 
+/** A checkpoint, as callers see it. */
 export interface CheckpointInfo {
   readonly name: string;
   readonly created_at: string;
   readonly size_bytes: number;
 }
 
-/** A checkpoint of `state` for a session that has `others`; throws for a bad name, and where there is no room. */
+/** Creates a checkpoint of `state`. Throws for an invalid name, or if the session has too many checkpoints. */
 export function makeCheckpoint(
   others: ReadonlyMap<string, Checkpoint>,
   name: string | undefined,
@@ -39,7 +40,10 @@ function freeName(others: ReadonlyMap<string, Checkpoint>): string {
 }
 
 function limit(what: string): SandboxError {
-  return new SandboxError('session_limit', `The session already has ${what}. Delete some first.`);
+  return new SandboxError(
+    'session_limit',
+    `The session has reached its limit of ${what}. Delete a checkpoint first.`,
+  );
 }
 
 function stateBytes({ delta, workspace, tmp }: SessionState): number {

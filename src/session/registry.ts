@@ -43,16 +43,21 @@ export const sessionLimits = z.strictObject({
     .default(24 * 30)
     .describe('Sessions that were not used for this long are deleted.'),
 });
+/** Limits of the sessions in a store. */
 export type SessionLimits = z.infer<typeof sessionLimits>;
 
+/** Everything known about a session. */
 export interface SessionInfo extends SessionRecord {
   readonly files: readonly WorkspaceFile[];
+  /** Size of the files. */
   readonly workspace_bytes: number;
+  /** Size of the session in the store. */
   readonly stored_bytes: number;
   readonly variables: readonly Variable[];
   readonly checkpoints: readonly CheckpointInfo[];
 }
 
+/** The sessions that `prune` deleted, or would delete. */
 export interface PruneReport {
   readonly pruned: readonly { readonly session_id: string; readonly bytes: number }[];
   readonly reclaimed_bytes: number;
@@ -60,6 +65,7 @@ export interface PruneReport {
   readonly dry_run: boolean;
 }
 
+/** Options of `import`. */
 export interface ImportOptions {
   /** Name of the imported session; by default the name it was exported under. */
   readonly session_id?: string;
@@ -67,7 +73,9 @@ export interface ImportOptions {
   readonly policy?: Omit<PolicyInput, 'mounts'>;
 }
 
+/** Options of `openSessions`. */
 export interface SessionsOptions {
+  /** Where the sessions are stored; by default in memory. */
   readonly store?: SessionStore;
   readonly limits?: z.input<typeof sessionLimits>;
 }
