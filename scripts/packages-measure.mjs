@@ -4,11 +4,11 @@
  * differs at all. Languages given as arguments limit the measurement to their rows.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
+import { createSandbox } from '../dist/index.js';
 import { pinnedVersion } from '../dist/packages/bundle-javascript.js';
 import { CATALOG, COSTLY_FUEL, HEAVY_SHARE } from '../dist/packages/catalog.js';
 import { lockedPackages } from '../dist/packages/fetch-python.js';
 import { formatFuel } from '../dist/quantities.js';
-import { createSandbox } from '../dist/sandbox/sandbox.js';
 import { policy, RUNTIME_NAMES } from '../dist/schema.js';
 
 const PATH = new URL('../src/packages/manifest.json', import.meta.url);
