@@ -3,10 +3,10 @@ import { join, relative } from 'node:path';
 import { expect, test } from 'vitest';
 import { IMPORT_ORDER } from './import-order.ts';
 
-/** Rows whose rooms do not import each other at all. */
-const STRANGERS = [['wasm', 'fs', 'analysis', 'concurrency']];
+/** Folders that do not import each other although the order would allow it. */
+const INDEPENDENT = [['wasm', 'fs', 'analysis', 'concurrency']];
 const PURE = ['wasm', 'fs', 'analysis', 'schema', 'errors', 'quantities'];
-const FILE_SYSTEM_ROOMS = ['stores', 'host', 'runtimes', 'packages', 'worker/build', 'cli'];
+const FILE_SYSTEM_FOLDERS = ['stores', 'host', 'runtimes', 'packages', 'worker/build', 'cli'];
 
 interface Import {
   readonly target: string;
@@ -16,14 +16,14 @@ interface Import {
 
 interface SourceFile {
   readonly path: string;
-  readonly room: string;
+  readonly folder: string;
   readonly text: string;
   readonly imports: readonly Import[];
 }
 
 const src = new URL('../../src', import.meta.url).pathname;
 
-function roomOf(path: string): string {
+function folderOf(path: string): string {
   return path.split('/')[0]!.replace(/\.ts$/, '');
 }
 
@@ -39,23 +39,25 @@ const files: SourceFile[] = readdirSync(src, { recursive: true, encoding: 'utf8'
       const resolved = target.startsWith('.') ? relative(src, join(src, path, '..', target)) : target;
       return { target: resolved, isType: type !== undefined, isDynamic: from === undefined };
     });
-    return { path, room: roomOf(path), text, imports };
+    return { path, folder: folderOf(path), text, imports };
   });
 
-const row = (room: string) => IMPORT_ORDER.findIndex((rooms) => rooms.includes(room));
-const own = ({ target }: { target: string }) => target.endsWith('.ts');
+const row = (folder: string) => IMPORT_ORDER.findIndex((folders) => folders.includes(folder));
+const isOwn = ({ target }: { target: string }) => target.endsWith('.ts');
 
-/** What each file imports, of the imports that count. */
-function edgesThat(count: (found: Import) => boolean): Map<string, string[]> {
-  return new Map(files.map(({ path, imports }) => [path, imports.filter(count).map(({ target }) => target)]));
+/** The imports of each file that satisfy a condition. */
+function edgesThat(condition: (found: Import) => boolean): Map<string, string[]> {
+  return new Map(
+    files.map(({ path, imports }) => [path, imports.filter(condition).map(({ target }) => target)]),
+  );
 }
 
-/** All that the library and the command line load, by way of the imports that count. */
-function fromTheEntries(
-  count: (found: Import) => boolean,
+/** All files that the entry points load through imports that satisfy a condition. */
+function loadedFiles(
+  condition: (found: Import) => boolean,
   entries: readonly string[] = ['index.ts', 'cli/main.ts'],
 ): Set<string> {
-  const edges = edgesThat(count);
+  const edges = edgesThat(condition);
   const reached = new Set<string>();
   const visit = (path: string): void => {
     if (reached.has(path)) return;
@@ -66,25 +68,29 @@ function fromTheEntries(
   return reached;
 }
 
-test('every room has a place in the order', () => {
-  expect(files.map(({ room }) => room).filter((room) => row(room) < 0)).toEqual([]);
+test('the import order lists every folder', () => {
+  expect(files.map(({ folder }) => folder).filter((folder) => row(folder) < 0)).toEqual([]);
 });
 
-test('imports point down', () => {
-  const wrong = files.flatMap(({ path, room, imports }) =>
+test('imports point downwards', () => {
+  const wrong = files.flatMap(({ path, folder, imports }) =>
     imports
-      .filter((found) => own(found) && roomOf(found.target) !== room && row(roomOf(found.target)) < row(room))
+      .filter(
+        (found) =>
+          isOwn(found) && folderOf(found.target) !== folder && row(folderOf(found.target)) < row(folder),
+      )
       .map((found) => `${path} → ${found.target}`),
   );
   expect(wrong).toEqual([]);
 });
 
-test('rooms of the lowest rows do not know each other', () => {
-  const wrong = files.flatMap(({ path, room, imports }) => {
-    const strangers = STRANGERS.find((rooms) => rooms.includes(room)) ?? [];
+test('independent folders do not import each other', () => {
+  const wrong = files.flatMap(({ path, folder, imports }) => {
+    const others = INDEPENDENT.find((folders) => folders.includes(folder)) ?? [];
     return imports
       .filter(
-        (found) => own(found) && roomOf(found.target) !== room && strangers.includes(roomOf(found.target)),
+        (found) =>
+          isOwn(found) && folderOf(found.target) !== folder && others.includes(folderOf(found.target)),
       )
       .map((found) => `${path} → ${found.target}`);
   });
@@ -94,7 +100,7 @@ test('rooms of the lowest rows do not know each other', () => {
 test('stores share only the interface and the format, and the format does not touch the disk', () => {
   const storeOf = (path: string) => (path.split('/').length > 2 ? path.split('/')[1]! : undefined);
   const wrong = files
-    .filter(({ room }) => room === 'stores')
+    .filter(({ folder }) => folder === 'stores')
     .flatMap(({ path, imports }) =>
       imports
         .filter(({ target }) => {
@@ -108,8 +114,8 @@ test('stores share only the interface and the format, and the format does not to
   expect(wrong).toEqual([]);
 });
 
-test('there is no cycle between files', () => {
-  const edges = edgesThat((found) => own(found) && !found.isType);
+test('no two files import each other, directly or indirectly, not even types', () => {
+  const edges = edgesThat(isOwn);
   const done = new Set<string>();
   const visit = (path: string, trail: readonly string[]): void => {
     if (trail.includes(path)) throw new Error(`cycle: ${[...trail, path].join(' → ')}`);
@@ -120,14 +126,14 @@ test('there is no cycle between files', () => {
   for (const { path } of files) visit(path, []);
 });
 
-test('pure rooms import no node module and read no clock, random or global', () => {
+test('pure folders use no Node.js module, clock, randomness or global', () => {
   const wrong = files
-    .filter(({ room }) => PURE.includes(room))
+    .filter(({ folder }) => PURE.includes(folder))
     .flatMap(({ path, text, imports }) => {
       const nodes = imports
         .filter(({ target }) => target.startsWith('node:'))
         .map(({ target }) => `${path} imports ${target}`);
-      // Text about a global is no use of it.
+      // A string that mentions a global is not a use of it.
       const code = text.replaceAll(/'[^'\n]*'/g, "''");
       const reads = [
         ...code.matchAll(/\b(Date\.now|performance\.|Math\.random|globalThis|process\.[a-z])/g),
@@ -137,37 +143,39 @@ test('pure rooms import no node module and read no clock, random or global', () 
   expect(wrong).toEqual([]);
 });
 
-test('only workers know of threads, only the guest instantiates, only the worker thread reaches it', () => {
+test('only worker/ uses threads, only engine/guest.ts instantiates modules, and only the worker thread loads it', () => {
   const threads = files.filter(({ imports }) =>
     imports.some(({ target }) => target === 'node:worker_threads'),
   );
-  expect(threads.map(({ room }) => room).filter((room) => room !== 'worker')).toEqual([]);
+  expect(threads.map(({ folder }) => folder).filter((folder) => folder !== 'worker')).toEqual([]);
   expect(
     files
       .filter(({ text }) => /new WebAssembly\.Instance|WebAssembly\.instantiate/.test(text))
       .map(({ path }) => path),
   ).toEqual(['engine/guest.ts']);
-  const reached = fromTheEntries((found) => own(found) && !found.isType);
+  const reached = loadedFiles((found) => isOwn(found) && !found.isType);
   expect([...reached]).not.toContain('engine/guest.ts');
   expect([...reached]).not.toContain('worker/entry.ts');
 });
 
-test('only the rooms that store, build or talk to a person touch the file system', () => {
+test('only folders that store files, build guests or serve the command line use the file system', () => {
   const touching = files
     .filter(({ imports }) => imports.some(({ target }) => /^node:fs/.test(target)))
     .map(({ path }) => path);
-  expect(touching.filter((path) => !FILE_SYSTEM_ROOMS.some((room) => path.startsWith(room)))).toEqual([]);
+  expect(touching.filter((path) => !FILE_SYSTEM_FOLDERS.some((folder) => path.startsWith(folder)))).toEqual(
+    [],
+  );
 });
 
 test('nothing of the MCP SDK is loaded before its commands run', () => {
-  const reached = fromTheEntries(({ isType, isDynamic }) => !isType && !isDynamic);
+  const reached = loadedFiles(({ isType, isDynamic }) => !isType && !isDynamic);
   const heavy = /^(@modelcontextprotocol|pino|prom-client|smol-toml|rate-limiter)/;
   expect([...reached].filter((target) => heavy.test(target))).toEqual([]);
   expect([...reached]).toContain('cli/commands/server-command.ts');
 });
 
 test('the command line loads the library only when a command runs', () => {
-  const reached = fromTheEntries(({ isType, isDynamic }) => !isType && !isDynamic, ['cli/main.ts']);
+  const reached = loadedFiles(({ isType, isDynamic }) => !isType && !isDynamic, ['cli/main.ts']);
   const library = ['session', 'sandbox', 'worker', 'packages', 'engine', 'stores'];
-  expect([...reached].filter((path) => library.includes(roomOf(path)))).toEqual([]);
+  expect([...reached].filter((path) => library.includes(folderOf(path)))).toEqual([]);
 });
