@@ -61,7 +61,9 @@ export async function openSession(
     throw cause;
   }
   timeline.persistIfNew();
-  return new Session({ ...parts, policy }, timeline, owner);
+  const session = new Session({ ...parts, policy }, timeline, owner);
+  session.logOpened();
+  return session;
 }
 
 /** The limits that the caller gave, without mounts. Limits that are left out are those of the stored session. */

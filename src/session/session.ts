@@ -42,7 +42,11 @@ export class Session extends Sandbox {
     this.#timeline = timeline;
     this.#owner = owner;
     this.workspace.replace(timeline.state.workspace);
-    this.events.session('session.open', this.session_id, { calls: timeline.record.calls });
+  }
+
+  /** Logs that the session was opened. A fork is logged as a fork instead. @internal */
+  logOpened(): void {
+    this.events.session('session.open', this.session_id, { calls: this.#timeline.record.calls });
   }
 
   /** The name under which the session can be opened again. */
