@@ -5,7 +5,7 @@ import type { CallLimits } from './call.ts';
 import type { Workspace } from './workspace.ts';
 
 /** What a run takes from its sandbox. */
-export interface RunContext {
+export interface JobContext {
   readonly policy: Policy;
   readonly mountSet: MountSet;
   readonly workspace: Workspace;
@@ -25,7 +25,7 @@ export interface RunRequest {
 /** `image` is the id of the assets that the job runs in. */
 export function runJob(
   image: string,
-  { policy, mountSet, workspace }: RunContext,
+  { policy, mountSet, workspace }: JobContext,
   request: RunRequest,
 ): RunJob {
   return {

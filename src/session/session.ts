@@ -94,8 +94,11 @@ export class Session extends Sandbox {
 
   /** Commits what the worker saves after its answer, and only then lets the next call of the session start. */
   async #save(turn: WorkerTurn, job: JobHandle, transaction: Transaction): Promise<void> {
-    transaction.settle(await job.saved);
-    turn.release();
+    try {
+      transaction.settle(await job.saved);
+    } finally {
+      turn.release();
+    }
   }
 
   /** Saves the current state, memory, open files and workspace together, under a name. */

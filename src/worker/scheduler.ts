@@ -34,7 +34,7 @@ interface Waiting {
   readonly grant: () => void;
 }
 
-interface Tenant {
+interface TenantQueue {
   /** Waiting calls by key; keys take turns in the order of the map. */
   readonly keys: Map<string, Waiting[]>;
   queued: number;
@@ -44,7 +44,7 @@ interface Tenant {
 
 export class FairScheduler {
   /** Tenants with waiting or running calls, in the order of their last turn. */
-  readonly #tenants = new Map<string, Tenant>();
+  readonly #tenants = new Map<string, TenantQueue>();
   readonly #busyKeys = new Set<string>();
   #running = 0;
   #runningTenants = 0;
@@ -143,12 +143,12 @@ export class FairScheduler {
   }
 
   /** Puts a tenant behind all that wait now: when a call of it starts, and again when the call ends. */
-  #moveToEnd(tenant: string, state: Tenant): void {
+  #moveToEnd(tenant: string, state: TenantQueue): void {
     this.#tenants.delete(tenant);
     this.#tenants.set(tenant, state);
   }
 
-  #forgetIfUnused(tenant: string, { queued, running }: Tenant): void {
+  #forgetIfUnused(tenant: string, { queued, running }: TenantQueue): void {
     if (queued === 0 && running === 0) this.#tenants.delete(tenant);
   }
 
@@ -193,12 +193,12 @@ export class FairScheduler {
     return running < maxRunningPerTenant && this.#running + reserved < maxRunning;
   }
 
-  #startableKey({ keys }: Tenant): string | undefined {
+  #startableKey({ keys }: TenantQueue): string | undefined {
     for (const key of keys.keys()) if (!this.#busyKeys.has(key)) return key;
     return undefined;
   }
 
-  #start(tenant: string, state: Tenant, key: string): void {
+  #start(tenant: string, state: TenantQueue, key: string): void {
     const queue = state.keys.get(key)!;
     const { grant } = queue.shift()!;
     state.keys.delete(key);
