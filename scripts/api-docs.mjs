@@ -15,33 +15,39 @@ import { fetched } from './fetched.mjs';
 const PROGRAMS = [
   'typedoc@0.28.20',
   'typedoc-plugin-markdown@4.14.1',
-  'typedoc-plugin-zod@1.4.3',
   'typescript@5.9.3',
 ];
 const TARGET = 'docs/API.md';
 
 /** Every export of src/index.ts, in the order in which a reader meets them. */
 const SECTIONS = {
-  Sandboxes: ['createSandbox', 'SandboxOptions', 'Sandbox', 'ExecuteOptions', 'WorkspaceFile'],
+  Sandboxes: ['createSandbox', 'SandboxOptions', 'Sandbox', 'ExecuteOptions', 'Execution', 'WorkspaceFile'],
   Results: [
     'SandboxResult',
+    'SuccessfulResult',
+    'FailedResult',
     'GuestError',
     'ErrorGuidance',
     'FuelAnalysis',
     'FUEL_STATUSES',
     'ImportFacts',
-    'TRAPS',
     'TrapReason',
+    'TRAPS',
   ],
-  Policy: ['Policy', 'PolicyInput', 'SessionPolicy'],
+  Policy: ['PolicyInput', 'Policy', 'SessionPolicy'],
   Sessions: [
-    'openSessions',
-    'Sessions',
-    'SessionLimits',
-    'SessionInfo',
-    'SessionRecord',
+    'SessionOptions',
+    'Session',
+    'isSession',
     'CheckpointInfo',
     'Variable',
+    'SessionRecord',
+    'openSessions',
+    'SessionsOptions',
+    'SessionRegistry',
+    'OpenOptions',
+    'SessionLimits',
+    'SessionInfo',
     'ImportOptions',
     'PruneReport',
   ],
@@ -53,8 +59,15 @@ const SECTIONS = {
     'StoredSession',
     'RecoveredWorkspace',
   ],
-  'Runtimes and packages': ['RuntimeName', 'RUNTIME_NAMES', 'listPackages', 'ListedPackage', 'PackageFacts'],
-  Events: ['EVENTS', 'EventName', 'EventLogger'],
+  'Worker threads': ['createPool', 'PoolOptions', 'Pool'],
+  'Runtimes and packages': [
+    'RuntimeName',
+    'RUNTIME_NAMES',
+    'listPackages',
+    'ListedPackage',
+    'PackageFacts',
+  ],
+  Events: ['EventLogger', 'EventName', 'EVENTS'],
   Errors: ['SandboxError', 'ErrorCode', 'ERROR_CODES'],
 };
 
@@ -67,7 +80,7 @@ the process have camelCase names.
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const require = createRequire(join(fetched('typedoc', PROGRAMS), 'package.json'));
-const { Application, Comment, CommentTag, Converter, ReflectionKind } = await import(
+const { Application, ArrayType, Comment, CommentTag, Converter, ReferenceType, ReflectionKind } = await import(
   pathToFileURL(require.resolve('typedoc')).href
 );
 const schemas = {
@@ -81,53 +94,75 @@ function schemaOf(typeName) {
   return [schemas[name], schemas[name.replace(/Input$/, '')]].find((found) => found?._zod !== undefined);
 }
 
-/** The fields of an object schema, also of one that is optional, has a default, or is in an array or a union. */
-function fieldsOf(schema) {
-  const { shape, innerType, element, options } = schema._zod.def;
-  if (shape !== undefined) return shape;
-  if (innerType !== undefined) return fieldsOf(innerType);
-  if (element !== undefined) return fieldsOf(element);
-  return Object.assign({}, ...(options ?? []).map(fieldsOf));
+/** The schema inside wrappers such as optional() and default(). */
+function unwrap(schema) {
+  const { innerType } = schema._zod.def;
+  return innerType === undefined ? schema : unwrap(innerType);
 }
 
-/** Gives properties of inferred types the descriptions of their schemas. */
-function describe(reflection, schema) {
-  reflection.traverse((child) => {
-    const field = child.kindOf(ReflectionKind.Property) ? fieldsOf(schema)[child.name] : undefined;
-    if (field !== undefined) {
-      delete child.defaultValue;
-      if (field.description !== undefined && !child.hasComment())
-        child.comment = new Comment([{ kind: 'text', text: field.description }]);
-    }
-    describe(child, field ?? schema);
-  });
+/** The type of a property whose schema is that of an exported type, or a list of it. */
+function exportedType(project, field, isInput) {
+  const schema = unwrap(field);
+  const { element } = schema._zod.def;
+  if (element !== undefined) {
+    const type = exportedType(project, element, isInput);
+    return type && new ArrayType(type);
+  }
+  const found = project.children.filter(({ name }) => schemaOf(name) === schema);
+  const target = found.find(({ name }) => name.endsWith('Input') === isInput) ?? found[0];
+  return target && ReferenceType.createResolvedReference(target.name, target, project);
 }
 
+/** Gives the properties of an inferred type the descriptions of their schemas, and links to other exported types. */
+function complete(project, owner, schema, isInput) {
+  for (const property of owner.children ?? []) {
+    const field = schema._zod.def.shape?.[property.name];
+    if (field === undefined) continue;
+    delete property.defaultValue;
+    if (field.description !== undefined && !property.hasComment())
+      property.comment = new Comment([{ kind: 'text', text: field.description }]);
+    const inline = property.type.declaration;
+    const exported = exportedType(project, field, isInput);
+    if (exported !== undefined) {
+      property.type = exported;
+      if (inline !== undefined) project.removeReflection(inline);
+    } else if (inline !== undefined) complete(project, inline, unwrap(field), isInput);
+  }
+}
+
+/** Assigns every export to its section, and removes what readers do not need. */
 function arrange(project) {
   const sectionOf = new Map(
     Object.entries(SECTIONS).flatMap(([section, names]) => names.map((name) => [name, section])),
   );
   for (const child of project.children) {
     const section = sectionOf.get(child.name);
-    if (section === undefined) throw new Error(`${child.name} is exported and has no row in SECTIONS.`);
+    if (section === undefined) throw new Error(`${child.name} is exported but not listed in SECTIONS.`);
     sectionOf.delete(child.name);
-    const documented = child.signatures ?? [child];
-    for (const one of documented) {
-      one.comment ??= new Comment();
-      one.comment.blockTags.push(new CommentTag('@category', [{ kind: 'text', text: section }]));
+    for (const documented of child.signatures ?? [child]) {
+      documented.comment ??= new Comment();
+      documented.comment.blockTags.push(new CommentTag('@category', [{ kind: 'text', text: section }]));
     }
     const schema = schemaOf(child.name);
-    if (schema !== undefined) describe(child, schema);
+    if (schema !== undefined) {
+      // The base is the inferred type, which has no name.
+      delete child.extendedTypes;
+      complete(project, child, schema, /(Input|Options)$/.test(child.name));
+    }
   }
   const missing = [...sectionOf.keys()];
-  if (missing.length > 0) throw new Error(`SECTIONS names what is not exported: ${missing.join(', ')}.`);
+  if (missing.length > 0) throw new Error(`SECTIONS lists names that are not exported: ${missing.join(', ')}.`);
   for (const reflection of Object.values(project.reflections)) {
-    // A line number would change the page with every edit above it, and a link for each member says little more.
+    // The base class documents inherited methods.
+    if (reflection.inheritedFrom !== undefined && reflection.kindOf(ReflectionKind.Method | ReflectionKind.Accessor))
+      project.removeReflection(reflection);
+    // Only exports link to the source, and without a line number, which would change with every edit above it.
     if (reflection.parent === project) for (const source of reflection.sources ?? []) source.line = 0;
     else delete reflection.sources;
   }
 }
 
+/** Sorts the exports of each section in the order of SECTIONS. */
 function sort(project) {
   const order = Object.values(SECTIONS).flat();
   for (const { children } of project.categories)
@@ -138,7 +173,7 @@ async function generate(out) {
   const app = await Application.bootstrapWithPlugins({
     entryPoints: [join(root, 'src/index.ts')],
     tsconfig: join(root, 'tsconfig.build.json'),
-    plugin: [require.resolve('typedoc-plugin-zod'), require.resolve('typedoc-plugin-markdown')],
+    plugin: [require.resolve('typedoc-plugin-markdown')],
     out,
     name: 'API',
     readme: 'none',
@@ -162,6 +197,7 @@ async function generate(out) {
     hideGenerator: true,
     hideGroupHeadings: true,
     useCodeBlocks: true,
+    expandObjects: true,
     parametersFormat: 'table',
     interfacePropertiesFormat: 'table',
     classPropertiesFormat: 'table',

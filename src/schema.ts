@@ -101,9 +101,9 @@ export const policy = z.strictObject({
   fuel_analysis: z.boolean().default(true).describe('Analyse fuel use in metadata.fuel_analysis.'),
 });
 /** The limits of a sandbox, with defaults filled in. */
-export type Policy = z.infer<typeof policy>;
+export interface Policy extends z.infer<typeof policy> {}
 /** The limits that a caller sets; the rest have defaults. */
-export type PolicyInput = z.input<typeof policy>;
+export interface PolicyInput extends z.input<typeof policy> {}
 
 /** Maximum size of the environment that a session stores. */
 const SESSION_ENV_MAX_CHARS = 262_144;
@@ -119,7 +119,7 @@ export const sessionPolicy = policy
     message: `a session stores at most ${SESSION_ENV_MAX_CHARS} characters of environment`,
   });
 /** The limits that a session stores. */
-export type SessionPolicy = z.infer<typeof sessionPolicy>;
+export interface SessionPolicy extends z.infer<typeof sessionPolicy> {}
 
 const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 /** These names become part of a program that lists variables, so they must be valid identifiers. */
@@ -243,7 +243,7 @@ export const executeOptions = z.strictObject({
     .describe('Files to write into the workspace before the run.'),
 });
 /** Options of `execute`. */
-export type ExecuteOptions = z.input<typeof executeOptions>;
+export interface ExecuteOptions extends z.input<typeof executeOptions> {}
 
 /** The reasons for which a run is stopped, with message and exit code. */
 export const TRAPS = {
@@ -294,7 +294,7 @@ export const guestError = z.object({
   position: z.number().int().optional().describe('Position of the error in the text or bytes.'),
   near: shortText.optional().describe('Text around that position.'),
 });
-export type GuestError = z.infer<typeof guestError>;
+export interface GuestError extends z.infer<typeof guestError> {}
 
 /** The report of the boot script about a program that was not stopped. */
 export const guestReport = z.object({
@@ -304,7 +304,7 @@ export const guestReport = z.object({
   error: guestError.optional(),
   exit_cause: guestError.optional().describe('The exception that was being handled when the program exited.'),
 });
-export type GuestReport = z.infer<typeof guestReport>;
+export interface GuestReport extends z.infer<typeof guestReport> {}
 
 /** The cost of one import in this run. */
 export const importFacts = z.object({
@@ -312,7 +312,7 @@ export const importFacts = z.object({
   fuel: z.number().int().describe('Instructions for loading it, including its own imports.'),
   cached: z.boolean().describe('Whether it was already loaded.'),
 });
-export type ImportFacts = z.infer<typeof importFacts>;
+export interface ImportFacts extends z.infer<typeof importFacts> {}
 
 /** A vendored package, with figures measured at build time. */
 export const packageFacts = z.object({
@@ -328,7 +328,7 @@ export const packageFacts = z.object({
   use: z.string().describe('What the package is for.'),
   licence: z.string(),
 });
-export type PackageFacts = z.infer<typeof packageFacts>;
+export interface PackageFacts extends z.infer<typeof packageFacts> {}
 
 /** What went wrong and what to do. docs/ERROR_GUIDANCE.md lists the values of `error_type`. */
 export const errorGuidance = z.object({
@@ -338,7 +338,7 @@ export const errorGuidance = z.object({
   related_docs: z.array(z.string()).describe('Documents of this package, with the section.'),
   code_examples: z.array(z.string()).optional(),
 });
-export type ErrorGuidance = z.infer<typeof errorGuidance>;
+export interface ErrorGuidance extends z.infer<typeof errorGuidance> {}
 
 export const FUEL_STATUSES = ['efficient', 'moderate', 'warning', 'critical', 'exhausted'] as const;
 export const fuelAnalysis = z.object({
@@ -349,7 +349,7 @@ export const fuelAnalysis = z.object({
   recommendation: z.string().nullable(),
   likely_causes: z.array(z.string()),
 });
-export type FuelAnalysis = z.infer<typeof fuelAnalysis>;
+export interface FuelAnalysis extends z.infer<typeof fuelAnalysis> {}
 
 export const resultMetadata = z.object({
   runtime: runtimeName,
@@ -407,8 +407,8 @@ export const failedResult = z.object({
 });
 
 export const sandboxResult = z.discriminatedUnion('success', [successfulResult, failedResult]);
-export type SuccessfulResult = z.infer<typeof successfulResult>;
-export type FailedResult = z.infer<typeof failedResult>;
+export interface SuccessfulResult extends z.infer<typeof successfulResult> {}
+export interface FailedResult extends z.infer<typeof failedResult> {}
 /** The result of `execute`. Check `success` to tell the two forms apart. */
 export type SandboxResult = SuccessfulResult | FailedResult;
 

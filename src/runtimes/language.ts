@@ -13,7 +13,7 @@ export const variable = z.object({
   repr: z.string().max(400),
 });
 /** A global variable of a session. */
-export type Variable = z.infer<typeof variable>;
+export interface Variable extends z.infer<typeof variable> {}
 
 /** Maximum number of variables that are listed per session. */
 export const MAX_VARIABLES = 200;

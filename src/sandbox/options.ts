@@ -13,12 +13,12 @@ import { type Pool, sharedPool, WorkerPool } from '../worker/pool.ts';
 import { type MountSet, toShared } from '../worker/protocol.ts';
 
 /** Options of `createSandbox`. */
-export type SandboxOptions = Omit<z.input<typeof sandboxOptions>, 'store' | 'pool'> & {
+export interface SandboxOptions extends Omit<z.input<typeof sandboxOptions>, 'store' | 'pool'> {
   /** Where sessions are stored; by default in the memory of this process. */
   store?: SessionStore;
   /** Worker threads to use; by default a pool that all sandboxes share. */
   pool?: Pool;
-};
+}
 
 /** The parts that a sandbox is made of, and that its forks and siblings share. */
 export interface SandboxParts {

@@ -44,7 +44,7 @@ export const sessionLimits = z.strictObject({
     .describe('Sessions that were not used for this long are deleted.'),
 });
 /** Limits of the sessions in a store. */
-export type SessionLimits = z.infer<typeof sessionLimits>;
+export interface SessionLimits extends z.infer<typeof sessionLimits> {}
 
 /** Everything known about a session. */
 export interface SessionInfo extends SessionRecord {
