@@ -12,11 +12,7 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { fetched } from './fetched.mjs';
 
-const PROGRAMS = [
-  'typedoc@0.28.20',
-  'typedoc-plugin-markdown@4.14.1',
-  'typescript@5.9.3',
-];
+const PROGRAMS = ['typedoc@0.28.20', 'typedoc-plugin-markdown@4.14.1', 'typescript@5.9.3'];
 const TARGET = 'docs/API.md';
 
 /** Every export of src/index.ts, in the order in which a reader meets them. */
@@ -34,7 +30,7 @@ const SECTIONS = {
     'TrapReason',
     'TRAPS',
   ],
-  Policy: ['PolicyInput', 'Policy', 'SessionPolicy'],
+  Policy: ['PolicyInput', 'Policy', 'SessionPolicy', 'Mount'],
   Sessions: [
     'SessionOptions',
     'Session',
@@ -60,13 +56,7 @@ const SECTIONS = {
     'RecoveredWorkspace',
   ],
   'Worker threads': ['createPool', 'PoolOptions', 'Pool'],
-  'Runtimes and packages': [
-    'RuntimeName',
-    'RUNTIME_NAMES',
-    'listPackages',
-    'ListedPackage',
-    'PackageFacts',
-  ],
+  'Runtimes and packages': ['RuntimeName', 'RUNTIME_NAMES', 'listPackages', 'ListedPackage', 'PackageFacts'],
   Events: ['EventLogger', 'EventName', 'EVENTS'],
   Errors: ['SandboxError', 'ErrorCode', 'ERROR_CODES'],
 };
@@ -80,11 +70,19 @@ the process have camelCase names.
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const require = createRequire(join(fetched('typedoc', PROGRAMS), 'package.json'));
-const { Application, ArrayType, Comment, CommentTag, Converter, ReferenceType, ReflectionKind } = await import(
-  pathToFileURL(require.resolve('typedoc')).href
-);
+const {
+  Application,
+  ArrayType,
+  Comment,
+  CommentTag,
+  Converter,
+  IntrinsicType,
+  ReferenceType,
+  ReflectionKind,
+} = await import(pathToFileURL(require.resolve('typedoc')).href);
 const schemas = {
   ...(await import(join(root, 'dist/schema.js'))),
+  ...(await import(join(root, 'dist/runtimes/language.js'))),
   ...(await import(join(root, 'dist/session/registry.js'))),
 };
 
@@ -100,6 +98,12 @@ function unwrap(schema) {
   return innerType === undefined ? schema : unwrap(innerType);
 }
 
+/** `describe` copies a schema; the copies of an object schema share its shape. */
+function isSame(schema, other) {
+  if (schema === undefined || schema === other) return schema === other;
+  return schema._zod.def.shape !== undefined && schema._zod.def.shape === other._zod.def.shape;
+}
+
 /** The type of a property whose schema is that of an exported type, or a list of it. */
 function exportedType(project, field, isInput) {
   const schema = unwrap(field);
@@ -108,7 +112,7 @@ function exportedType(project, field, isInput) {
     const type = exportedType(project, element, isInput);
     return type && new ArrayType(type);
   }
-  const found = project.children.filter(({ name }) => schemaOf(name) === schema);
+  const found = project.children.filter(({ name }) => isSame(schemaOf(name), schema));
   const target = found.find(({ name }) => name.endsWith('Input') === isInput) ?? found[0];
   return target && ReferenceType.createResolvedReference(target.name, target, project);
 }
@@ -120,13 +124,27 @@ function complete(project, owner, schema, isInput) {
     if (field === undefined) continue;
     delete property.defaultValue;
     if (field.description !== undefined && !property.hasComment())
-      property.comment = new Comment([{ kind: 'text', text: field.description }]);
+      property.comment = textComment(field.description);
     const inline = property.type.declaration;
     const exported = exportedType(project, field, isInput);
     if (exported !== undefined) {
       property.type = exported;
       if (inline !== undefined) project.removeReflection(inline);
     } else if (inline !== undefined) complete(project, inline, unwrap(field), isInput);
+  }
+}
+
+const textComment = (text) => new Comment([{ kind: 'text', text }]);
+
+/** Shows the rows of a constant table as descriptions instead of literal types. */
+function describeRows(project, table) {
+  for (const row of table.type.declaration.children ?? []) {
+    const fields = row.type.declaration;
+    const values = fields?.children.map(({ name, type }) => `${name}: ${type.value}`) ?? [row.type.value];
+    row.comment = textComment(values.join('; '));
+    row.type = new IntrinsicType(fields === undefined ? 'string' : 'object');
+    delete row.defaultValue;
+    if (fields !== undefined) project.removeReflection(fields);
   }
 }
 
@@ -139,27 +157,57 @@ function arrange(project) {
     const section = sectionOf.get(child.name);
     if (section === undefined) throw new Error(`${child.name} is exported but not listed in SECTIONS.`);
     sectionOf.delete(child.name);
-    for (const documented of child.signatures ?? [child]) {
-      documented.comment ??= new Comment();
-      documented.comment.blockTags.push(new CommentTag('@category', [{ kind: 'text', text: section }]));
-    }
     const schema = schemaOf(child.name);
     if (schema !== undefined) {
       // The base is the inferred type, which has no name.
       delete child.extendedTypes;
       complete(project, child, schema, /(Input|Options)$/.test(child.name));
     }
+    if (child.kindOf(ReflectionKind.Variable) && child.type.declaration) describeRows(project, child);
   }
   const missing = [...sectionOf.keys()];
-  if (missing.length > 0) throw new Error(`SECTIONS lists names that are not exported: ${missing.join(', ')}.`);
-  for (const reflection of Object.values(project.reflections)) {
-    // The base class documents inherited methods.
-    if (reflection.inheritedFrom !== undefined && reflection.kindOf(ReflectionKind.Method | ReflectionKind.Accessor))
-      project.removeReflection(reflection);
-    // Only exports link to the source, and without a line number, which would change with every edit above it.
-    if (reflection.parent === project) for (const source of reflection.sources ?? []) source.line = 0;
-    else delete reflection.sources;
+  if (missing.length > 0)
+    throw new Error(`SECTIONS lists names that are not exported: ${missing.join(', ')}.`);
+  const exports = new Set(project.children.map(({ name }) => name));
+  for (const reflection of Object.values(project.reflections)) simplify(project, reflection, exports);
+  const undocumented = project.children.flatMap(undocumentedIn);
+  if (undocumented.length > 0) throw new Error(`Without a description: ${undocumented.join(', ')}.`);
+  for (const child of project.children) {
+    const category = {
+      kind: 'text',
+      text: Object.keys(SECTIONS).find((name) => SECTIONS[name].includes(child.name)),
+    };
+    for (const { comment } of child.signatures ?? [child])
+      comment.blockTags.push(new CommentTag('@category', [category]));
   }
+}
+
+function simplify(project, reflection, exports) {
+  // An exported base documents its own members.
+  const bases = reflection.parent?.extendedTypes ?? [];
+  if (reflection.inheritedFrom !== undefined && bases.some(({ name }) => exports.has(name)))
+    project.removeReflection(reflection);
+  // Only exports link to the source, and without a line number, which would change with every edit above it.
+  const owner = reflection.kindOf(ReflectionKind.CallSignature) ? reflection.parent : reflection;
+  if (owner.parent === project) for (const source of reflection.sources ?? []) source.line = 0;
+  else delete reflection.sources;
+  // Destructured parameters have no name of their own.
+  if (reflection.name !== '__namedParameters') return;
+  const isTaken = reflection.parent.parameters.some(({ name }) => name === 'options');
+  reflection.name = isTaken ? 'flags' : 'options';
+}
+
+/** Names of the exports and members without a description. Constructors and disposal need none. */
+function undocumentedIn(reflection) {
+  if (reflection.kindOf(ReflectionKind.Constructor) || reflection.name === '[asyncDispose]') return [];
+  const signatures =
+    reflection.signatures ?? (reflection.getSignature ? [reflection.getSignature] : undefined);
+  const isDocumented = (signatures ?? [reflection]).every((one) => one.hasComment());
+  const members = reflection.children ?? reflection.type?.declaration?.children ?? [];
+  return [
+    ...(isDocumented ? [] : [reflection.getFullName()]),
+    ...members.flatMap((member) => undocumentedIn(member)),
+  ];
 }
 
 /** Sorts the exports of each section in the order of SECTIONS. */
@@ -197,7 +245,6 @@ async function generate(out) {
     hideGenerator: true,
     hideGroupHeadings: true,
     useCodeBlocks: true,
-    expandObjects: true,
     parametersFormat: 'table',
     interfacePropertiesFormat: 'table',
     classPropertiesFormat: 'table',

@@ -36,8 +36,10 @@ export type ErrorCode = keyof typeof ERROR_CODES;
  * what to do.
  */
 export class SandboxError extends Error {
+  /** Always `SandboxError`. */
   override readonly name = 'SandboxError';
   constructor(
+    /** What went wrong, for programs to compare. */
     readonly code: ErrorCode,
     message: string,
     options?: { cause?: unknown },

@@ -16,6 +16,7 @@ export {
   type FuelAnalysis,
   type GuestError,
   type ImportFacts,
+  type Mount,
   type PackageFacts,
   type Policy,
   type PolicyInput,

@@ -8,9 +8,11 @@ import { SandboxError } from './errors.ts';
 
 const MiB = 1024 * 1024;
 
+/** The languages that programs can be written in. */
 export const RUNTIME_NAMES = ['python', 'javascript'] as const;
 export const runtimeName = z.enum(RUNTIME_NAMES).describe('Language of the guest.');
-export type RuntimeName = z.infer<typeof runtimeName>;
+/** The name of a runtime. */
+export type RuntimeName = (typeof RUNTIME_NAMES)[number];
 
 /** Windows treats these names as devices in every folder. */
 const WINDOWS_DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)$/i;
@@ -53,13 +55,15 @@ const envValue = z
   .max(32_768)
   .refine((value) => !value.includes('\0'), 'must not contain NUL');
 
-const mount = z.strictObject({
+export const mount = z.strictObject({
   host_path: z.string().min(1).describe('File or folder on the host; copied when the sandbox is created.'),
   guest_path: z
     .string()
     .regex(/^(\/(?!\.{1,2}(\/|$))[^/\0]+)+$/, 'must be an absolute path without "." and ".."')
     .describe('Path in the guest, where it is read-only.'),
 });
+/** A read-only copy of host files in the guest. */
+export interface Mount extends z.infer<typeof mount> {}
 
 /** Default start of the virtual clock. */
 const DETERMINISTIC_START = '2026-01-01T00:00:00Z';
@@ -146,13 +150,11 @@ export const sessionRecord = z.strictObject({
   preload: z.array(recordedModule).max(10_000).describe('Modules preloaded into the image of the session.'),
   policy: sessionPolicy.describe('The limits that apply unless a caller passes others.'),
 });
-type MutableSessionRecord = z.infer<typeof sessionRecord>;
-/** Stored facts about a session. */
-export type SessionRecord = {
-  readonly [K in keyof MutableSessionRecord]: MutableSessionRecord[K] extends readonly (infer T)[]
-    ? readonly T[]
-    : MutableSessionRecord[K];
+type ReadonlyFields<T> = {
+  readonly [K in keyof T]: T[K] extends readonly (infer Item)[] ? readonly Item[] : T[K];
 };
+/** Stored facts about a session. */
+export interface SessionRecord extends ReadonlyFields<z.infer<typeof sessionRecord>> {}
 
 const moduleName = z
   .string()
@@ -160,7 +162,9 @@ const moduleName = z
   .regex(/^[A-Za-z_@][\w@/-]*(\.[\w-]+)*$/, 'must be the name of a module or package');
 /** Receives structured events. A pino logger fits, as does any object with these two methods. */
 export interface EventLogger {
+  /** Receives an event: its fields, `event` among them, and its name. */
   info(fields: object, message: string): void;
+  /** Receives an event that needs attention, such as a reached limit. */
   warn(fields: object, message: string): void;
 }
 
@@ -266,19 +270,19 @@ const shortText = z.string().max(420);
 
 /** An uncaught exception as the interpreter reports it. It comes from the guest, so every field is capped and untrusted. */
 export const guestError = z.object({
-  type: z.string().max(TEXT_MAX),
-  message: z.string().max(TEXT_MAX),
-  line: z.number().int().nullish(),
+  type: z.string().max(TEXT_MAX).describe('Name of the exception class.'),
+  message: z.string().max(TEXT_MAX).describe('Text of the exception.'),
+  line: z.number().int().nullish().describe('Line on which it was raised, from 1.'),
   file: shortText.optional().describe('File of the line, if it is not the program itself.'),
-  column: z.number().int().nullish(),
-  stack: z.string().max(TEXT_MAX).nullish(),
+  column: z.number().int().nullish().describe('Column in that line.'),
+  stack: z.string().max(TEXT_MAX).nullish().describe('Stack or traceback as text.'),
   module: shortText.optional().describe('Module of the exception class; "builtins" for built-in classes.'),
   kind: shortText.optional().describe('Nearest built-in base class.'),
   raised: z.boolean().optional().describe('Whether the program itself raised it, on that line.'),
   thrower: shortText.optional().describe('Built-in function that threw it.'),
-  errno: z.number().int().nullish(),
-  path: z.string().max(TEXT_MAX).nullish(),
-  path2: z.string().max(TEXT_MAX).optional(),
+  errno: z.number().int().nullish().describe('Error number of the failed system call.'),
+  path: z.string().max(TEXT_MAX).nullish().describe('File that the system call was about.'),
+  path2: z.string().max(TEXT_MAX).optional().describe('Second file, for example the target of a rename.'),
   cwd: shortText.optional().describe('Working directory that relative paths refer to.'),
   name: z.string().max(TEXT_MAX).nullish().describe('Name of the missing module, variable or attribute.'),
   attribute: shortText.optional().describe('Attribute that the module does not have.'),
@@ -288,12 +292,13 @@ export const guestError = z.object({
   container: shortText
     .optional()
     .describe('Type of the object in which a key, index or attribute was looked up.'),
-  key: shortText.optional(),
+  key: shortText.optional().describe('Key or index that does not exist.'),
   available: z.array(shortText).max(20).optional().describe('The first keys that exist.'),
-  length: z.number().int().optional(),
+  length: z.number().int().optional().describe('Number of items in the container.'),
   position: z.number().int().optional().describe('Position of the error in the text or bytes.'),
   near: shortText.optional().describe('Text around that position.'),
 });
+/** An uncaught exception as the interpreter reports it. It comes from the guest, so it is truncated and untrusted. */
 export interface GuestError extends z.infer<typeof guestError> {}
 
 /** The report of the boot script about a program that was not stopped. */
@@ -312,50 +317,55 @@ export const importFacts = z.object({
   fuel: z.number().int().describe('Instructions for loading it, including its own imports.'),
   cached: z.boolean().describe('Whether it was already loaded.'),
 });
+/** The cost of one import in a run. */
 export interface ImportFacts extends z.infer<typeof importFacts> {}
 
 /** A vendored package, with figures measured at build time. */
 export const packageFacts = z.object({
   language: runtimeName,
-  name: z.string(),
-  import_names: z.array(z.string()),
-  version: z.string(),
+  name: z.string().describe('Name of the package, as installers use it.'),
+  import_names: z.array(z.string()).describe('Modules that programs import.'),
+  version: z.string().describe('Version of the package.'),
   heavy: z.boolean().describe('Whether its first import takes a notable share of the default fuel budget.'),
   measured_imports: z.array(z.string()).describe('Imports that were measured.'),
   fuel_first_import: z.number().int().describe('Fuel of the first import in a fresh guest.'),
   fuel_cached_import: z.number().int().describe('Fuel of a repeated import.'),
   warm: z.boolean().describe('Whether every guest has it loaded from the start.'),
   use: z.string().describe('What the package is for.'),
-  licence: z.string(),
+  licence: z.string().describe('Licence as an SPDX expression.'),
 });
+/** A vendored package, with figures measured at build time. */
 export interface PackageFacts extends z.infer<typeof packageFacts> {}
 
 /** What went wrong and what to do. docs/ERROR_GUIDANCE.md lists the values of `error_type`. */
 export const errorGuidance = z.object({
-  error_type: z.string(),
-  error_message: z.string(),
+  error_type: z.string().describe('Kind of failure.'),
+  error_message: z.string().describe('The exception or the trap, on one line.'),
   actionable_guidance: z.array(z.string()).describe('What to know and do, most important first.'),
   related_docs: z.array(z.string()).describe('Documents of this package, with the section.'),
-  code_examples: z.array(z.string()).optional(),
+  code_examples: z.array(z.string()).optional().describe('Lines of code that help.'),
 });
+/** What went wrong and what to do. docs/ERROR_GUIDANCE.md lists the values of `error_type`. */
 export interface ErrorGuidance extends z.infer<typeof errorGuidance> {}
 
+/** How close to its fuel budget a run came, from far to over. */
 export const FUEL_STATUSES = ['efficient', 'moderate', 'warning', 'critical', 'exhausted'] as const;
 export const fuelAnalysis = z.object({
   consumed: z.number().int().describe('Fuel used.'),
   budget: z.number().int().describe('Fuel allowed.'),
   utilization_percent: z.number().describe('Fuel used in percent of the budget.'),
-  status: z.enum(FUEL_STATUSES),
-  recommendation: z.string().nullable(),
-  likely_causes: z.array(z.string()),
+  status: z.enum(FUEL_STATUSES).describe('How close the run came to its budget.'),
+  recommendation: z.string().nullable().describe('What to do; null if nothing needs to be done.'),
+  likely_causes: z.array(z.string()).describe('What used the fuel.'),
 });
+/** How a run used its fuel budget. */
 export interface FuelAnalysis extends z.infer<typeof fuelAnalysis> {}
 
 export const resultMetadata = z.object({
   runtime: runtimeName,
   trapped: z.boolean().describe('Whether the run was stopped.'),
   trap_reason: trapReason.nullable().describe('Why the run was stopped; null if it was not.'),
-  trap_message: z.string().nullable(),
+  trap_message: z.string().nullable().describe('The trap as text; null if the run was not stopped.'),
   stdout_truncated: z.boolean().describe('Whether standard output exceeded its limit.'),
   stderr_truncated: z.boolean().describe('Whether standard error exceeded its limit.'),
   stdout_dropped_bytes: z.number().int().describe('Bytes of standard output beyond the limit.'),
@@ -368,7 +378,7 @@ export const resultMetadata = z.object({
     .describe(
       'fresh: the interpreter was new; committed: its state is kept; rolled_back: it is as before the call.',
     ),
-  session_id: z.string().optional(),
+  session_id: z.string().optional().describe('Name of the session, if there is one.'),
   imports: z.array(importFacts).describe('Packages and costly standard modules that the program imported.'),
   error_guidance: errorGuidance
     .optional()
@@ -392,22 +402,26 @@ export const successfulResult = z.object({
   success: z.literal(true).describe('Exit code 0 and no trap.'),
   exit_code: z.literal(0).describe('Exit code of the program.'),
   ...resultFields,
-  metadata: resultMetadata.extend({
-    trapped: z.literal(false),
-    trap_reason: z.null(),
-    trap_message: z.null(),
-  }),
+  metadata: resultMetadata
+    .extend({
+      trapped: z.literal(false).describe('The run was not stopped.'),
+      trap_reason: z.null().describe('The run was not stopped.'),
+      trap_message: z.null().describe('The run was not stopped.'),
+    })
+    .describe('Further facts about the run.'),
 });
 
 export const failedResult = z.object({
   success: z.literal(false).describe('The program failed, or the run was stopped.'),
   exit_code: z.number().int().describe('Exit code of the program, or of the trap.'),
   ...resultFields,
-  metadata: resultMetadata,
+  metadata: resultMetadata.describe('Further facts about the run.'),
 });
 
 export const sandboxResult = z.discriminatedUnion('success', [successfulResult, failedResult]);
+/** The result of a program that ended with exit code 0. */
 export interface SuccessfulResult extends z.infer<typeof successfulResult> {}
+/** The result of a program that failed or was stopped. */
 export interface FailedResult extends z.infer<typeof failedResult> {}
 /** The result of `execute`. Check `success` to tell the two forms apart. */
 export type SandboxResult = SuccessfulResult | FailedResult;

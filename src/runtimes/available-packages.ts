@@ -3,6 +3,7 @@ import { readManifest } from '../packages/manifest.ts';
 import type { PackageFacts, RuntimeName } from '../schema.ts';
 import { missingPackages } from './guest-artifacts.ts';
 
+/** A vendored package, and whether this installation contains it. */
 export interface ListedPackage extends PackageFacts {
   /** Whether the guests of this installation contain the package. */
   readonly available: boolean;

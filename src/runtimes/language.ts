@@ -7,10 +7,9 @@ import type { AnalysedLanguage } from '../analysis/language.ts';
 import type { Rule } from '../analysis/rule.ts';
 
 export const variable = z.object({
-  name: z.string().max(200),
-  type: z.string().max(200),
-  /** A short form of the value. */
-  repr: z.string().max(400),
+  name: z.string().max(200).describe('Name of the variable.'),
+  type: z.string().max(200).describe('Type of its value in the guest.'),
+  repr: z.string().max(400).describe('A short form of its value.'),
 });
 /** A global variable of a session. */
 export interface Variable extends z.infer<typeof variable> {}

@@ -18,6 +18,7 @@ export const EVENTS = {
   'security.denied_call': 'A guest called a host function that is not available to it.',
   'security.path_restricted': 'A program tried to use a file outside its file system.',
 } as const;
+/** The name of an event. */
 export type EventName = keyof typeof EVENTS;
 
 const LIMIT_TRAPS: readonly (TrapReason | null)[] = [

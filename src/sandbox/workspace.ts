@@ -12,8 +12,11 @@ const ROOT = '/app';
 
 /** A file of the workspace. */
 export interface WorkspaceFile {
+  /** Path relative to /app. */
   readonly path: string;
+  /** Size of the contents. */
   readonly size_bytes: number;
+  /** Time of the last change, ISO 8601. */
   readonly modified_at: string;
 }
 

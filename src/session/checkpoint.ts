@@ -8,8 +8,11 @@ const CHECKPOINT_LIMITS = { count: 32, bytes: 512 * 1024 * 1024 } as const;
 
 /** A checkpoint, as callers see it. */
 export interface CheckpointInfo {
+  /** Name for `rollback`. */
   readonly name: string;
+  /** Time of creation, ISO 8601. */
   readonly created_at: string;
+  /** Size of its memory and files, parts that it shares with other states included. */
   readonly size_bytes: number;
 }
 

@@ -48,20 +48,27 @@ export interface SessionLimits extends z.infer<typeof sessionLimits> {}
 
 /** Everything known about a session. */
 export interface SessionInfo extends SessionRecord {
+  /** The files of the workspace. */
   readonly files: readonly WorkspaceFile[];
   /** Size of the files. */
   readonly workspace_bytes: number;
   /** Size of the session in the store. */
   readonly stored_bytes: number;
+  /** The global variables of the interpreter. */
   readonly variables: readonly Variable[];
+  /** The checkpoints, oldest first. */
   readonly checkpoints: readonly CheckpointInfo[];
 }
 
 /** The sessions that `prune` deleted, or would delete. */
 export interface PruneReport {
+  /** The sessions, with the bytes that each took in the store. */
   readonly pruned: readonly { readonly session_id: string; readonly bytes: number }[];
+  /** The bytes of all these sessions. */
   readonly reclaimed_bytes: number;
+  /** Sessions that could not be deleted, and damaged ones. */
   readonly errors: readonly { readonly session_id: string; readonly error: string }[];
+  /** Whether the sessions were only listed. */
   readonly dry_run: boolean;
 }
 
@@ -77,7 +84,8 @@ export interface ImportOptions {
 export interface SessionsOptions {
   /** Where the sessions are stored; by default in memory. */
   readonly store?: SessionStore;
-  readonly limits?: z.input<typeof sessionLimits>;
+  /** Limits that differ from the defaults. */
+  readonly limits?: Partial<SessionLimits>;
 }
 
 /** Options for opening a session that exists. */
@@ -110,7 +118,9 @@ export class SessionRegistry {
 
   /** @internal */
   constructor(
+    /** Where the sessions are stored. */
     readonly store: SessionStore,
+    /** The limits that apply, with defaults filled in. */
     readonly limits: SessionLimits,
   ) {
     this.#expiry = setInterval(

@@ -116,6 +116,7 @@ export class Session extends Sandbox {
     return this.#inOrder(async () => this.#timeline.checkpoints());
   }
 
+  /** Deletes a checkpoint. Throws `checkpoint_not_found`. */
   async deleteCheckpoint(name: string): Promise<void> {
     return this.#inOrder(async () => this.#timeline.deleteCheckpoint(name));
   }

@@ -32,15 +32,19 @@ export interface Checkpoint {
 
 /** A complete session as a store saves and returns it. */
 export interface StoredSession {
+  /** Facts about the session. */
   readonly record: SessionRecord;
+  /** The state that the next call starts from. */
   readonly state: SessionState;
   /** The state before the last call, for undo. */
   readonly undo: SessionState | undefined;
+  /** The checkpoints, oldest first. */
   readonly checkpoints: readonly Checkpoint[];
 }
 
 /** The workspace files that could be read from a session, which may be damaged. */
 export interface RecoveredWorkspace {
+  /** Files by path. */
   readonly workspace: ReadonlyMap<string, Entry>;
   /** The reason why files may be missing; undefined if the session is intact. */
   readonly damage: string | undefined;

@@ -27,6 +27,7 @@ const DEFAULT_MAX_SESSION_BYTES = 4 * 1024 * 1024 * 1024;
 const LOCKS = '.locks';
 const TRASH = '.trash';
 
+/** Options of `diskStore`. */
 export interface DiskStoreOptions {
   /**
    * Maximum size of one session in bytes, including its undo state and checkpoints. A larger session is neither written
