@@ -1,13 +1,13 @@
 /** CONTRIBUTING.md and docs/architecture.md agree with the architecture tests and with package.json. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { IMPORT_ORDER } from '../architecture/import-order.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 const contributing = read('CONTRIBUTING.md');
 const architecture = read('docs/architecture.md');
-
-const rowOf = new Map(IMPORT_ORDER.flatMap((names, row) => names.map((name) => [name, row] as const)));
 
 describe('CONTRIBUTING.md', () => {
   test('states the import order that the architecture tests enforce', () => {
@@ -40,17 +40,42 @@ describe('docs/architecture.md', () => {
     expect(modules.filter((name) => !listed.includes(name))).toEqual([]);
   });
 
-  test('draws only imports that point downwards', () => {
+  test('draws the imports between modules without those that follow from others', () => {
     const [, diagram] = /```mermaid\n([\s\S]*?)```/.exec(architecture)!;
-    const arrows = [...diagram!.matchAll(/^\s*([\w &]+?) --> ([\w &]+)$/gm)];
-    expect(arrows.length).toBeGreaterThan(5);
-    const upwards = arrows.flatMap(([line, from, to]) =>
-      from!
-        .split(' & ')
-        .flatMap((one) => to!.split(' & ').map((other) => [rowOf.get(one), rowOf.get(other)]))
-        .filter(([above, below]) => above === undefined || below === undefined || above > below)
-        .map(() => line.trim()),
+    const arrows = [...diagram!.matchAll(/^\s*(\w+) --> ([\w &]+)$/gm)].flatMap(([, from, to]) =>
+      to!.split(' & ').map((target) => `${from} --> ${target}`),
     );
-    expect(upwards).toEqual([]);
+    expect(arrows.sort()).toEqual(reducedImports().sort());
+  });
+
+  test('describes the path of a call in at most 20 steps that name existing files', () => {
+    const [, path] = /^## The path of one call\n([\s\S]*?)^## /m.exec(architecture)!;
+    expect(path!.match(/^\d+\. /gm)!.length).toBeLessThanOrEqual(20);
+    const files = [...path!.matchAll(/`((?:\w+\/)+[\w-]+\.ts)`/g)].map(([, file]) => file!);
+    expect(files.filter((file) => !existsSync(new URL(`../../src/${file}`, import.meta.url)))).toEqual([]);
   });
 });
+
+/** The imports between modules of src/ that do not follow from a chain of other imports. */
+function reducedImports(): string[] {
+  const src = fileURLToPath(new URL('../../src/', import.meta.url));
+  const imports = new Map<string, Set<string>>();
+  const moduleOf = (path: string) => path.split('/')[0]!.replace(/\.ts$/, '');
+  for (const path of readdirSync(src, { recursive: true, encoding: 'utf8' })) {
+    if (!path.endsWith('.ts')) continue;
+    const own = imports.get(moduleOf(path)) ?? new Set();
+    imports.set(moduleOf(path), own);
+    for (const [, target] of readFileSync(join(src, path), 'utf8').matchAll(
+      /(?:from |import\()'(\.[^']+)'/g,
+    )) {
+      const module = moduleOf(relative(src, join(src, path, '..', target!)));
+      if (module !== moduleOf(path)) own.add(module);
+    }
+  }
+  const reached = (from: string): string[] =>
+    [...(imports.get(from) ?? [])].flatMap((next) => [next, ...reached(next)]);
+  return [...imports].flatMap(([from, direct]) => {
+    const indirect = new Set([...direct].flatMap((next) => reached(next)));
+    return [...direct].filter((to) => !indirect.has(to)).map((to) => `${from} --> ${to}`);
+  });
+}

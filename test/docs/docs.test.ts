@@ -69,9 +69,13 @@ describe('documentation', () => {
 
   test.each(ownDocuments)('prints what %s says when its examples run', (document) => {
     const text = read(document);
-    for (const [, name, code] of text.matchAll(/<!-- example: (\w+) -->\n```js\n([\s\S]*?)```/g)) {
+    for (const [, name, language, code] of text.matchAll(
+      /<!-- example: (\w+) -->\n```(js|ts)\n([\s\S]*?)```/g,
+    )) {
       const output = new RegExp(`<!-- output: ${name} -->\\n\`\`\`text\\n([\\s\\S]*?)\`\`\``);
-      const { stdout, stderr } = run(['--input-type=module', '-e', code!]);
+      const loader = language as 'js' | 'ts';
+      const { code: script } = transformSync(code!, { loader, target: 'node20', format: 'esm' });
+      const { stdout, stderr } = run(['--input-type=module', '-e', script]);
       expect(stderr).toBe('');
       expect(stdout, `output of the example ${name}`).toBe(output.exec(text)?.[1]);
     }
