@@ -82,7 +82,7 @@ export class Session extends Sandbox {
         turn.release();
         return { outcome: { ...outcome, state: 'rolled_back' }, queueMs };
       }
-      transaction.answer(outcome, call.code);
+      transaction.answer(outcome);
       void this.#save(turn, job, transaction);
       return { outcome, queueMs };
     } catch (cause) {

@@ -8,7 +8,6 @@ import { SerialQueue } from '../concurrency/serial-queue.ts';
 import { SandboxError } from '../errors.ts';
 import type { Entry } from '../fs/entries.ts';
 import { MAX_VARIABLES } from '../runtimes/language.ts';
-import { LANGUAGES } from '../runtimes/languages.ts';
 import type { Workspace } from '../sandbox/workspace.ts';
 import { type PolicyInput, parse, type RuntimeName, type SessionPolicy, sessionPolicy } from '../schema.ts';
 import { checkSessionId, rejectCaseConflict } from '../stores/session-id.ts';
@@ -19,6 +18,7 @@ import type {
   SessionStore,
   StoredSession,
 } from '../stores/store.ts';
+import type { RunOutcome } from '../worker/protocol.ts';
 import { type CheckpointInfo, describeCheckpoint, makeCheckpoint } from './checkpoint.ts';
 
 /** How a session is opened. */
@@ -118,14 +118,13 @@ export class SessionTimeline {
   }
 
   /** Counts a call, whatever its outcome. */
-  countCall(fuel: number, imports: readonly string[], code: string): void {
-    const names = LANGUAGES[this.#record.runtime].declaredNames(code);
+  countCall({ fuelConsumed, declared }: RunOutcome, imports: readonly string[]): void {
     this.#record = {
       ...this.#record,
-      declared: [...new Set([...this.#record.declared, ...names])].slice(-MAX_VARIABLES),
+      declared: [...new Set([...this.#record.declared, ...declared])].slice(-MAX_VARIABLES),
       last_used_at: new Date().toISOString(),
       calls: this.#record.calls + 1,
-      fuel_consumed: this.#record.fuel_consumed + fuel,
+      fuel_consumed: this.#record.fuel_consumed + fuelConsumed,
       imports: [...new Set([...this.#record.imports, ...imports])].sort(),
     };
   }

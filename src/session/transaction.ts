@@ -48,9 +48,9 @@ export class Transaction {
   }
 
   /** Applies the files that a call left. The memory of a committed call follows with `settle`. */
-  answer(outcome: RunOutcome, code: string): void {
+  answer(outcome: RunOutcome): void {
     const imports = notableImports(outcome.imports, []).map(({ name }) => name);
-    this.#timeline.countCall(outcome.fuelConsumed, imports, code);
+    this.#timeline.countCall(outcome, imports);
     if (outcome.state === 'rolled_back') return;
     this.#isReportedCommitted = true;
     this.#workspace.apply(outcome.changes);

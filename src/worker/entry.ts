@@ -16,6 +16,7 @@ import { unpackTreeLazily } from '../fs/tree-codec.ts';
 import { type Volume, WRITABLE_ROOTS } from '../fs/volume.ts';
 import { CappedOutput } from '../kernel/capped-output.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
+import { LANGUAGES } from '../runtimes/languages.ts';
 import { RUNTIMES } from '../runtimes/registry.ts';
 import { buildGuest } from './build-guest.ts';
 import { CooperativeYield } from './cooperative-yield.ts';
@@ -154,6 +155,7 @@ function run(id: number, job: RunJob): void {
     // Memory and workspace are rolled back together.
     changes: state === 'rolled_back' ? NO_CHANGES : sharedChanges(guest.kernel.volume),
     imports: guest.kernel.imports.close(guest.fuelConsumed),
+    declared: keepsState ? LANGUAGES[loaded.assets.runtime].declaredNames(job.code) : [],
   };
   send({ type: 'done', id, outcome });
   const unneeded = [state === 'committed' ? save(id, loaded, current, session!) : current, stale];

@@ -116,6 +116,8 @@ export interface RunOutcome {
   readonly stderrDroppedBytes: number;
   readonly changes: TreeChanges;
   readonly imports: readonly ImportRecord[];
+  /** Top-level names that the program of a session may have declared. */
+  readonly declared: readonly string[];
 }
 
 export type ToWorker =

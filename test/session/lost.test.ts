@@ -34,8 +34,9 @@ test('reverts a call whose worker is lost while it saves, and reports it with th
     stderrDroppedBytes: 0,
     changes,
     imports: [],
+    declared: [],
   } as const;
-  transaction.answer({ ...outcome, changes }, 'x = 1');
+  transaction.answer({ ...outcome, changes });
   expect(workspace.list().map(({ path }) => path)).toEqual(['in', 'out']);
   transaction.settle(undefined);
   expect(workspace.list()).toEqual([]);

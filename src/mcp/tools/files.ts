@@ -54,6 +54,13 @@ async function read(
 /** Files in one result. */
 const MAX_FILES = 500;
 
+/** What the paths in a folder of the workspace begin with: nothing for the workspace itself. */
+function folderPrefix(folder: string): string {
+  const parts = folder.split('/').filter((part, i) => part !== '' && !(part === '.' && i === 0));
+  if (folder.startsWith('/') && parts[0] === 'app') parts.shift();
+  return parts.length === 0 ? '' : `${parts.join('/')}/`;
+}
+
 export const listFiles = defineTool({
   name: 'list_files',
   title: 'List files',
@@ -77,10 +84,9 @@ export const listFiles = defineTool({
   }),
   annotations: READ_ONLY,
   run: async ({ session_id = DEFAULT_SESSION, folder }, { tenant }) => {
-    const prefix =
-      folder === undefined ? '' : `${folder.replace(/^\/app(\/|$)|^\.?\/+/, '').replace(/\/+$/, '')}/`;
-    const all = (await (await tenant.open(session_id)).listFiles()).filter(
-      (file) => prefix === '' || prefix === '/' || file.path.startsWith(prefix),
+    const prefix = folder === undefined ? '' : folderPrefix(folder);
+    const all = (await (await tenant.open(session_id)).listFiles()).filter((file) =>
+      file.path.startsWith(prefix),
     );
     const files = all
       .slice(0, MAX_FILES)

@@ -2,16 +2,10 @@
 import { type Language, MAX_VARIABLES } from '../language.ts';
 import { LINUX_ERRNO } from './errno.ts';
 import { javascriptGuidance, javascriptRules } from './guidance/index.ts';
+import { declaredNames } from './module-to-script.ts';
 
 const ENGINE = 'QuickJS-NG';
 const VERSION = 'ES2023';
-
-/** An identifier of at most the length of a variable's name; the lookahead rejects longer ones. */
-const IDENTIFIER = '[\\p{ID_Start}$_][\\p{ID_Continue}$]{0,199}(?![\\p{ID_Continue}$])';
-const DECLARATION = new RegExp(
-  `^\\s*(?:let|const|class|(?:async\\s+)?function\\s*\\*?)\\s+(${IDENTIFIER})`,
-  'gmu',
-);
 
 /** A package name as an identifier: `date-fns` becomes `dateFns`. */
 function camelCase(name: string): string {
@@ -46,9 +40,7 @@ export const javascriptLanguage: Language = {
   summary: (packages) => `${VERSION} on ${ENGINE}, std, os, readJson/writeJson, ${packages}; no Node.js`,
   importStatement: (module) => `import ${camelCase(module)} from '${module}'`,
   // Programs cannot list the `let`, `const` and `class` bindings of their own scope.
-  declaredNames: (code) => [...code.matchAll(DECLARATION)].map(([, name]) => name!).slice(0, MAX_VARIABLES),
-  variablesProgram(declared) {
-    const pairs = declared.slice(0, MAX_VARIABLES).map((name) => `[${JSON.stringify(name)}, () => ${name}]`);
-    return `globalThis[Symbol.for('sandbox.variables')]([${pairs.join(', ')}], ${MAX_VARIABLES})`;
-  },
+  declaredNames: (code) => declaredNames(code, MAX_VARIABLES),
+  variablesProgram: (declared) =>
+    `globalThis[Symbol.for('sandbox.variables')](${JSON.stringify(declared)}, ${MAX_VARIABLES})`,
 };

@@ -21,26 +21,9 @@ export interface ProgramPlan {
   readonly imports: readonly ImportDeclaration[];
 }
 
-const NAME = '[\\p{ID_Start}$_][\\p{ID_Continue}$]*';
-const STRING = `'[^'\\\\\\n]*'|"[^"\\\\\\n]*"`;
-const GAP = '(?:\\s|/\\*[^*]*\\*/|//[^\\n]*\\n)*';
-const FROM = `from${GAP}(${STRING})`;
-const ATTRIBUTES = `(?:\\s+with\\s*\\{[^}]*\\})?[ \\t]*;?`;
-const IMPORT_SIDE = new RegExp(`import${GAP}(${STRING})${ATTRIBUTES}`, 'uy');
-const IMPORT = new RegExp(
-  `import\\b${GAP}(?:(${NAME})${GAP}(?:,${GAP})?)?(?:\\*${GAP}as\\s${GAP}(${NAME})${GAP}|(\\{[^{}'"]*\\})${GAP})?${FROM}${ATTRIBUTES}`,
-  'uy',
-);
-const EXPORT_LIST = new RegExp(
-  `export${GAP}(?:\\{[^{}]*\\}|\\*(?:${GAP}as\\s${GAP}${NAME})?)${GAP}(?:${FROM})?${ATTRIBUTES}`,
-  'uy',
-);
-const EXPORT_DEFAULT = /export\s+default\b/y;
-const NAMED = new RegExp(
-  `\\s+(?:(?:async\\s+)?function\\b\\s*\\*?|class\\b)${GAP}(?!extends\\b)${NAME}`,
-  'uy',
-);
-const COMMENT = /\/\*[\s\S]*?\*\/|\/\/[^\n]*/g;
+const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u;
+/** Longest name of a variable that is listed. */
+const MAX_NAME = 200;
 
 /** Keywords that start a statement other than an expression. */
 const STATEMENT_WORDS = new Set(
@@ -111,7 +94,7 @@ function startsStatement(tokens: readonly Token[], i: number, start: number): bo
 }
 
 function isAsyncFunction(tokens: readonly Token[], i: number): boolean {
-  return tokens[i]!.text === 'async' && tokens[i + 1]?.text === 'function';
+  return tokens[i]?.text === 'async' && tokens[i + 1]?.text === 'function';
 }
 
 function endsInExpression(tokens: readonly Token[], starts: readonly number[]): boolean {
@@ -149,51 +132,140 @@ function removeModuleSyntax(code: string, tokens: readonly Token[], starts: read
       // Same length as the original; the boot script defines the variable.
       replace(token.start, tokens[i + 2]!.end, 'import_meta');
     } else if (isStart.has(i) && token.text === 'import' && tokens[i + 1]?.text !== '(') {
-      const found = readImport(code, token.start);
+      const found = readImport(tokens, i);
       if (found === undefined) return {};
       imports.push({ specifier: found.specifier, names: found.names, line: lineAt(token.start) });
-      replace(token.start, token.start + found.text.length, blank(found.text));
+      replace(token.start, found.end, blank(code.slice(token.start, found.end)));
     } else if (isStart.has(i) && token.text === 'export') {
-      const found = readExport(code, token.start);
+      const found = readExport(tokens, i);
       if (found.specifier !== undefined) imports.push({ specifier: found.specifier, names: [], line: 1 });
-      replace(token.start, token.start + found.text.length, found.by);
+      replace(token.start, found.end, blank(code.slice(token.start, found.end), found.by));
     }
   }
   return done === 0 ? {} : { script: script + code.slice(done), imports };
 }
 
-function matchAt(pattern: RegExp, code: string, at: number): RegExpExecArray | null {
-  pattern.lastIndex = at;
-  return pattern.exec(code);
+const isName = (token: Token | undefined): token is Token =>
+  token?.kind === 'word' && IDENTIFIER.test(token.text);
+
+/** The text of a string literal without escapes. */
+function plainString(token: Token | undefined): string | undefined {
+  return token?.kind !== 'string' || token.text.includes('\\') ? undefined : token.text.slice(1, -1);
 }
 
-const unquote = (text: string) => text.slice(1, -1);
+/** The index after the bracket that closes the one at `i`. */
+function afterBracket(tokens: readonly Token[], i: number): number {
+  const { depth } = tokens[i]!;
+  let at = i + 1;
+  while (at < tokens.length && tokens[at]!.depth > depth) at++;
+  return at + 1;
+}
 
-function readImport(code: string, at: number) {
-  const side = matchAt(IMPORT_SIDE, code, at);
-  if (side !== null) return { text: side[0], specifier: unquote(side[1]!), names: [] };
-  const found = matchAt(IMPORT, code, at);
-  if (found === null) return undefined;
-  const [text, byDefault, namespace, list, specifier] = found;
+/** The position in the source after the import attributes and the semicolon that may follow token `i`. */
+function declarationEnd(tokens: readonly Token[], i: number): number {
+  let next = i + 1;
+  if (tokens[next]?.text === 'with' && tokens[next + 1]?.text === '{') next = afterBracket(tokens, next + 1);
+  const semicolon = tokens[next];
+  const hasSemicolon = semicolon?.text === ';' && !semicolon.newlineBefore;
+  return (hasSemicolon ? semicolon : tokens[next - 1]!).end;
+}
+
+/** Reads `from 'x'` at token `i`. */
+function readFrom(tokens: readonly Token[], i: number): { specifier: string; end: number } | undefined {
+  const specifier = tokens[i]?.text === 'from' ? plainString(tokens[i + 1]) : undefined;
+  return specifier === undefined ? undefined : { specifier, end: declarationEnd(tokens, i + 1) };
+}
+
+interface Import {
+  readonly specifier: string;
+  readonly names: readonly (readonly [string, string])[];
+  readonly end: number;
+}
+
+/** Reads the import declaration whose keyword is token `i`. */
+function readImport(tokens: readonly Token[], i: number): Import | undefined {
   const names: [string, string][] = [];
-  if (byDefault !== undefined) names.push(['default', byDefault]);
-  if (namespace !== undefined) names.push(['*', namespace]);
-  for (const item of list?.slice(1, -1).replace(COMMENT, '').split(',') ?? []) {
-    const [name, as, local] = item.trim().split(/\s+/);
-    if (name) names.push([name, as === 'as' && local ? local : name]);
+  let at = i + 1;
+  const side = plainString(tokens[at]);
+  if (side !== undefined) return { specifier: side, names, end: declarationEnd(tokens, at) };
+  const isNamedFrom = tokens[at]?.text === 'from' && tokens[at + 1]?.text !== 'from';
+  const first = tokens[at];
+  if (isName(first) && !isNamedFrom) {
+    names.push(['default', first.text]);
+    at++;
+    if (tokens[at]?.text === ',') at++;
   }
-  return { text, specifier: unquote(specifier!), names };
+  const namespace = tokens[at + 2];
+  if (tokens[at]?.text === '*' && tokens[at + 1]?.text === 'as' && isName(namespace)) {
+    names.push(['*', namespace.text]);
+    at += 3;
+  } else if (tokens[at]?.text === '{') {
+    const end = afterBracket(tokens, at);
+    const list = readNames(tokens.slice(at + 1, end - 1));
+    if (list === undefined) return undefined;
+    names.push(...list);
+    at = end;
+  }
+  const from = readFrom(tokens, at);
+  return from && { ...from, names };
 }
 
-function readExport(code: string, at: number): { text: string; by: string; specifier?: string } {
-  const list = matchAt(EXPORT_LIST, code, at);
-  if (list !== null) {
-    const [text, from] = list;
-    return { text, by: blank(text), ...(from !== undefined && { specifier: unquote(from) }) };
+/** Reads `a, b as c`. */
+function readNames(tokens: readonly Token[]): [string, string][] | undefined {
+  const names: [string, string][] = [];
+  for (let at = 0; at < tokens.length; at++) {
+    const name = tokens[at]!;
+    if (!isName(name)) return undefined;
+    const alias = tokens[at + 1]?.text === 'as' ? tokens[at + 2] : name;
+    if (!isName(alias)) return undefined;
+    names.push([name.text, alias.text]);
+    at += alias === name ? 1 : 3;
+    if (at < tokens.length && tokens[at]!.text !== ',') return undefined;
   }
-  const byDefault = matchAt(EXPORT_DEFAULT, code, at);
-  if (byDefault === null) return { text: 'export', by: blank('export') };
-  const [text] = byDefault;
-  const isNamed = matchAt(NAMED, code, at + text.length) !== null;
-  return { text, by: blank(text, isNamed ? ';' : ';var default_=') };
+  return names;
+}
+
+/** Reads the export whose keyword is token `i`: the end of what is to be replaced, and the start of the replacement. */
+function readExport(tokens: readonly Token[], i: number): { end: number; by?: string; specifier?: string } {
+  const next = tokens[i + 1];
+  if (next?.text === '{' || next?.text === '*') {
+    let at = next.text === '{' ? afterBracket(tokens, i + 1) : i + 2;
+    if (next.text === '*' && tokens[at]?.text === 'as' && isName(tokens[at + 1])) at += 2;
+    return readFrom(tokens, at) ?? { end: declarationEnd(tokens, at - 1) };
+  }
+  if (next?.text !== 'default') return { end: tokens[i]!.end };
+  return {
+    end: next.end,
+    ...(declaredName(tokens, i + 2) === undefined && { by: ';var default_=' }),
+  };
+}
+
+/** The name that the function or class declaration at token `i` declares. */
+function declaredName(tokens: readonly Token[], i: number): string | undefined {
+  let at = isAsyncFunction(tokens, i) ? i + 1 : i;
+  const isFunction = tokens[at]?.text === 'function';
+  if (!isFunction && tokens[at]?.text !== 'class') return undefined;
+  at++;
+  if (isFunction && tokens[at]?.text === '*') at++;
+  const name = tokens[at];
+  return isName(name) && name.text !== 'extends' ? name.text : undefined;
+}
+
+/**
+ * The names that the top-level `let`, `const`, `class` and `function` declarations of a program declare, the first name
+ * of each; at most `max`. Empty for a program that cannot be tokenized.
+ */
+export function declaredNames(code: string, max: number): string[] {
+  const tokens = readTokens(code) ?? [];
+  const names: string[] = [];
+  for (const start of statementStarts(tokens)) {
+    if (names.length >= max) break;
+    let at = start;
+    if (tokens[at]!.text === 'export') at += tokens[at + 1]?.text === 'default' ? 2 : 1;
+    const variable = tokens[at + 1];
+    const isVariable = (tokens[at]?.text === 'let' || tokens[at]?.text === 'const') && isName(variable);
+    const name = isVariable ? variable.text : declaredName(tokens, at);
+    if (name !== undefined && name.length <= MAX_NAME) names.push(name);
+  }
+  return names;
 }

@@ -22,6 +22,8 @@ import * as packages from './vendored-packages.js';
 const { parse, stringify } = JSON;
 const SCRIPT = 8 | 64 | 128;
 const MODULE = 1 | 64;
+/** A script without top-level await. */
+const EXPRESSION = 8 | 64;
 /** Exit code of Node.js for a top-level await that never settles. */
 const UNSETTLED = 13;
 
@@ -188,7 +190,7 @@ define({
 installSetup(true);
 
 /** Globals of the runtime, which are not variables of the program. */
-const runtimeGlobals = new Set(Object.getOwnPropertyNames(globalThis));
+const runtimeGlobals = new Set([...Object.getOwnPropertyNames(globalThis), 'import_meta']);
 const REPR_CHARACTERS = 100;
 
 /** Whether a program has stored anything in `_state`. */
@@ -201,16 +203,18 @@ function isStateUsed() {
   }
 }
 
-/** The program's variables: the declared names that exist, and the properties added to the global object. */
+/**
+ * The program's variables: the declared names that exist, and the properties added to the global object. Each name is
+ * evaluated by itself, so that one that is not an identifier does not hide the others.
+ */
 function variables(declared, maxCount) {
-  const added = Object.getOwnPropertyNames(globalThis).filter((name) => !runtimeGlobals.has(name));
-  if (isStateUsed()) added.push('_state');
-  const all = new Map([...declared, ...added.map((name) => [name, () => globalThis[name]])]);
+  const added = new Set(Object.getOwnPropertyNames(globalThis).filter((name) => !runtimeGlobals.has(name)));
+  if (isStateUsed()) added.add('_state');
   const found = [];
-  for (const [name, read] of all) {
+  for (const name of new Set([...declared, ...added])) {
     if (found.length >= maxCount) break;
     try {
-      const value = read();
+      const value = added.has(name) ? globalThis[name] : host.evaluate(name, 'sandbox:variables', EXPRESSION);
       found.push({ name, type: typeName(value), repr: inspect(value).slice(0, REPR_CHARACTERS) });
     } catch {
       // The variable does not exist, or the program failed before it was initialized.

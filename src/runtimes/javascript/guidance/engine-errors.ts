@@ -12,11 +12,14 @@ export function engineError({ error }: AnalysisInput, ...types: readonly string[
 export const NOT_ITERABLE =
   /^value is not iterable$|^cannot read property 'Symbol\.iterator' of (?:null|undefined)$/;
 
-const UNCAUGHT =
-  /(?:^|\n)Uncaught (?:\(in promise\) )?(\w{1,60}Error): ([^\n]{0,2000})(?:\n\s+at [^\n]*)*\n?$/;
+const UNCAUGHT = /^Uncaught (?:\(in promise\) )?(\w{1,60}Error): ([^\n]{0,2000})$/;
+const STACK_FRAME = /^\s+at /;
 
 /** The uncaught error at the end of standard error, exactly as the runtime writes it. */
 export function parseUncaughtError(stderr: string): GuestError | undefined {
-  const found = UNCAUGHT.exec(stderr);
+  const lines = stderr.split('\n');
+  if (lines.at(-1) === '') lines.pop();
+  while (lines.length > 0 && STACK_FRAME.test(lines.at(-1)!)) lines.pop();
+  const found = UNCAUGHT.exec(lines.at(-1) ?? '');
   return found === null ? undefined : { type: found[1]!, message: found[2]! };
 }

@@ -95,7 +95,7 @@ export interface FailedIteration {
 }
 
 const PATTERN = /\[([^\]=]{0,100})\]\s*=(?![=>])\s*(.{1,200})/;
-const FOR_OF = /\bfor\s*\(\s*(?:const|let|var)\s+(.{1,100}?)\s+of\s+(.{1,200})/;
+const FOR_OF = /\bfor\s*\(\s*(?:const|let|var)\s+(\S.{0,99}?)\s+of\s+(.{1,200})/;
 const RESULT_AND_ERROR = /^\s*[\w$]+\s*,\s*(?:e|err|error|errno|ex)\w{0,8}\s*$/i;
 
 /** The first statement from the reported line on that iterates or destructures a value. */

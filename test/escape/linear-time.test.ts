@@ -1,0 +1,183 @@
+/**
+ * The host matches text from guests and clients with regular expressions, outside of the limits of any program. Each must
+ * do linear work, or its text must be short.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { analyse } from '../../src/analysis/analyse.ts';
+import { escapeControls } from '../../src/cli/terminal-text.ts';
+import { declaredNames, planProgram } from '../../src/runtimes/javascript/module-to-script.ts';
+import { tokenize } from '../../src/runtimes/javascript/tokenizer.ts';
+import { LANGUAGES } from '../../src/runtimes/languages.ts';
+import { parseGuestReport } from '../../src/worker/guest-report.ts';
+import { run } from '../analysis/inputs.ts';
+import { countSteps, hostileTexts } from '../support/regex-steps.ts';
+
+const SRC = fileURLToPath(new URL('../../src/', import.meta.url));
+
+interface Pattern {
+  readonly file: string;
+  readonly regex: RegExp;
+}
+
+/** Every regular expression literal in src/. Guest code is not included: its work is metered. */
+function literals(): Pattern[] {
+  const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.ts'),
+  );
+  return files.sort().flatMap((name) => {
+    const tokens = tokenize(readFileSync(join(SRC, name), 'utf8'));
+    if (tokens === undefined) throw new Error(`cannot read ${name}`);
+    return tokens
+      .filter(({ kind }) => kind === 'regex')
+      .map(({ text }) => {
+        const [, body, flags] = /^\/(.*)\/(\w*)$/s.exec(text)!;
+        return { file: name.replaceAll('\\', '/'), regex: new RegExp(body!, flags) };
+      });
+  });
+}
+
+/** Patterns that are not linear. `longest` is the length of the longest text that their callers match. */
+const BOUNDED: readonly { readonly pattern: string; readonly longest: number; readonly why: string }[] = [
+  { pattern: String.raw`/\B(?=(\d{3})+$)/g`, longest: 25, why: 'the digits of a number' },
+  {
+    pattern: String.raw`/^(?:[\w.-]{1,64}=)?[\x21-\x7e]{16,512}$/`,
+    longest: 600,
+    why: 'a setting of the operator',
+  },
+  { pattern: String.raw`/(^|\s)\/\/.*$/`, longest: 300, why: 'LINE_MAX of value-origin.ts' },
+  {
+    pattern: String.raw`/\[([^\]=]{0,100})\]\s*=(?![=>])\s*(.{1,200})/`,
+    longest: 160,
+    why: 'EXCERPT_MAX of excerpt.ts',
+  },
+  {
+    pattern: String.raw`/\bfor\s*\(\s*(?:const|let|var)\s+(\S.{0,99}?)\s+of\s+(.{1,200})/`,
+    longest: 160,
+    why: 'EXCERPT_MAX of excerpt.ts',
+  },
+];
+
+const FEW = 24;
+const GROWTH = 4;
+/** Linear work grows by 4, quadratic work by 16. */
+const MAX_GROWTH = 8;
+/** The same for time, which is less exact. */
+const MAX_TIME_GROWTH = 10;
+/** Longest text that the recursive matcher of the test can handle. */
+const LONGEST = 1000;
+/** More steps than this are too many for one match of a bounded text. */
+const MAX_STEPS = 1_000_000;
+
+const growth = (regex: RegExp, text: (count: number) => string, count: number) =>
+  countSteps(regex, text(count * GROWTH)) / countSteps(regex, text(count));
+
+/** A pattern may do more work per character where a match turns into a mismatch, but only at one length. */
+function isLinear(regex: RegExp, text: (count: number) => string): boolean {
+  const fitting = Math.floor(LONGEST / GROWTH / (text(2).length - text(1).length));
+  if (growth(regex, text, Math.min(FEW, fitting)) < MAX_GROWTH) return true;
+  return growth(regex, text, Math.min(FEW * GROWTH, fitting)) < MAX_GROWTH;
+}
+
+const patterns = literals();
+const bounded = new Map(BOUNDED.map((row) => [row.pattern, row]));
+
+describe('regular expression', () => {
+  test('literals are found in the source', () => {
+    expect(patterns.length).toBeGreaterThan(80);
+    const known = new Set(patterns.map(({ regex }) => String(regex)));
+    expect(BOUNDED.filter(({ pattern }) => !known.has(pattern))).toEqual([]);
+  });
+
+  // guarantee: linear-parsing
+  test.each(patterns.map(({ file, regex }) => [String(regex), file, regex] as const))(
+    '%s in %s does linear work, or its text is short',
+    (name, _, regex) => {
+      const limit = bounded.get(name)?.longest;
+      for (const text of hostileTexts(regex)) {
+        if (limit !== undefined) {
+          const count = Math.ceil(limit / text(1).length);
+          expect(countSteps(regex, text(count).slice(0, limit))).toBeLessThan(MAX_STEPS);
+          continue;
+        }
+        expect(isLinear(regex, text), JSON.stringify(text(3))).toBe(true);
+      }
+    },
+  );
+});
+
+describe('parser of hostile text', () => {
+  const SIZE = 20_000;
+  const PIECES: readonly string[] = [
+    ...['\n', ' ', '\t', '\u2028', '"', "'", '`', '(', '[', '{', '/', '\\', 'a', '1', '.', ',', '='],
+    ...['//', '/*', '/* */', '//\u2028', '${', '`${', '()', '{}', '=>', '\r\n', 'a\n', ' a', '/['],
+    ...['function ', 'async ', 'export ', 'import ', 'let ', 'let a\n', 'class a{}\n', 'export{}//\u2028'],
+    ...['export default function ', 'import{/*', "import'a' with{}\n", 'while (', 'for (const ', ' of '],
+    ...['Traceback (most recent call last):\n', '  File "a", line 1\n', 'SyntaxError: a\n', '  at a\n'],
+    ...['Uncaught TypeError: a\n', 'os.', 'os.stat(', 'from a import ', '../', './', '/app/'],
+  ];
+  const TEMPLATES: Record<string, (middle: string) => string> = {
+    repeated: (middle) => middle,
+    'after an export': (middle) => `export default function${middle}(){}`,
+    'in an import list': (middle) => `import {${middle}} from 'x' */`,
+    'after a declaration': (middle) => `let a${middle}`,
+    'before an end': (middle) => `${middle}\nSyntaxError: a`,
+  };
+  const failure = (runtime: 'python' | 'javascript', text: string) => {
+    for (const type of ['NameError', 'TypeError', 'SyntaxError', 'ReferenceError', 'KeyError', 'OSError']) {
+      const error = {
+        type,
+        module: 'builtins',
+        message: text.slice(0, 20_000),
+        stack: text,
+        line: 1,
+        name: text,
+      };
+      const input = run(runtime, { source: text, error, files: () => [text.slice(0, 4096)] });
+      analyse(input, LANGUAGES[runtime].rules, { error_guidance: true, fuel_analysis: true });
+    }
+    const unknown = run(runtime, { source: text, ending: 'unknown', stderr: text.slice(0, 10_240) });
+    analyse(unknown, LANGUAGES[runtime].rules, { error_guidance: true, fuel_analysis: true });
+  };
+  const PARSERS: Record<string, (text: string) => unknown> = {
+    'program plan': planProgram,
+    'declared names': (text) => declaredNames(text, 200),
+    'Python traceback': LANGUAGES.python.guidance.parseTraceback,
+    'JavaScript traceback': LANGUAGES.javascript.guidance.parseTraceback,
+    'Python failure': (text) => failure('python', text),
+    'JavaScript failure': (text) => failure('javascript', text),
+    'guest report': (text) =>
+      parseGuestReport(JSON.stringify({ error: { type: text, message: text }, result: text })),
+    'terminal text': escapeControls,
+  };
+
+  /** The processor time of the fastest of several runs, which other processes do not affect. */
+  function cpuMs(work: () => unknown): number {
+    const times = [0, 1, 2].map(() => {
+      const before = process.cpuUsage();
+      work();
+      const { user, system } = process.cpuUsage(before);
+      return (user + system) / 1000;
+    });
+    return Math.min(...times);
+  }
+
+  // guarantee: linear-parsing
+  test.each(Object.keys(PARSERS))('takes linear time: %s', { timeout: 240_000 }, (name) => {
+    const parse = PARSERS[name]!;
+    for (const [shape, fill] of Object.entries(TEMPLATES)) {
+      for (const piece of PIECES) {
+        const text = (size: number) => fill(piece.repeat(Math.ceil(size / piece.length)));
+        const before = process.cpuUsage();
+        parse(text(SIZE * GROWTH));
+        const { user } = process.cpuUsage(before);
+        // Quadratic work on this text takes seconds.
+        if (user < 100_000) continue;
+        const ratio = cpuMs(() => parse(text(SIZE * GROWTH))) / cpuMs(() => parse(text(SIZE)));
+        expect(ratio, `${JSON.stringify(piece)} ${shape}`).toBeLessThan(MAX_TIME_GROWTH);
+      }
+    }
+  });
+});

@@ -1,0 +1,56 @@
+/** The list of variables of a session, whatever its programs contain. */
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { openSessions } from 'llm-wasm-sandbox';
+import { describe, expect, test } from 'vitest';
+
+async function variablesAfter(...programs: readonly string[]) {
+  await using sessions = openSessions();
+  const session = await sessions.create({ runtime: 'javascript', session_id: 'listed' });
+  for (const code of programs) await session.execute(code);
+  return Object.fromEntries((await session.variables()).map(({ name, repr }) => [name, repr]));
+}
+
+describe('variables of a JavaScript session', () => {
+  test('are the top-level declarations of its programs', async () => {
+    const code = `let a = 1; const b = 2
+class C {}
+export function f() {}
+async function* g() {}
+function h() { let inner = 3 }
+if (true) { let hidden = 4 }
+var v = 5; globalThis.w = 6`;
+    const found = await variablesAfter(code);
+    expect(Object.keys(found).sort()).toEqual(['C', 'a', 'b', 'f', 'g', 'h', 'v', 'w']);
+    expect(found).toMatchObject({ a: '1', b: '2', v: '5', w: '6' });
+  });
+
+  // guarantee: untrusted-reports
+  test.each([
+    ['a comment', '/*\nlet if\nlet 1a\nclass extends\n*/ let kept = 1'],
+    ['a template', '`\nlet if\nconst new\n`; let kept = 1'],
+    ['a string with a line continuation', "'\\\nlet if'; let kept = 1"],
+  ])('are not hidden by %s that looks like a declaration', async (_, code) => {
+    expect(await variablesAfter(code)).toEqual({ kept: '1' });
+  });
+
+  test('are not hidden by a program that does not compile', async () => {
+    expect(await variablesAfter('let kept = 1', 'let if = 2')).toEqual({ kept: '1' });
+  });
+
+  // guarantee: linear-parsing
+  test.each([
+    ['newlines', '\n'.repeat(120_000)],
+    ['functions', 'function '.repeat(15_000)],
+    ['spaces after a function', `export default function${' '.repeat(200_000)}(){}`],
+  ])('are read without blocking the main thread: %s', async (_, code) => {
+    await using sessions = openSessions();
+    const session = await sessions.create({ runtime: 'javascript', session_id: 'stalled' });
+    await session.execute('1');
+    const delay = monitorEventLoopDelay({ resolution: 5 });
+    delay.enable();
+    await session.execute(code);
+    await session.variables();
+    delay.disable();
+    expect(delay.max / 1e6).toBeLessThan(1_000);
+  });
+});
