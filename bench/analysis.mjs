@@ -4,7 +4,7 @@
  */
 import { pathToFileURL } from 'node:url';
 import { analyse } from '../dist/analysis/analyse.js';
-import { exampleInput } from '../dist/analysis/example.js';
+import { exampleInput } from '../dist/analysis/example-failure.js';
 import { createSandbox } from '../dist/index.js';
 import { LANGUAGES } from '../dist/runtimes/languages.js';
 

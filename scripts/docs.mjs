@@ -15,11 +15,11 @@ const { serverSettings } = settings;
 const { toolTable } = await import(at('dist/mcp/tools/index.js'));
 const { readManifest } = await import(at('dist/packages/manifest.js'));
 const { GRACE } = await import(at('dist/engine/guest.js'));
-const { EVENTS } = await import(at('dist/sandbox/events.js'));
+const { EVENTS } = await import(at('dist/sandbox/event-log.js'));
 const { LANGUAGES } = await import(at('dist/runtimes/languages.js'));
-const { classify } = await import(at('dist/analysis/classify.js'));
+const { classify } = await import(at('dist/analysis/find-rule.js'));
 const { buildGuidance } = await import(at('dist/analysis/build-guidance.js'));
-const { exampleInput } = await import(at('dist/analysis/example.js'));
+const { exampleInput } = await import(at('dist/analysis/example-failure.js'));
 const { fuelStatus, suggestedBudgets, THRESHOLDS } = await import(at('dist/analysis/suggested-limits.js'));
 
 function table(head, rows) {

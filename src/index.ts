@@ -2,9 +2,9 @@
 export { ERROR_CODES, type ErrorCode, SandboxError } from './errors.ts';
 export { type ListedPackage, listPackages } from './runtimes/available-packages.ts';
 export type { Variable } from './runtimes/language.ts';
-export { EVENTS, type EventName } from './sandbox/events.ts';
+export type { SandboxOptions } from './sandbox/create-parts.ts';
+export { EVENTS, type EventName } from './sandbox/event-log.ts';
 export type { Execution } from './sandbox/execution.ts';
-export type { SandboxOptions } from './sandbox/options.ts';
 export type { Sandbox } from './sandbox/sandbox.ts';
 export type { WorkspaceFile } from './sandbox/workspace.ts';
 export {

@@ -1,7 +1,7 @@
 /** Entry point of the analysis: a run in, the two blocks of its result out. Pure, and bounded for any input. */
 import type { ErrorGuidance, FuelAnalysis } from '../schema.ts';
 import { buildGuidance } from './build-guidance.ts';
-import { classify } from './classify.ts';
+import { classify } from './find-rule.ts';
 import { analyseFuel } from './fuel-analysis.ts';
 import type { AnalysisInput } from './input.ts';
 import type { Rule } from './rule.ts';

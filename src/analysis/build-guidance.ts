@@ -1,8 +1,8 @@
 /** Builds the `error_guidance` block of a result. Every text in it is one line of bounded length. */
 import type { ErrorGuidance } from '../schema.ts';
-import type { Classification } from './classify.ts';
-import { errorText, oneLine } from './excerpt.ts';
+import type { Classification } from './find-rule.ts';
 import type { AnalysedLanguage } from './language.ts';
+import { errorText, oneLine } from './quote-guest-text.ts';
 import type { Rule } from './rule.ts';
 
 const MESSAGE_MAX = 400;

@@ -4,9 +4,9 @@
  */
 import { formatFuel, formatLiteral } from '../quantities.ts';
 import type { FuelAnalysis } from '../schema.ts';
-import { failedLocation } from './excerpt.ts';
 import { type HeavyImport, heavyImports, NOTICEABLE_FUEL, vendoredImports } from './heavy-imports.ts';
 import type { AnalysisInput } from './input.ts';
+import { failedLocation } from './quote-guest-text.ts';
 import { type FuelStatus, fuelStatus, suggestedBudgets } from './suggested-limits.ts';
 
 /** Above this share of the budget, without a heavy package, data or algorithm are the likely cause. */

@@ -3,8 +3,8 @@
  * table in `analysis/rules/` or, if it depends on a language, in `runtimes/<language>/guidance/`.
  */
 import type { GuestError } from '../schema.ts';
-import { failedAt } from './excerpt.ts';
 import type { AnalysisInput } from './input.ts';
+import { failedAt } from './quote-guest-text.ts';
 
 export interface Advice {
   /** Replaces the message of the exception or trap. */

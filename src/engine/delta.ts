@@ -19,7 +19,7 @@ import { kernelState, restoreKernelState, saveKernelState } from '../kernel/kern
 import { isSyscallError } from '../kernel/syscall-error.ts';
 import type { Guest } from './guest.ts';
 import type { Image } from './image.ts';
-import { PAGE_BYTES } from './image-format.ts';
+import { PAGE_BYTES } from './image-identity.ts';
 import {
   applyPageDiff,
   type BaseBlocks,
@@ -27,7 +27,7 @@ import {
   blocksOf,
   DIFF_PAGE_BYTES,
   encodePageDiff,
-} from './page-diff.ts';
+} from './page-diff-codec.ts';
 
 export const DELTA_FORMAT = 2;
 

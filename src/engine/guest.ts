@@ -9,7 +9,7 @@ import { isSyscallError } from '../kernel/syscall-error.ts';
 import { type Host, Kernel } from '../kernel/syscalls.ts';
 import { GuestClock } from './clock.ts';
 import { type Linkage, moduleImports, trampolineFor } from './host-imports.ts';
-import { PAGE_BYTES } from './image-format.ts';
+import { PAGE_BYTES } from './image-identity.ts';
 import {
   type GuestStop,
   GuestStopped,

@@ -17,7 +17,7 @@ import { SandboxError } from '../errors.ts';
 import { decodeFrame, encodeFrame, type Frame, FrameError } from '../framing/frame.ts';
 import { parseJson } from '../framing/json-header.ts';
 import type { Guest } from './guest.ts';
-import { IMAGE_FORMAT, type ImageOrigin, PAGE_BYTES } from './image-format.ts';
+import { IMAGE_FORMAT, type ImageOrigin, PAGE_BYTES } from './image-identity.ts';
 
 const FORMAT = { magic: 'LWSI', version: IMAGE_FORMAT, fields: 2 } as const;
 /** Offset of the body in the file; the contents of the segments are aligned relative to the file. */

@@ -10,7 +10,7 @@
  *   end  SHA-256 of everything before it, 32 bytes
  */
 import { DIGEST_BYTES, sha256, splitDigest } from './digest.ts';
-import { encodeMagic, hasMagic } from './magic.ts';
+import { encodeMagic, hasMagic } from './magic-number.ts';
 
 export interface FrameFormat {
   /** Four characters. */

@@ -6,7 +6,7 @@
 
 import { utf8Length } from './file-names.ts';
 import { ERRNO_ERRORS } from './fs-error.ts';
-import type { FileNode, Node } from './tree.ts';
+import type { FileNode, Node } from './nodes.ts';
 
 export interface VolumeLimits {
   /** File contents and link targets in all writable roots together. */

@@ -6,7 +6,7 @@
 
 import { checkName } from './file-names.ts';
 import { ERRNO_ERRORS } from './fs-error.ts';
-import type { DirNode, Node } from './tree.ts';
+import type { DirNode, Node } from './nodes.ts';
 
 export class ReadOnlyLayers {
   /** Read-only directories that only this volume has, so that mounts can be added to them. */

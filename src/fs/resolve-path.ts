@@ -4,7 +4,7 @@
  */
 import { isLongerThan, MAX_NAME_BYTES, MAX_PATH_BYTES } from './file-names.ts';
 import { ERRNO_ERRORS } from './fs-error.ts';
-import type { DirNode, Node } from './tree.ts';
+import type { DirNode, Node } from './nodes.ts';
 
 /** The limit of Linux. */
 const MAX_LINK_EXPANSIONS = 40;

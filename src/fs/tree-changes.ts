@@ -1,6 +1,6 @@
 /** Computes the difference between a file tree and its baseline, and applies differences to a map of entries. */
-import { type Entry, toEntry } from './entries.ts';
-import { byCodeUnit, type DirNode, type Node, visitTree } from './tree.ts';
+import { type Entry, toEntry } from './flat-entries.ts';
+import { byCodeUnit, type DirNode, type Node, visitTree } from './nodes.ts';
 
 /** Paths to remove from a tree and entries to add or replace, in this order. */
 export interface TreeEdit {

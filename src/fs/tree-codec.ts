@@ -11,9 +11,9 @@
  *   next multiple of 8        data of each file, padded with zeros to a multiple of 8
  */
 import { SandboxError } from '../errors.ts';
-import { encodeMagic, hasMagic } from '../framing/magic.ts';
-import { buildTree, checkEntries, type Entry } from './entries.ts';
-import { type DirNode, newDir } from './tree.ts';
+import { encodeMagic, hasMagic } from '../framing/magic-number.ts';
+import { buildTree, checkEntries, type Entry } from './flat-entries.ts';
+import { type DirNode, newDir } from './nodes.ts';
 
 const MAGIC = 'lwstree\x01';
 const HEADER_BYTES = 16;

@@ -4,12 +4,9 @@
  * Invariant: no operation modifies a read-only node or creates a canonical path longer than MAX_PATH_BYTES.
  */
 import { SandboxError } from '../errors.ts';
-import { buildTree, checkEntries, type Entry, MAX_TIME_MS, toEntry } from './entries.ts';
 import { checkName, isEncodable, isLongerThan, MAX_PATH_BYTES, utf8Length } from './file-names.ts';
+import { buildTree, checkEntries, type Entry, MAX_TIME_MS, toEntry } from './flat-entries.ts';
 import { ERRNO_ERRORS } from './fs-error.ts';
-import { chargedBytes, Quota, type VolumeLimits } from './quota.ts';
-import { ReadOnlyLayers } from './read-only-layers.ts';
-import { type WalkResult, walk } from './resolve-path.ts';
 import {
   byCodeUnit,
   type DirNode,
@@ -20,7 +17,10 @@ import {
   newFile,
   newLink,
   visitTree,
-} from './tree.ts';
+} from './nodes.ts';
+import { chargedBytes, Quota, type VolumeLimits } from './quota.ts';
+import { ReadOnlyLayers } from './read-only-layers.ts';
+import { type WalkResult, walk } from './resolve-path.ts';
 import { diffTree, type TreeBaseline, type TreeChanges, takeBaseline } from './tree-changes.ts';
 
 export type { VolumeLimits } from './quota.ts';

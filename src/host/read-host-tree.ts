@@ -5,7 +5,7 @@
 import { type Dirent, lstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { SandboxError } from '../errors.ts';
-import type { Entry } from '../fs/entries.ts';
+import type { Entry } from '../fs/flat-entries.ts';
 import { formatBytes, formatCount } from '../quantities.ts';
 
 /** Limits, because the tree is held in memory. */

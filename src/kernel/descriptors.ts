@@ -2,7 +2,7 @@
  * Open files as plain data: a table of descriptors that refer to open file descriptions, as in POSIX. Descriptors
  * created by dup share one description and therefore its offset. Nothing here accesses guest memory or the volume.
  */
-import type { DirNode, FileNode } from '../fs/tree.ts';
+import type { DirNode, FileNode } from '../fs/nodes.ts';
 import { syscallError } from './syscall-error.ts';
 
 /** Maximum number of descriptors per guest, beyond which open fails with EMFILE. */

@@ -4,9 +4,9 @@
  * match the volume fails with EBADF and leaves the kernel unchanged.
  */
 import { z } from 'zod';
-import { MAX_TIME_MS } from '../fs/entries.ts';
-import type { DirNode, FileNode, Node } from '../fs/tree.ts';
-import { visitTree } from '../fs/tree.ts';
+import { MAX_TIME_MS } from '../fs/flat-entries.ts';
+import type { DirNode, FileNode, Node } from '../fs/nodes.ts';
+import { visitTree } from '../fs/nodes.ts';
 import { WRITABLE_ROOTS } from '../fs/volume.ts';
 import {
   DescriptorTable,

@@ -3,7 +3,7 @@
  * interpreter to these (runtimes/<name>/syscalls) and converts the errors they throw to errno. The state is plain data;
  * time, entropy and output come from the host.
  */
-import type { DirNode, FileNode, Node } from '../fs/tree.ts';
+import type { DirNode, FileNode, Node } from '../fs/nodes.ts';
 import type { Volume } from '../fs/volume.ts';
 import { AT, type FILE_TYPE, O, SEEK } from './abi.ts';
 import { DescriptorTable, type OpenFile, PIPE_CAPACITY } from './descriptors.ts';

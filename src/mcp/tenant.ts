@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { type ErrorCode, SandboxError } from '../errors.ts';
 import { DEFAULT_RUNTIME } from '../runtimes/languages.ts';
-import type { SandboxOptions } from '../sandbox/options.ts';
+import type { SandboxOptions } from '../sandbox/create-parts.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { EventLogger, PolicyInput, RuntimeName } from '../schema.ts';
 import { createSandbox } from '../session/create-sandbox.ts';

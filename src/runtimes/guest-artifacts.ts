@@ -7,7 +7,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { CompiledModule } from '../engine/guest.ts';
-import { IMAGE_FORMAT, type ImageOrigin } from '../engine/image-format.ts';
+import { IMAGE_FORMAT, type ImageOrigin } from '../engine/image-identity.ts';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { readShared } from '../host/disk-cache.ts';

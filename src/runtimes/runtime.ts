@@ -10,7 +10,7 @@ import type { MemoryRange } from '../engine/delta.ts';
 import type { Guest } from '../engine/guest.ts';
 import type { Linkage } from '../engine/host-imports.ts';
 import type { LimitReason } from '../engine/run-context.ts';
-import type { Entry } from '../fs/entries.ts';
+import type { Entry } from '../fs/flat-entries.ts';
 import type { MissingPackage } from '../packages/catalog.ts';
 import type { RuntimeName } from '../schema.ts';
 import type { PrepareOptions } from '../wasm/prepare-module.ts';

@@ -5,7 +5,7 @@ import { type ExecuteOptions, executeOptions, type Policy, parse } from '../sche
 import type { JobHandle } from '../worker/job-handle.ts';
 import type { RunOutcome } from '../worker/protocol.ts';
 import type { OutputDelivery } from './output-delivery.ts';
-import { stoppedByHost } from './result.ts';
+import { stoppedByHost } from './to-result.ts';
 
 /** How often `onProgress` is called. */
 const PROGRESS_INTERVAL_MS = 100;

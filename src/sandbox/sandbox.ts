@@ -18,16 +18,16 @@ import { assetsOf } from '../worker/guest-assets.ts';
 import type { JobHandle } from '../worker/job-handle.ts';
 import type { WorkerTurn } from '../worker/pool.ts';
 import type { SessionInput } from '../worker/protocol.ts';
+import { buildRunJob } from './build-run-job.ts';
 import { type Call, type FinishedCall, limitsOf, outcomeOf, parseCallOptions } from './call.ts';
 import { CallHistory } from './call-history.ts';
-import { Events } from './events.ts';
+import { checkMemory, type SandboxParts } from './create-parts.ts';
+import { EventLog } from './event-log.ts';
 import { type Execution, startExecution } from './execution.ts';
-import { checkMemory, type SandboxParts } from './options.ts';
 import type { OutputDelivery } from './output-delivery.ts';
-import { stoppedByHost, toResult } from './result.ts';
 import { addAnalysis } from './run-analysis.ts';
-import { runJob } from './run-job.ts';
 import { readStdin } from './stdin.ts';
+import { stoppedByHost, toResult } from './to-result.ts';
 import { Workspace, type WorkspaceFile } from './workspace.ts';
 
 /** Workspace paths that guidance about a missing file considers. */
@@ -51,7 +51,7 @@ export class Sandbox {
   /** @internal */
   protected readonly closing = new AbortController();
   /** @internal */
-  protected readonly events: Events;
+  protected readonly events: EventLog;
   readonly #history = new CallHistory();
 
   /** @internal */
@@ -61,7 +61,7 @@ export class Sandbox {
     this.policy = parts.policy;
     this.tenant = parts.tenant ?? this.key;
     this.workspace = workspace;
-    this.events = new Events(parts.logger, parts.runtime);
+    this.events = new EventLog(parts.logger, parts.runtime);
   }
 
   /** The name of the session; undefined for a sandbox without one. */
@@ -159,7 +159,7 @@ export class Sandbox {
   ): JobHandle {
     const { policy, mountSet } = this.parts;
     const context = { policy, mountSet, workspace: this.workspace };
-    const job = runJob(assets.id, context, { ...call, live: call.output.start(), session });
+    const job = buildRunJob(assets.id, context, { ...call, live: call.output.start(), session });
     const limitMs = call.limits.timeout_seconds * 1000;
     return turn.run(job, assets, { limitMs, signal: call.signal, observer: call.output });
   }

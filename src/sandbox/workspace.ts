@@ -4,7 +4,7 @@
  * so sending them to a worker copies nothing.
  */
 import { SandboxError } from '../errors.ts';
-import { checkEntries, type Entry, putEntry } from '../fs/entries.ts';
+import { checkEntries, type Entry, putEntry } from '../fs/flat-entries.ts';
 import { applyChanges, type TreeChanges, type TreeEdit } from '../fs/tree-changes.ts';
 import { toShared } from '../worker/protocol.ts';
 

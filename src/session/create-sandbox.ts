@@ -1,7 +1,7 @@
 /** `createSandbox`: a plain sandbox, or a session if the options ask for one in any way. */
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
-import { checkMemory, createParts, type SandboxOptions } from '../sandbox/options.ts';
+import { checkMemory, createParts, type SandboxOptions } from '../sandbox/create-parts.ts';
 import { Sandbox } from '../sandbox/sandbox.ts';
 import { type PolicyInput, parse, sandboxOptions } from '../schema.ts';
 import { memoryStore } from '../stores/memory/memory-store.ts';

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { SerialQueue } from '../concurrency/serial-queue.ts';
 import { SandboxError } from '../errors.ts';
 import type { Variable } from '../runtimes/language.ts';
-import type { SandboxOptions } from '../sandbox/options.ts';
+import type { SandboxOptions } from '../sandbox/create-parts.ts';
 import type { WorkspaceFile } from '../sandbox/workspace.ts';
 import { type PolicyInput, parse, sandboxOptions, sessionPolicy } from '../schema.ts';
 import { decodeBundle, encodeBundle } from '../stores/bundle/session-bundle.ts';

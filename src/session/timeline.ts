@@ -6,7 +6,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { SerialQueue } from '../concurrency/serial-queue.ts';
 import { SandboxError } from '../errors.ts';
-import type { Entry } from '../fs/entries.ts';
+import type { Entry } from '../fs/flat-entries.ts';
 import { MAX_VARIABLES } from '../runtimes/language.ts';
 import type { Workspace } from '../sandbox/workspace.ts';
 import { type PolicyInput, parse, type RuntimeName, type SessionPolicy, sessionPolicy } from '../schema.ts';

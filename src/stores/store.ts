@@ -2,7 +2,7 @@
  * The interface of a session store and the data it stores. A store saves whole sessions: after a failed write it still
  * holds the previous version, never a mixture of two. Everything it returns has been validated.
  */
-import type { Entry } from '../fs/entries.ts';
+import type { Entry } from '../fs/flat-entries.ts';
 import type { TreeEdit } from '../fs/tree-changes.ts';
 import type { SessionRecord } from '../schema.ts';
 

@@ -6,11 +6,11 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { applyDelta, captureDelta } from '../engine/delta.ts';
 import { readImage } from '../engine/image.ts';
-import { PAGE_BYTES } from '../engine/image-format.ts';
+import { PAGE_BYTES } from '../engine/image-identity.ts';
 import type { RunContext } from '../engine/run-context.ts';
 import { SandboxError } from '../errors.ts';
 import { applyHostEdit } from '../fs/apply-host-edits.ts';
-import type { Entry } from '../fs/entries.ts';
+import type { Entry } from '../fs/flat-entries.ts';
 import type { TreeChanges } from '../fs/tree-changes.ts';
 import { unpackTreeLazily } from '../fs/tree-codec.ts';
 import { type Volume, WRITABLE_ROOTS } from '../fs/volume.ts';
@@ -18,13 +18,12 @@ import { CappedOutput } from '../kernel/capped-output.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { LANGUAGES } from '../runtimes/languages.ts';
 import { RUNTIMES } from '../runtimes/registry.ts';
-import { buildGuest } from './build-guest.ts';
+import { buildGuest } from './build-guest-artifacts.ts';
 import { CooperativeYield } from './cooperative-yield.ts';
 import { extendImage } from './extend-image.ts';
+import type { GuestTemplate } from './guest-from-image.ts';
 import { GuestPool } from './guest-pool.ts';
 import { createVolume, type MountedLayer } from './guest-volume.ts';
-import type { GuestTemplate } from './instantiate.ts';
-import { runProgram } from './outcome.ts';
 import { OutputSender } from './output-sender.ts';
 import {
   CONTROL,
@@ -36,6 +35,7 @@ import {
   type ToWorker,
   toShared,
 } from './protocol.ts';
+import { runProgram } from './run-to-outcome.ts';
 import { type SessionGuest, SessionGuests } from './session-guests.ts';
 
 const port = parentPort!;

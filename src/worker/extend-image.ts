@@ -4,7 +4,7 @@
  */
 import type { Guest } from '../engine/guest.ts';
 import { captureImage } from '../engine/image.ts';
-import { PAGE_BYTES } from '../engine/image-format.ts';
+import { PAGE_BYTES } from '../engine/image-identity.ts';
 import { GuestStopped, type RunContext } from '../engine/run-context.ts';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
@@ -12,7 +12,7 @@ import { packEntries, readOnlyTree, unpackTreeLazily } from '../fs/tree-codec.ts
 import { Volume } from '../fs/volume.ts';
 import { layersDigest } from '../runtimes/guest-artifacts.ts';
 import type { Layer, PreloadReport } from '../runtimes/runtime.ts';
-import { type GuestTemplate, instantiateGuest } from './instantiate.ts';
+import { type GuestTemplate, instantiateGuest } from './guest-from-image.ts';
 import { type ExtendedImage, type ExtendJob, toShared } from './protocol.ts';
 
 /** Limits of the volume, which holds the compiled packages in /tmp. */

@@ -3,10 +3,10 @@
  * is rebuilt in a worker and written back. Images with preloaded modules or user packages are built on first use and
  * cached on disk.
  */
-import { IMAGE_FORMAT, imageDigest } from '../engine/image-format.ts';
+import { IMAGE_FORMAT, imageDigest } from '../engine/image-identity.ts';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
-import type { UserPackages } from '../packages/user-packages.ts';
+import type { UserPackages } from '../packages/read-user-packages.ts';
 import { type BuiltGuest, type GuestAssets, loadAssets, writeGuest } from '../runtimes/guest-artifacts.ts';
 import type { RuntimeName } from '../schema.ts';
 import { readCachedImage, writeCachedImage } from './image-cache.ts';

@@ -5,8 +5,8 @@
  */
 import type { Guest } from '../engine/guest.ts';
 import { resetToImage } from '../engine/image.ts';
-import { PAGE_BYTES } from '../engine/image-format.ts';
-import { EMPTY_VOLUME, type GuestTemplate, instantiateGuest } from './instantiate.ts';
+import { PAGE_BYTES } from '../engine/image-identity.ts';
+import { EMPTY_VOLUME, type GuestTemplate, instantiateGuest } from './guest-from-image.ts';
 
 /** One guest for the next run, and one for the run after a program whose guest cannot be reused. */
 const POOL_SIZE = 2;

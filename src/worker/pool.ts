@@ -8,10 +8,10 @@ import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { parse } from '../schema.ts';
+import { FairScheduler, type Turn, type TurnRequest } from './fair-scheduler.ts';
 import type { JobHandle } from './job-handle.ts';
 import { type JobOptions, PoolThread } from './pool-thread.ts';
 import type { Job } from './protocol.ts';
-import { FairScheduler, type Turn, type TurnRequest } from './scheduler.ts';
 
 /** How long an unused thread is kept. */
 const IDLE_MS = 30_000;

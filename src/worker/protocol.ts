@@ -2,8 +2,8 @@
  * The messages between the main thread and a worker. They are plain data for structured clone; large byte arrays lie in
  * shared memory and are not copied. Guest code cannot send messages.
  */
-import type { ImageOrigin } from '../engine/image-format.ts';
-import type { Entry } from '../fs/entries.ts';
+import type { ImageOrigin } from '../engine/image-identity.ts';
+import type { Entry } from '../fs/flat-entries.ts';
 import type { TreeChanges, TreeEdit } from '../fs/tree-changes.ts';
 import type { ImportRecord } from '../kernel/import-log.ts';
 import type { BuiltGuest, GuestAssets } from '../runtimes/guest-artifacts.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { buildGuidance } from '../../src/analysis/build-guidance.ts';
-import { classify, STDERR_SCAN_CHARS } from '../../src/analysis/classify.ts';
+import { classify, STDERR_SCAN_CHARS } from '../../src/analysis/find-rule.ts';
 import type { AnalysisInput } from '../../src/analysis/input.ts';
 import { LANGUAGES } from '../../src/runtimes/languages.ts';
 import type { RuntimeName } from '../../src/schema.ts';

@@ -1,5 +1,5 @@
 /** Inputs of the analysis for tests, with a few vendored packages whose costs are round numbers. */
-import { exampleInput, type GuidanceExample } from '../../src/analysis/example.ts';
+import { exampleInput, type GuidanceExample } from '../../src/analysis/example-failure.ts';
 import type { AnalysisInput, VendoredPackage } from '../../src/analysis/input.ts';
 import { LANGUAGES } from '../../src/runtimes/languages.ts';
 import type { GuestError, RuntimeName } from '../../src/schema.ts';

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { buildGuidance, relatedDocs } from '../../src/analysis/build-guidance.ts';
-import { classify } from '../../src/analysis/classify.ts';
-import type { GuidanceExample } from '../../src/analysis/example.ts';
+import type { GuidanceExample } from '../../src/analysis/example-failure.ts';
 import type { KnownErrno } from '../../src/analysis/failed-system-call.ts';
+import { classify } from '../../src/analysis/find-rule.ts';
 import { readManifest } from '../../src/packages/manifest.ts';
-import { guidanceExamples as javascriptExamples } from '../../src/runtimes/javascript/guidance/examples.ts';
+import { guidanceExamples as javascriptExamples } from '../../src/runtimes/javascript/guidance/example-failures.ts';
 import { LANGUAGES } from '../../src/runtimes/languages.ts';
-import { guidanceExamples as pythonExamples } from '../../src/runtimes/python/guidance/examples.ts';
+import { guidanceExamples as pythonExamples } from '../../src/runtimes/python/guidance/example-failures.ts';
 import { ALTERNATIVES } from '../../src/runtimes/python/guidance/missing-modules.ts';
 import { errorGuidance, executeOptions, policy, RUNTIME_NAMES, sandboxOptions } from '../../src/schema.ts';
 import { run } from './inputs.ts';

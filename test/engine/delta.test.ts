@@ -3,9 +3,9 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { applyDelta, type CaptureState, captureDelta, readDelta } from '../../src/engine/delta.ts';
 import type { Guest } from '../../src/engine/guest.ts';
 import { type Image, readImage, resetToImage } from '../../src/engine/image.ts';
-import { PAGE_BYTES } from '../../src/engine/image-format.ts';
+import { PAGE_BYTES } from '../../src/engine/image-identity.ts';
 import { RUNTIMES } from '../../src/runtimes/registry.ts';
-import { type GuestTemplate, instantiateGuest } from '../../src/worker/instantiate.ts';
+import { type GuestTemplate, instantiateGuest } from '../../src/worker/guest-from-image.ts';
 
 let template: GuestTemplate;
 let image: Image;

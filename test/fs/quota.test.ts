@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { FileNode } from '../../src/fs/tree.ts';
+import type { FileNode } from '../../src/fs/nodes.ts';
 import { bytes, codeOf, file, link, newVolume, readText, recount, writeText } from './support.ts';
 
 const create = { create: true, write: true };

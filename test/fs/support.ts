@@ -1,9 +1,9 @@
 /** Helpers for the tests of this folder: a volume with a counting clock, short entries, error codes. */
 import { SandboxError } from '../../src/errors.ts';
-import type { Entry } from '../../src/fs/entries.ts';
+import type { Entry } from '../../src/fs/flat-entries.ts';
 import { FsError } from '../../src/fs/fs-error.ts';
+import { type Node, visitTree } from '../../src/fs/nodes.ts';
 import { chargedBytes } from '../../src/fs/quota.ts';
-import { type Node, visitTree } from '../../src/fs/tree.ts';
 import { Volume, WRITABLE_ROOTS } from '../../src/fs/volume.ts';
 
 export function newVolume(limits = { maxBytes: 1000, maxFiles: 100 }): Volume {

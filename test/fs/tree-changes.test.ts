@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Entry } from '../../src/fs/entries.ts';
+import type { Entry } from '../../src/fs/flat-entries.ts';
 import { applyChanges, type TreeChanges } from '../../src/fs/tree-changes.ts';
 import { bytes, dir, file, link, newVolume, readText, writeText } from './support.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Entry, putEntry } from '../../src/fs/entries.ts';
-import { visitTree } from '../../src/fs/tree.ts';
+import { type Entry, putEntry } from '../../src/fs/flat-entries.ts';
+import { visitTree } from '../../src/fs/nodes.ts';
 import {
   packEntries,
   readOnlyTree,

@@ -3,8 +3,8 @@
  * and no buffers. After every step both must agree on success, contents and usage.
  */
 import { describe, expect, it } from 'vitest';
-import type { Entry } from '../../src/fs/entries.ts';
-import type { Node } from '../../src/fs/tree.ts';
+import type { Entry } from '../../src/fs/flat-entries.ts';
+import type { Node } from '../../src/fs/nodes.ts';
 import { applyChanges } from '../../src/fs/tree-changes.ts';
 import { packEntries, unpackEntries } from '../../src/fs/tree-codec.ts';
 import { codeOf, newVolume, recount } from './support.ts';

@@ -11,7 +11,7 @@ import { Volume } from '../../src/fs/volume.ts';
 import { javascript } from '../../src/runtimes/javascript/index.ts';
 import { withCString } from '../../src/runtimes/javascript/quickjs-api.ts';
 import { SYSTEM_CALL_NAMES } from '../../src/runtimes/javascript/syscalls/quickjs-imports.ts';
-import { buildGuest } from '../../src/worker/build-guest.ts';
+import { buildGuest } from '../../src/worker/build-guest-artifacts.ts';
 
 let image: Image;
 let program: ConstructorParameters<typeof Guest>[0];

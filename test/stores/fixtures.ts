@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { type Entry, putEntry } from '../../src/fs/entries.ts';
+import { type Entry, putEntry } from '../../src/fs/flat-entries.ts';
 import { applyChanges, type TreeEdit } from '../../src/fs/tree-changes.ts';
 import { sessionPolicy } from '../../src/schema.ts';
 import type { SessionRecord, SessionState, StoredSession } from '../../src/stores/store.ts';

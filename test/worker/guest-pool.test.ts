@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { readImage } from '../../dist/engine/image.js';
-import { PAGE_BYTES } from '../../dist/engine/image-format.js';
+import { PAGE_BYTES } from '../../dist/engine/image-identity.js';
 import { loadAssets } from '../../dist/runtimes/guest-artifacts.js';
 import { RUNTIMES } from '../../dist/runtimes/registry.js';
+import type { GuestTemplate } from '../../dist/worker/guest-from-image.js';
 import { GuestPool } from '../../dist/worker/guest-pool.js';
-import type { GuestTemplate } from '../../dist/worker/instantiate.js';
 
 type Guest = ReturnType<GuestPool['acquire']>;
 

@@ -1,10 +1,10 @@
 /** Rules for runs that a limit or a fault ended. They rely on the trap and on exceptions that the interpreter raised. */
 import { formatBytes, formatFuel, formatLiteral } from '../../quantities.ts';
 import type { GuestError, TrapReason } from '../../schema.ts';
-import { failedAt } from '../excerpt.ts';
 import { budgetToTry, likelyCauses, stoppedLocation } from '../fuel-analysis.ts';
 import { heavyImports } from '../heavy-imports.ts';
 import type { AnalysisInput } from '../input.ts';
+import { failedAt } from '../quote-guest-text.ts';
 import { DOCS, type Rule, rule } from '../rule.ts';
 import { suggestedBytes, suggestedSeconds } from '../suggested-limits.ts';
 

@@ -1,6 +1,6 @@
 /** The last rules of the table: programs that raised an exception themselves or chose their exit code. */
 import { formatBytes, formatLiteral } from '../../quantities.ts';
-import { errorText, failedAt } from '../excerpt.ts';
+import { errorText, failedAt } from '../quote-guest-text.ts';
 import { DOCS, type Rule, rule } from '../rule.ts';
 import { suggestedBytes } from '../suggested-limits.ts';
 

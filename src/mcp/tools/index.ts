@@ -4,6 +4,7 @@ import type { Tool } from '../tool.ts';
 import { checkpointSession, rollbackSession } from './checkpoints.ts';
 import { cancelExecution, executeCode } from './execution.ts';
 import { listFiles, readFile, resetWorkspace, writeFile } from './files.ts';
+import { getWorkspaceInfo } from './get-workspace-info.ts';
 import { getMetrics } from './metrics.ts';
 import { listAvailablePackages, listRuntimes } from './runtimes-and-packages.ts';
 import {
@@ -13,7 +14,6 @@ import {
   getActiveSessions,
   resetAllSessions,
 } from './sessions.ts';
-import { getWorkspaceInfo } from './workspace-info.ts';
 
 export function toolTable(settings: ServerSettings): readonly Tool[] {
   return [

@@ -3,11 +3,11 @@ import { z } from 'zod';
 import { formatFuel } from '../../quantities.ts';
 import { runtimeName, sessionId } from '../../schema.ts';
 import type { SessionRecord } from '../../stores/store.ts';
+import { limitsOf, limitsText, policyLimits } from '../describe-limits.ts';
 import type { ServerSettings } from '../settings.ts';
 import { DEFAULT_SESSION, type Tenant } from '../tenant.ts';
 import { ADDITIVE, DESTRUCTIVE_IDEMPOTENT, defineTool, READ_ONLY, type Tool } from '../tool.ts';
 import { createSessionDescription, suggestedFuelBudget } from '../tool-descriptions.ts';
-import { limitsOf, limitsText, policyLimits } from './policy-limits.ts';
 
 function createInput(settings: ServerSettings) {
   return z.strictObject({

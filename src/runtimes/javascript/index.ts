@@ -4,8 +4,8 @@
  */
 import { wasiFunctions } from '../../kernel/wasi.ts';
 import type { Runtime } from '../runtime.ts';
-import { boot } from './boot.ts';
-import { buildJavaScriptLayers } from './build-layers.ts';
+import { boot } from './boot-interpreter.ts';
+import { buildJavaScriptLayers } from './build-file-layers.ts';
 import {
   currentLocation,
   interrupt,

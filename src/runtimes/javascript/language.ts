@@ -1,7 +1,7 @@
 /** JavaScript as the code above `runtimes/` sees it. */
 import { type Language, MAX_VARIABLES } from '../language.ts';
-import { LINUX_ERRNO } from './errno.ts';
 import { javascriptGuidance, javascriptRules } from './guidance/index.ts';
+import { LINUX_ERRNO } from './linux-errno.ts';
 import { declaredNames } from './module-to-script.ts';
 
 const ENGINE = 'QuickJS-NG';

@@ -14,7 +14,7 @@ import {
   type MessageLimits,
   type Runtime,
 } from '../runtime.ts';
-import { buildPythonLayers, guestFile, layerOf, USER_PACKAGES, withBytecode } from './build-layers.ts';
+import { buildPythonLayers, guestFile, layerOf, USER_PACKAGES, withBytecode } from './build-file-layers.ts';
 import { withCString } from './c-string.ts';
 import { currentLocation } from './current-location.ts';
 import { emscriptenFunctions } from './syscalls/emscripten-imports.ts';

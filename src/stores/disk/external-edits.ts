@@ -4,7 +4,7 @@
  * whether it was edited.
  */
 import { SandboxError } from '../../errors.ts';
-import type { Entry } from '../../fs/entries.ts';
+import type { Entry } from '../../fs/flat-entries.ts';
 import type { TreeEdit } from '../../fs/tree-changes.ts';
 import { formatBytes } from '../../quantities.ts';
 import { contentDigest } from '../format/content-digest.ts';

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { SandboxError } from '../../errors.ts';
-import type { Entry } from '../../fs/entries.ts';
+import type { Entry } from '../../fs/flat-entries.ts';
 import { damaged } from '../format/json-codec.ts';
 import { readStates } from '../format/session-codec.ts';
 import { MissingObjectError, type ObjectSource } from '../format/session-objects.ts';

@@ -8,7 +8,7 @@
  */
 import { z } from 'zod';
 import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
-import type { Entry } from '../../fs/entries.ts';
+import type { Entry } from '../../fs/flat-entries.ts';
 import { checkpointName, sessionRecord } from '../../schema.ts';
 import type { SessionState, StoredSession } from '../store.ts';
 import { damaged, decodeJson, FORMAT } from './json-codec.ts';

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
-import { checkEntries, type Entry } from '../../fs/entries.ts';
+import { checkEntries, type Entry } from '../../fs/flat-entries.ts';
 import { checkpointName, parse, sessionRecord } from '../../schema.ts';
 import type { SessionState, StoredSession } from '../store.ts';
 

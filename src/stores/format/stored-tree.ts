@@ -4,7 +4,7 @@
  *   tree   { format, entries: [{ path, kind, mode, mtime_ms, sha256 and bytes | target }] }, sorted by path
  */
 import { z } from 'zod';
-import { checkEntries, type Entry } from '../../fs/entries.ts';
+import { checkEntries, type Entry } from '../../fs/flat-entries.ts';
 import { damaged, decodeJson, encodeText, FORMAT, jsonLines } from './json-codec.ts';
 import { type ObjectRef, type ObjectSource, objectName, refTo } from './session-objects.ts';
 

@@ -4,7 +4,7 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { SandboxError } from '../../../src/errors.ts';
-import { putEntry } from '../../../src/fs/entries.ts';
+import { putEntry } from '../../../src/fs/flat-entries.ts';
 import { decodeBundle, encodeBundle } from '../../../src/stores/bundle/session-bundle.ts';
 import type { SessionState, StoredSession } from '../../../src/stores/store.ts';
 import { plainSession, record, session, shared, state } from '../fixtures.ts';

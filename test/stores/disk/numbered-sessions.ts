@@ -1,5 +1,5 @@
 /** Sessions that are derived from a number, so that a test can tell which one a store holds and whether it is complete. */
-import type { Entry } from '../../../src/fs/entries.ts';
+import type { Entry } from '../../../src/fs/flat-entries.ts';
 import { sessionPolicy } from '../../../src/schema.ts';
 import type { SessionState, StoredSession } from '../../../src/stores/store.ts';
 

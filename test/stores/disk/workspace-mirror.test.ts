@@ -19,7 +19,7 @@ import {
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { checkEntries } from '../../../src/fs/entries.ts';
+import { checkEntries } from '../../../src/fs/flat-entries.ts';
 import { diskStore } from '../../../src/stores/disk/disk-store.ts';
 import { files, plain, scratch, session, state, T0, text, withEdits } from '../fixtures.ts';
 

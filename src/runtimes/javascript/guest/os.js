@@ -2,7 +2,7 @@
  * The `os` module as documented by QuickJS, for the guest's file system. Functions with a result return [result, errno].
  * The others return a number, which is a negated errno if they fail.
  */
-import { LINUX_ERRNO } from '../errno.js';
+import { LINUX_ERRNO } from '../linux-errno.js';
 import { host, status, statusBuffer } from './host-calls.js';
 import { clearTimeout, setTimeout } from './timers.js';
 

@@ -1,5 +1,5 @@
 /** The `std` module as documented by QuickJS, for the guest's file system and environment. */
-import { LINUX_ERRNO, strerror } from '../errno.js';
+import { LINUX_ERRNO, strerror } from '../linux-errno.js';
 import { parseExtJSON } from './extended-json.js';
 import { host, status, statusBuffer } from './host-calls.js';
 import { os, unavailable } from './os.js';

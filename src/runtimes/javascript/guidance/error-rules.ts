@@ -2,25 +2,26 @@
  * Rules for errors of QuickJS. Its messages are short and name no values, so the statement on the failed line and the
  * origin of its variables are part of the evidence.
  */
+
+import type { AnalysisInput } from '../../../analysis/input.ts';
+import { pathRegion } from '../../../analysis/path-region.ts';
 import {
   errorText,
   failedAt,
   markdownFenceAdvice,
   messageMatch,
   oneLine,
-} from '../../../analysis/excerpt.ts';
-import type { AnalysisInput } from '../../../analysis/input.ts';
-import { pathRegion } from '../../../analysis/path-region.ts';
+} from '../../../analysis/quote-guest-text.ts';
 import { DOCS, exceptionRule, type Rule, rule } from '../../../analysis/rule.ts';
 import { pathRestrictionLines, workspaceListing } from '../../../analysis/rules/files.ts';
 import {
   earlierDefinitionAdvice,
   invalidJsonLines,
   syntaxErrorRule,
-} from '../../../analysis/rules/shared.ts';
+} from '../../../analysis/rules/rule-factories.ts';
 import { similarNames } from '../../../analysis/similar-names.ts';
 import type { GuestError } from '../../../schema.ts';
-import { engineError, NOT_ITERABLE } from './engine-errors.ts';
+import { engineError, NOT_ITERABLE } from './select-engine-error.ts';
 import { failedIteration, originatingCall, RETURNS } from './value-origin.ts';
 
 const SOURCE_MAX = 50_000;

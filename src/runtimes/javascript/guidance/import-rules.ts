@@ -1,15 +1,16 @@
 /** Rules for packages, modules and globals that do not exist, or are not available under that name. */
-import { failedAt, failedStatement, messageMatch } from '../../../analysis/excerpt.ts';
+
 import { type AnalysisInput, type VendoredPackage, vendoredPackage } from '../../../analysis/input.ts';
+import { failedAt, failedStatement, messageMatch } from '../../../analysis/quote-guest-text.ts';
 import { DOCS, type Rule, rule } from '../../../analysis/rule.ts';
 import {
   type MissingFeature,
   packageByOtherName,
   packageNotAvailableRule,
   unsupportedFeatureRule,
-} from '../../../analysis/rules/shared.ts';
-import { engineError } from './engine-errors.ts';
+} from '../../../analysis/rules/rule-factories.ts';
 import { FILE_FUNCTIONS, MISSING_GLOBALS, NODE_MODULES } from './missing-globals.ts';
+import { engineError } from './select-engine-error.ts';
 
 /** Packages by the global name under which browser programs know them. */
 const PACKAGE_GLOBALS: Readonly<Record<string, string>> = {

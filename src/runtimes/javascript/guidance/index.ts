@@ -1,10 +1,11 @@
 /** How JavaScript reports failures, and the rules for its errors. */
-import { failedStatement } from '../../../analysis/excerpt.ts';
+
 import type { LanguageGuidance } from '../../../analysis/language.ts';
+import { failedStatement } from '../../../analysis/quote-guest-text.ts';
 import { ruleTable } from '../../../analysis/rule-table.ts';
-import { NOT_ITERABLE, parseUncaughtError } from './engine-errors.ts';
 import { errorRules } from './error-rules.ts';
 import { importRules } from './import-rules.ts';
+import { NOT_ITERABLE, parseUncaughtError } from './select-engine-error.ts';
 import { failedIteration } from './value-origin.ts';
 
 const STACK_OVERFLOWS = ['stack overflow', 'Maximum call stack size exceeded'];

@@ -2,7 +2,7 @@
  * Finds in the source where a value came from. QuickJS names no values in its messages, and for a failed destructuring it
  * reports the position of the call before it. Bounded for any source; undefined if the source does not show the origin.
  */
-import { type FailedProgram, failedStatement, sourceLine } from '../../../analysis/excerpt.ts';
+import { type FailedProgram, failedStatement, sourceLine } from '../../../analysis/quote-guest-text.ts';
 
 /** What functions of the modules `os` and `std` return. */
 export const RETURNS: Readonly<Record<string, 'tuple' | 'number' | 'nullable'>> = {

@@ -4,7 +4,7 @@
  */
 import { isSyscallError } from '../../../kernel/syscall-error.ts';
 import type { Kernel } from '../../../kernel/syscalls.ts';
-import { LINUX_ERRNO } from '../errno.ts';
+import { LINUX_ERRNO } from '../linux-errno.ts';
 import { type Argument, lenientDecoder, type Result, type SystemCall, text } from './call-arguments.ts';
 import { copyToHeap, type QuickJsGuest } from './quickjs-guest.ts';
 

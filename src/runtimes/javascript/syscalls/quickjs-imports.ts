@@ -5,7 +5,7 @@
  */
 import { isSyscallError } from '../../../kernel/syscall-error.ts';
 import type { HostFunction, HostFunctions } from '../../../kernel/syscall-guard.ts';
-import { LINUX_ERRNO } from '../errno.ts';
+import { LINUX_ERRNO } from '../linux-errno.ts';
 import { type Argument, type Result, Span, type SystemCall } from './call-arguments.ts';
 import { loadModule, providePackage, resolveModule, throwReferenceError } from './module-loader.ts';
 import { callFunction, copyToHeap, type QuickJsGuest } from './quickjs-guest.ts';

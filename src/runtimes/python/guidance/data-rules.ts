@@ -1,12 +1,19 @@
 /** Rules for files and data that are not what the program expects. The guidance says what was found instead. */
-import { errorText, failedAt, failedStatement, messageMatch, oneLine } from '../../../analysis/excerpt.ts';
+
 import type { AnalysisInput } from '../../../analysis/input.ts';
+import {
+  errorText,
+  failedAt,
+  failedStatement,
+  messageMatch,
+  oneLine,
+} from '../../../analysis/quote-guest-text.ts';
 import { DOCS, exceptionRule, type Rule, rule } from '../../../analysis/rule.ts';
 import { fileModeAdvice } from '../../../analysis/rules/files.ts';
-import { invalidJsonLines } from '../../../analysis/rules/shared.ts';
+import { invalidJsonLines } from '../../../analysis/rules/rule-factories.ts';
 import { similarNames } from '../../../analysis/similar-names.ts';
 import type { GuestError } from '../../../schema.ts';
-import { builtinException, moduleException } from './exceptions.ts';
+import { builtinException, moduleException } from './select-exception.ts';
 
 /** Modules whose exceptions mean malformed input. */
 const FORMAT_MODULES =

@@ -1,16 +1,17 @@
 /** Rules for modules and features that do not exist. They rely on the class of the exception and the module it names. */
-import { failedAt, oneLine } from '../../../analysis/excerpt.ts';
+
 import { failedSystemCall } from '../../../analysis/failed-system-call.ts';
 import { type AnalysisInput, vendoredPackage } from '../../../analysis/input.ts';
+import { failedAt, oneLine } from '../../../analysis/quote-guest-text.ts';
 import { DOCS, type Rule, rule } from '../../../analysis/rule.ts';
 import {
   type MissingFeature,
   packageByOtherName,
   packageNotAvailableRule,
   unsupportedFeatureRule,
-} from '../../../analysis/rules/shared.ts';
-import { builtinException, moduleException } from './exceptions.ts';
+} from '../../../analysis/rules/rule-factories.ts';
 import { ALTERNATIVES, UNSUPPORTED_MODULES } from './missing-modules.ts';
+import { builtinException, moduleException } from './select-exception.ts';
 
 const SOURCE_MAX = 32_768;
 

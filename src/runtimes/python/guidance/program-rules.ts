@@ -1,8 +1,8 @@
 /** Rules for exceptions that mean a mistake in the program itself. */
-import { errorText, messageMatch, oneLine } from '../../../analysis/excerpt.ts';
+import { errorText, messageMatch, oneLine } from '../../../analysis/quote-guest-text.ts';
 import { exceptionRule, type Rule } from '../../../analysis/rule.ts';
-import { earlierDefinitionAdvice, syntaxErrorRule } from '../../../analysis/rules/shared.ts';
-import { builtinException, moduleException } from './exceptions.ts';
+import { earlierDefinitionAdvice, syntaxErrorRule } from '../../../analysis/rules/rule-factories.ts';
+import { builtinException, moduleException } from './select-exception.ts';
 
 /** Standard modules that programs often use without importing them. */
 const MODULES = new Set(

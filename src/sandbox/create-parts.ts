@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { SandboxError } from '../errors.ts';
 import { readHostTree } from '../host/read-host-tree.ts';
 import { importNames } from '../packages/manifest.ts';
-import { readUserPackages } from '../packages/user-packages.ts';
+import { readUserPackages } from '../packages/read-user-packages.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import type { EventLogger, Policy, RuntimeName, sandboxOptions } from '../schema.ts';
 import type { SessionStore } from '../stores/store.ts';

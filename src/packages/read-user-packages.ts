@@ -5,13 +5,13 @@
 import { statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { SandboxError } from '../errors.ts';
-import type { Entry } from '../fs/entries.ts';
+import type { Entry } from '../fs/flat-entries.ts';
 import { readHostTree } from '../host/read-host-tree.ts';
 import { formatBytes, formatCount } from '../quantities.ts';
 import { pythonPackage } from './catalog.ts';
-import { filesDigest, type PackageFile } from './package-file.ts';
+import { checkRecord, parseWheelName, pureFiles } from './check-wheel.ts';
+import { filesDigest, type PackageFile } from './package-contents.ts';
 import { readZip } from './read-zip.ts';
-import { checkRecord, parseWheelName, pureFiles } from './wheel.ts';
 
 const MAX_BYTES = 128 * 1024 * 1024;
 const MAX_FILES = 20_000;

@@ -1,6 +1,6 @@
 /** Files of packages, as they are read from archives and folders and as they are stored in read-only layers. */
 import { sha256Hex } from '../framing/digest.ts';
-import type { Entry } from '../fs/entries.ts';
+import type { Entry } from '../fs/flat-entries.ts';
 
 export interface PackageFile {
   /** Relative, with slashes. */

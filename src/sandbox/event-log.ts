@@ -29,7 +29,7 @@ const LIMIT_TRAPS: readonly (TrapReason | null)[] = [
 ];
 const MESSAGE_MAX = 500;
 
-export class Events {
+export class EventLog {
   constructor(
     readonly logger: EventLogger | undefined,
     readonly runtime: RuntimeName,

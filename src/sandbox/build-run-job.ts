@@ -23,7 +23,7 @@ export interface RunRequest {
 }
 
 /** `image` is the id of the assets that the job runs in. */
-export function runJob(
+export function buildRunJob(
   image: string,
   { policy, mountSet, workspace }: JobContext,
   request: RunRequest,

@@ -1,8 +1,8 @@
 /** Rules that every language has, each with its own evidence: the language recognises the failure, the advice is shared. */
 import type { GuestError } from '../../schema.ts';
 import { isDefinedEarlier } from '../earlier-definitions.ts';
-import { failedAt, markdownFenceAdvice, oneLine } from '../excerpt.ts';
 import type { AnalysisInput, VendoredPackage } from '../input.ts';
+import { failedAt, markdownFenceAdvice, oneLine } from '../quote-guest-text.ts';
 import { DOCS, type Rule, rule } from '../rule.ts';
 import { similarNames } from '../similar-names.ts';
 

@@ -11,7 +11,7 @@
  */
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
 import { type Image, ZEROS } from './image.ts';
-import { PAGE_BYTES } from './image-format.ts';
+import { PAGE_BYTES } from './image-identity.ts';
 
 export const DIFF_PAGE_BYTES = 4096;
 const PAGE_WORDS = DIFF_PAGE_BYTES / 4;

@@ -5,12 +5,12 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { sha256Hex } from '../../framing/digest.ts';
-import type { Entry } from '../../fs/entries.ts';
+import type { Entry } from '../../fs/flat-entries.ts';
 import { packEntries, unpackEntries } from '../../fs/tree-codec.ts';
 import { readCached, writeCached } from '../../host/disk-cache.ts';
 import type { MissingPackage } from '../../packages/catalog.ts';
 import { fetchPackages, firstPartyFiles, lockedPackages } from '../../packages/fetch-python.ts';
-import { type PackageFile, toEntries, toFiles } from '../../packages/package-file.ts';
+import { type PackageFile, toEntries, toFiles } from '../../packages/package-contents.ts';
 import { readZip } from '../../packages/read-zip.ts';
 import { LAYER_TIME_MS, type Layer } from '../runtime.ts';
 

@@ -4,12 +4,12 @@
  */
 import { fileURLToPath } from 'node:url';
 import type { Guest } from '../../engine/guest.ts';
-import type { Entry } from '../../fs/entries.ts';
+import type { Entry } from '../../fs/flat-entries.ts';
 import { type ModuleSource, packageModules } from '../../packages/bundle-javascript.ts';
 import type { MissingPackage } from '../../packages/catalog.ts';
-import { toEntries } from '../../packages/package-file.ts';
+import { toEntries } from '../../packages/package-contents.ts';
 import { type BuildInGuest, LAYER_TIME_MS, type Layer } from '../runtime.ts';
-import { BOOT_FILE, BOOT_LAYER, boot } from './boot.ts';
+import { BOOT_FILE, BOOT_LAYER, boot } from './boot-interpreter.ts';
 import { property, readText, withCString } from './quickjs-api.ts';
 import { BYTECODE_SUFFIX, PACKAGES_PATH } from './syscalls/package-loader.ts';
 

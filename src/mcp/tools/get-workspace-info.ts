@@ -3,10 +3,10 @@ import { z } from 'zod';
 import { formatFuel } from '../../quantities.ts';
 import { languageTitles } from '../../runtimes/languages.ts';
 import { runtimeName } from '../../schema.ts';
+import { limitsOf, limitsText, policyLimits } from '../describe-limits.ts';
 import { DEFAULT_SESSION } from '../tenant.ts';
 import { defineTool, optionalSession, READ_ONLY, type ToolCall } from '../tool.ts';
 import { checkpointRow } from './checkpoints.ts';
-import { limitsOf, limitsText, policyLimits } from './policy-limits.ts';
 
 /** Files in one result; list_files shows more. */
 const MAX_FILES = 200;

@@ -4,7 +4,7 @@
  */
 import { SandboxError } from '../errors.ts';
 import { sha256 } from '../framing/digest.ts';
-import type { PackageFile } from './package-file.ts';
+import type { PackageFile } from './package-contents.ts';
 
 /** Machine code. */
 const COMPILED = /\.(so|pyd|dylib|dll|a|lib|exe)$/;

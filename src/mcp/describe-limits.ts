@@ -1,7 +1,7 @@
 /** The limits that a policy sets, as data and as text. */
 import { z } from 'zod';
-import { formatBytes, formatFuel } from '../../quantities.ts';
-import type { Sandbox } from '../../sandbox/sandbox.ts';
+import { formatBytes, formatFuel } from '../quantities.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
 
 export const policyLimits = z.object({
   fuel_budget: z.number(),

@@ -1,5 +1,5 @@
 /** One failed run for each type of guidance, for docs/ERROR_GUIDANCE.md and the tests of the rules. */
-import type { GuidanceExample } from '../../../analysis/example.ts';
+import type { GuidanceExample } from '../../../analysis/example-failure.ts';
 import type { GuestError, TrapReason } from '../../../schema.ts';
 
 /** A built-in exception. */

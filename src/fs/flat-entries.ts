@@ -6,7 +6,7 @@
 import { type ErrorCode, SandboxError } from '../errors.ts';
 import { checkName, isEncodable, isLongerThan, MAX_PATH_BYTES } from './file-names.ts';
 import { FsError } from './fs-error.ts';
-import { byCodeUnit, type DirNode, type Node, type NodeInit, newDir, newFile, newLink } from './tree.ts';
+import { byCodeUnit, type DirNode, type Node, type NodeInit, newDir, newFile, newLink } from './nodes.ts';
 
 export interface Entry {
   /** Relative to the root of the tree, with `/` as separator and without a leading slash. */
