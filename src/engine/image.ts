@@ -13,9 +13,11 @@
  *   …   contents of the segments, concatenated
  *   end SHA-256 of everything before it, 32 bytes
  */
+import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
 import { decodeFrame, encodeFrame, type Frame, FrameError } from '../framing/frame.ts';
 import { parseJson } from '../framing/json-header.ts';
+import { MAX_PAGES } from '../wasm/binary-format.ts';
 import type { Guest } from './guest.ts';
 import { IMAGE_FORMAT, type ImageOrigin, PAGE_BYTES } from './image-identity.ts';
 
@@ -31,16 +33,20 @@ const INDEX_ROW = 8;
  */
 export const ZEROS = new Uint8Array(PAGE_BYTES).fill(0);
 
-interface ImageHeader extends ImageOrigin {
+const imageHeader = z.strictObject({
+  runtime: z.string(),
+  module: z.string(),
+  layers: z.string(),
   /** WebAssembly pages of memory. */
-  pages: number;
+  pages: z.number().int().min(0).max(MAX_PAGES),
   /** Values as decimal text, by export name. */
-  globals: Record<string, string>;
-  cwd: string;
-  umask: number;
+  globals: z.record(z.string(), z.string().regex(/^-?\d{1,20}$/)),
+  cwd: z.string(),
+  umask: z.number().int(),
   /** Addresses in guest memory that the host side of the runtime uses. */
-  handles: Record<string, number>;
-}
+  handles: z.record(z.string(), z.number().int()),
+}) satisfies z.ZodType<ImageOrigin>;
+type ImageHeader = z.infer<typeof imageHeader>;
 
 /** A part of guest memory that is not zero. */
 interface MemorySegment {
@@ -104,7 +110,7 @@ const invalid = (problem: string) =>
 export function readImage(bytes: Uint8Array, origin: ImageOrigin): Image {
   try {
     const frame = decodeFrame(FORMAT, bytes);
-    const header = parseJson(frame.body.subarray(0, frame.fields[0]!)) as ImageHeader;
+    const header = parseHeader(parseJson(frame.body.subarray(0, frame.fields[0]!)));
     for (const part of ['runtime', 'module', 'layers'] as const) {
       if (header[part] === origin[part]) continue;
       throw invalid(`it was built for another ${part} (${header[part]}, expected ${origin[part]})`);
@@ -113,6 +119,12 @@ export function readImage(bytes: Uint8Array, origin: ImageOrigin): Image {
   } catch (cause) {
     throw cause instanceof FrameError ? invalid(cause.message) : cause;
   }
+}
+
+function parseHeader(json: unknown): ImageHeader {
+  const parsed = imageHeader.safeParse(json);
+  if (parsed.success) return parsed.data;
+  throw invalid(`its header is invalid at ${parsed.error.issues[0]!.path.join('.') || 'the top level'}`);
 }
 
 function readSegments({ fields, body }: Frame, pages: number): MemorySegment[] {

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { readImage } from '../../src/engine/image.ts';
+import { IMAGE_FORMAT } from '../../src/engine/image-identity.ts';
+import { encodeFrame } from '../../src/framing/frame.ts';
 
 const folder = new URL('../../dist/guests/python/', import.meta.url);
 const { origin } = JSON.parse(readFileSync(new URL('guest.json', folder), 'utf8'));
@@ -34,4 +36,21 @@ describe('image', () => {
       expect(() => readImage(image, { ...origin, [part]: 'other' })).toThrow(`another ${part}`);
     },
   );
+
+  test.each([
+    ['null', (): unknown => null],
+    ['a missing field', ({ umask: _, ...rest }: object & { umask?: number }) => rest],
+    ['more pages than a memory can have', (header: object) => ({ ...header, pages: 2 ** 32 })],
+    ['a handle that is not a number', (header: object) => ({ ...header, handles: { run: 'x' } })],
+  ])('is rejected when its header is %s, even under a correct digest', (_, change) => {
+    const header = { ...origin, pages: 4, globals: {}, cwd: '/app', umask: 18, handles: {} };
+    const text = Buffer.from(JSON.stringify(change(header)));
+    const padding = new Uint8Array(4096 - 16 - text.length);
+    const forged = encodeFrame(
+      { magic: 'LWSI', version: IMAGE_FORMAT, fields: 2 },
+      [text.length, 0],
+      [text, padding],
+    );
+    expect(() => readImage(forged, origin)).toThrow(expect.objectContaining({ code: 'image_invalid' }));
+  });
 });

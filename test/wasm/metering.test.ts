@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { build, type Code, type ModuleSource } from './assembler.ts';
 import { generate } from './module-generator.ts';
 import { Interpreter } from './reference-interpreter.ts';
-import { AMPLE_FUEL, prepareModule, start } from './run-module.ts';
+import { AMPLE_FUEL, execute, prepareModule, start } from './run-module.ts';
 
 // Tail calls are behind a flag in Node 20.
 setFlagsFromString('--experimental-wasm-return-call');
@@ -15,37 +15,6 @@ const INPUTS = [
   [1, 5],
   [77, 2],
 ] as const;
-
-/** Calls `run` and grants fuel in slices of the given size. */
-function execute(source: ModuleSource, args: readonly number[], meter: boolean, slice: bigint) {
-  let granted = slice;
-  let refills = 0;
-  const probes: number[] = [];
-  const spent = () => Number(granted - (guest.fuel.value as bigint));
-  const growsMemory = JSON.stringify(source.functions).includes('memory.grow');
-  const prepared = prepareModule(build(source), { exports: ['run'], meter });
-  const guest = start(prepared, { probe: () => probes.push(spent()) }, (fuel) => {
-    if ((fuel.value as bigint) >= 0n) {
-      // memory.grow always calls the host.
-      if (!growsMemory) throw new Error('the guest asked for fuel although it had some');
-      return;
-    }
-    refills++;
-    while ((fuel.value as bigint) < 0n) {
-      granted += slice;
-      fuel.value = (fuel.value as bigint) + slice;
-    }
-  });
-  guest.fuel.value = slice;
-  let result: number | 'thrown';
-  try {
-    result = guest.exports['run']!(...args);
-  } catch (error) {
-    if (!(error instanceof WebAssembly.Exception)) throw error;
-    result = 'thrown';
-  }
-  return { result, fuel: spent(), probes, refills, memory: new Uint8Array(guest.memory.buffer) };
-}
 
 describe('metering', () => {
   // guarantee: fuel-limit

@@ -1,6 +1,7 @@
 /** Instantiates prepared modules for tests. */
 import { type PreparedModule, prepareModule } from '../../src/wasm/prepare-module.ts';
 import { trampolineModule } from '../../src/wasm/trampoline.ts';
+import { build, type ModuleSource } from './assembler.ts';
 
 export interface Guest {
   readonly exports: Record<string, (...args: number[]) => number>;
@@ -14,7 +15,7 @@ export function start(
   imports: Record<string, () => void> = {},
   outOfFuel: (fuel: WebAssembly.Global<'i64'>) => void = () => {},
 ): Guest {
-  const memory = new WebAssembly.Memory({ initial: prepared.memory.minPages, maximum: 4096 });
+  const memory = new WebAssembly.Memory({ initial: prepared.memory.minPages, maximum: 65_536 });
   for (const { offset, bytes } of prepared.data) new Uint8Array(memory.buffer).set(bytes, offset);
   const module = new WebAssembly.Module(prepared.bytes as BufferSource);
   const instance = new WebAssembly.Instance(module, { env: { ...imports, memory } });
@@ -33,3 +34,34 @@ export function start(
 export const AMPLE_FUEL = 1n << 40n;
 
 export { prepareModule };
+
+/** Calls `run` and grants fuel in slices of the given size. */
+export function execute(source: ModuleSource, args: readonly number[], meter: boolean, slice: bigint) {
+  let granted = slice;
+  let refills = 0;
+  const probes: number[] = [];
+  const spent = () => Number(granted - (guest.fuel.value as bigint));
+  const growsMemory = JSON.stringify(source.functions).includes('memory.grow');
+  const prepared = prepareModule(build(source), { exports: ['run'], meter });
+  const guest = start(prepared, { probe: () => probes.push(spent()) }, (fuel) => {
+    if ((fuel.value as bigint) >= 0n) {
+      // memory.grow always calls the host.
+      if (!growsMemory) throw new Error('the guest asked for fuel although it had some');
+      return;
+    }
+    refills++;
+    while ((fuel.value as bigint) < 0n) {
+      granted += slice;
+      fuel.value = (fuel.value as bigint) + slice;
+    }
+  });
+  guest.fuel.value = slice;
+  let result: number | 'thrown';
+  try {
+    result = guest.exports['run']!(...args);
+  } catch (error) {
+    if (!(error instanceof WebAssembly.Exception)) throw error;
+    result = 'thrown';
+  }
+  return { result, fuel: spent(), probes, refills, memory: new Uint8Array(guest.memory.buffer) };
+}

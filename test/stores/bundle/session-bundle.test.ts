@@ -3,66 +3,10 @@ import { createHash } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { SandboxError } from '../../../src/errors.ts';
-import { putEntry } from '../../../src/fs/flat-entries.ts';
 import { decodeBundle, encodeBundle } from '../../../src/stores/bundle/session-bundle.ts';
-import type { SessionState, StoredSession } from '../../../src/stores/store.ts';
-import { plainSession, record, session, shared, state } from '../fixtures.ts';
-
-const name = fc
-  .string({ minLength: 1, maxLength: 12, unit: 'grapheme' })
-  .filter((text) => !/[/\0]/.test(text) && text !== '.' && text !== '..');
-const bytes = fc.uint8Array({ maxLength: 200 }).map(shared);
-const entry = fc.record({
-  path: fc.array(name, { minLength: 1, maxLength: 3 }).map((parts) => parts.join('/')),
-  mode: fc.integer({ min: 0, max: 0o7777 }),
-  mtimeMs: fc.integer({ min: 0, max: 4e12 }),
-  data: bytes,
-  target: fc.option(name),
-});
-const tree = fc.array(entry, { maxLength: 6 }).map((entries) => {
-  const made: SessionState['workspace'] = new Map();
-  for (const { path, mode, mtimeMs, data, target } of entries) {
-    const common = { path, mode, mtimeMs };
-    try {
-      putEntry(
-        made as Map<string, never>,
-        (target === null
-          ? { ...common, kind: 'file', data }
-          : { ...common, kind: 'symlink', target }) as never,
-      );
-    } catch (error) {
-      // A path that conflicts with an earlier one is left out.
-      if (!(error instanceof SandboxError)) throw error;
-    }
-  }
-  return made;
-});
-const anyState: fc.Arbitrary<SessionState> = fc.record({
-  version: fc.nat(),
-  delta: fc.option(bytes, { nil: undefined }),
-  workspace: tree,
-  tmp: tree.map((entries) => [...entries.values()]),
-});
-const anySession: fc.Arbitrary<StoredSession> = fc
-  .record({
-    state: anyState,
-    undo: fc.option(anyState, { nil: undefined }),
-    checkpoints: fc.uniqueArray(
-      fc.record({ name: fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/), state: anyState }),
-      {
-        maxLength: 3,
-        selector: (checkpoint) => checkpoint.name,
-      },
-    ),
-    fuel: fc.integer({ min: 1, max: 1e12 }),
-  })
-  .map(({ state: present, undo, checkpoints, fuel }) => ({
-    record: record('moved', { policy: { ...record('moved').policy, fuel_budget: fuel } }),
-    state: present,
-    undo,
-    checkpoints: checkpoints.map((checkpoint) => ({ ...checkpoint, created_at: '2026-03-01T12:00:00.000Z' })),
-  }));
+import { anySession, withDigest } from '../arbitraries.ts';
+import { plainSession, session, state } from '../fixtures.ts';
+import { buildBundle, partsOf } from './bundle-parts.ts';
 
 const whole = session('one', state(7, { 'a.txt': 'A'.repeat(3000), 'd/b': '', 'd/l': '-> ../a.txt' }), {
   undo: state(6, { 'a.txt': 'before' }),
@@ -70,38 +14,6 @@ const whole = session('one', state(7, { 'a.txt': 'A'.repeat(3000), 'd/b': '', 'd
     { name: 'c', created_at: '2026-03-01T12:00:01.000Z', state: state(2, {}, 'm', { t: 'tmp' }) },
   ],
 });
-
-/** Returns the bundle with a correct digest. */
-function withDigest(bundle: Uint8Array): Uint8Array {
-  const body = bundle.subarray(0, -32);
-  return new Uint8Array(Buffer.concat([body, createHash('sha256').update(body).digest()]));
-}
-
-/** Builds a bundle from parts; `bytes` overrides the declared size of a part. */
-function buildBundle(parts: readonly { content: Uint8Array; bytes?: number }[], format = 1): Uint8Array {
-  const compressed = parts.map(({ content }) => deflateRawSync(content));
-  const head = Buffer.alloc(12 + parts.length * 8);
-  head.write('LWSX', 0);
-  head.writeUInt32LE(format, 4);
-  head.writeUInt32LE(parts.length, 8);
-  parts.forEach(({ content, bytes: declared = content.length }, i) => {
-    head.writeUInt32LE(declared, 12 + i * 8);
-    head.writeUInt32LE(compressed[i]!.length, 16 + i * 8);
-  });
-  return withDigest(new Uint8Array(Buffer.concat([head, ...compressed, Buffer.alloc(32)])));
-}
-
-/** Returns the decompressed parts of a valid bundle. */
-async function partsOf(stored: StoredSession): Promise<{ content: Buffer }[]> {
-  const bundle = Buffer.from(await encodeBundle(stored));
-  const count = bundle.readUInt32LE(8);
-  let at = 12 + count * 8;
-  return Array.from({ length: count }, (_, i) => {
-    const length = bundle.readUInt32LE(16 + i * 8);
-    at += length;
-    return { content: inflateRawSync(bundle.subarray(at - length, at)) };
-  });
-}
 
 /** Returns a bundle whose manifest was changed. */
 // biome-ignore lint/suspicious/noExplicitAny: manifests of any shape.

@@ -1,0 +1,125 @@
+/**
+ * Saved states with mutated headers and page diffs under a correct digest: a guest rejects them, or it is restored and all its
+ * descriptors can be used.
+ */
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { applyDelta, captureDelta } from '../../../src/engine/delta.ts';
+import type { Guest } from '../../../src/engine/guest.ts';
+import { type Image, readImage, resetToImage } from '../../../src/engine/image.ts';
+import { encodeFrame } from '../../../src/framing/frame.ts';
+import { decodeJsonHeader, encodeJsonHeader } from '../../../src/framing/json-header.ts';
+import { Volume } from '../../../src/fs/volume.ts';
+import { saveKernelState } from '../../../src/kernel/kernel-state.ts';
+import { isSyscallError } from '../../../src/kernel/syscall-error.ts';
+import { RUNTIMES } from '../../../src/runtimes/registry.ts';
+import { type GuestTemplate, instantiateGuest } from '../../../src/worker/guest-from-image.ts';
+import { withDigest } from '../../stores/arbitraries.ts';
+import { applyEdits, applyJsonEdits, edits, jsonEdits } from '../mutations.ts';
+import { accepts } from '../rejection.ts';
+import type { FuzzTarget } from '../target.ts';
+
+const MAX_PAGES = 400;
+const PREFIX_BYTES = 8;
+
+async function loadTemplate(): Promise<GuestTemplate & { image: Image }> {
+  // The images are next to the compiled code.
+  const built = new URL('../../../dist/runtimes/guest-artifacts.js', import.meta.url).href;
+  const { loadAssets } = (await import(built)) as typeof import('../../../src/runtimes/guest-artifacts.ts');
+  const assets = await loadAssets('javascript');
+  return { runtime: RUNTIMES.javascript, assets, image: readImage(assets.image, assets.origin) };
+}
+
+const newVolume = () => {
+  const volume = new Volume({ maxBytes: 100_000, maxFiles: 50 }, () => 1);
+  const file = { kind: 'file', mode: 0o644, mtimeMs: 5 } as const;
+  volume.fill('/app', [
+    { path: 'd', kind: 'dir', mode: 0o755, mtimeMs: 5 },
+    { ...file, path: 'd/f', data: new Uint8Array(50) },
+    { ...file, path: 'g', data: new Uint8Array(5000) },
+  ]);
+  return volume;
+};
+
+/** A guest with changed memory, open files, a deleted file, a pipe and a directory, and its saved state. */
+function captureExample(guest: Guest, image: Image): Uint8Array {
+  const { kernel } = guest;
+  kernel.volume = newVolume();
+  kernel.open('/app', 'g', 2, 0);
+  kernel.open('/app', 'd', 0, 0);
+  kernel.pipe();
+  kernel.write(kernel.open('/app', 'gone', 0o102, 0o644), new Uint8Array(100).fill(65));
+  kernel.volume.unlink('gone', '/app');
+  kernel.dup(3);
+  kernel.chdir('d');
+  guest.view.all.fill(9, 1_000_000, 1_020_000);
+  return captureDelta(guest, image).delta;
+}
+
+function useDescriptors({ kernel }: Guest): void {
+  const uses = [
+    (fd: number) => kernel.fstat(fd),
+    (fd: number) => kernel.read(fd, new Uint8Array(16)),
+    (fd: number) => kernel.seek(fd, 1, 1),
+    (fd: number) => kernel.readDirectory(fd, () => true),
+    (fd: number) => kernel.write(fd, new Uint8Array(16)),
+    (fd: number) => kernel.close(fd),
+  ];
+  const count = kernel.fds.slots.length;
+  for (let fd = 0; fd < count; fd++) {
+    for (const use of uses) {
+      try {
+        use(fd);
+      } catch (cause) {
+        if (!isSyscallError(cause)) throw cause;
+      }
+    }
+  }
+  saveKernelState(kernel);
+  const { bytes, files } = kernel.volume.usage();
+  assert.ok(bytes >= 0 && files >= 0, 'the usage of the volume is negative');
+}
+
+const change = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ header: jsonEdits }) },
+  { weight: 2, arbitrary: fc.record({ bytes: edits, corrected: fc.boolean() }) },
+);
+
+export const deltaReader: FuzzTarget = {
+  name: 'delta-reader',
+  shortRuns: 150,
+  async open() {
+    const outcomes = { accepted: 0, rejected: 0 };
+    const template = await loadTemplate();
+    const { image } = template;
+    const size = image.header.pages * 65_536;
+    let guest = instantiateGuest(template, MAX_PAGES);
+    const delta = captureExample(guest, image);
+    const { header, data } = decodeJsonHeader(delta.subarray(PREFIX_BYTES, -32));
+    const property = fc.asyncProperty(change, async (how) => {
+      const changed =
+        'header' in how
+          ? encodeFrame(
+              { magic: 'LWSD', version: 2, fields: 0 },
+              [],
+              [encodeJsonHeader(applyJsonEdits(header, how.header) ?? null), data],
+            )
+          : applyEdits(delta, how.bytes);
+      const bytes = 'bytes' in how && how.corrected && changed.length > 32 ? withDigest(changed) : changed;
+      if (guest.view.all.length === size) resetToImage(guest, image);
+      else guest = instantiateGuest(template, MAX_PAGES);
+      guest.kernel.volume = newVolume();
+      const isAccepted = await accepts(
+        () => void applyDelta(guest, image, bytes),
+        'image_invalid',
+        'invalid_argument',
+      );
+      if (isAccepted) useDescriptors(guest);
+      outcomes[isAccepted ? 'accepted' : 'rejected']++;
+    });
+    return {
+      property,
+      checkCoverage: () => assert.ok(Math.min(...Object.values(outcomes)) > 4, JSON.stringify(outcomes)),
+    };
+  },
+};

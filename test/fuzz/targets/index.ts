@@ -1,0 +1,25 @@
+/** All fuzz targets. */
+import type { FuzzTarget } from '../target.ts';
+import { bundleReader } from './bundle-reader.ts';
+import { deltaReader } from './delta-reader.ts';
+import { guidance } from './guidance.ts';
+import { imageReader } from './image-reader.ts';
+import { pathResolution } from './path-resolution.ts';
+import { sessionReader } from './session-reader.ts';
+import { syscallsJavaScript } from './syscalls-javascript.ts';
+import { syscallsPython } from './syscalls-python.ts';
+import { wasmMetering } from './wasm-metering.ts';
+import { wasmReader } from './wasm-reader.ts';
+
+export const TARGETS: readonly FuzzTarget[] = [
+  wasmReader,
+  wasmMetering,
+  syscallsPython,
+  syscallsJavaScript,
+  pathResolution,
+  imageReader,
+  deltaReader,
+  bundleReader,
+  sessionReader,
+  guidance,
+];
