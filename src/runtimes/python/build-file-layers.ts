@@ -25,6 +25,7 @@ const RUNTIME_FILES = {
   'asyncio/unix_events.py': 'asyncio_unix_events.py',
   '_sandbox.py': 'boot.py',
   '_sandbox_imports.py': 'import_tracker.py',
+  '_sandbox_report.py': 'program_report.py',
 } as const;
 
 export const guestFile = (name: string) =>

@@ -21,8 +21,8 @@ const decoder = new TextDecoder();
 /** The names of all system calls, from which `boot` creates functions. */
 export const SYSTEM_CALL_NAMES: readonly string[] = Object.keys(systemCalls);
 
-/** The program that the guest is running. */
-export interface RunningProgram {
+/** State of the running program that the import functions need. */
+export interface ProgramHooks {
   /** The guest function that receives rejected promises, or 0. */
   rejectionTracker(): number;
   /** The guest function that loads a package for an import, or 0 if the program runs without packages. */
@@ -31,7 +31,7 @@ export interface RunningProgram {
   isInterrupted(): boolean;
 }
 
-export function quickJsFunctions(guest: QuickJsGuest, program: RunningProgram): HostFunctions {
+export function quickJsFunctions(guest: QuickJsGuest, program: ProgramHooks): HostFunctions {
   return abortOnBadPointer(guest, {
     host_call: (name: number, length: number, _self: number, count: number, values: number) => {
       const systemCall = findSystemCall(guest, name, length);
