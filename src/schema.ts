@@ -370,6 +370,12 @@ export const resultMetadata = z.object({
   stderr_truncated: z.boolean().describe('Whether standard error exceeded its limit.'),
   stdout_dropped_bytes: z.number().int().describe('Bytes of standard output beyond the limit.'),
   stderr_dropped_bytes: z.number().int().describe('Bytes of standard error beyond the limit.'),
+  files_truncated: z
+    .literal(true)
+    .optional()
+    .describe(
+      'The lists of changed files are incomplete, because their paths are longer than 1 MiB in total.',
+    ),
   result: z.json().optional().describe('Value of the last expression, as JSON data or as text.'),
   result_type: z.string().optional().describe('Type of that value in the guest.'),
   error: guestError.optional().describe('The uncaught exception that ended the program.'),

@@ -141,9 +141,14 @@ export function toEntry(path: string, node: Node): Entry {
 
 /** Adds an entry to a map of entries by path. Missing parent directories get the modification time of the entry. */
 export function putEntry(entries: Map<string, Entry>, entry: Entry): void {
-  for (let slash = entry.path.indexOf('/'); slash >= 0; slash = entry.path.indexOf('/', slash + 1)) {
+  const missing: string[] = [];
+  // From the inside out: in a consistent map, all parents of an existing entry exist.
+  for (let slash = entry.path.lastIndexOf('/'); slash > 0; slash = entry.path.lastIndexOf('/', slash - 1)) {
     const path = entry.path.slice(0, slash);
-    if (!entries.has(path)) entries.set(path, { path, kind: 'dir', mode: 0o755, mtimeMs: entry.mtimeMs });
+    if (entries.has(path)) break;
+    missing.push(path);
   }
+  for (const path of missing.reverse())
+    entries.set(path, { path, kind: 'dir', mode: 0o755, mtimeMs: entry.mtimeMs });
   entries.set(entry.path, entry);
 }

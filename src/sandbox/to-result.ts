@@ -23,6 +23,7 @@ export function stoppedByHost(reason: keyof typeof STOPPED_BY_HOST, durationMs: 
     stdoutDroppedBytes: 0,
     stderrDroppedBytes: 0,
     changes: { created: [], modified: [], deleted: [], removed: [], entries: [] },
+    filesTruncated: false,
     imports: [],
     declared: [],
   };
@@ -55,6 +56,7 @@ export function toResult(
     stderr_truncated: outcome.stderrDroppedBytes > 0,
     stdout_dropped_bytes: outcome.stdoutDroppedBytes,
     stderr_dropped_bytes: outcome.stderrDroppedBytes,
+    ...(outcome.filesTruncated && { files_truncated: true as const }),
     ...(report?.result !== undefined && { result: report.result }),
     ...(report?.result_type !== undefined && { result_type: report.result_type }),
     ...(report?.error !== undefined && { error: report.error }),

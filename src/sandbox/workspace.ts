@@ -49,12 +49,7 @@ export function describeFiles(entries: Iterable<Entry>): WorkspaceFile[] {
     }));
 }
 
-/** The parent folders of a path, outermost first. */
-const foldersOf = (path: string) =>
-  path
-    .split('/')
-    .slice(0, -1)
-    .map((_, i, names) => names.slice(0, i + 1).join('/'));
+const parentOf = (path: string) => path.slice(0, Math.max(0, path.lastIndexOf('/')));
 
 export class Workspace {
   #entries = new Map<string, Entry>();
@@ -92,7 +87,7 @@ export class Workspace {
       else next.set(path, entry);
     }
     this.#entries = next;
-    this.#repairParents();
+    this.#repairParents(next.keys());
   }
 
   /** Returns what the host has changed since the last call, as an edit for a live guest. */
@@ -109,28 +104,54 @@ export class Workspace {
     for (const path of [...removed, ...entries.map((entry) => entry.path)]) this.#edited.add(path);
   }
 
-  /** Applies the changes of a run. */
+  /** Applies the changes that a run made. Other runs may have changed the same folders since it started. */
   apply(changes: TreeChanges): void {
-    applyChanges(this.#entries, changes);
-    if (changes.removed.length > 0 || changes.entries.length > 0) this.#repairParents();
+    const entries = this.#entries;
+    const isFolder = (path: string) => entries.get(path)?.kind === 'dir';
+    // Without a folder that goes away, only the changed entries can lack their own.
+    const hidesOthers =
+      changes.removed.some(isFolder) ||
+      changes.entries.some(({ path, kind }) => kind !== 'dir' && isFolder(path));
+    applyChanges(entries, changes);
+    this.#repairParents(hidesOthers ? entries.keys() : changes.entries.map(({ path }) => path));
   }
 
   /**
-   * Resolves conflicts between concurrent changes: a file whose folder was removed gets the folder back; a file whose
-   * folder was replaced by something else is removed.
+   * Makes the tree consistent after changes that were made at the same time: creates missing folders of these entries
+   * again, and removes entries whose folder has been replaced by a file. Linear in the total length of the paths.
    */
-  #repairParents(): void {
+  #repairParents(paths: Iterable<string>): void {
     const entries = this.#entries;
-    for (const path of [...entries.keys()].sort()) {
-      const parent = path.slice(0, Math.max(0, path.lastIndexOf('/')));
-      if (parent === '' || entries.get(parent)?.kind === 'dir') continue;
-      const entry = entries.get(path)!;
-      entries.delete(path);
+    const recreated = new Set<string>();
+    /** Folders that cannot exist, because one of their parents is not a folder. */
+    const impossible = new Set<string>();
+    const ensureFolder = (folder: string, mtimeMs: number): boolean => {
+      const missing: string[] = [];
+      let path = folder;
+      while (path !== '' && !entries.has(path) && !impossible.has(path)) {
+        missing.push(path);
+        path = parentOf(path);
+      }
+      const isPossible = path === '' || entries.get(path)?.kind === 'dir';
+      for (const one of missing.reverse()) {
+        if (!isPossible) impossible.add(one);
+        else {
+          entries.set(one, { path: one, kind: 'dir', mode: 0o755, mtimeMs });
+          recreated.add(one);
+          this.#edited.add(one);
+        }
+      }
+      return isPossible;
+    };
+    // Folders are shorter than what they contain.
+    for (const path of [...paths].sort((a, b) => a.length - b.length)) {
+      const parent = parentOf(path);
+      const isIntact = parent === '' || (entries.get(parent)?.kind === 'dir' && !recreated.has(parent));
+      if (isIntact) continue;
       this.#edited.add(path);
-      const folders = foldersOf(path);
-      if (folders.some((folder) => (entries.get(folder)?.kind ?? 'dir') !== 'dir')) continue;
-      for (const folder of folders) if (!entries.has(folder)) this.#edited.add(folder);
-      putEntry(entries, entry);
+      if (ensureFolder(parent, entries.get(path)!.mtimeMs)) continue;
+      entries.delete(path);
+      impossible.add(path);
     }
   }
 
@@ -162,6 +183,8 @@ export class Workspace {
         typeof content === 'string' ? new TextEncoder().encode(content) : content.slice(),
       );
       putEntry(next, { path, kind: 'file', mode: 0o644, mtimeMs, data });
+      // Stops early, because one long path can create thousands of folders.
+      if (next.size > this.limits.maxFiles) this.checkQuota(next);
     }
     checkEntries(next.values());
     this.checkQuota(next);

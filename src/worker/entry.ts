@@ -19,6 +19,7 @@ import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { LANGUAGES } from '../runtimes/languages.ts';
 import { RUNTIMES } from '../runtimes/registry.ts';
 import { buildGuest } from './build-guest-artifacts.ts';
+import { limitChangedFiles } from './changed-files.ts';
 import { CooperativeYield } from './cooperative-yield.ts';
 import { extendImage } from './extend-image.ts';
 import type { GuestTemplate } from './guest-from-image.ts';
@@ -140,6 +141,10 @@ function run(id: number, job: RunJob): void {
   sender?.flush(performance.now());
   const keepsState = session !== undefined && !session.discardState;
   const state = !keepsState ? 'fresh' : isConsistent ? 'committed' : 'rolled_back';
+  // Memory and workspace are rolled back together.
+  const { changes, isTruncated } = limitChangedFiles(
+    state === 'rolled_back' ? NO_CHANGES : sharedChanges(guest.kernel.volume),
+  );
   const outcome: RunOutcome = {
     trap,
     report,
@@ -152,8 +157,8 @@ function run(id: number, job: RunJob): void {
     stderr: stderr.text(),
     stdoutDroppedBytes: stdout.dropped,
     stderrDroppedBytes: stderr.dropped,
-    // Memory and workspace are rolled back together.
-    changes: state === 'rolled_back' ? NO_CHANGES : sharedChanges(guest.kernel.volume),
+    changes,
+    filesTruncated: isTruncated,
     imports: guest.kernel.imports.close(guest.fuelConsumed),
     declared: keepsState ? LANGUAGES[loaded.assets.runtime].declaredNames(job.code) : [],
   };

@@ -115,6 +115,8 @@ export interface RunOutcome {
   readonly stdoutDroppedBytes: number;
   readonly stderrDroppedBytes: number;
   readonly changes: TreeChanges;
+  /** The lists of changed files in `changes` are incomplete. */
+  readonly filesTruncated: boolean;
   readonly imports: readonly ImportRecord[];
   /** Top-level names that the program of a session may have declared. */
   readonly declared: readonly string[];

@@ -78,3 +78,22 @@ describe.each(['python', 'javascript'] as const)('output limit of %s', (runtime)
     expect(live).toHaveLength(1234);
   });
 });
+
+test('lists of changed files are truncated and flagged when their paths are too long', async () => {
+  await using sandbox = await createSandbox({ runtime: 'python' });
+  const long = `import os
+name = 'x' * 200
+os.makedirs('/'.join([name] * 15))
+os.chdir('/'.join([name] * 15))
+for i in range(600): open(f'{i}', 'w').close()`;
+  const { success, files_created, metadata } = await sandbox.execute(long);
+  expect({ success, files_truncated: metadata.files_truncated }).toEqual({
+    success: true,
+    files_truncated: true,
+  });
+  expect(files_created.join('').length).toBeLessThanOrEqual(1 << 20);
+  expect(await sandbox.listFiles()).toHaveLength(600);
+  const next = await sandbox.execute('open("/app/one", "w").close()');
+  expect(next.files_created).toEqual(['one']);
+  expect(next.metadata).not.toHaveProperty('files_truncated');
+});

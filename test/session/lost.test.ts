@@ -33,6 +33,7 @@ test('reverts a call whose worker is lost while it saves, and reports it with th
     stdoutDroppedBytes: 0,
     stderrDroppedBytes: 0,
     changes,
+    filesTruncated: false,
     imports: [],
     declared: [],
   } as const;

@@ -1,0 +1,111 @@
+/** The workspace between two calls, with changes that were made at the same time and with very long paths. */
+import { describe, expect, test } from 'vitest';
+import type { Entry } from '../../src/fs/entries.ts';
+import type { TreeChanges } from '../../src/fs/tree-changes.ts';
+import { Workspace } from '../../src/sandbox/workspace.ts';
+import { limitChangedFiles } from '../../src/worker/changed-files.ts';
+
+const folder = (path: string): Entry => ({ path, kind: 'dir', mode: 0o755, mtimeMs: 1 });
+const file = (path: string): Entry => ({
+  path,
+  kind: 'file',
+  mode: 0o644,
+  mtimeMs: 1,
+  data: new Uint8Array(1),
+});
+const changes = (change: Partial<TreeChanges>): TreeChanges => ({
+  created: [],
+  modified: [],
+  deleted: [],
+  removed: [],
+  entries: [],
+  ...change,
+});
+
+function workspaceOf(...entries: Entry[]): Workspace {
+  const workspace = new Workspace(() => 2, { maxBytes: 1 << 26, maxFiles: 10_000 });
+  workspace.apply(changes({ entries }));
+  return workspace;
+}
+
+const kinds = (workspace: Workspace) =>
+  Object.fromEntries(workspace.entries().map(({ path, kind }) => [path, kind]));
+
+/** A chain of nested folders, outermost first. */
+const chain = (depth: number, name = 'd') =>
+  Array.from({ length: depth }, (_, i) => `${name}/`.repeat(i + 1).slice(0, -1));
+
+describe('changes of runs at the same time', () => {
+  test('keep a file whose folder another run removed', () => {
+    const workspace = workspaceOf(folder('a'), folder('a/b'));
+    workspace.apply(changes({ entries: [folder('a/b/c'), file('a/b/c/f')] }));
+    workspace.takeEdits();
+    workspace.apply(changes({ removed: ['a', 'a/b'] }));
+    expect(kinds(workspace)).toEqual({ a: 'dir', 'a/b': 'dir', 'a/b/c': 'dir', 'a/b/c/f': 'file' });
+    // The run that removed the folders has none of them.
+    expect(workspace.takeEdits().entries.map(({ path }) => path)).toEqual(['a', 'a/b', 'a/b/c']);
+  });
+
+  test('remove a file whose folder another run replaced by a file', () => {
+    const workspace = workspaceOf(folder('a'), folder('a/b'), file('a/b/f'), file('a2'));
+    workspace.apply(changes({ removed: ['a/b', 'a/b/f'], entries: [file('a')] }));
+    workspace.apply(changes({ entries: [folder('a/c'), file('a/c/g')] }));
+    expect(kinds(workspace)).toEqual({ a: 'file', a2: 'file' });
+  });
+
+  test('do not remove files beside a path that begins alike', () => {
+    const workspace = workspaceOf(folder('a'), folder('ab'), file('ab/f'), file('a/f'));
+    workspace.apply(changes({ removed: ['a', 'a/f'] }));
+    expect(kinds(workspace)).toEqual({ ab: 'dir', 'ab/f': 'file' });
+  });
+
+  // guarantee: linear-parsing
+  test('are combined in linear time for deep folders', { timeout: 20_000 }, () => {
+    const deep = chain(2_000);
+    const bottom = deep.at(-1)!;
+    const workspace = workspaceOf(...deep.map(folder));
+    const siblings = Array.from({ length: 2_000 }, (_, i) => [
+      folder(`${bottom}/${i}`),
+      file(`${bottom}/${i}/f`),
+    ]);
+    workspace.apply(changes({ entries: siblings.flat() }));
+    workspace.apply(changes({ removed: deep }));
+    expect(workspace.entries()).toHaveLength(6_000);
+    workspace.apply(changes({ removed: deep.slice(1), entries: [file('d')] }));
+    expect(kinds(workspace)).toEqual({ d: 'file' });
+  });
+
+  test('are rejected before a long path creates more folders than the quota allows', () => {
+    const workspace = workspaceOf();
+    const files = Object.fromEntries(
+      Array.from({ length: 2_000 }, (_, i) => [`${`${i}/`.repeat(800)}f`, '']),
+    );
+    expect(() => workspace.write(files)).toThrow(expect.objectContaining({ code: 'quota_exceeded' }));
+  });
+});
+
+describe('lists of changed files', () => {
+  const paths = (count: number, length: number) =>
+    Array.from({ length: count }, (_, i) => String(i).padStart(length, 'x'));
+
+  test('are complete for ten thousand files with paths of ordinary length', () => {
+    const all = changes({ created: paths(9_000, 100), deleted: paths(1_000, 100) });
+    expect(limitChangedFiles(all)).toEqual({ changes: all, isTruncated: false });
+  });
+
+  // guarantee: output-limit
+  test('are truncated to one MiB of paths, while all changes are applied', () => {
+    const entries = paths(9_900, 4_000).map(file);
+    const all = changes({
+      created: entries.map(({ path }) => path),
+      modified: ['a'],
+      removed: ['b'],
+      entries,
+    });
+    const { changes: limited, isTruncated } = limitChangedFiles(all);
+    expect(isTruncated).toBe(true);
+    expect(limited.created).toEqual(all.created.slice(0, 262));
+    expect(limited.modified).toEqual([]);
+    expect(limited).toMatchObject({ removed: ['b'], entries });
+  });
+});
