@@ -1,6 +1,6 @@
 /** The workspace between two calls, with changes that were made at the same time and with very long paths. */
 import { describe, expect, test } from 'vitest';
-import type { Entry } from '../../src/fs/entries.ts';
+import type { Entry } from '../../src/fs/flat-entries.ts';
 import type { TreeChanges } from '../../src/fs/tree-changes.ts';
 import { Workspace } from '../../src/sandbox/workspace.ts';
 import { limitChangedFiles } from '../../src/worker/changed-files.ts';
