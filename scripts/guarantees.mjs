@@ -43,8 +43,8 @@ function titleAt(text, at, start) {
   const literal = /\(\s*(['"`])(.*?)(?<!\\)\1/y;
   literal.lastIndex = next;
   const title = literal.exec(text)?.[2];
-  // Parameters of a table: a trailing list of them says nothing in a document.
-  return title?.replaceAll(/%[a-z]|\$\{?[\w.]+\}?/g, '…').replace(/(: …| \(.*…\))$/, '');
+  // Parameters of a table follow a colon; the document leaves them out.
+  return title?.replaceAll(/%[a-z]|\$\{?[\w.]+\}?/g, '…').replace(/:[^:]*…[^:]*$/, '');
 }
 
 const PAIRS = { '(': ')', '[': ']', '{': '}', '<': '>' };

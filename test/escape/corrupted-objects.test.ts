@@ -29,7 +29,7 @@ describe('corrupted Python object', () => {
     ],
     ['a dictionary without keys', 'x = {1: 2}; word(id(x) + 16).value = 0; print(x[1])'],
     ['the type of None replaced', 'word(id(None) + 4).value = id(int); print(None)'],
-  ])('affects only the guest when it has %s', async (_, damage) => {
+  ])('affects only the guest: it has %s', async (_, damage) => {
     const result = await attack(
       'python',
       `import ctypes\nword = ctypes.c_int.from_address\nprint('there', flush=True)\n${damage}`,

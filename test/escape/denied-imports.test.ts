@@ -55,7 +55,7 @@ describe('Python binary', () => {
   });
 
   // guarantee: no-bridge
-  test.each(deniedOf(python))('stops with denied_call when it calls %s', (denied) => {
+  test.each(deniedOf(python))('stops with denied_call when it calls a denied import: %s', (denied) => {
     const dot = denied.indexOf('.');
     const guest = calling(python, denied.slice(0, dot), denied.slice(dot + 1));
     guest.beginRun(UNLIMITED_RUN);

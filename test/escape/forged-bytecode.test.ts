@@ -11,7 +11,7 @@ describe('forged Python bytecode', () => {
     ['loads locals that do not exist', 'bytes([84, 255] * 50)'],
     ['jumps out of range', 'bytes([68, 255, 75, 255, 77, 255] * 20)'],
     ['has no end', 'bytes([0x1b, 0] * 50)'],
-  ])('affects only the guest when it %s', async (_, bytecode) => {
+  ])('affects only the guest: it %s', async (_, bytecode) => {
     const result = await attack(
       'python',
       `def f(a, b): return a + b
@@ -25,7 +25,7 @@ f(1, 2)`,
   });
 
   // guarantee: memory-isolation
-  test.each([1, 2, 3, 4, 5, 6])('affects only the guest when it is random (seed %i)', async (seed) => {
+  test.each([1, 2, 3, 4, 5, 6])('affects only the guest when it is random: seed %i', async (seed) => {
     const result = await attack(
       'python',
       `import random, types

@@ -12,7 +12,7 @@ describe('forged report', () => {
     ['nests 200,000 levels deep', `'{"exit_code":0,"result":' + '[' * 200000 + ']' * 200000 + '}'`],
     ['has 500,000 values', `'{"exit_code":0,"result":[' + '0,' * 500000 + '1]}'`],
     ['has 250,000 objects', `'{"exit_code":0,"result":[' + '{},' * 250000 + '1]}'`],
-  ])('has its result dropped when it %s', async (_, text) => {
+  ])('has its result dropped: it %s', async (_, text) => {
     const result = await attack('python', forge(text));
     expect(result.metadata.result).toBeUndefined();
     expect(result.metadata.trapped).toBe(false);
@@ -34,7 +34,7 @@ describe('forged report', () => {
       'has fields that only the host sets',
       `'{"exit_code":1,"trap":{"reason":"x"},"success":true,"stdout":"x","fuelConsumed":0}'`,
     ],
-  ])('makes the run fail when it %s', async (_, text) => {
+  ])('makes the run fail: it %s', async (_, text) => {
     const result = await attack('python', forge(text));
     expect(result).toMatchObject({ success: false });
     expect(result.fuel_consumed).toBeGreaterThan(100_000);

@@ -17,7 +17,7 @@ describe('Pyodide bridge to JavaScript', () => {
     'micropip',
     '_pyodide._base',
     '_pyodide._core_docs',
-  ])('is not importable as %s', async (name) => {
+  ])('is not importable: %s', async (name) => {
     const result = await attack('python', `import ${name}`);
     expect(result.metadata.error).toMatchObject({ type: 'ModuleNotFoundError', name: name.split('.')[0] });
   });

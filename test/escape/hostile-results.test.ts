@@ -14,7 +14,7 @@ describe('hostile result value', () => {
     ['is an integer of 400 digits', '10 ** 400', 'string'],
     ['has a lone surrogate', "'\\udcff'", 'string'],
     ['has a million items', 'list(range(10 ** 6))', 'string'],
-  ])('is returned within its size limit when it %s', async (_, code, kind) => {
+  ])('is returned within its size limit: it %s', async (_, code, kind) => {
     const result = await attack('python', code, { policy: { fuel_budget: 5_000_000_000 } });
     expect(result).toMatchObject({ success: true });
     expect(typeof result.metadata.result).toBe(kind);
@@ -44,7 +44,7 @@ describe('hostile result value', () => {
     ['is a symbol', 'Symbol("x")'],
     ['is a sparse array', 'const a = []; a[2 ** 32 - 2] = 1; a'],
     ['has a constructor whose name throws', '({ constructor: { get name() { throw 1; } } })'],
-  ])('of JavaScript is returned within its size limit when it %s', async (_, code) => {
+  ])('of JavaScript is returned within its size limit: it %s', async (_, code) => {
     const result = await attack('javascript', code);
     // A proxy that throws during inspection counts as an error of the program.
     expect(result.success || result.metadata.error !== undefined).toBe(true);
@@ -86,7 +86,7 @@ describe('hostile exception', () => {
       'e = None\nfor i in range(1000):\n    n = ValueError(i); n.__cause__ = e; e = n\nraise e',
       'ValueError',
     ],
-  ])('is reported when it %s', async (_, code, type) => {
+  ])('is reported: it %s', async (_, code, type) => {
     const result = await attack('python', code);
     expect(result.success || result.metadata.error?.type === type).toBe(true);
     expect(result.metadata.trapped).toBe(false);

@@ -23,7 +23,7 @@ describe('limit signal', () => {
       'redirected to a wakeup descriptor',
       'signal.set_wakeup_fd(os.open("w", os.O_CREAT | os.O_WRONLY | os.O_NONBLOCK))',
     ],
-  ])('does not disable the limit when it is %s', async (_, act) => {
+  ])('does not disable the limit when the program changes how it is handled: %s', async (_, act) => {
     const result = await attack(
       'python',
       `import os, signal

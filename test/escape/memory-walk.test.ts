@@ -25,7 +25,7 @@ for at in range(0, 31457280, 65536):
     ['at the end', 'ctypes.c_ubyte.from_address(31457280).value'],
     ['at the highest address', 'ctypes.c_ubyte.from_address(0xffffffff).value'],
     ['over the highest address', 'ctypes.c_ulonglong.from_address(0xfffffffe).value'],
-  ])('ends the guest when it reads %s', async (_, read) => {
+  ])('ends the guest when it reads outside memory: %s', async (_, read) => {
     const result = await attack('python', `import ctypes\nprint('there', flush=True)\n${read}`);
     expect(result.stdout).toBe('there\n');
     expect(result.metadata).toMatchObject({ trap_reason: 'unreachable' });
@@ -46,7 +46,7 @@ for at in range(0, 31457280, 65536):
     ['ones over everything', "b'\\xff' * 65536", 'range(0, 31457280, 65536)'],
     ['ones from the top down', "b'\\xff' * 65536", 'range(31457280 - 65536, 0, -65536)'],
     ['over the stack', "b'A' * 65536", 'range(0, 6_000_000, 65536)'],
-  ])('ends only the guest when it writes %s', async (_, bytes, range) => {
+  ])('ends only the guest when it overwrites memory: %s', async (_, bytes, range) => {
     const result = await attack(
       'python',
       `import ctypes

@@ -8,7 +8,7 @@ const EINVAL = 28;
 
 describe('forged pointer', () => {
   test.each([MEMORY_BYTES - 7, MEMORY_BYTES, MEMORY_BYTES + 1, -1, -8, 0x7fffffff])(
-    'to a list of buffers at %i returns EFAULT',
+    'to a list of buffers outside memory returns EFAULT: address %i',
     (at) => {
       const { hostFunctions } = testKernel();
       for (const name of ['fd_read', 'fd_write'])
@@ -23,7 +23,7 @@ describe('forged pointer', () => {
     [MEMORY_BYTES, 1],
     [-1, 1],
     [16, 0x7fffffff],
-  ])('to a buffer at %i of %i bytes returns EFAULT', (at, length) => {
+  ])('to a buffer outside memory returns EFAULT: address %i, %i bytes', (at, length) => {
     const { hostFunctions, memory } = testKernel();
     memory.setU32(64, at);
     memory.setU32(68, length);

@@ -7,7 +7,7 @@ describe('host functions', () => {
   const names = Object.keys(testKernel().hostFunctions);
 
   // guarantee: system-calls
-  test.each(names)('%s returns a number for any arguments and never throws', (name) => {
+  test.each(names)('return a number for any arguments and never throw: %s', (name) => {
     const args = fc.tuple(...Array.from({ length: 7 }, (_, i) => (WIDE[name]?.includes(i) ? wide : word)));
     const { kernel, memory, hostFunctions, writeText } = testKernel();
     kernel.volume.symlink('loop', '/app/loop', '/');

@@ -62,11 +62,11 @@ describe('limit corpus', () => {
   });
 });
 
-describe.each(Object.keys(POLICIES) as Limit[])('%s limit', (limit) => {
+describe.each(Object.keys(POLICIES) as Limit[])('limit on corpus programs: %s', (limit) => {
   const programs = CORPUS.filter(({ breaks }) => breaks.includes(limit));
   // guarantee: fuel-limit, time-limit
   test.each(programs.map((program) => [program.runtime, program.name, program] as const))(
-    'stops the %s program %s and leaves the sandbox usable',
+    'stops the program and leaves the sandbox usable: %s, %s',
     async (runtime, _, program) => {
       await using sandbox = await createSandbox({ runtime, policy: POLICIES[limit] });
       const started = performance.now();

@@ -63,7 +63,7 @@ const CASES = (Object.keys(DEEP) as RuntimeName[]).flatMap((runtime) =>
 
 describe('deep recursion', () => {
   // guarantee: recursion-limit
-  test.each(CASES)('in %s ends in an exception or a trap: %s', async (runtime, name) => {
+  test.each(CASES)('ends in an exception or a trap: %s, %s', async (runtime, name) => {
     await using sandbox = await createSandbox({ runtime, policy: { fuel_budget: 3e9, timeout_seconds: 30 } });
     const result = await sandbox.execute(DEEP[runtime][name]!);
     const { trap_reason, error } = result.metadata;

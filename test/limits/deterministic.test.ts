@@ -40,7 +40,7 @@ async function twice(runtime: RuntimeName, first: PolicyInput, second: PolicyInp
   }));
 }
 
-describe.each(['python', 'javascript'] as const)('deterministic mode of %s', (runtime) => {
+describe.each(['python', 'javascript'] as const)('deterministic mode: %s', (runtime) => {
   // guarantee: determinism
   test('repeats output and fuel exactly', async () => {
     const [one, two] = await twice(runtime, { deterministic: true });

@@ -9,7 +9,7 @@ const PROGRAMS: Record<RuntimeName, string> = {
   javascript: 'let total = 0; for (let i = 0; i < 2000; i++) total += i * i; total',
 };
 
-describe.each(['python', 'javascript'] as const)('fuel limit of %s', (runtime) => {
+describe.each(['python', 'javascript'] as const)('fuel limit: %s', (runtime) => {
   // guarantee: fuel-limit
   test('is exact: the fuel that a program needs is enough, one unit less is not', async () => {
     const { fuel_consumed: needed } = await run(runtime, PROGRAMS[runtime]);

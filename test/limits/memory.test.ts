@@ -5,7 +5,7 @@ import { code } from '../support/sandbox.ts';
 
 const MiB = 1024 * 1024;
 
-describe.each(['python', 'javascript'] as const)('memory limit of %s', (runtime) => {
+describe.each(['python', 'javascript'] as const)('memory limit: %s', (runtime) => {
   const policy = { memory_bytes: 64 * MiB, fuel_budget: 20e9 };
 
   // guarantee: memory-limit
@@ -124,7 +124,7 @@ describe('host memory', () => {
   ];
 
   // guarantee: memory-limit
-  test.each(GREEDY)('is bounded when %s requests many %s', async (runtime, _, program) => {
+  test.each(GREEDY)('is bounded whatever a program requests: %s, many %s', async (runtime, _, program) => {
     await using sandbox = await createSandbox({
       runtime,
       policy: {

@@ -126,7 +126,7 @@ describe('trap reasons', () => {
     endings.map((ending) => [reason as TrapReason, ending.runtime, ending] as const),
   );
   // guarantee: outcome
-  test.each(cases)('are reported with message and exit code: %s in %s', async (reason, runtime, ending) => {
+  test.each(cases)('are reported with message and exit code: %s, %s', async (reason, runtime, ending) => {
     await using sandbox = await createSandbox({ runtime, policy: { fuel_budget: 1e10, ...ending.policy } });
     const running = sandbox.execute(ending.code, ending.options?.());
     await ending.meanwhile?.();

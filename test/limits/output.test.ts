@@ -23,9 +23,9 @@ const FLOODS = {
   },
 } as const;
 
-describe.each(['python', 'javascript'] as const)('output limit of %s', (runtime) => {
+describe.each(['python', 'javascript'] as const)('output limit: %s', (runtime) => {
   // guarantee: output-limit
-  test.each(Object.entries(FLOODS[runtime]))('truncates output %s', async (_, code) => {
+  test.each(Object.entries(FLOODS[runtime]))('truncates output: %s', async (_, code) => {
     for (const cap of [0, 1, 1000]) {
       await using sandbox = await createSandbox({ runtime, policy: { stdout_max_bytes: cap } });
       const result = await sandbox.execute(code);

@@ -27,7 +27,7 @@ const plenty = { fuel_budget: 1e15 };
 
 describe('time limit', () => {
   // guarantee: time-limit
-  test.each(CASES)('ends a %s program %s', async (runtime, _, code) => {
+  test.each(CASES)('ends a program: %s, %s', async (runtime, _, code) => {
     const started = performance.now();
     const result = await run(runtime, code, { ...plenty, timeout_seconds: 0.2 });
     expect(result).toMatchObject({ success: false, exit_code: 124, metadata: { trap_reason: 'timeout' } });
@@ -84,7 +84,7 @@ describe('time limit', () => {
 });
 
 describe('cancellation', () => {
-  test.each(CASES)('ends a %s program %s', async (runtime, _, code) => {
+  test.each(CASES)('ends a program: %s, %s', async (runtime, _, code) => {
     const started = performance.now();
     const result = await run(runtime, code, {
       ...plenty,

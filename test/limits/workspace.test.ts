@@ -29,7 +29,7 @@ const GREEDY: Record<string, string> = {
 
 describe('workspace quota', () => {
   // guarantee: workspace-limit
-  test.each(Object.keys(GREEDY))('rejects %s', async (name) => {
+  test.each(Object.keys(GREEDY))('is enforced in Python: %s', async (name) => {
     await using sandbox = await createSandbox({ runtime: 'python', policy });
     await sandbox.writeFile('before', 'kept');
     const result = await sandbox.execute(GREEDY[name]!);

@@ -32,7 +32,7 @@ describe('next run', () => {
       'clears every dictionary in the interpreter',
       'import sys, gc\nfor o in gc.get_objects():\n    if isinstance(o, dict): o.clear()',
     ],
-  ])('is unaffected by a program that %s', async (_, program) => {
+  ])('is unaffected by the previous program: it %s', async (_, program) => {
     const clean = await python(PROBE);
     await using sandbox = await createSandbox({ runtime: 'python', policy: { fuel_budget: 500_000_000 } });
     for (let i = 0; i < 3; i++) {

@@ -77,7 +77,7 @@ describe('imported session', () => {
     ['globals that are not numbers', (header) => Object.assign(header, { globals: { g0: 'x' } }), /globals/],
     ['another module', (header) => Object.assign(header, { module: 'other' }), /another module/],
   ])(
-    'rejects its first call and keeps its files readable when its saved memory has %s',
+    'rejects its first call and keeps its files readable when its saved memory is invalid: %s',
     async (_, change, reason) => {
       await using sessions = openSessions();
       const sandbox = await sessions.create({ runtime: 'javascript', session_id: 'changed' });
