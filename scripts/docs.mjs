@@ -51,7 +51,7 @@ const RULES = [...new Set(Object.values(LANGUAGES).flatMap(({ rules }) => rules)
 /** Examples of guidance as Markdown, by the rule that applies to them. */
 const EXAMPLES = new Map(RULES.map((rule) => [rule, []]));
 for (const { name, rules, ...language } of Object.values(LANGUAGES)) {
-  const { guidanceExamples } = await import(at(`dist/runtimes/${name}/guidance/examples.js`));
+  const { guidanceExamples } = await import(at(`dist/runtimes/${name}/guidance/example-failures.js`));
   for (const { run } of guidanceExamples) {
     const found = classify(exampleInput({ name, ...language }, run), rules);
     const { error_message, actionable_guidance } = buildGuidance(found);

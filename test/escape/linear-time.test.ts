@@ -93,7 +93,7 @@ describe('regular expression', () => {
 
   // guarantee: linear-parsing
   test.each(patterns.map(({ file, regex }) => [String(regex), file, regex] as const))(
-    '%s in %s does linear work, or its text is short',
+    'does linear work or its text is short: %s in %s',
     (name, _, regex) => {
       const limit = bounded.get(name)?.longest;
       for (const text of hostileTexts(regex)) {

@@ -29,7 +29,7 @@ var v = 5; globalThis.w = 6`;
     ['a comment', '/*\nlet if\nlet 1a\nclass extends\n*/ let kept = 1'],
     ['a template', '`\nlet if\nconst new\n`; let kept = 1'],
     ['a string with a line continuation', "'\\\nlet if'; let kept = 1"],
-  ])('are not hidden by %s that looks like a declaration', async (_, code) => {
+  ])('are not hidden by text that looks like a declaration: %s', async (_, code) => {
     expect(await variablesAfter(code)).toEqual({ kept: '1' });
   });
 
