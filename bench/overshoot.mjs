@@ -7,7 +7,7 @@
 import { availableParallelism, loadavg } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { createSandbox } from '../dist/index.js';
-import { CORPUS } from './corpus.mjs';
+import { CORPUS } from '../dist/redteam/corpus/limit-programs.js';
 import { markdown, median } from './measure.mjs';
 import { fetchPeers } from './peers.mjs';
 

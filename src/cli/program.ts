@@ -5,6 +5,7 @@ import { addCommand, type CommandSpec } from './command.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { mcpCommand } from './commands/mcp.ts';
 import { packagesCommand } from './commands/packages.ts';
+import { redteamCommand } from './commands/redteam.ts';
 import { runCommand } from './commands/run.ts';
 import { serveCommand } from './commands/serve.ts';
 import { sessionCommand } from './commands/session.ts';
@@ -14,6 +15,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   sessionCommand,
   packagesCommand,
   doctorCommand,
+  redteamCommand,
   mcpCommand,
   serveCommand,
 ];

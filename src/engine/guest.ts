@@ -8,6 +8,7 @@ import { GuestMemory } from '../kernel/guest-memory.ts';
 import { isSyscallError } from '../kernel/syscall-error.ts';
 import { type Host, Kernel } from '../kernel/syscalls.ts';
 import { GuestClock } from './clock.ts';
+import { GRACE } from './grace.ts';
 import { type Linkage, moduleImports, trampolineFor } from './host-imports.ts';
 import { PAGE_BYTES } from './image-identity.ts';
 import {
@@ -21,8 +22,6 @@ import { seededRandom } from './seeded-random.ts';
 
 /** Instructions between two checks of the limits: about a millisecond of optimised code. */
 const SLICE_FUEL = 2_000_000;
-/** What an interrupted guest may still use to unwind and to report its location. */
-export const GRACE = { fuel: 50_000_000, milliseconds: 40 } as const;
 /** Fuel for the inspection of a stopped guest. */
 const INSPECT_FUEL = 2_000_000;
 /** More than a guest executes between two checks of its counter. Reserved so that the grace period is not exceeded. */

@@ -3,6 +3,7 @@
 /** Modules from the top down. A file may import from its own module, from its own row and from lower rows. */
 export const IMPORT_ORDER: readonly (readonly string[])[] = [
   ['cli'],
+  ['redteam'],
   ['mcp'],
   ['index'],
   ['session'],

@@ -1,0 +1,110 @@
+/** `redteam`: replays known attacks against this installation and prints which of them hold. */
+import { Option } from 'commander';
+import { formatDuration } from '../../quantities.ts';
+import type { Attack, Verdict } from '../../redteam/attack.ts';
+import { CATEGORIES } from '../../redteam/attack.ts';
+import type { CommandSpec } from '../command.ts';
+import { UsageError } from '../exit-codes.ts';
+import { escapeControls, formatTable } from '../terminal-text.ts';
+
+interface RedteamFlags {
+  readonly category?: readonly string[];
+  readonly only?: string;
+  readonly list?: boolean;
+  readonly json?: boolean;
+}
+
+async function replay({ category, only, list, json }: RedteamFlags): Promise<void> {
+  const { ATTACKS } = await import('../../redteam/corpus/index.ts');
+  const attacks = ATTACKS.filter(
+    (attack) =>
+      (category === undefined || category.includes(attack.category)) &&
+      (only === undefined || attack.id.includes(only)),
+  );
+  if (attacks.length === 0) throw new UsageError('No attack matches. List the ids with "redteam --list".');
+  if (list) return void console.log(formatTable(['attack', 'known from'], attacks.map(describeAttack)));
+  const { runAttacks } = await import('../../redteam/run.ts');
+  const started = performance.now();
+  const verdicts = await runAttacks(attacks, json ? undefined : showProgress(attacks.length));
+  if (json) console.log(JSON.stringify(report(verdicts), null, 2));
+  else console.log(`\n${textReport(verdicts, performance.now() - started)}`);
+  if (verdicts.some(({ problems }) => problems.length > 0)) process.exitCode = 1;
+}
+
+const describeAttack = ({ id, reference = '' }: Attack) => [id, reference];
+const verdictOf = ({ problems }: Verdict) => (problems.length === 0 ? 'pass' : 'FAIL');
+
+/** A line on standard error that is overwritten as attacks end. Nothing is shown if it is not a terminal. */
+function showProgress(total: number): () => void {
+  let ended = 0;
+  return () => {
+    if (process.stderr.isTTY) process.stderr.write(`\r${++ended} of ${total} attacks`);
+  };
+}
+
+function textReport(verdicts: readonly Verdict[], durationMs: number): string {
+  const rows = verdicts.map((verdict) => [
+    verdictOf(verdict),
+    ...describeAttack(verdict.attack),
+    formatDuration(verdict.durationMs),
+  ]);
+  const failed = verdicts.filter(({ problems }) => problems.length > 0);
+  const details = failed.map(({ attack, problems }) =>
+    [`\n${attack.id}`, ...problems.map((problem) => `  ${escapeControls(problem)}`)].join('\n'),
+  );
+  const summary = summarise(verdicts).map(({ category, attacks, failed }) => [
+    category,
+    String(attacks),
+    String(attacks - failed),
+    String(failed),
+  ]);
+  return [
+    formatTable(['verdict', 'attack', 'known from', 'time'], rows),
+    ...details,
+    '',
+    formatTable(['category', 'attacks', 'pass', 'fail'], summary),
+    '',
+    failed.length === 0
+      ? `All ${verdicts.length} attacks failed to do harm (${formatDuration(durationMs)}).`
+      : `${failed.length} of ${verdicts.length} attacks did harm (${formatDuration(durationMs)}).`,
+  ].join('\n');
+}
+
+const summarise = (verdicts: readonly Verdict[]) =>
+  CATEGORIES.map((category) => {
+    const own = verdicts.filter(({ attack }) => attack.category === category);
+    return {
+      category,
+      attacks: own.length,
+      failed: own.filter(({ problems }) => problems.length > 0).length,
+    };
+  }).filter(({ attacks }) => attacks > 0);
+
+function report(verdicts: readonly Verdict[]) {
+  return {
+    passed: verdicts.every(({ problems }) => problems.length === 0),
+    categories: summarise(verdicts),
+    attacks: verdicts.map(({ attack, problems, durationMs }) => ({
+      id: attack.id,
+      category: attack.category,
+      runtime: attack.runtime ?? null,
+      known_from: attack.reference ?? null,
+      passed: problems.length === 0,
+      problems,
+      duration_ms: Math.round(durationMs),
+    })),
+  };
+}
+
+export const redteamCommand: CommandSpec<RedteamFlags> = {
+  name: 'redteam',
+  description: 'Replay known attacks against this installation',
+  options: [
+    new Option('--category <NAME...>', 'Run only attacks of these categories').choices(CATEGORIES),
+    new Option('--only <TEXT>', 'Run only attacks whose id contains this text'),
+    new Option('--list', 'List the attacks without running them'),
+    new Option('--json', 'Print the verdicts as JSON'),
+  ],
+  examples: ['redteam', 'redteam --category escape server', 'redteam --only bridge --json'],
+  action: (_, flags) => replay(flags),
+};

@@ -1,0 +1,121 @@
+/**
+ * An attack as data: a program, a sequence of session steps or a sequence of requests, and what must hold afterwards. The
+ * runner adds the checks that hold for every attack: limits, host, neighbour and next run.
+ */
+import type { PolicyInput, RuntimeName } from '../schema.ts';
+
+/** What an attack aims at, in the order in which the categories run. */
+export const CATEGORIES = ['escape', 'limits', 'truth', 'session', 'server', 'host_memory'] as const;
+export type Category = (typeof CATEGORIES)[number];
+
+/**
+ * Expected value. A regular expression matches text, an object matches the properties it names, an array matches element
+ * by element, and everything else must be equal.
+ */
+export type Pattern = unknown;
+
+interface AttackFacts {
+  /** Unique within its category and runtime. */
+  readonly name: string;
+  /** The CVE, advisory or issue of the software in which the attack worked. */
+  readonly reference?: string;
+}
+
+/** An expression that is evaluated together with others in one guest. Its value or the name of its exception is checked. */
+export interface ExpressionAttack extends AttackFacts {
+  readonly evaluate: string;
+  /** Matches the value as text, or the name of the exception. */
+  readonly value: Pattern;
+}
+
+/** A program that runs in a sandbox of its own. `{{secret_file}}` in its text is the host path of a file with a secret. */
+export interface ProgramAttack extends AttackFacts {
+  readonly code: string;
+  readonly policy?: PolicyInput;
+  /** Allowed endings: a trap reason, the type of an error, or `finished`. */
+  readonly ends?: readonly string[];
+  /** Matches the result of the call. */
+  readonly expect?: Pattern;
+  /** Limit of the growth of the resident memory of the process during the attack. Only in the category `host_memory`. */
+  readonly maxGrowthBytes?: number;
+  /** How often the program runs, in one sandbox. */
+  readonly repeat?: number;
+}
+
+/** One step of an attack on a session. With `error`, the step must be rejected with that error code. */
+export type SessionStep = { readonly error?: string } & (
+  | {
+      readonly run: string;
+      /** Name of the session; `main` unless given. */
+      readonly in?: string;
+      readonly options?: { readonly fuel_budget: number };
+      readonly ends?: readonly string[];
+      readonly expect?: Pattern;
+    }
+  | { readonly checkpoint: string }
+  | { readonly rollback: string }
+  | { readonly undo: true }
+  | { readonly fork: string }
+  | { readonly open: string }
+  /** Closes the session and opens it again from its store. */
+  | { readonly reopen: true }
+  /** The host writes a file. With `mayFail`, this error is allowed. */
+  | { readonly write: string; readonly text: string; readonly mayFail?: string }
+  /** The names of the variables, sorted. */
+  | { readonly variables: readonly string[] }
+  /** Evaluates an expression in the session and in a fork, which is restored from the saved state. The results must be equal. */
+  | { readonly sameInFork: string }
+);
+
+export interface SessionAttack extends AttackFacts {
+  readonly policy?: PolicyInput;
+  readonly steps: readonly SessionStep[];
+  readonly maxGrowthBytes?: number;
+}
+
+/** A request to a server with the tenants `ann` and `bob`. */
+export interface ServerRequest {
+  /** Tenant whose token is sent; `ann` unless given. With null, no token is sent. */
+  readonly as?: 'ann' | 'bob' | null;
+  readonly method?: string;
+  readonly path?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Built before the measurement starts. */
+  readonly body?: () => string;
+  /** Calls a tool instead of sending `body`. */
+  readonly tool?: string;
+  readonly arguments?: Readonly<Record<string, unknown>>;
+  /** Allowed status codes. */
+  readonly status?: readonly number[];
+  /** Matches the text of the answer. */
+  readonly expect?: RegExp;
+  /** Must not match the text of the answer. */
+  readonly reject?: RegExp;
+}
+
+export interface ServerAttack extends AttackFacts {
+  readonly requests: readonly ServerRequest[];
+  /** Limit of the longest time for which the server does not answer other clients; one second unless given. */
+  readonly maxStallMs?: number;
+}
+
+export type AttackRow = ExpressionAttack | ProgramAttack | SessionAttack | ServerAttack;
+
+/** A row of the corpus with its place in it. */
+export type Attack<Row extends AttackRow = AttackRow> = Row & {
+  /** `category/runtime/name` */
+  readonly id: string;
+  readonly category: Category;
+  /** Absent for attacks on the server that run no program. */
+  readonly runtime: RuntimeName | undefined;
+};
+
+/** Rows of one category, by runtime. `any` holds attacks on the server. */
+export type AttackTable = Partial<Record<RuntimeName | 'any', readonly AttackRow[]>>;
+
+/** What the runner found out about an attack. It holds if there are no problems. */
+export interface Verdict {
+  readonly attack: Attack;
+  readonly problems: readonly string[];
+  readonly durationMs: number;
+}

@@ -1,0 +1,35 @@
+/** The corpus: all attacks with their ids. It ships with the package, and the tests run the same rows. */
+import { RUNTIME_NAMES } from '../../schema.ts';
+import { type Attack, type AttackTable, CATEGORIES, type Category } from '../attack.ts';
+import { ESCAPES_JAVASCRIPT } from './escape-javascript.ts';
+import { ESCAPES_PYTHON } from './escape-python.ts';
+import { HOST_MEMORY } from './host-memory.ts';
+import { LIMITS } from './limits.ts';
+import { SERVER } from './server.ts';
+import { SESSIONS } from './sessions.ts';
+import { TRUTH } from './truth.ts';
+
+const TABLES: Readonly<Record<Category, AttackTable>> = {
+  escape: { python: ESCAPES_PYTHON, javascript: ESCAPES_JAVASCRIPT },
+  limits: LIMITS,
+  truth: TRUTH,
+  session: SESSIONS,
+  server: SERVER,
+  host_memory: HOST_MEMORY,
+};
+
+/** The attacks of a table in the order of its rows. */
+export function attacksOf(category: Category, table: AttackTable): Attack[] {
+  return ([...RUNTIME_NAMES, 'any'] as const).flatMap((key) =>
+    (table[key] ?? []).map((row) => ({
+      ...row,
+      id: `${category}/${key}/${row.name}`,
+      category,
+      runtime: key === 'any' ? undefined : key,
+    })),
+  );
+}
+
+export const ATTACKS: readonly Attack[] = CATEGORIES.flatMap((category) =>
+  attacksOf(category, TABLES[category]),
+);

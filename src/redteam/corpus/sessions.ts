@@ -1,0 +1,316 @@
+/** Attacks on the integrity of sessions: transactions, forks, checkpoints, stored state, names. */
+import type { AttackTable, SessionAttack } from '../attack.ts';
+
+const MiB = 1024 * 1024;
+const LIMITED = { fuel_budget: 30_000_000 };
+
+/** Names that other systems have resolved to a path outside a folder of sessions. */
+const NAMES = ['../evil', '..', '/etc', 'a/b', 'a\\b', '', '.', 'a\0b', 'x'.repeat(300), '\u202eevil'];
+
+const forgedNames = NAMES.map(
+  (name, i): SessionAttack => ({
+    name: `name-${i + 1}-of-${NAMES.length}`,
+    steps: [{ open: name, error: 'invalid_argument' }],
+    reference: 'CVE-2025-53110 (MCP filesystem server)',
+  }),
+);
+
+/** A damage that the program does to its own interpreter, and a later call that must still work after an undo. */
+const damage = (
+  name: string,
+  code: string,
+  probe: readonly [code: string, result: unknown],
+): SessionAttack => ({
+  name: `undo-${name}`,
+  steps: [
+    { run: probe[0], expect: { metadata: { result: probe[1] } } },
+    { checkpoint: 'good' },
+    { run: code, options: { fuel_budget: 300_000_000 } },
+    { rollback: 'good' },
+    { run: probe[0], expect: { metadata: { result: probe[1] } } },
+  ],
+});
+
+const PYTHON_PROBE = [
+  "x = sum(range(10))\nimport math\n[x, math.floor(2.5), len('abc')]",
+  [45, 2, 3],
+] as const;
+const JAVASCRIPT_PROBE = [
+  'var x = [1, 2, 3].map((n) => n * 2); [x.length, JSON.stringify({ a: 1 })]',
+  [3, '{"a":1}'],
+] as const;
+
+/** Runs `setup`, then compares `observe` in the live session and in a fork, which is restored from the saved state. */
+const restored = (name: string, setup: string, observe: string): SessionAttack => ({
+  name: `restored-${name}`,
+  steps: [{ run: setup, ends: ['finished'] }, { sameInFork: observe }],
+});
+
+/** Fills the quota, lets the host write, and continues. No step may fail in the host. */
+const filled = (name: string, fill: string): SessionAttack => ({
+  name: `quota-${name}`,
+  policy: { workspace_max_bytes: 2 * MiB },
+  steps: [
+    { run: 'kept = 7' },
+    { run: fill },
+    { write: 'host.txt', text: 'x'.repeat(1024 * 1024), mayFail: 'quota_exceeded' },
+    { run: 'kept', expect: { metadata: { result: 7 } } },
+    {
+      run: "__import__('shutil').rmtree('/tmp/d', ignore_errors=True); kept",
+      expect: { metadata: { result: 7 } },
+    },
+    { reopen: true },
+    { run: 'kept', expect: { metadata: { result: 7 } } },
+  ],
+});
+
+const python: readonly SessionAttack[] = [
+  ...forgedNames,
+  {
+    name: 'killed-call-leaves-nothing',
+    steps: [
+      { run: "x = 1\nopen('f', 'w').write('one')" },
+      {
+        run: "x = 2\nopen('f', 'w').write('two')\nopen('g', 'w').close()\nwhile True:\n    try:\n        while True: pass\n    except BaseException: pass",
+        options: LIMITED,
+        ends: ['out_of_fuel'],
+      },
+      {
+        run: "import os\n[x, open('f').read(), os.listdir('.')]",
+        expect: { metadata: { result: [1, 'one', ['f']] } },
+      },
+    ],
+  },
+  {
+    name: 'aborted-call-leaves-nothing',
+    steps: [
+      { run: "x = 1\nopen('f', 'w').write('one')" },
+      { run: "x = 2\nopen('f', 'w').write('two')\nimport os\nos.abort()", ends: ['unreachable'] },
+      { run: "[x, open('f').read()]", expect: { metadata: { result: [1, 'one'] } } },
+    ],
+  },
+  {
+    name: 'fork-is-independent',
+    steps: [
+      { run: "x = [1]\nopen('f', 'w').write('one')" },
+      { fork: 'copy' },
+      { run: "x.append(2)\nopen('f', 'w').write('two')", in: 'copy' },
+      { run: "[x, open('f').read()]", expect: { metadata: { result: [[1], 'one'] } } },
+      { run: "[x, open('f').read()]", in: 'copy', expect: { metadata: { result: [[1, 2], 'two'] } } },
+    ],
+  },
+  {
+    name: 'state-of-another-session',
+    steps: [
+      {
+        run: "secret = 'mine'\nopen('f', 'w').write(secret)\nimport builtins, sys\nbuiltins.leak = secret; sys.leak = secret",
+      },
+      { open: 'other' },
+      {
+        run: "import builtins, os, sys\n['secret' in globals(), hasattr(builtins, 'leak'), hasattr(sys, 'leak'), os.listdir('.')]",
+        in: 'other',
+        expect: { metadata: { result: [false, false, false, []] } },
+      },
+    ],
+    reference: 'Capsule: the state of a session is readable from another',
+  },
+  damage('cleared-globals', 'globals().clear()', PYTHON_PROBE),
+  damage(
+    'cleared-builtins',
+    '__builtins__.clear() if isinstance(__builtins__, dict) else vars(__builtins__).clear()',
+    PYTHON_PROBE,
+  ),
+  damage('trace-function', 'import sys\nsys.settrace(lambda *a: 1 / 0)', PYTHON_PROBE),
+  damage('replaced-stdout', 'import sys\nsys.stdout = None\nsys.displayhook = None', PYTHON_PROBE),
+  damage(
+    'overwritten-boot-script',
+    'import _sandbox\n_sandbox.run = None\nvars(_sandbox).clear()',
+    PYTHON_PROBE,
+  ),
+  damage(
+    'corrupted-memory',
+    'import ctypes\nfor at in range(4096, 20_000_000, 4096): ctypes.c_int.from_address(at).value = -1',
+    PYTHON_PROBE,
+  ),
+  damage(
+    'removed-workspace',
+    "import shutil, os\nos.chdir('/')\nshutil.rmtree('/app', ignore_errors=True)",
+    PYTHON_PROBE,
+  ),
+  damage(
+    'exhausted-descriptors',
+    "import os\nheld = [os.open('/dev/null', 0) for _ in range(253)]",
+    PYTHON_PROBE,
+  ),
+  filled(
+    'tmp',
+    "import os\nos.mkdir('/tmp/d')\ntry:\n    open('/tmp/d/x', 'wb', buffering=0).write(bytes(2 * 1024 * 1024))\nexcept OSError: pass",
+  ),
+  filled(
+    'deleted-open-file',
+    "import os\nf = open('x', 'wb', buffering=0)\nf.write(bytes(2 * 1024 * 1024 - 100))\nos.remove('x')",
+  ),
+  restored(
+    'mode-of-workspace',
+    "import os\nos.chmod('/app', 0o700)\nos.chmod('/tmp', 0o711)",
+    "[oct(os.stat('/app').st_mode), oct(os.stat('/tmp').st_mode)]",
+  ),
+  restored(
+    'deleted-open-file',
+    "import os\nf = open('x', 'w+')\nf.write('abc'); f.flush()\nos.remove('x')",
+    '(f.seek(0), f.read())[1]',
+  ),
+  restored(
+    'deleted-folder-descriptor',
+    "import os\nos.mkdir('d')\nfd = os.open('d', os.O_RDONLY)\nos.rmdir('d')",
+    'os.fstat(fd).st_nlink >= 0 and os.listdir(fd)',
+  ),
+  restored(
+    'renamed-folder-descriptor',
+    "import os\nos.mkdir('d'); open('d/f', 'w').close()\nfd = os.open('d', os.O_RDONLY)\nos.rename('d', 'e')",
+    'os.listdir(fd)',
+  ),
+  restored(
+    'half-read-scandir',
+    "import os\nfor i in range(5): open(f's{i}', 'w').close()\nit = os.scandir('.')\nfirst = next(it).name",
+    'sorted([first] + [e.name for e in it])',
+  ),
+  restored(
+    'deleted-working-folder',
+    "import os\nos.mkdir('w'); os.chdir('w'); os.rmdir('/app/w')",
+    "(lambda: os.path.exists('/app/w') or os.access('.', os.F_OK))()",
+  ),
+  restored(
+    'position-of-open-file',
+    "import os\nopen('p', 'w').write('abcdef')\np = open('p'); p.read(2)",
+    'p.read(2)',
+  ),
+  restored('pipe-contents', "import os\nr, w = os.pipe()\nos.write(w, b'abc')", 'os.read(r, 3).decode()'),
+  restored('random-state', 'import random\nrandom.seed(5); random.random()', 'random.random()'),
+  {
+    name: 'file-attribute-after-rollback',
+    steps: [{ run: '1' }, { checkpoint: 'a' }, { run: '2' }, { rollback: 'a' }, { sameInFork: '__file__' }],
+  },
+  {
+    name: 'checkpoint-with-hostile-name',
+    steps: [
+      { run: '1' },
+      { checkpoint: '__proto__', error: 'invalid_argument' },
+      { checkpoint: '../evil', error: 'invalid_argument' },
+      { rollback: 'constructor', error: 'checkpoint_not_found' },
+      { run: '6 * 7', expect: { metadata: { result: 42 } } },
+    ],
+  },
+  {
+    name: 'variables-of-hostile-objects',
+    steps: [
+      {
+        run: 'class R:\n    def __repr__(self):\n        globals().clear()\n        while True: pass\nx = 1\ny = R()',
+      },
+      { run: 'x', expect: { metadata: { result: 1 } } },
+    ],
+  },
+  {
+    name: 'session-survives-reopening',
+    steps: [
+      { run: "x = {'a': {1, 2}}\ndef f(): return x\nopen('f', 'w').write('kept')" },
+      { reopen: true },
+      { run: "[len(f()['a']), open('f').read()]", expect: { metadata: { result: [2, 'kept'] } } },
+    ],
+  },
+];
+
+const javascript: readonly SessionAttack[] = [
+  {
+    name: 'killed-call-leaves-nothing',
+    steps: [
+      {
+        run: "var x = 1; import * as std from 'std'; const f = std.open('f', 'w'); f.puts('one'); f.close();",
+      },
+      { run: "x = 2; new Array(4e8).join('');", options: LIMITED, ends: ['out_of_fuel'] },
+      { run: 'x', expect: { metadata: { result: 1 } } },
+    ],
+  },
+  {
+    name: 'fork-is-independent',
+    steps: [
+      { run: 'var x = [1];' },
+      { fork: 'copy' },
+      { run: 'x.push(2);', in: 'copy' },
+      { run: 'x', expect: { metadata: { result: [1] } } },
+      { run: 'x', in: 'copy', expect: { metadata: { result: [1, 2] } } },
+    ],
+  },
+  {
+    name: 'state-of-another-session',
+    steps: [
+      { run: "globalThis.secret = 'mine'; Object.prototype.leak = 1;" },
+      { open: 'other' },
+      {
+        run: '[typeof secret, typeof ({}).leak]',
+        in: 'other',
+        expect: { metadata: { result: ['undefined', 'undefined'] } },
+      },
+    ],
+    reference: 'Capsule: the state of a session is readable from another',
+  },
+  damage(
+    'polluted-prototypes',
+    'Object.prototype.toString = Array.prototype.map = JSON.stringify = () => { throw 1; };',
+    JAVASCRIPT_PROBE,
+  ),
+  damage(
+    'deleted-globals',
+    'for (const key of Reflect.ownKeys(globalThis)) try { delete globalThis[key]; } catch {}',
+    JAVASCRIPT_PROBE,
+  ),
+  damage('endless-interval', 'setInterval(() => {}, 0); throw 1;', JAVASCRIPT_PROBE),
+  {
+    name: 'variables-after-a-comment',
+    steps: [
+      { run: 'let a = 1; /* let */ const b = 2; // function\nvar c = 3;' },
+      { variables: ['a', 'b', 'c'] },
+    ],
+  },
+  {
+    name: 'variables-after-an-unclosed-template',
+    steps: [{ run: 'let a = 1;' }, { run: 'let b = `${', ends: ['SyntaxError'] }, { variables: ['a'] }],
+  },
+  {
+    name: 'variables-with-getters',
+    steps: [
+      {
+        run: "var a = 1; Object.defineProperty(globalThis, 'b', { get() { for (;;) {} }, enumerable: true, configurable: true });",
+      },
+      { run: 'a', expect: { metadata: { result: 1 } } },
+    ],
+  },
+  {
+    name: 'newlines-do-not-stall-the-host',
+    steps: [
+      { run: 'var a = 1;' },
+      { run: '\n'.repeat(120_000) },
+      { run: 'a', expect: { metadata: { result: 1 } } },
+    ],
+  },
+  {
+    name: 'checkpoint-with-hostile-name',
+    steps: [
+      { run: '1' },
+      { checkpoint: '__proto__', error: 'invalid_argument' },
+      { checkpoint: '../evil', error: 'invalid_argument' },
+      { rollback: 'constructor', error: 'checkpoint_not_found' },
+      { run: '6 * 7', expect: { metadata: { result: 42 } } },
+    ],
+  },
+  {
+    name: 'session-survives-reopening',
+    steps: [
+      { run: 'var x = new Map([[1, { a: new Set([2]) }]]); function f() { return x; }' },
+      { reopen: true },
+      { run: 'f().get(1).a.has(2)', expect: { metadata: { result: true } } },
+    ],
+  },
+];
+
+export const SESSIONS: AttackTable = { python, javascript };

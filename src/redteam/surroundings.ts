@@ -1,0 +1,103 @@
+/**
+ * What an attack could change outside its guest: this process, a folder with a secret, and a sandbox that runs at the same
+ * time. Every attack is followed by a check that all of it is as before.
+ */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Sandbox } from '../sandbox/sandbox.ts';
+import { RUNTIME_NAMES, type RuntimeName } from '../schema.ts';
+import { createSandbox } from '../session/create-sandbox.ts';
+import { NEIGHBOUR, NEIGHBOUR_OUTPUT, NEXT_RUN } from './corpus/probes.ts';
+import { mismatch } from './match.ts';
+
+/** Stands for a secret of the host. It must never appear in a result. */
+export const SECRET = 'redteam-secret-5d1f';
+const SECRET_VARIABLE = 'REDTEAM_SECRET';
+
+const PROBE_LIMITS = { fuel_budget: 1_000_000_000, timeout_seconds: 60 };
+
+export class Surroundings {
+  readonly folder = mkdtempSync(join(tmpdir(), 'redteam-'));
+  readonly secretFile = join(this.folder, 'secret.txt');
+  readonly #baselines = new Map<RuntimeName, { readonly stdout: string; readonly fuel_consumed: number }>();
+  readonly #neighbours = new Map<RuntimeName, Sandbox>();
+  #host: unknown;
+
+  private constructor() {
+    writeFileSync(this.secretFile, SECRET);
+    process.env[SECRET_VARIABLE] = SECRET;
+  }
+
+  /** Measures both languages before the first attack. */
+  static async create(): Promise<Surroundings> {
+    const surroundings = new Surroundings();
+    for (const runtime of RUNTIME_NAMES) {
+      const neighbour = await createSandbox({ runtime });
+      await neighbour.writeFile('own.txt', 'mine');
+      surroundings.#neighbours.set(runtime, neighbour);
+      const { stdout, fuel_consumed } = await neighbour.execute(NEXT_RUN[runtime], PROBE_LIMITS);
+      surroundings.#baselines.set(runtime, { stdout, fuel_consumed });
+    }
+    surroundings.#host = surroundings.#hostState();
+    return surroundings;
+  }
+
+  /** Replaces the placeholders in the texts of an attack. */
+  fill<T>(value: T, more: Readonly<Record<string, string>> = {}): T {
+    const values: Record<string, string> = { secret_file: this.secretFile, ...more };
+    const visit = (part: unknown): unknown => {
+      if (typeof part === 'string')
+        return part.replaceAll(/\{\{(\w+)\}\}/g, (all, name) => values[name] ?? all);
+      if (Array.isArray(part)) return part.map(visit);
+      if (typeof part !== 'object' || part === null || part instanceof RegExp) return part;
+      return Object.fromEntries(Object.entries(part).map(([key, item]) => [key, visit(item)]));
+    };
+    return visit(value) as T;
+  }
+
+  /** Problems of a sandbox that runs while an attack runs. */
+  async checkNeighbour(runtime: RuntimeName): Promise<string[]> {
+    const neighbour = this.#neighbours.get(runtime)!;
+    const { stdout, files_created, stderr } = await neighbour.execute(NEIGHBOUR[runtime], PROBE_LIMITS);
+    const found = mismatch(
+      { stdout, stderr, files_created },
+      { stdout: NEIGHBOUR_OUTPUT, stderr: '', files_created: [] },
+    );
+    return found === undefined ? [] : [`a sandbox that ran at the same time: ${found}`];
+  }
+
+  /** Problems of the next run in the sandbox of an attack. */
+  async checkNextRun(sandbox: Sandbox): Promise<string[]> {
+    const { stdout, fuel_consumed } = await sandbox.execute(NEXT_RUN[sandbox.runtime], PROBE_LIMITS);
+    const found = mismatch({ stdout, fuel_consumed }, this.#baselines.get(sandbox.runtime));
+    return found === undefined ? [] : [`the next run: ${found}`];
+  }
+
+  /** Problems of this process. A difference is reported once. */
+  checkHost(): string[] {
+    const state = this.#hostState();
+    const found = mismatch(state, this.#host);
+    this.#host = state;
+    return found === undefined ? [] : [`the host process: ${found}`];
+  }
+
+  async close(): Promise<void> {
+    for (const neighbour of this.#neighbours.values()) await neighbour.close();
+    delete process.env[SECRET_VARIABLE];
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  #hostState() {
+    return {
+      env: { ...process.env },
+      cwd: process.cwd(),
+      globals: Reflect.ownKeys(globalThis).map(String).sort(),
+      prototypes: [Object, Array, Function, String, Promise, Map, Uint8Array].map((type) =>
+        Reflect.ownKeys(type.prototype).map(String),
+      ),
+      secret: readFileSync(this.secretFile, 'utf8'),
+      files: readdirSync(this.folder).filter((name) => !name.startsWith('store')),
+    };
+  }
+}
