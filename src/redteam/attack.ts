@@ -28,7 +28,8 @@ export interface ExpressionAttack extends AttackFacts {
   readonly value: Pattern;
 }
 
-/** A program that runs in a sandbox of its own. `{{secret_file}}` in its text is the host path of a file with a secret. */
+/** A program that runs in a sandbox of its own. In its text, `{{secret_file}}` is the
+ * host path of a file with a secret, `{{cwd}}` the working folder and `{{node}}` the path of Node.js. */
 export interface ProgramAttack extends AttackFacts {
   readonly code: string;
   readonly policy?: PolicyInput;

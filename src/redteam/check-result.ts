@@ -10,6 +10,10 @@ const WATCHDOG_MS = 8_000;
 /** A truncated stream may end with a line break of the host. */
 const CAP_MARGIN_BYTES = 1;
 
+/** Limits of what a guest can report about the value of its last expression. */
+const MAX_TYPE_LENGTH = 200;
+const MAX_RESULT_LENGTH = 200_000;
+
 type Limits = Pick<
   Policy,
   'fuel_budget' | 'timeout_seconds' | 'memory_bytes' | 'stdout_max_bytes' | 'stderr_max_bytes'
@@ -51,6 +55,12 @@ function generalProblems(result: SandboxResult, limits: Limits): string[] {
   atMost('duration_ms', result.duration_ms, limits.timeout_seconds * 1000 + WATCHDOG_MS);
   atMost('stdout in bytes', Buffer.byteLength(result.stdout), limits.stdout_max_bytes + CAP_MARGIN_BYTES);
   atMost('stderr in bytes', Buffer.byteLength(result.stderr), limits.stderr_max_bytes + CAP_MARGIN_BYTES);
+  atMost('the length of result_type', result.metadata.result_type?.length ?? 0, MAX_TYPE_LENGTH);
+  atMost(
+    'the length of the result',
+    JSON.stringify(result.metadata.result ?? null).length,
+    MAX_RESULT_LENGTH,
+  );
   require(trapped === (trap_reason !== null), `trapped is ${trapped} with trap_reason ${trap_reason}`);
   if (trap_reason !== null) {
     const { exit_code, message } = TRAPS[trap_reason];

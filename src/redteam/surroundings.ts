@@ -45,7 +45,12 @@ export class Surroundings {
 
   /** Replaces the placeholders in the texts of an attack. */
   fill<T>(value: T, more: Readonly<Record<string, string>> = {}): T {
-    const values: Record<string, string> = { secret_file: this.secretFile, ...more };
+    const values: Record<string, string> = {
+      secret_file: this.secretFile,
+      cwd: process.cwd(),
+      node: process.execPath,
+      ...more,
+    };
     const visit = (part: unknown): unknown => {
       if (typeof part === 'string')
         return part.replaceAll(/\{\{(\w+)\}\}/g, (all, name) => values[name] ?? all);

@@ -6,11 +6,7 @@ import { IMPORT_ORDER } from './import-order.ts';
 /** Folders that do not import each other although the order would allow it. */
 const INDEPENDENT = [['wasm', 'fs', 'analysis', 'concurrency']];
 const PURE = ['wasm', 'fs', 'analysis', 'schema', 'errors', 'quantities'];
-<<<<<<< HEAD
-const FILE_SYSTEM_FOLDERS = ['stores', 'host', 'runtimes', 'packages', 'worker/build', 'cli'];
-=======
-const FILE_SYSTEM_ROOMS = ['stores', 'host', 'runtimes', 'packages', 'worker/build', 'cli', 'redteam'];
->>>>>>> 75614ae (redteam: a corpus of attacks, its runner and the command)
+const FILE_SYSTEM_FOLDERS = ['stores', 'host', 'runtimes', 'packages', 'worker/build', 'cli', 'redteam'];
 
 interface Import {
   readonly target: string;

@@ -26,6 +26,11 @@ const DAMAGED = [
   'OverflowError',
   'RecursionError',
 ];
+/** Values spread over the function table of the binary and past its end. */
+const POINTERS = [
+  ...[0, 1, 2, 7, 100, 1000, 2500, 4000, 5500, 7000, 8500, 10_000, 11_500, 13_000, 20_000],
+  2 ** 31,
+];
 const SMALL = { fuel_budget: 300_000_000 };
 
 /** Processes, network, threads and devices. */
@@ -77,6 +82,14 @@ const FILES = expressions([
     ['file-secret-upwards', `${UP}..{{secret_file}}`, 'CVE-2025-53110 (MCP filesystem server)'],
     ['file-passwd-upwards', '/app/../../etc/passwd'],
     ['file-node', '/usr/bin/node'],
+    ['file-proc', '/proc'],
+    ['file-sys', '/sys'],
+    ['file-hosts', '/etc/hosts'],
+    ['file-random', '/dev/random'],
+    ['file-root', '/root'],
+    ['file-home', '/home'],
+    ['file-working-folder', '{{cwd}}'],
+    ['file-interpreter', '{{node}}'],
   ].map(
     ([name, path, reference]): ExpressionRow => [name!, `open('${path}', 'rb').read(9)`, MISSING, reference],
   ),
@@ -88,6 +101,8 @@ const SURROUNDINGS = expressions([
   ['environment', "[n for n in os.environ if 'REDTEAM' in n or n in ('USER', 'LOGNAME', 'SHELL')]", '[]'],
   ['path-upwards-is-root', `os.path.samefile('${UP}', '/')`, 'True'],
   ['no-hard-link', "hasattr(os, 'link')", 'False'],
+  ['device-null', "open('/dev/null').read()", "''"],
+  ['device-stdin', "open('/dev/stdin').read()", "''"],
   ['no-device-zero', "open('/dev/zero').read(1)", MISSING],
 ]);
 
@@ -102,6 +117,8 @@ const BRIDGE = expressions([
     'pyodide.ffi',
     'pyodide.code',
     'pyodide.http',
+    '_pyodide._base',
+    '_pyodide._core_docs',
   ].map(
     (name): ExpressionRow => [
       `bridge-${name.replaceAll(/[_.]/g, '-').replace(/^-/, 'internal-')}`,
@@ -119,7 +136,7 @@ const BRIDGE = expressions([
   ['bridge-installer', "__import__('micropip')", 'ModuleNotFoundError', 'CVE-2026-24002 (Grist)'],
   [
     'bridge-types',
-    "sorted({c.__name__ for c in object.__subclasses__() if c.__name__.startswith(('Js', 'PyProxy')) or 'pyodide' in c.__name__.lower()})",
+    "sorted({c.__name__ for c in [*object.__subclasses__(), *map(type, __import__('gc').get_objects())] if c.__name__.startswith(('Js', 'PyProxy')) or 'pyodide' in c.__name__.lower()})",
     '[]',
     'CVE-2026-24002 (Grist)',
   ],
@@ -257,6 +274,8 @@ const SHARED_FILES = expressions([
   ],
   ['library-make-folder', "os.mkdir('/lib/python3.14/evil')", 'OSError'],
   ['library-link', "os.symlink('/app', '/lib/python3.14/evil')", 'OSError'],
+  ['workspace-remove', "os.rmdir('/app')", 'OSError'],
+  ['tmp-move', "os.rename('/tmp', '/app/t')", 'OSError'],
   ['workspace-replace', "os.rename('/app', '/lib/app')", 'OSError'],
 ]);
 
@@ -296,7 +315,7 @@ const MEMORY: readonly ProgramAttack[] = [
   ),
   corrupt('object-dictionary-without-keys', 'x = {1: 2}; word(id(x) + 16).value = 0; print(x[1])'),
   corrupt('object-type-of-none', 'word(id(None) + 4).value = id(int); print(None)'),
-  ...[0, 1, 2, 7, 1000, 5500, 10_000, 20_000, 2 ** 31].map((pointer) =>
+  ...POINTERS.map((pointer) =>
     corrupt(
       `function-pointer-${pointer}`,
       `method = ctypes.c_uint.from_address(id(len) + 8).value
@@ -305,7 +324,7 @@ len([1])`,
       'CVE-2026-24002 (Grist)',
     ),
   ),
-  ...[0, 100, 4000, 8500, 13_000, 2 ** 31].map((pointer) =>
+  ...POINTERS.map((pointer) =>
     corrupt(
       `type-slots-${pointer}`,
       `class A: pass
@@ -384,7 +403,7 @@ for at in ${range}:
       expect: { stdout: 'there\n' },
     }),
   ),
-  ...[1, 2, 3].map(
+  ...[1, 2, 3, 4, 5, 6, 7, 8].map(
     (seed): ProgramAttack => ({
       name: `memory-random-writes-${seed}`,
       code: `import ctypes, random
@@ -419,7 +438,7 @@ f(1, 2)`,
       expect: { stdout: /^there\n/ },
     }),
   ),
-  ...[1, 2, 3].map(
+  ...[1, 2, 3, 4, 5, 6].map(
     (seed): ProgramAttack => ({
       name: `bytecode-random-${seed}`,
       code: `import random, types
@@ -435,6 +454,17 @@ while True:
       expect: { stdout: /^there\n/ },
     }),
   ),
+  {
+    name: 'marshal-random',
+    code: `import marshal, random
+random.seed(5)
+kinds = set()
+for i in range(5000):
+    try: marshal.loads(bytes(random.randrange(256) for _ in range(30)))
+    except Exception as error: kinds.add(type(error).__name__)
+{'EOFError', 'ValueError'} <= kinds`,
+    expect: { metadata: { result: true } },
+  },
   {
     name: 'marshal-nested-without-end',
     code: "import marshal\nmarshal.loads(b'(' + b'\\x01\\0\\0\\0(' * 100000)",
@@ -677,6 +707,7 @@ js.process`,
       ['exit', 'os._exit(3)', 3, 'finished'],
       ['abort', 'os.abort()', 134, 'unreachable'],
       ['kill-itself', 'os.kill(os.getpid(), 9)', 137, 'finished'],
+      ['signal-11', 'import signal; signal.raise_signal(11)', 139, 'finished'],
       ['segmentation-fault', 'import faulthandler; faulthandler._sigsegv()', 134, 'unreachable'],
     ] as const
   ).map(

@@ -207,6 +207,17 @@ sys.monitoring.set_events(3, sys.monitoring.events.PY_START)
     ends: ['out_of_fuel'],
   },
   {
+    name: 'signal-that-is-caught',
+    code: `try:
+    while True: pass
+except BaseException as error:
+    print(type(error).__name__, flush=True)
+print('and on', flush=True)`,
+    policy: POLICIES.fuel,
+    ends: ['out_of_fuel'],
+    expect: { stdout: 'OutOfFuel\nand on\n', success: false },
+  },
+  {
     name: 'output-swapped-descriptors',
     code: `import os\nkeep = os.dup(1); os.dup2(2, 1)\nprint('x' * 5000, flush=True)\nos.dup2(keep, 1)\nprint('back', flush=True)`,
     policy: { stderr_max_bytes: 100 },

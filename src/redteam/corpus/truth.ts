@@ -169,6 +169,11 @@ written`,
     }),
   ),
   {
+    name: 'value-with-repr-that-raises',
+    code: 'class R:\n    def __repr__(self): raise ValueError(7)\nR()',
+    expect: { metadata: { error: { type: 'ValueError', message: '7', line: 2 } } },
+  },
+  {
     name: 'value-with-prototype-keys',
     code: "{'__proto__': {'polluted': 1}, 'constructor': {'prototype': {'polluted': 1}}}",
     expect: { success: true, metadata: { result: { polluted: undefined } } },

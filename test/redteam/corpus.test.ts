@@ -1,0 +1,84 @@
+/** Replays the corpus of attacks that `llm-wasm-sandbox redteam` runs, one category after another. */
+import { beforeAll, describe, expect, test } from 'vitest';
+import { CATEGORIES, type Category } from '../../src/redteam/attack.ts';
+import { RUNTIME_NAMES } from '../../src/schema.ts';
+import { ATTACKS, runAttacks } from './built.ts';
+
+const idsOf = (category: Category) =>
+  ATTACKS.filter((attack) => attack.category === category).map(({ id }) => id);
+
+/** Runs a category before its tests. Returns a function that gives the problems of an attack. */
+function replay(category: Category): (id: string) => readonly string[] {
+  const problems = new Map<string, readonly string[]>();
+  beforeAll(async () => {
+    const verdicts = await runAttacks(ATTACKS.filter((attack) => attack.category === category));
+    for (const verdict of verdicts) problems.set(verdict.attack.id, verdict.problems);
+  }, 600_000);
+  return (id) => problems.get(id)!;
+}
+
+describe('corpus', () => {
+  test('has at least 200 attacks with unique ids, in every category and language', () => {
+    expect(ATTACKS.length).toBeGreaterThanOrEqual(200);
+    expect(new Set(ATTACKS.map(({ id }) => id)).size).toBe(ATTACKS.length);
+    for (const category of CATEGORIES) {
+      const runtimes = new Set(
+        ATTACKS.filter((attack) => attack.category === category).map(({ runtime }) => runtime),
+      );
+      for (const runtime of RUNTIME_NAMES) expect(runtimes).toContain(runtime);
+    }
+  });
+
+  test('names the vulnerability that an attack is known from', () => {
+    const known = new Set(ATTACKS.flatMap(({ reference }) => (reference === undefined ? [] : [reference])));
+    expect(known.size).toBeGreaterThanOrEqual(50);
+    for (const reference of known) expect(reference).toMatch(/^((CVE|GHSA)-[\w-]+ \(.+\)|\w[\w-]+: .+)$/);
+  });
+});
+
+describe('attack to escape', () => {
+  const problemsOf = replay('escape');
+  // guarantee: no-bridge, no-host-objects, no-host-resources, memory-isolation, system-calls, file-isolation, fresh-state
+  test.each(idsOf('escape'))('has no effect outside the guest: %s', (id) => {
+    expect(problemsOf(id)).toEqual([]);
+  });
+});
+
+describe('attack on a limit', () => {
+  const problemsOf = replay('limits');
+  // guarantee: fuel-limit, time-limit, memory-limit, output-limit, workspace-limit, recursion-limit
+  test.each(idsOf('limits'))('is stopped by the limit: %s', (id) => {
+    expect(problemsOf(id)).toEqual([]);
+  });
+});
+
+describe('attack on the truth of a result', () => {
+  const problemsOf = replay('truth');
+  // guarantee: untrusted-reports
+  test.each(idsOf('truth'))('does not change what the host reports: %s', (id) => {
+    expect(problemsOf(id)).toEqual([]);
+  });
+});
+
+describe('attack on a session', () => {
+  const problemsOf = replay('session');
+  // guarantee: stored-sessions
+  test.each(idsOf('session'))('leaves its state and other sessions intact: %s', (id) => {
+    expect(problemsOf(id)).toEqual([]);
+  });
+});
+
+describe('attack on the server', () => {
+  const problemsOf = replay('server');
+  test.each(idsOf('server'))('is rejected and delays no other client: %s', (id) => {
+    expect(problemsOf(id)).toEqual([]);
+  });
+});
+
+describe('attack on host memory', () => {
+  const problemsOf = replay('host_memory');
+  // guarantee: memory-limit
+  test.each(idsOf('host_memory'))('is bounded: %s', (id) => {
+    expect(problemsOf(id)).toEqual([]);
+  });
+});
