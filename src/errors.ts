@@ -38,12 +38,15 @@ export type ErrorCode = keyof typeof ERROR_CODES;
 export class SandboxError extends Error {
   /** Always `SandboxError`. */
   override readonly name = 'SandboxError';
+  /** The message without folders, processes and names of the host, for clients of a server; undefined if there is no difference. */
+  readonly publicMessage: string | undefined;
   constructor(
     /** What went wrong, for programs to compare. */
     readonly code: ErrorCode,
     message: string,
-    options?: { cause?: unknown },
+    { publicMessage, ...options }: { cause?: unknown; publicMessage?: string } = {},
   ) {
     super(message, options);
+    this.publicMessage = publicMessage;
   }
 }

@@ -1,6 +1,7 @@
 /** Files on the user's machine that the command line names: programs, input, exports and copied results. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { UsageError } from './exit-codes.ts';
 
 /** Reads a file, or standard input for "-". */
@@ -30,7 +31,7 @@ export function writeLocalFile(
 
 /**
  * Copies workspace files into a folder and returns the paths it copied. `paths` are relative to the workspace and never
- * lead out of it.
+ * lead out of it. Nothing below `folder` is written through a link.
  */
 export async function copyWorkspaceFiles(
   paths: readonly string[],
@@ -40,14 +41,38 @@ export async function copyWorkspaceFiles(
   // Guests choose these names. On Windows, a backslash or a colon would lead out of the folder.
   const safe = paths.filter((path) => process.platform !== 'win32' || !/[\\:]/.test(path));
   for (const path of safe) {
-    const target = join(folder, path);
     const bytes = await read(path);
     try {
-      mkdirSync(dirname(target), { recursive: true });
+      mkdirSync(folder, { recursive: true });
+      replaceFile(folder, path.split('/'), bytes);
     } catch (cause) {
-      throw new UsageError(`Cannot write ${target}: ${(cause as Error).message}`);
+      throw new UsageError(`Cannot write ${join(folder, path)}: ${(cause as Error).message}`);
     }
-    writeLocalFile(target, bytes);
   }
   return safe;
 }
+
+/** Writes a file by renaming a new one, so that a hard link to another file is replaced and not written through. */
+function replaceFile(root: string, parts: readonly string[], bytes: Uint8Array): void {
+  let folder = root;
+  for (const part of parts.slice(0, -1)) {
+    folder = join(folder, part);
+    const found = lstatSync(folder, { throwIfNoEntry: false });
+    if (found === undefined) mkdirSync(folder);
+    else if (!found.isDirectory()) throw new Error(`${folder} is not a folder. ${REMOVE_ADVICE}`);
+  }
+  const target = join(folder, parts.at(-1)!);
+  const found = lstatSync(target, { throwIfNoEntry: false });
+  if (found !== undefined && !found.isFile())
+    throw new Error(`${target} is a link, a folder or a device. ${REMOVE_ADVICE}`);
+  const staged = join(folder, `.${randomUUID()}`);
+  try {
+    writeFileSync(staged, bytes, { flag: 'wx' });
+    renameSync(staged, target);
+  } catch (cause) {
+    rmSync(staged, { force: true });
+    throw cause;
+  }
+}
+
+const REMOVE_ADVICE = 'Remove it or choose another folder.';

@@ -32,7 +32,9 @@ export function readHostTree(
     bytes += size;
     if (bytes > MAX_TREE_BYTES || entries.length >= MAX_TREE_FILES) {
       const limit = `${formatBytes(MAX_TREE_BYTES)} or ${formatCount(MAX_TREE_FILES)} files`;
-      throw new SandboxError('quota_exceeded', `${option}: ${hostPath} exceeds ${limit}.`);
+      throw new SandboxError('quota_exceeded', `${option}: ${hostPath} exceeds ${limit}.`, {
+        publicMessage: `${option}: a folder of the host exceeds ${limit}.`,
+      });
     }
     entries.push({ path, kind: 'file', mode: 0o444, mtimeMs, data: share(readFileSync(from)) });
   };
@@ -59,6 +61,7 @@ function resolve(hostPath: string, option: string): string {
     throw new SandboxError(
       'invalid_argument',
       `${option}: ${JSON.stringify(hostPath)} does not exist on the host.`,
+      { publicMessage: `${option}: a path does not exist on the host.` },
     );
   }
 }

@@ -3,30 +3,13 @@
  * a count. Records carry a digest of the code, never the code.
  */
 import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server';
-import { SandboxError } from '../errors.ts';
+import { clientError } from './client-errors.ts';
 import { progressReporter } from './progress.ts';
 import type { ServerState } from './server-state.ts';
 import { type Span, shortDigest } from './telemetry.ts';
 import type { Tenant } from './tenant.ts';
-import { type Tool, ToolError } from './tool.ts';
+import type { Tool } from './tool.ts';
 import { replaceLoneSurrogates, type ToolResult } from './tool-result.ts';
-
-const INTERNAL_MESSAGE = 'The server failed to handle this call. The server log has the cause.';
-/** Messages for errors whose own message may name folders or processes of the host; that one goes to the log only. */
-const HOST_ERROR_MESSAGES: Readonly<Record<string, string>> = {
-  session_busy: 'Another process is using this session. Retry later or use another session.',
-  session_damaged:
-    'The stored data of this session is damaged. Delete it with destroy_session; its files may still be readable as resources.',
-  store_failed: INTERNAL_MESSAGE,
-  module_invalid: INTERNAL_MESSAGE,
-  image_invalid: INTERNAL_MESSAGE,
-  not_installed: INTERNAL_MESSAGE,
-  internal: INTERNAL_MESSAGE,
-};
-/** Messages for errors whose own message names library functions instead of tools. */
-const MODEL_MESSAGES: Readonly<Record<string, string>> = {
-  sandbox_closed: 'The session was closed before this call finished. Start another one with create_session.',
-};
 
 type RunnableTool = Pick<Tool, 'name' | 'run'>;
 
@@ -48,13 +31,11 @@ export function callTool(
       record({ result });
       return toCallToolResult(result);
     } catch (cause) {
-      const code = cause instanceof SandboxError || cause instanceof ToolError ? cause.code : 'internal';
+      const { code, message, isHostError } = clientError(cause);
       record({ error: code });
-      const message = HOST_ERROR_MESSAGES[code] ?? MODEL_MESSAGES[code] ?? (cause as Error).message;
-      if (HOST_ERROR_MESSAGES[code] !== undefined)
+      if (isHostError)
         state.telemetry.log.error({ event: 'tool.error', tool: tool.name, err: cause }, 'tool failed');
-      const text = replaceLoneSurrogates(`${code}: ${message}`);
-      return { isError: true, content: [{ type: 'text', text }] };
+      return { isError: true, content: [{ type: 'text', text: `${code}: ${message}` }] };
     }
   });
 }

@@ -107,11 +107,10 @@ class HttpApp {
     readonly state: ServerState,
     { extend = (factory) => factory, serverOptions = {} }: HttpServerOptions,
   ) {
-    const { settings, telemetry } = state;
+    const { settings } = state;
     const factory = extend(serverFactory(state, serverOptions));
     this.#guards = new RequestGuards(settings);
-    const onerror = (cause: Error) =>
-      telemetry.log.warn({ event: 'transport.error', err: cause }, 'transport error');
+    const onerror = (cause: Error) => state.logTransportError(cause);
     const { max_body_bytes: maxBodyBytes, max_clients: maxClients, client_idle_seconds } = settings;
     this.#modern = createMcpHandler(factory, { legacy: 'reject', maxRequestBodySize: maxBodyBytes, onerror });
     this.#serveModern = toNodeHandler(this.#modern, { maxRequestBodySize: maxBodyBytes, onerror });
@@ -144,17 +143,21 @@ class HttpApp {
       return guards.answerPreflight(response);
     if (this.isClosing)
       return void sendError(response, 503, 'The server is shutting down.', { 'retry-after': '5' });
+    if (path === '/metrics') return this.#metrics(request, response);
     const tenant = guards.authenticate(request);
     // Requests with an unknown token are rate limited by address, all others by tenant.
     const key = tenant === undefined ? `address ${request.socket.remoteAddress}` : `tenant ${tenant}`;
     if (!(await guards.checkRate(key, response))) return;
     if (tenant === undefined) return void guards.sendUnauthorized(request, response);
-    if (path === '/metrics') return this.#metrics(response);
     (request as AuthenticatedRequest).auth = { token: '', clientId: tenant, scopes: [] };
     await this.#mcp(request, response);
   }
 
-  async #metrics(response: ServerResponse): Promise<void> {
+  async #metrics(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const isAllowed = this.#guards.mayReadMetrics(request);
+    const key = isAllowed ? 'metrics' : `address ${request.socket.remoteAddress}`;
+    if (!(await this.#guards.checkRate(key, response))) return;
+    if (!isAllowed) return void this.#guards.sendUnauthorized(request, response);
     await this.state.countSessions();
     const { registry } = this.state.metrics;
     response.writeHead(200, { 'content-type': registry.contentType }).end(await registry.metrics());

@@ -8,7 +8,8 @@ import { isIP } from 'node:net';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { SandboxError } from '../errors.ts';
 import { LOCAL_TENANT } from './server-state.ts';
-import { parseToken, type ServerSettings } from './settings.ts';
+import type { ServerSettings } from './settings.ts';
+import { parseTokens } from './tokens.ts';
 
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
 
@@ -50,6 +51,7 @@ function hostName(header: string | undefined): string {
 export class RequestGuards {
   readonly #hosts: Set<string>;
   readonly #tokens: readonly { readonly tenant: string; readonly hash: Buffer }[];
+  readonly #metricsHash: Buffer | undefined;
   readonly #rateLimiter: RateLimiterMemory;
 
   constructor(readonly settings: ServerSettings) {
@@ -58,16 +60,8 @@ export class RequestGuards {
     this.#hosts = new Set(
       [...LOOPBACK_NAMES, ownHost, ...settings.allowed_hosts].map((name) => name.toLowerCase()),
     );
-    this.#tokens = settings.tokens.map((text, i) => {
-      const { name, secret } = parseToken(text, i);
-      return { tenant: name, hash: sha256(secret) };
-    });
-    const names = this.#tokens.map(({ tenant }) => tenant);
-    if (new Set(names).size < names.length)
-      throw new SandboxError(
-        'invalid_argument',
-        'tokens: two tokens have the same name. Give each token its own name.',
-      );
+    this.#tokens = parseTokens(settings).map(({ tenant, secret }) => ({ tenant, hash: sha256(secret) }));
+    this.#metricsHash = settings.metrics_token === undefined ? undefined : sha256(settings.metrics_token);
     this.#rateLimiter = new RateLimiterMemory({ points: settings.rate_per_minute, duration: 60 });
   }
 
@@ -112,6 +106,12 @@ export class RequestGuards {
     const hash = sha256(bearer(request) ?? '');
     // Every token is compared, so that timing does not reveal which one matched.
     return this.#tokens.filter((token) => timingSafeEqual(token.hash, hash))[0]?.tenant;
+  }
+
+  /** Whether a request may read the figures of all tenants. With tokens, this takes a token of its own. */
+  mayReadMetrics(request: IncomingMessage): boolean {
+    if (this.#metricsHash === undefined) return this.#tokens.length === 0;
+    return timingSafeEqual(this.#metricsHash, sha256(bearer(request) ?? ''));
   }
 
   /** Sends 401 for a missing or unknown token. */

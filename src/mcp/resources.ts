@@ -4,10 +4,19 @@
  */
 import { type McpServer, ResourceNotFoundError, ResourceTemplate } from '@modelcontextprotocol/server';
 import { SandboxError } from '../errors.ts';
+import { clientError } from './client-errors.ts';
 import { OUTPUT_STREAMS } from './output-cache.ts';
 import { mimeType, workspaceUri } from './resource-links.ts';
+import type { ServerSettings } from './settings.ts';
+import type { ServerLog } from './telemetry.ts';
 import { DEFAULT_SESSION, type Tenant } from './tenant.ts';
 import { asText } from './tools/files.ts';
+
+export interface ResourceContext {
+  readonly tenant: Tenant;
+  readonly settings: ServerSettings;
+  readonly log: ServerLog;
+}
 
 const MAX_LISTED = 1000;
 /** Limit for the bytes that a listing reads from the store. Sessions beyond it, least recently used, are omitted. */
@@ -43,9 +52,8 @@ async function listWorkspaceFiles(tenant: Tenant) {
 async function readableFiles(tenant: Tenant, session_id: string) {
   try {
     return await tenant.files(session_id);
-  } catch (cause) {
-    if (cause instanceof SandboxError) return [];
-    throw cause;
+  } catch {
+    return [];
   }
 }
 
@@ -60,16 +68,47 @@ async function completePaths(
     .slice(0, MAX_COMPLETIONS);
 }
 
-async function readWorkspace(tenant: Tenant, uri: string, session_id: string, path: string) {
+async function readWorkspace(
+  { tenant, settings }: ResourceContext,
+  uri: string,
+  session_id: string,
+  path: string,
+) {
+  const bytes = await (await tenant.open(session_id)).readFile(path);
+  checkSize(bytes.length, settings);
+  const text = asText(bytes);
+  const mime = mimeType(path) ?? (text === undefined ? 'application/octet-stream' : 'text/plain');
+  const content = text === undefined ? { blob: Buffer.from(bytes).toString('base64') } : { text };
+  return { contents: [{ uri, mimeType: mime, ...content }] };
+}
+
+/** Building a large response takes time in which the server answers no other request. */
+function checkSize(bytes: number, { max_resource_bytes }: ServerSettings): void {
+  if (bytes <= max_resource_bytes) return;
+  const fact = `The resource has ${bytes} bytes, and the limit is ${max_resource_bytes}`;
+  throw new SandboxError(
+    'quota_exceeded',
+    `${fact}. Read long text in parts with read_file(offset=…), or process it with execute_code.`,
+  );
+}
+
+function readOutput({ tenant, settings }: ResourceContext, uri: string) {
+  const text = tenant.outputs.get(uri);
+  if (text === undefined)
+    throw new ResourceNotFoundError(uri, 'This output does not exist or is no longer cached.');
+  checkSize(Buffer.byteLength(text), settings);
+  return { contents: [{ uri, mimeType: 'text/plain', text }] };
+}
+
+/** Runs a request for a resource. Its error is a protocol error that reveals nothing about the host. */
+async function answer<T>({ log }: ResourceContext, uri: string, work: () => T | Promise<T>): Promise<T> {
   try {
-    const bytes = await (await tenant.open(session_id)).readFile(path);
-    const text = asText(bytes);
-    const mime = mimeType(path) ?? (text === undefined ? 'application/octet-stream' : 'text/plain');
-    const content = text === undefined ? { blob: Buffer.from(bytes).toString('base64') } : { text };
-    return { contents: [{ uri, mimeType: mime, ...content }] };
+    return await work();
   } catch (cause) {
-    if (cause instanceof SandboxError) throw new ResourceNotFoundError(uri, cause.message);
-    throw cause;
+    if (cause instanceof ResourceNotFoundError) throw cause;
+    const { message, isHostError } = clientError(cause);
+    if (isHostError) log.error({ event: 'resource.error', uri, err: cause }, 'resource failed');
+    throw new ResourceNotFoundError(uri, message);
   }
 }
 
@@ -82,12 +121,16 @@ function decodePath(path: string): string {
   }
 }
 
-export function registerResources(server: McpServer, tenant: Tenant): void {
+export function registerResources(server: McpServer, context: ResourceContext): void {
+  const { tenant } = context;
+  const listed = 'workspace://';
   const workspace = new ResourceTemplate('workspace://{session}/{+path}', {
-    list: () => listWorkspaceFiles(tenant),
+    list: () => answer(context, listed, () => listWorkspaceFiles(tenant)),
     complete: {
-      session: async (prefix) => (await sessionIds(tenant)).filter((id) => id.startsWith(prefix)),
-      path: (prefix, context) => completePaths(tenant, context?.arguments?.['session'], prefix),
+      session: (prefix) =>
+        answer(context, listed, async () => (await sessionIds(tenant)).filter((id) => id.startsWith(prefix))),
+      path: (prefix, request) =>
+        answer(context, listed, () => completePaths(tenant, request?.arguments?.['session'], prefix)),
     },
   });
   const fileDescription =
@@ -96,7 +139,10 @@ export function registerResources(server: McpServer, tenant: Tenant): void {
     'workspace_file',
     workspace,
     { title: 'Workspace file', description: fileDescription },
-    (uri, { session, path }) => readWorkspace(tenant, uri.href, String(session), decodePath(String(path))),
+    (uri, { session, path }) =>
+      answer(context, uri.href, () =>
+        readWorkspace(context, uri.href, String(session), decodePath(String(path))),
+      ),
   );
   const output = new ResourceTemplate('output://{id}/{stream}', {
     list: undefined,
@@ -107,11 +153,6 @@ export function registerResources(server: McpServer, tenant: Tenant): void {
     'full_output',
     output,
     { title: 'Full output', description: outputDescription, mimeType: 'text/plain' },
-    (uri) => {
-      const text = tenant.outputs.get(uri.href);
-      if (text === undefined)
-        throw new ResourceNotFoundError(uri.href, 'This output does not exist or is no longer cached.');
-      return { contents: [{ uri: uri.href, mimeType: 'text/plain', text }] };
-    },
+    (uri) => answer(context, uri.href, () => readOutput(context, uri.href)),
   );
 }

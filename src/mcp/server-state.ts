@@ -4,24 +4,29 @@
  */
 import { availableParallelism } from 'node:os';
 import { basename, join, resolve } from 'node:path';
-import type { PolicyInput } from '../schema.ts';
+import { type EventLogger, type PolicyInput, policy } from '../schema.ts';
 import { openSessions } from '../session/registry.ts';
 import { diskStore } from '../stores/disk/disk-store.ts';
 import { memoryStore } from '../stores/memory/memory-store.ts';
 import type { SessionStore } from '../stores/store.ts';
 import { WorkerPool } from '../worker/pool.ts';
+import { errorFields, withoutLogErrors, withoutProgramData } from './log-filters.ts';
 import { ServerMetrics } from './metrics.ts';
 import type { ServerSettings } from './settings.ts';
 import { noTelemetry, type Telemetry } from './telemetry.ts';
 import { type PolicyMaximums, Tenant } from './tenant.ts';
+import { rejectPositionalFolders, tenantFolder } from './tokens.ts';
 
 /**
  * Programs per core that may run at the same time. A program gets at least half a core next to others of its tenant, and a
  * quarter if all tenants are busy.
  */
 const PROGRAMS_PER_CORE = { total: 4, perTenant: 2 } as const;
+const DRAIN_POLL_MS = 25;
 /** The only tenant of a server without tokens. */
 export const LOCAL_TENANT = 'local';
+
+const DEFAULT_POLICY = policy.parse({});
 
 /** Policy fields shared by every sandbox of the server. */
 function basePolicy(settings: ServerSettings): PolicyInput {
@@ -29,10 +34,15 @@ function basePolicy(settings: ServerSettings): PolicyInput {
   return { fuel_budget, memory_bytes, timeout_seconds, mounts: externalMounts(external_files) };
 }
 
+/** Clients can raise only the first three. The others exceed their defaults only in sessions from elsewhere. */
 const maximums = (settings: ServerSettings): PolicyMaximums => ({
   fuel_budget: settings.max_fuel_budget,
   memory_bytes: settings.max_memory_bytes,
   timeout_seconds: settings.max_timeout_seconds,
+  stdout_max_bytes: DEFAULT_POLICY.stdout_max_bytes,
+  stderr_max_bytes: DEFAULT_POLICY.stderr_max_bytes,
+  workspace_max_bytes: DEFAULT_POLICY.workspace_max_bytes,
+  workspace_max_files: DEFAULT_POLICY.workspace_max_files,
 });
 
 /** A single path is mounted at /external, several at /external/<base name>. */
@@ -42,9 +52,8 @@ function externalMounts(paths: readonly string[]) {
   return paths.map((path) => ({ host_path: path, guest_path: guestPath(path) }));
 }
 
-/** The session store of a tenant. The prefix keeps the folder of a token named ".." inside `data_dir`. */
 function defaultStore({ data_dir }: ServerSettings, tenant: string): SessionStore {
-  return data_dir === undefined ? memoryStore() : diskStore(join(data_dir, `caller-${tenant}`));
+  return data_dir === undefined ? memoryStore() : diskStore(join(data_dir, tenantFolder(tenant)));
 }
 
 /** Options of a server that are not settings. */
@@ -64,6 +73,7 @@ export class ServerState {
   readonly metrics: ServerMetrics;
   readonly telemetry: Telemetry;
   readonly version: string;
+  readonly #sandboxLog: EventLogger;
   readonly #tenants = new Map<string, Tenant>();
   readonly #storeFor: (tenant: string) => SessionStore;
   #sessionCount = 0;
@@ -72,6 +82,7 @@ export class ServerState {
     readonly settings: ServerSettings,
     options: ServerOptions = {},
   ) {
+    if (options.storeFor === undefined) rejectPositionalFolders(settings.data_dir);
     const cores = availableParallelism();
     const tenants = Math.max(1, settings.tokens.length);
     this.pool = new WorkerPool({
@@ -80,7 +91,10 @@ export class ServerState {
       maxQueuedPerTenant: settings.max_queued,
       expectedTenants: tenants,
     });
-    this.telemetry = options.telemetry ?? noTelemetry;
+    const telemetry = options.telemetry ?? noTelemetry;
+    this.telemetry = { ...telemetry, log: withoutLogErrors(telemetry.log) };
+    const { log } = this.telemetry;
+    this.#sandboxLog = settings.log_program_data ? log : withoutProgramData(log);
     this.version = options.version ?? '0.0.0';
     this.#storeFor = options.storeFor ?? ((id) => defaultStore(settings, id));
     this.metrics = new ServerMetrics({
@@ -102,11 +116,17 @@ export class ServerState {
         this.pool,
         basePolicy(this.settings),
         maximums(this.settings),
-        this.telemetry.log,
+        this.#sandboxLog,
       );
       this.#tenants.set(id, tenant);
     }
     return tenant;
+  }
+
+  /** Logs an error of a connection. */
+  logTransportError(cause: Error): void {
+    const fields = errorFields(cause, this.settings.log_program_data);
+    this.telemetry.log.warn({ event: 'transport.error', ...fields }, 'transport error');
   }
 
   /** Updates the `sessions` gauge. */
@@ -118,6 +138,13 @@ export class ServerState {
   /** Running and queued calls of all tenants. */
   get activeCalls(): number {
     return [...this.#tenants.values()].reduce((sum, tenant) => sum + tenant.totalActiveCalls, 0);
+  }
+
+  /** Waits until no call is active, but not longer than `shutdown_seconds`. */
+  async drain(): Promise<void> {
+    const deadline = Date.now() + this.settings.shutdown_seconds * 1000;
+    while (this.activeCalls > 0 && Date.now() < deadline)
+      await new Promise((next) => setTimeout(next, DRAIN_POLL_MS));
   }
 
   /** Cancels running calls and saves all sessions. */

@@ -50,7 +50,7 @@ export function serverFactory(state: ServerState, options: McpServerOptions = {}
       },
     );
     for (const tool of tools) registerTool(server, tool, state, tenant);
-    registerResources(server, tenant);
+    registerResources(server, { tenant, settings: state.settings, log: state.telemetry.log });
     registerPrompts(server);
     return server;
   };

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { parse, policy } from '../schema.ts';
+import { parseTokens } from './tokens.ts';
 
 const MiB = 1024 * 1024;
 
@@ -11,6 +12,7 @@ const count = (fallback: number, description: string) =>
   z.number().int().min(1).max(1_000_000).default(fallback).describe(description);
 const list = (description: string) => z.array(z.string().min(1)).default([]).describe(description);
 
+const SECRET = /^[\x21-\x7e]{16,512}$/;
 const token = z
   .string()
   .regex(
@@ -54,6 +56,13 @@ export const serverSettings = z.strictObject({
     .describe(
       'Characters of output in a tool result; longer output is truncated, with a link to the full text.',
     ),
+  max_resource_bytes: z
+    .number()
+    .int()
+    .min(1024)
+    .max(64 * MiB)
+    .default(4 * MiB)
+    .describe('Maximum size of a workspace file or output that a client can read as a resource.'),
   max_sessions: count(50, 'Sessions that one tenant may have.'),
   max_concurrent: z
     .number()
@@ -79,10 +88,15 @@ export const serverSettings = z.strictObject({
     .optional()
     .describe('Folder in which sessions are stored. Without it, sessions are lost when the server stops.'),
   external_files: list('Host files or folders that programs can read under /external.'),
+  log_program_data: z
+    .boolean()
+    .default(false)
+    .describe('Whether log events may quote programs, for example the line and message of an error.'),
   log_level: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
     .default('info')
     .describe('Lowest level of the events written to standard error.'),
+  shutdown_seconds: count(10, 'How long running calls may continue after the server is asked to stop.'),
   host: z.string().min(1).default('127.0.0.1').describe('Address to listen on.'),
   port: z
     .number()
@@ -99,7 +113,16 @@ export const serverSettings = z.strictObject({
   tokens: z
     .array(token)
     .default([])
-    .describe('Bearer tokens, as SECRET or NAME=SECRET; each token is a separate tenant.'),
+    .describe(
+      'Bearer tokens, as SECRET or NAME=SECRET; each token is a separate tenant. The name identifies the sessions of the tenant in data_dir; without a name, a digest of the secret does.',
+    ),
+  metrics_token: z
+    .string()
+    .regex(SECRET, 'must have at least 16 characters and no spaces')
+    .optional()
+    .describe(
+      'Bearer token for /metrics, which shows figures of all tenants. Without it, /metrics is available only if there are no tokens.',
+    ),
   allowed_hosts: list(
     'Host names accepted in the Host header in addition to loopback names; "*" accepts any.',
   ),
@@ -117,7 +140,6 @@ export const serverSettings = z.strictObject({
     'Open connections of 2025-era clients; when the limit is reached, an idle one is closed.',
   ),
   client_idle_seconds: count(1800, 'Idle time after which a connection of a 2025-era client is closed.'),
-  shutdown_seconds: count(10, 'How long running calls may continue after the server is asked to stop.'),
 });
 /** Complete settings. */
 export type ServerSettings = z.infer<typeof serverSettings>;
@@ -151,21 +173,26 @@ export function settingsFromEnvironment(
 /** Parses the value of a setting from text; lists are separated by commas. Invalid text is left for validation to reject. */
 export function parseSettingText(name: string, text: string): unknown {
   const kind = settingKind(name);
-  if (kind === 'list') return text.split(',').filter((part) => part !== '');
+  // An empty list of tokens would turn off authentication, so an empty token is left for validation to reject.
+  if (kind === 'list') return text.split(',').filter((part) => part !== '' || name === 'tokens');
+  if (kind === 'boolean' && /^(?:true|false)$/.test(text)) return text === 'true';
   if (kind === 'number' && /^\d[\d_]*(\.\d+)?$/.test(text)) return Number(text.replaceAll('_', ''));
   return text;
 }
 
-export function settingKind(name: string): 'number' | 'list' | 'text' {
+export function settingKind(name: string): 'number' | 'list' | 'boolean' | 'text' {
   const field = (serverSettings.shape as Record<string, z.ZodType>)[name];
   if (field === undefined) return 'text';
   const inner = field instanceof z.ZodDefault || field instanceof z.ZodOptional ? field.unwrap() : field;
-  return inner instanceof z.ZodNumber ? 'number' : inner instanceof z.ZodArray ? 'list' : 'text';
+  if (inner instanceof z.ZodNumber) return 'number';
+  if (inner instanceof z.ZodArray) return 'list';
+  return inner instanceof z.ZodBoolean ? 'boolean' : 'text';
 }
 
 /** Merges and validates sources of settings; later sources take precedence. */
 export function resolveSettings(...sources: readonly Record<string, unknown>[]): ServerSettings {
   const settings = parse(serverSettings, Object.assign({}, ...sources), 'settings');
+  parseTokens(settings);
   for (const [limit, maximum] of LIMITS) {
     if (settings[limit] > settings[maximum]) settings[maximum] = settings[limit];
   }
@@ -181,13 +208,9 @@ const LIMITS = [
 
 /** The settings with secrets removed. */
 export function redactSettings(settings: ServerSettings): Record<string, unknown> {
-  return { ...settings, tokens: settings.tokens.map((token, i) => `${parseToken(token, i).name}=<secret>`) };
-}
-
-/** Splits NAME=SECRET. A token without a name is named after its position. */
-export function parseToken(text: string, index: number): { name: string; secret: string } {
-  const match = /^([\w.-]{1,64})=(.{16,})$/s.exec(text);
-  return match === null
-    ? { name: `token-${index + 1}`, secret: text }
-    : { name: match[1]!, secret: match[2]! };
+  return {
+    ...settings,
+    tokens: parseTokens(settings).map(({ tenant }) => `${tenant}=<secret>`),
+    ...(settings.metrics_token !== undefined && { metrics_token: '<secret>' }),
+  };
 }

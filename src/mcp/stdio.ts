@@ -1,6 +1,6 @@
 /**
  * MCP over standard input and output. Standard output carries only protocol messages. When the client closes the input or
- * the connection breaks, the server cancels running programs, saves sessions and stops.
+ * the connection breaks, the server cancels running programs, saves sessions and stops. `close` first lets them finish.
  */
 import { StdioServerTransport, serveStdio as serve } from '@modelcontextprotocol/server/stdio';
 import { serverFactory } from './server.ts';
@@ -11,7 +11,7 @@ import { resolveSettings, type ServerSettingsInput } from './settings.ts';
 export interface StdioServer {
   /** Resolves once the client has disconnected or `close` was called, after sessions are saved. */
   readonly closed: Promise<void>;
-  /** Cancels running programs, saves sessions and stops. */
+  /** Waits up to `shutdown_seconds` for running calls, cancels the rest, saves sessions and stops. */
   close(): Promise<void>;
 }
 
@@ -23,29 +23,46 @@ export function serveStdio(settings: ServerSettingsInput = {}, options: ServerOp
   const transport = new StdioServerTransport();
   const handle = serve(() => factory({}), {
     transport,
-    onerror: (cause) => log.warn({ event: 'transport.error', err: cause }, 'transport error'),
+    onerror: (cause) => state.logTransportError(cause),
   });
   let finish: () => void;
   const closed = new Promise<void>((resolve) => {
     finish = resolve;
   });
-  let isClosing = false;
-  const close = async () => {
-    if (isClosing) return closed;
-    isClosing = true;
+  let isStopping = false;
+  const stop = async () => {
+    if (isStopping) return closed;
+    isStopping = true;
     await handle.close().catch(() => {});
     await state.close();
     log.info({ event: 'server.stop' }, 'server stopped');
     finish();
   };
+  const close = async () => {
+    process.stdin.pause();
+    await state.drain();
+    await flushStdout();
+    await stop();
+  };
   // The transport also closes on a line that exceeds its buffer limit and when output can no longer be written.
   const { onclose } = transport;
   transport.onclose = () => {
     onclose?.();
-    void close();
+    void stop();
   };
   // A closed pipe emits `end`, a broken one `close` or `error`.
-  for (const event of ['end', 'close', 'error']) process.stdin.once(event, () => void close());
+  for (const event of ['end', 'close', 'error']) process.stdin.once(event, () => void stop());
   log.info({ event: 'server.start', transport: 'stdio', version: state.version }, 'server started');
   return { closed, close };
+}
+
+/** How long the last responses may take to reach the client. */
+const FLUSH_MS = 1000;
+const FLUSH_POLL_MS = 20;
+
+async function flushStdout(): Promise<void> {
+  const deadline = Date.now() + FLUSH_MS;
+  // A call ends shortly before its response is written.
+  do await new Promise((next) => setTimeout(next, FLUSH_POLL_MS));
+  while (process.stdout.writableLength > 0 && Date.now() < deadline);
 }

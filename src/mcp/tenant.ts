@@ -7,7 +7,7 @@ import { type ErrorCode, SandboxError } from '../errors.ts';
 import { DEFAULT_RUNTIME } from '../runtimes/languages.ts';
 import type { SandboxOptions } from '../sandbox/create-parts.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import type { EventLogger, PolicyInput, RuntimeName } from '../schema.ts';
+import type { EventLogger, Policy, PolicyInput, RuntimeName } from '../schema.ts';
 import { createSandbox } from '../session/create-sandbox.ts';
 import type { SessionRegistry } from '../session/registry.ts';
 import type { Session } from '../session/session.ts';
@@ -27,8 +27,13 @@ interface NewSession {
   readonly policy: PolicyInput;
 }
 
+/** The policy fields that limit what a program may use. */
+type LimitName = {
+  [Name in keyof Policy]: Policy[Name] extends number ? Name : never;
+}[keyof Policy];
+
 /** The highest limits that the server grants to a session. */
-export type PolicyMaximums = Readonly<Record<'fuel_budget' | 'memory_bytes' | 'timeout_seconds', number>>;
+export type PolicyMaximums = Readonly<Record<LimitName, number>>;
 
 export class Tenant {
   readonly outputs = new OutputCache();
@@ -116,7 +121,7 @@ export class Tenant {
 
   /** Limits of a stored session that exceed the maximums of this server, lowered to the maximums. */
   #cappedLimits(policy: SessionRecord['policy']): PolicyInput {
-    const names = Object.keys(this.maximums) as (keyof PolicyMaximums)[];
+    const names = Object.keys(this.maximums) as LimitName[];
     const exceeded = names.filter((name) => (policy[name] ?? 0) > this.maximums[name]);
     return Object.fromEntries(exceeded.map((name) => [name, this.maximums[name]]));
   }
@@ -139,6 +144,12 @@ export class Tenant {
     } catch (cause) {
       throw await this.#withSessionList(cause);
     }
+  }
+
+  /** The ids of all sessions in the store, including those that are damaged. */
+  async storedSessionIds(): Promise<string[]> {
+    const { damaged } = await this.sessions.store.list();
+    return [...(await this.sessions.list()).map(({ session_id }) => session_id), ...damaged];
   }
 
   /** Closes a session without deleting it from the store. */

@@ -108,6 +108,8 @@ export class SessionRegistry {
   readonly #open = new Map<string, OpenEntry>();
   /** Names of sessions that are being created and are not in the store yet. */
   readonly #reserved = new Set<string>();
+  /** Sessions that are being closed. These promises never reject. */
+  readonly #closing = new Map<string, Promise<void>>();
   readonly #admission = new SerialQueue();
   readonly #expiry: NodeJS.Timeout;
   readonly #owner: SessionOwner = {
@@ -188,6 +190,8 @@ export class SessionRegistry {
   }
 
   async #openNow(options: Omit<SandboxOptions, 'store'>): Promise<Session> {
+    // A session that is being closed still holds its lock.
+    await this.#closing.get(options.session_id!);
     const checked = parse(sandboxOptions, { ...options, store: this.store }, 'options');
     return openSession(checked, options.policy ?? {}, this.#owner);
   }
@@ -244,9 +248,13 @@ export class SessionRegistry {
 
   /** Deletes a session and returns the bytes that this freed. */
   async delete(session_id: string): Promise<number> {
+    const wasOpen = this.#open.has(session_id);
     // It does not matter whether a session can be saved that is about to be deleted.
     await this.release(session_id).catch(() => {});
-    if (!(await this.#isStored(session_id))) throw sessionNotFound(session_id);
+    if (!(await this.#isStored(session_id))) {
+      if (wasOpen) return 0;
+      throw sessionNotFound(session_id);
+    }
     return this.store.delete(session_id);
   }
 
@@ -283,8 +291,16 @@ export class SessionRegistry {
   /** Closes a session; it stays in the store. */
   async release(session_id: string): Promise<void> {
     const entry = this.#open.get(session_id);
+    if (entry === undefined) return this.#closing.get(session_id);
     this.#open.delete(session_id);
-    await (await entry?.opening)?.close();
+    const closing = entry.opening.then((session) => session.close());
+    const settled = closing
+      .catch(() => {})
+      .then(() => {
+        if (this.#closing.get(session_id) === settled) this.#closing.delete(session_id);
+      });
+    this.#closing.set(session_id, settled);
+    await closing;
   }
 
   /**

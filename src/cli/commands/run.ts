@@ -109,7 +109,8 @@ async function run([file]: readonly (string | undefined)[], flags: RunFlags): Pr
   const stdin = flags.stdin === undefined ? '' : readLocalFile(flags.stdin);
   await using sandbox = await openSandbox(language, flags);
   const interrupt = new AbortController();
-  process.once('SIGINT', () => interrupt.abort());
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.once(signal, () => interrupt.abort());
   let hasReader = true;
   // The call must leave the session in the same state whether or not its output is read to the end.
   if (sandbox.session_id !== undefined)

@@ -10,7 +10,8 @@ export const serveCommand = serverCommand({
   async start(settings, options) {
     const { serveHttp } = await import('../../mcp/http.ts');
     const server = await serveHttp(settings, options);
-    process.stderr.write(`llm-wasm-sandbox: listening on ${server.url}\n`);
+    const { printToStderr } = await import('../../mcp/stderr-log.ts');
+    printToStderr(`llm-wasm-sandbox: listening on ${server.url}`);
     return server;
   },
 });

@@ -18,6 +18,7 @@ import {
   settingsFromEnvironment,
 } from '../../mcp/settings.ts';
 import { formatBytes, formatFuel } from '../../quantities.ts';
+import { onBrokenPipe } from '../broken-pipe.ts';
 import type { CommandSpec } from '../command.ts';
 import { UsageError } from '../exit-codes.ts';
 import { parseBytesOption, parseCountOption, parseFuelOption, parseSecondsOption } from '../options.ts';
@@ -80,9 +81,18 @@ export function serverCommand({
   };
 }
 
+/** SIGHUP arrives when a terminal or a service manager goes away. It stops the server like SIGTERM. */
+const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+/** How long the process waits at its end for a reader of its log. */
+const LOG_FLUSH_MS = 1000;
+
 async function runUntilClosed(server: RunningServer): Promise<never> {
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void server.close());
+  // A client may close standard error and go on. If it closes standard output, the transport ends.
+  onBrokenPipe(() => {});
+  for (const signal of STOP_SIGNALS) process.once(signal, () => void server.close());
   await server.closed;
+  const { flushStderrLog } = await import('../../mcp/stderr-log.ts');
+  await flushStderrLog(LOG_FLUSH_MS);
   process.exit(0);
 }
 
@@ -117,6 +127,7 @@ function settingOption(name: SettingName): Option {
     const shown = fallback === undefined ? '' : ` (default: ${format(fallback as number)})`;
     return new Option(`--${flag} <${value}>`, description + shown).argParser(parse);
   }
+  if (kind === 'boolean') return new Option(`--${flag}`, description);
   const word = flag.split('-').at(-1)!.replace(/s$/, '').toUpperCase();
   if (kind === 'list') return new Option(`--${flag} <${word}...>`, description);
   const shown = fallback === undefined ? '' : ` (default: ${fallback})`;
@@ -140,10 +151,15 @@ function settingsFromFlags(names: readonly SettingName[], flags: ServerFlags): R
 
 async function settingsFromFile(path: string | undefined): Promise<Record<string, unknown>> {
   if (path === undefined) return {};
-  const { parse } = await import('smol-toml');
+  const { parse, TomlError } = await import('smol-toml');
   try {
     return parse(readFileSync(path, 'utf8'));
   } catch (cause) {
-    throw new UsageError(`Cannot read the configuration file ${path}: ${(cause as Error).message}`);
+    // The message of the parser quotes lines of the file, which may contain secrets.
+    const reason =
+      cause instanceof TomlError
+        ? `line ${cause.line}, column ${cause.column} is not valid TOML.`
+        : (cause as Error).message;
+    throw new UsageError(`Cannot read the configuration file ${path}: ${reason}`);
   }
 }

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { formatFuel } from '../../quantities.ts';
 import { runtimeName, sessionId } from '../../schema.ts';
 import type { SessionRecord } from '../../stores/store.ts';
+import { clientError } from '../client-errors.ts';
 import { limitsOf, limitsText, policyLimits } from '../describe-limits.ts';
 import type { ServerSettings } from '../settings.ts';
 import { DEFAULT_SESSION, type Tenant } from '../tenant.ts';
@@ -173,16 +174,40 @@ export const resetAllSessions = defineTool({
         'Default true: delete them permanently. false: only close them; each reopens on its next use.',
       ),
   }),
-  output: z.object({ sessions: z.array(z.string()), deleted: z.boolean() }),
+  output: z.object({
+    sessions: z.array(z.string()),
+    deleted: z.boolean(),
+    failed: z.array(z.object({ session_id: z.string(), error: z.string() })),
+  }),
   annotations: DESTRUCTIVE_IDEMPOTENT,
-  run: async ({ cleanup_disk = true }, { tenant }) => {
-    const sessions = (await tenant.sessions.list()).map(({ session_id }) => session_id);
+  run: async ({ cleanup_disk = true }, { tenant, state }) => {
+    const ids = await tenant.storedSessionIds();
     tenant.cancel();
-    for (const id of sessions) await (cleanup_disk ? tenant.destroy(id) : tenant.release(id));
-    await tenant.resetWorkspace(DEFAULT_SESSION);
+    const failed: { session_id: string; error: string }[] = [];
+    const attempt = async (session_id: string, work: () => Promise<unknown>): Promise<boolean> => {
+      try {
+        await work();
+        return true;
+      } catch (cause) {
+        const { message: error, isHostError } = clientError(cause);
+        failed.push({ session_id, error });
+        if (isHostError)
+          state.telemetry.log.error({ event: 'tool.error', session_id, err: cause }, 'tool failed');
+        return false;
+      }
+    };
+    const sessions: string[] = [];
+    for (const id of ids) {
+      const isDone = await attempt(id, () => (cleanup_disk ? tenant.destroy(id) : tenant.release(id)));
+      if (isDone) sessions.push(id);
+    }
+    const isEmpty = await attempt(DEFAULT_SESSION, () => tenant.resetWorkspace(DEFAULT_SESSION));
     const action = cleanup_disk ? 'Deleted' : 'Closed';
     const names = sessions.length > 0 ? `: ${sessions.join(', ')}` : '';
-    const text = `${action} ${sessions.length} sessions${names}; the default workspace is empty.`;
-    return { text, structured: { sessions, deleted: cleanup_disk } };
+    const text = [
+      `${action} ${sessions.length} sessions${names}${isEmpty ? '; the default workspace is empty' : ''}.`,
+      ...failed.map(({ session_id, error }) => `Failed for ${session_id}: ${error}`),
+    ].join('\n');
+    return { text, structured: { sessions, deleted: cleanup_disk, failed } };
   },
 });

@@ -137,20 +137,30 @@ class DiskStore {
 
   async delete(id: string): Promise<number> {
     if (!(await isFolder(join(this.dir, id)))) return 0;
-    const freed = await this.asWriter(id, ({ folder }) => this.#remove(folder));
+    const freed = await this.asWriter(
+      id,
+      ({ folder }) => this.#remove(folder),
+      () => this.#lock(id),
+    );
     if (!this.#hasCleanedUp) await this.#cleanUp();
     return freed;
   }
 
   async acquire(id: string): Promise<() => Promise<void>> {
-    const root = await this.#createRoot();
-    const lease = await acquireLease(join(root, LOCKS), foldSessionId(id), id);
+    const release = await this.#lock(id);
     try {
       rejectCaseConflict(id, await this.#sessionIds());
     } catch (error) {
-      await lease.release();
+      await release();
       throw error;
     }
+    return release;
+  }
+
+  /** Acquires a session also if its id conflicts with another one. Such a session can only be deleted. */
+  async #lock(id: string): Promise<() => Promise<void>> {
+    const root = await this.#createRoot();
+    const lease = await acquireLease(join(root, LOCKS), foldSessionId(id), id);
     const writer = new SessionWriter(lease, this.#folder(id));
     this.#writers.set(id, writer);
     let released: Promise<void> | undefined;
@@ -164,10 +174,14 @@ class DiskStore {
   }
 
   /** Runs `work` as the writer of a session. Acquires the session for this purpose unless the store already holds it. */
-  async asWriter<T>(id: string, work: (writer: SessionWriter) => Promise<T>): Promise<T> {
+  async asWriter<T>(
+    id: string,
+    work: (writer: SessionWriter) => Promise<T>,
+    acquire = () => this.acquire(id),
+  ): Promise<T> {
     const held = this.#writers.get(id);
     if (held !== undefined) return held.queue.run(() => work(held));
-    const release = await this.acquire(id);
+    const release = await acquire();
     const writer = this.#writers.get(id)!;
     try {
       return await writer.queue.run(() => work(writer));
@@ -209,11 +223,13 @@ class DiskStore {
   async #remove(folder: SessionFolder): Promise<number> {
     const trash = join(this.dir, TRASH);
     await ensureFolder(trash);
-    const freed = await folderSize(folder.path);
+    // An unreadable file must not keep the session from being deleted.
+    const freed = await folderSize(folder.path).catch(() => 0);
     const trashed = join(trash, randomUUID());
     await rename(folder.path, trashed);
     folder.clearCache();
-    await rm(trashed, { recursive: true, force: true });
+    // The session is deleted already. The next deletion by a new process removes what remains.
+    await rm(trashed, { recursive: true, force: true }).catch(() => {});
     return freed;
   }
 

@@ -352,10 +352,8 @@ async function allSettled(...promises: readonly Promise<void>[]): Promise<void> 
 }
 
 function leaseLost(id: string): SandboxError {
-  return new SandboxError(
-    'session_busy',
-    `Another process took over session "${id}" because this process did not respond for a while. Open the session again.`,
-  );
+  const message = `Another process took over session "${id}" because this process did not respond for a while. Open the session again.`;
+  return new SandboxError('session_busy', message, { publicMessage: message });
 }
 
 /** Removes staged files. Files that cannot be removed are removed by the next writer. */

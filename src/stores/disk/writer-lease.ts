@@ -9,7 +9,7 @@
  *   .locks/<session id in lower case>/<token>    a claim; `.<token>` while it is being written
  */
 import { randomInt, randomUUID } from 'node:crypto';
-import { lstat, open, readdir, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { lstat, open, readdir, rename, rm, rmdir, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
@@ -121,8 +121,11 @@ async function publishClaim({ folder, claim, path }: WriterLease): Promise<void>
       await rename(unfinished, path);
       return;
     } catch (error) {
-      // Another process released its lease and removed the folder at this moment.
-      if (!isNotFound(error) || attempt >= MAX_ATTEMPTS) throw error;
+      if (attempt >= MAX_ATTEMPTS) throw error;
+      // Something that is not a folder holds no claims, and must not keep a session from being deleted.
+      if (error instanceof SandboxError) await rm(folder, { force: true });
+      // Otherwise, another process released its lease and removed the folder at this moment.
+      else if (!isNotFound(error)) throw error;
     }
   }
 }
@@ -159,8 +162,10 @@ async function liveRivals({ folder, claim, path }: WriterLease): Promise<Rival[]
     const touchedMs = await modifiedMs(file);
     if (touchedMs === undefined) continue;
     const isFresh = touchedMs > nowMs - CLAIM_EXPIRY_MS;
+    // A time in the future would never expire. It is reset, and the owner, if it lives, keeps updating it.
+    if (touchedMs > nowMs + CLAIM_EXPIRY_MS) await utimes(file, nowMs / 1000, nowMs / 1000).catch(() => {});
     const isLive = other === undefined ? isFresh : (isRunning(other) ?? isFresh);
-    if (!isLive) await rm(file, { force: true });
+    if (!isLive) await rm(file, { force: true, recursive: true });
     // An unfinished claim does not count: its owner looks for other claims after publishing it.
     else if (!token.startsWith('.')) rivals.push({ stage: other?.stage ?? 'taken', token, claim: other });
   }
@@ -192,13 +197,22 @@ function sessionBusy(id: string, { claim }: Rival): SandboxError {
     return new SandboxError(
       'session_busy',
       `Session "${id}" has an unreadable lock file. It expires after ${CLAIM_EXPIRY_MS / 1000} s; try again then.`,
+      { publicMessage: `Session "${id}" is locked. Retry in ${CLAIM_EXPIRY_MS / 1000} s.` },
     );
   }
   const { pid, host, since } = claim;
-  const isThisProcess = pid === process.pid && isRunning(claim) !== undefined;
+  const isThisProcess = pid === process.pid && isRunning(claim) === true;
   const owner = isThisProcess ? 'another sandbox of this process' : 'another process';
+  const advice = 'Wait until it is closed, or fork the session.';
   return new SandboxError(
     'session_busy',
-    `Session "${id}" is open in ${owner} (pid ${pid} on ${host}, since ${since}). Wait until it is closed, or fork the session.`,
+    `Session "${id}" is open in ${owner} (pid ${pid} on ${host}, since ${since}). ${advice}`,
+    { publicMessage: publicBusyMessage(id, isThisProcess) },
   );
+}
+
+function publicBusyMessage(id: string, isThisProcess: boolean): string {
+  return isThisProcess
+    ? `Session "${id}" is in use by another call of this server, for example one that closes it. Retry in a moment.`
+    : `Session "${id}" is in use by another process. Retry later or use another session.`;
 }

@@ -50,6 +50,9 @@ export function memoryStore(): SessionStore {
         throw new SandboxError(
           'session_busy',
           `Session "${id}" is open in another sandbox of this process (pid ${process.pid}). Close that sandbox first, or fork the session.`,
+          {
+            publicMessage: `Session "${id}" is in use by another call of this server, for example one that closes it. Retry in a moment.`,
+          },
         );
       }
       acquired.add(key);

@@ -1,0 +1,63 @@
+/**
+ * Errors as clients see them. Every error that leaves the server, from a tool or a resource, passes through here, so that
+ * no client learns folders, processes or names of the host. The original error goes to the log.
+ */
+import { type ErrorCode, SandboxError } from '../errors.ts';
+import { ToolError } from './tool.ts';
+import { replaceLoneSurrogates } from './tool-result.ts';
+
+const OWN_MESSAGE = Symbol('own message');
+const INTERNAL = 'The server failed to handle this call. The server log has the cause.';
+
+/** The message of each code. Codes with `OWN_MESSAGE` never mention the host in their message. */
+const MESSAGES: Readonly<Record<ErrorCode, string | typeof OWN_MESSAGE>> = {
+  invalid_argument: OWN_MESSAGE,
+  invalid_path: OWN_MESSAGE,
+  file_not_found: OWN_MESSAGE,
+  quota_exceeded: OWN_MESSAGE,
+  sandbox_closed: 'The session was closed before this call finished. Start another one with create_session.',
+  queue_full: OWN_MESSAGE,
+  session_busy: 'The session is in use elsewhere. Retry later or use another session.',
+  session_exists: OWN_MESSAGE,
+  session_mismatch: OWN_MESSAGE,
+  session_not_found: OWN_MESSAGE,
+  session_limit: OWN_MESSAGE,
+  session_damaged:
+    'The stored data of this session is damaged. Delete it with destroy_session; its files may still be readable as resources.',
+  checkpoint_not_found: OWN_MESSAGE,
+  nothing_to_undo: OWN_MESSAGE,
+  store_failed: INTERNAL,
+  module_invalid: INTERNAL,
+  image_invalid: INTERNAL,
+  build_failed: OWN_MESSAGE,
+  not_installed: INTERNAL,
+  internal: INTERNAL,
+};
+
+/** Codes for which the original error goes to the log, because the operator has to act. */
+const LOGGED: readonly string[] = [
+  'session_busy',
+  'session_damaged',
+  'store_failed',
+  'module_invalid',
+  'image_invalid',
+  'not_installed',
+  'internal',
+];
+
+export interface ClientError {
+  readonly code: ErrorCode | ToolError['code'];
+  readonly message: string;
+  /** The original error belongs in the log. */
+  readonly isHostError: boolean;
+}
+
+export function clientError(cause: unknown): ClientError {
+  if (cause instanceof ToolError) return { code: cause.code, message: cause.message, isHostError: false };
+  if (!(cause instanceof SandboxError)) return { code: 'internal', message: INTERNAL, isHostError: true };
+  const { code, publicMessage } = cause;
+  const fixed = MESSAGES[code];
+  const message = publicMessage ?? (fixed === OWN_MESSAGE ? cause.message : fixed);
+  const isHostError = LOGGED.includes(code) || publicMessage !== undefined;
+  return { code, message: replaceLoneSurrogates(message), isHostError };
+}

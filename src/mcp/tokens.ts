@@ -1,0 +1,87 @@
+/**
+ * Bearer tokens and the tenants they identify. A tenant is identified by the name of its token or by the secret, never by
+ * the position in the list, so removing a token never gives its sessions to another one.
+ */
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync } from 'node:fs';
+import { SandboxError } from '../errors.ts';
+
+export interface TenantToken {
+  readonly tenant: string;
+  readonly secret: string;
+}
+
+/** Prefix of the ids of tenants whose token has no name. */
+const UNNAMED_PREFIX = 'token-';
+const DIGEST_CHARS = 16;
+
+const TENANT_FOLDER_PREFIX = 'caller-';
+
+/** The folder of a tenant in `data_dir`. The prefix keeps the folder of a token named ".." inside `data_dir`. */
+export function tenantFolder(tenant: string): string {
+  return TENANT_FOLDER_PREFIX + tenant;
+}
+
+/** Splits the tokens into tenant and secret. Rejects tokens that would make two tenants one, or one tenant two. */
+export function parseTokens({
+  tokens,
+  metrics_token,
+}: {
+  readonly tokens: readonly string[];
+  readonly metrics_token?: string | undefined;
+}): TenantToken[] {
+  const parsed = tokens.map(parseToken);
+  const tenants = new Set<string>();
+  const secrets = new Set<string>();
+  for (const { tenant, secret } of parsed) {
+    if (secrets.has(secret))
+      throw invalidTokens('two tokens have the same secret. Give each token its own secret.');
+    // Some file systems treat names that differ only in case as equal.
+    if (tenants.has(tenant.toLowerCase()))
+      throw invalidTokens(
+        `the name "${tenant}" is used twice, or differs only in case from another. Give each token its own name.`,
+      );
+    secrets.add(secret);
+    tenants.add(tenant.toLowerCase());
+  }
+  if (metrics_token !== undefined && secrets.has(metrics_token))
+    throw new SandboxError(
+      'invalid_argument',
+      'metrics_token: equals the secret of a tenant. Use a secret of its own.',
+    );
+  return parsed;
+}
+
+function parseToken(text: string): TenantToken {
+  const match = /^([\w.-]{1,64})=(.{16,})$/s.exec(text);
+  if (match === null) return { tenant: UNNAMED_PREFIX + digest(text), secret: text };
+  const [, tenant, secret] = match as unknown as [string, string, string];
+  if (tenant.toLowerCase().startsWith(UNNAMED_PREFIX))
+    throw invalidTokens(
+      `the name "${tenant}" is reserved for tokens without a name. Choose a name that does not start with "${UNNAMED_PREFIX}".`,
+    );
+  return { tenant, secret };
+}
+
+function digest(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex').slice(0, DIGEST_CHARS);
+}
+
+function invalidTokens(reason: string): SandboxError {
+  return new SandboxError('invalid_argument', `tokens: ${reason}`);
+}
+
+/**
+ * Rejects a `data_dir` with folders that are named after the position of a token in the list. Such a folder does not
+ * record which token owns it.
+ */
+export function rejectPositionalFolders(data_dir: string | undefined): void {
+  if (data_dir === undefined || !existsSync(data_dir)) return;
+  const folder = readdirSync(data_dir).find((name) => /^caller-token-\d{1,6}$/.test(name));
+  if (folder === undefined) return;
+  const advice = `Give the token that owns it a name (NAME=SECRET) and rename the folder to ${tenantFolder('NAME')}, or delete the folder`;
+  throw new SandboxError(
+    'invalid_argument',
+    `data_dir: the folder ${folder} belongs to a token identified by its position, so its owner is unknown. ${advice}.`,
+  );
+}
