@@ -11,7 +11,10 @@ import {
   isLegacyRequest,
   type McpServerOptions,
 } from '@modelcontextprotocol/server';
+import { ByteBudget, meterResponse, RequestBytes } from './byte-budget.ts';
+import { Connections } from './connections.ts';
 import { type AuthenticatedRequest, LegacyConnections } from './legacy-connections.ts';
+import { BodyError, readJsonBody } from './request-body.ts';
 import { RequestGuards, sendError } from './request-guards.ts';
 import { type ServerFactory, serverFactory } from './server.ts';
 import { type ServerOptions, ServerState } from './server-state.ts';
@@ -39,7 +42,10 @@ export interface HttpServerOptions extends ServerOptions {
 
 /** Limit for receiving the headers and the body of a request. */
 const RECEIVE_TIMEOUT_MS = 30_000;
+const RECEIVE_CHECK_MS = 5_000;
 const SHUTDOWN_POLL_MS = 25;
+/** How long the last responses may take to reach their clients. */
+const RESPONSE_FLUSH_MS = 1000;
 
 /** Starts an HTTP server. Resolves once it accepts connections. */
 export async function serveHttp(
@@ -48,7 +54,14 @@ export async function serveHttp(
 ): Promise<HttpServer> {
   const settings = resolveSettings(input);
   const app = new HttpApp(new ServerState(settings, options), options);
-  const server = createServer((request, response) => void app.handle(request, response));
+  const server = createServer(
+    { connectionsCheckingInterval: RECEIVE_CHECK_MS },
+    (request, response) => void app.handle(request, response),
+  );
+  new Connections(server, {
+    maxConnections: settings.max_connections,
+    writeTimeoutMs: settings.write_timeout_seconds * 1000,
+  });
   server.requestTimeout = RECEIVE_TIMEOUT_MS;
   server.headersTimeout = RECEIVE_TIMEOUT_MS;
   await listen(server, settings);
@@ -87,17 +100,31 @@ async function shutDown(server: Server, app: HttpApp): Promise<void> {
     server.close(() => resolve());
   });
   app.isClosing = true;
-  const deadline = Date.now() + app.state.settings.shutdown_seconds * 1000;
-  while (app.state.activeCalls > 0 && Date.now() < deadline)
+  await app.state.drain();
+  // A call ends shortly before its response is sent.
+  const deadline = Date.now() + RESPONSE_FLUSH_MS;
+  while (app.openRequests > 0 && Date.now() < deadline)
     await new Promise((next) => setTimeout(next, SHUTDOWN_POLL_MS));
   await app.close();
   server.closeAllConnections();
   await ended;
 }
 
+/** Keeps the adapter of the SDK from serialising a body again that is parsed already. */
+class ParsedBody {
+  constructor(readonly value: unknown) {}
+
+  toJSON(): object {
+    return {};
+  }
+}
+
 /** Routes requests through the guards to the MCP handlers. */
 class HttpApp {
   isClosing = false;
+  /** Requests whose response has not ended, without event streams. */
+  openRequests = 0;
+  readonly #budgets = new Map<string, ByteBudget>();
   readonly #guards: RequestGuards;
   readonly #legacy: LegacyConnections;
   readonly #modern: ReturnType<typeof createMcpHandler>;
@@ -113,7 +140,11 @@ class HttpApp {
     const onerror = (cause: Error) => state.logTransportError(cause);
     const { max_body_bytes: maxBodyBytes, max_clients: maxClients, client_idle_seconds } = settings;
     this.#modern = createMcpHandler(factory, { legacy: 'reject', maxRequestBodySize: maxBodyBytes, onerror });
-    this.#serveModern = toNodeHandler(this.#modern, { maxRequestBodySize: maxBodyBytes, onerror });
+    const unwrapBody: ReturnType<typeof createMcpHandler>['fetch'] = (request, given) => {
+      const { value } = given!.parsedBody as ParsedBody;
+      return this.#modern.fetch(request, { ...given, parsedBody: value });
+    };
+    this.#serveModern = toNodeHandler({ fetch: unwrapBody }, { maxRequestBodySize: maxBodyBytes, onerror });
     this.#legacy = new LegacyConnections(factory, {
       maxClients,
       idleMs: client_idle_seconds * 1000,
@@ -123,6 +154,10 @@ class HttpApp {
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.once('finish', () => this.state.metrics.recordHttpResponse(response.statusCode));
+    if (request.method === 'POST') {
+      this.openRequests++;
+      response.once('close', () => this.openRequests--);
+    }
     try {
       await this.#route(request, response);
     } catch (cause) {
@@ -150,7 +185,15 @@ class HttpApp {
     if (!(await guards.checkRate(key, response))) return;
     if (tenant === undefined) return void guards.sendUnauthorized(request, response);
     (request as AuthenticatedRequest).auth = { token: '', clientId: tenant, scopes: [] };
-    await this.#mcp(request, response);
+    const bytes = new RequestBytes(this.#budget(tenant), response);
+    meterResponse(response, bytes);
+    await this.#mcp(request, response, bytes);
+  }
+
+  #budget(tenant: string): ByteBudget {
+    const budget = this.#budgets.get(tenant) ?? new ByteBudget(this.state.settings.max_buffered_bytes);
+    this.#budgets.set(tenant, budget);
+    return budget;
   }
 
   async #metrics(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -163,32 +206,21 @@ class HttpApp {
     response.writeHead(200, { 'content-type': registry.contentType }).end(await registry.metrics());
   }
 
-  async #mcp(request: AuthenticatedRequest, response: ServerResponse): Promise<void> {
+  async #mcp(request: AuthenticatedRequest, response: ServerResponse, bytes: RequestBytes): Promise<void> {
     if (request.method !== 'POST') return this.#legacy.handle(request, response, undefined);
     if (!isJsonContentType(request.headers['content-type'] ?? null))
       return void sendError(response, 415, 'Unsupported Media Type: send application/json.');
-    const bytes = await readBody(request, this.state.settings.max_body_bytes);
-    if (bytes === undefined) {
-      return void sendError(
-        response,
-        413,
-        `Payload Too Large: the limit is ${this.state.settings.max_body_bytes} bytes.`,
-        {
-          connection: 'close',
-        },
-      );
-    }
     let body: unknown;
     try {
-      body = JSON.parse(bytes.toString('utf8'));
-    } catch {
-      const error = { code: -32_700, message: 'Parse error: the request body is not valid JSON.' };
-      response.writeHead(400, { 'content-type': 'application/json' });
-      return void response.end(JSON.stringify({ jsonrpc: '2.0', error, id: null }));
+      body = await readJsonBody(request, { maxBytes: this.state.settings.max_body_bytes, budget: bytes });
+    } catch (cause) {
+      if (!(cause instanceof BodyError)) throw cause;
+      const headers = cause.status === 503 ? { 'retry-after': '1' } : undefined;
+      return void sendError(response, cause.status, cause.message, headers, cause.code);
     }
     if (await isLegacyRequest(asWebRequest(request), body))
       await this.#legacy.handle(request, response, body);
-    else await this.#serveModern(request as NodeIncomingMessageLike, response, body);
+    else await this.#serveModern(request as NodeIncomingMessageLike, response, new ParsedBody(body));
   }
 
   async close(): Promise<void> {
@@ -213,20 +245,4 @@ function asWebRequest(request: IncomingMessage): Request {
     if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value);
   }
   return new Request('http://localhost/', { method: 'POST', headers, body: '{}' });
-}
-
-/** Reads the body. Returns undefined if it exceeds `maxBytes`; the excess is discarded. */
-function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer | undefined> {
-  if (Number(request.headers['content-length'] ?? 0) > maxBytes) return Promise.resolve(undefined);
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    request.on('data', (chunk: Buffer) => {
-      size += chunk.length;
-      if (size <= maxBytes) chunks.push(chunk);
-      else resolve(undefined);
-    });
-    request.once('end', () => resolve(Buffer.concat(chunks)));
-    request.once('error', reject);
-  });
 }

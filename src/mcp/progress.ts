@@ -6,6 +6,8 @@ import { replaceLoneSurrogates } from './tool-result.ts';
 /** Minimum time between two notifications. */
 const INTERVAL_MS = 200;
 const MAX_OUTPUT_CHARS = 2000;
+/** Every notification repeats the token of the client. Longer ones are ignored. */
+const MAX_TOKEN_CHARS = 256;
 
 interface Progress {
   readonly fuel_consumed: number;
@@ -22,7 +24,7 @@ export type ReportProgress = (progress: Progress) => void;
  */
 export function progressReporter(request: ServerContext['mcpReq']): ReportProgress | undefined {
   const progressToken = request._meta?.progressToken;
-  if (progressToken === undefined) return undefined;
+  if (progressToken === undefined || String(progressToken).length > MAX_TOKEN_CHARS) return undefined;
   let last = 0;
   let sentAt = 0;
   let pending = '';

@@ -36,8 +36,9 @@ export function sendError(
   status: number,
   message: string,
   headers: Record<string, string> = {},
+  code = -32_000,
 ): false {
-  const body = JSON.stringify({ jsonrpc: '2.0', error: { code: -32_000, message }, id: null });
+  const body = JSON.stringify({ jsonrpc: '2.0', error: { code, message }, id: null });
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body);
   return false;
 }

@@ -11,6 +11,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { callTool, recordRejectedCall } from './call-tool.ts';
 import { registerPrompts } from './prompts.ts';
+import { JSON_LIMITS } from './request-body.ts';
 import { registerResources } from './resources.ts';
 import { LOCAL_TENANT, type ServerState } from './server-state.ts';
 import type { Tenant } from './tenant.ts';
@@ -19,8 +20,6 @@ import { serverInstructions } from './tool-descriptions.ts';
 import { toolTable } from './tools/index.ts';
 
 const SERVER_NAME = 'llm-wasm-sandbox';
-/** Limit for the array elements and object members in the arguments of one call. */
-const MAX_INPUT_ELEMENTS = 20_000;
 /** How long clients may cache the lists, which depend only on the settings. */
 const LIST_TTL_MS = 3_600_000;
 /** Tools and prompts depend only on the settings, and changes of workspace files are not announced. */
@@ -45,7 +44,7 @@ export function serverFactory(state: ServerState, options: McpServerOptions = {}
         ...options,
         instructions,
         capabilities: { ...STATIC_LISTS, ...options.capabilities },
-        maxToolInputElements: MAX_INPUT_ELEMENTS,
+        maxToolInputElements: JSON_LIMITS.members,
         cacheHints: { 'tools/list': hint, 'prompts/list': hint, 'resources/templates/list': hint },
       },
     );

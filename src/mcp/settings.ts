@@ -132,8 +132,25 @@ export const serverSettings = z.strictObject({
     .int()
     .min(1024)
     .max(256 * MiB)
-    .default(8 * MiB)
+    .default(4 * MiB)
     .describe('Maximum size of a request body.'),
+  max_buffered_bytes: z
+    .number()
+    .int()
+    .min(1024)
+    .max(4096 * MiB)
+    .default(64 * MiB)
+    .describe(
+      'Bytes of request bodies in progress and of responses that are not yet received, per tenant. Further requests are rejected, and responses beyond it are cut off.',
+    ),
+  max_connections: count(
+    512,
+    'Open connections; when the limit is reached, an idle one is closed, or the new one if none is idle.',
+  ),
+  write_timeout_seconds: count(
+    30,
+    'Time after which a connection is closed whose client does not read a pending response.',
+  ),
   rate_per_minute: count(600, 'Requests that one tenant may send per minute.'),
   max_clients: count(
     256,
@@ -204,6 +221,7 @@ const LIMITS = [
   ['fuel_budget', 'max_fuel_budget'],
   ['memory_bytes', 'max_memory_bytes'],
   ['timeout_seconds', 'max_timeout_seconds'],
+  ['max_body_bytes', 'max_buffered_bytes'],
 ] as const;
 
 /** The settings with secrets removed. */

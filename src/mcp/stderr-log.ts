@@ -8,7 +8,7 @@ import type { ServerLog } from './telemetry.ts';
 
 const STDERR = 2;
 /** Bytes that wait for a reader of standard error. Further lines are dropped. */
-const MAX_BUFFERED_BYTES = 1024 * 1024;
+const MAX_BUFFERED_BYTES = 256 * 1024;
 const FLUSH_POLL_MS = 10;
 
 /** Where log lines go. */

@@ -1,4 +1,14 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -70,6 +80,28 @@ describe('run', () => {
     });
     expect(readFileSync(join(folder, 'result', 'sub.txt'), 'utf8')).toBe('A,B');
     expect(existsSync(join(folder, 'result', 'data.csv'))).toBe(false);
+  });
+
+  // guarantee: output-folder
+  it('does not write through links in the folder of --out', () => {
+    mkdirSync(join(folder, 'outside'));
+    mkdirSync(join(folder, 'linked'));
+    for (const name of ['victim.txt', 'hard.txt']) writeFileSync(join(folder, 'outside', name), 'untouched');
+    symlinkSync(join(folder, 'outside'), join(folder, 'linked', 'folder'));
+    symlinkSync(join(folder, 'outside', 'victim.txt'), join(folder, 'linked', 'file.txt'));
+    linkSync(join(folder, 'outside', 'hard.txt'), join(folder, 'linked', 'hard.txt'));
+    const write = (path: string) =>
+      `import os\nos.makedirs(os.path.dirname("/app/${path}"), exist_ok=True)\nopen("/app/${path}", "w").write("changed")`;
+    for (const path of ['folder/victim.txt', 'file.txt', 'folder/new.txt']) {
+      const { status, stderr } = cli(['run', '-c', write(path), '--out', 'linked']);
+      expect(status).toBe(2);
+      expect(stderr).toMatch(/Remove it or choose another folder/);
+    }
+    expect(cli(['run', '-c', write('hard.txt'), '--out', 'linked']).status).toBe(0);
+    expect(readFileSync(join(folder, 'linked', 'hard.txt'), 'utf8')).toBe('changed');
+    expect(readdirSync(join(folder, 'outside')).sort()).toEqual(['hard.txt', 'victim.txt']);
+    for (const name of ['victim.txt', 'hard.txt'])
+      expect(readFileSync(join(folder, 'outside', name), 'utf8')).toBe('untouched');
   });
 
   it('gives the same output for the same --seed', () => {

@@ -133,6 +133,7 @@ describe.each(connections)('tools over $transport, $era era', ({ era, transport 
     expect((await call(client, 'list_files')).structured).toMatchObject({ total: 0 });
   });
 
+  // guarantee: session-recovery
   test('reset_workspace removes folders and links as well as files', async () => {
     const run = (code: string, session_id: string) =>
       call(client, 'execute_code', { code, language: 'python', session_id });

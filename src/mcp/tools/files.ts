@@ -1,4 +1,5 @@
 /** Tools that list, read, write and delete workspace files. Paths refer to the workspace, never to the host. */
+import { setImmediate as nextTick } from 'node:timers/promises';
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
 import { fileLink, mimeType, workspaceUri } from '../resource-links.ts';
@@ -13,6 +14,7 @@ const path = z
   .describe('Path in the workspace, e.g. "data.csv" or "/app/out/plot.png".');
 /** No character can match in two places, so long text that is not base64 is rejected in linear time. */
 const BASE64 = /^[A-Za-z0-9+/\s]*(?:=[=\s]*)?$/;
+const LARGE_CHARS = 256 * 1024;
 const MAX_IMAGE_BYTES = 3 * 1024 * 1024;
 const IMAGES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
 
@@ -138,6 +140,8 @@ export const writeFile = defineTool({
   }),
   annotations: DESTRUCTIVE_IDEMPOTENT,
   run: async ({ path: name, content, encoding = 'utf8', session_id = DEFAULT_SESSION }, { tenant }) => {
+    // Decoding a large file is a stall of its own, so other requests are served first.
+    if (content.length > LARGE_CHARS) await nextTick();
     if (encoding === 'base64' && !BASE64.test(content))
       throw new SandboxError(
         'invalid_argument',

@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  statSync,
   symlinkSync,
   unlinkSync,
   utimesSync,
@@ -63,6 +64,19 @@ describe('writer lease', () => {
     const release = await diskStore(dir).acquire('One');
     await expect(diskStore(dir).acquire('oNE')).rejects.toEqual(busy);
     await release();
+  });
+
+  // guarantee: session-recovery
+  test('expires a claim whose time is in the future', async () => {
+    const dir = scratch();
+    const path = writeClaim(dir, { host: 'elsewhere' }, -365 * 24 * 3_600_000);
+    await expect(diskStore(dir).acquire('one')).rejects.toEqual(busy);
+    // The time is now that of the first attempt, so the claim expires like any other.
+    const { mtimeMs } = statSync(path);
+    expect(mtimeMs).toBeLessThan(Date.now() + 1000);
+    utimesSync(path, mtimeMs / 1000 - 61, mtimeMs / 1000 - 61);
+    await (await diskStore(dir).acquire('one'))();
+    expect(existsSync(path)).toBe(false);
   });
 
   test('removes the claim of a process that has ended', async () => {

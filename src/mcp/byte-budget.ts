@@ -1,0 +1,82 @@
+/**
+ * Limits the bytes that the server holds for one tenant: request bodies until the response has ended, and responses until
+ * the client has received them.
+ */
+import type { ServerResponse } from 'node:http';
+
+export class ByteBudget {
+  #used = 0;
+
+  constructor(readonly maxBytes: number) {}
+
+  get used(): number {
+    return this.#used;
+  }
+
+  /** Takes bytes from the budget; returns false, and takes none, if it does not have them. */
+  take(bytes: number): boolean {
+    if (this.#used + bytes > this.maxBytes) return false;
+    this.#used += bytes;
+    return true;
+  }
+
+  give(bytes: number): void {
+    this.#used -= bytes;
+  }
+}
+
+/** The bytes of one request, which return to the budget of the tenant when the response has ended. */
+export class RequestBytes extends ByteBudget {
+  constructor(
+    readonly tenantBudget: ByteBudget,
+    response: ServerResponse,
+  ) {
+    super(tenantBudget.maxBytes);
+    response.once('close', () => this.give(this.used));
+  }
+
+  override take(bytes: number): boolean {
+    if (!this.tenantBudget.take(bytes)) return false;
+    return super.take(bytes);
+  }
+
+  override give(bytes: number): void {
+    this.tenantBudget.give(bytes);
+    super.give(bytes);
+  }
+}
+
+type Callback = (error?: Error | null) => void;
+
+/**
+ * Counts what is written to a response until the client has received it. A response that exceeds the budget is cut off:
+ * its client does not read.
+ */
+export function meterResponse(response: ServerResponse, bytes: RequestBytes): void {
+  const write = response.write.bind(response) as (
+    chunk: unknown,
+    encoding: unknown,
+    done: Callback,
+  ) => boolean;
+  const end = response.end.bind(response) as (...args: unknown[]) => ServerResponse;
+  response.write = ((chunk: string | Uint8Array, ...rest: unknown[]) => {
+    const size = chunk.length;
+    if (!bytes.take(size)) {
+      response.destroy();
+      return false;
+    }
+    const encoding = typeof rest[0] === 'string' ? rest[0] : undefined;
+    const callback = rest.find((value) => typeof value === 'function') as Callback | undefined;
+    return write(chunk, encoding, (error) => {
+      if (!response.closed) bytes.give(size);
+      callback?.(error);
+    });
+  }) as typeof response.write;
+  response.end = ((...args: unknown[]) => {
+    const [chunk] = args;
+    // These bytes return to the budget when the response closes, which is when the client has received them.
+    if ((typeof chunk === 'string' || chunk instanceof Uint8Array) && !bytes.take(chunk.length))
+      return response.destroy();
+    return end(...args);
+  }) as typeof response.end;
+}

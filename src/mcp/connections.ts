@@ -1,0 +1,94 @@
+/**
+ * Limits the connections of an HTTP server: their number, requests at a time, and how long a client may leave a response
+ * unread. When the limit is reached, an idle connection is closed, so that idle clients do not displace active ones.
+ */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+export interface ConnectionLimits {
+  readonly maxConnections: number;
+  readonly writeTimeoutMs: number;
+}
+
+/** Requests that one connection may have in progress. Clients that pipeline more are disconnected. */
+const MAX_PIPELINED = 8;
+const MAX_SWEEP_MS = 1000;
+
+interface Connection {
+  readonly socket: Socket;
+  readonly address: string;
+  requests: number;
+  idleSince: number;
+  /** The write timeout is running. */
+  isWriting: boolean;
+}
+
+export class Connections {
+  readonly #connections = new Map<Socket, Connection>();
+  readonly #sweep: NodeJS.Timeout;
+
+  constructor(
+    server: Server,
+    readonly limits: ConnectionLimits,
+  ) {
+    server.on('connection', (socket) => this.#admit(socket));
+    server.prependListener('request', (request, response) => this.#track(request, response));
+    this.#sweep = setInterval(() => this.#checkWriters(), Math.min(MAX_SWEEP_MS, limits.writeTimeoutMs / 2));
+    this.#sweep.unref();
+    server.once('close', () => clearInterval(this.#sweep));
+  }
+
+  get size(): number {
+    return this.#connections.size;
+  }
+
+  #admit(socket: Socket): void {
+    if (this.#connections.size >= this.limits.maxConnections && !this.#closeIdle()) {
+      socket.destroy();
+      return;
+    }
+    const address = socket.remoteAddress ?? '';
+    this.#connections.set(socket, {
+      socket,
+      address,
+      requests: 0,
+      idleSince: performance.now(),
+      isWriting: false,
+    });
+    socket.once('close', () => this.#connections.delete(socket));
+  }
+
+  /** Closes the idle connection that was idle longest, of the address with the most connections. */
+  #closeIdle(): boolean {
+    const all = [...this.#connections.values()];
+    const counts = new Map<string, number>();
+    for (const { address } of all) counts.set(address, (counts.get(address) ?? 0) + 1);
+    const [victim] = all
+      .filter(({ requests }) => requests === 0)
+      .sort((a, b) => counts.get(b.address)! - counts.get(a.address)! || a.idleSince - b.idleSince);
+    if (victim === undefined) return false;
+    this.#connections.delete(victim.socket);
+    victim.socket.destroy();
+    return true;
+  }
+
+  #track({ socket }: IncomingMessage, response: ServerResponse): void {
+    const connection = this.#connections.get(socket);
+    if (connection === undefined) return;
+    if (++connection.requests > MAX_PIPELINED) socket.destroy();
+    response.once('close', () => {
+      connection.requests--;
+      connection.idleSince = performance.now();
+    });
+  }
+
+  /** Node restarts the timeout of a socket whenever the client reads, and closes the connection when it expires. */
+  #checkWriters(): void {
+    for (const connection of this.#connections.values()) {
+      const isWriting = connection.socket.writableLength > 0;
+      if (isWriting === connection.isWriting) continue;
+      connection.isWriting = isWriting;
+      connection.socket.setTimeout(isWriting ? this.limits.writeTimeoutMs : 0);
+    }
+  }
+}

@@ -1,0 +1,213 @@
+/**
+ * Reads the JSON body of a request. Bytes, nesting depth and members are limited while the body arrives, and texts that
+ * the server echoes are limited before any schema sees them, so that no body stalls the server.
+ */
+import type { IncomingMessage } from 'node:http';
+import { StringDecoder } from 'node:string_decoder';
+import { setImmediate as nextTick } from 'node:timers/promises';
+import type { ByteBudget } from './byte-budget.ts';
+
+export const JSON_LIMITS = {
+  /** Arrays and objects inside each other. */
+  depth: 64,
+  /** Elements of arrays and members of objects. */
+  members: 2000,
+  /** Characters of a number or literal. */
+  literalChars: 512,
+  /** Characters of the name of a member. */
+  nameChars: 4096,
+  /** Messages of a batch. */
+  messages: 50,
+  /** Characters of an id, a method, a progress token, or the name of a tool or prompt. */
+  identifierChars: 256,
+  /** Characters of a URI: a path of 4096 characters, each of them encoded. */
+  uriChars: 65_536,
+} as const;
+
+/** A body that the server does not accept, with the status of the response. */
+export class BodyError extends Error {
+  constructor(
+    readonly status: 400 | 413 | 503,
+    message: string,
+    /** Code of the JSON-RPC error. */
+    readonly code = -32_000,
+  ) {
+    super(message);
+  }
+}
+
+interface BodyLimits {
+  readonly maxBytes: number;
+  /** Limits the bytes of all bodies of the tenant. The caller returns them when the request has ended. */
+  readonly budget: ByteBudget;
+}
+
+/** How long the rest of a rejected body is discarded before the response is sent. */
+const LINGER_MS = 1000;
+/** Bodies larger than this are parsed in a turn of the event loop of their own. */
+const LARGE_CHARS = 256 * 1024;
+
+/** Reads and parses the body. Throws `BodyError`; the rest of a rejected body is discarded. */
+export async function readJsonBody(request: IncomingMessage, limits: BodyLimits): Promise<unknown> {
+  const text = await readText(request, limits);
+  if (text.length > LARGE_CHARS) await nextTick();
+  const body = parseJson(text);
+  checkTexts(body);
+  if (text.length > LARGE_CHARS) await nextTick();
+  return body;
+}
+
+function readText(request: IncomingMessage, { maxBytes, budget }: BodyLimits): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const shape = new JsonShape();
+    // Decoding chunk by chunk spreads the work over many turns of the event loop.
+    const decoder = new StringDecoder('utf8');
+    const parts: string[] = [];
+    let size = 0;
+    let failure: BodyError | undefined;
+    const fail = (cause: BodyError) => {
+      failure = cause;
+      // Many clients read the response only after they have sent the body, so the rest is discarded for a while.
+      setTimeout(() => reject(cause), LINGER_MS).unref();
+    };
+    if (Number(request.headers['content-length'] ?? 0) > maxBytes) fail(tooLarge(maxBytes));
+    request.on('data', (chunk: Buffer) => {
+      if (failure !== undefined) return;
+      size += chunk.length;
+      if (size > maxBytes) return fail(tooLarge(maxBytes));
+      if (!budget.take(chunk.length)) return fail(new BodyError(503, BUSY_MESSAGE));
+      const problem = shape.scan(chunk);
+      if (problem !== undefined) return fail(new BodyError(400, `Bad Request: ${problem}.`));
+      parts.push(decoder.write(chunk));
+    });
+    request.once('end', () =>
+      failure === undefined ? resolve(parts.join('') + decoder.end()) : reject(failure),
+    );
+    request.once('error', reject);
+    request.once('close', () => reject(new BodyError(400, 'Bad Request: the body is incomplete.')));
+  });
+}
+
+const BUSY_MESSAGE =
+  'Too many bytes of this client are in progress. Read pending responses and retry, with fewer requests at a time.';
+
+function tooLarge(maxBytes: number): BodyError {
+  return new BodyError(413, `Payload Too Large: the limit is ${maxBytes} bytes.`);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new BodyError(400, 'Parse error: the request body is not valid JSON.', -32_700);
+  }
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/** Counts depth and members of JSON text, chunk by chunk and in constant memory. It does not validate the text. */
+export class JsonShape {
+  #depth = 0;
+  #members = 0;
+  #literalChars = 0;
+  #isInString = false;
+  #isEscaped = false;
+
+  /** Returns a description of the limit that the text exceeds, or undefined. */
+  scan(chunk: Uint8Array): string | undefined {
+    for (let i = 0; i < chunk.length; i++) {
+      const byte = chunk[i]!;
+      if (this.#isInString) {
+        if (this.#isEscaped) this.#isEscaped = false;
+        else if (byte === BACKSLASH) this.#isEscaped = true;
+        else if (byte === QUOTE) this.#isInString = false;
+        continue;
+      }
+      const problem = this.#structure(byte);
+      if (problem !== undefined) return problem;
+    }
+    return undefined;
+  }
+
+  #structure(byte: number): string | undefined {
+    switch (byte) {
+      case QUOTE:
+        this.#isInString = true;
+        break;
+      case 0x5b: // [
+      case 0x7b: // {
+        this.#members++;
+        if (++this.#depth > JSON_LIMITS.depth)
+          return `arrays and objects are nested more than ${JSON_LIMITS.depth} deep`;
+        break;
+      case 0x5d: // ]
+      case 0x7d: // }
+        this.#depth--;
+        break;
+      case 0x2c: // ,
+        this.#members++;
+        break;
+      case 0x3a: // :
+      case 0x20:
+      case 0x09:
+      case 0x0a:
+      case 0x0d:
+        break;
+      default:
+        if (++this.#literalChars > JSON_LIMITS.literalChars)
+          return `a number or literal has more than ${JSON_LIMITS.literalChars} characters`;
+        return undefined;
+    }
+    this.#literalChars = 0;
+    if (this.#members <= JSON_LIMITS.members) return undefined;
+    return `the body has more than ${JSON_LIMITS.members} members and elements`;
+  }
+}
+
+/** Texts that the server repeats in responses and notifications, and their limits. */
+const ECHOED: readonly (readonly [path: readonly string[], maxChars: number])[] = [
+  [['id'], JSON_LIMITS.identifierChars],
+  [['method'], JSON_LIMITS.identifierChars],
+  [['params', 'name'], JSON_LIMITS.identifierChars],
+  [['params', 'uri'], JSON_LIMITS.uriChars],
+  [['params', 'ref', 'uri'], JSON_LIMITS.uriChars],
+  [['params', 'requestId'], JSON_LIMITS.identifierChars],
+  [['params', '_meta', 'progressToken'], JSON_LIMITS.identifierChars],
+];
+
+function checkTexts(body: unknown): void {
+  const messages = Array.isArray(body) ? body : [body];
+  if (messages.length > JSON_LIMITS.messages)
+    throw new BodyError(400, `Bad Request: the batch has more than ${JSON_LIMITS.messages} messages.`);
+  for (const message of messages) {
+    for (const [path, maxChars] of ECHOED) {
+      const value = valueAt(message, path);
+      if (typeof value === 'string' && value.length > maxChars)
+        throw new BodyError(400, `Bad Request: ${path.join('.')} has more than ${maxChars} characters.`);
+    }
+  }
+  checkNames(body);
+}
+
+function valueAt(value: unknown, path: readonly string[]): unknown {
+  let at = value;
+  for (const name of path) {
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return undefined;
+    at = (at as Record<string, unknown>)[name];
+  }
+  return at;
+}
+
+/** Errors of schemas repeat the names of unknown members. The depth of `value` is limited already. */
+function checkNames(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, member] of Object.entries(value)) {
+    if (name.length > JSON_LIMITS.nameChars)
+      throw new BodyError(
+        400,
+        `Bad Request: the name of a member has more than ${JSON_LIMITS.nameChars} characters.`,
+      );
+    checkNames(member);
+  }
+}

@@ -1,0 +1,132 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, openSync } from 'node:fs';
+import { createTelemetry, serveHttp } from 'llm-wasm-sandbox/mcp';
+import { describe, expect, test } from 'vitest';
+import { CLI, call, httpClient } from '../support/mcp.ts';
+
+const INITIALIZE = {
+  jsonrpc: '2.0',
+  id: 0,
+  method: 'initialize',
+  params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } },
+};
+
+/** A stdio server whose standard error is not read until the test does so. */
+class RawServer {
+  readonly child: ChildProcess;
+  #output = '';
+
+  constructor(stderr: 'pipe' | number, args: readonly string[] = []) {
+    this.child = spawn(process.execPath, [CLI, 'mcp', ...args], { stdio: ['pipe', 'pipe', stderr] });
+    this.child.stdout!.on('data', (chunk: Buffer) => {
+      this.#output += chunk.toString();
+    });
+    this.send(INITIALIZE);
+    this.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
+  }
+
+  send(message: object): void {
+    this.child.stdin!.write(`${JSON.stringify(message)}\n`);
+  }
+
+  /** Calls a tool and returns its result. */
+  async call(id: number, name: string, args: object = {}): Promise<Record<string, unknown>> {
+    this.send({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args } });
+    for (;;) {
+      const line = this.#output.split('\n').find((text) => new RegExp(`"id":${id}\\b`).test(text));
+      if (line?.endsWith('}')) return JSON.parse(line).result;
+      await new Promise((next) => setTimeout(next, 5));
+    }
+  }
+
+  async end(): Promise<number | null> {
+    this.child.stdin!.end();
+    const [code] = await once(this.child, 'exit');
+    return code;
+  }
+}
+
+describe('log of a server', () => {
+  // guarantee: logging
+  test('does not block calls when its reader stops, and counts the lines it drops', async () => {
+    const server = new RawServer('pipe');
+    const calls = 3000;
+    const params = { name: 'list_files', arguments: { session_id: 'x'.repeat(60) } };
+    for (let id = 1; id <= calls; id++) server.send({ jsonrpc: '2.0', id, method: 'tools/call', params });
+    expect(await server.call(calls + 1, 'list_files')).toMatchObject({ structuredContent: { total: 0 } });
+    let log = '';
+    server.child.stderr!.on('data', (chunk: Buffer) => {
+      log += chunk.toString();
+    });
+    await new Promise((next) => setTimeout(next, 300));
+    await server.call(calls + 2, 'list_files');
+    expect(await server.end()).toBe(0);
+    const events = log
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    const dropped = events.find(({ event }) => event === 'log.dropped');
+    expect(dropped.lines).toBeGreaterThan(0);
+    expect(events.at(-1)).toMatchObject({ event: 'server.stop' });
+  });
+
+  // guarantee: logging
+  test.runIf(existsSync('/dev/full'))('does not fail calls when its disk is full', async () => {
+    const server = new RawServer(openSync('/dev/full', 'w'));
+    const result = await server.call(1, 'execute_code', { code: '6 * 7', language: 'javascript' });
+    expect(result).toMatchObject({ structuredContent: { success: true, result: 42 } });
+    expect(await server.end()).toBe(0);
+  });
+
+  // guarantee: logging
+  test('does not stop the server when its reader goes away', async () => {
+    const server = new RawServer('pipe');
+    server.child.stderr!.destroy();
+    for (let id = 1; id <= 3; id++)
+      expect(await server.call(id, 'list_files')).toMatchObject({ structuredContent: { total: 0 } });
+    expect(await server.end()).toBe(0);
+  });
+
+  // guarantee: logging
+  test('does not fail calls when it throws', async () => {
+    const fail = () => {
+      throw new Error('no space');
+    };
+    const telemetry = await createTelemetry({ info: fail, warn: fail, error: fail });
+    const server = await serveHttp({ port: 0 }, { telemetry });
+    const client = await httpClient(server, 'modern');
+    const run = await call(client, 'execute_code', { code: '1 + 1', language: 'javascript' });
+    expect(run.structured).toMatchObject({ success: true, result: 2 });
+    expect((await call(client, 'list_files', { session_id: 'none' })).text).toMatch(/^session_not_found/);
+    await client.close();
+    await server.close();
+  });
+
+  // guarantee: logging
+  test.each([false, true])(
+    'quotes programs only if log_program_data is set (%s)',
+    async (log_program_data) => {
+      const events: object[] = [];
+      const record = (fields: object) => events.push(fields);
+      const telemetry = await createTelemetry({ info: record, warn: record, error: record });
+      const server = await serveHttp({ port: 0, log_program_data }, { telemetry });
+      const client = await httpClient(server, 'modern');
+      const programs = [
+        ['python', 'class HiddenError(Exception): pass\nraise HiddenError("hidden words")'],
+        ['python', 'open("/etc/hidden")'],
+        ['python', 'print({}["hidden"])'],
+        ['javascript', 'throw new TypeError("hidden words")'],
+        ['javascript', 'hidden()'],
+      ];
+      for (const [language, code] of programs) await call(client, 'execute_code', { code, language });
+      const completed = events.filter(
+        (fields) => (fields as { event: string }).event === 'execution.complete',
+      );
+      expect(completed).toHaveLength(programs.length);
+      expect(/hidden/i.test(JSON.stringify(events))).toBe(log_program_data);
+      await client.close();
+      await server.close();
+    },
+  );
+});

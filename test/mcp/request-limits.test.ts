@@ -1,0 +1,295 @@
+import { Agent, request } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { Worker } from 'node:worker_threads';
+import type { HttpServer } from 'llm-wasm-sandbox/mcp';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { call, httpClient, startHttp } from '../support/mcp.ts';
+
+const META =
+  '"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}';
+const MAX_BODY = 4 * 1024 * 1024;
+const FILL = MAX_BODY - 2000;
+/** The longest time for which one body may keep the server from answering others. */
+const MAX_STALL_MS = 50;
+
+interface Message {
+  readonly method: string;
+  readonly name?: string;
+  readonly body: string;
+}
+
+function message(method: string, params: string, id = '1'): Message {
+  return { method, body: `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}` };
+}
+
+const toolCall = (name: string, args: string, meta = META): Message => ({
+  ...message('tools/call', `{"_meta":{${meta}},"name":"${name}","arguments":${args}}`),
+  name: name.slice(0, 64),
+});
+
+const members = (count: number, value = '1') =>
+  Array.from({ length: count }, (_, i) => `"k${i}":${value}`).join(',');
+
+/** Bodies that the server rejects, with a part of the message. */
+const REJECTED: readonly (readonly [string, Message, RegExp])[] = [
+  ['many members in _meta', message('tools/list', `{"_meta":{${META},${members(300_000)}}}`), /2000 members/],
+  [
+    'many members in params',
+    message('tools/list', `{"_meta":{${META}},${members(300_000)}}`),
+    /2000 members/,
+  ],
+  ['many arguments', toolCall('execute_code', `{${members(300_000)}}`), /2000 members/],
+  [
+    'a long array',
+    message('tools/list', `{"_meta":{${META}},"a":[${'1,'.repeat(FILL / 2)}1]}`),
+    /2000 members/,
+  ],
+  ['deep arrays', { method: 'x', body: '['.repeat(FILL) }, /64 deep/],
+  ['deep objects', toolCall('execute_code', `${'{"a":'.repeat(1000)}1${'}'.repeat(1000)}`), /64 deep/],
+  ['a batch of many messages', { method: 'x', body: `[${'{},'.repeat(100)}{}]` }, /50 messages/],
+  ['a long number', toolCall('execute_code', `{"timeout":${'9'.repeat(FILL)}}`), /512 characters/],
+  ['a long member name', toolCall('execute_code', `{"${'k'.repeat(FILL)}":1}`), /name of a member/],
+  ['a long tool name', toolCall('x'.repeat(FILL), '{}'), /params\.name/],
+  ['a long method', message('x'.repeat(FILL), '{}'), /method/],
+  ['a long id', message('tools/list', `{"_meta":{${META}}}`, `"${'i'.repeat(FILL)}"`), /id has/],
+  [
+    'a long progress token',
+    toolCall('list_files', '{}', `${META},"progressToken":"${'t'.repeat(FILL)}"`),
+    /progressToken/,
+  ],
+  [
+    'a long URI',
+    message('resources/read', `{"_meta":{${META}},"uri":"workspace://${'a/'.repeat(FILL / 2 - 100)}"}`),
+    /params\.uri/,
+  ],
+];
+
+/** Bodies within the limits that take as much work as possible. */
+const ACCEPTED: readonly (readonly [string, Message])[] = [
+  ['many members in _meta', message('tools/list', `{"_meta":{${META},${members(1900)}}}`)],
+  ['many unknown arguments', toolCall('execute_code', `{${members(1900)}}`)],
+  [
+    'many invalid files',
+    toolCall('execute_code', `{"code":"1","language":"python","files":{${members(1900)}}}`),
+  ],
+  ['long code', toolCall('execute_code', `{"code":"${'x'.repeat(FILL)}","language":"python"}`)],
+  ['long text', toolCall('write_file', `{"path":"a","content":"${'é'.repeat(FILL / 2)}"}`)],
+  ['long text of escapes', toolCall('write_file', `{"path":"a","content":"${'\\n'.repeat(FILL / 2)}"}`)],
+  [
+    'long base64 data',
+    toolCall('write_file', `{"path":"a","encoding":"base64","content":"${'A'.repeat(FILL - (FILL % 4))}"}`),
+  ],
+  ['white space', { method: 'x', body: `${' '.repeat(FILL)}{}` }],
+];
+
+const headers = ({ method, name }: Pick<Message, 'method' | 'name'>) => ({
+  'content-type': 'application/json',
+  accept: 'application/json, text/event-stream',
+  'mcp-protocol-version': '2026-07-28',
+  'mcp-method': method.slice(0, 64),
+  ...(name !== undefined && { 'mcp-name': name }),
+});
+
+/** Sends requests from another thread, so that the work of the client does not count as a stall of the server. */
+const CLIENT = `
+  const { parentPort } = require('node:worker_threads');
+  const { request } = require('node:http');
+  parentPort.on('message', ({ url, headers, body }) => {
+    const bytes = Buffer.from(body);
+    const options = { method: 'POST', agent: false, headers: { ...headers, 'content-length': bytes.length } };
+    const outgoing = request(url, options, (response) => {
+      let text = '';
+      response.on('data', (chunk) => { text += chunk; });
+      response.on('end', () => parentPort.postMessage({ status: response.statusCode, text }));
+    });
+    outgoing.on('error', (error) => parentPort.postMessage({ status: 0, text: String(error) }));
+    outgoing.end(bytes);
+  });
+`;
+
+describe('request body', () => {
+  let server: HttpServer;
+  let client: Worker;
+  beforeAll(async () => {
+    server = await startHttp({ rate_per_minute: 100_000 });
+    client = new Worker(CLIENT, { eval: true });
+    // The first use of a tool loads the runtimes.
+    const warm = await httpClient(server, 'modern');
+    await call(warm, 'execute_code', { code: '1', language: 'python' });
+    await warm.close();
+  });
+  afterAll(async () => {
+    await client.terminate();
+    await server.close();
+  });
+
+  /** Sends a message, and measures the longest time in which the thread of the server ran no timer. */
+  async function post({
+    body,
+    ...rest
+  }: Message): Promise<{ status: number; text: string; stallMs: number }> {
+    let stallMs = 0;
+    let last = performance.now();
+    const timer = setInterval(() => {
+      stallMs = Math.max(stallMs, performance.now() - last);
+      last = performance.now();
+    }, 1);
+    const answer = new Promise<{ status: number; text: string }>((resolve) =>
+      client.once('message', resolve),
+    );
+    client.postMessage({ url: server.url, headers: headers(rest), body });
+    const { status, text } = await answer;
+    await new Promise((next) => setTimeout(next, 5));
+    clearInterval(timer);
+    return { status, text, stallMs };
+  }
+
+  /** Repeats a measurement, because other processes can only lengthen it. */
+  async function expectNoStall(sent: Message): Promise<void> {
+    const stalls: number[] = [];
+    while (stalls.length < 15) {
+      stalls.push((await post(sent)).stallMs);
+      if (stalls.at(-1)! < MAX_STALL_MS) return;
+    }
+    expect(Math.min(...stalls)).toBeLessThan(MAX_STALL_MS);
+  }
+
+  // guarantee: request-limits
+  test.each(REJECTED)(
+    'with %s is rejected with 400 and does not stall the server',
+    async (_, sent, reason) => {
+      const { status, text } = await post(sent);
+      expect(status).toBe(400);
+      expect(JSON.parse(text).error.message).toMatch(reason);
+      expect(text.length).toBeLessThan(1000);
+      await expectNoStall(sent);
+    },
+  );
+
+  // guarantee: request-limits
+  test.each(ACCEPTED)('with %s does not stall the server', async (_, sent) => {
+    expect((await post(sent)).status).toBeLessThan(500);
+    await expectNoStall(sent);
+  });
+
+  test('is read correctly when characters and strings are split between chunks', async () => {
+    const text = 'a"\\é😀{[,'.repeat(30_000);
+    const writer = await httpClient(server, 'modern');
+    await call(writer, 'write_file', { path: 'split.txt', content: text });
+    const code = 'import hashlib\nhashlib.sha256(open("split.txt", "rb").read()).hexdigest()';
+    const { structured } = await call(writer, 'execute_code', { code, language: 'python' });
+    const { createHash } = await import('node:crypto');
+    expect(structured['result']).toBe(createHash('sha256').update(text).digest('hex'));
+    await writer.close();
+  });
+});
+
+/** Opens a request and sends only a part of its body. */
+function sendPart(url: string, bytes: number, declared: number): { close(): void; status: Promise<number> } {
+  const outgoing = request(url, {
+    method: 'POST',
+    agent: new Agent(),
+    headers: { ...headers({ method: 'tools/list' }), 'content-length': declared },
+  });
+  const status = new Promise<number>((resolve) => {
+    outgoing.on('response', (response) => resolve(response.statusCode!));
+    outgoing.on('error', () => resolve(0));
+  });
+  outgoing.write(`"${'x'.repeat(bytes)}`);
+  return { close: () => outgoing.destroy(), status };
+}
+
+const wait = (ms: number) => new Promise((next) => setTimeout(next, ms));
+
+describe('bytes of a tenant', () => {
+  // guarantee: request-limits
+  test('are limited while bodies arrive, and are free again when the requests end', async () => {
+    const server = await startHttp({ max_body_bytes: 1_000_000, max_buffered_bytes: 3_000_000 });
+    const parts = Array.from({ length: 3 }, () => sendPart(server.url, 900_000, 990_000));
+    await wait(300);
+    const fourth = sendPart(server.url, 900_000, 990_000);
+    expect(await fourth.status).toBe(503);
+    for (const part of parts) part.close();
+    await wait(200);
+    const client = await httpClient(server, 'modern');
+    expect((await client.listTools()).tools.length).toBeGreaterThan(10);
+    await client.close();
+    await server.close();
+  });
+
+  // guarantee: request-limits
+  test('in unread responses are limited, and the connection of a client that does not read is closed', async () => {
+    const server = await startHttp({ max_buffered_bytes: 6_000_000, write_timeout_seconds: 1 });
+    const client = await httpClient(server, 'modern');
+    await call(client, 'write_file', { path: 'big.txt', content: 'x'.repeat(2_000_000) });
+    await call(client, 'execute_code', {
+      code: 'open("big.txt", "a").write("x" * 2_000_000)',
+      language: 'python',
+    });
+    const { body, ...rest } = message(
+      'resources/read',
+      `{"_meta":{${META}},"uri":"workspace://default/big.txt"}`,
+    );
+    const { hostname, port, pathname } = new URL(server.url);
+    const lines = Object.entries({
+      ...headers(rest),
+      'mcp-name': 'workspace://default/big.txt',
+      host: `${hostname}:${port}`,
+      'content-length': body.length,
+    }).map(([name, value]) => `${name}: ${value}`);
+    const text = `POST ${pathname} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body}`;
+    const sockets: Socket[] = [];
+    let closed = 0;
+    for (let i = 0; i < 8; i++) {
+      const socket = connect(Number(port), hostname);
+      socket.pause();
+      socket.on('error', () => {});
+      socket.on('close', () => closed++);
+      socket.write(text);
+      sockets.push(socket);
+    }
+    await wait(1000);
+    // Unread sockets do not notice the end of their connection before they are read.
+    await wait(3000);
+    for (const socket of sockets) socket.resume();
+    await wait(500);
+    expect(closed).toBe(8);
+    // The budget is free again.
+    const { contents } = await client.readResource({ uri: 'workspace://default/big.txt' });
+    expect((contents[0] as { text: string }).text).toHaveLength(4_000_000);
+    await client.close();
+    await server.close();
+  });
+
+  // guarantee: request-limits
+  test('do not include resources above the limit, which are refused with advice', async () => {
+    const server = await startHttp({ max_resource_bytes: 100_000 });
+    const client = await httpClient(server, 'modern');
+    await call(client, 'write_file', { path: 'big.txt', content: 'x'.repeat(100_001) });
+    await expect(client.readResource({ uri: 'workspace://default/big.txt' })).rejects.toThrow(
+      /limit is 100000.*read_file/,
+    );
+    await client.close();
+    await server.close();
+  });
+});
+
+describe('connections', () => {
+  // guarantee: request-limits
+  test('above the limit displace idle ones, so that active clients are served', async () => {
+    const server = await startHttp({ max_connections: 10 });
+    const { hostname, port } = new URL(server.url);
+    const idle = Array.from({ length: 60 }, () => connect(Number(port), hostname));
+    for (const socket of idle) socket.on('error', () => {});
+    let closed = 0;
+    for (const socket of idle) socket.on('close', () => closed++);
+    await wait(500);
+    expect(closed).toBeGreaterThanOrEqual(50);
+    const client = await httpClient(server, 'modern');
+    const { structured } = await call(client, 'execute_code', { code: '1 + 1', language: 'javascript' });
+    expect(structured).toMatchObject({ result: 2 });
+    for (const socket of idle) socket.destroy();
+    await client.close();
+    await server.close();
+  });
+});

@@ -1,0 +1,219 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Client } from '@modelcontextprotocol/client';
+import { diskStore, openSessions } from 'llm-wasm-sandbox';
+import { describe, expect, test } from 'vitest';
+import { CLI, call, httpClient, startHttp, stdioClient } from '../support/mcp.ts';
+
+const newFolder = () => mkdtempSync(join(tmpdir(), 'recovery-'));
+
+/** A server whose data folder holds the closed session `good`, and the path of its folder. */
+async function serverWithSession() {
+  const data_dir = newFolder();
+  const server = await startHttp({ data_dir });
+  const client = await httpClient(server, 'modern');
+  const session = { language: 'javascript', session_id: 'good' };
+  await call(client, 'create_session', session);
+  await call(client, 'execute_code', { ...session, code: 'let x = 1' });
+  await call(client, 'reset_all_sessions', { cleanup_disk: false });
+  const close = async () => {
+    await client.close();
+    await server.close();
+  };
+  return { client, close, folder: join(data_dir, 'caller-local') };
+}
+
+const sessionIds = async (client: Client) =>
+  ((await call(client, 'get_active_sessions')).structured['sessions'] as { session_id: string }[]).map(
+    ({ session_id }) => session_id,
+  );
+
+describe('session that cannot be opened', () => {
+  const damages: readonly (readonly [string, (folder: string) => void])[] = [
+    ['an empty session.json', (folder) => writeFileSync(join(folder, 'bad', 'session.json'), '')],
+    [
+      'a folder in place of session.json',
+      (folder) => {
+        rmSync(join(folder, 'bad', 'session.json'));
+        mkdirSync(join(folder, 'bad', 'session.json'));
+      },
+    ],
+    [
+      'a link in place of session.json',
+      (folder) => {
+        rmSync(join(folder, 'bad', 'session.json'));
+        symlinkSync('/etc/passwd', join(folder, 'bad', 'session.json'));
+      },
+    ],
+    ['no objects', (folder) => rmSync(join(folder, 'bad', 'objects'), { recursive: true })],
+    [
+      'a file in place of its lock folder',
+      (folder) => {
+        mkdirSync(join(folder, '.locks'), { recursive: true });
+        writeFileSync(join(folder, '.locks', 'bad'), '');
+      },
+    ],
+    [
+      'a name that differs only in case from another',
+      (folder) => {
+        cpSync(join(folder, 'bad'), join(folder, 'BAD'), { recursive: true });
+        rewriteId(join(folder, 'BAD'), 'BAD');
+      },
+    ],
+  ];
+
+  function rewriteId(folder: string, id: string): void {
+    const path = join(folder, 'session.json');
+    const record = JSON.parse(readFileSync(path, 'utf8'));
+    const text = JSON.stringify(record).replaceAll(/"session_id":"[^"]*"/g, `"session_id":"${id}"`);
+    writeFileSync(path, text);
+  }
+
+  // guarantee: session-recovery
+  test.each(damages)('because of %s can be destroyed', async (_, damage) => {
+    const { client, close, folder } = await serverWithSession();
+    cpSync(join(folder, 'good'), join(folder, 'bad'), { recursive: true });
+    rewriteId(join(folder, 'bad'), 'bad');
+    damage(folder);
+    expect(await call(client, 'destroy_session', { session_id: 'bad' })).toMatchObject({ isError: false });
+    const { text, structured } = await call(client, 'reset_all_sessions');
+    expect({ text, failed: structured['failed'] }).toMatchObject({ failed: [] });
+    expect(await sessionIds(client)).toEqual([]);
+    await close();
+  });
+});
+
+describe('reset_all_sessions', () => {
+  // guarantee: session-recovery
+  test('continues after a failure and reports each', async () => {
+    const { client, close, folder } = await serverWithSession();
+    for (const session_id of ['a', 'b', 'c', 'd'])
+      await call(client, 'create_session', { language: 'javascript', session_id });
+    await call(client, 'reset_all_sessions', { cleanup_disk: false });
+    writeFileSync(join(folder, 'c', 'session.json'), 'damaged');
+    const release = await diskStore(folder).acquire('b');
+    await call(client, 'write_file', { path: 'a.txt', content: 'x' });
+    const { isError, text, structured } = await call(client, 'reset_all_sessions');
+    expect(isError).toBe(false);
+    expect([...(structured['sessions'] as string[])].sort()).toEqual(['a', 'c', 'd', 'good']);
+    expect(structured['failed']).toEqual([{ session_id: 'b', error: expect.stringMatching(/in use/) }]);
+    expect(text).toMatch(/\nFailed for b: /);
+    await release();
+    expect(await sessionIds(client)).toEqual(['b']);
+    expect((await call(client, 'list_files')).structured).toMatchObject({ total: 0 });
+    await close();
+  });
+
+  // guarantee: session-recovery
+  test('does not make a session busy that is used at the same time', async () => {
+    const { client, close } = await serverWithSession();
+    const run = () => call(client, 'execute_code', { code: 'x', language: 'javascript', session_id: 'good' });
+    for (let i = 0; i < 5; i++) {
+      await run();
+      const answers = await Promise.all([
+        call(client, 'reset_all_sessions', { cleanup_disk: false }),
+        ...[1, 2, 3].map(run),
+      ]);
+      for (const { text } of answers) expect(text).not.toMatch(/session_busy/);
+    }
+    await close();
+  });
+});
+
+describe('imported session', () => {
+  // guarantee: session-recovery
+  test('has none of its limits above those of the server', async () => {
+    const data_dir = newFolder();
+    const sessions = openSessions({ store: diskStore(join(data_dir, 'caller-local')) });
+    const large = {
+      fuel_budget: 10 ** 15,
+      memory_bytes: 4 * 2 ** 30,
+      timeout_seconds: 86_000,
+      stdout_max_bytes: 500_000_000,
+      stderr_max_bytes: 500_000_000,
+      workspace_max_bytes: 2 ** 32,
+      workspace_max_files: 1_000_000,
+    };
+    const made = await sessions.create({ runtime: 'javascript', session_id: 'large', policy: large });
+    await made.flush();
+    await sessions.close();
+    const server = await startHttp({ data_dir });
+    const client = await httpClient(server, 'modern');
+    await call(client, 'execute_code', { code: '1', language: 'javascript', session_id: 'large' });
+    await client.close();
+    await server.close();
+    const { records } = await diskStore(join(data_dir, 'caller-local')).list();
+    expect(records[0]!.policy).toMatchObject({
+      fuel_budget: 100_000_000_000,
+      memory_bytes: 2 ** 30,
+      timeout_seconds: 300,
+      stdout_max_bytes: 2_000_000,
+      stderr_max_bytes: 1_000_000,
+      workspace_max_bytes: 64 * 2 ** 20,
+      workspace_max_files: 10_000,
+    });
+  });
+});
+
+describe('server that is stopped by a signal', () => {
+  const code = 'import time\ntime.sleep(1.5)\nx = "finished"\nx';
+  const run = { code, language: 'python', session_id: 'kept' };
+
+  async function untilRunning(client: Client): Promise<void> {
+    while ((await call(client, 'get_metrics')).structured['running'] === 0)
+      await new Promise((next) => setTimeout(next, 20));
+    await new Promise((next) => setTimeout(next, 200));
+  }
+
+  async function expectKept(data_dir: string): Promise<void> {
+    const { client } = await stdioClient('modern', ['mcp', '--data-dir', data_dir, '--log-level', 'silent']);
+    const { structured } = await call(client, 'execute_code', { ...run, code: 'x' });
+    expect(structured).toMatchObject({ result: 'finished' });
+    await client.close();
+  }
+
+  // guarantee: session-recovery
+  test.each(['SIGHUP', 'SIGTERM'] as const)('with %s over HTTP finishes the running call', async (signal) => {
+    const data_dir = newFolder();
+    const child: ChildProcess = spawn(
+      process.execPath,
+      [CLI, 'serve', '--port', '0', '--data-dir', data_dir],
+      {
+        stdio: ['ignore', 'ignore', 'pipe'],
+      },
+    );
+    let log = '';
+    child.stderr!.on('data', (chunk: Buffer) => {
+      log += chunk.toString();
+    });
+    while (!log.includes('listening on')) await new Promise((next) => setTimeout(next, 20));
+    const client = await httpClient({ url: /listening on (\S+)/.exec(log)![1]! }, 'modern');
+    await call(client, 'create_session', { language: 'python', session_id: 'kept' });
+    const running = call(client, 'execute_code', run);
+    await untilRunning(client);
+    child.kill(signal);
+    expect((await running).structured).toMatchObject({ success: true, result: 'finished' });
+    expect(await once(child, 'exit')).toEqual([0, null]);
+    await expectKept(data_dir);
+  });
+
+  // guarantee: session-recovery
+  test.each(['SIGHUP', 'SIGTERM'] as const)(
+    'with %s over stdio finishes the running call',
+    async (signal) => {
+      const data_dir = newFolder();
+      const args = ['mcp', '--data-dir', data_dir, '--log-level', 'silent'];
+      const { client, transport } = await stdioClient('legacy', args);
+      await call(client, 'create_session', { language: 'python', session_id: 'kept' });
+      const running = call(client, 'execute_code', run);
+      await new Promise((next) => setTimeout(next, 700));
+      process.kill(transport.pid!, signal);
+      expect((await running).structured).toMatchObject({ success: true, result: 'finished' });
+      await client.close();
+      await expectKept(data_dir);
+    },
+  );
+});

@@ -1,0 +1,71 @@
+import { mkdirSync, mkdtempSync, readdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { serveHttp } from 'llm-wasm-sandbox/mcp';
+import { describe, expect, test } from 'vitest';
+import { runCli } from '../support/cli.ts';
+import { call, httpClient, startHttp } from '../support/mcp.ts';
+
+const FIRST = 'first-secret-0123456789';
+const SECOND = 'second-secret-0123456789';
+const newFolder = () => mkdtempSync(join(tmpdir(), 'tenants-'));
+
+describe('tenant without a token name', () => {
+  // guarantee: tenant-identity
+  test('keeps its sessions when another token is removed, and never gets those of the removed one', async () => {
+    const data_dir = newFolder();
+    const both = await startHttp({ data_dir, tokens: [FIRST, SECOND] });
+    for (const [token, session_id] of [
+      [FIRST, 'of-first'],
+      [SECOND, 'of-second'],
+    ] as const) {
+      const client = await httpClient(both, 'modern', token);
+      await call(client, 'create_session', { language: 'javascript', session_id });
+      await client.close();
+    }
+    await both.close();
+
+    const one = await startHttp({ data_dir, tokens: [SECOND] });
+    const client = await httpClient(one, 'modern', SECOND);
+    expect((await call(client, 'get_active_sessions')).structured['sessions']).toMatchObject([
+      { session_id: 'of-second' },
+    ]);
+    expect(readdirSync(data_dir).every((name) => /^caller-token-[0-9a-f]{16}$/.test(name))).toBe(true);
+    await client.close();
+    await one.close();
+  });
+
+  // guarantee: tenant-identity
+  test('is refused a data_dir with folders that are named after the position of a token', async () => {
+    const data_dir = newFolder();
+    mkdirSync(join(data_dir, 'caller-token-1'));
+    await expect(serveHttp({ port: 0, data_dir, tokens: [FIRST] })).rejects.toThrow(
+      /caller-token-1 .*position.*NAME=SECRET/,
+    );
+  });
+});
+
+describe('token list', () => {
+  // guarantee: tenant-identity
+  test.each([
+    ['one secret under two names', [`ann=${FIRST}`, `bob=${FIRST}`], /same secret/],
+    ['one secret with and without a name', [FIRST, `bob=${FIRST}`], /same secret/],
+    ['one name twice', [`ann=${FIRST}`, `ann=${SECOND}`], /"ann" is used twice/],
+    ['names that differ only in case', [`ann=${FIRST}`, `Ann=${SECOND}`], /differs only in case/],
+    ['a name in the form of a digest', [`token-1=${FIRST}`], /reserved/],
+  ])('is rejected with %s, without printing a secret', async (_, tokens, message) => {
+    const failure = await serveHttp({ port: 0, tokens }).catch((cause: Error) => cause);
+    expect(failure).toMatchObject({ code: 'invalid_argument', message: expect.stringMatching(message) });
+    expect((failure as Error).message).not.toMatch(/secret-0123/);
+  });
+
+  // guarantee: tenant-identity
+  test.each(['', ',', `${FIRST},`])('is rejected when the environment variable is %j', (value) => {
+    const { status, stderr } = runCli(['serve', '--print-config'], {
+      env: { LLM_WASM_SANDBOX_TOKENS: value },
+    });
+    expect(status).toBe(2);
+    expect(stderr).toMatch(/tokens.*16/);
+    expect(stderr).not.toContain(FIRST);
+  });
+});
