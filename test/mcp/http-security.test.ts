@@ -6,6 +6,7 @@ import { call, ERAS, httpClient, startHttp } from '../support/mcp.ts';
 
 const ANN = 'ann-secret-0123456789';
 const BOB = 'bob-secret-0123456789';
+const METRICS = 'metrics-secret-0123456789';
 
 interface RawRequest {
   readonly method?: string;
@@ -54,6 +55,7 @@ describe('HTTP server with tokens', () => {
       tokens: [`ann=${ANN}`, `bob=${BOB}`],
       cors_origins: ['https://app.example'],
       max_body_bytes: 10_000,
+      metrics_token: METRICS,
     });
   });
   afterAll(() => server.close());
@@ -108,13 +110,14 @@ describe('HTTP server with tokens', () => {
     expect(JSON.parse(broken.body)).toMatchObject({ error: { code: -32_700 } });
   });
 
-  test('serves /healthz without a token, but /metrics only with one', async () => {
+  test('serves /healthz without a token, but /metrics only with its own', async () => {
     expect(await send(server, { method: 'GET', path: '/healthz' })).toMatchObject({
       status: 200,
       body: '{"status":"ok"}',
     });
     expect((await send(server, { method: 'GET', path: '/metrics' })).status).toBe(401);
-    const metrics = await send(server, { method: 'GET', path: '/metrics', headers: authorized });
+    const withToken = { authorization: `Bearer ${METRICS}` };
+    const metrics = await send(server, { method: 'GET', path: '/metrics', headers: withToken });
     expect(metrics.status).toBe(200);
     expect(metrics.body).toContain('llm_wasm_sandbox_running 0');
     expect((await send(server, { method: 'GET', path: '/other', headers: authorized })).status).toBe(404);

@@ -63,8 +63,9 @@ describe('log of a server', () => {
     await server.call(calls + 2, 'list_files');
     expect(await server.end()).toBe(0);
     const events = log
-      .trim()
       .split('\n')
+      // Node itself prints warnings as plain text.
+      .filter((line) => line.startsWith('{'))
       .map((line) => JSON.parse(line));
     const dropped = events.find(({ event }) => event === 'log.dropped');
     expect(dropped.lines).toBeGreaterThan(0);
@@ -72,7 +73,9 @@ describe('log of a server', () => {
   });
 
   // guarantee: logging
-  test.runIf(existsSync('/dev/full'))('does not fail calls when its disk is full', async () => {
+  test('does not fail calls when its disk is full', async () => {
+    // Only Linux has a device that behaves like a full disk.
+    if (!existsSync('/dev/full')) return;
     const server = new RawServer(openSync('/dev/full', 'w'));
     const result = await server.call(1, 'execute_code', { code: '6 * 7', language: 'javascript' });
     expect(result).toMatchObject({ structuredContent: { success: true, result: 42 } });
