@@ -3,8 +3,8 @@
  * the position in the list, so removing a token never gives its sessions to another one.
  */
 import { createHash } from 'node:crypto';
-import { readdirSync } from 'node:fs';
 import { SandboxError } from '../errors.ts';
+import { folderNames } from '../host/folder-names.ts';
 
 export interface TenantToken {
   readonly tenant: string;
@@ -77,20 +77,11 @@ function invalidTokens(reason: string): SandboxError {
  */
 export function rejectPositionalFolders(data_dir: string | undefined): void {
   if (data_dir === undefined) return;
-  const folder = namesIn(data_dir).find((name) => /^caller-token-\d{1,6}$/.test(name));
+  const folder = folderNames(data_dir).find((name) => /^caller-token-\d{1,6}$/.test(name));
   if (folder === undefined) return;
   const advice = `Give the token that owns it a name (NAME=SECRET) and rename the folder to ${tenantFolder('NAME')}, or delete the folder`;
   throw new SandboxError(
     'invalid_argument',
     `data_dir: the folder ${folder} belongs to a token identified by its position, so its owner is unknown. ${advice}.`,
   );
-}
-
-/** A folder that cannot be read has no names here; the store reports the reason when it is used. */
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
 }

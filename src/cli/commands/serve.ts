@@ -10,7 +10,7 @@ export const serveCommand = serverCommand({
   async start(settings, options) {
     const { serveHttp } = await import('../../mcp/http.ts');
     const server = await serveHttp(settings, options);
-    const { printToStderr } = await import('../../mcp/stderr-log.ts');
+    const { printToStderr } = await import('../stderr-log.ts');
     printToStderr(`llm-wasm-sandbox: listening on ${server.url}`);
     return server;
   },

@@ -91,13 +91,13 @@ async function runUntilClosed(server: RunningServer): Promise<never> {
   onBrokenPipe(() => {});
   for (const signal of STOP_SIGNALS) process.once(signal, () => void server.close());
   await server.closed;
-  const { flushStderrLog } = await import('../../mcp/stderr-log.ts');
+  const { flushStderrLog } = await import('../stderr-log.ts');
   await flushStderrLog(LOG_FLUSH_MS);
   process.exit(0);
 }
 
 async function serverOptions({ log_level }: ServerSettings): Promise<ServerOptions> {
-  const { createStderrLog } = await import('../../mcp/stderr-log.ts');
+  const { createStderrLog } = await import('../stderr-log.ts');
   const { createTelemetry } = await import('../../mcp/telemetry.ts');
   return { version: packageVersion(), telemetry: await createTelemetry(createStderrLog(log_level)) };
 }

@@ -4,7 +4,7 @@
  */
 import { fstatSync, writeSync } from 'node:fs';
 import { type DestinationStream, pino } from 'pino';
-import type { ServerLog } from './telemetry.ts';
+import type { ServerLog } from '../mcp/telemetry.ts';
 
 const STDERR = 2;
 /** Bytes that wait for a reader of standard error. Further lines are dropped. */
