@@ -115,3 +115,8 @@ function placesOf(value: unknown, found: [Holder, string][] = []): [Holder, stri
   }
   return found;
 }
+
+/** Null, except in one of `odds` cases. */
+export function rarely<T>(odds: number, value: fc.Arbitrary<T>): fc.Arbitrary<T | null> {
+  return fc.oneof({ weight: odds - 1, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: value });
+}

@@ -28,6 +28,14 @@ export interface TestKernel {
   writeText(at: number, value: string): number;
 }
 
+/** A kernel with a read-only file at /lib/a.py. */
+export function kernelWith(host: Host): Kernel {
+  const volume = new Volume(QUOTA, () => host.now());
+  const data = new TextEncoder().encode('library');
+  volume.mount('/lib', readOnlyTree([{ path: 'a.py', kind: 'file', mode: 0o444, mtimeMs: 0, data }]));
+  return new Kernel(volume, host);
+}
+
 export function testKernel(): TestKernel {
   const output: { stream: 1 | 2; text: string }[] = [];
   const sleeps: number[] = [];
@@ -40,10 +48,7 @@ export function testKernel(): TestKernel {
     check: () => {},
     fuelConsumed: 0,
   };
-  const volume = new Volume(QUOTA, () => host.now());
-  const data = new TextEncoder().encode('library');
-  volume.mount('/lib', readOnlyTree([{ path: 'a.py', kind: 'file', mode: 0o444, mtimeMs: 0, data }]));
-  const kernel = new Kernel(volume, host);
+  const kernel = kernelWith(host);
   const memory = new GuestMemory(new WebAssembly.Memory({ initial: 2, maximum: 2 }));
   const guest: EmscriptenGuest = {
     maxBytes: MEMORY_BYTES,

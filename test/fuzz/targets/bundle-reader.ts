@@ -35,7 +35,7 @@ async function changed(written: Parameters<typeof encodeBundle>[0], how: Change)
 
 export const bundleReader: FuzzTarget = {
   name: 'bundle-reader',
-  shortRuns: 250,
+  shortRuns: 150,
   open() {
     const outcomes = { accepted: 0, rejected: 0 };
     const property = fc.asyncProperty(anySession, change, async (written, how) => {
@@ -51,7 +51,7 @@ export const bundleReader: FuzzTarget = {
     return {
       property,
       checkCoverage: () =>
-        assert.ok(outcomes.accepted > 3 && outcomes.rejected > 100, JSON.stringify(outcomes)),
+        assert.ok(outcomes.accepted > 1 && outcomes.rejected > 60, JSON.stringify(outcomes)),
     };
   },
 };

@@ -18,6 +18,7 @@ import {
   type TrapReason,
 } from '../../../src/schema.ts';
 import { run } from '../../analysis/inputs.ts';
+import { rarely } from '../mutations.ts';
 import type { FuzzTarget } from '../target.ts';
 
 const LINE_MAX = 700;
@@ -92,7 +93,7 @@ const anyRun = fc.record({
   error: fc.oneof(anyError, similarToExample, fc.constant(undefined)),
   exitCause: fc.oneof(anyError, fc.constant(undefined)),
   ending: fc.constantFrom('returned', 'exited', 'exception', 'unknown'),
-  trap: fc.option(fc.constantFrom(...(Object.keys(TRAPS) as TrapReason[])), { freq: 3 }),
+  trap: rarely(3, fc.constantFrom(...(Object.keys(TRAPS) as TrapReason[]))),
   source: text,
   stderr: text,
   exitCode: fc.constantFrom(0, 1, 2, 137, 255),

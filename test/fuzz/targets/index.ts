@@ -4,6 +4,8 @@ import { bundleReader } from './bundle-reader.ts';
 import { deltaReader } from './delta-reader.ts';
 import { guidance } from './guidance.ts';
 import { imageReader } from './image-reader.ts';
+import { liveKernel } from './live-kernel.ts';
+import { mcpRequests } from './mcp-requests.ts';
 import { pathResolution } from './path-resolution.ts';
 import { sessionReader } from './session-reader.ts';
 import { syscallsJavaScript } from './syscalls-javascript.ts';
@@ -22,4 +24,6 @@ export const TARGETS: readonly FuzzTarget[] = [
   bundleReader,
   sessionReader,
   guidance,
+  liveKernel,
+  mcpRequests,
 ];

@@ -11,6 +11,7 @@ import {
 } from '../../../src/runtimes/javascript/syscalls/quickjs-imports.ts';
 import { PATH_AT, paths, word } from '../../kernel/arbitraries.ts';
 import { StubTrap, type TestKernel, testKernel } from '../../kernel/test-kernel.ts';
+import { rarely } from '../mutations.ts';
 import type { FuzzTarget } from '../target.ts';
 import { checkQuotas, memoryWrites } from './syscalls-python.ts';
 
@@ -73,7 +74,7 @@ function stubGuest(
   };
 }
 
-const noise = fc.array(fc.option(word, { freq: 8 }), { maxLength: 24 });
+const noise = fc.array(rarely(6, word), { maxLength: 24 });
 const importCall = fc.record({
   name: fc.constantFrom(
     'host_promise_rejection',
@@ -130,7 +131,7 @@ export const syscallsJavaScript: FuzzTarget = {
     });
     return {
       property,
-      checkCoverage: () => assert.ok(Math.min(...Object.values(outcomes)) > 40, JSON.stringify(outcomes)),
+      checkCoverage: () => assert.ok(Math.min(...Object.values(outcomes)) > 15, JSON.stringify(outcomes)),
     };
   },
 };
