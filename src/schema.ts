@@ -194,7 +194,15 @@ export const sandboxOptions = z.strictObject({
     .array(moduleName)
     .max(64)
     .default([])
-    .describe('Modules preloaded into every run. The image with them is built once and cached.'),
+    .describe(
+      'Modules preloaded into every run. The image with them is built once, within the limits of the policy, and cached.',
+    ),
+  signal: z
+    .instanceof(AbortSignal)
+    .optional()
+    .describe(
+      'Cancels building the image of `preload` and `packages`. It does not affect the finished sandbox.',
+    ),
   packages: z
     .array(z.string().min(1))
     .max(64)

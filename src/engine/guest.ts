@@ -28,6 +28,8 @@ const INSPECT_FUEL = 2_000_000;
 const UNCHECKED_FUEL = 1_000_000;
 /** Memory grows in steps of this size, because each step takes a fraction of a millisecond regardless of its size. */
 const GROWTH_BYTES = 4 * 1024 * 1024;
+/** Memory with less room to grow than this is full. */
+const FULL_MARGIN_BYTES = 1024 * 1024;
 
 /** A prepared and compiled module. It can be sent to other threads. */
 export interface CompiledModule {
@@ -213,7 +215,7 @@ export class Guest implements Host {
   }
 
   abort(message: string): never {
-    return this.stop({ reason: this.isOutOfMemory ? 'memory_limit' : 'unreachable', message });
+    return this.stop({ reason: this.#isMemoryFull ? 'memory_limit' : 'unreachable', message });
   }
 
   #deny(name: string): never {
@@ -376,10 +378,18 @@ export class Guest implements Host {
     if (!isTrap)
       return { reason: 'internal', message: cause instanceof Error ? cause.message : String(cause) };
     const message = cause instanceof WebAssembly.Exception ? 'an exception was not caught' : cause.message;
-    return { reason: this.isOutOfMemory ? 'memory_limit' : 'unreachable', message };
+    return { reason: this.#isMemoryFull ? 'memory_limit' : 'unreachable', message };
   }
 
-  /** Whether memory was refused or is at its limit; a failure of the guest is then attributed to that. */
+  /**
+   * Whether a stop is attributed to the memory limit. A refused allocation is not enough: the program may have caught its
+   * exception while most of the memory was free, and aborted later for another reason.
+   */
+  get #isMemoryFull(): boolean {
+    return this.isOutOfMemory && this.maxBytes - this.memory.buffer.byteLength < FULL_MARGIN_BYTES;
+  }
+
+  /** Whether memory was refused or is at its limit. */
   get isOutOfMemory(): boolean {
     return this.#growthRefused || this.memory.buffer.byteLength >= this.maxBytes;
   }

@@ -24,6 +24,8 @@ interface NewSession {
   readonly session_id?: string | undefined;
   readonly auto_persist_globals?: boolean | undefined;
   readonly preload?: readonly string[] | undefined;
+  /** Cancels the preloading. */
+  readonly signal?: AbortSignal | undefined;
   readonly policy: PolicyInput;
 }
 
@@ -71,6 +73,7 @@ export class Tenant {
     policy,
     preload = [],
     auto_persist_globals = true,
+    signal,
   }: NewSession): Promise<Session> {
     if (session_id === DEFAULT_SESSION) {
       throw new SandboxError(
@@ -85,6 +88,7 @@ export class Tenant {
       auto_persist_globals,
       preload: [...preload],
       ...(session_id !== undefined && { session_id }),
+      ...(signal !== undefined && { signal }),
     };
     return withToolAdvice(() => this.sessions.create(options, { exclusive: true }));
   }

@@ -39,7 +39,8 @@ export async function createParts(options: z.output<typeof sandboxOptions>): Pro
   const { runtime, policy, preload, packages, logger, tenant } = options;
   const pool = checkPool(options.pool);
   const extension = await extensionOf(runtime, preload, packages);
-  const assets = await extendedAssets(runtime, extension, { pool, tenant: tenant ?? randomUUID() });
+  const build = { pool, tenant: tenant ?? randomUUID(), limits: policy, signal: options.signal };
+  const assets = await extendedAssets(runtime, extension, build);
   checkMountPoints(
     policy,
     assets.layers.map(({ at }) => at),

@@ -7,10 +7,13 @@ import type { JobObserver } from '../worker/job-handle.ts';
 type StreamName = 'stdout' | 'stderr';
 type Receiver = (text: string) => void;
 
+/** A byte order mark is part of the output. */
+const newDecoder = () => new TextDecoder('utf-8', { ignoreBOM: true });
+
 const NAMES = { 1: 'stdout', 2: 'stderr' } as const;
 
 export class OutputDelivery implements JobObserver {
-  readonly #decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() };
+  readonly #decoders = { stdout: newDecoder(), stderr: newDecoder() };
   readonly #receivers: Record<StreamName, Receiver[]> = { stdout: [], stderr: [] };
   readonly #buffers: ChunkBuffer[] = [];
   #hasStarted = false;

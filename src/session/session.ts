@@ -18,7 +18,7 @@ import type { CheckpointInfo } from './checkpoint.ts';
 import type { SessionTimeline } from './timeline.ts';
 import { Transaction } from './transaction.ts';
 
-/** Limits of the program that lists the variables of a session. */
+/** Upper bounds for the program that lists the variables of a session. */
 const INSPECTION_LIMITS = { fuel_budget: 2_000_000_000, timeout_seconds: 10 } as const;
 
 /** The registry that a session belongs to. */
@@ -167,7 +167,10 @@ export class Session extends Sandbox {
       const call = {
         code: LANGUAGES[this.runtime].variablesProgram(this.#timeline.record.declared),
         stdin: new Uint8Array(),
-        limits: INSPECTION_LIMITS,
+        limits: {
+          fuel_budget: Math.min(INSPECTION_LIMITS.fuel_budget, this.policy.fuel_budget),
+          timeout_seconds: Math.min(INSPECTION_LIMITS.timeout_seconds, this.policy.timeout_seconds),
+        },
         injectSetup: true,
         signal: this.closing.signal,
         output: new OutputDelivery(),

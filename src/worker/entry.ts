@@ -138,6 +138,8 @@ function run(id: number, job: RunJob): void {
     timeout_seconds: limits.timeoutMs / 1000,
     inject_setup: job.injectSetup,
   });
+  sender?.push(1, stdout.finish(), performance.now());
+  sender?.push(2, stderr.finish(), performance.now());
   sender?.flush(performance.now());
   const keepsState = session !== undefined && !session.discardState;
   const state = !keepsState ? 'fresh' : isConsistent ? 'committed' : 'rolled_back';

@@ -13,7 +13,7 @@ import { Volume } from '../fs/volume.ts';
 import { layersDigest } from '../runtimes/guest-artifacts.ts';
 import type { Layer, PreloadReport } from '../runtimes/runtime.ts';
 import { type GuestTemplate, instantiateGuest } from './guest-from-image.ts';
-import { type ExtendedImage, type ExtendJob, toShared } from './protocol.ts';
+import { type ExtendedImage, type ExtendJob, type ImageLimits, toShared } from './protocol.ts';
 
 /** Limits of the volume, which holds the compiled packages in /tmp. */
 const VOLUME_LIMITS = { maxBytes: 2 ** 28, maxFiles: 100_000 };
@@ -38,22 +38,21 @@ export function extendImage(
     );
   }
   const handles = template.image.header.handles;
-  const limits = { fuel_budget: job.limits.fuelBudget, timeout_seconds: job.limits.timeoutMs / 1000 };
   const added: Layer[] = [];
   if (job.packages.length > 0) {
     const layer = runtime.buildUserPackages!(
       job.packages,
       (layers, use) => {
-        const { guest, output } = createGuest(template, layers, job, cancellation);
+        const { guest, output } = createGuest(template, layers, job.compileLimits, cancellation);
         runInGuest('Compiling the packages', guest, output, () => use(guest, handles));
         return guest.kernel.volume.entries('/tmp');
       },
-      limits,
+      messageLimits(job.compileLimits),
     );
     added.push(layer);
   }
-  const { guest, output } = createGuest(template, added, job, cancellation);
-  const request = { ...limits, modules: job.preload, packages: added.length > 0 };
+  const { guest, output } = createGuest(template, added, job.preloadLimits, cancellation);
+  const request = { ...messageLimits(job.preloadLimits), modules: job.preload, packages: added.length > 0 };
   const report = runInGuest('Loading the modules', guest, output, () =>
     runtime.preload(guest, handles, request),
   );
@@ -61,11 +60,16 @@ export function extendImage(
   return capture(template, guest, added);
 }
 
+const messageLimits = ({ fuelBudget, timeoutMs }: ImageLimits) => ({
+  fuel_budget: fuelBudget,
+  timeout_seconds: timeoutMs / 1000,
+});
+
 /** Creates a guest with additional layers, and collects its output for error messages. */
 function createGuest(
   template: GuestTemplate,
   added: readonly Layer[],
-  { limits }: ExtendJob,
+  limits: ImageLimits,
   cancellation: Cancellation,
 ): { guest: Guest; output: Uint8Array[] } {
   const guest = instantiateGuest(template, Math.floor(limits.memoryBytes / PAGE_BYTES));
@@ -96,12 +100,17 @@ function createGuest(
 }
 
 function runInGuest<T>(step: string, guest: Guest, output: readonly Uint8Array[], action: () => T): T {
+  const fail = (reason: string): never => {
+    const failure = `${reason}, after ${guest.fuelConsumed} fuel`;
+    throw new SandboxError('build_failed', `${step} failed: ${failure}. ${Buffer.concat(output)}`.trim());
+  };
   try {
-    return action();
+    const value = action();
+    // A module can catch the exception that a limit raises.
+    return guest.limitReached === undefined ? value : fail(guest.limitReached);
   } catch (cause) {
     if (!(cause instanceof GuestStopped)) throw cause;
-    const failure = `${cause.stop.message}, after ${guest.fuelConsumed} fuel`;
-    throw new SandboxError('build_failed', `${step} failed: ${failure}. ${Buffer.concat(output)}`.trim());
+    return fail(guest.limitReached ?? cause.stop.message);
   }
 }
 

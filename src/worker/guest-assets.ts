@@ -8,7 +8,7 @@ import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import type { UserPackages } from '../packages/read-user-packages.ts';
 import { type BuiltGuest, type GuestAssets, loadAssets, writeGuest } from '../runtimes/guest-artifacts.ts';
-import type { RuntimeName } from '../schema.ts';
+import type { Policy, RuntimeName } from '../schema.ts';
 import { readCachedImage, writeCachedImage } from './image-cache.ts';
 import type { JobResult } from './job-handle.ts';
 import { sharedPool, type WorkerPool } from './pool.ts';
@@ -57,7 +57,7 @@ export async function build(
     undefined,
     options,
   );
-  if (result.type !== 'built')
+  if (result?.type !== 'built')
     throw new SandboxError(
       'build_failed',
       `The build of the ${runtime} guest was interrupted. Run it again.`,
@@ -73,42 +73,70 @@ export interface ImageExtension {
   readonly packages: UserPackages | undefined;
 }
 
-/** Limits of the code that runs while an image is built; large enough for the largest packages. */
+/** Upper bounds for the code that runs while an image is built; large enough for the largest packages. */
 const EXTEND_LIMITS = { fuelBudget: 200_000_000_000, timeoutMs: 300_000, memoryBytes: 2 ** 30 };
 /** Extended images that the process holds; workers and sandboxes that use one hold it for longer. */
 const MAX_EXTENDED = 8;
 
-const extended = new Map<string, Promise<GuestAssets>>();
+const extended = new Map<string, GuestAssets>();
+const building = new Map<string, Promise<GuestAssets>>();
+const CANCELLED = 'Building the image was cancelled.';
+
+/** How to build an image that is not cached. */
+export interface ImageBuild {
+  readonly pool: WorkerPool;
+  readonly tenant: string;
+  /** Limits of the preloaded modules: those of a call of the sandbox. */
+  readonly limits: Pick<Policy, 'fuel_budget' | 'timeout_seconds' | 'memory_bytes'>;
+  readonly signal: AbortSignal | undefined;
+}
 
 /** The assets of a runtime with additions to its image: from memory, from disk, or built now in a turn of `tenant`. */
 export async function extendedAssets(
   runtime: RuntimeName,
   extension: ImageExtension | undefined,
-  { pool, tenant }: { readonly pool: WorkerPool; readonly tenant: string },
+  build: ImageBuild,
 ): Promise<GuestAssets> {
   const base = await assetsOf(runtime);
   if (extension === undefined) return base;
   const facts = [IMAGE_FORMAT, imageDigest(base.image), extension.preload, extension.packages?.sha256];
   const key = sha256Hex(JSON.stringify(facts));
   let assets = extended.get(key);
-  if (assets === undefined) {
-    assets = readOrExtend(base, key, extension, pool, tenant);
-    assets.catch(() => extended.delete(key));
+  // Sandboxes share a finished image, but not a failed build: one may have lower limits or be cancelled.
+  for (let other = building.get(key); assets === undefined && other; other = building.get(key)) {
+    await Promise.race([other.catch(() => {}), aborted(build.signal)]);
+    if (build.signal?.aborted) throw new SandboxError('build_failed', CANCELLED);
+    assets = extended.get(key);
   }
+  assets ??= await buildOnce(key, readOrExtend(base, key, extension, build));
   extended.delete(key);
   extended.set(key, assets);
   if (extended.size > MAX_EXTENDED) extended.delete(extended.keys().next().value!);
   return assets;
 }
 
+/** Lets others wait for a build. */
+async function buildOnce(key: string, build: Promise<GuestAssets>): Promise<GuestAssets> {
+  building.set(key, build);
+  try {
+    return await build;
+  } finally {
+    building.delete(key);
+  }
+}
+
+const aborted = (signal: AbortSignal | undefined) =>
+  new Promise<void>((resolve) => {
+    signal?.addEventListener('abort', () => resolve(), { once: true });
+  });
+
 async function readOrExtend(
   base: GuestAssets,
   key: string,
   extension: ImageExtension,
-  pool: WorkerPool,
-  tenant: string,
+  build: ImageBuild,
 ): Promise<GuestAssets> {
-  const more = readCachedImage(key, base) ?? (await extend(base, key, extension, pool, tenant));
+  const more = readCachedImage(key, base) ?? (await extend(base, key, extension, build));
   return { ...base, ...more, id: `${base.runtime}:${key}` };
 }
 
@@ -116,28 +144,35 @@ async function extend(
   base: GuestAssets,
   key: string,
   { packages, preload }: ImageExtension,
-  pool: WorkerPool,
-  tenant: string,
+  { pool, tenant, limits, signal }: ImageBuild,
 ): Promise<ExtendedImage> {
+  const preloadLimits = {
+    fuelBudget: Math.min(EXTEND_LIMITS.fuelBudget, limits.fuel_budget),
+    timeoutMs: Math.min(EXTEND_LIMITS.timeoutMs, limits.timeout_seconds * 1000),
+    // Less memory than the image needs is reported when the sandbox is created.
+    memoryBytes: Math.max(base.minMemoryBytes, Math.min(EXTEND_LIMITS.memoryBytes, limits.memory_bytes)),
+  };
   const job: Job = {
     type: 'extend',
     image: base.id,
     packages: packages?.entries ?? [],
     preload,
-    limits: EXTEND_LIMITS,
+    compileLimits: EXTEND_LIMITS,
+    preloadLimits,
   };
-  const options = { limitMs: EXTEND_LIMITS.timeoutMs };
+  const compileMs = packages === undefined ? 0 : EXTEND_LIMITS.timeoutMs;
+  const options = { limitMs: compileMs + preloadLimits.timeoutMs, signal };
   const result = await runAlone(pool, `extend:${key}`, job, base, options, tenant);
-  if (result.type !== 'extended')
+  if (result?.type !== 'extended')
     throw new SandboxError(
       'build_failed',
-      'Building the image with the packages was interrupted. Try again.',
+      signal?.aborted ? CANCELLED : 'Building the image with the packages was interrupted. Try again.',
     );
   writeCachedImage(key, base, result.extended);
   return result.extended;
 }
 
-/** Runs a job in a turn of its own. */
+/** Runs a job in a turn of its own. Returns undefined if it is cancelled while it waits for the turn. */
 async function runAlone(
   pool: WorkerPool,
   key: string,
@@ -145,11 +180,12 @@ async function runAlone(
   assets: GuestAssets | undefined,
   options: JobOptions,
   tenant = key,
-): Promise<JobResult> {
-  const turn = await pool.acquire({ tenant, key });
+): Promise<JobResult | undefined> {
+  const turn = await pool.acquire({ tenant, key, signal: options.signal });
+  if (turn === undefined) return undefined;
   try {
-    return await turn!.run(job, assets, options).result;
+    return await turn.run(job, assets, options).result;
   } finally {
-    turn!.release();
+    turn.release();
   }
 }

@@ -85,8 +85,13 @@ export interface ExtendJob {
   /** Sources of the user's packages; empty if there are none. */
   readonly packages: readonly Entry[];
   readonly preload: readonly string[];
-  readonly limits: Pick<RunLimits, 'fuelBudget' | 'timeoutMs' | 'memoryBytes'>;
+  /** Limits of compiling the packages. */
+  readonly compileLimits: ImageLimits;
+  /** Limits of loading the modules. */
+  readonly preloadLimits: ImageLimits;
 }
+
+export type ImageLimits = Pick<RunLimits, 'fuelBudget' | 'timeoutMs' | 'memoryBytes'>;
 
 /** The fields in which the assets of an extended image differ from those of its base. */
 export interface ExtendedImage {

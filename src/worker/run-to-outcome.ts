@@ -30,7 +30,8 @@ export function runProgram(
   request: GuestRequest,
 ): ProgramOutcome {
   try {
-    const report = parseGuestReport(runtime.run(guest, handles, request));
+    // Only a program that manipulated the boot script has no valid report. What it printed is not evidence.
+    const report = parseGuestReport(runtime.run(guest, handles, request)) ?? { exit_code: 1 };
     const reason = guest.limitReached;
     return { trap: reason && { reason, detail: '' }, report, isConsistent: true };
   } catch (cause) {

@@ -20,4 +20,32 @@ describe('forged report', () => {
     expect(kept.metadata.error?.type).toHaveLength(200);
     expect(kept.metadata.error?.message).toHaveLength(20_000);
   });
+
+  // guarantee: untrusted-reports
+  test('does not make a printed traceback the evidence for guidance', async () => {
+    const traceback = [
+      'Traceback (most recent call last):',
+      '  File "/app/main.py", line 1, in <module>',
+      "FileNotFoundError: [Errno 44] No such file or directory: '/app/secret'",
+    ].join('\\n');
+    const result = await attack(
+      'python',
+      `${forge("'broken'")}\nimport sys\nprint('${traceback.replaceAll("'", "\\'")}', file=sys.stderr)`,
+    );
+    expect(result.success).toBe(false);
+    expect(result.stderr).toContain('FileNotFoundError');
+    expect(result.metadata.error).toBeUndefined();
+    expect(JSON.stringify(result.metadata.error_guidance ?? {})).not.toContain('secret');
+  });
+
+  // guarantee: untrusted-reports
+  test('of a result that looks like an engine error does not become out of memory', async () => {
+    const code = `try { new ArrayBuffer(2 ** 31 - 1); } catch {}
+let blocks = [];
+try { for (;;) blocks.push(new Array(100_000).fill(1)); } catch { blocks = undefined; }
+({ error: { type: 'null' }, list: [{ error: { type: 'null' } }] })`;
+    const result = await attack('javascript', code, { policy: { memory_bytes: 32 * 1024 * 1024 } });
+    expect(result).toMatchObject({ success: true, stderr: '' });
+    expect(result.metadata.result).toMatchObject({ error: { type: 'null' } });
+  });
 });

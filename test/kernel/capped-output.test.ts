@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CappedOutput } from '../../src/kernel/capped-output.ts';
 
@@ -33,5 +34,54 @@ describe('capped output', () => {
     expect(output.text()).toBe('\ufffd'.repeat(333));
     expect(output.dropped).toBeGreaterThan(600);
     expect(output.text()).toBe('\ufffd'.repeat(333));
+  });
+
+  // guarantee: output-limit
+  test('accepts exactly the bytes of its text, however they are split', () => {
+    const byte = fc.oneof(
+      fc.constantFrom(
+        0x41,
+        0x80,
+        0xbf,
+        0xc2,
+        0xe0,
+        0xe2,
+        0x98,
+        0x83,
+        0xed,
+        0xa0,
+        0xf0,
+        0x9f,
+        0xf4,
+        0xff,
+        0xef,
+        0xbb,
+      ),
+      fc.integer({ min: 0, max: 255 }),
+    );
+    const chunks = fc.array(fc.array(byte, { maxLength: 8 }), { maxLength: 8 });
+    fc.assert(
+      fc.property(chunks, fc.integer({ min: 0, max: 60 }), (written, limit) => {
+        const all = Uint8Array.from(written.flat());
+        const output = new CappedOutput(limit);
+        const accepted = written.map((chunk) => [...output.push(Uint8Array.from(chunk))]);
+        accepted.push([...output.finish()]);
+        const decode = (data: Uint8Array) => new TextDecoder('utf-8', { ignoreBOM: true }).decode(data);
+        const text = output.text();
+        expect(decode(Uint8Array.from(accepted.flat()))).toBe(text);
+        expect(accepted.flat().length + output.dropped).toBe(all.length);
+        expect(bytes(text).length).toBeLessThanOrEqual(limit);
+        expect(decode(all).startsWith(text)).toBe(true);
+        if (bytes(decode(all)).length <= limit) expect(text).toBe(decode(all));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('drops everything after the first byte that does not fit', () => {
+    const output = new CappedOutput(4);
+    output.push(bytes('ab☃'));
+    output.push(bytes('cd'));
+    expect([output.text(), output.dropped]).toEqual(['ab', 5]);
   });
 });

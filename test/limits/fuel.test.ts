@@ -188,3 +188,43 @@ describe('grace period', () => {
     expect(result).toMatchObject({ exit_code: 152, stdout: '' });
   });
 });
+
+// guarantee: fuel-limit
+test.each([
+  [
+    'a monitoring callback',
+    `import sys
+def busy(*_):
+    if sys._getframe(1).f_code.co_name == 'prepare':
+        for _ in range(3_000_000): pass
+m = sys.monitoring
+m.use_tool_id(1, 'x')
+m.register_callback(1, m.events.PY_START, busy)
+m.set_events(1, m.events.PY_START)`,
+  ],
+  [
+    'a profile function',
+    `import sys
+def busy(frame, event, arg):
+    if event == 'call' and frame.f_code.co_name == 'prepare':
+        for _ in range(3_000_000): pass
+sys.setprofile(busy)`,
+  ],
+  [
+    'a patched environment',
+    `import os
+def busy(*_):
+    for _ in range(3_000_000): pass
+os.environ.__class__.update = busy`,
+  ],
+])('fuel counts the work of hooks while the next call of a session is prepared: %s', async (_, code) => {
+  await using sandbox = await createSandbox({ runtime: 'python', auto_persist_globals: true });
+  await sandbox.execute('1');
+  const plain = (await sandbox.execute('1')).fuel_consumed;
+  await sandbox.execute(code);
+  const hooked = (await sandbox.execute('1')).fuel_consumed;
+  expect(plain).toBeLessThan(5_000_000);
+  expect(hooked).toBeGreaterThan(50_000_000);
+  const stopped = await sandbox.execute('1', { fuel_budget: 20_000_000 });
+  expect(stopped.metadata.trap_reason).toBe('out_of_fuel');
+});

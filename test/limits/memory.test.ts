@@ -66,6 +66,15 @@ describe.each(['python', 'javascript'] as const)('memory limit: %s', (runtime) =
 });
 
 describe('guest that aborts for lack of memory', () => {
+  // guarantee: outcome
+  test('is not reported as memory_limit if its memory is not full', async () => {
+    await using sandbox = await createSandbox({ runtime: 'python', policy: { memory_bytes: 64 * MiB } });
+    const result = await sandbox.execute(`import os
+try: bytes(10**9)
+except MemoryError: os.abort()`);
+    expect(result.metadata.trap_reason).toBe('unreachable');
+  });
+
   test('is reported as memory_limit', async () => {
     await using sandbox = await createSandbox({ runtime: 'python', policy: { memory_bytes: 40 * MiB } });
     // The interpreter aborts where C code cannot report a failed allocation.

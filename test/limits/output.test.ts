@@ -97,3 +97,33 @@ for i in range(600): open(f'{i}', 'w').close()`;
   expect(next.files_created).toEqual(['one']);
   expect(next.metadata).not.toHaveProperty('files_truncated');
 });
+
+// guarantee: output-limit
+test('streamed output stays within the limit and equals the output of the result', async () => {
+  await using sandbox = await createSandbox({ runtime: 'python', policy: { stdout_max_bytes: 10_000 } });
+  for (const code of [
+    "import os\nfor _ in range(100): os.write(1, b'\\xff' * 1000)",
+    "import os\nos.write(1, b'\\xef\\xbb\\xbftext\\xe2\\x98')",
+    "import os\nfor byte in '☃é😀'.encode() * 3000: os.write(1, bytes([byte]))",
+  ]) {
+    let streamed = '';
+    const result = await sandbox.execute(code, {
+      onStdout: (text) => {
+        streamed += text;
+      },
+    });
+    expect(streamed).toBe(result.stdout);
+    expect(size(streamed)).toBeLessThanOrEqual(10_000);
+  }
+});
+
+test('a byte order mark is part of the output', async () => {
+  await using sandbox = await createSandbox({ runtime: 'python' });
+  let streamed = '';
+  const result = await sandbox.execute("import os\n_ = os.write(1, b'\\xef\\xbb\\xbfa')", {
+    onStdout: (text) => {
+      streamed += text;
+    },
+  });
+  expect([streamed, result.stdout]).toEqual(['\ufeffa', '\ufeffa']);
+});

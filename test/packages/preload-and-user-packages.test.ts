@@ -75,13 +75,33 @@ describe('preload', () => {
     await expect(call).rejects.toThrow(/preload.0: must be the name of a module/);
   });
 
+  // guarantee: time-limit
+  test.each([
+    ['fuel', { fuel_budget: 30_000_000 }, /OutOfFuel|out_of_fuel/],
+    ['time', { timeout_seconds: 0.05 }, /Timeout|timeout/],
+  ])('stays within the limits of the policy: %s', async (_, policy, message) => {
+    const call = createSandbox({ runtime: 'python', preload: ['sympy'], policy });
+    await expect(call).rejects.toThrow(message);
+  });
+
+  // guarantee: time-limit
+  test('can be cancelled', async () => {
+    const started = performance.now();
+    const signal = AbortSignal.timeout(100);
+    const call = createSandbox({ runtime: 'python', preload: ['sympy', 'mpmath'], signal });
+    await expect(call).rejects.toThrow(/[Cc]ancelled/);
+    expect(performance.now() - started).toBeLessThan(5_000);
+    const aborted = createSandbox({ runtime: 'python', preload: ['sympy', 'mpmath'], signal });
+    await expect(aborted).rejects.toThrow(/[Cc]ancelled/);
+  });
+
   test('rejects an image that exceeds the memory limit', async () => {
     const call = createSandbox({
       runtime: 'python',
       preload: ['sympy'],
       policy: { memory_bytes: 32 * 1024 * 1024 },
     });
-    await expect(call).rejects.toThrow(/memory_bytes: 33554432 is less than python needs/);
+    await expect(call).rejects.toThrow(/MemoryError|memory_bytes: 33554432 is less than python needs/);
   });
 
   test('caches images on disk and rebuilds damaged ones', { timeout: 240_000 }, () => {

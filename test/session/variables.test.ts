@@ -54,3 +54,14 @@ var v = 5; globalThis.w = 6`;
     expect(delay.max / 1e6).toBeLessThan(1_000);
   });
 });
+
+// guarantee: time-limit
+test('reading variables takes at most the time limit of the session', async () => {
+  await using sessions = openSessions();
+  const policy = { timeout_seconds: 1 };
+  const session = await sessions.create({ runtime: 'python', session_id: 'slow', policy });
+  await session.execute('class Slow:\n    def __repr__(self):\n        while True: pass\nslow = Slow()');
+  const started = performance.now();
+  await session.variables();
+  expect(performance.now() - started).toBeLessThan(5_000);
+});

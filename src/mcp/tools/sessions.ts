@@ -67,6 +67,7 @@ export const createSession = (settings: ServerSettings): Tool =>
         auto_persist_globals,
         preload,
         policy: given,
+        signal: call.signal,
       });
       const id = session.session_id;
       const next_step = `execute_code(code=…, language="${language}", session_id="${id}")`;

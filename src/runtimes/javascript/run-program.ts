@@ -9,6 +9,7 @@ import {
   type GuestRequest,
   type Handles,
   LIMIT_ERRORS,
+  MAX_REPORT_BYTES,
   type PreloadReport,
   type PreloadRequest,
   type SourceLocation,
@@ -114,7 +115,7 @@ export function run(guest: Guest, handles: Handles, request: GuestRequest): stri
   const report = readText(guest, value) ?? '{}';
   guest.call('qjs_free_value', value);
   // The null that QuickJS throws when out of memory, as the reason of a rejected promise.
-  return guest.isOutOfMemory && report.includes('"error":{"type":"null"') ? outOfMemory(guest) : report;
+  return guest.isOutOfMemory && hasNullError(report) ? outOfMemory(guest) : report;
 }
 
 /** The innermost line of the program, from the stack of an error that is created where the guest was stopped. */
@@ -127,6 +128,12 @@ export function currentLocation(guest: Guest): SourceLocation | undefined {
   const at = stack.indexOf(`${programFile(javascriptLanguage, program.request.call)}:`);
   const line = /^[^:]*:(\d{1,9})\b/.exec(stack.slice(Math.max(0, at)))?.[1];
   return at < 0 || line === undefined ? undefined : { line: Number(line) };
+}
+
+/** Whether the report says that the program threw null. Its result may contain the same text. */
+function hasNullError(report: string): boolean {
+  if (report.length > MAX_REPORT_BYTES || !report.includes('"error":{"type":"null"')) return false;
+  return (JSON.parse(report) as { error?: { type?: unknown } }).error?.type === 'null';
 }
 
 function outOfMemory(guest: Guest): string {

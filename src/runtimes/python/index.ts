@@ -107,7 +107,8 @@ function run(guest: Guest, handles: Handles, request: GuestRequest): string {
   const { code, env, call, keep, inject_setup } = request;
   const program = { code, env, call, keep, inject_setup };
   guest.call('Py_DecRef', callBootScript(guest, handles['prepare']!, program));
-  guest.resetFuel();
+  // Before the first program, only the runtime has run. Later, hooks of earlier programs may have run in `prepare`.
+  if (call === 1) guest.resetFuel();
   const report = guest.call('PyObject_CallNoArgs', handles['run']!);
   return takeText(guest, checked(guest, report, 'the boot script returned no report'));
 }
