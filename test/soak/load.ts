@@ -30,7 +30,7 @@ const META = {
 };
 /** Outcomes that can interrupt any program of this load: workers are killed, and queues are full. */
 const ALWAYS_EXPECTED: readonly Outcome[] = ['worker_lost', 'rejected'];
-const REJECTIONS = /queue_full|rate|session_limit|sandbox_closed|queued/;
+const REJECTIONS = /queue_full|rate_limited|session_limit|sandbox_closed/;
 
 interface ToolResult {
   readonly isError?: boolean;
@@ -65,7 +65,7 @@ class TenantLoad {
     });
     const text = await response.text();
     if (response.status === 429 || response.status === 503)
-      return { isError: true, content: [{ text: 'rate' }] };
+      return { isError: true, content: [{ text: 'rate_limited' }] };
     if (!response.ok) throw new Error(`status ${response.status}: ${text.slice(0, 300)}`);
     const isStream = response.headers.get('content-type')?.startsWith('text/event-stream');
     const json = isStream
@@ -154,7 +154,10 @@ function outcomeOf({ isError, content, structuredContent }: ToolResult): Outcome
   const { success, trap_reason } = structuredContent ?? {};
   if (success === true) return 'success';
   if (typeof trap_reason === 'string') return trap_reason as Outcome;
-  if (success === undefined && isError && REJECTIONS.test(content?.[0]?.text ?? '')) return 'rejected';
+  const text = content?.[0]?.text ?? '';
+  if (success === undefined && isError && REJECTIONS.test(text)) return 'rejected';
+  // A call that was cancelled before it started has no execution result.
+  if (success === undefined && isError && /cancel/i.test(text)) return 'cancelled';
   return 'error';
 }
 

@@ -5,6 +5,7 @@ import { deltaReader } from './delta-reader.ts';
 import { guidance } from './guidance.ts';
 import { imageReader } from './image-reader.ts';
 import { liveKernel } from './live-kernel.ts';
+import { liveSessions } from './live-sessions.ts';
 import { mcpRequests } from './mcp-requests.ts';
 import { pathResolution } from './path-resolution.ts';
 import { sessionReader } from './session-reader.ts';
@@ -25,5 +26,6 @@ export const TARGETS: readonly FuzzTarget[] = [
   sessionReader,
   guidance,
   liveKernel,
+  liveSessions,
   mcpRequests,
 ];
