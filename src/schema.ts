@@ -228,7 +228,7 @@ const callback = <T>() =>
   z.custom<(chunk: T) => void>((value) => typeof value === 'function', 'must be a function');
 
 const stream = z.custom<AsyncIterable<string | Uint8Array>>(
-  (value) => typeof value === 'object' && value !== null && Symbol.asyncIterator in value,
+  (value) => typeof (value as Partial<AsyncIterable<unknown>> | null)?.[Symbol.asyncIterator] === 'function',
   'must be a string, bytes or a stream',
 );
 

@@ -6,7 +6,8 @@ import { OutputDelivery } from './output-delivery.ts';
 export interface Execution extends Promise<SandboxResult> {
   /**
    * Standard output as text, while the program runs. Ends with the run and throws what the run throws. Read it before
-   * the run starts to receive output as it is written; later, it yields the whole output at the end.
+   * the run starts to receive output as it is written; later, it yields the whole output at the end. Every iteration starts at
+   * the beginning.
    */
   readonly stdout: AsyncIterable<string>;
   /** Standard error as text, in the same way. */

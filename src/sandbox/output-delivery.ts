@@ -1,6 +1,6 @@
 /**
  * Delivers output to the caller as text while the program runs, to callbacks and to streams. An exception of a callback
- * is thrown by `execute`, not in the event loop. What a stream has not read yet is bounded by the output limits.
+ * is thrown by `execute`, not in the event loop. What a stream holds is bounded by the output limits.
  */
 import type { JobObserver } from '../worker/job-handle.ts';
 
@@ -73,11 +73,11 @@ export class OutputDelivery implements JobObserver {
   }
 }
 
-/** Chunks that wait for one reader. */
+/** The chunks of a stream. Every iteration yields all of them, from the first. */
 class ChunkBuffer implements AsyncIterable<string> {
-  #chunks: string[] = [];
+  readonly #chunks: string[] = [];
   #hasEnded = false;
-  #wake = () => {};
+  #waiting: (() => void)[] = [];
 
   push(text: string): void {
     this.#chunks.push(text);
@@ -89,16 +89,17 @@ class ChunkBuffer implements AsyncIterable<string> {
     this.#wake();
   }
 
+  #wake(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const resume of waiting) resume();
+  }
+
   async *[Symbol.asyncIterator](): AsyncGenerator<string> {
-    for (;;) {
-      const chunks = this.#chunks;
-      this.#chunks = [];
-      yield* chunks;
-      if (this.#chunks.length > 0) continue;
+    for (let next = 0; ; ) {
+      while (next < this.#chunks.length) yield this.#chunks[next++]!;
       if (this.#hasEnded) return;
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
   }
 }

@@ -240,9 +240,7 @@ export class Sandbox {
 
   /** Cancels what is running. A session is saved and can be opened again; any other workspace is lost. */
   async close(): Promise<void> {
-    if (this.isClosed) return;
     this.closing.abort();
-    this.parts.pool.forget(this.key);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

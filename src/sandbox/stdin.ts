@@ -8,11 +8,12 @@ export type StdinSource = string | Uint8Array | AsyncIterable<string | Uint8Arra
 
 /**
  * The bytes of `stdin`. A stream is read to its end, or until the signal is aborted. Anything else is returned at once,
- * so that the call is queued before later ones.
+ * so that the call is queued before later ones. Bytes are copied, because the caller may reuse its buffer while the call
+ * is queued.
  */
 export function readStdin(stdin: StdinSource, signal: AbortSignal): Uint8Array | Promise<Uint8Array> {
   if (typeof stdin === 'string') return checkSize(new TextEncoder().encode(stdin));
-  return stdin instanceof Uint8Array ? checkSize(stdin) : readStream(stdin, signal);
+  return stdin instanceof Uint8Array ? new Uint8Array(checkSize(stdin)) : readStream(stdin, signal);
 }
 
 async function readStream(
@@ -49,6 +50,7 @@ function checkLength(length: number): void {
 /** Yields from a stream until it ends or the signal is aborted. */
 async function* abortable<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
   const iterator = source[Symbol.asyncIterator]();
+  let hasEnded = false;
   let stop = () => {};
   const aborted = new Promise<'aborted'>((resolve) => {
     stop = () => resolve('aborted');
@@ -58,12 +60,14 @@ async function* abortable<T>(source: AsyncIterable<T>, signal: AbortSignal): Asy
   try {
     for (;;) {
       const next = await Promise.race([iterator.next(), aborted]);
-      if (next === 'aborted' || next.done) return;
+      if (next === 'aborted') return;
+      hasEnded = next.done === true;
+      if (next.done) return;
       yield next.value;
     }
   } finally {
     signal.removeEventListener('abort', stop);
     // Not awaited: a stream that never answers must not keep the call from ending.
-    void iterator.return?.()?.catch(() => {});
+    if (!hasEnded) (async () => iterator.return?.())().catch(() => {});
   }
 }

@@ -8,7 +8,7 @@ import { memoryStore } from '../stores/memory/memory-store.ts';
 import type { SessionStore } from '../stores/store.ts';
 import type { ImageExtension } from '../worker/guest-assets.ts';
 import { Session, type SessionOwner } from './session.ts';
-import { SessionTimeline } from './timeline.ts';
+import { SessionTimeline, sessionNotFound } from './timeline.ts';
 
 /** Options that ask for a session: a name, a store, or an interpreter that lives on between calls. */
 export type SessionOptions = SandboxOptions &
@@ -38,11 +38,14 @@ export function isSession(sandbox: Sandbox): sandbox is Session {
   return sandbox instanceof Session;
 }
 
-/** Opens a session as its only writer, or creates it. `owner` is the registry that it belongs to, if any. */
+/**
+ * Opens a session as its only writer; creates it unless it `mustExist`. `owner` is the registry that it belongs to, if
+ * any.
+ */
 export async function openSession(
   options: z.output<typeof sandboxOptions>,
   givenPolicy: PolicyInput,
-  owner?: SessionOwner,
+  { owner, mustExist = false }: { readonly owner?: SessionOwner; readonly mustExist?: boolean } = {},
 ): Promise<Session> {
   const { runtime, session_id = randomUUID(), auto_persist_globals = true } = options;
   const parts = await createParts(options);
@@ -53,6 +56,11 @@ export async function openSession(
     preload: recordedPreload(parts.extension),
     policy: givenLimits(givenPolicy),
   });
+  // It was deleted while it was being opened.
+  if (mustExist && timeline.isNew) {
+    await timeline.release();
+    throw sessionNotFound(session_id);
+  }
   const policy = { ...parts.policy, ...timeline.record.policy };
   try {
     checkMemory(policy, parts.assets);

@@ -91,6 +91,8 @@ export interface SessionsOptions {
 /** Options for opening a session that exists. */
 export type OpenOptions = Omit<SandboxOptions, 'store' | 'runtime' | 'session_id'>;
 
+type CreateOptions = Omit<SandboxOptions, 'store'>;
+
 /** Opens a registry of the sessions in a store. */
 export function openSessions({ store = memoryStore(), limits = {} }: SessionsOptions = {}): SessionRegistry {
   return new SessionRegistry(store, parse(sessionLimits, limits, 'limits'));
@@ -100,6 +102,8 @@ interface OpenEntry {
   readonly opening: Promise<Session>;
   /** Undefined until it is open. */
   session: Session | undefined;
+  /** Resolves when `release` has closed it; never rejects. */
+  releasing?: Promise<void>;
   lastRequestedMs: number;
 }
 
@@ -108,8 +112,6 @@ export class SessionRegistry {
   readonly #open = new Map<string, OpenEntry>();
   /** Names of sessions that are being created and are not in the store yet. */
   readonly #reserved = new Set<string>();
-  /** Sessions that are being closed. These promises never reject. */
-  readonly #closing = new Map<string, Promise<void>>();
   readonly #admission = new SerialQueue();
   readonly #expiry: NodeJS.Timeout;
   readonly #owner: SessionOwner = {
@@ -137,13 +139,14 @@ export class SessionRegistry {
    * `session_exists` if there is one.
    */
   async create(
-    options: Omit<SandboxOptions, 'store'>,
+    options: CreateOptions,
     { exclusive = false }: { readonly exclusive?: boolean } = {},
   ): Promise<Session> {
     const session_id = options.session_id ?? randomUUID();
     const unreserve = await this.#admission.run(() => this.#admit(session_id, exclusive));
     try {
-      return sameRuntime(await this.#openOnce(session_id, { ...options, session_id }), options.runtime);
+      const session = await this.#openOnce(session_id, { ...options, session_id }, false);
+      return sameRuntime(session, options.runtime);
     } finally {
       unreserve();
     }
@@ -154,6 +157,7 @@ export class SessionRegistry {
     session_id: string,
     options: OpenOptions | ((record: SessionRecord) => OpenOptions) = {},
   ): Promise<Session> {
+    await this.#closed(session_id);
     const entry = this.#open.get(session_id);
     if (entry !== undefined) {
       entry.lastRequestedMs = Date.now();
@@ -163,37 +167,40 @@ export class SessionRegistry {
     const { runtime, auto_persist_globals, preload } = record;
     // A record cannot name the user's packages; a caller that uses some passes them again.
     const modules = preload.filter((name) => !name.startsWith('packages:'));
-    return this.#openOnce(session_id, {
-      preload: modules,
-      ...(typeof options === 'function' ? options(record) : options),
-      runtime,
-      auto_persist_globals,
-      session_id,
-    });
+    const given = typeof options === 'function' ? options(record) : options;
+    const settings = { preload: modules, ...given, runtime, auto_persist_globals, session_id };
+    return this.#openOnce(session_id, settings, true);
   }
 
   /** The session if it is open already. */
   opened(session_id: string): Session | undefined {
-    return this.#open.get(session_id)?.session;
+    const session = this.#open.get(session_id)?.session;
+    return session?.isClosed ? undefined : session;
   }
 
   /** Returns the open session, which another caller may have opened meanwhile, or opens it. */
-  #openOnce(session_id: string, options: Omit<SandboxOptions, 'store'>): Promise<Session> {
+  async #openOnce(session_id: string, options: CreateOptions, mustExist: boolean): Promise<Session> {
+    await this.#closed(session_id);
     const entry = this.#open.get(session_id);
     if (entry !== undefined) {
       entry.lastRequestedMs = Date.now();
       return entry.opening;
     }
-    const opening = this.#openNow(options);
+    const opening = this.#openNow(options, mustExist);
     this.#register(session_id, opening);
     return opening;
   }
 
-  async #openNow(options: Omit<SandboxOptions, 'store'>): Promise<Session> {
-    // A session that is being closed still holds its lock.
-    await this.#closing.get(options.session_id!);
+  /** Waits for a session that is being closed, so that it can be opened again. */
+  async #closed(session_id: string): Promise<void> {
+    const entry = this.#open.get(session_id);
+    if (entry?.session?.isClosed) await entry.session.close();
+    else await entry?.releasing;
+  }
+
+  async #openNow(options: CreateOptions, mustExist: boolean): Promise<Session> {
     const checked = parse(sandboxOptions, { ...options, store: this.store }, 'options');
-    return openSession(checked, options.policy ?? {}, this.#owner);
+    return openSession(checked, options.policy ?? {}, { owner: this.#owner, mustExist });
   }
 
   #register(session_id: string, opening: Promise<Session>): void {
@@ -251,15 +258,16 @@ export class SessionRegistry {
     const wasOpen = this.#open.has(session_id);
     // It does not matter whether a session can be saved that is about to be deleted.
     await this.release(session_id).catch(() => {});
-    if (!(await this.#isStored(session_id))) {
-      if (wasOpen) return 0;
-      throw sessionNotFound(session_id);
-    }
-    return this.store.delete(session_id);
+    const { records, damaged } = await this.store.list();
+    const isStored = records.some((record) => record.session_id === session_id);
+    if (isStored || damaged.includes(session_id)) return this.store.delete(session_id);
+    if (!wasOpen) throw sessionNotFound(session_id);
+    return 0;
   }
 
   /** A session as one file: state, undo, checkpoints, files and limits, including what the last call left. */
   async export(session_id: string): Promise<Uint8Array> {
+    await this.#closed(session_id);
     await this.opened(session_id)?.flush();
     const stored = await this.store.read(session_id);
     if (stored === undefined) throw sessionNotFound(session_id);
@@ -291,15 +299,9 @@ export class SessionRegistry {
   /** Closes a session; it stays in the store. */
   async release(session_id: string): Promise<void> {
     const entry = this.#open.get(session_id);
-    if (entry === undefined) return this.#closing.get(session_id);
-    this.#open.delete(session_id);
+    if (entry === undefined) return;
     const closing = entry.opening.then((session) => session.close());
-    const settled = closing
-      .catch(() => {})
-      .then(() => {
-        if (this.#closing.get(session_id) === settled) this.#closing.delete(session_id);
-      });
-    this.#closing.set(session_id, settled);
+    entry.releasing = closing.catch(() => {});
     await closing;
   }
 
@@ -357,12 +359,6 @@ export class SessionRegistry {
     // A damaged session is not listed; reading it reports the damage.
     await this.store.read(session_id);
     throw sessionNotFound(session_id);
-  }
-
-  /** Whether the store has a session with this name, damaged or not. */
-  async #isStored(session_id: string): Promise<boolean> {
-    const { records, damaged } = await this.store.list();
-    return damaged.includes(session_id) || records.some((record) => record.session_id === session_id);
   }
 
   /**

@@ -35,6 +35,7 @@ export interface SessionOwner {
 export class Session extends Sandbox {
   readonly #timeline: SessionTimeline;
   readonly #owner: SessionOwner | undefined;
+  #closed: Promise<void> | undefined;
 
   /** @internal */
   constructor(parts: SandboxParts, timeline: SessionTimeline, owner?: SessionOwner) {
@@ -158,9 +159,9 @@ export class Session extends Sandbox {
   async variables(): Promise<Variable[]> {
     this.checkOpen();
     const turn = await this.acquire(this.closing.signal);
-    this.checkOpen();
-    if (turn === undefined) return [];
     try {
+      this.checkOpen();
+      if (turn === undefined) return [];
       const { version, delta, tmp } = this.#timeline.state;
       const edits = { removed: [], entries: [] };
       const part = { id: this.key, version, delta, tmp, edits, call: version + 1, discardState: true };
@@ -179,10 +180,11 @@ export class Session extends Sandbox {
         ...call,
         onProgress: undefined,
       });
+      this.checkOpen();
       const parsed = z.array(variable).safeParse(report?.result);
       return parsed.success ? parsed.data : [];
     } finally {
-      turn.release();
+      turn?.release();
     }
   }
 
@@ -191,10 +193,18 @@ export class Session extends Sandbox {
     await this.#inOrder(() => this.#timeline.flush());
   }
 
-  override async close(): Promise<void> {
-    if (this.isClosed) return;
+  /** Every call waits until the session is closed; the first one throws if the session could not be saved. */
+  override close(): Promise<void> {
+    if (this.#closed !== undefined) return this.#closed.catch(() => {});
+    this.#closed = this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
     await super.close();
     const turn = await this.parts.pool.acquireKey(this.tenant, this.key);
+    // After the last call of the session, whose end would record its thread again.
+    this.parts.pool.forget(this.key);
     try {
       await this.#timeline.close();
     } finally {

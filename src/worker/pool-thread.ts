@@ -59,6 +59,7 @@ export class PoolThread {
     });
   }
 
+  /** Whether it can run jobs: it has not ended and is not being terminated. */
   get isAlive(): boolean {
     return this.#isAlive;
   }
@@ -114,6 +115,8 @@ export class PoolThread {
     this.#lastJobId = (this.#lastJobId % 0x7fffffff) + 1;
     const id = this.#lastJobId;
     Atomics.store(this.#control, CONTROL.fuelMillions, 0);
+    // First, because it throws for a job that cannot be cloned; the thread must then stay as it was.
+    this.#send({ type: 'job', id, job });
     this.#since = performance.now();
     this.#worker.ref();
     const active = new ActiveJob(id, observer, () => this.#fuelSpent);
@@ -134,7 +137,6 @@ export class PoolThread {
     active.result.then(endRun, endRun);
     void active.saved.then(() => clearTimeout(watchdog));
     signal?.addEventListener('abort', cancel, { once: true });
-    this.#send({ type: 'job', id, job });
     if (signal?.aborted) cancel();
     return active;
   }
@@ -154,6 +156,7 @@ export class PoolThread {
   }
 
   terminate(): Promise<number> {
+    this.#isAlive = false;
     return this.#worker.terminate();
   }
 }

@@ -189,8 +189,9 @@ export class WorkerPool implements Pool {
   /** A free thread, preferably the one that served the key last. The scheduler grants no more turns than there may be threads. */
   #reserve(key: string): PoolThread {
     const last = this.#affinity.get(key);
-    const isUsable = last?.isAlive === true && last.isFree;
-    const thread = isUsable ? last : ([...this.#threads].find((one) => one.isFree) ?? this.#spawn());
+    const isUsable = (one: PoolThread) => one.isAlive && one.isFree;
+    const thread =
+      last !== undefined && isUsable(last) ? last : ([...this.#threads].find(isUsable) ?? this.#spawn());
     thread.reserve();
     return thread;
   }

@@ -40,6 +40,23 @@ describe('output streams', () => {
     await expect(collect(sandbox.execute('1').stdout)).rejects.toMatchObject({ code: 'sandbox_closed' });
   });
 
+  it('yield the whole output to every reader', async () => {
+    await using sandbox = await createSandbox({ runtime: 'python' });
+    const run = sandbox.execute(
+      'import time\nfor i in range(3):\n    print(i, flush=True); time.sleep(0.05)',
+    );
+    const { stdout } = run;
+    for await (const chunk of stdout) if (chunk !== '') break;
+    const texts = (await Promise.all([collect(stdout), collect(stdout)])).map((chunks) => chunks.join(''));
+    expect([...texts, (await collect(stdout)).join('')]).toEqual(['0\n1\n2\n', '0\n1\n2\n', '0\n1\n2\n']);
+  });
+
+  it('keep a byte order mark, as the result does', async () => {
+    await using sandbox = await createSandbox({ runtime: 'python' });
+    const run = sandbox.execute('print("\\ufefftext")');
+    expect((await collect(run.stdout)).join('')).toBe((await run).stdout);
+  });
+
   it('do not split characters', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
     const code =
@@ -95,6 +112,29 @@ describe('stdin', () => {
       code: 'invalid_argument',
     });
     await expect(wrong(Readable.from([42]))).rejects.toThrow('must yield strings or bytes');
+  });
+
+  it('accepts an iterator whose methods are not asynchronous', async () => {
+    await using sandbox = await createSandbox({ runtime: 'python' });
+    const chunks = ['a', 'b'];
+    const iterator = {
+      next: () => (chunks.length > 0 ? { value: chunks.shift() } : { done: true }),
+      return: () => ({ done: true }),
+    };
+    const stdin = { [Symbol.asyncIterator]: () => iterator } as unknown as AsyncIterable<string>;
+    expect((await sandbox.execute(READ_ALL, { stdin })).metadata.result).toBe('ab');
+    const endless = { ...iterator, next: () => new Promise(() => {}) };
+    const waiting = { [Symbol.asyncIterator]: () => endless } as unknown as AsyncIterable<string>;
+    const result = await sandbox.execute('1', { stdin: waiting, signal: AbortSignal.timeout(50) });
+    expect(result.metadata.trap_reason).toBe('cancelled');
+  });
+
+  it('is copied, so that the caller can reuse or transfer its buffer', async () => {
+    await using sandbox = await createSandbox({ runtime: 'python' });
+    const stdin = new TextEncoder().encode('input');
+    const run = sandbox.execute(READ_ALL, { stdin });
+    structuredClone(stdin.buffer, { transfer: [stdin.buffer] });
+    expect((await run).metadata.result).toBe('input');
   });
 
   it('reports the error of a stream', async () => {

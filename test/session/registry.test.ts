@@ -66,6 +66,38 @@ describe('the registry', () => {
     expect((await again.execute('x')).metadata.result).toBe(1);
   });
 
+  it('opens a session again while it is being closed', async () => {
+    await using sessions = openSessions();
+    for (const close of ['close', 'release'] as const) {
+      const session = await sessions.create({ ...python, session_id: close });
+      await session.execute('x = 1');
+      const closing = close === 'close' ? session.close() : sessions.release(close);
+      const again = await sessions.get(close);
+      expect((await again.execute('x')).metadata.result).toBe(1);
+      await closing;
+    }
+  });
+
+  it('deletes a session that is being closed', async () => {
+    await using sessions = openSessions();
+    const session = await sessions.create({ ...python, session_id: 'gone' });
+    await session.execute('x = 1');
+    const closing = session.close();
+    expect(await sessions.delete('gone')).toBeGreaterThan(0);
+    await closing;
+    expect(await sessions.list()).toEqual([]);
+  });
+
+  it('does not create a session that is deleted while it is being opened', async () => {
+    await using sessions = openSessions();
+    await sessions.create({ ...python, session_id: 'gone' });
+    await sessions.release('gone');
+    const opening = sessions.get('gone').catch((cause) => cause);
+    await sessions.delete('gone');
+    expect(await opening).toMatchObject({ code: 'session_not_found' });
+    expect(await sessions.list()).toEqual([]);
+  });
+
   it('does not wait for a fork that waits for a running call', async () => {
     await using sessions = openSessions();
     const session = await sessions.create({ ...python, session_id: 'busy' });

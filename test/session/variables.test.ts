@@ -37,6 +37,15 @@ var v = 5; globalThis.w = 6`;
     expect(await variablesAfter('let kept = 1', 'let if = 2')).toEqual({ kept: '1' });
   });
 
+  test('do not keep a session from closing', async () => {
+    await using sessions = openSessions();
+    const session = await sessions.create({ runtime: 'javascript', session_id: 'closing' });
+    await session.flush();
+    const variables = session.variables().catch((cause) => cause);
+    await session.close();
+    expect(await variables).toMatchObject({ code: 'sandbox_closed' });
+  });
+
   // guarantee: linear-parsing
   test.each([
     ['newlines', '\n'.repeat(120_000)],

@@ -24,6 +24,16 @@ describe('createPool', () => {
     await running;
   });
 
+  it('starts a thread for a call that is made while it closes', async () => {
+    const pool = createPool({ maxWorkers: 1 });
+    const sandbox = await createSandbox({ runtime: 'javascript', pool });
+    await sandbox.execute('1');
+    const closing = pool.close();
+    expect((await sandbox.execute('2')).metadata.result).toBe(2);
+    await closing;
+    await pool.close();
+  });
+
   it('is usable again after close', async () => {
     const pool = createPool({ maxWorkers: 1 });
     const sandbox = await createSandbox({ runtime: 'javascript', pool });
