@@ -46,7 +46,7 @@ describe('sandbox', () => {
     ]);
     await sandbox.deleteFile('out.txt');
     await expect(sandbox.readFile('out.txt')).rejects.toThrow(
-      'The workspace has no file "out.txt". It has: data/in.bin.',
+      'The workspace has no file "out.txt". Its files are: data/in.bin.',
     );
   });
 
