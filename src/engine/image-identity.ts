@@ -19,3 +19,6 @@ export interface ImageOrigin {
   /** Digest of the read-only layers, which include the boot script. */
   readonly layers: string;
 }
+
+/** Start of the virtual clock while an image is built, so that the same inputs always give the same image. */
+export const IMAGE_TIME_MS = Date.UTC(2026, 0, 1);

@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { type CompiledModule, Guest } from '../engine/guest.ts';
 import { captureImage } from '../engine/image.ts';
+import { IMAGE_TIME_MS } from '../engine/image-identity.ts';
 import { GuestStopped, UNLIMITED_RUN } from '../engine/run-context.ts';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
@@ -76,7 +77,7 @@ function createGuest(
   prepared: PreparedModule,
   layers: readonly Layer[],
 ): Guest {
-  const volume = new Volume(VOLUME_LIMITS, () => Date.now());
+  const volume = new Volume(VOLUME_LIMITS, () => IMAGE_TIME_MS);
   layers.forEach(({ at, entries }, i) => {
     volume.mount(at, readOnlyTree(entries, i + 1));
   });
@@ -91,7 +92,11 @@ function createGuest(
 /** Runs guest code without limits. If it fails, the error includes its output. */
 function runUnlimited<T>(runtime: Runtime, guest: Guest, action: () => T): T {
   const output: Uint8Array[] = [];
-  guest.beginRun({ ...UNLIMITED_RUN, output: (_, bytes) => output.push(bytes.slice()) });
+  guest.beginRun({
+    ...UNLIMITED_RUN,
+    deterministic: { startMs: IMAGE_TIME_MS, seed: 0 },
+    output: (_, bytes) => output.push(bytes.slice()),
+  });
   try {
     return action();
   } catch (cause) {

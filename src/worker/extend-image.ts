@@ -4,7 +4,7 @@
  */
 import type { Guest } from '../engine/guest.ts';
 import { captureImage } from '../engine/image.ts';
-import { PAGE_BYTES } from '../engine/image-identity.ts';
+import { IMAGE_TIME_MS, PAGE_BYTES } from '../engine/image-identity.ts';
 import { GuestStopped, type RunContext } from '../engine/run-context.ts';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
@@ -18,8 +18,6 @@ import { type ExtendedImage, type ExtendJob, type ImageLimits, toShared } from '
 /** Limits of the volume, which holds the compiled packages in /tmp. */
 const VOLUME_LIMITS = { maxBytes: 2 ** 28, maxFiles: 100_000 };
 const MAX_OUTPUT_BYTES = 20_000;
-/** Start time of the virtual clock, so that the same request always builds the same image. */
-const IMAGE_TIME_MS = Date.UTC(2026, 0, 1);
 const STANDARD_STREAMS = 3;
 
 type Cancellation = Pick<RunContext, 'cancel' | 'cancelValue'>;

@@ -707,7 +707,7 @@ js.process`,
       ['exit', 'os._exit(3)', 3, 'finished'],
       ['abort', 'os.abort()', 134, 'unreachable'],
       ['kill-itself', 'os.kill(os.getpid(), 9)', 137, 'finished'],
-      ['signal-11', 'import signal; signal.raise_signal(11)', 139, 'finished'],
+      ['signal-11', 'import signal; signal.raise_signal(11)', 134, 'unreachable'],
       ['segmentation-fault', 'import faulthandler; faulthandler._sigsegv()', 134, 'unreachable'],
     ] as const
   ).map(

@@ -1,0 +1,42 @@
+/**
+ * Checks that the build is reproducible: builds the committed sources twice, in folders with different names, and compares
+ * every byte of dist/. Fails with the names of the files that differ.
+ */
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'build-check-'));
+
+/** Builds in a folder of this name and returns the digest of each file. */
+function build(name) {
+  const path = join(folder, name);
+  mkdirSync(path);
+  const archive = execFileSync('git', ['archive', 'HEAD'], { cwd: root, maxBuffer: 2 ** 28 });
+  execFileSync('tar', ['-x', '-C', path], { input: archive });
+  symlinkSync(join(root, 'node_modules'), join(path, 'node_modules'));
+  execFileSync(process.execPath, ['scripts/build.mjs', '--force'], { cwd: path, stdio: 'inherit' });
+  const dist = join(path, 'dist');
+  const files = readdirSync(dist, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return new Map(
+    files.map((entry) => {
+      const file = join(entry.parentPath, entry.name);
+      return [file.slice(dist.length + 1), createHash('sha256').update(readFileSync(file)).digest('hex')];
+    }),
+  );
+}
+
+try {
+  const [one, other] = [build('one'), build('another-name')];
+  const names = [...new Set([...one.keys(), ...other.keys()])].sort();
+  const different = names.filter((name) => one.get(name) !== other.get(name));
+  for (const name of different) console.error(`differs: ${name}`);
+  if (different.length > 0) process.exitCode = 1;
+  else console.log(`Both builds have the same ${names.length} files.`);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,66 @@
+/**
+ * Writes the software bill of materials to build/sbom.cdx.json, or to the path given, in the CycloneDX format: the
+ * dependencies that npm installs, the packages that are bundled into the build, and the binaries of the interpreters.
+ * The same sources give the same file. Needs a build.
+ */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
+const readJson = (path) => JSON.parse(readFileSync(at(path), 'utf8'));
+const { RUNTIMES } = await import(at('dist/runtimes/registry.js'));
+const output = process.argv[2] ?? at('build/sbom.cdx.json');
+
+const options = ['--sbom-format', 'cyclonedx', '--omit', 'dev', '--package-lock-only'];
+const bom = JSON.parse(execFileSync('npm', ['sbom', ...options], { cwd: at(''), encoding: 'utf8' }));
+const { packages: npmPackages } = readJson('package-lock.json');
+const { packages: manifest } = readJson('src/packages/manifest.json');
+const lock = readJson('src/packages/lock.json');
+
+/** The SHA-512 that npm verified when it installed a package. */
+function npmHashes(name) {
+  const { integrity = '' } = npmPackages[`node_modules/${name}`] ?? {};
+  const [, digest] = /^sha512-(.+)$/.exec(integrity) ?? [];
+  return digest === undefined
+    ? {}
+    : { hashes: [{ alg: 'SHA-512', content: Buffer.from(digest, 'base64').toString('hex') }] };
+}
+
+const licences = (licence) => (licence === undefined ? {} : { licenses: [{ expression: licence }] });
+
+const vendored = manifest.map(({ language, name, version, licence }) => {
+  const type = language === 'python' ? 'pypi' : 'npm';
+  const locked = (lock[language] ?? []).find((row) => row.name === name);
+  return {
+    'bom-ref': `vendored:${type}/${name}@${version}`,
+    type: 'library',
+    name,
+    version,
+    purl: `pkg:${type}/${name}@${version}`,
+    ...licences(licence),
+    ...(type === 'npm' ? npmHashes(name) : {}),
+    // The digest covers the installed files, not the wheel: wheels of some packages differ between platforms.
+    ...(locked && { properties: [{ name: 'llm-wasm-sandbox:files-sha256', value: locked.sha256 }] }),
+  };
+});
+
+const interpreters = Object.values(RUNTIMES).map(({ name, binary }) => ({
+  'bom-ref': `interpreter:${name}`,
+  type: 'file',
+  name: binary.specifier,
+  hashes: [{ alg: 'SHA-256', content: binary.sha256 }],
+}));
+
+const known = new Set(bom.components.map((component) => component['bom-ref']));
+bom.components.push(
+  ...[...vendored, ...interpreters].filter((component) => !known.has(component['bom-ref'])),
+);
+bom.metadata.component.name = readJson('package.json').name;
+// Both change with every run.
+delete bom.serialNumber;
+delete bom.metadata.timestamp;
+mkdirSync(dirname(output), { recursive: true });
+writeFileSync(output, `${JSON.stringify(bom, null, 2)}\n`);
+console.log(`wrote ${bom.components.length} components`);

@@ -1,0 +1,56 @@
+/** The software bill of materials names everything that is part of the package. */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import lock from '../../src/packages/lock.json' with { type: 'json' };
+import manifest from '../../src/packages/manifest.json' with { type: 'json' };
+import { RUNTIMES } from '../../src/runtimes/registry.ts';
+
+interface Component {
+  readonly name: string;
+  readonly version?: string;
+  readonly hashes?: readonly { readonly content: string }[];
+  readonly properties?: readonly { readonly value: string }[];
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'sbom-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function write(name: string): string {
+  const path = join(folder, name);
+  execFileSync(process.execPath, ['scripts/sbom.mjs', path]);
+  return readFileSync(path, 'utf8');
+}
+
+describe('software bill of materials', () => {
+  const text = write('one.json');
+  const bom = JSON.parse(text) as { bomFormat: string; components: readonly Component[] };
+  const find = (name: string, version: string) =>
+    bom.components.find((component) => component.name === name && component.version === version);
+
+  test('is the same for the same sources', () => {
+    expect(bom.bomFormat).toBe('CycloneDX');
+    expect(write('other.json')).toBe(text);
+  });
+
+  test('lists the dependencies of the package', () => {
+    const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+      dependencies: Record<string, string>;
+    };
+    for (const [name, version] of Object.entries(dependencies))
+      expect(find(name, version), name).toBeDefined();
+  });
+
+  test('lists every vendored package, Python packages with their digest in the lock', () => {
+    for (const { name, version } of manifest.packages) expect(find(name, version), name).toBeDefined();
+    for (const { name, version, sha256 } of lock.python)
+      expect(find(name, version)?.properties?.map(({ value }) => value)).toContain(sha256);
+  });
+
+  test('lists the interpreter binaries with their digests', () => {
+    const digests = bom.components.flatMap(({ hashes = [] }) => hashes.map(({ content }) => content));
+    for (const { binary } of Object.values(RUNTIMES)) expect(digests).toContain(binary.sha256);
+  });
+});
