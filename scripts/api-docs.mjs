@@ -41,6 +41,7 @@ const SECTIONS = {
     'openSessions',
     'SessionsOptions',
     'SessionRegistry',
+    'CreateOptions',
     'OpenOptions',
     'SessionLimits',
     'SessionInfo',
@@ -53,7 +54,11 @@ const SECTIONS = {
     'DiskStoreOptions',
     'SessionStore',
     'StoredSession',
+    'SessionState',
+    'Checkpoint',
     'RecoveredWorkspace',
+    'TreeEdit',
+    'Entry',
   ],
   'Worker threads': ['createPool', 'PoolOptions', 'Pool'],
   'Runtimes and packages': ['RuntimeName', 'RUNTIME_NAMES', 'listPackages', 'ListedPackage', 'PackageFacts'],
@@ -262,7 +267,11 @@ async function generate(out) {
   app.converter.on(Converter.EVENT_RESOLVE_BEGIN, ({ project }) => arrange(project), -1000);
   app.converter.on(Converter.EVENT_RESOLVE_END, ({ project }) => sort(project), -1000);
   const project = await app.convert();
-  if (project !== undefined) await app.generateOutputs(project);
+  if (project !== undefined) {
+    // Warns about types that the API uses and does not export.
+    app.validate(project);
+    await app.generateOutputs(project);
+  }
   if (project === undefined || app.logger.hasErrors() || app.logger.hasWarnings())
     throw new Error('TypeDoc reported problems; they are printed above.');
   return readFileSync(join(out, 'README.md'), 'utf8');

@@ -1,5 +1,7 @@
 /** The public surface of llm-wasm-sandbox. */
 export { ERROR_CODES, type ErrorCode, SandboxError } from './errors.ts';
+export type { Entry } from './fs/flat-entries.ts';
+export type { TreeEdit } from './fs/tree-changes.ts';
 export { type ListedPackage, listPackages } from './runtimes/available-packages.ts';
 export type { Variable } from './runtimes/language.ts';
 export type { SandboxOptions } from './sandbox/create-parts.ts';
@@ -31,6 +33,7 @@ export {
 export type { CheckpointInfo } from './session/checkpoint.ts';
 export { createSandbox, isSession, type SessionOptions } from './session/create-sandbox.ts';
 export {
+  type CreateOptions,
   type ImportOptions,
   type OpenOptions,
   openSessions,
@@ -43,5 +46,12 @@ export {
 export type { Session } from './session/session.ts';
 export { type DiskStoreOptions, diskStore } from './stores/disk/disk-store.ts';
 export { memoryStore } from './stores/memory/memory-store.ts';
-export type { RecoveredWorkspace, SessionRecord, SessionStore, StoredSession } from './stores/store.ts';
+export type {
+  Checkpoint,
+  RecoveredWorkspace,
+  SessionRecord,
+  SessionState,
+  SessionStore,
+  StoredSession,
+} from './stores/store.ts';
 export { createPool, type Pool, type PoolOptions } from './worker/pool.ts';

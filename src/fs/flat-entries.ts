@@ -8,16 +8,19 @@ import { checkName, isEncodable, isLongerThan, MAX_PATH_BYTES } from './file-nam
 import { FsError } from './fs-error.ts';
 import { byCodeUnit, type DirNode, type Node, type NodeInit, newDir, newFile, newLink } from './nodes.ts';
 
+/** A file, folder or symbolic link of a tree. */
 export interface Entry {
   /** Relative to the root of the tree, with `/` as separator and without a leading slash. */
   path: string;
+  /** What the entry is. */
   kind: 'file' | 'dir' | 'symlink';
   /** Permission bits, 0 to 0o7777. */
   mode: number;
+  /** Time of the last change, in milliseconds since 1970. */
   mtimeMs: number;
-  /** Present for files only. */
+  /** Contents. Present for files only. */
   data?: Uint8Array;
-  /** Present for symbolic links only. */
+  /** Target path. Present for symbolic links only. */
   target?: string;
 }
 

@@ -4,7 +4,9 @@ import { byCodeUnit, type DirNode, type Node, visitTree } from './nodes.ts';
 
 /** Paths to remove from a tree and entries to add or replace, in this order. */
 export interface TreeEdit {
+  /** Paths to remove. The contents of a removed folder are listed as well. */
   readonly removed: readonly string[];
+  /** Entries to add or replace. */
   readonly entries: readonly Entry[];
 }
 

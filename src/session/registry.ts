@@ -91,7 +91,8 @@ export interface SessionsOptions {
 /** Options for opening a session that exists. */
 export type OpenOptions = Omit<SandboxOptions, 'store' | 'runtime' | 'session_id'>;
 
-type CreateOptions = Omit<SandboxOptions, 'store'>;
+/** Options of `create`. */
+export type CreateOptions = Omit<SandboxOptions, 'store'>;
 
 /** Opens a registry of the sessions in a store. */
 export function openSessions({ store = memoryStore(), limits = {} }: SessionsOptions = {}): SessionRegistry {

@@ -23,10 +23,13 @@ export interface SessionState {
   readonly tmp: readonly Entry[];
 }
 
+/** A saved state with a name. */
 export interface Checkpoint {
+  /** Name of the checkpoint. */
   readonly name: string;
-  /** ISO 8601, UTC. */
+  /** Time of creation, ISO 8601 in UTC. */
   readonly created_at: string;
+  /** The state that the checkpoint restores. */
   readonly state: SessionState;
 }
 
