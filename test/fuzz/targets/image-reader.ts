@@ -30,7 +30,8 @@ const SEGMENTS = [
   [60, 4],
 ] as const;
 
-function imageWith(header: unknown): Uint8Array {
+/** An image with this header. `change` replaces one number of the index. */
+function imageWith(header: unknown, change?: { at: number; value: number }): Uint8Array {
   const text = Buffer.from(JSON.stringify(header) ?? '');
   const dataAt = Math.ceil((PREFIX_BYTES + text.length + SEGMENTS.length * 8) / IMAGE_PAGE) * IMAGE_PAGE;
   const index = Buffer.alloc(dataAt - PREFIX_BYTES - text.length);
@@ -38,6 +39,7 @@ function imageWith(header: unknown): Uint8Array {
     index.writeUInt32LE(first, i * 8);
     index.writeUInt32LE(count, i * 8 + 4);
   });
+  if (change !== undefined) index.writeUInt32LE(change.value, change.at * 4);
   const contents = SEGMENTS.map(([first, count]) => new Uint8Array(count * IMAGE_PAGE).fill(first + 1));
   const format = { magic: 'LWSI', version: IMAGE_FORMAT, fields: 2 };
   return encodeFrame(format, [text.length, SEGMENTS.length], [text, index, ...contents]);
@@ -47,7 +49,12 @@ function imageWith(header: unknown): Uint8Array {
 const nearStart = edits.map((list) =>
   list.map((edit) => ({ ...edit, at: edit.at % (PREFIX_BYTES + JSON.stringify(HEADER).length + 24) })),
 );
+const indexChange = fc.record({
+  at: fc.nat(SEGMENTS.length * 2 - 1),
+  value: fc.oneof(fc.nat(80), fc.constantFrom(2 ** 20, 2 ** 31, 2 ** 32 - 1)),
+});
 const change = fc.oneof(
+  fc.record({ index: indexChange }),
   fc.record({ header: jsonEdits }),
   fc.record({ bytes: fc.oneof(nearStart, edits), corrected: fc.boolean() }),
 );
@@ -61,7 +68,9 @@ export const imageReader: FuzzTarget = {
       const edited =
         'header' in how
           ? imageWith(applyJsonEdits(HEADER, how.header))
-          : applyEdits(imageWith(HEADER), how.bytes);
+          : 'index' in how
+            ? imageWith(HEADER, how.index)
+            : applyEdits(imageWith(HEADER), how.bytes);
       const bytes = 'bytes' in how && how.corrected && edited.length > 32 ? withDigest(edited) : edited;
       const isAccepted = await accepts(() => {
         const { header, segments } = readImage(bytes, ORIGIN);
@@ -70,6 +79,8 @@ export const imageReader: FuzzTarget = {
         assert.ok(Object.values(header.handles).every((value) => typeof value === 'number'));
         assert.equal(typeof header.cwd, 'string');
         assert.equal(typeof header.umask, 'number');
+        const stored = segments.reduce((sum, segment) => sum + segment.bytes.length, 0);
+        assert.ok(stored <= bytes.length, 'the segments are larger than the image');
         for (const { at, bytes: contents } of segments)
           assert.ok(at + contents.length <= header.pages * PAGE_BYTES);
       }, 'image_invalid');
