@@ -101,7 +101,12 @@ const measured = await measuredFuel();
 const firstSentence = (text) => /^.*?[.;](?=\s|$)/s.exec(text)?.[0].replace(/;$/, '.') ?? text;
 
 /** Settings whose default depends on the machine; their description states it. */
-const MACHINE_DEFAULTS = { max_concurrent: '', max_concurrent_per_caller: '', data_dir: '' };
+const MACHINE_DEFAULTS = {
+  max_concurrent: '',
+  max_concurrent_per_caller: '',
+  data_dir: '',
+  metrics_token: '',
+};
 
 const TABLES = {
   tools: () => {

@@ -39,11 +39,11 @@ export {
   openSessions,
   type PruneReport,
   type SessionInfo,
-  type SessionLimits,
   type SessionRegistry,
   type SessionsOptions,
 } from './session/registry.ts';
 export type { Session } from './session/session.ts';
+export type { SessionLimits } from './session/session-limits.ts';
 export { type DiskStoreOptions, diskStore } from './stores/disk/disk-store.ts';
 export { memoryStore } from './stores/memory/memory-store.ts';
 export type {

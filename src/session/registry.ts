@@ -3,7 +3,6 @@
  * A session stays open until it is closed, released or deleted; opening it again returns the same object.
  */
 import { randomUUID } from 'node:crypto';
-import { z } from 'zod';
 import { SerialQueue } from '../concurrency/serial-queue.ts';
 import { SandboxError } from '../errors.ts';
 import type { Variable } from '../runtimes/language.ts';
@@ -17,35 +16,10 @@ import type { SessionRecord, SessionStore } from '../stores/store.ts';
 import type { CheckpointInfo } from './checkpoint.ts';
 import { openSession } from './create-sandbox.ts';
 import type { Session, SessionOwner } from './session.ts';
+import { type SessionLimits, sessionLimits } from './session-limits.ts';
 import { sessionExists, sessionNotFound } from './timeline.ts';
 
 const HOUR_MS = 3_600_000;
-const MiB = 1024 * 1024;
-
-export const sessionLimits = z.strictObject({
-  max_sessions: z
-    .number()
-    .int()
-    .min(1)
-    .max(100_000)
-    .default(1000)
-    .describe('Sessions that the store may hold.'),
-  max_total_bytes: z
-    .number()
-    .int()
-    .min(1)
-    .default(8192 * MiB)
-    .describe('Bytes that all sessions may take in the store before new ones are refused.'),
-  idle_hours: z
-    .number()
-    .positive()
-    .max(24 * 3660)
-    .default(24 * 30)
-    .describe('Sessions that were not used for this long are deleted.'),
-});
-/** Limits of the sessions in a store. */
-export interface SessionLimits extends z.infer<typeof sessionLimits> {}
-
 /** Everything known about a session. */
 export interface SessionInfo extends SessionRecord {
   /** The files of the workspace. */
