@@ -3,6 +3,7 @@
  * these only through this class, so a tenant cannot reach those of another.
  */
 import { randomUUID } from 'node:crypto';
+import { linkSignals } from '../concurrency/link-signals.ts';
 import { type ErrorCode, SandboxError } from '../errors.ts';
 import { DEFAULT_RUNTIME } from '../runtimes/languages.ts';
 import type { SandboxOptions } from '../sandbox/create-parts.ts';
@@ -63,6 +64,10 @@ export class Tenant {
       ...this.#sandboxOptions,
       runtime: DEFAULT_RUNTIME,
       policy: this.policy,
+    });
+    // A failure is not cached: the next call tries again.
+    this.#defaultWorkspace.catch(() => {
+      this.#defaultWorkspace = undefined;
     });
     return this.#defaultWorkspace;
   }
@@ -195,9 +200,11 @@ export class Tenant {
     const calls = this.#activeCalls.get(session_id) ?? new Set();
     calls.add(controller);
     this.#activeCalls.set(session_id, calls);
+    const linked = linkSignals(signal, controller.signal);
     try {
-      return await work(AbortSignal.any([signal, controller.signal]));
+      return await work(linked.signal);
     } finally {
+      linked.unlink();
       calls.delete(controller);
       if (calls.size === 0) this.#activeCalls.delete(session_id);
     }

@@ -3,6 +3,7 @@
  * Failures of the guest are data in the result; only faults of the host or the caller throw.
  */
 import { randomUUID } from 'node:crypto';
+import { type LinkedSignal, linkSignals } from '../concurrency/link-signals.ts';
 import { SandboxError } from '../errors.ts';
 import { readManifest } from '../packages/manifest.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
@@ -89,6 +90,7 @@ export class Sandbox {
     output: OutputDelivery,
     cancelled: AbortSignal,
   ): Promise<SandboxResult> {
+    let linked: LinkedSignal | undefined;
     try {
       this.checkOpen();
       const {
@@ -103,8 +105,8 @@ export class Sandbox {
       } = parseCallOptions(code, options);
       const limits = limitsOf(given, this.policy);
       output.subscribe(onStdout, onStderr);
-      const anySignal = AbortSignal.any([this.closing.signal, cancelled, ...(signal ? [signal] : [])]);
-      const input = readStdin(stdin, anySignal);
+      linked = linkSignals(this.closing.signal, cancelled, signal);
+      const input = readStdin(stdin, linked.signal);
       const call: Call = {
         code,
         stdin: input instanceof Uint8Array ? input : await input,
@@ -112,7 +114,7 @@ export class Sandbox {
         injectSetup: inject_setup,
         files,
         onProgress,
-        signal: anySignal,
+        signal: linked.signal,
         output,
       };
       const executionId = randomUUID();
@@ -124,6 +126,8 @@ export class Sandbox {
     } catch (cause) {
       output.abandon();
       throw cause;
+    } finally {
+      linked?.unlink();
     }
   }
 

@@ -1,0 +1,28 @@
+import { getEventListeners } from 'node:events';
+import { describe, expect, it } from 'vitest';
+import { linkSignals } from '../../src/concurrency/link-signals.ts';
+
+describe('linked signals', () => {
+  it('abort with the reason of the first source that aborts', () => {
+    const [one, two] = [new AbortController(), new AbortController()];
+    const { signal } = linkSignals(one.signal, undefined, two.signal);
+    expect(signal.aborted).toBe(false);
+    two.abort('second');
+    one.abort('first');
+    expect([signal.aborted, signal.reason]).toEqual([true, 'second']);
+  });
+
+  it('are aborted from the start if a source is', () => {
+    expect(linkSignals(AbortSignal.abort('gone')).signal.reason).toBe('gone');
+  });
+
+  it('leave no listener on their sources after unlink', () => {
+    const source = new AbortController();
+    const { signal, unlink } = linkSignals(source.signal);
+    expect(getEventListeners(source.signal, 'abort')).toHaveLength(1);
+    unlink();
+    expect(getEventListeners(source.signal, 'abort')).toHaveLength(0);
+    source.abort();
+    expect(signal.aborted).toBe(false);
+  });
+});
