@@ -88,7 +88,7 @@ const {
 const schemas = {
   ...(await import(join(root, 'dist/schema.js'))),
   ...(await import(join(root, 'dist/runtimes/language.js'))),
-  ...(await import(join(root, 'dist/session/registry.js'))),
+  ...(await import(join(root, 'dist/session/session-limits.js'))),
 };
 
 /** The Zod schema that a type is inferred from: `Policy` and `PolicyInput` from `policy`. */

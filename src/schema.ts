@@ -81,7 +81,7 @@ export const policy = z.strictObject({
   memory_bytes: bytes(256 * MiB, 'Memory that the guest may use, including the interpreter.'),
   timeout_seconds: seconds
     .default(30)
-    .describe('Wall-clock time that one call may take, without the time in the queue.'),
+    .describe('Wall-clock time that one call may take, excluding time in the queue.'),
   stdout_max_bytes: bytes(2_000_000, 'Standard output returned per call; the rest is dropped and counted.'),
   stderr_max_bytes: bytes(1_000_000, 'Standard error returned per call; the rest is dropped and counted.'),
   workspace_max_bytes: bytes(64 * MiB, 'Total size of the files in /app and /tmp.'),
@@ -99,7 +99,7 @@ export const policy = z.strictObject({
   deterministic: z
     .union([z.boolean(), deterministicSettings])
     .default(false)
-    .describe('Same code and input give the same output and fuel on every machine.'),
+    .describe('The same code and input give the same output and fuel use on every machine.'),
   mounts: z.array(mount).max(31).default([]).describe('Host files to copy into the guest, read-only.'),
   error_guidance: z.boolean().default(true).describe('Explain failures in metadata.error_guidance.'),
   fuel_analysis: z.boolean().default(true).describe('Analyse fuel use in metadata.fuel_analysis.'),
@@ -162,7 +162,7 @@ const moduleName = z
   .regex(/^[A-Za-z_@][\w@/-]*(\.[\w-]+)*$/, 'must be the name of a module or package');
 /** Receives structured events. A pino logger fits, as does any object with these two methods. */
 export interface EventLogger {
-  /** Receives an event: its fields, `event` among them, and its name. */
+  /** Receives an event: its fields, including `event`, and its name. */
   info(fields: object, message: string): void;
   /** Receives an event that needs attention, such as a reached limit. */
   warn(fields: object, message: string): void;
@@ -280,7 +280,7 @@ const shortText = z.string().max(420);
 export const guestError = z.object({
   type: z.string().max(TEXT_MAX).describe('Name of the exception class.'),
   message: z.string().max(TEXT_MAX).describe('Text of the exception.'),
-  line: z.number().int().nullish().describe('Line on which it was raised, from 1.'),
+  line: z.number().int().nullish().describe('Line on which it was raised, starting at 1.'),
   file: shortText.optional().describe('File of the line, if it is not the program itself.'),
   column: z.number().int().nullish().describe('Column in that line.'),
   stack: z.string().max(TEXT_MAX).nullish().describe('Stack or traceback as text.'),
@@ -289,7 +289,7 @@ export const guestError = z.object({
   raised: z.boolean().optional().describe('Whether the program itself raised it, on that line.'),
   thrower: shortText.optional().describe('Built-in function that threw it.'),
   errno: z.number().int().nullish().describe('Error number of the failed system call.'),
-  path: z.string().max(TEXT_MAX).nullish().describe('File that the system call was about.'),
+  path: z.string().max(TEXT_MAX).nullish().describe('File that the system call operated on.'),
   path2: z.string().max(TEXT_MAX).optional().describe('Second file, for example the target of a rename.'),
   cwd: shortText.optional().describe('Working directory that relative paths refer to.'),
   name: z.string().max(TEXT_MAX).nullish().describe('Name of the missing module, variable or attribute.'),
@@ -338,7 +338,7 @@ export const packageFacts = z.object({
   measured_imports: z.array(z.string()).describe('Imports that were measured.'),
   fuel_first_import: z.number().int().describe('Fuel of the first import in a fresh guest.'),
   fuel_cached_import: z.number().int().describe('Fuel of a repeated import.'),
-  warm: z.boolean().describe('Whether every guest has it loaded from the start.'),
+  warm: z.boolean().describe('Whether it is preloaded in every guest.'),
   use: z.string().describe('What the package is for.'),
   licence: z.string().describe('Licence as an SPDX expression.'),
 });
@@ -351,17 +351,17 @@ export const errorGuidance = z.object({
   error_message: z.string().describe('The exception or the trap, on one line.'),
   actionable_guidance: z.array(z.string()).describe('What to know and do, most important first.'),
   related_docs: z.array(z.string()).describe('Documents of this package, with the section.'),
-  code_examples: z.array(z.string()).optional().describe('Lines of code that help.'),
+  code_examples: z.array(z.string()).optional().describe('Example code, where it helps.'),
 });
 /** What went wrong and what to do. docs/ERROR_GUIDANCE.md lists the values of `error_type`. */
 export interface ErrorGuidance extends z.infer<typeof errorGuidance> {}
 
-/** How close to its fuel budget a run came, from far to over. */
+/** How close a run came to its fuel budget, in increasing order. */
 export const FUEL_STATUSES = ['efficient', 'moderate', 'warning', 'critical', 'exhausted'] as const;
 export const fuelAnalysis = z.object({
   consumed: z.number().int().describe('Fuel used.'),
   budget: z.number().int().describe('Fuel allowed.'),
-  utilization_percent: z.number().describe('Fuel used in percent of the budget.'),
+  utilization_percent: z.number().describe('Fuel used as a percentage of the budget.'),
   status: z.enum(FUEL_STATUSES).describe('How close the run came to its budget.'),
   recommendation: z.string().nullable().describe('What to do; null if nothing needs to be done.'),
   likely_causes: z.array(z.string()).describe('What used the fuel.'),
@@ -390,7 +390,7 @@ export const resultMetadata = z.object({
   state: z
     .enum(['fresh', 'committed', 'rolled_back'])
     .describe(
-      'fresh: the interpreter was new; committed: its state is kept; rolled_back: it is as before the call.',
+      'fresh: the interpreter was new; committed: its state is kept; rolled_back: it was restored to the state before the call.',
     ),
   session_id: z.string().optional().describe('Name of the session, if there is one.'),
   imports: z.array(importFacts).describe('Packages and costly standard modules that the program imported.'),
@@ -406,7 +406,7 @@ const resultFields = {
   stderr: z.string().describe('Standard error as text.'),
   fuel_consumed: z.number().int().describe('WebAssembly instructions that the program executed.'),
   memory_used_bytes: z.number().int().describe('Size of the guest memory at the end.'),
-  duration_ms: z.number().describe('Time that the run took, without the time in the queue.'),
+  duration_ms: z.number().describe('Time that the run took, excluding time in the queue.'),
   files_created: z.array(z.string()).describe('Paths of new files in the workspace.'),
   files_modified: z.array(z.string()).describe('Paths of changed files.'),
   files_deleted: z.array(z.string()).describe('Paths of deleted files.'),

@@ -23,7 +23,7 @@ export const COMMANDS: readonly CommandSpec[] = [
 /** Parsing throws a CommanderError, after commander has printed the message, for `--help` and for usage errors. */
 export function createProgram(version: string): Command {
   const program = new Command('llm-wasm-sandbox')
-    .description(`Run LLM-written ${languageTitles('and')} in a sealed, metered WebAssembly guest.`)
+    .description(`Run LLM-written ${languageTitles('and')} in an isolated, metered WebAssembly guest.`)
     .version(version, '-V, --version', 'Print the version')
     .helpOption('-h, --help', 'Show help')
     .helpCommand('help [COMMAND]', 'Show help for a command')

@@ -174,7 +174,7 @@ export function readDelta(delta: Uint8Array): { header: DeltaHeader; body: Uint8
   } catch (cause) {
     if (!(cause instanceof FrameError)) throw cause;
     throw cause.problem === 'version'
-      ? incompatible(`has format ${cause.version}, this version reads ${DELTA_FORMAT}`)
+      ? incompatible(`has format ${cause.version}, but this version reads ${DELTA_FORMAT}`)
       : damaged(cause.message);
   }
 }

@@ -73,7 +73,7 @@ export function decodeFrame(format: FrameFormat, bytes: Uint8Array): Frame {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const version = view.getUint32(4, true);
   if (version !== format.version) {
-    const message = `it has format ${version}, this version reads ${format.version}`;
+    const message = `it has format ${version}, but this version reads ${format.version}`;
     throw new FrameError('version', message, version);
   }
   const verified = splitDigest(bytes);

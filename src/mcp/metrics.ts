@@ -105,7 +105,7 @@ export class ServerMetrics {
   readonly registry = new Registry();
   readonly #toolCalls = new Counter({
     name: 'llm_wasm_sandbox_tool_calls_total',
-    help: 'Tool calls, by tool and by whether the tool succeeded. A program that fails is a successful call of execute_code.',
+    help: 'Tool calls, by tool and by whether the tool succeeded. A call to execute_code whose program fails counts as ok.',
     labelNames: ['tool', 'outcome'],
     registers: [this.registry],
   });

@@ -89,7 +89,7 @@ function readText(request: IncomingMessage, { maxBytes, budget }: BodyLimits): P
 }
 
 const BUSY_MESSAGE =
-  'Too many bytes of this client are in progress. Read pending responses and retry, with fewer requests at a time.';
+  'Too many request and response bytes of this client are in progress. Read pending responses and retry, with fewer requests at a time.';
 
 function tooLarge(maxBytes: number): BodyError {
   return new BodyError(413, `Payload Too Large: the limit is ${maxBytes} bytes.`);

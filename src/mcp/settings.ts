@@ -71,7 +71,7 @@ export const serverSettings = z.strictObject({
     .max(1000)
     .optional()
     .describe(
-      'Programs that may run at the same time, each in its own thread with its own memory; default four per CPU core, at least one per token.',
+      'Programs that may run at the same time, each in its own thread with its own memory; by default four per CPU core, at least one per token.',
     ),
   max_concurrent_per_caller: z
     .number()
@@ -79,7 +79,7 @@ export const serverSettings = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      'Programs of one tenant that may run at the same time; default two per CPU core. One slot is always reserved for each tenant that has no program running.',
+      'Programs of one tenant that may run at the same time; by default two per CPU core. One slot is always reserved for each tenant that has no program running.',
     ),
   max_queued: count(100, 'Calls of one tenant that may be queued; further calls are rejected.'),
   data_dir: z
@@ -91,7 +91,7 @@ export const serverSettings = z.strictObject({
   log_program_data: z
     .boolean()
     .default(false)
-    .describe('Whether log events may quote programs, for example the line and message of an error.'),
+    .describe('Allow log events to quote programs, for example the line and message of an error.'),
   log_level: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
     .default('info')
@@ -141,7 +141,7 @@ export const serverSettings = z.strictObject({
     .max(4096 * MiB)
     .default(64 * MiB)
     .describe(
-      'Bytes of request bodies in progress and of responses that are not yet received, per tenant. Further requests are rejected, and responses beyond it are cut off.',
+      'Bytes of request bodies in progress and of responses that are not yet received, per tenant. Further requests are rejected, and responses beyond the limit are cut off.',
     ),
   max_connections: count(
     512,
@@ -149,7 +149,7 @@ export const serverSettings = z.strictObject({
   ),
   write_timeout_seconds: count(
     30,
-    'Time after which a connection is closed whose client does not read a pending response.',
+    'Time after which the server closes a connection whose client does not read a pending response.',
   ),
   rate_per_minute: count(600, 'Requests that one tenant may send per minute.'),
   max_clients: count(

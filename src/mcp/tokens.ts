@@ -47,7 +47,7 @@ export function parseTokens({
   if (metrics_token !== undefined && secrets.has(metrics_token))
     throw new SandboxError(
       'invalid_argument',
-      'metrics_token: equals the secret of a tenant. Use a secret of its own.',
+      'metrics_token: is also the secret of a tenant. Use a different secret.',
     );
   return parsed;
 }

@@ -29,7 +29,7 @@ export interface ExpressionAttack extends AttackFacts {
 }
 
 /** A program that runs in a sandbox of its own. In its text, `{{secret_file}}` is the
- * host path of a file with a secret, `{{cwd}}` the working folder and `{{node}}` the path of Node.js. */
+ * host path of a file with a secret, `{{cwd}}` the working directory and `{{node}}` the path of Node.js. */
 export interface ProgramAttack extends AttackFacts {
   readonly code: string;
   readonly policy?: PolicyInput;

@@ -7,7 +7,7 @@ import { missingPackages } from './guest-artifacts.ts';
 export interface ListedPackage extends PackageFacts {
   /** Whether the guests of this installation contain the package. */
   readonly available: boolean;
-  /** The reason if the package is not available. */
+  /** Why the package is not available; null if it is available. */
   readonly problem: string | null;
 }
 

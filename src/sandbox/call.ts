@@ -62,7 +62,10 @@ export async function outcomeOf(
     const result = await job.result;
     if (result.type === 'done') return result.outcome;
     if (result.type === 'lost') return stoppedByHost('worker_lost', performance.now() - started);
-    throw new SandboxError('internal', `A run was answered with "${result.type}".`);
+    throw new SandboxError(
+      'internal',
+      `A worker replied to a run with the unexpected message "${result.type}".`,
+    );
   } finally {
     clearInterval(timer);
   }

@@ -72,7 +72,7 @@ function checkMountPoints({ mounts }: Policy, layers: readonly string[]): void {
   mounts.forEach(({ guest_path: path }, i) => {
     const other = taken.find((at) => at === path || at.startsWith(`${path}/`) || path.startsWith(`${at}/`));
     if (other !== undefined) {
-      const advice = 'Use a path of its own, such as /external';
+      const advice = 'Use a separate path, such as /external';
       throw new SandboxError(
         'invalid_argument',
         `policy.mounts.${i}.guest_path: ${path} collides with ${other}. ${advice}.`,

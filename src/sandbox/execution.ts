@@ -2,7 +2,7 @@
 import type { SandboxResult } from '../schema.ts';
 import { OutputDelivery } from './output-delivery.ts';
 
-/** A call of `execute`: a promise of its result, with the output as streams and a way to cancel it. */
+/** A call to `execute`: a promise of its result, with the output as streams and a way to cancel it. */
 export interface Execution extends Promise<SandboxResult> {
   /**
    * Standard output as text, while the program runs. Ends with the run and throws what the run throws. Read it before
@@ -10,7 +10,7 @@ export interface Execution extends Promise<SandboxResult> {
    * the beginning.
    */
   readonly stdout: AsyncIterable<string>;
-  /** Standard error as text, in the same way. */
+  /** Standard error as text; it behaves like `stdout`. */
   readonly stderr: AsyncIterable<string>;
   /** Stops the program. The result then has the trap reason `cancelled`. */
   cancel(): void;

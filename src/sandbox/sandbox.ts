@@ -77,8 +77,8 @@ export class Sandbox {
 
   /**
    * Runs a program over the files of this sandbox: in a fresh interpreter or, in a session, in the one that the previous
-   * call left. Calls of one sandbox run one after another. The returned promise is also a handle that streams the output
-   * and can cancel the call.
+   * call left behind. Calls of one sandbox run one after another. The returned promise is also a handle that streams
+   * the output and can cancel the call.
    */
   execute(code: string, options: ExecuteOptions = {}): Execution {
     return startExecution((output, cancelled) => this.#execute(code, options, output, cancelled));
@@ -242,7 +242,7 @@ export class Sandbox {
   /** Called after the host changed the workspace. @internal */
   protected workspaceChanged(): void {}
 
-  /** Cancels what is running. A session is saved and can be opened again; any other workspace is lost. */
+  /** Cancels running calls. A session is saved and can be opened again; any other workspace is lost. */
   async close(): Promise<void> {
     this.closing.abort();
   }

@@ -10,7 +10,7 @@ import type { ImageExtension } from '../worker/guest-assets.ts';
 import { Session, type SessionOwner } from './session.ts';
 import { SessionTimeline, sessionNotFound } from './timeline.ts';
 
-/** Options that ask for a session: a name, a store, or an interpreter that lives on between calls. */
+/** Options that ask for a session: a name, a store, or an interpreter that persists between calls. */
 export type SessionOptions = SandboxOptions &
   ({ session_id: string } | { store: SessionStore } | { auto_persist_globals: true });
 

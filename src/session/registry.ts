@@ -337,7 +337,7 @@ export class SessionRegistry {
   }
 
   /**
-   * Reserves a place for a new session and returns a function that gives it back once the session is in the store.
+   * Reserves a place for a new session and returns a function that releases it once the session is in the store.
    * Throws `session_exists` or `session_limit`.
    */
   async reserve(session_id: string): Promise<() => void> {

@@ -23,7 +23,7 @@ const INSPECTION_LIMITS = { fuel_budget: 2_000_000_000, timeout_seconds: 10 } as
 
 /** The registry that a session belongs to. */
 export interface SessionOwner {
-  /** Reserves a place for a new session and returns a function that gives it back. Throws `session_exists` or `session_limit`. */
+  /** Reserves a place for a new session and returns a function that releases it. Throws `session_exists` or `session_limit`. */
   reserve(session_id: string): Promise<() => void>;
   /** Takes over a session that was created from one of its own. */
   adopt(session: Session): void;
@@ -193,7 +193,7 @@ export class Session extends Sandbox {
     await this.#inOrder(() => this.#timeline.flush());
   }
 
-  /** Every call waits until the session is closed; the first one throws if the session could not be saved. */
+  /** Saves and closes the session. Every call waits until it is closed; the first one throws if it could not be saved. */
   override close(): Promise<void> {
     if (this.#closed !== undefined) return this.#closed.catch(() => {});
     this.#closed = this.#close();

@@ -52,7 +52,7 @@ describe('frame', () => {
 
   test('reports the version it has', () => {
     const other = encodeFrame({ ...FORMAT, version: 4 }, [1, 2], []);
-    expect(() => decodeFrame(FORMAT, other)).toThrow('it has format 4, this version reads 3');
+    expect(() => decodeFrame(FORMAT, other)).toThrow('it has format 4, but this version reads 3');
   });
 });
 

@@ -22,7 +22,7 @@ describe('next run', () => {
       'import json\njson.dumps = lambda *a: "patched"\njson.encoder.encode_basestring_ascii = None',
     ],
     [
-      'changes the working folder and the umask',
+      'changes the working directory and the umask',
       'import os\nos.chdir("/tmp")\nos.umask(0)\nopen("left", "w").close()',
     ],
     ['grows its memory', 'x = bytearray(100_000_000)'],

@@ -46,8 +46,8 @@ const ALTERATIONS: Record<string, Alteration> = {
     facts: { base: 'b'.repeat(64) },
     says: 'was created with another boot image (bbbb',
   },
-  'an older format': { format: 1, says: `has format 1, this version reads ${DELTA_FORMAT}` },
-  'a newer format': { format: 9, says: `has format 9, this version reads ${DELTA_FORMAT}` },
+  'an older format': { format: 1, says: `has format 1, but this version reads ${DELTA_FORMAT}` },
+  'a newer format': { format: 9, says: `has format 9, but this version reads ${DELTA_FORMAT}` },
 };
 
 /** Headers that the engine never writes, with a valid digest: the store checks bytes, not their meaning. */

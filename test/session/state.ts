@@ -87,7 +87,7 @@ export const SURVIVORS: Record<'python' | 'javascript', readonly Survivor[]> = {
       expected: 'tmp',
     },
     {
-      name: 'the working folder',
+      name: 'the working directory',
       make: "os.makedirs('deep'); os.chdir('deep')",
       show: 'os.getcwd()',
       expected: '/app/deep',

@@ -55,7 +55,7 @@ export const limitRules: readonly Rule[] = [
           `Example: create_session(language='${language.name}', fuel_budget=${formatLiteral(budgetToTry(input))})`,
           location && !cause.includes(location) ? `The fuel ran out at ${location}` : undefined,
           isEndless
-            ? 'The program contains an endless loop: unless it breaks out of it, no budget is enough'
+            ? 'The program contains an endless loop: unless it breaks out, no budget is enough'
             : undefined,
         ],
       };

@@ -54,7 +54,7 @@ async function checkInstallation(): Promise<void> {
 
 export const doctorCommand: CommandSpec = {
   name: 'doctor',
-  description: 'Check the installation and say how to fix problems',
+  description: 'Check the installation and explain how to fix problems',
   examples: ['doctor'],
   action: checkInstallation,
 };

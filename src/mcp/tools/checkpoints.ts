@@ -12,7 +12,7 @@ export const checkpointSession = defineTool({
     'Save (remember) the current state of a session, its variables, open files and workspace, under a name; takes almost no time. Returns the name. Use it before a risky step or change; rollback_session goes back. A checkpoint of the same name is replaced.',
   input: z.strictObject({
     session_id: sessionId.describe('The session to save.'),
-    name: checkpointName.optional().describe('e.g. "before-cleanup"; omitted: numbered.'),
+    name: checkpointName.optional().describe('Name, e.g. "before-cleanup"; omitted: a numbered one.'),
   }),
   output: checkpointRow.extend({ session_id: z.string() }),
   annotations: ADDITIVE,

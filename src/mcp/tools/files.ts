@@ -106,7 +106,7 @@ export const readFile = defineTool({
   name: 'read_file',
   title: 'Read a file',
   description:
-    'Read a file of a session or the default workspace: text as text; PNG, JPEG, GIF and WebP as an image. Use it to see results, plots and charts that programs saved. For other formats (xlsx, pdf, zip) use execute_code.',
+    'Read a file of a session or the default workspace, as text or, for PNG, JPEG, GIF and WebP, as an image. Use it to see results, plots and charts that programs saved. For other formats (xlsx, pdf, zip) use execute_code.',
   input: z.strictObject({
     path,
     session_id: optionalSession,

@@ -131,7 +131,7 @@ export const dataRules: readonly Rule[] = [
     match: (input) => builtinException(input, 'EOFError'),
     advise: (_, input) => ({
       guidance: [
-        'Standard input is at its end: programs run without interactive input',
+        'Standard input has ended: programs run without interactive input',
         failedAt(input, 'The program reads input on'),
         'Put the values into the code, read them from a file in /app, or pass the call option stdin',
       ],
