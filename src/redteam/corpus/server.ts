@@ -60,7 +60,7 @@ const AUTHENTICATION: readonly ServerAttack[] = [
     name: 'metrics-of-another-tenant',
     requests: [
       { tool: 'execute_code', arguments: { language: 'python', code: '1' }, status: [200] },
-      { as: 'bob', method: 'GET', path: '/metrics', status: [200], reject: /ann/ },
+      { as: 'bob', method: 'GET', path: '/metrics', status: [401], reject: /ann/ },
     ],
   },
   ...[
