@@ -74,8 +74,8 @@ const AUTHENTICATION: readonly ServerAttack[] = [
     '/.env',
     '/../../etc/passwd',
   ].map(
-    (path): ServerAttack => ({
-      name: `path-${slug(path)}-${path.length}`,
+    (path, i): ServerAttack => ({
+      name: `path-${i + 1}-${slug(path)}`,
       requests: [{ as: null, method: 'GET', path, status: [400, 401, 403, 404] }],
     }),
   ),
