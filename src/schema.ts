@@ -175,6 +175,13 @@ const eventLogger = z.custom<EventLogger>((value) => {
   );
 }, 'must have the methods info and warn, like a pino logger');
 
+export const commitMode = z
+  .enum(['answer', 'background'])
+  .describe(
+    'When a session is saved: answer: before a call is answered, so that its effects outlive the process; background: after the answer.',
+  );
+export type Commit = z.infer<typeof commitMode>;
+
 export const sandboxOptions = z.strictObject({
   runtime: runtimeName,
   policy: policy.prefault({}).describe('Limits of every call.'),
@@ -190,6 +197,7 @@ export const sandboxOptions = z.strictObject({
     )
     .optional()
     .describe('Where sessions are stored; by default in the memory of this process.'),
+  commit: commitMode.default('background'),
   preload: z
     .array(moduleName)
     .max(64)

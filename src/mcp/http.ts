@@ -26,9 +26,12 @@ export interface HttpServer {
   readonly url: string;
   /** @internal */
   readonly state: ServerState;
-  /** Resolves once the server has stopped. */
+  /** Settles once the server has stopped. Rejects if a session could not be saved. */
   readonly closed: Promise<void>;
-  /** Waits up to `shutdown_seconds` for running calls, cancels the rest, saves sessions and stops. */
+  /**
+   * Waits up to `shutdown_seconds` for running calls, cancels the rest, saves sessions and stops. Rejects if a session
+   * could not be saved.
+   */
   close(): Promise<void>;
 }
 
@@ -70,17 +73,18 @@ export async function serveHttp(
   const url = `http://${host}:${port}${settings.path}`;
   const { log } = app.state.telemetry;
   log.info({ event: 'server.start', transport: 'http', url, version: app.state.version }, 'server started');
-  let finish: () => void;
+  let finish: (stopped: Promise<void>) => void;
   const closed = new Promise<void>((resolve) => {
     finish = resolve;
   });
-  let closing: Promise<void> | undefined;
+  // Both `close` and `closed` report a failure; a caller may use only one of them.
+  closed.catch(() => {});
+  let isClosing = false;
   const close = () => {
-    closing ??= shutDown(server, app).then(() => {
-      log.info({ event: 'server.stop' }, 'server stopped');
-      finish();
-    });
-    return closing;
+    if (isClosing) return closed;
+    isClosing = true;
+    finish(shutDown(server, app).finally(() => log.info({ event: 'server.stop' }, 'server stopped')));
+    return closed;
   };
   return { url, state: app.state, closed, close };
 }
@@ -105,9 +109,12 @@ async function shutDown(server: Server, app: HttpApp): Promise<void> {
   const deadline = Date.now() + RESPONSE_FLUSH_MS;
   while (app.openRequests > 0 && Date.now() < deadline)
     await new Promise((next) => setTimeout(next, SHUTDOWN_POLL_MS));
-  await app.close();
-  server.closeAllConnections();
-  await ended;
+  try {
+    await app.close();
+  } finally {
+    server.closeAllConnections();
+    await ended;
+  }
 }
 
 /** Keeps the adapter of the SDK from serialising a body again that is parsed already. */

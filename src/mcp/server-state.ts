@@ -109,7 +109,8 @@ export class ServerState {
     let tenant = this.#tenants.get(id);
     if (tenant === undefined) {
       const limits = { max_sessions: this.settings.max_sessions };
-      const sessions = openSessions({ store: this.#storeFor(id), limits });
+      const { commit } = this.settings;
+      const sessions = openSessions({ store: this.#storeFor(id), limits, commit });
       tenant = new Tenant(
         id,
         sessions,
@@ -147,9 +148,13 @@ export class ServerState {
       await new Promise((next) => setTimeout(next, DRAIN_POLL_MS));
   }
 
-  /** Cancels running calls and saves all sessions. */
+  /** Cancels running calls and saves all sessions. Throws if a session could not be saved, after everything is closed. */
   async close(): Promise<void> {
-    await Promise.allSettled([...this.#tenants.values()].map((tenant) => tenant.close()));
+    const results = await Promise.allSettled([...this.#tenants.values()].map((tenant) => tenant.close()));
     await this.pool.close();
+    const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+    for (const cause of failures)
+      this.telemetry.log.error({ event: 'server.unsaved_sessions', err: cause }, 'sessions not saved');
+    if (failures.length > 0) throw failures[0];
   }
 }

@@ -3,7 +3,7 @@
  * derive from this schema. Unknown names are rejected, so a misspelt limit is never silently ignored.
  */
 import { z } from 'zod';
-import { parse, policy } from '../schema.ts';
+import { commitMode, parse, policy } from '../schema.ts';
 import { parseTokens } from './tokens.ts';
 
 const MiB = 1024 * 1024;
@@ -87,6 +87,11 @@ export const serverSettings = z.strictObject({
     .min(1)
     .optional()
     .describe('Folder in which sessions are stored. Without it, sessions are lost when the server stops.'),
+  commit: commitMode
+    .default('answer')
+    .describe(
+      'When the effects of a tool call on a session are saved: "answer" before the call is answered, "background" after it.',
+    ),
   external_files: list('Host files or folders that programs can read under /external.'),
   log_program_data: z
     .boolean()

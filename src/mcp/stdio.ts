@@ -9,9 +9,12 @@ import { resolveSettings, type ServerSettingsInput } from './settings.ts';
 
 /** A server on standard input and output. */
 export interface StdioServer {
-  /** Resolves once the client has disconnected or `close` was called, after sessions are saved. */
+  /** Settles once the client has disconnected or `close` was called. Rejects if a session could not be saved. */
   readonly closed: Promise<void>;
-  /** Waits up to `shutdown_seconds` for running calls, cancels the rest, saves sessions and stops. */
+  /**
+   * Waits up to `shutdown_seconds` for running calls, cancels the rest, saves sessions and stops. Rejects if a session
+   * could not be saved.
+   */
   close(): Promise<void>;
 }
 
@@ -25,18 +28,26 @@ export function serveStdio(settings: ServerSettingsInput = {}, options: ServerOp
     transport,
     onerror: (cause) => state.logTransportError(cause),
   });
-  let finish: () => void;
+  let finish: (stopped: Promise<void>) => void;
   const closed = new Promise<void>((resolve) => {
     finish = resolve;
   });
+  // Both `close` and `closed` report a failure; a caller may use only one of them.
+  closed.catch(() => {});
+  const stopNow = async () => {
+    await handle.close().catch(() => {});
+    try {
+      await state.close();
+    } finally {
+      log.info({ event: 'server.stop' }, 'server stopped');
+    }
+  };
   let isStopping = false;
-  const stop = async () => {
+  const stop = () => {
     if (isStopping) return closed;
     isStopping = true;
-    await handle.close().catch(() => {});
-    await state.close();
-    log.info({ event: 'server.stop' }, 'server stopped');
-    finish();
+    finish(stopNow());
+    return closed;
   };
   const close = async () => {
     process.stdin.pause();

@@ -230,8 +230,11 @@ export class Tenant {
 
   async close(): Promise<void> {
     this.cancel();
-    await this.sessions.close();
-    await (await this.#defaultWorkspace)?.close();
+    try {
+      await this.sessions.close();
+    } finally {
+      await (await this.#defaultWorkspace)?.close();
+    }
   }
 }
 

@@ -6,7 +6,7 @@ import { readHostTree } from '../host/read-host-tree.ts';
 import { importNames } from '../packages/manifest.ts';
 import { readUserPackages } from '../packages/read-user-packages.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
-import type { EventLogger, Policy, RuntimeName, sandboxOptions } from '../schema.ts';
+import type { Commit, EventLogger, Policy, RuntimeName, sandboxOptions } from '../schema.ts';
 import type { SessionStore } from '../stores/store.ts';
 import { extendedAssets, type ImageExtension } from '../worker/guest-assets.ts';
 import { type Pool, sharedPool, WorkerPool } from '../worker/pool.ts';
@@ -29,6 +29,8 @@ export interface SandboxParts {
   /** The image that calls start from, with the extension. */
   readonly assets: GuestAssets;
   readonly logger: EventLogger | undefined;
+  /** Whether the calls of a session wait for the store. */
+  readonly commit: Commit;
   readonly pool: WorkerPool;
   /** Undefined: the sandbox is a tenant of its own. */
   readonly tenant: string | undefined;
@@ -36,7 +38,7 @@ export interface SandboxParts {
 
 /** Creates the parts of a sandbox from checked options. */
 export async function createParts(options: z.output<typeof sandboxOptions>): Promise<SandboxParts> {
-  const { runtime, policy, preload, packages, logger, tenant } = options;
+  const { runtime, policy, preload, packages, logger, commit, tenant } = options;
   const pool = checkPool(options.pool);
   const extension = await extensionOf(runtime, preload, packages);
   const build = { pool, tenant: tenant ?? randomUUID(), limits: policy, signal: options.signal };
@@ -50,7 +52,7 @@ export async function createParts(options: z.output<typeof sandboxOptions>): Pro
     ...readHostTree(host_path, toShared),
   }));
   const mountSet = { id: randomUUID(), mounts };
-  return { runtime, policy, mountSet, extension, assets, logger, pool, tenant };
+  return { runtime, policy, mountSet, extension, assets, logger, commit, pool, tenant };
 }
 
 function checkPool(pool: object | undefined): WorkerPool {

@@ -14,6 +14,7 @@ export const EVENTS = {
   'session.rollback': 'A session was restored to an earlier state.',
   'session.fork': 'A session was created as a fork of another.',
   'session.close': 'A session was closed.',
+  'session.save_failed': 'A session could not be saved; carries the error.',
   'security.limit_exceeded': 'A limit ended a run.',
   'security.denied_call': 'A guest called a host function that is not available to it.',
   'security.path_restricted': 'A program tried to use a file outside its file system.',

@@ -220,14 +220,14 @@ export class Sandbox {
   async writeFile(path: string, content: string | Uint8Array): Promise<void> {
     this.checkOpen();
     this.workspace.write({ [path]: content });
-    this.workspaceChanged();
+    await this.workspaceChanged();
   }
 
   /** Deletes a file of the workspace. */
   async deleteFile(path: string): Promise<void> {
     this.checkOpen();
     this.workspace.delete(path);
-    this.workspaceChanged();
+    await this.workspaceChanged();
   }
 
   /** Deletes everything in the workspace, including folders and links. Returns the number of files deleted. */
@@ -235,12 +235,12 @@ export class Sandbox {
     this.checkOpen();
     const count = this.workspace.list().length;
     this.workspace.clear();
-    this.workspaceChanged();
+    await this.workspaceChanged();
     return count;
   }
 
   /** Called after the host changed the workspace. @internal */
-  protected workspaceChanged(): void {}
+  protected async workspaceChanged(): Promise<void> {}
 
   /** Cancels running calls. A session is saved and can be opened again; any other workspace is lost. */
   async close(): Promise<void> {

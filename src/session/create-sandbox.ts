@@ -68,8 +68,8 @@ export async function openSession(
     await timeline.release();
     throw cause;
   }
-  timeline.persistIfNew();
   const session = new Session({ ...parts, policy }, timeline, owner);
+  await session.saveIfNew();
   session.logOpened();
   return session;
 }

@@ -8,7 +8,14 @@ import { SandboxError } from '../errors.ts';
 import type { Variable } from '../runtimes/language.ts';
 import type { SandboxOptions } from '../sandbox/create-parts.ts';
 import type { WorkspaceFile } from '../sandbox/workspace.ts';
-import { type PolicyInput, parse, sandboxOptions, sessionPolicy } from '../schema.ts';
+import {
+  type Commit,
+  commitMode,
+  type PolicyInput,
+  parse,
+  sandboxOptions,
+  sessionPolicy,
+} from '../schema.ts';
 import { decodeBundle, encodeBundle } from '../stores/bundle/session-bundle.ts';
 import { memoryStore } from '../stores/memory/memory-store.ts';
 import { checkSessionId } from '../stores/session-id.ts';
@@ -60,6 +67,8 @@ export interface SessionsOptions {
   readonly store?: SessionStore;
   /** Limits that differ from the defaults. */
   readonly limits?: Partial<SessionLimits>;
+  /** Default of the option `commit` of sessions: `background`, or `answer` to save a call before it is answered. */
+  readonly commit?: Commit;
 }
 
 /** Options for opening a session that exists. */
@@ -69,8 +78,16 @@ export type OpenOptions = Omit<SandboxOptions, 'store' | 'runtime' | 'session_id
 export type CreateOptions = Omit<SandboxOptions, 'store'>;
 
 /** Opens a registry of the sessions in a store. */
-export function openSessions({ store = memoryStore(), limits = {} }: SessionsOptions = {}): SessionRegistry {
-  return new SessionRegistry(store, parse(sessionLimits, limits, 'limits'));
+export function openSessions({
+  store = memoryStore(),
+  limits = {},
+  commit = 'background',
+}: SessionsOptions = {}): SessionRegistry {
+  return new SessionRegistry(
+    store,
+    parse(sessionLimits, limits, 'limits'),
+    parse(commitMode, commit, 'commit'),
+  );
 }
 
 interface OpenEntry {
@@ -87,6 +104,8 @@ export class SessionRegistry {
   readonly #open = new Map<string, OpenEntry>();
   /** Names of sessions that are being created and are not in the store yet. */
   readonly #reserved = new Set<string>();
+  /** Sessions whose last state was lost when they were closed, with the error. */
+  readonly #unsaved = new Map<string, unknown>();
   readonly #admission = new SerialQueue();
   readonly #expiry: NodeJS.Timeout;
   readonly #owner: SessionOwner = {
@@ -101,6 +120,8 @@ export class SessionRegistry {
     readonly store: SessionStore,
     /** The limits that apply, with defaults filled in. */
     readonly limits: SessionLimits,
+    /** Default of the option `commit` of sessions. */
+    readonly commit: Commit,
   ) {
     this.#expiry = setInterval(
       () => void this.prune({ older_than_hours: limits.idle_hours }).catch(() => {}),
@@ -174,7 +195,7 @@ export class SessionRegistry {
   }
 
   async #openNow(options: CreateOptions, mustExist: boolean): Promise<Session> {
-    const checked = parse(sandboxOptions, { ...options, store: this.store }, 'options');
+    const checked = parse(sandboxOptions, { commit: this.commit, ...options, store: this.store }, 'options');
     return openSession(checked, options.policy ?? {}, { owner: this.#owner, mustExist });
   }
 
@@ -233,6 +254,7 @@ export class SessionRegistry {
     const wasOpen = this.#open.has(session_id);
     // It does not matter whether a session can be saved that is about to be deleted.
     await this.release(session_id).catch(() => {});
+    this.#unsaved.delete(session_id);
     const { records, damaged } = await this.store.list();
     const isStored = records.some((record) => record.session_id === session_id);
     if (isStored || damaged.includes(session_id)) return this.store.delete(session_id);
@@ -271,11 +293,16 @@ export class SessionRegistry {
     return record;
   }
 
-  /** Closes a session; it stays in the store. */
+  /** Closes a session; it stays in the store. Throws if it cannot be saved. */
   async release(session_id: string): Promise<void> {
     const entry = this.#open.get(session_id);
     if (entry === undefined) return;
-    const closing = entry.opening.then((session) => session.close());
+    const closing = entry.opening.then((session) =>
+      session.close().catch((cause: unknown) => {
+        this.#unsaved.set(session_id, cause);
+        throw cause;
+      }),
+    );
     entry.releasing = closing.catch(() => {});
     await closing;
   }
@@ -318,10 +345,18 @@ export class SessionRegistry {
     return { pruned, reclaimed_bytes: pruned.reduce((sum, { bytes }) => sum + bytes, 0), errors, dry_run };
   }
 
-  /** Closes all open sessions; they stay in the store. */
+  /** Closes all open sessions; they stay in the store. Throws `store_failed` if any could not be saved when it was closed. */
   async close(): Promise<void> {
     clearInterval(this.#expiry);
     await Promise.allSettled([...this.#open.keys()].map((session_id) => this.release(session_id)));
+    const [first] = this.#unsaved.values();
+    if (first === undefined) return;
+    const names = [...this.#unsaved.keys()].join(', ');
+    this.#unsaved.clear();
+    const reason = first instanceof Error ? first.message : String(first);
+    throw new SandboxError('store_failed', `These sessions could not be saved: ${names}. ${reason}`, {
+      cause: first,
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

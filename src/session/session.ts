@@ -14,6 +14,7 @@ import { stoppedByHost } from '../sandbox/to-result.ts';
 import type { SessionRecord } from '../stores/store.ts';
 import type { JobHandle } from '../worker/job-handle.ts';
 import type { WorkerTurn } from '../worker/pool.ts';
+import type { RunOutcome } from '../worker/protocol.ts';
 import type { CheckpointInfo } from './checkpoint.ts';
 import type { SessionTimeline } from './timeline.ts';
 import { Transaction } from './transaction.ts';
@@ -43,6 +44,12 @@ export class Session extends Sandbox {
     this.#timeline = timeline;
     this.#owner = owner;
     this.workspace.replace(timeline.state.workspace);
+    timeline.onSaveFailed = (error) =>
+      this.events.emit(
+        'session.save_failed',
+        { session_id: this.session_id, error: error.code, error_message: error.message },
+        'warn',
+      );
   }
 
   /** Logs that the session was opened. A fork is logged as a fork instead. @internal */
@@ -84,8 +91,13 @@ export class Session extends Sandbox {
         return { outcome: { ...outcome, state: 'rolled_back' }, queueMs };
       }
       transaction.answer(outcome);
-      void this.#save(turn, job, transaction);
-      return { outcome, queueMs };
+      if (this.parts.commit === 'background') {
+        void this.#saveInBackground(turn, job, transaction, outcome);
+        return { outcome, queueMs };
+      }
+      const saved = await this.#saveBeforeAnswer(job, transaction, outcome);
+      turn.release();
+      return { outcome: saved, queueMs };
     } catch (cause) {
       transaction?.revert();
       turn.release();
@@ -94,17 +106,40 @@ export class Session extends Sandbox {
   }
 
   /** Commits what the worker saves after its answer, and only then lets the next call of the session start. */
-  async #save(turn: WorkerTurn, job: JobHandle, transaction: Transaction): Promise<void> {
+  async #saveInBackground(
+    turn: WorkerTurn,
+    job: JobHandle,
+    transaction: Transaction,
+    { state }: RunOutcome,
+  ): Promise<void> {
     try {
-      transaction.settle(await job.saved);
+      const isCommitted = transaction.settle(await job.saved);
+      if (!isCommitted && state === 'committed')
+        this.#timeline.recordLostCommit(this.#timeline.record.calls);
     } finally {
       turn.release();
     }
   }
 
+  /**
+   * Commits a call before it is answered, so that the answer is true whatever happens afterwards. Throws `store_failed`
+   * if the store fails; the caller then reverts the call.
+   */
+  async #saveBeforeAnswer(
+    job: JobHandle,
+    transaction: Transaction,
+    outcome: RunOutcome,
+  ): Promise<RunOutcome> {
+    const isCommitted = transaction.settle(await job.saved);
+    if (isCommitted) await this.#timeline.flush();
+    else if (outcome.state === 'committed')
+      return { ...stoppedByHost('worker_lost', outcome.durationMs), state: 'rolled_back' };
+    return outcome;
+  }
+
   /** Saves the current state, memory, open files and workspace together, under a name. */
   async checkpoint(name?: string): Promise<CheckpointInfo> {
-    return this.#inOrder(async () => {
+    return this.#change(async () => {
       await this.#timeline.syncExternalEdits(this.workspace);
       const made = this.#timeline.checkpoint(name);
       this.events.session('session.checkpoint', this.session_id, { checkpoint: made.name });
@@ -119,12 +154,12 @@ export class Session extends Sandbox {
 
   /** Deletes a checkpoint. Throws `checkpoint_not_found`. */
   async deleteCheckpoint(name: string): Promise<void> {
-    return this.#inOrder(async () => this.#timeline.deleteCheckpoint(name));
+    return this.#change(async () => this.#timeline.deleteCheckpoint(name));
   }
 
   /** Restores a checkpoint; without a name, the state before the last call. Throws `checkpoint_not_found` or `nothing_to_undo`. */
   async rollback(name?: string): Promise<void> {
-    return this.#inOrder(async () => {
+    return this.#change(async () => {
       this.#timeline.rollback(name);
       this.workspace.replace(this.#timeline.state.workspace);
       const fields = name === undefined ? {} : { checkpoint: name };
@@ -147,6 +182,7 @@ export class Session extends Sandbox {
         const timeline = await this.#timeline.fork(newId);
         this.events.session('session.fork', newId, { forked_from: this.session_id });
         const fork = new Session(this.parts, timeline, this.#owner);
+        await fork.saveIfNew();
         this.#owner?.adopt(fork);
         return fork;
       });
@@ -188,12 +224,27 @@ export class Session extends Sandbox {
     }
   }
 
+  /** Saves a new session; with `commit: 'answer'` it closes the session and throws if that fails. @internal */
+  async saveIfNew(): Promise<void> {
+    this.#timeline.persistIfNew();
+    if (this.parts.commit === 'background' || !this.#timeline.isNew) return;
+    try {
+      await this.#timeline.flush();
+    } catch (cause) {
+      await this.#timeline.release();
+      throw cause;
+    }
+  }
+
   /** Waits until the session is saved. Throws if a save failed. */
   async flush(): Promise<void> {
     await this.#inOrder(() => this.#timeline.flush());
   }
 
-  /** Saves and closes the session. Every call waits until it is closed; the first one throws if it could not be saved. */
+  /**
+   * Saves the session and releases it for others. Every call waits until the session is closed; the first one throws if
+   * the session could not be saved.
+   */
   override close(): Promise<void> {
     if (this.#closed !== undefined) return this.#closed.catch(() => {});
     this.#closed = this.#close();
@@ -214,9 +265,43 @@ export class Session extends Sandbox {
     this.events.session('session.close', this.session_id);
   }
 
-  /** Saves host edits without waiting for the next call. A failure is reported by the next `flush`. @internal */
-  protected override workspaceChanged(): void {
-    this.#inOrder(async () => this.#timeline.persist()).catch(() => {});
+  /** Closes the session. A failed save that was reported before does not hide the error that ends the block. */
+  override async [Symbol.asyncDispose](): Promise<void> {
+    const wasReported = this.#timeline.hasReportedFailure;
+    try {
+      await this.close();
+    } catch (cause) {
+      if (!wasReported) throw cause;
+    }
+  }
+
+  /** Saves host edits without waiting for the next call. Waits only with `commit: 'answer'`. @internal */
+  protected override async workspaceChanged(): Promise<void> {
+    const saved = this.#inOrder(async () => {
+      this.#timeline.persist();
+      if (this.parts.commit === 'answer') await this.#timeline.flush();
+    });
+    if (this.parts.commit === 'answer') await saved;
+    // The session may be closed meanwhile. A failed save is reported by the next operation.
+    else saved.catch(() => {});
+  }
+
+  /** Changes the states of the session. With `commit: 'answer'` the change is reverted if it cannot be saved. */
+  #change<T>(work: () => Promise<T>): Promise<T> {
+    return this.#inOrder(async () => {
+      this.#timeline.reportFailure();
+      const before = this.#timeline.mark();
+      const result = await work();
+      if (this.parts.commit === 'background') return result;
+      try {
+        await this.#timeline.flush();
+      } catch (cause) {
+        this.#timeline.restore(before);
+        this.workspace.replace(before.state.workspace);
+        throw cause;
+      }
+      return result;
+    });
   }
 
   /** Runs host code in order with the calls of this session, on the state they left. */

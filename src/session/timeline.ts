@@ -31,13 +31,20 @@ export interface SessionSettings {
   readonly policy: Omit<PolicyInput, 'mounts'>;
 }
 
+/** What a failed change restores. */
+export interface TimelineMark {
+  readonly state: SessionState;
+  readonly undo: SessionState | undefined;
+  readonly checkpoints: ReadonlyMap<string, Checkpoint>;
+}
+
 const EMPTY: SessionState = { version: 0, delta: undefined, workspace: new Map(), tmp: [] };
 
 export class SessionTimeline {
   #record: SessionRecord;
   #state: SessionState;
   #undo: SessionState | undefined;
-  readonly #checkpoints: Map<string, Checkpoint>;
+  #checkpoints: Map<string, Checkpoint>;
   /** Whether the store has the session with this record. */
   readonly #isStored: boolean;
   /** The first save is under way, so nothing outside can have edited the session's files. */
@@ -45,8 +52,11 @@ export class SessionTimeline {
   readonly #saves = new SerialQueue();
   /** The newest state to save; older ones that still wait are skipped. */
   #latest: StoredSession | undefined;
-  #saveFailure: unknown;
+  /** Why the newest state is not in the store; a later save clears it. */
+  #saveFailure: { readonly error: SandboxError; isReported: boolean } | undefined;
   #lostCommit: SandboxError | undefined;
+  /** Called for every save that fails. */
+  onSaveFailed: (error: SandboxError) => void = () => {};
 
   private constructor(
     readonly store: SessionStore,
@@ -94,9 +104,7 @@ export class SessionTimeline {
     checkSessionId(newId);
     rejectCaseConflict(newId, [this.#record.session_id]);
     if ((await this.store.read(newId)) !== undefined) throw sessionExists(newId);
-    const made = await SessionTimeline.open(this.store, { ...this.#record, session_id: newId }, this);
-    made.persistIfNew();
-    return made;
+    return SessionTimeline.open(this.store, { ...this.#record, session_id: newId }, this);
   }
 
   /** Saves a session that the store does not have yet, or has with other limits. */
@@ -131,11 +139,11 @@ export class SessionTimeline {
 
   /**
    * Applies edits that were made to the session's files in the store from outside. Throws `quota_exceeded` if the files
-   * are too large, and keeps throwing until some of them are deleted.
+   * are too large, and keeps throwing until some of them are deleted. Throws as `flush` does if a save failed.
    */
   async syncExternalEdits(workspace: Workspace): Promise<void> {
     if (!this.#isFirstSave) {
-      await this.#saves.idle();
+      await this.flush();
       workspace.edit(await this.store.edits(this.#record.session_id));
       workspace.checkQuota();
     }
@@ -189,8 +197,25 @@ export class SessionTimeline {
     );
   }
 
-  /** Saves the current state in the background, after the saves that are under way. */
-  persist(): void {
+  /** The current states, for `restore`. */
+  mark(): TimelineMark {
+    return { state: this.#state, undo: this.#undo, checkpoints: new Map(this.#checkpoints) };
+  }
+
+  /** Restores earlier states after a change that could not be saved; the caller reports that failure. */
+  restore({ state, undo, checkpoints }: TimelineMark): void {
+    // A worker may hold a guest with the version of the abandoned state, so that version is not used again.
+    this.#state = { ...state, version: this.#state.version + 1 };
+    this.#undo = undo;
+    this.#checkpoints = new Map(checkpoints);
+    this.persist(true);
+  }
+
+  /**
+   * Saves the current state in the background, after the saves that are under way. `isReported` says that the caller
+   * already knows of a failure, so that the next call only has to retry.
+   */
+  persist(isReported = false): void {
     const stored: StoredSession = {
       record: this.#record,
       state: this.#state,
@@ -204,25 +229,46 @@ export class SessionTimeline {
         await this.store.write(stored);
         this.#saveFailure = undefined;
       } catch (cause) {
-        // The session continues in memory; the next flush() reports the failure.
-        this.#saveFailure = cause;
+        const error = saveError(cause);
+        this.#saveFailure = { error, isReported };
+        this.onSaveFailed(error);
       }
     });
   }
 
-  /** Records that a call which was reported as committed could not be saved; the next `flush` reports it. */
+  /** Records that a call which was reported as committed could not be saved; the next operation reports it. */
   recordLostCommit(call: number): void {
     const fact = `The state after call ${call} could not be saved, and the session is as it was before that call`;
     this.#lostCommit = new SandboxError('store_failed', `${fact}. Run the call again.`);
+    this.onSaveFailed(this.#lostCommit);
   }
 
-  /** Waits until everything is saved. Throws if a save failed. */
+  /** Whether the newest state is not in the store and the caller knows it. */
+  get hasReportedFailure(): boolean {
+    return this.#saveFailure?.isReported === true;
+  }
+
+  /** Waits until everything is saved. Throws if a save failed; if that was reported before, first tries again. */
   async flush(): Promise<void> {
     await this.#saves.idle();
-    const failure = this.#lostCommit ?? this.#saveFailure;
+    if (this.hasReportedFailure) {
+      this.persist();
+      await this.#saves.idle();
+    }
+    this.#throwFailure();
+  }
+
+  /** Throws if a save failed and that was not reported yet. Does not wait for saves. */
+  reportFailure(): void {
+    if (!this.hasReportedFailure) this.#throwFailure();
+  }
+
+  #throwFailure(): void {
+    const lost = this.#lostCommit;
     this.#lostCommit = undefined;
-    this.#saveFailure = undefined;
-    if (failure !== undefined) throw failure;
+    if (this.#saveFailure !== undefined) this.#saveFailure.isReported = true;
+    const error = lost ?? this.#saveFailure?.error;
+    if (error !== undefined) throw error;
   }
 
   async close(): Promise<void> {
@@ -268,6 +314,13 @@ export function sessionExists(session_id: string): SandboxError {
     'session_exists',
     `The session ${session_id} already exists. Choose another session_id.`,
   );
+}
+
+/** Errors of a store are passed on with their code; other errors become `store_failed`. */
+function saveError(cause: unknown): SandboxError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  const code = cause instanceof SandboxError && cause.code !== 'internal' ? cause.code : 'store_failed';
+  return new SandboxError(code, `The session could not be saved. ${reason}`, { cause });
 }
 
 function nothingToUndo(): SandboxError {

@@ -1,27 +1,26 @@
 /**
  * One call of a session, from the state it starts from to the state it leaves. Memory and files are committed together or
- * not at all. The steps are called in order: begin, answer, settle; or revert at any point.
+ * not at all. The steps are called in order: begin, answer, settle; or revert at any point, also after the commit.
  */
 import type { TreeEdit } from '../fs/tree-changes.ts';
 import { notableImports } from '../packages/manifest.ts';
 import type { CallFiles, Workspace } from '../sandbox/workspace.ts';
 import type { SessionState } from '../stores/store.ts';
 import type { RunOutcome, SavedState, SessionInput } from '../worker/protocol.ts';
-import type { SessionTimeline } from './timeline.ts';
+import type { SessionTimeline, TimelineMark } from './timeline.ts';
 
 export class Transaction {
   readonly #timeline: SessionTimeline;
   readonly #workspace: Workspace;
-  readonly #before: SessionState;
+  readonly #before: TimelineMark;
   /** Host edits since the last call, for a guest that continues. */
   #edits: TreeEdit = { removed: [], entries: [] };
-  #isReportedCommitted = false;
-  #isSettled = false;
+  #progress: 'open' | 'committed' | 'reverted' = 'open';
 
   private constructor(timeline: SessionTimeline, workspace: Workspace) {
     this.#timeline = timeline;
     this.#workspace = workspace;
-    this.#before = timeline.state;
+    this.#before = timeline.mark();
   }
 
   /** Applies external edits, then writes the files of the call, which are part of the transaction. */
@@ -52,31 +51,32 @@ export class Transaction {
     const imports = notableImports(outcome.imports, []).map(({ name }) => name);
     this.#timeline.countCall(outcome, imports);
     if (outcome.state === 'rolled_back') return;
-    this.#isReportedCommitted = true;
     this.#workspace.apply(outcome.changes);
     if (outcome.state === 'fresh') this.#commit({ delta: undefined, tmp: [] });
   }
 
-  /** Commits the memory that the worker saved; without it, reverts the call. */
-  settle(saved: SavedState | undefined): void {
+  /** Commits the memory that the worker saved; without it, reverts the call. Returns whether the call is committed. */
+  settle(saved: SavedState | undefined): boolean {
     if (saved !== undefined) this.#commit(saved);
-    else this.revert();
+    else if (this.#progress === 'open') this.revert();
+    return this.#progress === 'committed';
   }
 
   #commit({ delta, tmp }: Pick<SessionState, 'delta' | 'tmp'>): void {
-    this.#isSettled = true;
-    const before = this.#before;
-    const next = { version: before.version + 1, delta, tmp, workspace: this.#workspace.snapshot() };
-    this.#timeline.commit(next, before);
+    this.#progress = 'committed';
+    const { state } = this.#before;
+    const next = { version: state.version + 1, delta, tmp, workspace: this.#workspace.snapshot() };
+    this.#timeline.commit(next, state);
   }
 
-  /** Restores the state before the call, unless it is committed. Edits of the host since then are kept. */
+  /** Restores the state before the call. Edits of the host since then are kept. */
   revert(): void {
-    if (this.#isSettled) return;
-    this.#isSettled = true;
-    this.#workspace.revert(this.#before.workspace);
+    const isCommitted = this.#progress === 'committed';
+    if (this.#progress === 'reverted') return;
+    this.#progress = 'reverted';
+    this.#workspace.revert(this.#before.state.workspace);
+    if (isCommitted) this.#timeline.restore(this.#before);
     this.#timeline.setWorkspace(this.#workspace.snapshot());
-    this.#timeline.persist();
-    if (this.#isReportedCommitted) this.#timeline.recordLostCommit(this.#timeline.record.calls);
+    this.#timeline.persist(isCommitted);
   }
 }

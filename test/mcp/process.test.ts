@@ -128,6 +128,87 @@ describe('server process', () => {
     await last.client.close();
   });
 
+  // guarantee: durability
+  test('keeps every call that it answered when it is killed right after the answer', async () => {
+    const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
+    const session = { language: 'javascript', session_id: 'kept' };
+    const rounds = 12;
+    for (let round = 0; round <= rounds; round++) {
+      const { client, transport } = await stdioClient('modern', ['mcp', '--data-dir', data_dir]);
+      if (round === 0) {
+        await call(client, 'create_session', session);
+        await call(client, 'execute_code', { ...session, code: 'globalThis.xs = []' });
+      }
+      const code = `xs.push(${round}); std.open('log', 'a').puts('${round} '); [xs, std.loadFile('log')]`;
+      const { structured } = await call(client, 'execute_code', { ...session, code });
+      process.kill(transport.pid!, 'SIGKILL');
+      const expected = Array.from({ length: round + 1 }, (_, i) => i);
+      expect(structured).toMatchObject({ result: [expected, `${expected.join(' ')} `], state: 'committed' });
+      await client.close();
+    }
+  }, 300_000);
+
+  describe.skipIf(process.platform === 'win32')('full disk', () => {
+    /** A file size limit simulates a full disk without privileges. */
+    const startLimited = (args: readonly string[]) => {
+      const limit = `trap '' XFSZ; ulimit -f 1024; exec "$0" "$@"`;
+      return spawn('sh', ['-c', limit, process.execPath, CLI, 'serve', '--port', '0', ...args], {
+        stdio: ['ignore', 'ignore', 'pipe'],
+      });
+    };
+    const FILL = 'import random\nbig = random.Random(1).randbytes(4_000_000)\nx = 2';
+    const session = { language: 'python', session_id: 'full' };
+    const run = (client: Client, code: string) => call(client, 'execute_code', { ...session, code });
+
+    async function connect(args: readonly string[]) {
+      const child = startLimited(args);
+      let log = '';
+      const listening = new Promise<string>((resolve) => {
+        child.stderr.on('data', (chunk: Buffer) => {
+          log += chunk.toString();
+          const url = /listening on (\S+)/.exec(log)?.[1];
+          if (url !== undefined) resolve(url);
+        });
+      });
+      const client = await httpClient({ url: await listening }, 'modern');
+      const stop = async () => {
+        child.kill('SIGTERM');
+        return (await once(child, 'exit'))[0] as number;
+      };
+      return { client, stop, log: () => log };
+    }
+
+    // guarantee: durability
+    test('server on a full disk fails the call that cannot be saved, undoes it and logs it', async () => {
+      const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
+      const { client, stop, log } = await connect(['--data-dir', data_dir]);
+      await call(client, 'create_session', session);
+      await run(client, 'x = 1');
+      const failed = await run(client, FILL);
+      expect(failed).toMatchObject({ isError: true, text: expect.stringMatching(/^store_failed: .*undone/) });
+      expect(failed.text).not.toContain(data_dir);
+      expect((await run(client, 'x')).structured).toMatchObject({ result: 1, state: 'committed' });
+      // Everything that was answered is saved.
+      expect(await stop()).toBe(0);
+      expect(log()).toContain('session.save_failed');
+    });
+
+    // guarantee: durability
+    test('server on a full disk with commit background fails the next call, logs it, and exits with an error', async () => {
+      const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
+      const { client, stop, log } = await connect(['--data-dir', data_dir, '--commit', 'background']);
+      await call(client, 'create_session', session);
+      expect((await run(client, FILL)).structured).toMatchObject({ state: 'committed' });
+      expect(await run(client, 'x')).toMatchObject({
+        isError: true,
+        text: expect.stringContaining('store_failed'),
+      });
+      expect(await stop()).toBe(69);
+      expect(log()).toContain('session.save_failed');
+      expect(log()).toContain('These sessions could not be saved: full.');
+    });
+  });
+
   test('serves a client of SDK v1', async () => {
     const client = new OldClient({ name: 'old', version: '1' });
     await client.connect(

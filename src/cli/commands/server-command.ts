@@ -20,12 +20,12 @@ import {
 import { formatBytes, formatFuel } from '../../quantities.ts';
 import { onBrokenPipe } from '../broken-pipe.ts';
 import type { CommandSpec } from '../command.ts';
-import { UsageError } from '../exit-codes.ts';
+import { exitCodeOf, UsageError } from '../exit-codes.ts';
 import { parseBytesOption, parseCountOption, parseFuelOption, parseSecondsOption } from '../options.ts';
 import { packageVersion } from '../package-version.ts';
 
 interface RunningServer {
-  /** Resolves when the server has stopped and all sessions are saved. */
+  /** Resolves when the server has stopped and all sessions are saved; rejects if a session could not be saved. */
   readonly closed: Promise<void>;
   close(): Promise<void>;
 }
@@ -89,11 +89,17 @@ const LOG_FLUSH_MS = 1000;
 async function runUntilClosed(server: RunningServer): Promise<never> {
   // A client may close standard error and go on. If it closes standard output, the transport ends.
   onBrokenPipe(() => {});
-  for (const signal of STOP_SIGNALS) process.once(signal, () => void server.close());
-  await server.closed;
+  for (const signal of STOP_SIGNALS) process.once(signal, () => server.close().catch(() => {}));
+  let exitCode = 0;
+  try {
+    await server.closed;
+  } catch (cause) {
+    process.stderr.write(`llm-wasm-sandbox: ${(cause as Error).message}\n`);
+    exitCode = exitCodeOf(cause);
+  }
   const { flushStderrLog } = await import('../stderr-log.ts');
   await flushStderrLog(LOG_FLUSH_MS);
-  process.exit(0);
+  process.exit(exitCode);
 }
 
 async function serverOptions({ log_level }: ServerSettings): Promise<ServerOptions> {

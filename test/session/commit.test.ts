@@ -1,0 +1,213 @@
+/** When the effects of an operation on a session are in the store, and what happens if they cannot be saved. */
+import {
+  createPool,
+  createSandbox,
+  memoryStore,
+  openSessions,
+  type SandboxOptions,
+  type SessionStore,
+} from 'llm-wasm-sandbox';
+import { describe, expect, test } from 'vitest';
+
+/** A memory store that fails or delays writes on request, like a disk that is full or slow. */
+function unreliableStore() {
+  const store = memoryStore();
+  const control = { isFull: false, delayMs: 0, writes: 0 };
+  const write: SessionStore['write'] = async (session) => {
+    await new Promise((next) => setTimeout(next, control.delayMs));
+    if (control.isFull) throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+    await store.write(session);
+    control.writes++;
+  };
+  return { store: { ...store, write }, control };
+}
+
+const STORE_FAILED = { code: 'store_failed', message: expect.stringContaining('no space left') };
+
+function open(store: SessionStore, options: Partial<SandboxOptions> = {}) {
+  return createSandbox({ runtime: 'javascript', session_id: 'one', store, ...options });
+}
+
+describe('session with commit: answer', () => {
+  // guarantee: durability
+  test('answers a call after the store has its state', async () => {
+    const { store, control } = unreliableStore();
+    await using session = await open(store, { commit: 'answer' });
+    expect((await store.read('one'))?.state.version).toBe(0);
+    control.delayMs = 200;
+    const { metadata } = await session.execute('globalThis.x = 1; std.open("f", "w").puts("1")');
+    expect(metadata.state).toBe('committed');
+    const stored = await store.read('one');
+    expect(stored?.state.version).toBe(1);
+    expect([...stored!.state.workspace.keys()]).toEqual(['f']);
+    await session.writeFile('g', 'text');
+    expect([...(await store.read('one'))!.state.workspace.keys()]).toEqual(['f', 'g']);
+  });
+
+  // guarantee: durability
+  test('fails a call that cannot be saved, undoes it, logs it, and continues when the store works again', async () => {
+    const { store, control } = unreliableStore();
+    const events: object[] = [];
+    const logger = { info: () => {}, warn: (fields: object) => void events.push(fields) };
+    await using session = await open(store, { commit: 'answer', logger });
+    await session.execute('globalThis.xs = [1]; std.open("f", "w").puts("1")');
+    control.isFull = true;
+    const change = 'xs.push(2); std.open("f", "w").puts("2"); std.open("new", "w").puts("2")';
+    await expect(session.execute(change)).rejects.toMatchObject(STORE_FAILED);
+    expect(events).toContainEqual(
+      expect.objectContaining({ event: 'session.save_failed', session_id: 'one', error: 'store_failed' }),
+    );
+    await expect(session.execute('1')).rejects.toMatchObject(STORE_FAILED);
+    control.isFull = false;
+    const { metadata } = await session.execute('xs.push(3); [xs, std.loadFile("f")]');
+    expect(metadata.result).toEqual([[1, 3], '1']);
+    expect((await session.listFiles()).map(({ path }) => path)).toEqual(['f']);
+  });
+
+  test('does not continue an undone call in the thread that ran it', async () => {
+    const { store, control } = unreliableStore();
+    await using pool = createPool({ maxWorkers: 2 });
+    await using session = await open(store, { commit: 'answer', pool });
+    await session.execute('globalThis.xs = [1]');
+    for (let i = 0; i < 3; i++) {
+      control.isFull = true;
+      await expect(session.execute('xs.push(0)')).rejects.toMatchObject(STORE_FAILED);
+      control.isFull = false;
+      // Another program occupies the thread of the session, so the next call may run in the other thread.
+      await using other = await createSandbox({ runtime: 'javascript', pool });
+      const busy = other.execute('for (const start = Date.now(); Date.now() - start < 100; );');
+      await session.execute(`xs.push(${i + 2})`);
+      await busy;
+    }
+    expect((await session.execute('xs')).metadata.result).toEqual([1, 2, 3, 4]);
+  });
+
+  test.each([
+    ['checkpoint', (session) => session.checkpoint('new')],
+    ['rollback', (session) => session.rollback('old')],
+    ['undo', (session) => session.undo()],
+    ['deleteCheckpoint', (session) => session.deleteCheckpoint('old')],
+    ['fork', (session) => session.fork('two')],
+  ] as [string, (session: Awaited<ReturnType<typeof open>>) => Promise<unknown>][])(
+    'fails %s without an effect if it cannot be saved',
+    async (_, act) => {
+      const { store, control } = unreliableStore();
+      await using session = await open(store, { commit: 'answer', session_id: 'one' });
+      await session.execute('globalThis.x = 1');
+      await session.checkpoint('old');
+      await session.execute('x = 2; std.open("f", "w").puts("2")');
+      control.isFull = true;
+      await expect(act(session)).rejects.toMatchObject(STORE_FAILED);
+      control.isFull = false;
+      expect((await session.checkpoints()).map(({ name }) => name)).toEqual(['old']);
+      expect((await session.execute('[x, std.loadFile("f")]')).metadata.result).toEqual([2, '2']);
+      expect((await store.list()).records.map(({ session_id }) => session_id)).toEqual(['one']);
+      await act(session);
+    },
+  );
+
+  test('fails to create a session that cannot be saved, and releases its name', async () => {
+    const { store, control } = unreliableStore();
+    control.isFull = true;
+    await expect(open(store, { commit: 'answer' })).rejects.toMatchObject(STORE_FAILED);
+    control.isFull = false;
+    await using session = await open(store, { commit: 'answer' });
+    expect((await session.execute('1')).success).toBe(true);
+  });
+
+  // guarantee: durability
+  test('reports a call as rolled_back if its thread ends before the state is saved', async () => {
+    await using pool = createPool({ maxWorkers: 1 });
+    await using session = await open(memoryStore(), { commit: 'answer', pool, runtime: 'python' });
+    await session.execute('x = 1');
+    // The output arrives before the state, which takes long to save, is complete.
+    const program = 'import random\ndata = random.Random(1).randbytes(60_000_000)\nx = 2\nprint("ran")';
+    const execution = session.execute(program, { onStdout: () => setTimeout(() => pool.close(), 50) });
+    const { metadata } = await execution;
+    expect(metadata).toMatchObject({ state: 'rolled_back', trap_reason: 'worker_lost' });
+    expect((await session.execute('x')).metadata).toMatchObject({ result: 1, state: 'committed' });
+  });
+});
+
+describe('session with commit: background', () => {
+  test('is the default, and answers before the store has the state', async () => {
+    const { store, control } = unreliableStore();
+    await using session = await open(store);
+    control.delayMs = 300;
+    await session.execute('globalThis.x = 1');
+    expect((await store.read('one'))?.state.version ?? 0).toBe(0);
+    await session.flush();
+    expect((await store.read('one'))?.state.version).toBe(1);
+  });
+
+  // guarantee: durability
+  test('fails the next call after a failed save once, keeps the state in memory and saves it again', async () => {
+    const { store, control } = unreliableStore();
+    await using session = await open(store);
+    await session.flush();
+    control.isFull = true;
+    expect((await session.execute('globalThis.xs = [1]')).metadata.state).toBe('committed');
+    await expect(session.execute('xs.push(2)')).rejects.toMatchObject(STORE_FAILED);
+    await expect(session.execute('xs.push(3)')).rejects.toMatchObject(STORE_FAILED);
+    control.isFull = false;
+    expect((await session.execute('xs.push(4); xs')).metadata.result).toEqual([1, 4]);
+    await session.flush();
+    expect((await store.read('one'))?.state.version).toBe(2);
+  });
+
+  test('fails the next checkpoint, fork and close after a failed save', async () => {
+    for (const act of ['checkpoint', 'fork', 'flush', 'close'] as const) {
+      const { store, control } = unreliableStore();
+      await using session = await open(store);
+      await session.flush();
+      control.isFull = true;
+      await session.execute('globalThis.x = 1');
+      await expect(session[act](), act).rejects.toMatchObject(STORE_FAILED);
+      control.isFull = false;
+    }
+  });
+
+  // guarantee: durability
+  test('reports a call whose thread ends while it saves, restores the state before it, and stays usable', async () => {
+    await using pool = createPool({ maxWorkers: 1 });
+    await using session = await open(memoryStore(), { pool, runtime: 'python' });
+    await session.execute('x = 1');
+    const program =
+      'import random\ndata = random.Random(1).randbytes(60_000_000)\nx = 2; open("f", "w").close()';
+    expect((await session.execute(program)).metadata.state).toBe('committed');
+    await pool.close();
+    await expect(session.execute('x = 3')).rejects.toMatchObject({
+      code: 'store_failed',
+      message: expect.stringContaining('call 2'),
+    });
+    expect(await session.listFiles()).toEqual([]);
+    expect((await session.execute('x')).metadata).toMatchObject({ result: 1, state: 'committed' });
+  });
+});
+
+describe('registry', () => {
+  test('fails to close if a session could not be saved, now or when it was released', async () => {
+    for (const release of [false, true]) {
+      const { store, control } = unreliableStore();
+      const sessions = openSessions({ store });
+      const session = await sessions.create({ runtime: 'javascript', session_id: 'one' });
+      await session.flush();
+      control.isFull = true;
+      await session.execute('globalThis.x = 1');
+      if (release) await expect(sessions.release('one')).rejects.toMatchObject(STORE_FAILED);
+      await expect(sessions.close()).rejects.toMatchObject({
+        code: 'store_failed',
+        message: expect.stringContaining('could not be saved: one. '),
+      });
+    }
+  });
+
+  test('passes its commit option to the sessions', async () => {
+    const { store, control } = unreliableStore();
+    await using sessions = openSessions({ store, commit: 'answer' });
+    const session = await sessions.create({ runtime: 'javascript', session_id: 'one' });
+    const { writes } = control;
+    await session.execute('globalThis.x = 1');
+    expect(control.writes).toBe(writes + 1);
+  });
+});
