@@ -145,6 +145,11 @@ export class Guest implements Host {
     this.resetFuel();
   }
 
+  /** Replaces the deadline of the run, after work of the host that does not count against its time limit. */
+  setDeadline(deadlineMs: number): void {
+    this.#deadlineMs = deadlineMs;
+  }
+
   /** Restarts the count, after work of the runtime that is not charged to the program. */
   resetFuel(): void {
     this.#granted = Math.min(SLICE_FUEL, this.#budget);

@@ -18,6 +18,8 @@ export interface VolumeLimits {
 export class Quota {
   bytes = 0;
   files = 0;
+  /** Whether changes are refused beyond the limits; they are always counted. */
+  isEnforced = true;
 
   constructor(readonly limits: VolumeLimits) {}
 
@@ -36,6 +38,7 @@ export class Quota {
 
   /** Whether the given additional bytes and files fit into the quota. */
   fits(bytes: number, files: number): boolean {
+    if (!this.isEnforced) return true;
     return this.bytes + bytes <= this.limits.maxBytes && this.files + files <= this.limits.maxFiles;
   }
 
@@ -67,7 +70,7 @@ export class Quota {
   }
 
   #charge(node: FileNode, size: number): void {
-    if (size > this.limits.maxBytes) throw ERRNO_ERRORS.ENOSPC;
+    if (this.isEnforced && size > this.limits.maxBytes) throw ERRNO_ERRORS.ENOSPC;
     if (!isCharged(node.nlink, node.openCount)) throw ERRNO_ERRORS.EINVAL;
     const bytes = size - node.size;
     this.#checkLimits(bytes, 0);
@@ -75,6 +78,7 @@ export class Quota {
   }
 
   #checkLimits(bytes: number, files: number): void {
+    if (!this.isEnforced) return;
     if (bytes > 0 && this.bytes + bytes > this.limits.maxBytes) throw ERRNO_ERRORS.ENOSPC;
     if (files > 0 && this.files + files > this.limits.maxFiles) throw ERRNO_ERRORS.ENOSPC;
   }
@@ -82,7 +86,7 @@ export class Quota {
   /** First contents and overwritten borrowed data get exactly their size. Growth doubles, within the quota. */
   #capacity(before: number, size: number): number {
     if (before === 0 || size === before) return size;
-    return size + Math.min(size, this.limits.maxBytes - this.bytes);
+    return size + Math.min(size, Math.max(0, this.limits.maxBytes - this.bytes));
   }
 }
 

@@ -25,6 +25,11 @@ import { diffTree, type TreeBaseline, type TreeChanges, takeBaseline } from './t
 
 export type { VolumeLimits } from './quota.ts';
 
+export interface VolumeUsage {
+  readonly bytes: number;
+  readonly files: number;
+}
+
 /** The directories whose contents a guest can change. */
 export const WRITABLE_ROOTS = ['/app', '/tmp'] as const;
 export type WritableRoot = (typeof WRITABLE_ROOTS)[number];
@@ -242,8 +247,32 @@ export class Volume {
     return this.#quota.limits;
   }
 
-  usage(): { bytes: number; files: number } {
+  usage(): VolumeUsage {
     return { bytes: this.#quota.bytes, files: this.#quota.files };
+  }
+
+  /** What is charged to the quota but is not below `at`: the other writable root, and deleted files that are open. */
+  usageOutside(at: WritableRoot): VolumeUsage {
+    let { bytes, files } = this.usage();
+    visitTree(this.#writableDir(at), (_, node) => {
+      bytes -= chargedBytes(node);
+      files--;
+    });
+    return { bytes, files };
+  }
+
+  /**
+   * Runs changes that the host makes: restoring a saved state or writing files it has checked itself. They are charged
+   * to the quota but never refused, so that nothing a guest did makes them fail. Until enough is deleted, the guest can
+   * write nothing.
+   */
+  asHost<T>(change: () => T): T {
+    this.#quota.isEnforced = false;
+    try {
+      return change();
+    } finally {
+      this.#quota.isEnforced = true;
+    }
   }
 
   /**

@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import { MAX_TIME_MS } from '../fs/flat-entries.ts';
+import { FsError } from '../fs/fs-error.ts';
 import type { DirNode, FileNode, Node } from '../fs/nodes.ts';
 import { visitTree } from '../fs/nodes.ts';
 import { WRITABLE_ROOTS } from '../fs/volume.ts';
@@ -140,8 +141,18 @@ export function restoreKernelState(kernel: Kernel, state: KernelState): void {
   kernel.drawnBytes = state.drawn_bytes;
   for (const root of WRITABLE_ROOTS) rootNode(kernel, root).mtimeMs = state.touched[root];
   kernel.cwd = '/app';
-  // The directory may have been deleted on the host while the session was idle.
-  if (kernel.volume.exists(state.cwd)) kernel.chdir(state.cwd);
+  // The host may have deleted or replaced the directory while the session was idle.
+  if (find(kernel, state.cwd)?.kind === 'dir') kernel.chdir(state.cwd);
+}
+
+/** The node at a saved path; undefined if the path does not lead to one. */
+function find({ volume }: Kernel, path: string): Node | undefined {
+  try {
+    return volume.lookup(path, '/', true);
+  } catch (cause) {
+    if (cause instanceof FsError) return undefined;
+    throw cause;
+  }
 }
 
 function openSaved(
@@ -161,10 +172,8 @@ function openSaved(
   }
   const { position } = saved;
   if (saved.kind === 'dir') {
-    const node = kernel.volume.exists(saved.path)
-      ? kernel.volume.lookup(saved.path, '/', true)
-      : kernel.volume.root;
-    if (node.kind !== 'dir') throw syscallError('EBADF');
+    const found = find(kernel, saved.path);
+    const node = found?.kind === 'dir' ? found : kernel.volume.root;
     return { ...common, kind: 'dir', node, position, names: undefined };
   }
   const node = fileOf(kernel, saved, earlier);
@@ -183,9 +192,7 @@ function fileOf(
     if (other?.kind !== 'file') throw syscallError('EBADF');
     return other.node;
   }
-  if (saved.orphan === undefined && kernel.volume.exists(saved.path)) {
-    const node = kernel.volume.lookup(saved.path, '/', true);
-    if (node.kind === 'file') return node;
-  }
+  const node = saved.orphan === undefined ? find(kernel, saved.path) : undefined;
+  if (node?.kind === 'file') return node;
   return kernel.volume.createOrphanFile(toBytes(saved.orphan ?? ''));
 }

@@ -26,7 +26,8 @@ const MESSAGES: Readonly<Record<ErrorCode, string | typeof OWN_MESSAGE>> = {
     'The stored data of this session is damaged. Delete it with destroy_session; its files may still be readable as resources.',
   checkpoint_not_found: OWN_MESSAGE,
   nothing_to_undo: OWN_MESSAGE,
-  store_failed: INTERNAL,
+  store_failed:
+    'The server could not save or load the session. If this call ran code, the code was undone. Retry later; the server log has the cause.',
   module_invalid: INTERNAL,
   image_invalid: INTERNAL,
   build_failed: OWN_MESSAGE,

@@ -56,7 +56,7 @@ export async function readUserPackages(paths: readonly string[]): Promise<UserPa
 
 async function readPath(path: string): Promise<PackageFile[]> {
   if (path.endsWith('.whl') && statSync(path, { throwIfNoEntry: false })?.isFile()) return readWheel(path);
-  const { entries, isFile } = readHostTree(path, (data) => data, 'packages');
+  const { entries, isFile } = readHostTree(path, { isShared: false, option: 'packages' });
   if (isFile) throw invalid(`${path} is neither a wheel nor a folder`);
   const found = entries
     .filter((entry) => entry.kind === 'file' && !IGNORED.test(entry.path))

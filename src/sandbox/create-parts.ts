@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import { SandboxError } from '../errors.ts';
-import { readHostTree } from '../host/read-host-tree.ts';
 import { importNames } from '../packages/manifest.ts';
 import { readUserPackages } from '../packages/read-user-packages.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
@@ -10,7 +9,8 @@ import type { Commit, EventLogger, Policy, RuntimeName, sandboxOptions } from '.
 import type { SessionStore } from '../stores/store.ts';
 import { extendedAssets, type ImageExtension } from '../worker/guest-assets.ts';
 import { type Pool, sharedPool, WorkerPool } from '../worker/pool.ts';
-import { type MountSet, toShared } from '../worker/protocol.ts';
+import type { MountSet } from '../worker/protocol.ts';
+import { openMounts } from './mount-sets.ts';
 
 /** Options of `createSandbox`. */
 export interface SandboxOptions extends Omit<z.input<typeof sandboxOptions>, 'store' | 'pool'> {
@@ -47,11 +47,7 @@ export async function createParts(options: z.output<typeof sandboxOptions>): Pro
     policy,
     assets.layers.map(({ at }) => at),
   );
-  const mounts = policy.mounts.map(({ host_path, guest_path }) => ({
-    at: guest_path,
-    ...readHostTree(host_path, toShared),
-  }));
-  const mountSet = { id: randomUUID(), mounts };
+  const mountSet = openMounts(policy.mounts);
   return { runtime, policy, mountSet, extension, assets, logger, commit, pool, tenant };
 }
 

@@ -24,6 +24,7 @@ export function stoppedByHost(reason: keyof typeof STOPPED_BY_HOST, durationMs: 
     stderrDroppedBytes: 0,
     changes: { created: [], modified: [], deleted: [], removed: [], entries: [] },
     filesTruncated: false,
+    otherUsage: { bytes: 0, files: 0 },
     imports: [],
     declared: [],
   };

@@ -6,6 +6,7 @@
 import { SandboxError } from '../errors.ts';
 import { checkEntries, type Entry, putEntry } from '../fs/flat-entries.ts';
 import { applyChanges, type TreeChanges, type TreeEdit } from '../fs/tree-changes.ts';
+import type { VolumeUsage } from '../fs/volume.ts';
 import { toShared } from '../worker/protocol.ts';
 
 const ROOT = '/app';
@@ -51,8 +52,21 @@ export function describeFiles(entries: Iterable<Entry>): WorkspaceFile[] {
 
 const parentOf = (path: string) => path.slice(0, Math.max(0, path.lastIndexOf('/')));
 
+/** What entries take of the quota. */
+export function usageOf(entries: Iterable<Entry>): VolumeUsage {
+  let bytes = 0;
+  let files = 0;
+  for (const { data, target } of entries) {
+    bytes += data?.length ?? target?.length ?? 0;
+    files++;
+  }
+  return { bytes, files };
+}
+
 export class Workspace {
   #entries = new Map<string, Entry>();
+  /** What a session holds in /tmp and in deleted files that are open. It counts towards the same limits. */
+  otherUsage: VolumeUsage = { bytes: 0, files: 0 };
   /** Paths that the host has written or removed since the last `takeEdits`. */
   readonly #edited = new Set<string>();
 
@@ -216,11 +230,13 @@ export class Workspace {
 
   /** Throws `quota_exceeded` if the entries exceed the limits. */
   checkQuota(entries: ReadonlyMap<string, Entry> = this.#entries): void {
-    let bytes = 0;
-    for (const { data, target } of entries.values()) bytes += data?.length ?? target?.length ?? 0;
+    const own = usageOf(entries.values());
+    const other = this.otherUsage;
     const { maxBytes, maxFiles } = this.limits;
-    if (bytes <= maxBytes && entries.size <= maxFiles) return;
-    const found = `The workspace would hold ${bytes} bytes in ${entries.size} entries`;
+    if (own.bytes + other.bytes <= maxBytes && own.files + other.files <= maxFiles) return;
+    const rest =
+      other.files > 0 ? `, and /tmp and deleted open files ${other.bytes} bytes in ${other.files}` : '';
+    const found = `The workspace would hold ${own.bytes} bytes in ${own.files} entries${rest}`;
     const limit = `the limits are workspace_max_bytes ${maxBytes} and workspace_max_files ${maxFiles}`;
     throw new SandboxError('quota_exceeded', `${found}, but ${limit}. Delete files or raise the limits.`);
   }

@@ -11,6 +11,7 @@ import type { SandboxParts } from '../sandbox/create-parts.ts';
 import { OutputDelivery } from '../sandbox/output-delivery.ts';
 import { Sandbox } from '../sandbox/sandbox.ts';
 import { stoppedByHost } from '../sandbox/to-result.ts';
+import { usageOf } from '../sandbox/workspace.ts';
 import type { SessionRecord } from '../stores/store.ts';
 import type { JobHandle } from '../worker/job-handle.ts';
 import type { WorkerTurn } from '../worker/pool.ts';
@@ -43,13 +44,20 @@ export class Session extends Sandbox {
     super(parts);
     this.#timeline = timeline;
     this.#owner = owner;
-    this.workspace.replace(timeline.state.workspace);
+    this.#loadFiles();
     timeline.onSaveFailed = (error) =>
       this.events.emit(
         'session.save_failed',
         { session_id: this.session_id, error: error.code, error_message: error.message },
         'warn',
       );
+  }
+
+  /** Makes the files of the current state the workspace. The next call reports what deleted open files take. */
+  #loadFiles(): void {
+    const { workspace, tmp } = this.#timeline.state;
+    this.workspace.replace(workspace);
+    this.workspace.otherUsage = usageOf(tmp);
   }
 
   /** Logs that the session was opened. A fork is logged as a fork instead. @internal */
@@ -114,8 +122,7 @@ export class Session extends Sandbox {
   ): Promise<void> {
     try {
       const isCommitted = transaction.settle(await job.saved);
-      if (!isCommitted && state === 'committed')
-        this.#timeline.recordLostCommit(this.#timeline.record.calls);
+      if (!isCommitted && state === 'committed') this.#timeline.recordLostCommit(this.#timeline.record.calls);
     } finally {
       turn.release();
     }
@@ -161,7 +168,7 @@ export class Session extends Sandbox {
   async rollback(name?: string): Promise<void> {
     return this.#change(async () => {
       this.#timeline.rollback(name);
-      this.workspace.replace(this.#timeline.state.workspace);
+      this.#loadFiles();
       const fields = name === undefined ? {} : { checkpoint: name };
       this.events.session('session.rollback', this.session_id, fields);
     });
@@ -297,7 +304,7 @@ export class Session extends Sandbox {
         await this.#timeline.flush();
       } catch (cause) {
         this.#timeline.restore(before);
-        this.workspace.replace(before.state.workspace);
+        this.#loadFiles();
         throw cause;
       }
       return result;

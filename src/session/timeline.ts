@@ -49,6 +49,8 @@ export class SessionTimeline {
   readonly #isStored: boolean;
   /** The first save is under way, so nothing outside can have edited the session's files. */
   #isFirstSave = false;
+  /** Files came from outside: only they are checked before a call, because the guest cannot exceed the quota. */
+  #mustCheckQuota = true;
   readonly #saves = new SerialQueue();
   /** The newest state to save; older ones that still wait are skipped. */
   #latest: StoredSession | undefined;
@@ -144,8 +146,11 @@ export class SessionTimeline {
   async syncExternalEdits(workspace: Workspace): Promise<void> {
     if (!this.#isFirstSave) {
       await this.flush();
-      workspace.edit(await this.store.edits(this.#record.session_id));
-      workspace.checkQuota();
+      const edits = await this.store.edits(this.#record.session_id);
+      workspace.edit(edits);
+      this.#mustCheckQuota ||= edits.removed.length + edits.entries.length > 0;
+      if (this.#mustCheckQuota) workspace.checkQuota();
+      this.#mustCheckQuota = false;
     }
     this.setWorkspace(workspace.snapshot());
   }

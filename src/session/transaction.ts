@@ -3,6 +3,7 @@
  * not at all. The steps are called in order: begin, answer, settle; or revert at any point, also after the commit.
  */
 import type { TreeEdit } from '../fs/tree-changes.ts';
+import type { VolumeUsage } from '../fs/volume.ts';
 import { notableImports } from '../packages/manifest.ts';
 import type { CallFiles, Workspace } from '../sandbox/workspace.ts';
 import type { SessionState } from '../stores/store.ts';
@@ -13,6 +14,7 @@ export class Transaction {
   readonly #timeline: SessionTimeline;
   readonly #workspace: Workspace;
   readonly #before: TimelineMark;
+  readonly #otherUsage: VolumeUsage;
   /** Host edits since the last call, for a guest that continues. */
   #edits: TreeEdit = { removed: [], entries: [] };
   #progress: 'open' | 'committed' | 'reverted' = 'open';
@@ -21,6 +23,7 @@ export class Transaction {
     this.#timeline = timeline;
     this.#workspace = workspace;
     this.#before = timeline.mark();
+    this.#otherUsage = workspace.otherUsage;
   }
 
   /** Applies external edits, then writes the files of the call, which are part of the transaction. */
@@ -52,6 +55,7 @@ export class Transaction {
     this.#timeline.countCall(outcome, imports);
     if (outcome.state === 'rolled_back') return;
     this.#workspace.apply(outcome.changes);
+    if (outcome.state === 'committed') this.#workspace.otherUsage = outcome.otherUsage;
     if (outcome.state === 'fresh') this.#commit({ delta: undefined, tmp: [] });
   }
 
@@ -75,6 +79,7 @@ export class Transaction {
     if (this.#progress === 'reverted') return;
     this.#progress = 'reverted';
     this.#workspace.revert(this.#before.state.workspace);
+    this.#workspace.otherUsage = this.#otherUsage;
     if (isCommitted) this.#timeline.restore(this.#before);
     this.#timeline.setWorkspace(this.#workspace.snapshot());
     this.#timeline.persist(isCommitted);

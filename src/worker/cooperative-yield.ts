@@ -12,13 +12,16 @@ export const MAX_YIELD_SHARE = 1;
 const YIELD_WAIT_MS = 20;
 
 export class CooperativeYield {
+  #startedMs = 0;
   #yieldedMs = 0;
 
   /** `yieldFlag` is a shared word that is 1 while long programs have to yield. Changes to 0 are notified. */
-  constructor(
-    readonly yieldFlag: Int32Array,
-    readonly startedMs: number,
-  ) {}
+  constructor(readonly yieldFlag: Int32Array) {}
+
+  /** The program starts now. */
+  start(nowMs: number): void {
+    this.#startedMs = nowMs;
+  }
 
   get yieldedMs(): number {
     return this.#yieldedMs;
@@ -28,7 +31,7 @@ export class CooperativeYield {
   maybeYield(fuelConsumed: number): number {
     if (Atomics.load(this.yieldFlag, 0) === 0 || fuelConsumed < LONG_RUN_FUEL) return 0;
     const now = performance.now();
-    const ranMs = now - this.startedMs - this.#yieldedMs;
+    const ranMs = now - this.#startedMs - this.#yieldedMs;
     if (this.#yieldedMs >= ranMs * MAX_YIELD_SHARE) return 0;
     Atomics.wait(this.yieldFlag, 0, 1, YIELD_WAIT_MS);
     const waitedMs = performance.now() - now;

@@ -11,7 +11,8 @@ import type { RunContext } from '../engine/run-context.ts';
 import { SandboxError } from '../errors.ts';
 import { applyHostEdit } from '../fs/apply-host-edits.ts';
 import type { Entry } from '../fs/flat-entries.ts';
-import type { TreeChanges } from '../fs/tree-changes.ts';
+import { FsError } from '../fs/fs-error.ts';
+import type { TreeChanges, TreeEdit } from '../fs/tree-changes.ts';
 import { unpackTreeLazily } from '../fs/tree-codec.ts';
 import { type Volume, WRITABLE_ROOTS } from '../fs/volume.ts';
 import { CappedOutput } from '../kernel/capped-output.ts';
@@ -99,17 +100,31 @@ function prepareGuest(
     session && !session.discardState ? sessionGuests.take(session.id, session.version) : {};
   if (session && cached) {
     cached.guest.beginRun(context);
-    applyHostEdit(cached.guest.kernel.volume, '/app', session.edits);
-    return { current: cached };
+    if (applyEdit(cached.guest.kernel.volume, session.edits)) return { current: cached };
   }
   const { pool } = loaded;
   const guest = pool.acquire(maxPages);
   guest.beginRun(context);
-  guest.kernel.volume = createVolume(loaded.layers, job, () => guest.now());
-  if (session?.delta === undefined) return { current: { guest, capture: undefined, pool }, stale };
-  guest.kernel.volume.fill('/tmp', session.tmp);
-  const capture = applyDelta(guest, loaded.image, session.delta);
-  return { current: { guest, capture, pool }, stale };
+  const volume = createVolume(loaded.layers, job, () => guest.now());
+  guest.kernel.volume = volume;
+  const capture = volume.asHost(() => {
+    volume.fill('/app', job.workspace);
+    if (session?.delta === undefined) return undefined;
+    volume.fill('/tmp', session.tmp);
+    return applyDelta(guest, loaded.image, session.delta);
+  });
+  return { current: { guest, capture, pool }, stale: cached ?? stale };
+}
+
+/** Applies an edit of the host to a live guest. Returns false if that is impossible; the guest must then be restored. */
+function applyEdit(volume: Volume, edit: TreeEdit): boolean {
+  try {
+    volume.asHost(() => applyHostEdit(volume, '/app', edit));
+    return true;
+  } catch (cause) {
+    if (cause instanceof FsError) return false;
+    throw cause;
+  }
 }
 
 // ---- runs ----
@@ -118,17 +133,21 @@ function run(id: number, job: RunJob): void {
   const loaded = loadedImages.get(job.image)!;
   const { limits, session } = job;
   const maxPages = pagesIn(limits.memoryBytes);
-  const startedMs = performance.now();
   const stdout = new CappedOutput(limits.stdoutMaxBytes);
   const stderr = new CappedOutput(limits.stderrMaxBytes);
   const sender = job.streamOutput
     ? new OutputSender((stream, bytes) => send({ type: 'output', id, stream, bytes }))
     : undefined;
-  const cooperativeYield = new CooperativeYield(yieldFlag, startedMs);
+  const cooperativeYield = new CooperativeYield(yieldFlag);
   const context = runContext(id, job, cooperativeYield, { 1: stdout, 2: stderr }, sender);
   const { current, stale } = prepareGuest(loaded, job, maxPages, context);
   const { guest } = current;
   guest.kernel.stdin = job.stdin;
+  // Restoring a session is work of the host and does not count against the time of the program.
+  const startedMs = performance.now();
+  cooperativeYield.start(startedMs);
+  guest.setDeadline(startedMs + limits.timeoutMs);
+  send({ type: 'started', id });
   const { trap, report, isConsistent } = runProgram(guest, loaded.runtime, loaded.image.header.handles, {
     code: job.code,
     env: job.env,
@@ -161,6 +180,7 @@ function run(id: number, job: RunJob): void {
     stderrDroppedBytes: stderr.dropped,
     changes,
     filesTruncated: isTruncated,
+    otherUsage: guest.kernel.volume.usageOutside('/app'),
     imports: guest.kernel.imports.close(guest.fuelConsumed),
     declared: keepsState ? LANGUAGES[loaded.assets.runtime].declaredNames(job.code) : [],
   };
@@ -211,7 +231,7 @@ function runContext(
 ): RunContext {
   return {
     fuelBudget: limits.fuelBudget,
-    deadlineMs: cooperativeYield.startedMs + limits.timeoutMs,
+    deadlineMs: Number.POSITIVE_INFINITY,
     cancel: control,
     cancelValue: id,
     onSlice: (fuelConsumed) => {
@@ -246,6 +266,10 @@ async function handle(message: ToWorker): Promise<void> {
   send({ type: 'built', id, guest });
 }
 
+/** File-system errors are constants without a message. */
+const describe = (cause: unknown) =>
+  cause instanceof FsError ? `a file operation of the host failed: ${cause.code}` : String(cause);
+
 let currentJob = 0;
 
 port.on('message', (message: ToWorker) => {
@@ -253,7 +277,7 @@ port.on('message', (message: ToWorker) => {
   if (message.type === 'job') currentJob = message.id;
   handle(message).catch((cause: unknown) => {
     const { code, message: text } =
-      cause instanceof SandboxError ? cause : { code: 'internal', message: String(cause) };
+      cause instanceof SandboxError ? cause : { code: 'internal', message: describe(cause) };
     send({ type: 'failed', id: currentJob, code, message: text });
   });
 });

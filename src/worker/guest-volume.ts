@@ -29,12 +29,11 @@ function treesOf({ id, mounts }: MountSet): { at: string; tree: Node }[] {
   return trees;
 }
 
-/** Creates the volume of a run. `now` dates the files that are written to it. */
+/** Creates the volume of a run, with an empty workspace. `now` dates the files that are written to it. */
 export function createVolume(layers: readonly MountedLayer[], job: RunJob, now: () => number): Volume {
   const { workspaceMaxBytes, workspaceMaxFiles } = job.limits;
   const volume = new Volume({ maxBytes: workspaceMaxBytes, maxFiles: workspaceMaxFiles }, now);
   for (const { at, tree } of layers) volume.mount(at, tree);
   for (const { at, tree } of treesOf(job.mountSet)) volume.mount(at, tree);
-  volume.fill('/app', job.workspace);
   return volume;
 }

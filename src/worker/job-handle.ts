@@ -31,6 +31,9 @@ export interface JobHandle {
 export class ActiveJob implements JobHandle {
   readonly result: Promise<JobResult>;
   readonly saved: Promise<SavedState | undefined>;
+  /** Resolves when the time of a run starts; never, if the run does not start. */
+  readonly started: Promise<void>;
+  #start!: () => void;
   #resolve!: (result: JobResult) => void;
   #reject!: (cause: unknown) => void;
   #finish!: (saved: SavedState | undefined) => void;
@@ -43,6 +46,9 @@ export class ActiveJob implements JobHandle {
     this.result = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
+    });
+    this.started = new Promise((resolve) => {
+      this.#start = resolve;
     });
     this.saved = new Promise((resolve) => {
       this.#finish = resolve;
@@ -61,6 +67,9 @@ export class ActiveJob implements JobHandle {
         return false;
       case 'progress':
         this.observer.step?.(message.step);
+        return false;
+      case 'started':
+        this.#start();
         return false;
       case 'saved':
         this.#finish(message.saved);

@@ -16,6 +16,8 @@ const IMAGES_PER_THREAD = 4;
 const LONG_MS = 1_000;
 /** Extra time that a job gets beyond its limit, and after a cancellation, before its thread is terminated. */
 const GRACE_MS = 5_000;
+/** Time that a thread gets to restore the state of a session before the program starts. */
+const RESTORE_LIMIT_MS = 120_000;
 /** Time that a thread gets to save the state of a session after its answer. */
 const SAVE_LIMIT_MS = 120_000;
 
@@ -122,18 +124,29 @@ export class PoolThread {
     const active = new ActiveJob(id, observer, () => this.#fuelSpent);
     this.#job = active;
     const terminate = () => void this.terminate();
-    let watchdog = setTimeout(terminate, limitMs * (1 + MAX_YIELD_SHARE) + GRACE_MS);
+    let watchdog: NodeJS.Timeout;
+    const allow = (milliseconds: number) => {
+      clearTimeout(watchdog);
+      watchdog = setTimeout(terminate, milliseconds);
+    };
+    // Restoring, running and saving have separate budgets. Only a run can be cancelled.
+    let isRunning = job.type !== 'run';
+    const allowRun = () => allow(signal?.aborted ? GRACE_MS : limitMs * (1 + MAX_YIELD_SHARE) + GRACE_MS);
     const cancel = () => {
       Atomics.store(this.#control, CONTROL.cancelledJob, id);
       Atomics.notify(this.#control, CONTROL.cancelledJob);
-      clearTimeout(watchdog);
-      watchdog = setTimeout(terminate, GRACE_MS);
+      if (isRunning) allow(GRACE_MS);
     };
     const endRun = () => {
-      clearTimeout(watchdog);
       signal?.removeEventListener('abort', cancel);
-      watchdog = setTimeout(terminate, SAVE_LIMIT_MS);
+      allow(SAVE_LIMIT_MS);
     };
+    if (isRunning) allowRun();
+    else allow(RESTORE_LIMIT_MS);
+    void active.started.then(() => {
+      isRunning = true;
+      allowRun();
+    });
     active.result.then(endRun, endRun);
     void active.saved.then(() => clearTimeout(watchdog));
     signal?.addEventListener('abort', cancel, { once: true });

@@ -5,6 +5,7 @@
 import type { ImageOrigin } from '../engine/image-identity.ts';
 import type { Entry } from '../fs/flat-entries.ts';
 import type { TreeChanges, TreeEdit } from '../fs/tree-changes.ts';
+import type { VolumeUsage } from '../fs/volume.ts';
 import type { ImportRecord } from '../kernel/import-log.ts';
 import type { BuiltGuest, GuestAssets } from '../runtimes/guest-artifacts.ts';
 import type { GuestReport, RuntimeName, TrapReason } from '../schema.ts';
@@ -122,6 +123,8 @@ export interface RunOutcome {
   readonly changes: TreeChanges;
   /** The lists of changed files in `changes` are incomplete. */
   readonly filesTruncated: boolean;
+  /** What /tmp and deleted files that are open take of the workspace quota. */
+  readonly otherUsage: VolumeUsage;
   readonly imports: readonly ImportRecord[];
   /** Top-level names that the program of a session may have declared. */
   readonly declared: readonly string[];
@@ -137,6 +140,8 @@ export type ToWorker =
 export type FromWorker =
   | { readonly type: 'output'; readonly id: number; readonly stream: 1 | 2; readonly bytes: Uint8Array }
   | { readonly type: 'progress'; readonly id: number; readonly step: string }
+  /** The guest of a run is ready, and its time starts. */
+  | { readonly type: 'started'; readonly id: number }
   | { readonly type: 'done'; readonly id: number; readonly outcome: RunOutcome }
   | { readonly type: 'saved'; readonly id: number; readonly saved: SavedState }
   | { readonly type: 'built'; readonly id: number; readonly guest: BuiltGuest }

@@ -156,7 +156,7 @@ describe('server process', () => {
         stdio: ['ignore', 'ignore', 'pipe'],
       });
     };
-    const FILL = 'import random\nbig = random.Random(1).randbytes(4_000_000)\nx = 2';
+    const FILL = 'import os\nbig = os.urandom(4_000_000)\nx = 2';
     const session = { language: 'python', session_id: 'full' };
     const run = (client: Client, code: string) => call(client, 'execute_code', { ...session, code });
 

@@ -4,6 +4,7 @@ import {
   createSandbox,
   memoryStore,
   openSessions,
+  SandboxError,
   type SandboxOptions,
   type SessionStore,
 } from 'llm-wasm-sandbox';
@@ -121,7 +122,7 @@ describe('session with commit: answer', () => {
     await using session = await open(memoryStore(), { commit: 'answer', pool, runtime: 'python' });
     await session.execute('x = 1');
     // The output arrives before the state, which takes long to save, is complete.
-    const program = 'import random\ndata = random.Random(1).randbytes(60_000_000)\nx = 2\nprint("ran")';
+    const program = 'import os\ndata = os.urandom(5_000_000) * 12\nx = 2\nprint("ran")';
     const execution = session.execute(program, { onStdout: () => setTimeout(() => pool.close(), 50) });
     const { metadata } = await execution;
     expect(metadata).toMatchObject({ state: 'rolled_back', trap_reason: 'worker_lost' });
@@ -170,18 +171,26 @@ describe('session with commit: background', () => {
   // guarantee: durability
   test('reports a call whose thread ends while it saves, restores the state before it, and stays usable', async () => {
     await using pool = createPool({ maxWorkers: 1 });
-    await using session = await open(memoryStore(), { pool, runtime: 'python' });
-    await session.execute('x = 1');
-    const program =
-      'import random\ndata = random.Random(1).randbytes(60_000_000)\nx = 2; open("f", "w").close()';
-    expect((await session.execute(program)).metadata.state).toBe('committed');
-    await pool.close();
-    await expect(session.execute('x = 3')).rejects.toMatchObject({
-      code: 'store_failed',
-      message: expect.stringContaining('call 2'),
-    });
-    expect(await session.listFiles()).toEqual([]);
-    expect((await session.execute('x')).metadata).toMatchObject({ result: 1, state: 'committed' });
+    const program = `import os
+data = os.urandom(5_000_000) * 12
+x = 2
+open("f", "w").close()`;
+    // The save takes long, but on a busy machine it may be complete before the pool is closed.
+    for (let attempt = 1; ; attempt++) {
+      await using session = await open(memoryStore(), { pool, runtime: 'python' });
+      await session.execute('x = 1');
+      expect((await session.execute(program)).metadata.state).toBe('committed');
+      await pool.close();
+      const next = await session.execute('x').catch((cause: unknown) => cause);
+      if (!(next instanceof SandboxError)) {
+        expect(attempt).toBeLessThan(5);
+        continue;
+      }
+      expect(next).toMatchObject({ code: 'store_failed', message: expect.stringContaining('call 2') });
+      expect(await session.listFiles()).toEqual([]);
+      expect((await session.execute('x')).metadata).toMatchObject({ result: 1, state: 'committed' });
+      return;
+    }
   });
 });
 
