@@ -175,11 +175,8 @@ const eventLogger = z.custom<EventLogger>((value) => {
   );
 }, 'must have the methods info and warn, like a pino logger');
 
-export const commitMode = z
-  .enum(['answer', 'background'])
-  .describe(
-    'When a session is saved: answer: before a call is answered, so that its effects outlive the process; background: after the answer.',
-  );
+export const commitMode = z.enum(['answer', 'background']);
+/** When a session is saved: before a call is answered, or after it. */
 export type Commit = z.infer<typeof commitMode>;
 
 export const sandboxOptions = z.strictObject({
@@ -197,7 +194,11 @@ export const sandboxOptions = z.strictObject({
     )
     .optional()
     .describe('Where sessions are stored; by default in the memory of this process.'),
-  commit: commitMode.default('background'),
+  commit: commitMode
+    .default('background')
+    .describe(
+      'When a session is saved: background: after a call was answered; answer: before it is answered.',
+    ),
   preload: z
     .array(moduleName)
     .max(64)
