@@ -175,8 +175,11 @@ describe('parser of hostile text', () => {
         const { user } = process.cpuUsage(before);
         // Quadratic work on this text takes seconds.
         if (user < 100_000) continue;
-        const ratio = cpuMs(() => parse(text(SIZE * GROWTH))) / cpuMs(() => parse(text(SIZE)));
-        expect(ratio, `${JSON.stringify(piece)} ${shape}`).toBeLessThan(MAX_TIME_GROWTH);
+        // Garbage collection can fall into any single measurement.
+        const ratios = [0, 1, 2].map(
+          () => cpuMs(() => parse(text(SIZE * GROWTH))) / cpuMs(() => parse(text(SIZE))),
+        );
+        expect(Math.min(...ratios), `${JSON.stringify(piece)} ${shape}`).toBeLessThan(MAX_TIME_GROWTH);
       }
     }
   });
