@@ -101,7 +101,7 @@ export class SessionTimeline {
     return SessionTimeline.open(store, found.record);
   }
 
-  /** Creates another session from the current state of this one. Throws `session_exists`. */
+  /** Creates another session from the current state of this one; `persistIfNew` saves it. Throws `session_exists`. */
   async fork(newId: string): Promise<SessionTimeline> {
     checkSessionId(newId);
     rejectCaseConflict(newId, [this.#record.session_id]);

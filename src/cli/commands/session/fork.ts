@@ -9,6 +9,7 @@ export const forkSession: SessionAction = async (context, [id, newId = randomUUI
     const { record } = await updateSession(context, id!, async (session) => {
       await syncExternalEdits(session);
       const fork = await session.fork(newId);
+      fork.persistIfNew();
       await fork.close();
       return fork;
     });
