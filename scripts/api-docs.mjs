@@ -33,6 +33,7 @@ const SECTIONS = {
   Policy: ['PolicyInput', 'Policy', 'SessionPolicy', 'Mount'],
   Sessions: [
     'SessionOptions',
+    'Commit',
     'Session',
     'isSession',
     'CheckpointInfo',

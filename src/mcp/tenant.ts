@@ -233,7 +233,8 @@ export class Tenant {
     try {
       await this.sessions.close();
     } finally {
-      await (await this.#defaultWorkspace)?.close();
+      // A workspace that could not be created has nothing to close.
+      await (await this.#defaultWorkspace?.catch(() => undefined))?.close();
     }
   }
 }
