@@ -177,7 +177,7 @@ const eventLogger = z.custom<EventLogger>((value) => {
 
 export const commitMode = z.enum(['answer', 'background']);
 /** When a session is saved: before a call is answered, or after it. */
-export type Commit = z.infer<typeof commitMode>;
+export type Commit = 'answer' | 'background';
 
 export const sandboxOptions = z.strictObject({
   runtime: runtimeName,
