@@ -175,10 +175,10 @@ describe('parser of hostile text', () => {
         const { user } = process.cpuUsage(before);
         // Quadratic work on this text takes seconds.
         if (user < 100_000) continue;
-        // Garbage collection can fall into any single measurement.
-        const ratios = [0, 1, 2].map(
-          () => cpuMs(() => parse(text(SIZE * GROWTH))) / cpuMs(() => parse(text(SIZE))),
-        );
+        // Garbage collection can fall into a measurement, so a high ratio is measured again.
+        const ratios: number[] = [];
+        do ratios.push(cpuMs(() => parse(text(SIZE * GROWTH))) / cpuMs(() => parse(text(SIZE))));
+        while (ratios.at(-1)! >= MAX_TIME_GROWTH && ratios.length < 3);
         expect(Math.min(...ratios), `${JSON.stringify(piece)} ${shape}`).toBeLessThan(MAX_TIME_GROWTH);
       }
     }
