@@ -12,11 +12,11 @@ const count = (fallback: number, description: string) =>
   z.number().int().min(1).max(1_000_000).default(fallback).describe(description);
 const list = (description: string) => z.array(z.string().min(1)).default([]).describe(description);
 
-const SECRET = /^[!-~]{16,512}$/;
+const SECRET = /^[\x21-\x7e]{16,512}$/;
 const token = z
   .string()
   .regex(
-    /^(?:[\w.-]{1,64}=)?[!-~]{16,512}$/,
+    /^(?:[\w.-]{1,64}=)?[\x21-\x7e]{16,512}$/,
     'must be SECRET or NAME=SECRET, where SECRET has at least 16 characters and no spaces',
   );
 

@@ -47,16 +47,17 @@ const BOUNDED: readonly { readonly pattern: string; readonly longest: number; re
     longest: 600,
     why: 'a setting of the operator',
   },
+  { pattern: String.raw`/^[\x21-\x7e]{16,512}$/`, longest: 600, why: 'a setting of the operator' },
   { pattern: String.raw`/(^|\s)\/\/.*$/`, longest: 300, why: 'LINE_MAX of value-origin.ts' },
   {
     pattern: String.raw`/\[([^\]=]{0,100})\]\s*=(?![=>])\s*(.{1,200})/`,
     longest: 160,
-    why: 'EXCERPT_MAX of excerpt.ts',
+    why: 'EXCERPT_MAX of quote-guest-text.ts',
   },
   {
     pattern: String.raw`/\bfor\s*\(\s*(?:const|let|var)\s+(\S.{0,99}?)\s+of\s+(.{1,200})/`,
     longest: 160,
-    why: 'EXCERPT_MAX of excerpt.ts',
+    why: 'EXCERPT_MAX of quote-guest-text.ts',
   },
 ];
 
