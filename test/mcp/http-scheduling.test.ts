@@ -1,4 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test, vi } from 'vitest';
 import { call, httpClient, startHttp } from '../support/mcp.ts';
 
 const ANN = 'ann-secret-0123456789';
@@ -61,6 +64,8 @@ describe('HTTP server under load', () => {
   });
 
   test('schedules the preloading of modules like a program', async () => {
+    // An empty cache, so that the image with the module has to be built.
+    vi.stubEnv('LLM_WASM_SANDBOX_CACHE', mkdtempSync(join(tmpdir(), 'cache-')));
     const server = await startHttp({ max_concurrent: 1 });
     const client = await httpClient(server, 'modern');
     const endless = { code: 'while True: pass', language: 'python', fuel_budget: 100e9, timeout: 300 };
@@ -74,6 +79,7 @@ describe('HTTP server under load', () => {
     expect((await creating).structured).toMatchObject({ session_id: 'ready' });
     await client.close();
     await server.close();
+    vi.unstubAllEnvs();
   });
 
   test('stops the program of a client that disconnects', async () => {
