@@ -172,14 +172,20 @@ describe.each(connections)('tools over $transport, $era era', ({ era, transport 
 
   test('progress increases and carries recent output', async () => {
     const reports: { progress: number; total?: number | undefined; message?: string | undefined }[] = [];
+    let cancel: Promise<unknown> | undefined;
+    const onprogress = (report: (typeof reports)[number]) => {
+      reports.push(report);
+      // The program runs until it has reported three times, so the test does not depend on the speed of the machine.
+      if (reports.length === 3) cancel = call(client, 'cancel_execution');
+    };
     const { structured } = await call(
       client,
       'execute_code',
-      { code: 'print("step one", flush=True)\nwhile True: pass', language: 'python', fuel_budget: 1.5e9 },
-      { onprogress: (progress) => reports.push(progress) },
+      { code: 'print("step one", flush=True)\nwhile True: pass', language: 'python', fuel_budget: 100e9 },
+      { onprogress },
     );
-    expect(structured).toMatchObject({ trap_reason: 'out_of_fuel', success: false });
-    expect(reports.length).toBeGreaterThan(1);
+    await cancel;
+    expect(structured).toMatchObject({ trap_reason: 'cancelled', success: false });
     const values = reports.map(({ progress }) => progress);
     expect(values).toEqual([...new Set(values)].sort((a, b) => a - b));
     expect(reports.every(({ total }) => total === 100)).toBe(true);
