@@ -8,6 +8,7 @@ import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { describe, expect, test } from 'vitest';
 import { CLI, call, httpClient, stdioClient } from '../support/mcp.ts';
+import { repetitions } from '../support/repetitions.ts';
 
 const INITIALIZE = JSON.stringify({
   jsonrpc: '2.0',
@@ -132,7 +133,7 @@ describe('server process', () => {
   test('keeps every call that it answered when it is killed right after the answer', async () => {
     const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
     const session = { language: 'javascript', session_id: 'kept' };
-    const rounds = 12;
+    const rounds = repetitions(5, 40);
     for (let round = 0; round <= rounds; round++) {
       const { client, transport } = await stdioClient('modern', ['mcp', '--data-dir', data_dir]);
       if (round === 0) {

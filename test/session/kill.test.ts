@@ -8,10 +8,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createSandbox, diskStore, type RuntimeName } from 'llm-wasm-sandbox';
 import { expect, test } from 'vitest';
 import { scratch } from '../stores/fixtures.ts';
+import { repetitions } from '../support/repetitions.ts';
 import { startChild } from './process.ts';
 
-const CALLS = 200;
-const MIN_KILLS = 12;
+const CALLS = repetitions(80, 400);
+const MIN_KILLS = repetitions(6, 24);
 const SESSIONS: Record<string, RuntimeName> = {
   'python-1': 'python',
   'python-2': 'python',

@@ -4,6 +4,7 @@
  */
 import { createSandbox, memoryStore, type Session } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
+import { repetitions } from '../support/repetitions.ts';
 
 /** A seeded generator of integers below a limit. */
 function dice(seed: number): (limit: number) => number {
@@ -117,7 +118,7 @@ describe('sessions', () => {
     });
     expect((await first.sandbox.execute(SETUP)).success).toBe(true);
     const lives = [first];
-    for (let i = 0; i < 120; i++) {
+    for (let i = 0; i < repetitions(60, 200); i++) {
       const life = lives[next(lives.length)]!;
       const fork = await step(life, next, reopen);
       if (fork !== undefined && lives.length < 4) lives.push(fork);

@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { diskStore } from '../../../src/stores/disk/disk-store.ts';
+import { repetitions } from '../../support/repetitions.ts';
 import { plainSession, plainState, scratch } from '../fixtures.ts';
 import { nthFiles, nthSession, nthState } from './numbered-sessions.ts';
 import { buildStoreProgram, start } from './start-process.ts';
 
-const KILLS = 64;
+const KILLS = repetitions(24, 96);
 const program = buildStoreProgram();
 
 function filesIn(folder: string): Record<string, string> {
