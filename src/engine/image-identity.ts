@@ -1,4 +1,7 @@
-/** Facts about images for code that stores or transfers them without reading their contents. */
+/**
+ * What identifies an image: its format, its digest and the inputs it was captured from. For code that stores or transfers
+ * images without reading their contents.
+ */
 import { DIGEST_BYTES } from '../framing/digest.ts';
 
 export const IMAGE_FORMAT = 1;

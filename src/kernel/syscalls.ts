@@ -7,7 +7,7 @@ import type { DirNode, FileNode, Node } from '../fs/nodes.ts';
 import type { Volume } from '../fs/volume.ts';
 import { AT, type FILE_TYPE, O, SEEK } from './abi.ts';
 import { DescriptorTable, type OpenFile, PIPE_CAPACITY } from './descriptors.ts';
-import { ImportLog } from './import-log.ts';
+import { ImportLog } from './module-import-log.ts';
 import { syscallError } from './syscall-error.ts';
 
 /** The services that the kernel needs; the engine implements them. */

@@ -11,14 +11,14 @@ import {
   isLegacyRequest,
   type McpServerOptions,
 } from '@modelcontextprotocol/server';
-import { ByteBudget, meterResponse, RequestBytes } from './byte-budget.ts';
-import { Connections } from './connections.ts';
+import { Connections } from './connection-limits.ts';
 import { type AuthenticatedRequest, LegacyConnections } from './legacy-connections.ts';
 import { BodyError, readJsonBody } from './request-body.ts';
 import { RequestGuards, sendError } from './request-guards.ts';
 import { type ServerFactory, serverFactory } from './server.ts';
 import { type ServerOptions, ServerState } from './server-state.ts';
 import { resolveSettings, type ServerSettings, type ServerSettingsInput } from './settings.ts';
+import { ByteBudget, meterResponse, RequestBytes } from './tenant-byte-budget.ts';
 
 /** A running HTTP server. */
 export interface HttpServer {

@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
 import { setImmediate as nextTick } from 'node:timers/promises';
-import type { ByteBudget } from './byte-budget.ts';
+import type { ByteBudget } from './tenant-byte-budget.ts';
 
 export const JSON_LIMITS = {
   /** Arrays and objects inside each other. */

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { SandboxError } from '../errors.ts';
-import { folderNames } from '../host/folder-names.ts';
+import { listFolder } from '../host/list-folder.ts';
 
 export interface TenantToken {
   readonly tenant: string;
@@ -77,7 +77,7 @@ function invalidTokens(reason: string): SandboxError {
  */
 export function rejectPositionalFolders(data_dir: string | undefined): void {
   if (data_dir === undefined) return;
-  const folder = folderNames(data_dir).find((name) => /^caller-token-\d{1,6}$/.test(name));
+  const folder = listFolder(data_dir).find((name) => /^caller-token-\d{1,6}$/.test(name));
   if (folder === undefined) return;
   const advice = `Give the token that owns it a name (NAME=SECRET) and rename the folder to ${tenantFolder('NAME')}, or delete the folder`;
   throw new SandboxError(

@@ -11,9 +11,9 @@ import { promisify } from 'node:util';
 import { packEntries, unpackEntries } from '../fs/tree-codec.ts';
 import { readCached, writeCached } from '../host/disk-cache.ts';
 import { CATALOG, type MissingPackage, pythonPackage } from './catalog.ts';
-import { parseWheelName, pureFiles } from './check-wheel.ts';
 import { filesDigest, type PackageFile, toEntries, toFiles } from './package-contents.ts';
 import { readZip } from './read-zip.ts';
+import { parseWheelName, pureFiles } from './wheel-files.ts';
 
 export interface LockedPackage {
   readonly name: string;

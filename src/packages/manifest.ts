@@ -3,7 +3,7 @@
  * the only source of these figures for guidance, listings and documentation.
  */
 import { readFileSync } from 'node:fs';
-import type { ImportRecord } from '../kernel/import-log.ts';
+import type { ImportRecord } from '../kernel/module-import-log.ts';
 import type { PackageFacts, RuntimeName } from '../schema.ts';
 import { CATALOG, COSTLY_FUEL } from './catalog.ts';
 

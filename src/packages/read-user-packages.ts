@@ -9,9 +9,9 @@ import type { Entry } from '../fs/flat-entries.ts';
 import { readHostTree } from '../host/read-host-tree.ts';
 import { formatBytes, formatCount } from '../quantities.ts';
 import { pythonPackage } from './catalog.ts';
-import { checkRecord, parseWheelName, pureFiles } from './check-wheel.ts';
 import { filesDigest, type PackageFile } from './package-contents.ts';
 import { readZip } from './read-zip.ts';
+import { checkRecord, parseWheelName, pureFiles } from './wheel-files.ts';
 
 const MAX_BYTES = 128 * 1024 * 1024;
 const MAX_FILES = 20_000;

@@ -2,7 +2,7 @@
  * A runtime as workers see it: how the interpreter's module is linked, booted and called. The code that uses it does not
  * know which language runs. The part of a runtime that the main thread uses is `Language`, in language.ts.
  *
- * To add a runtime, create a folder here with a `Language` and a `Runtime`, add its name to RUNTIME_NAMES in schema.ts,
+ * To add a runtime, create a folder here with a `Language` and a `Runtime`, add its name to RUNTIME_NAMES in schema/names.ts,
  * and add a row to each of the two registries: languages.ts and registry.ts.
  */
 

@@ -19,7 +19,7 @@ import { invalid, Writer } from './binary-io.ts';
 import { buildCallGraph } from './call-graph.ts';
 import { findConstantCostFunctions } from './constant-cost-functions.ts';
 import { extractDataSegments, type MemoryWrite } from './data-segments.ts';
-import { findEntryChecks } from './function-entry-checks.ts';
+import { findEntryChecks } from './entry-fuel-checks.ts';
 import { FunctionMeter } from './meter-function-body.ts';
 import { opcodesNamed } from './opcodes.ts';
 import { type ParsedModule, parseModule } from './parse-module.ts';

@@ -20,12 +20,12 @@ import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { LANGUAGES } from '../runtimes/languages.ts';
 import { RUNTIMES } from '../runtimes/registry.ts';
 import { buildGuest } from './build-guest-artifacts.ts';
-import { limitChangedFiles } from './changed-files.ts';
 import { CooperativeYield } from './cooperative-yield.ts';
 import { extendImage } from './extend-image.ts';
 import type { GuestTemplate } from './guest-from-image.ts';
 import { GuestPool } from './guest-pool.ts';
 import { createVolume, type MountedLayer } from './guest-volume.ts';
+import { limitChangedFiles } from './limit-changed-files.ts';
 import { OutputSender } from './output-sender.ts';
 import {
   CONTROL,

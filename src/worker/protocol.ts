@@ -6,7 +6,7 @@ import type { ImageOrigin } from '../engine/image-identity.ts';
 import type { Entry } from '../fs/flat-entries.ts';
 import type { TreeChanges, TreeEdit } from '../fs/tree-changes.ts';
 import type { VolumeUsage } from '../fs/volume.ts';
-import type { ImportRecord } from '../kernel/import-log.ts';
+import type { ImportRecord } from '../kernel/module-import-log.ts';
 import type { BuiltGuest, GuestAssets } from '../runtimes/guest-artifacts.ts';
 import type { GuestReport, RuntimeName, TrapReason } from '../schema.ts';
 

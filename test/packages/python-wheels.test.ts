@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { checkRecord, parseWheelName, pureFiles } from '../../src/packages/check-wheel.ts';
 import { fetchPackages, lockedPackages } from '../../src/packages/fetch-python.ts';
 import { filesDigest } from '../../src/packages/package-contents.ts';
 import { readZip } from '../../src/packages/read-zip.ts';
+import { checkRecord, parseWheelName, pureFiles } from '../../src/packages/wheel-files.ts';
 import { wheel, zip } from './wheel-fixtures.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'wheel-test-'));

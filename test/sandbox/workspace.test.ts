@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../src/fs/flat-entries.ts';
 import type { TreeChanges } from '../../src/fs/tree-changes.ts';
 import { Workspace } from '../../src/sandbox/workspace.ts';
-import { limitChangedFiles } from '../../src/worker/changed-files.ts';
+import { limitChangedFiles } from '../../src/worker/limit-changed-files.ts';
 
 const folder = (path: string): Entry => ({ path, kind: 'dir', mode: 0o755, mtimeMs: 1 });
 const file = (path: string): Entry => ({

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { diskStore, memoryStore, openSessions, type RuntimeName } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import { scratch } from '../stores/fixtures.ts';
-import { SURVIVORS } from './state.ts';
+import { PERSISTENT_VALUES } from './persistent-values.ts';
 
 const show = (runtime: RuntimeName, expression: string) =>
   runtime === 'python' ? `print(${expression})` : `console.log(${expression})`;
@@ -12,7 +12,7 @@ describe.each(['python', 'javascript'] as const)('exported %s session', (runtime
   test('keeps its variables, files, policy and checkpoints in another store', async () => {
     await using here = openSessions({ store: memoryStore() });
     const sandbox = await here.create({ runtime, session_id: 'moving', policy: { fuel_budget: 90_000_000 } });
-    for (const { make } of SURVIVORS[runtime]) await sandbox.execute(make);
+    for (const { make } of PERSISTENT_VALUES[runtime]) await sandbox.execute(make);
     await sandbox.checkpoint('all');
     await sandbox.writeFile('by-host.txt', 'host');
     const bytes = await here.export('moving');
@@ -20,16 +20,16 @@ describe.each(['python', 'javascript'] as const)('exported %s session', (runtime
 
     await using there = openSessions({ store: diskStore(scratch()) });
     const record = await there.import(bytes);
-    expect(record).toMatchObject({ session_id: 'moving', calls: SURVIVORS[runtime].length });
+    expect(record).toMatchObject({ session_id: 'moving', calls: PERSISTENT_VALUES[runtime].length });
     const moved = await there.get('moving');
     expect(moved.policy.fuel_budget).toBe(90_000_000);
     expect(await moved.readFile('by-host.txt', 'utf8')).toBe('host');
-    for (const { name, show: expression, expected } of SURVIVORS[runtime]) {
+    for (const { name, show: expression, expected } of PERSISTENT_VALUES[runtime]) {
       const { stdout, stderr } = await moved.execute(show(runtime, expression));
       expect([name, stderr, stdout.trimEnd()]).toEqual([name, '', expected]);
     }
     await moved.rollback('all');
-    const { show: first, expected } = SURVIVORS[runtime][0]!;
+    const { show: first, expected } = PERSISTENT_VALUES[runtime][0]!;
     expect((await moved.execute(show(runtime, first))).stdout.trimEnd()).toBe(expected);
   });
 });

@@ -9,7 +9,7 @@ import { createSandbox, diskStore, type RuntimeName } from 'llm-wasm-sandbox';
 import { expect, test } from 'vitest';
 import { scratch } from '../stores/fixtures.ts';
 import { repetitions } from '../support/repetitions.ts';
-import { startChild } from './process.ts';
+import { startSessionProcess } from './start-session-process.ts';
 
 const CALLS = repetitions(80, 400);
 const MIN_KILLS = repetitions(6, 24);
@@ -134,7 +134,7 @@ test(`a session whose process is killed holds the state of a completed operation
       firstCall: nextCall,
       seed: seed + kills * 7919 + i,
     }));
-    const child = startChild('change', dir, detail);
+    const child = startSessionProcess('change', dir, detail);
     // Most processes are killed during calls, a few while they open the sessions.
     const wait = kills % 6 === 0 ? Math.random() * 3 : Math.random() * 120;
     while (child.lines.length < wait && child.process.exitCode === null) await sleep(1);

@@ -7,7 +7,7 @@ import type { CommandSpec } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { jsonOption, parseHoursOption, storeOption } from '../options.ts';
 import { escapeControls } from '../terminal-text.ts';
-import type { SessionAction, SessionFlags } from './session/action.ts';
+import type { SessionAction, SessionFlags } from './session/subcommand.ts';
 
 interface SessionSubcommand extends Omit<CommandSpec, 'action'> {
   readonly examples: readonly string[];

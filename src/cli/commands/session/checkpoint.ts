@@ -3,9 +3,9 @@ import { formatBytes } from '../../../quantities.ts';
 import { describeCheckpoint } from '../../../session/checkpoint.ts';
 import { UsageError } from '../../exit-codes.ts';
 import { escapeControls } from '../../terminal-text.ts';
-import type { SessionAction } from './action.ts';
 import { readSession } from './context.ts';
 import { formatCheckpoints } from './record-text.ts';
+import type { SessionAction } from './subcommand.ts';
 import { syncExternalEdits, updateSession } from './update-session.ts';
 
 export const checkpointSession: SessionAction = async (context, [id, name], flags) => {

@@ -3,8 +3,8 @@ import { formatBytes } from '../../../quantities.ts';
 import { UsageError } from '../../exit-codes.ts';
 import { writeLocalFile } from '../../local-files.ts';
 import { escapeControls } from '../../terminal-text.ts';
-import type { SessionAction } from './action.ts';
 import { readSession } from './context.ts';
+import type { SessionAction } from './subcommand.ts';
 
 /** An exported session contains all data of its programs, so only its owner may read it. */
 const EXPORT_MODE = 0o600;

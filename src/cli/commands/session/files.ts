@@ -3,9 +3,9 @@ import { SandboxError } from '../../../errors.ts';
 import { describeFiles, workspacePath } from '../../../sandbox/workspace.ts';
 import { copyWorkspaceFiles, writeLocalFile } from '../../local-files.ts';
 import { escapeControls } from '../../terminal-text.ts';
-import type { SessionAction } from './action.ts';
 import { sessionNotFound } from './context.ts';
 import { formatFiles } from './record-text.ts';
+import type { SessionAction } from './subcommand.ts';
 
 export const sessionFiles: SessionAction = async (context, [id, path], { out }) => {
   const salvaged = await context.store.readWorkspace(id!);

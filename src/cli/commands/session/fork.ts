@@ -1,6 +1,6 @@
 /** `session fork`: creates a session that starts from the current state of another. */
 import { randomUUID } from 'node:crypto';
-import type { SessionAction } from './action.ts';
+import type { SessionAction } from './subcommand.ts';
 import { syncExternalEdits, updateSession } from './update-session.ts';
 
 export const forkSession: SessionAction = async (context, [id, newId = randomUUID()]) => {

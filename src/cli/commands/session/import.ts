@@ -1,8 +1,8 @@
 /** `session import`: adds an exported session to the store. */
 import { SandboxError } from '../../../errors.ts';
 import { readLocalFile } from '../../local-files.ts';
-import type { SessionAction } from './action.ts';
 import { formatRecord } from './record-text.ts';
+import type { SessionAction } from './subcommand.ts';
 
 export const importSession: SessionAction = async ({ sessions, store, dir }, [file], { session }) => {
   const bytes = readLocalFile(file!);

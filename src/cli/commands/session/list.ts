@@ -1,8 +1,8 @@
 /** `session list`: lists the sessions of a store, most recently used first. */
 import { formatBytes, formatFuel } from '../../../quantities.ts';
 import { escapeControls, formatTable } from '../../terminal-text.ts';
-import type { SessionAction } from './action.ts';
 import { ageOf } from './record-text.ts';
+import type { SessionAction } from './subcommand.ts';
 
 const HEADER = ['SESSION', 'LANGUAGE', 'CALLS', 'FUEL', 'SIZE', 'LAST USED'];
 const DAMAGED_NOTE =

@@ -1,7 +1,7 @@
 /** `session prune`: deletes sessions that have not been used for some time. */
 import { formatBytes } from '../../../quantities.ts';
 import { formatTable } from '../../terminal-text.ts';
-import type { SessionAction } from './action.ts';
+import type { SessionAction } from './subcommand.ts';
 
 export const pruneSessions: SessionAction = async ({ sessions }, _, { olderThan, dryRun = false }) => {
   const report = await sessions.prune({ older_than_hours: olderThan!, dry_run: dryRun });

@@ -1,8 +1,8 @@
 /** `session rm`: deletes sessions by name. */
 import { SandboxError } from '../../../errors.ts';
 import { formatBytes } from '../../../quantities.ts';
-import type { SessionAction } from './action.ts';
 import { sessionNotFound } from './context.ts';
+import type { SessionAction } from './subcommand.ts';
 
 export const removeSessions: SessionAction = async (context, ids) => {
   const deleted: { session_id: string; bytes: number }[] = [];

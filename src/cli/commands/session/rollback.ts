@@ -1,6 +1,6 @@
 /** `session rollback`: restores a session to a checkpoint, or undoes its last call. */
 import { escapeControls } from '../../terminal-text.ts';
-import type { SessionAction } from './action.ts';
+import type { SessionAction } from './subcommand.ts';
 import { updateSession } from './update-session.ts';
 
 export const rollbackSession: SessionAction = async (context, [id, name]) => {

@@ -4,9 +4,9 @@ import type { Variable } from '../../../runtimes/language.ts';
 import { describeFiles } from '../../../sandbox/workspace.ts';
 import { describeCheckpoint } from '../../../session/checkpoint.ts';
 import { formatTable } from '../../terminal-text.ts';
-import type { SessionAction } from './action.ts';
 import { readSession, type SessionContext } from './context.ts';
 import { formatCheckpoints, formatFiles, formatRecord } from './record-text.ts';
+import type { SessionAction } from './subcommand.ts';
 
 export const showSession: SessionAction = async (context, [id]) => {
   const { record, state, checkpoints: stored } = await readSession(context, id!);

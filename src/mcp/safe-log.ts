@@ -1,4 +1,4 @@
-/** Wrappers around the log of a server: errors of the log stay out of calls, and program data stays out of the log. */
+/** A safe log for a server: it never throws, and it can omit text that comes from programs. */
 import type { ServerLog } from './telemetry.ts';
 
 const LEVELS = ['info', 'warn', 'error'] as const;

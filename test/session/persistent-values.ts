@@ -1,6 +1,6 @@
 /** Values of both languages that must survive between two calls of a session. */
 
-export interface Survivor {
+export interface PersistentValue {
   readonly name: string;
   /** Creates the value and changes it once. */
   readonly make: string;
@@ -9,7 +9,7 @@ export interface Survivor {
   readonly expected: string;
 }
 
-export const SURVIVORS: Record<'python' | 'javascript', readonly Survivor[]> = {
+export const PERSISTENT_VALUES: Record<'python' | 'javascript', readonly PersistentValue[]> = {
   python: [
     {
       name: 'a generator half consumed',
@@ -133,7 +133,7 @@ export const SURVIVORS: Record<'python' | 'javascript', readonly Survivor[]> = {
     {
       name: 'a set and a map',
       make: 'const both = [new Set([1, 2]), new Map([["a", 1n]])]; both[0].delete(1);',
-      show: '`${[...both[0]]} ${both[1].get("a")}`',
+      show: '[...both[0], both[1].get("a")].join(" ")',
       expected: '2 1',
     },
     {

@@ -1,12 +1,12 @@
 /**
  * A separate process that uses sessions of a disk store, started by tests that need a second process or kill it.
- * Arguments: the act, the folder of the store, and the input of the act as JSON. Reports each step as a line of JSON that
+ * Arguments: the action, the folder of the store, and the input of the action as JSON. Reports each step as a line of JSON that
  * is written synchronously.
  */
 import { writeSync } from 'node:fs';
 import { createSandbox, diskStore } from 'llm-wasm-sandbox';
 
-const [act, dir, detail] = process.argv.slice(2);
+const [action, dir, input] = process.argv.slice(2);
 const report = (fact) => writeSync(1, `${JSON.stringify(fact)}\n`);
 const open = (runtime, session_id) => createSandbox({ runtime, session_id, store: diskStore(dir) });
 
@@ -81,5 +81,5 @@ async function change({ id, runtime, firstOp, firstCall, seed }) {
   }
 }
 
-const acts = { run, change: (sessions) => Promise.all(sessions.map(change)) };
-await acts[act](JSON.parse(detail));
+const actions = { run, change: (sessions) => Promise.all(sessions.map(change)) };
+await actions[action](JSON.parse(input));

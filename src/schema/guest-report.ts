@@ -1,0 +1,49 @@
+/** What a guest reports about the end of its program. It comes from the guest, so every field is capped and untrusted. */
+import { z } from 'zod';
+
+/** Maximum length of text from the boot scripts. They count code points, which can be two code units each. */
+const TEXT_MAX = 40_100;
+const shortText = z.string().max(420);
+
+/** An uncaught exception as the interpreter reports it. It comes from the guest, so every field is capped and untrusted. */
+export const guestError = z.object({
+  type: z.string().max(TEXT_MAX).describe('Name of the exception class.'),
+  message: z.string().max(TEXT_MAX).describe('Text of the exception.'),
+  line: z.number().int().nullish().describe('Line on which it was raised, starting at 1.'),
+  file: shortText.optional().describe('File of the line, if it is not the program itself.'),
+  column: z.number().int().nullish().describe('Column in that line.'),
+  stack: z.string().max(TEXT_MAX).nullish().describe('Stack or traceback as text.'),
+  module: shortText.optional().describe('Module of the exception class; "builtins" for built-in classes.'),
+  kind: shortText.optional().describe('Nearest built-in base class.'),
+  raised: z.boolean().optional().describe('Whether the program itself raised it, on that line.'),
+  thrower: shortText.optional().describe('Built-in function that threw it.'),
+  errno: z.number().int().nullish().describe('Error number of the failed system call.'),
+  path: z.string().max(TEXT_MAX).nullish().describe('File that the system call operated on.'),
+  path2: z.string().max(TEXT_MAX).optional().describe('Second file, for example the target of a rename.'),
+  cwd: shortText.optional().describe('Working directory that relative paths refer to.'),
+  name: z.string().max(TEXT_MAX).nullish().describe('Name of the missing module, variable or attribute.'),
+  attribute: shortText.optional().describe('Attribute that the module does not have.'),
+  module_name: shortText.optional().describe('Module that the attribute was looked up in.'),
+  on_path: z.boolean().optional().describe('Whether vendored packages were on the import path.'),
+  suggestion: shortText.optional().describe('Similar name that exists.'),
+  container: shortText
+    .optional()
+    .describe('Type of the object in which a key, index or attribute was looked up.'),
+  key: shortText.optional().describe('Key or index that does not exist.'),
+  available: z.array(shortText).max(20).optional().describe('The first keys that exist.'),
+  length: z.number().int().optional().describe('Number of items in the container.'),
+  position: z.number().int().optional().describe('Position of the error in the text or bytes.'),
+  near: shortText.optional().describe('Text around that position.'),
+});
+/** An uncaught exception as the interpreter reports it. It comes from the guest, so it is truncated and untrusted. */
+export interface GuestError extends z.infer<typeof guestError> {}
+
+/** The report of the boot script about a program that was not stopped. */
+export const guestReport = z.object({
+  exit_code: z.number().int().min(0).max(255),
+  result: z.json().optional(),
+  result_type: z.string().max(200).optional(),
+  error: guestError.optional(),
+  exit_cause: guestError.optional().describe('The exception that was being handled when the program exited.'),
+});
+export interface GuestReport extends z.infer<typeof guestReport> {}

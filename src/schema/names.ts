@@ -1,0 +1,32 @@
+/** Names that callers choose from or choose: runtimes, sessions and checkpoints. */
+import { z } from 'zod';
+
+/** The languages that programs can be written in. */
+export const RUNTIME_NAMES = ['python', 'javascript'] as const;
+export const runtimeName = z.enum(RUNTIME_NAMES).describe('Language of the guest.');
+/** The name of a runtime. */
+export type RuntimeName = (typeof RUNTIME_NAMES)[number];
+
+/** Windows treats these names as devices in every folder. */
+const WINDOWS_DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)$/i;
+
+const shown = (input: unknown) => JSON.stringify(String(input).slice(0, 100));
+
+/**
+ * The name of a session: a single path component that every file system, shell and URL reads the same way.
+ */
+export const sessionId = z
+  .string()
+  .regex(/^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$/, {
+    error: ({ input }) =>
+      `${shown(input)} is not a valid session id; use 1 to 64 letters, digits, "_" or "-", not starting with "-"`,
+  })
+  .refine((id) => !WINDOWS_DEVICE.test(id), {
+    error: ({ input }) =>
+      `${shown(input)} is not a valid session id because Windows reserves it for a device; use another name`,
+  });
+
+export const checkpointName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/, {
+  error: ({ input }) =>
+    `${shown(input)} is not a valid checkpoint name; use 1 to 64 letters, digits, ".", "_" or "-", starting with a letter or digit`,
+});

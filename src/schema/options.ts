@@ -1,0 +1,114 @@
+/** The options of `createSandbox` and of `execute`. */
+import { z } from 'zod';
+import { runtimeName, sessionId } from './names.ts';
+import { fuelBudget, policy, timeoutSeconds } from './policy.ts';
+
+const moduleName = z
+  .string()
+  .max(200)
+  .regex(/^[A-Za-z_@][\w@/-]*(\.[\w-]+)*$/, 'must be the name of a module or package');
+/** Receives structured events. A pino logger fits, as does any object with these two methods. */
+export interface EventLogger {
+  /** Receives an event: its fields, including `event`, and its name. */
+  info(fields: object, message: string): void;
+  /** Receives an event that needs attention, such as a reached limit. */
+  warn(fields: object, message: string): void;
+}
+
+const eventLogger = z.custom<EventLogger>((value) => {
+  const logger = value as Partial<EventLogger> | null;
+  return (
+    typeof logger === 'object' && typeof logger?.info === 'function' && typeof logger.warn === 'function'
+  );
+}, 'must have the methods info and warn, like a pino logger');
+
+export const commitMode = z.enum(['answer', 'background']);
+/** When a session is saved: before a call is answered, or after it. */
+export type Commit = 'answer' | 'background';
+
+export const sandboxOptions = z.strictObject({
+  runtime: runtimeName,
+  policy: policy.prefault({}).describe('Limits of every call.'),
+  session_id: sessionId.optional().describe('Name of the session to open or create; by default a new UUID.'),
+  auto_persist_globals: z
+    .boolean()
+    .optional()
+    .describe('Whether variables persist between calls; by default only with a session_id or a store.'),
+  store: z
+    .custom<object>(
+      (value) => typeof value === 'object' && value !== null && 'acquire' in value,
+      'must be a store',
+    )
+    .optional()
+    .describe('Where sessions are stored; by default in the memory of this process.'),
+  commit: commitMode
+    .default('background')
+    .describe(
+      'When a session is saved: background: after a call was answered; answer: before it is answered.',
+    ),
+  preload: z
+    .array(moduleName)
+    .max(64)
+    .default([])
+    .describe(
+      'Modules preloaded into every run. The image with them is built once, within the limits of the policy, and cached.',
+    ),
+  signal: z
+    .instanceof(AbortSignal)
+    .optional()
+    .describe(
+      'Cancels building the image of `preload` and `packages`. It does not affect the finished sandbox.',
+    ),
+  packages: z
+    .array(z.string().min(1))
+    .max(64)
+    .default([])
+    .describe('Wheels, or folders of Python sources, to make importable.'),
+  logger: eventLogger.optional().describe('Receives structured events, such as execution.complete.'),
+  pool: z
+    .custom<object>()
+    .optional()
+    .describe('Worker threads to use, from createPool(); by default a pool that all sandboxes share.'),
+  tenant: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe(
+      'Sandboxes with the same tenant share its turns in the pool; by default each sandbox is its own tenant.',
+    ),
+});
+
+const fileContent = z.union([z.string(), z.instanceof(Uint8Array)]);
+const callback = <T>() =>
+  z.custom<(chunk: T) => void>((value) => typeof value === 'function', 'must be a function');
+
+const stream = z.custom<AsyncIterable<string | Uint8Array>>(
+  (value) => typeof (value as Partial<AsyncIterable<unknown>> | null)?.[Symbol.asyncIterator] === 'function',
+  'must be a string, bytes or a stream',
+);
+
+export const executeOptions = z.strictObject({
+  stdin: z
+    .union([fileContent, stream])
+    .optional()
+    .describe('Standard input of the program. A stream is read to its end before the call is queued.'),
+  signal: z.instanceof(AbortSignal).optional().describe('Cancels the call.'),
+  timeout_seconds: timeoutSeconds.optional().describe('Overrides the policy for this call.'),
+  fuel_budget: fuelBudget.optional().describe('Overrides the policy for this call.'),
+  inject_setup: z
+    .boolean()
+    .default(true)
+    .describe('Whether packages and helpers are available; without them the program has the bare language.'),
+  onStdout: callback<string>().optional().describe('Receives standard output while the program runs.'),
+  onStderr: callback<string>().optional().describe('Receives standard error while the program runs.'),
+  onProgress: callback<{ fuel_consumed: number; fuel_budget: number }>()
+    .optional()
+    .describe('Called about ten times a second with the fuel that the run has used so far.'),
+  files: z
+    .record(z.string(), fileContent)
+    .optional()
+    .describe('Files to write into the workspace before the run.'),
+});
+/** Options of `execute`. */
+export interface ExecuteOptions extends z.input<typeof executeOptions> {}

@@ -1,0 +1,20 @@
+/** The facts about a vendored package that listings and documentation show. */
+import { z } from 'zod';
+import { runtimeName } from './names.ts';
+
+/** A vendored package, with figures measured at build time. */
+export const packageFacts = z.object({
+  language: runtimeName,
+  name: z.string().describe('Name of the package, as installers use it.'),
+  import_names: z.array(z.string()).describe('Modules that programs import.'),
+  version: z.string().describe('Version of the package.'),
+  heavy: z.boolean().describe('Whether its first import takes a notable share of the default fuel budget.'),
+  measured_imports: z.array(z.string()).describe('Imports that were measured.'),
+  fuel_first_import: z.number().int().describe('Fuel of the first import in a fresh guest.'),
+  fuel_cached_import: z.number().int().describe('Fuel of a repeated import.'),
+  warm: z.boolean().describe('Whether it is preloaded in every guest.'),
+  use: z.string().describe('What the package is for.'),
+  licence: z.string().describe('Licence as an SPDX expression.'),
+});
+/** A vendored package, with figures measured at build time. */
+export interface PackageFacts extends z.infer<typeof packageFacts> {}

@@ -1,0 +1,123 @@
+/** The result of `execute`: outcome, output, changed files, guidance and fuel analysis. */
+import { z } from 'zod';
+import { guestError } from './guest-report.ts';
+import { runtimeName } from './names.ts';
+
+/** The reasons for which a run is stopped, with message and exit code. */
+export const TRAPS = {
+  out_of_fuel: { message: 'Execution trapped: OutOfFuel', exit_code: 152 },
+  timeout: { message: 'Execution trapped: Timeout', exit_code: 124 },
+  cancelled: { message: 'Execution trapped: Cancelled', exit_code: 130 },
+  memory_limit: { message: 'Execution trapped: MemoryLimit', exit_code: 137 },
+  stack_overflow: { message: 'Execution trapped: StackOverflow', exit_code: 139 },
+  unreachable: { message: 'Execution trapped: Unreachable', exit_code: 134 },
+  denied_call: { message: 'Execution trapped: DeniedCall', exit_code: 159 },
+  worker_lost: { message: 'Execution trapped: WorkerLost', exit_code: 143 },
+} as const;
+/** Why a run was stopped. */
+export type TrapReason = keyof typeof TRAPS;
+const trapReason = z.enum(Object.keys(TRAPS) as [TrapReason, ...TrapReason[]]);
+
+/** The cost of one import in this run. */
+export const importFacts = z.object({
+  name: z.string().describe('Top-level name of the module.'),
+  fuel: z.number().int().describe('Instructions for loading it, including its own imports.'),
+  cached: z.boolean().describe('Whether it was already loaded.'),
+});
+/** The cost of one import in a run. */
+export interface ImportFacts extends z.infer<typeof importFacts> {}
+
+/** What went wrong and what to do. docs/ERROR_GUIDANCE.md lists the values of `error_type`. */
+export const errorGuidance = z.object({
+  error_type: z.string().describe('Kind of failure.'),
+  error_message: z.string().describe('The exception or the trap, on one line.'),
+  actionable_guidance: z.array(z.string()).describe('What to know and do, most important first.'),
+  related_docs: z.array(z.string()).describe('Documents of this package, with the section.'),
+  code_examples: z.array(z.string()).optional().describe('Example code, where it helps.'),
+});
+/** What went wrong and what to do. docs/ERROR_GUIDANCE.md lists the values of `error_type`. */
+export interface ErrorGuidance extends z.infer<typeof errorGuidance> {}
+
+/** How close a run came to its fuel budget, in increasing order. */
+export const FUEL_STATUSES = ['efficient', 'moderate', 'warning', 'critical', 'exhausted'] as const;
+export const fuelAnalysis = z.object({
+  consumed: z.number().int().describe('Fuel used.'),
+  budget: z.number().int().describe('Fuel allowed.'),
+  utilization_percent: z.number().describe('Fuel used as a percentage of the budget.'),
+  status: z.enum(FUEL_STATUSES).describe('How close the run came to its budget.'),
+  recommendation: z.string().nullable().describe('What to do; null if nothing needs to be done.'),
+  likely_causes: z.array(z.string()).describe('What used the fuel.'),
+});
+/** How a run used its fuel budget. */
+export interface FuelAnalysis extends z.infer<typeof fuelAnalysis> {}
+
+export const resultMetadata = z.object({
+  runtime: runtimeName,
+  trapped: z.boolean().describe('Whether the run was stopped.'),
+  trap_reason: trapReason.nullable().describe('Why the run was stopped; null if it was not.'),
+  trap_message: z.string().nullable().describe('The trap as text; null if the run was not stopped.'),
+  stdout_truncated: z.boolean().describe('Whether standard output exceeded its limit.'),
+  stderr_truncated: z.boolean().describe('Whether standard error exceeded its limit.'),
+  stdout_dropped_bytes: z.number().int().describe('Bytes of standard output beyond the limit.'),
+  stderr_dropped_bytes: z.number().int().describe('Bytes of standard error beyond the limit.'),
+  files_truncated: z
+    .literal(true)
+    .optional()
+    .describe(
+      'The lists of changed files are incomplete, because their paths are longer than 1 MiB in total.',
+    ),
+  result: z.json().optional().describe('Value of the last expression, as JSON data or as text.'),
+  result_type: z.string().optional().describe('Type of that value in the guest.'),
+  error: guestError.optional().describe('The uncaught exception that ended the program.'),
+  state: z
+    .enum(['fresh', 'committed', 'rolled_back'])
+    .describe(
+      'fresh: the interpreter was new; committed: its state is kept; rolled_back: it was restored to the state before the call.',
+    ),
+  session_id: z.string().optional().describe('Name of the session, if there is one.'),
+  imports: z.array(importFacts).describe('Packages and costly standard modules that the program imported.'),
+  error_guidance: errorGuidance
+    .optional()
+    .describe('What went wrong and what to do, for known kinds of failure.'),
+  fuel_analysis: fuelAnalysis.optional().describe('How the run used its fuel budget.'),
+  queue_ms: z.number().describe('Time that the call waited; not part of duration_ms.'),
+});
+
+const resultFields = {
+  stdout: z.string().describe('Standard output as text.'),
+  stderr: z.string().describe('Standard error as text.'),
+  fuel_consumed: z.number().int().describe('WebAssembly instructions that the program executed.'),
+  memory_used_bytes: z.number().int().describe('Size of the guest memory at the end.'),
+  duration_ms: z.number().describe('Time that the run took, excluding time in the queue.'),
+  files_created: z.array(z.string()).describe('Paths of new files in the workspace.'),
+  files_modified: z.array(z.string()).describe('Paths of changed files.'),
+  files_deleted: z.array(z.string()).describe('Paths of deleted files.'),
+};
+
+export const successfulResult = z.object({
+  success: z.literal(true).describe('Exit code 0 and no trap.'),
+  exit_code: z.literal(0).describe('Exit code of the program.'),
+  ...resultFields,
+  metadata: resultMetadata
+    .extend({
+      trapped: z.literal(false).describe('The run was not stopped.'),
+      trap_reason: z.null().describe('The run was not stopped.'),
+      trap_message: z.null().describe('The run was not stopped.'),
+    })
+    .describe('Further facts about the run.'),
+});
+
+export const failedResult = z.object({
+  success: z.literal(false).describe('The program failed, or the run was stopped.'),
+  exit_code: z.number().int().describe('Exit code of the program, or of the trap.'),
+  ...resultFields,
+  metadata: resultMetadata.describe('Further facts about the run.'),
+});
+
+export const sandboxResult = z.discriminatedUnion('success', [successfulResult, failedResult]);
+/** The result of a program that ended with exit code 0. */
+export interface SuccessfulResult extends z.infer<typeof successfulResult> {}
+/** The result of a program that failed or was stopped. */
+export interface FailedResult extends z.infer<typeof failedResult> {}
+/** The result of `execute`. Check `success` to tell the two forms apart. */
+export type SandboxResult = SuccessfulResult | FailedResult;
