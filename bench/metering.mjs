@@ -7,9 +7,9 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { Guest } from '../dist/engine/guest.js';
 import { readImage, resetToImage, writeImage } from '../dist/engine/image.js';
-import { unpackTree } from '../dist/fs/tree-codec.js';
 import { Volume } from '../dist/fs/volume.js';
-import { loadAssets } from '../dist/runtimes/guest-artifacts.js';
+import { OpenLayer } from '../dist/host/layer-pack.js';
+import { compileModule, findAssets, readImageBytes } from '../dist/runtimes/guest-artifacts.js';
 import { python } from '../dist/runtimes/python/index.js';
 import { prepareModule } from '../dist/wasm/prepare-module.js';
 import { geomean, markdown, ms, times } from './measure.mjs';
@@ -42,11 +42,11 @@ const RUN = {
 };
 
 /** Returns a function that runs a program in a guest of the given module, which is reset to the image first. */
-function runner(module, assets, image) {
+function runner(module, compiled, assets, image) {
   const volume = new Volume({ maxBytes: 1e8, maxFiles: 1e4 }, () => Date.now());
-  for (const [i, { at, bytes }] of assets.layers.entries()) volume.mount(at, unpackTree(bytes, i + 1));
+  for (const [i, layer] of assets.layers.entries()) volume.mount(layer.at, new OpenLayer(layer).tree(i + 1));
   const guest = new Guest(
-    { ...assets.compiled, module },
+    { ...compiled, module },
     python.linkage,
     { pages: image.header.pages, maxPages: 8192 },
     volume,
@@ -114,15 +114,16 @@ function pyodide() {
 }
 
 export async function table() {
-  const assets = await loadAssets('python');
-  const image = readImage(assets.image, assets.origin);
+  const assets = findAssets('python');
+  const compiled = compileModule(assets);
+  const image = readImage(readImageBytes(assets), assets.origin);
   const original = readFileSync(createRequire(import.meta.url).resolve(python.binary.specifier));
   const unmetered = await WebAssembly.compile(
     prepareModule(original, { ...python.prepare, meter: false }).bytes,
   );
   const runners = {
-    metered: runner(assets.compiled.module, assets, image),
-    unmetered: runner(unmetered, assets, image),
+    metered: runner(compiled.module, compiled, assets, image),
+    unmetered: runner(unmetered, compiled, assets, image),
   };
   const best = Object.fromEntries(
     Object.keys(PYTHON_PROGRAMS).map((name) => [name, { metered: Infinity, unmetered: Infinity }]),

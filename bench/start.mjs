@@ -107,13 +107,14 @@ const GUEST_MEMORY = (runtime) => `
   import { Guest } from './dist/engine/guest.js';
   import { writeImage, readImage } from './dist/engine/image.js';
   import { Volume } from './dist/fs/volume.js';
-  import { loadAssets } from './dist/runtimes/guest-artifacts.js';
+  import { compileModule, findAssets, readImageBytes } from './dist/runtimes/guest-artifacts.js';
   import { RUNTIMES } from './dist/runtimes/registry.js';
-  const assets = await loadAssets('${runtime}');
-  const image = readImage(assets.image, assets.origin);
+  const assets = findAssets('${runtime}');
+  const compiled = compileModule(assets);
+  const image = readImage(readImageBytes(assets), assets.origin);
   const volume = new Volume({ maxBytes: 0, maxFiles: 0 }, () => 0);
   const make = () => {
-    const guest = new Guest(assets.compiled, RUNTIMES['${runtime}'].linkage, { pages: image.header.pages, maxPages: 4096 }, volume);
+    const guest = new Guest(compiled, RUNTIMES['${runtime}'].linkage, { pages: image.header.pages, maxPages: 4096 }, volume);
     writeImage(guest, image);
     return guest;
   };

@@ -58,7 +58,7 @@ async function buildGuests(runtimes) {
     }
     const started = performance.now();
     const guest = await build(runtime, inputs, (step) => console.log(`${runtime}: ${step} …`));
-    const layers = guest.layers.reduce((sum, layer) => sum + layer.bytes.length, 0);
+    const layers = guest.layers.reduce((sum, layer) => sum + layer.pack.length, 0);
     const sizes = `module ${formatBytes(guest.module.length)}, layers ${formatBytes(layers)}, image ${formatBytes(guest.image.length)}`;
     for (const { name, version, reason } of guest.missing)
       console.warn(`${runtime}: WARNING: ${name} ${version} is missing: ${reason}`);

@@ -104,7 +104,10 @@ function nonZeroPages(memory: Uint8Array): { first: number; count: number }[] {
 }
 
 const invalid = (problem: string) =>
-  new SandboxError('image_invalid', `The image is invalid: ${problem}. Run "npm run build" to rebuild it.`);
+  new SandboxError(
+    'image_invalid',
+    `The image is invalid: ${problem}. Install the package again, or run "npm run build" in a checkout.`,
+  );
 
 /** Reads and verifies an image. The result holds views of `bytes`, which may lie in shared memory. */
 export function readImage(bytes: Uint8Array, origin: ImageOrigin): Image {

@@ -15,6 +15,7 @@ const FS_ERROR_CODES = [
   'ELOOP',
   'ENOSPC',
   'EBUSY',
+  'EIO',
 ] as const;
 
 export type FsErrorCode = (typeof FS_ERROR_CODES)[number];

@@ -76,6 +76,49 @@ export function newDir({ ino, mode, mtimeMs, ctimeMs, readonly }: NodeInit): Dir
   return { kind: 'dir', ino, mode, mtimeMs, ctimeMs, nlink, openCount: 0, readonly, entries: new Map() };
 }
 
+/** Creates a read-only file whose bytes are loaded when they are first used. */
+export function lazyFile(init: NodeInit, size: number, load: () => Uint8Array): FileNode {
+  const { ino, mode, mtimeMs, ctimeMs } = init;
+  let data: Uint8Array | undefined;
+  return {
+    kind: 'file',
+    ino,
+    mode,
+    mtimeMs,
+    ctimeMs,
+    nlink: 1,
+    openCount: 0,
+    readonly: true,
+    get data() {
+      data ??= load();
+      return data;
+    },
+    size,
+    borrowed: true,
+    changed: false,
+  };
+}
+
+/** Creates a read-only directory whose entries are loaded when they are first used. */
+export function lazyDir(init: NodeInit, load: () => Map<string, Node>): DirNode {
+  const { ino, mode, mtimeMs, ctimeMs } = init;
+  let entries: Map<string, Node> | undefined;
+  return {
+    kind: 'dir',
+    ino,
+    mode,
+    mtimeMs,
+    ctimeMs,
+    nlink: 1,
+    openCount: 0,
+    readonly: true,
+    get entries() {
+      entries ??= load();
+      return entries;
+    },
+  };
+}
+
 export function newLink({ ino, mode, mtimeMs, ctimeMs, readonly }: NodeInit, target: string): LinkNode {
   const nlink = readonly ? 1 : 0;
   return { kind: 'symlink', ino, mode, mtimeMs, ctimeMs, nlink, openCount: 0, readonly, target };

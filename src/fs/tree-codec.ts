@@ -100,27 +100,6 @@ export function readOnlyTree(entries: Iterable<Entry>, layer = 1): DirNode {
   return buildReadOnlyTree(checkEntries(entries, 'image_invalid'), layer);
 }
 
-/** The same as `readOnlyTree(unpackEntries(bytes), layer)`, but checks the entries only once. */
-export function unpackTree(bytes: Uint8Array, layer = 1): DirNode {
-  return buildReadOnlyTree(unpackEntries(bytes), layer);
-}
-
-/**
- * Like `unpackTree`, but decodes on first access below the root, because most programs use few of the layers. The bytes
- * must be known to be valid: a decoding error would occur in the middle of a system call.
- */
-export function unpackTreeLazily(bytes: Uint8Array, layer = 1): DirNode {
-  let entries: DirNode['entries'] | undefined;
-  const root = buildReadOnlyTree([], layer);
-  return Object.defineProperty(root, 'entries', {
-    enumerable: true,
-    get: () => {
-      entries ??= unpackTree(bytes, layer).entries;
-      return entries;
-    },
-  });
-}
-
 function buildReadOnlyTree(checked: Entry[], layer: number): DirNode {
   const first = layer * 2 ** 24;
   const root = newDir({ ino: first, mode: 0o755, mtimeMs: 0, ctimeMs: 0, readonly: true });

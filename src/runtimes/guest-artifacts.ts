@@ -1,16 +1,18 @@
 /**
  * Writes and reads the artifacts of a guest build: the prepared module, the read-only layers, the boot image, and a
- * description with the digests of all of them.
+ * description with the digests of all of them. The main thread reads only the description; threads that run guests read
+ * the rest when they need it, into memory that they share.
  *
  * dist/guests/<runtime>/ guest.json, module.wasm, layer-<n>.pack, boot.image
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { CompiledModule } from '../engine/guest.ts';
-import { IMAGE_FORMAT, type ImageOrigin } from '../engine/image-identity.ts';
+import { type ImageOrigin, imageDigest } from '../engine/image-identity.ts';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
-import { readShared } from '../host/disk-cache.ts';
+import { damagedFile, type PackFacts, packedLayer, type SharedLayer } from '../host/layer-pack.ts';
+import { readSharedFile, type SharedFile, sharedFile } from '../host/shared-file.ts';
 import type { MissingPackage } from '../packages/catalog.ts';
 import type { RuntimeName } from '../schema.ts';
 
@@ -20,7 +22,7 @@ export interface BuiltGuest {
   readonly module: Uint8Array;
   readonly minPages: number;
   readonly stateGlobals: readonly string[];
-  readonly layers: readonly { readonly at: string; readonly bytes: Uint8Array }[];
+  readonly layers: readonly { readonly facts: PackFacts; readonly pack: Uint8Array }[];
   readonly image: Uint8Array;
   readonly origin: ImageOrigin;
   /** Memory that a guest needs to hold the image; the lowest memory limit that works. */
@@ -29,17 +31,23 @@ export interface BuiltGuest {
   readonly missing: readonly MissingPackage[];
 }
 
-/** A guest as workers load it. Layers and image are in shared memory. */
+/** A guest as it is sent to threads. Layers and image are in shared memory, which the threads fill. */
 export interface GuestAssets {
   /** Identifies the image. The boot image has the runtime's name. */
   readonly id: string;
   readonly runtime: RuntimeName;
-  readonly compiled: CompiledModule;
+  readonly module: ModuleFile;
   readonly origin: ImageOrigin;
-  readonly layers: readonly { readonly at: string; readonly bytes: Uint8Array }[];
-  readonly image: Uint8Array;
+  readonly layers: readonly SharedLayer[];
+  readonly image: SharedFile;
+  /** See `imageDigest`. */
+  readonly imageDigest: string;
   readonly minMemoryBytes: number;
   readonly missing: readonly MissingPackage[];
+}
+
+export interface ModuleFile extends Omit<CompiledModule, 'module'> {
+  readonly path: string;
 }
 
 interface Description {
@@ -49,17 +57,20 @@ interface Description {
   minPages: number;
   minMemoryBytes: number;
   stateGlobals: string[];
-  layers: { at: string; sha256: string }[];
+  layers: PackFacts[];
+  image: { digest: string; bytes: number };
   origin: ImageOrigin;
   missing: MissingPackage[];
 }
 
+/** Version of the description and of the files it describes. */
+const FORMAT = 2;
 const GUESTS = new URL('../guests/', import.meta.url);
 
 const file = (runtime: RuntimeName, name: string) => fileURLToPath(new URL(`${runtime}/${name}`, GUESTS));
 
 /** Digest of the locations and contents of layers, which binds an image to its layers. */
-export function layersDigest(layers: readonly { at: string; sha256: string }[]): string {
+export function layersDigest(layers: readonly Pick<PackFacts, 'at' | 'sha256'>[]): string {
   return sha256Hex(JSON.stringify(layers.map(({ at, sha256: digest }) => [at, digest])));
 }
 
@@ -68,7 +79,7 @@ function readDescription(runtime: RuntimeName): Description | undefined {
   if (!existsSync(path)) return undefined;
   try {
     const found = JSON.parse(readFileSync(path, 'utf8')) as Description;
-    return found.format === IMAGE_FORMAT ? found : undefined;
+    return found.format === FORMAT ? found : undefined;
   } catch {
     return undefined;
   }
@@ -94,51 +105,67 @@ export function writeGuest(guest: BuiltGuest, inputs: string): void {
   };
   mkdirSync(fileURLToPath(new URL(guest.runtime, GUESTS)), { recursive: true });
   put('module.wasm', guest.module);
-  guest.layers.forEach((layer, i) => {
-    put(`layer-${i}.pack`, layer.bytes);
+  guest.layers.forEach(({ pack }, i) => {
+    put(`layer-${i}.pack`, pack);
   });
   put('boot.image', guest.image);
   const description: Description = {
-    format: IMAGE_FORMAT,
+    format: FORMAT,
     inputs,
     minPages: guest.minPages,
     minMemoryBytes: guest.minMemoryBytes,
     stateGlobals: [...guest.stateGlobals],
-    layers: guest.layers.map(({ at, bytes }) => ({ at, sha256: sha256Hex(bytes) })),
+    layers: guest.layers.map(({ facts }) => facts),
+    image: { digest: imageDigest(guest.image), bytes: guest.image.length },
     origin: guest.origin,
     missing: [...guest.missing],
   };
   put('guest.json', `${JSON.stringify(description, null, 2)}\n`);
 }
 
-/** Loads the artifacts. Throws `not_installed` if there are none and `image_invalid` if their digests do not match. */
-export async function loadAssets(runtime: RuntimeName): Promise<GuestAssets> {
+/** The artifacts on disk. Reads only their description. Throws `not_installed` if there are none. */
+export function findAssets(runtime: RuntimeName): GuestAssets {
   const description = readDescription(runtime);
   if (description === undefined) {
-    throw new SandboxError('not_installed', `The ${runtime} guest is not built. Run "npm run build".`);
+    throw new SandboxError(
+      'not_installed',
+      `The ${runtime} guest is not built. Run "npm run build" in a checkout, or install the package again.`,
+    );
   }
-  const { minPages, minMemoryBytes, stateGlobals, origin, missing } = description;
-  const moduleBytes = readFileSync(file(runtime, 'module.wasm'));
-  const compiling = WebAssembly.compile(moduleBytes);
-  // Compilation runs in the background. If an error is thrown below, its rejection must not be unhandled.
-  compiling.catch(() => {});
-  expect(runtime, 'module.wasm', sha256Hex(moduleBytes), origin.module);
-  const layers = description.layers.map(({ at, sha256: expected }, i) => {
-    const bytes = readShared(file(runtime, `layer-${i}.pack`));
-    expect(runtime, `layer-${i}.pack`, sha256Hex(bytes), expected);
-    return { at, bytes };
-  });
-  expect(runtime, 'guest.json', layersDigest(description.layers), origin.layers);
-  const image = readShared(file(runtime, 'boot.image'));
-  const compiled = { module: await compiling, minPages, stateGlobals };
-  return { id: runtime, runtime, compiled, origin, layers, image, minMemoryBytes, missing };
+  const { minPages, minMemoryBytes, stateGlobals, origin, missing, image } = description;
+  if (layersDigest(description.layers) !== origin.layers)
+    throw damagedFile(file(runtime, 'guest.json'), 'its digests do not agree');
+  return {
+    id: runtime,
+    runtime,
+    module: { path: file(runtime, 'module.wasm'), minPages, stateGlobals },
+    origin,
+    layers: description.layers.map((facts, i) => packedLayer(file(runtime, `layer-${i}.pack`), facts)),
+    image: sharedFile(file(runtime, 'boot.image'), image.bytes),
+    imageDigest: image.digest,
+    minMemoryBytes,
+    missing,
+  };
 }
 
-function expect(runtime: RuntimeName, name: string, found: string, expected: string): void {
-  if (found === expected) return;
-  const digests = `expected SHA-256 ${expected}, found ${found}`;
-  throw new SandboxError(
-    'image_invalid',
-    `${name} of the ${runtime} guest is damaged: ${digests}. Run "npm run build".`,
-  );
+/** Reads, verifies and compiles the module. */
+export function compileModule({ module, origin }: GuestAssets): CompiledModule {
+  const { path, minPages, stateGlobals } = module;
+  const bytes = readArtifact(path, () => readFileSync(path));
+  const found = sha256Hex(bytes);
+  if (found !== origin.module) throw damagedFile(path, `expected SHA-256 ${origin.module}, found ${found}`);
+  return { module: new WebAssembly.Module(bytes), minPages, stateGlobals };
+}
+
+/** The bytes of the image, which `readImage` verifies. */
+export function readImageBytes({ image }: GuestAssets): Uint8Array {
+  return readArtifact(image.path, () => readSharedFile(image));
+}
+
+function readArtifact<T>(path: string, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    throw damagedFile(path, (cause as Error).message);
+  }
 }

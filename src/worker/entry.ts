@@ -5,7 +5,6 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { applyDelta, captureDelta } from '../engine/delta.ts';
-import { readImage } from '../engine/image.ts';
 import { PAGE_BYTES } from '../engine/image-identity.ts';
 import type { RunContext } from '../engine/run-context.ts';
 import { SandboxError } from '../errors.ts';
@@ -13,7 +12,6 @@ import { applyHostEdit } from '../fs/apply-host-edits.ts';
 import type { Entry } from '../fs/flat-entries.ts';
 import { FsError } from '../fs/fs-error.ts';
 import type { TreeChanges, TreeEdit } from '../fs/tree-changes.ts';
-import { unpackTreeLazily } from '../fs/tree-codec.ts';
 import { type Volume, WRITABLE_ROOTS } from '../fs/volume.ts';
 import { CappedOutput } from '../kernel/capped-output.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
@@ -22,10 +20,10 @@ import { RUNTIMES } from '../runtimes/registry.ts';
 import { buildGuest } from './build-guest-artifacts.ts';
 import { CooperativeYield } from './cooperative-yield.ts';
 import { extendImage } from './extend-image.ts';
-import type { GuestTemplate } from './guest-from-image.ts';
-import { GuestPool } from './guest-pool.ts';
-import { createVolume, type MountedLayer } from './guest-volume.ts';
+import type { GuestPool } from './guest-pool.ts';
+import { createVolume } from './guest-volume.ts';
 import { limitChangedFiles } from './limit-changed-files.ts';
+import { type LoadedImage, loadImage } from './load-image.ts';
 import { OutputSender } from './output-sender.ts';
 import {
   CONTROL,
@@ -45,19 +43,23 @@ const control = new Int32Array(workerData.control as SharedArrayBuffer);
 const yieldFlag = new Int32Array(workerData.yieldFlag as SharedArrayBuffer);
 const send = (message: FromWorker) => port.postMessage(message);
 
-interface LoadedImage extends GuestTemplate {
-  readonly layers: readonly MountedLayer[];
-  readonly pool: GuestPool;
-}
-
+/** What the thread can run; an image is loaded when a job first needs it, so that a failure is that of the job. */
+const availableAssets = new Map<string, GuestAssets>();
 const loadedImages = new Map<string, LoadedImage>();
 const sessionGuests = new SessionGuests();
 
-function load(assets: GuestAssets): void {
-  const layers = assets.layers.map(({ at, bytes }, i) => ({ at, tree: unpackTreeLazily(bytes, i + 1) }));
-  const image = readImage(assets.image, assets.origin);
-  const template = { runtime: RUNTIMES[assets.runtime], assets, image };
-  loadedImages.set(assets.id, { ...template, layers, pool: new GuestPool(template) });
+function imageOf(id: string): LoadedImage {
+  let loaded = loadedImages.get(id);
+  if (loaded === undefined) {
+    loaded = loadImage(availableAssets.get(id)!, loadedImages.values());
+    loadedImages.set(id, loaded);
+  }
+  return loaded;
+}
+
+function unload(id: string): void {
+  availableAssets.delete(id);
+  loadedImages.delete(id);
 }
 
 // ---- guests ----
@@ -130,7 +132,7 @@ function applyEdit(volume: Volume, edit: TreeEdit): boolean {
 // ---- runs ----
 
 function run(id: number, job: RunJob): void {
-  const loaded = loadedImages.get(job.image)!;
+  const loaded = imageOf(job.image);
   const { limits, session } = job;
   const maxPages = pagesIn(limits.memoryBytes);
   const stdout = new CappedOutput(limits.stdoutMaxBytes);
@@ -160,6 +162,7 @@ function run(id: number, job: RunJob): void {
   sender?.push(1, stdout.finish(), performance.now());
   sender?.push(2, stderr.finish(), performance.now());
   sender?.flush(performance.now());
+  loaded.checkDamage();
   const keepsState = session !== undefined && !session.discardState;
   const state = !keepsState ? 'fresh' : isConsistent ? 'committed' : 'rolled_back';
   // Memory and workspace are rolled back together.
@@ -252,15 +255,14 @@ function runContext(
 // ---- messages ----
 
 async function handle(message: ToWorker): Promise<void> {
-  if (message.type === 'load') return load(message.assets);
-  if (message.type === 'unload') return void loadedImages.delete(message.image);
-  if (message.type === 'warm')
-    return loadedImages.get(message.image)?.pool.refill(pagesIn(message.memoryBytes), true);
+  if (message.type === 'load') return void availableAssets.set(message.assets.id, message.assets);
+  if (message.type === 'unload') return unload(message.image);
+  if (message.type === 'warm') return imageOf(message.image).pool.refill(pagesIn(message.memoryBytes), true);
   const { id, job } = message;
   if (job.type === 'run') return run(id, job);
   if (job.type === 'extend') {
     const cancel = { cancel: control, cancelValue: id };
-    return send({ type: 'extended', id, extended: extendImage(loadedImages.get(job.image)!, job, cancel) });
+    return send({ type: 'extended', id, extended: extendImage(imageOf(job.image), job, cancel) });
   }
   const guest = await buildGuest(RUNTIMES[job.runtime], (step) => send({ type: 'progress', id, step }));
   send({ type: 'built', id, guest });

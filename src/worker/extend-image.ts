@@ -7,12 +7,13 @@ import { captureImage } from '../engine/image.ts';
 import { IMAGE_TIME_MS, PAGE_BYTES } from '../engine/image-identity.ts';
 import { GuestStopped, type RunContext } from '../engine/run-context.ts';
 import { SandboxError } from '../errors.ts';
-import { sha256Hex } from '../framing/digest.ts';
-import { packEntries, readOnlyTree, unpackTreeLazily } from '../fs/tree-codec.ts';
+import { readOnlyTree } from '../fs/tree-codec.ts';
 import { Volume } from '../fs/volume.ts';
+import { encodeMemoryLayer } from '../host/layer-pack.ts';
 import { layersDigest } from '../runtimes/guest-artifacts.ts';
 import type { Layer, PreloadReport } from '../runtimes/runtime.ts';
-import { type GuestTemplate, instantiateGuest } from './guest-from-image.ts';
+import { instantiateGuest } from './guest-from-image.ts';
+import type { LoadedImage } from './load-image.ts';
 import { type ExtendedImage, type ExtendJob, type ImageLimits, toShared } from './protocol.ts';
 
 /** Limits of the volume, which holds the compiled packages in /tmp. */
@@ -23,7 +24,7 @@ const STANDARD_STREAMS = 3;
 type Cancellation = Pick<RunContext, 'cancel' | 'cancelValue'>;
 
 export function extendImage(
-  template: GuestTemplate,
+  template: LoadedImage,
   job: ExtendJob,
   cancellation: Cancellation,
 ): ExtendedImage {
@@ -54,6 +55,7 @@ export function extendImage(
   const report = runInGuest('Loading the modules', guest, output, () =>
     runtime.preload(guest, handles, request),
   );
+  template.checkDamage();
   checkReport(report);
   return capture(template, guest, added);
 }
@@ -65,7 +67,7 @@ const messageLimits = ({ fuelBudget, timeoutMs }: ImageLimits) => ({
 
 /** Creates a guest with additional layers, and collects its output for error messages. */
 function createGuest(
-  template: GuestTemplate,
+  template: LoadedImage,
   added: readonly Layer[],
   limits: ImageLimits,
   cancellation: Cancellation,
@@ -86,10 +88,8 @@ function createGuest(
   });
   // After `beginRun`, which starts the clock that dates the directories.
   const volume = new Volume(VOLUME_LIMITS, () => guest.now());
-  const { layers } = template.assets;
-  layers.forEach(({ at, bytes }, i) => {
-    volume.mount(at, unpackTreeLazily(bytes, i + 1));
-  });
+  const { layers } = template;
+  for (const { at, tree } of layers) volume.mount(at, tree);
   added.forEach(({ at, entries }, i) => {
     volume.mount(at, readOnlyTree(entries, layers.length + i + 1));
   });
@@ -127,7 +127,7 @@ function checkReport(text: string): void {
   );
 }
 
-function capture(template: GuestTemplate, guest: Guest, added: readonly Layer[]): ExtendedImage {
+function capture(template: LoadedImage, guest: Guest, added: readonly Layer[]): ExtendedImage {
   const { assets } = template;
   if (guest.kernel.fds.slots.filter((file) => file !== undefined).length > STANDARD_STREAMS) {
     throw new SandboxError(
@@ -135,9 +135,8 @@ function capture(template: GuestTemplate, guest: Guest, added: readonly Layer[])
       'preload: a module leaves a file open, which an image cannot contain. Open the file in the program instead.',
     );
   }
-  const packed = added.map(({ at, entries }) => ({ at, bytes: toShared(packEntries(entries)) }));
-  const layers = [...assets.layers, ...packed];
-  const digest = layersDigest(layers.map(({ at, bytes }) => ({ at, sha256: sha256Hex(bytes) })));
+  const layers = [...assets.layers, ...added.map(({ at, entries }) => encodeMemoryLayer(at, entries))];
+  const digest = layersDigest(layers);
   const origin = { ...assets.origin, layers: added.length === 0 ? assets.origin.layers : digest };
   const image = toShared(captureImage(guest, origin, template.image.header.handles));
   return { layers, origin, image, minMemoryBytes: guest.memory.buffer.byteLength };

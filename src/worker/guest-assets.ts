@@ -1,13 +1,14 @@
 /**
- * The built guests of this process: each runtime is loaded once and shared. A runtime whose files are missing or damaged
- * is rebuilt in a worker and written back. Images with preloaded modules or user packages are built on first use and
+ * The built guests of this process: the memory of each is shared by all threads. A runtime that is not built is built in
+ * a worker and written to disk. Images with preloaded modules or user packages are built on first use and
  * cached on disk.
  */
 import { IMAGE_FORMAT, imageDigest } from '../engine/image-identity.ts';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
+import { sharedBytes } from '../host/shared-file.ts';
 import type { UserPackages } from '../packages/read-user-packages.ts';
-import { type BuiltGuest, type GuestAssets, loadAssets, writeGuest } from '../runtimes/guest-artifacts.ts';
+import { type BuiltGuest, findAssets, type GuestAssets, writeGuest } from '../runtimes/guest-artifacts.ts';
 import type { Policy, RuntimeName } from '../schema.ts';
 import { readCachedImage, writeCachedImage } from './image-cache.ts';
 import type { JobResult } from './job-handle.ts';
@@ -20,11 +21,11 @@ const BUILD_LIMIT_MS = 15 * 60_000;
 
 const ready = new Map<RuntimeName, Promise<GuestAssets>>();
 
-/** The assets of a runtime, loaded on the first call. */
+/** The assets of a runtime. Threads read and verify its files when they first run it. */
 export function assetsOf(runtime: RuntimeName): Promise<GuestAssets> {
   let assets = ready.get(runtime);
   if (assets === undefined) {
-    assets = loadOrBuild(runtime);
+    assets = findOrBuild(runtime);
     ready.set(runtime, assets);
     // A failure is not cached: the caller may repair the installation and try again.
     assets.catch(() => ready.delete(runtime));
@@ -32,14 +33,14 @@ export function assetsOf(runtime: RuntimeName): Promise<GuestAssets> {
   return assets;
 }
 
-async function loadOrBuild(runtime: RuntimeName): Promise<GuestAssets> {
+async function findOrBuild(runtime: RuntimeName): Promise<GuestAssets> {
   try {
-    return await loadAssets(runtime);
+    return findAssets(runtime);
   } catch (cause) {
     if (!(cause instanceof SandboxError)) throw cause;
-    process.emitWarning(`${cause.message} Rebuilding it, which takes some seconds.`, 'SandboxWarning');
+    process.emitWarning(`${cause.message} Building it now, which takes some seconds.`, 'SandboxWarning');
     await build(runtime, 'rebuilt');
-    return loadAssets(runtime);
+    return findAssets(runtime);
   }
 }
 
@@ -99,7 +100,7 @@ export async function extendedAssets(
 ): Promise<GuestAssets> {
   const base = await assetsOf(runtime);
   if (extension === undefined) return base;
-  const facts = [IMAGE_FORMAT, imageDigest(base.image), extension.preload, extension.packages?.sha256];
+  const facts = [IMAGE_FORMAT, base.imageDigest, extension.preload, extension.packages?.sha256];
   const key = sha256Hex(JSON.stringify(facts));
   let assets = extended.get(key);
   // Sandboxes share a finished image, but not a failed build: one may have lower limits or be cancelled.
@@ -137,7 +138,14 @@ async function readOrExtend(
   build: ImageBuild,
 ): Promise<GuestAssets> {
   const more = readCachedImage(key, base) ?? (await extend(base, key, extension, build));
-  return { ...base, ...more, id: `${base.runtime}:${key}` };
+  const { image } = more;
+  return {
+    ...base,
+    ...more,
+    image: sharedBytes(image),
+    imageDigest: imageDigest(image),
+    id: `${base.runtime}:${key}`,
+  };
 }
 
 async function extend(

@@ -1,5 +1,5 @@
 /** Creates guests from an image. Every run, and every image that extends another, starts from such a guest. */
-import { Guest } from '../engine/guest.ts';
+import { type CompiledModule, Guest } from '../engine/guest.ts';
 import { type Image, writeImage } from '../engine/image.ts';
 import { Volume } from '../fs/volume.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
@@ -9,15 +9,16 @@ import type { Runtime } from '../runtimes/runtime.ts';
 export interface GuestTemplate {
   readonly runtime: Runtime;
   readonly assets: GuestAssets;
+  readonly compiled: CompiledModule;
   readonly image: Image;
 }
 
 /** The volume of a guest that is not running; each run replaces it. */
 export const EMPTY_VOLUME = new Volume({ maxBytes: 0, maxFiles: 0 }, () => 0);
 
-export function instantiateGuest({ runtime, assets, image }: GuestTemplate, maxPages: number): Guest {
+export function instantiateGuest({ runtime, compiled, image }: GuestTemplate, maxPages: number): Guest {
   const size = { pages: image.header.pages, maxPages };
-  const guest = new Guest(assets.compiled, runtime.linkage, size, EMPTY_VOLUME);
+  const guest = new Guest(compiled, runtime.linkage, size, EMPTY_VOLUME);
   writeImage(guest, image);
   return guest;
 }

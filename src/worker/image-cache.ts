@@ -4,24 +4,33 @@
  *
  * Layout:
  *   header, JSON with its length (see framing/json-header.ts): origin, minMemoryBytes, and the lengths of the layers
- *   the layers that the base image does not have, concatenated
+ *   index and data of the layers that the base image does not have, concatenated
  *   the image
  */
 import { decodeJsonHeader, encodeJsonHeader } from '../framing/json-header.ts';
 import { readCached, writeCached } from '../host/disk-cache.ts';
+import { memoryLayer } from '../host/layer-pack.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import type { ExtendedImage } from './protocol.ts';
 
 interface CachedImageHeader extends Pick<ExtendedImage, 'origin' | 'minMemoryBytes'> {
-  readonly layers: readonly { readonly at: string; readonly length: number }[];
+  readonly layers: readonly {
+    readonly at: string;
+    readonly indexBytes: number;
+    readonly dataBytes: number;
+  }[];
 }
 
 export function writeCachedImage(key: string, base: GuestAssets, extended: ExtendedImage): void {
   const { origin, minMemoryBytes, image } = extended;
   const added = extended.layers.slice(base.layers.length);
-  const layers = added.map(({ at, bytes }) => ({ at, length: bytes.length }));
+  const layers = added.map(({ at, head, data }) => ({
+    at,
+    indexBytes: head.bytes.length,
+    dataBytes: data.length,
+  }));
   const header: CachedImageHeader = { origin, minMemoryBytes, layers };
-  const parts = [encodeJsonHeader(header), ...added.map(({ bytes }) => bytes), image];
+  const parts = [encodeJsonHeader(header), ...added.flatMap(({ head, data }) => [head.bytes, data]), image];
   writeCached('images', key, Buffer.concat(parts));
 }
 
@@ -31,9 +40,12 @@ export function readCachedImage(key: string, base: GuestAssets): ExtendedImage |
   const { header, data } = decodeJsonHeader(bytes);
   const { origin, minMemoryBytes, layers } = header as CachedImageHeader;
   let end = 0;
-  const added = layers.map(({ at, length }) => {
+  const take = (length: number) => {
     end += length;
-    return { at, bytes: data.subarray(end - length, end) };
-  });
+    return data.subarray(end - length, end);
+  };
+  const added = layers.map(({ at, indexBytes, dataBytes }) =>
+    memoryLayer(at, take(indexBytes), take(dataBytes)),
+  );
   return { origin, minMemoryBytes, layers: [...base.layers, ...added], image: data.subarray(end) };
 }

@@ -6,6 +6,7 @@ import type { ImageOrigin } from '../engine/image-identity.ts';
 import type { Entry } from '../fs/flat-entries.ts';
 import type { TreeChanges, TreeEdit } from '../fs/tree-changes.ts';
 import type { VolumeUsage } from '../fs/volume.ts';
+import type { SharedLayer } from '../host/layer-pack.ts';
 import type { ImportRecord } from '../kernel/module-import-log.ts';
 import type { BuiltGuest, GuestAssets } from '../runtimes/guest-artifacts.ts';
 import type { GuestReport, RuntimeName, TrapReason } from '../schema.ts';
@@ -96,7 +97,7 @@ export type ImageLimits = Pick<RunLimits, 'fuelBudget' | 'timeoutMs' | 'memoryBy
 
 /** The fields in which the assets of an extended image differ from those of its base. */
 export interface ExtendedImage {
-  readonly layers: readonly { readonly at: string; readonly bytes: Uint8Array }[];
+  readonly layers: readonly SharedLayer[];
   readonly origin: ImageOrigin;
   readonly image: Uint8Array;
   readonly minMemoryBytes: number;

@@ -13,10 +13,12 @@ let image: Image;
 beforeAll(async () => {
   // The images are next to the compiled code.
   const built = new URL('../../dist/runtimes/guest-artifacts.js', import.meta.url).href;
-  const { loadAssets } = (await import(built)) as typeof import('../../src/runtimes/guest-artifacts.ts');
-  const assets = await loadAssets('javascript');
-  image = readImage(assets.image, assets.origin);
-  template = { runtime: RUNTIMES.javascript, assets, image };
+  const { findAssets, compileModule, readImageBytes } = (await import(
+    built
+  )) as typeof import('../../src/runtimes/guest-artifacts.ts');
+  const assets = findAssets('javascript');
+  image = readImage(readImageBytes(assets), assets.origin);
+  template = { runtime: RUNTIMES.javascript, assets, compiled: compileModule(assets), image };
 });
 
 const MAX_PAGES = 400;

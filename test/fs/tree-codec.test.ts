@@ -1,45 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Entry, putEntry } from '../../src/fs/flat-entries.ts';
+import type { Entry } from '../../src/fs/flat-entries.ts';
 import { visitTree } from '../../src/fs/nodes.ts';
-import {
-  packEntries,
-  readOnlyTree,
-  unpackEntries,
-  unpackTree,
-  unpackTreeLazily,
-} from '../../src/fs/tree-codec.ts';
+import { packEntries, readOnlyTree, unpackEntries } from '../../src/fs/tree-codec.ts';
+import { tree } from './arbitraries.ts';
 import { codeOf, dir, file, link } from './support.ts';
 
-const name = fc.oneof(
-  fc.constantFrom('a', 'b', 'é', '\u{1f600}', '\ufeff', 'a.b'),
-  fc.stringMatching(/^[a-z~!]{1,6}$/),
-);
-const time = fc.oneof(fc.integer(), fc.double({ min: -8e15, max: 8e15, noNaN: true }));
-const content = fc.oneof(
-  fc.record({ kind: fc.constant('file' as const), data: fc.uint8Array({ maxLength: 40 }) }),
-  fc.record({ kind: fc.constant('dir' as const) }),
-  fc.record({ kind: fc.constant('symlink' as const), target: fc.constantFrom('a', '../b', '/é') }),
-);
-const raw = fc.record({
-  parts: fc.array(name, { minLength: 1, maxLength: 4 }),
-  mode: fc.integer({ min: 0, max: 0o7777 }),
-  mtimeMs: time.map((value) => value + 0),
-  content,
-});
-
-/** Any valid tree. Missing parents are added, and paths below a file are left out. */
-const tree = fc.array(raw, { maxLength: 20 }).map((items) => {
-  const entries = new Map<string, Entry>();
-  for (const { parts, mode, mtimeMs, content } of items) {
-    const path = parts.join('/');
-    const parents = parts.map((_, i) => parts.slice(0, i).join('/')).slice(1);
-    if (entries.has(path) || parents.some((at) => entries.has(at) && entries.get(at)?.kind !== 'dir'))
-      continue;
-    putEntry(entries, { path, mode, mtimeMs, ...content });
-  }
-  return [...entries.values()];
-});
 const byPath = (a: Entry, b: Entry) => (a.path < b.path ? -1 : 1);
 
 const SAMPLE = [dir('d'), file('d/f', 'some text'), file('empty'), link('l', 'd/f'), file('z', '12345678')];
@@ -149,10 +115,10 @@ describe('unpackEntries with damaged bytes', () => {
   });
 });
 
-describe('readOnlyTree and unpackTree', () => {
-  it('build the same read-only nodes', () => {
+describe('readOnlyTree', () => {
+  it('builds read-only nodes', () => {
     const seen: string[] = [];
-    const root = unpackTree(packEntries(SAMPLE), 3);
+    const root = readOnlyTree(SAMPLE, 3);
     visitTree(root, (path, node) => seen.push(`${node.kind} ${path} ${node.readonly} ${node.nlink}`));
     expect(seen.sort()).toEqual([
       'dir d true 1',
@@ -162,17 +128,5 @@ describe('readOnlyTree and unpackTree', () => {
       'symlink l true 1',
     ]);
     expect(root.ino).toBe(3 * 2 ** 24);
-    expect(readOnlyTree(SAMPLE, 3)).toEqual(root);
-  });
-});
-
-describe('unpackTreeLazily', () => {
-  it('builds the same tree, and decodes the bytes on first access', () => {
-    const root = unpackTreeLazily(packEntries(SAMPLE), 3);
-    expect({ ...root }).toEqual({ ...unpackTree(packEntries(SAMPLE), 3) });
-    expect(root.entries).toBe(root.entries);
-    const damaged = unpackTreeLazily(new Uint8Array(3), 1);
-    expect(damaged.kind).toBe('dir');
-    expect(() => damaged.entries).toThrow(/packed tree/);
   });
 });

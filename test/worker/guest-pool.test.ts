@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { readImage } from '../../dist/engine/image.js';
 import { PAGE_BYTES } from '../../dist/engine/image-identity.js';
-import { loadAssets } from '../../dist/runtimes/guest-artifacts.js';
-import { RUNTIMES } from '../../dist/runtimes/registry.js';
+import { findAssets } from '../../dist/runtimes/guest-artifacts.js';
 import type { GuestTemplate } from '../../dist/worker/guest-from-image.js';
 import { GuestPool } from '../../dist/worker/guest-pool.js';
+import { loadImage } from '../../dist/worker/load-image.js';
 
 type Guest = ReturnType<GuestPool['acquire']>;
 
@@ -22,9 +21,8 @@ function corrupt(guest: Guest): void {
 
 describe.each(['python', 'javascript'] as const)('pool of %s guests', (runtime) => {
   let template: GuestTemplate;
-  beforeAll(async () => {
-    const assets = await loadAssets(runtime);
-    template = { runtime: RUNTIMES[runtime], assets, image: readImage(assets.image, assets.origin) };
+  beforeAll(() => {
+    template = loadImage(findAssets(runtime), []);
   });
 
   test.each([

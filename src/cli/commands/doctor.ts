@@ -17,12 +17,15 @@ const CHECKS: readonly { readonly name: string; readonly check: () => Promise<st
   ...RUNTIME_NAMES.map((runtime) => ({
     name: `${runtime} guest`,
     check: async () => {
-      const { loadAssets } = await import('../../runtimes/guest-artifacts.ts');
-      const { image, missing } = await loadAssets(runtime);
+      const { findAssets } = await import('../../runtimes/guest-artifacts.ts');
+      const { verifyAssets } = await import('../../runtimes/verify-artifacts.ts');
+      const assets = findAssets(runtime);
+      verifyAssets(assets);
+      const { image, missing } = assets;
       const problems = missing.map(({ name, version, reason }) => `${name} ${version} ${reason}`);
       if (missing.length > 0)
         throw new Error(`incomplete: ${problems.join('; ')}. Fix this and run "npm run build"`);
-      return `module, layers and image are intact (image ${formatBytes(image.length)})`;
+      return `module, layers and image are intact (image ${formatBytes(image.bytes.length)})`;
     },
   })),
   ...RUNTIME_NAMES.map((runtime) => ({

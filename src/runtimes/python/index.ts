@@ -180,7 +180,8 @@ export const python: Runtime = {
       BINARY_SHA256,
       (layers, at) =>
         buildInGuest(layers, (guest) => {
-          guest.kernel.env = { ...BOOT_ENV, COMPILE_ROOT: at };
+          // Tracebacks need line numbers only. Columns are a quarter of the compressed bytecode.
+          guest.kernel.env = { ...BOOT_ENV, COMPILE_ROOT: at, PYTHONNODEBUGRANGES: '1' };
           startInterpreter(guest);
           importModule(guest, '_sandbox_compile');
         }),

@@ -1,0 +1,213 @@
+/**
+ * Read-only layers on disk and in memory. A pack is the index of a layer, followed by its data in compressed blocks. A
+ * block is read, verified and decompressed when a file in it is first used, and stays in memory that all threads share.
+ * The digest of the index identifies the layer, whatever the compression.
+ *
+ *   0          8 bytes    magic number; the last byte is the version
+ *   8          u32        number of blocks b
+ *   12         u32 × b    length of each compressed block
+ *   12 + 4b               index (see fs/layer-index.ts); the head of the pack ends here
+ *   …                     compressed blocks
+ */
+import { promisify } from 'node:util';
+import { brotliCompress, brotliDecompressSync, constants } from 'node:zlib';
+import { SandboxError } from '../errors.ts';
+import { sha256, sha256Hex } from '../framing/digest.ts';
+import { encodeMagic, hasMagic } from '../framing/magic-number.ts';
+import type { Entry } from '../fs/flat-entries.ts';
+import { ERRNO_ERRORS } from '../fs/fs-error.ts';
+import { BLOCK_BYTES, blockRanges, encodeLayer, LayerIndex } from '../fs/layer-index.ts';
+import type { DirNode } from '../fs/nodes.ts';
+import { readCached, writeCached } from './disk-cache.ts';
+import { readInto, readSharedFile, type SharedFile, sharedBytes, sharedFile } from './shared-file.ts';
+
+const MAGIC = 'lwspack\x01';
+const HEADER_BYTES = 12;
+/** Higher qualities save a tenth of the size and take several times as long. */
+const QUALITY = 7;
+const compress = promisify(brotliCompress);
+
+/** The facts about a pack that are needed to use it without reading it first. */
+export interface PackFacts {
+  /** Absolute path of the layer in the guest. */
+  readonly at: string;
+  /** SHA-256 of the index. */
+  readonly sha256: string;
+  readonly head_bytes: number;
+  readonly data_bytes: number;
+}
+
+/** A layer as it is sent to threads: all buffers are in shared memory. */
+export interface SharedLayer extends Pick<PackFacts, 'at' | 'sha256'> {
+  /** The head of the pack; for a layer without a pack, the index. */
+  readonly head: SharedFile;
+  /** The data; a block is valid if its word in `loaded` is 1. */
+  readonly data: Uint8Array;
+  readonly loaded: Int32Array;
+}
+
+const shared = (bytes: number) => new Uint8Array(new SharedArrayBuffer(bytes));
+const words = (count: number) => new Int32Array(new SharedArrayBuffer(count * 4));
+
+/** Encodes a layer as a pack. Compressed packs are cached, because compression takes some seconds. */
+export async function encodePack(
+  at: string,
+  entries: readonly Entry[],
+): Promise<{ facts: PackFacts; pack: Uint8Array }> {
+  const { index, data } = encodeLayer(entries, sha256);
+  const facts = {
+    at,
+    sha256: sha256Hex(index),
+    head_bytes: HEADER_BYTES + blockRanges(data.length).length * 4 + index.length,
+    data_bytes: data.length,
+  };
+  const key = sha256Hex(`${MAGIC}\0${QUALITY}\0${process.versions['brotli']}\0`, index);
+  let pack = readCached('packs', key);
+  if (pack === undefined) {
+    pack = await compressPack(index, data);
+    writeCached('packs', key, pack);
+  }
+  return { facts, pack };
+}
+
+async function compressPack(index: Uint8Array, data: Uint8Array): Promise<Uint8Array> {
+  const options = (size: number) => ({
+    params: {
+      [constants.BROTLI_PARAM_QUALITY]: QUALITY,
+      [constants.BROTLI_PARAM_LGWIN]: constants.BROTLI_MAX_WINDOW_BITS,
+      [constants.BROTLI_PARAM_SIZE_HINT]: size,
+    },
+  });
+  const blocks = await Promise.all(
+    blockRanges(data.length).map(({ start, end }) =>
+      compress(data.subarray(start, end), options(end - start)),
+    ),
+  );
+  const header = new Uint8Array(HEADER_BYTES + blocks.length * 4);
+  const view = new DataView(header.buffer);
+  header.set(encodeMagic(MAGIC));
+  view.setUint32(8, blocks.length, true);
+  blocks.forEach(({ length }, i) => {
+    view.setUint32(HEADER_BYTES + i * 4, length, true);
+  });
+  return Buffer.concat([header, index, ...blocks]);
+}
+
+/** A layer whose pack is in a file. Nothing is read yet. */
+export function packedLayer(path: string, facts: PackFacts): SharedLayer {
+  return {
+    at: facts.at,
+    sha256: facts.sha256,
+    head: sharedFile(path, facts.head_bytes),
+    data: shared(facts.data_bytes),
+    loaded: words(Math.ceil(facts.data_bytes / BLOCK_BYTES)),
+  };
+}
+
+/** A layer that is completely in memory. `index` and `data` must be in shared memory. */
+export function memoryLayer(at: string, index: Uint8Array, data: Uint8Array): SharedLayer {
+  const loaded = words(Math.ceil(data.length / BLOCK_BYTES)).fill(1);
+  return { at, sha256: sha256Hex(index), head: sharedBytes(index), data, loaded };
+}
+
+/** Encodes entries as a layer in shared memory. */
+export function encodeMemoryLayer(at: string, entries: readonly Entry[]): SharedLayer {
+  const { index, data } = encodeLayer(entries, sha256);
+  const [sharedIndex, sharedData] = [shared(index.length), shared(data.length)];
+  sharedIndex.set(index);
+  sharedData.set(data);
+  return memoryLayer(at, sharedIndex, sharedData);
+}
+
+/** A layer whose index has been read and verified by this thread. */
+export class OpenLayer {
+  readonly #layer: SharedLayer;
+  readonly #index: LayerIndex;
+  /** Position of each compressed block in the file, and the end of the last one. */
+  readonly #offsets: readonly number[];
+  #damage: SandboxError | undefined;
+
+  constructor(layer: SharedLayer) {
+    this.#layer = layer;
+    const head = readHead(layer);
+    const isPack = hasMagic(head, MAGIC);
+    const view = new DataView(head.buffer, head.byteOffset, head.byteLength);
+    const blocks = isPack ? view.getUint32(8, true) : 0;
+    const index = isPack ? head.subarray(HEADER_BYTES + blocks * 4) : head;
+    if (sha256Hex(index) !== layer.sha256) throw damaged(layer, 'its index does not match its SHA-256');
+    this.#index = new LayerIndex(index);
+    const offsets = [head.length];
+    for (let i = 0; i < blocks; i++) offsets.push(offsets[i]! + view.getUint32(HEADER_BYTES + i * 4, true));
+    this.#offsets = offsets;
+  }
+
+  /** The tree of the layer. Files are read when they are used; a file that is damaged then fails with EIO. */
+  tree(layer: number): DirNode {
+    return this.#index.tree(layer, (offset, size) => {
+      try {
+        return this.#read(offset, size);
+      } catch (cause) {
+        if (!(cause instanceof SandboxError)) throw cause;
+        this.#damage = cause;
+        throw ERRNO_ERRORS.EIO;
+      }
+    });
+  }
+
+  /** Throws the error of a file that could not be read. The guest that used it may have ignored EIO. */
+  checkDamage(): void {
+    if (this.#damage !== undefined) throw this.#damage;
+  }
+
+  /** Reads and verifies all data. */
+  verify(): void {
+    this.#read(0, this.#index.dataBytes);
+  }
+
+  #read(offset: number, size: number): Uint8Array {
+    const last = Math.ceil((offset + size) / BLOCK_BYTES);
+    for (let block = Math.floor(offset / BLOCK_BYTES); block < last; block++) {
+      if (Atomics.load(this.#layer.loaded, block) === 0) this.#load(block);
+    }
+    return this.#layer.data.subarray(offset, offset + size);
+  }
+
+  /** Two threads may load a block at once: both write the same verified bytes. */
+  #load(block: number): void {
+    const { head, data, loaded } = this.#layer;
+    const [start, end] = [this.#offsets[block] ?? 0, this.#offsets[block + 1] ?? 0];
+    const target = data.subarray(block * BLOCK_BYTES, (block + 1) * BLOCK_BYTES);
+    let bytes: Buffer;
+    try {
+      const compressed = Buffer.alloc(end - start);
+      readInto(head.path, start, compressed);
+      bytes = brotliDecompressSync(compressed, { maxOutputLength: target.length });
+    } catch (cause) {
+      throw damaged(this.#layer, `block ${block} cannot be read: ${(cause as Error).message}`);
+    }
+    if (bytes.length !== target.length || !sha256(bytes).equals(this.#index.blockDigest(block)))
+      throw damaged(this.#layer, `block ${block} does not match its SHA-256`);
+    target.set(bytes);
+    Atomics.store(loaded, block, 1);
+  }
+}
+
+function readHead(layer: SharedLayer): Uint8Array {
+  try {
+    return readSharedFile(layer.head);
+  } catch (cause) {
+    throw damaged(layer, (cause as Error).message);
+  }
+}
+
+const REPAIR = 'Install the package again, or run "npm run build" in a checkout';
+
+function damaged({ head }: SharedLayer, problem: string): SandboxError {
+  return damagedFile(head.path, problem);
+}
+
+/** The error for a file of the installation that cannot be used. It names the end of the path only. */
+export function damagedFile(path: string, problem: string): SandboxError {
+  const name = path.split(/[\\/]/).slice(-3).join('/');
+  return new SandboxError('image_invalid', `The file ${name} is damaged: ${problem}. ${REPAIR}.`);
+}

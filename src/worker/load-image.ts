@@ -1,0 +1,39 @@
+/** Loads an image into a thread: compiles its module, opens its layers and verifies its memory. */
+import type { CompiledModule } from '../engine/guest.ts';
+import { readImage } from '../engine/image.ts';
+import { OpenLayer } from '../host/layer-pack.ts';
+import { compileModule, type GuestAssets, readImageBytes } from '../runtimes/guest-artifacts.ts';
+import { RUNTIMES } from '../runtimes/registry.ts';
+import type { GuestTemplate } from './guest-from-image.ts';
+import { GuestPool } from './guest-pool.ts';
+import type { MountedLayer } from './guest-volume.ts';
+
+export interface LoadedImage extends GuestTemplate {
+  readonly layers: readonly MountedLayer[];
+  readonly pool: GuestPool;
+  /** Throws if a file that a guest used is damaged. */
+  checkDamage(): void;
+}
+
+/** `others` are the images that the thread has loaded already. */
+export function loadImage(assets: GuestAssets, others: Iterable<LoadedImage>): LoadedImage {
+  let compiled: CompiledModule | undefined;
+  for (const other of others) {
+    if (other.assets.origin.module === assets.origin.module) compiled = other.compiled;
+  }
+  compiled ??= compileModule(assets);
+  const layers = assets.layers.map((layer, i) => {
+    const opened = new OpenLayer(layer);
+    return { opened, mounted: { at: layer.at, tree: opened.tree(i + 1) } };
+  });
+  const image = readImage(readImageBytes(assets), assets.origin);
+  const template = { runtime: RUNTIMES[assets.runtime], assets, compiled, image };
+  return {
+    ...template,
+    layers: layers.map(({ mounted }) => mounted),
+    pool: new GuestPool(template),
+    checkDamage: () => {
+      for (const { opened } of layers) opened.checkDamage();
+    },
+  };
+}

@@ -1,0 +1,67 @@
+/** A copy of the built package whose JavaScript guest can be damaged. */
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, describe, expect, test } from 'vitest';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const copy = mkdtempSync(join(tmpdir(), 'damaged-installation-'));
+afterAll(() => rmSync(copy, { recursive: true }));
+cpSync(join(root, 'dist'), join(copy, 'dist'), {
+  recursive: true,
+  filter: (path) => !path.endsWith(join('guests', 'python')),
+});
+symlinkSync(join(root, 'dist/guests/python'), join(copy, 'dist/guests/python'));
+symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+cpSync(join(root, 'package.json'), join(copy, 'package.json'));
+
+function cli(...args: string[]) {
+  return spawnSync(process.execPath, [join(copy, 'dist/cli/main.js'), ...args], { encoding: 'utf8' });
+}
+
+/** Runs `use` while the byte of an artifact at this fraction of its length is changed. */
+function withDamage<T>(name: string, position: number, use: () => T): T {
+  const path = join(copy, 'dist/guests/javascript', name);
+  const intact = readFileSync(path);
+  const damaged = Buffer.from(intact);
+  damaged[Math.floor(damaged.length * position)]! ^= 0xff;
+  writeFileSync(path, damaged);
+  try {
+    return use();
+  } finally {
+    writeFileSync(path, intact);
+  }
+}
+
+const program = (code: string) => cli('run', '-l', 'javascript', '-c', code);
+const IMPORT = "import _ from 'lodash'; console.log(_.chunk([1, 2], 1).length)";
+const ADVICE = /is damaged: .* Install the package again, or run "npm run build" in a checkout\.\n$/;
+
+describe('damaged installation', () => {
+  test.each(['module.wasm', 'boot.image', 'layer-1.pack'])('is an error that names %s', (name) => {
+    const { status, stdout, stderr } = withDamage(name, 0.0001, () => program('console.log(1)'));
+    expect([status, stdout]).toEqual([70, '']);
+    expect(stderr).toContain(name === 'boot.image' ? 'image is invalid' : `guests/javascript/${name}`);
+    expect(stderr).toMatch(name === 'boot.image' ? /npm run build/ : ADVICE);
+  });
+
+  test('fails a program that uses a damaged package, whatever the program does, and no other program', () => {
+    withDamage('layer-1.pack', 0.2, () => {
+      const swallowed = `try { await import('lodash') } catch {}; console.log('went on')`;
+      for (const code of [IMPORT, swallowed]) {
+        const { status, stderr } = program(code);
+        expect([code, status]).toEqual([code, 70]);
+        expect(stderr).toMatch(ADVICE);
+      }
+      expect(program('console.log(1)')).toMatchObject({ status: 0, stdout: '1\n', stderr: '' });
+      const doctor = cli('doctor');
+      expect(doctor.status).toBe(1);
+      expect(doctor.stdout).toMatch(
+        /FAIL {2}javascript guest: The file guests\/javascript\/layer-1\.pack is damaged/,
+      );
+    });
+    expect(program(IMPORT)).toMatchObject({ status: 0, stdout: '2\n' });
+  });
+});

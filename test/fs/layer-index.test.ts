@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { BLOCK_BYTES, type EncodedLayer, encodeLayer, LayerIndex } from '../../src/fs/layer-index.ts';
+import { type DirNode, visitTree } from '../../src/fs/nodes.ts';
+import { readOnlyTree } from '../../src/fs/tree-codec.ts';
+import { tree } from './arbitraries.ts';
+import { codeOf, dir, file, link } from './support.ts';
+
+const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest();
+
+/** The nodes by path, without inode numbers, whose order is that of the index. */
+function nodesOf(root: DirNode): Map<string, object> {
+  const nodes = new Map<string, object>();
+  visitTree(root, (path, node) => {
+    const { kind, mode, mtimeMs, ctimeMs, nlink, readonly } = node;
+    const content = kind === 'file' ? [...node.data] : kind === 'symlink' ? node.target : undefined;
+    const size = kind === 'file' ? node.size : undefined;
+    nodes.set(path, { kind, mode, mtimeMs, ctimeMs, nlink, readonly, content, size });
+  });
+  return nodes;
+}
+
+const decode = ({ index, data }: EncodedLayer, layer = 1) =>
+  new LayerIndex(index).tree(layer, (offset, size) => data.subarray(offset, offset + size));
+
+describe('layer index', () => {
+  it('describes every tree', () => {
+    fc.assert(
+      fc.property(tree, (entries) => {
+        expect(nodesOf(decode(encodeLayer(entries, sha256)))).toEqual(nodesOf(readOnlyTree(entries)));
+      }),
+    );
+  });
+
+  it('gives every node an inode number of its layer', () => {
+    const root = decode(encodeLayer([dir('d'), file('d/f'), link('l', 'd')], sha256), 3);
+    const numbers = [root.ino];
+    visitTree(root, (_, { ino }) => numbers.push(ino));
+    expect(numbers.sort()).toEqual([0, 1, 2, 3].map((i) => 3 * 2 ** 24 + i));
+  });
+
+  it('reads a file when its data is used, and once', () => {
+    const { index, data } = encodeLayer([dir('d'), file('d/a', 'one'), file('d/b', 'two')], sha256);
+    const reads: [number, number][] = [];
+    const root = new LayerIndex(index).tree(1, (offset, size) => {
+      reads.push([offset, size]);
+      return data.subarray(offset, offset + size);
+    });
+    const node = (root.entries.get('d') as DirNode).entries.get('b')!;
+    expect(node).toMatchObject({ kind: 'file', size: 3 });
+    // Matching compares the data of no file.
+    const before = reads.length;
+    if (node.kind === 'file')
+      expect([String.fromCharCode(...node.data), node.data.length]).toEqual(['two', 3]);
+    expect([before, reads]).toEqual([0, [[3, 3]]]);
+  });
+
+  it('stores the data in the order of the entries and a digest of every block', () => {
+    const big = { ...file('a'), data: new Uint8Array(BLOCK_BYTES + 5).fill(7) };
+    const { index, data } = encodeLayer([file('z', 'first'), big], sha256);
+    expect(new TextDecoder().decode(data.subarray(0, 5))).toBe('first');
+    const decoded = new LayerIndex(index);
+    expect(decoded.dataBytes).toBe(BLOCK_BYTES + 10);
+    expect(decoded.blockDigest(0)).toEqual(new Uint8Array(sha256(data.subarray(0, BLOCK_BYTES))));
+    expect(decoded.blockDigest(1)).toEqual(new Uint8Array(sha256(data.subarray(BLOCK_BYTES))));
+  });
+
+  it('is equal for equal trees in the same order', () => {
+    const entries = [dir('d'), file('d/f', 'text')];
+    expect(encodeLayer(entries, sha256)).toEqual(encodeLayer(structuredClone(entries), sha256));
+    expect(encodeLayer([file('x', '1')], sha256).index).not.toEqual(
+      encodeLayer([file('x', '2')], sha256).index,
+    );
+  });
+
+  it('rejects entries that are not a tree, and bytes that are not an index', () => {
+    expect(codeOf(() => encodeLayer([file('a/b')], sha256))).toBe('invalid_path');
+    const { index } = encodeLayer([file('a', 'text')], sha256);
+    for (const bytes of [new Uint8Array(0), index.subarray(1), index.subarray(0, -1)])
+      expect(codeOf(() => new LayerIndex(bytes))).toBe('image_invalid');
+  });
+});
