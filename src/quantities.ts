@@ -32,7 +32,7 @@ const BYTE_UNITS = [
 /** A size: 256 MiB, 1.9 MiB, 812 bytes. */
 export function formatBytes(bytes: number): string {
   const unit = BYTE_UNITS.find(([size]) => bytes >= size);
-  if (unit === undefined) return `${formatCount(bytes)} ${bytes === 1 ? 'byte' : 'bytes'}`;
+  if (unit === undefined) return formatItems(bytes, 'byte');
   return `${Number((bytes / unit[0]).toFixed(1))} ${unit[1]}`;
 }
 
@@ -59,6 +59,11 @@ export function formatAge(milliseconds: number): string {
 /** A number for people: 10,000. */
 export function formatCount(count: number): string {
   return count.toLocaleString('en-US');
+}
+
+/** A number of things: 1 file, 10,000 files. */
+export function formatItems(count: number, noun: string): string {
+  return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** A whole number to paste into a program: 20_000_000_000, valid in Python and JavaScript. */

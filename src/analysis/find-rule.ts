@@ -1,7 +1,7 @@
 /**
  * Finds the rule that explains a failed run. Evidence counts in this order: the trap, the exception that the runtime
- * reported, and, only if the runtime could not report, the beginning of standard error. Invariant: a run with exit code 0
- * and no trap is never classified, and output that a program printed never decides.
+ * reported, and, only if the runtime could not report, a traceback at the end of standard error. Invariant: a run with
+ * exit code 0 and no trap is never classified, and a report of the runtime always takes precedence over printed output.
  */
 import type { GuestError } from '../schema.ts';
 import type { AnalysisInput } from './input.ts';
@@ -22,7 +22,7 @@ export interface Classification {
 function explainingError(input: AnalysisInput): GuestError | undefined {
   if (input.error !== undefined) return input.error;
   if (input.exitCause !== undefined) return input.exitCause;
-  // The end of a longer text was cut off or is out of reach.
+  // Longer text may have been truncated, and is too long to search.
   if (input.ending !== 'unknown' || input.stderr.length > STDERR_SCAN_CHARS) return undefined;
   return input.language.guidance.parseTraceback(input.stderr);
 }

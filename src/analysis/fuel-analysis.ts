@@ -9,7 +9,7 @@ import type { AnalysisInput } from './input.ts';
 import { failedLocation } from './quote-guest-text.ts';
 import { type FuelStatus, fuelStatus, suggestedBudgets } from './suggested-limits.ts';
 
-/** Above this share of the budget, without a heavy package, data or algorithm are the likely cause. */
+/** Above this share of the budget, and without a heavy package, the data or the algorithm is the likely cause. */
 const LARGE_DATA_PERCENT = 70;
 
 /** The budget to try next: twice the consumption, plus the known cost of packages that are still to be imported. */

@@ -2,7 +2,7 @@
 import type { ImportFacts } from '../schema.ts';
 import { type AnalysisInput, type VendoredPackage, vendoredPackage } from './input.ts';
 
-/** A cheaper import was in the boot image or cached. */
+/** An import that cost less was in the boot image or cached. */
 export const NOTICEABLE_FUEL = 1e6;
 /** An import that cost less than this share of the measured cost was interrupted. */
 const COMPLETE_IMPORT_SHARE = 0.9;

@@ -1,4 +1,4 @@
-/** Files on the user's machine that the command line names: programs, input, exports and copied results. */
+/** Files of the user that are named on the command line: programs, input, exports and copied results. */
 import { randomUUID } from 'node:crypto';
 import { lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Options that several commands have, and the parsers of option values. */
+/** Options shared by several commands, and the parsers of option values. */
 import { InvalidArgumentError, Option } from 'commander';
 import { parseBytes, parseCount, parseFuel } from '../quantities.ts';
 import { RUNTIME_NAMES } from '../schema.ts';

@@ -8,7 +8,7 @@
  *   4   u32 format version
  *   8   u32 byte length H of the header
  *   12  header, JSON, H bytes
- *   …   the page diffs (see page-diff.ts), concatenated; later diffs override earlier ones
+ *   …   the page diffs (see page-diff-codec.ts), concatenated; later diffs override earlier ones
  *   end SHA-256 of everything before it, 32 bytes
  */
 import { z } from 'zod';
@@ -33,7 +33,10 @@ export const DELTA_FORMAT = 2;
 
 const FORMAT = { magic: 'LWSD', version: DELTA_FORMAT, fields: 0 } as const;
 const MAX_DIFFS = 64;
-/** Pages of which a capture state holds a copy, 32 MiB. A guest that changed more is captured in full every time. */
+/**
+ * Maximum number of pages that a capture state copies: 32 MiB. A guest that changed more is captured in full every
+ * time.
+ */
 const MAX_COPIED_PAGES = 8192;
 
 /** The header of a delta. It can be read without the base image. */

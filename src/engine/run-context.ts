@@ -24,7 +24,7 @@ export interface GuestStop {
 
 export interface RunContext {
   readonly fuelBudget: number;
-  /** In terms of performance.now(). */
+  /** On the clock of performance.now(). */
   readonly deadlineMs: number;
   /** A shared word. Storing `cancelValue` in it cancels the run; notifying it wakes a sleeping guest. */
   readonly cancel: Int32Array;

@@ -263,8 +263,8 @@ export class Volume {
 
   /**
    * Runs changes that the host makes: restoring a saved state or writing files it has checked itself. They are charged
-   * to the quota but never refused, so that nothing a guest did makes them fail. Until enough is deleted, the guest can
-   * write nothing.
+   * to the quota but never refused, so that nothing a guest did makes them fail. Until enough is deleted, the guest
+   * cannot write.
    */
   asHost<T>(change: () => T): T {
     this.#quota.isEnforced = false;

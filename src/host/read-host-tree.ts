@@ -32,7 +32,10 @@ export interface HostTree {
 }
 
 interface ReadOptions {
-  /** An earlier result for the same path. Files that have not changed since are taken from it; if none has, so is the tree. */
+  /**
+   * An earlier result for the same path. Files that have not changed since are taken from it; if no file has changed,
+   * the whole tree is.
+   */
   readonly previous?: HostTree | undefined;
   /** Whether contents are in shared memory. */
   readonly isShared?: boolean;

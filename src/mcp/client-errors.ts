@@ -1,6 +1,6 @@
 /**
- * Errors as clients see them. Every error that leaves the server, from a tool or a resource, passes through here, so that
- * no client learns folders, processes or names of the host. The original error goes to the log.
+ * Errors as clients see them. Every error that leaves the server, from a tool or a resource, passes through here, so
+ * that no client learns the folders, processes or names of the host. The original error goes to the log.
  */
 import { type ErrorCode, SandboxError } from '../errors.ts';
 import { ToolError } from './tool.ts';
@@ -27,7 +27,7 @@ const MESSAGES: Readonly<Record<ErrorCode, string | typeof OWN_MESSAGE>> = {
   checkpoint_not_found: OWN_MESSAGE,
   nothing_to_undo: OWN_MESSAGE,
   store_failed:
-    'The server could not save or load the session. If this call ran code, the code was undone. Retry later; the server log has the cause.',
+    'The server could not save or load the session. If this call ran code, its effects were undone. Retry later; the server log has the cause.',
   module_invalid: INTERNAL,
   image_invalid: INTERNAL,
   build_failed: OWN_MESSAGE,

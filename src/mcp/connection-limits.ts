@@ -1,6 +1,7 @@
 /**
- * Limits the connections of an HTTP server: their number, requests at a time, and how long a client may leave a response
- * unread. When the limit is reached, an idle connection is closed, so that idle clients do not displace active ones.
+ * Limits the connections of an HTTP server: their number, the requests in progress on each, and how long a client may
+ * leave a response unread. When the limit is reached, an idle connection is closed, so that idle clients do not
+ * displace active ones.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -58,7 +59,7 @@ export class Connections {
     socket.once('close', () => this.#connections.delete(socket));
   }
 
-  /** Closes the idle connection that was idle longest, of the address with the most connections. */
+  /** Closes the connection that has been idle longest, among those of the address with the most connections. */
   #closeIdle(): boolean {
     const all = [...this.#connections.values()];
     const counts = new Map<string, number>();

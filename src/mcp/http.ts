@@ -117,7 +117,7 @@ async function shutDown(server: Server, app: HttpApp): Promise<void> {
   }
 }
 
-/** Keeps the adapter of the SDK from serialising a body again that is parsed already. */
+/** Keeps the SDK's adapter from serialising a body that is already parsed. */
 class ParsedBody {
   constructor(readonly value: unknown) {}
 
@@ -129,7 +129,7 @@ class ParsedBody {
 /** Routes requests through the guards to the MCP handlers. */
 class HttpApp {
   isClosing = false;
-  /** Requests whose response has not ended, without event streams. */
+  /** Requests whose response has not ended, except event streams. */
   openRequests = 0;
   readonly #budgets = new Map<string, ByteBudget>();
   readonly #guards: RequestGuards;

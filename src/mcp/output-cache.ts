@@ -1,5 +1,5 @@
 /**
- * Full text of outputs that a tool result shows truncated, addressed by URI. The oldest entries are evicted once the
+ * Full text of outputs that were truncated in a tool result, addressed by URI. The oldest entries are evicted once the
  * cache holds too many entries or too much text.
  */
 import { randomUUID } from 'node:crypto';

@@ -8,7 +8,7 @@ import { setImmediate as nextTick } from 'node:timers/promises';
 import type { ByteBudget } from './tenant-byte-budget.ts';
 
 export const JSON_LIMITS = {
-  /** Arrays and objects inside each other. */
+  /** Nesting depth of arrays and objects. */
   depth: 64,
   /** Elements of arrays and members of objects. */
   members: 2000,
@@ -89,7 +89,7 @@ function readText(request: IncomingMessage, { maxBytes, budget }: BodyLimits): P
 }
 
 const BUSY_MESSAGE =
-  'Too many request and response bytes of this client are in progress. Read pending responses and retry, with fewer requests at a time.';
+  'This client has too many request and response bytes in progress. Read the pending responses and retry, with fewer requests at a time.';
 
 function tooLarge(maxBytes: number): BodyError {
   return new BodyError(413, `Payload Too Large: the limit is ${maxBytes} bytes.`);
@@ -199,7 +199,7 @@ function valueAt(value: unknown, path: readonly string[]): unknown {
   return at;
 }
 
-/** Errors of schemas repeat the names of unknown members. The depth of `value` is limited already. */
+/** Errors of schemas repeat the names of unknown members. The depth of `value` is already limited. */
 function checkNames(value: unknown): void {
   if (typeof value !== 'object' || value === null) return;
   for (const [name, member] of Object.entries(value)) {

@@ -109,7 +109,7 @@ export class RequestGuards {
     return this.#tokens.filter((token) => timingSafeEqual(token.hash, hash))[0]?.tenant;
   }
 
-  /** Whether a request may read the figures of all tenants. With tokens, this takes a token of its own. */
+  /** Whether a request may read the metrics of all tenants. If there are tokens, this requires the metrics token. */
   mayReadMetrics(request: IncomingMessage): boolean {
     if (this.#metricsHash === undefined) return this.#tokens.length === 0;
     return timingSafeEqual(this.#metricsHash, sha256(bearer(request) ?? ''));

@@ -148,7 +148,7 @@ export function registerResources(server: McpServer, context: ResourceContext): 
     list: undefined,
     complete: { stream: () => [...OUTPUT_STREAMS] },
   });
-  const outputDescription = 'Full text of an output that a tool result shows truncated.';
+  const outputDescription = 'Full text of an output that was truncated in a tool result.';
   server.registerResource(
     'full_output',
     output,

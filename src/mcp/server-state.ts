@@ -34,7 +34,10 @@ function basePolicy(settings: ServerSettings): PolicyInput {
   return { fuel_budget, memory_bytes, timeout_seconds, mounts: externalMounts(external_files) };
 }
 
-/** Clients can raise only the first three. The others exceed their defaults only in sessions from elsewhere. */
+/**
+ * Clients can raise only the first three. The others exceed their defaults only in imported sessions and foreign
+ * stores.
+ */
 const maximums = (settings: ServerSettings): PolicyMaximums => ({
   fuel_budget: settings.max_fuel_budget,
   memory_bytes: settings.max_memory_bytes,

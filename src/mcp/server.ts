@@ -22,7 +22,7 @@ import { toolTable } from './tools/index.ts';
 const SERVER_NAME = 'llm-wasm-sandbox';
 /** How long clients may cache the lists, which depend only on the settings. */
 const LIST_TTL_MS = 3_600_000;
-/** Tools and prompts depend only on the settings, and changes of workspace files are not announced. */
+/** Tools and prompts depend only on the settings, and changes to workspace files are not announced. */
 const STATIC_LISTS = {
   tools: { listChanged: false },
   prompts: { listChanged: false },

@@ -90,7 +90,7 @@ export const serverSettings = z.strictObject({
   commit: commitMode
     .default('answer')
     .describe(
-      'When the effects of a tool call on a session are saved: "answer" before the call is answered, "background" after it.',
+      'When the effects of a tool call on a session are saved: "answer": before the call returns; "background": afterwards.',
     ),
   external_files: list('Host files or folders that programs can read under /external.'),
   log_program_data: z
@@ -126,7 +126,7 @@ export const serverSettings = z.strictObject({
     .regex(SECRET, 'must have at least 16 characters and no spaces')
     .optional()
     .describe(
-      'Bearer token for /metrics, which shows figures of all tenants. Without it, /metrics is available only if there are no tokens.',
+      'Bearer token for /metrics, which shows metrics of all tenants. Without it, /metrics is available only if there are no tokens.',
     ),
   allowed_hosts: list(
     'Host names accepted in the Host header in addition to loopback names; "*" accepts any.',

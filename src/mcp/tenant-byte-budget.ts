@@ -13,7 +13,7 @@ export class ByteBudget {
     return this.#used;
   }
 
-  /** Takes bytes from the budget; returns false, and takes none, if it does not have them. */
+  /** Takes bytes from the budget. If too few are left, takes none and returns false. */
   take(bytes: number): boolean {
     if (this.#used + bytes > this.maxBytes) return false;
     this.#used += bytes;
@@ -49,8 +49,8 @@ export class RequestBytes extends ByteBudget {
 type Callback = (error?: Error | null) => void;
 
 /**
- * Counts what is written to a response until the client has received it. A response that exceeds the budget is cut off:
- * its client does not read.
+ * Counts what is written to a response until the client has received it. A response that exceeds the budget is cut off,
+ * because its client is not reading.
  */
 export function meterResponse(response: ServerResponse, bytes: RequestBytes): void {
   const write = response.write.bind(response) as (

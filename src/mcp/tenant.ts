@@ -145,7 +145,7 @@ export class Tenant {
     return withToolAdvice(() => session.fork(new_session_id));
   }
 
-  /** Deletes a session, also one that is damaged and cannot be opened. */
+  /** Deletes a session, even one that is damaged and cannot be opened. */
   async destroy(session_id: string): Promise<void> {
     this.cancel(session_id);
     try {

@@ -61,4 +61,4 @@ export const DESTRUCTIVE_IDEMPOTENT = annotations(false, true, true);
 
 export const optionalSession = sessionId
   .optional()
-  .describe('Session to use; omitted: the default workspace.');
+  .describe('Session to use; without it, the default workspace.');

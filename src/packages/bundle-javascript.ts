@@ -1,6 +1,7 @@
 /**
- * Bundles the JavaScript packages of the catalogue to self-contained ES modules, at build time, from the pinned
- * development dependencies that npm installed. Each module exports the package as default and all its names.
+ * Bundles the JavaScript packages of the catalogue into self-contained ES modules, at build time, from the pinned
+ * development dependencies that npm installed. Each module exports all names of its package, and the package itself as
+ * default.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -102,7 +102,7 @@ export interface ServerAttack extends AttackFacts {
 
 export type AttackRow = ExpressionAttack | ProgramAttack | SessionAttack | ServerAttack;
 
-/** A row of the corpus with its place in it. */
+/** A row of the corpus with its id and category. */
 export type Attack<Row extends AttackRow = AttackRow> = Row & {
   /** `category/runtime/name` */
   readonly id: string;
@@ -114,7 +114,7 @@ export type Attack<Row extends AttackRow = AttackRow> = Row & {
 /** Rows of one category, by runtime. `any` holds attacks on the server. */
 export type AttackTable = Partial<Record<RuntimeName | 'any', readonly AttackRow[]>>;
 
-/** What the runner found out about an attack. It holds if there are no problems. */
+/** The verdict on an attack. The attack did no harm if there are no problems. */
 export interface Verdict {
   readonly attack: Attack;
   readonly problems: readonly string[];

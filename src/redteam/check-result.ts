@@ -29,7 +29,7 @@ export function endingOf({ metadata }: SandboxResult): string {
   return metadata.trap_reason ?? metadata.error?.type ?? 'finished';
 }
 
-/** Problems of a result; none if the attack has failed. */
+/** Problems of a result; empty if the attack failed. */
 export function checkResult(result: SandboxResult, limits: Limits, { ends, expect }: Expectation): string[] {
   const problems = generalProblems(result, limits);
   const ending = endingOf(result);

@@ -1,6 +1,6 @@
 /**
- * Runs attacks against this installation and reports which of them hold. Programs run side by side; attacks on the server
- * and on host memory run alone, because they measure this process.
+ * Runs attacks against this installation and reports a verdict for each. Programs run side by side; attacks on the
+ * server and on host memory run alone, because they measure this process.
  */
 import { availableParallelism } from 'node:os';
 import { RUNTIME_NAMES } from '../schema.ts';

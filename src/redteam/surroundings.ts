@@ -1,6 +1,6 @@
 /**
- * What an attack could change outside its guest: this process, a folder with a secret, and a sandbox that runs at the same
- * time. Every attack is followed by a check that all of it is as before.
+ * What an attack could change outside its guest: this process, a folder with a secret, and a sandbox that runs at the
+ * same time. A check after every attack verifies that all of it is unchanged.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

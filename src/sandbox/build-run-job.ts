@@ -4,14 +4,14 @@ import type { MountSet, RunJob, SessionInput } from '../worker/protocol.ts';
 import type { CallLimits } from './call.ts';
 import type { Workspace } from './workspace.ts';
 
-/** What a run takes from its sandbox. */
+/** The parts of a job that come from the sandbox. */
 export interface JobContext {
   readonly policy: Policy;
   readonly mountSet: MountSet;
   readonly workspace: Workspace;
 }
 
-/** What a run takes from its call. */
+/** The parts of a job that come from the call. */
 export interface RunRequest {
   readonly code: string;
   readonly limits: CallLimits;

@@ -20,7 +20,7 @@ export interface SandboxOptions extends Omit<z.input<typeof sandboxOptions>, 'st
   pool?: Pool;
 }
 
-/** The parts that a sandbox is made of, and that its forks and siblings share. */
+/** The parts of a sandbox, which it shares with its forks and siblings. */
 export interface SandboxParts {
   readonly runtime: RuntimeName;
   readonly policy: Policy;

@@ -1,7 +1,7 @@
 /**
- * The mounted host files of this process. Sandboxes with the same mounts share one copy in shared memory, which is freed
- * with the last of them. Files are compared by inode, size and times whenever a sandbox is created; a file that has
- * changed is read again, and sandboxes that exist keep what they have.
+ * The mounted host files of this process. Sandboxes with the same mounts share one copy in shared memory, which is
+ * freed with the last of them. Files are compared by inode, size and times whenever a sandbox is created; a file that
+ * has changed is read again, and existing sandboxes keep the old contents.
  */
 import { randomUUID } from 'node:crypto';
 import { type HostTree, readHostTree } from '../host/read-host-tree.ts';
@@ -15,7 +15,7 @@ interface SharedMounts {
 
 /** By mounts. */
 const shared = new Map<string, WeakRef<MountSet>>();
-/** What a mount set was made from, for as long as it is in use. */
+/** What a mount set was created from, for as long as it is in use. */
 const origins = new WeakMap<MountSet, SharedMounts>();
 const unused = new FinalizationRegistry<string>((key) => {
   if (shared.get(key)?.deref() === undefined) shared.delete(key);

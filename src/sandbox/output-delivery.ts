@@ -1,6 +1,6 @@
 /**
- * Delivers output to the caller as text while the program runs, to callbacks and to streams. An exception of a callback
- * is thrown by `execute`, not in the event loop. What a stream holds is bounded by the output limits.
+ * Delivers output to the caller as text while the program runs, to callbacks and to streams. An exception that a
+ * callback throws is rethrown by `execute`, not in the event loop. What a stream holds is bounded by the output limits.
  */
 import type { JobObserver } from '../worker/job-handle.ts';
 
@@ -25,7 +25,7 @@ export class OutputDelivery implements JobObserver {
     if (onStderr !== undefined) this.#receivers.stderr.push(onStderr);
   }
 
-  /** The chunks of a stream; undefined once the run has started without anyone to receive its output. */
+  /** The chunks of a stream; undefined if the run has already started and nothing receives its output. */
   stream(name: StreamName): AsyncIterable<string> | undefined {
     if (this.#hasStarted) return undefined;
     const buffer = new ChunkBuffer();

@@ -34,7 +34,7 @@ import { Workspace, type WorkspaceFile } from './workspace.ts';
 /** Workspace paths that guidance about a missing file considers. */
 const MAX_PATHS_FOR_GUIDANCE = 200;
 
-/** Runs programs of one language under one policy, over one workspace. Created by `createSandbox`. */
+/** Runs programs of one language under one policy, in one workspace. Created by `createSandbox`. */
 export class Sandbox {
   /** Language of the programs. */
   readonly runtime: RuntimeName;
@@ -76,9 +76,9 @@ export class Sandbox {
   }
 
   /**
-   * Runs a program over the files of this sandbox: in a fresh interpreter or, in a session, in the one that the previous
-   * call left behind. Calls of one sandbox run one after another. The returned promise is also a handle that streams
-   * the output and can cancel the call.
+   * Runs a program in the workspace of this sandbox: in a fresh interpreter or, in a session, in the interpreter of the
+   * previous call. Calls of one sandbox run one after another. The returned promise is also a handle that streams the
+   * output and can cancel the call.
    */
   execute(code: string, options: ExecuteOptions = {}): Execution {
     return startExecution((output, cancelled) => this.#execute(code, options, output, cancelled));
@@ -131,7 +131,7 @@ export class Sandbox {
     }
   }
 
-  /** Runs a call in its turn and applies what it changed. @internal */
+  /** Runs a call when its turn comes and applies its changes. @internal */
   protected async run(call: Call): Promise<FinishedCall> {
     const queuedAt = performance.now();
     const turn = await this.acquire(call.signal);
@@ -154,7 +154,7 @@ export class Sandbox {
     return this.parts.pool.acquire({ tenant: this.tenant, key: this.key, signal, hasAffinity });
   }
 
-  /** Hands the program of a call to the worker. `session` says which interpreter it continues. @internal */
+  /** Sends the program of a call to the worker. `session` says which interpreter it continues. @internal */
   protected start(
     turn: WorkerTurn,
     assets: GuestAssets,
@@ -190,7 +190,7 @@ export class Sandbox {
   }
 
   /**
-   * A sandbox of another runtime over the same files, without a session. Calls of the two may run at the same time; if
+   * A sandbox of another runtime with the same files, without a session. Calls of the two may run at the same time; if
    * both write a file, the call that ends last wins.
    * @internal
    */

@@ -1,4 +1,4 @@
-/** Names that callers choose from or choose: runtimes, sessions and checkpoints. */
+/** The names of runtimes, sessions and checkpoints. */
 import { z } from 'zod';
 
 /** The languages that programs can be written in. */

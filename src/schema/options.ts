@@ -23,7 +23,7 @@ const eventLogger = z.custom<EventLogger>((value) => {
 }, 'must have the methods info and warn, like a pino logger');
 
 export const commitMode = z.enum(['answer', 'background']);
-/** When a session is saved: before a call is answered, or after it. */
+/** When a session is saved: before a call returns (`answer`), or afterwards (`background`). */
 export type Commit = 'answer' | 'background';
 
 export const sandboxOptions = z.strictObject({
@@ -43,9 +43,7 @@ export const sandboxOptions = z.strictObject({
     .describe('Where sessions are stored; by default in the memory of this process.'),
   commit: commitMode
     .default('background')
-    .describe(
-      'When a session is saved: background: after a call was answered; answer: before it is answered.',
-    ),
+    .describe('When a session is saved: answer: before a call returns; background: afterwards.'),
   preload: z
     .array(moduleName)
     .max(64)
@@ -63,7 +61,7 @@ export const sandboxOptions = z.strictObject({
     .array(z.string().min(1))
     .max(64)
     .default([])
-    .describe('Wheels, or folders of Python sources, to make importable.'),
+    .describe('Wheels, folders of wheels, or folders of Python sources that programs can import.'),
   logger: eventLogger.optional().describe('Receives structured events, such as execution.complete.'),
   pool: z
     .custom<object>()

@@ -63,7 +63,7 @@ export const policy = z.strictObject({
   env: z
     .record(envName, envValue)
     .default({})
-    .describe('Environment variables of the guest. It sees no others.'),
+    .describe('Environment variables of the guest; it sees no others.'),
   deterministic: z
     .union([z.boolean(), deterministicSettings])
     .default(false)

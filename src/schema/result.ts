@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { guestError } from './guest-report.ts';
 import { runtimeName } from './names.ts';
 
-/** The reasons for which a run is stopped, with message and exit code. */
+/** The reasons why a run is stopped, with message and exit code. */
 export const TRAPS = {
   out_of_fuel: { message: 'Execution trapped: OutOfFuel', exit_code: 152 },
   timeout: { message: 'Execution trapped: Timeout', exit_code: 124 },

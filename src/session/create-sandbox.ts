@@ -1,4 +1,4 @@
-/** `createSandbox`: a plain sandbox, or a session if the options ask for one in any way. */
+/** `createSandbox`: creates a plain sandbox, or a session if any option asks for one. */
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import { checkMemory, createParts, type SandboxOptions } from '../sandbox/create-parts.ts';
@@ -14,7 +14,7 @@ import { SessionTimeline, sessionNotFound } from './timeline.ts';
 export type SessionOptions = SandboxOptions &
   ({ session_id: string } | { store: SessionStore } | { auto_persist_globals: true });
 
-/** Sessions without a store are kept here, for as long as the process lives. */
+/** Sessions without a store are kept here until the process ends. */
 const processStore = memoryStore();
 
 /**

@@ -2,9 +2,11 @@
  * The sessions of one store: the only registry of open sessions, and the only place that checks how many there may be.
  * A session stays open until it is closed, released or deleted; opening it again returns the same object.
  */
+
 import { randomUUID } from 'node:crypto';
 import { SerialQueue } from '../concurrency/serial-queue.ts';
 import { SandboxError } from '../errors.ts';
+import { formatItems } from '../quantities.ts';
 import type { Variable } from '../runtimes/language.ts';
 import type { SandboxOptions } from '../sandbox/create-parts.ts';
 import type { WorkspaceFile } from '../sandbox/workspace.ts';
@@ -67,7 +69,7 @@ export interface SessionsOptions {
   readonly store?: SessionStore;
   /** Limits that differ from the defaults. */
   readonly limits?: Partial<SessionLimits>;
-  /** Default of the option `commit` of sessions: `background`, or `answer` to save a call before it is answered. */
+  /** Default of the option `commit` of sessions: `background`, or `answer` to save a call before it returns. */
   readonly commit?: Commit;
 }
 
@@ -161,7 +163,7 @@ export class SessionRegistry {
     }
     const record = await this.#record(session_id);
     const { runtime, auto_persist_globals, preload } = record;
-    // A record cannot name the user's packages; a caller that uses some passes them again.
+    // A record does not contain the user's packages; a caller that uses any must pass them again.
     const modules = preload.filter((name) => !name.startsWith('packages:'));
     const given = typeof options === 'function' ? options(record) : options;
     const settings = { preload: modules, ...given, runtime, auto_persist_globals, session_id };
@@ -244,7 +246,7 @@ export class SessionRegistry {
     };
   }
 
-  /** Deletes everything in the workspace of a session and returns the number of files; its variables stay. */
+  /** Deletes everything in the workspace of a session and returns the number of files; its variables are kept. */
   async resetWorkspace(session_id: string): Promise<number> {
     return (await this.get(session_id)).clearFiles();
   }
@@ -252,7 +254,7 @@ export class SessionRegistry {
   /** Deletes a session and returns the bytes that this freed. */
   async delete(session_id: string): Promise<number> {
     const wasOpen = this.#open.has(session_id);
-    // It does not matter whether a session can be saved that is about to be deleted.
+    // A session that is about to be deleted need not be saved.
     await this.release(session_id).catch(() => {});
     this.#unsaved.delete(session_id);
     const { records, damaged } = await this.store.list();
@@ -273,11 +275,12 @@ export class SessionRegistry {
 
   /** Imports an exported session under its own name or another. It keeps its limits unless others are given. */
   async import(bytes: Uint8Array, options: ImportOptions = {}): Promise<SessionRecord> {
-    if (!(bytes instanceof Uint8Array)) throw new SandboxError('invalid_argument', 'bytes: expected bytes.');
+    if (!(bytes instanceof Uint8Array))
+      throw new SandboxError('invalid_argument', 'bytes: expected a Uint8Array.');
     const stored = await decodeBundle(bytes);
     const session_id = checkSessionId(options.session_id ?? stored.record.session_id);
     const policy = parse(sessionPolicy, { ...stored.record.policy, ...options.policy }, 'policy');
-    // An import counts as a use, or an old session would expire at once.
+    // An import counts as a use; otherwise an old session would expire at once.
     const record = { ...stored.record, session_id, policy, last_used_at: new Date().toISOString() };
     const releaseLock = await this.store.acquire(session_id);
     try {
@@ -400,7 +403,7 @@ export class SessionRegistry {
     const { max_sessions, max_total_bytes } = this.limits;
     const advice = 'Delete or prune sessions that are no longer needed';
     if (ids.size >= max_sessions) {
-      const fact = `There are already ${ids.size} sessions, and the limit is ${max_sessions}`;
+      const fact = `The store already has ${formatItems(ids.size, 'session')}, and the limit is ${max_sessions}`;
       throw new SandboxError('session_limit', `${fact}. ${advice}.`);
     }
     const sizes = await Promise.all([...ids].map((session_id) => this.store.size(session_id)));

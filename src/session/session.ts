@@ -1,6 +1,6 @@
 /**
- * A sandbox whose interpreter and files persist between calls. A call is a transaction: its memory and its files are
- * committed together, or both are as before the call.
+ * A sandbox whose interpreter and files persist between calls. A call is a transaction: either its memory and its files
+ * are committed together, or both are left as they were before the call.
  */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
@@ -29,7 +29,7 @@ export interface SessionOwner {
   reserve(session_id: string): Promise<() => void>;
   /** Takes over a session that was created from one of its own. */
   adopt(session: Session): void;
-  /** A session was closed. */
+  /** Called when a session has been closed. */
   closed(session: Session): void;
 }
 
@@ -113,7 +113,7 @@ export class Session extends Sandbox {
     }
   }
 
-  /** Commits what the worker saves after its answer, and only then lets the next call of the session start. */
+  /** Commits the state that the worker saves after the outcome. Only then can the next call of the session start. */
   async #saveInBackground(
     turn: WorkerTurn,
     job: JobHandle,
@@ -129,8 +129,8 @@ export class Session extends Sandbox {
   }
 
   /**
-   * Commits a call before it is answered, so that the answer is true whatever happens afterwards. Throws `store_failed`
-   * if the store fails; the caller then reverts the call.
+   * Commits a call before it returns, so that its result is true whatever happens afterwards. Throws `store_failed` if
+   * the store fails; the caller then reverts the call.
    */
   async #saveBeforeAnswer(
     job: JobHandle,
@@ -261,7 +261,7 @@ export class Session extends Sandbox {
   async #close(): Promise<void> {
     await super.close();
     const turn = await this.parts.pool.acquireKey(this.tenant, this.key);
-    // After the last call of the session, whose end would record its thread again.
+    // Only now, because the end of the last call records its thread again.
     this.parts.pool.forget(this.key);
     try {
       await this.#timeline.close();

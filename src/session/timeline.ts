@@ -47,9 +47,9 @@ export class SessionTimeline {
   #checkpoints: Map<string, Checkpoint>;
   /** Whether the store has the session with this record. */
   readonly #isStored: boolean;
-  /** The first save is under way, so nothing outside can have edited the session's files. */
+  /** The first save is in progress, so no other program can have edited the session's files. */
   #isFirstSave = false;
-  /** Files came from outside: only they are checked before a call, because the guest cannot exceed the quota. */
+  /** The host added files. Only those are checked before a call, because the guest cannot exceed the quota. */
   #mustCheckQuota = true;
   readonly #saves = new SerialQueue();
   /** The newest state to save; older ones that still wait are skipped. */
@@ -140,8 +140,9 @@ export class SessionTimeline {
   }
 
   /**
-   * Applies edits that were made to the session's files in the store from outside. Throws `quota_exceeded` if the files
-   * are too large, and keeps throwing until some of them are deleted. Throws as `flush` does if a save failed.
+   * Applies external edits: changes that other programs made to the session's files in the store. Throws
+   * `quota_exceeded` if the files are too large, and keeps throwing until some of them are deleted. Throws as `flush`
+   * does if a save failed.
    */
   async syncExternalEdits(workspace: Workspace): Promise<void> {
     if (!this.#isFirstSave) {
@@ -217,7 +218,7 @@ export class SessionTimeline {
   }
 
   /**
-   * Saves the current state in the background, after the saves that are under way. `isReported` says that the caller
+   * Saves the current state in the background, after the saves that are in progress. `isReported` says that the caller
    * already knows of a failure, so that the next call only has to retry.
    */
   persist(isReported = false): void {

@@ -1,6 +1,6 @@
 /**
- * One call of a session, from the state it starts from to the state it leaves. Memory and files are committed together or
- * not at all. The steps are called in order: begin, answer, settle; or revert at any point, also after the commit.
+ * One call of a session, from the state it starts from to the state it leaves. Memory and files are committed together
+ * or not at all. The steps are called in order: begin, answer, settle; or revert at any point, even after the commit.
  */
 import type { TreeEdit } from '../fs/tree-changes.ts';
 import type { VolumeUsage } from '../fs/volume.ts';

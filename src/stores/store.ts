@@ -76,8 +76,8 @@ export interface SessionStore {
    */
   acquire(id: string): Promise<() => Promise<void>>;
   /**
-   * Returns the changes that someone other than the session made to its workspace. The writer calls it before each
-   * call, when no write is pending. An edit is reported once, and again to the next writer if no write followed.
+   * Returns external edits: changes to the workspace that the session itself did not make. The writer calls it before
+   * each call, when no write is pending. An edit is reported once, and again to the next writer if no write followed.
    */
   edits(id: string): Promise<TreeEdit>;
 }

@@ -142,7 +142,7 @@ export class FairScheduler {
     this.#dispatch();
   }
 
-  /** Puts a tenant behind all that wait now: when a call of it starts, and again when the call ends. */
+  /** Moves a tenant behind all other tenants: when one of its calls starts, and again when that call ends. */
   #moveToEnd(tenant: string, state: TenantQueue): void {
     this.#tenants.delete(tenant);
     this.#tenants.set(tenant, state);
@@ -160,7 +160,7 @@ export class FairScheduler {
     this.#start(tenant, state!, key);
   }
 
-  /** Starts calls for as long as one of them may have a worker. */
+  /** Starts calls as long as one of them may take a worker. */
   #dispatch(): void {
     while (this.#running < Math.min(this.#capacity, this.limits.maxRunning)) {
       const next = this.#next();

@@ -38,7 +38,7 @@ async function findOrBuild(runtime: RuntimeName): Promise<GuestAssets> {
     return findAssets(runtime);
   } catch (cause) {
     if (!(cause instanceof SandboxError)) throw cause;
-    process.emitWarning(`${cause.message} Building it now, which takes some seconds.`, 'SandboxWarning');
+    process.emitWarning(`${cause.message} It is being built now, which can take a minute.`, 'SandboxWarning');
     await build(runtime, 'rebuilt');
     return findAssets(runtime);
   }

@@ -1,12 +1,12 @@
 /**
- * A job that a worker thread is running: what it answers, what it saves afterwards, and when the thread is free again.
- * Both promises always settle, also when the thread is lost.
+ * A job that a worker thread is running: its result, the state it saves afterwards, and when the thread is free again.
+ * Both promises always settle, even if the thread is lost.
  */
 import { type ErrorCode, SandboxError } from '../errors.ts';
 import type { BuiltGuest } from '../runtimes/guest-artifacts.ts';
 import type { ExtendedImage, FromWorker, RunOutcome, SavedState } from './protocol.ts';
 
-/** What a job comes back with. A lost worker is a result, not an exception: the guest may have caused it. */
+/** The result of a job. A lost worker is a result, not an exception, because the guest may have caused it. */
 export type JobResult =
   | { readonly type: 'done'; readonly outcome: RunOutcome }
   | { readonly type: 'built'; readonly guest: BuiltGuest }

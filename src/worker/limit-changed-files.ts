@@ -4,7 +4,7 @@ import type { TreeChanges } from '../fs/tree-changes.ts';
 /** Total length of the listed paths, in characters. Ten thousand files with paths of 100 characters fit. */
 const MAX_LISTED_CHARS = 1 << 20;
 
-/** The changes, with the beginnings of the lists if all paths together are too long. */
+/** Returns the changes. If all paths together are too long, the lists end early. */
 export function limitChangedFiles(changes: TreeChanges): { changes: TreeChanges; isTruncated: boolean } {
   let room = MAX_LISTED_CHARS;
   const limited = (paths: string[]) => {

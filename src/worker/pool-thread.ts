@@ -10,7 +10,7 @@ import { CONTROL, type FromWorker, FUEL_UNIT, type Job, type ToWorker } from './
 
 /** Stack size of a thread: recursion in the C code of the interpreters needs more than the default. */
 const STACK_MB = 64;
-/** Images a thread holds at most; each takes the memory of a guest that waits for its next run. */
+/** Maximum number of images per thread; each takes the memory of a guest that waits for its next run. */
 const IMAGES_PER_THREAD = 4;
 /** A job that has run for this long is not expected to end soon. */
 const LONG_MS = 1_000;

@@ -17,7 +17,7 @@ import type { Job } from './protocol.ts';
 const IDLE_MS = 30_000;
 /** How often the pool checks whether all threads are occupied, while any is busy. */
 const SCALE_UP_INTERVAL_MS = 25;
-/** Images that a thread started ahead of need loads. */
+/** Number of images that a thread loads if it is started in advance. */
 const RECENT_IMAGES = 2;
 
 const count = z.number().int().min(1);
@@ -94,7 +94,7 @@ export class WorkerPool implements Pool {
   readonly #scheduler: FairScheduler;
   /** The thread that last served a key with affinity. */
   readonly #affinity = new Map<string, PoolThread>();
-  /** The images used last, for threads that are started ahead of need. */
+  /** The most recently used images, for threads that are started in advance. */
   readonly #recent = new Map<string, { readonly assets: GuestAssets; readonly memoryBytes: number }>();
   readonly #yieldFlag = new Int32Array(new SharedArrayBuffer(4));
   #reaper: NodeJS.Timeout | undefined;

@@ -5,6 +5,7 @@ import {
   formatCount,
   formatDuration,
   formatFuel,
+  formatItems,
   formatLiteral,
   formatPercent,
   parseBytes,
@@ -57,6 +58,11 @@ describe('formatting', () => {
 
   it('groups digits for people and for programs', () => {
     expect(formatCount(10_000)).toBe('10,000');
+    expect([0, 1, 10_000].map((count) => formatItems(count, 'file'))).toEqual([
+      '0 files',
+      '1 file',
+      '10,000 files',
+    ]);
     expect(formatLiteral(20e9)).toBe('20_000_000_000');
     expect([formatPercent(84.6), formatPercent(84.62, 1)]).toEqual(['85%', '84.6%']);
   });

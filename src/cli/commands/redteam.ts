@@ -1,4 +1,4 @@
-/** `redteam`: replays known attacks against this installation and prints which of them hold. */
+/** `redteam`: replays known attacks against this installation and prints a verdict for each. */
 import { Option } from 'commander';
 import { formatDuration } from '../../quantities.ts';
 import type { Attack, Verdict } from '../../redteam/attack.ts';
@@ -65,7 +65,7 @@ function textReport(verdicts: readonly Verdict[], durationMs: number): string {
     formatTable(['category', 'attacks', 'pass', 'fail'], summary),
     '',
     failed.length === 0
-      ? `All ${verdicts.length} attacks failed to do harm (${formatDuration(durationMs)}).`
+      ? `None of the ${verdicts.length} attacks did harm (${formatDuration(durationMs)}).`
       : `${failed.length} of ${verdicts.length} attacks did harm (${formatDuration(durationMs)}).`,
   ].join('\n');
 }

@@ -134,7 +134,7 @@ async function run([file]: readonly (string | undefined)[], flags: RunFlags): Pr
   if (flags.out !== undefined) {
     const changed = [...result.files_created, ...result.files_modified];
     if (result.metadata.files_truncated)
-      process.stderr.write('llm-wasm-sandbox: too many changed files: some of them were not copied.\n');
+      process.stderr.write('llm-wasm-sandbox: too many changed files; some of them were not copied.\n');
     await copyWorkspaceFiles(changed, (path) => sandbox.readFile(path), flags.out);
   }
   if (flags.json) process.stdout.write(`${JSON.stringify(result)}\n`);
@@ -192,7 +192,7 @@ export const runCommand: CommandSpec<RunFlags> = {
     new Option('--out <DIR>', 'Copy the files that the program created or modified to DIR'),
     new Option(
       '--deterministic',
-      'Give the same output and fuel on every machine: virtual clock, seeded random numbers',
+      'Make output and fuel use the same on every machine: virtual clock, seeded random numbers',
     ),
     new Option('--seed <N>', 'Seed for the random numbers; implies --deterministic').argParser(
       parseCountOption,

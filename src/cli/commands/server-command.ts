@@ -1,7 +1,7 @@
 /**
  * The common part of `mcp` and `serve`. Their options derive from the table of server settings. Options override
- * environment variables, which override the configuration file, which overrides the defaults. Nothing of the MCP SDK is
- * loaded before a command runs.
+ * environment variables, which override the configuration file, which overrides the defaults. The MCP SDK is loaded
+ * only when a command runs.
  */
 import { readFileSync } from 'node:fs';
 import { Option } from 'commander';
@@ -83,11 +83,11 @@ export function serverCommand({
 
 /** SIGHUP arrives when a terminal or a service manager goes away. It stops the server like SIGTERM. */
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-/** How long the process waits at its end for a reader of its log. */
+/** How long the process waits at exit for its log to be read. */
 const LOG_FLUSH_MS = 1000;
 
 async function runUntilClosed(server: RunningServer): Promise<never> {
-  // A client may close standard error and go on. If it closes standard output, the transport ends.
+  // A client may close standard error and continue. If it closes standard output, the transport ends.
   onBrokenPipe(() => {});
   for (const signal of STOP_SIGNALS) process.once(signal, () => server.close().catch(() => {}));
   let exitCode = 0;

@@ -1,5 +1,7 @@
 /** Tools that save and restore the state of a session. */
+
 import { z } from 'zod';
+import { formatItems } from '../../quantities.ts';
 import { checkpointName, sessionId } from '../../schema.ts';
 import { ADDITIVE, DESTRUCTIVE, defineTool } from '../tool.ts';
 
@@ -12,7 +14,7 @@ export const checkpointSession = defineTool({
     'Save (remember) the current state of a session, its variables, open files and workspace, under a name; takes almost no time. Returns the name. Use it before a risky step or change; rollback_session goes back. A checkpoint of the same name is replaced.',
   input: z.strictObject({
     session_id: sessionId.describe('The session to save.'),
-    name: checkpointName.optional().describe('Name, e.g. "before-cleanup"; omitted: a numbered one.'),
+    name: checkpointName.optional().describe('Name, e.g. "before-cleanup"; by default a numbered one.'),
   }),
   output: checkpointRow.extend({ session_id: z.string() }),
   annotations: ADDITIVE,
@@ -33,7 +35,9 @@ export const rollbackSession = defineTool({
     'Undo: go back in a session and restore variables and files together, to a checkpoint by name, or without a name to the state before the last call. Later changes are lost; checkpoints are kept.',
   input: z.strictObject({
     session_id: sessionId.describe('The session to restore.'),
-    name: checkpointName.optional().describe('Checkpoint to go back to; omitted: undo the last call.'),
+    name: checkpointName
+      .optional()
+      .describe('Checkpoint to go back to; without it, the last call is undone.'),
   }),
   output: z.object({ session_id: z.string(), restored: z.string(), files: z.number().int() }),
   annotations: DESTRUCTIVE,
@@ -43,7 +47,7 @@ export const rollbackSession = defineTool({
     const restored = name === undefined ? 'the state before the last call' : `checkpoint ${name}`;
     const { length: files } = await session.listFiles();
     return {
-      text: `Restored session ${session_id} to ${restored}; it has ${files} files.`,
+      text: `Restored session ${session_id} to ${restored}; it has ${formatItems(files, 'file')}.`,
       structured: { session_id, restored, files },
     };
   },

@@ -1,6 +1,8 @@
 /** Tools that run programs and cancel them. */
+
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
+import { formatItems } from '../../quantities.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { runtimeName } from '../../schema.ts';
 import { executionOutput, executionResult } from '../execution-result.ts';
@@ -26,7 +28,7 @@ function executeInput(settings: ServerSettings) {
     code: z.string().max(MAX_CODE_CHARS).describe('Source code. Print what you want to see.'),
     language: runtimeName.describe('Language of the code; must be that of the session, if one is given.'),
     session_id: optionalSession.describe(
-      'Omitted: fresh interpreter, default workspace. Given: multi-turn work in that session.',
+      'Session to run in, for multi-turn work; without it, a fresh interpreter in the default workspace.',
     ),
     timeout: z
       .number()
@@ -137,7 +139,7 @@ export const cancelExecution = defineTool({
     const text =
       cancelled === 0
         ? `No code was running in session ${session_id}.`
-        : `Cancelled ${cancelled} running or queued call(s) of session ${session_id}.`;
+        : `Cancelled ${formatItems(cancelled, 'running or queued call')} of session ${session_id}.`;
     return { text, structured: { session_id, cancelled } };
   },
 });

@@ -1,7 +1,9 @@
 /** Tools that list, read, write and delete workspace files. Paths refer to the workspace, never to the host. */
+
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
+import { formatItems } from '../../quantities.ts';
 import { fileLink, mimeType, workspaceUri } from '../resource-links.ts';
 import { DEFAULT_SESSION } from '../tenant.ts';
 import { DESTRUCTIVE_IDEMPOTENT, defineTool, optionalSession, READ_ONLY, type ToolCall } from '../tool.ts';
@@ -56,7 +58,7 @@ async function read(
 /** Files in one result. */
 const MAX_FILES = 500;
 
-/** What the paths in a folder of the workspace begin with: nothing for the workspace itself. */
+/** The prefix of all paths in a folder of the workspace; empty for the workspace itself. */
 function folderPrefix(folder: string): string {
   const parts = folder.split('/').filter((part, i) => part !== '' && !(part === '.' && i === 0));
   if (folder.startsWith('/') && parts[0] === 'app') parts.shift();
@@ -96,7 +98,7 @@ export const listFiles = defineTool({
     const lines = files.map((file) => `${file.path} (${file.size_bytes} bytes, ${file.modified_at})`);
     if (all.length > files.length) lines.push(`… and ${all.length - files.length} more`);
     return {
-      text: `${all.length} files in session ${session_id}.\n${lines.join('\n')}`.trimEnd(),
+      text: `${formatItems(all.length, 'file')} in session ${session_id}.\n${lines.join('\n')}`.trimEnd(),
       structured: { session_id, files, total: all.length },
     };
   },
@@ -140,7 +142,7 @@ export const writeFile = defineTool({
   }),
   annotations: DESTRUCTIVE_IDEMPOTENT,
   run: async ({ path: name, content, encoding = 'utf8', session_id = DEFAULT_SESSION }, { tenant }) => {
-    // Decoding a large file is a stall of its own, so other requests are served first.
+    // Decoding a large file blocks the event loop, so other requests are served first.
     if (content.length > LARGE_CHARS) await nextTick();
     if (encoding === 'base64' && !BASE64.test(content))
       throw new SandboxError(
@@ -151,7 +153,7 @@ export const writeFile = defineTool({
     await (await tenant.open(session_id)).writeFile(name, bytes);
     const uri = workspaceUri(session_id, name.replace(/^\/app\//, ''));
     return {
-      text: `Wrote ${bytes.length} bytes to ${name} in session ${session_id}. Programs can open it under this path.`,
+      text: `Wrote ${formatItems(bytes.length, 'byte')} to ${name} in session ${session_id}. Programs can open it at this path.`,
       structured: { session_id, path: name, size_bytes: bytes.length, uri },
       blocks: [fileLink(session_id, name.replace(/^\/app\//, ''), bytes.length)],
     };
@@ -169,7 +171,7 @@ export const resetWorkspace = defineTool({
   run: async ({ session_id = DEFAULT_SESSION }, { tenant }) => {
     const files_deleted = await tenant.resetWorkspace(session_id);
     return {
-      text: `Deleted ${files_deleted} files of session ${session_id}.`,
+      text: `Deleted ${formatItems(files_deleted, 'file')} of session ${session_id}.`,
       structured: { session_id, files_deleted },
     };
   },

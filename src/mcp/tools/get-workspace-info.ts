@@ -1,6 +1,6 @@
 /** The tool that shows the contents of a session: files, variables, imports, checkpoints and limits. */
 import { z } from 'zod';
-import { formatFuel } from '../../quantities.ts';
+import { formatFuel, formatItems } from '../../quantities.ts';
 import { languageTitles } from '../../runtimes/languages.ts';
 import { runtimeName } from '../../schema.ts';
 import { limitsOf, limitsText, policyLimits } from '../describe-limits.ts';
@@ -71,7 +71,7 @@ function infoText(info: WorkspaceInfo): string {
   const files = info.files.map(({ path, size_bytes }) => `${path} (${size_bytes} bytes)`);
   const variables = info.variables.map(({ name, type, repr }) => `${name}: ${type} = ${repr}`);
   return [
-    `Session ${info.session_id} (${info.language ?? languageTitles('and')}): ${info.calls} calls, ${formatFuel(info.fuel_consumed)} fuel; ${limitsText(info.limits)}.`,
+    `Session ${info.session_id} (${info.language ?? languageTitles('and')}): ${formatItems(info.calls, 'call')}, ${formatFuel(info.fuel_consumed)} fuel; ${limitsText(info.limits)}.`,
     line('files', files, info.files_total),
     line('variables', variables),
     line('imports', info.imports),

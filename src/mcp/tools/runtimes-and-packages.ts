@@ -1,7 +1,7 @@
 /** Tools that list the languages and packages available to programs. */
 import { z } from 'zod';
 import { readManifest } from '../../packages/manifest.ts';
-import { formatFuel } from '../../quantities.ts';
+import { formatFuel, formatItems } from '../../quantities.ts';
 import { LANGUAGES, languageTitles } from '../../runtimes/languages.ts';
 import { RUNTIME_NAMES, runtimeName } from '../../schema.ts';
 import { defineTool, READ_ONLY } from '../tool.ts';
@@ -106,6 +106,9 @@ export const listAvailablePackages = defineTool({
       (one) =>
         `${one.name} ${one.version} (${one.language}): ${one.use}. ${one.import_pattern}; first import ${formatFuel(one.fuel_first_import)} fuel${one.heavy ? ' (heavy)' : ''}, cached ${formatFuel(one.fuel_cached_import)}${one.preloaded ? ', preloaded' : ''}`,
     );
-    return { text: [`${packages.length} packages.`, ...lines].join('\n'), structured: { packages } };
+    return {
+      text: [`${formatItems(packages.length, 'package')}.`, ...lines].join('\n'),
+      structured: { packages },
+    };
   },
 });

@@ -1,6 +1,6 @@
 /** Tools that create, list, fork and destroy sessions. */
 import { z } from 'zod';
-import { formatFuel } from '../../quantities.ts';
+import { formatFuel, formatItems } from '../../quantities.ts';
 import { runtimeName, sessionId } from '../../schema.ts';
 import type { SessionRecord } from '../../stores/store.ts';
 import { clientError } from '../client-errors.ts';
@@ -15,7 +15,7 @@ function createInput(settings: ServerSettings) {
     language: runtimeName.describe('Language of the session; it cannot be changed later.'),
     session_id: sessionId
       .optional()
-      .describe('Name for the session, e.g. "sales-2026"; omitted: a random one.'),
+      .describe('Name for the session, e.g. "sales-2026"; by default a random one.'),
     auto_persist_globals: z.boolean().optional().describe('Keep variables between calls; default true.'),
     fuel_budget: z
       .number()
@@ -104,7 +104,7 @@ export const forkSession = defineTool({
     'Copy (branch, duplicate) a session with all its variables and files into a new one, instantly; afterwards the two are independent. Returns the new session_id. Use it to try alternatives from the same point. Not available for the default workspace.',
   input: z.strictObject({
     session_id: sessionId.describe('The session to copy.'),
-    new_session_id: sessionId.optional().describe('Name of the copy; omitted: a random one.'),
+    new_session_id: sessionId.optional().describe('Name of the copy; by default a random one.'),
   }),
   output: z.object({ session_id: z.string(), forked_from: z.string(), language: runtimeName }),
   annotations: ADDITIVE,
@@ -142,7 +142,7 @@ function sessionRowFor(record: SessionRecord, tenant: Tenant): SessionRow {
 }
 
 const sessionLine = (row: SessionRow) =>
-  `${row.session_id} (${row.language}${row.auto_persist_globals ? '' : ', variables not kept'}): ${row.calls} calls, ${formatFuel(row.fuel_consumed)} fuel, ${row.running} running, created ${row.created_at}, last used ${row.last_used_at}`;
+  `${row.session_id} (${row.language}${row.auto_persist_globals ? '' : ', variables not kept'}): ${formatItems(row.calls, 'call')}, ${formatFuel(row.fuel_consumed)} fuel, ${row.running} running, created ${row.created_at}, last used ${row.last_used_at}`;
 
 export const getActiveSessions = defineTool({
   name: 'get_active_sessions',
@@ -206,7 +206,7 @@ export const resetAllSessions = defineTool({
     const action = cleanup_disk ? 'Deleted' : 'Closed';
     const names = sessions.length > 0 ? `: ${sessions.join(', ')}` : '';
     const text = [
-      `${action} ${sessions.length} sessions${names}${isEmpty ? '; the default workspace is empty' : ''}.`,
+      `${action} ${formatItems(sessions.length, 'session')}${names}${isEmpty ? '; the default workspace is empty' : ''}.`,
       ...failed.map(({ session_id, error }) => `Failed for ${session_id}: ${error}`),
     ].join('\n');
     return { text, structured: { sessions, deleted: cleanup_disk, failed } };

@@ -51,7 +51,7 @@ const IMPORTS = expressions(
   ),
 );
 
-/** Roads from a guest object to a constructor of the host. */
+/** Ways to get from a guest object to a constructor of the host. */
 const CONSTRUCTORS = expressions(
   [
     ['function', "Function('return typeof process')()", undefined, 'CVE-2017-16088 (safe-eval)'],

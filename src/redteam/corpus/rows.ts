@@ -1,7 +1,7 @@
 /** Short notations for rows of the corpus. */
 import type { ExpressionAttack, Pattern } from '../attack.ts';
 
-/** An expression with its expected value and where the attack is known from. */
+/** An expression with its expected value and the reference of the attack. */
 export type ExpressionRow = readonly [
   name: string,
   evaluate: string,

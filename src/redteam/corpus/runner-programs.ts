@@ -2,8 +2,8 @@
 import type { RuntimeName } from '../../schema.ts';
 
 /**
- * Runs after an attack in the same sandbox and must print the same and use the same fuel as in a sandbox that was never
- * attacked. Imports nothing that a workspace file could shadow.
+ * Runs after an attack in the same sandbox, and must print the same output and use the same fuel as in a sandbox that
+ * was never attacked. Imports nothing that a workspace file could shadow.
  */
 export const NEXT_RUN: Readonly<Record<RuntimeName, string>> = {
   python: `

@@ -15,7 +15,7 @@ const forgedNames = NAMES.map(
   }),
 );
 
-/** A damage that the program does to its own interpreter, and a later call that must still work after an undo. */
+/** Damage that the program does to its own interpreter, and a later call that must still work after an undo. */
 const damage = (
   name: string,
   code: string,

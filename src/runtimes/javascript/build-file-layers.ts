@@ -18,7 +18,7 @@ const MODULE = 1;
 const STRIP_SOURCE = 16;
 
 /**
- * Bundles the boot script to a function that takes the host calls and returns the script's exports. esbuild is a
+ * Bundles the boot script into a function that takes the host calls and returns the script's exports. esbuild is a
  * development dependency and only available at build time.
  */
 async function bundleBootScript(): Promise<string> {

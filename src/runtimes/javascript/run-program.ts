@@ -1,6 +1,6 @@
 /**
- * Runs a program in a JavaScript guest: starts it, turns the event loop and collects the report. The loop runs on the host
- * so that the stack of a program contains no frames of the runtime; promise jobs and timers are in guest memory.
+ * Runs a program in a JavaScript guest: starts it, runs the event loop and collects the report. The loop runs on the
+ * host so that the stack of a program contains no frames of the runtime; promise jobs and timers are in guest memory.
  */
 import type { Guest } from '../../engine/guest.ts';
 import type { LimitReason } from '../../engine/run-context.ts';

@@ -157,7 +157,7 @@ class DiskStore {
     return release;
   }
 
-  /** Acquires a session also if its id conflicts with another one. Such a session can only be deleted. */
+  /** Acquires a session even if its id conflicts with that of another one. Such a session can only be deleted. */
   async #lock(id: string): Promise<() => Promise<void>> {
     const root = await this.#createRoot();
     const lease = await acquireLease(join(root, LOCKS), foldSessionId(id), id);
@@ -228,7 +228,7 @@ class DiskStore {
     const trashed = join(trash, randomUUID());
     await rename(folder.path, trashed);
     folder.clearCache();
-    // The session is deleted already. The next deletion by a new process removes what remains.
+    // The session is already deleted. The next deletion by a new process removes what remains.
     await rm(trashed, { recursive: true, force: true }).catch(() => {});
     return freed;
   }

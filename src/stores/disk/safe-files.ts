@@ -25,7 +25,7 @@ export type Durability = 'strict' | 'relaxed';
 interface ReadOptions {
   /** A larger file is rejected before it is read. */
   readonly maxBytes: number;
-  /** A file of any other size is rejected, too. */
+  /** A file of any other size is rejected as well. */
   readonly exactBytes?: number;
   /** Read into shared memory. */
   readonly shared?: boolean;

@@ -162,7 +162,7 @@ async function liveRivals({ folder, claim, path }: WriterLease): Promise<Rival[]
     const touchedMs = await modifiedMs(file);
     if (touchedMs === undefined) continue;
     const isFresh = touchedMs > nowMs - CLAIM_EXPIRY_MS;
-    // A time in the future would never expire. It is reset, and the owner, if it lives, keeps updating it.
+    // A time in the future would never expire. It is reset; the owner keeps updating it if it is still running.
     if (touchedMs > nowMs + CLAIM_EXPIRY_MS) await utimes(file, nowMs / 1000, nowMs / 1000).catch(() => {});
     const isLive = other === undefined ? isFresh : (isRunning(other) ?? isFresh);
     if (!isLive) await rm(file, { force: true, recursive: true });

@@ -1,5 +1,7 @@
-/** `session files`: lists, prints or copies the files of a session, also of a damaged one. */
+/** `session files`: lists, prints or copies the files of a session, even if it is damaged. */
+
 import { SandboxError } from '../../../errors.ts';
+import { formatItems } from '../../../quantities.ts';
 import { describeFiles, workspacePath } from '../../../sandbox/workspace.ts';
 import { copyWorkspaceFiles, writeLocalFile } from '../../local-files.ts';
 import { escapeControls } from '../../terminal-text.ts';
@@ -21,7 +23,7 @@ export const sessionFiles: SessionAction = async (context, [id, path], { out }) 
     }
     const paths = files.map((file) => file.path);
     const copied = await copyWorkspaceFiles(paths, async (name) => workspace.get(name)!.data!, out);
-    const count = `${copied.length} ${copied.length === 1 ? 'file' : 'files'}`;
+    const count = formatItems(copied.length, 'file');
     return { json: { copied }, text: `Copied ${count} to ${escapeControls(out)}`, notes };
   }
   const name = workspacePath(path);

@@ -1,12 +1,12 @@
 /** `session prune`: deletes sessions that have not been used for some time. */
-import { formatBytes } from '../../../quantities.ts';
+import { formatBytes, formatItems } from '../../../quantities.ts';
 import { formatTable } from '../../terminal-text.ts';
 import type { SessionAction } from './subcommand.ts';
 
 export const pruneSessions: SessionAction = async ({ sessions }, _, { olderThan, dryRun = false }) => {
   const report = await sessions.prune({ older_than_hours: olderThan!, dry_run: dryRun });
   const rows = report.pruned.map(({ session_id, bytes }) => [session_id, formatBytes(bytes)]);
-  const count = `${rows.length} ${rows.length === 1 ? 'session' : 'sessions'}`;
+  const count = formatItems(rows.length, 'session');
   const summary = `${dryRun ? 'Would delete' : 'Deleted'} ${count} (${formatBytes(report.reclaimed_bytes)})`;
   return {
     json: report,

@@ -142,7 +142,7 @@ export async function start(text) {
   try {
     let value = await execute(request);
     outcome.isSettled = true;
-    // Scripts often end with a call of an async main function; the result is the value of its promise.
+    // Scripts often end with a call to an async main function; the result is the value of its promise.
     if (value instanceof Promise) value = await value;
     outcome.result = describeResult(value);
   } catch (error) {
@@ -156,7 +156,7 @@ export function nextTimer() {
   if (outcome.error !== undefined) return undefined;
   const timer = timers.nextTimer();
   if (timer === undefined && !outcome.isSettled) {
-    fail(new Error('the program waits for a promise that nothing will ever settle'), 'Uncaught');
+    fail(new Error('the program awaits a promise that can never settle'), 'Uncaught');
     outcome.exitCode = UNSETTLED;
   }
   return timer;

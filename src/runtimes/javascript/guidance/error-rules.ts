@@ -26,7 +26,7 @@ import { failedIteration, originatingCall, RETURNS } from './value-origin.ts';
 
 const SOURCE_MAX = 50_000;
 const DECLARATION = /\b(?:const|let|var|function|class)\s+([A-Za-z_$][\w$]{0,60})/g;
-const UNSETTLED = 'the program waits for a promise that nothing will ever settle';
+const UNSETTLED = 'the program awaits a promise that can never settle';
 
 /** The error, if its type and message match. */
 function errorLike(input: AnalysisInput, type: string, message: RegExp): GuestError | undefined {

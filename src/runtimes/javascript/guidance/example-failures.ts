@@ -112,7 +112,7 @@ export const guidanceExamples: readonly GuidanceExample[] = [
     type: 'UnsettledPromise',
     run: {
       source: 'await new Promise(() => {});',
-      error: thrown('Error', 'the program waits for a promise that nothing will ever settle'),
+      error: thrown('Error', 'the program awaits a promise that can never settle'),
     },
   },
   {

@@ -12,6 +12,7 @@ import { DOCS, exceptionRule, type Rule, rule } from '../../../analysis/rule.ts'
 import { fileModeAdvice } from '../../../analysis/rules/files.ts';
 import { invalidJsonLines } from '../../../analysis/rules/rule-factories.ts';
 import { similarNames } from '../../../analysis/similar-names.ts';
+import { formatItems } from '../../../quantities.ts';
 import type { GuestError } from '../../../schema.ts';
 import { builtinException, moduleException } from './select-exception.ts';
 
@@ -51,7 +52,7 @@ function containerLines(error: GuestError, input: AnalysisInput): (string | unde
     if (similar !== undefined && key !== undefined) lines.push(`Did you mean '${oneLine(similar, 60)}'?`);
   } else if (length !== undefined && container !== undefined) {
     const last = length > 0 ? `valid indices are 0 to ${length - 1}` : 'no index is valid';
-    lines.push(`The ${container} has ${length} item${length === 1 ? '' : 's'}: ${last}`);
+    lines.push(`The ${container} has ${formatItems(length, 'item')}: ${last}`);
   }
   return lines;
 }

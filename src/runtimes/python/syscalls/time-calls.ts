@@ -1,4 +1,4 @@
-/** Emscripten's clocks and calendar. The guest's time zone is UTC, whatever that of the host is. */
+/** Emscripten's clocks and calendar. The guest's time zone is UTC, regardless of the host's. */
 import type { GuestMemory } from '../../../kernel/guest-memory.ts';
 import type { HostFunctions } from '../../../kernel/syscall-guard.ts';
 import type { Kernel } from '../../../kernel/syscalls.ts';
