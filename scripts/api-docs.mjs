@@ -199,8 +199,9 @@ function simplify(project, reflection, exports) {
   else delete reflection.sources;
   // Destructured parameters have no name of their own.
   if (reflection.name !== '__namedParameters') return;
-  const isTaken = reflection.parent.parameters.some(({ name }) => name === 'options');
-  reflection.name = isTaken ? 'flags' : 'options';
+  if (reflection.parent.parameters.some(({ name }) => name === 'options'))
+    throw new Error(`${reflection.parent.name}: give the destructured parameter after "options" a name`);
+  reflection.name = 'options';
 }
 
 /** Names of the exports and members without a description. Constructors and disposal need none. */

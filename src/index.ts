@@ -34,6 +34,7 @@ export {
 export type { CheckpointInfo } from './session/checkpoint.ts';
 export { createSandbox, isSession, type SessionOptions } from './session/create-sandbox.ts';
 export {
+  type CreateMode,
   type CreateOptions,
   type ImportOptions,
   type OpenOptions,

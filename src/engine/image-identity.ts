@@ -11,8 +11,7 @@ export function imageDigest(image: Uint8Array): string {
   return Buffer.from(image.slice(-DIGEST_BYTES)).toString('hex');
 }
 
-/** Size of a WebAssembly page. */
-export const PAGE_BYTES = 65_536;
+export { PAGE_BYTES } from '../wasm/binary-format.ts';
 
 /** The inputs an image was captured from. An image can only be loaded where all of them are identical. */
 export interface ImageOrigin {

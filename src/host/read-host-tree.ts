@@ -31,7 +31,7 @@ export interface HostTree {
   readonly versions: ReadonlyMap<string, string>;
 }
 
-interface ReadOptions {
+interface ReadTreeOptions {
   /**
    * An earlier result for the same path. Files that have not changed since are taken from it; if no file has changed,
    * the whole tree is.
@@ -46,7 +46,7 @@ interface ReadOptions {
 /** Reads the tree at `hostPath`. */
 export function readHostTree(
   hostPath: string,
-  { previous, isShared = true, option = 'policy.mounts' }: ReadOptions = {},
+  { previous, isShared = true, option = 'policy.mounts' }: ReadTreeOptions = {},
 ): HostTree {
   const root = resolve(hostPath, option);
   const known = new Map(previous?.entries.map((entry) => [entry.path, entry]));

@@ -15,7 +15,7 @@ export interface ConnectionLimits {
 const MAX_PIPELINED = 8;
 const MAX_SWEEP_MS = 1000;
 
-interface Connection {
+interface TrackedConnection {
   readonly socket: Socket;
   readonly address: string;
   requests: number;
@@ -24,8 +24,8 @@ interface Connection {
   isWriting: boolean;
 }
 
-export class Connections {
-  readonly #connections = new Map<Socket, Connection>();
+export class ConnectionLimiter {
+  readonly #connections = new Map<Socket, TrackedConnection>();
   readonly #sweep: NodeJS.Timeout;
 
   constructor(

@@ -11,7 +11,7 @@ export const policyLimits = z.object({
 });
 type PolicyLimits = z.infer<typeof policyLimits>;
 
-export function limitsOf({ policy }: Pick<Sandbox, 'policy'>): PolicyLimits {
+export function sandboxLimits({ policy }: Pick<Sandbox, 'policy'>): PolicyLimits {
   const { fuel_budget, memory_bytes, timeout_seconds, workspace_max_bytes } = policy;
   return { fuel_budget, memory_bytes, timeout_seconds, workspace_max_bytes };
 }

@@ -11,7 +11,7 @@ import {
   isLegacyRequest,
   type McpServerOptions,
 } from '@modelcontextprotocol/server';
-import { Connections } from './connection-limits.ts';
+import { ConnectionLimiter } from './connection-limits.ts';
 import { type AuthenticatedRequest, LegacyConnections } from './legacy-connections.ts';
 import { BodyError, readJsonBody } from './request-body.ts';
 import { RequestGuards, sendError } from './request-guards.ts';
@@ -61,7 +61,7 @@ export async function serveHttp(
     { connectionsCheckingInterval: RECEIVE_CHECK_MS },
     (request, response) => void app.handle(request, response),
   );
-  new Connections(server, {
+  new ConnectionLimiter(server, {
     maxConnections: settings.max_connections,
     writeTimeoutMs: settings.write_timeout_seconds * 1000,
   });

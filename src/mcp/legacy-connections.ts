@@ -10,7 +10,7 @@ import type { AuthInfo, McpServer } from '@modelcontextprotocol/server';
 import { sendError } from './request-guards.ts';
 import type { ServerFactory } from './server.ts';
 
-interface Connection {
+interface LegacyConnection {
   readonly tenant: string;
   readonly transport: NodeStreamableHTTPServerTransport;
   readonly server: McpServer;
@@ -26,7 +26,7 @@ export type AuthenticatedRequest = IncomingMessage & { auth?: AuthInfo };
 const SWEEP_MS = 15_000;
 
 export class LegacyConnections {
-  readonly #connections = new Map<string, Connection>();
+  readonly #connections = new Map<string, LegacyConnection>();
   readonly #sweepTimer: NodeJS.Timeout;
 
   constructor(
@@ -56,7 +56,7 @@ export class LegacyConnections {
     return this.#serve(await this.#connect(request), request, response, body);
   }
 
-  async #connect(request: AuthenticatedRequest): Promise<Connection> {
+  async #connect(request: AuthenticatedRequest): Promise<LegacyConnection> {
     const { auth } = request;
     const server = this.factory(auth === undefined ? {} : { authInfo: auth });
     const transport = new NodeStreamableHTTPServerTransport({
@@ -85,7 +85,7 @@ export class LegacyConnections {
   }
 
   async #serve(
-    connection: Connection,
+    connection: LegacyConnection,
     request: AuthenticatedRequest,
     response: ServerResponse,
     body: unknown,
@@ -130,7 +130,7 @@ export class LegacyConnections {
     }
   }
 
-  #close(connection: Connection): void {
+  #close(connection: LegacyConnection): void {
     if (connection.transport.sessionId !== undefined)
       this.#connections.delete(connection.transport.sessionId);
     void connection.server.close().catch(() => {});

@@ -10,7 +10,7 @@ import type { Surroundings } from './surroundings.ts';
 const DEFAULT_LIMITS = { fuel_budget: 2_000_000_000, timeout_seconds: 20 };
 
 /** The problems that a program attack causes. */
-export async function runProgram(
+export async function runProgramAttack(
   attack: Attack<ProgramAttack>,
   surroundings: Surroundings,
 ): Promise<string[]> {

@@ -12,7 +12,7 @@ import type {
   SessionAttack,
   Verdict,
 } from './attack.ts';
-import { runExpressions, runProgram } from './run-program.ts';
+import { runExpressions, runProgramAttack } from './run-program.ts';
 import { TargetServer } from './run-server.ts';
 import { runSession } from './run-session.ts';
 import { Surroundings } from './surroundings.ts';
@@ -62,7 +62,7 @@ export async function runAttacks(
 function runOne(attack: Attack, surroundings: Surroundings): Promise<string[]> {
   return isSession(attack)
     ? runSession(attack, surroundings)
-    : runProgram(attack as Attack<ProgramAttack>, surroundings);
+    : runProgramAttack(attack as Attack<ProgramAttack>, surroundings);
 }
 
 async function judge(attack: Attack, run: () => Promise<string[]>): Promise<Verdict> {

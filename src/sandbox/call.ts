@@ -39,7 +39,7 @@ export function parseCallOptions(code: string, options: ExecuteOptions): z.outpu
   return parse(executeOptions, options, 'options');
 }
 
-export function limitsOf(
+export function callLimits(
   { fuel_budget, timeout_seconds }: Pick<z.output<typeof executeOptions>, keyof CallLimits>,
   policy: Policy,
 ): CallLimits {

@@ -20,7 +20,7 @@ import type { JobHandle } from '../worker/job-handle.ts';
 import type { WorkerTurn } from '../worker/pool.ts';
 import type { SessionInput } from '../worker/protocol.ts';
 import { buildRunJob } from './build-run-job.ts';
-import { type Call, type FinishedCall, limitsOf, outcomeOf, parseCallOptions } from './call.ts';
+import { type Call, callLimits, type FinishedCall, outcomeOf, parseCallOptions } from './call.ts';
 import { CallHistory } from './call-history.ts';
 import { checkMemory, type SandboxParts } from './create-parts.ts';
 import { EventLog } from './event-log.ts';
@@ -103,7 +103,7 @@ export class Sandbox {
         onProgress,
         ...given
       } = parseCallOptions(code, options);
-      const limits = limitsOf(given, this.policy);
+      const limits = callLimits(given, this.policy);
       output.subscribe(onStdout, onStderr);
       linked = linkSignals(this.closing.signal, cancelled, signal);
       const input = readStdin(stdin, linked.signal);

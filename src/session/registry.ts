@@ -79,6 +79,12 @@ export type OpenOptions = Omit<SandboxOptions, 'store' | 'runtime' | 'session_id
 /** Options of `create`. */
 export type CreateOptions = Omit<SandboxOptions, 'store'>;
 
+/** How `create` treats a session that exists. */
+export interface CreateMode {
+  /** Throw `session_exists` instead of opening a session with the same name; by default false. */
+  readonly exclusive?: boolean;
+}
+
 /** Opens a registry of the sessions in a store. */
 export function openSessions({
   store = memoryStore(),
@@ -132,14 +138,9 @@ export class SessionRegistry {
     this.#expiry.unref();
   }
 
-  /**
-   * Creates a session, or opens the one with that name. With `exclusive: true` it only creates, and throws
-   * `session_exists` if there is one.
-   */
-  async create(
-    options: CreateOptions,
-    { exclusive = false }: { readonly exclusive?: boolean } = {},
-  ): Promise<Session> {
+  /** Creates a session, or opens the one with that name. */
+  async create(options: CreateOptions, mode: CreateMode = {}): Promise<Session> {
+    const exclusive = mode.exclusive ?? false;
     const session_id = options.session_id ?? randomUUID();
     const unreserve = await this.#admission.run(() => this.#admit(session_id, exclusive));
     try {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { formatFuel, formatItems } from '../../quantities.ts';
 import { languageTitles } from '../../runtimes/languages.ts';
 import { runtimeName } from '../../schema.ts';
-import { limitsOf, limitsText, policyLimits } from '../describe-limits.ts';
+import { limitsText, policyLimits, sandboxLimits } from '../describe-limits.ts';
 import { DEFAULT_SESSION } from '../tenant.ts';
 import { defineTool, optionalSession, READ_ONLY, type ToolCall } from '../tool.ts';
 import { checkpointRow } from './checkpoints.ts';
@@ -43,7 +43,7 @@ async function workspaceInfoOf(
     files: files.slice(0, MAX_FILES),
     files_total: files.length,
     workspace_bytes: files.reduce((sum, { size_bytes }) => sum + size_bytes, 0),
-    limits: limitsOf(sandbox),
+    limits: sandboxLimits(sandbox),
   };
   if (session_id === DEFAULT_SESSION) {
     const noState = { variables: [], imports: [], checkpoints: [], calls: 0, fuel_consumed: 0 };

@@ -4,7 +4,7 @@ import { formatFuel, formatItems } from '../../quantities.ts';
 import { runtimeName, sessionId } from '../../schema.ts';
 import type { SessionRecord } from '../../stores/store.ts';
 import { clientError } from '../client-errors.ts';
-import { limitsOf, limitsText, policyLimits } from '../describe-limits.ts';
+import { limitsText, policyLimits, sandboxLimits } from '../describe-limits.ts';
 import type { ServerSettings } from '../settings.ts';
 import { DEFAULT_SESSION, type Tenant } from '../tenant.ts';
 import { ADDITIVE, DESTRUCTIVE_IDEMPOTENT, defineTool, READ_ONLY, type Tool } from '../tool.ts';
@@ -71,7 +71,7 @@ export const createSession = (settings: ServerSettings): Tool =>
       });
       const id = session.session_id;
       const next_step = `execute_code(code=…, language="${language}", session_id="${id}")`;
-      const limits = limitsOf(session);
+      const limits = sandboxLimits(session);
       const persistence = auto_persist_globals
         ? 'variables and files are kept'
         : 'files are kept, variables are not';

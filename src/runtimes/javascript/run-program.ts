@@ -19,7 +19,7 @@ import { planProgram } from './module-to-script.ts';
 import { evaluate, invoke, newText, readText } from './quickjs-api.ts';
 
 /** The state of a running program. It is set by every call, so images need not contain it. */
-interface RunningProgram {
+interface JavaScriptRun {
   readonly handles: Handles;
   readonly request: GuestRequest;
   /** The limit that was reached. The program ends when the interpreter next checks for interrupts. */
@@ -29,7 +29,7 @@ interface RunningProgram {
   isOutOfMemory: boolean;
 }
 
-const programs = new WeakMap<Guest, RunningProgram>();
+const programs = new WeakMap<Guest, JavaScriptRun>();
 
 /** Reseeds Math.random. Its state must not be zero. */
 function reseedRandom(guest: Guest, at: number): void {
@@ -54,7 +54,7 @@ function reportException(guest: Guest): void {
 }
 
 /** Reports the limit. The stack of `error`, if it is an Error, contains the line where it was reached. */
-function endAtLimit(guest: Guest, program: RunningProgram, error: number): void {
+function endAtLimit(guest: Guest, program: JavaScriptRun, error: number): void {
   if (program.isOver) return;
   const { name, message } = LIMIT_ERRORS[program.interrupt!];
   const texts = [name, message(program.request)].map((text) => newText(guest, text));
@@ -79,7 +79,7 @@ function settle(guest: Guest, value: number): void {
 }
 
 /** The event loop: runs all promise jobs, then one timer, and repeats. `nextTimer` sleeps until a timer is due. */
-function runEventLoop(guest: Guest, program: RunningProgram): void {
+function runEventLoop(guest: Guest, program: JavaScriptRun): void {
   for (let isDone = false; !isDone; ) {
     runPendingJobs(guest);
     const timer = invoke(guest, program.handles['nextTimer']!);
@@ -94,7 +94,7 @@ function runEventLoop(guest: Guest, program: RunningProgram): void {
 }
 
 export function run(guest: Guest, handles: Handles, request: GuestRequest): string {
-  const program: RunningProgram = {
+  const program: JavaScriptRun = {
     handles,
     request,
     interrupt: undefined,

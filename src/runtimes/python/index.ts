@@ -62,13 +62,13 @@ function checked(guest: Guest, object: number, failure: string): number {
   return guest.abort(failure);
 }
 
-interface RunningProgram {
+interface PythonRun {
   readonly handles: Handles;
   readonly request: MessageLimits & { readonly call: number };
 }
 
 /** The program that each guest is running. */
-const runningPrograms = new WeakMap<Guest, RunningProgram>();
+const runningPrograms = new WeakMap<Guest, PythonRun>();
 
 /** Stores the message where the boot script's signal handler reads it, and raises the signal. */
 function interrupt(guest: Guest, reason: LimitReason): void {

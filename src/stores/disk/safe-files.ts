@@ -22,7 +22,7 @@ export const FOLDER_MODE = 0o700;
 /** What a completed write survives: a power failure (`strict`), or only the end of the process (`relaxed`). */
 export type Durability = 'strict' | 'relaxed';
 
-interface ReadOptions {
+interface ReadFileOptions {
   /** A larger file is rejected before it is read. */
   readonly maxBytes: number;
   /** A file of any other size is rejected as well. */
@@ -35,7 +35,10 @@ interface ReadOptions {
 const SYNC_READ_BYTES = 256 * 1024;
 
 /** Reads a regular file; undefined if it does not exist. Throws `session_damaged` for anything but a regular file. */
-export async function readFileSafely(path: string, options: ReadOptions): Promise<Uint8Array | undefined> {
+export async function readFileSafely(
+  path: string,
+  options: ReadFileOptions,
+): Promise<Uint8Array | undefined> {
   let fd: number;
   try {
     fd = openSync(path, READ_FLAGS);

@@ -19,11 +19,11 @@ export function openSessionContext(dir: string = sessionFolder()): SessionContex
 
 export async function readSession(context: SessionContext, id: string): Promise<StoredSession> {
   const stored = await context.store.read(id);
-  if (stored === undefined) throw sessionNotFound(context, id);
+  if (stored === undefined) throw notInStore(context, id);
   return stored;
 }
 
-export function sessionNotFound({ dir }: SessionContext, session_id: string): SandboxError {
+export function notInStore({ dir }: SessionContext, session_id: string): SandboxError {
   const name = JSON.stringify(session_id.slice(0, 100));
   const advice = 'Run "llm-wasm-sandbox session list" to see the sessions there, or pass another --store';
   return new SandboxError('session_not_found', `Session ${name} does not exist in ${dir}. ${advice}.`);

@@ -5,13 +5,13 @@ import { formatItems } from '../../../quantities.ts';
 import { describeFiles, workspacePath } from '../../../sandbox/workspace.ts';
 import { copyWorkspaceFiles, writeLocalFile } from '../../local-files.ts';
 import { escapeControls } from '../../terminal-text.ts';
-import { sessionNotFound } from './context.ts';
+import { notInStore } from './context.ts';
 import { formatFiles } from './record-text.ts';
 import type { SessionAction } from './subcommand.ts';
 
 export const sessionFiles: SessionAction = async (context, [id, path], { out }) => {
   const salvaged = await context.store.readWorkspace(id!);
-  if (salvaged === undefined) throw sessionNotFound(context, id!);
+  if (salvaged === undefined) throw notInStore(context, id!);
   const { workspace, damage } = salvaged;
   const notes =
     damage === undefined ? [] : [`The session is damaged: ${damage} Only the files that remain are shown.`];

@@ -1,7 +1,7 @@
 /** `session rm`: deletes sessions by name. */
 import { SandboxError } from '../../../errors.ts';
 import { formatBytes } from '../../../quantities.ts';
-import { sessionNotFound } from './context.ts';
+import { notInStore } from './context.ts';
 import type { SessionAction } from './subcommand.ts';
 
 export const removeSessions: SessionAction = async (context, ids) => {
@@ -12,7 +12,7 @@ export const removeSessions: SessionAction = async (context, ids) => {
       deleted.push({ session_id, bytes: await context.sessions.delete(session_id) });
     } catch (cause) {
       if (!(cause instanceof SandboxError)) throw cause;
-      const error = cause.code === 'session_not_found' ? sessionNotFound(context, session_id) : cause;
+      const error = cause.code === 'session_not_found' ? notInStore(context, session_id) : cause;
       errors.push({ session_id, error: error.message });
     }
   }

@@ -2,7 +2,7 @@
 import { SandboxError } from '../../../errors.ts';
 import { Workspace } from '../../../sandbox/workspace.ts';
 import { SessionTimeline } from '../../../session/timeline.ts';
-import { type SessionContext, sessionNotFound } from './context.ts';
+import { notInStore, type SessionContext } from './context.ts';
 
 /** Opens a session as its only writer, applies a change, and waits until the change is stored. */
 export async function updateSession<T>(
@@ -12,7 +12,7 @@ export async function updateSession<T>(
 ): Promise<T> {
   const session = await SessionTimeline.resume(context.store, id).catch((cause) => {
     const isMissing = cause instanceof SandboxError && cause.code === 'session_not_found';
-    throw isMissing ? sessionNotFound(context, id) : cause;
+    throw isMissing ? notInStore(context, id) : cause;
   });
   let result: T;
   try {

@@ -8,7 +8,7 @@ import { syscallError } from '../../../kernel/syscall-error.ts';
 import type { QuickJsGuest } from './quickjs-guest.ts';
 
 /** Bytes in guest memory: a string as UTF-8, or an ArrayBuffer. */
-export class Span {
+export class MemoryRange {
   constructor(
     readonly view: GuestMemory,
     readonly pointer: number,
@@ -21,7 +21,7 @@ export class Span {
   }
 }
 
-export type Argument = number | Span | undefined;
+export type Argument = number | MemoryRange | undefined;
 /** A function creates the value with code of the guest. It runs unguarded, so that traps are not converted to an errno. */
 export type Result = number | string | undefined | (() => number);
 export type SystemCall = (guest: QuickJsGuest, args: readonly Argument[]) => Result;
@@ -43,17 +43,17 @@ export function int32(arg: Argument): number {
   return value;
 }
 
-export function text(arg: Argument): Span {
-  if (!(arg instanceof Span) || !arg.isText) throw syscallError('EINVAL');
+export function text(arg: Argument): MemoryRange {
+  if (!(arg instanceof MemoryRange) || !arg.isText) throw syscallError('EINVAL');
   return arg;
 }
 
 export function path(arg: Argument): string {
-  const span = text(arg);
-  if (span.length >= PATH_MAX) throw syscallError('ENAMETOOLONG');
+  const range = text(arg);
+  if (range.length >= PATH_MAX) throw syscallError('ENAMETOOLONG');
   let decoded: string;
   try {
-    decoded = strictDecoder.decode(span.bytes);
+    decoded = strictDecoder.decode(range.bytes);
   } catch {
     throw syscallError('EILSEQ');
   }
@@ -63,7 +63,7 @@ export function path(arg: Argument): string {
 
 /** Part of an ArrayBuffer. */
 export function slice(buffer: Argument, offset: Argument, length: Argument): Uint8Array {
-  if (!(buffer instanceof Span) || buffer.isText) throw syscallError('EINVAL');
+  if (!(buffer instanceof MemoryRange) || buffer.isText) throw syscallError('EINVAL');
   const start = integer(offset);
   const size = integer(length);
   if (start < 0 || size < 0 || start + size > buffer.length) throw syscallError('EINVAL');

@@ -12,9 +12,9 @@ import {
   int32,
   integer,
   lenientDecoder,
+  type MemoryRange,
   path,
   type Result,
-  type Span,
   type SystemCall,
   slice,
   strictDecoder,
@@ -61,8 +61,8 @@ function listNames(kernel: Kernel, name: string): string {
  * Replaces lone surrogates in a string with U+FFFD. QuickJS encodes a lone surrogate in three bytes, like U+FFFD, and the
  * bytes are a copy of the string, so they are replaced in place.
  */
-function replaceLoneSurrogates(kernel: Kernel, span: Span): Uint8Array {
-  const { bytes } = span;
+function replaceLoneSurrogates(kernel: Kernel, range: MemoryRange): Uint8Array {
+  const { bytes } = range;
   let found = 0;
   for (let at = bytes.indexOf(0xed); at >= 0; at = bytes.indexOf(0xed, at + 1)) {
     if (bytes[at + 1]! >= 0xa0) bytes.set(REPLACEMENT, at);
@@ -170,9 +170,9 @@ const processCalls: Record<string, SystemCall> = {
     return () => guest.exit(status);
   },
   encodeUtf8: (guest, [string]) => {
-    const span = text(string);
-    guest.kernel.chargeHostTime(1 + replaceLoneSurrogates(guest.kernel, span).length / 4096);
-    return () => guest.call('qjs_new_array_buffer', span.pointer, span.length);
+    const range = text(string);
+    guest.kernel.chargeHostTime(1 + replaceLoneSurrogates(guest.kernel, range).length / 4096);
+    return () => guest.call('qjs_new_array_buffer', range.pointer, range.length);
   },
   decodeUtf8,
   evaluate: (guest, args) => evaluate(guest, args, false),
