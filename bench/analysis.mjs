@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { analyse } from '../dist/analysis/analyse.js';
 import { exampleInput } from '../dist/analysis/example-failure.js';
 import { createSandbox } from '../dist/index.js';
+import { formatPercent } from '../dist/quantities.js';
 import { LANGUAGES } from '../dist/runtimes/languages.js';
 
 /** About as many packages as are vendored, since they are searched. */
@@ -99,7 +100,7 @@ export async function table() {
   const runMs = await trivialRunMs();
   const rows = Object.entries(CASES).map(([name, run]) => {
     const ms = analysisMs(run);
-    return `| ${name} | ${(ms * 1000).toFixed(1)} | ${((ms / runMs) * 100).toFixed(2)} % |`;
+    return `| ${name} | ${(ms * 1000).toFixed(1)} | ${formatPercent((ms / runMs) * 100, 2)} |`;
   });
   const head = `| run | analysis, µs | share of \`print(1)\` (${runMs.toFixed(2)} ms) |`;
   const title = '## Guidance and fuel analysis';

@@ -12,7 +12,6 @@ export const median = (values) => quantile(values, 0.5);
 
 export const ms = (value) => (value < 10 ? value.toFixed(2) : value.toFixed(1));
 export const times = (value) => `×${value >= 10 ? value.toFixed(0) : value.toFixed(2)}`;
-export const mebibytes = (bytes) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 
 export function markdown(title, note, head, rows) {
   const line = (cells) => `| ${cells.join(' | ')} |`;

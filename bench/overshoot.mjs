@@ -6,7 +6,9 @@
  */
 import { availableParallelism, loadavg } from 'node:os';
 import { Worker } from 'node:worker_threads';
+import { GRACE } from '../dist/engine/grace.js';
 import { createSandbox } from '../dist/index.js';
+import { formatBytes, formatFuel, formatItems } from '../dist/quantities.js';
 import { CORPUS } from '../dist/redteam/corpus/limit-programs.js';
 import { markdown, median } from './measure.mjs';
 import { fetchPeers } from './peers.mjs';
@@ -43,11 +45,13 @@ const EXCESS = {
     Math.max(Buffer.byteLength(result.stdout), Buffer.byteLength(result.stderr)) - OUTPUT_BYTES,
 };
 
+const signed = (value, format) => `${value > 0 ? '+' : value < 0 ? '-' : ''}${format(Math.abs(value))}`;
+
 const FORMAT = {
-  time: (value) => `${value > 0 ? '+' : ''}${value.toFixed(0)} ms`,
-  fuel: (value) => `+${(value / 1e6).toFixed(1)} M`,
-  memory: (value) => `${value > 0 ? '+' : ''}${(value / MiB).toFixed(1)} MiB`,
-  output: (value) => `${value > 0 ? '+' : ''}${value} bytes`,
+  time: (value) => signed(Math.round(value), (size) => `${size} ms`),
+  fuel: (value) => signed(value, formatFuel),
+  memory: (value) => signed(value, formatBytes),
+  output: (value) => signed(value, (size) => formatItems(size, 'byte')),
 };
 
 const worst = (rows) =>
@@ -191,9 +195,9 @@ export async function table() {
   }
   const limits = {
     time: `time (${TIME_MS} ms)`,
-    fuel: `fuel (${FUEL / 1e6} M)`,
-    memory: `memory (${MEMORY_BYTES / MiB} MiB)`,
-    output: `output (${OUTPUT_BYTES} bytes)`,
+    fuel: `fuel (${formatFuel(FUEL)})`,
+    memory: `memory (${formatBytes(MEMORY_BYTES)})`,
+    output: `output (${formatItems(OUTPUT_BYTES, 'byte')})`,
   };
   const body = Object.keys(limits).map((limit) => [
     limits[limit],
@@ -203,7 +207,7 @@ export async function table() {
   const count = (runtime) => CORPUS.filter((program) => program.runtime === runtime).length;
   const note = [
     `The worst excess over each limit across ${CORPUS.length} programs (${count('python')} Python, ${count('javascript')} JavaScript), in wall time seen by the caller; a negative value means that the limit was not reached.`,
-    `Fuel may exceed its budget by the grace period of 50 M. Next call in the same sandbox, compared with a call after a harmless program: ${next.join('; ')}.`,
+    `Fuel may exceed its budget by the grace period of ${formatFuel(GRACE.fuel)}. Next call in the same sandbox, compared with a call after a harmless program: ${next.join('; ')}.`,
     `A peer whose program still runs ${TERMINATE_MS / 1000} s after its start is terminated and counted with that time.`,
     `${availableParallelism()} cores, load ${loadBefore.toFixed(1)} before the run.`,
     ...notes,

@@ -10,16 +10,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import vm from 'node:vm';
 import { createSandbox, diskStore, memoryStore } from '../dist/index.js';
-import {
-  elapsedMs,
-  markdown,
-  mebibytes,
-  median,
-  ms,
-  quantile,
-  sampleInterleaved,
-  times,
-} from './measure.mjs';
+import { formatBytes } from '../dist/quantities.js';
+import { elapsedMs, markdown, median, ms, quantile, sampleInterleaved, times } from './measure.mjs';
 
 const ROUNDS = 150;
 const WARMUP = 20;
@@ -30,7 +22,6 @@ const BEGIN = { python: 'x = 1', javascript: 'let x = 1' };
 const STEP = 'x += 1';
 
 const logProgress = (text) => process.stderr.write(`sessions: ${text}\n`);
-const kibibytes = (bytes) => `${(bytes / 1024).toFixed(0)} KiB`;
 
 // ---- calls ----
 
@@ -192,8 +183,8 @@ async function stateTable() {
     const copies = (p50.resume - p50.pageCopy) / p50.warm;
     rows.push([
       `${runtime}, ${name}`,
-      kibibytes(bytes),
-      kibibytes(checkpointBytes),
+      formatBytes(bytes),
+      formatBytes(checkpointBytes),
       ...[
         'warm',
         'checkpoint',
@@ -311,7 +302,7 @@ async function soak() {
           throw new Error(`session ${i} has x = ${metadata.result}, expected ${counts[i]} ${stderr}`);
         if (++done % (SOAK.calls / SOAK.samples) === 0) {
           samples.push({ done, rss: residentMemory() });
-          logProgress(`  ${done} calls, ${mebibytes(samples.at(-1).rss)}`);
+          logProgress(`  ${done} calls, ${formatBytes(samples.at(-1).rss)}`);
         }
       }
       busy.delete(i);
@@ -340,9 +331,9 @@ function hibernatedTable() {
     const { residentBytes, bytes, createMs, resumeMs, medianResumeMs } = inOwnProcess('hibernated', runtime);
     return [
       runtime,
-      mebibytes(bytes),
-      mebibytes(residentBytes),
-      kibibytes(residentBytes / HIBERNATED),
+      formatBytes(bytes),
+      formatBytes(residentBytes),
+      formatBytes(Math.round(residentBytes / HIBERNATED)),
       `${(createMs / 1000).toFixed(1)} s`,
       `${(resumeMs / 1000).toFixed(1)} s`,
       ms(medianResumeMs),
@@ -369,10 +360,10 @@ function soakTable() {
   const { samples, seconds } = inOwnProcess('soak');
   const after = samples.slice(samples.length / 4);
   const sizes = after.map(({ rss }) => rss);
-  const rows = samples.filter((_, i) => i % 2 === 1).map(({ done, rss }) => [String(done), mebibytes(rss)]);
+  const rows = samples.filter((_, i) => i % 2 === 1).map(({ done, rss }) => [String(done), formatBytes(rss)]);
   const half = Math.floor(after.length / 2);
   const drift = median(sizes.slice(half)) / median(sizes.slice(0, half));
-  const note = `${SOAK.calls} calls over ${SOAK.sessions} sessions, half Python, half JavaScript, 4 clients, in ${seconds.toFixed(0)} s (${(SOAK.calls / seconds).toFixed(0)} calls per second). Resident memory after a quarter of the calls: ${mebibytes(Math.min(...sizes))} to ${mebibytes(Math.max(...sizes))}, the median of the second half is ${times(drift)} that of the first.`;
+  const note = `${SOAK.calls} calls over ${SOAK.sessions} sessions, half Python, half JavaScript, 4 clients, in ${seconds.toFixed(0)} s (${(SOAK.calls / seconds).toFixed(0)} calls per second). Resident memory after a quarter of the calls: ${formatBytes(Math.min(...sizes))} to ${formatBytes(Math.max(...sizes))}, the median of the second half is ${times(drift)} that of the first.`;
   return markdown('Soak', note, ['calls', 'resident memory'], rows);
 }
 

@@ -8,7 +8,8 @@ import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { createSandbox } from '../dist/index.js';
-import { elapsedMs, markdown, mebibytes, median, ms, sampleInterleaved, times } from './measure.mjs';
+import { formatBytes } from '../dist/quantities.js';
+import { elapsedMs, markdown, median, ms, sampleInterleaved, times } from './measure.mjs';
 
 const ROUNDS = 60;
 const WARMUP = 10;
@@ -171,7 +172,7 @@ export async function table() {
     ['javascript', 'console.log(1)'],
   ]) {
     const rate = await throughput(runtime, code);
-    const memory = [GUEST_MEMORY(runtime), SANDBOX_MEMORY(runtime)].map(memoryOf).map(mebibytes);
+    const memory = [GUEST_MEMORY(runtime), SANDBOX_MEMORY(runtime)].map(memoryOf).map(formatBytes);
     rates.push([runtime, rate.toFixed(0), ...memory]);
   }
   const cores = availableParallelism();
