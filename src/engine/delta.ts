@@ -29,7 +29,7 @@ import {
   encodePageDiff,
 } from './page-diff-codec.ts';
 
-export const DELTA_FORMAT = 2;
+export const DELTA_FORMAT = 3;
 
 const FORMAT = { magic: 'LWSD', version: DELTA_FORMAT, fields: 0 } as const;
 const MAX_DIFFS = 64;

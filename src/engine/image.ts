@@ -65,7 +65,8 @@ export interface Image {
 /** Captures an idle guest. No descriptors other than the three standard ones may be open. */
 export function captureImage(guest: Guest, origin: ImageOrigin, handles: Record<string, number>): Uint8Array {
   const memory = guest.view.all;
-  const { cwd, umask } = guest.kernel;
+  const { umask } = guest.kernel;
+  const cwd = guest.kernel.getcwd();
   const pages = memory.length / PAGE_BYTES;
   const header: ImageHeader = { ...origin, pages, globals: guest.globals(), cwd, umask, handles };
   const text = new TextEncoder().encode(JSON.stringify(header));

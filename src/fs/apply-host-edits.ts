@@ -1,38 +1,65 @@
 /**
- * Applies changes by the host to a volume that a guest is using. A modified file keeps its node, so descriptors that the
- * guest has open see the new contents, as on a POSIX system.
+ * Applies changes by the host to a volume that a guest is using. The result equals a volume that is filled with the changed
+ * tree. A modified file keeps its node, so descriptors that the guest has open see the new contents, as on a POSIX system.
  */
+import type { Entry } from './flat-entries.ts';
+import type { Node } from './nodes.ts';
 import type { TreeEdit } from './tree-changes.ts';
 import type { Volume, WritableRoot } from './volume.ts';
 
-/** Applies the removals, then the entries, below `at`. Entries must be sorted: a directory before its contents. */
-export function applyHostEdit(volume: Volume, at: WritableRoot, edit: TreeEdit): void {
+/**
+ * Applies the removals, then the entries, below `at`. Entries must be sorted: a directory before its contents. Returns false
+ * and changes nothing if this would remove a node that is in use.
+ */
+export function applyHostEdit(
+  volume: Volume,
+  at: WritableRoot,
+  edit: TreeEdit,
+  isInUse: (node: Node) => boolean,
+): boolean {
+  const find = (path: string) =>
+    volume.exists(`${at}/${path}`) ? volume.lookup(path, at, false) : undefined;
+  const isReplaced = ({ path, kind }: Entry) => {
+    const node = find(path);
+    return node !== undefined && (node.kind !== kind || kind === 'symlink');
+  };
+  const paths = [...edit.removed, ...edit.entries.filter(isReplaced).map(({ path }) => path)];
+  const nodes = paths.map(find);
+  if (nodes.some((node) => node !== undefined && isInUse(node))) return false;
+  const restoreTimes = saveParentTimes(volume, at, edit);
   // Children come before their directory, which must be empty when it is removed.
-  for (const path of [...edit.removed].sort().reverse()) remove(volume, at, path);
-  for (const entry of edit.entries) {
-    const { path, kind } = entry;
-    const node = volume.exists(`${at}/${path}`) ? volume.lookup(path, at, false) : undefined;
-    if (node !== undefined && node.kind !== kind) remove(volume, at, path);
-    if (kind === 'dir' && node?.kind !== 'dir') volume.mkdir(path, at, entry.mode);
-    if (kind === 'symlink') {
-      remove(volume, at, path);
-      volume.symlink(entry.target!, path, at);
-    }
-    if (kind !== 'file') continue;
-    const { node: file } = volume.open(
-      path,
-      at,
-      { create: true, truncate: true, write: true, nofollow: true },
-      entry.mode,
-    );
-    volume.write(file, 0, entry.data!);
-    volume.utimes(file, entry.mtimeMs);
+  for (const path of paths.sort().reverse()) {
+    const node = find(path);
+    if (node?.kind === 'dir') volume.rmdir(path, at);
+    else if (node !== undefined) volume.unlink(path, at);
   }
+  for (const entry of edit.entries) writeEntry(volume, at, entry, find(entry.path));
+  restoreTimes();
+  // After the contents, because writing them changes the time of a directory.
+  for (const { path, mode, mtimeMs } of edit.entries) Object.assign(find(path)!, { mode, mtimeMs });
   volume.setBaseline(at);
+  return true;
 }
 
-function remove(volume: Volume, at: WritableRoot, path: string): void {
-  if (!volume.exists(`${at}/${path}`)) return;
-  if (volume.lookup(path, at, false).kind === 'dir') volume.rmdir(path, at);
-  else volume.unlink(path, at);
+function writeEntry(volume: Volume, at: WritableRoot, entry: Entry, node: Node | undefined): void {
+  const { path, kind, mode, data, target } = entry;
+  if (kind === 'dir' && node === undefined) volume.mkdir(path, at, mode);
+  if (kind === 'symlink') volume.symlink(target!, path, at);
+  if (kind !== 'file') return;
+  const flags = { create: true, truncate: true, write: true, nofollow: true };
+  volume.write(volume.open(path, at, flags, mode).node, 0, data!);
+}
+
+/** Directories keep their times when the host changes their contents. Returns a function that sets the times again. */
+function saveParentTimes(volume: Volume, at: WritableRoot, { removed, entries }: TreeEdit): () => void {
+  const times = new Map<Node, number>();
+  for (const path of [...removed, ...entries.map((entry) => entry.path)]) {
+    const parent = `${at}/${path}`.slice(0, -(path.length - path.lastIndexOf('/')));
+    if (!volume.exists(parent)) continue;
+    const node = volume.lookup(parent, '/', false);
+    times.set(node, times.get(node) ?? node.mtimeMs);
+  }
+  return () => {
+    for (const [node, mtimeMs] of times) node.mtimeMs = mtimeMs;
+  };
 }

@@ -15,7 +15,7 @@ export interface WalkResult {
   /** The directory that contains or would contain the entry. The parent of the root is the root. */
   parent: DirNode;
   name: string;
-  /** Canonical absolute path: without links, dots, double slashes or a trailing slash. */
+  /** Canonical absolute path: without links, dots, double slashes or a trailing slash. Empty for a removed directory. */
   path: string;
   /** Whether the path ended in a slash, which is valid only for a directory. */
   trailingSlash: boolean;
@@ -29,16 +29,29 @@ export interface WalkResult {
  */
 export type FinalLink = 'follow' | 'nofollow' | 'entry';
 
+/**
+ * Where relative paths start: the canonical absolute path of a directory, or a directory that was removed and has no path any
+ * more. A removed directory is empty and stays empty.
+ */
+export type BaseDirectory = string | DirNode;
+
+/** The base directory that a resolved directory is. */
+export function baseOf(node: DirNode, path: string): BaseDirectory {
+  return node.nlink === 0 ? node : path;
+}
+
 const SLASH = 47;
 
 /** Matches names that are short enough and are not `.` or `..`. */
 const PLAIN_NAME = /^[^.].{0,80}$/s;
 
-/** Resolves `path`. A relative path starts at `cwd`, a canonical absolute path. Throws constants of `ERRNO_ERRORS`. */
-export function walk(root: DirNode, path: string, cwd: string, last: FinalLink): WalkResult {
+/** Resolves `path`. A relative path starts at `cwd`. Throws constants of `ERRNO_ERRORS`. */
+export function walk(root: DirNode, path: string, cwd: BaseDirectory, last: FinalLink): WalkResult {
   if (path === '') throw ERRNO_ERRORS.ENOENT;
   if (isLongerThan(path, MAX_PATH_BYTES)) throw ERRNO_ERRORS.ENAMETOOLONG;
-  const full = path.charCodeAt(0) === SLASH ? path : cwd === '/' ? `/${path}` : `${cwd}/${path}`;
+  const isAbsolute = path.charCodeAt(0) === SLASH;
+  if (!isAbsolute && typeof cwd !== 'string') return walkFromRemoved(cwd, path);
+  const full = isAbsolute ? path : cwd === '/' ? `/${path}` : `${cwd}/${path}`;
   return fastWalk(root, full, last) ?? slowWalk(root, full, last);
 }
 
@@ -107,6 +120,17 @@ function slowWalk(root: DirNode, path: string, last: FinalLink): WalkResult {
     paths.push(here);
   }
   return dotsResult(dirs, paths);
+}
+
+/** A removed directory contains nothing and has no parent. */
+function walkFromRemoved(dir: DirNode, path: string): WalkResult {
+  if (!isOnlyDots(path)) throw ERRNO_ERRORS.ENOENT;
+  return { node: dir, parent: dir, name: '', path: '', trailingSlash: true, endsInDots: true };
+}
+
+/** Whether a relative path leads from a directory to itself. */
+function isOnlyDots(path: string): boolean {
+  return path.split('/').every((name) => name === '' || name === '.');
 }
 
 function skipSlashes(text: string, from: number): number {

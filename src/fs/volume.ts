@@ -4,9 +4,10 @@
  * Invariant: no operation modifies a read-only node or creates a canonical path longer than MAX_PATH_BYTES.
  */
 import { SandboxError } from '../errors.ts';
-import { checkName, isEncodable, isLongerThan, MAX_PATH_BYTES, utf8Length } from './file-names.ts';
+import { checkName, isEncodable, isLongerThan, MAX_PATH_BYTES } from './file-names.ts';
 import { buildTree, checkEntries, type Entry, MAX_TIME_MS, toEntry } from './flat-entries.ts';
 import { ERRNO_ERRORS } from './fs-error.ts';
+import { InodeNumbers } from './inode-numbers.ts';
 import {
   byCodeUnit,
   type DirNode,
@@ -20,7 +21,8 @@ import {
 } from './nodes.ts';
 import { chargedBytes, Quota, type VolumeLimits } from './quota.ts';
 import { ReadOnlyLayers } from './read-only-layers.ts';
-import { type WalkResult, walk } from './resolve-path.ts';
+import { checkDepth, checkReplaceable } from './rename-checks.ts';
+import { type BaseDirectory, type WalkResult, walk } from './resolve-path.ts';
 import { diffTree, type TreeBaseline, type TreeChanges, takeBaseline } from './tree-changes.ts';
 
 export type { VolumeLimits } from './quota.ts';
@@ -46,14 +48,11 @@ export interface OpenFlags {
 /** The result of a walk to an existing node. */
 export type ResolvedPath = WalkResult & { node: Node };
 
-/** Inode numbers of the volume's own nodes start above those of all layers. */
-const FIRST_INO = 2 ** 32;
-
 export class Volume {
   readonly root: DirNode;
   readonly #quota: Quota;
   readonly #now: () => number;
-  #nextIno = FIRST_INO;
+  readonly #inodes = new InodeNumbers();
   /** Canonical paths that cannot be removed or renamed. */
   readonly #pinned = new Set<string>(['/', ...WRITABLE_ROOTS]);
   readonly #layers: ReadOnlyLayers;
@@ -84,13 +83,13 @@ export class Volume {
   }
 
   /** Resolves a path; `follow` applies to a final symbolic link. Throws ENOENT if the path does not exist. */
-  resolve(path: string, cwd: string, follow: boolean): ResolvedPath {
+  resolve(path: string, cwd: BaseDirectory, follow: boolean): ResolvedPath {
     const found = walk(this.root, path, cwd, follow ? 'follow' : 'nofollow');
     if (found.node === undefined) throw ERRNO_ERRORS.ENOENT;
     return found as ResolvedPath;
   }
 
-  lookup(path: string, cwd: string, follow: boolean): Node {
+  lookup(path: string, cwd: BaseDirectory, follow: boolean): Node {
     return this.resolve(path, cwd, follow).node;
   }
 
@@ -103,13 +102,18 @@ export class Volume {
     }
   }
 
-  /** Creates a file without a name, like one that was deleted while open. It is charged once it is retained. */
-  createOrphanFile(data: Uint8Array): FileNode {
-    return newFile(this.#init(0o600), data);
+  /** Creates a file without a name, like one that was removed while open. It is charged once it is retained. */
+  createRemovedFile(mode: number, mtimeMs: number, data: Uint8Array): FileNode {
+    return newFile({ ...this.#init(mode), mtimeMs }, data);
+  }
+
+  /** Creates a directory without a name, like one that was removed while open. */
+  createRemovedDir(mode: number, mtimeMs: number): DirNode {
+    return newDir({ ...this.#init(mode), mtimeMs });
   }
 
   /** Opens or creates a file as open(2) does. The caller counts its descriptor with `retain`. */
-  open(path: string, cwd: string, flags: OpenFlags, mode: number): ResolvedPath {
+  open(path: string, cwd: BaseDirectory, flags: OpenFlags, mode: number): ResolvedPath {
     const isNew = flags.create === true && flags.exclusive === true;
     const found = walk(this.root, path, cwd, flags.nofollow || isNew ? 'nofollow' : 'follow');
     const { node } = found;
@@ -128,11 +132,11 @@ export class Volume {
     return found as ResolvedPath;
   }
 
-  mkdir(path: string, cwd: string, mode: number): ResolvedPath {
+  mkdir(path: string, cwd: BaseDirectory, mode: number): ResolvedPath {
     return this.#add(this.#lookupEntry(path, cwd), newDir(this.#init(mode)));
   }
 
-  symlink(target: string, path: string, cwd: string): ResolvedPath {
+  symlink(target: string, path: string, cwd: BaseDirectory): ResolvedPath {
     if (target === '') throw ERRNO_ERRORS.ENOENT;
     if (isLongerThan(target, MAX_PATH_BYTES - 1)) throw ERRNO_ERRORS.ENAMETOOLONG;
     if (!isEncodable(target)) throw ERRNO_ERRORS.EINVAL;
@@ -141,13 +145,13 @@ export class Volume {
     return this.#add(found, newLink(this.#init(0o777), target));
   }
 
-  readlink(path: string, cwd: string): string {
+  readlink(path: string, cwd: BaseDirectory): string {
     const node = this.lookup(path, cwd, false);
     if (node.kind !== 'symlink') throw ERRNO_ERRORS.EINVAL;
     return node.target;
   }
 
-  unlink(path: string, cwd: string): void {
+  unlink(path: string, cwd: BaseDirectory): void {
     const found = this.#lookupEntry(path, cwd);
     if (found.node === undefined) throw ERRNO_ERRORS.ENOENT;
     if (found.node.kind === 'dir') throw ERRNO_ERRORS.EISDIR;
@@ -156,7 +160,7 @@ export class Volume {
     this.#remove(found as ResolvedPath);
   }
 
-  rmdir(path: string, cwd: string): void {
+  rmdir(path: string, cwd: BaseDirectory): WalkResult {
     const found = this.#lookupEntry(path, cwd);
     if (found.node === undefined) throw ERRNO_ERRORS.ENOENT;
     if (found.node.kind !== 'dir') throw ERRNO_ERRORS.ENOTDIR;
@@ -164,10 +168,16 @@ export class Volume {
     this.#checkChangeable(found);
     if (found.node.entries.size > 0) throw ERRNO_ERRORS.ENOTEMPTY;
     this.#remove(found as ResolvedPath);
+    return found;
   }
 
-  /** Renames as rename(2) does: a file can replace a file, a directory can replace an empty directory. */
-  rename(from: string, fromCwd: string, to: string, toCwd: string): void {
+  /** Renames as rename(2) does. Returns what both paths led to before. */
+  rename(
+    from: string,
+    fromCwd: BaseDirectory,
+    to: string,
+    toCwd: BaseDirectory,
+  ): { source: WalkResult; target: WalkResult } {
     const source = this.#lookupEntry(from, fromCwd);
     const target = this.#lookupEntry(to, toCwd);
     const { node } = source;
@@ -176,7 +186,7 @@ export class Volume {
     if (node.kind !== 'dir' && (source.trailingSlash || target.trailingSlash)) throw ERRNO_ERRORS.ENOTDIR;
     this.#checkChangeable(source);
     this.#checkChangeable(target);
-    if (target.node === node) return;
+    if (target.node === node) return { source, target };
     if (node.kind === 'dir' && target.path.startsWith(`${source.path}/`)) throw ERRNO_ERRORS.EINVAL;
     checkReplaceable(node, target.node);
     checkName(target.name);
@@ -186,6 +196,7 @@ export class Volume {
     target.parent.entries.set(target.name, node);
     node.ctimeMs = this.#touch(source.parent);
     this.#touch(target.parent);
+    return { source, target };
   }
 
   /** The children in code unit order, without `.` and `..`. */
@@ -291,8 +302,7 @@ export class Volume {
     visitTree(dir, (_, node) => this.#quota.relink(node, node.nlink - 1, node.openCount));
     dir.entries.clear();
     const staging = newDir(this.#init(0));
-    const nodes = buildTree(staging, checked, this.#nextIno, this.#now());
-    this.#nextIno += nodes.length;
+    const nodes = buildTree(staging, checked, this.#inodes.take(checked.length), this.#now());
     const bytes = nodes.reduce((sum, node) => sum + chargedBytes(node), 0);
     if (this.#quota.fits(bytes, nodes.length)) {
       for (const node of nodes) this.#quota.relink(node, 1, 0);
@@ -316,6 +326,14 @@ export class Volume {
     return entries.sort((a, b) => byCodeUnit(a.path, b.path));
   }
 
+  /** Assigns inode numbers that depend only on paths and on `removed`, the nodes without a name that are open. */
+  renumber(removed: readonly Node[]): void {
+    this.#inodes.assign(
+      WRITABLE_ROOTS.map((at) => this.#writableDir(at)),
+      removed,
+    );
+  }
+
   /** The changes since the last `fill` or `setBaseline`. */
   changes(at: WritableRoot): TreeChanges {
     return diffTree(this.#writableDir(at), this.#baselines.get(at)!);
@@ -332,14 +350,14 @@ export class Volume {
 
   #init(mode: number): NodeInit {
     const now = this.#now();
-    return { ino: this.#nextIno++, mode: mode & 0o7777, mtimeMs: now, ctimeMs: now, readonly: false };
+    return { ino: this.#inodes.take(1), mode: mode & 0o7777, mtimeMs: now, ctimeMs: now, readonly: false };
   }
 
   #readonlyDir(): DirNode {
     return newDir({ ...this.#init(0o755), mtimeMs: 0, ctimeMs: 0, readonly: true });
   }
 
-  #lookupEntry(path: string, cwd: string): WalkResult {
+  #lookupEntry(path: string, cwd: BaseDirectory): WalkResult {
     return walk(this.root, path, cwd, 'entry');
   }
 
@@ -381,23 +399,4 @@ function writableFile(node: Node, pos: number): FileNode {
   if (node.readonly) throw ERRNO_ERRORS.EROFS;
   if (!Number.isSafeInteger(pos) || pos < 0) throw ERRNO_ERRORS.EINVAL;
   return node;
-}
-
-function checkReplaceable(node: Node, old: Node | undefined): void {
-  if (old === undefined) return;
-  if (node.kind === 'dir' && old.kind !== 'dir') throw ERRNO_ERRORS.ENOTDIR;
-  if (node.kind !== 'dir' && old.kind === 'dir') throw ERRNO_ERRORS.EISDIR;
-  if (old.kind === 'dir' && old.entries.size > 0) throw ERRNO_ERRORS.ENOTEMPTY;
-}
-
-/** Limits the paths below a moved directory. Without a limit, listing a deep chain takes quadratic time. */
-function checkDepth(node: Node, from: string, to: string): void {
-  const length = utf8Length(to);
-  let below = 0;
-  if (node.kind === 'dir' && length > utf8Length(from)) {
-    visitTree(node, (path) => {
-      below = Math.max(below, 1 + utf8Length(path));
-    });
-  }
-  if (length + below > MAX_PATH_BYTES) throw ERRNO_ERRORS.ENAMETOOLONG;
 }

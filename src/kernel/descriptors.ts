@@ -3,26 +3,28 @@
  * created by dup share one description and therefore its offset. Nothing here accesses guest memory or the volume.
  */
 import type { DirNode, FileNode } from '../fs/nodes.ts';
+import type { BaseDirectory } from '../fs/resolve-path.ts';
+import type { PipeBuffer } from './pipe.ts';
 import { syscallError } from './syscall-error.ts';
 
 /** Maximum number of descriptors per guest, beyond which open fails with EMFILE. */
 export const MAX_DESCRIPTORS = 256;
-/** Capacity of a pipe in bytes. */
-export const PIPE_CAPACITY = 65_536;
-
-export interface PipeBuffer {
-  bytes: Uint8Array;
-  start: number;
-  length: number;
-  readers: number;
-  writers: number;
+/** The names that an open directory lists: a snapshot from the first read. */
+export interface Listing {
+  readonly names: readonly string[];
+  /** Position of the first name. */
+  readonly start: number;
 }
 
-export type OpenFile = { refs: number; flags: number; path: string } & (
+/**
+ * An open file description. The path of a file is the one it was opened with; it stays valid for a read-only file. The path of
+ * a directory follows renames, so that other paths can be relative to it.
+ */
+export type OpenFile = { refs: number; flags: number } & (
   | { kind: 'null' }
   | { kind: 'stream'; stream: 0 | 1 | 2 }
-  | { kind: 'file'; node: FileNode; position: number }
-  | { kind: 'dir'; node: DirNode; position: number; names: readonly string[] | undefined }
+  | { kind: 'file'; node: FileNode; path: string; position: number }
+  | { kind: 'dir'; node: DirNode; base: BaseDirectory; position: number; listing: Listing | undefined }
   | { kind: 'pipe'; pipe: PipeBuffer; end: 'read' | 'write' }
 );
 
@@ -33,15 +35,14 @@ export class DescriptorTable {
   static standard(): DescriptorTable {
     const table = new DescriptorTable();
     for (const stream of [0, 1, 2] as const) {
-      table.slots.push({
-        kind: 'stream',
-        stream,
-        refs: 1,
-        flags: stream === 0 ? 0 : 1,
-        path: `/dev/${stream}`,
-      });
+      table.slots.push({ kind: 'stream', stream, refs: 1, flags: stream === 0 ? 0 : 1 });
     }
     return table;
+  }
+
+  /** The open file descriptions, each once, in the order of their lowest descriptors. */
+  descriptions(): OpenFile[] {
+    return [...new Set(this.slots.filter((file) => file !== undefined))];
   }
 
   get(fd: number): OpenFile {

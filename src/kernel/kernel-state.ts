@@ -1,198 +1,268 @@
 /**
- * The kernel state as plain data: working directory, umask, clock and open files. A file is identified by its path; a
- * file that was deleted while open is saved with its contents. Saved state is untrusted: a description that does not
- * match the volume fails with EBADF and leaves the kernel unchanged.
+ * The kernel state as plain data: working directory, umask, calls, clock, writable roots and open files. A node is identified by its
+ * path; nodes that were removed while open are saved with their contents. A restored kernel behaves like the saved one.
+ * Saved state is untrusted: state that contradicts itself fails with EBADF and leaves the kernel unchanged.
  */
 import { z } from 'zod';
+import { MAX_NAME_BYTES, MAX_PATH_BYTES } from '../fs/file-names.ts';
 import { MAX_TIME_MS } from '../fs/flat-entries.ts';
 import { FsError } from '../fs/fs-error.ts';
 import type { DirNode, FileNode, Node } from '../fs/nodes.ts';
 import { visitTree } from '../fs/nodes.ts';
+import { type BaseDirectory, baseOf } from '../fs/resolve-path.ts';
 import { WRITABLE_ROOTS } from '../fs/volume.ts';
-import {
-  DescriptorTable,
-  MAX_DESCRIPTORS,
-  type OpenFile,
-  PIPE_CAPACITY,
-  type PipeBuffer,
-} from './descriptors.ts';
+import { DescriptorTable, MAX_DESCRIPTORS, type OpenFile } from './descriptors.ts';
+import { newPipe, PIPE_CAPACITY, type PipeBuffer, unreadBytes } from './pipe.ts';
 import { syscallError } from './syscall-error.ts';
 import type { Kernel } from './syscalls.ts';
 
-const nonNegativeInteger = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
-const common = { flags: z.number().int(), path: z.string() };
+const index = z
+  .number()
+  .int()
+  .min(0)
+  .max(2 * MAX_DESCRIPTORS);
+const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+const mode = z.number().int().min(0).max(0o7777);
+/** Modification time in milliseconds; a guest can set any value. */
+const mtimeMs = z.number().min(-MAX_TIME_MS).max(MAX_TIME_MS);
+/** A node: its canonical path, or its index in `removed`. */
+const nodeReference = z.union([z.string().max(MAX_PATH_BYTES), index]);
+type NodeReference = z.infer<typeof nodeReference>;
+
+const common = { flags: z.int32() };
 /** An open file description; descriptors refer to it by its index. */
 const savedFile = z.discriminatedUnion('kind', [
   z.strictObject({ ...common, kind: z.literal('null') }),
   z.strictObject({ ...common, kind: z.literal('stream'), stream: z.literal([0, 1, 2]) }),
-  z.strictObject({ ...common, kind: z.literal('dir'), position: nonNegativeInteger }),
+  z.strictObject({ ...common, kind: z.literal('file'), node: nodeReference, position: count }),
   z.strictObject({
     ...common,
-    kind: z.literal('file'),
-    position: nonNegativeInteger,
-    /** Contents of a deleted file, in base64. */
-    orphan: z.string().optional(),
-    /** Index of another description of the same deleted file, which has its contents. */
-    orphan_of: nonNegativeInteger.optional(),
+    kind: z.literal('dir'),
+    node: nodeReference,
+    position: count,
+    /** Names that the directory still lists, or null if it was not read since it was opened or sought. */
+    names: z.array(z.string().max(MAX_NAME_BYTES)).nullable(),
   }),
-  z.strictObject({
-    ...common,
-    kind: z.literal('pipe'),
-    end: z.enum(['read', 'write']),
-    pipe: nonNegativeInteger,
-  }),
+  z.strictObject({ ...common, kind: z.literal('pipe'), end: z.enum(['read', 'write']), pipe: index }),
 ]);
 type SavedFile = z.infer<typeof savedFile>;
+
+/** A node that was removed while open or while it was the working directory; the contents of a file are in base64. */
+const savedNode = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('file'), mode, mtime_ms: mtimeMs, data: z.string() }),
+  z.strictObject({ kind: z.literal('dir'), mode, mtime_ms: mtimeMs }),
+]);
+type SavedNode = z.infer<typeof savedNode>;
 
 /** Ten thousand years: more than any guest clock reaches, and still within the range of dates. */
 const MAX_CLOCK_MS = 3.2e14;
 
 export const kernelState = z.strictObject({
-  cwd: z.string(),
-  umask: z.number().int(),
+  cwd: nodeReference,
+  umask: z.number().int().min(0).max(0o777),
+  calls: count,
   clock_ms: z.number().min(0).max(MAX_CLOCK_MS),
-  drawn_bytes: nonNegativeInteger,
-  /** Modification times of the writable roots in milliseconds; a guest can set any value. */
-  touched: z.record(z.enum(WRITABLE_ROOTS), z.number().min(-MAX_TIME_MS).max(MAX_TIME_MS)),
+  drawn_bytes: count,
+  roots: z.record(z.enum(WRITABLE_ROOTS), z.strictObject({ mode, mtime_ms: mtimeMs })),
+  removed: z.array(savedNode).max(MAX_DESCRIPTORS + 1),
   files: z.array(savedFile).max(MAX_DESCRIPTORS),
   /** By descriptor: index into `files`, or null if it is not open. */
-  slots: z.array(nonNegativeInteger.nullable()).max(MAX_DESCRIPTORS),
+  slots: z.array(index.nullable()).max(MAX_DESCRIPTORS),
   /** Contents of the pipes, in base64. */
   pipes: z.array(z.string()).max(MAX_DESCRIPTORS),
 });
 type KernelState = z.infer<typeof kernelState>;
-type Touched = KernelState['touched'];
 
 const rootNode = ({ volume }: Kernel, root: string) => volume.lookup(root, '/', true);
 
-const toText = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
-const toBytes = (text: string) => new Uint8Array(Buffer.from(text, 'base64'));
+const toText = (bytes: Uint8Array) =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64');
 
-/** Paths of all nodes below the writable roots, to find open files that were renamed. */
-function writablePaths(tree: DirNode): Map<Node, string> {
+function toBytes(text: string, maxBytes = Number.POSITIVE_INFINITY): Uint8Array {
+  const bytes = Buffer.from(text, 'base64');
+  // The decoder skips invalid characters.
+  if (bytes.length > maxBytes || bytes.toString('base64') !== text) throw syscallError('EBADF');
+  return new Uint8Array(bytes);
+}
+
+// ---- saving ----
+
+/** Paths of the files below the writable roots that are open. They may have been renamed since. */
+function openFilePaths(kernel: Kernel): Map<Node, string> {
   const paths = new Map<Node, string>();
   for (const root of WRITABLE_ROOTS) {
-    visitTree(tree.entries.get(root.slice(1)) as DirNode, (path, node) => paths.set(node, `${root}/${path}`));
+    visitTree(rootNode(kernel, root) as DirNode, (path, node) => {
+      if (node.openCount > 0) paths.set(node, `${root}/${path}`);
+    });
   }
   return paths;
 }
 
+function saveNode(node: FileNode | DirNode): SavedNode {
+  const attributes = { mode: node.mode, mtime_ms: node.mtimeMs };
+  if (node.kind !== 'file') return { kind: 'dir', ...attributes };
+  return { kind: 'file', ...attributes, data: toText(node.data.subarray(0, node.size)) };
+}
+
 export function saveKernelState(kernel: Kernel): KernelState {
-  const paths = writablePaths(kernel.volume.root);
-  const pipes: PipeBuffer[] = [];
-  const files = [...new Set(kernel.fds.slots.filter((file) => file !== undefined))];
-  const orphans = new Map<Node, number>();
-  const saved = files.map((file, index): SavedFile => {
-    const { flags } = file;
-    if (file.kind === 'null') return { kind: 'null', flags, path: file.path };
-    if (file.kind === 'stream') return { kind: 'stream', flags, path: file.path, stream: file.stream };
-    if (file.kind === 'pipe') {
-      if (!pipes.includes(file.pipe)) pipes.push(file.pipe);
-      return { kind: 'pipe', flags, path: file.path, end: file.end, pipe: pipes.indexOf(file.pipe) };
-    }
+  const paths = openFilePaths(kernel);
+  const removed = kernel.removedNodes();
+  const files = kernel.fds.descriptions();
+  const pipes = [...new Set(files.flatMap((file) => (file.kind === 'pipe' ? [file.pipe] : [])))];
+  const saveFile = (file: OpenFile): SavedFile => {
+    const { kind, flags } = file;
+    if (kind === 'null') return { kind, flags };
+    if (kind === 'stream') return { kind, flags, stream: file.stream };
+    if (kind === 'pipe') return { kind, flags, end: file.end, pipe: pipes.indexOf(file.pipe) };
     const { node, position } = file;
-    const path = node.readonly ? file.path : (paths.get(node) ?? file.path);
-    if (file.kind === 'dir') return { kind: 'dir', flags, path, position };
-    const described = { kind: 'file', flags, path, position } as const;
-    if (node.readonly || paths.has(node)) return described;
-    const first = orphans.get(node);
-    if (first !== undefined) return { ...described, orphan_of: first };
-    orphans.set(node, index);
-    return { ...described, orphan: toText(file.node.data.subarray(0, file.node.size)) };
-  });
+    const at = removed.indexOf(node);
+    if (kind === 'file')
+      return { kind, flags, node: at >= 0 ? at : (paths.get(node) ?? file.path), position };
+    const { base, listing } = file;
+    const names = listing === undefined ? null : listing.names.slice(position - listing.start);
+    return { kind, flags, node: typeof base === 'string' ? base : at, position, names };
+  };
+  const saveRoot = (root: string) => {
+    const { mode, mtimeMs } = rootNode(kernel, root);
+    return [root, { mode, mtime_ms: mtimeMs }];
+  };
   return {
-    cwd: kernel.cwd,
+    cwd: typeof kernel.cwd === 'string' ? kernel.cwd : removed.indexOf(kernel.cwd),
     umask: kernel.umask,
+    calls: kernel.calls,
     clock_ms: kernel.clockMs,
     drawn_bytes: kernel.drawnBytes,
-    touched: Object.fromEntries(
-      WRITABLE_ROOTS.map((root) => [root, rootNode(kernel, root).mtimeMs]),
-    ) as Touched,
-    files: saved,
+    roots: Object.fromEntries(WRITABLE_ROOTS.map(saveRoot)),
+    removed: removed.map(saveNode),
+    files: files.map(saveFile),
     slots: kernel.fds.slots.map((file) => (file === undefined ? null : files.indexOf(file))),
-    pipes: pipes.map(({ bytes, start, length }) => {
-      const rotated = Uint8Array.from({ length }, (_, i) => bytes[(start + i) % PIPE_CAPACITY]!);
-      return toText(rotated);
-    }),
+    pipes: pipes.map((pipe) => toText(unreadBytes(pipe))),
   };
 }
 
+// ---- restoring ----
+
 /** Restores a saved state. The volume must already contain the saved files. */
 export function restoreKernelState(kernel: Kernel, state: KernelState): void {
-  const pipes = state.pipes.map((text): PipeBuffer => {
-    const content = toBytes(text).subarray(0, PIPE_CAPACITY);
-    const bytes = new Uint8Array(PIPE_CAPACITY);
-    bytes.set(content);
-    return { bytes, start: 0, length: content.length, readers: 0, writers: 0 };
-  });
-  const files: OpenFile[] = [];
-  for (const saved of state.files) files.push(openSaved(kernel, saved, pipes, files));
+  const nodes = new SavedNodes(kernel, state.removed);
+  const pipes = state.pipes.map((text) => newPipe(toBytes(text, PIPE_CAPACITY)));
+  const files = state.files.map((saved) => restoreFile(saved, nodes, pipes));
   const table = new DescriptorTable();
   state.slots.forEach((index, fd) => {
     if (index === null) return;
-    const file = files[index];
-    if (file === undefined) throw syscallError('EBADF');
+    const file = at(files, index);
     file.refs++;
     table.installAt(file, fd);
   });
+  const cwd = nodes.workingDirectory(state.cwd);
+  if (files.some(({ refs }) => refs === 0) || !nodes.areAllUsed) throw syscallError('EBADF');
+  for (const file of files) {
+    if (file.kind === 'file') kernel.volume.retain(file.node);
+    if (file.kind === 'pipe') file.pipe[file.end === 'read' ? 'readers' : 'writers']++;
+  }
   kernel.fds = table;
-  kernel.umask = state.umask & 0o777;
+  kernel.cwd = cwd;
+  kernel.umask = state.umask;
+  kernel.calls = state.calls;
   kernel.clockMs = state.clock_ms;
   kernel.drawnBytes = state.drawn_bytes;
-  for (const root of WRITABLE_ROOTS) rootNode(kernel, root).mtimeMs = state.touched[root];
-  kernel.cwd = '/app';
-  // The host may have deleted or replaced the directory while the session was idle.
-  if (find(kernel, state.cwd)?.kind === 'dir') kernel.chdir(state.cwd);
-}
-
-/** The node at a saved path; undefined if the path does not lead to one. */
-function find({ volume }: Kernel, path: string): Node | undefined {
-  try {
-    return volume.lookup(path, '/', true);
-  } catch (cause) {
-    if (cause instanceof FsError) return undefined;
-    throw cause;
+  for (const root of WRITABLE_ROOTS) {
+    const { mode, mtime_ms } = state.roots[root];
+    Object.assign(rootNode(kernel, root), { mode, mtimeMs: mtime_ms });
   }
 }
 
-function openSaved(
-  kernel: Kernel,
-  saved: SavedFile,
-  pipes: readonly PipeBuffer[],
-  earlier: readonly OpenFile[],
-): OpenFile {
-  const common = { refs: 0, flags: saved.flags, path: saved.path };
-  if (saved.kind === 'null') return { ...common, kind: 'null' };
-  if (saved.kind === 'stream') return { ...common, kind: 'stream', stream: saved.stream };
-  if (saved.kind === 'pipe') {
-    const pipe = pipes[saved.pipe];
-    if (pipe === undefined) throw syscallError('EBADF');
-    pipe[saved.end === 'read' ? 'readers' : 'writers']++;
-    return { ...common, kind: 'pipe', end: saved.end, pipe };
-  }
-  const { position } = saved;
-  if (saved.kind === 'dir') {
-    const found = find(kernel, saved.path);
-    const node = found?.kind === 'dir' ? found : kernel.volume.root;
-    return { ...common, kind: 'dir', node, position, names: undefined };
-  }
-  const node = fileOf(kernel, saved, earlier);
-  kernel.volume.retain(node);
-  return { ...common, kind: 'file', node, position };
+/** The element that a saved index refers to. */
+function at<T>(list: readonly T[], index: number): T {
+  const found = list[index];
+  if (found === undefined) throw syscallError('EBADF');
+  return found;
 }
 
-/** The file at the saved path; otherwise an unnamed file with the saved contents, empty if the host deleted it. */
-function fileOf(
-  kernel: Kernel,
-  saved: Extract<SavedFile, { kind: 'file' }>,
-  earlier: readonly OpenFile[],
-): FileNode {
-  if (saved.orphan_of !== undefined) {
-    const other = earlier[saved.orphan_of];
-    if (other?.kind !== 'file') throw syscallError('EBADF');
-    return other.node;
+function restoreFile(saved: SavedFile, nodes: SavedNodes, pipes: readonly PipeBuffer[]): OpenFile {
+  const { kind, flags } = saved;
+  const common = { refs: 0, flags };
+  if (kind === 'null') return { ...common, kind };
+  if (kind === 'stream') return { ...common, kind, stream: saved.stream };
+  if (kind === 'pipe') return { ...common, kind, end: saved.end, pipe: at(pipes, saved.pipe) };
+  const { position, node: reference } = saved;
+  const path = typeof reference === 'string' ? reference : '';
+  if (kind === 'file') return { ...common, kind, node: nodes.file(reference), path, position };
+  const node = nodes.directory(reference);
+  const listing = saved.names === null ? undefined : { names: saved.names, start: position };
+  return { ...common, kind, node, base: baseOf(node, path), position, listing };
+}
+
+/**
+ * The nodes that a saved state refers to. Between two calls the host may have removed or replaced a node; an empty file or
+ * directory without a name takes its place.
+ */
+class SavedNodes {
+  readonly #kernel: Kernel;
+  readonly #removed: readonly (FileNode | DirNode)[];
+  readonly #used = new Set<Node>();
+  /** Nodes that take the place of missing ones, by kind and path. */
+  readonly #replacements = new Map<string, FileNode | DirNode>();
+
+  constructor(kernel: Kernel, removed: readonly SavedNode[]) {
+    const { volume } = kernel;
+    this.#kernel = kernel;
+    this.#removed = removed.map((saved) =>
+      saved.kind === 'file'
+        ? volume.createRemovedFile(saved.mode, saved.mtime_ms, toBytes(saved.data))
+        : volume.createRemovedDir(saved.mode, saved.mtime_ms),
+    );
   }
-  const node = saved.orphan === undefined ? find(kernel, saved.path) : undefined;
-  if (node?.kind === 'file') return node;
-  return kernel.volume.createOrphanFile(toBytes(saved.orphan ?? ''));
+
+  /** Whether something refers to every removed node, as in every state that was saved. */
+  get areAllUsed(): boolean {
+    return this.#used.size === this.#removed.length;
+  }
+
+  file(reference: NodeReference): FileNode {
+    return this.#find(reference, 'file') as FileNode;
+  }
+
+  directory(reference: NodeReference): DirNode {
+    return this.#find(reference, 'dir') as DirNode;
+  }
+
+  /** The working directory; /app if the host has removed it. */
+  workingDirectory(reference: NodeReference): BaseDirectory {
+    if (typeof reference === 'number') return this.directory(reference);
+    return this.#existing(reference)?.kind === 'dir' ? reference : '/app';
+  }
+
+  #find(reference: NodeReference, kind: 'file' | 'dir'): FileNode | DirNode {
+    if (typeof reference === 'number') {
+      const node = at(this.#removed, reference);
+      if (node.kind !== kind) throw syscallError('EBADF');
+      this.#used.add(node);
+      return node;
+    }
+    const found = this.#existing(reference);
+    if (found?.kind === kind) return found;
+    const key = `${kind} ${reference}`;
+    const replacement = this.#replacements.get(key) ?? this.#emptyNode(kind);
+    this.#replacements.set(key, replacement);
+    return replacement;
+  }
+
+  #emptyNode(kind: 'file' | 'dir'): FileNode | DirNode {
+    const { volume, host } = this.#kernel;
+    return kind === 'file'
+      ? volume.createRemovedFile(0o600, host.now(), new Uint8Array())
+      : volume.createRemovedDir(0o700, host.now());
+  }
+
+  /** The node at a canonical path; undefined if there is none. */
+  #existing(path: string): Node | undefined {
+    try {
+      const found = this.#kernel.volume.resolve(path, '/', false);
+      return found.path === path ? found.node : undefined;
+    } catch (cause) {
+      if (cause instanceof FsError) return undefined;
+      throw cause;
+    }
+  }
 }

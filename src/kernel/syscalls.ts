@@ -4,10 +4,12 @@
  * time, entropy and output come from the host.
  */
 import type { DirNode, FileNode, Node } from '../fs/nodes.ts';
+import { type BaseDirectory, baseOf } from '../fs/resolve-path.ts';
 import type { Volume } from '../fs/volume.ts';
 import { AT, type FILE_TYPE, O, SEEK } from './abi.ts';
-import { DescriptorTable, type OpenFile, PIPE_CAPACITY } from './descriptors.ts';
+import { DescriptorTable, type Listing, type OpenFile } from './descriptors.ts';
 import { ImportLog } from './module-import-log.ts';
+import { newPipe, readPipe, writePipe } from './pipe.ts';
 import { syscallError } from './syscall-error.ts';
 
 /** The services that the kernel needs; the engine implements them. */
@@ -29,6 +31,9 @@ export interface Host {
 
 /** Host work, in estimated microseconds, between two calls of `Host.check`. */
 const CHECK_INTERVAL_US = 1000;
+
+/** Names that unfinished listings of directories may hold together, beyond the number of files that the quota allows. */
+const MAX_LISTED_NAMES = 65_536;
 
 /** Files that are not part of the file tree. */
 const DEVICES = new Map<string, { kind: 'null' } | { kind: 'stream'; stream: 0 | 1 | 2 }>([
@@ -55,8 +60,11 @@ interface DirectoryEntry {
 }
 
 export class Kernel {
-  cwd = '/app';
+  /** The working directory: its path, or the directory itself if it was removed. */
+  cwd: BaseDirectory = '/app';
   umask = 0o022;
+  /** Number of calls that the interpreter has completed since it started from its image. */
+  calls = 0;
   /** Value of the monotonic clock at the end of the last run, in milliseconds. */
   clockMs = 0;
   /** Bytes that earlier runs have read from the seeded random stream. */
@@ -78,6 +86,7 @@ export class Kernel {
   reset(cwd: string, umask: number): void {
     this.cwd = cwd;
     this.umask = umask;
+    this.calls = 0;
     this.clockMs = 0;
     this.drawnBytes = 0;
     this.fds = DescriptorTable.standard();
@@ -94,18 +103,45 @@ export class Kernel {
   }
 
   /** The directory that the path of an *at system call is relative to. */
-  baseDirectory(dirfd: number, path: string): string {
+  baseDirectory(dirfd: number, path: string): BaseDirectory {
     if (dirfd === AT.FDCWD || path.startsWith('/')) return this.cwd;
-    const file = this.fds.get(dirfd);
+    return this.#openDirectory(dirfd).base;
+  }
+
+  #openDirectory(fd: number): Extract<OpenFile, { kind: 'dir' }> {
+    const file = this.fds.get(fd);
     if (file.kind !== 'dir') throw syscallError('ENOTDIR');
-    return file.path;
+    return file;
+  }
+
+  /** Whether a node is open or is the working directory. */
+  isInUse(node: Node): boolean {
+    if (node.kind !== 'dir') return node.openCount > 0;
+    if (this.fds.slots.some((file) => file?.kind === 'dir' && file.node === node)) return true;
+    return typeof this.cwd === 'string'
+      ? this.volume.lookup(this.cwd, '/', true) === node
+      : this.cwd === node;
+  }
+
+  /** The nodes without a name that the kernel refers to, in a fixed order. */
+  removedNodes(): (FileNode | DirNode)[] {
+    const nodes = new Set<FileNode | DirNode>();
+    if (typeof this.cwd !== 'string') nodes.add(this.cwd);
+    for (const file of this.fds.slots)
+      if ((file?.kind === 'file' || file?.kind === 'dir') && file.node.nlink === 0) nodes.add(file.node);
+    return [...nodes];
+  }
+
+  /** Assigns inode numbers, between two calls, that do not depend on whether the kernel was restored since. */
+  renumberNodes(): void {
+    this.volume.renumber(this.removedNodes());
   }
 
   // ---- paths ----
 
-  open(base: string, path: string, flags: number, mode: number): number {
+  open(base: BaseDirectory, path: string, flags: number, mode: number): number {
     const device = DEVICES.get(path);
-    if (device !== undefined) return this.fds.install({ ...device, refs: 1, flags, path });
+    if (device !== undefined) return this.fds.install({ ...device, refs: 1, flags });
     const write = (flags & O.ACCMODE) !== 0;
     const found = this.volume.open(
       path,
@@ -120,25 +156,25 @@ export class Kernel {
       },
       mode & ~this.umask,
     );
-    const common = { refs: 1, flags: flags & ~(O.CREAT | O.EXCL | O.TRUNC), path: found.path };
+    const common = { refs: 1, flags: flags & ~(O.CREAT | O.EXCL | O.TRUNC) };
     const { node } = found;
     if (node.kind === 'symlink') throw syscallError('ELOOP');
     const file: OpenFile =
       node.kind === 'dir'
-        ? { ...common, kind: 'dir', node, position: 0, names: undefined }
-        : { ...common, kind: 'file', node, position: 0 };
+        ? { ...common, kind: 'dir', node, base: baseOf(node, found.path), position: 0, listing: undefined }
+        : { ...common, kind: 'file', node, path: found.path, position: 0 };
     const fd = this.fds.install(file);
     if (node.kind === 'file') this.volume.retain(node);
     return fd;
   }
 
-  stat(base: string, path: string, follow: boolean): FileStatus {
+  stat(base: BaseDirectory, path: string, follow: boolean): FileStatus {
     const device = DEVICES.get(path);
     if (device !== undefined) return this.#deviceStatus(device.kind, 1);
     return status(this.volume.lookup(path, base, follow));
   }
 
-  access(base: string, path: string, amode: number): number {
+  access(base: BaseDirectory, path: string, amode: number): number {
     const node = this.volume.lookup(path, base, true);
     if ((amode & 2) !== 0 && node.readonly) throw syscallError('EROFS');
     if ((amode & 1) !== 0 && node.kind === 'file' && (node.mode & 0o111) === 0) throw syscallError('EACCES');
@@ -148,14 +184,50 @@ export class Kernel {
   chdir(path: string, base = this.cwd): number {
     const found = this.volume.resolve(path, base, true);
     if (found.node.kind !== 'dir') throw syscallError('ENOTDIR');
-    this.cwd = found.path;
+    this.cwd = baseOf(found.node, found.path);
     return 0;
   }
 
   fchdir(fd: number): number {
-    const file = this.fds.get(fd);
-    if (file.kind !== 'dir') throw syscallError('ENOTDIR');
-    return this.chdir(file.path, '/');
+    this.cwd = this.#openDirectory(fd).base;
+    return 0;
+  }
+
+  /** The path of the working directory. Fails with ENOENT if the directory was removed. */
+  getcwd(): string {
+    if (typeof this.cwd !== 'string') throw syscallError('ENOENT');
+    return this.cwd;
+  }
+
+  /** The canonical path of an existing node. Fails with ENOENT for a removed directory. */
+  realpath(path: string): string {
+    const found = this.volume.resolve(path, this.cwd, true);
+    if (found.path === '') throw syscallError('ENOENT');
+    return found.path;
+  }
+
+  rmdir(path: string, base: BaseDirectory): number {
+    const removed = this.volume.rmdir(path, base);
+    this.#mapBases((each) => (each === removed.path ? (removed.node as DirNode) : each));
+    return 0;
+  }
+
+  rename(from: string, fromBase: BaseDirectory, to: string, toBase: BaseDirectory): number {
+    const { source, target } = this.volume.rename(from, fromBase, to, toBase);
+    const replaced = target.node;
+    if (replaced?.kind === 'dir' && replaced !== source.node)
+      this.#mapBases((each) => (each === target.path ? replaced : each));
+    this.#mapBases((each) => {
+      if (typeof each !== 'string' || !`${each}/`.startsWith(`${source.path}/`)) return each;
+      return target.path + each.slice(source.path.length);
+    });
+    return 0;
+  }
+
+  /** Replaces the working directory and the paths of open directories after a directory was renamed or removed. */
+  #mapBases(map: (base: BaseDirectory) => BaseDirectory): void {
+    this.cwd = map(this.cwd);
+    for (const file of this.fds.slots) if (file?.kind === 'dir') file.base = map(file.base);
   }
 
   // ---- descriptors ----
@@ -191,10 +263,10 @@ export class Kernel {
   }
 
   pipe(): [number, number] {
-    const pipe = { bytes: new Uint8Array(PIPE_CAPACITY), start: 0, length: 0, readers: 1, writers: 1 };
-    const read = this.fds.install({ kind: 'pipe', pipe, end: 'read', refs: 1, flags: 0, path: 'pipe:' });
+    const pipe = { ...newPipe(), readers: 1, writers: 1 };
+    const read = this.fds.install({ kind: 'pipe', pipe, end: 'read', refs: 1, flags: 0 });
     try {
-      const write = this.fds.install({ kind: 'pipe', pipe, end: 'write', refs: 1, flags: 1, path: 'pipe:' });
+      const write = this.fds.install({ kind: 'pipe', pipe, end: 'write', refs: 1, flags: 1 });
       return [read, write];
     } catch (cause) {
       this.fds.remove(read);
@@ -252,7 +324,8 @@ export class Kernel {
     if (start < 0) throw syscallError('EINVAL');
     const position = start + offset;
     if (position < 0 || !Number.isSafeInteger(position)) throw syscallError('EINVAL');
-    if (file.kind === 'dir' && position === 0) file.names = undefined;
+    // The next read takes a new snapshot. A rewound directory shows its current names.
+    if (file.kind === 'dir' && (position !== file.position || position === 0)) file.listing = undefined;
     file.position = position;
     return position;
   }
@@ -280,15 +353,25 @@ export class Kernel {
    * names are a snapshot from the first read, so that a program may delete files while it lists them.
    */
   readDirectory(fd: number, accept: (entry: DirectoryEntry, next: number) => boolean): void {
-    const file = this.fds.get(fd);
-    if (file.kind !== 'dir') throw syscallError('ENOTDIR');
-    file.names ??= ['.', '..', ...this.volume.readdir(file.node).map((entry) => entry.name)];
-    this.chargeHostTime(1 + file.names.length / 32);
-    while (file.position < file.names.length) {
-      const entry = this.#entry(file.node, file.names[file.position]!);
+    const file = this.#openDirectory(fd);
+    file.listing ??= this.#list(file.node);
+    const { names, start } = file.listing;
+    this.chargeHostTime(1 + names.length / 32);
+    while (file.position - start < names.length) {
+      const entry = this.#entry(file.node, names[file.position - start]!);
       if (entry !== undefined && !accept(entry, file.position + 1)) return;
       file.position++;
     }
+    // A finished listing holds no names.
+    file.listing = { names: [], start: file.position };
+  }
+
+  /** Takes a snapshot of a directory. Snapshots are part of the state of a session, so their size is bounded. */
+  #list(dir: DirNode): Listing {
+    let listed = dir.entries.size;
+    for (const file of this.fds.slots) if (file?.kind === 'dir') listed += file.listing?.names.length ?? 0;
+    if (listed > MAX_LISTED_NAMES + this.volume.limits.maxFiles) throw syscallError('ENOMEM');
+    return { names: ['.', '..', ...this.volume.readdir(dir).map(({ name }) => name)], start: 0 };
   }
 
   #entry(dir: DirNode, name: string): DirectoryEntry | undefined {
@@ -302,28 +385,4 @@ function status(node: Node): FileStatus {
   const size = node.kind === 'file' ? node.size : node.kind === 'symlink' ? node.target.length : 4096;
   const nlink = node.kind === 'file' ? node.nlink : 1;
   return { kind: node.kind, ino: node.ino, mode: node.mode & 0o7777, nlink, size, mtimeMs: node.mtimeMs };
-}
-
-type Pipe = Extract<OpenFile, { kind: 'pipe' }>['pipe'];
-
-/** Reads from a pipe. Nothing else could fill an empty pipe, so reading one fails with EAGAIN instead of blocking. */
-function readPipe(pipe: Pipe, into: Uint8Array): number {
-  if (pipe.length === 0) {
-    if (pipe.writers > 0) throw syscallError('EAGAIN');
-    return 0;
-  }
-  const count = Math.min(into.length, pipe.length);
-  for (let i = 0; i < count; i++) into[i] = pipe.bytes[(pipe.start + i) % PIPE_CAPACITY]!;
-  pipe.start = (pipe.start + count) % PIPE_CAPACITY;
-  pipe.length -= count;
-  return count;
-}
-
-function writePipe(pipe: Pipe, from: Uint8Array): number {
-  if (pipe.readers === 0) throw syscallError('EPIPE');
-  const count = Math.min(from.length, PIPE_CAPACITY - pipe.length);
-  if (count === 0 && from.length > 0) throw syscallError('EAGAIN');
-  for (let i = 0; i < count; i++) pipe.bytes[(pipe.start + pipe.length + i) % PIPE_CAPACITY] = from[i]!;
-  pipe.length += count;
-  return count;
 }

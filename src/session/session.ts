@@ -207,7 +207,7 @@ export class Session extends Sandbox {
       if (turn === undefined) return [];
       const { version, delta, tmp } = this.#timeline.state;
       const edits = { removed: [], entries: [] };
-      const part = { id: this.key, version, delta, tmp, edits, call: version + 1, discardState: true };
+      const part = { id: this.key, version, delta, tmp, edits, discardState: true };
       const call = {
         code: LANGUAGES[this.runtime].variablesProgram(this.#timeline.record.declared),
         stdin: new Uint8Array(),

@@ -44,9 +44,7 @@ export class Transaction {
   sessionInput(id: string): SessionInput | undefined {
     if (!this.#timeline.record.auto_persist_globals) return undefined;
     const { version, delta, tmp } = this.#timeline.state;
-    // Versions only grow, so every program of one interpreter gets a different number.
-    const call = delta === undefined ? 1 : version + 1;
-    return { id, version, delta, tmp, edits: this.#edits, call, discardState: false };
+    return { id, version, delta, tmp, edits: this.#edits, discardState: false };
   }
 
   /** Applies the files that a call left. The memory of a committed call follows with `settle`. */

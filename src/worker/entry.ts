@@ -14,6 +14,7 @@ import { FsError } from '../fs/fs-error.ts';
 import type { TreeChanges, TreeEdit } from '../fs/tree-changes.ts';
 import { type Volume, WRITABLE_ROOTS } from '../fs/volume.ts';
 import { CappedOutput } from '../kernel/capped-output.ts';
+import type { Kernel } from '../kernel/syscalls.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { LANGUAGES } from '../runtimes/languages.ts';
 import { RUNTIMES } from '../runtimes/registry.ts';
@@ -101,8 +102,12 @@ function prepareGuest(
   const { cached, stale } =
     session && !session.discardState ? sessionGuests.take(session.id, session.version) : {};
   if (session && cached) {
+    const { kernel } = cached.guest;
     cached.guest.beginRun(context);
-    if (applyEdit(cached.guest.kernel.volume, session.edits)) return { current: cached };
+    if (applyEdit(kernel, session.edits)) {
+      kernel.renumberNodes();
+      return { current: cached };
+    }
   }
   const { pool } = loaded;
   const guest = pool.acquire(maxPages);
@@ -115,14 +120,18 @@ function prepareGuest(
     volume.fill('/tmp', session.tmp);
     return applyDelta(guest, loaded.image, session.delta);
   });
+  if (session !== undefined) guest.kernel.renumberNodes();
   return { current: { guest, capture, pool }, stale: cached ?? stale };
 }
 
-/** Applies an edit of the host to a live guest. Returns false if that is impossible; the guest must then be restored. */
-function applyEdit(volume: Volume, edit: TreeEdit): boolean {
+/**
+ * Applies an edit of the host to a live guest. Returns false if that is impossible, or if it removes a file or directory that
+ * the guest has open; the guest must then be restored.
+ */
+function applyEdit(kernel: Kernel, edit: TreeEdit): boolean {
+  const { volume } = kernel;
   try {
-    volume.asHost(() => applyHostEdit(volume, '/app', edit));
-    return true;
+    return volume.asHost(() => applyHostEdit(volume, '/app', edit, (node) => kernel.isInUse(node)));
   } catch (cause) {
     if (cause instanceof FsError) return false;
     throw cause;
@@ -153,7 +162,7 @@ function run(id: number, job: RunJob): void {
   const { trap, report, isConsistent } = runProgram(guest, loaded.runtime, loaded.image.header.handles, {
     code: job.code,
     env: job.env,
-    call: session?.call ?? 1,
+    call: guest.kernel.calls + 1,
     keep: session !== undefined,
     fuel_budget: limits.fuelBudget,
     timeout_seconds: limits.timeoutMs / 1000,
@@ -204,6 +213,7 @@ function save(
   const { guest } = current;
   const { volume } = guest.kernel;
   guest.saveClock();
+  guest.kernel.calls++;
   for (const root of WRITABLE_ROOTS) volume.setBaseline(root);
   const unused = loaded.runtime.unusedMemory(guest);
   const { delta, capture } = captureDelta(guest, loaded.image, unused, current.capture);

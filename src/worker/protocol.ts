@@ -45,8 +45,6 @@ export interface SessionInput {
   readonly tmp: readonly Entry[];
   /** Changes that the host made to the workspace since the last call, to be applied to a cached guest. */
   readonly edits: TreeEdit;
-  /** Number of calls of this interpreter, including this one. */
-  readonly call: number;
   /** The run only reads: its guest is discarded and the state of the session does not change. */
   readonly discardState: boolean;
 }

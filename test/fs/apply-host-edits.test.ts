@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { applyHostEdit } from '../../src/fs/apply-host-edits.ts';
+import { applyChanges, type TreeEdit } from '../../src/fs/tree-changes.ts';
+import type { Volume } from '../../src/fs/volume.ts';
 import { codeOf, dir, file, link, newVolume, readText } from './support.ts';
 
 function filled() {
@@ -8,12 +10,15 @@ function filled() {
   return volume;
 }
 
+const apply = (volume: Volume, edit: TreeEdit) =>
+  applyHostEdit(volume, '/app', edit, (node) => node.openCount > 0);
+
 describe('applyHostEdit', () => {
   it('replaces the contents of a file that the guest has open', () => {
     const volume = filled();
     const open = volume.lookup('/app/d/e/f', '/', true);
     volume.retain(open);
-    applyHostEdit(volume, '/app', { removed: [], entries: [file('d/e/f', 'new text')] });
+    apply(volume, { removed: [], entries: [file('d/e/f', 'new text')] });
     expect(volume.lookup('/app/d/e/f', '/', true)).toBe(open);
     expect(readText(volume, '/app/d/e/f')).toBe('new text');
     expect(open.mtimeMs).toBe(5);
@@ -21,24 +26,55 @@ describe('applyHostEdit', () => {
 
   it('removes a directory with its contents, and ignores paths that are already gone', () => {
     const volume = filled();
-    applyHostEdit(volume, '/app', { removed: ['d', 'd/e', 'd/e/f', 'gone'], entries: [] });
+    apply(volume, { removed: ['d', 'd/e', 'd/e/f', 'gone'], entries: [] });
     expect(volume.entries('/app').map(({ path }) => path)).toEqual(['a', 'l']);
   });
 
   it('replaces entries of another kind, without following links', () => {
     const volume = filled();
     const entries = [dir('a'), file('a/in', 'in'), file('l', 'a file now')];
-    applyHostEdit(volume, '/app', { removed: [], entries });
+    apply(volume, { removed: [], entries });
     expect(readText(volume, '/app/a/in')).toBe('in');
     expect(volume.lookup('/app/l', '/', false).kind).toBe('file');
-    applyHostEdit(volume, '/app', { removed: [], entries: [link('l', 'a/in')] });
+    apply(volume, { removed: [], entries: [link('l', 'a/in')] });
     expect(volume.readlink('/app/l', '/')).toBe('a/in');
   });
 
   it('makes the result the new baseline', () => {
     const volume = filled();
-    applyHostEdit(volume, '/app', { removed: ['a'], entries: [file('new', 'n')] });
+    apply(volume, { removed: ['a'], entries: [file('new', 'n')] });
     expect(volume.changes('/app').entries).toEqual([]);
     expect(codeOf(() => volume.lookup('/app/a', '/', false))).toBe('ENOENT');
+  });
+
+  it.each<[string, TreeEdit]>([
+    ['a new file in an old folder', { removed: [], entries: [file('d/new', 'n')] }],
+    ['a modified file', { removed: [], entries: [{ ...file('a', 'B'), mode: 0o600, mtimeMs: 7 }] }],
+    ['a modified folder', { removed: [], entries: [{ ...dir('d'), mode: 0o700, mtimeMs: 7 }, dir('d/x')] }],
+    ['a modified link', { removed: [], entries: [{ ...link('l', 'd'), mtimeMs: 7 }] }],
+    ['a removed file', { removed: ['d/e/f'], entries: [] }],
+    ['a file in place of a folder', { removed: ['d/e', 'd/e/f'], entries: [file('d', 'D')] }],
+    ['a folder in place of a link', { removed: [], entries: [dir('l'), file('l/x', 'x')] }],
+  ])('leaves the tree and the times of a volume that is filled with %s', (_, edit) => {
+    const volume = filled();
+    const rootTime = volume.lookup('/app', '/', true).mtimeMs;
+    const entries = new Map(volume.entries('/app').map((entry) => [entry.path, entry]));
+    applyChanges(entries, edit);
+    const expected = newVolume();
+    expected.fill('/app', entries.values());
+    expect(apply(volume, edit)).toBe(true);
+    expect(volume.entries('/app')).toEqual(expected.entries('/app'));
+    expect(volume.lookup('/app', '/', true).mtimeMs).toBe(rootTime);
+  });
+
+  it.each<TreeEdit>([
+    { removed: ['d/e/f'], entries: [] },
+    { removed: [], entries: [dir('d/e/f')] },
+  ])('changes nothing if it would remove an open file', (edit) => {
+    const volume = filled();
+    const before = volume.entries('/app');
+    volume.retain(volume.lookup('/app/d/e/f', '/', true));
+    expect(apply(volume, edit)).toBe(false);
+    expect(volume.entries('/app')).toEqual(before);
   });
 });

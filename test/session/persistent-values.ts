@@ -75,6 +75,30 @@ export const PERSISTENT_VALUES: Record<'python' | 'javascript', readonly Persist
       expected: 'here',
     },
     {
+      name: 'the modes of the workspace and of /tmp',
+      make: "os.chmod('/app', 0o711); os.chmod('/tmp', 0o700)",
+      show: "[oct(os.stat(path).st_mode & 0o7777) for path in ('/app', '/tmp')]",
+      expected: "['0o711', '0o700']",
+    },
+    {
+      name: 'a descriptor of a folder that was deleted and created again',
+      make: "def has_f(fd):\n    try: return bool(os.stat('f', dir_fd=fd))\n    except OSError: return False\nos.mkdir('old'); old = os.open('old', 0); os.rmdir('old'); os.mkdir('old'); open('old/f', 'w').close()",
+      show: '(os.listdir(old), has_f(old))',
+      expected: '([], False)',
+    },
+    {
+      name: 'a descriptor of a folder that was renamed',
+      make: "os.mkdir('from'); open('from/f', 'w').close(); moved = os.open('from', 0); os.rename('from', 'to')",
+      show: '(os.listdir(moved), has_f(moved))',
+      expected: "(['f'], True)",
+    },
+    {
+      name: 'a folder that was read in part',
+      make: "os.mkdir('many'); [open(f'many/{i:03}', 'w').close() for i in range(300)]; scan = os.scandir('many'); next(scan)\nos.remove('many/200'); open('many/999', 'w').close()",
+      show: 'sum(1 for _ in scan)',
+      expected: '298',
+    },
+    {
       name: 'an imported module that was changed',
       make: 'import json\njson.mark = 5',
       show: 'json.mark',

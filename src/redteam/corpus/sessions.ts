@@ -151,19 +151,39 @@ const python: readonly SessionAttack[] = [
     "import os\nf = open('x', 'wb', buffering=0)\nf.write(bytes(2 * 1024 * 1024 - 100))\nos.remove('x')",
   ),
   restored(
+    'mode-of-workspace',
+    "import os\nos.chmod('/app', 0o700)\nos.chmod('/tmp', 0o711)",
+    "[oct(os.stat('/app').st_mode), oct(os.stat('/tmp').st_mode)]",
+  ),
+  restored(
     'deleted-open-file',
-    "import os\nf = open('x', 'w+')\nf.write('abc'); f.flush()\nos.remove('x')",
-    '(f.seek(0), f.read())[1]',
+    "import os\nf = open('x', 'w+')\nf.write('abc'); f.flush()\nos.chmod('x', 0o640); os.utime('x', (5, 5))\nos.remove('x')",
+    '(lambda s: [oct(s.st_mode), s.st_mtime, s.st_ino, f.seek(0), f.read()])(os.fstat(f.fileno()))',
+  ),
+  restored(
+    'deleted-folder-descriptor',
+    "import os\nos.mkdir('d')\nfd = os.open('d', os.O_RDONLY)\nos.rmdir('d'); os.mkdir('d'); open('d/f', 'w').close()",
+    "[os.listdir(fd), os.fstat(fd).st_ino == os.stat('d').st_ino, os.stat('f', dir_fd=fd).st_size]",
   ),
   restored(
     'renamed-folder-descriptor',
     "import os\nos.mkdir('d'); open('d/f', 'w').close()\nfd = os.open('d', os.O_RDONLY)\nos.rename('d', 'e')",
-    'os.listdir(fd)',
+    "[os.listdir(fd), os.stat('f', dir_fd=fd).st_size, (os.fchdir(fd), os.getcwd())[1]]",
   ),
   restored(
     'half-read-scandir',
-    "import os\nfor i in range(5): open(f's{i}', 'w').close()\nit = os.scandir('.')\nfirst = next(it).name",
-    'sorted([first] + [e.name for e in it])',
+    "import os\nfor i in range(300): open(f's{i}', 'w').close()\nit = os.scandir('.')\nfirst = next(it).name\nos.remove('s99'); open('zzz', 'w').close()",
+    '[first] + [(e.name, e.inode()) for e in it]',
+  ),
+  restored(
+    'deleted-working-folder',
+    "import os\nos.mkdir('w'); os.chdir('w'); os.rmdir('/app/w'); os.mkdir('/app/w')",
+    "[os.path.exists('/app/w'), os.access('.', os.F_OK), os.listdir('.'), os.getcwd()]",
+  ),
+  restored(
+    'inode-numbers',
+    "open('b', 'w').close(); open('a', 'w').close()\nimport os",
+    "[os.stat(p).st_ino for p in ('a', 'b')]",
   ),
   restored(
     'position-of-open-file',

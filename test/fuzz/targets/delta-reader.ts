@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { applyDelta, captureDelta } from '../../../src/engine/delta.ts';
+import { applyDelta, captureDelta, DELTA_FORMAT } from '../../../src/engine/delta.ts';
 import type { Guest } from '../../../src/engine/guest.ts';
 import { type Image, readImage, resetToImage } from '../../../src/engine/image.ts';
 import { encodeFrame } from '../../../src/framing/frame.ts';
@@ -54,6 +54,10 @@ function captureExample(guest: Guest, image: Image): Uint8Array {
   kernel.write(kernel.open('/app', 'gone', 0o102, 0o644), new Uint8Array(100).fill(65));
   kernel.volume.unlink('gone', '/app');
   kernel.dup(3);
+  kernel.volume.mkdir('removed', '/app', 0o755);
+  kernel.open('/app', 'removed', 0, 0);
+  kernel.rmdir('removed', '/app');
+  kernel.readDirectory(4, ({ name }) => name !== 'f');
   kernel.chdir('d');
   guest.view.all.fill(9, 1_000_000, 1_020_000);
   return captureDelta(guest, image).delta;
@@ -103,7 +107,7 @@ export const deltaReader: FuzzTarget = {
       const changed =
         'header' in how
           ? encodeFrame(
-              { magic: 'LWSD', version: 2, fields: 0 },
+              { magic: 'LWSD', version: DELTA_FORMAT, fields: 0 },
               [],
               [encodeJsonHeader(applyJsonEdits(header, how.header) ?? null), data],
             )

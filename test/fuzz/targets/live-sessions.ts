@@ -11,7 +11,7 @@ import type { FuzzTarget } from '../target.ts';
 const SETUP: Record<RuntimeName, string> = {
   python: `
 import os, random, time
-xs, table, files = [], {}, []
+xs, table, files, folders, scans = [], {}, [], [], []
 squares = (n * n for n in range(10**6))
 def counter():
     n = 0
@@ -21,13 +21,18 @@ def counter():
         return n
     return count
 count = counter()
+def here():
+    try: return os.getcwd()
+    except OSError as error: return error.errno
 def show(result):
-    print(repr(result), xs, table, os.getcwd(), [f.tell() for f in files])
+    print(repr(result), xs, table, here(), [f.tell() for f in files], __file__)
     for root in '/app', '/tmp':
+        s = os.stat(root)
+        print(root, oct(s.st_mode), s.st_mtime)
         for folder, folders, names in sorted(os.walk(root)):
             for name in sorted(folders + names):
                 s = os.lstat(os.path.join(folder, name))
-                print(folder, name, oct(s.st_mode), s.st_size, s.st_mtime)
+                print(folder, name, oct(s.st_mode), s.st_size, s.st_mtime, s.st_ino)
 def step(action):
     try: result = action()
     except Exception as error: result = type(error).__name__
@@ -44,7 +49,7 @@ function walk(folder) {
     if (name === '.' || name === '..') continue;
     const path = folder + '/' + name;
     const [s] = os.lstat(path);
-    console.log(path, s.mode.toString(8), s.size, s.mtime);
+    console.log(path, s.mode.toString(8), s.size, s.mtime, s.ino);
     if ((s.mode & os.S_IFMT) === os.S_IFDIR) walk(path);
   }
 }
@@ -97,6 +102,16 @@ const TEMPLATES: Record<RuntimeName, readonly Template[]> = {
     (p, _o, n) => `os.truncate(${quote(p)}, ${n})`,
     (p, _o, n) => `os.utime(${quote(p)}, (${n}, ${n}))`,
     (_p, _o, n) => `os.chdir(${quote(['/app', '/tmp'][n % 2])})`,
+    (p) => `(os.mkdir(${quote(p)}), os.chdir(${quote(p)}))`,
+    (p) =>
+      `(os.mkdir(${quote(p)}), folders.append(os.open(${quote(p)}, 0)), scans.append(os.scandir(${quote(p)})))`,
+    (p) => `scans.append(os.scandir(${quote(p)}))`,
+    (_p, _o, n) => `next(scans[${n} % len(scans)]).name`,
+    (_p, _o, n) => `os.listdir(folders[${n} % len(folders)])`,
+    (p, _o, n) => `os.open(${quote(p)}, os.O_CREAT, dir_fd=folders[${n} % len(folders)])`,
+    (_p, _o, n) => `os.fchdir(folders[${n} % len(folders)])`,
+    (_p, _o, n) => `os.chmod(${quote(['/app', '/tmp', '.'][n % 3])}, ${0o700 + n})`,
+    () => 'os.rmdir(os.getcwd())',
   ],
   javascript: [
     (_p, _o, n) => `xs.push(${n})`,
@@ -118,6 +133,8 @@ const TEMPLATES: Record<RuntimeName, readonly Template[]> = {
     (p, o) => `os.symlink(${quote(p)}, ${quote(o)})`,
     (p, _o, n) => `os.utimes(${quote(p)}, ${n}000, ${n}000)`,
     (_p, _o, n) => `os.chdir(${quote(['/app', '/tmp'][n % 2])})`,
+    (p) => `[os.mkdir(${quote(p)}), os.chdir(${quote(p)})]`,
+    () => 'os.remove(os.getcwd()[0])',
   ],
 };
 

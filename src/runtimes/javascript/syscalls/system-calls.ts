@@ -112,21 +112,20 @@ const pathCalls: Record<string, SystemCall> = {
   readdir: ({ kernel }, [name]) => listNames(kernel, path(name)),
   mkdir: ({ kernel }, [name, mode]) =>
     returnZero(kernel.volume.mkdir(path(name), kernel.cwd, int32(mode) & ~kernel.umask)),
-  rmdir: ({ kernel }, [name]) => returnZero(kernel.volume.rmdir(path(name), kernel.cwd)),
+  rmdir: ({ kernel }, [name]) => kernel.rmdir(path(name), kernel.cwd),
   unlink: ({ kernel }, [name]) => returnZero(kernel.volume.unlink(path(name), kernel.cwd)),
-  rename: ({ kernel }, [from, to]) =>
-    returnZero(kernel.volume.rename(path(from), kernel.cwd, path(to), kernel.cwd)),
+  rename: ({ kernel }, [from, to]) => kernel.rename(path(from), kernel.cwd, path(to), kernel.cwd),
   symlink: ({ kernel }, [target, name]) =>
     returnZero(kernel.volume.symlink(path(target), path(name), kernel.cwd)),
   readlink: ({ kernel }, [name]) => kernel.volume.readlink(path(name), kernel.cwd),
-  realpath: ({ kernel }, [name]) => kernel.volume.resolve(path(name), kernel.cwd, true).path || '/',
+  realpath: ({ kernel }, [name]) => kernel.realpath(path(name)),
   chmod: ({ kernel }, [name, mode]) =>
     returnZero(kernel.volume.chmod(kernel.volume.lookup(path(name), kernel.cwd, true), int32(mode))),
   utimes: ({ kernel }, [name, milliseconds]) =>
     returnZero(
       kernel.volume.utimes(kernel.volume.lookup(path(name), kernel.cwd, true), Number(milliseconds)),
     ),
-  getcwd: ({ kernel }) => kernel.cwd,
+  getcwd: ({ kernel }) => kernel.getcwd(),
   chdir: ({ kernel }, [name]) => kernel.chdir(path(name)),
 };
 

@@ -68,7 +68,7 @@ export function pathCalls(kernel: Kernel, memory: GuestMemory): HostFunctions {
     __syscall_fchdir: (fd: number) => kernel.fchdir(fd),
     __syscall_getcwd: (out: number, size: number) => {
       if (size >>> 0 === 0) throw syscallError('EINVAL');
-      const needed = memory.writeText(out, Math.min(size >>> 0, 4097), kernel.cwd, true);
+      const needed = memory.writeText(out, Math.min(size >>> 0, 4097), kernel.getcwd(), true);
       if (needed > size >>> 0) throw syscallError('E2BIG');
       return needed;
     },
@@ -79,19 +79,17 @@ export function pathCalls(kernel: Kernel, memory: GuestMemory): HostFunctions {
     __syscall_unlinkat: (dirfd: number, path: number, flags: number) => {
       const name = memory.path(path);
       const base = kernel.baseDirectory(dirfd, name);
-      return done((flags & AT.REMOVEDIR) !== 0 ? volume().rmdir(name, base) : volume().unlink(name, base));
+      return (flags & AT.REMOVEDIR) !== 0 ? kernel.rmdir(name, base) : done(volume().unlink(name, base));
     },
-    __syscall_rmdir: (path: number) => done(volume().rmdir(memory.path(path), kernel.cwd)),
+    __syscall_rmdir: (path: number) => kernel.rmdir(memory.path(path), kernel.cwd),
     __syscall_renameat: (fromFd: number, from: number, toFd: number, to: number) => {
       const source = memory.path(from);
       const target = memory.path(to);
-      return done(
-        volume().rename(
-          source,
-          kernel.baseDirectory(fromFd, source),
-          target,
-          kernel.baseDirectory(toFd, target),
-        ),
+      return kernel.rename(
+        source,
+        kernel.baseDirectory(fromFd, source),
+        target,
+        kernel.baseDirectory(toFd, target),
       );
     },
     __syscall_symlinkat: (target: number, dirfd: number, path: number) => {
