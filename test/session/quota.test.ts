@@ -74,4 +74,22 @@ describe('restored session', () => {
     await using restored = await open(store, second);
     expect((await restored.execute('os.getcwd()')).metadata.result).toBe('/app');
   });
+
+  test('shows edits of the host as a live session does', async () => {
+    await using live = await createSandbox({ runtime: 'python', auto_persist_globals: true });
+    await live.writeFile('kept', 'old');
+    await live.writeFile('d/gone', 'x');
+    await live.execute(
+      "import os\ngone = open('d/gone'); kept = open('kept'); os.chmod('kept', 0o600)\nfd = os.open('d', 0); os.utime('d', (5, 5)); os.utime('.', (6, 6))",
+    );
+    await live.deleteFile('d/gone');
+    await live.writeFile('kept', 'new text');
+    await live.writeFile('d/added', 'y');
+    await using fork = await live.fork();
+    const show =
+      "[gone.read(), kept.read(), os.listdir(fd), *([oct(s.st_mode), s.st_mtime, s.st_ino] for s in map(os.stat, ('kept', 'd', 'd/added', '.')))]";
+    const [fromLive, fromRestored] = [await live.execute(show), await fork.execute(show)];
+    expect(fromLive.metadata.result).toEqual(fromRestored.metadata.result);
+    expect(fromLive.metadata.result).toEqual(expect.arrayContaining(['', 'new text', ['added']]));
+  });
 });
