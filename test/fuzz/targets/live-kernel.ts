@@ -88,15 +88,15 @@ const step = fc.oneof(
   call('seek', [fd, fc.integer({ min: -5, max: 40 }), fc.nat(2)], (kernel, at, offset, whence) =>
     kernel.seek(at, offset, whence),
   ),
-  call('readdir', [fd, fc.nat(4)], list),
+  { weight: 3, arbitrary: call('readdir', [fd, fc.nat(4)], list) },
   call('dup', [fd], (kernel, at) => kernel.dup(at)),
   call('dup2', [fd, fd], (kernel, from, to) => kernel.dup2(from, to)),
   call('pipe', [], (kernel) => kernel.pipe()),
   call('ftruncate', [fd, small], (kernel, at, size) =>
     kernel.volume.truncate(kernel.regularFile(at, true), size),
   ),
-  call('rmdir', [path], (kernel, at) => kernel.rmdir(at, kernel.cwd)),
-  call('unlink', [path], (kernel, at) => kernel.volume.unlink(at, kernel.cwd)),
+  { weight: 2, arbitrary: call('rmdir', [path], (kernel, at) => kernel.rmdir(at, kernel.cwd)) },
+  { weight: 2, arbitrary: call('unlink', [path], (kernel, at) => kernel.volume.unlink(at, kernel.cwd)) },
   call('rename', [path, path], (kernel, from, to) => kernel.rename(from, kernel.cwd, to, kernel.cwd)),
   call('symlink', [path, path], (kernel, target, at) => kernel.volume.symlink(target, at, kernel.cwd).path),
   call('chmod', [path, mode], (kernel, at, bits) =>
@@ -155,6 +155,16 @@ function observe(kernel: Kernel): unknown {
   };
 }
 
+/** A kernel with files and folders, three of which are open. */
+function startKernel(): Kernel {
+  const kernel = kernelWith(HOST);
+  for (const at of ['a', 'a/b', 'b']) kernel.volume.mkdir(at, kernel.cwd, 0o755);
+  for (const at of ['a/a', 'a/c', 'c']) kernel.close(kernel.open(kernel.cwd, at, 0o102, 0o644));
+  kernel.write(kernel.open(kernel.cwd, 'c', 2, 0), new Uint8Array(10).fill(65));
+  for (const at of ['a', 'b']) kernel.open(kernel.cwd, at, 0, 0);
+  return kernel;
+}
+
 function restored(kernel: Kernel): Kernel {
   const next = kernelWith(HOST);
   for (const root of WRITABLE_ROOTS) next.volume.fill(root, structuredClone(kernel.volume.entries(root)));
@@ -168,8 +178,8 @@ export const liveKernel: FuzzTarget = {
   open() {
     const outcomes = { succeeded: 0, failed: 0, positions: 0, removed: 0, listings: 0 };
     const property = fc.property(fc.array(step, { minLength: 1, maxLength: 25, size: 'max' }), (steps) => {
-      const live = kernelWith(HOST);
-      let twin = kernelWith(HOST);
+      const live = startKernel();
+      let twin = startKernel();
       for (const { run } of steps) {
         const answer = attempt(() => run(live));
         assert.deepEqual(
