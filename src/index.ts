@@ -19,6 +19,7 @@ export {
   type FuelAnalysis,
   type GuestError,
   type ImportFacts,
+  type Isolation,
   type Mount,
   type PackageFacts,
   type Policy,

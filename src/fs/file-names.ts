@@ -1,5 +1,5 @@
 /** The rules for file names and paths: length limits in UTF-8 bytes, and allowed characters. */
-import { ERRNO_ERRORS } from './fs-error.ts';
+import { ERRNO_ERRORS, FsError } from './fs-error.ts';
 
 export const MAX_NAME_BYTES = 255;
 export const MAX_PATH_BYTES = 4096;
@@ -41,4 +41,19 @@ export function checkName(name: string): void {
   if (isLongerThan(name, MAX_NAME_BYTES)) throw ERRNO_ERRORS.ENAMETOOLONG;
   if (name === '' || name === '.' || name === '..' || name.includes('/') || !isEncodable(name))
     throw ERRNO_ERRORS.EINVAL;
+}
+
+/** Whether a path from an untrusted source stays inside its tree and could have been created by a guest. */
+export function isWorkspacePath(path: string): boolean {
+  return !isLongerThan(path, MAX_PATH_BYTES) && path.split('/').every(isValidName);
+}
+
+function isValidName(name: string): boolean {
+  try {
+    checkName(name);
+    return true;
+  } catch (error) {
+    if (error instanceof FsError) return false;
+    throw error;
+  }
 }

@@ -110,6 +110,9 @@ export function memoryLayer(at: string, index: Uint8Array, data: Uint8Array): Sh
   return { at, sha256: sha256Hex(index), head: sharedBytes(index), data, loaded };
 }
 
+/** Whether a layer was made by `memoryLayer`. */
+export const isMemoryLayer = ({ head }: SharedLayer) => head.path === '';
+
 /** Encodes entries as a layer in shared memory. */
 export function encodeMemoryLayer(at: string, entries: readonly Entry[]): SharedLayer {
   const { index, data } = encodeLayer(entries, sha256);

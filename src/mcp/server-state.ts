@@ -93,6 +93,7 @@ export class ServerState {
       maxRunningPerTenant: settings.max_concurrent_per_caller ?? PROGRAMS_PER_CORE.perTenant * cores,
       maxQueuedPerTenant: settings.max_queued,
       expectedTenants: tenants,
+      isolation: settings.isolation,
     });
     const telemetry = options.telemetry ?? noTelemetry;
     this.telemetry = { ...telemetry, log: withoutLogErrors(telemetry.log) };

@@ -3,7 +3,7 @@
  * derive from this schema. Unknown names are rejected, so a misspelt limit is never silently ignored.
  */
 import { z } from 'zod';
-import { commitMode, parse, policy } from '../schema.ts';
+import { commitMode, isolationMode, parse, policy } from '../schema.ts';
 import { parseTokens } from './tokens.ts';
 
 const MiB = 1024 * 1024;
@@ -82,6 +82,11 @@ export const serverSettings = z.strictObject({
       'Programs of one tenant that may run at the same time; by default two per CPU core. One slot is always reserved for each tenant that has no program running.',
     ),
   max_queued: count(100, 'Calls of one tenant that may be queued; further calls are rejected.'),
+  isolation: isolationMode
+    .default('thread')
+    .describe(
+      'Where programs run: "thread" in threads of the server, "process" in a separate process that may only read the files of this package.',
+    ),
   data_dir: z
     .string()
     .min(1)

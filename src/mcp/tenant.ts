@@ -10,7 +10,7 @@ import type { SandboxOptions } from '../sandbox/create-parts.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { EventLogger, Policy, PolicyInput, RuntimeName } from '../schema.ts';
 import { createSandbox } from '../session/create-sandbox.ts';
-import type { SessionRegistry } from '../session/registry.ts';
+import type { OpenOptions, SessionInfo, SessionRegistry } from '../session/registry.ts';
 import type { Session } from '../session/session.ts';
 import type { SessionRecord } from '../stores/store.ts';
 import type { Pool } from '../worker/pool.ts';
@@ -111,14 +111,21 @@ export class Tenant {
       throw new SandboxError('invalid_argument', `${reason}. Start a session with create_session.`);
     }
     try {
-      return await this.sessions.get(session_id, ({ policy }) => ({
-        ...this.#sandboxOptions,
-        policy: { ...this.#cappedLimits(policy), mounts: this.policy.mounts },
-      }));
+      return await this.sessions.get(session_id, this.#openOptions);
     } catch (cause) {
       throw await this.#withSessionList(cause);
     }
   }
+
+  /** The record, files, variables and checkpoints of a session. */
+  sessionInfo(session_id: string): Promise<SessionInfo> {
+    return this.sessions.info(session_id, this.#openOptions);
+  }
+
+  readonly #openOptions = ({ policy }: SessionRecord): OpenOptions => ({
+    ...this.#sandboxOptions,
+    policy: { ...this.#cappedLimits(policy), mounts: this.policy.mounts },
+  });
 
   /** Adds the ids of the tenant's sessions to a `session_not_found` error. */
   async #withSessionList(cause: unknown): Promise<unknown> {

@@ -4,17 +4,18 @@
  */
 import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import yauzl from 'yauzl';
+import type yauzl from 'yauzl';
 import { SandboxError } from '../errors.ts';
 import { formatBytes } from '../quantities.ts';
 import type { PackageFile } from './package-contents.ts';
 
 const MAX_UNPACKED_BYTES = 512 * 1024 * 1024;
 
-const open = promisify<string, yauzl.Options, yauzl.ZipFile>(yauzl.open);
-
 /** Returns the files of an archive in its order. yauzl rejects absolute names and names with `..`. */
 export async function readZip(path: string): Promise<PackageFile[]> {
+  // Loaded on demand: workers import this file but may not be allowed to read the package (worker/permissions.ts).
+  const { default: library } = await import('yauzl');
+  const open = promisify<string, yauzl.Options, yauzl.ZipFile>(library.open);
   const zip = await open(path, { lazyEntries: true, autoClose: true });
   const openStream = promisify(zip.openReadStream.bind(zip)) as (
     entry: yauzl.Entry,

@@ -26,6 +26,10 @@ export const commitMode = z.enum(['answer', 'background']);
 /** When a session is saved: before a call returns (`answer`), or afterwards (`background`). */
 export type Commit = 'answer' | 'background';
 
+export const isolationMode = z.enum(['thread', 'process']);
+/** Where guests run: in threads of this process, or in threads of a separate process that Node.js restricts. */
+export type Isolation = 'thread' | 'process';
+
 export const sandboxOptions = z.strictObject({
   runtime: runtimeName,
   policy: policy.prefault({}).describe('Limits of every call.'),

@@ -228,9 +228,12 @@ export class SessionRegistry {
     return [...current.values()].sort((a, b) => (a.last_used_at < b.last_used_at ? 1 : -1));
   }
 
-  /** The record, files, variables and checkpoints of a session. Opens it. */
-  async info(session_id: string): Promise<SessionInfo> {
-    const session = await this.get(session_id);
+  /** The record, files, variables and checkpoints of a session. Opens it, with options as for `get`. */
+  async info(
+    session_id: string,
+    options: OpenOptions | ((record: SessionRecord) => OpenOptions) = {},
+  ): Promise<SessionInfo> {
+    const session = await this.get(session_id, options);
     const [files, variables, checkpoints] = await Promise.all([
       session.listFiles(),
       session.variables(),

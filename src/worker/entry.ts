@@ -26,6 +26,7 @@ import { createVolume } from './guest-volume.ts';
 import { limitChangedFiles } from './limit-changed-files.ts';
 import { type LoadedImage, loadImage } from './load-image.ts';
 import { OutputSender } from './output-sender.ts';
+import { assertRestricted } from './permissions.ts';
 import {
   CONTROL,
   type FromWorker,
@@ -35,13 +36,16 @@ import {
   type SessionInput,
   type ToWorker,
   toShared,
+  type WorkerSettings,
 } from './protocol.ts';
 import { runProgram } from './run-to-outcome.ts';
 import { type SessionGuest, SessionGuests } from './session-guests.ts';
 
 const port = parentPort!;
-const control = new Int32Array(workerData.control as SharedArrayBuffer);
-const yieldFlag = new Int32Array(workerData.yieldFlag as SharedArrayBuffer);
+const settings = workerData as WorkerSettings;
+if (settings.mustBeRestricted) assertRestricted('thread');
+const control = new Int32Array(settings.control);
+const yieldFlag = new Int32Array(settings.yieldFlag);
 const send = (message: FromWorker) => port.postMessage(message);
 
 /** What the thread can run; an image is loaded when a job first needs it, so that a failure is that of the job. */

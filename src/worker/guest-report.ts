@@ -50,7 +50,7 @@ function parseError(value: unknown): GuestError | undefined {
 }
 
 /** Whether JSON data is within the limits. Removes `__proto__` keys, which would change the prototype of a copy. */
-function isWithinLimits(data: unknown): boolean {
+export function isWithinLimits(data: unknown): boolean {
   const pending = [{ value: data, depth: 0 }];
   let count = 0;
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {

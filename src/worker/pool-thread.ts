@@ -1,15 +1,13 @@
 /**
  * One thread of the pool as the main thread sees it: the images it has loaded, the job it runs, and for how long. Whether
- * a program is long-running is read from shared memory, so asking costs the guest nothing.
+ * a program is long-running is known without asking its thread, so it costs the guest nothing.
  */
-import { Worker } from 'node:worker_threads';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { LONG_RUN_FUEL, MAX_YIELD_SHARE } from './cooperative-yield.ts';
 import { ActiveJob, type JobHandle, type JobObserver } from './job-handle.ts';
-import { CONTROL, type FromWorker, FUEL_UNIT, type Job, type ToWorker } from './protocol.ts';
+import type { FromWorker, Job } from './protocol.ts';
+import type { WorkerHost, WorkerThread } from './worker-host.ts';
 
-/** Stack size of a thread: recursion in the C code of the interpreters needs more than the default. */
-const STACK_MB = 64;
 /** Maximum number of images per thread; each takes the memory of a guest that waits for its next run. */
 const IMAGES_PER_THREAD = 4;
 /** A job that has run for this long is not expected to end soon. */
@@ -29,8 +27,7 @@ export interface JobOptions {
 }
 
 export class PoolThread {
-  readonly #worker: Worker;
-  readonly #control = new Int32Array(new SharedArrayBuffer(CONTROL.words * 4));
+  readonly #thread: WorkerThread;
   /** Images it holds, least recently used first. */
   readonly #loaded = new Set<string>();
   #isReserved = false;
@@ -40,24 +37,15 @@ export class PoolThread {
   /** When the current job started, or the last one ended. */
   #since = performance.now();
 
-  /** `yieldFlag` is the shared word that asks long-running programs to yield. */
-  constructor(yieldFlag: Int32Array, onExit: (thread: PoolThread) => void) {
-    this.#worker = new Worker(new URL('./entry.js', import.meta.url), {
-      workerData: { control: this.#control.buffer, yieldFlag: yieldFlag.buffer },
-      resourceLimits: { stackSizeMb: STACK_MB },
-      // A guest's thread gets neither the flags nor the environment of the process.
-      execArgv: [],
-      env: {},
-    });
-    this.#worker.unref();
-    // An error is always followed by `exit`, and says nothing that the outcome does not.
-    this.#worker.on('error', () => {});
-    this.#worker.on('message', (message: FromWorker) => this.#receive(message));
-    this.#worker.on('exit', () => {
-      this.#isAlive = false;
-      onExit(this);
-      this.#job?.lose();
-      this.#end();
+  constructor(host: WorkerHost, onExit: (thread: PoolThread) => void) {
+    this.#thread = host.start({
+      message: (message) => this.#receive(message),
+      exit: () => {
+        this.#isAlive = false;
+        onExit(this);
+        this.#job?.lose();
+        this.#end();
+      },
     });
   }
 
@@ -77,15 +65,13 @@ export class PoolThread {
 
   /** Whether its job is likely to run until a limit ends it. */
   get isHeld(): boolean {
-    return this.isBusy && (this.#fuelSpent >= LONG_RUN_FUEL || performance.now() - this.#since >= LONG_MS);
+    return (
+      this.isBusy && (this.#thread.fuelSpent >= LONG_RUN_FUEL || performance.now() - this.#since >= LONG_MS)
+    );
   }
 
   isIdleSince(moment: number): boolean {
     return this.isFree && this.#since < moment;
-  }
-
-  get #fuelSpent(): number {
-    return Atomics.load(this.#control, CONTROL.fuelMillions) * FUEL_UNIT;
   }
 
   reserve(): void {
@@ -99,29 +85,28 @@ export class PoolThread {
 
   /** Loads an image unless the thread has it, and unloads the least recently used one beyond the maximum. */
   load(assets: GuestAssets): void {
-    if (!this.#loaded.delete(assets.id)) this.#send({ type: 'load', assets });
+    if (!this.#loaded.delete(assets.id)) this.#thread.send({ type: 'load', assets });
     this.#loaded.add(assets.id);
     if (this.#loaded.size <= IMAGES_PER_THREAD) return;
     const oldest: string = this.#loaded.values().next().value!;
     this.#loaded.delete(oldest);
-    this.#send({ type: 'unload', image: oldest });
+    this.#thread.send({ type: 'unload', image: oldest });
   }
 
   /** Loads an image and prepares a guest before a job asks for one. */
   warm(assets: GuestAssets, memoryBytes: number): void {
     this.load(assets);
-    this.#send({ type: 'warm', image: assets.id, memoryBytes });
+    this.#thread.send({ type: 'warm', image: assets.id, memoryBytes });
   }
 
   run(job: Job, { limitMs, signal, observer = {} }: JobOptions): JobHandle {
     this.#lastJobId = (this.#lastJobId % 0x7fffffff) + 1;
     const id = this.#lastJobId;
-    Atomics.store(this.#control, CONTROL.fuelMillions, 0);
     // First, because it throws for a job that cannot be cloned; the thread must then stay as it was.
-    this.#send({ type: 'job', id, job });
+    this.#thread.send({ type: 'job', id, job });
     this.#since = performance.now();
-    this.#worker.ref();
-    const active = new ActiveJob(id, observer, () => this.#fuelSpent);
+    this.#thread.setRef(true);
+    const active = new ActiveJob(id, observer, () => this.#thread.fuelSpent);
     this.#job = active;
     const terminate = () => void this.terminate();
     let watchdog: NodeJS.Timeout;
@@ -133,8 +118,7 @@ export class PoolThread {
     let isRunning = job.type !== 'run';
     const allowRun = () => allow(signal?.aborted ? GRACE_MS : limitMs * (1 + MAX_YIELD_SHARE) + GRACE_MS);
     const cancel = () => {
-      Atomics.store(this.#control, CONTROL.cancelledJob, id);
-      Atomics.notify(this.#control, CONTROL.cancelledJob);
+      this.#thread.cancel(id);
       if (isRunning) allow(GRACE_MS);
     };
     const endRun = () => {
@@ -161,15 +145,11 @@ export class PoolThread {
   #end(): void {
     this.#job = undefined;
     this.#since = performance.now();
-    this.#worker.unref();
+    this.#thread.setRef(false);
   }
 
-  #send(message: ToWorker): void {
-    this.#worker.postMessage(message);
-  }
-
-  terminate(): Promise<number> {
+  terminate(): Promise<void> {
     this.#isAlive = false;
-    return this.#worker.terminate();
+    return this.#thread.terminate();
   }
 }

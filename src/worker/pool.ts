@@ -7,11 +7,14 @@
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
-import { parse } from '../schema.ts';
+import { type Isolation, isolationMode, parse } from '../schema.ts';
 import { FairScheduler, type Turn, type TurnRequest } from './fair-scheduler.ts';
 import type { JobHandle } from './job-handle.ts';
 import { type JobOptions, PoolThread } from './pool-thread.ts';
+import { ProcessHost } from './process-host.ts';
 import type { Job } from './protocol.ts';
+import { ThreadHost } from './thread-host.ts';
+import type { WorkerHost } from './worker-host.ts';
 
 /** How long an unused thread is kept. */
 const IDLE_MS = 30_000;
@@ -26,6 +29,7 @@ const poolOptions = z.strictObject({
   maxRunningPerTenant: count.optional(),
   maxQueuedPerTenant: count.optional(),
   expectedTenants: count.default(1),
+  isolation: isolationMode.default('thread'),
 });
 
 /** Options of `createPool`. */
@@ -41,6 +45,12 @@ export interface PoolOptions {
   readonly maxQueuedPerTenant?: number;
   /** Tenants for which one worker each is kept free while they run nothing; by default 1. */
   readonly expectedTenants?: number;
+  /**
+   * `thread` runs guests in threads of this process. `process` runs them in threads of a separate process, which Node's
+   * permission model restricts to reading the files of this package; it needs more memory and copies the files and the
+   * state of every call. The default is `thread`.
+   */
+  readonly isolation?: Isolation;
 }
 
 /** Threads that run guest code, shared by the sandboxes that are created with them. */
@@ -96,17 +106,18 @@ export class WorkerPool implements Pool {
   readonly #affinity = new Map<string, PoolThread>();
   /** The most recently used images, for threads that are started in advance. */
   readonly #recent = new Map<string, { readonly assets: GuestAssets; readonly memoryBytes: number }>();
-  readonly #yieldFlag = new Int32Array(new SharedArrayBuffer(4));
+  readonly #host: WorkerHost;
   #reaper: NodeJS.Timeout | undefined;
   #scaler: NodeJS.Timeout | undefined;
 
   constructor(options: PoolOptions = {}) {
     const cores = availableParallelism();
-    const { maxWorkers, maxRunningPerTenant, maxQueuedPerTenant, expectedTenants } = parse(
+    const { maxWorkers, maxRunningPerTenant, maxQueuedPerTenant, expectedTenants, isolation } = parse(
       poolOptions,
       options,
       'options',
     );
+    this.#host = isolation === 'process' ? new ProcessHost() : new ThreadHost();
     this.maxWorkers = maxWorkers ?? cores;
     this.#baseWorkers = Math.min(cores, this.maxWorkers);
     this.#scheduler = new FairScheduler(
@@ -136,7 +147,13 @@ export class WorkerPool implements Pool {
   async acquire({ hasAffinity = false, ...request }: WorkerRequest): Promise<WorkerTurn | undefined> {
     const turn = await this.#scheduler.acquire({ ...request, needsWorker: true });
     if (turn === undefined) return undefined;
-    let thread = this.#reserve(request.key);
+    let thread: PoolThread;
+    try {
+      thread = this.#reserve(request.key);
+    } catch (cause) {
+      turn.release();
+      throw cause;
+    }
     let job: JobHandle | undefined;
     const release = () => {
       thread.free();
@@ -166,8 +183,6 @@ export class WorkerPool implements Pool {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#reaper);
-    this.#reaper = undefined;
     await Promise.all([...this.#threads].map((thread) => thread.terminate()));
   }
 
@@ -197,7 +212,7 @@ export class WorkerPool implements Pool {
   }
 
   #spawn(): PoolThread {
-    const thread = new PoolThread(this.#yieldFlag, (exited) => this.#remove(exited));
+    const thread = new PoolThread(this.#host, (exited) => this.#remove(exited));
     this.#threads.add(thread);
     this.#updateCapacity();
     this.#reaper ??= setInterval(() => this.#stopIdleThreads(), IDLE_MS).unref();
@@ -208,6 +223,9 @@ export class WorkerPool implements Pool {
     this.#threads.delete(thread);
     for (const [key, last] of this.#affinity) if (last === thread) this.#affinity.delete(key);
     this.#updateCapacity();
+    if (this.#threads.size > 0) return;
+    clearInterval(this.#reaper);
+    this.#reaper = undefined;
   }
 
   #updateCapacity(): void {
@@ -229,8 +247,7 @@ export class WorkerPool implements Pool {
   #updateYieldFlag(): void {
     const busy = [...this.#threads].filter(({ isBusy }) => isBusy);
     const isWanted = busy.length > this.#baseWorkers && busy.some(({ isHeld }) => !isHeld);
-    if (Atomics.exchange(this.#yieldFlag, 0, isWanted ? 1 : 0) === 1 && !isWanted)
-      Atomics.notify(this.#yieldFlag, 0);
+    this.#host.setYield(isWanted);
   }
 
   /** While long-running programs occupy every thread, starts more: one for each waiting key, and one for the next call. */

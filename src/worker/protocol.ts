@@ -147,6 +147,15 @@ export type FromWorker =
   | { readonly type: 'extended'; readonly id: number; readonly extended: ExtendedImage }
   | { readonly type: 'failed'; readonly id: number; readonly code: string; readonly message: string };
 
+/** The `workerData` of a thread. */
+export interface WorkerSettings {
+  readonly control: SharedArrayBuffer;
+  /** A word that is 1 while long-running programs have to yield. */
+  readonly yieldFlag: SharedArrayBuffer;
+  /** The thread must not start unless the permission model of Node.js applies to it. */
+  readonly mustBeRestricted: boolean;
+}
+
 /** Words of a worker's control block in shared memory. */
 export const CONTROL = { cancelledJob: 0, fuelMillions: 1, words: 2 } as const;
 /** Fuel per unit of `CONTROL.fuelMillions`. */

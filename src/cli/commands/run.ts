@@ -6,6 +6,8 @@ import { formatBytes, formatDuration, formatFuel } from '../../quantities.ts';
 import { DEFAULT_RUNTIME, LANGUAGES } from '../../runtimes/languages.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import {
+  type Isolation,
+  isolationMode,
   type PolicyInput,
   policy as policySchema,
   RUNTIME_NAMES,
@@ -54,6 +56,7 @@ interface RunFlags {
   readonly out?: string;
   readonly deterministic?: boolean;
   readonly seed?: number;
+  readonly isolation?: Isolation;
 }
 
 /** Reads the program, and takes its language from the flags or the file name if they give one. */
@@ -81,8 +84,13 @@ function policyFromFlags({ fuel, memory, timeout, mount, seed, deterministic }: 
 }
 
 async function openSandbox(language: RuntimeName | undefined, flags: RunFlags): Promise<Sandbox> {
-  const { session: session_id, packages = [], preload } = flags;
-  const options = { policy: policyFromFlags(flags), packages, ...(preload && { preload }) };
+  const { session: session_id, packages = [], preload, isolation } = flags;
+  const options = {
+    policy: policyFromFlags(flags),
+    packages,
+    ...(preload && { preload }),
+    ...(isolation && { pool: (await import('../../worker/pool.ts')).createPool({ isolation }) }),
+  };
   const runtime = language ?? DEFAULT_RUNTIME;
   if (session_id === undefined) {
     if (flags.store !== undefined) throw new UsageError('--store requires --session ID.');
@@ -194,6 +202,10 @@ export const runCommand: CommandSpec<RunFlags> = {
       '--deterministic',
       'Make output and fuel use the same on every machine: virtual clock, seeded random numbers',
     ),
+    new Option(
+      '--isolation <MODE>',
+      'Run the program in a thread of this process (default) or in a separate, restricted process',
+    ).choices(isolationMode.options),
     new Option('--seed <N>', 'Seed for the random numbers; implies --deterministic').argParser(
       parseCountOption,
     ),

@@ -51,7 +51,7 @@ async function workspaceInfoOf(
   }
   // Variables are read by running a program in a copy of the interpreter.
   const { variables, imports, checkpoints, calls, fuel_consumed, runtime } =
-    await tenant.sessions.info(session_id);
+    await tenant.sessionInfo(session_id);
   return {
     ...workspace,
     language: runtime,

@@ -8,9 +8,10 @@ import { lstatSync, mkdirSync, opendirSync, renameSync, rmdirSync, rmSync, unlin
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
 import { SandboxError } from '../../errors.ts';
+import { isWorkspacePath } from '../../fs/file-names.ts';
 import { formatCount } from '../../quantities.ts';
 import type { TreeEntry } from '../format/stored-tree.ts';
-import { isWorkspacePath, parentOf } from '../format/workspace-paths.ts';
+import { parentOf } from '../format/workspace-paths.ts';
 import { codeOf, isNotFound } from './file-errors.ts';
 import { type Durability, FOLDER_MODE, syncFolder } from './safe-files.ts';
 

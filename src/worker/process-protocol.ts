@@ -1,0 +1,199 @@
+/**
+ * The messages between this process and one that runs workers. Shared memory does not cross processes: bytes are copied,
+ * and images are sent without the files of the installation, which the other process reads itself. Messages from that
+ * process are not trusted and have to match a schema.
+ */
+import { z } from 'zod';
+import { isWorkspacePath } from '../fs/file-names.ts';
+import type { Entry } from '../fs/flat-entries.ts';
+import { isMemoryLayer, memoryLayer } from '../host/layer-pack.ts';
+import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
+import { type GuestReport, guestReport, type RuntimeName, TRAPS } from '../schema.ts';
+import { isWithinLimits } from './guest-report.ts';
+import { type ExtendedImage, type FromWorker, type Job, type ToWorker, toShared } from './protocol.ts';
+
+/** What an image adds to the boot image of its runtime. */
+export interface PortableExtension extends Pick<ExtendedImage, 'origin' | 'image' | 'minMemoryBytes'> {
+  readonly addedLayers: readonly {
+    readonly at: string;
+    readonly index: Uint8Array;
+    readonly data: Uint8Array;
+  }[];
+}
+
+/** An image that the other process can load. Without `extension` it is a boot image. */
+export interface PortableImage {
+  readonly id: string;
+  readonly runtime: RuntimeName;
+  readonly extension: PortableExtension | undefined;
+}
+
+export function toPortableImage({ id, runtime, image, ...assets }: GuestAssets): PortableImage {
+  return {
+    id,
+    runtime,
+    extension: id === runtime ? undefined : toPortableExtension({ ...assets, image: image.bytes }),
+  };
+}
+
+export function toPortableExtension({
+  origin,
+  image,
+  minMemoryBytes,
+  layers,
+}: ExtendedImage): PortableExtension {
+  const addedLayers = layers
+    .filter(isMemoryLayer)
+    .map(({ at, head, data }) => ({ at, index: head.bytes, data }));
+  return { origin, image, minMemoryBytes, addedLayers };
+}
+
+/** `base` is the boot image. Bytes are copied to shared memory. */
+export function fromPortableExtension(base: GuestAssets, extension: PortableExtension): ExtendedImage {
+  const { origin, image, minMemoryBytes, addedLayers } = extension;
+  const added = addedLayers.map(({ at, index, data }) => memoryLayer(at, toShared(index), toShared(data)));
+  return { origin, image: toShared(image), minMemoryBytes, layers: [...base.layers, ...added] };
+}
+
+/** A message that a thread gets as it was sent. */
+export type ForwardedMessage = Exclude<ToWorker, { readonly type: 'load' }>;
+
+export type ToProcess =
+  | { readonly type: 'start'; readonly thread: number }
+  | { readonly type: 'terminate'; readonly thread: number }
+  | { readonly type: 'cancel'; readonly thread: number; readonly job: number }
+  | { readonly type: 'load'; readonly thread: number; readonly image: string }
+  | { readonly type: 'send'; readonly thread: number; readonly message: ForwardedMessage }
+  /** Adds an image that `load` can name. */
+  | { readonly type: 'image'; readonly image: PortableImage }
+  /** Removes an image; threads that loaded it keep it. */
+  | { readonly type: 'forget'; readonly image: string }
+  | { readonly type: 'yield'; readonly isWanted: boolean };
+
+type WithExtension = { readonly type: 'extended' };
+
+export type FromProcess =
+  | {
+      readonly type: 'message';
+      readonly thread: number;
+      readonly message: Exclude<FromWorker, WithExtension>;
+    }
+  | {
+      readonly type: 'extended';
+      readonly thread: number;
+      readonly id: number;
+      readonly extension: PortableExtension;
+    }
+  | { readonly type: 'exit'; readonly thread: number }
+  | { readonly type: 'fuel'; readonly thread: number; readonly spent: number };
+
+const shareEntries = (entries: readonly Entry[]): Entry[] =>
+  entries.map((entry) => (entry.data === undefined ? entry : { ...entry, data: toShared(entry.data) }));
+
+/** Copies the bytes of a received job to shared memory of their own, so that threads get them without another copy. */
+export function shareJob(job: Job): Job {
+  if (job.type === 'build') return job;
+  if (job.type === 'extend') return { ...job, packages: shareEntries(job.packages) };
+  const { session } = job;
+  return {
+    ...job,
+    stdin: toShared(job.stdin),
+    workspace: shareEntries(job.workspace),
+    mountSet: {
+      ...job.mountSet,
+      mounts: job.mountSet.mounts.map((mount) => ({ ...mount, entries: shareEntries(mount.entries) })),
+    },
+    session: session && {
+      ...session,
+      delta: session.delta && toShared(session.delta),
+      tmp: shareEntries(session.tmp),
+      edits: { ...session.edits, entries: shareEntries(session.edits.entries) },
+    },
+  };
+}
+
+/** The copy in shared memory belongs to one object and does not keep the whole message alive. */
+const bytes = z.instanceof(Uint8Array).transform(toShared);
+const count = z.number().min(0);
+const path = z.string().refine(isWorkspacePath);
+const entry = z.strictObject({
+  path,
+  kind: z.enum(['file', 'dir', 'symlink']),
+  mode: z.number().int().min(0).max(0o7777),
+  mtimeMs: z.number(),
+  data: bytes.optional(),
+  target: z.string().optional(),
+});
+const entries = z.array(
+  entry.refine(
+    ({ kind, data, target }) =>
+      (kind === 'file') === (data !== undefined) && (kind === 'symlink') === (target !== undefined),
+  ),
+);
+const usage = z.strictObject({ bytes: count, files: count });
+const outcome = z.strictObject({
+  state: z.enum(['fresh', 'committed', 'rolled_back']),
+  trap: z
+    .strictObject({ reason: z.enum(Object.keys(TRAPS) as [keyof typeof TRAPS]), detail: z.string() })
+    .optional(),
+  report: z
+    .custom<object>((report) => isWithinLimits((report as GuestReport | null)?.result))
+    .pipe(guestReport)
+    .optional(),
+  fuelConsumed: count,
+  memoryUsedBytes: count,
+  durationMs: count,
+  yieldedMs: count,
+  stdout: z.string(),
+  stderr: z.string(),
+  stdoutDroppedBytes: count,
+  stderrDroppedBytes: count,
+  changes: z.strictObject({
+    created: z.array(path),
+    modified: z.array(path),
+    deleted: z.array(path),
+    removed: z.array(path),
+    entries,
+  }),
+  filesTruncated: z.boolean(),
+  otherUsage: usage,
+  imports: z.array(z.strictObject({ name: z.string(), fuel: count, cached: z.boolean() })),
+  declared: z.array(z.string()),
+});
+const extension = z.strictObject({
+  origin: z.strictObject({ runtime: z.string(), module: z.string(), layers: z.string() }),
+  image: bytes,
+  minMemoryBytes: count,
+  addedLayers: z.array(z.strictObject({ at: z.string(), index: bytes, data: bytes })),
+});
+const id = z.number().int();
+const fromWorker = z.discriminatedUnion('type', [
+  z.strictObject({
+    type: z.literal('output'),
+    id,
+    stream: z.union([z.literal(1), z.literal(2)]),
+    bytes: z.instanceof(Uint8Array),
+  }),
+  z.strictObject({ type: z.literal('progress'), id, step: z.string() }),
+  z.strictObject({ type: z.literal('started'), id }),
+  z.strictObject({ type: z.literal('done'), id, outcome }),
+  z.strictObject({ type: z.literal('saved'), id, saved: z.strictObject({ delta: bytes, tmp: entries }) }),
+  z.strictObject({ type: z.literal('failed'), id, code: z.string(), message: z.string() }),
+]);
+const thread = z.number().int();
+const fromProcess = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('message'), thread, message: fromWorker }),
+  z.strictObject({ type: z.literal('extended'), thread, id, extension }),
+  z.strictObject({ type: z.literal('exit'), thread }),
+  z.strictObject({ type: z.literal('fuel'), thread, spent: count }),
+]);
+
+/** Returns undefined for a message that a process of this version does not send. */
+export function parseFromProcess(message: unknown): FromProcess | undefined {
+  try {
+    return fromProcess.safeParse(message).data as FromProcess | undefined;
+  } catch {
+    // Nesting that exceeds the stack.
+    return undefined;
+  }
+}

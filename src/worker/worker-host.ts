@@ -1,0 +1,33 @@
+/**
+ * Where worker threads run: in this process (thread-host.ts) or in a process of their own (process-host.ts). The pool
+ * does not depend on which of the two it uses.
+ */
+import type { FromWorker, ToWorker } from './protocol.ts';
+
+/** A worker thread as the pool sees it. */
+export interface WorkerThread {
+  /** Approximate fuel that its current job has used. */
+  readonly fuelSpent: number;
+  /** Sends a message. Throws if the message cannot be cloned. */
+  send(message: ToWorker): void;
+  /** Cancels a job, also one that has not arrived yet. */
+  cancel(job: number): void;
+  /** Whether the thread keeps the process alive. A new thread does not. */
+  setRef(keepsAlive: boolean): void;
+  /** Resolves when the thread has ended. */
+  terminate(): Promise<void>;
+}
+
+/** Receives what a thread sends, and its end. */
+export interface ThreadEvents {
+  message(message: FromWorker): void;
+  /** Called once. */
+  exit(): void;
+}
+
+export interface WorkerHost {
+  /** Starts a thread. What the host itself needs is freed with its last thread. */
+  start(events: ThreadEvents): WorkerThread;
+  /** Says whether long-running programs have to yield. */
+  setYield(isWanted: boolean): void;
+}

@@ -1,0 +1,293 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createPool, createSandbox, memoryStore, type Pool, type SandboxResult } from 'llm-wasm-sandbox';
+import { afterAll, describe, expect, test } from 'vitest';
+import { permissionFlags } from '../../dist/worker/permissions.js';
+import { parseFromProcess } from '../../dist/worker/process-protocol.js';
+import { ThreadHost } from '../../dist/worker/thread-host.js';
+
+const PACKAGE = new URL('../../dist/index.js', import.meta.url).href;
+const folder = mkdtempSync(join(tmpdir(), 'isolation-'));
+writeFileSync(join(folder, 'data.txt'), 'from the host');
+// Images are built here and not found in the cache of the user.
+process.env['LLM_WASM_SANDBOX_CACHE'] = join(folder, 'cache');
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A result without what differs between two runs. */
+const comparable = ({ duration_ms, metadata: { queue_ms, ...metadata }, ...rest }: SandboxResult) => ({
+  ...rest,
+  metadata,
+});
+
+const deterministic = { deterministic: true } as const;
+const endless = { fuel_budget: 1e12, timeout_seconds: 60 } as const;
+
+/** What a pool of either kind has to do. Each returns the same data in both. */
+const CONTRACT: Record<string, (pool: Pool) => Promise<unknown>> = {
+  'runs programs with input, files, mounts and limits': async (pool) => {
+    const mounts = [{ host_path: join(folder, 'data.txt'), guest_path: '/external/data.txt' }];
+    await using python = await createSandbox({
+      runtime: 'python',
+      pool,
+      policy: { ...deterministic, mounts },
+    });
+    await using javascript = await createSandbox({ runtime: 'javascript', pool, policy: deterministic });
+    await python.writeFile('kept.bin', new Uint8Array([0, 255, 7]));
+    const program = [
+      'import sys',
+      'print(sys.stdin.read(), open("/external/data.txt").read(), list(open("kept.bin", "rb").read()))',
+      'open("made.txt", "w").write("x" * 100_000)',
+      'print("warning", file=sys.stderr)',
+      '{"answer": 42}',
+    ].join('\n');
+    const results = [
+      await python.execute(program, { stdin: 'input' }),
+      await python.execute('import os\nos.remove("kept.bin")\nlen(open("made.txt").read())'),
+      await python.execute('1 / 0'),
+      await python.execute('while True: pass', { fuel_budget: 50_000_000 }),
+      await python.execute('b = bytearray(10**9)'),
+      await javascript.execute('[1, 2].map((x) => x * 2)'),
+    ];
+    return [results.map(comparable), await python.listFiles()];
+  },
+  'streams output and progress while a program runs': async (pool) => {
+    await using sandbox = await createSandbox({ runtime: 'python', pool });
+    const chunks: string[] = [];
+    const stop = new AbortController();
+    let hasProgress = false;
+    const { metadata, stdout } = await sandbox.execute('print("first", flush=True)\nwhile True: pass', {
+      ...endless,
+      signal: stop.signal,
+      onStdout: (text) => chunks.push(text),
+      // The output arrived and fuel is reported before the program ends.
+      onProgress: ({ fuel_consumed }) => {
+        hasProgress ||= fuel_consumed > 0;
+        if (hasProgress && chunks.length > 0) stop.abort();
+      },
+    });
+    return [chunks, hasProgress, stdout, metadata.trap_reason];
+  },
+  'cancels sleeping programs and enforces time limits': async (pool) => {
+    await using sandbox = await createSandbox({ runtime: 'python', pool });
+    const stop = new AbortController();
+    const onStdout = () => stop.abort();
+    const sleep = 'import time\nprint("asleep", flush=True)\ntime.sleep(50)';
+    const cancelled = await sandbox.execute(sleep, { ...endless, signal: stop.signal, onStdout });
+    const late = await sandbox.execute('while True: pass', { fuel_budget: 1e12, timeout_seconds: 0.3 });
+    return [cancelled, late].map(({ metadata: { trap_reason, error } }) => [trap_reason, error?.type]);
+  },
+  'keeps, restores and forks sessions': async (pool) => {
+    const store = memoryStore();
+    const open = () =>
+      createSandbox({ runtime: 'python', pool, store, session_id: 's', policy: deterministic });
+    const values: unknown[] = [];
+    let session = await open();
+    const run = async (code: string) => values.push((await session.execute(code)).metadata.result);
+    await run('x = 1\nopen("/tmp/t", "w").write("tmp")\nopen("f", "w").write("1")');
+    await session.checkpoint('one');
+    await run('x += 1\nopen("f", "w").write("2")\nx');
+    const fork = await session.fork('fork');
+    await session.rollback('one');
+    await session.writeFile('host.txt', 'edit');
+    await run('[x, open("f").read(), open("host.txt").read(), open("/tmp/t").read()]');
+    await session.close();
+    session = await open();
+    await run('x += 10\nx');
+    values.push((await fork.execute('x')).metadata.result, await session.variables());
+    await Promise.all([session.close(), fork.close()]);
+    return values;
+  },
+  'runs programs at the same time': async (pool) => {
+    const sandboxes = await Promise.all(
+      Array.from({ length: 4 }, () => createSandbox({ runtime: 'javascript', pool })),
+    );
+    const results = await Promise.all(sandboxes.map((sandbox, i) => sandbox.execute(`${i} + 1`)));
+    return results.map(({ metadata }) => metadata.result);
+  },
+};
+
+/** The processes that this process or thread has started. */
+function childProcesses(): number[] {
+  return readdirSync('/proc/self/task').flatMap((task) =>
+    readFileSync(`/proc/self/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+  );
+}
+
+describe('isolation', () => {
+  const pools = {
+    thread: createPool({ maxWorkers: 2 }),
+    process: createPool({ maxWorkers: 2, isolation: 'process' }),
+  };
+  afterAll(() => Promise.all([pools.thread.close(), pools.process.close()]));
+
+  for (const [name, check] of Object.entries(CONTRACT)) {
+    test(`"process" ${name}, with the same results as "thread"`, async () => {
+      const [inThread, inProcess] = await Promise.all([check(pools.thread), check(pools.process)]);
+      expect(inProcess).toEqual(inThread);
+      expect(JSON.stringify(inProcess)).not.toContain('worker_lost');
+    });
+  }
+
+  test('"process" builds images with preloaded modules, and loads them', async () => {
+    for (const pool of [pools.process, pools.thread]) {
+      await using sandbox = await createSandbox({ runtime: 'python', pool, preload: ['colorsys'] });
+      const { metadata } = await sandbox.execute('import sys\n"colorsys" in sys.modules');
+      expect(metadata).toMatchObject({ trap_reason: null, result: true });
+    }
+  });
+
+  test.runIf(process.platform === 'linux')(
+    '"process" reports a killed process as a lost worker and starts another',
+    async () => {
+      await using pool = createPool({ maxWorkers: 1, isolation: 'process' });
+      const before = new Set(childProcesses());
+      await using session = await createSandbox({ runtime: 'javascript', pool, session_id: 'killed' });
+      await session.execute('let x = 1');
+      await session.flush();
+      const [pid, ...others] = childProcesses().filter((child) => !before.has(child));
+      expect(others).toEqual([]);
+      const lost = await session.execute('x = 2; console.log("running"); for (;;);', {
+        ...endless,
+        onStdout: () => process.kill(pid!, 'SIGKILL'),
+      });
+      expect(lost.metadata).toMatchObject({ trap_reason: 'worker_lost', state: 'rolled_back' });
+      expect((await session.execute('x')).metadata.result).toBe(1);
+      await session.flush();
+      await pool.close();
+      expect(childProcesses().filter((child) => !before.has(child))).toEqual([]);
+    },
+  );
+
+  // guarantee: separate-process
+  test('"process" denies files outside the installation, child processes, threads and addons', () => {
+    const probes = `
+      const denied = {};
+      const probe = async (name, act) => {
+        try { await act(); denied[name] = 'allowed'; } catch (cause) { denied[name] = cause.code; }
+      };
+      await probe('read', async () => (await import('node:fs')).readFileSync('/etc/passwd'));
+      await probe('list', async () => (await import('node:fs')).readdirSync('/etc'));
+      await probe('binary', async () => (await import('node:fs')).readFileSync(${JSON.stringify(process.execPath)}));
+      await probe('write', async () => (await import('node:fs')).writeFileSync(${JSON.stringify(join(folder, 'x'))}, 'x'));
+      await probe('child', async () => (await import('node:child_process')).spawnSync('id'));
+      await probe('addon', async () => process.dlopen({ exports: {} }, '/nowhere/addon.node'));
+      await probe('wasi', async () => new (await import('node:wasi')).WASI({ version: 'preview1' }));
+      await probe('thread', async () => void new (await import('node:worker_threads')).Worker('', { eval: true }).unref());
+      if (process.allowedNodeEnvironmentFlags.has('--allow-net'))
+        await probe('network', async () => new Promise((resolve, reject) => {
+          import('node:net').then(({ connect }) => connect(9, '127.0.0.1').on('error', reject).on('connect', resolve));
+        }));
+      const report = () => denied;`;
+    const script = `
+      import { Worker } from 'node:worker_threads';
+      ${probes}
+      const inThread = ${JSON.stringify(`(async () => { ${probes}
+        (await import('node:worker_threads')).parentPort.postMessage(report()); })()`)};
+      const thread = new Worker(inThread, { eval: true, execArgv: ${JSON.stringify(permissionFlags().thread)} });
+      thread.on('message', (found) => console.log(JSON.stringify([report(), found])));`;
+    const { stdout, stderr } = spawnSync(
+      process.execPath,
+      [...permissionFlags().process, '--input-type=module', '-e', script],
+      { encoding: 'utf8', timeout: 60_000 },
+    );
+    expect(stderr).toBe('');
+    const [main, thread] = JSON.parse(stdout);
+    expect(Object.values(thread).filter((code) => code !== 'ERR_DLOPEN_DISABLED')).toEqual(
+      Array.from({ length: Object.keys(thread).length - 1 }, () => 'ERR_ACCESS_DENIED'),
+    );
+    expect(Object.keys(thread)).toEqual(
+      expect.arrayContaining(['read', 'list', 'binary', 'write', 'child', 'addon', 'wasi', 'thread']),
+    );
+    // The main thread of the process runs no guest and starts the threads.
+    expect(main).toEqual({ ...thread, thread: 'allowed' });
+  });
+
+  // guarantee: separate-process
+  test('"process" starts no thread without the restrictions', async () => {
+    const ended = await new Promise<string>((resolve) => {
+      const thread = new ThreadHost(['--no-warnings']).start({
+        message: (message) => resolve(message.type),
+        exit: () => resolve('exit'),
+      });
+      thread.setRef(true);
+      thread.send({ type: 'job', id: 1, job: { type: 'build', runtime: 'none' as never } });
+    });
+    expect(ended).toBe('exit');
+  });
+
+  // guarantee: separate-process
+  test('"process" accepts only messages that match the protocol', () => {
+    const outcome = {
+      state: 'fresh',
+      trap: undefined,
+      report: { exit_code: 0, result: [1] },
+      fuelConsumed: 1,
+      memoryUsedBytes: 1,
+      durationMs: 1,
+      yieldedMs: 0,
+      stdout: '',
+      stderr: '',
+      stdoutDroppedBytes: 0,
+      stderrDroppedBytes: 0,
+      changes: { created: [], modified: [], deleted: [], removed: [], entries: [] as unknown[] },
+      filesTruncated: false,
+      otherUsage: { bytes: 0, files: 0 },
+      imports: [],
+      declared: [],
+    };
+    const done = (changed: object) =>
+      parseFromProcess({
+        type: 'message',
+        thread: 1,
+        message: { type: 'done', id: 1, outcome: { ...outcome, ...changed } },
+      });
+    const file = { path: 'a/b', kind: 'file', mode: 0o644, mtimeMs: 0, data: new Uint8Array([1]) };
+    const withEntry = (entry: object) => done({ changes: { ...outcome.changes, entries: [entry] } });
+    const cyclic: unknown[] = [];
+    cyclic.push(cyclic);
+    expect(done({})).toMatchObject({ message: { outcome } });
+    expect(withEntry(file)).toBeDefined();
+    const forged = [
+      withEntry({ ...file, path: '../../etc/cron.d/x' }),
+      withEntry({ ...file, path: '/etc/passwd' }),
+      withEntry({ ...file, data: 'text' }),
+      withEntry({ ...file, kind: 'dir' }),
+      withEntry({ ...file, kind: 'device' }),
+      done({ changes: { ...outcome.changes, removed: ['..'] } }),
+      done({ fuelConsumed: Number.NaN }),
+      done({ stdout: { toString: () => 'x' } }),
+      done({ extra: 1 }),
+      done({ report: { exit_code: 0, result: cyclic } }),
+      parseFromProcess({ type: 'message', thread: 1, message: { type: 'built', id: 1, guest: {} } }),
+      parseFromProcess({ type: 'exit' }),
+      parseFromProcess(null),
+    ];
+    expect(forged.filter((message) => message !== undefined)).toEqual([]);
+  });
+
+  test('"process" lets the process end after close, and also without it', () => {
+    const script = `
+      import { createPool, createSandbox } from '${PACKAGE}';
+      const run = async (pool) => {
+        const sandbox = await createSandbox({ runtime: 'javascript', pool });
+        console.log((await sandbox.execute('1 + 1')).metadata.result);
+      };
+      const closed = createPool({ isolation: 'process' });
+      await run(closed);
+      await closed.close();
+      await run(closed);`;
+    const { stdout, stderr, status } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+      encoding: 'utf8',
+      timeout: 60_000,
+    });
+    expect({ stdout, stderr, status }).toEqual({ stdout: '2\n2\n', stderr: '', status: 0 });
+  });
+
+  test('is refused if it is unknown or the permission model is missing', () => {
+    expect(() => createPool({ isolation: 'container' as never })).toThrow('options.isolation');
+    expect(() => permissionFlags(new Set(['--allow-fs-read']))).toThrow(/permission model.*does not have/);
+    expect(permissionFlags(new Set(['--permission', '--allow-fs-read'])).thread[0]).toBe('--permission');
+  });
+});
