@@ -43,6 +43,7 @@ const SECTIONS = {
     'SessionsOptions',
     'SessionRegistry',
     'CreateOptions',
+    'CreateMode',
     'OpenOptions',
     'SessionLimits',
     'SessionInfo',

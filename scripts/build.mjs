@@ -68,6 +68,6 @@ async function buildGuests(runtimes) {
 
 compile();
 const schemas = await import(at('dist/schema.js'));
-annotateTypes(at('dist/schema.d.ts'), schemas);
+annotateTypes(at('dist/schema'), schemas);
 copyDataFiles(schemas.RUNTIME_NAMES);
 await buildGuests(schemas.RUNTIME_NAMES);
