@@ -29,7 +29,7 @@ describe('SerialQueue', () => {
     expect(log).toEqual(['run returned', 'task']);
   });
 
-  test('reports a failure to the caller of that task only and goes on with the next task', async () => {
+  test('reports a failure to the caller of that task only and continues with the next task', async () => {
     const queue = new SerialQueue();
     const rejects = queue.run(async () => {
       throw new Error('rejected');

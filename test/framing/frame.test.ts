@@ -23,7 +23,7 @@ describe('frame', () => {
     expect(Buffer.from(frame)).toEqual(Buffer.concat([content, sha256(content)]));
   });
 
-  test('is decoded to what was encoded, also from shared memory', () => {
+  test('decodes to what was encoded, even from shared memory', () => {
     const shared = new Uint8Array(new SharedArrayBuffer(frame.length));
     shared.set(frame);
     for (const source of [frame, shared]) {

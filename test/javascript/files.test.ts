@@ -8,7 +8,7 @@ const value = async (program: string, files = {}) => {
 };
 
 describe('os', () => {
-  test('returns [result, errno] for the functions that QuickJS documents so', async () => {
+  test('returns [result, errno] for the functions that QuickJS documents that way', async () => {
     expect(
       await value(code`
         os.mkdir('/app/d'); os.symlink('d', '/app/l');

@@ -208,7 +208,7 @@ describe('limits of a JavaScript program', () => {
   });
 
   test.each(['new Array(1e9).fill(0)', 'const a = []; for (;;) a.push(new ArrayBuffer(1e6))'])(
-    '%s is an exception for want of memory',
+    '%s throws an exception because memory is exhausted',
     async (program) => {
       const result = await javascript(`try { ${program} } catch (e) { console.log(e.name, e.message) }`);
       expect(result.stdout).toBe('InternalError out of memory\n');

@@ -73,7 +73,7 @@ describe('details of the host', () => {
   });
 
   // guarantee: host-details
-  test('do not blame another process for a session that this process holds', async () => {
+  test('do not attribute a session that this process holds to another process', async () => {
     const data_dir = mkdtempSync(join(tmpdir(), 'details-'));
     const server = await startHttp({ data_dir });
     const client = await httpClient(server, 'modern');
@@ -127,7 +127,7 @@ describe('/metrics', () => {
     }).then(({ status }) => status);
 
   // guarantee: host-details
-  test('shows figures of all tenants only to the metrics token', async () => {
+  test('shows metrics of all tenants only to the metrics token', async () => {
     const closed = await startHttp({ tokens: [`ann=${ANN}`] });
     expect([await get(closed.url), await get(closed.url, ANN)]).toEqual([401, 401]);
     await closed.close();

@@ -130,7 +130,7 @@ describe('server process', () => {
   });
 
   // guarantee: durability
-  test('keeps every call that it answered when it is killed right after the answer', async () => {
+  test('keeps every completed call when it is killed right afterwards', async () => {
     const data_dir = mkdtempSync(join(tmpdir(), 'sessions-'));
     const session = { language: 'javascript', session_id: 'kept' };
     const rounds = repetitions(5, 40);

@@ -88,7 +88,7 @@ describe('session that cannot be opened', () => {
 
 describe('reset_all_sessions', () => {
   // guarantee: session-recovery
-  test('continues after a failure and reports each', async () => {
+  test('continues after a failure and reports every failure', async () => {
     const { client, close, folder } = await serverWithSession();
     for (const session_id of ['a', 'b', 'c', 'd'])
       await call(client, 'create_session', { language: 'javascript', session_id });
@@ -108,7 +108,7 @@ describe('reset_all_sessions', () => {
   });
 
   // guarantee: session-recovery
-  test('does not make a session busy that is used at the same time', async () => {
+  test('does not interfere with a session that is used at the same time', async () => {
     const { client, close } = await serverWithSession();
     const run = () => call(client, 'execute_code', { code: 'x', language: 'javascript', session_id: 'good' });
     for (let i = 0; i < 5; i++) {

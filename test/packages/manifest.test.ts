@@ -45,7 +45,7 @@ test('this build contains all packages', () => {
   expect(listPackages().filter(({ available }) => !available)).toEqual([]);
 });
 
-test('importing openpyxl takes at most 700 M fuel, and the manifest has the measured figure', async () => {
+test('importing openpyxl takes at most 700M fuel, and the manifest has the measured figure', async () => {
   const row = listPackages('python').find(({ name }) => name === 'openpyxl')!;
   expect(row.fuel_first_import).toBeLessThan(700_000_000);
   const result = await python('import openpyxl');

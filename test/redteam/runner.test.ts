@@ -145,7 +145,7 @@ describe('pattern', () => {
 });
 
 describe('redteam command', () => {
-  test('prints a table, as JSON the verdicts, and exits with 0 if all attacks fail', () => {
+  test('prints the verdicts as a table or as JSON, and exits with 0 if all attacks fail', () => {
     const text = runCli(['redteam', '--only', 'escape/python/bridge-js']);
     expect(text.status).toBe(0);
     expect(text.stdout).toMatch(/^pass +escape\/python\/bridge-js +CVE-2026-25905/m);

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { code, python } from '../support/sandbox.ts';
 
 describe('sandbox', () => {
-  test('starts a fresh interpreter over the same workspace for each call', async () => {
+  test('starts a fresh interpreter in the same workspace for each call', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
     await sandbox.execute("x = 1\nopen('kept.txt', 'w').write('kept')\nopen('/tmp/gone', 'w').close()");
     const second = await sandbox.execute(

@@ -66,7 +66,7 @@ describe('output streams', () => {
 });
 
 describe('cancel', () => {
-  it('takes a call out of the queue', async () => {
+  it('removes a call from the queue', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
     const first = sandbox.execute('import time\ntime.sleep(0.5)');
     const second = sandbox.execute('open("never", "w")');

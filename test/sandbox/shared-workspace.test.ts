@@ -5,7 +5,7 @@ import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 /** A sandbox with its internal method that servers use. */
 const create = async (runtime: RuntimeName) => (await createSandbox({ runtime })) as unknown as Sandbox;
 
-test('a sandbox of another runtime over the same workspace sees the same files', async () => {
+test('a sandbox of another runtime in the same workspace sees the same files', async () => {
   await using python = await create('python');
   await using javascript = await python.withRuntime('javascript');
   await python.execute('open("a.txt", "w").write("from python")');
@@ -15,7 +15,7 @@ test('a sandbox of another runtime over the same workspace sees the same files',
   expect((await python.listFiles()).map(({ path }) => path)).toEqual(['a.txt', 'b.txt']);
 });
 
-test('two sandboxes over one workspace run at the same time and keep the files of both', async () => {
+test('two sandboxes in one workspace run at the same time and keep the files of both', async () => {
   await using one = await create('python');
   await using two = await one.withRuntime('python');
   const done = new AbortController();

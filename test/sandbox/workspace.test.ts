@@ -53,7 +53,7 @@ describe('changes of runs at the same time', () => {
     expect(kinds(workspace)).toEqual({ a: 'file', a2: 'file' });
   });
 
-  test('do not remove files beside a path that begins alike', () => {
+  test('do not remove files whose path only begins like that of a removed folder', () => {
     const workspace = workspaceOf(folder('a'), folder('ab'), file('ab/f'), file('a/f'));
     workspace.apply(changes({ removed: ['a', 'a/f'] }));
     expect(kinds(workspace)).toEqual({ ab: 'dir', 'ab/f': 'file' });

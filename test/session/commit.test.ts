@@ -31,7 +31,7 @@ function open(store: SessionStore, options: Partial<SandboxOptions> = {}) {
 
 describe('session with commit: answer', () => {
   // guarantee: durability
-  test('answers a call after the store has its state', async () => {
+  test('completes a call after the store has its state', async () => {
     const { store, control } = unreliableStore();
     await using session = await open(store, { commit: 'answer' });
     expect((await store.read('one'))?.state.version).toBe(0);
@@ -131,7 +131,7 @@ describe('session with commit: answer', () => {
 });
 
 describe('session with commit: background', () => {
-  test('is the default, and answers before the store has the state', async () => {
+  test('is the default, and completes a call before the store has its state', async () => {
     const { store, control } = unreliableStore();
     await using session = await open(store);
     control.delayMs = 300;

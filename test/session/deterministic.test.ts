@@ -38,7 +38,7 @@ describe.each(['python', 'javascript'] as const)('deterministic session: %s', (r
   const begin = () => createSandbox({ runtime, auto_persist_globals: true, policy });
 
   // guarantee: determinism
-  test('repeats output and fuel call by call, also when it is closed and reopened between calls', async () => {
+  test('repeats output and fuel call by call, even when it is closed and reopened between calls', async () => {
     await using live = await begin();
     await using twin = await begin();
     const options = { runtime, session_id: 'put-away', store: diskStore(scratch()) };

@@ -33,7 +33,7 @@ describe('session files', () => {
     expect(await paths(sandbox)).toEqual(['a']);
   });
 
-  test('that the host writes during a call stay when the call is rolled back', async () => {
+  test('that the host writes during a call are kept when the call is rolled back', async () => {
     await using sandbox = await begin();
     await sandbox.writeFile('old', '1');
     const result = await during(sandbox, 'os._exit(1)', async () => {

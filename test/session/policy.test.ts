@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { scratch } from '../stores/fixtures.ts';
 
 describe('session policy', () => {
-  test('is restored when the session is reopened, and fields given then override and stay', async () => {
+  test('is restored when the session is reopened; fields given on opening replace stored ones permanently', async () => {
     const dir = scratch();
     const options = { runtime: 'python', session_id: 'limits', store: diskStore(dir) } as const;
     const first = await createSandbox({

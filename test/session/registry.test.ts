@@ -28,7 +28,7 @@ describe('the limit on sessions', () => {
     expect(await sessions.list()).toHaveLength(3);
   });
 
-  it('gives a place back when a session cannot be created', async () => {
+  it('frees a place when a session cannot be created', async () => {
     await using sessions = openSessions({ limits: { max_sessions: 1 } });
     await expect(
       sessions.create({ ...python, session_id: 'bad', policy: { memory_bytes: 1 } }),
@@ -110,7 +110,7 @@ describe('the registry', () => {
 });
 
 describe('error codes', () => {
-  it('tell a missing checkpoint, a missing call and a taken name apart', async () => {
+  it('distinguish a missing checkpoint, a missing call and a taken name', async () => {
     await using session = await createSandbox({ ...python, auto_persist_globals: true });
     await expect(session.rollback('nowhere')).rejects.toMatchObject({ code: 'checkpoint_not_found' });
     await expect(session.deleteCheckpoint('nowhere')).rejects.toMatchObject({ code: 'checkpoint_not_found' });
@@ -122,7 +122,7 @@ describe('error codes', () => {
 });
 
 describe('isSession', () => {
-  it('tells a session from a plain sandbox', async () => {
+  it('distinguishes a session from a plain sandbox', async () => {
     await using plain = await createSandbox(python);
     await using session = await createSandbox({ ...python, auto_persist_globals: true });
     expect([isSession(plain), isSession(session)]).toEqual([false, true]);

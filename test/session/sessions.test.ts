@@ -103,7 +103,7 @@ describe('sessions of a store', () => {
     expect(await sessions.list()).toEqual([]);
   });
 
-  test('lose folders and links as well when their workspace is reset', async () => {
+  test('lose folders and links too when their workspace is reset', async () => {
     await using sessions = openSessions();
     const sandbox = await sessions.create({ runtime: 'python', session_id: 'full' });
     await sandbox.execute(
@@ -125,7 +125,7 @@ describe('sessions of a store', () => {
     expect((await sandbox.execute('x')).metadata.result).toBe(1);
   });
 
-  test('are limited by max_sessions, also when several are created at once', async () => {
+  test('are limited by max_sessions, even when several are created at once', async () => {
     await using sessions = openSessions({ limits: { max_sessions: 2 } });
     const made = await Promise.allSettled(
       Array.from({ length: 5 }, () => sessions.create({ runtime: 'javascript' })),

@@ -40,7 +40,7 @@ describe.each(Object.keys(LANGUAGES) as RuntimeName[])('call in a %s session', (
     expect(await shown(sandbox)).toBe('2 two');
   });
 
-  test('is rolled back, memory and files, when the process exits without the interpreter', async () => {
+  test('is rolled back with memory and files when the process exits without the interpreter', async () => {
     await using sandbox = await begin();
     const result = await sandbox.execute(`${programs.change}\n${programs.hardExit}`);
     expect(result).toMatchObject({ exit_code: 4, files_modified: [], metadata: { state: 'rolled_back' } });
@@ -149,7 +149,7 @@ describe('sessions', () => {
     await expect(sandbox.checkpoint('../evil')).rejects.toMatchObject({ code: 'invalid_argument' });
   });
 
-  test('pay for an import once, and the fuel analysis reports cached imports', async () => {
+  test('spend fuel on an import once, and the fuel analysis reports cached imports', async () => {
     const store = memoryStore();
     const open = () => createSandbox({ runtime: 'python', session_id: 'importing', store });
     const first = await open();

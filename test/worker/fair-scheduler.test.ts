@@ -123,7 +123,7 @@ describe('a waiting call', () => {
     expect(scheduler.queued).toBe(0);
   });
 
-  it('does not start with a signal that is aborted already', async () => {
+  it('does not start with a signal that is already aborted', async () => {
     const { order, call } = start({ maxRunning: 1 });
     expect(await call('a1', { signal: AbortSignal.abort() })).toBeUndefined();
     expect(order).toEqual([]);

@@ -16,7 +16,7 @@ function inProcess(script: string): string {
 }
 
 describe('workers', () => {
-  test('let the process end after close, and also without it', () => {
+  test('let the process end, with or without close', () => {
     const start = `import { createSandbox } from '${PACKAGE}'; const s = await createSandbox({ runtime: 'python' });`;
     expect(
       inProcess(`${start} console.log((await s.execute('1 + 1')).metadata.result); await s.close();`),
@@ -166,7 +166,7 @@ describe('cancellation', () => {
     expect(result.duration_ms).toBeLessThan(20_000);
   });
 
-  test('takes a call out of the queue before it starts', async () => {
+  test('removes a call from the queue before it starts', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
     const first = sandbox.execute('import time\ntime.sleep(0.5)');
     const second = await sandbox.execute("open('never', 'w')", { signal: AbortSignal.timeout(50) });
