@@ -1,18 +1,18 @@
 /**
- * A delta is the state of a guest as its difference from a base image: page diffs and the kernel state. Sessions are
- * hibernated, stored, undone and forked in this form. A delta is captured after every call, so each capture appends a
- * diff of the pages that changed since the last one, until the diffs hold twice the pages of the first.
+ * A delta is the state of a guest as its difference from a base image: kernel state and page diffs. Sessions are
+ * hibernated, stored, undone and forked in this form. It consists of parts in separate buffers, a header and the diffs,
+ * because a state shares the diffs of memory that a call has not changed with the state before it.
  *
- * Layout, a frame without fields (see framing/frame.ts):
+ * Layout of the header, a frame without fields (see framing/frame.ts):
  *   0   magic "LWSD"
  *   4   u32 format version
- *   8   u32 byte length H of the header
- *   12  header, JSON, H bytes
- *   …   the page diffs (see page-diff-codec.ts), concatenated; later diffs override earlier ones
+ *   8   u32 byte length H of the JSON text
+ *   12  JSON text, H bytes, with the length and digest of each diff (see page-diff-codec.ts)
  *   end SHA-256 of everything before it, 32 bytes
  */
 import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
+import { sha256Hex } from '../framing/digest.ts';
 import { decodeFrame, encodeFrame, FrameError } from '../framing/frame.ts';
 import { decodeJsonHeader, encodeJsonHeader } from '../framing/json-header.ts';
 import { kernelState, restoreKernelState, saveKernelState } from '../kernel/kernel-state.ts';
@@ -21,23 +21,24 @@ import type { Guest } from './guest.ts';
 import type { Image } from './image.ts';
 import { PAGE_BYTES } from './image-identity.ts';
 import {
-  applyPageDiff,
-  type BaseBlocks,
-  blockAt,
-  blocksOf,
-  DIFF_PAGE_BYTES,
-  encodePageDiff,
-} from './page-diff-codec.ts';
+  type CaptureState,
+  captureMemory,
+  diffsOf,
+  MAX_RUNS,
+  type MemoryDiff,
+  type MemoryRange,
+  restoreMemory,
+} from './memory-capture.ts';
+import { blocksOf } from './page-diff-codec.ts';
 
-export const DELTA_FORMAT = 3;
+/** The header, then the page diffs, oldest first. */
+export type Delta = readonly Uint8Array[];
+
+export const DELTA_FORMAT = 4;
 
 const FORMAT = { magic: 'LWSD', version: DELTA_FORMAT, fields: 0 } as const;
-const MAX_DIFFS = 64;
-/**
- * Maximum number of pages that a capture state copies: 32 MiB. A guest that changed more is captured in full every
- * time.
- */
-const MAX_COPIED_PAGES = 8192;
+/** Enough for 4 GiB of memory. */
+const MAX_DIFFS_PER_RUN = 512;
 
 /** The header of a delta. It can be read without the base image. */
 const deltaHeader = z.strictObject({
@@ -49,38 +50,33 @@ const deltaHeader = z.strictObject({
   pages: z.number().int().min(0).max(65_536),
   globals: z.record(z.string(), z.string().regex(/^-?\d{1,20}$/)),
   kernel: kernelState,
-  /** Byte lengths of the page diffs, oldest first. */
-  memory: z.array(z.number().int().min(0).max(0xffff_ffff)).max(MAX_DIFFS),
+  /** The runs of page diffs, oldest first (see memory-capture.ts). */
+  memory: z
+    .array(
+      z
+        .array(
+          z.strictObject({
+            bytes: z.number().int().min(0).max(0xffff_ffff),
+            sha256: z.string().regex(/^[0-9a-f]{64}$/),
+          }),
+        )
+        .max(MAX_DIFFS_PER_RUN),
+    )
+    .max(MAX_RUNS),
 });
 type DeltaHeader = z.infer<typeof deltaHeader>;
-
-export interface MemoryRange {
-  readonly start: number;
-  readonly end: number;
-}
-
-/** The memory of a guest as of its last capture, so that the next capture encodes only what has changed since. */
-export interface CaptureState {
-  readonly diffs: readonly Uint8Array[];
-  /** Number of pages in the first diff. */
-  readonly firstPages: number;
-  /** Number of pages in all diffs; a page counts once per diff that contains it. */
-  readonly totalPages: number;
-  /** Copies of the pages in `diffs`, by page number. The next capture updates them in place. */
-  readonly copies: Map<number, Uint8Array>;
-}
 
 /**
  * Captures an idle guest that was started from `base`. Pages that lie entirely in `unused` may be restored with
  * arbitrary contents. `previous` comes from the last capture of the guest, or from the delta it was restored from; it
- * must not be used again afterwards.
+ * must not be used again afterwards. Diffs that did not change are the same objects as those of `previous`.
  */
 export function captureDelta(
   guest: Guest,
   base: Image,
   unused: readonly MemoryRange[] = [],
   previous?: CaptureState,
-): { delta: Uint8Array; capture: CaptureState | undefined } {
+): { delta: Delta; capture: CaptureState } {
   const memory = guest.view.all;
   const capture = captureMemory(memory, blocksOf(base), unused, previous);
   const { runtime, module, layers } = base.header;
@@ -92,70 +88,10 @@ export function captureDelta(
     pages: memory.length / PAGE_BYTES,
     globals: guest.globals(),
     kernel: saveKernelState(guest.kernel),
-    memory: capture.diffs.map(({ length }) => length),
+    memory: capture.runs.map((run) => run.map(({ bytes, sha256 }) => ({ bytes: bytes.length, sha256 }))),
   };
-  const delta = encodeFrame(FORMAT, [], [encodeJsonHeader(header), ...capture.diffs]);
-  return { delta, capture: capture.copies.size > MAX_COPIED_PAGES ? undefined : capture };
-}
-
-function captureMemory(
-  memory: Uint8Array,
-  base: BaseBlocks,
-  unused: readonly MemoryRange[],
-  previous: CaptureState | undefined,
-): CaptureState {
-  if (previous !== undefined) {
-    const { diffs, firstPages, copies } = previous;
-    const pages = changedPages(memory, base, unused, copies);
-    if (pages.length === 0) return previous;
-    const totalPages = previous.totalPages + pages.length;
-    if (diffs.length < MAX_DIFFS && totalPages <= 2 * firstPages)
-      return { diffs: [...diffs, encodePageDiff(memory, base, pages)], firstPages, totalPages, copies };
-  }
-  const copies = new Map<number, Uint8Array>();
-  const pages = changedPages(memory, base, unused, copies);
-  const { length } = pages;
-  return { diffs: [encodePageDiff(memory, base, pages)], firstPages: length, totalPages: length, copies };
-}
-
-/** Lists the pages that differ from their copy, or from the base where there is no copy, and updates the copies. */
-function changedPages(
-  memory: Uint8Array,
-  base: BaseBlocks,
-  unused: readonly MemoryRange[],
-  copies: Map<number, Uint8Array>,
-): number[] {
-  const pages: number[] = [];
-  const isUnused = (start: number, end: number) =>
-    unused.some((range) => start >= range.start && end <= range.end);
-  const bytes = Buffer.from(memory.buffer, memory.byteOffset, memory.length);
-  const copiedBlocks = new Set(
-    [...copies.keys()].map((page) => Math.floor((page * DIFF_PAGE_BYTES) / PAGE_BYTES)),
-  );
-  for (let index = 0; index < memory.length / PAGE_BYTES; index++) {
-    const start = index * PAGE_BYTES;
-    if (isUnused(start, start + PAGE_BYTES)) continue;
-    const block = blockAt(base, index);
-    // Most blocks are equal to the base; one comparison skips the whole block.
-    if (!copiedBlocks.has(index) && bytes.compare(block, 0, PAGE_BYTES, start, start + PAGE_BYTES) === 0)
-      continue;
-    for (let from = 0; from < PAGE_BYTES; from += DIFF_PAGE_BYTES) {
-      const at = start + from;
-      const end = at + DIFF_PAGE_BYTES;
-      if (isUnused(at, end)) continue;
-      const page = at / DIFF_PAGE_BYTES;
-      const copy = copies.get(page);
-      const isUnchanged =
-        copy === undefined
-          ? bytes.compare(block, from, from + DIFF_PAGE_BYTES, at, end) === 0
-          : bytes.compare(copy, 0, DIFF_PAGE_BYTES, at, end) === 0;
-      if (isUnchanged) continue;
-      if (copy === undefined) copies.set(page, memory.slice(at, end));
-      else copy.set(memory.subarray(at, end));
-      pages.push(page);
-    }
-  }
-  return pages;
+  const encoded = encodeFrame(FORMAT, [], [encodeJsonHeader(header)]);
+  return { delta: [encoded, ...diffsOf(capture).map(({ bytes }) => bytes)], capture };
 }
 
 const damaged = (problem: string) =>
@@ -169,11 +105,30 @@ const needsMoreMemory = (bytes: number, limit: number) => {
   return new SandboxError('invalid_argument', `${problem}. Open it with a larger memory_bytes.`);
 };
 
-/** Verifies a delta and returns its header and the concatenated page diffs. */
-export function readDelta(delta: Uint8Array): { header: DeltaHeader; body: Uint8Array } {
+/** Verifies a delta and returns its header and its runs of page diffs. */
+export function readDelta([encoded = new Uint8Array(), ...diffs]: Delta): {
+  header: DeltaHeader;
+  runs: readonly (readonly MemoryDiff[])[];
+} {
+  const header = readHeader(encoded);
+  if (header.memory.flat().length !== diffs.length) throw damaged('it has another number of page diffs');
+  let next = 0;
+  const runs = header.memory.map((run) =>
+    run.map(({ bytes: length, sha256 }) => {
+      const bytes = diffs[next++]!;
+      if (bytes.length !== length || sha256Hex(bytes) !== sha256)
+        throw damaged('the digest of a page diff does not match');
+      return { bytes, sha256 };
+    }),
+  );
+  return { header, runs };
+}
+
+function readHeader(encoded: Uint8Array): DeltaHeader {
   try {
-    const { header, data } = decodeJsonHeader(decodeFrame(FORMAT, delta).body);
-    return { header: parseHeader(header), body: data };
+    const { header, data } = decodeJsonHeader(decodeFrame(FORMAT, encoded).body);
+    if (data.length > 0) throw damaged('its header is too long');
+    return parseHeader(header);
   } catch (cause) {
     if (!(cause instanceof FrameError)) throw cause;
     throw cause.problem === 'version'
@@ -207,13 +162,13 @@ function checkBase(header: DeltaHeader, base: Image): void {
 }
 
 /** Restores a saved state in a guest that is identical to `base`. Its volume must already contain the saved files. */
-export function applyDelta(guest: Guest, base: Image, delta: Uint8Array): CaptureState | undefined {
-  const { header, body } = readDelta(delta);
+export function applyDelta(guest: Guest, base: Image, delta: Delta): CaptureState {
+  const { header, runs } = readDelta(delta);
   checkBase(header, base);
   const bytes = header.pages * PAGE_BYTES;
   if (!guest.grow(bytes)) throw needsMoreMemory(bytes, guest.maxBytes);
   try {
-    const capture = applyDiffs(splitDiffs(header, body), guest.view.all, blocksOf(base));
+    const capture = restoreMemory(runs, guest.view.all, blocksOf(base));
     guest.setGlobals(header.globals);
     restoreKernelState(guest.kernel, header.kernel);
     return capture;
@@ -222,37 +177,4 @@ export function applyDelta(guest: Guest, base: Image, delta: Uint8Array): Captur
     if (isSyscallError(cause)) throw damaged(`its open files do not match its file system: ${cause.code}`);
     throw damaged(cause instanceof Error ? cause.message : String(cause));
   }
-}
-
-function splitDiffs({ memory }: DeltaHeader, body: Uint8Array): Uint8Array[] {
-  let at = 0;
-  return memory.map((length) => {
-    if (at + length > body.length) throw damaged('a page diff is cut off');
-    at += length;
-    return body.subarray(at - length, at);
-  });
-}
-
-function applyDiffs(
-  diffs: readonly Uint8Array[],
-  memory: Uint8Array,
-  base: BaseBlocks,
-): CaptureState | undefined {
-  const pagesOfMemory = memory.length / DIFF_PAGE_BYTES;
-  const changed = new Set<number>();
-  let firstPages = 0;
-  let totalPages = 0;
-  for (const diff of diffs) {
-    // A capture never produces diffs that together hold more than twice all pages.
-    const maxPages = Math.min(pagesOfMemory, 2 * pagesOfMemory - totalPages);
-    const pages = applyPageDiff(diff, memory, base, maxPages);
-    if (totalPages === 0) firstPages = pages.length;
-    totalPages += pages.length;
-    for (const page of pages) changed.add(page);
-  }
-  if (changed.size > MAX_COPIED_PAGES) return undefined;
-  const copies = new Map<number, Uint8Array>();
-  for (const page of changed)
-    copies.set(page, memory.slice(page * DIFF_PAGE_BYTES, (page + 1) * DIFF_PAGE_BYTES));
-  return { diffs, firstPages, totalPages, copies };
 }

@@ -14,6 +14,8 @@ import { type Image, ZEROS } from './image.ts';
 import { PAGE_BYTES } from './image-identity.ts';
 
 export const DIFF_PAGE_BYTES = 4096;
+/** Pages that one diff holds at most, so that encoding takes little memory: 8 MiB of guest memory. */
+export const MAX_PAGES_PER_DIFF = 2048;
 const PAGE_WORDS = DIFF_PAGE_BYTES / 4;
 const PAGE_MASKS = PAGE_WORDS / 32;
 /** Words that a page takes when all of it differs. */
@@ -58,29 +60,35 @@ export function blockAt(base: BaseBlocks, index: number): Uint8Array {
   return base[index] ?? ZEROS;
 }
 
-/** The words of one page of the base. Every block has a buffer of its own. */
+/** The words of one page in its block. Every block has a buffer of its own. */
+function pageWords(block: Uint8Array, page: number): Int32Array {
+  return new Int32Array(block.buffer, (page * DIFF_PAGE_BYTES) % PAGE_BYTES, PAGE_WORDS);
+}
+
 function baseWords(base: BaseBlocks, page: number): Int32Array {
-  const at = page * DIFF_PAGE_BYTES;
-  return new Int32Array(blockAt(base, Math.floor(at / PAGE_BYTES)).buffer, at % PAGE_BYTES, PAGE_WORDS);
+  return pageWords(blockAt(base, Math.floor((page * DIFF_PAGE_BYTES) / PAGE_BYTES)), page);
 }
 
 const wordsOf = (memory: Uint8Array) => new Int32Array(memory.buffer, memory.byteOffset, memory.length / 4);
 
-/** Encodes the current contents of these pages. */
-export function encodePageDiff(memory: Uint8Array, base: BaseBlocks, pages: readonly number[]): Uint8Array {
-  const words = wordsOf(memory);
+/** Encodes pages, given in ascending order. `blocks` holds their contents, by number of the block. */
+export function encodePageDiff(
+  pages: Int32Array,
+  blocks: ReadonlyMap<number, Uint8Array>,
+  base: BaseBlocks,
+): Uint8Array {
   const body = new Int32Array(1 + pages.length * MAX_WORDS_PER_PAGE);
   body[0] = pages.length;
   body.set(pages, 1);
   let maskAt = 1 + pages.length;
   let wordAt = maskAt + pages.length * PAGE_MASKS;
   for (const page of pages) {
+    const words = pageWords(blocks.get(Math.floor((page * DIFF_PAGE_BYTES) / PAGE_BYTES))!, page);
     const others = baseWords(base, page);
-    let at = page * PAGE_WORDS;
     for (let i = 0; i < PAGE_WORDS; maskAt++) {
       let mask = 0;
-      for (let bit = 0; bit < 32; bit++, i++, at++) {
-        const word = words[at]! ^ others[i]!;
+      for (let bit = 0; bit < 32; bit++, i++) {
+        const word = words[i]! ^ others[i]!;
         if (word === 0) continue;
         mask |= 1 << bit;
         body[wordAt++] = word;
@@ -95,15 +103,16 @@ export function encodePageDiff(memory: Uint8Array, base: BaseBlocks, pages: read
 class PageDiffError extends Error {}
 
 /**
- * Applies a diff to memory and returns its pages. The diff is untrusted: it may decompress to at most `maxPages` pages,
+ * Applies a diff to memory and returns its pages. The diff is untrusted: it may decompress to at most `limit` pages,
  * and every index is checked before it is used.
  */
 export function applyPageDiff(
   diff: Uint8Array,
   memory: Uint8Array,
   base: BaseBlocks,
-  maxPages: number,
+  limit: number,
 ): Int32Array {
+  const maxPages = Math.min(limit, MAX_PAGES_PER_DIFF);
   const body = decompress(diff, (1 + maxPages * MAX_WORDS_PER_PAGE) * 4);
   const words = wordsOf(memory);
   const count = body[0]!;
@@ -111,7 +120,7 @@ export function applyPageDiff(
   let wordAt = maskAt + count * PAGE_MASKS;
   if (count < 0 || count > maxPages || wordAt > body.length)
     throw new PageDiffError('the index of a page diff is cut off');
-  const pages = body.subarray(1, 1 + count);
+  const pages = body.slice(1, 1 + count);
   for (const page of pages) {
     let at = page * PAGE_WORDS;
     if (page < 0 || at + PAGE_WORDS > words.length) throw new PageDiffError(`page ${page} does not exist`);

@@ -7,6 +7,7 @@ import { type ErrorCode, SandboxError } from '../errors.ts';
 import { checkName, isEncodable, isLongerThan, MAX_PATH_BYTES } from './file-names.ts';
 import { FsError } from './fs-error.ts';
 import { byCodeUnit, type DirNode, type Node, type NodeInit, newDir, newFile, newLink } from './nodes.ts';
+import { isShared, toShared } from './shared-bytes.ts';
 
 /** A file, folder or symbolic link of a tree. */
 export interface Entry {
@@ -133,13 +134,19 @@ function plainBytes(data: Uint8Array): Uint8Array {
     : new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }
 
-/** The entry of a node. The file's bytes become borrowed, so later writes do not change the entry. */
+/**
+ * The entry of a node. The bytes of a file are moved to shared memory and become borrowed, so later writes do not change
+ * the entry.
+ */
 export function toEntry(path: string, node: Node): Entry {
   const { mode, mtimeMs } = node;
   if (node.kind === 'dir') return { path, kind: 'dir', mode, mtimeMs };
   if (node.kind === 'symlink') return { path, kind: 'symlink', mode, mtimeMs, target: node.target };
-  if (!node.readonly) node.borrowed = true;
-  return { path, kind: 'file', mode, mtimeMs, data: node.data.subarray(0, node.size) };
+  if (node.readonly) return { path, kind: 'file', mode, mtimeMs, data: node.data.subarray(0, node.size) };
+  if (node.size !== node.data.length || !isShared(node.data))
+    node.data = toShared(node.data.subarray(0, node.size));
+  node.borrowed = true;
+  return { path, kind: 'file', mode, mtimeMs, data: node.data };
 }
 
 /** Adds an entry to a map of entries by path. Missing parent directories get the modification time of the entry. */

@@ -20,6 +20,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { sha256, splitDigest } from '../framing/digest.ts';
+import { allocateShared } from '../fs/shared-bytes.ts';
 import { cacheFolder } from './user-folders.ts';
 
 /** Files per kind. The least recently used are deleted first. */
@@ -72,7 +73,7 @@ export function readShared(path: string): Uint8Array {
   const fd = openSync(path, 'r');
   try {
     const { size } = fstatSync(fd);
-    const bytes = new Uint8Array(new SharedArrayBuffer(size));
+    const bytes = allocateShared(size);
     for (let at = 0; at < size; ) {
       const count = readSync(fd, bytes, at, size - at, null);
       if (count === 0) throw new Error(`${path} was truncated while it was being read.`);

@@ -17,6 +17,7 @@ import {
 import { basename, join } from 'node:path';
 import { SandboxError } from '../errors.ts';
 import type { Entry } from '../fs/flat-entries.ts';
+import { allocateShared } from '../fs/shared-bytes.ts';
 import { formatBytes, formatCount } from '../quantities.ts';
 
 /** Limits, because the tree is held in memory. */
@@ -106,7 +107,7 @@ function readBytes(path: string, isShared: boolean): Uint8Array {
   const fd = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
   try {
     const { size } = fstatSync(fd);
-    const bytes = new Uint8Array(isShared ? new SharedArrayBuffer(size) : new ArrayBuffer(size));
+    const bytes = isShared ? allocateShared(size) : new Uint8Array(size);
     let at = 0;
     for (let count = -1; count !== 0 && at < bytes.length; at += count)
       count = readSync(fd, bytes, at, bytes.length - at, at);

@@ -6,9 +6,9 @@
  * and add a row to each of the two registries: languages.ts and registry.ts.
  */
 
-import type { MemoryRange } from '../engine/delta.ts';
 import type { Guest } from '../engine/guest.ts';
 import type { Linkage } from '../engine/host-imports.ts';
+import type { MemoryRange } from '../engine/memory-capture.ts';
 import type { LimitReason } from '../engine/run-context.ts';
 import type { Entry } from '../fs/flat-entries.ts';
 import type { MissingPackage } from '../packages/catalog.ts';

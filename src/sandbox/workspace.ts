@@ -5,9 +5,9 @@
  */
 import { SandboxError } from '../errors.ts';
 import { checkEntries, type Entry, putEntry } from '../fs/flat-entries.ts';
+import { toShared } from '../fs/shared-bytes.ts';
 import { applyChanges, type TreeChanges, type TreeEdit } from '../fs/tree-changes.ts';
 import type { VolumeUsage } from '../fs/volume.ts';
-import { toShared } from '../worker/protocol.ts';
 
 const ROOT = '/app';
 

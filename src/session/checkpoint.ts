@@ -51,5 +51,5 @@ function limit(what: string): SandboxError {
 
 function stateBytes({ delta, workspace, tmp }: SessionState): number {
   const files = [...workspace.values(), ...tmp].reduce((sum, { data }) => sum + (data?.length ?? 0), 0);
-  return files + (delta?.length ?? 0);
+  return files + (delta ?? []).reduce((sum, { length }) => sum + length, 0);
 }

@@ -2,10 +2,11 @@
  * One call of a session, from the state it starts from to the state it leaves. Memory and files are committed together
  * or not at all. The steps are called in order: begin, answer, settle; or revert at any point, even after the commit.
  */
-import type { TreeEdit } from '../fs/tree-changes.ts';
+import { applyChanges, type TreeEdit } from '../fs/tree-changes.ts';
 import type { VolumeUsage } from '../fs/volume.ts';
 import { notableImports } from '../packages/manifest.ts';
 import type { CallFiles, Workspace } from '../sandbox/workspace.ts';
+import { cacheDigest } from '../stores/format/content-digest.ts';
 import type { SessionState } from '../stores/store.ts';
 import type { RunOutcome, SavedState, SessionInput } from '../worker/protocol.ts';
 import type { SessionTimeline, TimelineMark } from './timeline.ts';
@@ -59,7 +60,7 @@ export class Transaction {
 
   /** Commits the memory that the worker saved; without it, reverts the call. Returns whether the call is committed. */
   settle(saved: SavedState | undefined): boolean {
-    if (saved !== undefined) this.#commit(saved);
+    if (saved !== undefined) this.#commit(applySaved(this.#before.state, saved));
     else if (this.#progress === 'open') this.revert();
     return this.#progress === 'committed';
   }
@@ -82,4 +83,19 @@ export class Transaction {
     this.#timeline.setWorkspace(this.#workspace.snapshot());
     this.#timeline.persist(isCommitted);
   }
+}
+
+/** The interpreter after a call. What the call did not change is shared with the state before it. */
+function applySaved(
+  before: SessionState,
+  { deltaHeader, keptDiffs, newDiffs, tmp }: SavedState,
+): Pick<SessionState, 'delta' | 'tmp'> {
+  for (const { bytes, sha256 } of newDiffs) cacheDigest(bytes, sha256);
+  const kept = before.delta?.slice(1, 1 + keptDiffs) ?? [];
+  const files = new Map(before.tmp.map((entry) => [entry.path, entry]));
+  applyChanges(files, tmp);
+  return {
+    delta: [deltaHeader, ...kept, ...newDiffs.map(({ bytes }) => bytes)],
+    tmp: [...files.values()].sort((a, b) => (a.path < b.path ? -1 : 1)),
+  };
 }

@@ -15,8 +15,11 @@ export type { SessionRecord };
 export interface SessionState {
   /** Increases with every call and every rollback, so the higher of two versions is the newer state. */
   readonly version: number;
-  /** The interpreter as a difference from the boot image; undefined if every call starts a fresh interpreter. */
-  readonly delta: Uint8Array | undefined;
+  /**
+   * The interpreter as a difference from the boot image, in parts; undefined if every call starts a fresh interpreter.
+   * Consecutive states share the parts that a call has not changed.
+   */
+  readonly delta: readonly Uint8Array[] | undefined;
   /** Files of /app by path. */
   readonly workspace: ReadonlyMap<string, Entry>;
   /** Files of /tmp. */

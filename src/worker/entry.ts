@@ -6,13 +6,14 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { applyDelta, captureDelta } from '../engine/delta.ts';
 import { PAGE_BYTES } from '../engine/image-identity.ts';
+import { diffsOf } from '../engine/memory-capture.ts';
 import type { RunContext } from '../engine/run-context.ts';
 import { SandboxError } from '../errors.ts';
 import { applyHostEdit } from '../fs/apply-host-edits.ts';
-import type { Entry } from '../fs/flat-entries.ts';
 import { FsError } from '../fs/fs-error.ts';
-import type { TreeChanges, TreeEdit } from '../fs/tree-changes.ts';
-import { type Volume, WRITABLE_ROOTS } from '../fs/volume.ts';
+import { countShared, toShared } from '../fs/shared-bytes.ts';
+import type { TreeEdit } from '../fs/tree-changes.ts';
+import { WRITABLE_ROOTS } from '../fs/volume.ts';
 import { CappedOutput } from '../kernel/capped-output.ts';
 import type { Kernel } from '../kernel/syscalls.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
@@ -35,7 +36,6 @@ import {
   type RunOutcome,
   type SessionInput,
   type ToWorker,
-  toShared,
   type WorkerSettings,
 } from './protocol.ts';
 import { runProgram } from './run-to-outcome.ts';
@@ -180,7 +180,7 @@ function run(id: number, job: RunJob): void {
   const state = !keepsState ? 'fresh' : isConsistent ? 'committed' : 'rolled_back';
   // Memory and workspace are rolled back together.
   const { changes, isTruncated } = limitChangedFiles(
-    state === 'rolled_back' ? NO_CHANGES : sharedChanges(guest.kernel.volume),
+    state === 'rolled_back' ? NO_CHANGES : guest.kernel.volume.changes('/app'),
   );
   const outcome: RunOutcome = {
     trap,
@@ -201,43 +201,40 @@ function run(id: number, job: RunJob): void {
     declared: keepsState ? LANGUAGES[loaded.assets.runtime].declaredNames(job.code) : [],
   };
   send({ type: 'done', id, outcome });
-  const unneeded = [state === 'committed' ? save(id, loaded, current, session!) : current, stale];
+  const unneeded = [...(state === 'committed' ? save(id, loaded, current, session!) : [current]), stale];
   // A worker holds many guests of sessions at once, so their untouched memory must not be written to.
   for (const released of unneeded) released?.pool.release(released.guest, keepsState);
   refillLater(loaded.pool, maxPages, keepsState);
 }
 
-/** Saves the state after a committed call and caches the guest for the next one. Returns an evicted guest, if any. */
-function save(
-  id: number,
-  loaded: LoadedImage,
-  current: SessionGuest,
-  session: SessionInput,
-): SessionGuest | undefined {
+/** Saves the state after a committed call and caches the guest for the next one. Returns the guests that were evicted. */
+function save(id: number, loaded: LoadedImage, current: SessionGuest, session: SessionInput): SessionGuest[] {
   const { guest } = current;
   const { volume } = guest.kernel;
   guest.saveClock();
   guest.kernel.calls++;
+  const { removed, entries } = volume.changes('/tmp');
   for (const root of WRITABLE_ROOTS) volume.setBaseline(root);
   const unused = loaded.runtime.unusedMemory(guest);
+  const before = current.capture ? diffsOf(current.capture) : [];
   const { delta, capture } = captureDelta(guest, loaded.image, unused, current.capture);
-  const tmp = shareEntries(volume.entries('/tmp'));
-  send({ type: 'saved', id, saved: { delta: toShared(delta), tmp } });
+  const diffs = diffsOf(capture);
+  const firstNew = diffs.findIndex((diff, i) => diff !== before[i]);
+  const keptDiffs = firstNew < 0 ? diffs.length : firstNew;
+  send({
+    type: 'saved',
+    id,
+    saved: {
+      deltaHeader: toShared(delta[0]!),
+      keptDiffs,
+      newDiffs: diffs.slice(keptDiffs).map(({ bytes, sha256 }) => ({ bytes, sha256 })),
+      tmp: { removed, entries },
+    },
+  });
   return sessionGuests.put(session.id, session.version + 1, { ...current, capture });
 }
 
 const NO_CHANGES = { created: [], modified: [], deleted: [], removed: [], entries: [] };
-
-function sharedChanges(volume: Volume): TreeChanges {
-  const changes = volume.changes('/app');
-  return { ...changes, entries: shareEntries(changes.entries) };
-}
-
-function shareEntries(entries: readonly Entry[]): Entry[] {
-  return entries.map((entry) =>
-    entry.data === undefined ? entry : { ...entry, data: toShared(entry.data) },
-  );
-}
 
 function runContext(
   id: number,
@@ -272,7 +269,8 @@ async function handle(message: ToWorker): Promise<void> {
   if (message.type === 'load') return void availableAssets.set(message.assets.id, message.assets);
   if (message.type === 'unload') return unload(message.image);
   if (message.type === 'warm') return imageOf(message.image).pool.refill(pagesIn(message.memoryBytes), true);
-  const { id, job } = message;
+  const { id, job, newBuffers } = message;
+  countShared(newBuffers ?? []);
   if (job.type === 'run') return run(id, job);
   if (job.type === 'extend') {
     const cancel = { cancel: control, cancelValue: id };

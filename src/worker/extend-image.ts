@@ -7,6 +7,7 @@ import { captureImage } from '../engine/image.ts';
 import { IMAGE_TIME_MS, PAGE_BYTES } from '../engine/image-identity.ts';
 import { GuestStopped, type RunContext } from '../engine/run-context.ts';
 import { SandboxError } from '../errors.ts';
+import { toShared } from '../fs/shared-bytes.ts';
 import { readOnlyTree } from '../fs/tree-codec.ts';
 import { Volume } from '../fs/volume.ts';
 import { encodeMemoryLayer } from '../host/layer-pack.ts';
@@ -14,7 +15,7 @@ import { layersDigest } from '../runtimes/guest-artifacts.ts';
 import type { Layer, PreloadReport } from '../runtimes/runtime.ts';
 import { instantiateGuest } from './guest-from-image.ts';
 import type { LoadedImage } from './load-image.ts';
-import { type ExtendedImage, type ExtendJob, type ImageLimits, toShared } from './protocol.ts';
+import type { ExtendedImage, ExtendJob, ImageLimits } from './protocol.ts';
 
 /** Limits of the volume, which holds the compiled packages in /tmp. */
 const VOLUME_LIMITS = { maxBytes: 2 ** 28, maxFiles: 100_000 };

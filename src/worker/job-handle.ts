@@ -3,6 +3,7 @@
  * Both promises always settle, even if the thread is lost.
  */
 import { type ErrorCode, SandboxError } from '../errors.ts';
+import { countShared, sharedBuffers } from '../fs/shared-bytes.ts';
 import type { BuiltGuest } from '../runtimes/guest-artifacts.ts';
 import type { ExtendedImage, FromWorker, RunOutcome, SavedState } from './protocol.ts';
 
@@ -27,6 +28,9 @@ export interface JobHandle {
   /** Approximate fuel that the run has used so far. */
   readonly fuelSpent: number;
 }
+
+/** Received buffers are freed only after they were garbage collected in this thread as well. */
+const countContents = (contents: readonly (Uint8Array | undefined)[]) => countShared(sharedBuffers(contents));
 
 export class ActiveJob implements JobHandle {
   readonly result: Promise<JobResult>;
@@ -71,13 +75,18 @@ export class ActiveJob implements JobHandle {
       case 'started':
         this.#start();
         return false;
-      case 'saved':
+      case 'saved': {
+        const { deltaHeader, newDiffs, tmp } = message.saved;
+        countContents([deltaHeader, ...newDiffs.map(({ bytes }) => bytes)]);
+        countContents(tmp.entries.map(({ data }) => data));
         this.#finish(message.saved);
         return true;
+      }
       case 'failed':
         this.#reject(new SandboxError(message.code as ErrorCode, message.message));
         break;
       case 'done':
+        countContents(message.outcome.changes.entries.map(({ data }) => data));
         this.#resolve(message);
         // A committed call is answered before its state is saved; the thread is busy until then.
         if (message.outcome.state === 'committed') return false;

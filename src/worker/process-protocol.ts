@@ -4,13 +4,15 @@
  * process are not trusted and have to match a schema.
  */
 import { z } from 'zod';
+import { sha256Hex } from '../framing/digest.ts';
 import { isWorkspacePath } from '../fs/file-names.ts';
 import type { Entry } from '../fs/flat-entries.ts';
+import { toShared } from '../fs/shared-bytes.ts';
 import { isMemoryLayer, memoryLayer } from '../host/layer-pack.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { type GuestReport, guestReport, type RuntimeName, TRAPS } from '../schema.ts';
 import { isWithinLimits } from './guest-report.ts';
-import { type ExtendedImage, type FromWorker, type Job, type ToWorker, toShared } from './protocol.ts';
+import type { ExtendedImage, FromWorker, Job, ToWorker } from './protocol.ts';
 
 /** What an image adds to the boot image of its runtime. */
 export interface PortableExtension extends Pick<ExtendedImage, 'origin' | 'image' | 'minMemoryBytes'> {
@@ -105,7 +107,7 @@ export function shareJob(job: Job): Job {
     },
     session: session && {
       ...session,
-      delta: session.delta && toShared(session.delta),
+      delta: session.delta?.map(toShared),
       tmp: shareEntries(session.tmp),
       edits: { ...session.edits, entries: shareEntries(session.edits.entries) },
     },
@@ -166,6 +168,15 @@ const extension = z.strictObject({
   minMemoryBytes: count,
   addedLayers: z.array(z.strictObject({ at: z.string(), index: bytes, data: bytes })),
 });
+const diff = z
+  .strictObject({ bytes, sha256: z.string() })
+  .refine((received) => sha256Hex(received.bytes) === received.sha256);
+const saved = z.strictObject({
+  deltaHeader: bytes,
+  keptDiffs: z.number().int().min(0),
+  newDiffs: z.array(diff),
+  tmp: z.strictObject({ removed: z.array(path), entries }),
+});
 const id = z.number().int();
 const fromWorker = z.discriminatedUnion('type', [
   z.strictObject({
@@ -177,7 +188,7 @@ const fromWorker = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('progress'), id, step: z.string() }),
   z.strictObject({ type: z.literal('started'), id }),
   z.strictObject({ type: z.literal('done'), id, outcome }),
-  z.strictObject({ type: z.literal('saved'), id, saved: z.strictObject({ delta: bytes, tmp: entries }) }),
+  z.strictObject({ type: z.literal('saved'), id, saved }),
   z.strictObject({ type: z.literal('failed'), id, code: z.string(), message: z.string() }),
 ]);
 const thread = z.number().int();

@@ -2,7 +2,9 @@
  * The messages between the main thread and a worker. They are plain data for structured clone; large byte arrays lie in
  * shared memory and are not copied. Guest code cannot send messages.
  */
+import type { Delta } from '../engine/delta.ts';
 import type { ImageOrigin } from '../engine/image-identity.ts';
+import type { MemoryDiff } from '../engine/memory-capture.ts';
 import type { Entry } from '../fs/flat-entries.ts';
 import type { TreeChanges, TreeEdit } from '../fs/tree-changes.ts';
 import type { VolumeUsage } from '../fs/volume.ts';
@@ -40,7 +42,7 @@ export interface SessionInput {
   /** Version of the state. A worker whose cached guest has this version continues with that guest. */
   readonly version: number;
   /** The state, for a worker without such a guest; undefined before the first call. */
-  readonly delta: Uint8Array | undefined;
+  readonly delta: Delta | undefined;
   /** The files in /tmp, restored together with `delta`. */
   readonly tmp: readonly Entry[];
   /** Changes that the host made to the workspace since the last call, to be applied to a cached guest. */
@@ -49,10 +51,16 @@ export interface SessionInput {
   readonly discardState: boolean;
 }
 
-/** The state that a committed call leaves for the next one. */
+/** The state that a committed call leaves for the next one, as changes to the state it started from. */
 export interface SavedState {
-  readonly delta: Uint8Array;
-  readonly tmp: readonly Entry[];
+  /** The header of the new delta. */
+  readonly deltaHeader: Uint8Array;
+  /** Number of page diffs at the beginning of the old delta that are part of the new one. */
+  readonly keptDiffs: number;
+  /** The page diffs that follow. */
+  readonly newDiffs: readonly MemoryDiff[];
+  /** The changes in /tmp. */
+  readonly tmp: TreeEdit;
 }
 
 export interface RunJob {
@@ -134,7 +142,13 @@ export type ToWorker =
   | { readonly type: 'unload'; readonly image: string }
   /** Requests that a guest be prepared before the first job needs it. */
   | { readonly type: 'warm'; readonly image: string; readonly memoryBytes: number }
-  | { readonly type: 'job'; readonly id: number; readonly job: Job };
+  | {
+      readonly type: 'job';
+      readonly id: number;
+      readonly job: Job;
+      /** The shared buffers of the job that the thread has not received before; added when the job is sent to it. */
+      readonly newBuffers?: readonly SharedArrayBuffer[];
+    };
 
 export type FromWorker =
   | { readonly type: 'output'; readonly id: number; readonly stream: 1 | 2; readonly bytes: Uint8Array }
@@ -160,11 +174,3 @@ export interface WorkerSettings {
 export const CONTROL = { cancelledJob: 0, fuelMillions: 1, words: 2 } as const;
 /** Fuel per unit of `CONTROL.fuelMillions`. */
 export const FUEL_UNIT = 1_000_000;
-
-/** Copies bytes to shared memory, unless they are there already, so that they can be sent without copying. */
-export function toShared(bytes: Uint8Array): Uint8Array {
-  if (bytes.buffer instanceof SharedArrayBuffer && bytes.byteLength === bytes.buffer.byteLength) return bytes;
-  const shared = new Uint8Array(new SharedArrayBuffer(bytes.length));
-  shared.set(bytes);
-  return shared;
-}

@@ -2,12 +2,13 @@
  * Cache of the guests of sessions between two calls. A session whose guest is missing, or has another version, is
  * restored from its saved state, so an entry can be dropped at any time.
  */
-import type { CaptureState } from '../engine/delta.ts';
 import type { Guest } from '../engine/guest.ts';
+import { type CaptureState, captureBytes } from '../engine/memory-capture.ts';
 import type { GuestPool } from './guest-pool.ts';
 
-/** Maximum number of cached guests per worker; each holds the memory of an interpreter. */
+/** Limits of the cache in each worker. The guest that was used last is cached whatever its size. */
 const MAX_GUESTS = 8;
+const MAX_BYTES = 512 * 1024 * 1024;
 
 export interface SessionGuest {
   readonly guest: Guest;
@@ -29,13 +30,24 @@ export class SessionGuests {
     return entry.version === version ? { cached: entry.cached } : { stale: entry.cached };
   }
 
-  /** Caches a guest and returns the one that was evicted, if any. */
-  put(session: string, version: number, cached: SessionGuest): SessionGuest | undefined {
+  /** Caches a guest and returns those that were evicted. */
+  put(session: string, version: number, cached: SessionGuest): SessionGuest[] {
     this.#entries.delete(session);
     this.#entries.set(session, { version, cached });
-    if (this.#entries.size <= MAX_GUESTS) return undefined;
-    const [oldest, { cached: evicted }] = this.#entries.entries().next().value!;
-    this.#entries.delete(oldest);
+    const evicted: SessionGuest[] = [];
+    let bytes = [...this.#entries.values()].reduce((sum, entry) => sum + bytesOf(entry.cached), 0);
+    for (const [oldest, entry] of this.#entries) {
+      if (oldest === session || (this.#entries.size <= MAX_GUESTS && bytes <= MAX_BYTES)) break;
+      this.#entries.delete(oldest);
+      bytes -= bytesOf(entry.cached);
+      evicted.push(entry.cached);
+    }
     return evicted;
   }
+}
+
+/** Memory of the host that a cached guest takes: its own, what the next capture is compared with, and its files. */
+function bytesOf({ guest, capture }: SessionGuest): number {
+  const captured = capture === undefined ? 0 : captureBytes(capture);
+  return guest.memory.buffer.byteLength + captured + guest.kernel.volume.usage().bytes;
 }

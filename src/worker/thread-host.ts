@@ -3,7 +3,15 @@
  * thread sees them while it runs a guest.
  */
 import { Worker } from 'node:worker_threads';
-import { CONTROL, type FromWorker, FUEL_UNIT, type ToWorker, type WorkerSettings } from './protocol.ts';
+import { sharedBuffers } from '../fs/shared-bytes.ts';
+import {
+  CONTROL,
+  type FromWorker,
+  FUEL_UNIT,
+  type Job,
+  type ToWorker,
+  type WorkerSettings,
+} from './protocol.ts';
 import type { ThreadEvents, WorkerHost, WorkerThread } from './worker-host.ts';
 
 /** Stack size of a thread: recursion in the C code of the interpreters needs more than the default. */
@@ -28,6 +36,8 @@ export class ThreadHost implements WorkerHost {
 class LocalThread implements WorkerThread {
   readonly #worker: Worker;
   readonly #control = new Int32Array(new SharedArrayBuffer(CONTROL.words * 4));
+  /** Shared buffers that the thread has received. */
+  readonly #received = new WeakSet<SharedArrayBuffer>();
 
   constructor(yieldFlag: Int32Array, permissionFlags: readonly string[], events: ThreadEvents) {
     const workerData: WorkerSettings = {
@@ -55,8 +65,19 @@ class LocalThread implements WorkerThread {
   }
 
   send(message: ToWorker): void {
-    if (message.type === 'job') Atomics.store(this.#control, CONTROL.fuelMillions, 0);
-    this.#worker.postMessage(message);
+    if (message.type !== 'job') return this.#worker.postMessage(message);
+    Atomics.store(this.#control, CONTROL.fuelMillions, 0);
+    this.#worker.postMessage({ ...message, newBuffers: this.#newBuffers(message.job) } satisfies ToWorker);
+  }
+
+  #newBuffers(job: Job): SharedArrayBuffer[] {
+    if (job.type !== 'run') return [];
+    const { workspace, session } = job;
+    const entries = [...workspace, ...(session?.tmp ?? []), ...(session?.edits.entries ?? [])];
+    const contents = [...entries.map(({ data }) => data), ...(session?.delta ?? [])];
+    const unknown = [...sharedBuffers(contents)].filter((buffer) => !this.#received.has(buffer));
+    for (const buffer of unknown) this.#received.add(buffer);
+    return unknown;
   }
 
   cancel(job: number): void {

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { applyDelta, type CaptureState, captureDelta, readDelta } from '../../src/engine/delta.ts';
+import { applyDelta, captureDelta, type Delta, readDelta } from '../../src/engine/delta.ts';
 import type { Guest } from '../../src/engine/guest.ts';
 import { type Image, readImage, resetToImage } from '../../src/engine/image.ts';
 import { PAGE_BYTES } from '../../src/engine/image-identity.ts';
+import { type CaptureState, captureBytes } from '../../src/engine/memory-capture.ts';
 import { RUNTIMES } from '../../src/runtimes/registry.ts';
 import { type GuestTemplate, instantiateGuest } from '../../src/worker/guest-from-image.ts';
 
@@ -24,7 +25,9 @@ beforeAll(async () => {
 const MAX_PAGES = 400;
 const newGuest = () => instantiateGuest(template, MAX_PAGES);
 
-function restored(delta: Uint8Array): { guest: Guest; capture: CaptureState | undefined } {
+const sizeOf = (delta: Delta) => delta.reduce((sum, { length }) => sum + length, 0);
+
+function restored(delta: Delta): { guest: Guest; capture: CaptureState } {
   const guest = newGuest();
   return { guest, capture: applyDelta(guest, image, delta) };
 }
@@ -61,6 +64,17 @@ function mutate(guest: Guest, next: (limit: number) => number): void {
   }
 }
 
+const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest();
+
+/** The header of a delta with the digest of another diff of the same length. */
+function withDiffDigest(encoded: Uint8Array, before: Uint8Array, after: Uint8Array): Uint8Array {
+  const text = Buffer.from(encoded).toString('latin1');
+  const changed = text.replace(sha256(before).toString('hex'), sha256(after).toString('hex'));
+  const bytes = Buffer.from(changed, 'latin1');
+  bytes.set(sha256(bytes.subarray(0, -32)), bytes.length - 32);
+  return bytes;
+}
+
 describe('delta', () => {
   test.each([1, 2, 3, 4])('restores memory exactly after every one of many captures (seed %i)', (seed) => {
     const next = seededIntegers(seed);
@@ -91,11 +105,32 @@ describe('delta', () => {
     const first = captureDelta(guest, image);
     memory[1_500_000]! ^= 1;
     const second = captureDelta(guest, image, [], first.capture);
-    const lengths = readDelta(second.delta).header.memory;
-    expect(lengths.length).toBe(2);
-    expect(lengths[1]).toBeLessThan(lengths[0]! / 50);
-    expect(second.delta.length).toBeLessThan(first.delta.length * 1.05);
+    expect(second.delta.length).toBe(3);
+    // The unchanged diff is shared, not copied.
+    expect(second.delta[1] === first.delta[1]).toBe(true);
+    expect(second.delta[2]!.length).toBeLessThan(second.delta[1]!.length / 50);
     expect(isSameMemory(restored(second.delta).guest, guest)).toBe(true);
+  });
+
+  test('encodes no more than a small change needs, however much memory was changed before', () => {
+    const guest = newGuest();
+    const next = seededIntegers(9);
+    guest.grow(MAX_PAGES * PAGE_BYTES);
+    const words = new Int32Array(guest.view.all.buffer);
+    for (let i = 2_000_000; i < 6_000_000; i++) words[i] = next(2 ** 31);
+    let { delta, capture } = captureDelta(guest, image);
+    expect(delta.length).toBeGreaterThan(2);
+    const large = delta.slice(1);
+    for (let round = 0; round < 40; round++) {
+      for (let page = 0; page < 20; page++) words[2_000_000 + next(4_000_000)] = round;
+      const after = captureDelta(guest, image, [], capture);
+      // The diffs of the large change are shared, not copied.
+      expect(large.every((diff, i) => after.delta[1 + i] === diff)).toBe(true);
+      ({ delta, capture } = after);
+    }
+    expect(delta.length).toBeLessThan(large.length + 12);
+    expect(captureBytes(capture)).toBeLessThan(17 * 1024 * 1024);
+    expect(isSameMemory(restored(delta).guest, guest)).toBe(true);
   });
 
   test('does not grow without bound while the same pages change', () => {
@@ -107,13 +142,13 @@ describe('delta', () => {
       for (let i = 0; i < 20_000; i++) guest.view.all[3_000_000 + i] = next(256);
       const { delta, capture } = captureDelta(guest, image, [], previous);
       previous = capture;
-      sizes.push(delta.length);
+      sizes.push(sizeOf(delta));
     }
     expect(Math.max(...sizes)).toBeLessThan(sizes[0]! * 2.2);
   });
 
   test('is tiny for a guest that is identical to its base', () => {
-    expect(captureDelta(newGuest(), image).delta.length).toBeLessThan(2000);
+    expect(sizeOf(captureDelta(newGuest(), image).delta)).toBeLessThan(2000);
   });
 
   test('omits unused memory, and includes it once it is used again', () => {
@@ -144,10 +179,13 @@ describe('delta', () => {
   test.each([0, 4, 8, 12, 100, -1, -33, -100])('is rejected when byte %i is corrupted', (at) => {
     const guest = newGuest();
     guest.view.all.fill(9, 1_000_000, 1_100_000);
-    const { delta } = captureDelta(guest, image);
-    const index = at < 0 ? delta.length + at : at;
-    delta[index] = delta[index]! ^ 0x40;
-    expect(() => restored(delta)).toThrow(expect.objectContaining({ code: 'image_invalid' }));
+    for (const part of [0, 1]) {
+      const { delta } = captureDelta(guest, image);
+      const bytes = delta[part]!;
+      const index = (at < 0 ? bytes.length + at : at) % bytes.length;
+      bytes[index] = bytes[index]! ^ 0x40;
+      expect(() => restored(delta)).toThrow(expect.objectContaining({ code: 'image_invalid' }));
+    }
   });
 
   test.each([1, 2, 3])(
@@ -157,11 +195,11 @@ describe('delta', () => {
       const guest = newGuest();
       for (let i = 0; i < 50_000; i++) guest.view.all[1_000_000 + next(100_000)] = next(256);
       const { delta } = captureDelta(guest, image);
-      const start = 12 + new DataView(delta.buffer).getUint32(8, true);
+      const [encoded, diff] = delta as [Uint8Array, Uint8Array];
       for (let round = 0; round < 60; round++) {
-        const forged = delta.slice();
-        forged[start + next(forged.length - 32 - start)]! ^= 1 << next(8);
-        forged.set(createHash('sha256').update(forged.subarray(0, -32)).digest(), forged.length - 32);
+        const forgedDiff = diff.slice();
+        forgedDiff[next(diff.length)]! ^= 1 << next(8);
+        const forged = [withDiffDigest(encoded, diff, forgedDiff), forgedDiff];
         // The forged bytes may be a valid state; otherwise they must be rejected with image_invalid.
         try {
           restored(forged);

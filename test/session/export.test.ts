@@ -98,14 +98,13 @@ describe('imported session', () => {
 
 /** Returns a saved memory with a changed header and a matching digest. */
 // biome-ignore lint/suspicious/noExplicitAny: the headers are invalid on purpose.
-function changed(delta: Uint8Array, change: (header: any) => unknown): Uint8Array {
-  const old = Buffer.from(delta);
-  const bodyAt = 12 + old.readUInt32LE(8);
-  const header = JSON.parse(old.subarray(12, bodyAt).toString());
+function changed([encoded, ...diffs]: readonly Uint8Array[], change: (header: any) => unknown): Uint8Array[] {
+  const old = Buffer.from(encoded!);
+  const header = JSON.parse(old.subarray(12, -32).toString());
   change(header);
   const text = Buffer.from(JSON.stringify(header));
   const fixed = Buffer.from(old.subarray(0, 12));
   fixed.writeUInt32LE(text.length, 8);
-  const whole = Buffer.concat([fixed, text, old.subarray(bodyAt, -32)]);
-  return new Uint8Array(Buffer.concat([whole, createHash('sha256').update(whole).digest()]));
+  const whole = Buffer.concat([fixed, text]);
+  return [new Uint8Array(Buffer.concat([whole, createHash('sha256').update(whole).digest()])), ...diffs];
 }

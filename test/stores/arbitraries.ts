@@ -37,7 +37,7 @@ const tree = fc.array(entry, { maxLength: 6 }).map((entries) => {
 });
 const anyState: fc.Arbitrary<SessionState> = fc.record({
   version: fc.nat(),
-  delta: fc.option(bytes, { nil: undefined }),
+  delta: fc.option(fc.array(bytes, { minLength: 1, maxLength: 3 }), { nil: undefined }),
   workspace: tree,
   tmp: tree.map((entries) => [...entries.values()]),
 });

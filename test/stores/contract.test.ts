@@ -55,7 +55,7 @@ describe.each(Object.entries(STORES))('%s', (_, open) => {
     const store = open();
     await store.write(session('one', state(1, { f: 'x', empty: '' }, 'm', { t: 'y' })));
     const { delta, workspace, tmp } = (await store.read('one'))!.state;
-    for (const bytes of [delta, workspace.get('f')!.data, workspace.get('empty')!.data, tmp[0]!.data]) {
+    for (const bytes of [...delta!, workspace.get('f')!.data, workspace.get('empty')!.data, tmp[0]!.data]) {
       expect(bytes!.buffer).toBeInstanceOf(SharedArrayBuffer);
     }
   });
@@ -66,11 +66,13 @@ describe.each(Object.entries(STORES))('%s', (_, open) => {
     const workspace = files({ a: '', b: '' });
     workspace.get('a')!.data = whole.subarray(2, 4);
     workspace.get('b')!.data = whole.subarray(4, 6);
-    await store.write(session('one', { ...state(1, workspace), delta: whole.subarray(6) }));
+    await store.write(
+      session('one', { ...state(1, workspace), delta: [whole.subarray(6, 8), whole.subarray(8)] }),
+    );
     const { delta, workspace: read } = (await store.read('one'))!.state;
     expect(
-      [delta, read.get('a')!.data, read.get('b')!.data].map((bytes) => Buffer.from(bytes!).toString()),
-    ).toEqual(['6789', '23', '45']);
+      [...delta!, read.get('a')!.data, read.get('b')!.data].map((bytes) => Buffer.from(bytes!).toString()),
+    ).toEqual(['67', '89', '23', '45']);
   });
 
   test('replaces the whole session with a write', async () => {

@@ -41,7 +41,7 @@ export function state(
 ): SessionState {
   return {
     version,
-    delta: delta === undefined ? undefined : shared(delta),
+    delta: delta === undefined ? undefined : [shared(delta)],
     workspace: workspace instanceof Map ? workspace : files(workspace as Record<string, string>),
     tmp: [...files(tmp).values()],
   };
@@ -80,7 +80,7 @@ export function plain(entries: Iterable<Entry>): unknown[] {
 }
 
 export function plainState({ version, delta, workspace, tmp }: SessionState): unknown {
-  return { version, delta: text(delta), workspace: plain(workspace.values()), tmp: plain(tmp) };
+  return { version, delta: delta?.map(text), workspace: plain(workspace.values()), tmp: plain(tmp) };
 }
 
 export function plainSession(stored: StoredSession | undefined): unknown {

@@ -11,6 +11,7 @@ import { promisify } from 'node:util';
 import { deflateRaw, inflateRaw } from 'node:zlib';
 import { SandboxError } from '../../errors.ts';
 import { decodeFrame, encodeFrame, FrameError, type FrameFormat } from '../../framing/frame.ts';
+import { toShared } from '../../fs/shared-bytes.ts';
 import { formatBytes } from '../../quantities.ts';
 import { contentDigest } from '../format/content-digest.ts';
 import { damaged } from '../format/json-codec.ts';
@@ -162,7 +163,5 @@ async function inflatePart({ bytes, compressed }: Part): Promise<Uint8Array> {
   }
   if (content.length !== bytes)
     throw invalid('contains a part that does not decompress to its declared size');
-  const shared = new Uint8Array(new SharedArrayBuffer(bytes));
-  shared.set(content);
-  return shared;
+  return toShared(content);
 }

@@ -7,6 +7,7 @@ import { closeSync, constants, fstatSync, openSync, read, readSync } from 'node:
 import { lstat, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { allocateShared } from '../../fs/shared-bytes.ts';
 import { damaged } from '../format/json-codec.ts';
 import { codeOf, isNotFound } from './file-errors.ts';
 
@@ -53,7 +54,7 @@ export async function readFileSafely(
     const { maxBytes, exactBytes = stat.size, shared = false } = options;
     if (stat.size > maxBytes) throw damaged(path, `has ${stat.size} bytes; the maximum is ${maxBytes}`);
     if (stat.size !== exactBytes) throw damaged(path, `has ${stat.size} bytes instead of ${exactBytes}`);
-    const bytes = new Uint8Array(shared ? new SharedArrayBuffer(exactBytes) : new ArrayBuffer(exactBytes));
+    const bytes = shared ? allocateShared(exactBytes) : new Uint8Array(exactBytes);
     for (let at = 0; at < bytes.length; ) {
       const remaining = bytes.length - at;
       const count =

@@ -14,9 +14,14 @@ export function contentDigest(bytes: Uint8Array): string {
   const cached = buffer instanceof SharedArrayBuffer ? cache.get(buffer)?.get(viewKey(bytes)) : undefined;
   if (cached !== undefined) return cached;
   const digest = sha256Hex(bytes);
-  if (buffer instanceof SharedArrayBuffer) {
-    const views = cache.get(buffer) ?? new Map<string, string>();
-    cache.set(buffer, views.set(viewKey(bytes), digest));
-  }
+  cacheDigest(bytes, digest);
   return digest;
+}
+
+/** Records a digest that was computed elsewhere, so that the bytes are not hashed again. */
+export function cacheDigest(bytes: Uint8Array, digest: string): void {
+  const { buffer } = bytes;
+  if (!(buffer instanceof SharedArrayBuffer)) return;
+  const views = cache.get(buffer) ?? new Map<string, string>();
+  cache.set(buffer, views.set(viewKey(bytes), digest));
 }

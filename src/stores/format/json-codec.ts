@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
 
 /** Version of session.json, of trees and of workspace.json. */
-export const FORMAT = 2;
+export const FORMAT = 3;
 
 /** `path` names the file or the bundle that is damaged. */
 export function damaged(path: string, problem: string, cause?: unknown): SandboxError {

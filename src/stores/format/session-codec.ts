@@ -3,7 +3,7 @@
  * it checks shapes, sizes and digests before it uses them, and reads no more than the given limit.
  *
  *   manifest   { format, record, state, undo, checkpoints: [{ name, created_at, state }] }
- *   state      { version, memory: ref | null, workspace: ref | null, tmp: ref | null }   null: empty
+ *   state      { version, memory: [ref, …] | null, workspace: ref | null, tmp: ref | null }   null: empty
  *   ref        { sha256, bytes }
  */
 import { z } from 'zod';
@@ -26,9 +26,12 @@ import {
 /** A larger manifest is neither written nor read. */
 export const MAX_MANIFEST_BYTES = 16 * 1024 * 1024;
 
+/** More parts than a delta can have. */
+const MAX_MEMORY_PARTS = 20_000;
+
 const stateManifest = z.strictObject({
   version: stateVersion,
-  memory: objectRef.nullable(),
+  memory: z.array(objectRef).max(MAX_MEMORY_PARTS).nullable(),
   workspace: objectRef.nullable(),
   tmp: objectRef.nullable(),
 });
@@ -79,7 +82,7 @@ export function encodeState(state: SessionState): EncodedState {
   const encoded: EncodedState = {
     manifest: {
       version: state.version,
-      memory: state.delta === undefined ? null : addObject('memory', state.delta),
+      memory: state.delta?.map((part) => addObject('memory', part)) ?? null,
       workspace: addTree(workspace),
       tmp: addTree(files.tmp.map(addEntry)),
     },
@@ -132,7 +135,7 @@ export async function readStates(
     );
   const build = ({ version, memory, workspace, tmp }: StateManifest): SessionState => ({
     version,
-    delta: memory === null ? undefined : contents.get(objectName('memory', memory)),
+    delta: memory?.map((part) => contents.get(objectName('memory', part))!),
     workspace: new Map(entriesOf(workspace).map((entry) => [entry.path, entry])),
     tmp: entriesOf(tmp),
   });
@@ -153,7 +156,7 @@ async function readContents(
 ): Promise<Map<string, Uint8Array>> {
   const wanted = new Map<string, readonly [ObjectKind, ObjectRef]>();
   for (const { memory } of states) {
-    if (memory !== null) wanted.set(objectName('memory', memory), ['memory', memory]);
+    for (const part of memory ?? []) wanted.set(objectName('memory', part), ['memory', part]);
   }
   for (const entry of [...trees.values()].flat()) {
     if (entry.kind === 'file') wanted.set(objectName('data', entry), ['data', entry]);

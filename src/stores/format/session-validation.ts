@@ -28,8 +28,8 @@ export function checkSession(session: StoredSession): void {
 /** Validates one state and returns its files sorted by path. Throws `invalid_argument` or `invalid_path`. */
 export function checkState(state: SessionState): { readonly workspace: Entry[]; readonly tmp: Entry[] } {
   parse(stateVersion, state.version, 'state.version');
-  if (state.delta !== undefined && !(state.delta instanceof Uint8Array)) {
-    throw new SandboxError('invalid_argument', 'state.delta: must be a Uint8Array or undefined.');
+  if (state.delta !== undefined && !isArrayOfBytes(state.delta)) {
+    throw new SandboxError('invalid_argument', 'state.delta: must be an array of Uint8Array or undefined.');
   }
   for (const [path, entry] of state.workspace) {
     if (path === entry.path) continue;
@@ -39,6 +39,10 @@ export function checkState(state: SessionState): { readonly workspace: Entry[]; 
     );
   }
   return { workspace: checkEntries(state.workspace.values()), tmp: checkEntries(state.tmp) };
+}
+
+function isArrayOfBytes(value: unknown): boolean {
+  return Array.isArray(value) && value.every((part) => part instanceof Uint8Array);
 }
 
 /** All states of a session: the current state, the undo state and the checkpoints, in this order. */

@@ -80,7 +80,7 @@ function bytesOf(session: StoredSession): number {
     contents.set(`${buffer}:${bytes.byteOffset}:${bytes.length}`, bytes.length);
   };
   for (const { delta, workspace, tmp } of statesOf(session)) {
-    add(delta);
+    delta?.forEach(add);
     for (const { data } of workspace.values()) add(data);
     for (const { data } of tmp) add(data);
   }

@@ -4,9 +4,10 @@
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { applyDelta, captureDelta, DELTA_FORMAT } from '../../../src/engine/delta.ts';
+import { applyDelta, captureDelta, DELTA_FORMAT, type Delta } from '../../../src/engine/delta.ts';
 import type { Guest } from '../../../src/engine/guest.ts';
 import { type Image, readImage, resetToImage } from '../../../src/engine/image.ts';
+import { sha256Hex } from '../../../src/framing/digest.ts';
 import { encodeFrame } from '../../../src/framing/frame.ts';
 import { decodeJsonHeader, encodeJsonHeader } from '../../../src/framing/json-header.ts';
 import { Volume } from '../../../src/fs/volume.ts';
@@ -45,7 +46,7 @@ const newVolume = () => {
 };
 
 /** A guest with changed memory, open files, a deleted file, a pipe and a directory, and its saved state. */
-function captureExample(guest: Guest, image: Image): Uint8Array {
+function captureExample(guest: Guest, image: Image): Delta {
   const { kernel } = guest;
   kernel.volume = newVolume();
   kernel.open('/app', 'g', 2, 0);
@@ -89,8 +90,25 @@ function useDescriptors({ kernel }: Guest): void {
 
 const change = fc.oneof(
   { weight: 3, arbitrary: fc.record({ header: jsonEdits }) },
-  { weight: 2, arbitrary: fc.record({ bytes: edits, corrected: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ bytes: edits, corrected: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ diff: edits }) },
 );
+
+const encodeHeader = (header: unknown) =>
+  encodeFrame({ magic: 'LWSD', version: DELTA_FORMAT, fields: 0 }, [], [encodeJsonHeader(header ?? null)]);
+
+type Change = typeof change extends fc.Arbitrary<infer T> ? T : never;
+
+function changedDelta(encoded: Uint8Array, diff: Uint8Array, header: unknown, how: Change): Delta {
+  if ('header' in how) return [encodeHeader(applyJsonEdits(header, how.header)), diff];
+  if ('diff' in how) {
+    const forged = applyEdits(diff, how.diff);
+    const memory = [[{ bytes: forged.length, sha256: sha256Hex(forged) }]];
+    return [encodeHeader({ ...(header as object), memory }), forged];
+  }
+  const changed = applyEdits(encoded, how.bytes);
+  return [how.corrected && changed.length > 32 ? withDigest(changed) : changed, diff];
+}
 
 export const deltaReader: FuzzTarget = {
   name: 'delta-reader',
@@ -101,23 +119,15 @@ export const deltaReader: FuzzTarget = {
     const { image } = template;
     const size = image.header.pages * 65_536;
     let guest = instantiateGuest(template, MAX_PAGES);
-    const delta = captureExample(guest, image);
-    const { header, data } = decodeJsonHeader(delta.subarray(PREFIX_BYTES, -32));
+    const [encoded, diff] = captureExample(guest, image) as [Uint8Array, Uint8Array];
+    const { header } = decodeJsonHeader(encoded.subarray(PREFIX_BYTES, -32));
     const property = fc.asyncProperty(change, async (how) => {
-      const changed =
-        'header' in how
-          ? encodeFrame(
-              { magic: 'LWSD', version: DELTA_FORMAT, fields: 0 },
-              [],
-              [encodeJsonHeader(applyJsonEdits(header, how.header) ?? null), data],
-            )
-          : applyEdits(delta, how.bytes);
-      const bytes = 'bytes' in how && how.corrected && changed.length > 32 ? withDigest(changed) : changed;
+      const changed = changedDelta(encoded, diff, header, how);
       if (guest.view.all.length === size) resetToImage(guest, image);
       else guest = instantiateGuest(template, MAX_PAGES);
       guest.kernel.volume = newVolume();
       const isAccepted = await accepts(
-        () => void applyDelta(guest, image, bytes),
+        () => void applyDelta(guest, image, changed),
         'image_invalid',
         'invalid_argument',
       );

@@ -49,7 +49,7 @@ describe('exported session', () => {
     const [, ...objects] = await partsOf(heavy);
     expect(objects.filter(({ content }) => content.length === large.length)).toHaveLength(1);
     const { state: read } = await decodeBundle(await encodeBundle(heavy));
-    for (const data of [read.delta!, read.workspace.get('a')!.data!])
+    for (const data of [...read.delta!, read.workspace.get('a')!.data!])
       expect(data.buffer).toBeInstanceOf(SharedArrayBuffer);
   });
 
@@ -150,11 +150,11 @@ describe('exported session', () => {
       'names that are code': [(d) => Object.assign(d.record, { declared: ['x;y'] }), /record\.declared/],
       'two checkpoints of one name': [(d) => d.checkpoints.push(d.checkpoints[0]), /same name/],
       'a wrong size': [
-        (d) => Object.assign(d.state.memory, { bytes: d.state.memory.bytes + 1 }),
+        (d) => Object.assign(d.state.memory[0], { bytes: d.state.memory[0].bytes + 1 }),
         /whose declared size is/,
       ],
       'a file for a tree': [
-        (d) => Object.assign(d.state, { workspace: d.state.memory }),
+        (d) => Object.assign(d.state, { workspace: d.state.memory[0] }),
         /is not valid JSON/,
       ],
     };

@@ -40,7 +40,7 @@ export function nthState(n: number, memoryBytes = 20_000): SessionState {
   const delta = shared(`memory of ${n} `.padEnd(memoryBytes, String(n)));
   return {
     version: n,
-    delta,
+    delta: [delta],
     workspace,
     tmp: [{ path: 't', kind: 'file', mode: 0o600, mtimeMs: T0, data: shared(`tmp ${n}`) }],
   };

@@ -126,22 +126,22 @@ describe('disk store with tampered files', () => {
         m.record.calls = -1;
       },
       'a digest that is a path': (m) => {
-        m.state.memory.sha256 = '../../../../etc/passwd';
+        m.state.memory[0].sha256 = '../../../../etc/passwd';
       },
       'an upper-case digest': (m) => {
-        m.state.memory.sha256 = m.state.memory.sha256.toUpperCase();
+        m.state.memory[0].sha256 = m.state.memory[0].sha256.toUpperCase();
       },
       'a wrong size': (m) => {
-        m.state.memory.bytes += 1;
+        m.state.memory[0].bytes += 1;
       },
       'an enormous size': (m) => {
-        m.state.memory.bytes = 2 ** 50;
+        m.state.memory[0].bytes = 2 ** 50;
       },
       'an enormous tree': (m) => {
         m.undo.workspace.bytes = 2 ** 50;
       },
       'memory that is a tree': (m) => {
-        m.state.memory = m.state.workspace;
+        m.state.memory = [m.state.workspace];
       },
       'a state that is null': (m) => {
         m.state = null;
@@ -394,7 +394,7 @@ describe('disk store with tampered files', () => {
         (m) => {
           m.format = 1;
         },
-        /has format version 1; this release reads version 2/,
+        /has format version 1; this release reads version 3/,
       ],
     };
     for (const [name, [change, reason]] of Object.entries(changes)) {

@@ -1,0 +1,41 @@
+import { describe, expect, test } from 'vitest';
+import { toEntry } from '../../src/fs/flat-entries.ts';
+import { newFile } from '../../src/fs/nodes.ts';
+import { allocateShared, countedBytes, countShared, toShared } from '../../src/fs/shared-bytes.ts';
+
+describe('shared bytes', () => {
+  test('count towards garbage collection in the thread that creates or receives them', () => {
+    const created = allocateShared(1_000_000);
+    expect(countedBytes(created.buffer)).toBe(1_000_000);
+    const received = new SharedArrayBuffer(200_000);
+    countShared([received]);
+    expect(countedBytes(received)).toBe(200_000);
+    expect(process.memoryUsage().arrayBuffers).toBeGreaterThan(1_200_000);
+  });
+
+  test('count together when they are small', () => {
+    const small = Array.from({ length: 100 }, () => allocateShared(10_000));
+    const counted = small.filter(({ buffer }) => countedBytes(buffer) > 0);
+    expect(counted.length).toBeGreaterThan(80);
+    expect(countedBytes(counted[0]!.buffer)).toBeLessThan(100_000);
+  });
+
+  test('are copied only if they are not a whole shared buffer', () => {
+    const whole = toShared(Uint8Array.of(1, 2, 3));
+    expect(toShared(whole)).toBe(whole);
+    const part = toShared(whole.subarray(1));
+    expect([...part]).toEqual([2, 3]);
+    expect(part.buffer.byteLength).toBe(2);
+  });
+
+  test('replace the bytes of a file that becomes an entry, so that its contents are in memory once', () => {
+    const init = { ino: 1, mode: 0o644, mtimeMs: 0, ctimeMs: 0, readonly: false };
+    const node = newFile(init, Uint8Array.of(1, 2, 3, 0));
+    node.size = 3;
+    const { data } = toEntry('f', node);
+    expect([...data!]).toEqual([1, 2, 3]);
+    expect(node).toMatchObject({ borrowed: true, size: 3 });
+    expect(node.data).toBe(data);
+    expect(toEntry('f', node).data).toBe(data);
+  });
+});
