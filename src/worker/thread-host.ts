@@ -65,9 +65,11 @@ class LocalThread implements WorkerThread {
   }
 
   send(message: ToWorker): void {
-    if (message.type !== 'job') return this.#worker.postMessage(message);
-    Atomics.store(this.#control, CONTROL.fuelMillions, 0);
-    this.#worker.postMessage({ ...message, newBuffers: this.#newBuffers(message.job) } satisfies ToWorker);
+    if (message.type !== 'job') this.#worker.postMessage(message);
+    else {
+      Atomics.store(this.#control, CONTROL.fuelMillions, 0);
+      this.#worker.postMessage({ ...message, newBuffers: this.#newBuffers(message.job) } satisfies ToWorker);
+    }
   }
 
   #newBuffers(job: Job): SharedArrayBuffer[] {
