@@ -5,9 +5,10 @@ import type { KnownErrno } from '../../src/analysis/failed-system-call.ts';
 import { classify } from '../../src/analysis/find-rule.ts';
 import { readManifest } from '../../src/packages/manifest.ts';
 import { guidanceExamples as javascriptExamples } from '../../src/runtimes/javascript/guidance/example-failures.ts';
+import { ALTERNATIVES as JAVASCRIPT_ALTERNATIVES } from '../../src/runtimes/javascript/guidance/missing-packages.ts';
 import { LANGUAGES } from '../../src/runtimes/languages.ts';
 import { guidanceExamples as pythonExamples } from '../../src/runtimes/python/guidance/example-failures.ts';
-import { ALTERNATIVES } from '../../src/runtimes/python/guidance/missing-modules.ts';
+import { ALTERNATIVES as PYTHON_ALTERNATIVES } from '../../src/runtimes/python/guidance/missing-modules.ts';
 import { errorGuidance, executeOptions, policy, RUNTIME_NAMES, sandboxOptions } from '../../src/schema.ts';
 import { run } from './inputs.ts';
 
@@ -85,14 +86,20 @@ describe('rule table', () => {
   });
 });
 
-test('alternatives to Python packages are vendored, and vendored packages have no alternatives', () => {
-  const vendored = readManifest().packages.filter(({ language }) => language === 'python');
-  const names = vendored.map(({ name }) => name);
-  const suggested = Object.values(ALTERNATIVES).flatMap((one) => one.vendored ?? []);
-  expect(suggested.filter((name) => !names.includes(name))).toEqual([]);
-  const importNames = vendored.flatMap(({ import_names }) => import_names);
-  expect(Object.keys(ALTERNATIVES).filter((name) => importNames.includes(name))).toEqual([]);
-});
+test.each([
+  ['python', PYTHON_ALTERNATIVES],
+  ['javascript', JAVASCRIPT_ALTERNATIVES],
+] as const)(
+  'alternatives to %s packages are vendored, and vendored packages have none',
+  (language, table) => {
+    const vendored = readManifest().packages.filter((one) => one.language === language);
+    const names = vendored.map(({ name }) => name);
+    const suggested = Object.values(table).flatMap((one) => one.vendored ?? []);
+    expect(suggested.filter((name) => !names.includes(name))).toEqual([]);
+    const importNames = vendored.flatMap(({ import_names }) => import_names);
+    expect(Object.keys(table).filter((name) => importNames.includes(name))).toEqual([]);
+  },
+);
 
 test('every language has a number for the errors that rules distinguish', () => {
   const names = [
@@ -116,6 +123,11 @@ describe('hostile text', () => {
     'Traceback (most recent call last):\n'.repeat(2_000),
     '  File "/app/main.py", line 1\n'.repeat(300),
     'Uncaught TypeError: x\n'.repeat(400),
+    'async function a() {}\n'.repeat(2_000),
+    `const a = async ${'b = a('.repeat(10_000)}`,
+    'x: string, '.repeat(5_000),
+    `subprocess.run([${'"a" '.repeat(10_000)}`,
+    `subprocess.run("${'a | '.repeat(10_000)}")`,
   ];
 
   // Quadratic time would exceed the timeout by far; a time limit per rule would depend on the machine.

@@ -72,7 +72,7 @@ export const JAVASCRIPT: readonly FailingProgram[] = [
   {
     code: "const text = std.loadFile('data.csv');\nconst lines = text.split('\\n');",
     type: 'UndefinedValue',
-    says: 'std.loadFile returns null',
+    says: "std.loadFile('data.csv') returns null",
     files: { 'date.csv': 'x' },
   },
   {
@@ -102,7 +102,7 @@ export const JAVASCRIPT: readonly FailingProgram[] = [
   { code: "import _ from 'Lodash';", type: 'MissingRequireVendor', says: "requireVendor('lodash')" },
   { code: 'console.log(_.chunk([1, 2], 1));', type: 'MissingRequireVendor', says: 'not global variables' },
   { code: "dayjs('2026-01-31').year();", type: 'MissingRequireVendor', says: "import dayjs from 'dayjs'" },
-  { code: "import axios from 'axios';", type: 'PackageNotAvailable' },
+  { code: "import axios from 'axios';", type: 'PackageNotAvailable', says: 'no network' },
   { code: "import React from 'react';", type: 'PackageNotAvailable' },
   {
     code: "const res = await fetch('https://example.com');",
@@ -122,6 +122,10 @@ export const JAVASCRIPT: readonly FailingProgram[] = [
   { code: "new Intl.NumberFormat('de').format(1);", type: 'UnsupportedFeature' },
   { code: "std.popen('ls', 'r');", type: 'UnsupportedFeature' },
   { code: "os.exec(['ls']);", type: 'UnsupportedFeature' },
+
+  { code: "import { f } from './lib/f.js';", type: 'FileNotFoundInWorkspace', says: 'does not exist' },
+  { code: "await crypto.subtle.digest('SHA-256', new Uint8Array(1));", type: 'UnsupportedFeature' },
+  { code: 'const line = std.in.getline();\nline.trim();', type: 'InputExhausted', says: 'stdin' },
 
   // ---- names, types, values ----
   { code: 'const total = 3;\nconsole.log(totl);', type: 'UndefinedName', says: "mean 'total'" },
@@ -147,7 +151,14 @@ export const JAVASCRIPT: readonly FailingProgram[] = [
   { code: 'const [a, b] = 5;', type: 'TypeMismatch' },
   { code: 'for (const x of { a: 1 }) {}', type: 'TypeMismatch', says: 'for...of' },
   { code: '1n + 1;', type: 'TypeMismatch', says: 'BigInt' },
-  { code: 'JSON.stringify(1n);', type: 'TypeMismatch' },
+  { code: 'JSON.stringify(1n);', type: 'TypeMismatch', says: 'toString()' },
+  {
+    code: 'async function load() {\n  return [1];\n}\nconst items = load();\nitems.map((n) => n);',
+    type: 'AsyncMisuse',
+    says: 'await load(',
+  },
+  { code: 'const n: number = 1;', type: 'SyntaxError', says: 'TypeScript' },
+  { code: 'const o = { a: 1, b: 2 ;', type: 'SyntaxError' },
   { code: 'const a = {};\na.a = a;\nJSON.stringify(a);', type: 'TypeMismatch', says: 'circular' },
   { code: '[].reduce((a, b) => a + b);', type: 'TypeMismatch' },
   { code: "'x' in 'abc';", type: 'TypeMismatch' },

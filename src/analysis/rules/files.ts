@@ -4,7 +4,7 @@ import type { GuestError } from '../../schema.ts';
 import { failedSystemCall, type KnownErrno } from '../failed-system-call.ts';
 import type { AnalysisInput } from '../input.ts';
 import { absolutePath, pathRegion } from '../path-region.ts';
-import { errorText, failedAt, oneLine } from '../quote-guest-text.ts';
+import { errorText, failedAt, failedStatement, oneLine } from '../quote-guest-text.ts';
 import { type Advice, DOCS, type Rule, rule } from '../rule.ts';
 import { similarNames } from '../similar-names.ts';
 import { suggestedBytes } from '../suggested-limits.ts';
@@ -37,12 +37,36 @@ function restrictedPath(input: AnalysisInput): { path: string; isMounted: boolea
   return undefined;
 }
 
-/** The lines of the specification about a path outside /app. */
-export const pathRestrictionLines = (path: string) => [
-  `Security error: Cannot access '${path}' - all file operations restricted to /app directory`,
-  "Use absolute paths like '/app/data.txt' or relative paths 'data.txt' (auto-prefixed with /app)",
-  'WASI capability isolation prevents access outside preopened directories',
-];
+/** A statement that creates or writes a file: an existing file of that name is not what it needs. */
+const WRITES = /['"](?:[wax]\+?[bt]?|r\+)['"]|\b(?:write|append|save|dump|mkdir|makedirs|copy|touch)/i;
+
+const fileName = (path: string) => path.slice(path.replaceAll('\\', '/').lastIndexOf('/') + 1);
+
+/** The line about a missing file that names the file in /app with the same name, ignoring letter case and folders. */
+export function existingFileLine(path: string, input: AnalysisInput): string | undefined {
+  const wanted = fileName(path);
+  if (wanted === '' || WRITES.test(failedStatement(input))) return undefined;
+  const files = input.files();
+  const found =
+    files.find((name) => fileName(name) === wanted) ??
+    files.find((name) => fileName(name).toLowerCase() === wanted.toLowerCase());
+  if (found === undefined || `/app/${found}` === absolutePath(path, input.error?.cwd)) return undefined;
+  return `'${oneLine(path)}' does not exist, but '/app/${oneLine(found, 200)}' exists: use that path`;
+}
+
+/** Guidance for a path outside /app: the text of the specification, unless the program means a file in /app. */
+export function restrictedPathLines(path: string, input: AnalysisInput): (string | undefined)[] {
+  const existing = REFUSED.includes(failedSystemCall(input)) ? undefined : existingFileLine(path, input);
+  const usage =
+    "Use absolute paths like '/app/data.txt' or relative paths 'data.txt' (auto-prefixed with /app)";
+  if (existing !== undefined) return [existing, usage];
+  return [
+    `Security error: Cannot access '${oneLine(path)}' - all file operations restricted to /app directory`,
+    usage,
+    'WASI capability isolation prevents access outside preopened directories',
+    input.files().length > 0 ? workspaceListing(input) : undefined,
+  ];
+}
 
 /** The files in /app, the first of them. */
 export function workspaceListing(input: AnalysisInput): string {
@@ -83,7 +107,7 @@ export const fileRules: readonly Rule[] = [
       return {
         message: `${oneLine(input.error!.type)}: ${shown}`,
         guidance: [
-          ...pathRestrictionLines(shown),
+          ...restrictedPathLines(path, input),
           isMounted ? `'${shown}' is in a read-only mount: it can be read but not modified` : undefined,
           failedAt(input),
         ],
@@ -114,15 +138,18 @@ export const fileRules: readonly Rule[] = [
     docs: [DOCS.files],
     match: (input) => (failedSystemCall(input) === 'ENOENT' ? pathsOf(input)[0] : undefined),
     advise: (path, input) => {
+      const existing = existingFileLine(path, input);
+      const usage = 'Relative paths start at /app; names are case-sensitive';
+      if (existing !== undefined) return { guidance: [existing, usage, failedAt(input)] };
       const similar = similarNames(path, input.files()).map((name) => `'${oneLine(name, 80)}'`);
       const folder = missingFolder(path, input);
       return {
         guidance: [
           `'${oneLine(path)}' does not exist`,
           similar.length > 0 ? `Files with a similar name: ${similar.join(', ')}` : undefined,
-          workspaceListing(input),
+          folder && WRITES.test(failedStatement(input)) ? undefined : workspaceListing(input),
           folder && `The folder '${oneLine(folder, 80)}' does not exist: create it before writing to it`,
-          'Relative paths start at /app; names are case-sensitive',
+          usage,
           failedAt(input),
         ],
         examples:

@@ -17,7 +17,8 @@ interface SharedRow<Match> {
 /** Something that the sandbox does not have. */
 export interface MissingFeature {
   readonly what: string;
-  readonly instead?: string | undefined;
+  /** What to do instead, one line each. */
+  readonly instead?: string | readonly string[] | undefined;
 }
 
 export const unsupportedFeatureRule = (row: SharedRow<MissingFeature>): Rule =>
@@ -28,21 +29,50 @@ export const unsupportedFeatureRule = (row: SharedRow<MissingFeature>): Rule =>
     advise: ({ what, instead }, input) => ({
       guidance: [
         `Not available in the sandbox: ${what}`,
-        instead && `Instead: ${instead}`,
+        ...(typeof instead === 'string' ? [instead] : (instead ?? [])).map((line) => `Instead: ${line}`),
         failedAt(input),
         'No setting enables it: rewrite the program without it',
       ],
     }),
   });
 
-/** `match` returns the name of the package; `alternatives` and `hint` are lines about it. */
+/** What to use instead of a package. */
+export interface Alternative {
+  /** What the language and its standard library offer. */
+  readonly instead?: string;
+  /** Why there is no alternative, and what to do. */
+  readonly note?: string;
+  /** Names of vendored packages that do part of the job. */
+  readonly vendored?: readonly string[];
+}
+
+/** The row of a table of alternatives as one line; undefined if there is no row. */
+export function describeAlternative(
+  row: Alternative | undefined,
+  { language, packages }: AnalysisInput,
+): string | undefined {
+  if (row === undefined) return undefined;
+  const vendored = (row.vendored ?? [])
+    .map((wanted) => packages.find((one) => one.name === wanted))
+    .filter((one) => one !== undefined)
+    .map((one) => `${one.name} (${language.importStatement(one.import_names[0]!)}; ${one.use})`);
+  const options = [
+    row.instead,
+    vendored.length > 0 ? `vendored packages: ${vendored.join(', ')}` : undefined,
+  ];
+  const instead = options.filter((option) => option !== undefined).join('; ');
+  return [row.note, instead && `Use instead: ${instead}`].filter(Boolean).join('. ');
+}
+
+/** `match` returns the name of the package; `alternative` is a line about it. */
 export const packageNotAvailableRule = (
   row: SharedRow<string> & {
-    readonly alternatives?: (name: string, input: AnalysisInput) => string | undefined;
+    readonly alternative: (name: string, input: AnalysisInput) => string | undefined;
     /** File names of a module of this name. */
     readonly moduleFiles: (name: string) => readonly string[];
     /** The statement that imports a file in /app. */
     readonly importFile: (path: string) => string;
+    /** How to import a file of the program, if the package may be one. */
     readonly hint?: string;
   },
 ): Rule =>
@@ -52,29 +82,34 @@ export const packageNotAvailableRule = (
     docs: [DOCS.packages],
     match: row.match,
     advise: (name, input) => {
-      const similar = similarNames(
-        name,
-        input.packages.flatMap(({ import_names }) => [...import_names]),
-        2,
-      );
+      const alternative = row.alternative(name, input);
+      const others = input.packages.flatMap(({ import_names }) => [...import_names]);
+      const similar = alternative === undefined ? similarNames(name, others, 2) : [];
       const files = row.moduleFiles(name).map((file) => `/${file}`);
       const ownFile = input.files().find((path) => files.some((file) => `/${path}`.endsWith(file)));
       return {
         guidance: [
           `Package '${oneLine(name, 80)}' is not available, and packages cannot be installed`,
-          row.alternatives?.(name, input),
+          alternative,
           similar.length > 0 ? `Vendored packages with a similar name: ${similar.join(', ')}` : undefined,
           ownFile &&
             `Your file '${oneLine(ownFile, 80)}' is imported with: ${row.importFile(oneLine(ownFile, 80))}`,
-          row.hint,
+          alternative === undefined && ownFile === undefined ? row.hint : undefined,
+          failedAt(input),
         ],
       };
     },
   });
 
-export const syntaxErrorRule = (row: SharedRow<GuestError>): Rule =>
+/** `hints` are lines about the statement that could not be parsed. */
+export const syntaxErrorRule = (
+  row: SharedRow<GuestError> & {
+    readonly hints: (error: GuestError, input: AnalysisInput) => readonly (string | undefined)[];
+  },
+): Rule =>
   rule({
-    ...row,
+    evidence: row.evidence,
+    match: row.match,
     type: 'SyntaxError',
     docs: [],
     advise: (error, input) => {
@@ -85,6 +120,7 @@ export const syntaxErrorRule = (row: SharedRow<GuestError>): Rule =>
           `The code could not be parsed: ${oneLine(error.message)}`,
           failedAt(input),
           markdownFenceAdvice(input),
+          ...(other === undefined ? row.hints(error, input) : []),
           other && `The code looks like ${other.title}: run it with language='${other.name}'`,
         ],
       };

@@ -8,12 +8,13 @@ import { pathRegion } from '../../../analysis/path-region.ts';
 import {
   errorText,
   failedAt,
+  failedStatement,
   markdownFenceAdvice,
   messageMatch,
   oneLine,
 } from '../../../analysis/quote-guest-text.ts';
 import { DOCS, exceptionRule, type Rule, rule } from '../../../analysis/rule.ts';
-import { pathRestrictionLines, workspaceListing } from '../../../analysis/rules/files.ts';
+import { existingFileLine, restrictedPathLines, workspaceListing } from '../../../analysis/rules/files.ts';
 import {
   earlierDefinitionAdvice,
   invalidJsonLines,
@@ -22,10 +23,42 @@ import {
 import { similarNames } from '../../../analysis/similar-names.ts';
 import type { GuestError } from '../../../schema.ts';
 import { engineError, NOT_ITERABLE } from './select-engine-error.ts';
-import { failedIteration, originatingCall, RETURNS } from './value-origin.ts';
+import { syntaxHints } from './syntax-hints.ts';
+import { failedIteration, originatingCall, RETURNS, unawaitedFunction } from './value-origin.ts';
 
 const SOURCE_MAX = 50_000;
 const DECLARATION = /\b(?:const|let|var|function|class)\s+([A-Za-z_$][\w$]{0,60})/g;
+/** Advice by the message of a TypeError. */
+const TYPE_ADVICE: readonly (readonly [RegExp, string])[] = [
+  [
+    NOT_ITERABLE,
+    'Only iterables (arrays, strings, Maps, Sets, generators) can be spread, destructured or used in for...of; for an object use Object.entries(value)',
+  ],
+  [
+    /BigInt.*JSON|JSON.*BigInt/i,
+    'JSON has no BigInt: convert it to text with value.toString(), or pass a replacer: JSON.stringify(data, (key, value) => typeof value === "bigint" ? value.toString() : value)',
+  ],
+  [
+    /BigInt/i,
+    'BigInt and number cannot be mixed: use BigInt on both sides (3n, BigInt(value)); functions of Math accept no BigInt, so compare with < and >',
+  ],
+  [/circular/, 'Remove the circular reference before JSON.stringify, or leave it out with a replacer'],
+  [/^empty array$/, 'reduce of an empty array requires an initial value: array.reduce(callback, 0)'],
+  [
+    /could not be cloned/,
+    'structuredClone copies data only: remove functions first, or copy with { ...value }',
+  ],
+];
+/** What the first unexpected token says about the text. */
+const JSON_TOKENS: readonly (readonly [RegExp, string])[] = [
+  [
+    /token:? '(?:object|o)'/,
+    'The value is an object, whose text is [object Object]: it is parsed already and needs no JSON.parse',
+  ],
+  [/token:? '?</, "The text begins with '<': it is HTML or XML, not JSON"],
+  [/token:? '?undefined/, 'The value is undefined: check what was read before parsing it'],
+  [/^Expected ',' or '[\]}]'/, 'If the text ends there, it is truncated'],
+];
 const UNSETTLED = 'the program awaits a promise that can never settle';
 
 /** The error, if its type and message match. */
@@ -68,6 +101,44 @@ function restrictedPath(input: AnalysisInput): string | undefined {
   return pathRegion(call.path, input) === 'outside' ? call.path : undefined;
 }
 
+/** The call on standard input whose result is null on the failed line. */
+function inputCall(input: AnalysisInput): string | undefined {
+  if (errorLike(input, 'TypeError', / of null$/) === undefined) return undefined;
+  const call = originatingCall(input);
+  return call?.name.startsWith('std.in.') ? call.name : undefined;
+}
+
+const VALUE_ERROR = /(^|\s)not a function$|is not iterable$|^cannot read property .* of undefined$/;
+
+/** The async function whose promise the failed statement uses as its result. */
+const unawaitedCall = (input: AnalysisInput) =>
+  errorLike(input, 'TypeError', VALUE_ERROR) && unawaitedFunction(input);
+
+/** Methods of other languages, with what JavaScript has instead. */
+const METHODS: Readonly<Record<string, string>> = {
+  append: 'push()',
+  add: 'push() for arrays',
+  contains: 'includes()',
+  len: 'length without brackets',
+  length: 'length without brackets',
+  size: 'length without brackets; Maps and Sets have size',
+  strip: 'trim()',
+  upper: 'toUpperCase()',
+  lower: 'toLowerCase()',
+  startswith: 'startsWith()',
+  endswith: 'endsWith()',
+  items: 'Object.entries(value)',
+  extend: 'push(...items)',
+  get: 'value.key or value[key]; Maps have get()',
+};
+
+/** Advice for a method that the failed statement calls under a name of another language. */
+function methodAdvice(statement: string): string | undefined {
+  for (const [, name] of statement.matchAll(/\.(\w{1,40})\(/g))
+    if (Object.hasOwn(METHODS, name!)) return `Instead of ${name}() use ${METHODS[name!]}`;
+  return undefined;
+}
+
 const declaredNames = (source: string) =>
   [...source.slice(0, SOURCE_MAX).matchAll(DECLARATION)].map(([, name]) => name!);
 
@@ -85,6 +156,7 @@ export const errorRules: readonly Rule[] = [
         error,
         error.length === 0 || error.message.startsWith('Unexpected end of JSON input'),
       ),
+      JSON_TOKENS.find(([pattern]) => pattern.test(error.message))?.[1],
       'JSON requires double quotes and allows no trailing commas or comments; use JSON.stringify to write it',
     ],
   }),
@@ -110,6 +182,7 @@ export const errorRules: readonly Rule[] = [
   syntaxErrorRule({
     evidence: 'The code could not be parsed (SyntaxError).',
     match: (input) => engineError(input, 'SyntaxError'),
+    hints: syntaxHints,
   }),
   rule({
     type: 'PathRestriction',
@@ -120,7 +193,7 @@ export const errorRules: readonly Rule[] = [
       const shown = oneLine(path);
       return {
         message: `${errorText(input.error!)} (${shown})`,
-        guidance: [...pathRestrictionLines(shown), failedAt(input)],
+        guidance: [...restrictedPathLines(path, input), failedAt(input)],
       };
     },
   }),
@@ -144,6 +217,28 @@ export const errorRules: readonly Rule[] = [
         "else { console.log('Files:', files); }",
       ],
     }),
+  }),
+  exceptionRule({
+    type: 'InputExhausted',
+    evidence: 'A value is null because standard input has ended.',
+    docs: [DOCS.unsupported],
+    match: (input) => (inputCall(input) === undefined ? undefined : input.error),
+    lines: (_, input) => [
+      `Standard input has ended, so ${inputCall(input)} returned null: programs run without interactive input`,
+      'Put the values into the code, read them from a file in /app, or pass the call option stdin',
+    ],
+  }),
+  exceptionRule({
+    type: 'AsyncMisuse',
+    evidence: 'TypeError: the value is a promise, because the call of an async function is not awaited.',
+    match: (input) => (unawaitedCall(input) === undefined ? undefined : input.error),
+    lines: (error, input) => {
+      const name = unawaitedCall(input);
+      return [
+        `The value is a promise: ${name} is an async function and its call is not awaited (${oneLine(error.message)})`,
+        `Use await: const value = await ${name}(...); the enclosing function must be async`,
+      ];
+    },
   }),
   exceptionRule({
     type: 'UndefinedName',
@@ -174,11 +269,14 @@ export const errorRules: readonly Rule[] = [
     lines: (error, input) => {
       const call = originatingCall(input);
       const isNullable = call !== undefined && RETURNS[call.name] === 'nullable';
+      const path = isNullable && call.path !== undefined ? call.path : undefined;
       return [
         `The value is null or undefined: ${oneLine(error.message)}`,
-        isNullable ? `${call.name} returns null on failure: check the result before using it` : undefined,
-        isNullable ? workspaceListing(input) : undefined,
-        'Check the value first, or use optional chaining: value?.property',
+        isNullable
+          ? `${call.name}${path === undefined ? '' : `('${oneLine(path, 80)}')`} returns null on failure: check the result before using it`
+          : undefined,
+        isNullable ? ((path && existingFileLine(path, input)) ?? workspaceListing(input)) : undefined,
+        isNullable ? undefined : 'Check the value first, or use optional chaining: value?.property',
       ];
     },
   }),
@@ -194,6 +292,7 @@ export const errorRules: readonly Rule[] = [
     lines: (error, input) => [
       `Invalid call: ${oneLine(error.message)}`,
       markdownFenceAdvice(input),
+      methodAdvice(failedStatement(input)),
       'Check the spelling of the method and the type of the value (strings and objects have no array methods)',
     ],
   }),
@@ -233,16 +332,10 @@ export const errorRules: readonly Rule[] = [
   exceptionRule({
     type: 'TypeMismatch',
     evidence: 'TypeError: an operation does not support the type of its operand.',
-    match: (input) => engineError(input, 'TypeError'),
+    match: (input) => engineError(input, 'TypeError', 'DataCloneError'),
     lines: (error) => [
       `The operation does not support this type: ${oneLine(error.message)}`,
-      NOT_ITERABLE.test(error.message)
-        ? 'Only iterables (arrays, strings, Maps, Sets, generators) can be spread, destructured or used in for...of'
-        : undefined,
-      /BigInt/.test(error.message)
-        ? 'BigInt and number cannot be mixed: convert with Number() or BigInt()'
-        : undefined,
-      /circular/.test(error.message) ? 'Remove the circular reference before JSON.stringify' : undefined,
+      TYPE_ADVICE.find(([pattern]) => pattern.test(error.message))?.[1],
     ],
   }),
 ];

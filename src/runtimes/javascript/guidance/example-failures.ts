@@ -43,6 +43,14 @@ export const guidanceExamples: readonly GuidanceExample[] = [
     },
   },
   {
+    type: 'FileNotFoundInWorkspace',
+    run: {
+      source: "import { total } from './lib/total.js';",
+      files: () => ['total.js'],
+      error: thrown('ReferenceError', "could not load module '/app/lib/total.js': no such file"),
+    },
+  },
+  {
     type: 'DataShape',
     run: {
       source: "JSON.parse('{bad}');",
@@ -78,6 +86,20 @@ export const guidanceExamples: readonly GuidanceExample[] = [
     run: {
       source: "const files = os.readdir('/app');\nfor (const [name] of files) console.log(name);",
       error: thrown('TypeError', 'value is not iterable', { line: 2 }),
+    },
+  },
+  {
+    type: 'InputExhausted',
+    run: {
+      source: 'const line = std.in.getline();\nconst words = line.split(" ");',
+      error: thrown('TypeError', "cannot read property 'split' of null", { line: 2 }),
+    },
+  },
+  {
+    type: 'AsyncMisuse',
+    run: {
+      source: 'async function load() {\n  return [1, 2];\n}\nconst items = load();\nitems.map((n) => n * 2);',
+      error: thrown('TypeError', 'not a function', { line: 5 }),
     },
   },
   {

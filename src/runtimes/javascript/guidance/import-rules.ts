@@ -1,15 +1,26 @@
 /** Rules for packages, modules and globals that do not exist, or are not available under that name. */
 
 import { type AnalysisInput, type VendoredPackage, vendoredPackage } from '../../../analysis/input.ts';
-import { failedAt, failedStatement, messageMatch } from '../../../analysis/quote-guest-text.ts';
+import { failedAt, failedStatement, messageMatch, oneLine } from '../../../analysis/quote-guest-text.ts';
 import { DOCS, type Rule, rule } from '../../../analysis/rule.ts';
+import { existingFileLine, workspaceListing } from '../../../analysis/rules/files.ts';
 import {
+  describeAlternative,
   type MissingFeature,
   packageByOtherName,
   packageNotAvailableRule,
   unsupportedFeatureRule,
 } from '../../../analysis/rules/rule-factories.ts';
-import { FILE_FUNCTIONS, MISSING_GLOBALS, NODE_MODULES } from './missing-globals.ts';
+import {
+  FILE_FUNCTIONS,
+  MISSING_GLOBALS,
+  MISSING_PROPERTIES,
+  type MissingGlobal,
+  NODE_FEATURES,
+  NODE_MODULES,
+  PROCESSES,
+} from './missing-globals.ts';
+import { ALTERNATIVES } from './missing-packages.ts';
 import { engineError } from './select-engine-error.ts';
 
 /** Packages by the global name under which browser programs know them. */
@@ -45,6 +56,12 @@ function requestedModule(input: AnalysisInput): string | undefined {
   return error.message === REQUIRE_UNDEFINED ? required : undefined;
 }
 
+/** The path of a module that does not exist. */
+function missingModuleFile(input: AnalysisInput): string | undefined {
+  const module = requestedModule(input);
+  return module !== undefined && /^[./]/.test(module) ? module : undefined;
+}
+
 /** The package that `requireVendor` was asked for and does not have. */
 const requestedVendor = (input: AnalysisInput) =>
   messageMatch(
@@ -70,16 +87,34 @@ function misusedPackage(input: AnalysisInput): { vendored: VendoredPackage; reas
   return vendored && { vendored, reason: 'Packages are not global variables' };
 }
 
+const NODE: MissingGlobal = { needs: 'Node.js', instead: FILE_FUNCTIONS };
+
+const describeFeature = (name: string, { needs, instead }: MissingGlobal): MissingFeature => ({
+  what: `${needs} ('${name}')`,
+  instead,
+});
+
+/** The property of an object of the sandbox that the failed statement uses and that does not exist. */
+function missingProperty(input: AnalysisInput): MissingFeature | undefined {
+  const error = engineError(input, 'TypeError');
+  if (error === undefined || !/ of undefined$|not a function$/.test(error.message)) return undefined;
+  const statement = failedStatement(input);
+  const found = Object.keys(MISSING_PROPERTIES).find((name) => statement.includes(name));
+  return found === undefined ? undefined : describeFeature(found, MISSING_PROPERTIES[found]!);
+}
+
 function missingFeature(input: AnalysisInput): MissingFeature | undefined {
   const module = requestedModule(input)?.replace(/^node:/, '');
   if (module !== undefined && NODE_MODULES.has(module))
-    return { what: `Node.js (module '${module}')`, instead: FILE_FUNCTIONS };
+    return describeFeature(module, Object.hasOwn(NODE_FEATURES, module) ? NODE_FEATURES[module]! : NODE);
   const api = messageMatch(engineError(input, 'Error'), /^([\w.]+) is not available in the sandbox/);
-  if (api !== undefined) return { what: api };
+  if (api !== undefined) return describeFeature(api, PROCESSES);
+  const property = missingProperty(input);
+  if (property !== undefined) return property;
   const name = undefinedName(input);
   const row = name !== undefined && Object.hasOwn(MISSING_GLOBALS, name) ? MISSING_GLOBALS[name] : undefined;
   if (row === undefined || (name === 'require' && module !== undefined)) return undefined;
-  return { what: `${row.needs} ('${name}')`, instead: row.instead };
+  return describeFeature(name!, row);
 }
 
 export const importRules: readonly Rule[] = [
@@ -102,6 +137,20 @@ export const importRules: readonly Rule[] = [
       };
     },
   }),
+  rule({
+    type: 'FileNotFoundInWorkspace',
+    evidence: 'A module that the program imports by its path does not exist.',
+    docs: [DOCS.files],
+    match: missingModuleFile,
+    advise: (path, input) => ({
+      guidance: [
+        existingFileLine(path, input) ?? `The module '${oneLine(path)}' does not exist`,
+        workspaceListing(input),
+        "Write the file first or pass it with the option files, and import it by its path: import { f } from './name.js'",
+        failedAt(input),
+      ],
+    }),
+  }),
   unsupportedFeatureRule({
     evidence:
       'The program uses an API of Node.js, of a browser or of the operating system that the sandbox does not have.',
@@ -110,6 +159,8 @@ export const importRules: readonly Rule[] = [
   packageNotAvailableRule({
     evidence: 'import, require() or requireVendor() of a package that is not vendored.',
     match: (input) => requestedModule(input) ?? requestedVendor(input),
+    alternative: (name, input) =>
+      describeAlternative(Object.hasOwn(ALTERNATIVES, name) ? ALTERNATIVES[name] : undefined, input),
     moduleFiles: (name) => [`${name}.js`],
     importFile: (path) => `import { f } from './${path}'`,
     hint: "Import your own files by path: import { f } from './name.js'",

@@ -27,7 +27,9 @@ export const javascriptGuidance: LanguageGuidance = {
     const raised = error.raised === true || (!error.thrower && /\bthrow\b/.test(statement));
     const isShifted = !raised && NOT_ITERABLE.test(error.message);
     const line = (isShifted ? failedIteration({ source, error })?.line : undefined) ?? error.line;
-    return { ...error, raised, line };
+    // Standard error has the list of packages already.
+    const message = error.message.replace(/: available packages: [\s\S]*$/, '');
+    return { ...error, message, raised, line };
   },
   // Positions are recorded for calls only. An error that a limit raised inside a built-in function has no stack, and its
   // line is exact.

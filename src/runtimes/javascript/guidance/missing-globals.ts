@@ -1,13 +1,14 @@
 /** Globals and modules of other JavaScript hosts that programs use and the sandbox does not have. */
 
-interface MissingGlobal {
+export interface MissingGlobal {
   /** The host or feature that provides the name. */
   readonly needs: string;
   readonly instead?: string;
 }
 
-export const FILE_FUNCTIONS = 'use std.loadFile, std.open and os.readdir for files';
-const READ_FILES = 'put the data into /app before the run and read it with std.loadFile';
+export const FILE_FUNCTIONS = 'use readText, writeText, listFiles, std.loadFile and os.readdir for files';
+const READ_FILES =
+  'fetch the data outside the sandbox, pass it with the option files, and read it with readText or readJson';
 
 /** By name. */
 export const MISSING_GLOBALS: Readonly<Record<string, MissingGlobal>> = {
@@ -52,7 +53,11 @@ export const MISSING_GLOBALS: Readonly<Record<string, MissingGlobal>> = {
   HTMLElement: { needs: 'a browser', instead: 'build HTML as text' },
   Worker: { needs: 'threads', instead: 'do the work in the main program' },
   SharedArrayBuffer: { needs: 'threads', instead: 'ArrayBuffer' },
-  Intl: { needs: 'locale data', instead: 'format numbers and dates in code' },
+  Intl: {
+    needs: 'locale data',
+    instead:
+      "numbers: value.toFixed(2).replace(/\\B(?=(\\d{3})+(?!\\d))/g, ','); dates: toISOString(), or the packages dayjs and date-fns; sorting: compare with < and >",
+  },
   WebAssembly: { needs: 'WebAssembly inside the guest', instead: 'plain JavaScript' },
 };
 
@@ -62,3 +67,34 @@ export const NODE_MODULES = new Set(
     ' ',
   ),
 );
+
+const NETWORK: MissingGlobal = { needs: 'network access', instead: READ_FILES };
+const THREADS: MissingGlobal = { needs: 'threads', instead: 'do the work in the main program' };
+export const PROCESSES: MissingGlobal = {
+  needs: 'processes',
+  instead:
+    'do the work in JavaScript: listFiles and readText for files, array methods such as sort() and filter() for text',
+};
+
+/** Modules of Node.js that need a missing feature; all others need Node.js itself. */
+export const NODE_FEATURES: Readonly<Record<string, MissingGlobal>> = {
+  child_process: PROCESSES,
+  cluster: PROCESSES,
+  dgram: NETWORK,
+  dns: NETWORK,
+  http: NETWORK,
+  http2: NETWORK,
+  https: NETWORK,
+  net: NETWORK,
+  tls: NETWORK,
+  worker_threads: THREADS,
+};
+
+/** Properties that objects of the sandbox do not have, by the expression that uses them. */
+export const MISSING_PROPERTIES: Readonly<Record<string, MissingGlobal>> = {
+  'crypto.subtle': {
+    needs: 'Web Crypto',
+    instead:
+      "crypto.getRandomValues and crypto.randomUUID are available; Python has hashlib and hmac: run the code with language='python'",
+  },
+};

@@ -26,6 +26,7 @@ export const RETURNS: Readonly<Record<string, 'tuple' | 'number' | 'nullable'>> 
   'std.loadFile': 'nullable',
   'std.open': 'nullable',
   'std.getenv': 'nullable',
+  'std.in.getline': 'nullable',
 };
 
 /** A call of a function of `os` or `std`. */
@@ -41,7 +42,7 @@ const SOURCE_MAX = 32_768;
 const LINE_MAX = 300;
 /** Identifiers of a failed statement that are traced to their assignment. */
 const IDENTIFIERS_MAX = 12;
-const CALL = /^(?:await\s+)?((?:os|std)\.\w{1,30})\(\s*(?:(['"`])([^'"`\n]{0,200})\2)?/;
+const CALL = /^(?:await\s+)?((?:os|std)\.(?:in\.)?\w{1,30})\(\s*(?:(['"`])([^'"`\n]{0,200})\2)?/;
 const IDENTIFIER = /(?<![.\w$'"`])[A-Za-z_$][\w$]{0,60}/g;
 /** Lines below the reported one in which a failed destructuring is searched for. */
 const LINES_BELOW = 8;
@@ -71,7 +72,7 @@ const linesUpTo = ({ source }: FailedProgram, line: number) =>
 /** The module call that the failed statement is about: on its line, or where one of its variables was assigned. */
 export function originatingCall(program: FailedProgram): ModuleCall | undefined {
   const statement = withoutComment(failedStatement(program));
-  const direct = /(?<![\w$.])(?:os|std)\.\w+\(.*/.exec(statement);
+  const direct = /(?<![\w$.])(?:os|std)\.(?:in\.)?\w+\(.*/.exec(statement);
   if (direct !== null) return parseCall(direct[0]);
   const variables = new Set(
     [...statement.matchAll(IDENTIFIER)].slice(0, IDENTIFIERS_MAX).map(([identifier]) => identifier),
@@ -123,4 +124,33 @@ export function failedIteration(program: FailedProgram): FailedIteration | undef
     return { line, call, expectsTuple: RESULT_AND_ERROR.test(pattern[1]!) };
   }
   return undefined;
+}
+
+const ASYNC_FUNCTION =
+  /\basync\s+function\s*\*?\s*([A-Za-z_$][\w$]{0,60})|(?:const|let|var)\s+([A-Za-z_$][\w$]{0,60})\s*=\s*async\b/g;
+
+/**
+ * The async function of the program whose promise the failed statement uses as if it were the result: it calls the function
+ * without await, or uses a variable to which such a call was assigned.
+ */
+export function unawaitedFunction(program: FailedProgram): string | undefined {
+  const { line, file } = program.error ?? {};
+  if (typeof line !== 'number' || file !== undefined) return undefined;
+  const statement = withoutComment(failedStatement(program));
+  const names = [...program.source.slice(0, SOURCE_MAX).matchAll(ASYNC_FUNCTION)]
+    .slice(0, IDENTIFIERS_MAX)
+    .map(([, declared, assigned]) => (declared ?? assigned)!);
+  const lines = linesUpTo(program, line);
+  return names.find((name) => {
+    const call = `(?<!\\bawait\\s{1,9})(?<![\\w$.])${escaped(name)}\\(`;
+    if (new RegExp(`(?:${call}[^)]*\\)\\s*[.[]|\\bof\\s+${call}|=\\s*${call})`).test(statement)) return true;
+    const assignment = new RegExp(`(?:const|let|var)\\s+([A-Za-z_$][\\w$]{0,60})\\s*=\\s*${call}`);
+    return lines.some((text) => {
+      const variable = text.length <= LINE_MAX ? assignment.exec(text)?.[1] : undefined;
+      if (variable === undefined) return false;
+      return new RegExp(`(?<![\\w$.])${escaped(variable)}\\s*[.[]|\\bof\\s+${escaped(variable)}\\b`).test(
+        statement,
+      );
+    });
+  });
 }

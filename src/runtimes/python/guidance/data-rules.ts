@@ -49,7 +49,10 @@ function containerLines(error: GuestError, input: AnalysisInput): (string | unde
     const more = (length ?? 0) > keys.length ? ` and ${length! - keys.length} more` : '';
     lines.push(keys.length > 0 ? `Existing keys: ${keys.join(', ')}${more}` : 'The dict is empty');
     const similar = similarNames(unquoted(key ?? ''), available.map(unquoted), 1)[0];
-    if (similar !== undefined && key !== undefined) lines.push(`Did you mean '${oneLine(similar, 60)}'?`);
+    if (available.some((one) => unquoted(one).startsWith('\\ufeff')))
+      lines.push("The first key begins with a byte order mark: open the file with encoding='utf-8-sig'");
+    else if (similar !== undefined && key !== undefined)
+      lines.push(`Did you mean '${oneLine(similar, 60)}'?`);
   } else if (length !== undefined && container !== undefined) {
     const last = length > 0 ? `valid indices are 0 to ${length - 1}` : 'no index is valid';
     lines.push(`The ${container} has ${formatItems(length, 'item')}: ${last}`);
@@ -61,6 +64,12 @@ function dataShapeLines(error: GuestError, input: AnalysisInput): (string | unde
   if (error.module === 'json.decoder') {
     return [
       ...invalidJsonLines(error, error.length === 0),
+      error.message.startsWith('Extra data')
+        ? 'The text has more than one JSON value: if there is one per line, parse line by line: [json.loads(line) for line in text.splitlines()]'
+        : undefined,
+      error.position !== undefined && error.position === error.length && error.length > 0
+        ? 'The text ends too early: it is truncated'
+        : undefined,
       'JSON requires double quotes and allows no trailing commas or comments; use json.dumps, not str(), to write it',
       failedAt(input),
     ];
@@ -114,7 +123,7 @@ export const dataRules: readonly Rule[] = [
         guidance: [
           `The text cannot be decoded or encoded: ${oneLine(error.message)}`,
           isDecoding
-            ? "The bytes have another encoding: try encoding='latin-1' or 'cp1252', or errors='replace'"
+            ? "The bytes have another encoding: try encoding='latin-1' or 'cp1252', or errors='replace'; open binary files (images, archives) with mode 'rb'"
             : undefined,
           error.type === 'UnicodeEncodeError'
             ? "The encoding does not have this character: use encoding='utf-8'"
@@ -158,6 +167,15 @@ export const dataRules: readonly Rule[] = [
       const table = messageMatch(error, /^no such table: (\S+)/);
       return [
         `SQLite reported an error: ${errorText(error)}`,
+        /^no such column|has no column named/.test(error.message)
+          ? 'PRAGMA table_info(table) lists the columns; text values need single quotes or ? placeholders'
+          : undefined,
+        /^Incorrect number of bindings/.test(error.message)
+          ? 'Pass one value for each ? placeholder, as a tuple: (value,)'
+          : undefined,
+        /^UNIQUE constraint failed/.test(error.message)
+          ? 'A row with this value exists already: use INSERT OR REPLACE, INSERT OR IGNORE, or another key'
+          : undefined,
         table && `Create the table first, in the same database: CREATE TABLE ${oneLine(table, 60)} (...)`,
         error.message === 'unable to open database file'
           ? "The folder of the database must exist in /app: sqlite3.connect('/app/data.db')"

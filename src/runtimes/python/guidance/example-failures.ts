@@ -174,6 +174,17 @@ export const guidanceExamples: readonly GuidanceExample[] = [
       error: raised('ModuleNotFoundError', "No module named 'pandas'", { name: 'pandas' }),
     },
   },
+  {
+    type: 'PackageNotAvailable',
+    run: {
+      source: "from bs4 import BeautifulSoup\nsoup = BeautifulSoup('<p>Hi</p>', 'lxml')",
+      error: raised(
+        'FeatureNotFound',
+        "Couldn't find a tree builder with the features you requested: lxml. Do you need to install a parser library?",
+        { module: 'bs4.exceptions', kind: 'ValueError', line: 2 },
+      ),
+    },
+  },
 
   // ---- data ----
   {

@@ -2,16 +2,19 @@
 
 import { failedSystemCall } from '../../../analysis/failed-system-call.ts';
 import { type AnalysisInput, vendoredPackage } from '../../../analysis/input.ts';
-import { failedAt, oneLine } from '../../../analysis/quote-guest-text.ts';
+import { failedAt, messageMatch, oneLine } from '../../../analysis/quote-guest-text.ts';
 import { DOCS, type Rule, rule } from '../../../analysis/rule.ts';
 import {
+  describeAlternative,
   type MissingFeature,
   packageByOtherName,
   packageNotAvailableRule,
   unsupportedFeatureRule,
 } from '../../../analysis/rules/rule-factories.ts';
+import { commandSubstitute } from './command-substitutes.ts';
 import { ALTERNATIVES, UNSUPPORTED_MODULES } from './missing-modules.ts';
 import { builtinException, moduleException } from './select-exception.ts';
+import { failedCommands, INSTALLERS, NETWORK_PROGRAMS } from './shell-commands.ts';
 
 const SOURCE_MAX = 32_768;
 
@@ -23,16 +26,12 @@ function missingModule(input: AnalysisInput): string | undefined {
 }
 
 const THREADS: MissingFeature = {
-  what: 'threads',
-  instead: 'do the work in a loop, or use asyncio for concurrent tasks (without network connections)',
+  what: 'threads. No thread can ever be started, so trying again does not help',
+  instead: 'do the work in a plain loop, or use asyncio for concurrent tasks (without network connections)',
 };
 const NETWORK: MissingFeature = {
   what: 'network access',
-  instead: 'put the data into /app before the run and read it there',
-};
-const PROCESSES: MissingFeature = {
-  what: 'processes',
-  instead: 'use the standard library (shutil, pathlib, glob, zipfile) instead of shell commands',
+  instead: 'fetch the data outside the sandbox, pass it with the option files, and read it from /app',
 };
 /** Attributes that modules do not have in the sandbox, by module. */
 const MISSING_ATTRIBUTES: Readonly<Record<string, { names: RegExp; feature: MissingFeature }>> = {
@@ -42,7 +41,7 @@ const MISSING_ATTRIBUTES: Readonly<Record<string, { names: RegExp; feature: Miss
   },
   os: {
     names: /^(fork|forkpty|exec\w*|spawn\w*|getuid|geteuid|getlogin|nice|startfile|sched_\w+|getloadavg)$/,
-    feature: PROCESSES,
+    feature: { what: 'processes and user accounts', instead: 'do the work in this process' },
   },
   time: {
     names: /^(pthread_\w+|clock)$/,
@@ -53,7 +52,7 @@ const MISSING_ATTRIBUTES: Readonly<Record<string, { names: RegExp; feature: Miss
 
 function missingFeature(input: AnalysisInput): MissingFeature | undefined {
   const module = topLevel(missingModule(input) ?? '');
-  if (Object.hasOwn(UNSUPPORTED_MODULES, module)) return { what: UNSUPPORTED_MODULES[module]! };
+  if (Object.hasOwn(UNSUPPORTED_MODULES, module)) return UNSUPPORTED_MODULES[module];
   if (builtinException(input, 'RuntimeError')?.message === "can't start new thread") return THREADS;
   if (moduleException(input, 'socket', 'urllib.error', 'http.client', 'ssl')) return NETWORK;
   const attribute = builtinException(input, 'AttributeError');
@@ -76,29 +75,57 @@ function missingSystemCall(input: AnalysisInput): MissingFeature | undefined {
   if (error === undefined) return undefined;
   const code = failedSystemCall(input);
   if (code === 'EAFNOSUPPORT') return NETWORK;
-  if (code === 'EOPNOTSUPP') return PROCESSES;
+  if (code === 'EOPNOTSUPP') return missingCommands(input);
   if (code === 'ENOSYS' || code === 'ENOTSUP') return { what: 'this system call' };
-  if (code === 'EPERM' && error.path == null && error.type === 'PermissionError') return PROCESSES;
+  if (code === 'EPERM' && error.path == null && error.type === 'PermissionError')
+    return missingCommands(input);
+  if (/^This Python build lacks multiprocessing/.test(error.message))
+    return UNSUPPORTED_MODULES['multiprocessing'];
   return error.message === 'ctypes cannot call C functions in the sandbox'
     ? { what: 'native libraries' }
     : undefined;
 }
 
-/** What to use instead of a package. */
-function alternatives(name: string, { language, packages }: AnalysisInput): string | undefined {
-  const row = Object.hasOwn(ALTERNATIVES, name) ? ALTERNATIVES[name] : undefined;
-  if (row === undefined) return undefined;
-  const vendored = (row.vendored ?? [])
-    .map((wanted) => packages.find((one) => one.name === wanted))
-    .filter((one) => one !== undefined)
-    .map((one) => `${one.name} (${language.importStatement(one.import_names[0]!)}; ${one.use})`);
-  const options = [
-    row.instead,
-    vendored.length > 0 ? `vendored packages: ${vendored.join(', ')}` : undefined,
-  ];
-  const instead = options.filter((option) => option !== undefined).join('; ');
-  return [row.note, instead && `Use instead: ${instead}`].filter(Boolean).join('. ');
+const alternative = (name: string, input: AnalysisInput) =>
+  describeAlternative(Object.hasOwn(ALTERNATIVES, name) ? ALTERNATIVES[name] : undefined, input);
+
+/** The processes that the failed statement would have started, with what does the same job in Python. */
+function missingCommands(input: AnalysisInput): MissingFeature {
+  const commands = failedCommands(input);
+  const names = [...new Set(commands.map(({ name }) => name))];
+  const list = names.map((name) => `'${oneLine(name, 40)}'`).join(', ');
+  const installer = commands.find(({ name }) => INSTALLERS.has(name));
+  if (installer !== undefined) {
+    const packages = installer.words.filter(
+      (word) => /^[A-Za-z][\w-]{0,40}$/.test(word) && word !== 'install',
+    );
+    return {
+      what: `package installation (${list})`,
+      instead: [
+        'import the vendored packages directly; list_available_packages lists them',
+        ...packages.flatMap((name) => {
+          const line = alternative(name, input);
+          return line === undefined ? [] : [`for '${name}': ${line.replace(/^Use instead: /, '')}`];
+        }),
+      ],
+    };
+  }
+  if (names.some((name) => NETWORK_PROGRAMS.has(name)))
+    return { ...NETWORK, what: `network access and processes (${list})` };
+  const substitutes = names.map((name) => commandSubstitute(name));
+  return {
+    what: list === '' ? 'processes' : `processes (${list})`,
+    instead: substitutes.length > 0 ? substitutes : 'do the work in Python with its standard library',
+  };
 }
+
+/** The parser that Beautiful Soup was asked for and does not find. */
+const missingParser = (input: AnalysisInput) => {
+  const error = moduleException(input, 'bs4', 'bs4.exceptions');
+  return error?.type === 'FeatureNotFound'
+    ? oneLine(messageMatch(error, /features you requested: ([^.]{1,60})/) ?? '', 60)
+    : undefined;
+};
 
 export const importRules: readonly Rule[] = [
   rule({
@@ -161,6 +188,23 @@ export const importRules: readonly Rule[] = [
       };
     },
   }),
+  rule({
+    type: 'PackageNotAvailable',
+    evidence: 'Beautiful Soup was asked for a parser whose package is not vendored.',
+    docs: [DOCS.packages],
+    match: missingParser,
+    advise: (parser, input) => ({
+      message: `FeatureNotFound: Beautiful Soup has no parser '${parser}'`,
+      guidance: [
+        `The parser '${parser}' is not available, and packages cannot be installed`,
+        /xml$/.test(parser) && parser !== 'lxml'
+          ? 'For XML use xml.etree.ElementTree'
+          : "Use instead: BeautifulSoup(html, 'html.parser'), or 'html5lib' to parse like a browser",
+        failedAt(input),
+      ],
+      examples: /xml$/.test(parser) && parser !== 'lxml' ? undefined : ["BeautifulSoup(html, 'html.parser')"],
+    }),
+  }),
   unsupportedFeatureRule({
     evidence:
       'The program needs a feature that the sandbox does not have: threads, processes, sockets, native libraries, a display.',
@@ -172,7 +216,7 @@ export const importRules: readonly Rule[] = [
       const module = missingModule(input);
       return module && topLevel(module);
     },
-    alternatives,
+    alternative,
     moduleFiles: (name) => [`${name}.py`, `${name}/__init__.py`],
     importFile: (path) => `import ${path.replace(/(?:\/__init__)?\.py$/, '').replaceAll('/', '.')}`,
   }),

@@ -1,16 +1,10 @@
 /** Modules that programs import and the sandbox does not have, with alternatives. */
+import type { Alternative, MissingFeature } from '../../../analysis/rules/rule-factories.ts';
 
-export interface Alternative {
-  /** What the standard library offers. */
-  readonly instead?: string;
-  /** Why there is no alternative, and what to do. */
-  readonly note?: string;
-  /** Names of vendored packages that do part of the job. */
-  readonly vendored?: readonly string[];
-}
-
-const NO_NETWORK = 'There is no network: put the data into /app before the run and read it there';
-const NO_BROWSER = 'There is no browser and no network: save the page to /app before the run';
+const NO_NETWORK =
+  'There is no network: fetch the data outside the sandbox, pass it with the option files, and read it from /app';
+const NO_BROWSER =
+  'There is no browser and no network: save the page outside the sandbox and pass it with the option files';
 const NO_SERVER = 'Programs cannot listen on a port: call the functions of the program directly';
 const TEXT = 're, string and collections.Counter';
 const NUMBERS = 'math, statistics, fractions, decimal, array and list comprehensions';
@@ -103,35 +97,58 @@ export const ALTERNATIVES: Readonly<Record<string, Alternative>> = {
   cgi: { instead: 'urllib.parse and email.message (cgi was removed from Python)' },
 };
 
-/** The missing feature that a module depends on, by top-level import name. */
-export const UNSUPPORTED_MODULES: Readonly<Record<string, string>> = {
-  _multiprocessing: 'processes',
-  multiprocessing: 'processes',
-  _posixsubprocess: 'processes',
-  tkinter: 'a display',
-  _tkinter: 'a display',
-  turtle: 'a display',
-  curses: 'a terminal',
-  _curses: 'a terminal',
-  readline: 'a terminal',
-  msvcrt: 'Windows APIs',
-  winreg: 'Windows APIs',
-  _winapi: 'Windows APIs',
-  resource: 'limits of a host process',
-  js: 'a browser or a JavaScript host',
-  pyodide: 'a browser or a JavaScript host',
-  pyodide_js: 'a browser or a JavaScript host',
-  micropip: 'package installation',
-  pip: 'package installation',
-  ensurepip: 'package installation',
-  venv: 'package installation',
-  setuptools: 'package installation',
-  idlelib: 'a display',
-  syslog: 'a system log',
-  grp: 'user accounts',
-  spwd: 'user accounts',
-  nis: 'user accounts',
-  ossaudiodev: 'an audio device',
-  google: 'Google Colab',
-  IPython: 'IPython',
+const PROCESSES: MissingFeature = {
+  what: 'processes',
+  instead: 'do the work in this process: a loop, a list comprehension or map(function, items)',
+};
+const DISPLAY: MissingFeature = {
+  what: 'a display',
+  instead: 'print the result, or write an HTML or SVG file to /app',
+};
+const TERMINAL: MissingFeature = {
+  what: 'a terminal',
+  instead: 'print plain text, and read the call option stdin with input()',
+};
+const WINDOWS: MissingFeature = { what: 'Windows APIs', instead: 'os, pathlib and shutil' };
+const JAVASCRIPT_HOST: MissingFeature = {
+  what: 'a browser or a JavaScript host',
+  instead: 'use Python alone',
+};
+const INSTALLATION: MissingFeature = {
+  what: 'package installation',
+  instead: 'import the vendored packages directly; list_available_packages lists them',
+};
+const ACCOUNTS: MissingFeature = { what: 'user accounts' };
+
+/** Modules of the standard library and of other environments that need a missing feature, by top-level import name. */
+export const UNSUPPORTED_MODULES: Readonly<Record<string, MissingFeature>> = {
+  _multiprocessing: PROCESSES,
+  multiprocessing: PROCESSES,
+  _posixsubprocess: PROCESSES,
+  tkinter: DISPLAY,
+  _tkinter: DISPLAY,
+  turtle: DISPLAY,
+  idlelib: DISPLAY,
+  curses: TERMINAL,
+  _curses: TERMINAL,
+  readline: TERMINAL,
+  msvcrt: WINDOWS,
+  winreg: WINDOWS,
+  _winapi: WINDOWS,
+  resource: { what: 'limits of a host process', instead: 'the call options fuel_budget and timeout_seconds' },
+  js: JAVASCRIPT_HOST,
+  pyodide: JAVASCRIPT_HOST,
+  pyodide_js: JAVASCRIPT_HOST,
+  micropip: INSTALLATION,
+  pip: INSTALLATION,
+  ensurepip: INSTALLATION,
+  venv: INSTALLATION,
+  setuptools: INSTALLATION,
+  syslog: { what: 'a system log', instead: 'logging or print()' },
+  grp: ACCOUNTS,
+  spwd: ACCOUNTS,
+  nis: ACCOUNTS,
+  ossaudiodev: { what: 'an audio device', instead: 'wave writes audio files' },
+  google: { what: 'Google Colab', instead: 'pass files with the option files and read them from /app' },
+  IPython: { what: 'IPython', instead: 'print()' },
 };

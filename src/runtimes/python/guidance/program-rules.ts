@@ -1,8 +1,9 @@
 /** Rules for exceptions that mean a mistake in the program itself. */
-import { errorText, messageMatch, oneLine } from '../../../analysis/quote-guest-text.ts';
+import { errorText, failedStatement, messageMatch, oneLine } from '../../../analysis/quote-guest-text.ts';
 import { exceptionRule, type Rule } from '../../../analysis/rule.ts';
 import { earlierDefinitionAdvice, syntaxErrorRule } from '../../../analysis/rules/rule-factories.ts';
 import { builtinException, moduleException } from './select-exception.ts';
+import { AWAIT, noneLine, otherName, typeAdvice } from './value-advice.ts';
 
 /** Standard modules that programs often use without importing them. */
 const MODULES = new Set(
@@ -19,6 +20,9 @@ const VALUE_ERROR_MODULES =
   'decimal statistics zoneinfo zoneinfo._common uuid ipaddress fractions locale getopt graphlib copy inspect string random'.split(
     ' ',
   );
+const TYPING_NAMES = new Set(
+  'Any Callable Dict Iterable Iterator List Literal NamedTuple Optional Set Tuple TypedDict Union'.split(' '),
+);
 const BIG_INTEGER = /^Exceeds the limit \(\d+ digits\) for integer string conversion/;
 
 export const programRules: readonly Rule[] = [
@@ -28,6 +32,14 @@ export const programRules: readonly Rule[] = [
       const error = builtinException(input, ...SYNTAX_ERRORS);
       return error?.kind === undefined ? undefined : error;
     },
+    hints: (error, input) => [
+      /\b[rb]?f[rb]?["']/i.test(failedStatement(input))
+        ? 'Check the f-string: every { needs its }, and only an expression may stand between them'
+        : undefined,
+      error.type === 'SyntaxError' || error.type === undefined
+        ? undefined
+        : 'Indent the lines of a block by the same number of spaces, and do not mix tabs and spaces',
+    ],
   }),
   exceptionRule({
     type: 'UndefinedName',
@@ -45,6 +57,7 @@ export const programRules: readonly Rule[] = [
         `The name '${name}' is not defined`,
         error.suggestion && `Did you mean '${oneLine(error.suggestion, 80)}'?`,
         MODULES.has(name) ? `Add at start of code: import ${name}` : undefined,
+        TYPING_NAMES.has(name) ? `Add at start of code: from typing import ${name}` : undefined,
         earlierDefinitionAdvice(name, input),
       ];
     },
@@ -53,12 +66,12 @@ export const programRules: readonly Rule[] = [
     type: 'MissingAttribute',
     evidence: 'AttributeError: an object has no such attribute or method.',
     match: (input) => builtinException(input, 'AttributeError') ?? moduleException(input, 'dataclasses'),
-    lines: (error) => [
+    lines: (error, input) => [
       oneLine(error.message),
       error.suggestion && `Did you mean '${oneLine(error.suggestion, 80)}'?`,
-      error.container === 'NoneType'
-        ? 'The value is None: a function returned nothing or a search found nothing; check for None first'
-        : undefined,
+      error.container === 'NoneType' ? noneLine(input) : undefined,
+      error.container === 'coroutine' ? AWAIT : undefined,
+      otherName(error),
       error.module_name && `print(dir(${oneLine(error.module_name, 60)})) lists the attributes of the module`,
     ],
   }),
@@ -78,14 +91,9 @@ export const programRules: readonly Rule[] = [
     type: 'TypeMismatch',
     evidence: 'TypeError: an operation does not support the types of its operands.',
     match: (input) => builtinException(input, 'TypeError'),
-    lines: (error) => [
+    lines: (error, input) => [
       `The operation does not support these types: ${oneLine(error.message)}`,
-      NONE.test(error.message)
-        ? 'One value is None: a function returned nothing or a search found nothing; check for None first'
-        : 'Convert explicitly with str(), int(), float() or list(), or check the type first',
-      /not JSON serializable/.test(error.message)
-        ? 'Convert it before json.dumps, or pass default=str'
-        : undefined,
+      NONE.test(error.message) ? noneLine(input) : typeAdvice(error),
     ],
   }),
   exceptionRule({
@@ -173,6 +181,9 @@ export const programRules: readonly Rule[] = [
       `A function rejected a value: ${oneLine(error.message) || oneLine(error.type)}`,
       /^time data/.test(error.message)
         ? 'The format string must match the text exactly: print(repr(text)) and compare'
+        : undefined,
+      /^invalid literal for int\(\) with base 10: '\s*-?\d+\.\d*\s*'/.test(error.message)
+        ? 'The text has decimals: convert it with float() first, as in int(float(text))'
         : undefined,
       /^invalid literal for int|^could not convert string to float/.test(error.message)
         ? 'Clean the text first: strip(), remove thousands separators and units, skip empty values'

@@ -23,8 +23,8 @@ export interface EmscriptenGuest {
   abort(reason: string): never;
 }
 
-/** "Non-recoverable failure in name resolution" in musl. */
-const EAI_FAIL = -4;
+/** "Name does not resolve" in musl. */
+const EAI_NONAME = -2;
 /** Status of libffi for an unknown calling convention. */
 const FFI_BAD_ABI = 2;
 
@@ -104,8 +104,8 @@ function processCalls(kernel: Kernel, memory: GuestMemory, guest: EmscriptenGues
     emscripten_runtime_keepalive_pop: zero,
     _emscripten_runtime_keepalive_clear: zero,
     _emscripten_lookup_name: zero,
-    getaddrinfo: () => EAI_FAIL,
-    getnameinfo: () => EAI_FAIL,
+    getaddrinfo: () => EAI_NONAME,
+    getnameinfo: () => EAI_NONAME,
     getprotobyname: zero,
     // ctypes cannot create closures. C code raises a Python exception for it.
     ffi_closure_alloc_js: (size: number, code: number) => {

@@ -1,0 +1,71 @@
+/** Packages of npm that programs import and the sandbox does not have, with alternatives. */
+import type { Alternative } from '../../../analysis/rules/rule-factories.ts';
+
+const NO_NETWORK: Alternative = {
+  note: 'There is no network: fetch the data outside the sandbox, pass it with the option files, and read it with readText or readJson',
+};
+const NO_SERVER: Alternative = {
+  note: 'Programs cannot listen on a port: call the functions of the program directly',
+};
+const NO_BROWSER: Alternative = {
+  note: 'There is no browser and no network: save the page outside the sandbox and pass it with the option files',
+};
+const MARKUP: Alternative = {
+  vendored: ['fast-xml-parser'],
+  instead: 'text functions and regular expressions',
+};
+const DATES: Alternative = { vendored: ['dayjs', 'date-fns'] };
+const CSV: Alternative = { vendored: ['papaparse', 'csv-simple'] };
+const COLLECTIONS: Alternative = { vendored: ['lodash'] };
+const SCHEMAS: Alternative = { vendored: ['zod', 'ajv'] };
+const NUMBERS: Alternative = { vendored: ['decimal.js', 'simple-statistics'], instead: 'Math and BigInt' };
+const IDS: Alternative = { instead: 'crypto.randomUUID() and crypto.getRandomValues(array)' };
+const DATABASE: Alternative = {
+  instead: "arrays, Maps and JSON files; Python has sqlite3: run the code with language='python'",
+};
+const IMAGES: Alternative = {
+  note: 'Native add-ons are not available',
+  instead: 'SVG and HTML files as text',
+};
+const TESTS: Alternative = { instead: 'plain checks: if (actual !== expected) throw new Error(...)' };
+const CONSOLE: Alternative = { instead: 'console.log' };
+const EXCEL: Alternative = {
+  vendored: ['papaparse'],
+  instead: "CSV; Python has openpyxl: run the code with language='python'",
+};
+const FILES: Alternative = { instead: 'readText, writeText, listFiles, copyFile and removeFile' };
+const UI: Alternative = {
+  note: 'There is no DOM',
+  vendored: ['mustache', 'handlebars'],
+  instead: 'HTML as text',
+};
+
+/** The packages of a group, with what to use instead. */
+const GROUPS: readonly (readonly [packages: string, alternative: Alternative])[] = [
+  [
+    'axios node-fetch got superagent request undici ky ws socket.io socket.io-client nodemailer openai',
+    NO_NETWORK,
+  ],
+  ['@anthropic-ai/sdk aws-sdk stripe firebase', NO_NETWORK],
+  ['express koa fastify hapi @hapi/hapi next http-server', NO_SERVER],
+  ['puppeteer playwright selenium-webdriver', NO_BROWSER],
+  ['cheerio jsdom xml2js xmldom @xmldom/xmldom node-html-parser htmlparser2 parse5', MARKUP],
+  ['moment moment-timezone luxon', DATES],
+  ['csv-parse csv-parser csv csv-parse/sync fast-csv csvtojson neat-csv', CSV],
+  ['underscore ramda lodash.groupby immutable immer', COLLECTIONS],
+  ['joi yup superstruct validator', SCHEMAS],
+  ['mathjs big.js bignumber.js bn.js numeric', NUMBERS],
+  ['uuid nanoid cuid', IDS],
+  ['sqlite3 better-sqlite3 pg mysql mysql2 mongodb mongoose redis knex sequelize prisma', DATABASE],
+  ['sharp canvas jimp chart.js d3 pngjs', IMAGES],
+  ['jest mocha chai vitest ava tape @jest/globals', TESTS],
+  ['chalk colors kleur ora winston pino debug cli-table3', CONSOLE],
+  ['xlsx exceljs', EXCEL],
+  ['fs-extra glob rimraf mkdirp', FILES],
+  ['react react-dom vue svelte jquery', UI],
+];
+
+/** By name of the package. */
+export const ALTERNATIVES: Readonly<Record<string, Alternative>> = Object.fromEntries(
+  GROUPS.flatMap(([packages, alternative]) => packages.split(' ').map((name) => [name, alternative])),
+);
