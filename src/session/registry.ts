@@ -1,12 +1,9 @@
 /**
- * The sessions of one store: the only registry of open sessions, and the only place that checks how many there may be.
- * A session stays open until it is closed, released or deleted; opening it again returns the same object.
+ * The sessions of one store: the only registry of open sessions. A session stays open until it is closed, released or
+ * deleted; opening it again returns the same object.
  */
-
 import { randomUUID } from 'node:crypto';
-import { SerialQueue } from '../concurrency/serial-queue.ts';
 import { SandboxError } from '../errors.ts';
-import { formatItems } from '../quantities.ts';
 import type { Variable } from '../runtimes/language.ts';
 import type { SandboxOptions } from '../sandbox/create-parts.ts';
 import type { WorkspaceFile } from '../sandbox/workspace.ts';
@@ -25,10 +22,12 @@ import type { SessionRecord, SessionStore } from '../stores/store.ts';
 import type { CheckpointInfo } from './checkpoint.ts';
 import { openSession } from './create-sandbox.ts';
 import type { Session, SessionOwner } from './session.ts';
+import { SessionAdmission } from './session-admission.ts';
 import { type SessionLimits, sessionLimits } from './session-limits.ts';
-import { sessionExists, sessionNotFound } from './timeline.ts';
+import { sessionNotFound } from './timeline.ts';
 
 const HOUR_MS = 3_600_000;
+
 /** Everything known about a session. */
 export interface SessionInfo extends SessionRecord {
   /** The files of the workspace. */
@@ -110,11 +109,9 @@ interface OpenEntry {
 /** Creates, opens, lists and deletes the sessions of one store. Created by `openSessions`. */
 export class SessionRegistry {
   readonly #open = new Map<string, OpenEntry>();
-  /** Names of sessions that are being created and are not in the store yet. */
-  readonly #reserved = new Set<string>();
   /** Sessions whose last state was lost when they were closed, with the error. */
   readonly #unsaved = new Map<string, unknown>();
-  readonly #admission = new SerialQueue();
+  readonly #admission: SessionAdmission;
   readonly #expiry: NodeJS.Timeout;
   readonly #owner: SessionOwner = {
     reserve: (session_id) => this.reserve(session_id),
@@ -131,6 +128,7 @@ export class SessionRegistry {
     /** Default of the option `commit` of sessions. */
     readonly commit: Commit,
   ) {
+    this.#admission = new SessionAdmission(store, limits, () => this.#open.keys());
     this.#expiry = setInterval(
       () => void this.prune({ older_than_hours: limits.idle_hours }).catch(() => {}),
       HOUR_MS,
@@ -140,9 +138,8 @@ export class SessionRegistry {
 
   /** Creates a session, or opens the one with that name. */
   async create(options: CreateOptions, mode: CreateMode = {}): Promise<Session> {
-    const exclusive = mode.exclusive ?? false;
     const session_id = options.session_id ?? randomUUID();
-    const unreserve = await this.#admission.run(() => this.#admit(session_id, exclusive));
+    const unreserve = await this.#admission.reserve(session_id, mode.exclusive ?? false);
     try {
       const session = await this.#openOnce(session_id, { ...options, session_id }, false);
       return sameRuntime(session, options.runtime);
@@ -383,38 +380,7 @@ export class SessionRegistry {
    * Throws `session_exists` or `session_limit`.
    */
   async reserve(session_id: string): Promise<() => void> {
-    return this.#admission.run(() => this.#admit(session_id, true));
-  }
-
-  /** Checks the limits unless the session exists. Runs one at a time, so that no two callers take the last place. */
-  async #admit(session_id: string, mustBeNew: boolean): Promise<() => void> {
-    const { records, damaged } = await this.store.list();
-    const ids = new Set([
-      ...records.map((record) => record.session_id),
-      ...this.#open.keys(),
-      ...this.#reserved,
-    ]);
-    if (ids.has(session_id) || damaged.includes(session_id)) {
-      if (mustBeNew) throw sessionExists(session_id);
-      return () => {};
-    }
-    await this.#checkLimits(ids);
-    this.#reserved.add(session_id);
-    return () => this.#reserved.delete(session_id);
-  }
-
-  async #checkLimits(ids: ReadonlySet<string>): Promise<void> {
-    const { max_sessions, max_total_bytes } = this.limits;
-    const advice = 'Delete or prune sessions that are no longer needed';
-    if (ids.size >= max_sessions) {
-      const fact = `The store already has ${formatItems(ids.size, 'session')}, and the limit is ${max_sessions}`;
-      throw new SandboxError('session_limit', `${fact}. ${advice}.`);
-    }
-    const sizes = await Promise.all([...ids].map((session_id) => this.store.size(session_id)));
-    const bytes = sizes.reduce((sum, size) => sum + size, 0);
-    if (bytes < max_total_bytes) return;
-    const fact = `All sessions together take ${bytes} bytes, and the limit is ${max_total_bytes}`;
-    throw new SandboxError('session_limit', `${fact}. ${advice}.`);
+    return this.#admission.reserve(session_id, true);
   }
 }
 
