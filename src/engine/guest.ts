@@ -9,7 +9,7 @@ import { isSyscallError } from '../kernel/syscall-error.ts';
 import { type Host, Kernel } from '../kernel/syscalls.ts';
 import { GuestClock } from './clock.ts';
 import { GRACE } from './grace.ts';
-import { type Linkage, moduleImports, trampolineFor } from './host-imports.ts';
+import { type Linkage, linkImports, trampolineFor } from './host-imports.ts';
 import { PAGE_BYTES } from './image-identity.ts';
 import {
   type GuestStop,
@@ -88,30 +88,16 @@ export class Guest implements Host {
       host: Object.fromEntries(overrides.entries()),
     });
     this.#trap = trampoline.exports['trap'] as () => never;
-    this.exports = new WebAssembly.Instance(compiled.module, this.#imports()).exports;
+    const imports = linkImports(compiled.module, this.memory, linkage.imports(this), (name) =>
+      this.#deny(name),
+    );
+    this.exports = new WebAssembly.Instance(compiled.module, imports).exports;
     this.#fuel = this.exports['fuel'] as WebAssembly.Global<'i64'>;
     this.table = this.exports['__indirect_function_table'] as WebAssembly.Table;
     const slots = this.exports['host'] as WebAssembly.Table;
     overrides.forEach((_, slot) => {
       slots.set(slot, trampoline.exports[String(slot)]);
     });
-  }
-
-  #imports(): WebAssembly.Imports {
-    const functions = this.linkage.imports(this);
-    const imports: Record<string, Record<string, WebAssembly.ImportValue>> = {};
-    for (const { module, name, kind } of moduleImports(this.compiled.module)) {
-      imports[module] ??= Object.create(null) as Record<string, WebAssembly.ImportValue>;
-      const target = imports[module];
-      if (kind === 'memory') target[name] = this.memory;
-      else if (kind === 'global') target[name] = new WebAssembly.Global({ value: 'i32', mutable: true }, 0);
-      else {
-        // Own properties only: the module could import a name that every object inherits, such as toString.
-        const exists = Object.hasOwn(functions, module) && Object.hasOwn(functions[module]!, name);
-        target[name] = exists ? functions[module]![name]! : () => this.#deny(`${module}.${name}`);
-      }
-    }
-    return imports;
   }
 
   /** Values of the mutable globals as decimal text, by export name. */

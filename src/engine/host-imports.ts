@@ -39,11 +39,33 @@ export function trampolineFor(linkage: Linkage<never>): WebAssembly.Module {
 const importLists = new WeakMap<WebAssembly.Module, readonly WebAssembly.ModuleImportDescriptor[]>();
 
 /** The imports of a module, listed once per module: V8 creates the long list again on every request. */
-export function moduleImports(module: WebAssembly.Module): readonly WebAssembly.ModuleImportDescriptor[] {
+function moduleImports(module: WebAssembly.Module): readonly WebAssembly.ModuleImportDescriptor[] {
   let list = importLists.get(module);
   if (list === undefined) {
     list = WebAssembly.Module.imports(module);
     importLists.set(module, list);
   }
   return list;
+}
+
+/** The imports of an instance: its memory, and a function for each import. `deny` is called for those that are missing. */
+export function linkImports(
+  module: WebAssembly.Module,
+  memory: WebAssembly.Memory,
+  functions: Readonly<Record<string, HostFunctions>>,
+  deny: (name: string) => never,
+): WebAssembly.Imports {
+  const imports: Record<string, Record<string, WebAssembly.ImportValue>> = {};
+  for (const { module: from, name, kind } of moduleImports(module)) {
+    imports[from] ??= Object.create(null) as Record<string, WebAssembly.ImportValue>;
+    const target = imports[from];
+    if (kind === 'memory') target[name] = memory;
+    else if (kind === 'global') target[name] = new WebAssembly.Global({ value: 'i32', mutable: true }, 0);
+    else {
+      // Own properties only: the module could import a name that every object inherits, such as toString.
+      const exists = Object.hasOwn(functions, from) && Object.hasOwn(functions[from]!, name);
+      target[name] = exists ? functions[from]![name]! : () => deny(`${from}.${name}`);
+    }
+  }
+  return imports;
 }
