@@ -4,6 +4,7 @@
  * Invariant: no operation modifies a read-only node or creates a canonical path longer than MAX_PATH_BYTES.
  */
 import { SandboxError } from '../errors.ts';
+import { checkOpen, type OpenFlags, readableFile, writableFile } from './access-checks.ts';
 import { checkName, isEncodable, isLongerThan, MAX_PATH_BYTES } from './file-names.ts';
 import { buildTree, checkEntries, type Entry, MAX_TIME_MS, toEntry } from './flat-entries.ts';
 import { ERRNO_ERRORS } from './fs-error.ts';
@@ -35,15 +36,6 @@ export interface VolumeUsage {
 /** The directories whose contents a guest can change. */
 export const WRITABLE_ROOTS = ['/app', '/tmp'] as const;
 export type WritableRoot = (typeof WRITABLE_ROOTS)[number];
-
-export interface OpenFlags {
-  create?: boolean;
-  exclusive?: boolean;
-  truncate?: boolean;
-  directory?: boolean;
-  nofollow?: boolean;
-  write?: boolean;
-}
 
 /** The result of a walk to an existing node. */
 export type ResolvedPath = WalkResult & { node: Node };
@@ -124,10 +116,7 @@ export class Volume {
       return this.#add(found, newFile(this.#init(mode)));
     }
     if (isNew) throw ERRNO_ERRORS.EEXIST;
-    if (node.kind === 'symlink') throw flags.directory ? ERRNO_ERRORS.ENOTDIR : ERRNO_ERRORS.ELOOP;
-    if (flags.directory && node.kind !== 'dir') throw ERRNO_ERRORS.ENOTDIR;
-    if (node.kind === 'dir' && (flags.write || flags.create || flags.truncate)) throw ERRNO_ERRORS.EISDIR;
-    if (node.readonly && (flags.write || flags.truncate)) throw ERRNO_ERRORS.EROFS;
+    checkOpen(node, flags);
     if (flags.truncate) this.truncate(node, 0);
     return found as ResolvedPath;
   }
@@ -227,11 +216,10 @@ export class Volume {
 
   /** Copies bytes from `pos` on and returns their number, which is 0 at or beyond the end of the file. */
   read(node: Node, pos: number, into: Uint8Array): number {
-    if (node.kind !== 'file') throw node.kind === 'dir' ? ERRNO_ERRORS.EISDIR : ERRNO_ERRORS.EINVAL;
-    if (!Number.isSafeInteger(pos) || pos < 0) throw ERRNO_ERRORS.EINVAL;
-    const length = Math.min(into.length, node.size - pos);
+    const file = readableFile(node, pos);
+    const length = Math.min(into.length, file.size - pos);
     if (length <= 0) return 0;
-    into.set(node.data.subarray(pos, pos + length));
+    into.set(file.data.subarray(pos, pos + length));
     return length;
   }
 
@@ -392,11 +380,4 @@ export class Volume {
     file.changed = true;
     file.mtimeMs = file.ctimeMs = this.#now();
   }
-}
-
-function writableFile(node: Node, pos: number): FileNode {
-  if (node.kind !== 'file') throw node.kind === 'dir' ? ERRNO_ERRORS.EISDIR : ERRNO_ERRORS.EINVAL;
-  if (node.readonly) throw ERRNO_ERRORS.EROFS;
-  if (!Number.isSafeInteger(pos) || pos < 0) throw ERRNO_ERRORS.EINVAL;
-  return node;
 }
