@@ -31,11 +31,6 @@ export interface LanguageGuidance {
   isStackOverflow(error: GuestError): boolean;
   /** Adds to or corrects an error that the runtime reported, with the help of the source. */
   refineError?(program: { readonly source: string; readonly error: GuestError }): GuestError;
-  /**
-   * Set when the line of an error that a limit raised is only a lower bound: the function that was running, if known.
-   * Only for runtimes that do not record the position of every statement.
-   */
-  interruptedFunction?(error: GuestError): { readonly name: string | undefined } | undefined;
   /** The uncaught exception that standard error ends with. The text has at most `STDERR_SCAN_CHARS` characters. */
   parseTraceback(stderr: string): GuestError | undefined;
   /** Modules that a line of source text imports. */

@@ -59,10 +59,6 @@ export function failedStatement({ source, error, exitCause }: FailedProgram): st
 export function failedLocation(input: AnalysisInput): string | undefined {
   const { line, file } = input.error ?? input.exitCause ?? {};
   if (typeof line !== 'number' || line < 1) return undefined;
-  const interrupted =
-    input.trap !== null && input.error && input.language.guidance.interruptedFunction?.(input.error);
-  if (interrupted)
-    return `or after line ${line}${interrupted.name ? `, in ${oneLine(interrupted.name)}` : ''}`;
   if (file !== undefined) return `line ${line} of ${oneLine(file)}`;
   const statement = failedStatement(input);
   return statement === '' ? `line ${line}` : `line ${line}: ${statement}`;

@@ -5,8 +5,8 @@
 import { randomFillSync } from 'node:crypto';
 import type { Volume } from '../fs/volume.ts';
 import { GuestMemory } from '../kernel/guest-memory.ts';
-import { isSyscallError } from '../kernel/syscall-error.ts';
 import { type Host, Kernel } from '../kernel/syscalls.ts';
+import { classifyException } from './classify-exception.ts';
 import { GuestClock } from './clock.ts';
 import { GRACE } from './grace.ts';
 import { type Linkage, linkImports, trampolineFor } from './host-imports.ts';
@@ -21,9 +21,10 @@ import {
 import { seededRandom } from './seeded-random.ts';
 
 /** Instructions between two checks of the limits: about a millisecond of optimised code. */
-const SLICE_FUEL = 2_000_000;
-/** Fuel for the inspection of a stopped guest. */
-const INSPECT_FUEL = 2_000_000;
+export const SLICE_FUEL = 2_000_000;
+/** Fuel, and how often in a row it is granted, for a guest with a probe to reach the probed loop. */
+const DEFER_FUEL = 100;
+const MAX_DEFERRALS = 3;
 /** More than a guest executes between two checks of its counter. Reserved so that the grace period is not exceeded. */
 const UNCHECKED_FUEL = 1_000_000;
 /** Memory grows in steps of this size, because each step takes a fraction of a millisecond regardless of its size. */
@@ -50,12 +51,16 @@ export class Guest implements Host {
   readonly table: WebAssembly.Table;
   readonly #trap: () => never;
   readonly #fuel: WebAssembly.Global<'i64'>;
+  /** Set by the module while `#onSliceUsed` runs, if it has a probe (see LoopProbe in wasm/prepare-module.ts). */
+  readonly #probe: WebAssembly.Global<'i32'> | undefined;
   #run = UNLIMITED_RUN;
   /** Fuel granted since the run began. */
   #granted = 0;
+  /** Number of slices granted since then. */
+  #slices = 0;
   /** Fuel that may be granted in total. */
   #budget = 0;
-  /** Upper bound of the fuel consumed, including the grace period; finite once a limit has been reached. */
+  /** Upper bound of the fuel consumed, with the grace period; finite once a limit has been reached. */
   #maxFuel = Number.POSITIVE_INFINITY;
   #deadlineMs = Number.POSITIVE_INFINITY;
   #clock: GuestClock;
@@ -64,8 +69,8 @@ export class Guest implements Host {
   #limitReached: LimitReason | undefined;
   #growthRefused = false;
   #stop: GuestStop | undefined;
-  /** Whether a stopped guest is being inspected. */
-  #isInspecting = false;
+  /** How often the check of the limits has been deferred since the last one. */
+  #deferrals = 0;
   /** Number of calls into the guest that have not returned. */
   #depth = 0;
 
@@ -93,6 +98,7 @@ export class Guest implements Host {
     );
     this.exports = new WebAssembly.Instance(compiled.module, imports).exports;
     this.#fuel = this.exports['fuel'] as WebAssembly.Global<'i64'>;
+    this.#probe = this.exports['probe'] as WebAssembly.Global<'i32'> | undefined;
     this.table = this.exports['__indirect_function_table'] as WebAssembly.Table;
     const slots = this.exports['host'] as WebAssembly.Table;
     overrides.forEach((_, slot) => {
@@ -138,7 +144,8 @@ export class Guest implements Host {
 
   /** Restarts the count, after work of the runtime that is not charged to the program. */
   resetFuel(): void {
-    this.#granted = Math.min(SLICE_FUEL, this.#budget);
+    this.#slices = 0;
+    this.#granted = Math.min(this.#nextSlice(), this.#budget);
     this.#fuel.value = BigInt(this.#granted);
   }
 
@@ -153,6 +160,11 @@ export class Guest implements Host {
     return Math.min(this.#charged, this.#maxFuel);
   }
 
+  /** Slices differ slightly, so that samples are not in step with the loops of a program. */
+  #nextSlice(): number {
+    return (this.#run.sliceFuel ?? SLICE_FUEL) - (Math.imul(++this.#slices, 0x9e3779b1) >>> 18);
+  }
+
   get #charged(): number {
     return this.#granted - Number(this.#fuel.value);
   }
@@ -165,7 +177,7 @@ export class Guest implements Host {
     } catch (cause) {
       // In a nested call, made by a host function, the trap propagates to the outermost call.
       if (this.#depth > 1) throw cause;
-      throw new GuestStopped(this.#stop ?? this.#classify(cause));
+      throw new GuestStopped(this.#stop ?? classifyException(cause, this.#isMemoryFull));
     } finally {
       this.#depth--;
     }
@@ -179,28 +191,6 @@ export class Guest implements Host {
     return this.#trap();
   }
 
-  /**
-   * Calls into a stopped guest to find its location. The guest was stopped between two arbitrary instructions, so the
-   * inspection may fail in any way and then returns undefined. It is not charged, has little fuel, and no host function
-   * has an effect during it.
-   */
-  inspect<T>(read: () => T): T | undefined {
-    const [stop, fuel] = [this.#stop, this.#fuel.value];
-    this.#stop = undefined;
-    this.#isInspecting = true;
-    this.#fuel.value = BigInt(INSPECT_FUEL);
-    try {
-      return read();
-    } catch (cause) {
-      if (cause instanceof GuestStopped || isSyscallError(cause)) return undefined;
-      throw cause;
-    } finally {
-      this.#isInspecting = false;
-      this.#fuel.value = fuel;
-      this.#stop = stop;
-    }
-  }
-
   exit(code: number): never {
     return this.stop({ reason: 'exit', message: `The program exited with code ${code}`, exitCode: code });
   }
@@ -210,10 +200,8 @@ export class Guest implements Host {
   }
 
   #deny(name: string): never {
-    return this.stop({
-      reason: 'denied_call',
-      message: `The guest called ${name}, which the sandbox does not provide`,
-    });
+    const message = `The guest called ${name}, which the sandbox does not provide`;
+    return this.stop({ reason: 'denied_call', message });
   }
 
   /** Calls an entry of the guest's function table for the guest. */
@@ -234,8 +222,7 @@ export class Guest implements Host {
   grow(bytes: number): boolean {
     const size = this.memory.buffer.byteLength;
     if (bytes <= size) return true;
-    const wanted = Math.ceil(bytes / GROWTH_BYTES) * GROWTH_BYTES;
-    const next = Math.max(bytes, Math.min(wanted, this.maxBytes));
+    const next = Math.max(bytes, Math.min(Math.ceil(bytes / GROWTH_BYTES) * GROWTH_BYTES, this.maxBytes));
     try {
       this.memory.grow(Math.ceil((next - size) / PAGE_BYTES));
       return true;
@@ -246,18 +233,38 @@ export class Guest implements Host {
   }
 
   #onSliceUsed(): void {
-    if (this.#isInspecting) this.abort('the inspection ran out of fuel');
+    if (this.#deferCheck()) return;
     this.check();
     // Time spent yielding does not count. A guest does not yield in its grace period, which the clock bounds.
     if (this.#limitReached === undefined) this.#deadlineMs += this.#run.onSlice?.(this.fuelConsumed) ?? 0;
     // A bulk instruction can cost more than a slice; the debt is added to the next one.
     if (this.#charged > this.#budget) this.#reachLimit('out_of_fuel');
     else if ((this.#fuel.value as bigint) < 0n) this.#grantSlice();
+    if (this.#probe !== undefined) this.#probe.value = 0;
+  }
+
+  /** The probed local of the module if the guest called the host at the probed loop, otherwise 0. */
+  get probe(): number {
+    return this.#probe?.value ?? 0;
+  }
+
+  /**
+   * Lets a guest with a probe continue for a moment if it is not at the probed loop, so that its position is known when
+   * the limits are checked. The counter depends on nothing else, so this is the same in every run.
+   */
+  #deferCheck(): boolean {
+    const debt = -Number(this.#fuel.value);
+    const isDeferred = this.#probe?.value === 0 && this.#deferrals < MAX_DEFERRALS && debt < DEFER_FUEL;
+    this.#deferrals = isDeferred ? this.#deferrals + 1 : 0;
+    if (!isDeferred) return false;
+    this.#granted += debt + DEFER_FUEL;
+    this.#fuel.value = BigInt(DEFER_FUEL);
+    return true;
   }
 
   #grantSlice(): void {
     const debt = Math.max(0, -Number(this.#fuel.value));
-    const fuel = Math.min(SLICE_FUEL + debt, this.#budget - this.#granted);
+    const fuel = Math.min(this.#nextSlice() + debt, this.#budget - this.#granted);
     this.#granted += fuel;
     this.#fuel.value = (this.#fuel.value as bigint) + BigInt(fuel);
   }
@@ -269,6 +276,7 @@ export class Guest implements Host {
   #reachLimit(reason: LimitReason): void {
     if (this.#limitReached !== undefined) this.#stopAtLimit(this.#limitReached);
     this.#limitReached = reason;
+    this.#run.onLimit?.(reason);
     const charged = this.#charged;
     this.#maxFuel = Math.min(this.#budget, charged) + GRACE.fuel;
     this.#budget = this.#maxFuel - UNCHECKED_FUEL;
@@ -307,15 +315,10 @@ export class Guest implements Host {
   }
 
   check(): void {
-    this.#denyDuringInspection();
     if (this.#isCancelled(Atomics.load(this.#run.cancel, 0))) this.#reachLimit('cancelled');
     const now = performance.now();
     this.#run.onTick?.(now, false);
     if (now >= this.#deadlineMs) this.#reachLimit('timeout');
-  }
-
-  #denyDuringInspection(): void {
-    if (this.#isInspecting) this.abort('an inspected guest cannot call the host');
   }
 
   /** Out of fuel, a guest may sleep in its grace period and can be cancelled; the clock ends other grace periods. */
@@ -325,7 +328,6 @@ export class Guest implements Host {
   }
 
   sleep(milliseconds: number): void {
-    this.#denyDuringInspection();
     if (this.#run.deterministic !== undefined) {
       this.check();
       // A virtual clock does not wait.
@@ -358,18 +360,6 @@ export class Guest implements Host {
 
   output(stream: 1 | 2, bytes: Uint8Array): void {
     this.#run.output(stream, bytes);
-  }
-
-  /** Derives the reason from an exception that WebAssembly or a host function threw. */
-  #classify(cause: unknown): GuestStop {
-    if (cause instanceof RangeError) return { reason: 'stack_overflow', message: cause.message };
-    if (isSyscallError(cause))
-      return { reason: 'unreachable', message: 'the runtime accessed an address that does not exist' };
-    const isTrap = cause instanceof WebAssembly.RuntimeError || cause instanceof WebAssembly.Exception;
-    if (!isTrap)
-      return { reason: 'internal', message: cause instanceof Error ? cause.message : String(cause) };
-    const message = cause instanceof WebAssembly.Exception ? 'an exception was not caught' : cause.message;
-    return { reason: this.#isMemoryFull ? 'memory_limit' : 'unreachable', message };
   }
 
   /**

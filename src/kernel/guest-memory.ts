@@ -75,6 +75,11 @@ export class GuestMemory {
     return needed;
   }
 
+  u8(pointer: number): number {
+    const at = pointer >>> 0;
+    return this.#viewAt(at, 1).getUint8(at);
+  }
+
   u32(pointer: number): number {
     const at = pointer >>> 0;
     return this.#viewAt(at, 4).getUint32(at, true);

@@ -4,7 +4,14 @@
  */
 import { z } from 'zod';
 import { formatDuration, formatFuel, formatPercent } from '../quantities.ts';
-import { errorGuidance, fuelAnalysis, type RuntimeName, runtimeName, type SandboxResult } from '../schema.ts';
+import {
+  errorGuidance,
+  fuelAnalysis,
+  type RuntimeName,
+  runtimeName,
+  type SandboxResult,
+  stoppedAt,
+} from '../schema.ts';
 import type { OutputStream } from './output-cache.ts';
 import { fileLink, outputLink, workspaceUri } from './resource-links.ts';
 import { type ToolResult, truncateMiddle } from './tool-result.ts';
@@ -42,6 +49,7 @@ export const executionOutput = z.object({
   state: z.enum(['fresh', 'committed', 'rolled_back']),
   state_note: z.string(),
   output_uris: z.array(z.string()).describe('Resources with the full text of truncated output.'),
+  stopped_at: stoppedAt.nullable(),
   error_guidance: errorGuidance.nullable(),
   fuel_analysis: fuelAnalysis
     .extend({ recommendation: nullableText('Suggested action, if any.') })
@@ -88,6 +96,7 @@ export function executionResult(result: SandboxResult, context: ExecutionContext
     state: metadata.state,
     state_note: STATE_NOTES[metadata.state],
     output_uris: [stdout.uri, stderr.uri].filter((uri) => uri !== undefined),
+    stopped_at: metadata.stopped_at ?? null,
     error_guidance: metadata.error_guidance ?? null,
     fuel_analysis: metadata.fuel_analysis ?? null,
   };
@@ -144,6 +153,8 @@ function executionText(output: ExecutionOutput): string {
   if (output.stdout !== '') parts.push(`stdout:\n${output.stdout.trimEnd()}`);
   if (output.stderr !== '') parts.push(`stderr:\n${output.stderr.trimEnd()}`);
   if (output.result === undefined && output.stdout === '' && output.stderr === '') parts.push('(no output)');
+  if (output.stopped_at !== null)
+    parts.push(...stoppedAtText(output.stopped_at, output.trap_reason !== null));
   if (output.error_guidance !== null) parts.push(guidanceText(output.error_guidance));
   if (output.fuel_analysis !== null && output.fuel_analysis.status !== 'efficient')
     parts.push(fuelReportText(output.fuel_analysis));
@@ -154,6 +165,14 @@ function executionText(output: ExecutionOutput): string {
   }
   parts.push(`session ${output.session_id} (${output.language}), ${output.state}: ${output.state_note}`);
   return parts.join('\n');
+}
+
+/** The place without variables is shown only for a trap: the traceback of an exception has it too. */
+function stoppedAtText(place: NonNullable<ExecutionOutput['stopped_at']>, isTrap: boolean): string[] {
+  const variables = Object.entries(place.variables).map(([name, value]) => `${name} = ${value}`);
+  const where = `stopped at ${place.file}:${place.line} in ${place.function}`;
+  if (variables.length > 0) return [`${where}, with ${variables.join(', ')}`];
+  return isTrap ? [where] : [];
 }
 
 function guidanceText(guidance: NonNullable<ExecutionOutput['error_guidance']>): string {

@@ -6,6 +6,7 @@
  * and add a row to each of the two registries: languages.ts and registry.ts.
  */
 
+import type { StackFrame, Variables } from '../analysis/run-profile.ts';
 import type { Guest } from '../engine/guest.ts';
 import type { Linkage } from '../engine/host-imports.ts';
 import type { MemoryRange } from '../engine/memory-capture.ts';
@@ -59,10 +60,20 @@ export interface PreloadReport {
 /** Longest report that the host reads: the largest report of a boot script, with up to twelve bytes per character. */
 export const MAX_REPORT_BYTES = 1_500_000;
 
-export interface SourceLocation {
-  readonly line: number;
-  /** Set if the location is in the program of an earlier call. */
-  readonly file?: string;
+/**
+ * Reads the stack of a running program from guest memory. It does not call the guest and never throws: what cannot be
+ * read is missing, and corrupt memory gives wrong but bounded texts.
+ */
+export interface StackReader {
+  /** At most `max` frames, innermost first. With `untilProgram` the innermost frame of the program is the last one. */
+  frames(max: number, untilProgram: boolean): readonly StackFrame[];
+  /** Variables of the innermost frame of the program among the first `maxFrames`, the preferred ones first. */
+  variables(isPreferred: (name: string) => boolean, maxFrames: number): Variables;
+  /**
+   * Variables for the place of an uncaught exception, for runtimes whose report has none: the global ones, and for a
+   * place in a function only the preferred ones among them.
+   */
+  variablesAfter?(functionName: string, isPreferred: (name: string) => boolean): Variables;
 }
 
 /** Addresses in guest memory that `boot` returns for later calls. They are saved with the image. */
@@ -90,13 +101,9 @@ export interface Runtime {
   /** Memory of an idle guest whose contents do not matter and need not be saved. */
   unusedMemory(guest: Guest): readonly MemoryRange[];
   boot(guest: Guest): Handles;
+  stackReader(guest: Guest, handles: Handles): StackReader;
   /** Runs a program and returns the boot script's report as JSON text. Untrusted. */
   run(guest: Guest, handles: Handles, request: GuestRequest): string;
-  /**
-   * The line that a stopped program was executing. It calls functions of the guest, whose memory may be corrupt: it is
-   * called within `Guest.inspect`, may stop the guest again, and may return a wrong line.
-   */
-  currentLocation(guest: Guest): SourceLocation | undefined;
   /** Imports modules before the guest is saved as an image. Returns a PreloadReport as JSON text. */
   preload(guest: Guest, handles: Handles, request: PreloadRequest): string;
   /** Builds the layer of user packages from their source files. Absent if the runtime does not support them. */

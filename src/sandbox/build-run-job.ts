@@ -19,6 +19,8 @@ export interface RunRequest {
   readonly stdin: Uint8Array;
   /** Whether the worker sends output while the program runs. */
   readonly live: boolean;
+  /** Whether the worker records a detailed profile. */
+  readonly profile: boolean;
   readonly session: SessionInput | undefined;
 }
 
@@ -48,6 +50,7 @@ export function buildRunJob(
     workspace: workspace.entries(),
     mountSet,
     streamOutput: request.live,
+    profile: request.profile,
     session: request.session,
   };
 }

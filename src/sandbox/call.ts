@@ -16,6 +16,7 @@ export interface Call {
   readonly stdin: Uint8Array;
   readonly limits: CallLimits;
   readonly injectSetup: boolean;
+  readonly profile: boolean;
   readonly files: Readonly<Record<string, string | Uint8Array>> | undefined;
   readonly onProgress: z.output<typeof executeOptions>['onProgress'];
   /** Aborted when the call is cancelled or the sandbox is closed. */

@@ -98,6 +98,7 @@ export class Sandbox {
         signal,
         files,
         inject_setup,
+        profile,
         onStdout,
         onStderr,
         onProgress,
@@ -112,6 +113,7 @@ export class Sandbox {
         stdin: input instanceof Uint8Array ? input : await input,
         limits,
         injectSetup: inject_setup,
+        profile,
         files,
         onProgress,
         signal: linked.signal,
@@ -158,7 +160,7 @@ export class Sandbox {
   protected start(
     turn: WorkerTurn,
     assets: GuestAssets,
-    call: Pick<Call, 'code' | 'stdin' | 'limits' | 'injectSetup' | 'signal' | 'output'>,
+    call: Pick<Call, 'code' | 'stdin' | 'limits' | 'injectSetup' | 'profile' | 'signal' | 'output'>,
     session: SessionInput | undefined,
   ): JobHandle {
     const { policy, mountSet } = this.parts;
@@ -170,7 +172,7 @@ export class Sandbox {
 
   #report(executionId: string, call: Call, { outcome, queueMs }: FinishedCall): SandboxResult {
     const userPackages = this.parts.extension?.packages?.topLevel ?? [];
-    const plain = toResult(this.runtime, outcome, queueMs, userPackages);
+    const plain = toResult(this.runtime, outcome, queueMs, userPackages, call.code);
     if (this.session_id !== undefined) plain.metadata.session_id = this.session_id;
     const { code, limits } = call;
     const { policy } = this;

@@ -1,4 +1,5 @@
 /** Turns the outcome of a run, as the worker reports it, into a `SandboxResult` without guidance and fuel analysis. */
+import { toFuelProfile } from '../analysis/fuel-profile.ts';
 import { notableImports } from '../packages/manifest.ts';
 import { type RuntimeName, type SandboxResult, TRAPS, type TrapReason } from '../schema.ts';
 import type { RunOutcome } from '../worker/protocol.ts';
@@ -26,6 +27,8 @@ export function stoppedByHost(reason: keyof typeof STOPPED_BY_HOST, durationMs: 
     filesTruncated: false,
     otherUsage: { bytes: 0, files: 0 },
     imports: [],
+    profile: undefined,
+    stoppedAt: undefined,
     declared: [],
   };
 }
@@ -39,6 +42,7 @@ export function toResult(
   outcome: RunOutcome,
   queueMs: number,
   userPackages: readonly string[],
+  source: string,
 ): SandboxResult {
   const { trap, report } = outcome;
   const exitCode = trap ? TRAPS[trap.reason].exit_code : (report?.exit_code ?? 1);
@@ -61,6 +65,8 @@ export function toResult(
     ...(report?.result !== undefined && { result: report.result }),
     ...(report?.result_type !== undefined && { result_type: report.result_type }),
     ...(report?.error !== undefined && { error: report.error }),
+    ...(outcome.profile !== undefined && { fuel_profile: toFuelProfile(outcome.profile, source) }),
+    ...(outcome.stoppedAt !== undefined && { stopped_at: outcome.stoppedAt }),
     state: outcome.state,
     imports: notableImports(outcome.imports, userPackages),
     queue_ms: queueMs + outcome.yieldedMs,

@@ -38,6 +38,20 @@ export const guestError = z.object({
 /** An uncaught exception as the interpreter reports it. It comes from the guest, so it is truncated and untrusted. */
 export interface GuestError extends z.infer<typeof guestError> {}
 
+/** Limits of `stopped_at`: names, characters per name and value, and characters of all names and values. */
+export const STOPPED_AT_MAX = { names: 20, text: 200, total: 2_000 } as const;
+/** Where a run ended, with the variables of that function. Names and values come from the guest, so they are capped. */
+export const stoppedAt = z.object({
+  file: z.string().max(400).describe('File of the line.'),
+  line: z.number().int().min(0).describe('Line, starting at 1; 0 if unknown.'),
+  function: z.string().max(400).describe('Function that was running.'),
+  variables: z
+    .record(z.string(), z.string().max(STOPPED_AT_MAX.text))
+    .describe('Short forms of its variables, those of the line first; at most 20 and 2,000 characters.'),
+});
+/** Where a run ended, with the variables of that function. */
+export interface StoppedAt extends z.infer<typeof stoppedAt> {}
+
 /** The report of the boot script about a program that was not stopped. */
 export const guestReport = z.object({
   exit_code: z.number().int().min(0).max(255),
@@ -45,5 +59,6 @@ export const guestReport = z.object({
   result_type: z.string().max(200).optional(),
   error: guestError.optional(),
   exit_cause: guestError.optional().describe('The exception that was being handled when the program exited.'),
+  stopped_at: stoppedAt.optional().describe('The frame of the program that raised the uncaught exception.'),
 });
 export interface GuestReport extends z.infer<typeof guestReport> {}

@@ -102,6 +102,10 @@ export const executeOptions = z.strictObject({
     .boolean()
     .default(true)
     .describe('Whether packages and helpers are available; without them the program has the bare language.'),
+  profile: z
+    .boolean()
+    .default(false)
+    .describe('Sample the fuel use finely and record complete stacks in metadata.fuel_profile.'),
   onStdout: callback<string>().optional().describe('Receives standard output while the program runs.'),
   onStderr: callback<string>().optional().describe('Receives standard error while the program runs.'),
   onProgress: callback<{ fuel_consumed: number; fuel_budget: number }>()

@@ -1,6 +1,6 @@
 /** The result of `execute`: outcome, output, changed files, guidance and fuel analysis. */
 import { z } from 'zod';
-import { guestError } from './guest-report.ts';
+import { guestError, stoppedAt } from './guest-report.ts';
 import { runtimeName } from './names.ts';
 
 /** The reasons why a run is stopped, with message and exit code. */
@@ -51,6 +51,31 @@ export const fuelAnalysis = z.object({
 /** How a run used its fuel budget. */
 export interface FuelAnalysis extends z.infer<typeof fuelAnalysis> {}
 
+/** Rows of a fuel profile in a result. */
+export const PROFILE_ROWS = 20;
+const profileRow = {
+  file: z.string().describe('Path of the source file.'),
+  line: z.number().int().describe('Line, starting at 1; 0 if unknown.'),
+  fuel: z.number().int().describe('Fuel of the samples in this row.'),
+  share: z.number().describe('Part of the fuel of all samples, from 0 to 1.'),
+};
+export const fuelProfile = z.object({
+  sample_fuel: z.number().int().describe('Fuel between two samples.'),
+  samples: z.number().int().describe('Number of samples.'),
+  lines: z
+    .array(z.object({ ...profileRow, source: z.string().describe('Text of the line, if known.') }))
+    .max(PROFILE_ROWS)
+    .describe('Lines of the program by the fuel that they and the library code they call used.'),
+  functions: z
+    .array(z.object({ ...profileRow, function: z.string().describe('Name of the function.') }))
+    .max(PROFILE_ROWS)
+    .describe(
+      'Functions, also of libraries, by the fuel that they used themselves; line is where most of it went.',
+    ),
+});
+/** Where a run used its fuel: one sample after every slice of fuel. */
+export interface FuelProfile extends z.infer<typeof fuelProfile> {}
+
 export const resultMetadata = z.object({
   runtime: runtimeName,
   trapped: z.boolean().describe('Whether the run was stopped.'),
@@ -80,6 +105,12 @@ export const resultMetadata = z.object({
     .optional()
     .describe('What went wrong and what to do, for known kinds of failure.'),
   fuel_analysis: fuelAnalysis.optional().describe('How the run used its fuel budget.'),
+  fuel_profile: fuelProfile
+    .optional()
+    .describe('Where the run used its fuel. Present if it used more than one slice of fuel.'),
+  stopped_at: stoppedAt
+    .optional()
+    .describe('Where a limit or an uncaught exception ended the program, and its variables there.'),
   queue_ms: z.number().describe('Time that the call waited; not part of duration_ms.'),
 });
 

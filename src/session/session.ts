@@ -216,6 +216,7 @@ export class Session extends Sandbox {
           timeout_seconds: Math.min(INSPECTION_LIMITS.timeout_seconds, this.policy.timeout_seconds),
         },
         injectSetup: true,
+        profile: false,
         signal: this.closing.signal,
         output: new OutputDelivery(),
       };

@@ -25,6 +25,7 @@ const OP = opcodesNamed(
   'return',
   'call',
   'local.get',
+  'global.set',
 );
 /** Number of blocks that `openLoop` puts around a loop. */
 const BLOCKS_PER_LOOP = 3;
@@ -36,6 +37,8 @@ export interface MeterContext extends ScanContext {
   readonly refillFunction: number;
   /** 1 for functions that check the counter on entry. */
   readonly entryChecks: Uint8Array;
+  /** See LoopProbe in prepare-module.ts. The global of the probe follows that of the fuel. */
+  readonly probe: { readonly function: number; readonly loop: number; readonly local: number } | undefined;
 }
 
 /** Meters the function bodies of one module, one after the other. */
@@ -48,6 +51,10 @@ export class FunctionMeter {
   private out!: Writer;
   /** Whether the loops of this function are wrapped in blocks. */
   private wrapped = false;
+  /** Number of loops before the one to probe; negative once it is found, or if there is none. */
+  private loopsToProbe = -1;
+  /** Label of the loop to probe, or -1. */
+  private probedLabel = -1;
   /** Where the counter is at each open `if`; its else starts in the same state. */
   private readonly atIf = new Map<number, readonly [inLocal: boolean, inGlobal: boolean]>();
 
@@ -75,6 +82,8 @@ export class FunctionMeter {
     if (hasLocal) out.u8(1).u8(VALUE_TYPE.i64);
     if (hasLength) out.u8(1).u8(VALUE_TYPE.i32);
     this.wrapped = finder.loops > 0 && finder.canWrap;
+    this.loopsToProbe = this.context.probe?.function === index ? this.context.probe.loop : -1;
+    this.probedLabel = -1;
     this.emitter.begin(out, space.locals, hasLocal);
     if (this.context.entryChecks[index]) this.checkAtEntry(index, params);
     this.writeBlocks(code);
@@ -151,6 +160,7 @@ export class FunctionMeter {
     out.u8(OP.br).u8(2).u8(OP.end);
     // The refill code is reached only from the check at the loop head and continues there.
     this.setCounterAtLabel(label);
+    this.writeProbe(label);
     emitter.emitRefill();
     out.u8(OP.br).u8(0).u8(OP.end).u8(OP.unreachable).u8(OP.end);
     emitter.inLocal = inLocal;
@@ -168,7 +178,8 @@ export class FunctionMeter {
         return;
       case Terminator.loop:
         this.setCounterAtLabel(blocks.label[i]!);
-        this.checkAtLoop();
+        if (this.loopsToProbe-- === 0) this.probedLabel = blocks.label[i]!;
+        this.checkAtLoop(blocks.label[i]!);
         return;
       case Terminator.end:
         this.setCounterAtLabel(blocks.label[i]!);
@@ -234,12 +245,23 @@ export class FunctionMeter {
     out.u8(OP.call).u32(index).u8(OP.return).u8(OP.end);
   }
 
-  private checkAtLoop(): void {
+  private writeProbe(label: number): void {
+    const { probe, fuelGlobal } = this.context;
+    if (probe === undefined || label !== this.probedLabel) return;
+    this.out
+      .u8(OP['local.get'])
+      .u32(probe.local)
+      .u8(OP['global.set'])
+      .u32(fuelGlobal + 1);
+  }
+
+  private checkAtLoop(label: number): void {
     const { out, emitter } = this;
     emitter.emitIsNegative();
     if (this.wrapped) out.u8(OP.br_if).u8(1);
     else {
       out.u8(OP.if).u8(EMPTY_BLOCK);
+      this.writeProbe(label);
       emitter.emitRefill();
       out.u8(OP.end);
     }

@@ -35,6 +35,21 @@ export interface PrepareOptions {
    * fuel is still negative when it returns, the guest traps, and no exception handler of the guest can catch the trap.
    */
   readonly hostOverrides?: readonly string[];
+  /** A local to publish when fuel runs out in a certain loop. */
+  readonly probe?: LoopProbe;
+}
+
+/**
+ * When the fuel is below zero at the head of a loop, the value of a local is stored in the exported i32 global "probe"
+ * before the host is called. Nothing else writes the global.
+ */
+export interface LoopProbe {
+  /** Index of the function in the module. */
+  readonly function: number;
+  /** Position of the loop among the loops of the function, from 0. */
+  readonly loop: number;
+  /** Index of an i32 local. */
+  readonly local: number;
 }
 
 export interface PreparedModule {
@@ -87,7 +102,7 @@ export function prepareModule(bytes: Uint8Array, options: PrepareOptions): Prepa
     hostEntries: assignHostEntries(module, hostFunctions),
   };
   const stateGlobals = findStateGlobals(module);
-  const { code, usesData } = writeCode(module, kept, additions, options.meter ?? true);
+  const { code, usesData } = writeCode(module, kept, additions, options);
   const { writes, section: data } = extractDataSegments(module, usesData);
 
   const out = new Writer(code.length + 65536);
@@ -98,8 +113,11 @@ export function prepareModule(bytes: Uint8Array, options: PrepareOptions): Prepa
     [SECTION.function, appended(module, SECTION.function, [(to) => to.u32(additions.emptyType)])],
     [SECTION.table, appended(module, SECTION.table, [(to) => hostTable(to, 1 + hostFunctions.length)])],
     [SECTION.tag, appended(module, SECTION.tag, [])],
-    [SECTION.global, appended(module, SECTION.global, [fuelGlobal])],
-    [SECTION.export, writeExports(kept, additions, stateGlobals)],
+    [
+      SECTION.global,
+      appended(module, SECTION.global, options.probe ? [fuelGlobal, probeGlobal] : [fuelGlobal]),
+    ],
+    [SECTION.export, writeExports(kept, additions, stateGlobals, options.probe)],
     [SECTION.element, appended(module, SECTION.element, [])],
     [SECTION.dataCount, data === undefined ? undefined : new Writer().u32(module.data.length).view()],
     [SECTION.code, code],
@@ -127,7 +145,7 @@ function keepExports(module: ParsedModule, names: readonly string[]): ParsedModu
         'Use the memory that the module imports.',
       );
     }
-    if (name === 'fuel' || name === 'host' || name.startsWith('global:')) {
+    if (name === 'fuel' || name === 'host' || name === 'probe' || name.startsWith('global:')) {
       throw invalid(
         `the export name ${JSON.stringify(name)} is reserved`,
         undefined,
@@ -200,6 +218,8 @@ const emptyFunctionType = (to: Writer): unknown => to.u8(FUNCTION_TYPE).u8(0).u8
 
 const fuelGlobal = (to: Writer): unknown => to.u8(VALUE_TYPE.i64).u8(1).u8(OP['i64.const']).u8(0).u8(OP.end);
 
+const probeGlobal = (to: Writer): unknown => to.u8(VALUE_TYPE.i32).u8(1).u8(OP['i32.const']).u8(0).u8(OP.end);
+
 /** With the largest possible maximum, so that a memory with any maximum can be imported. */
 function importMemory(to: Writer, module: ParsedModule): void {
   to.name('env').name('memory').u8(EXTERNAL_KIND.memory).u8(1);
@@ -212,11 +232,17 @@ function writeExports(
   kept: ParsedModule['exports'],
   additions: Additions,
   state: readonly StateGlobal[],
+  probe: LoopProbe | undefined,
 ): Uint8Array {
-  const out = new Writer(1024).u32(kept.length + 2 + state.length);
+  const out = new Writer(1024).u32(kept.length + 2 + (probe ? 1 : 0) + state.length);
   for (const { name, kind, index } of kept) out.name(name).u8(kind).u32(index);
   out.name('fuel').u8(EXTERNAL_KIND.global).u32(additions.fuelGlobal);
   out.name('host').u8(EXTERNAL_KIND.table).u32(additions.hostTable);
+  if (probe)
+    out
+      .name('probe')
+      .u8(EXTERNAL_KIND.global)
+      .u32(additions.fuelGlobal + 1);
   for (const { name } of state)
     out
       .name(name)
@@ -229,7 +255,7 @@ function writeCode(
   module: ParsedModule,
   kept: ParsedModule['exports'],
   additions: Additions,
-  metered: boolean,
+  { meter: metered = true, probe }: PrepareOptions,
 ): { code: Uint8Array; usesData: boolean } {
   const reachable = new Set(module.addressTaken);
   for (const { kind, index } of kept) if (kind === EXTERNAL_KIND.function) reachable.add(index);
@@ -237,7 +263,7 @@ function writeCode(
   const graph = buildCallGraph(module);
   const constantCosts = findConstantCostFunctions(graph, module.importedFunctions, reachable);
   const entryChecks = findEntryChecks(graph, module.importedFunctions, additions.hostEntries);
-  const meter = new FunctionMeter({ ...module, constantCosts, entryChecks, ...additions });
+  const meter = new FunctionMeter({ ...module, constantCosts, entryChecks, ...additions, probe });
   const out = new Writer(module.bytes.length * 2).u32(module.bodies.length + 1);
   const body = new Writer(65536);
   for (const [i, range] of module.bodies.entries()) {

@@ -4,6 +4,7 @@
  * wait for it.
  */
 import { parentPort, workerData } from 'node:worker_threads';
+import type { ProgramState } from '../analysis/run-profile.ts';
 import { applyDelta, captureDelta } from '../engine/delta.ts';
 import { PAGE_BYTES } from '../engine/image-identity.ts';
 import { diffsOf } from '../engine/memory-capture.ts';
@@ -17,11 +18,13 @@ import { WRITABLE_ROOTS } from '../fs/volume.ts';
 import { CappedOutput } from '../kernel/capped-output.ts';
 import type { Kernel } from '../kernel/syscalls.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
+import { programFile } from '../runtimes/language.ts';
 import { LANGUAGES } from '../runtimes/languages.ts';
 import { RUNTIMES } from '../runtimes/registry.ts';
 import { buildGuest } from './build-guest-artifacts.ts';
 import { CooperativeYield } from './cooperative-yield.ts';
 import { extendImage } from './extend-image.ts';
+import { DETAILED_SAMPLE_FUEL, FuelProfiler } from './fuel-profiler.ts';
 import type { GuestPool } from './guest-pool.ts';
 import { createVolume } from './guest-volume.ts';
 import { limitChangedFiles } from './limit-changed-files.ts';
@@ -154,23 +157,47 @@ function run(id: number, job: RunJob): void {
     ? new OutputSender((stream, bytes) => send({ type: 'output', id, stream, bytes }))
     : undefined;
   const cooperativeYield = new CooperativeYield(yieldFlag);
-  const context = runContext(id, job, cooperativeYield, { 1: stdout, 2: stderr }, sender);
+  // Created below, because it reads the guest; the program starts after that.
+  let profiler: FuelProfiler | undefined;
+  let stateAtLimit: ProgramState | undefined;
+  const hooks: RunHooks = {
+    onSlice: (fuelConsumed) => profiler?.sample(fuelConsumed),
+    onLimit: () => {
+      stateAtLimit = profiler?.state(guest.fuelConsumed);
+    },
+  };
+  const context = runContext(id, job, cooperativeYield, { 1: stdout, 2: stderr }, sender, hooks);
   const { current, stale } = prepareGuest(loaded, job, maxPages, context);
   const { guest } = current;
+  const { handles } = loaded.image.header;
+  const call = guest.kernel.calls + 1;
+  const program = { file: programFile(LANGUAGES[loaded.assets.runtime], call), code: job.code };
+  profiler = new FuelProfiler(
+    loaded.runtime.stackReader(guest, handles),
+    program,
+    job.profile,
+    () => guest.memory.buffer.byteLength,
+  );
   guest.kernel.stdin = job.stdin;
   // Restoring a session is work of the host and does not count against the time of the program.
   const startedMs = performance.now();
   cooperativeYield.start(startedMs);
   guest.setDeadline(startedMs + limits.timeoutMs);
   send({ type: 'started', id });
-  const { trap, report, isConsistent } = runProgram(guest, loaded.runtime, loaded.image.header.handles, {
+  const request = {
     code: job.code,
     env: job.env,
-    call: guest.kernel.calls + 1,
+    call,
     keep: session !== undefined,
     fuel_budget: limits.fuelBudget,
     timeout_seconds: limits.timeoutMs / 1000,
     inject_setup: job.injectSetup,
+  };
+  const { trap, report, stoppedAt, isConsistent } = runProgram(guest, loaded.runtime, handles, request, {
+    file: program.file,
+    stateAtLimit: () => stateAtLimit,
+    stateNow: () => profiler.state(guest.fuelConsumed),
+    placeOf: (place) => profiler.placeOf(place),
   });
   sender?.push(1, stdout.finish(), performance.now());
   sender?.push(2, stderr.finish(), performance.now());
@@ -198,6 +225,8 @@ function run(id: number, job: RunJob): void {
     filesTruncated: isTruncated,
     otherUsage: guest.kernel.volume.usageOutside('/app'),
     imports: guest.kernel.imports.close(guest.fuelConsumed),
+    profile: profiler.finish(),
+    stoppedAt,
     declared: keepsState ? LANGUAGES[loaded.assets.runtime].declaredNames(job.code) : [],
   };
   send({ type: 'done', id, outcome });
@@ -236,19 +265,28 @@ function save(id: number, loaded: LoadedImage, current: SessionGuest, session: S
 
 const NO_CHANGES = { created: [], modified: [], deleted: [], removed: [], entries: [] };
 
+interface RunHooks {
+  readonly onSlice: (fuelConsumed: number) => void;
+  readonly onLimit: () => void;
+}
+
 function runContext(
   id: number,
-  { limits }: RunJob,
+  { limits, profile }: RunJob,
   cooperativeYield: CooperativeYield,
   outputs: Record<1 | 2, CappedOutput>,
   sender: OutputSender | undefined,
+  hooks: RunHooks,
 ): RunContext {
   return {
     fuelBudget: limits.fuelBudget,
     deadlineMs: Number.POSITIVE_INFINITY,
     cancel: control,
     cancelValue: id,
+    sliceFuel: profile ? DETAILED_SAMPLE_FUEL : undefined,
+    onLimit: hooks.onLimit,
     onSlice: (fuelConsumed) => {
+      hooks.onSlice(fuelConsumed);
       Atomics.store(control, CONTROL.fuelMillions, Math.floor(fuelConsumed / FUEL_UNIT));
       return cooperativeYield.maybeYield(fuelConsumed);
     },

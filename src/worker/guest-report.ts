@@ -4,6 +4,7 @@
  */
 import { MAX_REPORT_BYTES } from '../runtimes/runtime.ts';
 import { type GuestError, type GuestReport, guestError, guestReport } from '../schema.ts';
+import { parseStoppedAt } from './stopped-at.ts';
 
 /** Limits of a result; boot scripts stay below them. */
 const MAX_VALUES = 10_000;
@@ -15,6 +16,7 @@ export function parseGuestReport(text: string): GuestReport | undefined {
   if (fields === undefined) return undefined;
   const { exit_code, result_type } = guestReport.shape;
   const cause = parseError(fields['exit_cause']);
+  const stopped = parseStoppedAt(fields['stopped_at']);
   const code = exit_code.safeParse(fields['exit_code']);
   const type = result_type.safeParse(fields['result_type']);
   const error = parseError(fields['error']);
@@ -25,6 +27,7 @@ export function parseGuestReport(text: string): GuestReport | undefined {
     ...(type.success && type.data !== undefined && { result_type: type.data }),
     ...(error !== undefined && { error }),
     ...(cause !== undefined && { exit_cause: cause }),
+    ...(stopped !== undefined && { stopped_at: stopped }),
   };
 }
 

@@ -4,13 +4,14 @@
  * process are not trusted and have to match a schema.
  */
 import { z } from 'zod';
+import { runProfile } from '../analysis/run-profile.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { isWorkspacePath } from '../fs/file-names.ts';
 import type { Entry } from '../fs/flat-entries.ts';
 import { toShared } from '../fs/shared-bytes.ts';
 import { isMemoryLayer, memoryLayer } from '../host/layer-pack.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
-import { type GuestReport, guestReport, type RuntimeName, TRAPS } from '../schema.ts';
+import { type GuestReport, guestReport, type RuntimeName, stoppedAt, TRAPS } from '../schema.ts';
 import { isWithinLimits } from './guest-report.ts';
 import type { ExtendedImage, FromWorker, Job, ToWorker } from './protocol.ts';
 
@@ -159,6 +160,8 @@ const outcome = z.strictObject({
   }),
   filesTruncated: z.boolean(),
   otherUsage: usage,
+  profile: runProfile.optional(),
+  stoppedAt: stoppedAt.optional(),
   imports: z.array(z.strictObject({ name: z.string(), fuel: count, cached: z.boolean() })),
   declared: z.array(z.string()),
 });

@@ -2,6 +2,7 @@
  * The messages between the main thread and a worker. They are plain data for structured clone; large byte arrays lie in
  * shared memory and are not copied. Guest code cannot send messages.
  */
+import type { RunProfile } from '../analysis/run-profile.ts';
 import type { Delta } from '../engine/delta.ts';
 import type { ImageOrigin } from '../engine/image-identity.ts';
 import type { MemoryDiff } from '../engine/memory-capture.ts';
@@ -11,7 +12,7 @@ import type { VolumeUsage } from '../fs/volume.ts';
 import type { SharedLayer } from '../host/layer-pack.ts';
 import type { ImportRecord } from '../kernel/module-import-log.ts';
 import type { BuiltGuest, GuestAssets } from '../runtimes/guest-artifacts.ts';
-import type { GuestReport, RuntimeName, TrapReason } from '../schema.ts';
+import type { GuestReport, RuntimeName, StoppedAt, TrapReason } from '../schema.ts';
 
 /** The limits of one call, combined from the policy and the call options. */
 export interface RunLimits {
@@ -76,6 +77,8 @@ export interface RunJob {
   readonly mountSet: MountSet;
   /** Whether to send output while the program runs. */
   readonly streamOutput: boolean;
+  /** Whether to sample finely and to record complete stacks. */
+  readonly profile: boolean;
   /** Present when the interpreter continues a session. */
   readonly session: SessionInput | undefined;
 }
@@ -133,6 +136,10 @@ export interface RunOutcome {
   /** What /tmp and deleted files that are open take of the workspace quota. */
   readonly otherUsage: VolumeUsage;
   readonly imports: readonly ImportRecord[];
+  /** Absent if the run used only one slice of fuel. */
+  readonly profile: RunProfile | undefined;
+  /** Where a limit, a fault or an uncaught exception ended the program. */
+  readonly stoppedAt: StoppedAt | undefined;
   /** Top-level names that the program of a session may have declared. */
   readonly declared: readonly string[];
 }

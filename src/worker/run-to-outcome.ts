@@ -1,18 +1,19 @@
 /**
- * Runs a program and determines its outcome. A program either returns a report or is stopped; a stopped guest is
- * inspected for the line it was executing. A limit that was reached determines the outcome even if the program caught
- * the exception and returned.
+ * Runs a program and determines its outcome. A program either returns a report or is stopped. A limit that was reached
+ * determines the outcome even if the program caught the exception and returned.
  */
+import type { ProgramState } from '../analysis/run-profile.ts';
 import type { Guest } from '../engine/guest.ts';
 import { type GuestStop, GuestStopped, type LimitReason } from '../engine/run-context.ts';
 import { SandboxError } from '../errors.ts';
 import { isSyscallError } from '../kernel/syscall-error.ts';
 import { type GuestRequest, type Handles, LIMIT_ERRORS, type Runtime } from '../runtimes/runtime.ts';
-import { type GuestReport, TRAPS, type TrapReason } from '../schema.ts';
+import { type GuestReport, type StoppedAt, TRAPS, type TrapReason } from '../schema.ts';
 import { parseGuestReport } from './guest-report.ts';
 import type { RunOutcome } from './protocol.ts';
+import { stoppedAtState } from './stopped-at.ts';
 
-export type ProgramOutcome = Pick<RunOutcome, 'trap' | 'report'> & {
+export type ProgramOutcome = Pick<RunOutcome, 'trap' | 'report' | 'stoppedAt'> & {
   /** Whether the interpreter returned normally and can run another program. */
   readonly isConsistent: boolean;
 };
@@ -23,38 +24,91 @@ const UNREADABLE_REPORT: GuestStop = {
   message: 'the report of the runtime cannot be read',
 };
 
+/** The state of the program, read from the memory of its guest, and the file name of the program. */
+export interface ProgramObserver {
+  readonly file: string;
+  /** The state when the first limit was reached; undefined if none was. */
+  stateAtLimit(): ProgramState | undefined;
+  /** The state in which the guest was stopped. */
+  stateNow(): ProgramState | undefined;
+  /** Adds variables to the place of an uncaught exception, if the report of the runtime has none. */
+  placeOf(place: StoppedAt): StoppedAt;
+}
+
 export function runProgram(
   guest: Guest,
   runtime: Runtime,
   handles: Handles,
   request: GuestRequest,
+  observer: ProgramObserver,
 ): ProgramOutcome {
   try {
     // Only a program that manipulated the boot script has no valid report. What it printed is not evidence.
     const report = parseGuestReport(runtime.run(guest, handles, request)) ?? { exit_code: 1 };
     const reason = guest.limitReached;
-    return { trap: reason && { reason, detail: '' }, report, isConsistent: true };
+    if (reason === undefined) {
+      const stoppedAt = report.stopped_at && observer.placeOf(report.stopped_at);
+      return { trap: undefined, report, stoppedAt, isConsistent: true };
+    }
+    const state = observer.stateAtLimit();
+    return {
+      trap: { reason, detail: '' },
+      report: withLocation(report, locationIn(state, observer.file)),
+      stoppedAt: stoppedAtState(state),
+      isConsistent: true,
+    };
   } catch (cause) {
     if (!(cause instanceof GuestStopped || isSyscallError(cause))) throw cause;
     const limit: GuestStop | undefined = guest.limitReached && { reason: guest.limitReached, message: '' };
     const { reason, message, exitCode } = limit ?? (isSyscallError(cause) ? UNREADABLE_REPORT : cause.stop);
     if (reason === 'exit')
-      return { trap: undefined, report: { exit_code: (exitCode ?? 0) & 0xff }, isConsistent: false };
+      return {
+        trap: undefined,
+        report: { exit_code: (exitCode ?? 0) & 0xff },
+        stoppedAt: undefined,
+        isConsistent: false,
+      };
     if (reason === 'internal') throw new SandboxError('internal', message);
     const trap = { reason: reason satisfies TrapReason, detail: message };
-    return { trap, report: reportStop(guest, runtime, trap, request), isConsistent: false };
+    const state = observer.stateAtLimit() ?? observer.stateNow();
+    return {
+      trap,
+      report: reportStop(locationIn(state, observer.file), trap, request),
+      stoppedAt: stoppedAtState(state),
+      isConsistent: false,
+    };
   }
 }
 
-/** Builds a report on behalf of an interpreter that was stopped, if the line it was executing can be found. */
+/** A line of the program; `file` is set if it is in the program of an earlier call or in a module. */
+interface SourceLocation {
+  readonly line: number;
+  readonly file?: string;
+}
+
+/** The innermost line of the program of this call, or otherwise of other code of the program. */
+function locationIn(state: ProgramState | undefined, programFile: string): SourceLocation | undefined {
+  const frames = (state?.stack ?? []).filter(({ line }) => line > 0);
+  const own = frames.find(({ file }) => file === programFile);
+  if (own !== undefined) return { line: own.line };
+  return frames[0] && { line: frames[0].line, file: frames[0].file };
+}
+
+/** A report of a limit whose error has the line where the limit was reached, not where the exception was raised. */
+function withLocation(report: GuestReport, location: SourceLocation | undefined): GuestReport {
+  const { error } = report;
+  if (error === undefined || location === undefined || error.line === location.line) return report;
+  const { column: _, file: __, ...rest } = error;
+  return { ...report, error: { ...rest, ...location } };
+}
+
+/** Builds a report on behalf of an interpreter that was stopped, if the line it was executing is known. */
 function reportStop(
-  guest: Guest,
-  runtime: Runtime,
+  location: SourceLocation | undefined,
   { reason, detail }: { reason: TrapReason; detail: string },
   request: GuestRequest,
 ): GuestReport | undefined {
-  const location = guest.inspect(() => runtime.currentLocation(guest));
-  if (location === undefined || location.line < 1) return undefined;
+  if (location === undefined) return undefined;
   const limit = LIMIT_ERRORS[reason as LimitReason] as (typeof LIMIT_ERRORS)[LimitReason] | undefined;
   const type = limit?.name ?? TRAPS[reason].message.replace(/^.*: /, '');
   return {

@@ -4,6 +4,8 @@
  */
 import type { Guest } from '../../engine/guest.ts';
 import type { Handles } from '../runtime.ts';
+import { CONTEXT, FROM_RANDOM } from './memory/layout.ts';
+import { ValueReader } from './memory/value-reader.ts';
 import { evaluate, invoke, property, readText, withCString } from './quickjs-api.ts';
 import { runPendingJobs } from './run-program.ts';
 import { SYSTEM_CALL_NAMES } from './syscalls/quickjs-imports.ts';
@@ -90,6 +92,12 @@ function xorshift(state: bigint): bigint {
   return x ^ (x >> 27n);
 }
 
+/** Number of properties of the global object that are not variables of a program. */
+function countGlobals(guest: Guest, { random, context }: Handles): number {
+  const values = new ValueReader(guest, guest.view.u32(context! + CONTEXT.runtime));
+  return values.propertyCount(values.objectAt(random! + FROM_RANDOM.globalObject));
+}
+
 export function boot(guest: Guest): Handles {
   guest.call('_initialize');
   moveStack(guest);
@@ -102,9 +110,13 @@ export function boot(guest: Guest): Handles {
   const hostCalls = createHostCalls(guest);
   const entryPoints = checked(guest, invoke(guest, main, hostCalls));
   runPendingJobs(guest);
-  const handles: Handles = { random: findRandomState(guest) };
+  const handles: Handles = {
+    random: findRandomState(guest),
+    context: guest.call('qjs_get_context_ptr'),
+  };
   for (const name of ENTRY_POINTS) handles[name] = property(guest, entryPoints, name);
   for (const value of [main, hostCalls, entryPoints]) guest.call('qjs_free_value', value);
   guest.call('qjs_run_gc');
+  handles['globals'] = countGlobals(guest, handles);
   return handles;
 }

@@ -6,15 +6,9 @@ import { wasiFunctions } from '../../kernel/wasi.ts';
 import type { Runtime } from '../runtime.ts';
 import { boot } from './boot-interpreter.ts';
 import { buildJavaScriptLayers } from './build-file-layers.ts';
-import {
-  currentLocation,
-  interrupt,
-  isInterrupted,
-  packageProvider,
-  preload,
-  rejectionTracker,
-  run,
-} from './run-program.ts';
+import { INTERPRETER_PROBE } from './memory/layout.ts';
+import { JavaScriptStackReader } from './memory/stack-reader.ts';
+import { interrupt, isInterrupted, packageProvider, preload, rejectionTracker, run } from './run-program.ts';
 import { quickJsFunctions } from './syscalls/quickjs-imports.ts';
 
 export const javascript: Runtime = {
@@ -68,6 +62,7 @@ export const javascript: Runtime = {
       'wasm_free',
       'wasm_malloc',
     ],
+    probe: INTERPRETER_PROBE,
   },
   linkage: {
     imports: (guest) => ({
@@ -85,7 +80,7 @@ export const javascript: Runtime = {
   buildLayers: buildJavaScriptLayers,
   unusedMemory: () => [],
   boot,
+  stackReader: (guest, handles) => new JavaScriptStackReader(guest, handles),
   run,
-  currentLocation,
   preload,
 };

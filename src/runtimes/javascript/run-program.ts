@@ -12,11 +12,10 @@ import {
   MAX_REPORT_BYTES,
   type PreloadReport,
   type PreloadRequest,
-  type SourceLocation,
 } from '../runtime.ts';
 import { javascriptLanguage } from './language.ts';
 import { planProgram } from './module-to-script.ts';
-import { evaluate, invoke, newText, readText } from './quickjs-api.ts';
+import { invoke, newText, readText } from './quickjs-api.ts';
 
 /** The state of a running program. It is set by every call, so images need not contain it. */
 interface JavaScriptRun {
@@ -116,18 +115,6 @@ export function run(guest: Guest, handles: Handles, request: GuestRequest): stri
   guest.call('qjs_free_value', value);
   // The null that QuickJS throws when out of memory, as the reason of a rejected promise.
   return guest.isOutOfMemory && hasNullError(report) ? outOfMemory(guest) : report;
-}
-
-/** The innermost line of the program, from the stack of an error that is created where the guest was stopped. */
-export function currentLocation(guest: Guest): SourceLocation | undefined {
-  const program = programs.get(guest);
-  if (program === undefined) return undefined;
-  // Keeps the interpreter from being interrupted again.
-  program.isOver = true;
-  const stack = readText(guest, evaluate(guest, 'new Error().stack', 'sandbox:location')) ?? '';
-  const at = stack.indexOf(`${programFile(javascriptLanguage, program.request.call)}:`);
-  const line = /^[^:]*:(\d{1,9})\b/.exec(stack.slice(Math.max(0, at)))?.[1];
-  return at < 0 || line === undefined ? undefined : { line: Number(line) };
 }
 
 /** Whether the report says that the program threw null. Its result may contain the same text. */

@@ -16,7 +16,9 @@ import {
 } from '../runtime.ts';
 import { buildPythonLayers, guestFile, layerOf, USER_PACKAGES, withBytecode } from './build-file-layers.ts';
 import { withCString } from './c-string.ts';
-import { currentLocation } from './current-location.ts';
+import { readDebugOffsets } from './memory/debug-offsets.ts';
+import { TYPE_EXPORTS } from './memory/object-reader.ts';
+import { PythonStackReader } from './memory/stack-reader.ts';
 import { emscriptenFunctions } from './syscalls/emscripten-imports.ts';
 
 /** Size of the boot script's buffer for the message of a limit. */
@@ -64,7 +66,7 @@ function checked(guest: Guest, object: number, failure: string): number {
 
 interface PythonRun {
   readonly handles: Handles;
-  readonly request: MessageLimits & { readonly call: number };
+  readonly request: MessageLimits;
 }
 
 /** The program that each guest is running. */
@@ -139,16 +141,10 @@ export const python: Runtime = {
       'PyErr_Print',
       'PyErr_SetInterruptEx',
       'PyErr_SetString',
-      'PyEval_RestoreThread',
       'PyExc_OSError',
-      'PyFrame_GetBack',
-      'PyFrame_GetCode',
-      'PyFrame_GetLineNumber',
-      'PyGILState_GetThisThreadState',
-      'PyThreadState_GetFrame',
-      'PyThreadState_GetUnchecked',
-      'PyUnicode_AsUTF8',
       'Py_DecRef',
+      '_PyRuntime',
+      ...TYPE_EXPORTS,
       'malloc',
       'free',
     ],
@@ -204,12 +200,12 @@ export const python: Runtime = {
       withCString(guest, name, (pointer) => guest.call('PyObject_GetAttrString', module, pointer));
     const limitText = guest.call('PyByteArray_AsString', attribute('limit_text'));
     const [prepare, run, preload] = ['prepare', 'run', 'preload'].map(attribute) as [number, number, number];
-    return { prepare, run, preload, limit_text: limitText };
+    return { prepare, run, preload, limit_text: limitText, ...readDebugOffsets(guest) };
   },
+  stackReader: (guest, handles) => new PythonStackReader(guest, handles),
   run,
-  currentLocation: (guest) => currentLocation(guest, runningPrograms.get(guest)?.request.call ?? 1),
   preload(guest, handles, request) {
-    runningPrograms.set(guest, { handles, request: { ...request, call: 1 } });
+    runningPrograms.set(guest, { handles, request });
     const { modules, packages } = request;
     return takeText(guest, callBootScript(guest, handles['preload']!, { modules, packages }));
   },

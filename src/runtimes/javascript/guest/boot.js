@@ -27,7 +27,7 @@ const EXPRESSION = 8 | 64;
 /** Exit code of Node.js for a top-level await that never settles. */
 const UNSETTLED = 13;
 
-const outcome = { exitCode: 0, isSettled: true, result: {}, error: undefined };
+const outcome = { exitCode: 0, isSettled: true, result: {}, error: undefined, place: undefined };
 const rejections = new Map();
 
 function define(globals) {
@@ -39,9 +39,10 @@ function define(globals) {
 /** Ends the program. Only the first failure counts; later ones are consequences of it. */
 export function fail(error, prefix = 'Uncaught', line = undefined) {
   if (outcome.error !== undefined) return;
-  const { text, details } = describeError(error, line);
+  const { text, details, place } = describeError(error, line);
   outcome.exitCode = 1;
   outcome.error = details;
+  outcome.place = place;
   host.writeText(2, `${prefix} ${text}\n`);
 }
 
@@ -132,7 +133,7 @@ async function execute({ code, file, script, imports, trailing }) {
 
 export async function start(text) {
   const request = parse(text);
-  Object.assign(outcome, { exitCode: 0, isSettled: false, result: {}, error: undefined });
+  Object.assign(outcome, { exitCode: 0, isSettled: false, result: {}, error: undefined, place: undefined });
   rejections.clear();
   installSetup(request.inject_setup);
   packages.beginProgram();
@@ -163,8 +164,9 @@ export function nextTimer() {
 }
 
 export function report() {
-  const { exitCode, result, error } = outcome;
-  return stringify({ __proto__: null, exit_code: exitCode, ...(error === undefined ? result : { error }) });
+  const { exitCode, result, error, place } = outcome;
+  const details = error === undefined ? result : { error, stopped_at: place };
+  return stringify({ __proto__: null, exit_code: exitCode, ...details });
 }
 
 define({

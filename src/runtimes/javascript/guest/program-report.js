@@ -121,14 +121,21 @@ function describe(error, line) {
   };
   if (Number.isInteger(error.errno)) details.errno = error.errno;
   if (typeof error.path === 'string') details.path = truncate(error.path);
-  return { text, details };
+  return { text, details, place: placeOf(location) };
 }
 
-/** The text for standard error and the details for the host. `line` is used if the stack trace contains none. */
+/** Where the error was thrown. The host adds the variables. */
+function placeOf(location) {
+  if (location === null) return undefined;
+  const name = /^ *at (.*) \(/.exec(location.input)?.[1] ?? '<anonymous>';
+  return bare({ file: programFile, line: Number(location[1]), function: truncate(name, NAME_LIMIT) });
+}
+
+/** The text for standard error, and the details and the place for the host. `line` is used if the stack trace contains none. */
 export function describeError(error, line = null) {
   try {
-    const { text, details } = describe(error, line);
-    return { text: truncate(text), details: bare(details) };
+    const { text, details, place } = describe(error, line);
+    return { text: truncate(text), details: bare(details), place };
   } catch {
     // Reading an InternalError fails only if the guest is out of memory.
     if (error instanceof InternalError) {

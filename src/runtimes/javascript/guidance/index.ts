@@ -31,10 +31,6 @@ export const javascriptGuidance: LanguageGuidance = {
     const message = error.message.replace(/: available packages: [\s\S]*$/, '');
     return { ...error, message, raised, line };
   },
-  // Positions are recorded for calls only. An error that a limit raised inside a built-in function has no stack, and its
-  // line is exact.
-  interruptedFunction: ({ stack }) =>
-    typeof stack === 'string' ? { name: /^ *at ([\w$.]+) \(/.exec(stack)?.[1] } : undefined,
   parseTraceback: parseUncaughtError,
   importedModules: (line) => IMPORTS.flatMap((pattern) => pattern.exec(line)?.[1] ?? []),
   packageOfModule: (module) => module,

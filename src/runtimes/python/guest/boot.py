@@ -61,7 +61,7 @@ def _define_entry_points():
     # File names of all programs of this interpreter.
     program_files = set()
     report_functions = _sandbox_report.define(current, program_files)
-    describe_result, describe_error, encode, truncate, type_name = report_functions
+    describe_result, describe_error, describe_place, encode, truncate, type_name = report_functions
 
     def on_limit(number, frame):
         raise limits[number](limit_text.rstrip(b'\0').decode())
@@ -152,6 +152,13 @@ def _define_entry_points():
             except BaseException:
                 pass
 
+    def place_of(tb):
+        try:
+            return describe_place(tb)
+        except BaseException:
+            # The program manipulated the interpreter, or a limit was reached.
+            return None
+
     def run_and_record(report, action):
         """Runs a part of the program. A failure becomes part of the report."""
         try:
@@ -166,6 +173,9 @@ def _define_entry_points():
             tb = program_traceback(error)
             report['exit_code'] = 1
             report['error'] = describe_error(error, tb)
+            if type(error) not in limit_types:
+                # For a limit, the host has already read the variables.
+                report['stopped_at'] = place_of(tb)
             show(error, tb)
 
     # Random generators in the image.

@@ -30,6 +30,14 @@ def define(current, program_files):
     # Limits for the details of an error: characters around a position, and keys of a dict.
     NEAR_LIMIT = 30
     AVAILABLE_LIMIT = 20
+    # Limits for the variables of a frame.
+    SHOWN_NAMES = 20
+    SHOWN_ITEMS = 6
+    SHOWN_CHARACTERS = 120
+    SHOWN_BITS = 300
+    FRAME_LOCALS = type((lambda: sys._getframe().f_locals)())
+    # Objects that are not data of the program.
+    NOT_DATA = (type(sys), type(define), type(len), type(abs))
     RAISE = opcode.opmap['RAISE_VARARGS']
     BUILTINS = dict(vars(builtins))
     # Taken from the base types, because metaclasses and subclasses can override them.
@@ -220,4 +228,65 @@ def define(current, program_files):
             pass
         return details
 
-    return describe_result, describe_error, encode, truncate, type_name
+    def count(value):
+        return f'{len(value)} item' if len(value) == 1 else f'{len(value)} items'
+
+    def show(value, depth=0):
+        """A short text of a value. Only the exact built-in types are read, so no code of the program runs."""
+        kind = type(value)
+        if value is None or kind is bool or kind is float:
+            return repr(value)
+        if kind is int:
+            bits = value.bit_length()
+            return repr(value) if bits <= SHOWN_BITS else f'<int, about 10**{bits * 3 // 10}>'
+        if kind is str:
+            shown = repr(value[:SHOWN_CHARACTERS])
+            return shown if len(value) <= SHOWN_CHARACTERS else f'{shown}… ({len(value)} characters)'
+        if kind is bytes or kind is bytearray:
+            return f'<{kind.__name__}, {len(value)} bytes>'
+        if kind is set or kind is frozenset:
+            return f'<{kind.__name__}, {count(value)}>'
+        if kind is list or kind is tuple or kind is dict:
+            opening, closing = {list: '[]', tuple: '()', dict: '{}'}[kind]
+            if not value or depth > 0:
+                return opening + (count(value) if value else '') + closing
+            items = [item for _, item in zip(range(SHOWN_ITEMS), value.items() if kind is dict else value)]
+            if kind is dict:
+                shown = [f'{show(key, 1)}: {show(item, 1)}' for key, item in items]
+            else:
+                shown = [show(item, 1) for item in items]
+            more = f', … {count(value)}' if len(value) > len(shown) else ''
+            return opening + ', '.join(shown) + more + closing
+        return f'<{type_name(value)}>'
+
+    def is_data(value):
+        kind = type(value)
+        return kind not in NOT_DATA and not issubclass(kind, type)
+
+    def describe_place(tb):
+        """The innermost frame of the program in a traceback, with its variables, those of the line first."""
+        place = None
+        while tb is not None:
+            if tb.tb_frame.f_code.co_filename.startswith('/app/'):
+                place = tb
+            tb = tb.tb_next
+        if place is None:
+            return None
+        frame, line = place.tb_frame, place.tb_lineno
+        code = frame.f_code
+        found = {'file': short(code.co_filename), 'line': line, 'function': short(code.co_qualname), 'variables': {}}
+        names = frame.f_locals
+        if type(names) is not dict and type(names) is not FRAME_LOCALS:
+            # A class body can have any mapping as its namespace.
+            return found
+        lines = linecache.cache[code.co_filename][2] if code.co_filename in program_files else []
+        text = ''.join(lines[max(0, line - 2) : line + 1])[:TEXT_LIMIT]
+        names = [name for _, name in zip(range(SHOWN_NAMES * 10), names) if type(name) is str and name[:2] != '__']
+        names.sort(key=lambda name: name not in text)
+        for name in names:
+            value = frame.f_locals[name]
+            if is_data(value) and len(found['variables']) < SHOWN_NAMES:
+                found['variables'][short(name)] = short(show(value))
+        return found
+
+    return describe_result, describe_error, describe_place, encode, truncate, type_name

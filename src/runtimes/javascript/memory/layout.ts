@@ -1,0 +1,71 @@
+/**
+ * Offsets of QuickJS structures in guest memory, for the binary with the digest in ../index.ts. QuickJS publishes no
+ * table of them; test/runtimes/stack-reader.test.ts fails if one is wrong.
+ */
+
+/** Function that interprets bytecode, its dispatch loop, and the local that points to the next instruction. */
+export const INTERPRETER_PROBE = { function: 92, loop: 5, local: 8 } as const;
+
+export const CONTEXT = { runtime: 8 } as const;
+/** Relative to the state of Math.random in the context. Both are values. */
+export const FROM_RANDOM = { globalObject: -24, globalVariables: -16 } as const;
+export const RUNTIME = { atoms: 568, currentFrame: 660 } as const;
+export const FRAME = { previous: 0, function: 8, arguments: 16, variables: 20, pc: 28 } as const;
+export const BYTECODE = {
+  code: 12,
+  codeLength: 16,
+  name: 20,
+  variables: 24,
+  argumentCount: 32,
+  variableCount: 34,
+  file: 56,
+  line: 60,
+  linesLength: 72,
+  lines: 76,
+} as const;
+/** Definition of a variable in bytecode. */
+export const VARIABLE = { name: 0, size: 20 } as const;
+export const OBJECT = { flags: 8, class: 10, shape: 12, properties: 16, data: 24 } as const;
+export const IS_FAST_ARRAY = 16;
+/** Relative to the object. */
+export const ARRAY = { values: 28, count: 32 } as const;
+export const MAP_STATE = { count: 12 } as const;
+export const SHAPE = { hashMask: 16, propertyCount: 24, prototype: 36, hashTable: 40 } as const;
+/** Row of a shape: hash chain and flags, then the name. */
+export const PROPERTY = { flagsShift: 26, kindMask: 0x30, atom: 4, size: 8 } as const;
+export const PROPERTY_KIND = { value: 0x00, accessor: 0x10, reference: 0x20 } as const;
+/** A variable that closures share, and where its value is. */
+export const REFERENCE = { value: 12 } as const;
+export const STRING = { kindShift: 28, data: 24 } as const;
+export const BIG_INT = { limbs: 4 } as const;
+
+export const TAG = {
+  bigInt: -9,
+  symbol: -8,
+  string: -7,
+  rope: -6,
+  object: -1,
+  int: 0,
+  bool: 1,
+  null: 2,
+  undefined: 3,
+  uninitialized: 4,
+  shortBigInt: 7,
+} as const;
+/** Added to the upper half of a value that is a float. */
+export const FLOAT_ADDEND = 0x7ff8_000a;
+
+/** Classes of objects whose data is bytecode. */
+export const BYTECODE_CLASSES: ReadonlySet<number> = new Set([13, 17, 55, 59]);
+/** Other functions. */
+export const NATIVE_CLASSES: ReadonlySet<number> = new Set([12, 14, 15, 16, 53, 54, 56, 57]);
+export const CLASS = {
+  object: 1,
+  array: 2,
+  error: 3,
+  date: 10,
+  map: 36,
+  set: 37,
+  proxy: 51,
+  promise: 52,
+} as const;

@@ -1,0 +1,208 @@
+/**
+ * Reads the call stack of a JavaScript program from guest memory, without calling the guest. QuickJS stores the position
+ * of a frame only before it calls something; while it interprets bytecode, the position is a local of the interpreter,
+ * which the probe of the module publishes. The memory is hostile: the walk is capped and ends at an invalid address.
+ */
+import type { StackFrame, Variables } from '../../../analysis/run-profile.ts';
+import type { Guest } from '../../../engine/guest.ts';
+import { isSyscallError } from '../../../kernel/syscall-error.ts';
+import type { Handles, StackReader } from '../../runtime.ts';
+import {
+  BYTECODE,
+  BYTECODE_CLASSES,
+  CONTEXT,
+  FRAME,
+  FROM_RANDOM,
+  OBJECT,
+  RUNTIME,
+  VARIABLE,
+} from './layout.ts';
+import { lineAt } from './line-table.ts';
+import { type NamedValue, ValueReader } from './value-reader.ts';
+
+/** Functions whose names and lines are cached. */
+const MAX_FUNCTIONS = 2_000;
+const MAX_TABLE_BYTES = 262_144;
+/** Positions whose lines are cached per function. */
+const MAX_POSITIONS = 2_000;
+const MAX_VARIABLES = 200;
+/** Name of the function that QuickJS compiles a script to. */
+const SCRIPT = '<eval>';
+const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u;
+
+interface Bytecode {
+  /** Words of the bytecode that identify it. If they change, another function has taken its place. */
+  readonly identity: readonly [number, number, number];
+  readonly file: string;
+  readonly name: string;
+  readonly origin: StackFrame['origin'];
+  readonly firstLine: number;
+  readonly frames: Map<number, StackFrame>;
+}
+
+export class JavaScriptStackReader implements StackReader {
+  readonly #values: ValueReader;
+  readonly #functions = new Map<number, Bytecode>();
+  readonly #natives = new Map<string, StackFrame>();
+  readonly #runtime: number;
+
+  constructor(
+    readonly guest: Guest,
+    readonly handles: Handles,
+  ) {
+    this.#runtime = guest.view.u32(handles['context']! + CONTEXT.runtime);
+    this.#values = new ValueReader(guest, this.#runtime);
+  }
+
+  frames(max: number, untilProgram: boolean): StackFrame[] {
+    const found: StackFrame[] = [];
+    this.#walk(max, (frame) => {
+      found.push(frame);
+      return untilProgram && frame.origin === 'program';
+    });
+    return found;
+  }
+
+  variables(isPreferred: (name: string) => boolean, maxFrames: number): Variables {
+    let found: Variables = {};
+    this.#walk(maxFrames, ({ origin, function: name }, frame, bytecode) => {
+      if (origin !== 'program') return false;
+      const slots = [...this.#locals(frame, bytecode), ...(name === SCRIPT ? this.#globals() : [])];
+      found = this.#describe(slots, isPreferred);
+      return true;
+    });
+    return found;
+  }
+
+  /** The frames are gone when an exception is reported; the global variables still exist. */
+  variablesAfter(functionName: string, isPreferred: (name: string) => boolean): Variables {
+    try {
+      const slots = [...this.#globals()];
+      const isShown = ([name]: NamedValue) => functionName === SCRIPT || isPreferred(name);
+      return this.#describe(slots.filter(isShown), isPreferred);
+    } catch (cause) {
+      if (isSyscallError(cause)) return {};
+      throw cause;
+    }
+  }
+
+  #describe(slots: readonly NamedValue[], isPreferred: (name: string) => boolean): Variables {
+    const found: Record<string, string> = {};
+    for (const wanted of [true, false]) {
+      for (const [variable, address] of slots) {
+        if (isPreferred(variable) === wanted && IDENTIFIER.test(variable))
+          found[variable] ??= this.#values.describe(address);
+      }
+    }
+    return found;
+  }
+
+  /** Visits the frames from the innermost on, until `visit` returns true. */
+  #walk(max: number, visit: (frame: StackFrame, address: number, bytecode: number) => boolean): void {
+    const { view } = this.guest;
+    try {
+      let address = view.u32(this.#runtime + RUNTIME.currentFrame);
+      let { probe } = this.guest;
+      for (let i = 0; address !== 0 && i < max; i++) {
+        const target = this.#values.objectAt(address + FRAME.function);
+        const isBytecode = target !== 0 && BYTECODE_CLASSES.has(this.#values.classOf(target));
+        const bytecode = isBytecode ? view.u32(target + OBJECT.data) : 0;
+        const frame = isBytecode
+          ? this.#frameAt(target, bytecode, probe, view.u32(address + FRAME.pc))
+          : this.#nativeFrame(target);
+        if (visit(frame, address, bytecode)) return;
+        // Only the innermost frame is being interpreted.
+        probe = 0;
+        address = view.u32(address + FRAME.previous);
+      }
+    } catch (cause) {
+      if (!isSyscallError(cause)) throw cause;
+    }
+  }
+
+  #nativeFrame(target: number): StackFrame {
+    const name = (target === 0 ? undefined : this.#values.functionName(target)) || '<native>';
+    let frame = this.#natives.get(name);
+    if (frame === undefined) {
+      frame = { file: '<native>', function: name, line: 0, origin: 'library' };
+      if (this.#natives.size >= MAX_FUNCTIONS) this.#natives.clear();
+      this.#natives.set(name, frame);
+    }
+    return frame;
+  }
+
+  /** `saved` is the address after the last instruction that the frame stored; 0 if it stored none. */
+  #frameAt(target: number, bytecode: number, probe: number, saved: number): StackFrame {
+    const { view } = this.guest;
+    const code = this.#bytecodeAt(target, bytecode);
+    const start = view.u32(bytecode + BYTECODE.code);
+    const length = view.u32(bytecode + BYTECODE.codeLength);
+    const isProbed = probe >= start && probe < start + length;
+    const position = isProbed ? probe - start : saved === 0 ? -1 : saved - start - 1;
+    let frame = code.frames.get(position);
+    if (frame === undefined) {
+      const size = Math.min(view.u32(bytecode + BYTECODE.linesLength), MAX_TABLE_BYTES);
+      const table = view.bytes(view.u32(bytecode + BYTECODE.lines), size);
+      const line = position < 0 ? code.firstLine : lineAt(table, code.firstLine, position);
+      frame = { file: code.file, function: code.name, line: Math.max(0, line), origin: code.origin };
+      const known = [...code.frames.values()].find((other) => other.line === line);
+      frame = known ?? frame;
+      if (code.frames.size < MAX_POSITIONS) code.frames.set(position, frame);
+    }
+    return frame;
+  }
+
+  #bytecodeAt(target: number, address: number): Bytecode {
+    const { view } = this.guest;
+    const file = view.u32(address + BYTECODE.file);
+    const table = view.u32(address + BYTECODE.lines);
+    const firstLine = view.i32(address + BYTECODE.line);
+    const cached = this.#functions.get(address);
+    if (cached !== undefined) {
+      const { identity } = cached;
+      if (identity[0] === file && identity[1] === table && identity[2] === firstLine) return cached;
+    }
+    const path = this.#values.atom(file);
+    const ownName = this.#values.atom(view.u32(address + BYTECODE.name));
+    const code: Bytecode = {
+      identity: [file, table, firstLine],
+      file: path,
+      name: ownName || this.#values.functionName(target) || '<anonymous>',
+      origin: originOf(path),
+      firstLine,
+      frames: new Map(),
+    };
+    if (this.#functions.size >= MAX_FUNCTIONS) this.#functions.clear();
+    this.#functions.set(address, code);
+    return code;
+  }
+
+  /** The arguments and local variables of a function that have a value. */
+  *#locals(frame: number, bytecode: number): Generator<NamedValue> {
+    const { view } = this.guest;
+    const definitions = view.u32(bytecode + BYTECODE.variables);
+    const args = view.u16(bytecode + BYTECODE.argumentCount);
+    const count = Math.min(args + view.u16(bytecode + BYTECODE.variableCount), MAX_VARIABLES);
+    const [argumentsAt, variablesAt] = [view.u32(frame + FRAME.arguments), view.u32(frame + FRAME.variables)];
+    for (let i = 0; i < count; i++) {
+      const address = i < args ? argumentsAt + i * 8 : variablesAt + (i - args) * 8;
+      if (!this.#values.isData(address)) continue;
+      yield [this.#values.atom(view.u32(definitions + i * VARIABLE.size + VARIABLE.name)), address];
+    }
+  }
+
+  /** The global variables of the program: declared with let or const, or added to the global object. */
+  *#globals(): Generator<NamedValue> {
+    const { random, globals } = this.handles as { random: number; globals: number };
+    const declared = this.#values.objectAt(random + FROM_RANDOM.globalVariables);
+    const object = this.#values.objectAt(random + FROM_RANDOM.globalObject);
+    const sources = [this.#values.properties(declared, MAX_VARIABLES)];
+    sources.push(this.#values.properties(object, MAX_VARIABLES, globals));
+    for (const values of sources) for (const named of values) if (this.#values.isData(named[1])) yield named;
+  }
+}
+
+function originOf(file: string): StackFrame['origin'] {
+  if (file.startsWith('/app/')) return 'program';
+  return file.startsWith('sandbox:') ? 'runtime' : 'library';
+}

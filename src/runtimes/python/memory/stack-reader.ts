@@ -1,0 +1,158 @@
+/**
+ * Reads the call stack of a Python program from guest memory, without calling the guest: thread state, frames, code
+ * objects. The memory is hostile: the number of frames and the length of texts are capped, and an address that does not
+ * exist ends the walk.
+ */
+import type { StackFrame, Variables } from '../../../analysis/run-profile.ts';
+import type { Guest } from '../../../engine/guest.ts';
+import { isSyscallError } from '../../../kernel/syscall-error.ts';
+import type { Handles, StackReader } from '../../runtime.ts';
+import { type Offsets, offsetsOf } from './debug-offsets.ts';
+import { decodeLocationTable } from './location-table.ts';
+import { ObjectReader } from './object-reader.ts';
+
+const MAX_NAME_CHARS = 200;
+/** Code objects whose names and lines are cached. */
+const MAX_CODES = 2_000;
+const MAX_TABLE_BYTES = 262_144;
+const MAX_VARIABLES = 200;
+/** Owner of frames that the interpreter inserts between C and Python code; they have no code. */
+const OWNED_BY_INTERPRETER = 3;
+/** References in frames use the lowest bits of a pointer as a tag. */
+const POINTER_MASK = ~3;
+/** Globals of a frame, between two of the published offsets. */
+const FRAME_GLOBALS = 12;
+const MODULE = '<module>';
+
+interface Code {
+  /** Words of the code object that identify it. If they change, another object has taken its place. */
+  readonly identity: readonly [number, number, number, number];
+  readonly file: string;
+  readonly name: string;
+  readonly origin: StackFrame['origin'];
+  readonly lines: Int32Array;
+  readonly frames: Map<number, StackFrame>;
+}
+
+export class PythonStackReader implements StackReader {
+  readonly #objects: ObjectReader;
+  readonly #codes = new Map<number, Code>();
+  readonly #offsets: Offsets;
+
+  constructor(
+    readonly guest: Guest,
+    readonly handles: Handles,
+  ) {
+    this.#offsets = offsetsOf(handles);
+    this.#objects = new ObjectReader(guest, this.#offsets);
+  }
+
+  frames(max: number, untilProgram: boolean): StackFrame[] {
+    const found: StackFrame[] = [];
+    this.#walk(max, (frame) => {
+      found.push(frame);
+      return untilProgram && frame.origin === 'program';
+    });
+    return found;
+  }
+
+  variables(isPreferred: (name: string) => boolean, maxFrames: number): Variables {
+    const found: Record<string, string> = {};
+    this.#walk(maxFrames, ({ origin, function: name }, frame, code) => {
+      if (origin !== 'program') return false;
+      const slots = [...(name === MODULE ? this.#globals(frame) : this.#locals(frame, code))];
+      for (const wanted of [true, false]) {
+        for (const [variable, value] of slots)
+          if (isPreferred(variable) === wanted) found[variable] = this.#objects.describe(value);
+      }
+      return true;
+    });
+    return found;
+  }
+
+  /** Visits the frames from the innermost on, until `visit` returns true. */
+  #walk(max: number, visit: (frame: StackFrame, address: number, code: number) => boolean): void {
+    const { view } = this.guest;
+    const { current_frame, frame_owner, frame_executable, frame_instr_ptr, frame_previous } = this.#offsets;
+    try {
+      let frame = view.u32(this.handles['thread']! + current_frame);
+      for (let i = 0; frame !== 0 && i < max; i++) {
+        if (view.u8(frame + frame_owner) < OWNED_BY_INTERPRETER) {
+          const code = view.u32(frame + frame_executable) & POINTER_MASK;
+          if (visit(this.#frameAt(code, view.u32(frame + frame_instr_ptr)), frame, code)) return;
+        }
+        frame = view.u32(frame + frame_previous);
+      }
+    } catch (cause) {
+      if (!isSyscallError(cause)) throw cause;
+    }
+  }
+
+  #frameAt(address: number, instruction: number): StackFrame {
+    const code = this.#codeAt(address);
+    const line = code.lines[(instruction - address - this.#offsets.code_instructions) >> 1] ?? 0;
+    let frame = code.frames.get(line);
+    if (frame === undefined) {
+      frame = { file: code.file, function: code.name, line, origin: code.origin };
+      code.frames.set(line, frame);
+    }
+    return frame;
+  }
+
+  #codeAt(address: number): Code {
+    const { view } = this.guest;
+    const offsets = this.#offsets;
+    const file = view.u32(address + offsets.code_filename);
+    const name = view.u32(address + offsets.code_qualname);
+    const table = view.u32(address + offsets.code_linetable);
+    const firstLine = view.i32(address + offsets.code_firstlineno);
+    const cached = this.#codes.get(address);
+    if (cached !== undefined) {
+      const { identity } = cached;
+      if (identity[0] === file && identity[1] === name && identity[2] === table && identity[3] === firstLine)
+        return cached;
+    }
+    const tableBytes = Math.min(view.u32(table + offsets.bytes_size), MAX_TABLE_BYTES);
+    const path = this.#objects.string(file, MAX_NAME_CHARS) ?? '';
+    const code: Code = {
+      identity: [file, name, table, firstLine],
+      file: path,
+      name: this.#objects.string(name, MAX_NAME_CHARS) ?? '',
+      origin: originOf(path),
+      lines: decodeLocationTable(view.bytes(table + offsets.bytes_data, tableBytes), firstLine),
+      frames: new Map(),
+    };
+    if (this.#codes.size >= MAX_CODES) this.#codes.clear();
+    this.#codes.set(address, code);
+    return code;
+  }
+
+  /** The local variables of a function that have a value. */
+  *#locals(frame: number, code: number): Generator<readonly [name: string, value: number]> {
+    const { view } = this.guest;
+    const { code_localsplusnames, tuple_size, tuple_items, frame_localsplus } = this.#offsets;
+    const names = view.u32(code + code_localsplusnames);
+    const count = Math.min(view.u32(names + tuple_size), MAX_VARIABLES);
+    for (let i = 0; i < count; i++) {
+      const name = this.#objects.string(view.u32(names + tuple_items + i * 4), MAX_NAME_CHARS);
+      const slot = view.u32(frame + frame_localsplus + i * 4) & POINTER_MASK;
+      const value = slot === 0 ? 0 : this.#objects.contents(slot);
+      if (name !== undefined && value !== 0 && this.#objects.isData(value)) yield [name, value];
+    }
+  }
+
+  /** The global variables of the module that holds data of the program. */
+  *#globals(frame: number): Generator<readonly [name: string, value: number]> {
+    const globals = this.guest.view.u32(frame + FRAME_GLOBALS);
+    for (const [key, value] of this.#objects.entries(globals, MAX_VARIABLES)) {
+      const name = this.#objects.string(key, MAX_NAME_CHARS);
+      if (name !== undefined && !name.startsWith('__') && this.#objects.isData(value)) yield [name, value];
+    }
+  }
+}
+
+/** The files of the boot script are named `_sandbox…`. */
+function originOf(file: string): StackFrame['origin'] {
+  if (file.startsWith('/app/')) return 'program';
+  return /\/_sandbox\w*\.py$/.test(file) ? 'runtime' : 'library';
+}

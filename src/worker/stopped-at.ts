@@ -1,0 +1,44 @@
+/** Where a run ended. Names and values come from the guest and are capped here, each and together. */
+import { oneLine } from '../analysis/quote-guest-text.ts';
+import type { ProgramState, Variables } from '../analysis/run-profile.ts';
+import { STOPPED_AT_MAX, type StoppedAt, stoppedAt } from '../schema.ts';
+
+const cap = (text: string) => oneLine(text, STOPPED_AT_MAX.text);
+
+/** The first variables, with texts of limited length, each and together. */
+export function limitVariables(variables: Variables): Variables {
+  const limited: Record<string, string> = {};
+  let room: number = STOPPED_AT_MAX.total;
+  let count = 0;
+  for (const [name, value] of Object.entries(variables)) {
+    const [shownName, shown] = [cap(name), cap(value)];
+    room -= shownName.length + shown.length;
+    if (room < 0 || ++count > STOPPED_AT_MAX.names) break;
+    limited[shownName] = shown;
+  }
+  return limited;
+}
+
+/** The place of a state that was read from the memory of the guest. */
+export function stoppedAtState(state: ProgramState | undefined): StoppedAt | undefined {
+  const frame = state?.stack[0];
+  if (state === undefined || frame === undefined) return undefined;
+  const { file, line, function: name } = frame;
+  return { file: cap(file), line, function: cap(name), variables: { ...state.variables } };
+}
+
+/** The place that a boot script reports for an uncaught exception. Undefined if it does not match the schema. */
+export function parseStoppedAt(value: unknown): StoppedAt | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { file, line, function: name, variables } = value as Record<string, unknown>;
+  if (typeof file !== 'string' || typeof name !== 'string') return undefined;
+  const texts = Object.entries(Object(variables) as object).slice(0, STOPPED_AT_MAX.names);
+  const shown = texts.filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+  const parsed = stoppedAt.safeParse({
+    file: cap(file),
+    line,
+    function: cap(name),
+    variables: limitVariables(Object.fromEntries(shown)),
+  });
+  return parsed.success ? parsed.data : undefined;
+}
