@@ -48,6 +48,7 @@ const SECTIONS = {
     'SessionLimits',
     'SessionInfo',
     'ImportOptions',
+    'PruneOptions',
     'PruneReport',
   ],
   Stores: [
@@ -62,7 +63,7 @@ const SECTIONS = {
     'TreeEdit',
     'Entry',
   ],
-  'Worker threads': ['createPool', 'PoolOptions', 'Pool'],
+  'Worker threads': ['createPool', 'PoolOptions', 'Isolation', 'Pool'],
   'Runtimes and packages': ['RuntimeName', 'RUNTIME_NAMES', 'listPackages', 'ListedPackage', 'PackageFacts'],
   Events: ['EventLogger', 'EventName', 'EVENTS'],
   Errors: ['SandboxError', 'ErrorCode', 'ERROR_CODES'],

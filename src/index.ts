@@ -36,17 +36,17 @@ export {
 } from './schema.ts';
 export type { CheckpointInfo } from './session/checkpoint.ts';
 export { createSandbox, isSession, type SessionOptions } from './session/create-sandbox.ts';
-export {
-  type CreateMode,
-  type CreateOptions,
-  type ImportOptions,
-  type OpenOptions,
-  openSessions,
-  type PruneReport,
-  type SessionInfo,
-  type SessionRegistry,
-  type SessionsOptions,
-} from './session/registry.ts';
+export { openSessions, type SessionRegistry } from './session/registry.ts';
+export type {
+  CreateMode,
+  CreateOptions,
+  ImportOptions,
+  OpenOptions,
+  PruneOptions,
+  PruneReport,
+  SessionInfo,
+  SessionsOptions,
+} from './session/registry-options.ts';
 export type { Session } from './session/session.ts';
 export type { SessionLimits } from './session/session-limits.ts';
 export { type DiskStoreOptions, diskStore } from './stores/disk/disk-store.ts';

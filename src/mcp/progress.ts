@@ -29,7 +29,7 @@ export function progressReporter(request: ServerContext['mcpReq']): ReportProgre
   let sentAt = 0;
   let pending = '';
   return ({ fuel_consumed, fuel_budget, output }) => {
-    pending = (pending + output).slice(-MAX_OUTPUT_CHARS);
+    pending = lastChars(pending + output);
     const now = performance.now();
     const percent = Math.min(99, (100 * fuel_consumed) / fuel_budget);
     // A sleeping program uses no fuel, but its output is progress.
@@ -41,4 +41,9 @@ export function progressReporter(request: ServerContext['mcpReq']): ReportProgre
     const params = { progressToken, progress: last, total: 100, message: replaceLoneSurrogates(text) };
     request.notify({ method: 'notifications/progress', params }).catch(() => {});
   };
+}
+
+/** The end of a text, without the second half of a character that is cut in two. */
+function lastChars(text: string): string {
+  return text.slice(-MAX_OUTPUT_CHARS).replace(/^[\udc00-\udfff]/, '');
 }

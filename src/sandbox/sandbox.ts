@@ -10,9 +10,13 @@ import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import {
   deterministicMode,
   type ExecuteOptions,
+  fileContent,
+  fileEncoding,
   type Policy,
+  parse,
   type RuntimeName,
   type SandboxResult,
+  textArgument,
 } from '../schema.ts';
 import type { SessionRecord } from '../stores/store.ts';
 import { assetsOf } from '../worker/guest-assets.ts';
@@ -214,21 +218,23 @@ export class Sandbox {
   async readFile(path: string, encoding: 'utf8'): Promise<string>;
   async readFile(path: string, encoding?: 'utf8'): Promise<Uint8Array | string> {
     this.checkOpen();
-    const bytes = this.workspace.read(path);
+    parse(fileEncoding, encoding, 'encoding');
+    const bytes = this.workspace.read(parse(textArgument, path, 'path'));
     return encoding === 'utf8' ? new TextDecoder().decode(bytes) : bytes;
   }
 
   /** Writes a file into the workspace and creates missing folders. */
   async writeFile(path: string, content: string | Uint8Array): Promise<void> {
     this.checkOpen();
-    this.workspace.write({ [path]: content });
+    const name = parse(textArgument, path, 'path');
+    this.workspace.write({ [name]: parse(fileContent, content, 'content') });
     await this.workspaceChanged();
   }
 
   /** Deletes a file of the workspace. */
   async deleteFile(path: string): Promise<void> {
     this.checkOpen();
-    this.workspace.delete(path);
+    this.workspace.delete(parse(textArgument, path, 'path'));
     await this.workspaceChanged();
   }
 

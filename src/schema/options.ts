@@ -30,6 +30,11 @@ export const isolationMode = z.enum(['thread', 'process']);
 /** Where guests run: in threads of this process, or in threads of a separate process that Node.js restricts. */
 export type Isolation = 'thread' | 'process';
 
+export const sessionStore = z.custom<object>(
+  (value) => typeof value === 'object' && value !== null && 'acquire' in value,
+  'must be a store',
+);
+
 export const sandboxOptions = z.strictObject({
   runtime: runtimeName,
   policy: policy.prefault({}).describe('Limits of every call.'),
@@ -38,11 +43,7 @@ export const sandboxOptions = z.strictObject({
     .boolean()
     .optional()
     .describe('Whether variables persist between calls; by default only with a session_id or a store.'),
-  store: z
-    .custom<object>(
-      (value) => typeof value === 'object' && value !== null && 'acquire' in value,
-      'must be a store',
-    )
+  store: sessionStore
     .optional()
     .describe('Where sessions are stored; by default in the memory of this process.'),
   commit: commitMode
@@ -81,7 +82,10 @@ export const sandboxOptions = z.strictObject({
     ),
 });
 
-const fileContent = z.union([z.string(), z.instanceof(Uint8Array)]);
+/** Arguments of methods that take a path, a session id or the contents of a file. */
+export const textArgument = z.string();
+export const fileContent = z.union([z.string(), z.instanceof(Uint8Array)], 'must be a string or bytes');
+export const fileEncoding = z.literal('utf8', 'must be "utf8", or be left out to read bytes').optional();
 const callback = <T>() =>
   z.custom<(chunk: T) => void>((value) => typeof value === 'function', 'must be a function');
 

@@ -3,98 +3,39 @@
  * deleted; opening it again returns the same object.
  */
 import { randomUUID } from 'node:crypto';
+import type { z } from 'zod';
 import { SandboxError } from '../errors.ts';
-import type { Variable } from '../runtimes/language.ts';
-import type { SandboxOptions } from '../sandbox/create-parts.ts';
-import type { WorkspaceFile } from '../sandbox/workspace.ts';
-import {
-  type Commit,
-  commitMode,
-  type PolicyInput,
-  parse,
-  sandboxOptions,
-  sessionPolicy,
-} from '../schema.ts';
+import { type Commit, parse, sandboxOptions, sessionPolicy, textArgument } from '../schema.ts';
 import { decodeBundle, encodeBundle } from '../stores/bundle/session-bundle.ts';
 import { memoryStore } from '../stores/memory/memory-store.ts';
 import { checkSessionId } from '../stores/session-id.ts';
 import type { SessionRecord, SessionStore } from '../stores/store.ts';
-import type { CheckpointInfo } from './checkpoint.ts';
 import { openSession } from './create-sandbox.ts';
+import {
+  type CreateMode,
+  type CreateOptions,
+  createMode,
+  type ImportOptions,
+  importOptions,
+  type OpenOptions,
+  type PruneOptions,
+  type PruneReport,
+  pruneOptions,
+  type SessionInfo,
+  type SessionsOptions,
+  sessionsOptions,
+} from './registry-options.ts';
 import type { Session, SessionOwner } from './session.ts';
 import { SessionAdmission } from './session-admission.ts';
-import { type SessionLimits, sessionLimits } from './session-limits.ts';
+import type { SessionLimits } from './session-limits.ts';
 import { sessionNotFound } from './timeline.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Everything known about a session. */
-export interface SessionInfo extends SessionRecord {
-  /** The files of the workspace. */
-  readonly files: readonly WorkspaceFile[];
-  /** Size of the files. */
-  readonly workspace_bytes: number;
-  /** Size of the session in the store. */
-  readonly stored_bytes: number;
-  /** The global variables of the interpreter. */
-  readonly variables: readonly Variable[];
-  /** The checkpoints, oldest first. */
-  readonly checkpoints: readonly CheckpointInfo[];
-}
-
-/** The sessions that `prune` deleted, or would delete. */
-export interface PruneReport {
-  /** The sessions, with the bytes that each took in the store. */
-  readonly pruned: readonly { readonly session_id: string; readonly bytes: number }[];
-  /** The bytes of all these sessions. */
-  readonly reclaimed_bytes: number;
-  /** Sessions that could not be deleted, and damaged ones. */
-  readonly errors: readonly { readonly session_id: string; readonly error: string }[];
-  /** Whether the sessions were only listed. */
-  readonly dry_run: boolean;
-}
-
-/** Options of `import`. */
-export interface ImportOptions {
-  /** Name of the imported session; by default the name it was exported under. */
-  readonly session_id?: string;
-  /** Limits that replace those of the exported session. Set them for a file from an untrusted source. */
-  readonly policy?: Omit<PolicyInput, 'mounts'>;
-}
-
-/** Options of `openSessions`. */
-export interface SessionsOptions {
-  /** Where the sessions are stored; by default in memory. */
-  readonly store?: SessionStore;
-  /** Limits that differ from the defaults. */
-  readonly limits?: Partial<SessionLimits>;
-  /** Default of the option `commit` of sessions: `background`, or `answer` to save a call before it returns. */
-  readonly commit?: Commit;
-}
-
-/** Options for opening a session that exists. */
-export type OpenOptions = Omit<SandboxOptions, 'store' | 'runtime' | 'session_id'>;
-
-/** Options of `create`. */
-export type CreateOptions = Omit<SandboxOptions, 'store'>;
-
-/** How `create` treats a session that exists. */
-export interface CreateMode {
-  /** Throw `session_exists` instead of opening a session with the same name; by default false. */
-  readonly exclusive?: boolean;
-}
-
 /** Opens a registry of the sessions in a store. */
-export function openSessions({
-  store = memoryStore(),
-  limits = {},
-  commit = 'background',
-}: SessionsOptions = {}): SessionRegistry {
-  return new SessionRegistry(
-    store,
-    parse(sessionLimits, limits, 'limits'),
-    parse(commitMode, commit, 'commit'),
-  );
+export function openSessions(options: SessionsOptions = {}): SessionRegistry {
+  const { store, limits, commit } = parse(sessionsOptions, options, 'options');
+  return new SessionRegistry((store as SessionStore | undefined) ?? memoryStore(), limits, commit);
 }
 
 interface OpenEntry {
@@ -112,6 +53,8 @@ export class SessionRegistry {
   /** Sessions whose last state was lost when they were closed, with the error. */
   readonly #unsaved = new Map<string, unknown>();
   readonly #admission: SessionAdmission;
+  /** Sessions that are being deleted, with a promise that resolves when that has ended. */
+  readonly #deletions = new Map<string, Promise<void>>();
   readonly #expiry: NodeJS.Timeout;
   readonly #owner: SessionOwner = {
     reserve: (session_id) => this.reserve(session_id),
@@ -138,8 +81,9 @@ export class SessionRegistry {
 
   /** Creates a session, or opens the one with that name. */
   async create(options: CreateOptions, mode: CreateMode = {}): Promise<Session> {
-    const session_id = options.session_id ?? randomUUID();
-    const unreserve = await this.#admission.reserve(session_id, mode.exclusive ?? false);
+    const { exclusive } = parse(createMode, mode, 'mode');
+    const { session_id = randomUUID() } = this.#checkOptions(options);
+    const unreserve = await this.#admission.reserve(session_id, exclusive);
     try {
       const session = await this.#openOnce(session_id, { ...options, session_id }, false);
       return sameRuntime(session, options.runtime);
@@ -153,6 +97,7 @@ export class SessionRegistry {
     session_id: string,
     options: OpenOptions | ((record: SessionRecord) => OpenOptions) = {},
   ): Promise<Session> {
+    parse(textArgument, session_id, 'session_id');
     await this.#closed(session_id);
     const entry = this.#open.get(session_id);
     if (entry !== undefined) {
@@ -187,16 +132,20 @@ export class SessionRegistry {
     return opening;
   }
 
-  /** Waits for a session that is being closed, so that it can be opened again. */
+  /** Waits for a session that is being closed or deleted, so that it can be opened again. */
   async #closed(session_id: string): Promise<void> {
+    await this.#deletions.get(session_id);
     const entry = this.#open.get(session_id);
     if (entry?.session?.isClosed) await entry.session.close();
     else await entry?.releasing;
   }
 
   async #openNow(options: CreateOptions, mustExist: boolean): Promise<Session> {
-    const checked = parse(sandboxOptions, { commit: this.commit, ...options, store: this.store }, 'options');
-    return openSession(checked, options.policy ?? {}, { owner: this.#owner, mustExist });
+    return openSession(this.#checkOptions(options), options.policy ?? {}, { owner: this.#owner, mustExist });
+  }
+
+  #checkOptions(options: CreateOptions): z.output<typeof sandboxOptions> {
+    return parse(sandboxOptions, { commit: this.commit, ...options, store: this.store }, 'options');
   }
 
   #register(session_id: string, opening: Promise<Session>): void {
@@ -252,21 +201,55 @@ export class SessionRegistry {
     return (await this.get(session_id)).clearFiles();
   }
 
-  /** Deletes a session and returns the bytes that this freed. */
+  /** Deletes a session and returns the bytes that this freed. Throws `session_busy` if it is open elsewhere. */
   async delete(session_id: string): Promise<number> {
+    parse(textArgument, session_id, 'session_id');
+    for (let other = this.#deletions.get(session_id); other; other = this.#deletions.get(session_id))
+      await other;
+    const deletion = this.#delete(session_id);
+    const ended = deletion.then(
+      () => {},
+      () => {},
+    );
+    this.#deletions.set(session_id, ended);
+    void ended.then(() => {
+      if (this.#deletions.get(session_id) === ended) this.#deletions.delete(session_id);
+    });
+    return deletion;
+  }
+
+  async #delete(session_id: string): Promise<number> {
     const wasOpen = this.#open.has(session_id);
     // A session that is about to be deleted need not be saved.
     await this.release(session_id).catch(() => {});
     this.#unsaved.delete(session_id);
     const { records, damaged } = await this.store.list();
     const isStored = records.some((record) => record.session_id === session_id);
-    if (isStored || damaged.includes(session_id)) return this.store.delete(session_id);
-    if (!wasOpen) throw sessionNotFound(session_id);
-    return 0;
+    if (!isStored && !damaged.includes(session_id)) {
+      if (!wasOpen) throw sessionNotFound(session_id);
+      return 0;
+    }
+    const unlock = await this.#lock(session_id);
+    try {
+      return await this.store.delete(session_id);
+    } finally {
+      await unlock?.();
+    }
+  }
+
+  /** Makes sure that nothing has the session open. A session that cannot be locked otherwise can still be deleted. */
+  async #lock(session_id: string): Promise<(() => Promise<void>) | undefined> {
+    try {
+      return await this.store.acquire(session_id);
+    } catch (cause) {
+      if (cause instanceof SandboxError && cause.code === 'session_busy') throw cause;
+      return undefined;
+    }
   }
 
   /** A session as one file: state, undo, checkpoints, files and limits, including what the last call left. */
   async export(session_id: string): Promise<Uint8Array> {
+    parse(textArgument, session_id, 'session_id');
     await this.#closed(session_id);
     await this.opened(session_id)?.flush();
     const stored = await this.store.read(session_id);
@@ -278,9 +261,10 @@ export class SessionRegistry {
   async import(bytes: Uint8Array, options: ImportOptions = {}): Promise<SessionRecord> {
     if (!(bytes instanceof Uint8Array))
       throw new SandboxError('invalid_argument', 'bytes: expected a Uint8Array.');
+    const given = parse(importOptions, options, 'options');
     const stored = await decodeBundle(bytes);
-    const session_id = checkSessionId(options.session_id ?? stored.record.session_id);
-    const policy = parse(sessionPolicy, { ...stored.record.policy, ...options.policy }, 'policy');
+    const session_id = given.session_id ?? checkSessionId(stored.record.session_id);
+    const policy = parse(sessionPolicy, { ...stored.record.policy, ...given.policy }, 'policy');
     // An import counts as a use; otherwise an old session would expire at once.
     const record = { ...stored.record, session_id, policy, last_used_at: new Date().toISOString() };
     const releaseLock = await this.store.acquire(session_id);
@@ -299,6 +283,7 @@ export class SessionRegistry {
 
   /** Closes a session; it stays in the store. Throws if it cannot be saved. */
   async release(session_id: string): Promise<void> {
+    parse(textArgument, session_id, 'session_id');
     const entry = this.#open.get(session_id);
     if (entry === undefined) return;
     const closing = entry.opening.then((session) =>
@@ -315,16 +300,8 @@ export class SessionRegistry {
    * Deletes sessions that were not used for the given time and reports what that frees; with `dry_run` it only reports.
    * The age of a damaged session is unknown, so it is listed among the errors.
    */
-  async prune({
-    older_than_hours,
-    dry_run = false,
-  }: {
-    older_than_hours: number;
-    dry_run?: boolean;
-  }): Promise<PruneReport> {
-    if (!(older_than_hours >= 0)) {
-      throw new SandboxError('invalid_argument', 'older_than_hours: expected a number of hours, 0 or more.');
-    }
+  async prune(options: PruneOptions): Promise<PruneReport> {
+    const { older_than_hours, dry_run } = parse(pruneOptions, options, 'options');
     const beforeMs = Date.now() - older_than_hours * HOUR_MS;
     const before = new Date(beforeMs).toISOString();
     // A session that was just requested is about to be used.

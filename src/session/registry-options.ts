@@ -1,0 +1,88 @@
+/** The options and reports of a registry of sessions, and the schemas that check the options. */
+import { z } from 'zod';
+import type { Variable } from '../runtimes/language.ts';
+import type { SandboxOptions } from '../sandbox/create-parts.ts';
+import type { WorkspaceFile } from '../sandbox/workspace.ts';
+import { type Commit, commitMode, type PolicyInput, sessionId, sessionStore } from '../schema.ts';
+import type { SessionRecord, SessionStore } from '../stores/store.ts';
+import type { CheckpointInfo } from './checkpoint.ts';
+import { type SessionLimits, sessionLimits } from './session-limits.ts';
+
+/** Everything known about a session. */
+export interface SessionInfo extends SessionRecord {
+  /** The files of the workspace. */
+  readonly files: readonly WorkspaceFile[];
+  /** Size of the files. */
+  readonly workspace_bytes: number;
+  /** Size of the session in the store. */
+  readonly stored_bytes: number;
+  /** The global variables of the interpreter. */
+  readonly variables: readonly Variable[];
+  /** The checkpoints, oldest first. */
+  readonly checkpoints: readonly CheckpointInfo[];
+}
+
+/** The sessions that `prune` deleted, or would delete. */
+export interface PruneReport {
+  /** The sessions, with the bytes that each took in the store. */
+  readonly pruned: readonly { readonly session_id: string; readonly bytes: number }[];
+  /** The bytes of all these sessions. */
+  readonly reclaimed_bytes: number;
+  /** Sessions that could not be deleted, and damaged ones. */
+  readonly errors: readonly { readonly session_id: string; readonly error: string }[];
+  /** Whether the sessions were only listed. */
+  readonly dry_run: boolean;
+}
+
+/** Options of `prune`. */
+export interface PruneOptions {
+  /** Sessions that were last used at least this many hours ago are deleted. */
+  readonly older_than_hours: number;
+  /** List the sessions without deleting them; by default false. */
+  readonly dry_run?: boolean;
+}
+
+/** Options of `import`. */
+export interface ImportOptions {
+  /** Name of the imported session; by default the name it was exported under. */
+  readonly session_id?: string;
+  /** Limits that replace those of the exported session. Set them for a file from an untrusted source. */
+  readonly policy?: Omit<PolicyInput, 'mounts'>;
+}
+
+/** Options of `openSessions`. */
+export interface SessionsOptions {
+  /** Where the sessions are stored; by default in memory. */
+  readonly store?: SessionStore;
+  /** Limits that differ from the defaults. */
+  readonly limits?: Partial<SessionLimits>;
+  /** Default of the option `commit` of sessions: `background`, or `answer` to save a call before it returns. */
+  readonly commit?: Commit;
+}
+
+/** Options for opening a session that exists. */
+export type OpenOptions = Omit<SandboxOptions, 'store' | 'runtime' | 'session_id'>;
+
+/** Options of `create`. */
+export type CreateOptions = Omit<SandboxOptions, 'store'>;
+
+/** How `create` treats a session that exists. */
+export interface CreateMode {
+  /** Throw `session_exists` instead of opening a session with the same name; by default false. */
+  readonly exclusive?: boolean;
+}
+
+export const sessionsOptions = z.strictObject({
+  store: sessionStore.optional(),
+  limits: sessionLimits.prefault({}),
+  commit: commitMode.default('background'),
+});
+export const createMode = z.strictObject({ exclusive: z.boolean().default(false) });
+export const importOptions = z.strictObject({
+  session_id: sessionId.optional(),
+  policy: z.looseObject({}).optional(),
+});
+export const pruneOptions = z.strictObject({
+  older_than_hours: z.number('must be a number of hours').min(0, 'must be 0 or more'),
+  dry_run: z.boolean().default(false),
+});
