@@ -54,7 +54,7 @@ export class SessionRegistry {
   readonly #unsaved = new Map<string, unknown>();
   readonly #admission: SessionAdmission;
   /** Sessions that are being deleted, with a promise that resolves when that has ended. */
-  readonly #deletions = new Map<string, Promise<void>>();
+  readonly #deletions = new Map<string, Promise<unknown>>();
   readonly #expiry: NodeJS.Timeout;
   readonly #owner: SessionOwner = {
     reserve: (session_id) => this.reserve(session_id),
@@ -207,10 +207,7 @@ export class SessionRegistry {
     for (let other = this.#deletions.get(session_id); other; other = this.#deletions.get(session_id))
       await other;
     const deletion = this.#delete(session_id);
-    const ended = deletion.then(
-      () => {},
-      () => {},
-    );
+    const ended = Promise.allSettled([deletion]);
     this.#deletions.set(session_id, ended);
     void ended.then(() => {
       if (this.#deletions.get(session_id) === ended) this.#deletions.delete(session_id);

@@ -73,6 +73,11 @@ const ACCEPTED: readonly (readonly [string, Message])[] = [
     'many invalid files',
     toolCall('execute_code', `{"code":"1","language":"python","files":{${members(1900)}}}`),
   ],
+  [
+    'many files',
+    toolCall('execute_code', `{"code":"1","language":"javascript","files":{${members(1900, '"x"')}}}`),
+  ],
+  ['long text of emoji', toolCall('write_file', `{"path":"a","content":"${'😀'.repeat(FILL / 4)}"}`)],
   ['long code', toolCall('execute_code', `{"code":"${'x'.repeat(FILL)}","language":"python"}`)],
   ['long text', toolCall('write_file', `{"path":"a","content":"${'é'.repeat(FILL / 2)}"}`)],
   ['long text of escapes', toolCall('write_file', `{"path":"a","content":"${'\\n'.repeat(FILL / 2)}"}`)],
