@@ -329,7 +329,6 @@ const BUFFERS = expressions([
     'sort-that-shrinks',
     "(() => { const a = Array.from({ length: 1000 }, (_, i) => i); a.sort(() => { a.length = 0; return -1; }); return 'sorted'; })()",
     'sorted',
-    'CVE-2020-22876 (QuickJS)',
   ],
   ['concat-overflow', '[1].concat({ length: 2 ** 53, [Symbol.isConcatSpreadable]: true })', 'TypeError'],
   ['push-overflow', 'Array.prototype.push.call({ length: 2 ** 53 - 1 }, 1)', 'TypeError'],
