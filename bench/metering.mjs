@@ -9,7 +9,7 @@ import { Guest } from '../dist/engine/guest.js';
 import { readImage, resetToImage, writeImage } from '../dist/engine/image.js';
 import { Volume } from '../dist/fs/volume.js';
 import { OpenLayer } from '../dist/host/layer-pack.js';
-import { compileModule, findAssets, readImageBytes } from '../dist/runtimes/guest-artifacts.js';
+import { compileModule, findAssets, readImageBytes, readModule } from '../dist/runtimes/guest-artifacts.js';
 import { python } from '../dist/runtimes/python/index.js';
 import { prepareModule } from '../dist/wasm/prepare-module.js';
 import { geomean, markdown, ms, times } from './measure.mjs';
@@ -115,7 +115,7 @@ function pyodide() {
 
 export async function table() {
   const assets = findAssets('python');
-  const compiled = compileModule(assets);
+  const compiled = compileModule(assets, readModule(assets));
   const image = readImage(readImageBytes(assets), assets.origin);
   const original = readFileSync(createRequire(import.meta.url).resolve(python.binary.specifier));
   const unmetered = await WebAssembly.compile(

@@ -108,10 +108,10 @@ const GUEST_MEMORY = (runtime) => `
   import { Guest } from './dist/engine/guest.js';
   import { writeImage, readImage } from './dist/engine/image.js';
   import { Volume } from './dist/fs/volume.js';
-  import { compileModule, findAssets, readImageBytes } from './dist/runtimes/guest-artifacts.js';
+  import { compileModule, findAssets, readImageBytes, readModule } from './dist/runtimes/guest-artifacts.js';
   import { RUNTIMES } from './dist/runtimes/registry.js';
   const assets = findAssets('${runtime}');
-  const compiled = compileModule(assets);
+  const compiled = compileModule(assets, readModule(assets));
   const image = readImage(readImageBytes(assets), assets.origin);
   const volume = new Volume({ maxBytes: 0, maxFiles: 0 }, () => 0);
   const make = () => {

@@ -1,12 +1,14 @@
 /**
- * Builds the package: compiles TypeScript, copies the boot scripts, and builds the guest of each runtime unless it is up to
- * date. `--force` rebuilds guests that are up to date; names of runtimes limit the build to their guests.
+ * Builds the package: compiles TypeScript, copies the boot scripts, bundles the command line and the worker, and builds the
+ * guest of each runtime unless it is up to date. `--force` rebuilds guests that are up to date; names of runtimes limit the
+ * build to their guests.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { annotateTypes } from './annotate-types.mjs';
+import { bundle } from './bundle.mjs';
 
 const root = new URL('../', import.meta.url);
 const at = (path) => fileURLToPath(new URL(path, root));
@@ -45,11 +47,10 @@ function inputsDigest() {
   return hash.digest('hex');
 }
 
-async function buildGuests(runtimes) {
+async function buildGuests(runtimes, inputs) {
   const { isBuilt } = await import(at('dist/runtimes/guest-artifacts.js'));
   const { build } = await import(at('dist/worker/guest-assets.js'));
   const { formatBytes, formatDuration } = await import(at('dist/quantities.js'));
-  const inputs = inputsDigest();
   const requested = runtimes.filter((name) => process.argv.includes(name));
   for (const runtime of requested.length > 0 ? requested : runtimes) {
     if (isBuilt(runtime, inputs) && !process.argv.includes('--force')) {
@@ -70,4 +71,7 @@ compile();
 const schemas = await import(at('dist/schema.js'));
 annotateTypes(at('dist/schema'), schemas);
 copyDataFiles(schemas.RUNTIME_NAMES);
-await buildGuests(schemas.RUNTIME_NAMES);
+// Before bundling, which mixes the inputs of an image with other code.
+const inputs = inputsDigest();
+await bundle();
+await buildGuests(schemas.RUNTIME_NAMES, inputs);

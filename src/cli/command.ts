@@ -1,9 +1,7 @@
-/** A command as data: its help text and its action. `addCommand` registers it with commander. */
+/** A command as data: its name, its help text and its action. `addCommand` registers it with commander. */
 import type { Command, Option } from 'commander';
 
-export interface CommandSpec<Flags = unknown> {
-  readonly name: string;
-  readonly description: string;
+export interface CommandDetails<Flags = unknown> {
   /** Positional arguments as commander writes them (`<ID>`, `[PATH]`, `<ID...>`), with their descriptions. */
   readonly arguments?: Readonly<Record<string, string>>;
   readonly options?: readonly Option[];
@@ -12,6 +10,11 @@ export interface CommandSpec<Flags = unknown> {
   readonly subcommands?: readonly CommandSpec[];
   /** Absent for a command that only groups subcommands. */
   action?(args: readonly (string | undefined)[], flags: Flags): Promise<void>;
+}
+
+export interface CommandSpec<Flags = unknown> extends CommandDetails<Flags> {
+  readonly name: string;
+  readonly description: string;
 }
 
 export function addCommand(parent: Command, spec: CommandSpec): void {

@@ -1,35 +1,105 @@
-/** The command line as a commander program: the table of commands and the settings they share. */
-import { Command } from 'commander';
-import { languageTitles } from '../runtimes/languages.ts';
-import { addCommand, type CommandSpec } from './command.ts';
-import { doctorCommand } from './commands/doctor.ts';
-import { mcpCommand } from './commands/mcp.ts';
-import { packagesCommand } from './commands/packages.ts';
-import { redteamCommand } from './commands/redteam.ts';
-import { runCommand } from './commands/run.ts';
-import { serveCommand } from './commands/serve.ts';
-import { sessionCommand } from './commands/session.ts';
+/**
+ * The command line as a commander program: the table of commands and the settings they share. A command is loaded when it
+ * is named on the command line, so `--help` loads none.
+ */
+import { Command, Help } from 'commander';
+import { addCommand, type CommandDetails, type CommandSpec } from './command.ts';
+import { optimizeLate } from './v8-flags.ts';
 
-export const COMMANDS: readonly CommandSpec[] = [
-  runCommand,
-  sessionCommand,
-  packagesCommand,
-  doctorCommand,
-  redteamCommand,
-  mcpCommand,
-  serveCommand,
+interface CommandEntry {
+  readonly name: string;
+  readonly description: string;
+  /** Starts what takes long, before the command is loaded. */
+  prepare?(): Promise<void>;
+  load(): Promise<CommandDetails>;
+}
+
+const COMMANDS: readonly CommandEntry[] = [
+  {
+    name: 'run',
+    description: 'Run a program and exit with its exit code',
+    prepare: async () => {
+      optimizeLate();
+      (await import('../worker/start-thread.ts')).startThreadInAdvance();
+    },
+    load: async () => (await import('./commands/run.ts')).runCommand,
+  },
+  {
+    name: 'session',
+    description: 'Inspect and manage sessions (created by run --session)',
+    load: async () => (await import('./commands/session.ts')).sessionCommand,
+  },
+  {
+    name: 'packages',
+    description: 'List the packages that programs can import, and the fuel their first import costs',
+    load: async () => (await import('./commands/packages.ts')).packagesCommand,
+  },
+  {
+    name: 'doctor',
+    description: 'Check the installation and explain how to fix problems',
+    load: async () => (await import('./commands/doctor.ts')).doctorCommand,
+  },
+  {
+    name: 'redteam',
+    description: 'Replay known attacks against this installation',
+    load: async () => (await import('./commands/redteam.ts')).redteamCommand,
+  },
+  {
+    name: 'mcp',
+    description: 'Serve MCP over standard input and output',
+    load: async () => (await import('./commands/mcp.ts')).mcpCommand,
+  },
+  {
+    name: 'serve',
+    description: 'Serve MCP over HTTP',
+    load: async () => (await import('./commands/serve.ts')).serveCommand,
+  },
 ];
 
-/** Parsing throws a CommanderError, after commander has printed the message, for `--help` and for usage errors. */
-export function createProgram(version: string): Command {
-  const program = new Command('llm-wasm-sandbox')
-    .description(`Run LLM-written ${languageTitles('and')} in an isolated, metered WebAssembly guest.`)
+/** All commands, loaded. */
+export function loadCommands(): Promise<CommandSpec[]> {
+  return Promise.all(COMMANDS.map(loadCommand));
+}
+
+async function loadCommand({ name, description, load }: CommandEntry): Promise<CommandSpec> {
+  return { ...(await load()), name, description };
+}
+
+export interface ProgramFacts {
+  readonly version: string;
+  readonly description: string;
+}
+
+/**
+ * The program for a command line, without the names of Node.js and of the script. Parsing other arguments with it fails.
+ * Parsing throws a CommanderError, after commander has printed the message, for `--help` and for usage errors.
+ */
+export async function createProgram(
+  { version, description }: ProgramFacts,
+  args: readonly string[],
+): Promise<Command> {
+  const help = new Help();
+  const program: Command = new Command('llm-wasm-sandbox')
+    .description(description)
     .version(version, '-V, --version', 'Print the version')
     .helpOption('-h, --help', 'Show help')
     .helpCommand('help [COMMAND]', 'Show help for a command')
     .exitOverride()
     .showHelpAfterError('(add --help for usage)')
-    .configureOutput({ writeErr: (text) => process.stderr.write(text) });
-  for (const command of COMMANDS) addCommand(program, command);
+    .configureOutput({ writeErr: (text) => process.stderr.write(text) })
+    .configureHelp({
+      // The options and arguments of commands that are not loaded are unknown.
+      subcommandTerm: (command) =>
+        command.parent === program && command.name() !== 'help'
+          ? command.name()
+          : help.subcommandTerm(command),
+    });
+  for (const entry of COMMANDS) {
+    const isNamed = args.includes(entry.name);
+    if (isNamed && !HELP_FLAGS.some((flag) => args.includes(flag))) await entry.prepare?.();
+    addCommand(program, isNamed ? await loadCommand(entry) : entry);
+  }
   return program;
 }
+
+const HELP_FLAGS = ['help', '--help', '-h'];

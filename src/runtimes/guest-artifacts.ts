@@ -148,12 +148,19 @@ export function findAssets(runtime: RuntimeName): GuestAssets {
   };
 }
 
-/** Reads, verifies and compiles the module. */
-export function compileModule({ module, origin }: GuestAssets): CompiledModule {
-  const { path, minPages, stateGlobals } = module;
-  const bytes = readArtifact(path, () => readFileSync(path));
+export function readModule({ module: { path } }: GuestAssets): Uint8Array<ArrayBuffer> {
+  return readArtifact(path, () => readFileSync(path));
+}
+
+export function verifyModule({ module, origin }: GuestAssets, bytes: Uint8Array): void {
   const found = sha256Hex(bytes);
-  if (found !== origin.module) throw damagedFile(path, `expected SHA-256 ${origin.module}, found ${found}`);
+  if (found !== origin.module)
+    throw damagedFile(module.path, `expected SHA-256 ${origin.module}, found ${found}`);
+}
+
+/** Compiles the bytes of the module, which must be verified. */
+export function compileModule({ module }: GuestAssets, bytes: Uint8Array<ArrayBuffer>): CompiledModule {
+  const { minPages, stateGlobals } = module;
   return { module: new WebAssembly.Module(bytes), minPages, stateGlobals };
 }
 

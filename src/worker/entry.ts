@@ -21,7 +21,7 @@ import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { programFile } from '../runtimes/language.ts';
 import { LANGUAGES } from '../runtimes/languages.ts';
 import { RUNTIMES } from '../runtimes/registry.ts';
-import { buildGuest } from './build-guest-artifacts.ts';
+import { CONTROL, FUEL_UNIT, type WorkerSettings } from './control-block.ts';
 import { CooperativeYield } from './cooperative-yield.ts';
 import { extendImage } from './extend-image.ts';
 import { DETAILED_SAMPLE_FUEL, FuelProfiler } from './fuel-profiler.ts';
@@ -31,18 +31,10 @@ import { limitChangedFiles } from './limit-changed-files.ts';
 import { type LoadedImage, loadImage } from './load-image.ts';
 import { OutputSender } from './output-sender.ts';
 import { assertRestricted } from './permissions.ts';
-import {
-  CONTROL,
-  type FromWorker,
-  FUEL_UNIT,
-  type RunJob,
-  type RunOutcome,
-  type SessionInput,
-  type ToWorker,
-  type WorkerSettings,
-} from './protocol.ts';
+import type { FromWorker, RunJob, RunOutcome, SessionInput, ToWorker } from './protocol.ts';
 import { runProgram } from './run-to-outcome.ts';
 import { type SessionGuest, SessionGuests } from './session-guests.ts';
+import { durations, recordStart, timed } from './startup-phases.ts';
 
 const port = parentPort!;
 const settings = workerData as WorkerSettings;
@@ -50,6 +42,7 @@ if (settings.mustBeRestricted) assertRestricted('thread');
 const control = new Int32Array(settings.control);
 const yieldFlag = new Int32Array(settings.yieldFlag);
 const send = (message: FromWorker) => port.postMessage(message);
+recordStart(settings.startedAt);
 
 /** What the thread can run; an image is loaded when a job first needs it, so that a failure is that of the job. */
 const availableAssets = new Map<string, GuestAssets>();
@@ -117,7 +110,7 @@ function prepareGuest(
     }
   }
   const { pool } = loaded;
-  const guest = pool.acquire(maxPages);
+  const guest = timed('instantiate', () => pool.acquire(maxPages));
   guest.beginRun(context);
   const volume = createVolume(loaded.layers, job, () => guest.now());
   guest.kernel.volume = volume;
@@ -193,12 +186,14 @@ function run(id: number, job: RunJob): void {
     timeout_seconds: limits.timeoutMs / 1000,
     inject_setup: job.injectSetup,
   };
-  const { trap, report, stoppedAt, isConsistent } = runProgram(guest, loaded.runtime, handles, request, {
-    file: program.file,
-    stateAtLimit: () => stateAtLimit,
-    stateNow: () => profiler.state(guest.fuelConsumed),
-    placeOf: (place) => profiler.placeOf(place),
-  });
+  const { trap, report, stoppedAt, isConsistent } = timed('first_run', () =>
+    runProgram(guest, loaded.runtime, handles, request, {
+      file: program.file,
+      stateAtLimit: () => stateAtLimit,
+      stateNow: () => profiler.state(guest.fuelConsumed),
+      placeOf: (place) => profiler.placeOf(place),
+    }),
+  );
   sender?.push(1, stdout.finish(), performance.now());
   sender?.push(2, stderr.finish(), performance.now());
   sender?.flush(performance.now());
@@ -310,10 +305,12 @@ async function handle(message: ToWorker): Promise<void> {
   const { id, job, newBuffers } = message;
   countShared(newBuffers ?? []);
   if (job.type === 'run') return run(id, job);
+  if (job.type === 'phases') return send({ type: 'phases', id, durations });
   if (job.type === 'extend') {
     const cancel = { cancel: control, cancelValue: id };
     return send({ type: 'extended', id, extended: extendImage(imageOf(job.image), job, cancel) });
   }
+  const { buildGuest } = await import('./build-guest-artifacts.ts');
   const guest = await buildGuest(RUNTIMES[job.runtime], (step) => send({ type: 'progress', id, step }));
   send({ type: 'built', id, guest });
 }

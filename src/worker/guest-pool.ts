@@ -53,11 +53,17 @@ export class GuestPool {
   refill(maxPages: number, skipZeros: boolean): void {
     this.#dropOtherLimits(maxPages);
     if (this.isFull) return;
-    const used = this.#used.pop() ?? { guest: instantiateGuest(this.template, maxPages), skipZeros };
-    this.#ready.push(this.#reset(used));
+    this.#ready.push(this.#readyGuest(maxPages, skipZeros));
   }
 
-  /** Also applied to new guests: the first reset takes longest, because the system has to allocate the memory. */
+  #readyGuest(maxPages: number, skipZeros: boolean): Guest {
+    const used = this.#used.pop();
+    if (used !== undefined) return this.#reset(used);
+    const guest = instantiateGuest(this.template, maxPages);
+    // The first reset that writes to all memory takes longest, because the system has to allocate the memory.
+    return skipZeros ? guest : this.#reset({ guest, skipZeros });
+  }
+
   #reset({ guest, skipZeros }: UsedGuest): Guest {
     resetToImage(guest, this.template.image, skipZeros);
     return guest;

@@ -6,12 +6,14 @@ import { type ErrorCode, SandboxError } from '../errors.ts';
 import { countShared, sharedBuffers } from '../fs/shared-bytes.ts';
 import type { BuiltGuest } from '../runtimes/guest-artifacts.ts';
 import type { ExtendedImage, FromWorker, RunOutcome, SavedState } from './protocol.ts';
+import type { PhaseDurations } from './startup-phases.ts';
 
 /** The result of a job. A lost worker is a result, not an exception, because the guest may have caused it. */
 export type JobResult =
   | { readonly type: 'done'; readonly outcome: RunOutcome }
   | { readonly type: 'built'; readonly guest: BuiltGuest }
   | { readonly type: 'extended'; readonly extended: ExtendedImage }
+  | { readonly type: 'phases'; readonly durations: PhaseDurations }
   | { readonly type: 'lost' };
 
 /** Receives what a job reports while it runs. */

@@ -2,11 +2,18 @@
 import type { CompiledModule } from '../engine/guest.ts';
 import { readImage } from '../engine/image.ts';
 import { OpenLayer } from '../host/layer-pack.ts';
-import { compileModule, type GuestAssets, readImageBytes } from '../runtimes/guest-artifacts.ts';
+import {
+  compileModule,
+  type GuestAssets,
+  readImageBytes,
+  readModule,
+  verifyModule,
+} from '../runtimes/guest-artifacts.ts';
 import { RUNTIMES } from '../runtimes/registry.ts';
 import type { GuestTemplate } from './guest-from-image.ts';
 import { GuestPool } from './guest-pool.ts';
 import type { MountedLayer } from './guest-volume.ts';
+import { timed } from './startup-phases.ts';
 
 export interface LoadedImage extends GuestTemplate {
   readonly layers: readonly MountedLayer[];
@@ -21,12 +28,19 @@ export function loadImage(assets: GuestAssets, others: Iterable<LoadedImage>): L
   for (const other of others) {
     if (other.assets.origin.module === assets.origin.module) compiled = other.compiled;
   }
-  compiled ??= compileModule(assets);
-  const layers = assets.layers.map((layer, i) => {
-    const opened = new OpenLayer(layer);
-    return { opened, mounted: { at: layer.at, tree: opened.tree(i + 1) } };
-  });
-  const image = readImage(readImageBytes(assets), assets.origin);
+  if (compiled === undefined) {
+    const bytes = timed('read_module', () => readModule(assets));
+    timed('verify_module', () => verifyModule(assets, bytes));
+    compiled = timed('compile_module', () => compileModule(assets, bytes));
+  }
+  const layers = timed('open_layers', () =>
+    assets.layers.map((layer, i) => {
+      const opened = new OpenLayer(layer);
+      return { opened, mounted: { at: layer.at, tree: opened.tree(i + 1) } };
+    }),
+  );
+  const imageBytes = timed('read_image', () => readImageBytes(assets));
+  const image = timed('verify_image', () => readImage(imageBytes, assets.origin));
   const template = { runtime: RUNTIMES[assets.runtime], assets, compiled, image };
   return {
     ...template,

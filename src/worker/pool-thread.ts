@@ -59,6 +59,10 @@ export class PoolThread {
     return !this.#isReserved;
   }
 
+  get isUsable(): boolean {
+    return this.#isAlive && this.isFree;
+  }
+
   get isBusy(): boolean {
     return this.#job !== undefined;
   }

@@ -177,6 +177,11 @@ export class WorkerPool implements Pool {
     return turn!;
   }
 
+  /** Prepares a free thread for calls that are about to come. */
+  prepare(assets: GuestAssets, memoryBytes: number): void {
+    this.#freeThread().warm(assets, memoryBytes);
+  }
+
   /** Forgets which thread served a key. */
   forget(key: string): void {
     this.#affinity.delete(key);
@@ -204,11 +209,13 @@ export class WorkerPool implements Pool {
   /** A free thread, preferably the one that served the key last. The scheduler grants no more turns than there may be threads. */
   #reserve(key: string): PoolThread {
     const last = this.#affinity.get(key);
-    const isUsable = (one: PoolThread) => one.isAlive && one.isFree;
-    const thread =
-      last !== undefined && isUsable(last) ? last : ([...this.#threads].find(isUsable) ?? this.#spawn());
+    const thread = last?.isUsable ? last : this.#freeThread();
     thread.reserve();
     return thread;
+  }
+
+  #freeThread(): PoolThread {
+    return [...this.#threads].find(({ isUsable }) => isUsable) ?? this.#spawn();
   }
 
   #spawn(): PoolThread {

@@ -95,7 +95,7 @@ const shareEntries = (entries: readonly Entry[]): Entry[] =>
 
 /** Copies the bytes of a received job to shared memory of their own, so that threads get them without another copy. */
 export function shareJob(job: Job): Job {
-  if (job.type === 'build') return job;
+  if (job.type === 'build' || job.type === 'phases') return job;
   if (job.type === 'extend') return { ...job, packages: shareEntries(job.packages) };
   const { session } = job;
   return {

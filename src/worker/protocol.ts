@@ -13,6 +13,7 @@ import type { SharedLayer } from '../host/layer-pack.ts';
 import type { ImportRecord } from '../kernel/module-import-log.ts';
 import type { BuiltGuest, GuestAssets } from '../runtimes/guest-artifacts.ts';
 import type { GuestReport, RuntimeName, StoppedAt, TrapReason } from '../schema.ts';
+import type { PhaseDurations } from './startup-phases.ts';
 
 /** The limits of one call, combined from the policy and the call options. */
 export interface RunLimits {
@@ -112,7 +113,12 @@ export interface ExtendedImage {
   readonly minMemoryBytes: number;
 }
 
-export type Job = RunJob | BuildJob | ExtendJob;
+/** Asks for the durations of the phases of the thread's first run. */
+export interface PhasesJob {
+  readonly type: 'phases';
+}
+
+export type Job = RunJob | BuildJob | ExtendJob | PhasesJob;
 
 /** The outcome of a run as observed by the worker. */
 export interface RunOutcome {
@@ -166,18 +172,5 @@ export type FromWorker =
   | { readonly type: 'saved'; readonly id: number; readonly saved: SavedState }
   | { readonly type: 'built'; readonly id: number; readonly guest: BuiltGuest }
   | { readonly type: 'extended'; readonly id: number; readonly extended: ExtendedImage }
+  | { readonly type: 'phases'; readonly id: number; readonly durations: PhaseDurations }
   | { readonly type: 'failed'; readonly id: number; readonly code: string; readonly message: string };
-
-/** The `workerData` of a thread. */
-export interface WorkerSettings {
-  readonly control: SharedArrayBuffer;
-  /** A word that is 1 while long-running programs have to yield. */
-  readonly yieldFlag: SharedArrayBuffer;
-  /** The thread must not start unless the permission model of Node.js applies to it. */
-  readonly mustBeRestricted: boolean;
-}
-
-/** Words of a worker's control block in shared memory. */
-export const CONTROL = { cancelledJob: 0, fuelMillions: 1, words: 2 } as const;
-/** Fuel per unit of `CONTROL.fuelMillions`. */
-export const FUEL_UNIT = 1_000_000;

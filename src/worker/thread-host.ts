@@ -2,29 +2,28 @@
  * Worker threads of this process. Cancellation, fuel and the request to yield are words in shared memory, so that a
  * thread sees them while it runs a guest.
  */
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { sharedBuffers } from '../fs/shared-bytes.ts';
-import {
-  CONTROL,
-  type FromWorker,
-  FUEL_UNIT,
-  type Job,
-  type ToWorker,
-  type WorkerSettings,
-} from './protocol.ts';
+import { CONTROL, FUEL_UNIT } from './control-block.ts';
+import type { FromWorker, Job, ToWorker } from './protocol.ts';
+import { newYieldFlag, type StartedThread, startThread, takeThreadInAdvance } from './start-thread.ts';
 import type { ThreadEvents, WorkerHost, WorkerThread } from './worker-host.ts';
 
-/** Stack size of a thread: recursion in the C code of the interpreters needs more than the default. */
-const STACK_MB = 64;
-
 export class ThreadHost implements WorkerHost {
-  readonly #yieldFlag = new Int32Array(new SharedArrayBuffer(4));
+  /** Used for the first thread of the host. */
+  #inAdvance: StartedThread | undefined;
+  readonly #yieldFlag: Int32Array;
 
   /** With permission flags, the threads refuse to run without the restrictions that the flags stand for. */
-  constructor(readonly permissionFlags: readonly string[] = []) {}
+  constructor(readonly permissionFlags: readonly string[] = []) {
+    this.#inAdvance = permissionFlags.length === 0 ? takeThreadInAdvance() : undefined;
+    this.#yieldFlag = this.#inAdvance?.yieldFlag ?? newYieldFlag();
+  }
 
   start(events: ThreadEvents): WorkerThread {
-    return new LocalThread(this.#yieldFlag, this.permissionFlags, events);
+    const started = this.#inAdvance ?? startThread(this.#yieldFlag, this.permissionFlags);
+    this.#inAdvance = undefined;
+    return new LocalThread(started, events);
   }
 
   setYield(isWanted: boolean): void {
@@ -35,27 +34,13 @@ export class ThreadHost implements WorkerHost {
 
 class LocalThread implements WorkerThread {
   readonly #worker: Worker;
-  readonly #control = new Int32Array(new SharedArrayBuffer(CONTROL.words * 4));
+  readonly #control: Int32Array;
   /** Shared buffers that the thread has received. */
   readonly #received = new WeakSet<SharedArrayBuffer>();
 
-  constructor(yieldFlag: Int32Array, permissionFlags: readonly string[], events: ThreadEvents) {
-    const workerData: WorkerSettings = {
-      control: this.#control.buffer as SharedArrayBuffer,
-      yieldFlag: yieldFlag.buffer as SharedArrayBuffer,
-      mustBeRestricted: permissionFlags.length > 0,
-    };
-    this.#worker = new Worker(new URL('./entry.js', import.meta.url), {
-      workerData,
-      resourceLimits: { stackSizeMb: STACK_MB },
-      // A guest's thread gets neither the flags nor the environment of the process. Permissions are not inherited: a
-      // thread without its own flags would have none of the restrictions of its process.
-      execArgv: [...permissionFlags],
-      env: {},
-    });
-    this.#worker.unref();
-    // An error is always followed by `exit`, and says nothing that the outcome does not.
-    this.#worker.on('error', () => {});
+  constructor({ worker, control }: StartedThread, events: ThreadEvents) {
+    this.#worker = worker;
+    this.#control = control;
     this.#worker.on('message', (message: FromWorker) => events.message(message));
     this.#worker.on('exit', () => events.exit());
   }

@@ -168,10 +168,16 @@ test('only folders that store files, build guests or serve the command line use 
 });
 
 test('nothing of the MCP SDK is loaded before its commands run', () => {
-  const reached = loadedFiles(({ isType, isDynamic }) => !isType && !isDynamic);
+  const entries = ['index.ts', 'cli/main.ts', 'cli/commands/mcp.ts', 'cli/commands/serve.ts'];
+  const reached = loadedFiles(({ isType, isDynamic }) => !isType && !isDynamic, entries);
   const heavy = /^(@modelcontextprotocol|pino|prom-client|smol-toml|rate-limiter)/;
   expect([...reached].filter((target) => heavy.test(target))).toEqual([]);
   expect([...reached]).toContain('cli/commands/server-command.ts');
+});
+
+test('the command line loads no command and no schema before it knows which command to run', () => {
+  const reached = loadedFiles(({ isType, isDynamic }) => !isType && !isDynamic, ['cli/main.ts']);
+  expect([...reached].filter((path) => path.startsWith('cli/commands/') || path === 'zod')).toEqual([]);
 });
 
 test('the command line loads the library only when a command runs', () => {

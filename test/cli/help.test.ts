@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CommandSpec } from '../../src/cli/command.ts';
-import { COMMANDS } from '../../src/cli/program.ts';
+import { loadCommands } from '../../src/cli/program.ts';
 import { runCli, runCliHere } from '../support/cli.ts';
 
 interface NamedCommand extends CommandSpec {
@@ -13,6 +13,8 @@ const flatten = (commands: readonly CommandSpec[], parents: readonly string[] = 
     const path = [...parents, command.name];
     return [{ ...command, path }, ...flatten(command.subcommands ?? [], path)];
   });
+
+const COMMANDS = await loadCommands();
 
 describe('help', () => {
   it('lists every command', () => {

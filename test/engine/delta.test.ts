@@ -14,12 +14,17 @@ let image: Image;
 beforeAll(async () => {
   // The images are next to the compiled code.
   const built = new URL('../../dist/runtimes/guest-artifacts.js', import.meta.url).href;
-  const { findAssets, compileModule, readImageBytes } = (await import(
+  const { findAssets, compileModule, readImageBytes, readModule } = (await import(
     built
   )) as typeof import('../../src/runtimes/guest-artifacts.ts');
   const assets = findAssets('javascript');
   image = readImage(readImageBytes(assets), assets.origin);
-  template = { runtime: RUNTIMES.javascript, assets, compiled: compileModule(assets), image };
+  template = {
+    runtime: RUNTIMES.javascript,
+    assets,
+    compiled: compileModule(assets, readModule(assets)),
+    image,
+  };
 });
 
 const MAX_PAGES = 400;

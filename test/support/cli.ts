@@ -45,7 +45,8 @@ export async function runCliHere(args: readonly string[], store: string): Promis
   vi.stubEnv('LLM_WASM_SANDBOX_STORE', store);
   let status = 0;
   try {
-    await createProgram('0.0.0').parseAsync(args, { from: 'user' });
+    const program = await createProgram({ version: '0.0.0', description: '' }, args);
+    await program.parseAsync(args, { from: 'user' });
     status = Number(process.exitCode ?? 0);
   } catch (cause) {
     status = exitCodeOf(cause);

@@ -1,7 +1,12 @@
 /** `doctor`: checks the installation by using it. */
+import { Option } from 'commander';
 import { formatBytes, formatDuration, formatFuel } from '../../quantities.ts';
 import { RUNTIME_NAMES } from '../../schema.ts';
-import type { CommandSpec } from '../command.ts';
+import type { CommandDetails } from '../command.ts';
+
+interface DoctorFlags {
+  readonly timings?: boolean;
+}
 
 /** `check` returns a line about what it found, or throws an error that says how to fix the problem. */
 const CHECKS: readonly { readonly name: string; readonly check: () => Promise<string> }[] = [
@@ -41,7 +46,12 @@ const CHECKS: readonly { readonly name: string; readonly check: () => Promise<st
   })),
 ];
 
-async function checkInstallation(): Promise<void> {
+async function checkInstallation(_: unknown, { timings }: DoctorFlags): Promise<void> {
+  if (timings) {
+    const { coldStartTable } = await import('./doctor-timings.ts');
+    console.log(await coldStartTable());
+    return;
+  }
   let failures = 0;
   for (const { name, check } of CHECKS) {
     try {
@@ -55,9 +65,8 @@ async function checkInstallation(): Promise<void> {
   if (failures > 0) process.exitCode = 1;
 }
 
-export const doctorCommand: CommandSpec = {
-  name: 'doctor',
-  description: 'Check the installation and explain how to fix problems',
-  examples: ['doctor'],
+export const doctorCommand: CommandDetails<DoctorFlags> = {
+  options: [new Option('--timings', 'Print how long the phases of a cold start take, instead of checking')],
+  examples: ['doctor', 'doctor --timings'],
   action: checkInstallation,
 };

@@ -3,8 +3,6 @@ import { HTTP_SETTINGS, SETTING_NAMES } from '../../mcp/settings.ts';
 import { serverCommand } from './server-command.ts';
 
 export const mcpCommand = serverCommand({
-  name: 'mcp',
-  description: 'Serve MCP over standard input and output',
   settings: SETTING_NAMES.filter((name) => !HTTP_SETTINGS.includes(name)),
   examples: ['mcp', 'mcp --data-dir ./sessions --external-files ./data'],
   async start(settings, options) {

@@ -1,7 +1,7 @@
 /** `packages`: lists the packages that programs can import. */
 import { formatFuel } from '../../quantities.ts';
 import type { RuntimeName } from '../../schema.ts';
-import type { CommandSpec } from '../command.ts';
+import type { CommandDetails } from '../command.ts';
 import { jsonOption, languageOption } from '../options.ts';
 import { formatTable } from '../terminal-text.ts';
 
@@ -27,9 +27,7 @@ async function listPackages(_: unknown, flags: PackagesFlags): Promise<void> {
   console.log(formatTable(['PACKAGE', 'VERSION', 'IMPORT', 'FIRST IMPORT', 'USE'], rows));
 }
 
-export const packagesCommand: CommandSpec<PackagesFlags> = {
-  name: 'packages',
-  description: 'List the packages that programs can import, and the fuel their first import costs',
+export const packagesCommand: CommandDetails<PackagesFlags> = {
   options: [languageOption('List packages for this language only'), jsonOption()],
   examples: ['packages', 'packages --language python --json'],
   action: listPackages,

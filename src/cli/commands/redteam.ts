@@ -3,7 +3,7 @@ import { Option } from 'commander';
 import { formatDuration } from '../../quantities.ts';
 import type { Attack, Verdict } from '../../redteam/attack.ts';
 import { CATEGORIES } from '../../redteam/attack.ts';
-import type { CommandSpec } from '../command.ts';
+import type { CommandDetails } from '../command.ts';
 import { UsageError } from '../exit-codes.ts';
 import { escapeControls, formatTable } from '../terminal-text.ts';
 
@@ -96,9 +96,7 @@ function report(verdicts: readonly Verdict[]) {
   };
 }
 
-export const redteamCommand: CommandSpec<RedteamFlags> = {
-  name: 'redteam',
-  description: 'Replay known attacks against this installation',
+export const redteamCommand: CommandDetails<RedteamFlags> = {
   options: [
     new Option('--category <NAME...>', 'Run only attacks of these categories').choices(CATEGORIES),
     new Option('--only <TEXT>', 'Run only attacks whose id contains this text'),

@@ -15,7 +15,7 @@ import {
   type SandboxResult,
 } from '../../schema.ts';
 import { onBrokenPipe } from '../broken-pipe.ts';
-import type { CommandSpec } from '../command.ts';
+import type { CommandDetails } from '../command.ts';
 import { UsageError } from '../exit-codes.ts';
 import { copyWorkspaceFiles, readLocalFile } from '../local-files.ts';
 import {
@@ -111,8 +111,21 @@ async function openSandbox(language: RuntimeName | undefined, flags: RunFlags): 
   return sessions.get(session_id, options);
 }
 
+/** Lets a worker load the guest while this thread loads the library. Errors are those of the run, which loads it again. */
+async function prepareGuest(runtime: RuntimeName, { memory, preload, packages }: RunFlags): Promise<void> {
+  if (preload !== undefined || packages !== undefined) return;
+  const [{ assetsOf }, { sharedPool }] = await Promise.all([
+    import('../../worker/guest-assets.ts'),
+    import('../../worker/pool.ts'),
+  ]);
+  const assets = await assetsOf(runtime);
+  const memoryBytes = memory ?? DEFAULTS.memory_bytes;
+  if (memoryBytes >= assets.minMemoryBytes) sharedPool().prepare(assets, memoryBytes);
+}
+
 async function run([file]: readonly (string | undefined)[], flags: RunFlags): Promise<void> {
   const { code, language } = readProgram(file, flags);
+  if (flags.session === undefined) await prepareGuest(language ?? DEFAULT_RUNTIME, flags);
   const { isSession } = await import('../../session/create-sandbox.ts');
   const stdin = flags.stdin === undefined ? '' : readLocalFile(flags.stdin);
   await using sandbox = await openSandbox(language, flags);
@@ -161,9 +174,7 @@ function failureSummary({ exit_code, fuel_consumed, duration_ms, metadata }: San
 const limit = (flags: string, description: string, fallback: string) =>
   new Option(flags, `${description} (default: ${fallback}, or the session's limit)`);
 
-export const runCommand: CommandSpec<RunFlags> = {
-  name: 'run',
-  description: 'Run a program and exit with its exit code',
+export const runCommand: CommandDetails<RunFlags> = {
   arguments: { '[FILE]': 'Program to run; "-" reads it from standard input' },
   options: [
     new Option('-c, --code <CODE>', 'Run CODE instead of a file'),

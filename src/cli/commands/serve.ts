@@ -3,8 +3,6 @@ import { SETTING_NAMES } from '../../mcp/settings.ts';
 import { serverCommand } from './server-command.ts';
 
 export const serveCommand = serverCommand({
-  name: 'serve',
-  description: 'Serve MCP over HTTP',
   settings: SETTING_NAMES,
   examples: ['serve --port 8080', 'serve --config server.toml --print-config'],
   async start(settings, options) {

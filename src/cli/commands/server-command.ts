@@ -19,10 +19,10 @@ import {
 } from '../../mcp/settings.ts';
 import { formatBytes, formatFuel } from '../../quantities.ts';
 import { onBrokenPipe } from '../broken-pipe.ts';
-import type { CommandSpec } from '../command.ts';
+import type { CommandDetails } from '../command.ts';
 import { exitCodeOf, UsageError } from '../exit-codes.ts';
 import { parseBytesOption, parseCountOption, parseFuelOption, parseSecondsOption } from '../options.ts';
-import { packageVersion } from '../package-version.ts';
+import { packageFacts } from '../package-facts.ts';
 
 interface RunningServer {
   /** Resolves when the server has stopped and all sessions are saved; rejects if a session could not be saved. */
@@ -31,8 +31,6 @@ interface RunningServer {
 }
 
 interface ServerCommand {
-  readonly name: string;
-  readonly description: string;
   readonly settings: readonly SettingName[];
   readonly examples: readonly string[];
   start(settings: ServerSettings, options: ServerOptions): Promise<RunningServer>;
@@ -50,16 +48,8 @@ const SINGULAR_FLAGS: Partial<Record<SettingName, string>> = {
 /** Variables with the prefix of the settings that are not settings of the server. */
 const OTHER_VARIABLES = /^LLM_WASM_SANDBOX_(?:CONFIG|CACHE\w*|STORE|TEST\w*)$/;
 
-export function serverCommand({
-  name,
-  description,
-  settings,
-  examples,
-  start,
-}: ServerCommand): CommandSpec<ServerFlags> {
+export function serverCommand({ settings, examples, start }: ServerCommand): CommandDetails<ServerFlags> {
   return {
-    name,
-    description,
     options: [
       new Option(
         '--config <FILE>',
@@ -105,7 +95,7 @@ async function runUntilClosed(server: RunningServer): Promise<never> {
 async function serverOptions({ log_level }: ServerSettings): Promise<ServerOptions> {
   const { createStderrLog } = await import('../stderr-log.ts');
   const { createTelemetry } = await import('../../mcp/telemetry.ts');
-  return { version: packageVersion(), telemetry: await createTelemetry(createStderrLog(log_level)) };
+  return { version: packageFacts().version, telemetry: await createTelemetry(createStderrLog(log_level)) };
 }
 
 const flagName = (name: SettingName) => SINGULAR_FLAGS[name] ?? name.replaceAll('_', '-');

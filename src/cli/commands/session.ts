@@ -3,7 +3,7 @@
  * the subcommand runs and returns its output both as text and as JSON.
  */
 import { Option } from 'commander';
-import type { CommandSpec } from '../command.ts';
+import type { CommandDetails, CommandSpec } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { jsonOption, parseHoursOption, storeOption } from '../options.ts';
 import { escapeControls } from '../terminal-text.ts';
@@ -133,9 +133,7 @@ async function runSubcommand(
   }
 }
 
-export const sessionCommand: CommandSpec = {
-  name: 'session',
-  description: 'Inspect and manage sessions (created by run --session)',
+export const sessionCommand: CommandDetails = {
   subcommands: SUBCOMMANDS.map((subcommand) => ({
     ...subcommand,
     options: [...(subcommand.options ?? []), storeOption(), jsonOption()],

@@ -5,7 +5,6 @@
 import { wasiFunctions } from '../../kernel/wasi.ts';
 import type { Runtime } from '../runtime.ts';
 import { boot } from './boot-interpreter.ts';
-import { buildJavaScriptLayers } from './build-file-layers.ts';
 import { INTERPRETER_PROBE } from './memory/layout.ts';
 import { JavaScriptStackReader } from './memory/stack-reader.ts';
 import { interrupt, isInterrupted, packageProvider, preload, rejectionTracker, run } from './run-program.ts';
@@ -77,7 +76,10 @@ export const javascript: Runtime = {
     interrupt,
   },
   bootEnv: {},
-  buildLayers: buildJavaScriptLayers,
+  buildLayers: async (buildInGuest, warn) => {
+    const { buildJavaScriptLayers } = await import('./build-file-layers.ts');
+    return buildJavaScriptLayers(buildInGuest, warn);
+  },
   unusedMemory: () => [],
   boot,
   stackReader: (guest, handles) => new JavaScriptStackReader(guest, handles),

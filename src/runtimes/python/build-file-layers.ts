@@ -9,7 +9,6 @@ import type { Entry } from '../../fs/flat-entries.ts';
 import { packEntries, unpackEntries } from '../../fs/tree-codec.ts';
 import { readCached, writeCached } from '../../host/disk-cache.ts';
 import type { MissingPackage } from '../../packages/catalog.ts';
-import { fetchPackages, firstPartyFiles, lockedPackages } from '../../packages/fetch-python.ts';
 import { type PackageFile, toEntries, toFiles } from '../../packages/package-contents.ts';
 import { readZip } from '../../packages/read-zip.ts';
 import { LAYER_TIME_MS, type Layer } from '../runtime.ts';
@@ -80,6 +79,8 @@ export async function buildPythonLayers(
   compile: Compile,
   warn: (missing: MissingPackage) => void,
 ): Promise<Layer[]> {
+  // Only a build needs it, and workers load this file.
+  const { fetchPackages, firstPartyFiles, lockedPackages } = await import('../../packages/fetch-python.ts');
   const packages = await fetchPackages(lockedPackages());
   packages.missing.forEach(warn);
   const script = { path: '_sandbox_compile.py', data: guestFile('compile_layer.py') };

@@ -26,12 +26,12 @@ const PREFIX_BYTES = 8;
 async function loadTemplate(): Promise<GuestTemplate & { image: Image }> {
   // The images are next to the compiled code.
   const built = new URL('../../../dist/runtimes/guest-artifacts.js', import.meta.url).href;
-  const { findAssets, compileModule, readImageBytes } = (await import(
+  const { findAssets, compileModule, readImageBytes, readModule } = (await import(
     built
   )) as typeof import('../../../src/runtimes/guest-artifacts.ts');
   const assets = findAssets('javascript');
   const image = readImage(readImageBytes(assets), assets.origin);
-  return { runtime: RUNTIMES.javascript, assets, compiled: compileModule(assets), image };
+  return { runtime: RUNTIMES.javascript, assets, compiled: compileModule(assets, readModule(assets)), image };
 }
 
 const newVolume = () => {

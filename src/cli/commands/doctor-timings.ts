@@ -1,0 +1,52 @@
+/** `doctor --timings`: the phases of a cold start in this process, with a new worker thread for each runtime. */
+import { performance } from 'node:perf_hooks';
+import { formatDuration } from '../../quantities.ts';
+import { RUNTIME_NAMES } from '../../schema.ts';
+import type { PhaseDurations } from '../../worker/startup-phases.ts';
+import { formatTable } from '../terminal-text.ts';
+
+interface ColdStart {
+  readonly total: number;
+  readonly again: number;
+  readonly durations: PhaseDurations;
+}
+
+/** Returns a table with one column for each runtime. */
+export async function coldStartTable(): Promise<string> {
+  const processMs = performance.nodeTiming.bootstrapComplete;
+  const codeMs = performance.now() - processMs;
+  const beforeLibrary = performance.now();
+  const { createSandbox } = await import('../../session/create-sandbox.ts');
+  const { measureFirstRun } = await import('../../worker/measure-first-run.ts');
+  const { THREAD_PHASES } = await import('../../worker/startup-phases.ts');
+  const libraryMs = performance.now() - beforeLibrary;
+  const starts: ColdStart[] = [];
+  for (const runtime of RUNTIME_NAMES) {
+    let total = 0;
+    let again = 0;
+    const durations = await measureFirstRun(async (pool) => {
+      const started = performance.now();
+      await using sandbox = await createSandbox({ runtime, pool });
+      await sandbox.execute('1');
+      total = performance.now() - started;
+      await sandbox.execute('1');
+      again = performance.now() - started - total;
+    });
+    starts.push({ total, again, durations });
+  }
+  const same = (milliseconds: number) => starts.map(() => formatDuration(milliseconds));
+  return formatTable(
+    ['PHASE', ...RUNTIME_NAMES],
+    [
+      ['start the process', ...same(processMs)],
+      ['load the command line', ...same(codeMs)],
+      ['load the library', ...same(libraryMs)],
+      ...THREAD_PHASES.map((phase) => [
+        phase.replaceAll('_', ' '),
+        ...starts.map(({ durations }) => formatDuration(durations[phase] ?? 0)),
+      ]),
+      ['new sandbox and first call', ...starts.map(({ total }) => formatDuration(total))],
+      ['second call', ...starts.map(({ again }) => formatDuration(again))],
+    ],
+  );
+}

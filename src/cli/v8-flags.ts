@@ -1,0 +1,24 @@
+/**
+ * V8 flags for processes that are ours alone. They only change when code is compiled. A version of V8 that does not know a
+ * flag prints an error, so versions of Node.js that have not been tested get none.
+ */
+import { setFlagsFromString } from 'node:v8';
+
+const LAST_TESTED_MAJOR = 26;
+const isTested = Number.parseInt(process.versions.node, 10) <= LAST_TESTED_MAJOR;
+
+/**
+ * Validates a function when it is first called instead of all functions at once. The modules are known to be valid: the
+ * build has compiled them, and their SHA-256 is verified before they are compiled again.
+ */
+export function validateLazily(): void {
+  if (isTested) setFlagsFromString('--wasm-lazy-validation');
+}
+
+/**
+ * Optimises functions later than by default. Otherwise V8 optimises the main function of an interpreter even in short
+ * programs, which takes a second, and the process waits for that before it exits. For long programs the delay is small.
+ */
+export function optimizeLate(): void {
+  if (isTested) setFlagsFromString('--wasm-tiering-budget=300000000');
+}

@@ -1,0 +1,17 @@
+/** What a thread gets when it starts, and the words that it shares with the main thread while a job runs. */
+
+/** The `workerData` of a thread. */
+export interface WorkerSettings {
+  readonly control: SharedArrayBuffer;
+  /** A word that is 1 while long-running programs have to yield. */
+  readonly yieldFlag: SharedArrayBuffer;
+  /** The thread must not start unless the permission model of Node.js applies to it. */
+  readonly mustBeRestricted: boolean;
+  /** When the main thread started it, in milliseconds since 1970. */
+  readonly startedAt: number;
+}
+
+/** Words of a worker's control block in shared memory. */
+export const CONTROL = { cancelledJob: 0, fuelMillions: 1, words: 2 } as const;
+/** Fuel per unit of `CONTROL.fuelMillions`. */
+export const FUEL_UNIT = 1_000_000;

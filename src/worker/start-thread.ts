@@ -1,0 +1,53 @@
+/** Starts worker threads. Loads little, so that a process can start its first thread before it loads anything else. */
+import { Worker } from 'node:worker_threads';
+import { CONTROL, type WorkerSettings } from './control-block.ts';
+
+/** Stack size of a thread: recursion in the C code of the interpreters needs more than the default. */
+const STACK_MB = 64;
+
+export interface StartedThread {
+  readonly worker: Worker;
+  /** The control block, in shared memory. */
+  readonly control: Int32Array;
+  /** The shared word that asks long-running programs to yield; the same for all threads of a host. */
+  readonly yieldFlag: Int32Array;
+}
+
+export const newYieldFlag = () => new Int32Array(new SharedArrayBuffer(4));
+
+/** With permission flags, the thread refuses to run without the restrictions that the flags stand for. */
+export function startThread(yieldFlag: Int32Array, permissionFlags: readonly string[]): StartedThread {
+  const control = new Int32Array(new SharedArrayBuffer(CONTROL.words * 4));
+  const workerData: WorkerSettings = {
+    control: control.buffer as SharedArrayBuffer,
+    yieldFlag: yieldFlag.buffer as SharedArrayBuffer,
+    mustBeRestricted: permissionFlags.length > 0,
+    startedAt: performance.timeOrigin + performance.now(),
+  };
+  const worker = new Worker(new URL('./entry.js', import.meta.url), {
+    workerData,
+    resourceLimits: { stackSizeMb: STACK_MB },
+    // A guest's thread gets neither the flags nor the environment of the process. Permissions are not inherited: a
+    // thread without its own flags would have none of the restrictions of its process.
+    execArgv: [...permissionFlags],
+    env: {},
+  });
+  worker.unref();
+  // An error is always followed by `exit`, and says nothing that the outcome does not.
+  worker.on('error', () => {});
+  return { worker, control, yieldFlag };
+}
+
+let inAdvance: StartedThread | undefined;
+
+/** Starts the first thread of this process before there is a pool. */
+export function startThreadInAdvance(): void {
+  inAdvance ??= startThread(newYieldFlag(), []);
+}
+
+/** The thread that was started in advance, if it is alive and has not been taken. */
+export function takeThreadInAdvance(): StartedThread | undefined {
+  const taken = inAdvance;
+  inAdvance = undefined;
+  return taken === undefined || taken.worker.threadId < 0 ? undefined : taken;
+}
