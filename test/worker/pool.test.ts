@@ -158,6 +158,8 @@ describe('cancellation', () => {
 
   test('wakes a sleeping program', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
+    // The first call loads the guest, which takes longer on a slow machine than the signal allows.
+    await sandbox.execute('1');
     const result = await sandbox.execute('import time\ntime.sleep(25)', { signal: AbortSignal.timeout(300) });
     expect(result.metadata).toMatchObject({
       trap_reason: 'cancelled',
