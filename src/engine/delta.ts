@@ -95,7 +95,10 @@ export function captureDelta(
 }
 
 const damaged = (problem: string) =>
-  new SandboxError('image_invalid', `The saved state is damaged (${problem}).`);
+  new SandboxError(
+    'image_invalid',
+    `The saved state is damaged (${problem}). Its files can still be read; restore a checkpoint or delete the session.`,
+  );
 const incompatible = (problem: string) =>
   new SandboxError('image_invalid', `The saved state ${problem}. Its files can still be read.`);
 

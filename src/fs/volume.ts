@@ -284,7 +284,7 @@ export class Volume {
     if (long)
       throw new SandboxError(
         'invalid_path',
-        `Entry ${JSON.stringify(long.path.slice(0, 200))} is longer than ${MAX_PATH_BYTES} bytes below ${at}.`,
+        `Entry ${JSON.stringify(long.path.slice(0, 200))} is longer than ${MAX_PATH_BYTES} bytes below ${at}. Use a shorter path.`,
       );
     const dir = this.#writableDir(at);
     visitTree(dir, (_, node) => this.#quota.relink(node, node.nlink - 1, node.openCount));

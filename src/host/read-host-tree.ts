@@ -60,9 +60,13 @@ export function readHostTree(
     if (kind === 'file') bytes += Number(stat.size);
     if (bytes > MAX_TREE_BYTES || entries.length >= MAX_TREE_FILES) {
       const limit = `${formatBytes(MAX_TREE_BYTES)} or ${formatCount(MAX_TREE_FILES)} files`;
-      throw new SandboxError('quota_exceeded', `${option}: ${hostPath} exceeds ${limit}.`, {
-        publicMessage: `${option}: a folder of the host exceeds ${limit}.`,
-      });
+      throw new SandboxError(
+        'quota_exceeded',
+        `${option}: ${hostPath} exceeds ${limit}. Choose a smaller folder.`,
+        {
+          publicMessage: `${option}: a folder of the host exceeds ${limit}. Choose a smaller one.`,
+        },
+      );
     }
     const version = versionOf(kind, stat);
     versions.set(path, version);

@@ -147,7 +147,7 @@ export class Tenant {
     if (session_id === DEFAULT_SESSION || new_session_id === DEFAULT_SESSION)
       throw new SandboxError(
         'invalid_argument',
-        `The default workspace cannot be forked, and a fork cannot be named "${DEFAULT_SESSION}".`,
+        `The default workspace cannot be forked, and a fork cannot be named "${DEFAULT_SESSION}". Fork a session, under another name.`,
       );
     const session = await this.session(session_id);
     return withToolAdvice(() => session.fork(new_session_id));

@@ -47,7 +47,7 @@ export function parseTokens({
   if (metrics_token !== undefined && secrets.has(metrics_token))
     throw new SandboxError(
       'invalid_argument',
-      'metrics_token: is also the secret of a tenant. Use a different secret.',
+      'metrics_token: a tenant has the same secret. Use a different secret.',
     );
   return parsed;
 }

@@ -32,7 +32,7 @@ export async function readZip(path: string): Promise<PackageFile[]> {
         reject(
           new SandboxError(
             'build_failed',
-            `${path} unpacks to more than ${formatBytes(MAX_UNPACKED_BYTES)}.`,
+            `${path} unpacks to more than ${formatBytes(MAX_UNPACKED_BYTES)}. Use a smaller archive.`,
           ),
         );
         return zip.close();

@@ -5,9 +5,9 @@ import { OutputDelivery } from './output-delivery.ts';
 /** A call to `execute`: a promise of its result, with the output as streams and a way to cancel it. */
 export interface Execution extends Promise<SandboxResult> {
   /**
-   * Standard output as text, while the program runs. Ends with the run and throws what the run throws. Start to read it
-   * before the run starts to receive output as it is written; otherwise it yields the whole output at the end. Every
-   * iteration starts at the beginning.
+   * Standard output as text, while the program runs. Ends with the run and throws what the run throws. To receive
+   * output as it is written, start to read before the run starts; otherwise the stream yields the whole output at the
+   * end. Every iteration starts at the beginning.
    */
   readonly stdout: AsyncIterable<string>;
   /** Standard error as text; it behaves like `stdout`. */

@@ -122,7 +122,7 @@ export class Workspace {
   apply(changes: TreeChanges): void {
     const entries = this.#entries;
     const isFolder = (path: string) => entries.get(path)?.kind === 'dir';
-    // Without a folder that goes away, only the changed entries can lack their own.
+    // If no folder was removed, only the changed entries can lack a parent folder.
     const hidesOthers =
       changes.removed.some(isFolder) ||
       changes.entries.some(({ path, kind }) => kind !== 'dir' && isFolder(path));
@@ -192,7 +192,8 @@ export class Workspace {
     const mtimeMs = this.now();
     for (const [name, content] of Object.entries(files)) {
       const path = workspacePath(name);
-      if (next.get(path)?.kind === 'dir') throw new SandboxError('invalid_path', `${path} is a folder.`);
+      if (next.get(path)?.kind === 'dir')
+        throw new SandboxError('invalid_path', `${path} is a folder. Choose another path.`);
       const data = toShared(
         typeof content === 'string' ? new TextEncoder().encode(content) : content.slice(),
       );

@@ -361,5 +361,8 @@ export class SessionRegistry {
 function sameRuntime(session: Session, runtime: string): Session {
   if (session.runtime === runtime) return session;
   const facts = `runtime ${session.runtime}, not ${runtime}`;
-  throw new SandboxError('session_mismatch', `The session ${session.session_id} has ${facts}.`);
+  throw new SandboxError(
+    'session_mismatch',
+    `The session ${session.session_id} has ${facts}. Open it with its own runtime, or use another session_id.`,
+  );
 }

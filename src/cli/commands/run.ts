@@ -204,7 +204,7 @@ export const runCommand: CommandDetails<RunFlags> = {
       '--preload <NAMES>',
       'Modules to load before the program starts, e.g. openpyxl,jinja2',
     ).argParser(collectNames),
-    new Option('--packages <PATH>', 'Wheel, or folder of wheels or sources, to add; repeatable').argParser(
+    new Option('--packages <PATH>', 'Add a wheel, or a folder of wheels or sources; repeatable').argParser(
       collectValues,
     ),
     new Option('--no-setup', 'Run the code exactly as written, without packages and helpers'),

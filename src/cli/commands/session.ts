@@ -36,8 +36,8 @@ const SUBCOMMANDS: readonly SessionSubcommand[] = [
     arguments: { ...ID, '[PATH]': 'File to print' },
     options: [
       new Option(
-        '--out <PATH>',
-        'Copy instead: the given file to the file PATH, or all files to the folder PATH',
+        '--out <TARGET>',
+        'Copy instead of printing: the file PATH to the file TARGET, or all files to the folder TARGET',
       ),
     ],
     examples: [

@@ -53,7 +53,7 @@ function executeInput(settings: ServerSettings) {
 
 type ExecuteArguments = z.output<ReturnType<typeof executeInput>>;
 
-/** The sandbox that runs a program: its session, or a temporary one over the files of the default workspace. */
+/** The sandbox that runs a program: its session, or a temporary one with the files of the default workspace. */
 async function openTarget(
   { session_id, language }: ExecuteArguments,
   { tenant }: ToolCall,

@@ -147,7 +147,7 @@ export const writeFile = defineTool({
     if (encoding === 'base64' && !BASE64.test(content))
       throw new SandboxError(
         'invalid_argument',
-        'content: is not valid base64. Send base64 text, or encoding: "utf8".',
+        'content: not valid base64. Send base64 text, or encoding: "utf8".',
       );
     const bytes = new Uint8Array(Buffer.from(content, encoding));
     await (await tenant.open(session_id)).writeFile(name, bytes);
