@@ -17,7 +17,7 @@ const WORDS: Record<string, RegExp> = {
   'name the person or program': /\b(whoever|nobody|somebody)\b/i,
   'manage, maintain': /\blook(s|ed|ing)? after\b/i,
   'release, unlock': /\blet(s|ting)? go of\b/i,
-  'import, read': /\b(taken|takes) in(?! (the|a|an|order|turn|place|part)\b)/i,
+  'import, read': /\b(taken|takes) in\b(?! (the|a|an|order|turn|place|part)\b)/i,
   'under the control of': /\bin the hands of\b/i,
 };
 
