@@ -1,6 +1,6 @@
 /** Work on the host whose duration depends on text of a JavaScript guest must check the limits as it proceeds. */
 import { describe, expect, test } from 'vitest';
-import { MemoryRange } from '../../src/runtimes/javascript/syscalls/call-arguments.ts';
+import { GuestBytes } from '../../src/runtimes/javascript/syscalls/call-arguments.ts';
 import { loadModule } from '../../src/runtimes/javascript/syscalls/module-loader.ts';
 import type { QuickJsGuest } from '../../src/runtimes/javascript/syscalls/quickjs-guest.ts';
 import { systemCalls } from '../../src/runtimes/javascript/syscalls/system-calls.ts';
@@ -19,7 +19,7 @@ describe('encoding text of a JavaScript guest', () => {
     const length = MEMORY_BYTES - (MEMORY_BYTES % 3);
     for (let at = 0; at < length; at += 3) memory.all.set([0xed, 0xa0, 0x80], at);
     const guest = { kernel } as unknown as QuickJsGuest;
-    systemCalls['encodeUtf8']!(guest, [new MemoryRange(memory, 0, length, true)]);
+    systemCalls['encodeUtf8']!(guest, [new GuestBytes(memory, 0, length, true)]);
     const text = new TextDecoder('utf-8', { fatal: true }).decode(memory.bytes(0, length));
     expect(text).toBe('\ufffd'.repeat(length / 3));
     expect(checks.count).toBeGreaterThan(2);

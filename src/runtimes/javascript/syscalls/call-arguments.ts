@@ -8,7 +8,7 @@ import { syscallError } from '../../../kernel/syscall-error.ts';
 import type { QuickJsGuest } from './quickjs-guest.ts';
 
 /** Bytes in guest memory: a string as UTF-8, or an ArrayBuffer. */
-export class MemoryRange {
+export class GuestBytes {
   constructor(
     readonly view: GuestMemory,
     readonly pointer: number,
@@ -21,7 +21,7 @@ export class MemoryRange {
   }
 }
 
-export type Argument = number | MemoryRange | undefined;
+export type Argument = number | GuestBytes | undefined;
 /** A function creates the value with code of the guest. It runs unguarded, so that traps are not converted to an errno. */
 export type Result = number | string | undefined | (() => number);
 export type SystemCall = (guest: QuickJsGuest, args: readonly Argument[]) => Result;
@@ -43,8 +43,8 @@ export function int32(arg: Argument): number {
   return value;
 }
 
-export function text(arg: Argument): MemoryRange {
-  if (!(arg instanceof MemoryRange) || !arg.isText) throw syscallError('EINVAL');
+export function text(arg: Argument): GuestBytes {
+  if (!(arg instanceof GuestBytes) || !arg.isText) throw syscallError('EINVAL');
   return arg;
 }
 
@@ -63,7 +63,7 @@ export function path(arg: Argument): string {
 
 /** Part of an ArrayBuffer. */
 export function slice(buffer: Argument, offset: Argument, length: Argument): Uint8Array {
-  if (!(buffer instanceof MemoryRange) || buffer.isText) throw syscallError('EINVAL');
+  if (!(buffer instanceof GuestBytes) || buffer.isText) throw syscallError('EINVAL');
   const start = integer(offset);
   const size = integer(length);
   if (start < 0 || size < 0 || start + size > buffer.length) throw syscallError('EINVAL');

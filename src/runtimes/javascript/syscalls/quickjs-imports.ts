@@ -6,7 +6,7 @@
 import { isSyscallError } from '../../../kernel/syscall-error.ts';
 import type { HostFunction, HostFunctions } from '../../../kernel/syscall-guard.ts';
 import { LINUX_ERRNO } from '../linux-errno.ts';
-import { type Argument, MemoryRange, type Result, type SystemCall } from './call-arguments.ts';
+import { type Argument, GuestBytes, type Result, type SystemCall } from './call-arguments.ts';
 import { loadModule, providePackage, resolveModule, throwReferenceError } from './module-loader.ts';
 import { callFunction, copyToHeap, type QuickJsGuest } from './quickjs-guest.ts';
 import { systemCalls } from './system-calls.ts';
@@ -40,7 +40,7 @@ export function quickJsFunctions(guest: QuickJsGuest, program: ProgramHooks): Ho
       const result = systemCall === undefined ? -LINUX_ERRNO.ENOSYS : perform(guest, systemCall, args);
       const value = writeResult(guest, result);
       for (const arg of args)
-        if (arg instanceof MemoryRange && arg.isText) guest.call('qjs_free_cstring', arg.pointer);
+        if (arg instanceof GuestBytes && arg.isText) guest.call('qjs_free_cstring', arg.pointer);
       return value;
     },
     host_interrupt: () => (program.isInterrupted() ? 1 : 0),
@@ -119,7 +119,7 @@ function readSpan(guest: QuickJsGuest, getter: string, value: number, isText: bo
   guest.call('wasm_free', out);
   // Reading a detached buffer throws; discard the exception.
   if (pointer === 0) guest.call('qjs_free_value', guest.call('qjs_get_exception'));
-  return pointer === 0 ? undefined : new MemoryRange(guest.view, pointer, length, isText);
+  return pointer === 0 ? undefined : new GuestBytes(guest.view, pointer, length, isText);
 }
 
 function perform(guest: QuickJsGuest, systemCall: SystemCall, args: readonly Argument[]): Result {

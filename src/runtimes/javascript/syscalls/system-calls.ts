@@ -9,10 +9,10 @@ import { syscallError } from '../../../kernel/syscall-error.ts';
 import type { FileStatus, Kernel } from '../../../kernel/syscalls.ts';
 import {
   type Argument,
+  type GuestBytes,
   int32,
   integer,
   lenientDecoder,
-  type MemoryRange,
   path,
   type Result,
   type SystemCall,
@@ -61,7 +61,7 @@ function listNames(kernel: Kernel, name: string): string {
  * Replaces lone surrogates in a string with U+FFFD. QuickJS encodes a lone surrogate in three bytes, like U+FFFD, and the
  * bytes are a copy of the string, so they are replaced in place.
  */
-function replaceLoneSurrogates(kernel: Kernel, range: MemoryRange): Uint8Array {
+function replaceLoneSurrogates(kernel: Kernel, range: GuestBytes): Uint8Array {
   const { bytes } = range;
   let found = 0;
   for (let at = bytes.indexOf(0xed); at >= 0; at = bytes.indexOf(0xed, at + 1)) {
