@@ -12,12 +12,12 @@ import {
   type SandboxResult,
   stoppedAt,
 } from '../schema.ts';
+import { docsUri } from './documentation.ts';
 import type { OutputStream } from './output-cache.ts';
-import { fileLink, outputLink, workspaceUri } from './resource-links.ts';
+import { workspaceUri } from './resource-links.ts';
 import { type ToolResult, truncateMiddle } from './tool-result.ts';
 
-/** Links and changed files in one result; list_files shows all files. */
-const MAX_LINKS = 20;
+/** Files in one result; list_files shows all. */
 const MAX_FILES = 100;
 
 const fileChange = z.object({
@@ -42,6 +42,7 @@ export const executionOutput = z.object({
   trap_reason: nullableText('Why the sandbox stopped the program, e.g. out_of_fuel.'),
   fuel_consumed: z.number().int(),
   duration_ms: z.number(),
+  files_passed: z.array(z.string()).optional().describe('Files of this call, as programs open them.'),
   files_changed: z.array(fileChange).describe(`The first ${MAX_FILES}.`),
   files_changed_total: z.number().int(),
   language: runtimeName,
@@ -60,6 +61,8 @@ type ExecutionOutput = z.infer<typeof executionOutput>;
 interface ExecutionContext {
   readonly language: RuntimeName;
   readonly session_id: string;
+  /** Names of the files that were passed with the call. */
+  readonly files: readonly string[];
   readonly maxChars: number;
   readonly cacheOutput: (stream: OutputStream, text: string) => string;
 }
@@ -72,8 +75,9 @@ const STATE_NOTES: Record<SandboxResult['metadata']['state'], string> = {
 
 /** The result of one `execute_code` call. */
 export function executionResult(result: SandboxResult, context: ExecutionContext): ToolResult {
-  const { session_id, maxChars, cacheOutput } = context;
+  const { session_id, files, maxChars, cacheOutput } = context;
   const { metadata } = result;
+  const { error_guidance: guidance } = metadata;
   const stdout = truncateMiddle(result.stdout, maxChars, () => cacheOutput('stdout', result.stdout));
   const stderr = truncateMiddle(result.stderr, Math.ceil(maxChars / 3), () =>
     cacheOutput('stderr', result.stderr),
@@ -89,6 +93,7 @@ export function executionResult(result: SandboxResult, context: ExecutionContext
     trap_reason: metadata.trap_reason,
     fuel_consumed: result.fuel_consumed,
     duration_ms: Math.round(result.duration_ms * 10) / 10,
+    ...(files.length > 0 && { files_passed: files.slice(0, MAX_FILES).map(guestPath) }),
     files_changed: changed.slice(0, MAX_FILES),
     files_changed_total: changed.length,
     language: context.language,
@@ -97,19 +102,15 @@ export function executionResult(result: SandboxResult, context: ExecutionContext
     state_note: STATE_NOTES[metadata.state],
     output_uris: [stdout.uri, stderr.uri].filter((uri) => uri !== undefined),
     stopped_at: metadata.stopped_at ?? null,
-    error_guidance: metadata.error_guidance ?? null,
+    error_guidance:
+      guidance === undefined ? null : { ...guidance, related_docs: guidance.related_docs.map(docsUri) },
     fuel_analysis: metadata.fuel_analysis ?? null,
   };
-  const links = structured.files_changed.filter((file) => file.uri !== undefined).slice(0, MAX_LINKS);
-  return {
-    text: executionText(structured),
-    structured,
-    blocks: [
-      ...links.map(({ path }) => fileLink(session_id, path)),
-      ...structured.output_uris.map((uri) => outputLink(uri)),
-    ],
-  };
+  return { text: executionText(structured), structured };
 }
+
+/** The path at which programs find a file of the call. */
+const guestPath = (name: string) => (name.startsWith('/') ? name : `/app/${name}`);
 
 /** A value too large for a result becomes the beginning of its JSON text. */
 function shortResult(value: unknown, maxChars: number): ExecutionOutput['result'] {
@@ -123,11 +124,12 @@ function outcomeLine(result: SandboxResult): string {
   if (result.success) return `Succeeded (${cost}).`;
   if (metadata.trap_message !== null)
     return `Failed: ${metadata.trap_message} (exit code ${exit_code}, ${cost}).`;
-  const { error } = metadata;
+  const { error, error_guidance: guidance } = metadata;
   if (error === undefined) return `Failed with exit code ${exit_code} (${cost}).`;
   const where = error.line == null ? '' : ` on line ${error.line}`;
-  const message = error.message.split('\n')[0]!.slice(0, 300);
-  return `Failed: ${error.type}: ${message}${where} (exit code ${exit_code}, ${cost}).`;
+  // The message of the guidance omits what standard error shows in full.
+  const message = guidance?.error_message ?? `${error.type}: ${error.message.split('\n')[0]!.slice(0, 300)}`;
+  return `Failed: ${message}${where} (exit code ${exit_code}, ${cost}).`;
 }
 
 function filesChanged(result: SandboxResult, session_id: string): ExecutionOutput['files_changed'] {
@@ -158,6 +160,7 @@ function executionText(output: ExecutionOutput): string {
   if (output.error_guidance !== null) parts.push(guidanceText(output.error_guidance));
   if (output.fuel_analysis !== null && output.fuel_analysis.status !== 'efficient')
     parts.push(fuelReportText(output.fuel_analysis));
+  if (output.files_passed !== undefined) parts.push(`files passed: ${output.files_passed.join(', ')}`);
   if (output.files_changed.length > 0) {
     const lines = output.files_changed.map(({ path, change }) => `${change} ${path}`);
     const more = output.files_changed_total - lines.length;

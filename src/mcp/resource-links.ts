@@ -1,5 +1,4 @@
-/** URIs, MIME types and resource links for workspace files and cached outputs. */
-import type { ContentBlock } from '@modelcontextprotocol/server';
+/** URIs and MIME types of workspace files. */
 
 export function workspaceUri(session_id: string, path: string): string {
   return `workspace://${session_id}/${path.split('/').map(encodeURIComponent).join('/')}`;
@@ -31,19 +30,4 @@ export function mimeType(path: string): string | undefined {
   const extension = /\.([a-z0-9]+)$/i.exec(path)?.[1]?.toLowerCase() ?? '';
   // Programs choose file names: `x.constructor` must not find an inherited property.
   return Object.hasOwn(MIME_TYPES, extension) ? MIME_TYPES[extension] : undefined;
-}
-
-export function fileLink(session_id: string, path: string, size?: number): ContentBlock {
-  const mime = mimeType(path);
-  return {
-    type: 'resource_link',
-    uri: workspaceUri(session_id, path),
-    name: path,
-    ...(mime !== undefined && { mimeType: mime }),
-    ...(size !== undefined && { size }),
-  };
-}
-
-export function outputLink(uri: string): ContentBlock {
-  return { type: 'resource_link', uri, name: `full ${uri.split('/').at(-1)}`, mimeType: 'text/plain' };
 }

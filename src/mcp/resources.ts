@@ -1,10 +1,11 @@
 /**
- * MCP resources: workspace files and the full text of truncated outputs. A tenant sees only its own; a URI that belongs to
- * another tenant gets the same answer as one that does not exist.
+ * MCP resources: workspace files, the full text of truncated outputs, and sections of the documents. A tenant sees only its
+ * own files and outputs; a URI that belongs to another tenant gets the same answer as one that does not exist.
  */
 import { type McpServer, ResourceNotFoundError, ResourceTemplate } from '@modelcontextprotocol/server';
 import { SandboxError } from '../errors.ts';
 import { clientError } from './client-errors.ts';
+import { listDocs, readDocsUri } from './documentation.ts';
 import { OUTPUT_STREAMS } from './output-cache.ts';
 import { mimeType, workspaceUri } from './resource-links.ts';
 import type { ServerSettings } from './settings.ts';
@@ -100,6 +101,13 @@ function readOutput({ tenant, settings }: ResourceContext, uri: string) {
   return { contents: [{ uri, mimeType: 'text/plain', text }] };
 }
 
+function readDocs(uri: string) {
+  const text = readDocsUri(uri);
+  if (text === undefined)
+    throw new ResourceNotFoundError(uri, 'There is no such section. resources/list lists the sections.');
+  return { contents: [{ uri, mimeType: 'text/markdown', text }] };
+}
+
 /** Runs a request for a resource. Its error is a protocol error that reveals nothing about the host. */
 async function answer<T>({ log }: ResourceContext, uri: string, work: () => T | Promise<T>): Promise<T> {
   try {
@@ -154,5 +162,18 @@ export function registerResources(server: McpServer, context: ResourceContext): 
     output,
     { title: 'Full output', description: outputDescription, mimeType: 'text/plain' },
     (uri) => answer(context, uri.href, () => readOutput(context, uri.href)),
+  );
+  const docs = new ResourceTemplate('docs://{document}/{section}', {
+    list: () => answer(context, 'docs://', () => ({ resources: listDocs() })),
+  });
+  server.registerResource(
+    'documentation',
+    docs,
+    {
+      title: 'Documentation',
+      description: 'A section of the documentation, as error_guidance refers to it.',
+      mimeType: 'text/markdown',
+    },
+    (uri) => answer(context, uri.href, () => readDocs(uri.href)),
   );
 }

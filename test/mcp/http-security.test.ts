@@ -2,7 +2,7 @@ import { request } from 'node:http';
 import type { HttpServer } from 'llm-wasm-sandbox/mcp';
 import { serveHttp } from 'llm-wasm-sandbox/mcp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { call, ERAS, httpClient, startHttp } from '../support/mcp.ts';
+import { call, ERAS, httpClient, listedFiles, startHttp } from '../support/mcp.ts';
 
 const ANN = 'ann-secret-0123456789';
 const BOB = 'bob-secret-0123456789';
@@ -158,7 +158,7 @@ describe('HTTP server with tokens', () => {
       await expect(bob.readResource({ uri: `workspace://${session_id}/mine.txt` })).rejects.toThrow(
         /no session/,
       );
-      expect((await bob.listResources()).resources).toEqual([]);
+      expect(await listedFiles(bob)).toEqual([]);
       // The other tenant can use the same id for its own session.
       await call(bob, 'create_session', { language: 'javascript', session_id });
       expect(

@@ -6,7 +6,7 @@ import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprot
 import { diskStore, memoryStore, type SessionStore } from 'llm-wasm-sandbox';
 import { serveHttp } from 'llm-wasm-sandbox/mcp';
 import { describe, expect, test } from 'vitest';
-import { call, httpClient, startHttp } from '../support/mcp.ts';
+import { call, httpClient, listedFiles, startHttp } from '../support/mcp.ts';
 
 const ANN = 'ann-secret-0123456789';
 const BOB = 'bob-secret-0123456789';
@@ -40,12 +40,10 @@ describe('sessions of an HTTP server', () => {
     await first.close();
     const second = await startHttp(settings);
     const client = await httpClient(second, 'modern');
-    expect((await client.listResources()).resources).toMatchObject([
-      { uri: 'workspace://closed/a.txt', size: 1 },
-    ]);
+    expect(await listedFiles(client)).toMatchObject([{ uri: 'workspace://closed/a.txt', size: 1 }]);
     // An open session holds its lock, so acquiring the lock proves that it is closed.
     const release = await diskStore(join(settings.data_dir, 'caller-local')).acquire('closed');
-    expect((await client.listResources()).resources).toHaveLength(1);
+    expect(await listedFiles(client)).toHaveLength(1);
     expect((await call(client, 'get_active_sessions')).structured).toMatchObject({ sessions: [session] });
     await release();
     await client.close();

@@ -1,6 +1,8 @@
 import type { Client } from '@modelcontextprotocol/client';
 import type { HttpServer } from 'llm-wasm-sandbox/mcp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { relatedDocs } from '../../src/analysis/build-guidance.ts';
+import { LANGUAGES } from '../../src/runtimes/languages.ts';
 import { call, ERAS, httpClient, startHttp, stdioClient } from '../support/mcp.ts';
 
 const PNG =
@@ -46,7 +48,7 @@ describe.each(connections)('tools over $transport, $era era', ({ era, transport 
     });
     for (const fact of ['Succeeded', 'from stdin', 'hello', '42', 'created a b.txt', 'default', 'fresh'])
       expect(text).toContain(fact);
-    expect(content).toContainEqual(expect.objectContaining({ type: 'resource_link', name: 'a b.txt' }));
+    expect(content).toMatchObject([{ type: 'text' }]);
     const read = await client.readResource({ uri: 'workspace://default/a%20b.txt' });
     expect(read.contents).toMatchObject([{ text: 'x' }]);
   });
@@ -280,6 +282,60 @@ describe.each(connections)('tools over $transport, $era era', ({ era, transport 
     await expect(client.readResource({ uri: 'workspace://other/r/one.txt' })).rejects.toThrow(/no session/);
   });
 
+  test('every link in guidance is a resource and a file that read_file reads', async () => {
+    const links = new Set(
+      Object.values(LANGUAGES).flatMap((language) =>
+        language.rules.flatMap((rule) => relatedDocs(rule, language)),
+      ),
+    );
+    const { resources } = await client.listResources();
+    const listed = resources.map(({ uri }) => uri).filter((uri) => uri.startsWith('docs://'));
+    expect(listed).toHaveLength(links.size);
+    for (const link of links) {
+      const [, document, anchor] = /^docs\/(\w+)\.md#([\w-]+)$/.exec(link)!;
+      const uri = `docs://${document}/${anchor}`;
+      expect(listed).toContain(uri);
+      const { contents } = await client.readResource({ uri });
+      const { text } = contents[0] as { text: string };
+      const [heading, ...lines] = text.split('\n');
+      expect(heading).toMatch(/^#+ \w/);
+      expect(lines.join('').trim()).not.toBe('');
+      // One section, not the whole document.
+      const level = /^#+/.exec(heading!)![0].length;
+      expect(
+        text.replaceAll(/^```[\s\S]*?^```/gm, '').match(new RegExp(`^#{1,${level}} `, 'gm')),
+      ).toHaveLength(1);
+      expect((await call(client, 'read_file', { path: uri })).text).toBe(text);
+    }
+    for (const uri of ['docs://SECURITY/x', 'docs://../package.json', 'docs://API', 'docs://README/limits'])
+      await expect(client.readResource({ uri })).rejects.toThrow(/no such section|not found/i);
+    expect((await call(client, 'read_file', { path: 'docs://API/none' })).isError).toBe(true);
+  });
+
+  test('a result refers to the documentation by URI and confirms the files of the call', async () => {
+    const { text, structured } = await call(client, 'execute_code', {
+      code: "open('/data/in.txt')",
+      language: 'python',
+      files: { 'in.txt': 'x', '/app/sub/b.txt': 'y' },
+    });
+    expect(structured['files_passed']).toEqual(['/app/in.txt', '/app/sub/b.txt']);
+    expect(text).toContain('files passed: /app/in.txt, /app/sub/b.txt');
+    const uri = 'docs://MCP_INTEGRATION/security-considerations';
+    expect(structured['error_guidance']).toMatchObject({ related_docs: [uri] });
+    expect(text).toContain(`See: ${uri}`);
+    const plain = await call(client, 'execute_code', { code: '1', language: 'python' });
+    expect(plain.structured).not.toHaveProperty('files_passed');
+  });
+
+  test('a missing package is listed once, and no list is cut off', async () => {
+    const { text } = await call(client, 'execute_code', {
+      code: "import pad from 'left-pad';",
+      language: 'javascript',
+    });
+    expect(text.match(/papaparse/g)).toHaveLength(1);
+    expect(text).not.toContain('…');
+  });
+
   test('a file with any name can be read at the URI in a result', async () => {
     const session_id = 'Case_Kept-1';
     await call(client, 'create_session', { language: 'javascript', session_id });
@@ -310,7 +366,7 @@ describe.each(connections)('tools over $transport, $era era', ({ era, transport 
       expect(text).toContain(part);
       expect(structured['stdout']).toContain(part);
     }
-    expect(content).toContainEqual(expect.objectContaining({ type: 'resource_link', uri }));
+    expect(content).toMatchObject([{ type: 'text' }]);
     const { contents } = await client.readResource({ uri: uri! });
     expect((contents[0] as { text: string }).text.split('\n').length).toBe(10_001);
   });

@@ -45,6 +45,12 @@ export async function startHttp(settings: ServerSettingsInput = {}): Promise<Ins
   return (await serveHttp({ port: 0, ...settings })) as InspectableServer;
 }
 
+/** The workspace files that the server lists as resources. */
+export async function listedFiles(client: Client) {
+  const { resources } = await client.listResources();
+  return resources.filter(({ uri }) => uri.startsWith('workspace://'));
+}
+
 export interface ToolAnswer {
   readonly isError: boolean;
   readonly text: string;

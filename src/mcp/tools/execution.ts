@@ -83,6 +83,7 @@ async function execute(args: ExecuteArguments, call: ToolCall) {
   return executionResult(result, {
     language: args.language,
     session_id,
+    files: Object.keys(args.files ?? {}),
     maxChars: state.settings.max_output_chars,
     cacheOutput: (stream, text) => tenant.outputs.add(stream, text),
   });

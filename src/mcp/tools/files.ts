@@ -4,7 +4,8 @@ import { setImmediate as nextTick } from 'node:timers/promises';
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
 import { formatItems } from '../../quantities.ts';
-import { fileLink, mimeType, workspaceUri } from '../resource-links.ts';
+import { isDocsUri, readDocsUri } from '../documentation.ts';
+import { mimeType, workspaceUri } from '../resource-links.ts';
 import { DEFAULT_SESSION } from '../tenant.ts';
 import { DESTRUCTIVE_IDEMPOTENT, defineTool, optionalSession, READ_ONLY, type ToolCall } from '../tool.ts';
 import { type ToolResult, truncateMiddle } from '../tool-result.ts';
@@ -30,10 +31,22 @@ export function asText(bytes: Uint8Array): string | undefined {
   }
 }
 
+/** A section of the documentation. Many clients let models call tools but not read resources. */
+function readDocs(uri: string): ToolResult {
+  const text = readDocsUri(uri);
+  if (text === undefined)
+    throw new SandboxError(
+      'file_not_found',
+      `There is no section ${uri}. Use a link from error_guidance.related_docs.`,
+    );
+  return { text };
+}
+
 async function read(
   args: { path: string; session_id?: string | undefined; offset?: number | undefined },
   { tenant, state }: ToolCall,
 ): Promise<ToolResult> {
+  if (isDocsUri(args.path)) return readDocs(args.path);
   const session_id = args.session_id ?? DEFAULT_SESSION;
   const bytes = await (await tenant.open(session_id)).readFile(args.path);
   const mime = mimeType(args.path);
@@ -44,15 +57,14 @@ async function read(
       blocks: [{ type: 'image', data, mimeType: mime }],
     };
   }
-  const link = fileLink(session_id, args.path, bytes.length);
+  const uri = workspaceUri(session_id, args.path);
   const text = asText(bytes);
   if (text === undefined) {
-    const advice = 'Process it with execute_code, or read the linked resource';
-    return { text: `${args.path}: ${bytes.length} bytes of binary data. ${advice}.`, blocks: [link] };
+    const advice = `Process it with execute_code, or read the resource ${uri}`;
+    return { text: `${args.path}: ${bytes.length} bytes of binary data. ${advice}.` };
   }
-  const uri = workspaceUri(session_id, args.path);
   const shown = truncateMiddle(text.slice(args.offset ?? 0), state.settings.max_output_chars, () => uri);
-  return { text: shown.text, ...(shown.uri !== undefined && { blocks: [link] }) };
+  return { text: shown.text };
 }
 
 /** Files in one result. */
@@ -108,7 +120,7 @@ export const readFile = defineTool({
   name: 'read_file',
   title: 'Read a file',
   description:
-    'Read a file of a session or the default workspace, as text or, for PNG, JPEG, GIF and WebP, as an image. Use it to see results, plots and charts that programs saved. For other formats (xlsx, pdf, zip) use execute_code.',
+    'Read a file of a session or the default workspace, as text or, for PNG, JPEG, GIF and WebP, as an image. Use it to see results, plots and charts that programs saved. For other formats (xlsx, pdf, zip) use execute_code. Also reads docs:// links of error_guidance.',
   input: z.strictObject({
     path,
     session_id: optionalSession,
@@ -155,7 +167,6 @@ export const writeFile = defineTool({
     return {
       text: `Wrote ${formatItems(bytes.length, 'byte')} to ${name} in session ${session_id}. Programs can open it at this path.`,
       structured: { session_id, path: name, size_bytes: bytes.length, uri },
-      blocks: [fileLink(session_id, name.replace(/^\/app\//, ''), bytes.length)],
     };
   },
 });

@@ -37,7 +37,8 @@ export const javascriptLanguage: Language = {
   errno: { ...LINUX_ERRNO, EOPNOTSUPP: LINUX_ERRNO.ENOTSUP },
   guidance: javascriptGuidance,
   rules: javascriptRules,
-  summary: (packages) => `${VERSION} on ${ENGINE}, std, os, readJson/writeJson, ${packages}; no Node.js`,
+  summary: (packages) =>
+    `${VERSION} on ${ENGINE}, std, os, readJson/writeJson, ${packages} by import or requireVendor(name); no Node.js`,
   importStatement: (module) => `import ${camelCase(module)} from '${module}'`,
   // Programs cannot list the `let`, `const` and `class` bindings of their own scope.
   declaredNames: (code) => declaredNames(code, MAX_VARIABLES),

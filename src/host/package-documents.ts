@@ -1,0 +1,22 @@
+/** Reads the documents of this package. Only the files of its folder docs/ can be read, by the names that it lists. */
+import { readdirSync, readFileSync } from 'node:fs';
+
+const FOLDER = new URL('../../docs/', import.meta.url);
+const EXTENSION = '.md';
+
+/** The names of the documents without their extension; empty if the package was bundled without them. */
+function documentNames(): string[] {
+  try {
+    return readdirSync(FOLDER)
+      .filter((name) => name.endsWith(EXTENSION))
+      .map((name) => name.slice(0, -EXTENSION.length));
+  } catch {
+    return [];
+  }
+}
+
+/** The text of a document, or undefined if there is none. Letter case does not matter. */
+export function readDocument(wanted: string): string | undefined {
+  const name = documentNames().find((other) => other.toLowerCase() === wanted.toLowerCase());
+  return name === undefined ? undefined : readFileSync(new URL(`${name}${EXTENSION}`, FOLDER), 'utf8');
+}
