@@ -50,7 +50,7 @@ export type {
 export type { Session } from './session/session.ts';
 export type { SessionLimits } from './session/session-limits.ts';
 export { type DiskStoreOptions, diskStore } from './stores/disk/disk-store.ts';
-export { memoryStore } from './stores/memory/memory-store.ts';
+export { type MemoryStoreOptions, memoryStore } from './stores/memory/memory-store.ts';
 export type {
   Checkpoint,
   RecoveredWorkspace,

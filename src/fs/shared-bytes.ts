@@ -47,7 +47,7 @@ export function countShared(buffers: Iterable<SharedArrayBuffer>): void {
   }
 }
 
-/** Bytes that garbage collection of this thread takes into account for a buffer; for tests. */
+/** Bytes that garbage collection of this thread counts for a buffer. For tests. */
 export function countedBytes(buffer: SharedArrayBuffer): number {
   return counterparts.get(buffer)?.byteLength ?? 0;
 }

@@ -98,6 +98,7 @@ interface GaugeSources {
   running(): number;
   queued(): number;
   sessions(): number;
+  heldBytes(): number;
 }
 
 /** Prometheus metrics of the whole server. */
@@ -140,6 +141,7 @@ export class ServerMetrics {
       ['running', 'Programs that are running.', gauges.running],
       ['queued', 'Calls in the queue.', gauges.queued],
       ['sessions', 'Sessions of all tenants.', gauges.sessions],
+      ['held_bytes', 'Bytes of files and interpreter memory that sessions hold in memory.', gauges.heldBytes],
     ] as const;
     for (const [name, help, read] of rows) {
       new Gauge({

@@ -7,7 +7,7 @@ import { basename, join, resolve } from 'node:path';
 import { type EventLogger, type PolicyInput, policy } from '../schema.ts';
 import { openSessions } from '../session/registry.ts';
 import { diskStore } from '../stores/disk/disk-store.ts';
-import { memoryStore } from '../stores/memory/memory-store.ts';
+import { createMemoryStore } from '../stores/memory/memory-store.ts';
 import type { SessionStore } from '../stores/store.ts';
 import { WorkerPool } from '../worker/pool.ts';
 import { ServerMetrics } from './metrics.ts';
@@ -55,8 +55,9 @@ function externalMounts(paths: readonly string[]) {
   return paths.map((path) => ({ host_path: path, guest_path: guestPath(path) }));
 }
 
-function defaultStore({ data_dir }: ServerSettings, tenant: string): SessionStore {
-  return data_dir === undefined ? memoryStore() : diskStore(join(data_dir, tenantFolder(tenant)));
+function defaultStore({ data_dir }: ServerSettings, { held }: WorkerPool, tenant: string): SessionStore {
+  if (data_dir === undefined) return createMemoryStore(held.open(tenant));
+  return diskStore(join(data_dir, tenantFolder(tenant)));
 }
 
 /** Options of a server that are not settings. */
@@ -93,6 +94,8 @@ export class ServerState {
       maxRunningPerTenant: settings.max_concurrent_per_caller ?? PROGRAMS_PER_CORE.perTenant * cores,
       maxQueuedPerTenant: settings.max_queued,
       expectedTenants: tenants,
+      maxHeldBytes: settings.max_held_bytes,
+      maxHeldBytesPerTenant: settings.max_held_bytes_per_tenant,
       isolation: settings.isolation,
     });
     const telemetry = options.telemetry ?? noTelemetry;
@@ -100,11 +103,12 @@ export class ServerState {
     const { log } = this.telemetry;
     this.#sandboxLog = settings.log_program_data ? log : withoutProgramData(log);
     this.version = options.version ?? '0.0.0';
-    this.#storeFor = options.storeFor ?? ((id) => defaultStore(settings, id));
+    this.#storeFor = options.storeFor ?? ((id) => defaultStore(settings, this.pool, id));
     this.metrics = new ServerMetrics({
       running: () => this.pool.running,
       queued: () => this.pool.queued,
       sessions: () => this.#sessionCount,
+      heldBytes: () => this.pool.heldBytes,
     });
   }
 

@@ -64,6 +64,20 @@ export const serverSettings = z.strictObject({
     .default(4 * MiB)
     .describe('Maximum size of a workspace file or output that a client can read as a resource.'),
   max_sessions: count(50, 'Sessions that one tenant may have.'),
+  max_held_bytes: z
+    .number()
+    .int()
+    .min(MiB)
+    .default(2048 * MiB)
+    .describe(
+      'Bytes of files and interpreter memory that the sessions of all tenants may hold in memory. At the limit, idle sessions are unloaded to data_dir; if that is not enough, calls fail with session_limit.',
+    ),
+  max_held_bytes_per_tenant: z
+    .number()
+    .int()
+    .min(MiB)
+    .default(1024 * MiB)
+    .describe('The same limit for the sessions of one tenant.'),
   max_concurrent: z
     .number()
     .int()
@@ -232,6 +246,7 @@ const LIMITS = [
   ['memory_bytes', 'max_memory_bytes'],
   ['timeout_seconds', 'max_timeout_seconds'],
   ['max_body_bytes', 'max_buffered_bytes'],
+  ['max_held_bytes_per_tenant', 'max_held_bytes'],
 ] as const;
 
 /** The settings with secrets removed. */

@@ -209,42 +209,52 @@ export class Sandbox {
 
   /** The files of the workspace, sorted by path. */
   async listFiles(): Promise<WorkspaceFile[]> {
-    this.checkOpen();
-    return this.workspace.list();
+    return this.withFiles(async () => this.workspace.list());
   }
 
   /** Reads a file of the workspace as bytes, or as text with the encoding `utf8`. */
   async readFile(path: string): Promise<Uint8Array>;
   async readFile(path: string, encoding: 'utf8'): Promise<string>;
   async readFile(path: string, encoding?: 'utf8'): Promise<Uint8Array | string> {
-    this.checkOpen();
     parse(fileEncoding, encoding, 'encoding');
-    const bytes = this.workspace.read(parse(textArgument, path, 'path'));
+    const name = parse(textArgument, path, 'path');
+    const bytes = await this.withFiles(async () => this.workspace.read(name));
     return encoding === 'utf8' ? new TextDecoder().decode(bytes) : bytes;
   }
 
   /** Writes a file into the workspace and creates missing folders. */
   async writeFile(path: string, content: string | Uint8Array): Promise<void> {
-    this.checkOpen();
     const name = parse(textArgument, path, 'path');
-    this.workspace.write({ [name]: parse(fileContent, content, 'content') });
-    await this.workspaceChanged();
+    const parsed = parse(fileContent, content, 'content');
+    return this.withFiles(async () => {
+      this.workspace.write({ [name]: parsed });
+      await this.workspaceChanged();
+    });
   }
 
   /** Deletes a file of the workspace. */
   async deleteFile(path: string): Promise<void> {
-    this.checkOpen();
-    this.workspace.delete(parse(textArgument, path, 'path'));
-    await this.workspaceChanged();
+    const name = parse(textArgument, path, 'path');
+    return this.withFiles(async () => {
+      this.workspace.delete(name);
+      await this.workspaceChanged();
+    });
   }
 
   /** Deletes everything in the workspace, including folders and links. Returns the number of files deleted. */
   async clearFiles(): Promise<number> {
+    return this.withFiles(async () => {
+      const count = this.workspace.list().length;
+      this.workspace.clear();
+      await this.workspaceChanged();
+      return count;
+    });
+  }
+
+  /** Runs host code that uses the workspace. @internal */
+  protected async withFiles<T>(work: () => Promise<T>): Promise<T> {
     this.checkOpen();
-    const count = this.workspace.list().length;
-    this.workspace.clear();
-    await this.workspaceChanged();
-    return count;
+    return work();
   }
 
   /** Called after the host changed the workspace. @internal */

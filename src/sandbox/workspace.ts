@@ -64,7 +64,8 @@ export function usageOf(entries: Iterable<Entry>): VolumeUsage {
 }
 
 export class Workspace {
-  #entries = new Map<string, Entry>();
+  /** Undefined while the files are only in the store of a session. */
+  #loaded: Map<string, Entry> | undefined = new Map();
   /** What a session holds in /tmp and in deleted files that are open. It counts towards the same limits. */
   otherUsage: VolumeUsage = { bytes: 0, files: 0 };
   /** Paths that the host has written or removed since the last `takeEdits`. */
@@ -75,6 +76,26 @@ export class Workspace {
     readonly now: () => number,
     readonly limits: { readonly maxBytes: number; readonly maxFiles: number },
   ) {}
+
+  get #entries(): Map<string, Entry> {
+    if (this.#loaded === undefined)
+      throw new SandboxError('internal', 'The files of the session are not in memory.');
+    return this.#loaded;
+  }
+
+  set #entries(entries: Map<string, Entry>) {
+    this.#loaded = entries;
+  }
+
+  /** Frees the entries. Pending edits are kept. */
+  unload(): void {
+    this.#loaded = undefined;
+  }
+
+  /** Restores the entries that `unload` freed. */
+  load(entries: ReadonlyMap<string, Entry>): void {
+    this.#loaded = new Map(entries);
+  }
 
   /** All entries, for the start of a run. */
   entries(): Entry[] {
@@ -169,10 +190,10 @@ export class Workspace {
     }
   }
 
-  /** At most `limit` paths. */
+  /** At most `limit` paths; none while the entries are not in memory. */
   paths(limit: number): string[] {
     const paths: string[] = [];
-    for (const path of this.#entries.keys()) if (paths.push(path) >= limit) break;
+    for (const path of this.#loaded?.keys() ?? []) if (paths.push(path) >= limit) break;
     return paths.sort();
   }
 

@@ -1,6 +1,7 @@
 /** Creates and describes checkpoints, within the limits of a session. */
 import { SandboxError } from '../errors.ts';
 import { checkpointName, parse } from '../schema.ts';
+import { stateBytes } from '../stores/format/state-size.ts';
 import type { Checkpoint, SessionState } from '../stores/store.ts';
 
 /** Maximum number of checkpoints per session, and maximum size of their memory images and files together. */
@@ -27,13 +28,14 @@ export function makeCheckpoint(
   if (!others.has(chosen) && others.size >= CHECKPOINT_LIMITS.count)
     throw limit(`${CHECKPOINT_LIMITS.count} checkpoints`);
   const kept = [...others.values()].filter((other) => other.name !== chosen);
-  const bytes = kept.reduce((sum, other) => sum + stateBytes(other.state), stateBytes(state));
+  const size_bytes = stateBytes(state);
+  const bytes = kept.reduce((sum, other) => sum + other.size_bytes, size_bytes);
   if (bytes > CHECKPOINT_LIMITS.bytes) throw limit(`${CHECKPOINT_LIMITS.bytes} bytes of checkpoints`);
-  return { name: chosen, created_at: new Date().toISOString(), state };
+  return { name: chosen, created_at: new Date().toISOString(), size_bytes, state };
 }
 
-export function describeCheckpoint({ name, created_at, state }: Checkpoint): CheckpointInfo {
-  return { name, created_at, size_bytes: stateBytes(state) };
+export function describeCheckpoint({ name, created_at, size_bytes }: Checkpoint): CheckpointInfo {
+  return { name, created_at, size_bytes };
 }
 
 function freeName(others: ReadonlyMap<string, Checkpoint>): string {
@@ -47,9 +49,4 @@ function limit(what: string): SandboxError {
     'session_limit',
     `The session has reached its limit of ${what}. Delete a checkpoint first.`,
   );
-}
-
-function stateBytes({ delta, workspace, tmp }: SessionState): number {
-  const files = [...workspace.values(), ...tmp].reduce((sum, { data }) => sum + (data?.length ?? 0), 0);
-  return files + (delta ?? []).reduce((sum, { length }) => sum + length, 0);
 }

@@ -8,7 +8,8 @@ import { memoryStore } from '../stores/memory/memory-store.ts';
 import type { SessionStore } from '../stores/store.ts';
 import type { ImageExtension } from '../worker/guest-assets.ts';
 import { Session, type SessionOwner } from './session.ts';
-import { SessionTimeline, sessionNotFound } from './timeline.ts';
+import { sessionNotFound } from './session-errors.ts';
+import { SessionTimeline } from './timeline.ts';
 
 /** Options that ask for a session: a name, a store, or an interpreter that persists between calls. */
 export type SessionOptions = SandboxOptions &

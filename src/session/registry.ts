@@ -9,7 +9,7 @@ import { type Commit, parse, sandboxOptions, sessionPolicy, textArgument } from 
 import { decodeBundle, encodeBundle } from '../stores/bundle/session-bundle.ts';
 import { memoryStore } from '../stores/memory/memory-store.ts';
 import { checkSessionId } from '../stores/session-id.ts';
-import type { SessionRecord, SessionStore } from '../stores/store.ts';
+import type { Checkpoint, SessionRecord, SessionStore } from '../stores/store.ts';
 import { openSession } from './create-sandbox.ts';
 import {
   type CreateMode,
@@ -27,8 +27,8 @@ import {
 } from './registry-options.ts';
 import type { Session, SessionOwner } from './session.ts';
 import { SessionAdmission } from './session-admission.ts';
+import { sessionNotFound } from './session-errors.ts';
 import type { SessionLimits } from './session-limits.ts';
-import { sessionNotFound } from './timeline.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -251,7 +251,12 @@ export class SessionRegistry {
     await this.opened(session_id)?.flush();
     const stored = await this.store.read(session_id);
     if (stored === undefined) throw sessionNotFound(session_id);
-    return encodeBundle(stored);
+    const checkpoints: Checkpoint[] = [];
+    for (const checkpoint of stored.checkpoints) {
+      const state = checkpoint.state ?? (await this.store.readCheckpoint?.(session_id, checkpoint.name));
+      checkpoints.push({ ...checkpoint, state });
+    }
+    return encodeBundle({ ...stored, checkpoints });
   }
 
   /** Imports an exported session under its own name or another. It keeps its limits unless others are given. */

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { SandboxError } from '../errors.ts';
 import { type Variable, variable } from '../runtimes/language.ts';
 import { LANGUAGES } from '../runtimes/languages.ts';
 import { type Call, type FinishedCall, outcomeOf } from '../sandbox/call.ts';
@@ -12,11 +13,13 @@ import { OutputDelivery } from '../sandbox/output-delivery.ts';
 import { Sandbox } from '../sandbox/sandbox.ts';
 import { stoppedByHost } from '../sandbox/to-result.ts';
 import { usageOf } from '../sandbox/workspace.ts';
+import type { RuntimeName } from '../schema.ts';
 import type { SessionRecord } from '../stores/store.ts';
 import type { JobHandle } from '../worker/job-handle.ts';
 import type { WorkerTurn } from '../worker/pool.ts';
 import type { RunOutcome } from '../worker/protocol.ts';
 import type { CheckpointInfo } from './checkpoint.ts';
+import { SessionMemory } from './session-memory.ts';
 import type { SessionTimeline } from './timeline.ts';
 import { Transaction } from './transaction.ts';
 
@@ -37,6 +40,7 @@ export interface SessionOwner {
 export class Session extends Sandbox {
   readonly #timeline: SessionTimeline;
   readonly #owner: SessionOwner | undefined;
+  readonly #memory: SessionMemory;
   #closed: Promise<void> | undefined;
 
   /** @internal */
@@ -44,6 +48,7 @@ export class Session extends Sandbox {
     super(parts);
     this.#timeline = timeline;
     this.#owner = owner;
+    this.#memory = new SessionMemory(timeline, this.workspace, parts.pool.held, this.tenant);
     this.#loadFiles();
     timeline.onSaveFailed = (error) =>
       this.events.emit(
@@ -81,7 +86,11 @@ export class Session extends Sandbox {
   }
 
   /** @internal */
-  protected override async run(call: Call): Promise<FinishedCall> {
+  protected override run(call: Call): Promise<FinishedCall> {
+    return this.#memory.use(() => this.#run(call));
+  }
+
+  async #run(call: Call): Promise<FinishedCall> {
     const queuedAt = performance.now();
     const turn = await this.acquire(call.signal, true);
     const queueMs = performance.now() - queuedAt;
@@ -120,10 +129,16 @@ export class Session extends Sandbox {
     transaction: Transaction,
     { state }: RunOutcome,
   ): Promise<void> {
+    const unpin = this.#memory.pin();
     try {
-      const isCommitted = transaction.settle(await job.saved);
+      const isCommitted = await this.#settle(job, transaction);
       if (!isCommitted && state === 'committed') this.#timeline.recordLostCommit(this.#timeline.record.calls);
+    } catch (cause) {
+      transaction.revert();
+      const reason = cause instanceof SandboxError ? cause : undefined;
+      this.#timeline.recordLostCommit(this.#timeline.record.calls, reason);
     } finally {
+      unpin();
       turn.release();
     }
   }
@@ -137,11 +152,18 @@ export class Session extends Sandbox {
     transaction: Transaction,
     outcome: RunOutcome,
   ): Promise<RunOutcome> {
-    const isCommitted = transaction.settle(await job.saved);
+    const isCommitted = await this.#settle(job, transaction);
     if (isCommitted) await this.#timeline.flush();
     else if (outcome.state === 'committed')
       return { ...stoppedByHost('worker_lost', outcome.durationMs), state: 'rolled_back' };
     return outcome;
+  }
+
+  /** Commits what the worker saved, if it saved anything. Throws `session_limit` if the memory for it is not available. */
+  async #settle(job: JobHandle, transaction: Transaction): Promise<boolean> {
+    const saved = await job.saved;
+    if (saved !== undefined) await this.#memory.claim(transaction.statesAfter(saved));
+    return transaction.settle(saved);
   }
 
   /** Saves the current state, memory, open files and workspace together, under a name. */
@@ -167,7 +189,7 @@ export class Session extends Sandbox {
   /** Restores a checkpoint; without a name, the state before the last call. Throws `checkpoint_not_found` or `nothing_to_undo`. */
   async rollback(name?: string): Promise<void> {
     return this.#change(async () => {
-      this.#timeline.rollback(name);
+      await this.#timeline.rollback(name);
       this.#loadFiles();
       const fields = name === undefined ? {} : { checkpoint: name };
       this.events.session('session.rollback', this.session_id, fields);
@@ -201,6 +223,11 @@ export class Session extends Sandbox {
   /** The variables of the interpreter, read from a copy of it; nothing changes. */
   async variables(): Promise<Variable[]> {
     this.checkOpen();
+    return this.#memory.use(() => this.#inspectVariables());
+  }
+
+  async #inspectVariables(): Promise<Variable[]> {
+    this.checkOpen();
     const turn = await this.acquire(this.closing.signal);
     try {
       this.checkOpen();
@@ -232,13 +259,15 @@ export class Session extends Sandbox {
     }
   }
 
-  /** Saves a new session; with `commit: 'answer'` it closes the session and throws if that fails. @internal */
+  /** Counts the memory of the session, and saves a new session; with `commit: 'answer'` it closes the session and throws if that fails. @internal */
   async saveIfNew(): Promise<void> {
-    this.#timeline.persistIfNew();
-    if (this.parts.commit === 'background' || !this.#timeline.isNew) return;
     try {
+      await this.#memory.open();
+      this.#timeline.persistIfNew();
+      if (this.parts.commit === 'background' || !this.#timeline.isNew) return;
       await this.#timeline.flush();
     } catch (cause) {
+      this.#memory.close();
       await this.#timeline.release();
       throw cause;
     }
@@ -267,6 +296,7 @@ export class Session extends Sandbox {
     try {
       await this.#timeline.close();
     } finally {
+      this.#memory.close();
       turn.release();
       this.#owner?.closed(this);
     }
@@ -315,12 +345,29 @@ export class Session extends Sandbox {
   /** Runs host code in order with the calls of this session, on the state they left. */
   async #inOrder<T>(work: () => Promise<T>): Promise<T> {
     this.checkOpen();
-    const turn = await this.parts.pool.acquireKey(this.tenant, this.key);
-    try {
-      this.#timeline.setWorkspace(this.workspace.snapshot());
-      return await work();
-    } finally {
-      turn.release();
-    }
+    return this.#memory.use(async () => {
+      const turn = await this.parts.pool.acquireKey(this.tenant, this.key);
+      try {
+        this.#timeline.setWorkspace(this.workspace.snapshot());
+        return await work();
+      } finally {
+        turn.release();
+      }
+    });
+  }
+
+  /** @internal */
+  protected override async withFiles<T>(work: () => Promise<T>): Promise<T> {
+    this.checkOpen();
+    return this.#memory.use(() => super.withFiles(work));
+  }
+
+  /** The two sandboxes share the files, which therefore stay in memory. @internal */
+  override async withRuntime(runtime: RuntimeName): Promise<Sandbox> {
+    this.checkOpen();
+    return this.#memory.use(() => {
+      this.#memory.pin();
+      return super.withRuntime(runtime);
+    });
   }
 }

@@ -20,6 +20,7 @@ import type {
 } from '../stores/store.ts';
 import type { RunOutcome } from '../worker/protocol.ts';
 import { type CheckpointInfo, describeCheckpoint, makeCheckpoint } from './checkpoint.ts';
+import { nothingToUndo, saveError, sessionExists, sessionNotFound } from './session-errors.ts';
 
 /** How a session is opened. */
 export interface SessionSettings {
@@ -44,6 +45,8 @@ export class SessionTimeline {
   #record: SessionRecord;
   #state: SessionState;
   #undo: SessionState | undefined;
+  /** Whether the states are in memory, and not only in the store. */
+  #isLoaded = true;
   #checkpoints: Map<string, Checkpoint>;
   /** Whether the store has the session with this record. */
   readonly #isStored: boolean;
@@ -51,6 +54,8 @@ export class SessionTimeline {
   #isFirstSave = false;
   /** The host added files. Only those are checked before a call, because the guest cannot exceed the quota. */
   #mustCheckQuota = true;
+  /** Edits from outside are part of the state, but no save has started since. */
+  #hasUnsavedEdits = false;
   readonly #saves = new SerialQueue();
   /** The newest state to save; older ones that still wait are skipped. */
   #latest: StoredSession | undefined;
@@ -124,7 +129,49 @@ export class SessionTimeline {
   }
 
   get state(): SessionState {
+    this.#checkLoaded();
     return this.#state;
+  }
+
+  get isLoaded(): boolean {
+    return this.#isLoaded;
+  }
+
+  /** The states that are in memory. */
+  get loadedStates(): SessionState[] {
+    const states = [this.#state, this.#undo, ...[...this.#checkpoints.values()].map(({ state }) => state)];
+    return states.filter((state) => state !== undefined);
+  }
+
+  /** Waits for pending saves. Returns whether the store has everything. */
+  async isSaved(): Promise<boolean> {
+    await this.#saves.idle();
+    return this.#saveFailure === undefined && !this.#hasUnsavedEdits;
+  }
+
+  /** Frees the states, which must be saved. */
+  unload(): void {
+    this.#state = { ...EMPTY, version: this.#state.version };
+    this.#undo = undefined;
+    this.#latest = undefined;
+    this.#isLoaded = false;
+  }
+
+  /** Reads the states that `unload` freed; `load` restores them. */
+  async readStates(): Promise<Pick<StoredSession, 'state' | 'undo'>> {
+    const stored = await this.store.read(this.#record.session_id);
+    if (stored === undefined) throw sessionNotFound(this.#record.session_id);
+    return stored;
+  }
+
+  load(state: SessionState, undo: SessionState | undefined): void {
+    this.#state = state;
+    this.#undo = undo;
+    this.#isLoaded = true;
+  }
+
+  #checkLoaded(): void {
+    if (!this.#isLoaded) throw new SandboxError('internal', 'The states of the session are not in memory.');
   }
 
   /** Counts a call, whatever its outcome. */
@@ -149,7 +196,9 @@ export class SessionTimeline {
       await this.flush();
       const edits = await this.store.edits(this.#record.session_id);
       workspace.edit(edits);
-      this.#mustCheckQuota ||= edits.removed.length + edits.entries.length > 0;
+      const isEdited = edits.removed.length + edits.entries.length > 0;
+      this.#hasUnsavedEdits ||= isEdited;
+      this.#mustCheckQuota ||= isEdited;
       if (this.#mustCheckQuota) workspace.checkQuota();
       this.#mustCheckQuota = false;
     }
@@ -165,6 +214,7 @@ export class SessionTimeline {
 
   /** Replaces the files of the current state; the memory stays. */
   setWorkspace(workspace: ReadonlyMap<string, Entry>): void {
+    this.#checkLoaded();
     this.#state = { ...this.#state, workspace: new Map(workspace) };
   }
 
@@ -185,13 +235,19 @@ export class SessionTimeline {
   }
 
   /** Restores a checkpoint, or the state before the last call. */
-  rollback(name: string | undefined): void {
-    const target = name === undefined ? this.#undo : this.#checkpoints.get(name)?.state;
+  async rollback(name: string | undefined): Promise<void> {
+    const target = name === undefined ? this.#undo : await this.#checkpointState(name);
     if (target === undefined) throw name === undefined ? nothingToUndo() : this.#checkpointNotFound(name);
     if (name === undefined) this.#undo = undefined;
     // The old state gets a new version, so that no live guest is mistaken for it.
     this.#state = { ...target, version: this.#state.version + 1 };
     this.persist();
+  }
+
+  async #checkpointState(name: string): Promise<SessionState | undefined> {
+    const checkpoint = this.#checkpoints.get(name);
+    if (checkpoint === undefined || checkpoint.state !== undefined) return checkpoint?.state;
+    return this.store.readCheckpoint?.(this.#record.session_id, name);
   }
 
   #checkpointNotFound(name: string): SandboxError {
@@ -222,6 +278,7 @@ export class SessionTimeline {
    * already knows of a failure, so that the next call only has to retry.
    */
   persist(isReported = false): void {
+    this.#checkLoaded();
     const stored: StoredSession = {
       record: this.#record,
       state: this.#state,
@@ -229,11 +286,14 @@ export class SessionTimeline {
       checkpoints: [...this.#checkpoints.values()],
     };
     this.#latest = stored;
+    this.#hasUnsavedEdits = false;
     void this.#saves.run(async () => {
       if (this.#latest !== stored) return;
       try {
         await this.store.write(stored);
+        if (this.#latest === stored) this.#latest = undefined;
         this.#saveFailure = undefined;
+        this.#releaseCheckpoints(stored);
       } catch (cause) {
         const error = saveError(cause);
         this.#saveFailure = { error, isReported };
@@ -242,10 +302,22 @@ export class SessionTimeline {
     });
   }
 
-  /** Records that a call which was reported as committed could not be saved; the next operation reports it. */
-  recordLostCommit(call: number): void {
+  /** Frees the states of saved checkpoints, if the store can return them. */
+  #releaseCheckpoints({ checkpoints }: StoredSession): void {
+    if (this.store.readCheckpoint === undefined) return;
+    for (const checkpoint of checkpoints) {
+      if (this.#checkpoints.get(checkpoint.name) !== checkpoint) continue;
+      this.#checkpoints.set(checkpoint.name, { ...checkpoint, state: undefined });
+    }
+  }
+
+  /** Records that a call which was reported as committed was not saved; the next operation reports it. */
+  recordLostCommit(call: number, reason?: SandboxError): void {
     const fact = `The state after call ${call} could not be saved, and the session is as it was before that call`;
-    this.#lostCommit = new SandboxError('store_failed', `${fact}. Run the call again.`);
+    this.#lostCommit = new SandboxError(
+      reason?.code ?? 'store_failed',
+      `${fact}. ${reason?.message ?? 'Run the call again.'}`,
+    );
     this.onSaveFailed(this.#lostCommit);
   }
 
@@ -308,30 +380,6 @@ function newSession(
     declared: origin?.record.declared ?? [],
   };
   return { record, state: origin?.state ?? EMPTY, undo: undefined, checkpoints: [] };
-}
-
-export function sessionNotFound(session_id: string): SandboxError {
-  const name = JSON.stringify(session_id.slice(0, 100));
-  return new SandboxError('session_not_found', `There is no session ${name}.`);
-}
-
-export function sessionExists(session_id: string): SandboxError {
-  return new SandboxError(
-    'session_exists',
-    `The session ${session_id} already exists. Choose another session_id.`,
-  );
-}
-
-/** Errors of a store are passed on with their code; other errors become `store_failed`. */
-function saveError(cause: unknown): SandboxError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  const code = cause instanceof SandboxError && cause.code !== 'internal' ? cause.code : 'store_failed';
-  return new SandboxError(code, `The session could not be saved. ${reason}`, { cause });
-}
-
-function nothingToUndo(): SandboxError {
-  const fact = 'There is no call to undo: none has run, or the last one was already undone';
-  return new SandboxError('nothing_to_undo', `${fact}. Use rollback(name) to restore a checkpoint.`);
 }
 
 function checkSettings(record: SessionRecord, settings: SessionSettings): void {

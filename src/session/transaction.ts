@@ -58,6 +58,13 @@ export class Transaction {
     if (outcome.state === 'fresh') this.#commit({ delta: undefined, tmp: [] });
   }
 
+  /** The states that are in memory once the call is committed with what the worker saved. */
+  statesAfter(saved: SavedState): SessionState[] {
+    const { state } = this.#before;
+    const workspace = this.#workspace.snapshot();
+    return [{ ...applySaved(state, saved), version: state.version + 1, workspace }, state];
+  }
+
   /** Commits the memory that the worker saved; without it, reverts the call. Returns whether the call is committed. */
   settle(saved: SavedState | undefined): boolean {
     if (saved !== undefined) this.#commit(applySaved(this.#before.state, saved));

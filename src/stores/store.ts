@@ -32,8 +32,10 @@ export interface Checkpoint {
   readonly name: string;
   /** Time of creation, ISO 8601 in UTC. */
   readonly created_at: string;
-  /** The state that the checkpoint restores. */
-  readonly state: SessionState;
+  /** Size of its memory and files, including what it shares with other states. */
+  readonly size_bytes: number;
+  /** The state that the checkpoint restores; undefined if only the store has it (see `SessionStore.readCheckpoint`). */
+  readonly state: SessionState | undefined;
 }
 
 /** A complete session as a store saves and returns it. */
@@ -58,10 +60,21 @@ export interface RecoveredWorkspace {
 
 /** Saves sessions. Methods throw `invalid_argument` for an invalid session id. */
 export interface SessionStore {
+  /**
+   * Whether the store holds sessions in the memory of this process, by reference. Such a store limits them itself: open
+   * sessions do not count them again and are not unloaded.
+   */
+  readonly isInMemory?: boolean;
   /** Returns the records of all sessions, least recently used first, and the ids of damaged sessions. */
   list(): Promise<{ readonly records: readonly SessionRecord[]; readonly damaged: readonly string[] }>;
   /** Returns a session, or undefined if it does not exist. Throws `session_damaged` if validation fails. */
   read(id: string): Promise<StoredSession | undefined>;
+  /**
+   * Returns the state of a checkpoint, or undefined if it does not exist. Throws `session_damaged`. A store with this
+   * method keeps states outside the memory of the process: `read` returns checkpoints without their states, and `write`
+   * accepts checkpoints without a state if the store has them already.
+   */
+  readCheckpoint?(id: string, name: string): Promise<SessionState | undefined>;
   /**
    * Returns the workspace files of a session including external edits, or undefined if the session does not exist.
    * For a damaged session it returns the files that are still readable.

@@ -8,6 +8,7 @@ import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { type Isolation, isolationMode, parse } from '../schema.ts';
+import { HeldBytes } from '../stores/held-bytes.ts';
 import { FairScheduler, type Turn, type TurnRequest } from './fair-scheduler.ts';
 import type { JobHandle } from './job-handle.ts';
 import { type JobOptions, PoolThread } from './pool-thread.ts';
@@ -23,12 +24,16 @@ const SCALE_UP_INTERVAL_MS = 25;
 /** Number of images that a thread loads if it is started in advance. */
 const RECENT_IMAGES = 2;
 
+const DEFAULT_MAX_HELD_BYTES = 2 * 1024 * 1024 * 1024;
+
 const count = z.number().int().min(1);
 const poolOptions = z.strictObject({
   maxWorkers: count.max(1024).optional(),
   maxRunningPerTenant: count.optional(),
   maxQueuedPerTenant: count.optional(),
   expectedTenants: count.default(1),
+  maxHeldBytes: count.default(DEFAULT_MAX_HELD_BYTES),
+  maxHeldBytesPerTenant: count.optional(),
   isolation: isolationMode.default('thread'),
 });
 
@@ -45,6 +50,14 @@ export interface PoolOptions {
   readonly maxQueuedPerTenant?: number;
   /** Tenants for which one worker each is kept free while they run nothing; by default 1. */
   readonly expectedTenants?: number;
+  /**
+   * Bytes of files and interpreter memory that the open sessions of this pool may hold in memory; by default 2 GiB. At
+   * the limit, idle sessions are unloaded until they are used again. If that is not enough, calls fail with
+   * `session_limit`. Sessions in a `memoryStore` are limited by the store instead.
+   */
+  readonly maxHeldBytes?: number;
+  /** The same limit for the sessions of one tenant; by default `maxHeldBytes`. */
+  readonly maxHeldBytesPerTenant?: number;
   /**
    * `thread` runs guests in threads of this process. `process` runs them in threads of a separate process, which Node's
    * permission model restricts to reading the files of this package; it needs more memory and copies the files and the
@@ -63,6 +76,8 @@ export interface Pool {
   readonly running: number;
   /** Calls that wait for a worker, or for an earlier call of the same sandbox. */
   readonly queued: number;
+  /** Bytes of files and interpreter memory that the open sessions hold in memory. */
+  readonly heldBytes: number;
   /**
    * Terminates all threads. Calls that are running end with the trap reason `worker_lost`. A later call starts new
    * threads.
@@ -107,16 +122,17 @@ export class WorkerPool implements Pool {
   /** The most recently used images, for threads that are started in advance. */
   readonly #recent = new Map<string, { readonly assets: GuestAssets; readonly memoryBytes: number }>();
   readonly #host: WorkerHost;
+  /** The memory that sessions take. */
+  readonly held: HeldBytes;
   #reaper: NodeJS.Timeout | undefined;
   #scaler: NodeJS.Timeout | undefined;
 
   constructor(options: PoolOptions = {}) {
     const cores = availableParallelism();
-    const { maxWorkers, maxRunningPerTenant, maxQueuedPerTenant, expectedTenants, isolation } = parse(
-      poolOptions,
-      options,
-      'options',
-    );
+    const parsed = parse(poolOptions, options, 'options');
+    const { maxWorkers, maxRunningPerTenant, maxQueuedPerTenant, expectedTenants, isolation } = parsed;
+    const { maxHeldBytes: maxBytes, maxHeldBytesPerTenant: maxBytesPerTenant = maxBytes } = parsed;
+    this.held = new HeldBytes({ maxBytes, maxBytesPerTenant });
     this.#host = isolation === 'process' ? new ProcessHost() : new ThreadHost();
     this.maxWorkers = maxWorkers ?? cores;
     this.#baseWorkers = Math.min(cores, this.maxWorkers);
@@ -129,6 +145,10 @@ export class WorkerPool implements Pool {
       },
       this.#baseWorkers,
     );
+  }
+
+  get heldBytes(): number {
+    return this.held.total;
   }
 
   get workers(): number {

@@ -4,6 +4,7 @@ import { newFile } from '../../src/fs/nodes.ts';
 import { allocateShared, countedBytes, countShared, toShared } from '../../src/fs/shared-bytes.ts';
 
 describe('shared bytes', () => {
+  // guarantee: memory-limit
   test('count towards garbage collection in the thread that creates or receives them', () => {
     const created = allocateShared(1_000_000);
     expect(countedBytes(created.buffer)).toBe(1_000_000);

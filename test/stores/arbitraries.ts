@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { SandboxError } from '../../src/errors.ts';
 import { putEntry } from '../../src/fs/flat-entries.ts';
 import type { SessionState, StoredSession } from '../../src/stores/store.ts';
-import { record, shared } from './fixtures.ts';
+import { checkpoint, record, shared } from './fixtures.ts';
 
 const name = fc
   .string({ minLength: 1, maxLength: 12, unit: 'grapheme' })
@@ -58,7 +58,7 @@ export const anySession: fc.Arbitrary<StoredSession> = fc
     record: record('moved', { policy: { ...record('moved').policy, fuel_budget: fuel } }),
     state: present,
     undo,
-    checkpoints: checkpoints.map((checkpoint) => ({ ...checkpoint, created_at: '2026-03-01T12:00:00.000Z' })),
+    checkpoints: checkpoints.map(({ name, state: saved }) => checkpoint(name, saved)),
   }));
 
 /** Replaces the SHA-256 in the last 32 bytes with the one that matches the bytes before it. */

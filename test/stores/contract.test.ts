@@ -4,9 +4,11 @@ import { diskStore } from '../../src/stores/disk/disk-store.ts';
 import { memoryStore } from '../../src/stores/memory/memory-store.ts';
 import type { SessionStore } from '../../src/stores/store.ts';
 import {
+  checkpoint,
   files,
   plainSession,
   plainState,
+  readComplete,
   record,
   scratch,
   session,
@@ -30,24 +32,44 @@ describe.each(Object.entries(STORES))('%s', (_, open) => {
     const written = session('one', state(7, { 'a.txt': 'A', 'd/b': '', 'd/l': '-> ../a.txt', 'e/': '' }), {
       undo: state(6, { 'a.txt': 'before' }),
       checkpoints: [
-        { name: 'first', created_at: '2026-03-01T12:00:01.000Z', state: state(2, {}, 'm', { t: 'tmp' }) },
-        {
-          name: 'Second_1.x-y',
-          created_at: '2026-03-01T12:00:02.000Z',
-          state: state(6, { 'a.txt': 'before' }),
-        },
+        checkpoint('first', state(2, {}, 'm', { t: 'tmp' })),
+        checkpoint('Second_1.x-y', state(6, { 'a.txt': 'before' })),
       ],
     });
     await store.write(written);
-    expect(plainSession(await store.read('one'))).toEqual(plainSession(written));
+    expect(plainSession(await readComplete(store, 'one'))).toEqual(plainSession(written));
     expect(await store.edits('one')).toEqual({ removed: [], entries: [] });
+  });
+
+  // guarantee: stored-sessions
+  test('keeps checkpoints that a write names without their states', async () => {
+    const store = open();
+    const first = session('one', state(3, { 'a.txt': 'A' }), {
+      checkpoints: [
+        checkpoint('kept', state(1, { k: 'kept', 'd/f': 'deep' }, 'm', { t: 'tmp' })),
+        checkpoint('gone', state(2, { g: 'gone' })),
+      ],
+    });
+    await store.write(first);
+    if (store.readCheckpoint === undefined) return;
+    const stored = (await store.read('one'))!;
+    expect(stored.checkpoints.map(({ state: saved }) => saved)).toEqual([undefined, undefined]);
+    for (let version = 4; version < 7; version++)
+      await store.write({ ...stored, state: state(version), checkpoints: [stored.checkpoints[0]!] });
+    expect(plainSession(await readComplete(store, 'one'))).toMatchObject({
+      state: { version: 6 },
+      checkpoints: [{ ...first.checkpoints[0], state: plainState(first.checkpoints[0]!.state!) }],
+    });
+    expect(await store.readCheckpoint('one', 'gone')).toBeUndefined();
+    const unknown = { ...stored, checkpoints: [{ ...stored.checkpoints[0]!, name: 'unknown' }] };
+    await expect(store.write(unknown)).rejects.toEqual(code('invalid_argument'));
   });
 
   test('stores a session without memory and files', async () => {
     const store = open();
     const written = session('bare', { version: 0, delta: undefined, workspace: new Map(), tmp: [] });
     await store.write(written);
-    expect(plainSession(await store.read('bare'))).toEqual(plainSession(written));
+    expect(plainSession(await readComplete(store, 'bare'))).toEqual(plainSession(written));
     expect((await store.read('bare'))!.state.delta).toBeUndefined();
   });
 
@@ -88,9 +110,11 @@ describe.each(Object.entries(STORES))('%s', (_, open) => {
       },
     );
     await store.write(second);
-    expect(plainSession(await store.read('one'))).toEqual(plainSession(second));
+    expect(plainSession(await readComplete(store, 'one'))).toEqual(plainSession(second));
     await store.write(session('one', state(3, {})));
-    expect(plainSession(await store.read('one'))).toEqual(plainSession(session('one', state(3, {}))));
+    expect(plainSession(await readComplete(store, 'one'))).toEqual(
+      plainSession(session('one', state(3, {}))),
+    );
   });
 
   test('leaves a session that was read before unchanged by the next write', async () => {
@@ -141,11 +165,7 @@ describe.each(Object.entries(STORES))('%s', (_, open) => {
     const stateOf = (version: number) => ({ version, delta: undefined, workspace: large, tmp: [] });
     await store.write(session('one', stateOf(1)));
     const alone = await store.size('one');
-    const checkpoints = Array.from({ length: 20 }, (_, i) => ({
-      name: `c${i}`,
-      created_at: '2026-03-01T12:00:00.000Z',
-      state: stateOf(i),
-    }));
+    const checkpoints = Array.from({ length: 20 }, (_, i) => checkpoint(`c${i}`, stateOf(i)));
     await store.write(session('one', stateOf(2), { undo: stateOf(1), checkpoints }));
     expect((await store.size('one')) - alone).toBeLessThan(50_000);
   });
@@ -185,7 +205,9 @@ describe.each(Object.entries(STORES))('%s', (_, open) => {
     expect(await store.delete('one')).toBeGreaterThan(0);
     await store.write(session('one', state(3, { g: 'z' })));
     await release();
-    expect(plainSession(await store.read('one'))).toEqual(plainSession(session('one', state(3, { g: 'z' }))));
+    expect(plainSession(await readComplete(store, 'one'))).toEqual(
+      plainSession(session('one', state(3, { g: 'z' }))),
+    );
   });
 
   test('rejects ids that a file system could misread in every method', async () => {
@@ -220,7 +242,7 @@ describe.each(Object.entries(STORES))('%s', (_, open) => {
     const climbing = files({ f: 'x' });
     climbing.set('../up', { ...climbing.get('f')!, path: '../up' });
     const misplaced = new Map([['g', files({ f: 'x' }).get('f')!]]);
-    const twice = { name: 'same', created_at: '2026-03-01T12:00:00.000Z', state: state(1) };
+    const twice = checkpoint('same', state(1));
     const wrong = [
       session('one', state(2, climbing)),
       session('one', state(2, misplaced)),
@@ -238,7 +260,9 @@ describe.each(Object.entries(STORES))('%s', (_, open) => {
         expect.objectContaining({ code: expect.stringMatching(/^invalid_/) }),
       );
     }
-    expect(plainSession(await store.read('one'))).toEqual(plainSession(session('one', state(1, { f: 'x' }))));
+    expect(plainSession(await readComplete(store, 'one'))).toEqual(
+      plainSession(session('one', state(1, { f: 'x' }))),
+    );
   });
 
   test('returns the files of a session without its memory', async () => {
@@ -249,5 +273,22 @@ describe.each(Object.entries(STORES))('%s', (_, open) => {
     expect(damage).toBeUndefined();
     expect(plainState({ ...written, workspace })).toEqual(plainState(written));
     expect(withEdits(workspace, await store.edits('one'))).toEqual(workspace);
+  });
+});
+
+describe('memoryStore', () => {
+  // guarantee: memory-limit
+  test('rejects a write that exceeds its size, and has room again after a deletion', async () => {
+    const store = memoryStore({ maxBytes: 250_000 });
+    const large = (version: number) => state(version, { f: 'x'.repeat(100_000) + version });
+    await store.write(session('one', large(1)));
+    const checkpoints = [checkpoint('a', large(2)), checkpoint('b', large(3))];
+    const both = session('one', large(1), { checkpoints });
+    await expect(store.write(both)).rejects.toEqual(code('session_limit'));
+    await store.write(session('two', large(1)));
+    await expect(store.write(session('three', large(1)))).rejects.toEqual(code('session_limit'));
+    expect((await store.list()).records).toHaveLength(2);
+    await store.delete('two');
+    await store.write(session('three', large(1)));
   });
 });

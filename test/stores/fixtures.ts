@@ -6,7 +6,14 @@ import { onTestFinished } from 'vitest';
 import { type Entry, putEntry } from '../../src/fs/flat-entries.ts';
 import { applyChanges, type TreeEdit } from '../../src/fs/tree-changes.ts';
 import { sessionPolicy } from '../../src/schema.ts';
-import type { SessionRecord, SessionState, StoredSession } from '../../src/stores/store.ts';
+import { stateBytes } from '../../src/stores/format/state-size.ts';
+import type {
+  Checkpoint,
+  SessionRecord,
+  SessionState,
+  SessionStore,
+  StoredSession,
+} from '../../src/stores/store.ts';
 
 export const T0 = Date.parse('2026-03-01T12:00:00Z');
 
@@ -72,6 +79,20 @@ export function session(
   return { record: record(id), state: present, undo: undefined, checkpoints: [], ...extra };
 }
 
+export function checkpoint(name: string, saved: SessionState): Checkpoint {
+  return { name, created_at: '2026-03-01T12:00:00.000Z', size_bytes: stateBytes(saved), state: saved };
+}
+
+/** Reads a session with the states of its checkpoints. */
+export async function readComplete(store: SessionStore, id: string): Promise<StoredSession | undefined> {
+  const stored = await store.read(id);
+  if (stored === undefined) return undefined;
+  const checkpoints: Checkpoint[] = [];
+  for (const one of stored.checkpoints)
+    checkpoints.push({ ...one, state: one.state ?? (await store.readCheckpoint?.(id, one.name)) });
+  return { ...stored, checkpoints };
+}
+
 /** Converts entries to a form that `toEqual` compares by content. */
 export function plain(entries: Iterable<Entry>): unknown[] {
   return [...entries]
@@ -90,7 +111,7 @@ export function plainSession(stored: StoredSession | undefined): unknown {
     record: stored.record,
     state: plainState(stored.state),
     undo: undo && plainState(undo),
-    checkpoints: checkpoints.map((checkpoint) => ({ ...checkpoint, state: plainState(checkpoint.state) })),
+    checkpoints: checkpoints.map((checkpoint) => ({ ...checkpoint, state: plainState(checkpoint.state!) })),
   };
 }
 

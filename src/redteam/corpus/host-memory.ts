@@ -57,6 +57,15 @@ const python: readonly (ProgramAttack | SessionAttack)[] = [
     ],
   },
   {
+    name: 'short-calls-in-large-session',
+    policy: { memory_bytes: 256 * MiB, fuel_budget: 20e9, timeout_seconds: 60 },
+    maxGrowthBytes: 450 * MiB,
+    steps: [
+      { run: 'import os\nheld = [os.urandom(1_000_000) for _ in range(60)]\nlen(held)' },
+      ...Array.from({ length: 12 }, (_, i) => ({ run: `x = ${i}` })),
+    ],
+  },
+  {
     name: 'many-checkpoints',
     policy: { memory_bytes: 256 * MiB, fuel_budget: 20e9, timeout_seconds: 60 },
     maxGrowthBytes: 500 * MiB,

@@ -20,6 +20,7 @@ import {
   encodeState,
   MAX_MANIFEST_BYTES,
   readStates,
+  type SessionManifest,
   toSessionManifest,
 } from '../format/session-codec.ts';
 import {
@@ -29,6 +30,7 @@ import {
   type ObjectSource,
 } from '../format/session-objects.ts';
 import { checkSession, statesOf } from '../format/session-validation.ts';
+import { stateBytes } from '../format/state-size.ts';
 import type { StoredSession } from '../store.ts';
 
 const BUNDLE_FORMAT: FrameFormat = { magic: 'LWSX', version: 1, fields: 1 };
@@ -41,7 +43,7 @@ const LOCATION = 'The exported session';
 const deflate = promisify(deflateRaw);
 const inflate = promisify<Uint8Array, { maxOutputLength: number }, Buffer>(inflateRaw);
 
-/** Encodes a session; equal sessions give equal bytes. Throws `session_limit` if the session is too large. */
+/** Encodes a session with the states of all its checkpoints; equal sessions give equal bytes. Throws `session_limit` if the session is too large. */
 export async function encodeBundle(session: StoredSession): Promise<Uint8Array> {
   checkSession(session);
   const objects = new Map<string, Uint8Array>();
@@ -89,7 +91,7 @@ export async function decodeBundle(bundle: Uint8Array): Promise<StoredSession> {
   }
   const source = new BundleObjects(objects);
   try {
-    const session = await readStates(manifest, source, MAX_BUNDLE_BYTES);
+    const session = await readSession(manifest, source);
     checkSession(session);
     if (source.used.size !== objects.size) throw invalid('contains an object that is not referenced');
     return session;
@@ -99,6 +101,23 @@ export async function decodeBundle(bundle: Uint8Array): Promise<StoredSession> {
       throw invalid(`is invalid: ${error.message.replace(/\.$/, '')}`);
     throw error;
   }
+}
+
+async function readSession(
+  { record, state, undo, checkpoints }: SessionManifest,
+  objects: ObjectSource,
+): Promise<StoredSession> {
+  const all = [state, ...(undo === null ? [] : [undo]), ...checkpoints.map((checkpoint) => checkpoint.state)];
+  const states = await readStates(all, objects, MAX_BUNDLE_BYTES);
+  return {
+    record,
+    state: states[0]!,
+    undo: undo === null ? undefined : states[1],
+    checkpoints: checkpoints.map(({ name, created_at }, i) => {
+      const restored = states[states.length - checkpoints.length + i]!;
+      return { name, created_at, size_bytes: stateBytes(restored), state: restored };
+    }),
+  };
 }
 
 class BundleObjects implements ObjectSource {

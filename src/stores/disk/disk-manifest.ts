@@ -11,7 +11,12 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { isWorkspacePath } from '../../fs/file-names.ts';
 import { damaged, decodeJson, encodeText, jsonLines } from '../format/json-codec.ts';
-import { MAX_MANIFEST_BYTES, sessionManifest, toSessionManifest } from '../format/session-codec.ts';
+import {
+  MAX_MANIFEST_BYTES,
+  type StateManifest,
+  sessionManifest,
+  toSessionManifest,
+} from '../format/session-codec.ts';
 import { type ObjectSource, objectName, refTo } from '../format/session-objects.ts';
 import { MAX_TREE_BYTES, objectRef } from '../format/stored-tree.ts';
 import type { StoredSession } from '../store.ts';
@@ -38,8 +43,12 @@ export async function readDiskManifest(folder: string, id: string): Promise<Disk
   return manifest;
 }
 
-export function newDiskManifest(session: StoredSession, changes: Uint8Array | undefined): DiskManifest {
-  const { format, ...rest } = toSessionManifest(session);
+export function newDiskManifest(
+  session: StoredSession,
+  storedStates: ReadonlyMap<string, StateManifest>,
+  changes: Uint8Array | undefined,
+): DiskManifest {
+  const { format, ...rest } = toSessionManifest(session, storedStates);
   const unsynced = changes === undefined ? null : refTo(changes);
   return { format, commit: randomUUID(), ...rest, unsynced };
 }

@@ -48,6 +48,7 @@ export function diskStore(dir: string, options: DiskStoreOptions = {}): SessionS
   return {
     list: () => withStoreErrors('list the sessions', () => store.list()),
     read: (id) => withStoreErrors('read', () => store.read(id), id),
+    readCheckpoint: (id, name) => withStoreErrors('read', () => store.readCheckpoint(id, name), id),
     readWorkspace: (id) => withStoreErrors('read', () => store.readWorkspace(id), id),
     write: (session) => {
       const { session_id } = session.record;
@@ -116,6 +117,12 @@ class DiskStore {
   read(id: string) {
     const writer = this.#writers.get(id);
     return writer === undefined ? this.#folder(id).read() : writer.queue.run(() => writer.folder.read());
+  }
+
+  readCheckpoint(id: string, name: string) {
+    const writer = this.#writers.get(id);
+    if (writer === undefined) return this.#folder(id).readCheckpoint(name);
+    return writer.queue.run(() => writer.folder.readCheckpoint(name));
   }
 
   async readWorkspace(id: string): Promise<RecoveredWorkspace | undefined> {

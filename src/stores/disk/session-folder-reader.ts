@@ -10,21 +10,52 @@ import { readStates } from '../format/session-codec.ts';
 import { MissingObjectError, type ObjectSource } from '../format/session-objects.ts';
 import { fromTreeEntry, readTree, type TreeEntry } from '../format/stored-tree.ts';
 import { parentOf } from '../format/workspace-paths.ts';
-import type { RecoveredWorkspace, StoredSession } from '../store.ts';
-import { readDiskManifest, WORKSPACE_FOLDER } from './disk-manifest.ts';
+import type { RecoveredWorkspace, SessionState, StoredSession } from '../store.ts';
+import { type DiskManifest, readDiskManifest, WORKSPACE_FOLDER } from './disk-manifest.ts';
 import { findExternalEdits } from './external-edits.ts';
 import { isFolder } from './safe-files.ts';
 import { WorkspaceMirror } from './workspace-mirror.ts';
 
 const MAX_ATTEMPTS = 100;
 
-/** Returns the complete session, validated; undefined if it does not exist. */
-export async function readSessionFolder(
+/** Returns a session without the states of its checkpoints, validated; undefined if it does not exist. */
+export function readSessionFolder(
   folder: string,
   id: string,
   objects: ObjectSource,
   maxBytes: number,
 ): Promise<StoredSession | undefined> {
+  return withManifest(folder, id, objects, async ({ record, state, undo, checkpoints }) => {
+    const [current, previous] = await readStates(undo === null ? [state] : [state, undo], objects, maxBytes);
+    return {
+      record,
+      state: current!,
+      undo: previous,
+      checkpoints: checkpoints.map((checkpoint) => ({ ...checkpoint, state: undefined })),
+    };
+  });
+}
+
+/** Returns the state of a checkpoint, validated; undefined if it does not exist. */
+export function readCheckpointState(
+  folder: string,
+  id: string,
+  name: string,
+  objects: ObjectSource,
+  maxBytes: number,
+): Promise<SessionState | undefined> {
+  return withManifest(folder, id, objects, async ({ checkpoints }) => {
+    const found = checkpoints.find((checkpoint) => checkpoint.name === name);
+    return found && (await readStates([found.state], objects, maxBytes))[0];
+  });
+}
+
+async function withManifest<T>(
+  folder: string,
+  id: string,
+  objects: ObjectSource,
+  read: (manifest: DiskManifest) => Promise<T>,
+): Promise<T | undefined> {
   if (!(await isFolder(objects.location))) {
     if ((await readDiskManifest(folder, id)) === undefined) return undefined;
     throw damaged(objects.location, 'is not a folder');
@@ -34,7 +65,7 @@ export async function readSessionFolder(
     const manifest = await readDiskManifest(folder, id);
     if (manifest === undefined) return undefined;
     try {
-      return await readStates(manifest, objects, maxBytes);
+      return await read(manifest);
     } catch (error) {
       if (!(error instanceof MissingObjectError)) throw error;
       if (manifest.commit === lastCommit || attempt >= MAX_ATTEMPTS) throw damaged(error.path, 'is missing');

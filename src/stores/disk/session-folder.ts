@@ -25,7 +25,7 @@ import { encodeState, MAX_MANIFEST_BYTES } from '../format/session-codec.ts';
 import { MissingObjectError, objectName, refTo } from '../format/session-objects.ts';
 import { checkSession, statesOf } from '../format/session-validation.ts';
 import { MAX_TREE_BYTES, readTree, type TreeEntry } from '../format/stored-tree.ts';
-import type { RecoveredWorkspace, StoredSession } from '../store.ts';
+import type { RecoveredWorkspace, SessionState, StoredSession } from '../store.ts';
 import {
   type DiskManifest,
   encodeChanges,
@@ -49,7 +49,8 @@ import {
   stageFile,
   syncFolder,
 } from './safe-files.ts';
-import { readSessionFolder, recoverWorkspace } from './session-folder-reader.ts';
+import { readCheckpointState, readSessionFolder, recoverWorkspace } from './session-folder-reader.ts';
+import { StoredCheckpoints } from './stored-checkpoints.ts';
 import { WorkspaceMirror } from './workspace-mirror.ts';
 import type { WriterLease } from './writer-lease.ts';
 
@@ -73,6 +74,7 @@ export class SessionFolder {
   readonly #objects: ObjectFolder;
   readonly #staging: string;
   readonly #mirror: WorkspaceMirror;
+  readonly #checkpoints: StoredCheckpoints;
   #state: FolderState | undefined;
   #foldsCase: boolean | undefined;
 
@@ -85,11 +87,17 @@ export class SessionFolder {
     this.#staging = join(path, 'staging');
     this.#objects = new ObjectFolder(join(path, 'objects'), this.#staging, durability);
     this.#mirror = new WorkspaceMirror(join(path, WORKSPACE_FOLDER), durability);
+    this.#checkpoints = new StoredCheckpoints(path, id, this.#objects);
   }
 
-  /** Returns the complete session, validated; undefined if it does not exist. */
+  /** Returns the session without the states of its checkpoints, validated; undefined if it does not exist. */
   read(): Promise<StoredSession | undefined> {
     return readSessionFolder(this.path, this.id, this.#objects, this.maxBytes);
+  }
+
+  /** Returns the state of a checkpoint, validated; undefined if it does not exist. */
+  readCheckpoint(name: string): Promise<SessionState | undefined> {
+    return readCheckpointState(this.path, this.id, name, this.#objects, this.maxBytes);
   }
 
   /** Returns the files of a damaged session that are still readable; `damage` is the reason. */
@@ -110,9 +118,12 @@ export class SessionFolder {
     const objects = new Map(states.flatMap((state) => [...state.objects]));
     const changesBytes = changes.size > 0 ? encodeChanges(changes) : undefined;
     if (changesBytes !== undefined) objects.set(objectName('changes', refTo(changesBytes)), changesBytes);
-    const manifest = newDiskManifest(session, changesBytes);
+    const stored = await this.#checkpoints.find(session);
+    const manifest = newDiskManifest(session, stored.states, changesBytes);
     const manifestBytes = encodePrettyJson(manifest);
-    this.#checkSize(objects, manifestBytes);
+    const referenced = new Map([...objects].map(([name, { length }]) => [name, length]));
+    for (const [name, bytes] of stored.objects) referenced.set(name, bytes);
+    this.#checkSize(referenced, manifestBytes);
 
     const staged = new Map<string, string>();
     try {
@@ -130,7 +141,8 @@ export class SessionFolder {
     this.#state = { commit: manifest.commit, tree, mirrored, outdated: changes };
     // The session is committed. If updating workspace/ fails, the next call of edits() retries and reports the error.
     await this.#updateMirror(target, staged).catch(() => discard(staged));
-    await this.#objects.removeUnreferenced(objects).catch(() => {});
+    // Without a complete list, an object that a checkpoint needs could be removed.
+    if (stored.isComplete) await this.#objects.removeUnreferenced(referenced).catch(() => {});
   }
 
   /**
@@ -305,10 +317,10 @@ export class SessionFolder {
     return this.#state;
   }
 
-  #checkSize(objects: ReadonlyMap<string, Uint8Array>, manifest: Uint8Array): void {
+  #checkSize(objects: ReadonlyMap<string, number>, manifest: Uint8Array): void {
     let total = 0;
     let largestJson = 0;
-    for (const [name, { length }] of objects) {
+    for (const [name, length] of objects) {
       total += length;
       if (name.endsWith('.json')) largestJson = Math.max(largestJson, length);
     }

@@ -2,7 +2,7 @@
  * A session as a manifest and the objects that the manifest references by digest. Decoding treats both as untrusted:
  * it checks shapes, sizes and digests before it uses them, and reads no more than the given limit.
  *
- *   manifest   { format, record, state, undo, checkpoints: [{ name, created_at, state }] }
+ *   manifest   { format, record, state, undo, checkpoints: [{ name, created_at, size_bytes, state }] }
  *   state      { version, memory: [ref, …] | null, workspace: ref | null, tmp: ref | null }   null: empty
  *   ref        { sha256, bytes }
  */
@@ -13,7 +13,13 @@ import { checkpointName, sessionRecord } from '../../schema.ts';
 import type { SessionState, StoredSession } from '../store.ts';
 import { damaged, decodeJson, FORMAT } from './json-codec.ts';
 import { type ObjectKind, type ObjectRef, type ObjectSource, objectName, refTo } from './session-objects.ts';
-import { checkpointTime, checkState, MAX_CHECKPOINTS, stateVersion } from './session-validation.ts';
+import {
+  checkpointSize,
+  checkpointTime,
+  checkState,
+  MAX_CHECKPOINTS,
+  stateVersion,
+} from './session-validation.ts';
 import {
   encodeTree,
   fromTreeEntry,
@@ -35,7 +41,7 @@ const stateManifest = z.strictObject({
   workspace: objectRef.nullable(),
   tmp: objectRef.nullable(),
 });
-type StateManifest = z.infer<typeof stateManifest>;
+export type StateManifest = z.infer<typeof stateManifest>;
 
 export const sessionManifest = z.strictObject({
   format: z.literal(FORMAT),
@@ -43,10 +49,17 @@ export const sessionManifest = z.strictObject({
   state: stateManifest,
   undo: stateManifest.nullable(),
   checkpoints: z
-    .array(z.strictObject({ name: checkpointName, created_at: checkpointTime, state: stateManifest }))
+    .array(
+      z.strictObject({
+        name: checkpointName,
+        created_at: checkpointTime,
+        size_bytes: checkpointSize,
+        state: stateManifest,
+      }),
+    )
     .max(MAX_CHECKPOINTS),
 });
-type SessionManifest = z.infer<typeof sessionManifest>;
+export type SessionManifest = z.infer<typeof sessionManifest>;
 
 export const decodeSessionManifest = (bytes: Uint8Array, path: string) =>
   decodeJson(sessionManifest, bytes, path);
@@ -93,7 +106,11 @@ export function encodeState(state: SessionState): EncodedState {
   return encoded;
 }
 
-export function toSessionManifest({ record, state, undo, checkpoints }: StoredSession): SessionManifest {
+/** `storedStates` are the states of checkpoints that the session object does not contain, by name. */
+export function toSessionManifest(
+  { record, state, undo, checkpoints }: StoredSession,
+  storedStates: ReadonlyMap<string, StateManifest> = new Map(),
+): SessionManifest {
   return {
     format: FORMAT,
     record: {
@@ -107,22 +124,18 @@ export function toSessionManifest({ record, state, undo, checkpoints }: StoredSe
     checkpoints: checkpoints.map((checkpoint) => ({
       name: checkpoint.name,
       created_at: checkpoint.created_at,
-      state: encodeState(checkpoint.state).manifest,
+      size_bytes: checkpoint.size_bytes,
+      state: checkpoint.state ? encodeState(checkpoint.state).manifest : storedStates.get(checkpoint.name)!,
     })),
   };
 }
 
-/** Reads the objects that a manifest references and returns the session. */
+/** Reads the objects that states reference and returns the states in the same order. */
 export async function readStates(
-  { record, state, undo, checkpoints }: SessionManifest,
+  states: readonly StateManifest[],
   objects: ObjectSource,
   maxBytes: number,
-): Promise<StoredSession> {
-  const states = [
-    state,
-    ...(undo === null ? [] : [undo]),
-    ...checkpoints.map((checkpoint) => checkpoint.state),
-  ];
+): Promise<SessionState[]> {
   const treeRefs = states.flatMap(({ workspace, tmp }) => [workspace, tmp]).filter((ref) => ref !== null);
   const wanted = new Map(treeRefs.map((ref) => [objectName('tree', ref), ref]));
   checkTotalBytes(wanted.values(), maxBytes, objects);
@@ -133,18 +146,29 @@ export async function readStates(
     (ref === null ? [] : trees.get(objectName('tree', ref))!).map((entry) =>
       fromTreeEntry(entry, entry.kind === 'file' ? contents.get(objectName('data', entry)) : undefined),
     );
-  const build = ({ version, memory, workspace, tmp }: StateManifest): SessionState => ({
+  return states.map(({ version, memory, workspace, tmp }) => ({
     version,
     delta: memory?.map((part) => contents.get(objectName('memory', part))!),
     workspace: new Map(entriesOf(workspace).map((entry) => [entry.path, entry])),
     tmp: entriesOf(tmp),
-  });
-  return {
-    record,
-    state: build(state),
-    undo: undo === null ? undefined : build(undo),
-    checkpoints: checkpoints.map((checkpoint) => ({ ...checkpoint, state: build(checkpoint.state) })),
-  };
+  }));
+}
+
+/** The objects that a state references, with their sizes. */
+export async function referencedObjects(
+  { memory, workspace, tmp }: StateManifest,
+  objects: ObjectSource,
+): Promise<Map<string, number>> {
+  const sizes = new Map<string, number>();
+  for (const part of memory ?? []) sizes.set(objectName('memory', part), part.bytes);
+  for (const tree of [workspace, tmp]) {
+    if (tree === null) continue;
+    sizes.set(objectName('tree', tree), tree.bytes);
+    for (const entry of await readTree(objects, tree)) {
+      if (entry.kind === 'file') sizes.set(objectName('data', entry), entry.bytes);
+    }
+  }
+  return sizes;
 }
 
 /** Reads every memory image and file once and returns them by object name. Checks the total size before reading. */

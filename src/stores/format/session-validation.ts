@@ -10,11 +10,14 @@ import type { SessionState, StoredSession } from '../store.ts';
 
 export const stateVersion = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 export const checkpointTime = z.iso.datetime();
+export const checkpointSize = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 export const MAX_CHECKPOINTS = 1000;
 
 const recordAndCheckpoints = z.object({
   record: sessionRecord,
-  checkpoints: z.array(z.object({ name: checkpointName, created_at: checkpointTime })).max(MAX_CHECKPOINTS),
+  checkpoints: z
+    .array(z.object({ name: checkpointName, created_at: checkpointTime, size_bytes: checkpointSize }))
+    .max(MAX_CHECKPOINTS),
 });
 
 /** Validates everything but the states. Throws `invalid_argument`. */
@@ -45,7 +48,11 @@ function isArrayOfBytes(value: unknown): boolean {
   return Array.isArray(value) && value.every((part) => part instanceof Uint8Array);
 }
 
-/** All states of a session: the current state, the undo state and the checkpoints, in this order. */
+/**
+ * The states that a session object contains: the current state, the undo state and those of the checkpoints, in this
+ * order.
+ */
 export function statesOf({ state, undo, checkpoints }: StoredSession): SessionState[] {
-  return [state, ...(undo === undefined ? [] : [undo]), ...checkpoints.map((checkpoint) => checkpoint.state)];
+  const states = [state, undo, ...checkpoints.map((checkpoint) => checkpoint.state)];
+  return states.filter((one) => one !== undefined);
 }

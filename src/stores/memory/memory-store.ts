@@ -4,12 +4,33 @@
  */
 import { SandboxError } from '../../errors.ts';
 import { checkSession, checkState, statesOf } from '../format/session-validation.ts';
+import { heldBytes } from '../format/state-size.ts';
+import { HeldBytes, type Holding } from '../held-bytes.ts';
 import { checkSessionId, foldSessionId, rejectCaseConflict } from '../session-id.ts';
-import { byLastUse, type SessionStore, type StoredSession } from '../store.ts';
+import { byLastUse, type SessionState, type SessionStore, type StoredSession } from '../store.ts';
+
+const DEFAULT_MAX_BYTES = 2 * 1024 * 1024 * 1024;
+
+/** Options of `memoryStore`. */
+export interface MemoryStoreOptions {
+  /**
+   * Maximum size of all sessions together in bytes, including their undo states and checkpoints. A write that would
+   * exceed it throws `session_limit`. Default: 2 GiB.
+   */
+  readonly maxBytes?: number;
+}
 
 /** Creates a store whose sessions exist until the process ends. */
-export function memoryStore(): SessionStore {
+export function memoryStore({ maxBytes = DEFAULT_MAX_BYTES }: MemoryStoreOptions = {}): SessionStore {
+  return createMemoryStore(new HeldBytes({ maxBytes, maxBytesPerTenant: maxBytes }).open(''));
+}
+
+/** Creates a store whose sessions are counted in `holding`. */
+export function createMemoryStore(holding: Holding): SessionStore {
   const sessions = new Map<string, StoredSession>();
+  const held = new Map<string, number>();
+  /** States that were checked; they never change. */
+  const checked = new WeakSet<SessionState>();
   const acquired = new Set<string>();
 
   const size = (id: string) => {
@@ -17,6 +38,7 @@ export function memoryStore(): SessionStore {
     return session === undefined ? 0 : bytesOf(session);
   };
   return {
+    isInMemory: true,
     async list() {
       const records = [...sessions.values()].map(({ record }) => record).sort(byLastUse);
       return { records, damaged: [] };
@@ -30,14 +52,25 @@ export function memoryStore(): SessionStore {
     },
     async write(session) {
       checkSession(session);
-      for (const state of statesOf(session)) checkState(state);
+      if (session.checkpoints.some(({ state }) => state === undefined))
+        throw new SandboxError('invalid_argument', 'session.checkpoints: a checkpoint has no state.');
+      const states = statesOf(session);
+      for (const state of states) {
+        if (!checked.has(state)) checkState(state);
+        checked.add(state);
+      }
       const { session_id } = session.record;
       rejectCaseConflict(session_id, sessions.keys());
+      const bytes = heldBytes(states);
+      holding.resizeNow(holding.bytes - (held.get(session_id) ?? 0) + bytes);
+      held.set(session_id, bytes);
       sessions.set(session_id, { ...session, checkpoints: [...session.checkpoints] });
     },
     async delete(id) {
       const freed = size(checkSessionId(id));
       sessions.delete(id);
+      holding.set(holding.bytes - (held.get(id) ?? 0));
+      held.delete(id);
       return freed;
     },
     async size(id) {

@@ -5,14 +5,12 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeBundle, encodeBundle } from '../../../src/stores/bundle/session-bundle.ts';
 import { anySession, withDigest } from '../arbitraries.ts';
-import { plainSession, session, state } from '../fixtures.ts';
+import { checkpoint, plainSession, session, state } from '../fixtures.ts';
 import { buildBundle, partsOf } from './bundle-parts.ts';
 
 const whole = session('one', state(7, { 'a.txt': 'A'.repeat(3000), 'd/b': '', 'd/l': '-> ../a.txt' }), {
   undo: state(6, { 'a.txt': 'before' }),
-  checkpoints: [
-    { name: 'c', created_at: '2026-03-01T12:00:01.000Z', state: state(2, {}, 'm', { t: 'tmp' }) },
-  ],
+  checkpoints: [checkpoint('c', state(2, {}, 'm', { t: 'tmp' }))],
 });
 
 /** Returns a bundle whose manifest was changed. */
@@ -105,7 +103,7 @@ describe('exported session', () => {
       await withManifest((manifest) => {
         manifest.format = 1;
       }),
-      /has format version 1; this release reads version 2/,
+      /has format version 1; this release reads version 3/,
     );
   });
 

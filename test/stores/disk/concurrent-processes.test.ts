@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { diskStore } from '../../../src/stores/disk/disk-store.ts';
 import { repetitions } from '../../support/repetitions.ts';
-import { plainSession, plainState, scratch } from '../fixtures.ts';
+import { plainSession, plainState, readComplete, scratch } from '../fixtures.ts';
 import { nthFiles, nthSession, nthState } from './numbered-sessions.ts';
 import { buildStoreProgram, start } from './start-process.ts';
 
@@ -25,7 +25,7 @@ async function inspect(dir: string, id: string, printed: number): Promise<number
   const store = diskStore(dir);
   const release = await store.acquire(id);
   try {
-    const found = await store.read(id);
+    const found = await readComplete(store, id);
     const n = found?.state.version ?? 0;
     // The last write may have been committed without the process having printed it.
     expect([printed, printed + 1]).toContain(n);

@@ -3,7 +3,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, rmSync, writ
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { diskStore } from '../../../src/stores/disk/disk-store.ts';
-import { plainSession, scratch, session, state } from '../fixtures.ts';
+import { plainSession, readComplete, scratch, session, state } from '../fixtures.ts';
 import { nthFiles, nthSession } from './numbered-sessions.ts';
 import { buildStoreProgram, start } from './start-process.ts';
 
@@ -22,7 +22,7 @@ describe('disk store on a failing disk', () => {
     expect(writer.lines).toEqual([
       expect.stringMatching(/^store_failed: Could not write session "one": .*limit/),
     ]);
-    expect(plainSession(await store.read('one'))).toEqual(plainSession(before));
+    expect(plainSession(await readComplete(store, 'one'))).toEqual(plainSession(before));
     expect(await store.edits('one')).toEqual({ removed: [], entries: [] });
     const size = await store.size('one');
     await store.write(nthSession('one', 2, undefined));

@@ -1,7 +1,8 @@
 /** Sessions that are derived from a number, so that a test can tell which one a store holds and whether it is complete. */
 import type { Entry } from '../../../src/fs/flat-entries.ts';
 import { sessionPolicy } from '../../../src/schema.ts';
-import type { SessionState, StoredSession } from '../../../src/stores/store.ts';
+import { stateBytes } from '../../../src/stores/format/state-size.ts';
+import type { Checkpoint, SessionState, StoredSession } from '../../../src/stores/store.ts';
 
 const T0 = Date.parse('2026-03-01T12:00:00Z');
 
@@ -46,6 +47,12 @@ export function nthState(n: number, memoryBytes = 20_000): SessionState {
   };
 }
 
+function checkpointOf(n: number): Checkpoint {
+  const saved = nthState(n - 5);
+  const created_at = '2026-03-01T12:00:00.000Z';
+  return { name: `of-${n}`, created_at, size_bytes: stateBytes(saved), state: saved };
+}
+
 export function nthSession(
   id: string,
   n: number,
@@ -68,7 +75,6 @@ export function nthSession(
     },
     state: nthState(n, memoryBytes),
     undo,
-    checkpoints:
-      n % 10 < 5 ? [] : [{ name: `of-${n}`, created_at: '2026-03-01T12:00:00.000Z', state: nthState(n - 5) }],
+    checkpoints: n % 10 < 5 ? [] : [checkpointOf(n)],
   };
 }

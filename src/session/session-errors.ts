@@ -1,0 +1,26 @@
+/** Errors of sessions that several files throw. */
+import { SandboxError } from '../errors.ts';
+
+export function sessionNotFound(session_id: string): SandboxError {
+  const name = JSON.stringify(session_id.slice(0, 100));
+  return new SandboxError('session_not_found', `There is no session ${name}.`);
+}
+
+export function sessionExists(session_id: string): SandboxError {
+  return new SandboxError(
+    'session_exists',
+    `The session ${session_id} already exists. Choose another session_id.`,
+  );
+}
+
+/** Errors of a store are passed on with their code; other errors become `store_failed`. */
+export function saveError(cause: unknown): SandboxError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  const code = cause instanceof SandboxError && cause.code !== 'internal' ? cause.code : 'store_failed';
+  return new SandboxError(code, `The session could not be saved. ${reason}`, { cause });
+}
+
+export function nothingToUndo(): SandboxError {
+  const fact = 'There is no call to undo: none has run, or the last one was already undone';
+  return new SandboxError('nothing_to_undo', `${fact}. Use rollback(name) to restore a checkpoint.`);
+}

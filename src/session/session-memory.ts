@@ -1,0 +1,83 @@
+/**
+ * Whether the states and files of a session are in memory. They are loaded when an operation needs them, and can be
+ * unloaded while no operation does and the store has them, so that a session that is open but idle needs no memory.
+ */
+import type { Workspace } from '../sandbox/workspace.ts';
+import { heldBytes } from '../stores/format/state-size.ts';
+import type { HeldBytes, Holding } from '../stores/held-bytes.ts';
+import type { SessionState } from '../stores/store.ts';
+import type { SessionTimeline } from './timeline.ts';
+
+export class SessionMemory {
+  readonly #timeline: SessionTimeline;
+  readonly #workspace: Workspace;
+  /** Undefined if the store counts the states itself. */
+  readonly #holding: Holding | undefined;
+  /** Operations in progress. */
+  #uses = 0;
+  #loading: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(timeline: SessionTimeline, workspace: Workspace, held: HeldBytes, tenant: string) {
+    this.#timeline = timeline;
+    this.#workspace = workspace;
+    if (timeline.store.isInMemory !== true) this.#holding = held.open(tenant, () => this.#unload());
+  }
+
+  /** Counts the states of a session that is being opened. Throws `session_limit`. */
+  async open(): Promise<void> {
+    await this.claim(this.#timeline.loadedStates);
+  }
+
+  /** Makes room for these states before they replace the current ones. Throws `session_limit`. */
+  async claim(states: readonly SessionState[]): Promise<void> {
+    await this.#holding?.resize(heldBytes(states));
+  }
+
+  /** Keeps the states in memory while `work` runs. */
+  async use<T>(work: () => Promise<T>): Promise<T> {
+    const release = this.pin();
+    try {
+      if (!this.#timeline.isLoaded) {
+        this.#loading ??= this.#load();
+        await this.#loading;
+      }
+      return await work();
+    } finally {
+      release();
+    }
+  }
+
+  /** Keeps the states from being unloaded until the returned function is called. */
+  pin(): () => void {
+    this.#uses++;
+    return () => {
+      this.#uses--;
+      if (this.#timeline.isLoaded) this.#holding?.set(heldBytes(this.#timeline.loadedStates));
+    };
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#holding?.close();
+  }
+
+  async #load(): Promise<void> {
+    try {
+      const { state, undo } = await this.#timeline.readStates();
+      await this.claim(undo === undefined ? [state] : [state, undo]);
+      this.#timeline.load(state, undo);
+      this.#workspace.load(state.workspace);
+    } finally {
+      this.#loading = undefined;
+    }
+  }
+
+  async #unload(): Promise<void> {
+    const isUnused = () => this.#uses === 0 && !this.#isClosed && this.#timeline.isLoaded;
+    if (!isUnused() || !(await this.#timeline.isSaved()) || !isUnused()) return;
+    this.#timeline.unload();
+    this.#workspace.unload();
+    this.#holding?.set(0);
+  }
+}
