@@ -136,6 +136,17 @@ export function visitTree(dir: DirNode, each: (path: string, node: Node) => void
   }
 }
 
+/** The number of nodes below `dir`. Like `visitTree`, but does not build the paths. */
+export function countNodes(dir: DirNode): number {
+  let count = 0;
+  const pending = [dir];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    count += next.entries.size;
+    for (const node of next.entries.values()) if (node.kind === 'dir') pending.push(node);
+  }
+  return count;
+}
+
 /** The order of all listings, by UTF-16 code unit: the same on every host, and a parent comes before its children. */
 export function byCodeUnit(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;

@@ -1,7 +1,7 @@
 /**
  * The quota of a volume, and the buffers of the files that are charged to it.
- * Invariants: `bytes` and `files` always equal a recount, at O(1) per operation; memory is allocated only after the
- * quota allows it; an allocated buffer is at most twice as long as its file.
+ * Invariants: `bytes`, `files` and `pathBytes` always equal a recount, at O(1) per operation except for the rename of a
+ * directory; memory is allocated only after the quota allows it; an allocated buffer is at most twice as long as its file.
  */
 
 import { utf8Length } from './file-names.ts';
@@ -15,9 +15,23 @@ export interface VolumeLimits {
   maxFiles: number;
 }
 
+/** Path lengths that a tree may have on average if it has as many files as allowed. */
+const PATH_BYTES_PER_FILE = 512;
+const MIN_PATH_BYTES = 64 * 1024;
+
+/**
+ * The total length of all paths that a volume may have, in bytes. The host handles trees as lists of paths, so the time
+ * and memory for a call depend on it.
+ */
+export function maxPathBytes({ maxFiles }: Pick<VolumeLimits, 'maxFiles'>): number {
+  return Math.max(MIN_PATH_BYTES, PATH_BYTES_PER_FILE * maxFiles);
+}
+
 export class Quota {
   bytes = 0;
   files = 0;
+  /** Total length of the absolute paths. */
+  pathBytes = 0;
   /** Whether changes are refused beyond the limits; they are always counted. */
   isEnforced = true;
 
@@ -36,10 +50,21 @@ export class Quota {
     if (node.kind === 'file' && !stays) setData(node, new Uint8Array(0), 0);
   }
 
-  /** Whether the given additional bytes and files fit into the quota. */
-  fits(bytes: number, files: number): boolean {
+  /** Throws ENOSPC if paths cannot become longer by this many bytes in total. */
+  checkPaths(bytes: number): void {
+    if (!this.isEnforced || bytes <= 0) return;
+    if (this.pathBytes + bytes > maxPathBytes(this.limits)) throw ERRNO_ERRORS.ENOSPC;
+  }
+
+  /** Whether the given additional bytes, files and lengths of paths fit into the quota. */
+  fits(bytes: number, files: number, pathBytes: number): boolean {
     if (!this.isEnforced) return true;
-    return this.bytes + bytes <= this.limits.maxBytes && this.files + files <= this.limits.maxFiles;
+    const { maxBytes, maxFiles } = this.limits;
+    return (
+      this.bytes + bytes <= maxBytes &&
+      this.files + files <= maxFiles &&
+      this.pathBytes + pathBytes <= maxPathBytes(this.limits)
+    );
   }
 
   /** Writes all of `from` at `pos` or, if the quota does not allow it, nothing. Fills a gap before `pos` with zeros. */

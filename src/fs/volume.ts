@@ -5,12 +5,13 @@
  */
 import { SandboxError } from '../errors.ts';
 import { checkOpen, type OpenFlags, readableFile, writableFile } from './access-checks.ts';
-import { checkName, isEncodable, isLongerThan, MAX_PATH_BYTES } from './file-names.ts';
+import { checkName, isEncodable, isLongerThan, MAX_PATH_BYTES, utf8Length } from './file-names.ts';
 import { buildTree, checkEntries, type Entry, MAX_TIME_MS, toEntry } from './flat-entries.ts';
 import { ERRNO_ERRORS } from './fs-error.ts';
 import { InodeNumbers } from './inode-numbers.ts';
 import {
   byCodeUnit,
+  countNodes,
   type DirNode,
   type FileNode,
   type Node,
@@ -20,7 +21,7 @@ import {
   newLink,
   visitTree,
 } from './nodes.ts';
-import { chargedBytes, Quota, type VolumeLimits } from './quota.ts';
+import { chargedBytes, maxPathBytes, Quota, type VolumeLimits } from './quota.ts';
 import { ReadOnlyLayers } from './read-only-layers.ts';
 import { checkDepth, checkReplaceable } from './rename-checks.ts';
 import { type BaseDirectory, type WalkResult, walk } from './resolve-path.ts';
@@ -180,6 +181,10 @@ export class Volume {
     checkReplaceable(node, target.node);
     checkName(target.name);
     checkDepth(node, source.path, target.path);
+    const moved = 1 + (node.kind === 'dir' ? countNodes(node) : 0);
+    const lengthened = moved * (utf8Length(target.path) - utf8Length(source.path));
+    this.#quota.checkPaths(lengthened);
+    this.#quota.pathBytes += lengthened;
     if (target.node !== undefined) this.#remove(target as ResolvedPath);
     source.parent.entries.delete(source.name);
     target.parent.entries.set(target.name, node);
@@ -250,6 +255,11 @@ export class Volume {
     return { bytes: this.#quota.bytes, files: this.#quota.files };
   }
 
+  /** Total length of the absolute paths of all nodes in the writable roots. */
+  get pathBytes(): number {
+    return this.#quota.pathBytes;
+  }
+
   /** What is charged to the quota but is not below `at`: the other writable root, and deleted files that are open. */
   usageOutside(at: WritableRoot): VolumeUsage {
     let { bytes, files } = this.usage();
@@ -287,22 +297,28 @@ export class Volume {
         `Entry ${JSON.stringify(long.path.slice(0, 200))} is longer than ${MAX_PATH_BYTES} bytes below ${at}. Use a shorter path.`,
       );
     const dir = this.#writableDir(at);
-    visitTree(dir, (_, node) => this.#quota.relink(node, node.nlink - 1, node.openCount));
+    visitTree(dir, (path, node) => {
+      this.#quota.relink(node, node.nlink - 1, node.openCount);
+      this.#quota.pathBytes -= at.length + 1 + utf8Length(path);
+    });
     dir.entries.clear();
     const staging = newDir(this.#init(0));
     const nodes = buildTree(staging, checked, this.#inodes.take(checked.length), this.#now());
     const bytes = nodes.reduce((sum, node) => sum + chargedBytes(node), 0);
-    if (this.#quota.fits(bytes, nodes.length)) {
+    const pathBytes = checked.reduce((sum, { path }) => sum + at.length + 1 + utf8Length(path), 0);
+    if (this.#quota.fits(bytes, nodes.length, pathBytes)) {
+      this.#quota.pathBytes += pathBytes;
       for (const node of nodes) this.#quota.relink(node, 1, 0);
       dir.entries = staging.entries;
     }
     this.setBaseline(at);
     if (dir.entries !== staging.entries) {
       const { maxBytes, maxFiles } = this.#quota.limits;
-      const size = `${bytes} bytes in ${nodes.length} entries`;
+      const size = `${bytes} bytes in ${nodes.length} entries with paths of ${pathBytes} bytes`;
+      const limit = `${maxBytes} bytes in ${maxFiles} entries with paths of ${maxPathBytes(this.limits)} bytes`;
       throw new SandboxError(
         'quota_exceeded',
-        `${size} exceed the quota of ${maxBytes} bytes in ${maxFiles} entries. Remove files or raise the quota.`,
+        `${size} exceed the quota of ${limit}. Remove files or raise the quota.`,
       );
     }
   }
@@ -359,14 +375,18 @@ export class Volume {
     if (found.parent.readonly) throw ERRNO_ERRORS.EROFS;
     checkName(found.name);
     if (isLongerThan(found.path, MAX_PATH_BYTES)) throw ERRNO_ERRORS.ENAMETOOLONG;
+    const pathBytes = utf8Length(found.path);
+    this.#quota.checkPaths(pathBytes);
     this.#quota.relink(node, node.nlink + 1, node.openCount);
+    this.#quota.pathBytes += pathBytes;
     found.parent.entries.set(found.name, node);
     this.#touch(found.parent);
     return { ...found, node };
   }
 
-  #remove({ parent, name, node }: ResolvedPath): void {
+  #remove({ parent, name, node, path }: ResolvedPath): void {
     parent.entries.delete(name);
+    this.#quota.pathBytes -= utf8Length(path);
     this.#quota.relink(node, node.nlink - 1, node.openCount);
     node.ctimeMs = this.#touch(parent);
   }

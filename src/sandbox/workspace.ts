@@ -4,7 +4,9 @@
  * so sending them to a worker copies nothing.
  */
 import { SandboxError } from '../errors.ts';
+import { utf8Length } from '../fs/file-names.ts';
 import { checkEntries, type Entry, putEntry } from '../fs/flat-entries.ts';
+import { maxPathBytes } from '../fs/quota.ts';
 import { toShared } from '../fs/shared-bytes.ts';
 import { applyChanges, type TreeChanges, type TreeEdit } from '../fs/tree-changes.ts';
 import type { VolumeUsage } from '../fs/volume.ts';
@@ -61,6 +63,13 @@ export function usageOf(entries: Iterable<Entry>): VolumeUsage {
     files++;
   }
   return { bytes, files };
+}
+
+/** Total length of the absolute paths of entries. */
+function pathBytesOf(entries: Iterable<Entry>): number {
+  let bytes = 0;
+  for (const { path } of entries) bytes += ROOT.length + 1 + utf8Length(path);
+  return bytes;
 }
 
 export class Workspace {
@@ -253,13 +262,16 @@ export class Workspace {
   /** Throws `quota_exceeded` if the entries exceed the limits. */
   checkQuota(entries: ReadonlyMap<string, Entry> = this.#entries): void {
     const own = usageOf(entries.values());
+    const paths = pathBytesOf(entries.values());
     const other = this.otherUsage;
     const { maxBytes, maxFiles } = this.limits;
-    if (own.bytes + other.bytes <= maxBytes && own.files + other.files <= maxFiles) return;
+    const maxPaths = maxPathBytes(this.limits);
+    if (own.bytes + other.bytes <= maxBytes && own.files + other.files <= maxFiles && paths <= maxPaths)
+      return;
     const rest =
       other.files > 0 ? `, and /tmp and deleted open files ${other.bytes} bytes in ${other.files}` : '';
-    const found = `The workspace would hold ${own.bytes} bytes in ${own.files} entries${rest}`;
-    const limit = `the limits are workspace_max_bytes ${maxBytes} and workspace_max_files ${maxFiles}`;
+    const found = `The workspace would hold ${own.bytes} bytes in ${own.files} entries with paths of ${paths} bytes${rest}`;
+    const limit = `the limits are workspace_max_bytes ${maxBytes}, workspace_max_files ${maxFiles} and ${maxPaths} bytes of paths`;
     throw new SandboxError('quota_exceeded', `${found}, but ${limit}. Delete files or raise the limits.`);
   }
 }

@@ -59,7 +59,9 @@ export const policy = z.strictObject({
     .min(0)
     .max(1_000_000)
     .default(10_000)
-    .describe('Number of files, folders and links in /app and /tmp.'),
+    .describe(
+      'Number of files, folders and links in /app and /tmp. Their paths may take 512 bytes on average if there are as many as allowed.',
+    ),
   env: z
     .record(envName, envValue)
     .default({})

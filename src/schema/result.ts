@@ -91,6 +91,11 @@ export const resultMetadata = z.object({
     .describe(
       'The lists of changed files are incomplete, because their paths are longer than 1 MiB in total.',
     ),
+  files_omitted: z
+    .number()
+    .int()
+    .optional()
+    .describe('Number of changed files that the lists omit; only with `files_truncated`.'),
   result: z.json().optional().describe('Value of the last expression, as JSON data or as text.'),
   result_type: z.string().optional().describe('Type of that value in the guest.'),
   error: guestError.optional().describe('The uncaught exception that ended the program.'),

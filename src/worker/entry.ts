@@ -201,7 +201,7 @@ function run(id: number, job: RunJob): void {
   const keepsState = session !== undefined && !session.discardState;
   const state = !keepsState ? 'fresh' : isConsistent ? 'committed' : 'rolled_back';
   // Memory and workspace are rolled back together.
-  const { changes, isTruncated } = limitChangedFiles(
+  const { changes, omitted } = limitChangedFiles(
     state === 'rolled_back' ? NO_CHANGES : guest.kernel.volume.changes('/app'),
   );
   const outcome: RunOutcome = {
@@ -217,7 +217,7 @@ function run(id: number, job: RunJob): void {
     stdoutDroppedBytes: stdout.dropped,
     stderrDroppedBytes: stderr.dropped,
     changes,
-    filesTruncated: isTruncated,
+    filesOmitted: omitted,
     otherUsage: guest.kernel.volume.usageOutside('/app'),
     imports: guest.kernel.imports.close(guest.fuelConsumed),
     profile: profiler.finish(),

@@ -158,7 +158,7 @@ const outcome = z.strictObject({
     removed: z.array(path),
     entries,
   }),
-  filesTruncated: z.boolean(),
+  filesOmitted: count,
   otherUsage: usage,
   profile: runProfile.optional(),
   stoppedAt: stoppedAt.optional(),

@@ -137,8 +137,8 @@ export interface RunOutcome {
   readonly stdoutDroppedBytes: number;
   readonly stderrDroppedBytes: number;
   readonly changes: TreeChanges;
-  /** The lists of changed files in `changes` are incomplete. */
-  readonly filesTruncated: boolean;
+  /** Number of paths that the lists of changed files in `changes` omit. */
+  readonly filesOmitted: number;
   /** What /tmp and deleted files that are open take of the workspace quota. */
   readonly otherUsage: VolumeUsage;
   readonly imports: readonly ImportRecord[];

@@ -1,6 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import type { FileNode } from '../../src/fs/nodes.ts';
-import { bytes, codeOf, file, link, newVolume, readText, recount, writeText } from './support.ts';
+import {
+  bytes,
+  codeOf,
+  file,
+  link,
+  newVolume,
+  readText,
+  recount,
+  recountPaths,
+  writeText,
+} from './support.ts';
 
 const create = { create: true, write: true };
 
@@ -125,5 +135,36 @@ describe('quota', () => {
     volume.fill('/app', [link('l', 'é')]);
     expect(volume.usage().bytes).toBe(2);
     expect(codeOf(() => volume.symlink('abcd', '/app/m', '/'))).toBe('ENOSPC');
+  });
+
+  // guarantee: workspace-limit
+  it('limits the total length of all paths, also through renames', () => {
+    const volume = newVolume({ maxBytes: 1000, maxFiles: 200 });
+    const name = 'x'.repeat(250);
+    let folder = '/app';
+    for (let depth = 0; depth < 12; depth++) {
+      folder += `/${name}`;
+      volume.mkdir(folder, '/', 0o755);
+    }
+    const fillFolder = (path: string) => () => {
+      for (let i = 0; ; i++) volume.open(`${path}/${i}`, '/', { create: true }, 0o644);
+    };
+    expect(codeOf(fillFolder(folder))).toBe('ENOSPC');
+    expect(volume.pathBytes).toBe(recountPaths(volume));
+    expect(volume.pathBytes).toBeGreaterThan(512 * 200 - 4096);
+    expect(volume.pathBytes).toBeLessThanOrEqual(512 * 200);
+    // Shorter paths make room, and longer ones are refused.
+    volume.rename(`/app/${name}`, '/', '/app/y', '/');
+    expect(volume.pathBytes).toBe(recountPaths(volume));
+    expect(codeOf(fillFolder(folder.replace(name, 'y')))).toBe('ENOSPC');
+    const before = volume.usage();
+    expect(codeOf(() => volume.rename('/app/y', '/', `/app/${name.slice(1)}yy`, '/'))).toBe('ENOSPC');
+    expect([volume.pathBytes, volume.usage()]).toEqual([recountPaths(volume), before]);
+    volume.asHost(() => volume.mkdir('/tmp/host', '/', 0o755));
+    volume.fill('/app', []);
+    expect(volume.pathBytes).toBe('/tmp/host'.length);
+    const long = Array.from({ length: 60 }, (_, i) => file(`${i}`.padEnd(250, 'x'), ''));
+    volume.fill('/app', long);
+    expect(volume.pathBytes).toBe(recountPaths(volume));
   });
 });

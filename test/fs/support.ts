@@ -1,5 +1,6 @@
 /** Helpers for the tests of this folder: a volume with a counting clock, short entries, error codes. */
 import { SandboxError } from '../../src/errors.ts';
+import { utf8Length } from '../../src/fs/file-names.ts';
 import type { Entry } from '../../src/fs/flat-entries.ts';
 import { FsError } from '../../src/fs/fs-error.ts';
 import { type Node, visitTree } from '../../src/fs/nodes.ts';
@@ -50,6 +51,19 @@ export function readText(volume: Volume, path: string): string {
   const node = volume.lookup(path, '/', true);
   const into = new Uint8Array(2000);
   return new TextDecoder().decode(into.subarray(0, volume.read(node, 0, into)));
+}
+
+/** The total length of all absolute paths, counted from the tree. */
+export function recountPaths(volume: Volume): number {
+  let sum = 0;
+  for (const root of WRITABLE_ROOTS) {
+    const area = volume.lookup(root, '/', true);
+    if (area.kind === 'dir')
+      visitTree(area, (path) => {
+        sum += utf8Length(`${root}/${path}`);
+      });
+  }
+  return sum;
 }
 
 /** The usage counted from the tree: every name, plus each node of `orphans`. */

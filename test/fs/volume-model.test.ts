@@ -7,7 +7,7 @@ import type { Entry } from '../../src/fs/flat-entries.ts';
 import type { Node } from '../../src/fs/nodes.ts';
 import { applyChanges } from '../../src/fs/tree-changes.ts';
 import { packEntries, unpackEntries } from '../../src/fs/tree-codec.ts';
-import { codeOf, newVolume, recount } from './support.ts';
+import { codeOf, newVolume, recount, recountPaths } from './support.ts';
 
 type Thing = { kind: 'file'; bytes: number[] } | { kind: 'dir' };
 const LIMITS = { maxBytes: 200, maxFiles: 12 };
@@ -138,6 +138,7 @@ describe('Volume', () => {
         if (opened.length > before) volume.retain(opened.at(-1)!);
         const orphans = new Set(opened.filter(({ nlink }) => nlink === 0));
         expect(volume.usage()).toEqual(recount(volume, orphans));
+        expect(volume.pathBytes).toBe(recountPaths(volume));
         expect(volume.usage().bytes).toBeLessThanOrEqual(LIMITS.maxBytes);
         expect(volume.usage().files).toBeLessThanOrEqual(LIMITS.maxFiles);
         if (step % 50 === 0) {

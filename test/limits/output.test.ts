@@ -87,9 +87,10 @@ os.makedirs('/'.join([name] * 15))
 os.chdir('/'.join([name] * 15))
 for i in range(600): open(f'{i}', 'w').close()`;
   const { success, files_created, metadata } = await sandbox.execute(long);
-  expect({ success, files_truncated: metadata.files_truncated }).toEqual({
+  expect({ success, files_truncated: metadata.files_truncated, omitted: metadata.files_omitted }).toEqual({
     success: true,
     files_truncated: true,
+    omitted: 600 - files_created.length,
   });
   expect(files_created.join('').length).toBeLessThanOrEqual(1 << 20);
   expect(await sandbox.listFiles()).toHaveLength(600);

@@ -232,7 +232,7 @@ describe('isolation', () => {
       stdoutDroppedBytes: 0,
       stderrDroppedBytes: 0,
       changes: { created: [], modified: [], deleted: [], removed: [], entries: [] as unknown[] },
-      filesTruncated: false,
+      filesOmitted: 0,
       otherUsage: { bytes: 0, files: 0 },
       imports: [],
       declared: [],

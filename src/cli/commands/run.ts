@@ -155,7 +155,9 @@ async function run([file]: readonly (string | undefined)[], flags: RunFlags): Pr
   if (flags.out !== undefined) {
     const changed = [...result.files_created, ...result.files_modified];
     if (result.metadata.files_truncated)
-      process.stderr.write('llm-wasm-sandbox: too many changed files; some of them were not copied.\n');
+      process.stderr.write(
+        `llm-wasm-sandbox: too many changed files; ${result.metadata.files_omitted} of them were not copied.\n`,
+      );
     await copyWorkspaceFiles(changed, (path) => sandbox.readFile(path), flags.out);
   }
   if (flags.json) process.stdout.write(`${JSON.stringify(result)}\n`);
