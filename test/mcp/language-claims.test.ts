@@ -50,7 +50,7 @@ describe('statements about the languages', () => {
       'function',
       'object',
       'undefined',
-      'undefined',
+      'object',
       'function',
     ]);
     expect(await run('javascript', 'for (const file of os.readdir) {}')).toMatchObject({ success: false });

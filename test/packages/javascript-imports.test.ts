@@ -32,7 +32,11 @@ test('the manifest contains the pinned versions and the licences of the installe
 });
 
 test('the error for an unknown name lists the available packages', async () => {
-  for (const program of [`import fs from 'fs';`, `await import('fs')`, `requireVendor('fs')`]) {
+  for (const program of [
+    `import pad from 'left-pad';`,
+    `await import('left-pad')`,
+    `requireVendor('left-pad')`,
+  ]) {
     const { metadata, exit_code } = await javascript(program);
     expect(exit_code).toBe(1);
     expect(metadata.error!.type).toBe('ReferenceError');

@@ -79,7 +79,7 @@ describe('Requirement: Actionable Error Guidance', () => {
   });
 
   test('the advised import of a JavaScript package works', async () => {
-    const { metadata } = await javascript("const dayjs = require('dayjs');");
+    const { metadata } = await javascript("dayjs('2026-01-31').year();");
     expect(metadata.error_guidance?.error_type).toBe('MissingRequireVendor');
     const advised = metadata.error_guidance!.code_examples!.join('\n');
     expect(await javascript(`${advised}\ndayjs('2026-01-31').year()`)).toMatchObject({

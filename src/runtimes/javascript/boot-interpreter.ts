@@ -26,7 +26,9 @@ const WORD_MASK = (1n << 64n) - 1n;
 const ENTRY_POINTS = [
   'start',
   'nextTimer',
-  'providePackage',
+  'resolveImport',
+  'importSource',
+  'runTicks',
   'preload',
   'fail',
   'failAtLimit',

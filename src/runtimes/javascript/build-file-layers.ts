@@ -1,7 +1,8 @@
 /**
- * Builds the read-only layers of JavaScript guests: the bundled boot script, and the vendored packages as bytecode, so that
- * programs spend no fuel on compiling them. The guest compiles the bytecode itself.
+ * Builds the read-only layers of JavaScript guests: the bundled boot script, and the modules of Node.js and the vendored
+ * packages as bytecode, so that programs spend no fuel on compiling them. The guest compiles the bytecode itself.
  */
+import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Guest } from '../../engine/guest.ts';
 import type { Entry } from '../../fs/flat-entries.ts';
@@ -11,7 +12,7 @@ import { toEntries } from '../../packages/package-contents.ts';
 import { type BuildInGuest, LAYER_TIME_MS, type Layer } from '../runtime.ts';
 import { BOOT_FILE, BOOT_LAYER, boot } from './boot-interpreter.ts';
 import { property, readText, withCString } from './quickjs-api.ts';
-import { BYTECODE_SUFFIX, PACKAGES_PATH } from './syscalls/package-loader.ts';
+import { BYTECODE_SUFFIX, NODE_MODULES_PATH, PACKAGES_PATH } from './syscalls/package-loader.ts';
 
 /** Flags of qjs_compile. */
 const MODULE = 1;
@@ -37,6 +38,70 @@ async function bundleBootScript(): Promise<string> {
     footer: { js: 'return boot; })' },
   });
   return result.outputFiles[0]!.text;
+}
+
+const GUEST_FOLDER = fileURLToPath(new URL('./guest/', import.meta.url));
+const NODE_FOLDER = `${GUEST_FOLDER}node/`;
+/** Packages that bundled packages import and whose modules of Node.js replace them. */
+const REPLACED: Readonly<Record<string, string>> = {
+  events: 'node:events',
+  buffer: 'node:buffer',
+  'string_decoder/': 'node:string_decoder',
+  'process/': 'node:process',
+  'abort-controller': 'node:internal/abort',
+};
+
+/**
+ * The name by which a module of Node.js loads a file: a part of the boot script or another module. Undefined for all other
+ * files, which become part of the module.
+ */
+function externalName(file: string): string | undefined {
+  if (file.startsWith(NODE_FOLDER)) return `node:${file.slice(NODE_FOLDER.length, -'.js'.length)}`;
+  return file.startsWith(GUEST_FOLDER) ? `boot:${file.slice(GUEST_FOLDER.length, -'.js'.length)}` : undefined;
+}
+
+/** Bundles a module of Node.js to an ES module that exports a function, which receives `require` and `module`. */
+async function bundleNodeModule(file: string): Promise<ModuleSource> {
+  const { build } = await import('esbuild');
+  const result = await build({
+    entryPoints: [file],
+    bundle: true,
+    write: false,
+    format: 'cjs',
+    platform: 'browser',
+    target: 'es2024',
+    legalComments: 'none',
+    minifyWhitespace: true,
+    minifySyntax: true,
+    keepNames: true,
+    define: { 'process.env.NODE_ENV': '"production"' },
+    banner: { js: 'export default function (require, module, exports) {' },
+    footer: { js: '}' },
+    plugins: [
+      {
+        name: 'separate modules',
+        setup(bundler) {
+          bundler.onResolve({ filter: /./ }, ({ path, importer, resolveDir }) => {
+            if (path in REPLACED) return { path: REPLACED[path]!, external: true };
+            if (path.startsWith('node:')) return { path, external: true };
+            if (importer === '' || !importer.startsWith(GUEST_FOLDER) || !path.startsWith('.'))
+              return undefined;
+            const name = externalName(fileURLToPath(new URL(path, `file://${resolveDir}/`)));
+            return name === undefined ? undefined : { path: name, external: true };
+          });
+        },
+      },
+    ],
+  });
+  const name = file.slice(NODE_FOLDER.length, -'.js'.length);
+  return { name: `sandbox:node/${name}`, aliases: [], source: result.outputFiles[0]!.text };
+}
+
+async function nodeModuleSources(): Promise<ModuleSource[]> {
+  const files = readdirSync(NODE_FOLDER, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.js'))
+    .sort();
+  return Promise.all(files.map((file) => bundleNodeModule(NODE_FOLDER + file)));
 }
 
 /** Compiles a module in a booted guest, which knows the built-in modules that it imports. */
@@ -65,9 +130,15 @@ export async function buildJavaScriptLayers(
   const script = { path: BOOT_FILE, data: new TextEncoder().encode(await bundleBootScript()) };
   const bootLayer: Layer = { at: BOOT_LAYER, entries: toEntries([script], LAYER_TIME_MS) };
   const modules = await packageModules(warn);
+  const nodeModules = await nodeModuleSources();
   const files: { path: string; data: Uint8Array }[] = [];
+  const nodeFiles: { path: string; data: Uint8Array }[] = [];
   buildInGuest([bootLayer], (guest) => {
     boot(guest);
+    for (const one of nodeModules) {
+      const path = one.name.slice('sandbox:node/'.length) + BYTECODE_SUFFIX;
+      nodeFiles.push({ path, data: compile(guest, one) });
+    }
     for (const one of modules) files.push({ path: one.name + BYTECODE_SUFFIX, data: compile(guest, one) });
   });
   const links = modules.flatMap(({ name, aliases }) =>
@@ -76,5 +147,10 @@ export async function buildJavaScriptLayers(
       return { path: alias + BYTECODE_SUFFIX, kind: 'symlink', mode: 0o777, mtimeMs: LAYER_TIME_MS, target };
     }),
   );
-  return [bootLayer, { at: PACKAGES_PATH, entries: [...toEntries(files, LAYER_TIME_MS), ...links] }];
+  const nodeLayer: Layer = { at: NODE_MODULES_PATH, entries: toEntries(nodeFiles, LAYER_TIME_MS) };
+  return [
+    bootLayer,
+    nodeLayer,
+    { at: PACKAGES_PATH, entries: [...toEntries(files, LAYER_TIME_MS), ...links] },
+  ];
 }

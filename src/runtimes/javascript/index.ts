@@ -7,7 +7,15 @@ import type { Runtime } from '../runtime.ts';
 import { boot } from './boot-interpreter.ts';
 import { INTERPRETER_PROBE } from './memory/layout.ts';
 import { JavaScriptStackReader } from './memory/stack-reader.ts';
-import { interrupt, isInterrupted, packageProvider, preload, rejectionTracker, run } from './run-program.ts';
+import {
+  interrupt,
+  isInterrupted,
+  moduleLoader,
+  moduleResolver,
+  preload,
+  rejectionTracker,
+  run,
+} from './run-program.ts';
 import { quickJsFunctions } from './syscalls/quickjs-imports.ts';
 
 export const javascript: Runtime = {
@@ -21,6 +29,7 @@ export const javascript: Runtime = {
       '__indirect_function_table',
       '__stack_pointer',
       '_initialize',
+      'JS_SetUncatchableError',
       'JS_ThrowReferenceError',
       'qjs_call',
       'qjs_compile',
@@ -30,10 +39,13 @@ export const javascript: Runtime = {
       'qjs_free_cstring',
       'qjs_free_value',
       'qjs_get_array_buffer',
+      'qjs_get_class_name',
       'qjs_get_context_ptr',
       'qjs_get_exception',
       'qjs_get_float64',
       'qjs_get_prop_string',
+      'qjs_get_proxy_handler',
+      'qjs_get_proxy_target',
       'qjs_get_string_len',
       'qjs_get_undefined',
       'qjs_init',
@@ -43,6 +55,8 @@ export const javascript: Runtime = {
       'qjs_is_function',
       'qjs_is_job_pending',
       'qjs_is_number',
+      'qjs_is_promise',
+      'qjs_is_proxy',
       'qjs_is_string',
       'qjs_new_array_buffer',
       'qjs_new_host_function',
@@ -67,7 +81,8 @@ export const javascript: Runtime = {
     imports: (guest) => ({
       env: quickJsFunctions(guest, {
         rejectionTracker: () => rejectionTracker(guest),
-        packageProvider: () => packageProvider(guest),
+        moduleResolver: () => moduleResolver(guest),
+        moduleLoader: () => moduleLoader(guest),
         isInterrupted: () => isInterrupted(guest),
       }),
       wasi_snapshot_preview1: wasiFunctions(guest.kernel, guest.view, (code) => guest.exit(code)),

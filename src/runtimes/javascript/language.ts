@@ -17,12 +17,13 @@ export const javascriptLanguage: Language = {
   title: 'JavaScript',
   engine: ENGINE,
   version: VERSION,
-  level: 'ECMAScript 2023 with modules and top-level await; no Node.js and no DOM',
+  level:
+    'ECMAScript 2023 with ES modules, CommonJS and the offline modules of Node.js; no network and no DOM',
   extensions: ['.js', '.mjs'],
   mainFile: '/app/main.js',
   apiNotes: [
     "os functions return [result, error]; destructure them: const [files, err] = os.readdir('/app').",
-    'std and os are globals; setTimeout and console exist; fetch, require("fs") and process do not.',
+    'std and os are globals; require("fs"), import, process, Buffer and timers work as in Node.js; network and child processes do not exist.',
     'Packages: import them by name, or call requireVendor(name).',
     'The value of a trailing expression is returned as result.',
   ],
@@ -38,7 +39,7 @@ export const javascriptLanguage: Language = {
   guidance: javascriptGuidance,
   rules: javascriptRules,
   summary: (packages) =>
-    `${VERSION} on ${ENGINE}, std, os, readJson/writeJson, ${packages} by import or requireVendor(name); no Node.js`,
+    `${VERSION} on ${ENGINE}, std, os, readJson/writeJson, ${packages} by import or require(name), modules of Node.js; no network`,
   importStatement: (module) => `import ${camelCase(module)} from '${module}'`,
   // Programs cannot list the `let`, `const` and `class` bindings of their own scope.
   declaredNames: (code) => declaredNames(code, MAX_VARIABLES),

@@ -16,9 +16,13 @@ export interface ImportDeclaration {
 export interface ProgramPlan {
   /** The last statement is an expression, whose value is the program's result. */
   readonly trailing: boolean;
+  /** The program, if it differs from the original although it contains no module syntax. */
+  readonly code?: string;
   /** The program as a script, if it contains module syntax that could be removed. */
   readonly script?: string;
   readonly imports: readonly ImportDeclaration[];
+  /** The program uses CommonJS and nothing that only modules have, so it runs in sloppy mode. */
+  readonly commonjs: boolean;
 }
 
 const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u;
@@ -42,13 +46,61 @@ const UNAMBIGUOUS = new Set(['{', '!', '~', '++', '--', '@', '#']);
 export function planProgram(code: string): ProgramPlan {
   const tokens = readTokens(code);
   // The program does not compile, or is too long to analyse.
-  if (tokens === undefined) return { trailing: true, imports: [] };
+  if (tokens === undefined) return { trailing: true, imports: [], commonjs: false };
   const starts = statementStarts(tokens);
+  const rewritten = rewrite(code, tokens, starts);
   return {
     trailing: endsInExpression(tokens, starts),
     imports: [],
-    ...removeModuleSyntax(code, tokens, starts),
+    ...rewritten,
+    commonjs: rewritten.imports === undefined && usesCommonJs(tokens),
   };
+}
+
+const COMMONJS_WORDS = new Set(['require', 'module', 'exports', '__filename', '__dirname']);
+
+/** Whether the program uses a name of CommonJS and no top-level await. */
+function usesCommonJs(tokens: readonly Token[]): boolean {
+  const isWord = (i: number, name: string) => tokens[i]!.kind === 'word' && tokens[i]!.text === name;
+  const uses = tokens.some(
+    ({ kind, text }, i) => kind === 'word' && COMMONJS_WORDS.has(text) && tokens[i - 1]?.text !== '.',
+  );
+  return uses && !tokens.some(({ depth }, i) => depth === 0 && isWord(i, 'await'));
+}
+
+/** Whether the declaration that starts at token `i` takes its value from `require`. */
+function requires(tokens: readonly Token[], i: number): boolean {
+  if (tokens[i]!.text !== 'const' && tokens[i]!.text !== 'let') return false;
+  let at = i + 1;
+  if (tokens[at]?.text === '{') at = afterBracket(tokens, at);
+  else if (isName(tokens[at])) at++;
+  else return false;
+  return tokens[at]?.text === '=' && tokens[at + 1]?.text === 'require' && tokens[at + 2]?.text === '(';
+}
+
+/**
+ * Removes module syntax, and declares variables for required modules with `var`, so that every program of a session can
+ * contain `const fs = require('fs')`.
+ */
+function rewrite(
+  code: string,
+  tokens: readonly Token[],
+  starts: readonly number[],
+): { code?: string; script?: string; imports?: readonly ImportDeclaration[] } {
+  const declarations = starts.filter((i) => requires(tokens, i)).map((i) => tokens[i]!);
+  const asVar = (text: string) => {
+    let script = '';
+    let done = 0;
+    for (const { start, end } of declarations) {
+      script += `${text.slice(done, start)}var`.padEnd(script.length + start - done + (end - start));
+      done = end;
+    }
+    return script + text.slice(done);
+  };
+  const removed = removeModuleSyntax(code, tokens, starts);
+  // All replacements have the length of the original, so positions stay the same.
+  if (removed.script !== undefined) return { ...removed, script: asVar(removed.script) };
+  return declarations.length === 0 ? {} : { code: asVar(code) };
 }
 
 function readTokens(code: string): Token[] | undefined {
@@ -110,7 +162,11 @@ function blank(text: string, start = ';'): string {
   return start + text.slice(start.length).replace(/[^\n\r\u2028\u2029]/g, ' ');
 }
 
-function removeModuleSyntax(code: string, tokens: readonly Token[], starts: readonly number[]) {
+function removeModuleSyntax(
+  code: string,
+  tokens: readonly Token[],
+  starts: readonly number[],
+): { script?: string; imports?: readonly ImportDeclaration[] } {
   const imports: ImportDeclaration[] = [];
   let script = '';
   let done = 0;

@@ -25,6 +25,8 @@ interface JavaScriptRun {
   interrupt: LimitReason | undefined;
   /** The limit was reported. From then on only the boot script runs. */
   isOver: boolean;
+  /** The program called process.exit. Its promise jobs and timers no longer run. */
+  hasExited: boolean;
   isOutOfMemory: boolean;
 }
 
@@ -47,8 +49,12 @@ function reportException(guest: Guest): void {
     return;
   }
   if (program?.interrupt !== undefined) endAtLimit(guest, program, error);
-  else if (program !== undefined)
-    guest.call('qjs_free_value', invoke(guest, program.handles['fail']!, error));
+  else if (program !== undefined) {
+    const answer = invoke(guest, program.handles['fail']!, error);
+    // The boot script returns a number if the exception is the end of a program that called process.exit.
+    program.hasExited ||= guest.call('qjs_is_number', answer) !== 0;
+    guest.call('qjs_free_value', answer);
+  }
   guest.call('qjs_free_value', error);
 }
 
@@ -64,9 +70,13 @@ function endAtLimit(guest: Guest, program: JavaScriptRun, error: number): void {
   }
 }
 
-/** Runs promise jobs until none are left or a limit is reached. */
+const isRunning = (program: JavaScriptRun | undefined) =>
+  program === undefined || (program.interrupt === undefined && !program.hasExited);
+
+/** Runs promise jobs until none are left, the program ends or a limit is reached. */
 export function runPendingJobs(guest: Guest): void {
-  while (programs.get(guest)?.interrupt === undefined && guest.call('qjs_is_job_pending') !== 0) {
+  const program = programs.get(guest);
+  while (isRunning(program) && guest.call('qjs_is_job_pending') !== 0) {
     if (guest.call('qjs_execute_pending_job') < 0) reportException(guest);
   }
 }
@@ -77,13 +87,19 @@ function settle(guest: Guest, value: number): void {
   guest.call('qjs_free_value', value);
 }
 
-/** The event loop: runs all promise jobs, then one timer, and repeats. `nextTimer` sleeps until a timer is due. */
+/**
+ * The event loop: runs the callbacks of process.nextTick, then all promise jobs, then one timer, and repeats. `nextTimer`
+ * sleeps until a timer is due, and returns a number if a promise job called process.nextTick.
+ */
 function runEventLoop(guest: Guest, program: JavaScriptRun): void {
   for (let isDone = false; !isDone; ) {
+    settle(guest, invoke(guest, program.handles['runTicks']!));
     runPendingJobs(guest);
+    if (program.hasExited) return;
     const timer = invoke(guest, program.handles['nextTimer']!);
-    isDone = program.interrupt !== undefined || guest.call('qjs_is_function', timer) === 0;
-    if (!isDone) settle(guest, invoke(guest, timer));
+    const isFunction = guest.call('qjs_is_function', timer) !== 0;
+    isDone = program.interrupt !== undefined || (!isFunction && guest.call('qjs_is_number', timer) === 0);
+    if (!isDone && isFunction) settle(guest, invoke(guest, timer));
     settle(guest, timer);
   }
   if (program.interrupt === undefined) return;
@@ -98,6 +114,7 @@ export function run(guest: Guest, handles: Handles, request: GuestRequest): stri
     request,
     interrupt: undefined,
     isOver: false,
+    hasExited: false,
     isOutOfMemory: false,
   };
   programs.set(guest, program);
@@ -149,11 +166,11 @@ export function preload(guest: Guest, handles: Handles, { modules }: PreloadRequ
 /** The function of the boot script that receives rejected promises, or 0 during boot. */
 export const rejectionTracker = (guest: Guest) => programs.get(guest)?.handles['trackRejection'] ?? 0;
 
-/** The function of the boot script that loads a package for an import, or 0 if the program runs without packages. */
-export function packageProvider(guest: Guest): number {
-  const program = programs.get(guest);
-  return program?.request.inject_setup ? program.handles['providePackage']! : 0;
-}
+/** The function of the boot script that resolves the name of a module, or 0 during boot. */
+export const moduleResolver = (guest: Guest) => programs.get(guest)?.handles['resolveImport'] ?? 0;
+
+/** The function of the boot script that returns the source of a module, or 0 during boot. */
+export const moduleLoader = (guest: Guest) => programs.get(guest)?.handles['importSource'] ?? 0;
 
 /** Whether the interpreter must end the program because of a limit. */
 export function isInterrupted(guest: Guest): boolean {

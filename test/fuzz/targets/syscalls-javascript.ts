@@ -103,7 +103,12 @@ export const syscallsJavaScript: FuzzTarget = {
     const outcomes = { returned: 0, stopped: 0 };
     const property = fc.property(fc.array(step, { minLength: 1, maxLength: 40 }), (steps) => {
       const test = testKernel();
-      const program = { rejectionTracker: () => 1, packageProvider: () => 1, isInterrupted: () => false };
+      const program = {
+        rejectionTracker: () => 1,
+        moduleResolver: () => 1,
+        moduleLoader: () => 1,
+        isInterrupted: () => false,
+      };
       for (const { call, values, path, noise: answers, memory, handles } of steps) {
         for (const [at, bytes] of memory) test.memory.all.set(bytes, at);
         test.writeText(PATH_AT, path);

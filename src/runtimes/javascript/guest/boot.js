@@ -1,26 +1,41 @@
 /**
  * The guest side of the JavaScript runtime. It runs once, when the boot image is built: it defines the globals and exports
- * the functions that the host calls. `start` starts a program, `nextTimer` returns the next callback, `providePackage`
- * loads a package for an import and `preload` for an image, `fail`, `failAtLimit` and `trackRejection` receive failures,
- * and `report` returns the outcome. The host runs promise jobs between these calls.
+ * the functions that the host calls. `start` starts a program, `runTicks` and `nextTimer` are the event loop,
+ * `resolveImport` and `importSource` load modules, `fail`, `failAtLimit` and `trackRejection` receive failures, and
+ * `report` returns the outcome. The host runs promise jobs between these calls.
  */
-
-import { console } from './console.js';
+import * as consoleParts from './console.js';
+import * as formatting from './console-format.js';
 import { crypto } from './crypto.js';
+import { define } from './define.js';
+import * as errorStack from './error-stack.js';
 import { fileHelpers } from './file-helpers.js';
-import { host } from './host-calls.js';
-import { inspect, typeName } from './inspect.js';
+import * as hostCalls from './host-calls.js';
+import * as inspection from './inspect.js';
+import * as inspectError from './inspect-error.js';
+import * as inspectText from './inspect-text.js';
+import { defineLazily, defineLazyGlobals } from './lazy-globals.js';
+import * as nodeModules from './node-modules.js';
 import { os } from './os.js';
+import * as events from './program-events.js';
 import { describeError, describeResult, setProgramFile } from './program-report.js';
-import { environment, std } from './std.js';
-import { structuredClone } from './structured-clone.js';
-import { TextDecoder, TextEncoder } from './text-encoding.js';
+import { beginModules, boot, commonJsNames, defineCommonJs, execute } from './program-source.js';
+import * as standard from './std.js';
+import * as stdFile from './std-file.js';
+import * as cloning from './structured-clone.js';
+import * as encoding from './text-encoding.js';
 import * as timers from './timers.js';
-import { URL, URLSearchParams } from './url.js';
+import * as urls from './url.js';
+import * as valueTypes from './value-types.js';
 import * as packages from './vendored-packages.js';
 
+const { console } = consoleParts;
+const { host } = hostCalls;
+const { safeInspect, typeName } = inspection;
+const { environment, std } = standard;
+const { load } = nodeModules;
+
 const { parse, stringify } = JSON;
-const SCRIPT = 8 | 64 | 128;
 const MODULE = 1 | 64;
 /** A script without top-level await. */
 const EXPRESSION = 8 | 64;
@@ -30,15 +45,20 @@ const UNSETTLED = 13;
 const outcome = { exitCode: 0, isSettled: true, result: {}, error: undefined, place: undefined };
 const rejections = new Map();
 
-function define(globals) {
-  for (const [name, value] of Object.entries(globals)) {
-    Object.defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false });
-  }
+/**
+ * Ends the program, unless it handles the failure itself. Only the first failure counts; later ones are consequences of it.
+ * Returns a number if the program has called process.exit, whose exception ends it.
+ */
+export function fail(error, prefix = 'Uncaught', line = undefined) {
+  if (events.exit.hasExited) return 1;
+  if (outcome.error !== undefined) return undefined;
+  const isRejection = prefix !== 'Uncaught';
+  if (events.hooks.uncaughtException?.(error, isRejection)) return undefined;
+  endWithError(error, prefix, line);
+  return undefined;
 }
 
-/** Ends the program. Only the first failure counts; later ones are consequences of it. */
-export function fail(error, prefix = 'Uncaught', line = undefined) {
-  if (outcome.error !== undefined) return;
+function endWithError(error, prefix, line) {
   const { text, details, place } = describeError(error, line);
   outcome.exitCode = 1;
   outcome.error = details;
@@ -59,7 +79,7 @@ export function failAtLimit(error, name, message) {
     Object.defineProperty(limitError, key, { value, enumerable: false });
   }
   outcome.error = undefined;
-  fail(limitError);
+  endWithError(limitError, 'Uncaught');
 }
 
 export function trackRejection(promise, reason, isHandled) {
@@ -67,15 +87,45 @@ export function trackRejection(promise, reason, isHandled) {
   else rejections.set(promise, reason);
 }
 
-/** Loads a package for an import. If that fails, the import fails; the rejection is not reported separately. */
-export function providePackage(name) {
+/** Whether programs may use packages (inject_setup). */
+let hasPackages = true;
+
+/** Removes the rejections with this reason. If loading a module fails, the import fails, which is reported. */
+function forgetRejection(error) {
+  for (const [promise, reason] of rejections) if (reason === error) rejections.delete(promise);
+}
+
+/** Whether a name can only mean a vendored package, so that the module loader need not be loaded. */
+function isVendoredName(base, name) {
+  if (base.lastIndexOf('/') > '/app'.length || nodeModules.nodeModule(name) !== undefined) return false;
+  if (host.findPackage(name) !== name) return false;
+  const { statusBuffer } = hostCalls;
+  return (
+    host.stat('/app/node_modules', 1, statusBuffer) !== 0 &&
+    host.stat('/app/package.json', 1, statusBuffer) !== 0
+  );
+}
+
+/** The full name of the module `name` that the module `base` imports. */
+export function resolveImport(base, name) {
   try {
-    packages.loadOnce(name);
+    if (hasPackages && (packages.isLoaded(name) || isVendoredName(base, name))) {
+      packages.loadOnce(name);
+      return name;
+    }
+    return load('node:internal/import-source').resolveImport(base, name, hasPackages);
   } catch (error) {
-    for (const [promise, reason] of rejections) if (reason === error) rejections.delete(promise);
+    forgetRejection(error);
     throw error;
   }
 }
+
+/** The source of a module that the engine does not know. */
+export function importSource(name) {
+  return load('node:internal/import-source').importSource(name);
+}
+
+export const { runTicks } = events;
 
 export const preload = packages.requireVendor;
 
@@ -93,52 +143,19 @@ function installSetup(wanted) {
   }
 }
 
-/** Defines import bindings as accessors of the global object: live, read-only, and visible to later programs. */
-function bind(namespace, specifier, names) {
-  for (const [name, local] of names) {
-    if (name !== '*' && !(name in namespace)) {
-      throw new SyntaxError(`Could not find export '${name}' in module '${specifier}'`);
-    }
-    const get = name === '*' ? () => namespace : () => namespace[name];
-    Object.defineProperty(globalThis, local, { get, configurable: true, enumerable: false });
-  }
-}
-
-async function importAll(imports) {
-  for (const { specifier, names, line } of imports) {
-    try {
-      bind(await import(specifier), specifier, names);
-    } catch (error) {
-      fail(error, 'Uncaught', line);
-      return false;
-    }
-  }
-  return true;
-}
-
-async function execute({ code, file, script, imports, trailing }) {
-  if (script === undefined || host.compiles(code, file, SCRIPT) === 1) {
-    const { value } = await host.evaluate(code, file, SCRIPT);
-    return trailing ? value : undefined;
-  }
-  if (host.compiles(script, file, SCRIPT) !== 1) {
-    await host.evaluate(code, file, MODULE);
-    return undefined;
-  }
-  define({ import_meta: { url: `file://${file}`, main: true } });
-  if (!(await importAll(imports))) return undefined;
-  const { value } = await host.evaluate(script, file, SCRIPT);
-  return trailing ? value : undefined;
-}
-
 export async function start(text) {
   const request = parse(text);
   Object.assign(outcome, { exitCode: 0, isSettled: false, result: {}, error: undefined, place: undefined });
   rejections.clear();
+  hasPackages = request.inject_setup;
   installSetup(request.inject_setup);
   packages.beginProgram();
+  beginEvents();
   for (const [name, value] of Object.entries(request.env)) environment.set(name, value);
   setProgramFile(request.file);
+  beginModules(request.file);
+  events.programSource.file = request.file;
+  events.programSource.code = request.code;
   timers.startClock();
   try {
     let value = await execute(request);
@@ -152,31 +169,73 @@ export async function start(text) {
   }
 }
 
+/** The listeners of `beforeExit` ran and nothing has happened since. */
+let isIdle = false;
+let hasEnded = false;
+
+function beginEvents() {
+  isIdle = false;
+  hasEnded = false;
+  events.discardTicks();
+  events.exit.code = undefined;
+  events.exit.hasExited = false;
+  events.hooks.begin?.();
+}
+
+/** The callback that calls the listeners of `exit`, once. */
+function lastCallback() {
+  if (hasEnded || events.hooks.exit === undefined) return undefined;
+  hasEnded = true;
+  return () => events.hooks.exit(outcome.exitCode);
+}
+
+function failRejections() {
+  for (const [promise, reason] of rejections) {
+    rejections.delete(promise);
+    if (events.hooks.unhandledRejection?.(reason, promise)) continue;
+    fail(reason, 'Uncaught (in promise)');
+  }
+}
+
+/** The next callback, a number if callbacks of process.nextTick wait, or undefined if the program is over. */
 export function nextTimer() {
-  for (const reason of rejections.values()) fail(reason, 'Uncaught (in promise)');
-  if (outcome.error !== undefined) return undefined;
+  if (events.hasTicks()) return 1;
+  if (rejections.size > 0) failRejections();
+  if (events.hasTicks()) return 1;
+  if (outcome.error !== undefined) return lastCallback();
   const timer = timers.nextTimer();
-  if (timer === undefined && !outcome.isSettled) {
+  if (timer !== undefined) {
+    isIdle = false;
+    return timer;
+  }
+  if (!outcome.isSettled) {
     fail(new Error('the program awaits a promise that can never settle'), 'Uncaught');
     outcome.exitCode = UNSETTLED;
+    return lastCallback();
   }
-  return timer;
+  if (!isIdle && !hasEnded && events.hooks.beforeExit !== undefined) {
+    isIdle = true;
+    return () => events.hooks.beforeExit(outcome.exitCode);
+  }
+  return lastCallback();
 }
 
 export function report() {
-  const { exitCode, result, error, place } = outcome;
+  const { result, error, place } = outcome;
+  const exitCode = error === undefined ? (events.exit.code ?? outcome.exitCode) : outcome.exitCode;
   const details = error === undefined ? result : { error, stopped_at: place };
   return stringify({ __proto__: null, exit_code: exitCode, ...details });
 }
 
 define({
+  global: globalThis,
   console,
   crypto,
-  structuredClone,
-  URL,
-  URLSearchParams,
-  TextEncoder,
-  TextDecoder,
+  structuredClone: cloning.structuredClone,
+  URL: urls.URL,
+  URLSearchParams: urls.URLSearchParams,
+  TextEncoder: encoding.TextEncoder,
+  TextDecoder: encoding.TextDecoder,
   setTimeout: timers.setTimeout,
   setInterval: timers.setInterval,
   setImmediate: timers.setImmediate,
@@ -190,6 +249,9 @@ define({
 });
 
 installSetup(true);
+defineLazyGlobals();
+Object.assign(boot, { fail, resolveImport });
+defineCommonJs();
 
 /** Globals of the runtime, which are not variables of the program. */
 const runtimeGlobals = new Set([...Object.getOwnPropertyNames(globalThis), 'import_meta']);
@@ -217,7 +279,7 @@ function variables(declared, maxCount) {
     if (found.length >= maxCount) break;
     try {
       const value = added.has(name) ? globalThis[name] : host.evaluate(name, 'sandbox:variables', EXPRESSION);
-      found.push({ name, type: typeName(value), repr: inspect(value).slice(0, REPR_CHARACTERS) });
+      found.push({ name, type: typeName(value), repr: safeInspect(value).slice(0, REPR_CHARACTERS) });
     } catch {
       // The variable does not exist, or the program failed before it was initialized.
     }
@@ -244,3 +306,43 @@ registerModule('std', std);
 registerModule('os', os);
 registerModule('sandbox-utils', fileHelpers);
 packages.addPackage('sandbox-utils', fileHelpers);
+
+/** What util.promisify makes of the timer functions. */
+for (const timer of [timers.setTimeout, timers.setImmediate]) {
+  const get = () => load('node:timers/promises')[timer === timers.setTimeout ? 'setTimeout' : 'setImmediate'];
+  Object.defineProperty(timer, Symbol.for('nodejs.util.promisify.custom'), {
+    get,
+    configurable: true,
+  });
+}
+
+nodeModules.addBootParts({
+  console: consoleParts,
+  'console-format': formatting,
+  'error-stack': errorStack,
+  'host-calls': hostCalls,
+  inspect: inspection,
+  'inspect-error': inspectError,
+  'inspect-text': inspectText,
+  'lazy-globals': { defineLazily },
+  'node-modules': nodeModules,
+  'program-events': events,
+  std: standard,
+  'std-file': stdFile,
+  'structured-clone': cloning,
+  'text-encoding': encoding,
+  timers,
+  url: urls,
+  'value-types': valueTypes,
+  'vendored-packages': packages,
+});
+
+/** What the modules that wrap CommonJS modules for `import` use. Programs may use it too: it is what `require` does. */
+registerModule('sandbox:modules', {
+  nodeModule: (name) => load(name),
+  commonJs(file) {
+    commonJsNames();
+    return load('node:internal/commonjs').importCommonJs(file);
+  },
+  receive: (namespace) => load('node:internal/module-loader').receive(namespace),
+});

@@ -1,278 +1,389 @@
 /**
- * Formats values for people, in the style of util.inspect of Node.js. Depth, entries per object and the total number of
- * entries are limited, so that printing a huge object does not exhaust the fuel or the memory of a program.
+ * util.inspect: formats a value as Node.js prints it. Getters, proxies and traps are not run. The total number of entries
+ * is limited, so that printing a huge object does not exhaust the fuel or the memory of a program.
  */
+import { BOXES, boxedBase, functionBase } from './inspect-base.js';
+import {
+  formatArray,
+  formatBytes,
+  formatMap,
+  formatNothing,
+  formatPromise,
+  formatSet,
+  formatTypedArray,
+  formatWeak,
+  sizeOf,
+} from './inspect-entries.js';
+import { formatError } from './inspect-error.js';
+import {
+  escapeName,
+  escapeSymbol,
+  formatNumber,
+  formatPrimitive,
+  joinEntries,
+  quote,
+  style,
+} from './inspect-text.js';
+import { classOf, proxyHandler, withoutProxy } from './value-types.js';
 
-const WIDTH = 76;
-const MAX_ITEMS = 100;
-const MAX_STRING = 10_000;
-/** Entries of all objects together. */
-const MAX_ENTRIES = 5_000;
-const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
-const ESCAPES = {
-  '\n': '\\n',
-  '\r': '\\r',
-  '\t': '\\t',
-  '\b': '\\b',
-  '\f': '\\f',
-  '\v': '\\v',
-  '\\': '\\\\',
+export const customInspect = Symbol.for('nodejs.util.inspect.custom');
+export const defaultOptions = {
+  showHidden: false,
+  depth: 2,
+  colors: false,
+  customInspect: true,
+  showProxy: false,
+  maxArrayLength: 100,
+  maxStringLength: 10_000,
+  breakLength: 80,
+  compact: 3,
+  sorted: false,
+  getters: false,
+  numericSeparator: false,
 };
+/** Entries of all objects together. */
+const MAX_ENTRIES = 6000;
+const OBJECT = 0;
+export const ARRAY = 1;
+const ARRAY_EXTRA = 2;
+const IDENTIFIER = /^[a-zA-Z_][a-zA-Z_0-9]*$/;
+export const INDEX = /^(0|[1-9][0-9]*)$/;
 
-/** Properties that the text of an error already contains. */
-const ERROR_KEYS = new Set(['name', 'message', 'stack', 'cause']);
-
-export const DEFAULT_DEPTH = 2;
-
-export function quote(text) {
-  const mark = !text.includes("'") ? "'" : !text.includes('"') ? '"' : !text.includes('`') ? '`' : "'";
-  const body = text.replace(/[\p{Cc}\\'"`]/gu, (char) => {
-    if (char === mark) return `\\${char}`;
-    if (char === "'" || char === '"' || char === '`') return char;
-    return ESCAPES[char] ?? `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`;
-  });
-  return mark + body + mark;
-}
-
-function className(value) {
-  for (let object = value; object !== null; object = Object.getPrototypeOf(object)) {
-    const descriptor = Object.getOwnPropertyDescriptor(object, 'constructor');
-    if (typeof descriptor?.value === 'function' && descriptor.value.name) return descriptor.value.name;
-  }
-  return null;
-}
+const { InternalError } = globalThis;
+const {
+  getOwnPropertyDescriptor,
+  getOwnPropertyNames,
+  getOwnPropertySymbols,
+  getPrototypeOf,
+  hasOwn,
+  keys: enumerableKeys,
+} = Object;
+const isEnumerable = (value, key) => Object.prototype.propertyIsEnumerable.call(value, key);
 
 export function typeName(value) {
   if (value === null) return 'null';
-  return typeof value === 'object' ? (className(value) ?? 'Object') : typeof value;
+  if (typeof value !== 'object') return typeof value;
+  for (let object = value; object !== null; object = getPrototypeOf(object)) {
+    const descriptor = getOwnPropertyDescriptor(object, 'constructor');
+    if (typeof descriptor?.value === 'function' && descriptor.value.name)
+      return String(descriptor.value.name);
+  }
+  return 'Object';
 }
 
-export function primitive(value) {
-  if (typeof value === 'string') {
-    const rest = value.length - MAX_STRING;
-    return rest > 0 ? `${quote(value.slice(0, MAX_STRING))}... ${rest} more characters` : quote(value);
-  }
-  if (typeof value === 'bigint') return `${value}n`;
-  if (Object.is(value, -0)) return '-0';
-  return String(value);
-}
-
-/** The stack with its first line, which QuickJS omits from `stack`. */
-function errorText(error) {
-  const name = String(error.name ?? 'Error');
-  const message = String(error.message ?? '');
-  const headline = message === '' ? name : name === '' ? message : `${name}: ${message}`;
-  const stack = typeof error.stack === 'string' ? error.stack.trimEnd() : '';
-  if (stack === '') return headline;
-  return stack.startsWith(headline) ? stack : `${headline}\n${stack}`;
-}
-
-export function functionText(value) {
-  const source = Function.prototype.toString.call(value);
-  const isClass = source.startsWith('class');
-  const kind = isClass ? 'class' : value.constructor?.name || 'Function';
-  const name = typeof value.name === 'string' && value.name !== '' ? value.name : undefined;
-  if (!isClass) return name === undefined ? `[${kind} (anonymous)]` : `[${kind}: ${name}]`;
-  const parent = Object.getPrototypeOf(value)?.name;
-  return `[class ${name ?? '(anonymous)'}${parent ? ` extends ${parent}` : ''}]`;
-}
-
-class Inspector {
-  constructor(depth) {
-    this.depth = depth;
-    this.left = MAX_ENTRIES;
-    this.open = [];
-    this.circular = new Map();
-  }
-
-  show(value, level) {
-    if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return primitive(value);
-    if (this.open.includes(value)) {
-      if (!this.circular.has(value)) this.circular.set(value, this.circular.size + 1);
-      return `[Circular *${this.circular.get(value)}]`;
-    }
-    this.open.push(value);
-    const text = this.object(value, level);
-    this.open.pop();
-    return this.circular.has(value) ? `<ref *${this.circular.get(value)}> ${text}` : text;
-  }
-
-  object(value, level) {
-    const name = className(value);
-    const { prefix, isList, entries } = this.parts(value, name, level);
-    if (entries === undefined) return prefix;
-    const [left, right] = isList ? ['[', ']'] : ['{', '}'];
-    const head = prefix === '' ? '' : `${prefix} `;
-    if (entries.length === 0)
-      return prefix !== '' && !this.isContainer(value) ? prefix : `${head}${left}${right}`;
-    return head + layout(entries, left, right, isList, level);
-  }
-
-  isContainer(value) {
-    return (
-      Array.isArray(value) ||
-      value instanceof Map ||
-      value instanceof Set ||
-      ArrayBuffer.isView(value) ||
-      isPlainLike(value)
-    );
-  }
-
-  /** The text before the brackets and the entries inside. There are no entries beyond the maximum depth. */
-  parts(value, name, level) {
-    if (typeof value === 'function') return this.wrapped(functionText(value), value, level);
-    if (value instanceof Error) return this.wrapped(this.error(value, level), value, level);
-    if (value instanceof Date) return this.wrapped(dateText(value), value, level);
-    if (value instanceof RegExp) return this.wrapped(RegExp.prototype.toString.call(value), value, level);
-    if (value instanceof Number || value instanceof String || value instanceof Boolean) {
-      return { prefix: `[${name}: ${primitive(value.valueOf())}]` };
-    }
-    const isPlain = name === 'Object' || (name === 'Array' && Array.isArray(value));
-    const size = Array.isArray(value) || ArrayBuffer.isView(value) ? value.length : value.size;
-    const counted = size !== undefined && !isPlain && typeof size === 'number' ? `${name}(${size})` : name;
-    const prefix = isPlain ? '' : (counted ?? '[Object: null prototype]');
-    if (level > this.depth) return { prefix: `[${name ?? 'Object: null prototype'}]` };
-    return { prefix, ...this.contents(value, level) };
-  }
-
-  wrapped(text, value, level) {
-    if (level > this.depth) return { prefix: text };
-    const keys = Object.keys(value);
-    const shown = value instanceof Error ? keys.filter((key) => !ERROR_KEYS.has(key)) : keys;
-    const entries = this.properties(value, level, shown);
-    return entries.length === 0 ? { prefix: text } : { prefix: text, isList: false, entries };
-  }
-
-  error(value, level) {
-    const text = errorText(value);
-    const cause = Object.hasOwn(value, 'cause') ? `\n  [cause]: ${this.show(value.cause, level + 1)}` : '';
-    return level === 0 ? text + cause : `${text.replaceAll('\n', `\n${'  '.repeat(level)}`)}${cause}`;
-  }
-
-  contents(value, level) {
-    if (Array.isArray(value)) return { isList: true, entries: this.items(value, level) };
-    if (value instanceof Map) {
-      const pairs = this.iterate(
-        value,
-        value.size,
-        ([key, item]) => `${this.show(key, level + 1)} => ${this.show(item, level + 1)}`,
-      );
-      return { isList: false, entries: [...pairs, ...this.properties(value, level, Object.keys(value))] };
-    }
-    if (value instanceof Set)
-      return {
-        isList: false,
-        entries: this.iterate(value, value.size, (item) => this.show(item, level + 1)),
-      };
-    if (value instanceof ArrayBuffer) {
-      const bytes = new Uint8Array(value, 0, Math.min(50, value.byteLength));
-      const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join(' ');
-      return {
-        isList: false,
-        entries: [`byteLength: ${value.byteLength}`, `[${hex}${value.byteLength > 50 ? ' ...' : ''}]`],
-      };
-    }
-    if (ArrayBuffer.isView(value) && !(value instanceof DataView)) {
-      return { isList: true, entries: this.iterate(value, value.length, primitive) };
-    }
-    return { isList: false, entries: this.properties(value, level, Reflect.ownKeys(value)) };
-  }
-
-  *take(limit) {
-    for (let i = 0; i < limit && this.left > 0; i++) {
-      this.left--;
-      yield i;
-    }
-  }
-
-  items(array, level) {
-    const entries = [];
-    let holes = 0;
-    const flush = () => {
-      if (holes > 0) entries.push(`<${holes} empty item${holes > 1 ? 's' : ''}>`);
-      holes = 0;
-    };
-    let done = 0;
-    for (const i of this.take(Math.min(array.length, MAX_ITEMS))) {
-      done++;
-      if (i in array) {
-        flush();
-        entries.push(this.show(array[i], level + 1));
-      } else holes++;
-    }
-    flush();
-    if (done < array.length) entries.push(more(array.length - done));
-    // Listing the keys of a long array is too expensive.
-    const names = array.length > MAX_ITEMS ? [] : Object.keys(array).filter((key) => !/^\d+$/.test(key));
-    return [...entries, ...this.properties(array, level, names)];
-  }
-
-  iterate(values, size, show) {
-    const entries = [];
-    const iterator = values[Symbol.iterator]();
-    for (const _ of this.take(Math.min(size, MAX_ITEMS))) {
-      const { value, done } = iterator.next();
-      if (done) break;
-      entries.push(show(value));
-    }
-    if (entries.length < size) entries.push(more(size - entries.length));
-    return entries;
-  }
-
-  properties(value, level, keys) {
-    const entries = [];
-    for (const i of this.take(keys.length)) {
-      const key = keys[i];
-      const descriptor = Reflect.getOwnPropertyDescriptor(value, key);
-      if (!descriptor?.enumerable) continue;
-      const name = typeof key === 'symbol' ? `[${String(key)}]` : IDENTIFIER.test(key) ? key : quote(key);
-      entries.push(`${name}: ${this.property(descriptor, level)}`);
-      if (entries.length === MAX_ITEMS && i + 1 < keys.length) {
-        entries.push(`... ${keys.length - i - 1} more properties`);
-        break;
-      }
-    }
-    return entries;
-  }
-
-  property(descriptor, level) {
-    if (descriptor.get) return descriptor.set ? '[Getter/Setter]' : '[Getter]';
-    return descriptor.set ? '[Setter]' : this.show(descriptor.value, level + 1);
-  }
-}
-
-const isPlainLike = (value) =>
-  typeof value === 'object' && !(value instanceof Error || value instanceof Date || value instanceof RegExp);
-const more = (count) => `... ${count} more item${count > 1 ? 's' : ''}`;
-const dateText = (date) => (Number.isNaN(date.getTime()) ? 'Invalid Date' : date.toISOString());
-
-/** Puts everything on one line if it fits, otherwise one entry per line. Short list items share lines. */
-function layout(entries, left, right, isList, level) {
-  const length = entries.reduce((sum, entry) => sum + entry.length + 2, 0);
-  const isFlat = !entries.some((entry) => entry.includes('\n'));
-  if (isFlat && length + 2 * level <= WIDTH && (isList ? entries.length <= 26 : true))
-    return `${left} ${entries.join(', ')} ${right}`;
-  const indent = `\n${'  '.repeat(level + 1)}`;
-  if (!(isList && isFlat && entries.length > 6 && entries.every((entry) => entry.length <= 24))) {
-    return `${left}${indent}${entries.join(`,${indent}`)}\n${'  '.repeat(level)}${right}`;
-  }
-  const lines = [];
-  let line = '';
-  for (const entry of entries) {
-    if (line !== '' && line.length + entry.length + 2 > WIDTH - 2 * level) {
-      lines.push(line);
-      line = '';
-    }
-    line += line === '' ? entry : `, ${entry}`;
-  }
-  lines.push(line);
-  return `${left}${indent}${lines.join(`,${indent}`)}\n${'  '.repeat(level)}${right}`;
-}
-
-/** Never throws. Objects that cannot be inspected, such as hostile proxies, are replaced with a note. */
-export function inspect(value, depth = DEFAULT_DEPTH) {
+function isInstance(value, type) {
   try {
-    return new Inspector(depth).show(value, 0);
+    return value instanceof type;
+  } catch {
+    return false;
+  }
+}
+
+const objectPrototype = Object.prototype;
+const arrayPrototype = Array.prototype;
+const isOriginal = (prototype, type) => prototype.constructor === type;
+
+function constructorName(ctx, object, recurseTimes) {
+  // Most objects are plain.
+  const prototype = getPrototypeOf(object);
+  if (prototype === arrayPrototype && isOriginal(prototype, Array) && !hasOwn(object, 'constructor'))
+    return 'Array';
+  if (prototype === objectPrototype && isOriginal(prototype, Object) && !hasOwn(object, 'constructor'))
+    return 'Object';
+  let first;
+  for (let current = object; current !== null; ) {
+    const descriptor = getOwnPropertyDescriptor(current, 'constructor');
+    const type = descriptor?.value;
+    if (typeof type === 'function' && type.name !== '' && isInstance(object, type)) return String(type.name);
+    current = getPrototypeOf(current);
+    if (first === undefined) first = current;
+  }
+  if (first === null) return null;
+  const name = classOf(object) ?? 'Object';
+  if (ctx.depth !== null && recurseTimes > ctx.depth) return `${name} <Complex prototype>`;
+  const parent = constructorName(ctx, first, recurseTimes + 1);
+  return `${name} <${parent === null ? inspect(first, { ...ctx, customInspect: false, depth: -1 }) : parent}>`;
+}
+
+export function prefixOf(constructor, tag, fallback, size = '') {
+  if (constructor === null) {
+    const label = `[${fallback}${size}: null prototype] `;
+    return tag !== '' && fallback !== tag ? `${label}[${tag}] ` : label;
+  }
+  return tag !== '' && constructor !== tag ? `${constructor}${size} [${tag}] ` : `${constructor}${size} `;
+}
+
+function keysOf(value, showHidden) {
+  const symbols = getOwnPropertySymbols(value);
+  if (showHidden) return [...getOwnPropertyNames(value), ...symbols];
+  const keys = enumerableKeys(value);
+  return symbols.length === 0 ? keys : [...keys, ...symbols.filter((key) => isEnumerable(value, key))];
+}
+
+/** Arrays above this length are printed without properties other than their elements, to save the cost of listing them. */
+const MAX_LISTED = 10_000;
+
+/** The keys of an array that are not indices. Indices are first in the list of keys. */
+function nonIndexKeys(value, showHidden) {
+  if (value.length > MAX_LISTED) return [];
+  const keys = keysOf(value, showHidden);
+  let start = keys.length;
+  while (start > 0 && (typeof keys[start - 1] === 'symbol' || !INDEX.test(keys[start - 1]))) start--;
+  return keys.slice(start);
+}
+
+/** Counts an entry. False if there are too many in all objects together. */
+export function isWithinLimit(ctx) {
+  return ctx.entries++ < MAX_ENTRIES;
+}
+
+function formatAccessor(ctx, value, recurseTimes, { get, set }) {
+  const label = set === undefined ? 'Getter' : 'Getter/Setter';
+  const isWanted =
+    ctx.getters === true ||
+    (ctx.getters === 'get' && set === undefined) ||
+    (ctx.getters === 'set' && set !== undefined);
+  if (!isWanted) return style(ctx, `[${label}]`, 'special');
+  try {
+    const found = get.call(value);
+    ctx.indentationLvl += 2;
+    const text = formatValue(ctx, found, recurseTimes);
+    ctx.indentationLvl -= 2;
+    const isNested = typeof found === 'object' && found !== null;
+    return isNested
+      ? `${style(ctx, `[${label}]`, 'special')} ${text}`
+      : `${style(ctx, `[${label}:`, 'special')} ${text}${style(ctx, ']', 'special')}`;
+  } catch (error) {
+    return style(ctx, `[${label}: <Inspection threw (${error.message})>]`, 'special');
+  }
+}
+
+export function formatProperty(ctx, value, recurseTimes, key, type) {
+  const descriptor = getOwnPropertyDescriptor(value, key) ?? {
+    value: value[key],
+    configurable: true,
+    enumerable: true,
+  };
+  let text;
+  let space = ' ';
+  if (descriptor.value !== undefined) {
+    const indentation = ctx.compact !== true || type !== OBJECT ? 2 : 3;
+    ctx.indentationLvl += indentation;
+    text = formatValue(ctx, descriptor.value, recurseTimes);
+    if (indentation === 3 && ctx.breakLength < text.length) space = `\n${' '.repeat(ctx.indentationLvl)}`;
+    ctx.indentationLvl -= indentation;
+  } else if (descriptor.get !== undefined) text = formatAccessor(ctx, value, recurseTimes, descriptor);
+  else if (descriptor.set !== undefined) text = style(ctx, '[Setter]', 'special');
+  else text = style(ctx, 'undefined', 'undefined');
+  if (type === ARRAY) return text;
+  return `${propertyName(ctx, key, descriptor.enumerable)}:${space}${text}`;
+}
+
+function propertyName(ctx, key, enumerable) {
+  if (typeof key === 'symbol') return `[${style(ctx, escapeSymbol(key), 'symbol')}]`;
+  if (key === '__proto__') return "['__proto__']";
+  if (enumerable === false) return `[${escapeName(String(key))}]`;
+  return IDENTIFIER.test(key) ? `${key}` : style(ctx, quote(String(key)), 'string');
+}
+
+/** The parts of an object's text, or its whole text. */
+function describeIterable(ctx, value, kind, constructor, tag) {
+  if (kind === 'Array') {
+    const prefix =
+      constructor !== 'Array' || tag !== '' ? prefixOf(constructor, tag, 'Array', `(${value.length})`) : '';
+    const keys = nonIndexKeys(value, ctx.showHidden);
+    if (value.length === 0 && keys.length === 0) return `${prefix}[]`;
+    return { braces: [`${prefix}[`, ']'], keys, format: formatArray, isArray: true };
+  }
+  if (kind === 'Set' || kind === 'Map') {
+    const size = sizeOf(value, kind === 'Set' ? Set : Map);
+    const prefix = prefixOf(constructor, tag, kind, `(${size})`);
+    const keys = keysOf(value, ctx.showHidden);
+    if (size === 0 && keys.length === 0) return `${prefix}{}`;
+    return { braces: [`${prefix}{`, '}'], keys, format: kind === 'Set' ? formatSet : formatMap };
+  }
+  if (ArrayBuffer.isView(value) && kind !== 'DataView') {
+    const keys = nonIndexKeys(value, ctx.showHidden).filter(
+      (key) => !ctx.showHidden || typeof key === 'symbol',
+    );
+    const prefix = prefixOf(constructor, tag, kind, `(${value.length})`);
+    if (value.length === 0 && keys.length === 0 && !ctx.showHidden) return `${prefix}[]`;
+    return { braces: [`${prefix}[`, ']'], keys, format: formatTypedArray, isArray: true };
+  }
+  if (kind === 'Map Iterator' || kind === 'Set Iterator') {
+    const label = tag !== '' && !tag.startsWith(kind.slice(0, 3)) ? `[${kind}] [${tag}] ` : `[${kind}] `;
+    return { braces: [`${label}{`, '}'], keys: keysOf(value, ctx.showHidden), format: formatNothing };
+  }
+  return undefined;
+}
+
+function describeObject(ctx, value, kind, constructor, tag, isNested) {
+  const keys = keysOf(value, ctx.showHidden);
+  const braces = ['{', '}'];
+  const parts = (base, format = formatNothing) => ({ braces, keys, base, format });
+  if (constructor === 'Object' && kind !== 'Error') {
+    if (kind === 'Arguments') braces[0] = '[Arguments] {';
+    else if (tag !== '') braces[0] = `${prefixOf(constructor, tag, 'Object')}{`;
+    return keys.length === 0 ? `${braces[0]}}` : parts('');
+  }
+  const named = (fallback) => {
+    braces[0] = `${prefixOf(constructor, tag, fallback)}{`;
+    return braces[0].slice(0, -1);
+  };
+  const withBase = (base, type) =>
+    keys.length === 0 ? style(ctx, base, type) : parts(style(ctx, base, type));
+  if (typeof value === 'function') return withBase(functionBase(value, constructor, tag), 'special');
+  if (kind === 'RegExp') {
+    const prefix = prefixOf(constructor, tag, 'RegExp');
+    const text = RegExp.prototype.toString.call(value);
+    return withBase(prefix === 'RegExp ' ? text : `${prefix}${text}`, 'regexp');
+  }
+  if (kind === 'Date') {
+    const time = Date.prototype.getTime.call(value);
+    const prefix = prefixOf(constructor, tag, 'Date');
+    const text = Number.isNaN(time) ? 'Invalid Date' : Date.prototype.toISOString.call(value);
+    return withBase(prefix === 'Date ' ? text : `${prefix}${text}`, 'date');
+  }
+  if (kind === 'Error') return withBase(formatError(ctx, value, constructor, tag, keys), undefined);
+  if (kind === 'ArrayBuffer' || kind === 'SharedArrayBuffer') {
+    const prefix = named(kind);
+    if (isNested) return `${prefix}{ byteLength: ${formatNumber(ctx, value.byteLength)} }`;
+    keys.unshift('byteLength');
+    return parts('', formatBytes);
+  }
+  if (kind === 'DataView') {
+    named(kind);
+    keys.unshift('byteLength', 'byteOffset', 'buffer');
+    return parts('');
+  }
+  if (kind === 'Promise') return named(kind) && parts('', formatPromise);
+  if (kind === 'WeakSet' || kind === 'WeakMap') return named(kind) && parts('', formatWeak);
+  if (kind === 'Module' || (tag === 'Module' && constructor === null)) return named('Module') && parts('');
+  if (Object.hasOwn(BOXES, kind)) {
+    const base = boxedBase(ctx, value, kind, keys, constructor, tag);
+    return keys.length === 0 ? base : parts(base);
+  }
+  const prefix = prefixOf(constructor, tag, 'Object');
+  if (keys.length === 0) return `${prefix}{}`;
+  braces[0] = `${prefix}{`;
+  return parts('');
+}
+
+function formatRaw(ctx, value, kind, recurseTimes, isNested) {
+  const constructor = constructorName(ctx, value, recurseTimes);
+  let tag = value[Symbol.toStringTag];
+  if (
+    typeof tag !== 'string' ||
+    (tag !== '' && (ctx.showHidden ? hasOwn : isEnumerable)(value, Symbol.toStringTag))
+  )
+    tag = '';
+  const isIterable = constructor === null || Symbol.iterator in value;
+  const found =
+    (isIterable ? describeIterable(ctx, value, kind, constructor, tag) : undefined) ??
+    describeObject(ctx, value, kind, constructor, tag, isNested);
+  if (typeof found === 'string') return found;
+  if (ctx.depth !== null && recurseTimes > ctx.depth) {
+    const label = prefixOf(constructor, tag, kind === 'Array' ? 'Array' : 'Object').slice(0, -1);
+    return style(ctx, constructor === null ? label : `[${label}]`, 'special');
+  }
+  ctx.seen.push(value);
+  ctx.currentDepth = recurseTimes + 1;
+  const output = found.format(ctx, value, recurseTimes + 1);
+  let shown = 0;
+  for (const key of found.keys) {
+    if (!isWithinLimit(ctx)) {
+      output.push(`... ${found.keys.length - shown} more`);
+      break;
+    }
+    shown++;
+    output.push(formatProperty(ctx, value, recurseTimes + 1, key, found.isArray ? ARRAY_EXTRA : OBJECT));
+  }
+  let base = found.base ?? '';
+  const index = ctx.circular?.get(value);
+  if (index !== undefined) {
+    const reference = style(ctx, `<ref *${index}>`, 'special');
+    if (ctx.compact === true) found.braces[0] = `${reference} ${found.braces[0]}`;
+    else base = base === '' ? reference : `${reference} ${base}`;
+  }
+  ctx.seen.pop();
+  if (ctx.sorted && !found.isArray) output.sort(ctx.sorted === true ? undefined : ctx.sorted);
+  return joinEntries(ctx, output, base, found.braces, found.isArray === true, recurseTimes + 1, value);
+}
+
+function formatProxy(ctx, value, recurseTimes) {
+  if (ctx.depth !== null && recurseTimes > ctx.depth) return style(ctx, 'Proxy [Array]', 'special');
+  ctx.indentationLvl += 2;
+  const parts = [withoutProxy(value), proxyHandler(value)].map((part) =>
+    formatValue(ctx, part, recurseTimes + 1),
+  );
+  ctx.indentationLvl -= 2;
+  return joinEntries(ctx, parts, '', ['Proxy [', ']'], true, recurseTimes + 1);
+}
+
+export function formatValue(ctx, input, recurseTimes, isNested = false) {
+  if ((typeof input !== 'object' && typeof input !== 'function') || input === null)
+    return formatPrimitive(ctx, input);
+  let value = input;
+  let kind = classOf(input);
+  if (kind === 'Proxy') {
+    if (ctx.showProxy) return formatProxy(ctx, input, recurseTimes);
+    value = withoutProxy(input);
+    if (value === null) return style(ctx, '<Revoked Proxy>', 'special');
+    kind = classOf(value);
+  }
+  const custom = ctx.customInspect ? value[customInspect] : undefined;
+  if (typeof custom === 'function' && custom !== inspect && value.constructor?.prototype !== value) {
+    const depth = ctx.depth === null ? null : ctx.depth - recurseTimes;
+    const answer = custom.call(input, depth, userOptions(ctx), inspect);
+    if (answer !== input) {
+      if (typeof answer !== 'object')
+        return `${String(answer)}`.replaceAll('\n', `\n${' '.repeat(ctx.indentationLvl)}`);
+      return formatValue(ctx, answer, recurseTimes).replaceAll('\n', `\n${' '.repeat(ctx.indentationLvl)}`);
+    }
+  }
+  if (ctx.seen.includes(value)) {
+    ctx.circular ??= new Map();
+    if (!ctx.circular.has(value)) ctx.circular.set(value, ctx.circular.size + 1);
+    return style(ctx, `[Circular *${ctx.circular.get(value)}]`, 'special');
+  }
+  return formatRaw(ctx, value, kind, recurseTimes, isNested);
+}
+
+/** The options that a custom inspection function receives. */
+function userOptions(ctx) {
+  const options = { stylize: (text, type) => style(ctx, `${text}`, type) };
+  for (const key of Object.keys(defaultOptions)) options[key] = ctx[key];
+  return options;
+}
+
+/** `inspect(value, options)` or the older `inspect(value, showHidden, depth, colors)`. */
+export function inspect(value, options, ...older) {
+  const ctx = {
+    seen: [],
+    entries: 0,
+    indentationLvl: 0,
+    currentDepth: 0,
+    circular: undefined,
+    ...defaultOptions,
+  };
+  if (typeof options === 'boolean') ctx.showHidden = options;
+  else if (typeof options === 'object' && options !== null) {
+    for (const key in options)
+      if (key in defaultOptions && options[key] !== undefined) ctx[key] = options[key];
+  }
+  if (older.length > 0 && older[0] !== undefined) ctx.depth = older[0];
+  if (older.length > 1 && older[1] !== undefined) ctx.colors = older[1];
+  if (ctx.maxArrayLength === null) ctx.maxArrayLength = Number.POSITIVE_INFINITY;
+  if (ctx.maxStringLength === null) ctx.maxStringLength = Number.POSITIVE_INFINITY;
+  return formatValue(ctx, value, 0);
+}
+inspect.custom = customInspect;
+inspect.defaultOptions = defaultOptions;
+
+/** Like `inspect`, but never throws: for reports, which must not fail because of what a program defined. */
+export function safeInspect(value, options) {
+  try {
+    return inspect(value, options);
   } catch (error) {
     if (error instanceof RangeError || error instanceof InternalError) return '[Object nested too deeply]';
     return '[Object that cannot be inspected]';

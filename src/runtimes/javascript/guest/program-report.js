@@ -2,7 +2,8 @@
  * Describes the outcome of a program for the host: its result, as data if possible, or its error. The values are under the
  * control of the program, so every step is bounded and guarded.
  */
-import { inspect, typeName } from './inspect.js';
+import { framesOf } from './error-stack.js';
+import { safeInspect as inspect, typeName } from './inspect.js';
 
 /** The file name of the current program in stack traces. */
 let programFile = '';
@@ -16,7 +17,7 @@ const RESULT_ITEMS = 2_000;
 const RESULT_CHARACTERS = 50_000;
 const RESULT_DEPTH = 20;
 /** Stack frames of the runtime. */
-const RUNTIME_FRAME = /^ *at .*\((?:sandbox:boot|native)[:)].*$/;
+const RUNTIME_FRAME = /^ *at .*\((?:sandbox:[\w/-]+|native)[:)].*$/;
 
 const { setPrototypeOf } = Object;
 const { InternalError } = globalThis;
@@ -66,10 +67,13 @@ export function describeResult(value) {
 
 /** Removes the frames of the runtime from a stack trace. */
 function withoutRuntimeFrames(text) {
-  return text
-    .split('\n')
-    .filter((line) => !RUNTIME_FRAME.test(line))
-    .join('\n');
+  const kept = [];
+  for (const line of text.split('\n')) {
+    if (!RUNTIME_FRAME.test(line)) kept.push(line);
+    // The list of properties starts after the last frame.
+    else if (line.endsWith(' {')) kept.push(`${kept.pop() ?? ''} {`);
+  }
+  return kept.join('\n');
 }
 
 /** Prototypes of the errors that the engine throws. */
@@ -105,8 +109,9 @@ function describe(error, line) {
     const type = truncate(typeName(error), NAME_LIMIT);
     return { text: message, details: { type, message: truncate(message), line, raised: true } };
   }
-  const text = withoutRuntimeFrames(inspect(error));
-  const rawStack = typeof error.stack === 'string' ? error.stack : '';
+  // An error without frames is printed in brackets.
+  const text = withoutRuntimeFrames(inspect(error)).replace(/^\[([^\n]*)\](?= \{|$)/, '$1');
+  const rawStack = framesOf(error);
   const stack = withoutRuntimeFrames(rawStack).trimEnd();
   const className = typeName(error);
   const location = locate(stack, className);
@@ -119,7 +124,8 @@ function describe(error, line) {
     stack: truncate(stack),
     ...originOf(error, rawStack),
   };
-  if (Number.isInteger(error.errno)) details.errno = error.errno;
+  // Node.js negates the number.
+  if (Number.isInteger(error.errno)) details.errno = Math.abs(error.errno);
   if (typeof error.path === 'string') details.path = truncate(error.path);
   return { text, details, place: placeOf(location) };
 }

@@ -64,6 +64,11 @@ function startsCharacter(bytes, at, length) {
   return lead !== 0xf4 || second <= 0x8f;
 }
 
+function invalidData(encoding) {
+  const error = new TypeError(`The encoded data was not valid for encoding ${encoding}`);
+  return Object.assign(error, { code: 'ERR_ENCODING_INVALID_ENCODED_DATA' });
+}
+
 /** Decodes UTF-8 in chunks that do not split characters. */
 export function decodeUtf8(bytes, fatal = false) {
   let text = '';
@@ -71,7 +76,7 @@ export function decodeUtf8(bytes, fatal = false) {
     let size = Math.min(MAX_DECODE_BYTES, bytes.length - at);
     if (at + size < bytes.length) size -= incompleteBytes(bytes.subarray(at, at + size), size);
     const chunk = host.decodeUtf8(bytes.buffer, bytes.byteOffset + at, size, fatal ? 1 : 0);
-    if (typeof chunk === 'number') throw new TypeError('The encoded data was not valid utf-8');
+    if (typeof chunk === 'number') throw invalidData('utf-8');
     text += chunk;
     at += size;
   }
@@ -106,7 +111,7 @@ const DECODERS = {
     decode(bytes, fatal) {
       const text = decodeUnits(bytes, wideUnit, bytes.length >> 1) + (bytes.length % 2 ? '\ufffd' : '');
       if (fatal && (bytes.length % 2 || !text.isWellFormed())) {
-        throw new TypeError('The encoded data was not valid utf-16le');
+        throw invalidData('utf-16le');
       }
       return text.toWellFormed();
     },
@@ -149,7 +154,10 @@ export class TextDecoder {
 
   constructor(label = 'utf-8', { fatal = false, ignoreBOM = false } = {}) {
     this.#encoding = encodings.get(String(label).trim().toLowerCase());
-    if (this.#encoding === undefined) throw new RangeError(`The "${label}" encoding is not supported`);
+    if (this.#encoding === undefined) {
+      const error = new RangeError(`The "${label}" encoding is not supported`);
+      throw Object.assign(error, { code: 'ERR_ENCODING_NOT_SUPPORTED' });
+    }
     this.#fatal = Boolean(fatal);
     this.#ignoreBOM = Boolean(ignoreBOM);
   }

@@ -1,18 +1,29 @@
 /**
  * Timers of the event loop. The loop has its own clock, which stands still while code runs and jumps to the time of the
  * next timer, so that the order of timers does not depend on the speed of the machine. The real clock only determines how
- * long the loop sleeps.
+ * long the loop sleeps. As in Node.js, due timers run first, then the immediates that were set before.
  */
 import { host } from './host-calls.js';
 
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
+/** The engine's `performance`. The global of this name is extended when it is first used. */
+export const enginePerformance = globalThis.performance;
+
 let now = 0;
 let realStart = 0;
+let isStarting = true;
 let nextId = 1;
+let nextOrder = 0;
 /** Min-heap of timers by time, then by order of creation. */
 const heap = [];
 const active = new Map();
+/** Timers and immediates that keep the program running. */
+let references = 0;
+/** Immediates of the next round, and of the current round with the position in it. */
+let immediates = [];
+let round = [];
+let position = 0;
 
 const isBefore = (a, b) => a.at < b.at || (a.at === b.at && a.order < b.order);
 
@@ -45,50 +56,182 @@ function pop() {
   return top;
 }
 
-let nextOrder = 0;
+/** The state of a timer, which programs cannot reach. */
+const entries = new WeakMap();
 
-function schedule(callback, delay, args, repeats, minDelay) {
-  if (typeof callback !== 'function') throw new TypeError('The "callback" argument must be of type function');
-  const requested = Number(delay);
-  const wait = requested >= minDelay && requested <= MAX_DELAY_MS ? requested : minDelay;
+class Handle {
+  ref() {
+    return setReference(this, true);
+  }
+  unref() {
+    return setReference(this, false);
+  }
+  hasRef() {
+    return entries.get(this).isReferenced;
+  }
+}
+
+function setReference(handle, isReferenced) {
+  const entry = entries.get(handle);
+  if (entry.isActive && entry.isReferenced !== isReferenced) references += isReferenced ? 1 : -1;
+  entry.isReferenced = isReferenced;
+  return handle;
+}
+
+function deactivate(entry) {
+  if (!entry.isActive) return;
+  entry.isActive = false;
+  active.delete(entry.id);
+  if (entry.isReferenced) references--;
+}
+
+export class Timeout extends Handle {
+  close() {
+    clearTimeout(this);
+    return this;
+  }
+  refresh() {
+    const entry = entries.get(this);
+    if (entry.isActive) {
+      const copy = { ...entry, at: now + entry.wait, order: nextOrder++ };
+      entries.set(this, copy);
+      active.set(copy.id, copy);
+      entry.isActive = false;
+      push(copy);
+    }
+    return this;
+  }
+  [Symbol.toPrimitive]() {
+    return entries.get(this).id;
+  }
+  [Symbol.dispose]() {
+    clearTimeout(this);
+  }
+}
+
+export class Immediate extends Handle {
+  [Symbol.dispose]() {
+    clearTimeout(this);
+  }
+}
+
+function callbackOf(callback, args) {
+  if (typeof callback !== 'function') {
+    const received = callback === null || callback === undefined ? `${callback}` : `type ${typeof callback}`;
+    const shown =
+      typeof callback === 'string'
+        ? ` ('${callback}')`
+        : ['number', 'boolean'].includes(typeof callback)
+          ? ` (${callback})`
+          : '';
+    const error = new TypeError(
+      `The "callback" argument must be of type function. Received ${received}${shown}`,
+    );
+    error.code = 'ERR_INVALID_ARG_TYPE';
+    throw error;
+  }
   // Bound instead of wrapped, so that stack traces contain no frame of this file.
-  const call = args.length > 0 ? callback.bind(undefined, ...args) : callback;
-  const timer = {
+  return args.length > 0 ? callback.bind(undefined, ...args) : callback;
+}
+
+function activate(handle, entry) {
+  active.set(entry.id, entry);
+  references++;
+  entries.set(handle, entry);
+  return handle;
+}
+
+function schedule(callback, delay, args, repeats) {
+  const call = callbackOf(callback, args);
+  const requested = Number(delay);
+  const wait = requested >= 1 && requested <= MAX_DELAY_MS ? Math.trunc(requested) : 1;
+  const entry = {
     id: nextId++,
     at: now + wait,
     order: nextOrder++,
     call,
-    period: repeats ? wait : undefined,
+    wait,
+    repeats,
+    isActive: true,
+    isReferenced: true,
   };
-  active.set(timer.id, timer);
-  push(timer);
-  return timer.id;
+  push(entry);
+  return activate(new Timeout(), entry);
 }
 
-export const setTimeout = (callback, delay = 0, ...args) => schedule(callback, delay, args, false, 1);
-export const setInterval = (callback, delay = 0, ...args) => schedule(callback, delay, args, true, 1);
-export const setImmediate = (callback, ...args) => schedule(callback, 0, args, false, 0);
-export function clearTimeout(id) {
-  active.delete(id);
+export const setTimeout = (callback, delay = 1, ...args) => schedule(callback, delay, args, false);
+export const setInterval = (callback, delay = 1, ...args) => schedule(callback, delay, args, true);
+export function setImmediate(callback, ...args) {
+  const entry = { id: nextId++, call: callbackOf(callback, args), isActive: true, isReferenced: true };
+  immediates.push(entry);
+  return activate(new Immediate(), entry);
+}
+export function clearTimeout(timer) {
+  const entry = typeof timer === 'object' && timer !== null ? entries.get(timer) : active.get(Number(timer));
+  if (entry !== undefined) deactivate(entry);
+}
+
+/** Calls back as a completed input or output operation does: after the immediates of the current round. */
+export function completeLater(callback) {
+  setImmediate(() => setImmediate(callback));
 }
 
 /** Starts the clock for a new program and removes the timers that a failed program left. */
 export function startClock() {
   heap.length = 0;
   active.clear();
+  references = 0;
+  immediates = [];
+  round = [];
+  position = 0;
+  isStarting = true;
   realStart = host.monotonic() - now;
 }
 
-/** Sleeps until the next timer is due and returns its callback, or undefined if there is none. */
-export function nextTimer() {
-  while (heap.length > 0) {
+function takeDueTimer() {
+  while (heap.length > 0 && heap[0].at <= now) {
     const timer = pop();
-    if (active.get(timer.id) !== timer) continue;
-    now = Math.max(now, timer.at);
-    host.sleep(realStart + now - host.monotonic());
-    if (timer.period === undefined) active.delete(timer.id);
-    else push(Object.assign(timer, { at: now + timer.period, order: nextOrder++ }));
+    if (!timer.isActive) continue;
+    if (timer.repeats) {
+      timer.at = now + timer.wait;
+      timer.order = nextOrder++;
+      push(timer);
+    } else deactivate(timer);
     return timer.call;
   }
   return undefined;
+}
+
+function takeImmediate() {
+  while (position < round.length) {
+    const entry = round[position++];
+    if (!entry.isActive) continue;
+    deactivate(entry);
+    return entry.call;
+  }
+  return undefined;
+}
+
+/** Sleeps until the next timer is due and returns its callback, or undefined if nothing keeps the program running. */
+export function nextTimer() {
+  if (isStarting) {
+    // Starting a program takes a millisecond of the clock, so that a timeout of 0 precedes an immediate.
+    isStarting = false;
+    now += 1;
+  }
+  for (;;) {
+    const call = takeImmediate() ?? takeDueTimer();
+    if (call !== undefined) return call;
+    if (references === 0) return undefined;
+    if (immediates.length > 0) {
+      round = immediates;
+      immediates = [];
+      position = 0;
+      continue;
+    }
+    while (heap.length > 0 && !heap[0].isActive) pop();
+    if (heap.length === 0) return undefined;
+    now = Math.max(now, heap[0].at);
+    host.sleep(realStart + now - host.monotonic());
+  }
 }

@@ -1,3 +1,62 @@
-/** URL and URLSearchParams of the WHATWG standard, from core-js. */
-export { default as URL } from 'core-js-pure/actual/url';
-export { default as URLSearchParams } from 'core-js-pure/actual/url-search-params';
+/** URL and URLSearchParams of the WHATWG standard, from core-js, with the errors and the inspection of Node.js. */
+import CoreURL from 'core-js-pure/actual/url';
+import URLSearchParams from 'core-js-pure/actual/url-search-params';
+import { customInspect, inspect } from './inspect.js';
+
+const PARTS = [
+  ...['href', 'origin', 'protocol', 'username', 'password', 'host', 'hostname', 'port', 'pathname', 'search'],
+  ...['searchParams', 'hash'],
+];
+
+function invalidUrl(input, base) {
+  const error = new TypeError('Invalid URL');
+  error.code = 'ERR_INVALID_URL';
+  error.input = String(input);
+  if (base !== undefined) error.base = String(base);
+  return error;
+}
+
+class URL extends CoreURL {
+  constructor(input, base = undefined) {
+    try {
+      super(input, base);
+    } catch (error) {
+      if (!(error instanceof TypeError) || typeof input === 'symbol') throw error;
+      throw invalidUrl(input, base);
+    }
+  }
+
+  static canParse(input, base = undefined) {
+    return CoreURL.canParse(input, base);
+  }
+
+  static parse(input, base = undefined) {
+    return CoreURL.canParse(input, base) ? new URL(input, base) : null;
+  }
+
+  [customInspect](depth, options) {
+    if (typeof depth === 'number' && depth < 0) return this;
+    const parts = Object.fromEntries(PARTS.map((name) => [name, this[name]]));
+    return `${this.constructor.name} ${inspect(parts, options)}`;
+  }
+}
+// The bundler renames the class.
+Object.defineProperty(URL, 'name', { value: 'URL', configurable: true });
+Object.defineProperty(URL.prototype, customInspect, { enumerable: false });
+
+function inspectParams(depth, options) {
+  if (typeof depth === 'number' && depth < 0) return '[Object]';
+  const pairs = [...this].map(([name, value]) => `${inspect(name, options)} => ${inspect(value, options)}`);
+  if (pairs.length === 0) return 'URLSearchParams {}';
+  const line = `URLSearchParams { ${pairs.join(', ')} }`;
+  return line.length <= options.breakLength ? line : `URLSearchParams {\n  ${pairs.join(',\n  ')} }`;
+}
+Object.defineProperty(URLSearchParams, 'name', { value: 'URLSearchParams', configurable: true });
+Object.defineProperty(URLSearchParams.prototype, customInspect, {
+  value: inspectParams,
+  configurable: true,
+  enumerable: false,
+  writable: true,
+});
+
+export { URL, URLSearchParams };

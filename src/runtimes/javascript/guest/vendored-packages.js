@@ -16,6 +16,8 @@ export function beginProgram() {
   programNumber++;
 }
 
+export const isLoaded = (name) => name in namespaces;
+
 /** Adds a package that is part of the boot script. */
 export function addPackage(name, defaultExport) {
   namespaces[name] = { default: defaultExport };
@@ -40,5 +42,11 @@ export function requireVendor(name) {
   const key = typeof found === 'string' ? found : name;
   loadOnce(key);
   registeredNames[name] = key;
+  return namespaces[key].default;
+}
+
+/** Returns a package, by its registered name, as `require` does. */
+export function requirePackage(key) {
+  loadOnce(key);
   return namespaces[key].default;
 }

@@ -50,7 +50,7 @@ const undefinedName = (input: AnalysisInput) =>
 function requestedModule(input: AnalysisInput): string | undefined {
   const error = engineError(input, 'ReferenceError', 'Error', 'TypeError', 'SyntaxError');
   if (error === undefined) return undefined;
-  const imported = messageMatch(error, /^could not load module '([^'\n]{1,120})'/);
+  const imported = messageMatch(error, /^(?:could not load|Cannot find) module '([^'\n]{1,120})'/);
   if (imported !== undefined) return imported;
   const required = /\brequire\(\s*['"`]([^'"`]{1,120})['"`]/.exec(failedStatement(input))?.[1];
   return error.message === REQUIRE_UNDEFINED ? required : undefined;

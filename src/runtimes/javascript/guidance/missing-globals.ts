@@ -12,14 +12,6 @@ const READ_FILES =
 
 /** By name. */
 export const MISSING_GLOBALS: Readonly<Record<string, MissingGlobal>> = {
-  require: { needs: 'Node.js', instead: FILE_FUNCTIONS },
-  module: { needs: 'Node.js', instead: 'define functions and call them; import other files by path' },
-  exports: { needs: 'Node.js', instead: 'define functions and call them; import other files by path' },
-  process: { needs: 'Node.js', instead: 'std.exit(code), std.getenv(name) and scriptArgs' },
-  Buffer: { needs: 'Node.js', instead: 'Uint8Array, TextEncoder and TextDecoder' },
-  __dirname: { needs: 'Node.js', instead: "the path '/app'" },
-  __filename: { needs: 'Node.js', instead: "the path '/app/main.js'" },
-  global: { needs: 'Node.js', instead: 'globalThis' },
   Deno: { needs: 'Deno', instead: FILE_FUNCTIONS },
   Bun: { needs: 'Bun', instead: FILE_FUNCTIONS },
   fetch: { needs: 'network access', instead: READ_FILES },

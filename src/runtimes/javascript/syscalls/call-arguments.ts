@@ -24,7 +24,12 @@ export class GuestBytes {
 export type Argument = number | GuestBytes | undefined;
 /** A function creates the value with code of the guest. It runs unguarded, so that traps are not converted to an errno. */
 export type Result = number | string | undefined | (() => number);
-export type SystemCall = (guest: QuickJsGuest, args: readonly Argument[]) => Result;
+/** `values` are the unconverted arguments, for calls that examine objects. */
+export type SystemCall = (
+  guest: QuickJsGuest,
+  args: readonly Argument[],
+  values: readonly number[],
+) => Result;
 
 const PATH_MAX = 4096;
 

@@ -9,6 +9,10 @@ import { type Argument, lenientDecoder, type Result, type SystemCall, text } fro
 import { copyToHeap, type QuickJsGuest } from './quickjs-guest.ts';
 
 export const PACKAGES_PATH = '/data/js-modules';
+/** The modules of Node.js, which the boot script loads on first use. Their names begin with `node:`. */
+export const NODE_MODULES_PATH = '/lib/javascript/node';
+const NODE_PREFIX = 'node:';
+const NODE_NAME = /^node:[a-z_]+(?:[-/][a-z_]+)*$/;
 export const BYTECODE_SUFFIX = '.qjsc';
 /** Packages that are part of the boot script. */
 const BUILT_IN_PACKAGES: readonly string[] = ['sandbox-utils'];
@@ -64,9 +68,15 @@ export function describeMissingPackage(kernel: Kernel, hasPackages: boolean, nam
   return `'${short}': available packages: ${all.join(', ')}; also ${others}`;
 }
 
-/** Reads the bytecode of a package. `name` must be a name that `findPackage` returns. */
+function bytecodeFile(kernel: Kernel, name: string): string | undefined {
+  if (NODE_NAME.test(name)) return `${NODE_MODULES_PATH}/${name.slice(NODE_PREFIX.length)}${BYTECODE_SUFFIX}`;
+  return findPackage(kernel, name) === name ? fileOf(name) : undefined;
+}
+
+/** Reads the bytecode of a module of Node.js, or of a package by a name that `findPackage` returns. */
 function readBytecode(kernel: Kernel, name: string): Uint8Array | undefined {
-  const node = findPackage(kernel, name) === name ? tryResolve(kernel, fileOf(name))?.node : undefined;
+  const file = bytecodeFile(kernel, name);
+  const node = file === undefined ? undefined : tryResolve(kernel, file)?.node;
   if (node?.kind !== 'file') return undefined;
   const bytes = new Uint8Array(node.size);
   kernel.chargeHostTime(1 + node.size / 4096);
@@ -104,7 +114,9 @@ export function loadPackage(guest: QuickJsGuest, [name, loaded]: readonly Argume
   }
   const bytes = readBytecode(kernel, wanted);
   if (bytes === undefined) return `there is no package ${describeMissingPackage(kernel, true, wanted)}`;
-  imports.begin(root, host.fuelConsumed, false);
+  // Only imports of packages are reported.
+  const isPackage = !wanted.startsWith(NODE_PREFIX);
+  if (isPackage) imports.begin(root, host.fuelConsumed, false);
   return () => {
     const pointer = copyToHeap(guest, bytes);
     const value =
@@ -112,7 +124,7 @@ export function loadPackage(guest: QuickJsGuest, [name, loaded]: readonly Argume
         ? guest.call('qjs_new_number', -LINUX_ERRNO.ENOMEM)
         : evaluate(guest, pointer, bytes.length);
     guest.call('wasm_free', pointer);
-    imports.end(host.fuelConsumed);
+    if (isPackage) imports.end(host.fuelConsumed);
     return value;
   };
 }

@@ -7,7 +7,7 @@ import { isSyscallError } from '../../../kernel/syscall-error.ts';
 import type { HostFunction, HostFunctions } from '../../../kernel/syscall-guard.ts';
 import { LINUX_ERRNO } from '../linux-errno.ts';
 import { type Argument, GuestBytes, type Result, type SystemCall } from './call-arguments.ts';
-import { loadModule, providePackage, resolveModule, throwReferenceError } from './module-loader.ts';
+import { engineModule, textFromGuest, throwReferenceError } from './module-loader.ts';
 import { callFunction, copyToHeap, type QuickJsGuest } from './quickjs-guest.ts';
 import { systemCalls } from './system-calls.ts';
 
@@ -25,8 +25,10 @@ export const SYSTEM_CALL_NAMES: readonly string[] = Object.keys(systemCalls);
 export interface ProgramHooks {
   /** The guest function that receives rejected promises, or 0. */
   rejectionTracker(): number;
-  /** The guest function that loads a package for an import, or 0 if the program runs without packages. */
-  packageProvider(): number;
+  /** The guest function that returns the full name of an imported module, or 0. */
+  moduleResolver(): number;
+  /** The guest function that returns the source of a module, or 0. */
+  moduleLoader(): number;
   /** Whether the interpreter must end the program. */
   isInterrupted(): boolean;
 }
@@ -35,9 +37,11 @@ export function quickJsFunctions(guest: QuickJsGuest, program: ProgramHooks): Ho
   return abortOnBadPointer(guest, {
     host_call: (name: number, length: number, _self: number, count: number, values: number) => {
       const systemCall = findSystemCall(guest, name, length);
-      const args = readArguments(guest, count, values);
+      const handles = readHandles(guest, count, values);
+      const args = handles.map((handle) => readValue(guest, handle));
       // Only the system call is guarded: anything that the guest's own functions throw is a trap.
-      const result = systemCall === undefined ? -LINUX_ERRNO.ENOSYS : perform(guest, systemCall, args);
+      const result =
+        systemCall === undefined ? -LINUX_ERRNO.ENOSYS : perform(guest, systemCall, args, handles);
       const value = writeResult(guest, result);
       for (const arg of args)
         if (arg instanceof GuestBytes && arg.isText) guest.call('qjs_free_cstring', arg.pointer);
@@ -51,21 +55,20 @@ export function quickJsFunctions(guest: QuickJsGuest, program: ProgramHooks): Ho
       guest.call('qjs_free_value', reason);
     },
     host_module_normalize: (base: number, name: number) => {
-      const provider = program.packageProvider();
-      const resolved = attempt(() =>
-        resolveModule(guest.kernel, provider !== 0, cString(guest, base), cString(guest, name)),
-      );
-      if (typeof resolved === 'string') return copyToHeap(guest, encoder.encode(resolved));
-      if ('problem' in resolved) return throwReferenceError(guest, resolved.problem);
-      const packageName = encoder.encode(resolved.package);
-      return providePackage(guest, provider, packageName) ? copyToHeap(guest, packageName) : 0;
+      const names = attempt(() => [cString(guest, base), cString(guest, name)]);
+      if ('problem' in names) return throwReferenceError(guest, names.problem);
+      const known = engineModule(names[1]!);
+      if (known !== undefined) return copyToHeap(guest, encoder.encode(known));
+      const resolver = program.moduleResolver();
+      if (resolver === 0) return throwReferenceError(guest, `could not load module '${names[1]}'`);
+      return textFromGuest(guest, resolver, names, 0);
     },
     host_module_load: (name: number, outLength: number) => {
-      const source = attempt(() => loadModule(guest.kernel, cString(guest, name)));
-      if (!(source instanceof Uint8Array)) return throwReferenceError(guest, source.problem);
-      const pointer = copyToHeap(guest, source);
-      if (pointer !== 0) guest.view.setU32(outLength, source.length);
-      return pointer;
+      const loader = program.moduleLoader();
+      const text = attempt(() => cString(guest, name));
+      if (typeof text !== 'string') return throwReferenceError(guest, text.problem);
+      if (loader === 0) return throwReferenceError(guest, `could not load module '${text}'`);
+      return textFromGuest(guest, loader, [text], outLength);
     },
     // The guest's time zone is UTC.
     host_get_timezone_offset: () => 0,
@@ -93,12 +96,12 @@ function findSystemCall(guest: QuickJsGuest, name: number, length: number): Syst
   return Object.hasOwn(systemCalls, text) ? systemCalls[text] : undefined;
 }
 
-function readArguments(guest: QuickJsGuest, count: number, values: number): Argument[] {
-  const args: Argument[] = [];
+function readHandles(guest: QuickJsGuest, count: number, values: number): number[] {
+  const handles: number[] = [];
   for (let i = 0; i < Math.min(count >>> 0, MAX_ARGUMENTS); i++) {
-    args.push(readValue(guest, guest.view.u32((values >>> 0) + i * 4)));
+    handles.push(guest.view.u32((values >>> 0) + i * 4));
   }
-  return args;
+  return handles;
 }
 
 function readValue(guest: QuickJsGuest, value: number): Argument {
@@ -122,11 +125,16 @@ function readSpan(guest: QuickJsGuest, getter: string, value: number, isText: bo
   return pointer === 0 ? undefined : new GuestBytes(guest.view, pointer, length, isText);
 }
 
-function perform(guest: QuickJsGuest, systemCall: SystemCall, args: readonly Argument[]): Result {
+function perform(
+  guest: QuickJsGuest,
+  systemCall: SystemCall,
+  args: readonly Argument[],
+  handles: readonly number[],
+): Result {
   // Work on the host consumes no fuel, so every call checks the time limit.
   guest.kernel.host.check();
   try {
-    return systemCall(guest, args);
+    return systemCall(guest, args, handles);
   } catch (cause) {
     if (isSyscallError(cause)) return -LINUX_ERRNO[cause.code];
     // The host could not allocate a buffer.

@@ -20,6 +20,7 @@ import {
   strictDecoder,
   text,
 } from './call-arguments.ts';
+import { throwReferenceError } from './module-loader.ts';
 import { findPackageName, loadPackage } from './package-loader.ts';
 import type { QuickJsGuest } from './quickjs-guest.ts';
 
@@ -103,6 +104,47 @@ function decodeUtf8(guest: QuickJsGuest, [buffer, offset, length, fatal]: readon
   return () => guest.call('qjs_new_string', bytes.byteOffset, bytes.length);
 }
 
+/** Throws an error that the program cannot catch, so that no more of its code runs. */
+function terminate(guest: QuickJsGuest): Result {
+  return () => {
+    throwReferenceError(guest, 'the program has ended');
+    const error = guest.call('qjs_get_exception');
+    // The function takes the 64-bit value to which the handle points.
+    const value = new DataView(guest.view.bytes(error, 8).slice().buffer).getBigInt64(0, true);
+    guest.call('JS_SetUncatchableError', guest.call('qjs_get_context_ptr'), value);
+    guest.call('qjs_throw', error);
+    guest.call('qjs_free_value', error);
+    return 0;
+  };
+}
+
+/** Examines values in ways that the language does not offer. A value of the wrong type returns EINVAL. */
+const valueCalls: Record<string, SystemCall> = {
+  /** The class that the engine created the object with, which programs cannot change. */
+  className: (guest, _, [value]) => {
+    if (value === undefined) throw syscallError('EINVAL');
+    // The engine calls the class of a proxy "Object".
+    return guest.call('qjs_is_proxy', value) !== 0 ? 'Proxy' : () => guest.call('qjs_get_class_name', value);
+  },
+  /** 0 for a pending promise, 1 for a fulfilled and 2 for a rejected one. */
+  promiseState: (guest, _, [value]) => {
+    if (value === undefined || guest.call('qjs_is_promise', value) === 0) throw syscallError('EINVAL');
+    return guest.call('qjs_promise_state', value);
+  },
+  promiseResult: (guest, _, [value]) => {
+    if (value === undefined || guest.call('qjs_is_promise', value) === 0) throw syscallError('EINVAL');
+    return () => guest.call('qjs_promise_result', value);
+  },
+  proxyTarget: (guest, _, [value]) => {
+    if (value === undefined || guest.call('qjs_is_proxy', value) === 0) throw syscallError('EINVAL');
+    return () => guest.call('qjs_get_proxy_target', value);
+  },
+  proxyHandler: (guest, _, [value]) => {
+    if (value === undefined || guest.call('qjs_is_proxy', value) === 0) throw syscallError('EINVAL');
+    return () => guest.call('qjs_get_proxy_handler', value);
+  },
+};
+
 const returnZero = (_: unknown) => 0;
 
 const pathCalls: Record<string, SystemCall> = {
@@ -168,6 +210,7 @@ const processCalls: Record<string, SystemCall> = {
     const status = int32(code) & 0xff;
     return () => guest.exit(status);
   },
+  terminate,
   encodeUtf8: (guest, [string]) => {
     const range = text(string);
     guest.kernel.chargeHostTime(1 + replaceLoneSurrogates(guest.kernel, range).length / 4096);
@@ -188,4 +231,5 @@ export const systemCalls: Readonly<Record<string, SystemCall>> = {
   ...pathCalls,
   ...descriptorCalls,
   ...processCalls,
+  ...valueCalls,
 };

@@ -1,0 +1,40 @@
+/**
+ * Globals that are loaded when a program first uses them. Each is an accessor that replaces itself by the value; assigning
+ * to the name replaces it too.
+ */
+import { load } from './node-modules.js';
+
+/** Module and export of each global. */
+const SOURCES = {
+  process: ['node:process'],
+  Buffer: ['node:buffer', 'Buffer'],
+  Blob: ['node:internal/blob', 'Blob'],
+  File: ['node:internal/blob', 'File'],
+  AbortController: ['node:internal/abort', 'AbortController'],
+  AbortSignal: ['node:internal/abort', 'AbortSignal'],
+  Event: ['node:internal/abort', 'Event'],
+  EventTarget: ['node:internal/abort', 'EventTarget'],
+  CustomEvent: ['node:internal/abort', 'CustomEvent'],
+  performance: ['node:perf_hooks', 'performance'],
+};
+
+export function defineLazily(name, get) {
+  const replace = (value) =>
+    Object.defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false });
+  Object.defineProperty(globalThis, name, {
+    get() {
+      const value = get();
+      replace(value);
+      return value;
+    },
+    set: replace,
+    configurable: true,
+    enumerable: false,
+  });
+}
+
+export function defineLazyGlobals() {
+  for (const [name, [module, property]] of Object.entries(SOURCES)) {
+    defineLazily(name, () => (property === undefined ? load(module) : load(module)[property]));
+  }
+}

@@ -1,0 +1,52 @@
+/** The modules of Node.js that programs can load with and without the prefix `node:`. */
+
+/** Modules with an implementation in the folder `node`. */
+export const IMPLEMENTED = [
+  'assert',
+  'assert/strict',
+  'buffer',
+  'console',
+  'constants',
+  'events',
+  'fs',
+  'fs/promises',
+  'module',
+  'os',
+  'path',
+  'path/posix',
+  'path/win32',
+  'perf_hooks',
+  'process',
+  'punycode',
+  'querystring',
+  'stream',
+  'stream/consumers',
+  'stream/promises',
+  'stream/web',
+  'string_decoder',
+  'sys',
+  'timers',
+  'timers/promises',
+  'url',
+  'util',
+  'util/types',
+];
+
+/** Modules that can be loaded, but whose functions throw: the sandbox has no processes, network or threads. */
+export const UNAVAILABLE = [
+  'child_process',
+  'cluster',
+  'dgram',
+  'dns',
+  'dns/promises',
+  'domain',
+  'http',
+  'http2',
+  'https',
+  'inspector',
+  'net',
+  'repl',
+  'tls',
+  'trace_events',
+  'wasi',
+];

@@ -1,0 +1,52 @@
+/**
+ * Loads the modules of Node.js on first use. Each is a file of bytecode that exports a function, which receives `load` and
+ * returns the exports. Modules reach each other and the parts of the boot script only through `load`.
+ */
+import { host } from './host-calls.js';
+import { IMPLEMENTED, UNAVAILABLE } from './node-module-names.js';
+
+const loaded = Object.create(null);
+/** Parts of the boot script, by names that begin with `boot:`. */
+const bootParts = Object.create(null);
+const known = new Set([...IMPLEMENTED, ...UNAVAILABLE]);
+
+export function addBootParts(parts) {
+  for (const [name, part] of Object.entries(parts)) bootParts[`boot:${name}`] = part;
+}
+
+/** Loads a module by its name with the prefix `node:`. The names of internal modules begin with `node:internal/`. */
+export function load(name) {
+  if (name in bootParts) return bootParts[name];
+  if (name in loaded) return loaded[name];
+  const plain = name.slice('node:'.length);
+  if (UNAVAILABLE.includes(plain)) {
+    loaded[name] = load('node:internal/unavailable').createModule(plain);
+    return loaded[name];
+  }
+  const namespace = host.loadPackage(name, 0);
+  if (typeof namespace !== 'object') throw new Error(`could not load ${name}: ${namespace}`);
+  const module = { exports: {} };
+  loaded[name] = module.exports;
+  try {
+    namespace.default(load, module, module.exports);
+  } catch (error) {
+    delete loaded[name];
+    throw error;
+  }
+  const { exports } = module;
+  loaded[name] = exports.__esModule === true && 'default' in exports ? exports.default : exports;
+  return loaded[name];
+}
+
+export const isLoaded = (name) => name in loaded;
+
+/** The name with prefix of the module that a program means, or undefined. */
+export function nodeModule(name) {
+  const hasPrefix = name.startsWith('node:');
+  const plain = hasPrefix ? name.slice('node:'.length) : name;
+  if (!known.has(plain) || (plain === 'test' && !hasPrefix)) return undefined;
+  return `node:${plain}`;
+}
+
+/** The names that `module.builtinModules` lists. */
+export const builtinModules = [...IMPLEMENTED, ...UNAVAILABLE].sort();

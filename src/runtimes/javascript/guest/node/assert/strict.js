@@ -1,0 +1,4 @@
+/** The module `assert/strict`. */
+import assert from '../assert.js';
+
+export default assert.strict;

@@ -1,0 +1,270 @@
+/** Event, EventTarget, AbortController and AbortSignal. */
+import { customInspect, inspect } from '../../inspect.js';
+import { addTick } from '../../program-events.js';
+import { enginePerformance, setTimeout } from '../../timers.js';
+import { codedError, invalidArgType } from './errors.js';
+
+const stopped = new WeakMap();
+
+export class Event {
+  static NONE = 0;
+  static CAPTURING_PHASE = 1;
+  static AT_TARGET = 2;
+  static BUBBLING_PHASE = 3;
+  #type;
+  #options;
+  #time = enginePerformance.now();
+  #isPrevented = false;
+  #target = null;
+
+  constructor(...args) {
+    const [type, options] = args;
+    if (args.length === 0)
+      throw codedError(TypeError, 'ERR_MISSING_ARGS', 'The "type" argument must be specified');
+    if (options !== undefined && options !== null && typeof options !== 'object')
+      throw invalidArgType('options', 'Object', options);
+    this.#type = `${type}`;
+    this.#options = {
+      bubbles: Boolean(options?.bubbles),
+      cancelable: Boolean(options?.cancelable),
+      composed: Boolean(options?.composed),
+    };
+  }
+  static _setTarget(event, target) {
+    event.#target = target;
+  }
+  get type() {
+    return this.#type;
+  }
+  get target() {
+    return this.#target;
+  }
+  get currentTarget() {
+    return this.#target;
+  }
+  get srcElement() {
+    return this.#target;
+  }
+  get bubbles() {
+    return this.#options.bubbles;
+  }
+  get cancelable() {
+    return this.#options.cancelable;
+  }
+  get composed() {
+    return this.#options.composed;
+  }
+  get defaultPrevented() {
+    return this.cancelable && this.#isPrevented;
+  }
+  get returnValue() {
+    return !this.defaultPrevented;
+  }
+  get eventPhase() {
+    return this.#target === null ? Event.NONE : Event.AT_TARGET;
+  }
+  get timeStamp() {
+    return this.#time;
+  }
+  get isTrusted() {
+    return false;
+  }
+  get cancelBubble() {
+    return stopped.has(this);
+  }
+  composedPath() {
+    return this.#target === null ? [] : [this.#target];
+  }
+  preventDefault() {
+    this.#isPrevented = true;
+  }
+  stopPropagation() {
+    if (!stopped.has(this)) stopped.set(this, false);
+  }
+  stopImmediatePropagation() {
+    stopped.set(this, true);
+  }
+  get [Symbol.toStringTag]() {
+    return 'Event';
+  }
+  [customInspect](depth, options) {
+    const name = this.constructor.name;
+    if (depth < 0) return name;
+    const { type, defaultPrevented, cancelable, timeStamp } = this;
+    return `${name} ${inspect({ type, defaultPrevented, cancelable, timeStamp }, { ...options, depth: Number.isInteger(depth) ? depth - 1 : depth })}`;
+  }
+}
+
+export class CustomEvent extends Event {
+  #detail;
+  constructor(type, options = undefined) {
+    super(type, options);
+    this.#detail = options?.detail ?? null;
+  }
+  get detail() {
+    return this.#detail;
+  }
+  get [Symbol.toStringTag]() {
+    return 'CustomEvent';
+  }
+}
+
+export class EventTarget {
+  #listeners = new Map();
+
+  addEventListener(type, listener, options = undefined) {
+    if (listener === null || listener === undefined) return;
+    if (typeof listener !== 'function' && typeof listener !== 'object')
+      throw invalidArgType('listener', 'EventListener', listener);
+    const settings = typeof options === 'boolean' ? { capture: options } : (options ?? {});
+    if (settings.signal?.aborted) return;
+    const list = this.#listeners.get(`${type}`) ?? [];
+    const capture = Boolean(settings.capture);
+    if (list.some((one) => one.listener === listener && one.capture === capture)) return;
+    list.push({ listener, capture, once: Boolean(settings.once), passive: Boolean(settings.passive) });
+    this.#listeners.set(`${type}`, list);
+    settings.signal?.addEventListener('abort', () => this.removeEventListener(type, listener, options), {
+      once: true,
+    });
+  }
+  removeEventListener(type, listener, options = undefined) {
+    const capture = Boolean(typeof options === 'boolean' ? options : options?.capture);
+    const list = this.#listeners.get(`${type}`) ?? [];
+    const index = list.findIndex((one) => one.listener === listener && one.capture === capture);
+    if (index < 0) return;
+    list[index].isRemoved = true;
+    this.#listeners.set(`${type}`, list.toSpliced(index, 1));
+  }
+  dispatchEvent(event) {
+    if (!(event instanceof Event)) throw invalidArgType('event', 'Event', event);
+    if (event.target !== null && event.eventPhase === Event.AT_TARGET && dispatching.has(event))
+      throw codedError(Error, 'ERR_EVENT_RECURSION', `The event "${event.type}" is already being dispatched`);
+    Event._setTarget(event, this);
+    dispatching.add(event);
+    for (const entry of [...(this.#listeners.get(event.type) ?? [])]) {
+      if (entry.isRemoved) continue;
+      if (entry.once) this.removeEventListener(event.type, entry.listener, entry.capture);
+      try {
+        if (typeof entry.listener === 'function') entry.listener.call(this, event);
+        else entry.listener.handleEvent?.(event);
+      } catch (error) {
+        // As in Node.js, the error of a listener is an uncaught exception and does not stop the others.
+        addTick(() => {
+          throw error;
+        });
+      }
+      if (stopped.get(event) === true) break;
+    }
+    dispatching.delete(event);
+    return !event.defaultPrevented;
+  }
+  get [Symbol.toStringTag]() {
+    return 'EventTarget';
+  }
+  [customInspect](depth, options) {
+    const name = this.constructor.name;
+    return depth < 0 ? name : `${name} ${inspect({}, options)}`;
+  }
+}
+const dispatching = new WeakSet();
+
+/** Defines a property `onNAME` whose function is a listener. */
+export function defineHandler(type, name) {
+  const handlers = new WeakMap();
+  Object.defineProperty(type.prototype, `on${name}`, {
+    get() {
+      return handlers.get(this) ?? null;
+    },
+    set(handler) {
+      const before = handlers.get(this);
+      if (before !== undefined) this.removeEventListener(name, before);
+      handlers.set(this, handler);
+      if (typeof handler === 'function') this.addEventListener(name, handler);
+    },
+    configurable: true,
+    enumerable: true,
+  });
+}
+
+const CREATE = Symbol('create');
+const abortReason = () => new DOMException('This operation was aborted', 'AbortError');
+
+export class AbortSignal extends EventTarget {
+  #isAborted = false;
+  #reason = undefined;
+
+  constructor(key = undefined) {
+    if (key !== CREATE) throw codedError(TypeError, 'ERR_ILLEGAL_CONSTRUCTOR', 'Illegal constructor');
+    super();
+  }
+  static _abort(signal, reason) {
+    if (signal.#isAborted) return;
+    signal.#isAborted = true;
+    signal.#reason = reason === undefined ? abortReason() : reason;
+    signal.dispatchEvent(new Event('abort'));
+  }
+  static _create() {
+    return new AbortSignal(CREATE);
+  }
+  static abort(reason = undefined) {
+    const signal = AbortSignal._create();
+    signal.#isAborted = true;
+    signal.#reason = reason === undefined ? abortReason() : reason;
+    return signal;
+  }
+  static timeout(delay) {
+    const signal = AbortSignal._create();
+    setTimeout(
+      () =>
+        AbortSignal._abort(
+          signal,
+          new DOMException('The operation was aborted due to timeout', 'TimeoutError'),
+        ),
+      delay,
+    ).unref();
+    return signal;
+  }
+  static any(signals) {
+    const list = [...signals];
+    const done = list.find((one) => one.aborted);
+    if (done !== undefined) return AbortSignal.abort(done.reason);
+    const signal = AbortSignal._create();
+    for (const one of list)
+      one.addEventListener('abort', () => AbortSignal._abort(signal, one.reason), { once: true });
+    return signal;
+  }
+  get aborted() {
+    return this.#isAborted;
+  }
+  get reason() {
+    return this.#reason;
+  }
+  throwIfAborted() {
+    if (this.#isAborted) throw this.#reason;
+  }
+  get [Symbol.toStringTag]() {
+    return 'AbortSignal';
+  }
+  [customInspect](depth, options) {
+    return depth < 0 ? 'AbortSignal' : `AbortSignal ${inspect({ aborted: this.aborted }, options)}`;
+  }
+}
+defineHandler(AbortSignal, 'abort');
+for (const name of ['_abort', '_create']) Object.defineProperty(AbortSignal, name, { enumerable: false });
+Object.defineProperty(Event, '_setTarget', { enumerable: false });
+
+export class AbortController {
+  #signal = AbortSignal._create();
+  get signal() {
+    return this.#signal;
+  }
+  abort(reason = undefined) {
+    AbortSignal._abort(this.#signal, reason);
+  }
+  get [Symbol.toStringTag]() {
+    return 'AbortController';
+  }
+  [customInspect](depth, options) {
+    return depth < 0 ? 'AbortController' : `AbortController ${inspect({ signal: this.signal }, options)}`;
+  }
+}

@@ -1,0 +1,201 @@
+/** Values that `fs` receives and returns: paths, flags, options, Stats and Dirent. */
+import { status } from '../../host-calls.js';
+import { Buffer } from '../buffer.js';
+import { encodingOf } from './encodings.js';
+import { codedError, invalidArgType, invalidArgValue, validateInteger } from './errors.js';
+
+export const constants = {
+  UV_FS_SYMLINK_DIR: 1,
+  UV_FS_SYMLINK_JUNCTION: 2,
+  O_RDONLY: 0,
+  O_WRONLY: 1,
+  O_RDWR: 2,
+  UV_DIRENT_UNKNOWN: 0,
+  UV_DIRENT_FILE: 1,
+  UV_DIRENT_DIR: 2,
+  UV_DIRENT_LINK: 3,
+  S_IFMT: 0o170000,
+  S_IFREG: 0o100000,
+  S_IFDIR: 0o040000,
+  S_IFCHR: 0o020000,
+  S_IFBLK: 0o060000,
+  S_IFIFO: 0o010000,
+  S_IFLNK: 0o120000,
+  S_IFSOCK: 0o140000,
+  O_CREAT: 0o100,
+  O_EXCL: 0o200,
+  O_TRUNC: 0o1000,
+  O_APPEND: 0o2000,
+  O_SYNC: 0,
+  S_IRWXU: 0o700,
+  S_IRUSR: 0o400,
+  S_IWUSR: 0o200,
+  S_IXUSR: 0o100,
+  S_IRWXG: 0o70,
+  S_IRGRP: 0o40,
+  S_IWGRP: 0o20,
+  S_IXGRP: 0o10,
+  S_IRWXO: 7,
+  S_IROTH: 4,
+  S_IWOTH: 2,
+  S_IXOTH: 1,
+  F_OK: 0,
+  R_OK: 4,
+  W_OK: 2,
+  X_OK: 1,
+  COPYFILE_EXCL: 1,
+  COPYFILE_FICLONE: 2,
+  COPYFILE_FICLONE_FORCE: 4,
+};
+const { O_RDONLY, O_WRONLY, O_RDWR, O_CREAT, O_EXCL, O_TRUNC, O_APPEND } = constants;
+const FLAGS = {
+  r: O_RDONLY,
+  rs: O_RDONLY,
+  'r+': O_RDWR,
+  'rs+': O_RDWR,
+  w: O_TRUNC | O_CREAT | O_WRONLY,
+  wx: O_TRUNC | O_CREAT | O_WRONLY | O_EXCL,
+  'w+': O_TRUNC | O_CREAT | O_RDWR,
+  'wx+': O_TRUNC | O_CREAT | O_RDWR | O_EXCL,
+  a: O_APPEND | O_CREAT | O_WRONLY,
+  ax: O_APPEND | O_CREAT | O_WRONLY | O_EXCL,
+  as: O_APPEND | O_CREAT | O_WRONLY,
+  'a+': O_APPEND | O_CREAT | O_RDWR,
+  'ax+': O_APPEND | O_CREAT | O_RDWR | O_EXCL,
+  'as+': O_APPEND | O_CREAT | O_RDWR,
+};
+
+export function flagsOf(flags, fallback = 'r') {
+  const wanted = flags ?? fallback;
+  if (typeof wanted === 'number') return wanted;
+  if (!Object.hasOwn(FLAGS, wanted)) throw invalidArgValue('flags', flags);
+  return FLAGS[wanted];
+}
+
+export function pathOf(path, name = 'path') {
+  let text = path;
+  if (
+    path instanceof URL ||
+    (typeof path === 'object' && path?.href !== undefined && path?.protocol !== undefined)
+  ) {
+    if (path.protocol !== 'file:')
+      throw codedError(TypeError, 'ERR_INVALID_URL_SCHEME', 'The URL must be of scheme file');
+    text = decodeURIComponent(path.pathname);
+  } else if (path instanceof Uint8Array) text = Buffer.from(path).toString();
+  if (typeof text !== 'string') throw invalidArgType(name, ['string', 'Buffer', 'URL'], path);
+  if (text.includes('\0'))
+    throw invalidArgValue(name, path, 'must be a string, Uint8Array, or URL without null bytes');
+  return text;
+}
+
+/** Options that may be given as the name of an encoding. */
+export function optionsOf(options, defaults = {}) {
+  if (options === undefined || options === null || typeof options === 'function') return defaults;
+  const given = typeof options === 'string' ? { encoding: options } : options;
+  if (typeof given !== 'object') throw invalidArgType('options', ['string', 'Object'], options);
+  const { encoding } = given;
+  if (
+    encoding !== undefined &&
+    encoding !== null &&
+    encoding !== 'buffer' &&
+    encodingOf(encoding) === undefined
+  ) {
+    throw invalidArgValue('encoding', encoding, 'is invalid encoding');
+  }
+  return { ...defaults, ...given };
+}
+
+export function descriptorOf(fd) {
+  validateInteger(fd, 'fd', 0, 2 ** 31 - 1);
+  return fd;
+}
+
+export function modeOf(mode, fallback) {
+  if (mode === undefined || mode === null) return fallback;
+  if (typeof mode === 'string' && /^[0-7]+$/.test(mode)) return Number.parseInt(mode, 8);
+  if (typeof mode !== 'number') throw invalidArgType('mode', 'number', mode);
+  return mode;
+}
+
+export function bytesOf(data, encoding, name = 'data') {
+  if (typeof data === 'string') return Buffer.from(data, encoding ?? 'utf8');
+  if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  throw invalidArgType(name, ['string', 'Buffer', 'TypedArray', 'DataView'], data);
+}
+
+export const encoded = (bytes, encoding) => {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return encoding === undefined || encoding === null || encoding === 'buffer'
+    ? buffer
+    : buffer.toString(encoding);
+};
+
+const KINDS = {
+  isFile: constants.S_IFREG,
+  isDirectory: constants.S_IFDIR,
+  isSymbolicLink: constants.S_IFLNK,
+  isCharacterDevice: constants.S_IFCHR,
+  isBlockDevice: constants.S_IFBLK,
+  isFIFO: constants.S_IFIFO,
+  isSocket: constants.S_IFSOCK,
+};
+
+export class Stats {
+  constructor(fields, isBig) {
+    Object.assign(this, fields);
+    for (const name of ['atime', 'mtime', 'ctime', 'birthtime'])
+      this[name] = new Date(Number(this[`${name}Ms`]));
+    Object.defineProperty(this, '_isBig', { value: isBig, enumerable: false });
+  }
+}
+
+/** The status that the last host call has stored. */
+export function readStats(isBig = false) {
+  const [mode, ino, nlink, size, mtimeMs] = status;
+  const numbers = {
+    dev: 1,
+    mode,
+    nlink,
+    uid: 0,
+    gid: 0,
+    rdev: 0,
+    blksize: 4096,
+    ino,
+    size,
+    blocks: Math.ceil(size / 512),
+  };
+  const times = { atimeMs: mtimeMs, mtimeMs, ctimeMs: mtimeMs, birthtimeMs: mtimeMs };
+  if (!isBig) return new Stats({ ...numbers, ...times }, false);
+  const fields = Object.entries({ ...numbers, ...times }).map(([name, value]) => [
+    name,
+    BigInt(Math.trunc(value)),
+  ]);
+  const nanoseconds = ['atime', 'mtime', 'ctime', 'birthtime'].map((name) => [
+    `${name}Ns`,
+    BigInt(Math.trunc(mtimeMs)) * 1_000_000n,
+  ]);
+  return new Stats(Object.fromEntries([...fields, ...nanoseconds]), true);
+}
+
+export class Dirent {
+  constructor(name, parentPath, mode) {
+    this.name = name;
+    this.parentPath = parentPath;
+    this.path = parentPath;
+    Object.defineProperty(this, '_mode', { value: mode, enumerable: false });
+  }
+}
+
+for (const [name, kind] of Object.entries(KINDS)) {
+  const define = (type, getMode) =>
+    Object.defineProperty(type.prototype, name, {
+      value() {
+        return (getMode(this) & constants.S_IFMT) === kind;
+      },
+      writable: true,
+      configurable: true,
+      enumerable: false,
+    });
+  define(Stats, (stats) => Number(stats.mode));
+  define(Dirent, (entry) => entry._mode);
+}

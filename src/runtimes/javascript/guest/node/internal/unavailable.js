@@ -1,0 +1,173 @@
+/**
+ * Modules of Node.js that need what the sandbox does not have: processes, network, other threads. Loading them works, so
+ * that programs that only mention them run; calling a function throws an error that names the alternative.
+ */
+import { codedError } from './errors.js';
+
+const NETWORK =
+  'The sandbox has no network. Pass the data to the program as files or standard input, or call a tool of the host';
+const PROCESSES = 'The sandbox has no other processes. Run the code in this program, or use a package';
+
+/** Functions and classes of each module, and what to use instead. */
+const MODULES = {
+  child_process: [
+    PROCESSES,
+    ['exec', 'execSync', 'execFile', 'execFileSync', 'fork', 'spawn', 'spawnSync'],
+    ['ChildProcess'],
+  ],
+  cluster: [PROCESSES, ['fork', 'setupPrimary', 'setupMaster', 'disconnect'], ['Worker']],
+  dgram: [NETWORK, ['createSocket'], ['Socket']],
+  dns: [
+    NETWORK,
+    [
+      'lookup',
+      'resolve',
+      'resolve4',
+      'resolve6',
+      'resolveMx',
+      'resolveTxt',
+      'reverse',
+      'setServers',
+      'getServers',
+    ],
+    ['Resolver'],
+  ],
+  'dns/promises': [
+    NETWORK,
+    ['lookup', 'resolve', 'resolve4', 'resolve6', 'resolveMx', 'resolveTxt', 'reverse'],
+    ['Resolver'],
+  ],
+  domain: ["Use try/catch and process.on('uncaughtException')", ['create', 'createDomain'], ['Domain']],
+  http: [
+    NETWORK,
+    ['request', 'get', 'createServer'],
+    ['Agent', 'Server', 'ClientRequest', 'ServerResponse', 'IncomingMessage', 'OutgoingMessage'],
+  ],
+  http2: [NETWORK, ['connect', 'createServer', 'createSecureServer'], []],
+  https: [NETWORK, ['request', 'get', 'createServer'], ['Agent', 'Server']],
+  inspector: ['Print values with console.log', ['open', 'close', 'url', 'waitForDebugger'], ['Session']],
+  net: [
+    NETWORK,
+    ['connect', 'createConnection', 'createServer'],
+    ['Socket', 'Server', 'Stream', 'BlockList', 'SocketAddress'],
+  ],
+  repl: ['Each call of a session is an entry of a REPL', ['start'], ['REPLServer']],
+  tls: [NETWORK, ['connect', 'createServer', 'createSecureContext'], ['TLSSocket', 'Server']],
+  trace_events: ['Use performance.mark', ['createTracing', 'getEnabledCategories'], []],
+  wasi: ['Use the functions of fs and process', [], ['WASI']],
+};
+
+const METHODS = [
+  'ACL',
+  'BIND',
+  'CHECKOUT',
+  'CONNECT',
+  'COPY',
+  'DELETE',
+  'GET',
+  'HEAD',
+  'LINK',
+  'LOCK',
+  'OPTIONS',
+  'PATCH',
+  'POST',
+  'PROPFIND',
+  'PURGE',
+  'PUT',
+  'TRACE',
+  'UNLINK',
+];
+const STATUS_CODES = {
+  100: 'Continue',
+  101: 'Switching Protocols',
+  200: 'OK',
+  201: 'Created',
+  202: 'Accepted',
+  204: 'No Content',
+  206: 'Partial Content',
+  301: 'Moved Permanently',
+  302: 'Found',
+  303: 'See Other',
+  304: 'Not Modified',
+  307: 'Temporary Redirect',
+  308: 'Permanent Redirect',
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  402: 'Payment Required',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  406: 'Not Acceptable',
+  408: 'Request Timeout',
+  409: 'Conflict',
+  410: 'Gone',
+  411: 'Length Required',
+  412: 'Precondition Failed',
+  413: 'Payload Too Large',
+  414: 'URI Too Long',
+  415: 'Unsupported Media Type',
+  418: "I'm a Teapot",
+  422: 'Unprocessable Entity',
+  425: 'Too Early',
+  426: 'Upgrade Required',
+  428: 'Precondition Required',
+  429: 'Too Many Requests',
+  431: 'Request Header Fields Too Large',
+  451: 'Unavailable For Legal Reasons',
+  500: 'Internal Server Error',
+  501: 'Not Implemented',
+  502: 'Bad Gateway',
+  503: 'Service Unavailable',
+  504: 'Gateway Timeout',
+  505: 'HTTP Version Not Supported',
+  507: 'Insufficient Storage',
+  511: 'Network Authentication Required',
+};
+const octet = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
+const IPV4 = new RegExp(`^${octet}(?:\\.${octet}){3}$`);
+
+function isIPv6(text) {
+  try {
+    return /^[\da-fA-F:.]+$/.test(text) && new URL(`http://[${text}]`).hostname !== '';
+  } catch {
+    return false;
+  }
+}
+
+/** Parts of the modules that work without a network. */
+const WORKING = {
+  http: { METHODS, STATUS_CODES, globalAgent: {}, maxHeaderSize: 16_384 },
+  https: { globalAgent: {} },
+  net: {
+    isIPv4: (text) => IPV4.test(text),
+    isIPv6,
+    isIP: (text) => (IPV4.test(text) ? 4 : isIPv6(text) ? 6 : 0),
+  },
+  cluster: { isMaster: true, isPrimary: true, isWorker: false, workers: {} },
+};
+
+export function createModule(name) {
+  const [alternative, functions, classes] = MODULES[name];
+  const fail = (part) => {
+    throw codedError(
+      Error,
+      'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
+      `${name}.${part} is not available in the sandbox. ${alternative}.`,
+    );
+  };
+  const module = { ...WORKING[name] };
+  for (const part of functions) {
+    module[part] = () => fail(part);
+    Object.defineProperty(module[part], 'name', { value: part });
+  }
+  for (const part of classes) {
+    module[part] = class {
+      constructor() {
+        fail(part);
+      }
+    };
+    Object.defineProperty(module[part], 'name', { value: part });
+  }
+  if (name === 'dns') module.promises = createModule('dns/promises');
+  return module;
+}

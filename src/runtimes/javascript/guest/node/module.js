@@ -1,0 +1,2 @@
+/** The module `module`. */
+export { Module as default } from './internal/commonjs.js';

@@ -1,0 +1,2 @@
+/** The module `path/posix`. */
+export { default } from '../path.js';

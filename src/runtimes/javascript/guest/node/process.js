@@ -1,0 +1,230 @@
+/** The module `process`. The process has no children, signals or users; its output goes to the streams of the program. */
+import { host } from '../host-calls.js';
+import { addTick, exit, hooks } from '../program-events.js';
+import { environment } from '../std.js';
+import EventEmitter from './events.js';
+import {
+  codedError,
+  invalidArgType,
+  validateFunction,
+  validateInteger,
+  validateString,
+} from './internal/errors.js';
+import { check } from './internal/file-access.js';
+import { StandardOutput, stdin } from './internal/standard-streams.js';
+
+const VERSION = '20.19.0';
+const MEMORY = 256 * 1024 * 1024;
+const start = host.monotonic();
+
+/** `process.env`: a property per environment variable; all values are text. */
+const env = new Proxy(
+  {},
+  {
+    get: (target, name) =>
+      typeof name === 'string' && environment.has(name) ? environment.get(name) : target[name],
+    set(_target, name, value) {
+      if (typeof name === 'symbol' || typeof value === 'symbol')
+        throw new TypeError('Cannot convert a Symbol value to a string');
+      environment.set(name, `${value}`);
+      return true;
+    },
+    has: (_target, name) => environment.has(name),
+    deleteProperty(_target, name) {
+      environment.delete(name);
+      return true;
+    },
+    ownKeys: () => [...environment.keys()],
+    getOwnPropertyDescriptor: (_target, name) =>
+      environment.has(name)
+        ? { value: environment.get(name), writable: true, enumerable: true, configurable: true }
+        : undefined,
+    defineProperty(_target, name, descriptor) {
+      environment.set(name, `${descriptor.value}`);
+      return true;
+    },
+  },
+);
+
+const nanoseconds = () => BigInt(Math.round(host.monotonic() * 1e6));
+
+function hrtime(previous = undefined) {
+  const now = nanoseconds();
+  if (previous !== undefined && !Array.isArray(previous)) throw invalidArgType('time', 'Array', previous);
+  const since =
+    previous === undefined ? now : now - (BigInt(previous[0]) * 1_000_000_000n + BigInt(previous[1]));
+  return [Number(since / 1_000_000_000n), Number(since % 1_000_000_000n)];
+}
+hrtime.bigint = nanoseconds;
+
+function memoryUsage() {
+  return {
+    rss: MEMORY / 4,
+    heapTotal: MEMORY / 8,
+    heapUsed: MEMORY / 16,
+    external: 1_000_000,
+    arrayBuffers: 10_000,
+  };
+}
+memoryUsage.rss = () => MEMORY / 4;
+
+let isExiting = false;
+
+function unavailable(name) {
+  return () => {
+    throw codedError(
+      Error,
+      'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
+      `process.${name} is not available in the sandbox`,
+    );
+  };
+}
+
+class Process extends EventEmitter {}
+Object.defineProperty(Process, 'name', { value: 'process' });
+
+const process = new Process();
+
+const stdout = new StandardOutput(1);
+const stderr = new StandardOutput(2);
+
+function exitCodeOf(code) {
+  if (code === undefined || code === null) return undefined;
+  const number = typeof code === 'string' && code !== '' ? Number(code) : code;
+  if (typeof number !== 'number' || Number.isNaN(number)) throw invalidArgType('code', 'number', code);
+  validateInteger(number, 'code');
+  return number;
+}
+
+Object.assign(process, {
+  version: `v${VERSION}`,
+  versions: { node: VERSION, quickjs: '0.10.0' },
+  arch: 'x64',
+  platform: 'linux',
+  release: { name: 'node', lts: 'Iron' },
+  title: 'node',
+  pid: 1,
+  ppid: 0,
+  execPath: '/usr/local/bin/node',
+  execArgv: [],
+  argv: ['/usr/local/bin/node', '/app/main.js'],
+  argv0: 'node',
+  debugPort: 9229,
+  env,
+  features: { inspector: false, debug: false, uv: true, ipv6: false, tls: false, typescript: false },
+  config: { target_defaults: {}, variables: {} },
+  stdin,
+  stdout,
+  stderr,
+  report: { excludeNetwork: true },
+  allowedNodeEnvironmentFlags: new Set(),
+  hrtime,
+  memoryUsage,
+  uptime: () => (host.monotonic() - start) / 1000,
+  cwd: () => host.getcwd(),
+  chdir(directory) {
+    validateString(directory, 'directory');
+    const before = host.getcwd();
+    const result = host.chdir(directory);
+    if (result < 0) check(result, 'chdir', before, directory);
+  },
+  umask: () => 0o22,
+  nextTick(callback, ...args) {
+    validateFunction(callback, 'callback');
+    addTick(args.length === 0 ? callback : () => callback(...args));
+  },
+  exit(code) {
+    const number = exitCodeOf(code);
+    if (number !== undefined) exit.code = number & 255;
+    if (!isExiting) {
+      isExiting = true;
+      process.emit('exit', exit.code ?? 0);
+    }
+    exit.hasExited = true;
+    host.terminate();
+  },
+  reallyExit: (code) => process.exit(code),
+  abort: () => process.exit(134),
+  kill(pid, signal = 'SIGTERM') {
+    if (signal === 0) return true;
+    if (pid !== 1) throw codedError(Error, 'ESRCH', 'kill ESRCH');
+    process.exit(143);
+  },
+  emitWarning(warning, typeOrOptions = 'Warning', code = undefined) {
+    const options = typeof typeOrOptions === 'object' ? typeOrOptions : { type: typeOrOptions, code };
+    const name = warning instanceof Error ? warning.name : (options.type ?? 'Warning');
+    const error = warning instanceof Error ? warning : Object.assign(new Error(warning), { name });
+    if (options.code !== undefined) error.code = options.code;
+    if (options.detail !== undefined) error.detail = options.detail;
+    addTick(() => {
+      if (process.listenerCount('warning') > 0) process.emit('warning', error);
+      const label = error.code === undefined ? '' : `[${error.code}] `;
+      host.writeText(2, `(node:1) ${label}${error.name}: ${error.message}\n`);
+      if (error.detail !== undefined) host.writeText(2, `${error.detail}\n`);
+    });
+  },
+  cpuUsage: () => ({ user: Math.round((host.monotonic() - start) * 1000), system: 0 }),
+  resourceUsage: () => ({
+    userCPUTime: Math.round((host.monotonic() - start) * 1000),
+    systemCPUTime: 0,
+    maxRSS: MEMORY / 4096,
+  }),
+  constrainedMemory: () => MEMORY,
+  availableMemory: () => MEMORY,
+  getActiveResourcesInfo: () => [],
+  getuid: () => 0,
+  geteuid: () => 0,
+  getgid: () => 0,
+  getegid: () => 0,
+  getgroups: () => [0],
+  binding: unavailable('binding'),
+  dlopen: unavailable('dlopen'),
+  setuid: unavailable('setuid'),
+  setgid: unavailable('setgid'),
+  setUncaughtExceptionCaptureCallback(callback) {
+    captureCallback = callback;
+  },
+  hasUncaughtExceptionCaptureCallback: () => captureCallback !== null,
+  getBuiltinModule: (name) =>
+    globalThis.require('module').isBuiltin(name) ? globalThis.require(name) : undefined,
+  openStdin: () => stdin,
+});
+Object.defineProperty(process, 'exitCode', {
+  get: () => exit.code,
+  set(code) {
+    exit.code = exitCodeOf(code);
+  },
+  enumerable: true,
+  configurable: true,
+});
+Object.defineProperty(process, Symbol.toStringTag, { value: 'process', configurable: true });
+
+let captureCallback = null;
+
+hooks.uncaughtException = (error, isRejection) => {
+  const origin = isRejection ? 'unhandledRejection' : 'uncaughtException';
+  process.emit('uncaughtExceptionMonitor', error, origin);
+  if (captureCallback !== null) {
+    captureCallback(error);
+    return true;
+  }
+  return process.emit('uncaughtException', error, origin);
+};
+hooks.unhandledRejection = (reason, promise) => process.emit('unhandledRejection', reason, promise);
+hooks.beforeExit = () => process.emit('beforeExit', exit.code ?? 0);
+hooks.exit = (code) => {
+  if (isExiting) return;
+  isExiting = true;
+  // A failed program has the code 1, which a listener can change.
+  if (code !== 0) exit.code = code;
+  process.emit('exit', exit.code ?? 0);
+};
+/** Listeners of an earlier program of the session do not hear of this one. */
+hooks.begin = () => {
+  isExiting = false;
+  captureCallback = null;
+  for (const name of ['exit', 'beforeExit', 'uncaughtException', 'unhandledRejection', 'warning'])
+    process.removeAllListeners(name);
+};
+
+export default process;

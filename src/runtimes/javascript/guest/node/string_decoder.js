@@ -1,0 +1,67 @@
+/** The module `string_decoder`: decodes bytes that arrive in pieces. */
+import { Buffer } from './buffer.js';
+import { encodingOf } from './internal/encodings.js';
+import { codedError, invalidArgType } from './internal/errors.js';
+
+/** The number of bytes at the end that begin a character of UTF-8 which is not complete. */
+function incompleteUtf8(bytes) {
+  const limit = Math.max(0, bytes.length - 3);
+  for (let at = bytes.length - 1; at >= limit; at--) {
+    const byte = bytes[at];
+    if ((byte & 0xc0) === 0x80) continue;
+    const size = byte >= 0xf0 && byte < 0xf8 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc2 ? 2 : 1;
+    return byte < 0xf8 && at + size > bytes.length ? bytes.length - at : 0;
+  }
+  return 0;
+}
+
+function incompleteUtf16(bytes) {
+  const odd = bytes.length % 2;
+  const last = bytes.length - odd - 2;
+  const isHighSurrogate = last >= 0 && (bytes[last + 1] & 0xfc) === 0xd8;
+  return odd + (isHighSurrogate ? 2 : 0);
+}
+
+const INCOMPLETE = {
+  utf8: incompleteUtf8,
+  utf16le: incompleteUtf16,
+  base64: (bytes) => bytes.length % 3,
+  base64url: (bytes) => bytes.length % 3,
+};
+
+export class StringDecoder {
+  #rest = Buffer.alloc(0);
+
+  constructor(encoding = 'utf8') {
+    const found = encodingOf(encoding);
+    if (found === undefined)
+      throw codedError(TypeError, 'ERR_UNKNOWN_ENCODING', `Unknown encoding: ${encoding}`);
+    this.encoding = found;
+  }
+
+  write(chunk) {
+    if (typeof chunk === 'string') return chunk;
+    if (!ArrayBuffer.isView(chunk)) throw invalidArgType('buf', ['Buffer', 'TypedArray', 'DataView'], chunk);
+    const part = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    const bytes = this.#rest.length === 0 ? part : Buffer.concat([this.#rest, part]);
+    const kept = INCOMPLETE[this.encoding]?.(bytes) ?? 0;
+    this.#rest = Buffer.from(bytes.subarray(bytes.length - kept));
+    return bytes.toString(this.encoding, 0, bytes.length - kept);
+  }
+
+  end(chunk = undefined) {
+    const text = chunk === undefined ? '' : this.write(chunk);
+    const rest = this.#rest.toString(this.encoding);
+    this.#rest = Buffer.alloc(0);
+    return text + (this.encoding === 'utf8' && rest !== '' ? '\ufffd' : rest);
+  }
+
+  get lastNeed() {
+    return 0;
+  }
+  get lastTotal() {
+    return this.#rest.length;
+  }
+}
+
+export default { StringDecoder };

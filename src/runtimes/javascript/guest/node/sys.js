@@ -1,0 +1,2 @@
+/** The module `sys`, an old name of `util`. */
+export { default } from './util.js';

@@ -1,0 +1,115 @@
+/**
+ * Runs the source of a program: as a script in strict or sloppy mode, as a module whose imports were removed, or as the
+ * body of a function. Later programs of a session see its variables.
+ */
+import { define } from './define.js';
+import { host } from './host-calls.js';
+import * as nodeModules from './node-modules.js';
+
+const { load } = nodeModules;
+const STRICT = 8;
+/** A script with top-level await. */
+const SCRIPT = 64 | 128;
+const MODULE = 1 | 64;
+
+/** Functions of the boot script, which sets them: `fail` and `resolveImport`. */
+export const boot = {};
+
+/** Defines import bindings as accessors of the global object: live, read-only, and visible to later programs. */
+function bind(namespace, specifier, names) {
+  for (const [name, local] of names) {
+    if (name !== '*' && !(name in namespace)) {
+      throw new SyntaxError(`Could not find export '${name}' in module '${specifier}'`);
+    }
+    const get = name === '*' ? () => namespace : () => namespace[name];
+    Object.defineProperty(globalThis, local, { get, configurable: true, enumerable: false });
+  }
+}
+
+async function importAll(imports) {
+  for (const { specifier, names, line } of imports) {
+    try {
+      bind(await import(specifier), specifier, names);
+    } catch (error) {
+      boot.fail(error, 'Uncaught', line);
+      return false;
+    }
+  }
+  return true;
+}
+
+/** Keeps the names of CommonJS for the running program: `require`, `module`, `exports`, `__filename` and `__dirname`. */
+let commonJs;
+let programFile = '/app/main.js';
+export function commonJsNames() {
+  commonJs ??= load('node:internal/commonjs').beginProgram(programFile);
+  return commonJs;
+}
+
+export function beginModules(file) {
+  programFile = file;
+  commonJs = undefined;
+  if (nodeModules.isLoaded('node:internal/commonjs')) commonJsNames();
+}
+
+const COMMONJS_NAMES = {
+  require: () => commonJsNames().require,
+  module: () => commonJsNames().module,
+  exports: () => commonJsNames().exports,
+  __filename: () => programFile,
+  __dirname: () => programFile.slice(0, programFile.lastIndexOf('/')) || '/',
+};
+
+/** Defines the names of CommonJS. They are accessors, because each program has its own module. */
+export function defineCommonJs() {
+  for (const [name, get] of Object.entries(COMMONJS_NAMES)) {
+    const set = (value) => define({ [name]: value });
+    Object.defineProperty(globalThis, name, { get, set, configurable: true, enumerable: false });
+  }
+}
+
+/** A program that contains `return` outside of functions is the body of a function, as in a CommonJS file. */
+function executeAsFunction(code, file) {
+  const { module, require } = commonJsNames();
+  return load('node:internal/module-loader')
+    .compileCommonJs(code, file)
+    .call(module.exports, module.exports, require, module, file, COMMONJS_NAMES.__dirname());
+}
+
+export function execute({ code, file, script, imports, trailing, commonjs }) {
+  const flags = SCRIPT | (commonjs ? 0 : STRICT);
+  if (script === undefined) return evaluateProgram(code, file, flags, trailing);
+  return executeModule(code, file, script, imports, trailing, flags);
+}
+
+async function executeModule(code, file, script, imports, trailing, flags) {
+  if (host.compiles(code, file, flags) !== 1) {
+    if (host.compiles(script, file, flags) !== 1) {
+      await host.evaluate(code, file, MODULE);
+      return undefined;
+    }
+    const resolve = (name) => `file://${boot.resolveImport(file, `${name}`)}`;
+    const dirname = COMMONJS_NAMES.__dirname();
+    define({ import_meta: { dirname, filename: file, main: true, resolve, url: `file://${file}` } });
+    if (!(await importAll(imports))) return undefined;
+    return evaluateProgram(script, file, flags, trailing);
+  }
+  return evaluateProgram(code, file, flags, trailing);
+}
+
+async function evaluateProgram(code, file, flags, trailing) {
+  try {
+    const { value } = await host.evaluate(code, file, flags);
+    return trailing ? value : undefined;
+  } catch (error) {
+    if (!(error instanceof SyntaxError) || host.compiles(code, file, flags) === 1) throw error;
+    // Only sloppy mode allows `with` and octal literals; only the body of a function allows `return`.
+    if (host.compiles(code, file, SCRIPT) === 1) {
+      const { value } = await host.evaluate(code, file, SCRIPT);
+      return trailing ? value : undefined;
+    }
+    if (!/\breturn\b/.test(code) || host.compiles(`(function () {${code}\n})`, file, 0) !== 1) throw error;
+    executeAsFunction(code, file);
+    return undefined;
+  }
+}

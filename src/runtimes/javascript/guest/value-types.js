@@ -1,0 +1,22 @@
+/** Types of values as the engine sees them. Programs cannot change the answers by changing prototypes. */
+import { host } from './host-calls.js';
+
+const isObject = (value) => (typeof value === 'object' && value !== null) || typeof value === 'function';
+
+/** The engine's class of an object, such as `Map`, `Proxy` or `Generator`, or undefined for a primitive. */
+export const classOf = (value) => (isObject(value) ? host.className(value) : undefined);
+
+export const isProxy = (value) => classOf(value) === 'Proxy';
+export const proxyTarget = (value) => host.proxyTarget(value);
+export const proxyHandler = (value) => host.proxyHandler(value);
+
+const STATES = ['pending', 'fulfilled', 'rejected'];
+export const promiseState = (value) => STATES[host.promiseState(value)];
+export const promiseResult = (value) => host.promiseResult(value);
+
+/** The target of a proxy, through any number of proxies; null for a revoked proxy. */
+export function withoutProxy(value) {
+  let target = value;
+  while (isProxy(target)) target = proxyTarget(target);
+  return target;
+}

@@ -1,0 +1,83 @@
+/**
+ * Programs in the style of Node.js print the same in the sandbox and in the Node.js that runs the tests, byte for byte. The
+ * programs are in `node/*.js`. A line `// program: NAME` starts a CommonJS program, `// module: NAME` an ES module. A
+ * program after `// process: NAME` gets a process of its own in Node.js, and its exit code is compared too.
+ */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { createSandbox } from 'llm-wasm-sandbox';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+const FOLDER = fileURLToPath(new URL('./node/', import.meta.url));
+const START = /^(?=\/\/ (?:program|module|process): )/m;
+const HEAD = /^\/\/ (program|module|process): (.*)\n/;
+/** No program needs more; the limit keeps a defect from taking minutes. */
+const FUEL = 3_000_000_000;
+
+interface NodeProgram {
+  readonly name: string;
+  readonly kind: 'program' | 'module' | 'process';
+  readonly code: string;
+}
+
+const programs = readdirSync(FOLDER)
+  .filter((file) => file.endsWith('.js'))
+  .sort()
+  .flatMap((file) =>
+    readFileSync(FOLDER + file, 'utf8')
+      .split(START)
+      .filter((part) => HEAD.test(part))
+      .map((part): NodeProgram => {
+        const [line, kind, name] = HEAD.exec(part)!;
+        return { name: `${file}: ${name}`, kind: kind as NodeProgram['kind'], code: part.slice(line.length) };
+      }),
+  );
+
+interface HostResult {
+  readonly stdout: string;
+  readonly error?: string;
+  readonly exitCode?: number | null;
+}
+
+const expected = new Map<NodeProgram, HostResult>();
+let temporary: string;
+
+beforeAll(() => {
+  temporary = mkdtempSync(`${tmpdir()}/node-corpus-`);
+  const together: (NodeProgram & { folder: string; file: string })[] = [];
+  programs.forEach((program, i) => {
+    const folder = `${temporary}/${i}`;
+    const file = `${folder}/main.${program.kind === 'module' ? 'mjs' : 'cjs'}`;
+    mkdirSync(folder);
+    writeFileSync(file, program.code);
+    if (program.kind !== 'process') together.push({ ...program, folder, file });
+    else {
+      const { stdout, status } = spawnSync(process.execPath, [file], { cwd: folder, input: '' });
+      expected.set(program, { stdout: stdout.toString(), exitCode: status });
+    }
+  });
+  const [input, output] = [`${temporary}/input.json`, `${temporary}/output.json`];
+  writeFileSync(input, JSON.stringify(together.map(({ folder, file }) => ({ folder, file }))));
+  execFileSync(process.execPath, [`${FOLDER}run-on-host.mjs`, input, output], { stdio: 'ignore' });
+  const results = JSON.parse(readFileSync(output, 'utf8')) as HostResult[];
+  for (const [i, result] of results.entries()) {
+    expected.set(programs.find(({ name }) => name === together[i]!.name)!, result);
+  }
+}, 120_000);
+
+afterAll(() => rmSync(temporary, { recursive: true, force: true }));
+
+describe('program in the style of Node.js', () => {
+  test.each(programs)('$name', async (program) => {
+    const host = expected.get(program)!;
+    expect(host.error).toBeUndefined();
+    const sandbox = await createSandbox({ runtime: 'javascript' });
+    const result = await sandbox.execute(program.code, { fuel_budget: FUEL });
+    await sandbox.close();
+    expect(result.stdout, result.stderr).toBe(host.stdout);
+    if (program.kind === 'process') expect(result.exit_code).toBe(host.exitCode);
+    else expect(result.success, result.stderr).toBe(true);
+  });
+});
