@@ -1,6 +1,6 @@
 /**
- * Time to the first result: a fresh sandbox compared with a fresh Pyodide and a fresh quickjs-wasi, and the command line
- * compared with an empty Node.js process. Also throughput with all cores busy, and the memory of an idle guest.
+ * Time to the first result: a fresh sandbox compared with a fresh Pyodide and a fresh quickjs-wasi, and the start of a
+ * process (cold-start.mjs). Also throughput with all cores busy, and the memory of an idle guest.
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -9,6 +9,7 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { createSandbox } from '../dist/index.js';
 import { formatBytes } from '../dist/quantities.js';
+import { coldStartTables } from './cold-start.mjs';
 import { elapsedMs, markdown, median, ms, sampleInterleaved, times } from './measure.mjs';
 
 const ROUNDS = 60;
@@ -53,16 +54,6 @@ async function startTimes() {
   for (let round = 0; round < PYODIDE_ROUNDS; round++) samples.pyodide.push(await elapsedMs(freshPyodide));
   await Promise.all([python.close(), javascript.close()]);
   return Object.fromEntries(Object.entries(samples).map(([name, values]) => [name, median(values)]));
-}
-
-function processTime(args) {
-  const values = Array.from({ length: 7 }, () => {
-    const started = performance.now();
-    const { status } = spawnSync(process.execPath, args);
-    if (status !== 0) throw new Error(`${args.join(' ')} failed`);
-    return performance.now() - started;
-  });
-  return median(values);
 }
 
 /** Calls per second with twice as many sandboxes as cores. */
@@ -150,22 +141,6 @@ export async function table() {
     ],
     ['quickjs-wasi: new VM and `1`, in the main thread, unmetered', ms(start.quickjs), ''],
   ];
-  const empty = processTime(['-e', '0']);
-  const cli = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url));
-  const commands = [
-    ['`node -e 0`', ms(empty), ''],
-    ...[
-      ['python', 'print(1)'],
-      ['javascript', 'console.log(1)'],
-    ].map(([language, code]) => {
-      const took = processTime([cli, 'run', '-l', language, '-c', code]);
-      return [
-        `\`llm-wasm-sandbox run -l ${language}\``,
-        ms(took),
-        `${times(took / empty)} the time of an empty process`,
-      ];
-    }),
-  ];
   const rates = [];
   for (const [runtime, code] of [
     ['python', 'print(1)'],
@@ -183,12 +158,7 @@ export async function table() {
       ['case', 'ms', 'ratio'],
       startRows,
     ),
-    markdown(
-      'Cold start of the command line',
-      'Milliseconds for the whole process, median of 7 runs.',
-      ['command', 'ms', 'ratio'],
-      commands,
-    ),
+    ...coldStartTables(),
     markdown(
       'Throughput and memory',
       `Calls per second with all ${cores} cores busy, each call in a fresh interpreter. Resident memory added by one more instance of the image, and by one more idle sandbox.`,

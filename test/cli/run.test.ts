@@ -133,4 +133,34 @@ describe('doctor', () => {
     expect(stdout.match(/^ok {4}/gm)).toHaveLength(5);
     expect(status).toBe(0);
   });
+
+  it('prints how long each phase of a cold start takes with --timings', () => {
+    const { status, stdout } = cli(['doctor', '--timings']);
+    expect(status).toBe(0);
+    const [head, ...rows] = stdout
+      .trim()
+      .split('\n')
+      .map((line) => line.split(/ {2,}/));
+    expect(head).toEqual(['PHASE', 'python', 'javascript']);
+    expect(rows.map(([phase]) => phase)).toEqual([
+      'start the process',
+      'load the command line',
+      'load the library',
+      'start thread',
+      'load worker code',
+      'read module',
+      'verify module',
+      'compile module',
+      'open layers',
+      'read image',
+      'verify image',
+      'instantiate',
+      'first run',
+      'new sandbox and first call',
+      'second call',
+    ]);
+    // Every phase was executed: none took no time at all.
+    for (const [phase, ...durations] of rows)
+      for (const duration of durations) expect([phase, duration]).not.toEqual([phase, '0 ms']);
+  });
 });
