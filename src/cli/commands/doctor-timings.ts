@@ -11,6 +11,10 @@ interface ColdStart {
   readonly durations: PhaseDurations;
 }
 
+/** A phase that was not executed has no duration. */
+const formatPhase = (duration: number | undefined) =>
+  duration === undefined ? '-' : formatDuration(duration);
+
 /** Returns a table with one column for each runtime. */
 export async function coldStartTable(): Promise<string> {
   const processMs = performance.nodeTiming.bootstrapComplete;
@@ -43,7 +47,7 @@ export async function coldStartTable(): Promise<string> {
       ['load the library', ...same(libraryMs)],
       ...THREAD_PHASES.map((phase) => [
         phase.replaceAll('_', ' '),
-        ...starts.map(({ durations }) => formatDuration(durations[phase] ?? 0)),
+        ...starts.map(({ durations }) => formatPhase(durations[phase])),
       ]),
       ['new sandbox and first call', ...starts.map(({ total }) => formatDuration(total))],
       ['second call', ...starts.map(({ again }) => formatDuration(again))],
