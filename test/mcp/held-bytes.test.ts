@@ -1,0 +1,61 @@
+/** The memory that the sessions of a server hold, and its limit per tenant. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { call, httpClient, startHttp } from '../support/mcp.ts';
+
+const MB = 1_000_000;
+const FILE = `{ const f = std.open('f', 'w'); f.puts('x'.repeat(${MB})); f.close(); }`;
+const TOKENS = { a: 'a-secret-of-tenant-a', b: 'b-secret-of-tenant-b' };
+const LIMITS = { max_held_bytes_per_tenant: 2.5 * MB, max_held_bytes: 4 * MB };
+
+async function start(data_dir?: string) {
+  const tokens = Object.entries(TOKENS).map(([name, secret]) => `${name}=${secret}`);
+  const server = await startHttp({ ...LIMITS, tokens, ...(data_dir && { data_dir }) });
+  const [a, b] = await Promise.all(Object.values(TOKENS).map((token) => httpClient(server, 'modern', token)));
+  const run = async (client: typeof a, session_id: string) => {
+    const session = { language: 'javascript', session_id };
+    const created = await call(client!, 'create_session', session);
+    if (created.isError) return created;
+    return call(client!, 'execute_code', { ...session, code: FILE });
+  };
+  const close = async () => {
+    await Promise.all([a!.close(), b!.close()]);
+    await server.close();
+  };
+  return { server, a: a!, b: b!, run, close };
+}
+
+describe('memory that sessions of a server hold', () => {
+  // guarantee: memory-limit
+  test('is limited per tenant without data_dir; other tenants are not affected', async () => {
+    const { server, a, b, run, close } = await start();
+    expect((await run(a, 'one')).isError).toBe(false);
+    expect((await run(a, 'two')).isError).toBe(false);
+    const refused = await run(a, 'three');
+    expect(refused).toMatchObject({
+      isError: true,
+      text: expect.stringContaining('in memory, and the limit is'),
+    });
+    expect((await run(b, 'one')).isError).toBe(false);
+    expect(server.state.pool.heldBytes).toBeLessThan(LIMITS.max_held_bytes);
+    expect(await server.state.metrics.registry.metrics()).toMatch(/llm_wasm_sandbox_held_bytes [1-9]\d{6}/);
+    expect((await call(a, 'destroy_session', { session_id: 'one' })).isError).toBe(false);
+    const code = { language: 'javascript', session_id: 'three', code: FILE };
+    expect((await call(a, 'execute_code', code)).isError).toBe(false);
+    await close();
+  });
+
+  // guarantee: memory-limit
+  test('does not limit the number of sessions with data_dir, because idle ones are unloaded', async () => {
+    const data_dir = mkdtempSync(join(tmpdir(), 'held-'));
+    const { server, a, run, close } = await start(data_dir);
+    for (const id of ['one', 'two', 'three', 'four']) expect((await run(a, id)).isError).toBe(false);
+    expect(server.state.pool.heldBytes).toBeLessThan(LIMITS.max_held_bytes_per_tenant);
+    const { structured } = await call(a, 'list_files', { session_id: 'one' });
+    expect(structured).toMatchObject({ files: [{ path: 'f', size_bytes: MB }] });
+    await close();
+    rmSync(data_dir, { recursive: true, force: true });
+  });
+});
