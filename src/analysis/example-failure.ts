@@ -34,6 +34,8 @@ export function exampleInput(
     imports: [],
     packages: [],
     earlier: NO_EARLIER_CALLS,
+    profile: undefined,
+    stoppedAt: undefined,
     ...run,
   };
 }

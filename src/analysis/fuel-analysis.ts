@@ -7,18 +7,43 @@ import type { FuelAnalysis } from '../schema.ts';
 import { type HeavyImport, heavyImports, NOTICEABLE_FUEL, vendoredImports } from './heavy-imports.ts';
 import type { AnalysisInput } from './input.ts';
 import { failedLocation } from './quote-guest-text.ts';
+import { hopelessCause, runFindings } from './run-cause.ts';
 import { type FuelStatus, fuelStatus, suggestedBudgets } from './suggested-limits.ts';
 
 /** Above this share of the budget, and without a heavy package, the data or the algorithm is the likely cause. */
 const LARGE_DATA_PERCENT = 70;
 
-/** The budget to try next: twice the consumption, plus the known cost of packages that are still to be imported. */
+/** The fuel that a run needs if its loop continues at the same rate; undefined if its progress is unknown. */
+function estimatedNeed(input: AnalysisInput): number | undefined {
+  const { progress } = runFindings(input);
+  return progress && input.fuelConsumed + progress.remainingFuel;
+}
+
+/**
+ * The budget to try next: twice the consumption, plus the known cost of packages that are still to be imported; more if
+ * the progress of the run shows that it needs more.
+ */
 export function budgetToTry(input: AnalysisInput): number {
   const { fuel_budget: budget } = input.limits;
   const pending = heavyImports(input).reduce((sum, { missing }) => sum + missing, 0);
+  const need = suggestedBudgets(Math.min(estimatedNeed(input) ?? 0, MAX_ESTIMATE), budget).low;
   // Fuel beyond the budget was spent on stopping the program.
-  return suggestedBudgets(Math.min(input.fuelConsumed, budget) + pending, budget).high;
+  return Math.max(need, suggestedBudgets(Math.min(input.fuelConsumed, budget) + pending, budget).high);
 }
+
+/** The reason for a budget that follows from the progress of a loop. */
+export function progressText(input: AnalysisInput): string | undefined {
+  const { progress } = runFindings(input);
+  if (progress === undefined) return undefined;
+  const { name, value, bound } = progress;
+  const need = estimatedNeed(input)!;
+  if (!(need < MAX_ESTIMATE))
+    return `${name} had reached ${value} of ${bound}: no practical budget is enough, do less work`;
+  return `${name} had reached ${value} of ${bound}: at this rate the run needs about ${formatFuel(need)} fuel`;
+}
+
+/** Larger estimates are not suggested as a budget. */
+const MAX_ESTIMATE = 1e13;
 
 // ---- causes ----
 
@@ -50,6 +75,8 @@ export function likelyCauses(input: AnalysisInput): string[] {
   if (percent > LARGE_DATA_PERCENT && heavy.length === 0) {
     causes.push('Complex data processing or large dataset detected');
   }
+  const { cause } = runFindings(input);
+  if (cause !== undefined) causes.unshift(cause.text);
   return causes;
 }
 
@@ -100,10 +127,12 @@ function statusTexts(input: AnalysisInput, status: FuelStatus, hasGuidance: bool
       ];
     case 'exhausted': {
       const next = formatFuel(budgetToTry(input));
+      const isHopeless = hopelessCause(input) !== undefined;
+      const advice = isHopeless
+        ? 'Change the code: more fuel does not help.'
+        : `Increase budget to at least ${next} instructions.`;
       return [
-        hasGuidance
-          ? 'Execution exceeded budget. See error_guidance for solutions.'
-          : `Execution exceeded budget. Increase budget to at least ${next} instructions.`,
+        `Execution exceeded budget. ${hasGuidance ? 'See error_guidance for solutions.' : advice}`,
         ...packageTexts(input, next),
       ];
     }
@@ -125,6 +154,7 @@ export function analyseFuel(input: AnalysisInput, hasGuidance: boolean): FuelAna
   const { fuel_budget: budget } = input.limits;
   const consumed = input.fuelConsumed;
   const status = fuelStatus(consumed, budget, input.trap?.reason === 'out_of_fuel');
+  const { cause } = runFindings(input);
   const texts = [...statusTexts(input, status, hasGuidance), ...sessionNotes(input, heavyImports(input))];
   return {
     consumed,
@@ -133,5 +163,6 @@ export function analyseFuel(input: AnalysisInput, hasGuidance: boolean): FuelAna
     status,
     recommendation: texts.length === 0 ? null : texts.join(' '),
     likely_causes: likelyCauses(input),
+    ...(cause && { cause: cause.kind }),
   };
 }

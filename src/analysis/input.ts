@@ -2,8 +2,9 @@
  * The input of the analysis: plain data about one run, collected by the host. Everything that comes from the guest (the
  * exception, standard error) is untrusted and is only ever quoted in shortened form.
  */
-import type { GuestError, ImportFacts, PackageFacts, Policy, TrapReason } from '../schema.ts';
+import type { GuestError, ImportFacts, PackageFacts, Policy, StoppedAt, TrapReason } from '../schema.ts';
 import type { AnalysedLanguage } from './language.ts';
+import type { RunProfile } from './run-profile.ts';
 
 /** How a run without a trap ended. `unknown`: the boot script's report is missing or invalid. */
 export type Ending = 'returned' | 'exited' | 'exception' | 'unknown';
@@ -60,6 +61,10 @@ export interface AnalysisInput {
   /** Vendored packages of the language. */
   readonly packages: readonly VendoredPackage[];
   readonly earlier: EarlierCalls;
+  /** Where the run used its fuel; undefined if it used less than one slice, or none was recorded. */
+  readonly profile: RunProfile | undefined;
+  /** Where a limit or an uncaught exception ended the program. */
+  readonly stoppedAt: StoppedAt | undefined;
 }
 
 export const NO_EARLIER_CALLS: EarlierCalls = {

@@ -2,7 +2,9 @@
  * A guest language as the analysis sees it: how it reports failures and how its programs are written. Each folder of
  * `runtimes/` implements it as data and pure functions; the analysis itself knows no language.
  */
+
 import type { GuestError, RuntimeName } from '../schema.ts';
+import type { SourceLoop } from './loops.ts';
 
 export interface AnalysedLanguage {
   readonly name: RuntimeName;
@@ -23,6 +25,12 @@ export interface LanguageGuidance {
   readonly typicalSource: RegExp;
   /** A loop without an exit condition. */
   readonly endlessLoop: RegExp;
+  /** How programs of the language keep the results of a function for the next call with the same arguments. */
+  readonly memoization: string;
+  /** A call that matches a regular expression. */
+  readonly regexCall: RegExp;
+  /** The loops of a program, outer loops before the loops that they contain. */
+  loops(source: string): readonly SourceLoop[];
   /** Constructs that usually make the interpreter abort. */
   readonly abortCauses?: string;
   /** The error number of this exception is that of a failed system call. */

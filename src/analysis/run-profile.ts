@@ -29,8 +29,8 @@ const programState = z.strictObject({
   depth: amount,
   /** The innermost frames of the program, innermost first. */
   stack: z.array(stackFrame).max(100),
-  /** Variables of the innermost frame of the program. */
-  variables,
+  /** Variables of the innermost frames in `stack`; an object whose contents are not shown has its address after "#". */
+  variables: z.array(variables).max(10),
   memoryBytes: amount,
 });
 export interface ProgramState extends Readonly<z.infer<typeof programState>> {}

@@ -67,8 +67,11 @@ export const MAX_REPORT_BYTES = 1_500_000;
 export interface StackReader {
   /** At most `max` frames, innermost first. With `untilProgram` the innermost frame of the program is the last one. */
   frames(max: number, untilProgram: boolean): readonly StackFrame[];
-  /** Variables of the innermost frame of the program among the first `maxFrames`, the preferred ones first. */
-  variables(isPreferred: (name: string) => boolean, maxFrames: number): Variables;
+  /**
+   * Variables of the innermost frames of the program, at most `max` of them, among the first `maxFrames`. The preferred
+   * ones come first. An object whose contents are not shown has its address after "#".
+   */
+  variables(isPreferred: (name: string) => boolean, max: number, maxFrames: number): readonly Variables[];
   /**
    * Variables for the place of an uncaught exception, for runtimes whose report has none: the global ones, and for a
    * place in a function only the preferred ones among them.

@@ -57,6 +57,8 @@ function inputOf(result: SandboxResult, run: CompletedRun, packages: readonly Pa
     imports: metadata.imports,
     packages: packages.filter(({ language }) => language === runtime),
     earlier: run.earlier,
+    profile: run.outcome.profile,
+    stoppedAt: run.outcome.stoppedAt,
   };
 }
 

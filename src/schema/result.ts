@@ -40,13 +40,27 @@ export interface ErrorGuidance extends z.infer<typeof errorGuidance> {}
 
 /** How close a run came to its fuel budget, in increasing order. */
 export const FUEL_STATUSES = ['efficient', 'moderate', 'warning', 'critical', 'exhausted'] as const;
+/** Causes of a reached limit that the samples of a run can show. */
+export const RUN_CAUSES = [
+  'probably_endless',
+  'deep_recursion',
+  'exponential_recursion',
+  'large_data',
+  'heavy_import',
+] as const;
 export const fuelAnalysis = z.object({
   consumed: z.number().int().describe('Fuel used.'),
   budget: z.number().int().describe('Fuel allowed.'),
   utilization_percent: z.number().describe('Fuel used as a percentage of the budget.'),
   status: z.enum(FUEL_STATUSES).describe('How close the run came to its budget.'),
   recommendation: z.string().nullable().describe('What to do; null if nothing needs to be done.'),
-  likely_causes: z.array(z.string()).describe('What used the fuel.'),
+  likely_causes: z
+    .array(z.string())
+    .describe('What used the fuel; a cause with evidence from the run first.'),
+  cause: z
+    .enum(RUN_CAUSES)
+    .optional()
+    .describe('The cause that the samples of a run show that reached its limit on fuel or time.'),
 });
 /** How a run used its fuel budget. */
 export interface FuelAnalysis extends z.infer<typeof fuelAnalysis> {}

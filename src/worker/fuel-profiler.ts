@@ -6,7 +6,7 @@ import type { FrameFuel, ProgramState, RunProfile, StackFrame } from '../analysi
 import { SLICE_FUEL } from '../engine/guest.ts';
 import type { StackReader } from '../runtimes/runtime.ts';
 import type { StoppedAt } from '../schema.ts';
-import { limitVariables } from './stopped-at.ts';
+import { limitVariables, withoutAddresses } from './stopped-at.ts';
 
 /** Fuel between two samples of a detailed profile. */
 export const DETAILED_SAMPLE_FUEL = 100_000;
@@ -16,6 +16,8 @@ const MAX_FRAMES = 200;
 const MAX_DEPTH = 5_000;
 /** Frames of the program in a state. */
 const MAX_STATE_FRAMES = 40;
+/** Frames of the program whose variables a state has. */
+const STATE_VARIABLE_FRAMES = 3;
 /** States to keep. When there are twice as many, every other one is dropped and they are recorded half as often. */
 const MAX_STATES = 24;
 /** Lines and functions to keep; further ones are counted as unknown. */
@@ -81,12 +83,12 @@ export class FuelProfiler {
     const top = stack[0];
     if (top === undefined) return undefined;
     const names = this.#namesAt(top);
-    const variables = this.reader.variables((name) => names.has(name), MAX_FRAMES);
+    const variables = this.reader.variables((name) => names.has(name), STATE_VARIABLE_FRAMES, MAX_FRAMES);
     return {
       fuel: fuelConsumed,
       depth: frames.length,
       stack,
-      variables: limitVariables(variables),
+      variables: variables.map(limitVariables),
       memoryBytes: this.memoryBytes(),
     };
   }
@@ -95,7 +97,9 @@ export class FuelProfiler {
   placeOf(place: StoppedAt): StoppedAt {
     const names = this.#namesAt(place);
     const variables = this.reader.variablesAfter?.(place.function, (name) => names.has(name));
-    return variables === undefined ? place : { ...place, variables: limitVariables(variables) };
+    return variables === undefined
+      ? place
+      : { ...place, variables: withoutAddresses(limitVariables(variables)) };
   }
 
   /** The profile, or undefined if the run used only one slice. */

@@ -24,7 +24,18 @@ export function stoppedAtState(state: ProgramState | undefined): StoppedAt | und
   const frame = state?.stack[0];
   if (state === undefined || frame === undefined) return undefined;
   const { file, line, function: name } = frame;
-  return { file: cap(file), line, function: cap(name), variables: { ...state.variables } };
+  return {
+    file: cap(file),
+    line,
+    function: cap(name),
+    variables: withoutAddresses(state.variables[0] ?? {}),
+  };
+}
+
+/** Addresses of objects are for the analysis only. */
+export function withoutAddresses(variables: Variables): Record<string, string> {
+  const texts = Object.entries(variables);
+  return Object.fromEntries(texts.map(([name, text]) => [name, text.replace(/ #\d+>$/, '>')]));
 }
 
 /** The place that a boot script reports for an uncaught exception. Undefined if it does not match the schema. */

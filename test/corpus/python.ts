@@ -10,7 +10,7 @@ export const PYTHON: readonly FailingProgram[] = [
   {
     code: 'n = 0\nwhile n >= 0:\n    n += 1',
     type: 'OutOfFuel',
-    says: 'fuel_budget=100_000_000',
+    says: 'n moves away from 0',
     options: small,
   },
   {

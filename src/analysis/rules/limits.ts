@@ -1,11 +1,12 @@
 /** Rules for runs that a limit or a fault ended. They rely on the trap and on exceptions that the interpreter raised. */
 import { formatBytes, formatFuel, formatLiteral } from '../../quantities.ts';
 import type { GuestError, TrapReason } from '../../schema.ts';
-import { budgetToTry, likelyCauses, stoppedLocation } from '../fuel-analysis.ts';
+import { budgetToTry, likelyCauses, progressText, stoppedLocation } from '../fuel-analysis.ts';
 import { heavyImports } from '../heavy-imports.ts';
 import type { AnalysisInput } from '../input.ts';
-import { failedAt } from '../quote-guest-text.ts';
+import { failedAt, oneLine } from '../quote-guest-text.ts';
 import { DOCS, type Rule, rule } from '../rule.ts';
+import { hopelessCause, hottestFunction, stuckRegex } from '../run-cause.ts';
 import { suggestedBytes, suggestedSeconds } from '../suggested-limits.ts';
 
 /** Characters of the source that are searched for an endless loop. */
@@ -23,8 +24,43 @@ function raisedInstead(
   return isExpected(found) ? { message: undefined } : undefined;
 }
 
+/** What to change in a run that no budget is enough for; undefined for other runs. */
+function fixOf(input: AnalysisInput): readonly string[] | undefined {
+  const cause = hopelessCause(input);
+  if (cause === undefined) return undefined;
+  const noBudget = 'More fuel or time does not help';
+  if (cause.kind === 'probably_endless')
+    return [
+      'Solution 1: Change the loop so that its condition becomes false, or leave it with break or return',
+      `${noBudget}: the loop looks endless`,
+    ];
+  if (cause.kind === 'deep_recursion')
+    return ['Solution 1: Make sure that the recursion reaches a base case, or use a loop', noBudget];
+  const { memoization } = input.language.guidance;
+  return [
+    `Solution 1: Keep the results of ${cause.function} for repeated arguments (memoize them with ${memoization}), or compute them in a loop`,
+    `${noBudget}: the number of calls grows exponentially`,
+  ];
+}
+
+/** What the samples show beyond the cause. */
+function samplesText(input: AnalysisInput): (string | undefined)[] {
+  const hot = hottestFunction(input);
+  const regexLine = stuckRegex(input);
+  return [
+    hot && !hot.name.startsWith('<')
+      ? `${Math.round(hot.share * 100)}% of the fuel was used in ${oneLine(hot.name, 80)}`
+      : undefined,
+    regexLine === undefined
+      ? undefined
+      : `The regular expression on line ${regexLine} probably backtracks: avoid nested quantifiers such as (a+)+`,
+  ];
+}
+
 /** The cause for the `Likely cause:` line of the specification. */
 function likelyCause(input: AnalysisInput): string {
+  const hopeless = hopelessCause(input);
+  if (hopeless !== undefined) return hopeless.text;
   const heavy = heavyImports(input).filter(({ cached }) => !cached);
   const importFuel = heavy.reduce((sum, { fuel }) => sum + fuel, 0);
   if (heavy.length > 0 && importFuel * 5 >= input.limits.fuel_budget) {
@@ -32,6 +68,11 @@ function likelyCause(input: AnalysisInput): string {
     return `Heavy package imports (${list})`;
   }
   return likelyCauses(input)[0] ?? 'Complex data processing or large dataset detected';
+}
+
+function recursiveFunction({ stoppedAt }: AnalysisInput): string | undefined {
+  const name = stoppedAt?.function ?? '<';
+  return name.startsWith('<') ? undefined : `The recursion is in ${oneLine(name, 80)}`;
 }
 
 export const limitRules: readonly Rule[] = [
@@ -50,11 +91,15 @@ export const limitRules: readonly Rule[] = [
         guidance: [
           `Code exceeded ${formatFuel(input.limits.fuel_budget)} instruction budget`,
           `Likely cause: ${cause}`,
-          'Solution 1: Simplify code or use lighter alternatives',
-          'Solution 2: Create session with higher fuel budget',
-          `Example: create_session(language='${language.name}', fuel_budget=${formatLiteral(budgetToTry(input))})`,
+          ...(fixOf(input) ?? [
+            'Solution 1: Simplify code or use lighter alternatives',
+            'Solution 2: Create session with higher fuel budget',
+            `Example: create_session(language='${language.name}', fuel_budget=${formatLiteral(budgetToTry(input))})`,
+            progressText(input),
+          ]),
           location && !cause.includes(location) ? `The fuel ran out at ${location}` : undefined,
-          isEndless
+          ...samplesText(input),
+          isEndless && fixOf(input) === undefined
             ? 'The program contains an endless loop: unless it breaks out, no budget is enough'
             : undefined,
         ],
@@ -69,15 +114,21 @@ export const limitRules: readonly Rule[] = [
     advise: (trap, input) => {
       const { timeout_seconds: seconds, fuel_budget } = input.limits;
       const isWaiting = input.fuelConsumed < fuel_budget / 100;
+      const cause = hopelessCause(input);
       return {
         message: trap.message,
         guidance: [
           `Code exceeded the time limit of ${seconds} s`,
           failedAt(input, 'The time limit was reached at'),
-          isWaiting
-            ? 'The program was mostly waiting: shorten or remove sleeps'
-            : 'The program was computing: use a faster algorithm or less data',
-          `Or raise the limit: timeout_seconds=${suggestedSeconds(seconds)}`,
+          ...(cause === undefined
+            ? [
+                isWaiting
+                  ? 'The program was mostly waiting: shorten or remove sleeps'
+                  : 'The program was computing: use a faster algorithm or less data',
+                `Or raise the limit: timeout_seconds=${suggestedSeconds(seconds)}`,
+              ]
+            : [`Likely cause: ${cause.text}`, ...fixOf(input)!]),
+          ...(isWaiting ? [] : samplesText(input)),
         ],
       };
     },
@@ -126,6 +177,7 @@ export const limitRules: readonly Rule[] = [
       guidance: [
         'The recursion is too deep: the call stack is full',
         failedAt(input, 'The stack overflowed at'),
+        recursiveFunction(input),
         'Make sure that the recursion always reaches a base case',
         'For deeply nested data use a loop with an explicit stack instead of recursion',
       ],

@@ -5,6 +5,7 @@ import { failedStatement } from '../../../analysis/quote-guest-text.ts';
 import { ruleTable } from '../../../analysis/rule-table.ts';
 import { errorRules } from './error-rules.ts';
 import { importRules } from './import-rules.ts';
+import { javascriptLoops } from './loops.ts';
 import { NOT_ITERABLE, parseUncaughtError } from './select-engine-error.ts';
 import { failedIteration } from './value-origin.ts';
 
@@ -16,6 +17,9 @@ const IMPORTS = [
 
 export const javascriptGuidance: LanguageGuidance = {
   typicalSource: /^[ \t]*(const|let|var) [\w[{]|^[ \t]*function\b|^[ \t]*console\.log\(|=> ?\{|^[ \t]*\/\//m,
+  regexCall: /\.(?:test|exec|match|matchAll|replace|replaceAll|search|split)\(/,
+  memoization: 'a Map',
+  loops: javascriptLoops,
   endlessLoop: /\b(while\s*\(\s*(true|1)\s*\)|for\s*\(\s*;\s*;\s*\))/,
   isSystemError: () => true,
   isOutOfMemory: ({ type, message }) => type === 'InternalError' && message === 'out of memory',

@@ -63,13 +63,12 @@ export class JavaScriptStackReader implements StackReader {
     return found;
   }
 
-  variables(isPreferred: (name: string) => boolean, maxFrames: number): Variables {
-    let found: Variables = {};
+  variables(isPreferred: (name: string) => boolean, max: number, maxFrames: number): Variables[] {
+    const found: Variables[] = [];
     this.#walk(maxFrames, ({ origin, function: name }, frame, bytecode) => {
       if (origin !== 'program') return false;
       const slots = [...this.#locals(frame, bytecode), ...(name === SCRIPT ? this.#globals() : [])];
-      found = this.#describe(slots, isPreferred);
-      return true;
+      return found.push(this.#describe(slots, isPreferred)) >= max;
     });
     return found;
   }

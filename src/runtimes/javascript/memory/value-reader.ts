@@ -184,7 +184,7 @@ export class ValueReader {
       case CLASS.proxy:
         return '<Proxy>';
       default:
-        return `<${this.#className(object) ?? 'object'}>`;
+        return `<${this.#className(object) ?? 'object'}${depth > 0 ? '' : ` #${object}`}>`;
     }
   }
 

@@ -4,6 +4,7 @@ import { ruleTable } from '../../../analysis/rule-table.ts';
 import type { GuestError } from '../../../schema.ts';
 import { dataRules } from './data-rules.ts';
 import { importRules } from './import-rules.ts';
+import { pythonLoops } from './loops.ts';
 import { programRules } from './program-rules.ts';
 import { parseTraceback } from './traceback.ts';
 
@@ -17,6 +18,9 @@ const isBuiltin = (error: GuestError, type: string) => error.module === 'builtin
 export const pythonGuidance: LanguageGuidance = {
   typicalSource: /^[ \t]*(def |import \w+$|from \w+ import|print\()/m,
   endlessLoop: /\bwhile(?:\s+|\s*\(\s*)(?:True|1)\b/,
+  regexCall: /\.(?:match|fullmatch|search|findall|finditer|sub|subn|split)\(/,
+  memoization: 'functools.cache',
+  loops: pythonLoops,
   abortCauses: 'os.abort(), memory corruption through ctypes, hand-written bytecode',
   isSystemError: ({ kind }) => kind === undefined || SYSTEM_ERRORS.test(kind),
   isOutOfMemory: (error) => isBuiltin(error, 'MemoryError'),

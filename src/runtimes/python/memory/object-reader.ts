@@ -139,7 +139,7 @@ export class ObjectReader {
       case 'PyFrozenSet_Type':
         return `<frozenset, ${count(this.#u32(object + offsets.set_used))}>`;
       default:
-        return `<${this.#typeName(type)}>`;
+        return depth > 0 ? `<${this.#typeName(type)}>` : `<${this.#typeName(type)} #${object}>`;
     }
   }
 

@@ -56,16 +56,17 @@ export class PythonStackReader implements StackReader {
     return found;
   }
 
-  variables(isPreferred: (name: string) => boolean, maxFrames: number): Variables {
-    const found: Record<string, string> = {};
+  variables(isPreferred: (name: string) => boolean, max: number, maxFrames: number): Variables[] {
+    const found: Variables[] = [];
     this.#walk(maxFrames, ({ origin, function: name }, frame, code) => {
       if (origin !== 'program') return false;
       const slots = [...(name === MODULE ? this.#globals(frame) : this.#locals(frame, code))];
+      const variables: Record<string, string> = {};
       for (const wanted of [true, false]) {
         for (const [variable, value] of slots)
-          if (isPreferred(variable) === wanted) found[variable] = this.#objects.describe(value);
+          if (isPreferred(variable) === wanted) variables[variable] = this.#objects.describe(value);
       }
-      return true;
+      return found.push(variables) >= max;
     });
     return found;
   }

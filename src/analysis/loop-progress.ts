@@ -1,0 +1,150 @@
+/**
+ * What the samples of a run show about one of its loops: whether its variables approach the end of the loop. Values are
+ * texts from guest memory, so they are compared as texts and parsed as numbers only if they are plain numbers.
+ */
+import { type Comparison, comparisonIn, namesIn, type SourceLoop } from './loops.ts';
+import type { Variables } from './run-profile.ts';
+
+/** The variables of the loop's frame at a sample, and the fuel consumed by then. */
+export interface LoopSample {
+  readonly fuel: number;
+  readonly variables: Variables;
+}
+
+/** A variable on its way to a bound. */
+export interface Progress {
+  readonly name: string;
+  readonly value: number;
+  readonly bound: number;
+  /** Fuel until the bound is reached, at the rate of the samples. */
+  readonly remainingFuel: number;
+}
+
+export type LoopFinding =
+  /** The loop does not approach its end. */
+  | { readonly kind: 'endless'; readonly evidence: string }
+  | { readonly kind: 'progressing'; readonly progress: Progress | undefined }
+  /** The loop ended and started again between samples. */
+  | { readonly kind: 'restarting' }
+  | { readonly kind: 'unknown' };
+
+const UNKNOWN: LoopFinding = { kind: 'unknown' };
+const RESTARTING: LoopFinding = { kind: 'restarting' };
+/** Values that say nothing about the progress of a loop. */
+const FLAG = /^(?:True|False|None|true|false|null|undefined)$/;
+const MAX_SHOWN_VALUES = 4;
+
+/** Needs at least four samples, in the order of the run. */
+export function examineLoop(loop: SourceLoop, samples: readonly LoopSample[]): LoopFinding {
+  if (samples.length < 4) return UNKNOWN;
+  if (loop.items !== undefined) return examineItems(loop, loop.items, samples);
+  if (loop.range !== undefined) {
+    const { name, bound } = loop.range;
+    return examineNumber({ name, operator: '<', bound }, samples) ?? RESTARTING;
+  }
+  const comparison = comparisonIn(loop.condition);
+  const finding = comparison && examineNumber(comparison, samples);
+  if (finding !== undefined && finding.kind !== 'restarting') return finding;
+  return examineRepetition(loop.condition, samples) ?? finding ?? UNKNOWN;
+}
+
+function examineItems(
+  loop: SourceLoop,
+  { names, collection }: NonNullable<SourceLoop['items']>,
+  samples: readonly LoopSample[],
+): LoopFinding {
+  if (loop.isInfinite)
+    return { kind: 'endless', evidence: `${collection} never ends, and nothing leaves the loop` };
+  const sizes = samples.map(({ variables }) => sizeOf(variables[collection]));
+  if (isRising(sizes))
+    return { kind: 'endless', evidence: `${collection} grows while the loop iterates over it` };
+  const values = samples.map(({ variables }) => namesIn(names).map((name) => variables[name]));
+  return isRepeating(values) ? RESTARTING : { kind: 'progressing', progress: undefined };
+}
+
+/** A finding for a loop whose number rises or falls; `restarting` if it does neither; undefined if it is no number. */
+function examineNumber(comparison: Comparison, samples: readonly LoopSample[]): LoopFinding | undefined {
+  const { name, operator, bound } = comparison;
+  const values = samples.map(({ variables }) => numberOf(variables[name]));
+  const bounds = samples.map(({ variables }) => boundOf(bound, variables));
+  if (values.includes(undefined)) return undefined;
+  if (!isRising(values) && !isRising(values.map((value) => -value!))) {
+    const isConstant = values.every((value) => value === values[0]);
+    return isConstant ? undefined : RESTARTING;
+  }
+  const first = { value: values[0]!, bound: bounds[0] };
+  const last = { value: values.at(-1)!, bound: bounds.at(-1) };
+  if (first.bound === undefined || last.bound === undefined)
+    return { kind: 'progressing', progress: undefined };
+  const distance = (at: { value: number; bound: number | undefined }) => {
+    if (operator === '<' || operator === '<=') return at.bound! - at.value;
+    return operator === '!=' ? Math.abs(at.value - at.bound!) : at.value - at.bound!;
+  };
+  if (operator === '==') return UNKNOWN;
+  const [before, after] = [distance(first), distance(last)];
+  if (after >= before) {
+    const evidence = `${name} moves away from ${bound}: it went from ${first.value} to ${last.value}`;
+    return { kind: 'endless', evidence };
+  }
+  const fuelPerStep = (samples.at(-1)!.fuel - samples[0]!.fuel) / (before - after);
+  const progress = { name, value: last.value, bound: last.bound, remainingFuel: after * fuelPerStep };
+  return { kind: 'progressing', progress };
+}
+
+/** Endless if the variables of the condition, or all variables if those say nothing, repeat their values. */
+function examineRepetition(condition: string, samples: readonly LoopSample[]): LoopFinding | undefined {
+  const names = namesIn(condition).filter((name) =>
+    samples.every(({ variables }) => variables[name] !== undefined),
+  );
+  const values = samples.map(({ variables }) => names.map((name) => variables[name]!));
+  const isInformative = values.some((row) => row.some((value) => !FLAG.test(value)));
+  if (isInformative) return isRepeating(values) ? repeats(names, values) : undefined;
+  const all = samples.map(({ variables }) => Object.entries(variables).flat());
+  // All variables together repeat by chance less often than some of them.
+  return isRepeating(all, 0.75) ? repeats(names, values) : UNKNOWN;
+}
+
+function repeats(names: readonly string[], values: readonly (readonly string[])[]): LoopFinding {
+  const distinct = [...new Set(values.map((row) => row.join(', ')))];
+  if (names.length === 0) return { kind: 'endless', evidence: 'its variables repeat the same values' };
+  const shown = names.join(', ');
+  const evidence =
+    distinct.length === 1
+      ? `${shown} ${names.length === 1 ? 'stays' : 'stay'} at ${distinct[0]}`
+      : `${shown} ${names.length === 1 ? 'repeats' : 'repeat'} the values ${distinct.slice(0, MAX_SHOWN_VALUES).join('; ')}${distinct.length > MAX_SHOWN_VALUES ? '; …' : ''}`;
+  return { kind: 'endless', evidence };
+}
+
+/** Whether at most this share of the rows is different. */
+function isRepeating(rows: readonly (readonly unknown[])[], share = 0.5): boolean {
+  return new Set(rows.map((row) => JSON.stringify(row))).size <= rows.length * share;
+}
+
+/** Whether the values never fall and are higher at the end. */
+function isRising(values: readonly (number | undefined)[]): boolean {
+  if (values.includes(undefined)) return false;
+  return values.every((value, i) => i === 0 || value! >= values[i - 1]!) && values.at(-1)! > values[0]!;
+}
+
+/** The value of a plain number; undefined for anything else. */
+function numberOf(text: string | undefined): number | undefined {
+  return text !== undefined && /^-?\d[\d_]*(?:\.\d+)?(?:e[-+]?\d+)?n?$/.test(text)
+    ? Number(text.replaceAll('_', '').replace('n', ''))
+    : undefined;
+}
+
+/** The number of items of a container, or of characters of a text, as its short form shows it. */
+export function sizeOf(text: string | undefined): number | undefined {
+  const found = text === undefined ? null : /(\d+) (?:items?|characters)[\])}>]*$/.exec(text);
+  if (found !== null) return Number(found[1]);
+  // Short containers show all their items.
+  return text !== undefined && /^[[({].*[\])}]$/.test(text) ? text.split(', ').length : undefined;
+}
+
+function boundOf(bound: string, variables: Variables): number | undefined {
+  const power = /^([\d_.]+)\s*\*\*\s*(\d+)$/.exec(bound);
+  if (power !== null) return Number(power[1]!.replaceAll('_', '')) ** Number(power[2]);
+  const measured = /^len\((\w+)\)$|^([\w$]+)\.length$/.exec(bound);
+  if (measured !== null) return sizeOf(variables[measured[1] ?? measured[2]!]);
+  return numberOf(bound) ?? numberOf(variables[bound]);
+}

@@ -1,0 +1,46 @@
+/** Loops of a program as its language finds them in the source, and what their conditions compare. */
+
+export interface SourceLoop {
+  /** Line of the loop's head, starting at 1. */
+  readonly line: number;
+  readonly lastLine: number;
+  /** The head on one line, e.g. `while n != 1:`. */
+  readonly head: string;
+  /** The part of the head that decides whether the loop continues; empty if there is none. */
+  readonly condition: string;
+  /** The variables and the collection of a loop over items; undefined for other loops. */
+  readonly items?: { readonly names: string; readonly collection: string } | undefined;
+  /** The variable and the exclusive bound of a loop over a range of numbers. */
+  readonly range?: { readonly name: string; readonly bound: string } | undefined;
+  /** The loop iterates something that never ends and contains no statement that leaves it. */
+  readonly isInfinite: boolean;
+}
+
+export interface Comparison {
+  readonly name: string;
+  readonly operator: '<' | '<=' | '>' | '>=' | '!=' | '==';
+  readonly bound: string;
+}
+
+const COMPARISON =
+  /(?<![\w.$)\]])([\p{L}_$][\w$]*)\s*(<=|>=|<|>|!==?|===?)\s*(-?[\d_.]+(?:e\d+|\s*\*\*\s*\d+)?n?|[\p{L}_$][\w$.]*(?:\([\w$]*\))?)(?![\w$([.]|\s*[-+*/%])/u;
+
+/** The comparison of a variable in a condition, if the condition has a simple one. */
+export function comparisonIn(condition: string): Comparison | undefined {
+  const found = COMPARISON.exec(condition);
+  if (found === null) return undefined;
+  const operator = found[2]!.slice(0, 2).replace('===', '==') as Comparison['operator'];
+  return { name: found[1]!, operator, bound: found[3]! };
+}
+
+const WORDS = new Set(
+  'while for not and or is in if else True False None true false null undefined len let const var of new typeof this self'.split(
+    ' ',
+  ),
+);
+
+/** Names in an expression that can be variables: no keywords, no functions that are called, no attributes. */
+export function namesIn(expression: string): string[] {
+  const found = expression.matchAll(/(?<![\w.$'"])[\p{L}_$][\w$]*(?!\s*\()/gu);
+  return [...new Set([...found].map(([name]) => name))].filter((name) => !WORDS.has(name));
+}

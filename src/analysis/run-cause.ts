@@ -1,0 +1,263 @@
+/**
+ * Why a run reached a limit, as far as its samples show it. A cause is claimed only with evidence from the run: the lines
+ * and variables of the late samples, the depth of the stack, the size of its data.
+ */
+import { formatBytes, formatPercent } from '../quantities.ts';
+import type { RUN_CAUSES } from '../schema.ts';
+import type { AnalysisInput } from './input.ts';
+import { examineLoop, type LoopSample, type Progress, sizeOf } from './loop-progress.ts';
+import type { SourceLoop } from './loops.ts';
+import { oneLine, sourceLine } from './quote-guest-text.ts';
+import type { ProgramState, RunProfile, StackFrame } from './run-profile.ts';
+
+export interface RunCause {
+  readonly kind: (typeof RUN_CAUSES)[number];
+  /** One line with the evidence. */
+  readonly text: string;
+  /** The function that calls itself; only for recursion. */
+  readonly function?: string;
+}
+
+export interface RunFindings {
+  readonly cause: RunCause | undefined;
+  /** How far a loop of the program had come; only if no cause says that more fuel is useless. */
+  readonly progress: Progress | undefined;
+}
+
+const NONE: RunFindings = { cause: undefined, progress: undefined };
+/** States that are needed to claim a cause from repetition. */
+const MIN_STATES = 6;
+/** Share of the late states in which a function must be recursive. */
+const RECURSIVE_SHARE = 0.75;
+/** Activations of a function on the stack from which it counts as recursive. */
+const MIN_ACTIVATIONS = 3;
+const DEEP = 100;
+const IMPORT_SHARE = 0.5;
+const HOT_SHARE = 0.5;
+const LARGE_ITEMS = 100_000;
+const LARGE_GROWTH_BYTES = 32 * 1024 * 1024;
+
+const cache = new WeakMap<AnalysisInput, RunFindings>();
+
+/** The findings about a run that reached its limit on fuel or time; none for other runs. */
+export function runFindings(input: AnalysisInput): RunFindings {
+  let findings = cache.get(input);
+  if (findings === undefined) {
+    findings = examine(input);
+    cache.set(input, findings);
+  }
+  return findings;
+}
+
+/** The cause if more fuel or time does not help. */
+export function hopelessCause(input: AnalysisInput): RunCause | undefined {
+  const { cause } = runFindings(input);
+  const isHopeless = cause !== undefined && cause.kind !== 'large_data' && cause.kind !== 'heavy_import';
+  return isHopeless ? cause : undefined;
+}
+
+function examine(input: AnalysisInput): RunFindings {
+  const { profile, trap } = input;
+  if (profile === undefined || (trap?.reason !== 'out_of_fuel' && trap?.reason !== 'timeout')) return NONE;
+  const heavyImport = findHeavyImport(input, profile);
+  if (heavyImport !== undefined) return { cause: heavyImport, progress: undefined };
+  if (profile.states.length >= MIN_STATES) {
+    const late = profile.states.slice(-Math.ceil(profile.states.length / 2));
+    const recursion = findRecursion(input, late);
+    if (recursion !== undefined) return { cause: recursion, progress: undefined };
+    const { endless, progress } = examineLoops(input, profile, late);
+    if (endless !== undefined) return { cause: endless, progress: undefined };
+    return { cause: findLargeData(profile), progress };
+  }
+  return { cause: findLargeData(profile), progress: undefined };
+}
+
+// ---- imports and data ----
+
+function findHeavyImport(input: AnalysisInput, profile: RunProfile): RunCause | undefined {
+  for (const { frame, fuel } of profile.lines) {
+    if (frame.file !== profile.programFile || fuel < profile.fuel * IMPORT_SHARE) continue;
+    const statement = sourceLine(input.source, frame.line);
+    if (!input.language.guidance.importedModules(statement).some((module) => module !== '')) continue;
+    const share = formatPercent(Math.round((fuel / profile.fuel) * 100));
+    return {
+      kind: 'heavy_import',
+      text: `Heavy import at line ${frame.line}: ${statement} used ${share} of the sampled fuel`,
+    };
+  }
+  return undefined;
+}
+
+function findLargeData({ states }: RunProfile): RunCause | undefined {
+  const last = states.at(-1);
+  if (last === undefined) return undefined;
+  const sizes = last.variables
+    .flatMap((variables) => Object.entries(variables))
+    .map(([name, text]) => ({ name, size: sizeOf(text) ?? 0 }))
+    .sort((a, b) => b.size - a.size);
+  const largest = sizes[0];
+  if (largest !== undefined && largest.size >= LARGE_ITEMS)
+    return {
+      kind: 'large_data',
+      text: `Large data: ${oneLine(largest.name, 60)} has a size of ${largest.size}`,
+    };
+  const grown = last.memoryBytes - states[0]!.memoryBytes;
+  if (grown < LARGE_GROWTH_BYTES) return undefined;
+  const growth = `from ${formatBytes(states[0]!.memoryBytes)} to ${formatBytes(last.memoryBytes)}`;
+  return { kind: 'large_data', text: `Large data: memory grew ${growth} during the run` };
+}
+
+/** The function of the program that used most of the fuel, if one used more than half. */
+export function hottestFunction({ profile }: AnalysisInput): { name: string; share: number } | undefined {
+  const fuel = new Map<string, number>();
+  for (const { frame, fuel: used } of profile?.lines ?? []) {
+    // Functions and expressions inside a function count as part of it.
+    const name = frame.function.replace(/\.<locals>\..*$/, '');
+    fuel.set(name, (fuel.get(name) ?? 0) + used);
+  }
+  const [name, used] = [...fuel].sort((a, b) => b[1] - a[1])[0] ?? ['', 0];
+  const share = used / Math.max(1, profile?.fuel ?? 1);
+  return share > HOT_SHARE ? { name, share } : undefined;
+}
+
+/** The line that runs a regular expression if the program did not get beyond it in any late sample. */
+export function stuckRegex({ profile, source, language }: AnalysisInput): number | undefined {
+  const late = profile?.states.slice(-Math.ceil(profile.states.length / 2)) ?? [];
+  const line = late[0]?.stack[0]?.line ?? 0;
+  if (late.length < MIN_STATES / 2 || line < 1) return undefined;
+  const isStuck = late.every(
+    ({ stack, variables }) =>
+      stack[0]!.file === profile!.programFile &&
+      stack[0]!.line === line &&
+      JSON.stringify(variables) === JSON.stringify(late[0]!.variables),
+  );
+  return isStuck && language.guidance.regexCall.test(sourceLine(source, line)) ? line : undefined;
+}
+
+// ---- recursion ----
+
+const keyOf = ({ file, function: name }: StackFrame) => JSON.stringify([file, name]);
+
+function findRecursion({ source }: AnalysisInput, late: readonly ProgramState[]): RunCause | undefined {
+  const recursive = new Map<string, { frame: StackFrame; states: number }>();
+  for (const { stack } of late) {
+    const counts = new Map<string, number>();
+    for (const frame of stack) {
+      const key = keyOf(frame);
+      const count = (counts.get(key) ?? 0) + 1;
+      counts.set(key, count);
+      if (count === MIN_ACTIVATIONS)
+        recursive.set(key, { frame, states: (recursive.get(key)?.states ?? 0) + 1 });
+    }
+  }
+  const found = [...recursive.values()].find(({ states }) => states >= late.length * RECURSIVE_SHARE);
+  if (found === undefined) return undefined;
+  const key = keyOf(found.frame);
+  const name = oneLine(found.frame.function.replace(/^.*\./, ''), 60);
+  const depths = late.map(({ depth }) => depth);
+  const isGrowing = depths.every((depth, i) => i === 0 || depth >= depths[i - 1]!);
+  if (isGrowing && depths.at(-1)! >= DEEP && depths.at(-1)! > depths[0]!) {
+    return {
+      kind: 'deep_recursion',
+      text: `Deep recursion: ${name} calls itself and is ${depths.at(-1)} calls deep`,
+      function: name,
+    };
+  }
+  const calls = selfCalls(source, name, key, late);
+  if (calls.count < 2 || !repeatsArguments(key, late)) return undefined;
+  const depth = `up to ${Math.max(...depths)} calls deep`;
+  return {
+    kind: 'exponential_recursion',
+    text: `Exponential recursion: ${name} calls itself ${calls.count} times per call, on line ${calls.lines.join(' and ')}, ${depth}, with the same arguments again and again`,
+    function: name,
+  };
+}
+
+/** The lines on which the function calls itself in the samples, and the number of calls on them. */
+function selfCalls(
+  source: string,
+  name: string,
+  key: string,
+  late: readonly ProgramState[],
+): { count: number; lines: number[] } {
+  const lines = new Set<number>();
+  for (const { stack } of late)
+    for (const [i, frame] of stack.entries())
+      if (i > 0 && keyOf(frame) === key && keyOf(stack[i - 1]!) === key) lines.add(frame.line);
+  const count = [...lines].reduce((sum, line) => {
+    const statement = sourceLine(source, line);
+    return (
+      sum + statement.split(new RegExp(`(?<![\\w$])${name.replace(/[^\w]/g, '\\$&')}\\s*\\(`)).length - 1
+    );
+  }, 0);
+  return { count, lines: [...lines].sort((a, b) => a - b).slice(0, 3) };
+}
+
+/** Whether the function has the same variables in several of the samples. */
+function repeatsArguments(key: string, late: readonly ProgramState[]): boolean {
+  const seen = late.flatMap(({ stack, variables }) =>
+    variables
+      .filter((_, i) => stack[i] !== undefined && keyOf(stack[i]!) === key)
+      .map((one) => JSON.stringify(one)),
+  );
+  return seen.length >= 4 && new Set(seen).size <= seen.length * 0.9;
+}
+
+// ---- loops ----
+
+interface Candidate {
+  readonly loop: SourceLoop;
+  /** Position of the loop's frame, counted from the outermost frame. */
+  readonly position: number;
+}
+
+/** Examines the loops that contain all late samples, from the innermost to the outermost. */
+function examineLoops(
+  input: AnalysisInput,
+  profile: RunProfile,
+  late: readonly ProgramState[],
+): { endless: RunCause | undefined; progress: Progress | undefined } {
+  let progress: Progress | undefined;
+  let isInnerKnown = true;
+  for (const { loop, position } of candidates(input, profile, late)) {
+    const finding = examineLoop(loop, samplesAt(late, position));
+    if (finding.kind === 'endless' && isInnerKnown) {
+      const head = oneLine(loop.head, 100);
+      const text = `Probably endless loop at line ${loop.line}: ${head} (${oneLine(finding.evidence, 200)})`;
+      return { endless: { kind: 'probably_endless', text }, progress: undefined };
+    }
+    if (finding.kind === 'progressing') progress = finding.progress ?? progress;
+    // While an inner loop is on its way, unchanged variables of an outer loop prove nothing.
+    if (finding.kind !== 'restarting') isInnerKnown = false;
+  }
+  return { endless: undefined, progress };
+}
+
+function samplesAt(late: readonly ProgramState[], position: number): LoopSample[] {
+  return late.flatMap(({ fuel, stack, variables }) => {
+    const found = variables[stack.length - 1 - position];
+    return found === undefined ? [] : [{ fuel, variables: found }];
+  });
+}
+
+/** The loops in which the program was at every late sample, innermost first. */
+function candidates(
+  { source, language }: AnalysisInput,
+  { programFile }: RunProfile,
+  late: readonly ProgramState[],
+): Candidate[] {
+  const paths = late.map(({ stack }) => [...stack].reverse());
+  const found: Candidate[] = [];
+  const loops = language.guidance.loops(source);
+  for (let position = 0; position < 20; position++) {
+    const frames = paths.map((path) => path[position]);
+    const [first] = frames;
+    if (first === undefined || first.file !== programFile) break;
+    if (frames.some((frame) => frame === undefined || keyOf(frame) !== keyOf(first))) break;
+    for (const loop of loops) {
+      const isInside = frames.every((frame) => frame!.line >= loop.line && frame!.line <= loop.lastLine);
+      if (isInside && !found.some((other) => other.loop === loop)) found.push({ loop, position });
+    }
+  }
+  return found.reverse();
+}

@@ -1,0 +1,72 @@
+/** Finds the loops of a JavaScript program in its tokens. */
+import type { SourceLoop } from '../../../analysis/loops.ts';
+import { type Token, tokenize } from '../tokenizer.ts';
+
+const MAX_SOURCE_CHARS = 65_536;
+
+/** The loops of a program, outer loops before the loops that they contain; none if it cannot be tokenized. */
+export function javascriptLoops(source: string): SourceLoop[] {
+  const code = source.slice(0, MAX_SOURCE_CHARS);
+  const tokens = tokenize(code) ?? [];
+  const lineAt = lineCounter(code);
+  return tokens.flatMap((token, i) => {
+    if (token.kind !== 'word' || (token.text !== 'for' && token.text !== 'while')) return [];
+    const open = tokens[i + 1]?.text === 'await' ? i + 2 : i + 1;
+    const close = closingOf(tokens, open);
+    if (tokens[open]?.text !== '(' || close === undefined) return [];
+    const inside = code.slice(tokens[open]!.end, tokens[close]!.start);
+    const last = tokens[bodyEnd(tokens, close + 1)] ?? tokens[close]!;
+    return [
+      {
+        line: lineAt(token.start),
+        lastLine: lineAt(last.start),
+        head: code.slice(token.start, tokens[close]!.end).replace(/\s+/g, ' '),
+        ...partsOf(token.text, inside),
+        isInfinite: false,
+      },
+    ];
+  });
+}
+
+function partsOf(keyword: string, inside: string): Pick<SourceLoop, 'condition' | 'items'> {
+  if (keyword === 'while') return { condition: inside.trim() };
+  const items = /^\s*(?:(?:const|let|var)\s+)?([^;]*?)\sof\s+([^;]+)$/.exec(inside);
+  if (items !== null) return { condition: '', items: { names: items[1]!, collection: items[2]!.trim() } };
+  return { condition: inside.split(';')[1]?.trim() ?? '' };
+}
+
+/** Index of the bracket that closes the one at `open`. */
+function closingOf(tokens: readonly Token[], open: number): number | undefined {
+  const depth = tokens[open]?.depth;
+  for (let i = open + 1; i < tokens.length; i++) {
+    const { text, depth: at } = tokens[i]!;
+    if (at === depth && (text === ')' || text === '}')) return i;
+  }
+  return undefined;
+}
+
+/** Index of the last token of the statement that starts at `start`. */
+function bodyEnd(tokens: readonly Token[], start: number): number {
+  const first = tokens[start];
+  if (first?.text === '{') return closingOf(tokens, start) ?? start;
+  for (let i = start; i < tokens.length; i++) {
+    const { text, depth } = tokens[i]!;
+    if (depth < (first?.depth ?? 0)) return i - 1;
+    if (depth === first?.depth && text === ';') return i;
+  }
+  return tokens.length - 1;
+}
+
+function lineCounter(code: string): (offset: number) => number {
+  const starts = [0];
+  for (let at = code.indexOf('\n'); at >= 0; at = code.indexOf('\n', at + 1)) starts.push(at + 1);
+  return (offset) => {
+    let [low, high] = [0, starts.length - 1];
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      if (starts[middle]! <= offset) low = middle;
+      else high = middle - 1;
+    }
+    return low + 1;
+  };
+}

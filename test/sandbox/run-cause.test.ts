@@ -1,0 +1,113 @@
+/** Why a run reached its limit: the causes that the samples show, and expensive runs for which none is claimed. */
+import { createSandbox, type RuntimeName, type SandboxResult } from 'llm-wasm-sandbox';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+const sandboxes = new Map<RuntimeName, Awaited<ReturnType<typeof createSandbox>>>();
+
+beforeAll(async () => {
+  for (const runtime of ['python', 'javascript'] as const)
+    sandboxes.set(runtime, await createSandbox({ runtime }));
+});
+afterAll(async () => {
+  for (const sandbox of sandboxes.values()) await sandbox.close();
+});
+
+interface Program {
+  readonly runtime: RuntimeName;
+  readonly code: string;
+  readonly cause?: string;
+  /** A part of the guidance. */
+  readonly says?: string;
+}
+
+const PROGRAMS: Record<string, Program> = {
+  'a sequence that enters a cycle': {
+    runtime: 'python',
+    code: 'n = 5\nsteps = 0\nwhile n != 1:\n    n = 3 * n - 1 if n % 2 else n // 2\n    steps += 1\n',
+    cause: 'probably_endless',
+    says: 'at line 3: while n != 1: (n repeats the values',
+  },
+  'a cycle in an outer loop with a finite inner loop': {
+    runtime: 'python',
+    code: 'def work(k):\n    t = 0\n    for i in range(k):\n        t += i\n    return t\nx = 1\nwhile x > 0:\n    work(300)\n    x = 3 - x\n',
+    cause: 'probably_endless',
+    says: 'at line 7: while x > 0:',
+  },
+  'a counter in the wrong direction': {
+    runtime: 'javascript',
+    code: 'const last = [];\nfor (let i = 5; i > 0; i++) {\n  last[0] = i;\n}\n',
+    cause: 'probably_endless',
+    says: 'i moves away from 0',
+  },
+  'a flag that nothing sets': {
+    runtime: 'javascript',
+    code: 'let done = false;\nsetTimeout(() => { done = true; }, 1);\nwhile (!done) {\n}\n',
+    cause: 'probably_endless',
+    says: 'at line 3: while (!done) (done stays at false)',
+  },
+  'exponential recursion': {
+    runtime: 'javascript',
+    code: 'function fib(n) {\n  return n < 2 ? n : fib(n - 1) + fib(n - 2);\n}\nfib(40);\n',
+    cause: 'exponential_recursion',
+    says: 'memoize',
+  },
+  'exponential recursion in a loop': {
+    runtime: 'python',
+    code: 'def fib(n):\n    if n < 2:\n        return n\n    return fib(n - 1) + fib(n - 2)\nfor i in range(25, 40):\n    fib(i)\n',
+    cause: 'exponential_recursion',
+    says: 'fib calls itself 2 times per call, on line 4',
+  },
+  'data that takes a lot of memory': {
+    runtime: 'python',
+    code: 'rows = []\nfor i in range(10_000_000):\n    rows.append("x" * 5000 + str(i))\n',
+    cause: 'large_data',
+  },
+  'a loop whose end is known': {
+    runtime: 'python',
+    code: 'total = 0\nfor i in range(1_000_000):\n    total += i * i\n',
+    says: 'of 1000000: at this rate the run needs about',
+  },
+  'nested loops that make progress': {
+    runtime: 'javascript',
+    code: 'let best = 0;\nconst size = 5000;\nfor (let i = 0; i < size; i++) {\n  for (let j = 0; j < size; j++) {\n    if (i * j > best) best = i * j;\n  }\n}\n',
+    says: 'i had reached',
+  },
+  'trial division': {
+    runtime: 'python',
+    code: 'def is_prime(n):\n    for d in range(2, n):\n        if n % d == 0:\n            return False\n    return True\nprimes = [n for n in range(200_000) if is_prime(n)]\n',
+    says: 'of the fuel was used in is_prime',
+  },
+  'sorting with a flag': {
+    runtime: 'python',
+    code: 'items = [(i * 7919) % 1009 for i in range(1009)]\nswapped = True\nwhile swapped:\n    swapped = False\n    for i in range(len(items) - 1):\n        if items[i] > items[i + 1]:\n            items[i], items[i + 1] = items[i + 1], items[i]\n            swapped = True\n',
+  },
+  'recursion over a tree': {
+    runtime: 'python',
+    code: 'class Node:\n    def __init__(self, depth):\n        self.left = Node(depth - 1) if depth else None\n        self.right = Node(depth - 1) if depth else None\nNode(17)\n',
+  },
+};
+
+const textOf = ({ metadata }: SandboxResult) => metadata.error_guidance!.actionable_guidance.join('\n');
+
+describe('cause of a reached fuel limit', () => {
+  test.each(Object.entries(PROGRAMS))('is right for %s', async (_, { runtime, code, cause, says }) => {
+    const result = await sandboxes.get(runtime)!.execute(code, { fuel_budget: 60_000_000 });
+    expect(result.metadata.trap_reason).toBe('out_of_fuel');
+    const analysis = result.metadata.fuel_analysis!;
+    expect(analysis.cause).toBe(cause);
+    expect(textOf(result)).toContain(says ?? '');
+    const isHopeless = cause !== undefined && cause !== 'large_data';
+    expect(/fuel_budget=|large dataset/.test(textOf(result))).toBe(!isHopeless);
+    // The specification asks for this text whenever its condition holds; the cause with evidence comes first.
+    expect(analysis.likely_causes).toContain('Complex data processing or large dataset detected');
+    if (isHopeless) expect(textOf(result)).toContain(analysis.likely_causes[0]!.slice(0, 60));
+  });
+
+  test('is found for a time limit too', async () => {
+    const { code } = PROGRAMS['a sequence that enters a cycle']!;
+    const result = await sandboxes.get('python')!.execute(code, { timeout_seconds: 1.5 });
+    expect(result.metadata.trap_reason).toBe('timeout');
+    expect(result.metadata.fuel_analysis?.cause).toBe('probably_endless');
+    expect(textOf(result)).not.toContain('timeout_seconds=');
+  });
+});
