@@ -27,7 +27,23 @@ export function toFuelProfile(profile: RunProfile, source: string): FuelProfile 
         fuel,
         share: share(fuel),
       })),
+    ...(profile.stacks && { stacks: toStacks(profile.stacks) }),
   };
+}
+
+function toStacks(stacks: NonNullable<RunProfile['stacks']>): NonNullable<FuelProfile['stacks']> {
+  const indices = new Map<string, number>();
+  const frames: NonNullable<FuelProfile['stacks']>['frames'] = [];
+  const samples = stacks.map((stack) => ({
+    stack: stack.frames.map(({ file, function: name, line }) => {
+      const key = JSON.stringify([file, name, line]);
+      const index = indices.get(key) ?? frames.push({ file, function: name, line }) - 1;
+      indices.set(key, index);
+      return index;
+    }),
+    fuel: stack.fuel,
+  }));
+  return { frames, samples };
 }
 
 /** Rows with the same key, added up, the largest first. The frame is that of the largest part. */

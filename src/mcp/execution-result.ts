@@ -6,7 +6,9 @@ import { z } from 'zod';
 import { formatDuration, formatFuel, formatPercent } from '../quantities.ts';
 import {
   errorGuidance,
+  type FuelProfile,
   fuelAnalysis,
+  fuelProfile,
   type RuntimeName,
   runtimeName,
   type SandboxResult,
@@ -51,6 +53,7 @@ export const executionOutput = z.object({
   state_note: z.string(),
   output_uris: z.array(z.string()).describe('Resources with the full text of truncated output.'),
   stopped_at: stoppedAt.nullable(),
+  fuel_profile: fuelProfile.omit({ stacks: true }).nullable().describe('Only with profile: true.'),
   error_guidance: errorGuidance.nullable(),
   fuel_analysis: fuelAnalysis
     .extend({ recommendation: nullableText('Suggested action, if any.') })
@@ -64,6 +67,8 @@ interface ExecutionContext {
   /** Names of the files that were passed with the call. */
   readonly files: readonly string[];
   readonly maxChars: number;
+  /** Whether the caller asked for the profile. */
+  readonly profile: boolean;
   readonly cacheOutput: (stream: OutputStream, text: string) => string;
 }
 
@@ -102,6 +107,7 @@ export function executionResult(result: SandboxResult, context: ExecutionContext
     state_note: STATE_NOTES[metadata.state],
     output_uris: [stdout.uri, stderr.uri].filter((uri) => uri !== undefined),
     stopped_at: metadata.stopped_at ?? null,
+    fuel_profile: context.profile ? profileWithoutStacks(metadata.fuel_profile) : null,
     error_guidance:
       guidance === undefined ? null : { ...guidance, related_docs: guidance.related_docs.map(docsUri) },
     fuel_analysis: metadata.fuel_analysis ?? null,
@@ -160,6 +166,7 @@ function executionText(output: ExecutionOutput): string {
   if (output.error_guidance !== null) parts.push(guidanceText(output.error_guidance));
   if (output.fuel_analysis !== null && output.fuel_analysis.status !== 'efficient')
     parts.push(fuelReportText(output.fuel_analysis));
+  if (output.fuel_profile !== null) parts.push(profileText(output.fuel_profile));
   if (output.files_passed !== undefined) parts.push(`files passed: ${output.files_passed.join(', ')}`);
   if (output.files_changed.length > 0) {
     const lines = output.files_changed.map(({ path, change }) => `${change} ${path}`);
@@ -183,6 +190,20 @@ function guidanceText(guidance: NonNullable<ExecutionOutput['error_guidance']>):
   const examples = (guidance.code_examples ?? []).map((example) => `Example:\n${example}`);
   const docs = guidance.related_docs.length > 0 ? [`See: ${guidance.related_docs.join(', ')}`] : [];
   return [`How to fix ${guidance.error_type}:`, ...steps, ...examples, ...docs].join('\n');
+}
+
+function profileWithoutStacks(profile: FuelProfile | undefined): ExecutionOutput['fuel_profile'] {
+  if (profile === undefined) return null;
+  const { stacks: _, ...rest } = profile;
+  return rest;
+}
+
+function profileText({ lines, samples }: NonNullable<ExecutionOutput['fuel_profile']>): string {
+  const rows = lines.map(
+    ({ file, line, source, share }) =>
+      `${formatPercent(Math.round(share * 1000) / 10).padStart(6)}  ${file}:${line}  ${source}`,
+  );
+  return [`fuel by line (${samples} samples):`, ...rows].join('\n');
 }
 
 function fuelReportText(fuel: NonNullable<ExecutionOutput['fuel_analysis']>): string {

@@ -73,6 +73,14 @@ const profileRow = {
   fuel: z.number().int().describe('Fuel of the samples in this row.'),
   share: z.number().describe('Part of the fuel of all samples, from 0 to 1.'),
 };
+const profileStacks = z.object({
+  frames: z
+    .array(z.object({ file: z.string(), function: z.string(), line: z.number().int() }))
+    .describe('The frames that occur in the stacks.'),
+  samples: z
+    .array(z.object({ stack: z.array(z.number().int()), fuel: z.number().int() }))
+    .describe('Different stacks as indices into frames, outermost frame first, with their fuel.'),
+});
 export const fuelProfile = z.object({
   sample_fuel: z.number().int().describe('Fuel between two samples.'),
   samples: z.number().int().describe('Number of samples.'),
@@ -86,6 +94,7 @@ export const fuelProfile = z.object({
     .describe(
       'Functions, also of libraries, by the fuel that they used themselves; line is where most of it went.',
     ),
+  stacks: profileStacks.optional().describe('Complete stacks; only with the option profile.'),
 });
 /** Where a run used its fuel: one sample after every slice of fuel. */
 export interface FuelProfile extends z.infer<typeof fuelProfile> {}

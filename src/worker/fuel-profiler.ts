@@ -145,7 +145,9 @@ export class FuelProfiler {
   }
 
   #addStack(frames: readonly StackFrame[], fuel: number): void {
-    const shown = frames.filter(({ origin }) => origin !== 'runtime').reverse();
+    // From the program on: the frames that started it belong to the runtime.
+    const shown = frames.slice(0, frames.findLastIndex(isProgram) + 1).reverse();
+    if (shown.length === 0) return;
     const key = shown.map((frame) => this.#idOf(frame)).join(' ');
     const known = this.#stacks.get(key);
     if (known !== undefined) known.fuel += fuel;

@@ -6,7 +6,7 @@ const short = { timeout_seconds: 0.2 };
 /** Programs that models write, grouped by topic. */
 export const PYTHON: readonly FailingProgram[] = [
   // ---- limits ----
-  { code: 'while True:\n    pass', type: 'OutOfFuel', says: 'stopped at line', options: small },
+  { code: 'while True:\n    pass', type: 'OutOfFuel', says: 'endless loop at line 1', options: small },
   {
     code: 'n = 0\nwhile n >= 0:\n    n += 1',
     type: 'OutOfFuel',
@@ -16,7 +16,7 @@ export const PYTHON: readonly FailingProgram[] = [
   {
     code: 'def fib(n):\n    return n if n < 2 else fib(n - 1) + fib(n - 2)\nprint(fib(40))',
     type: 'OutOfFuel',
-    says: 'stopped at line',
+    says: 'fib calls itself 2 times per call, on line 2',
     options: small,
   },
   { code: 'print(sum(i * i for i in range(10**9)))', type: 'OutOfFuel', options: small },

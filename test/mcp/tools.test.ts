@@ -29,6 +29,21 @@ describe.each(connections)('tools over $transport, $era era', ({ era, transport 
     await server?.close();
   });
 
+  test('execute_code shows where a run stopped and, if asked, which lines used the fuel', async () => {
+    const { text, structured } = await call(client, 'execute_code', {
+      code: 'n = 5\nwhile n != 1:\n    n = 3 * n - 1 if n % 2 else n // 2\n',
+      language: 'python',
+      fuel_budget: 30_000_000,
+      profile: true,
+    });
+    expect(structured['stopped_at']).toMatchObject({ file: '/app/main.py', function: '<module>' });
+    expect(text).toMatch(/^stopped at \/app\/main\.py:[23] in <module>, with n = \d+$/m);
+    expect(text).toMatch(/^fuel by line \(\d+ samples\):\n +[\d.]+% {2}\/app\/main\.py:[23] {2}/m);
+    expect(structured['fuel_profile']).toMatchObject({ sample_fuel: 100_000 });
+    expect(structured['fuel_profile']).not.toHaveProperty('stacks');
+    expect(structured['fuel_analysis']).toMatchObject({ cause: 'probably_endless' });
+  });
+
   test('execute_code returns the same facts as text and as structured content', async () => {
     const { isError, text, structured, content } = await call(client, 'execute_code', {
       code: 'import sys\nopen("out/é b.txt", "w") if 0 else open("a b.txt", "w").write("x")\nprint("hello", file=sys.stderr)\nprint(input())\n6 * 7',

@@ -89,6 +89,18 @@ describe.each(RUNTIMES)('fuel profile: %s', (runtime) => {
     expect(profiles[0]![0]).toBeDefined();
   });
 
+  test('has complete stacks and finer samples with the option profile', async () => {
+    const options = { fuel_budget: 10_000_000, profile: true };
+    const { metadata } = await sandboxes.get(runtime)!.execute(LOOP[runtime], options);
+    const { stacks, sample_fuel, samples, lines } = metadata.fuel_profile!;
+    expect([sample_fuel, samples > 80]).toEqual([100_000, true]);
+    expect(lines.length).toBeLessThanOrEqual(20);
+    const names = stacks!.samples.map(({ stack }) => stack.map((i) => stacks!.frames[i]!.function));
+    expect(names).toContainEqual([expect.stringMatching(/^<(module|eval)>$/), 'heavy']);
+    const sampled = stacks!.samples.reduce((sum, { fuel }) => sum + fuel, 0);
+    expect(sampled).toBeGreaterThan(5_000_000);
+  });
+
   test('is absent if the run used less than one slice', async () => {
     const { metadata } = await run(runtime, '1 + 1');
     expect(metadata.fuel_profile).toBeUndefined();

@@ -17,7 +17,7 @@ import {
 import { onBrokenPipe } from '../broken-pipe.ts';
 import type { CommandDetails } from '../command.ts';
 import { UsageError } from '../exit-codes.ts';
-import { copyWorkspaceFiles, readLocalFile } from '../local-files.ts';
+import { copyWorkspaceFiles, readLocalFile, writeLocalFile } from '../local-files.ts';
 import {
   collectMounts,
   collectNames,
@@ -31,6 +31,7 @@ import {
   parseSecondsOption,
   storeOption,
 } from '../options.ts';
+import { profileText, toSpeedscope } from '../profile-report.ts';
 
 const DEFAULTS = policySchema.parse({});
 
@@ -57,6 +58,8 @@ interface RunFlags {
   readonly deterministic?: boolean;
   readonly seed?: number;
   readonly isolation?: Isolation;
+  readonly profile?: boolean;
+  readonly profileOut?: string;
 }
 
 /** Reads the program, and takes its language from the flags or the file name if they give one. */
@@ -148,6 +151,7 @@ async function run([file]: readonly (string | undefined)[], flags: RunFlags): Pr
     stdin,
     signal: interrupt.signal,
     inject_setup: flags.setup,
+    profile: flags.profile === true || flags.profileOut !== undefined,
     ...callbacks,
   });
   // A failed save must be reported: flush() throws it.
@@ -160,9 +164,23 @@ async function run([file]: readonly (string | undefined)[], flags: RunFlags): Pr
       );
     await copyWorkspaceFiles(changed, (path) => sandbox.readFile(path), flags.out);
   }
+  reportProfile(result, code, flags);
   if (flags.json) process.stdout.write(`${JSON.stringify(result)}\n`);
   else if (!result.success && process.stderr.isTTY) process.stderr.write(`${failureSummary(result)}\n`);
   process.exitCode = result.exit_code;
+}
+
+/** Prints the profile to standard error and writes it to a file, as the flags ask for. */
+function reportProfile({ metadata }: SandboxResult, code: string, { profile, profileOut }: RunFlags): void {
+  const { fuel_profile } = metadata;
+  if (fuel_profile === undefined) {
+    if (profile || profileOut !== undefined)
+      process.stderr.write('llm-wasm-sandbox: the run was too short for a profile.\n');
+    return;
+  }
+  if (profile) process.stderr.write(profileText(fuel_profile, code));
+  if (profileOut === undefined) return;
+  writeLocalFile(profileOut, Buffer.from(JSON.stringify(toSpeedscope(fuel_profile, 'llm-wasm-sandbox'))));
 }
 
 /** The exit code, the reason for the failure and the cost of the run, in one line. */
@@ -210,6 +228,8 @@ export const runCommand: CommandDetails<RunFlags> = {
       collectValues,
     ),
     new Option('--no-setup', 'Run the code exactly as written, without packages and helpers'),
+    new Option('--profile', 'Print the program with the share of the fuel that each line used'),
+    new Option('--profile-out <FILE>', 'Write a profile with complete stacks to FILE, for speedscope'),
     new Option('--out <DIR>', 'Copy the files that the program created or modified to DIR'),
     new Option(
       '--deterministic',

@@ -44,6 +44,7 @@ function executeInput(settings: ServerSettings) {
       .optional()
       .describe(`Instructions for this call, e.g. ${suggestedFuelBudget(settings)}.`),
     stdin: z.string().optional().describe('Text for the standard input of the program.'),
+    profile: z.boolean().optional().describe('Return which lines used the fuel.'),
     files: z
       .record(z.string(), z.string())
       .optional()
@@ -85,12 +86,14 @@ async function execute(args: ExecuteArguments, call: ToolCall) {
     session_id,
     files: Object.keys(args.files ?? {}),
     maxChars: state.settings.max_output_chars,
+    profile: args.profile === true,
     cacheOutput: (stream, text) => tenant.outputs.add(stream, text),
   });
 }
 
-function executeOptions({ stdin, timeout, fuel_budget, files }: ExecuteArguments) {
+function executeOptions({ stdin, timeout, fuel_budget, files, profile }: ExecuteArguments) {
   return {
+    ...(profile !== undefined && { profile }),
     ...(stdin !== undefined && { stdin }),
     ...(timeout !== undefined && { timeout_seconds: timeout }),
     ...(fuel_budget !== undefined && { fuel_budget }),
