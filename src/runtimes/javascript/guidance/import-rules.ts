@@ -12,13 +12,11 @@ import {
   unsupportedFeatureRule,
 } from '../../../analysis/rules/rule-factories.ts';
 import {
-  FILE_FUNCTIONS,
   MISSING_GLOBALS,
   MISSING_PROPERTIES,
   type MissingGlobal,
   NODE_FEATURES,
   NODE_MODULES,
-  PROCESSES,
 } from './missing-globals.ts';
 import { ALTERNATIVES } from './missing-packages.ts';
 import { engineError } from './select-engine-error.ts';
@@ -87,7 +85,14 @@ function misusedPackage(input: AnalysisInput): { vendored: VendoredPackage; reas
   return vendored && { vendored, reason: 'Packages are not global variables' };
 }
 
-const NODE: MissingGlobal = { needs: 'Node.js', instead: FILE_FUNCTIONS };
+const NODE: MissingGlobal = {
+  needs: 'this module of Node.js',
+  instead: 'fs, path, util, events, buffer, assert and stream are available; write the rest in JavaScript',
+};
+const FUNCTION: MissingGlobal = { needs: 'this function' };
+
+const featureOf = (module: string) =>
+  Object.hasOwn(NODE_FEATURES, module) ? NODE_FEATURES[module] : undefined;
 
 const describeFeature = (name: string, { needs, instead }: MissingGlobal): MissingFeature => ({
   what: `${needs} ('${name}')`,
@@ -106,9 +111,9 @@ function missingProperty(input: AnalysisInput): MissingFeature | undefined {
 function missingFeature(input: AnalysisInput): MissingFeature | undefined {
   const module = requestedModule(input)?.replace(/^node:/, '');
   if (module !== undefined && NODE_MODULES.has(module))
-    return describeFeature(module, Object.hasOwn(NODE_FEATURES, module) ? NODE_FEATURES[module]! : NODE);
+    return describeFeature(module, featureOf(module) ?? NODE);
   const api = messageMatch(engineError(input, 'Error'), /^([\w.]+) is not available in the sandbox/);
-  if (api !== undefined) return describeFeature(api, PROCESSES);
+  if (api !== undefined) return describeFeature(api, featureOf(api.split('.')[0]!) ?? FUNCTION);
   const property = missingProperty(input);
   if (property !== undefined) return property;
   const name = undefinedName(input);

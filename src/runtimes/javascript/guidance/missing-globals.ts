@@ -6,7 +6,7 @@ export interface MissingGlobal {
   readonly instead?: string;
 }
 
-export const FILE_FUNCTIONS = 'use readText, writeText, listFiles, std.loadFile and os.readdir for files';
+const FILE_FUNCTIONS = 'use readText, writeText, listFiles, std.loadFile and os.readdir for files';
 const READ_FILES =
   'fetch the data outside the sandbox, pass it with the option files, and read it with readText or readJson';
 
@@ -62,15 +62,20 @@ export const NODE_MODULES = new Set(
 
 const NETWORK: MissingGlobal = { needs: 'network access', instead: READ_FILES };
 const THREADS: MissingGlobal = { needs: 'threads', instead: 'do the work in the main program' };
-export const PROCESSES: MissingGlobal = {
+const PROCESSES: MissingGlobal = {
   needs: 'processes',
   instead:
     'do the work in JavaScript: listFiles and readText for files, array methods such as sort() and filter() for text',
 };
 
-/** Modules of Node.js that need a missing feature; all others need Node.js itself. */
+/** Missing features by the module of Node.js or QuickJS that needs them. */
 export const NODE_FEATURES: Readonly<Record<string, MissingGlobal>> = {
   child_process: PROCESSES,
+  crypto: {
+    needs: 'this module of Node.js',
+    instead:
+      "crypto.getRandomValues and crypto.randomUUID are globals; Python has hashlib and hmac: run the code with language='python'",
+  },
   cluster: PROCESSES,
   dgram: NETWORK,
   dns: NETWORK,
@@ -79,7 +84,13 @@ export const NODE_FEATURES: Readonly<Record<string, MissingGlobal>> = {
   https: NETWORK,
   net: NETWORK,
   tls: NETWORK,
+  os: PROCESSES,
+  std: PROCESSES,
   worker_threads: THREADS,
+  zlib: {
+    needs: 'this module of Node.js',
+    instead: "Python has zlib, gzip and zipfile: run the code with language='python'",
+  },
 };
 
 /** Properties that objects of the sandbox do not have, by the expression that uses them. */
