@@ -1,6 +1,7 @@
 /**
- * The clock of a guest. It is monotonic across the calls of a session, even when the session continues in another
- * thread. A virtual clock advances only with fuel and with sleep, so it reads the same on every machine.
+ * The clock of a guest. Its monotonic time starts at 0 in a new interpreter and continues where the last call of the session
+ * ended, even in another thread; it shows nothing about the age of the host. A virtual clock advances only with fuel and with
+ * sleep, so it reads the same on every machine.
  */
 import type { Kernel } from '../kernel/syscalls.ts';
 
@@ -12,8 +13,8 @@ const VIRTUAL_FUEL_PER_MS = 1_000_000;
 export class GuestClock {
   /** Milliseconds by which sleep advanced a virtual clock in this run. */
   #sleptMs = 0;
-  /** Added to performance.now(), which is lower in a thread that started after the session's last one. */
-  #offsetMs: number | undefined;
+  /** Start of this run on the clock of the thread. */
+  #startedMs = performance.now();
 
   constructor(
     readonly kernel: Kernel,
@@ -29,10 +30,7 @@ export class GuestClock {
   }
 
   monotonic(): number {
-    if (this.startMs === undefined) {
-      this.#offsetMs ??= Math.max(0, this.kernel.clockMs - performance.now());
-      return performance.now() + this.#offsetMs;
-    }
+    if (this.startMs === undefined) return this.kernel.clockMs + performance.now() - this.#startedMs;
     return this.kernel.clockMs + this.fuelConsumed() / VIRTUAL_FUEL_PER_MS + this.#sleptMs;
   }
 
@@ -47,6 +45,7 @@ export class GuestClock {
   /** Saves the time in the kernel, where the next run continues. */
   save(): void {
     this.kernel.clockMs = this.monotonic();
+    this.#startedMs = performance.now();
     this.#sleptMs = 0;
   }
 }

@@ -9,6 +9,7 @@ import { type Host, Kernel } from '../kernel/syscalls.ts';
 import { classifyException } from './classify-exception.ts';
 import { GuestClock } from './clock.ts';
 import { GRACE } from './grace.ts';
+import { GuestStack } from './guest-stack.ts';
 import { type Linkage, linkImports, trampolineFor } from './host-imports.ts';
 import { PAGE_BYTES } from './image-identity.ts';
 import {
@@ -49,6 +50,7 @@ export class Guest implements Host {
   readonly maxBytes: number;
   readonly exports: WebAssembly.Exports;
   readonly table: WebAssembly.Table;
+  readonly stack: GuestStack;
   readonly #trap: () => never;
   readonly #fuel: WebAssembly.Global<'i64'>;
   /** Set by the module while `#onSliceUsed` runs, if it has a probe (see LoopProbe in wasm/prepare-module.ts). */
@@ -99,6 +101,7 @@ export class Guest implements Host {
     this.exports = new WebAssembly.Instance(compiled.module, imports).exports;
     this.#fuel = this.exports['fuel'] as WebAssembly.Global<'i64'>;
     this.#probe = this.exports['probe'] as WebAssembly.Global<'i32'> | undefined;
+    this.stack = new GuestStack(this.exports);
     this.table = this.exports['__indirect_function_table'] as WebAssembly.Table;
     const slots = this.exports['host'] as WebAssembly.Table;
     overrides.forEach((_, slot) => {
@@ -177,7 +180,7 @@ export class Guest implements Host {
     } catch (cause) {
       // In a nested call, made by a host function, the trap propagates to the outermost call.
       if (this.#depth > 1) throw cause;
-      throw new GuestStopped(this.#stop ?? classifyException(cause, this.#isMemoryFull));
+      throw new GuestStopped(this.#stop ?? this.#classify(cause));
     } finally {
       this.#depth--;
     }
@@ -189,6 +192,10 @@ export class Guest implements Host {
     this.#stop ??= stop;
     if (this.#depth === 0) throw new GuestStopped(this.#stop);
     return this.#trap();
+  }
+
+  #classify(cause: unknown): GuestStop {
+    return classifyException(cause, { isStackFull: this.stack.isFull, isMemoryFull: this.#isMemoryFull });
   }
 
   exit(code: number): never {

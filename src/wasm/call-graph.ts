@@ -16,6 +16,8 @@ export interface CallGraph {
   readonly isStraightLine: Uint8Array;
   /** 1 if the body calls through a table. */
   readonly callsIndirectly: Uint8Array;
+  /** 1 if the body sets the stack pointer. */
+  readonly movesStackPointer: Uint8Array;
   /** Direct callees, one for each call instruction. */
   readonly callees: readonly (readonly number[])[];
   /** Whether any body uses memory.init or data.drop. */
@@ -33,6 +35,7 @@ const OP = opcodesNamed(
   'drop',
   'select',
   'select_t',
+  'global.set',
   'ref.func',
   'memory.init',
   'data.drop',
@@ -40,13 +43,15 @@ const OP = opcodesNamed(
 const STRAIGHT_LINE_CONTROL = new Set([OP.nop, OP.block, OP.end, OP.call, OP.drop, OP.select, OP.select_t]);
 const NO_CALLEES: readonly number[] = [];
 
-export function buildCallGraph(module: ParsedModule): CallGraph {
+/** `stackPointer` is the index of the global that points to the stack in linear memory, if there is one. */
+export function buildCallGraph(module: ParsedModule, stackPointer?: number): CallGraph {
   const count = module.space.functions;
   const callees: (readonly number[])[] = new Array(count).fill(NO_CALLEES);
   const graph = {
     cost: new Float64Array(count),
     isStraightLine: new Uint8Array(count),
     callsIndirectly: new Uint8Array(count),
+    movesStackPointer: new Uint8Array(count),
     callees,
     usesData: false,
   };
@@ -65,6 +70,7 @@ export function buildCallGraph(module: ParsedModule): CallGraph {
       if (opcode <= LAST_CONTROL) recordControl(graph, index, ins, calls);
       else if (IS_BULK[opcode]) graph.isStraightLine[index] = 0;
       else if (opcode === OP['ref.func']) checkDeclared(module, ins.index, range.start);
+      else if (opcode === OP['global.set'] && ins.index === stackPointer) graph.movesStackPointer[index] = 1;
       if (opcode === OP['memory.init'] || opcode === OP['data.drop']) graph.usesData = true;
     }
     if (calls.length > 0) callees[index] = calls;

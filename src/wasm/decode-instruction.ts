@@ -116,7 +116,9 @@ const READER_OF: { readonly [name in Immediate]?: ImmediateReader } = {
   func: (reader, space, into) => {
     into.index = bounded(reader, space.functions, 'function');
   },
-  global: (reader, space) => bounded(reader, space.globals, 'global'),
+  global: (reader, space, into) => {
+    into.index = bounded(reader, space.globals, 'global');
+  },
   tag: (reader, space) => bounded(reader, space.tags, 'tag'),
   block: blockType,
   catches: (reader, space, into) => {

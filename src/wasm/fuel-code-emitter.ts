@@ -9,6 +9,7 @@
 import { EMPTY_BLOCK } from './binary-format.ts';
 import type { Writer } from './binary-io.ts';
 import { opcodesNamed, WEIGHTS, weightOf } from './opcodes.ts';
+import { type StackBound, writeFreeStack } from './stack-frames.ts';
 
 const OP = opcodesNamed(
   'if',
@@ -22,8 +23,10 @@ const OP = opcodesNamed(
   'i64.const',
   'i64.lt_s',
   'i64.sub',
+  'i64.or',
   'i64.shl',
   'i64.shr_u',
+  'i64.extend_i32_s',
   'i64.extend_i32_u',
 );
 
@@ -100,12 +103,20 @@ export class FuelCodeEmitter {
     out.u8(OP.end);
   }
 
-  /** Pushes whether the counter is below zero. Afterwards the counter is in the local, if there is one. */
-  emitIsNegative(): void {
+  /**
+   * Pushes whether the counter is below zero or, if `stack` is given, the stack has overflowed: both are a sign bit. Afterwards
+   * the counter is in the local, if there is one.
+   */
+  emitIsNegative(stack?: StackBound): void {
+    const { out } = this;
     this.emitGet();
-    if (this.hasLocal && !this.inLocal) this.out.u8(OP['local.tee']).u32(this.fuelLocal);
+    if (this.hasLocal && !this.inLocal) out.u8(OP['local.tee']).u32(this.fuelLocal);
     this.inLocal = this.hasLocal;
-    this.out.u8(OP['i64.const']).u8(0).u8(OP['i64.lt_s']);
+    if (stack !== undefined) {
+      writeFreeStack(out, stack);
+      out.u8(OP['i64.extend_i32_s']).u8(OP['i64.or']);
+    }
+    out.u8(OP['i64.const']).u8(0).u8(OP['i64.lt_s']);
   }
 
   /** Asks the host for fuel. Afterwards the counter is in the same places as before. */

@@ -12,7 +12,8 @@ import { BasicBlockFinder, type ScanContext } from './find-basic-blocks.ts';
 import { FuelCodeEmitter } from './fuel-code-emitter.ts';
 import { skipLocalDeclarations } from './local-declarations.ts';
 import { opcodesNamed } from './opcodes.ts';
-import type { ByteRange } from './parse-module.ts';
+import type { ByteRange, FunctionType } from './parse-module.ts';
+import { FRAME_BYTES, type StackBound } from './stack-frames.ts';
 
 const OP = opcodesNamed(
   'unreachable',
@@ -24,9 +25,17 @@ const OP = opcodesNamed(
   'br_if',
   'return',
   'call',
+  'return_call',
+  'return_call_indirect',
   'local.get',
+  'global.get',
   'global.set',
+  'i32.const',
+  'i32.add',
+  'i32.sub',
 );
+/** Terminators that leave the function without an exception. */
+const RETURNS: ReadonlySet<number> = new Set([OP.return, OP.return_call, OP.return_call_indirect]);
 /** Number of blocks that `openLoop` puts around a loop. */
 const BLOCKS_PER_LOOP = 3;
 
@@ -35,10 +44,14 @@ export interface MeterContext extends ScanContext {
   readonly fuelGlobal: number;
   /** Index of the function that asks the host for fuel. */
   readonly refillFunction: number;
-  /** 1 for functions that check the counter on entry. */
+  /** 1 for functions that check the counter, and the stack pointer if there is one, on entry. */
   readonly entryChecks: Uint8Array;
   /** See LoopProbe in prepare-module.ts. The global of the probe follows that of the fuel. */
   readonly probe: { readonly function: number; readonly loop: number; readonly local: number } | undefined;
+  /** The stack in linear memory; undefined if the module has none. */
+  readonly stack: StackBound | undefined;
+  /** 1 for functions that get a frame on that stack. */
+  readonly addedFrames: Uint8Array;
 }
 
 /** Meters the function bodies of one module, one after the other. */
@@ -55,6 +68,8 @@ export class FunctionMeter {
   private loopsToProbe = -1;
   /** Label of the loop to probe, or -1. */
   private probedLabel = -1;
+  /** Whether the function gets a frame. Its body is then in a block, so that all branches out of it remove the frame. */
+  private hasFrame = false;
   /** Where the counter is at each open `if`; its else starts in the same state. */
   private readonly atIf = new Map<number, readonly [inLocal: boolean, inGlobal: boolean]>();
 
@@ -64,7 +79,8 @@ export class FunctionMeter {
   }
 
   /** Appends the metered body of function `index` to `out`. */
-  write(index: number, body: ByteRange, params: number, out: Writer): void {
+  write(index: number, body: ByteRange, type: FunctionType, out: Writer): void {
+    const { params } = type;
     const { bytes, space } = this.context;
     const { finder } = this;
     const reader = new Reader(bytes, body.start, body.end);
@@ -86,7 +102,16 @@ export class FunctionMeter {
     this.probedLabel = -1;
     this.emitter.begin(out, space.locals, hasLocal);
     if (this.context.entryChecks[index]) this.checkAtEntry(index, params);
+    this.hasFrame = this.context.addedFrames[index] === 1;
+    if (this.hasFrame) {
+      this.moveStackPointer(OP['i32.sub']);
+      out.u8(OP.block).u8(type.lastResult ?? EMPTY_BLOCK);
+    }
     this.writeBlocks(code);
+    if (this.hasFrame) {
+      this.moveStackPointer(OP['i32.add']);
+      out.u8(OP.end);
+    }
   }
 
   private writeBlocks(start: number): void {
@@ -115,6 +140,9 @@ export class FunctionMeter {
   private writeTerminator(i: number): void {
     const { blocks } = this;
     const kind = blocks.kind[i]!;
+    // After a throw, the function that catches it restores the stack pointer, as the compiler requires.
+    if (this.hasFrame && kind === Terminator.exit && RETURNS.has(blocks.opcode[i]!))
+      this.moveStackPointer(OP['i32.add']);
     if (this.wrapped && kind === Terminator.loop) this.openLoop(i);
     else if (
       this.wrapped &&
@@ -235,14 +263,23 @@ export class FunctionMeter {
 
   /**
    * If the counter is below zero, refills it and calls the function again with the same parameters. Without the second
-   * call the optimizing compiler would save all parameters on every entry.
+   * call the optimizing compiler would save all parameters on every entry. The function that refills the counter traps if
+   * the stack has overflowed.
    */
   private checkAtEntry(index: number, params: number): void {
     const { out, emitter } = this;
-    emitter.emitIsNegative();
+    emitter.emitIsNegative(this.context.stack);
     out.u8(OP.if).u8(EMPTY_BLOCK).u8(OP.call).u32(this.context.refillFunction);
     for (let i = 0; i < params; i++) out.u8(OP['local.get']).u32(i);
     out.u8(OP.call).u32(index).u8(OP.return).u8(OP.end);
+  }
+
+  /** Adds or removes a frame. */
+  private moveStackPointer(operation: number): void {
+    const { pointer } = this.context.stack!;
+    const { out } = this;
+    out.u8(OP['global.get']).u32(pointer).u8(OP['i32.const']).signed(FRAME_BYTES);
+    out.u8(operation).u8(OP['global.set']).u32(pointer);
   }
 
   private writeProbe(label: number): void {

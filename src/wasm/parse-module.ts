@@ -18,6 +18,8 @@ import { isPrefix, opcodeOf, opcodesNamed } from './opcodes.ts';
 export interface FunctionType {
   readonly params: number;
   readonly results: number;
+  /** Type of the last result; undefined if there are none. */
+  readonly lastResult: number | undefined;
 }
 
 export interface GlobalType {
@@ -142,15 +144,18 @@ function readTypes(module: ParsedModule, section: Reader, count: number): void {
     const at = section.pos;
     if (section.u8() !== FUNCTION_TYPE)
       throw invalid('a type is not a function type (GC is not supported)', at);
-    module.types.push({ params: valueTypes(section), results: valueTypes(section) });
+    const params = valueTypes(section).count;
+    const { count: results, last: lastResult } = valueTypes(section);
+    module.types.push({ params, results, lastResult });
   }
   module.space.types = count;
 }
 
-function valueTypes(section: Reader): number {
+function valueTypes(section: Reader): { count: number; last: number | undefined } {
   const count = section.count('value types');
-  for (let i = 0; i < count; i++) valueType(section);
-  return count;
+  let last: number | undefined;
+  for (let i = 0; i < count; i++) last = valueType(section);
+  return { count, last };
 }
 
 function valueType(section: Reader): number {

@@ -23,6 +23,7 @@ import { findEntryChecks } from './entry-fuel-checks.ts';
 import { FunctionMeter } from './meter-function-body.ts';
 import { opcodesNamed } from './opcodes.ts';
 import { type ParsedModule, parseModule } from './parse-module.ts';
+import { findAddedFrames, type StackBound, writeFreeStack } from './stack-frames.ts';
 
 export interface PrepareOptions {
   /** Names of the exports to keep; all others are dropped. The module must export each of them. */
@@ -37,6 +38,12 @@ export interface PrepareOptions {
   readonly hostOverrides?: readonly string[];
   /** A local to publish when fuel runs out in a certain loop. */
   readonly probe?: LoopProbe;
+  /**
+   * The exported global that points to the stack which the compiler keeps in linear memory. The guest traps if it calls
+   * functions while the pointer is below the global that is exported as "stack_limit", so recursion ends at the same depth
+   * on every machine.
+   */
+  readonly stackPointer?: string;
 }
 
 /**
@@ -57,7 +64,7 @@ export interface PreparedModule {
   /** The active data segments, which the caller must write into zeroed memory before it runs the module. */
   readonly data: readonly MemoryWrite[];
   readonly memory: { readonly minPages: number; readonly maxPages: number | undefined };
-  /** The mutable globals of the module, exported as `global:<index>`: state that an image must save. */
+  /** The mutable globals of the module, exported as `global:<index>`, and the stack limit: state that an image must save. */
   readonly stateGlobals: readonly StateGlobal[];
 }
 
@@ -75,8 +82,13 @@ const OP = opcodesNamed(
   'global.get',
   'i32.const',
   'i64.const',
+  'i32.lt_s',
   'i64.lt_s',
 );
+
+const STACK_LIMIT = 'stack_limit';
+/** Names of added exports. */
+const RESERVED_NAMES: ReadonlySet<string> = new Set(['fuel', 'host', 'probe', STACK_LIMIT]);
 
 /** Indices of the added items. */
 interface Additions {
@@ -86,6 +98,7 @@ interface Additions {
   readonly fuelGlobal: number;
   /** Entry in the host table for each replaced function. */
   readonly hostEntries: ReadonlyMap<number, number>;
+  readonly stack: StackBound | undefined;
 }
 
 /** The same bytes and options always give the same result. Throws SandboxError `module_invalid`. */
@@ -100,8 +113,10 @@ export function prepareModule(bytes: Uint8Array, options: PrepareOptions): Prepa
     hostTable: module.space.tables,
     fuelGlobal: module.space.globals,
     hostEntries: assignHostEntries(module, hostFunctions),
+    stack: findStack(module, options),
   };
   const stateGlobals = findStateGlobals(module);
+  if (additions.stack !== undefined) stateGlobals.push({ name: STACK_LIMIT, type: 'i32' });
   const { code, usesData } = writeCode(module, kept, additions, options);
   const { writes, section: data } = extractDataSegments(module, usesData);
 
@@ -115,7 +130,11 @@ export function prepareModule(bytes: Uint8Array, options: PrepareOptions): Prepa
     [SECTION.tag, appended(module, SECTION.tag, [])],
     [
       SECTION.global,
-      appended(module, SECTION.global, options.probe ? [fuelGlobal, probeGlobal] : [fuelGlobal]),
+      appended(module, SECTION.global, [
+        fuelGlobal,
+        ...(options.probe ? [zeroGlobal] : []),
+        ...(additions.stack ? [zeroGlobal] : []),
+      ]),
     ],
     [SECTION.export, writeExports(kept, additions, stateGlobals, options.probe)],
     [SECTION.element, appended(module, SECTION.element, [])],
@@ -145,7 +164,7 @@ function keepExports(module: ParsedModule, names: readonly string[]): ParsedModu
         'Use the memory that the module imports.',
       );
     }
-    if (name === 'fuel' || name === 'host' || name === 'probe' || name.startsWith('global:')) {
+    if (RESERVED_NAMES.has(name) || name.startsWith('global:')) {
       throw invalid(
         `the export name ${JSON.stringify(name)} is reserved`,
         undefined,
@@ -185,6 +204,17 @@ function assignHostEntries(module: ParsedModule, names: readonly string[]): Map<
   return hostEntries;
 }
 
+function findStack(module: ParsedModule, options: PrepareOptions): StackBound | undefined {
+  const { stackPointer: pointer, probe } = options;
+  if (pointer === undefined) return undefined;
+  const entry = module.exports.find(({ name }) => name === pointer);
+  const global = entry?.kind === EXTERNAL_KIND.global ? module.globals[entry.index] : undefined;
+  if (entry === undefined || global?.type !== VALUE_TYPE.i32 || !global.mutable)
+    throw invalid(`it does not export a mutable i32 global ${JSON.stringify(pointer)}`);
+  // The limit follows the globals of the fuel and of the probe.
+  return { pointer: entry.index, limit: module.space.globals + (probe ? 2 : 1) };
+}
+
 function findStateGlobals(module: ParsedModule): StateGlobal[] {
   const found: StateGlobal[] = [];
   for (let index = module.importedGlobals; index < module.globals.length; index++) {
@@ -218,7 +248,8 @@ const emptyFunctionType = (to: Writer): unknown => to.u8(FUNCTION_TYPE).u8(0).u8
 
 const fuelGlobal = (to: Writer): unknown => to.u8(VALUE_TYPE.i64).u8(1).u8(OP['i64.const']).u8(0).u8(OP.end);
 
-const probeGlobal = (to: Writer): unknown => to.u8(VALUE_TYPE.i32).u8(1).u8(OP['i32.const']).u8(0).u8(OP.end);
+/** An i32 global with the value 0. */
+const zeroGlobal = (to: Writer): unknown => to.u8(VALUE_TYPE.i32).u8(1).u8(OP['i32.const']).u8(0).u8(OP.end);
 
 /** With the largest possible maximum, so that a memory with any maximum can be imported. */
 function importMemory(to: Writer, module: ParsedModule): void {
@@ -243,11 +274,10 @@ function writeExports(
       .name('probe')
       .u8(EXTERNAL_KIND.global)
       .u32(additions.fuelGlobal + 1);
-  for (const { name } of state)
-    out
-      .name(name)
-      .u8(EXTERNAL_KIND.global)
-      .u32(Number(name.slice('global:'.length)));
+  for (const { name } of state) {
+    const index = name === STACK_LIMIT ? additions.stack!.limit : Number(name.slice('global:'.length));
+    out.name(name).u8(EXTERNAL_KIND.global).u32(index);
+  }
   return out.view();
 }
 
@@ -260,10 +290,22 @@ function writeCode(
   const reachable = new Set(module.addressTaken);
   for (const { kind, index } of kept) if (kind === EXTERNAL_KIND.function) reachable.add(index);
   for (const index of additions.hostEntries.keys()) reachable.add(index);
-  const graph = buildCallGraph(module);
+  const { stack } = additions;
+  const graph = buildCallGraph(module, stack?.pointer);
   const constantCosts = findConstantCostFunctions(graph, module.importedFunctions, reachable);
   const entryChecks = findEntryChecks(graph, module.importedFunctions, additions.hostEntries);
-  const meter = new FunctionMeter({ ...module, constantCosts, entryChecks, ...additions, probe });
+  const addedFrames =
+    stack === undefined
+      ? new Uint8Array(graph.cost.length)
+      : findAddedFrames(graph, module.importedFunctions, reachable, additions.hostEntries);
+  const meter = new FunctionMeter({
+    ...module,
+    constantCosts,
+    entryChecks,
+    addedFrames,
+    ...additions,
+    probe,
+  });
   const out = new Writer(module.bytes.length * 2).u32(module.bodies.length + 1);
   const body = new Writer(65536);
   for (const [i, range] of module.bodies.entries()) {
@@ -274,7 +316,7 @@ function writeCode(
     if (entry !== undefined)
       writeHostCall(body, module.types[type]!.params, entry, type, additions.hostTable);
     else if (metered && constantCosts[index]! < 0) {
-      meter.write(index, range, module.types[type]!.params, body);
+      meter.write(index, range, module.types[type]!, body);
     } else body.bytes(module.bytes, range.start, range.end);
     out.u32(body.length).bytes(body.view());
   }
@@ -290,9 +332,14 @@ function writeHostCall(to: Writer, params: number, entry: number, type: number, 
   to.u8(OP['i32.const']).signed(entry).u8(OP.call_indirect).u32(type).u32(table).u8(OP.end);
 }
 
-/** A body that calls entry 0 of the host table and traps if the fuel is still negative afterwards. */
+/** A body that calls entry 0 of the host table. It traps if the stack has overflowed or the fuel is still negative. */
 function writeRefill(to: Writer, additions: Additions): void {
-  to.u8(0).u8(OP['i32.const']).u8(0);
+  to.u8(0);
+  if (additions.stack !== undefined) {
+    writeFreeStack(to, additions.stack);
+    to.u8(OP['i32.const']).u8(0).u8(OP['i32.lt_s']).u8(OP.if).u8(EMPTY_BLOCK).u8(OP.unreachable).u8(OP.end);
+  }
+  to.u8(OP['i32.const']).u8(0);
   to.u8(OP.call_indirect).u32(additions.emptyType).u32(additions.hostTable);
   to.u8(OP['global.get']).u32(additions.fuelGlobal).u8(OP['i64.const']).u8(0).u8(OP['i64.lt_s']);
   to.u8(OP.if).u8(EMPTY_BLOCK).u8(OP.unreachable).u8(OP.end).u8(OP.end);

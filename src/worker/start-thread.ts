@@ -2,8 +2,11 @@
 import { Worker } from 'node:worker_threads';
 import { CONTROL, type WorkerSettings } from './control-block.ts';
 
-/** Stack size of a thread: recursion in the C code of the interpreters needs more than the default. */
-const STACK_MB = 64;
+/**
+ * Stack size of a thread. Recursion in a guest ends when the stack in its own memory is full, at most 5 MiB; this is 50 times as
+ * much, more than any frame of the engine needs in relation to that of the guest. Only what is used takes memory.
+ */
+const STACK_MB = 256;
 
 export interface StartedThread {
   readonly worker: Worker;

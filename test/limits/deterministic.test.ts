@@ -21,7 +21,7 @@ console.log(Math.random(), Date.now(), new Date().toISOString(), os.readdir('.')
 const start = Date.now(); os.sleep(3600000); console.log(Date.now() - start);
 await new Promise((done) => setTimeout(done, 5000));
 let n = 0; for (let i = 0; i < 100000; i++) n += i;
-console.log(Date.now(), performance.now?.());
+console.log(Date.now(), performance.now());
 `,
 };
 
@@ -102,5 +102,25 @@ describe('run command', () => {
     expect(result('--deterministic')).toEqual(result('--deterministic'));
     expect(result('--seed', '5')).toEqual(result('--seed', '5'));
     expect(result('--seed', '5')[0]).not.toEqual(result('--seed', '6')[0]);
+  });
+});
+
+describe('performance.now()', () => {
+  test('starts at 0 with the interpreter and continues in the next call', async () => {
+    const started = performance.now();
+    await using sandbox = await createSandbox({ runtime: 'javascript', auto_persist_globals: true });
+    const times = [];
+    for (let call = 0; call < 3; call++)
+      times.push((await sandbox.execute('performance.now()')).metadata.result as number);
+    const elapsed = performance.now() - started;
+    expect([0, ...times, elapsed]).toEqual([0, ...times, elapsed].sort((a, b) => a - b));
+  });
+
+  test('is the virtual time in deterministic mode', async () => {
+    await using sandbox = await createSandbox({ runtime: 'javascript', policy: { deterministic: true } });
+    const { metadata } = await sandbox.execute(
+      'const start = performance.now(); os.sleep(1000);\n[start < 1, Math.round(performance.now() - start), performance.timeOrigin + performance.now() - Date.now() < 1]',
+    );
+    expect(metadata.result).toEqual([true, 1000, true]);
   });
 });

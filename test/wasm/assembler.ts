@@ -96,6 +96,8 @@ export interface ModuleSource {
   readonly tags?: readonly number[];
   /** Initial values of mutable i32 globals. */
   readonly globals?: readonly number[];
+  /** Name under which global 0 is exported. */
+  readonly exportedGlobal?: string;
   /** Function indices for table 0, from its first entry on. */
   readonly elements?: readonly number[];
   /** A segment with an offset is active, one without is passive. */
@@ -133,9 +135,11 @@ export function build(source: ModuleSource): Uint8Array {
   const exported = source.functions.flatMap((item, i) =>
     item.export ? [[item.export, i + imported] as const] : [],
   );
-  section(SECTION.export, exported, (to, [name, index]) =>
-    to.name(name).u8(EXTERNAL_KIND.function).u32(index),
-  );
+  const exports = [
+    ...exported.map(([name, index]) => [name, EXTERNAL_KIND.function, index] as const),
+    ...(source.exportedGlobal ? [[source.exportedGlobal, EXTERNAL_KIND.global, 0] as const] : []),
+  ];
+  section(SECTION.export, exports, (to, [name, kind, index]) => to.name(name).u8(kind).u32(index));
   if (source.start !== undefined) out.section(SECTION.start, new Writer().u32(source.start).view());
   section(SECTION.element, source.elements && [source.elements], (to, items) =>
     i32Constant(to.u8(0), 0).vector(items, (_, index) => to.u32(index)),

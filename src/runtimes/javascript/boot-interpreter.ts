@@ -19,6 +19,8 @@ export const BOOT_FILE = 'boot.js';
  */
 const STACK_BYTES = 2 * 1024 * 1024;
 const STACK_LIMIT_BYTES = STACK_BYTES * 0.75;
+/** Bytes at the end of the stack for the frames of functions that do not check the stack pointer. */
+const STACK_RESERVE_BYTES = 128 * 1024;
 /** Bytes of the interpreter's context in which to search for the state of Math.random. */
 const CONTEXT_BYTES = 4096;
 const WORD_MASK = (1n << 64n) - 1n;
@@ -40,6 +42,7 @@ function moveStack(guest: Guest): void {
   const start = guest.call('wasm_malloc', STACK_BYTES);
   if (start === 0) guest.abort('the guest has no memory for its stack');
   (guest.exports['__stack_pointer'] as WebAssembly.Global).value = (start + STACK_BYTES) & ~15;
+  guest.stack.setLimit(start + STACK_RESERVE_BYTES);
 }
 
 /** Creates an object with a function for each system call. */

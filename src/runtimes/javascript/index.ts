@@ -76,6 +76,7 @@ export const javascript: Runtime = {
       'wasm_malloc',
     ],
     probe: INTERPRETER_PROBE,
+    stackPointer: '__stack_pointer',
   },
   linkage: {
     imports: (guest) => ({

@@ -38,10 +38,27 @@ const BOOT_ENV = {
 
 const encoder = new TextEncoder();
 
+/** Stack for code that checks it, and for code that does not. */
+const STACK_BYTES = 4 * 1024 * 1024;
+const UNCHECKED_STACK_BYTES = 1024 * 1024;
+
 function startInterpreter(guest: Guest): void {
   guest.call('emscripten_stack_init');
   guest.call('__wasm_call_ctors');
   guest.call('Py_InitializeEx', 0);
+}
+
+/**
+ * Limits recursion. The stack in the memory of the guest has 10 MiB, of which CPython uses 4 before it raises RecursionError;
+ * C code that does not check may use 1 more. The stack of the thread then has room for every recursion, whatever the engine
+ * needs for a frame, so that the guest's stack alone decides how deep a program can go.
+ */
+function limitStack(guest: Guest): void {
+  const start = guest.call('emscripten_stack_get_current') - STACK_BYTES;
+  const thread = guest.call('PyThreadState_GetUnchecked');
+  if (guest.call('PyUnstable_ThreadState_SetStackProtection', thread, start, STACK_BYTES) !== 0)
+    guest.abort('the guest refused the limit of its stack');
+  guest.stack.setLimit(start - UNCHECKED_STACK_BYTES);
 }
 
 function importModule(guest: Guest, name: string): number {
@@ -124,6 +141,7 @@ export const python: Runtime = {
   prepare: {
     exports: [
       '__indirect_function_table',
+      '__stack_pointer',
       '__wasm_call_ctors',
       'emscripten_stack_init',
       'emscripten_stack_get_current',
@@ -142,6 +160,8 @@ export const python: Runtime = {
       'PyErr_SetInterruptEx',
       'PyErr_SetString',
       'PyExc_OSError',
+      'PyThreadState_GetUnchecked',
+      'PyUnstable_ThreadState_SetStackProtection',
       'Py_DecRef',
       '_PyRuntime',
       ...TYPE_EXPORTS,
@@ -149,6 +169,7 @@ export const python: Runtime = {
       'free',
     ],
     hostOverrides: ['emscripten_thread_sleep'],
+    stackPointer: '__stack_pointer',
   },
   linkage: {
     interrupt,
@@ -195,6 +216,7 @@ export const python: Runtime = {
   },
   boot(guest) {
     startInterpreter(guest);
+    limitStack(guest);
     const module = importModule(guest, '_sandbox');
     const attribute = (name: string) =>
       withCString(guest, name, (pointer) => guest.call('PyObject_GetAttrString', module, pointer));

@@ -7,8 +7,13 @@ import { host } from './host-calls.js';
 
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
-/** The engine's `performance`. The global of this name is extended when it is first used. */
-export const enginePerformance = globalThis.performance;
+/** The time since the interpreter started. The `performance` of the engine counts from when the image was built. */
+export const interpreterClock = {
+  now: () => host.monotonic(),
+  get timeOrigin() {
+    return host.now() - host.monotonic();
+  },
+};
 
 let now = 0;
 let realStart = 0;

@@ -1,5 +1,5 @@
 /** The module `perf_hooks` and the global `performance`. */
-import { enginePerformance as origin } from '../timers.js';
+import { interpreterClock as origin } from '../timers.js';
 import { invalidArgType } from './internal/errors.js';
 
 let timeline = [];

@@ -1,7 +1,7 @@
 /** Event, EventTarget, AbortController and AbortSignal. */
 import { customInspect, inspect } from '../../inspect.js';
 import { addTick } from '../../program-events.js';
-import { enginePerformance, setTimeout } from '../../timers.js';
+import { interpreterClock, setTimeout } from '../../timers.js';
 import { codedError, invalidArgType } from './errors.js';
 
 const stopped = new WeakMap();
@@ -13,7 +13,7 @@ export class Event {
   static BUBBLING_PHASE = 3;
   #type;
   #options;
-  #time = enginePerformance.now();
+  #time = interpreterClock.now();
   #isPrevented = false;
   #target = null;
 

@@ -1,0 +1,20 @@
+/** The stack that a guest keeps in its memory. A guest that calls functions while it is full traps. */
+
+export class GuestStack {
+  readonly #pointer: WebAssembly.Global<'i32'> | undefined;
+  readonly #limit: WebAssembly.Global<'i32'> | undefined;
+
+  constructor(exports: WebAssembly.Exports) {
+    this.#pointer = exports['__stack_pointer'] as WebAssembly.Global<'i32'> | undefined;
+    this.#limit = exports['stack_limit'] as WebAssembly.Global<'i32'> | undefined;
+  }
+
+  /** Sets the lowest address of the stack pointer. It is part of the state of the guest. */
+  setLimit(address: number): void {
+    this.#limit!.value = address;
+  }
+
+  get isFull(): boolean {
+    return this.#limit !== undefined && this.#pointer!.value < this.#limit.value;
+  }
+}
