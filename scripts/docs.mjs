@@ -15,6 +15,7 @@ const { serverSettings } = settings;
 const { toolTable } = await import(at('dist/mcp/tools/index.js'));
 const { readManifest } = await import(at('dist/packages/manifest.js'));
 const { GRACE } = await import(at('dist/engine/grace.js'));
+const { IMPLEMENTED, UNAVAILABLE } = await import(at('dist/runtimes/javascript/guest/node-module-names.js'));
 const { EVENTS } = await import(at('dist/sandbox/event-log.js'));
 const { LANGUAGES } = await import(at('dist/runtimes/languages.js'));
 const { classify } = await import(at('dist/analysis/find-rule.js'));
@@ -195,6 +196,14 @@ const TABLES = {
   },
   python_packages: () => packagesOf('python'),
   javascript_packages: () => packagesOf('javascript'),
+  node_modules: () => {
+    const quoted = (names) => names.map((name) => `\`${name}\``).join(', ');
+    const rows = [
+      ['available', quoted(IMPLEMENTED)],
+      ['can be loaded; calls throw', quoted(UNAVAILABLE)],
+    ];
+    return table(['support', 'modules'], rows);
+  },
   python_stdlib: () => {
     const { stdlib } = readManifest();
     const rows = stdlib

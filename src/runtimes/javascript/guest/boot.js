@@ -6,7 +6,7 @@
  */
 import * as consoleParts from './console.js';
 import * as formatting from './console-format.js';
-import { crypto } from './crypto.js';
+import * as cryptography from './crypto.js';
 import { define } from './define.js';
 import * as errorStack from './error-stack.js';
 import { fileHelpers } from './file-helpers.js';
@@ -230,7 +230,7 @@ export function report() {
 define({
   global: globalThis,
   console,
-  crypto,
+  crypto: cryptography.crypto,
   structuredClone: cloning.structuredClone,
   URL: urls.URL,
   URLSearchParams: urls.URLSearchParams,
@@ -319,6 +319,7 @@ for (const timer of [timers.setTimeout, timers.setImmediate]) {
 nodeModules.addBootParts({
   console: consoleParts,
   'console-format': formatting,
+  crypto: cryptography,
   'error-stack': errorStack,
   'host-calls': hostCalls,
   inspect: inspection,

@@ -1,5 +1,6 @@
 /** The part of Web Crypto that provides random values. */
 import { host } from './host-calls.js';
+import { load } from './node-modules.js';
 
 const MAX_BYTES = 65_536;
 
@@ -25,3 +26,10 @@ export const crypto = {
     return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
   },
 };
+
+/** Loaded on first use. */
+Object.defineProperty(crypto, 'subtle', {
+  get: () => load('node:crypto').subtle,
+  configurable: true,
+  enumerable: true,
+});

@@ -16,6 +16,15 @@ const SOURCES = {
   EventTarget: ['node:internal/abort', 'EventTarget'],
   CustomEvent: ['node:internal/abort', 'CustomEvent'],
   performance: ['node:perf_hooks', 'performance'],
+  ReadableStream: ['node:stream/web', 'ReadableStream'],
+  ReadableStreamDefaultReader: ['node:stream/web', 'ReadableStreamDefaultReader'],
+  WritableStream: ['node:stream/web', 'WritableStream'],
+  WritableStreamDefaultWriter: ['node:stream/web', 'WritableStreamDefaultWriter'],
+  TransformStream: ['node:stream/web', 'TransformStream'],
+  ByteLengthQueuingStrategy: ['node:stream/web', 'ByteLengthQueuingStrategy'],
+  CountQueuingStrategy: ['node:stream/web', 'CountQueuingStrategy'],
+  TextEncoderStream: ['node:stream/web', 'TextEncoderStream'],
+  TextDecoderStream: ['node:stream/web', 'TextDecoderStream'],
 };
 
 export function defineLazily(name, get) {

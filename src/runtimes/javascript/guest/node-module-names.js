@@ -7,6 +7,7 @@ export const IMPLEMENTED = [
   'buffer',
   'console',
   'constants',
+  'crypto',
   'events',
   'fs',
   'fs/promises',
@@ -19,6 +20,8 @@ export const IMPLEMENTED = [
   'process',
   'punycode',
   'querystring',
+  'readline',
+  'readline/promises',
   'stream',
   'stream/consumers',
   'stream/promises',
@@ -27,9 +30,11 @@ export const IMPLEMENTED = [
   'sys',
   'timers',
   'timers/promises',
+  'tty',
   'url',
   'util',
   'util/types',
+  'zlib',
 ];
 
 /** Modules that can be loaded, but whose functions throw: the sandbox has no processes, network or threads. */

@@ -1,0 +1,4 @@
+/** The module `readline/promises`. */
+import readline from '../readline.js';
+
+export default readline.promises;
