@@ -20,6 +20,7 @@ const EXIT_CODES: Record<ErrorCode, number> = {
   file_not_found: EXIT.unavailable,
   quota_exceeded: EXIT.unavailable,
   queue_full: EXIT.unavailable,
+  rate_limited: EXIT.unavailable,
   session_busy: EXIT.unavailable,
   session_exists: EXIT.unavailable,
   session_mismatch: EXIT.unavailable,

@@ -60,6 +60,25 @@ export function checkEntries(entries: Iterable<Entry>, code?: ErrorCode): Entry[
   return sorted;
 }
 
+/** Validates the entries by path of a tree that are not in `old`, a valid tree. Throws as `checkEntries` does. */
+export function checkNewEntries(tree: ReadonlyMap<string, Entry>, old: ReadonlyMap<string, Entry>): void {
+  let dir = '';
+  let hasParent = true;
+  for (const [path, entry] of tree) {
+    if (old.get(path) === entry) continue;
+    const slash = path.lastIndexOf('/');
+    // Neighbouring entries mostly share a directory, and comparing is cheaper than slicing and a lookup.
+    if (slash !== dir.length || !path.startsWith(dir)) {
+      dir = slash < 0 ? '' : path.slice(0, slash);
+      hasParent = dir === '' || tree.get(dir)?.kind === 'dir';
+    }
+    const badPath = hasParent ? pathProblem(path, slash, undefined) : 'has no parent directory';
+    if (badPath !== undefined) throw refusal('invalid_path', path, badPath);
+    const bad = fieldProblem(entry);
+    if (bad !== undefined) throw refusal('invalid_argument', path, bad);
+  }
+}
+
 function isSorted(entries: Entry[]): boolean {
   for (let i = 1; i < entries.length; i++) {
     if (entries[i - 1]!.path > entries[i]!.path) return false;

@@ -17,6 +17,7 @@ const MESSAGES: Readonly<Record<ErrorCode, string | typeof OWN_MESSAGE>> = {
   quota_exceeded: OWN_MESSAGE,
   sandbox_closed: 'The session was closed before this call finished. Start another one with create_session.',
   queue_full: OWN_MESSAGE,
+  rate_limited: OWN_MESSAGE,
   session_busy: 'The session is in use elsewhere. Retry later or use another session.',
   session_exists: OWN_MESSAGE,
   session_mismatch: OWN_MESSAGE,

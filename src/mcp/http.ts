@@ -3,7 +3,7 @@
  * the same order; none reaches a tool without passing all of them.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { type NodeIncomingMessageLike, toNodeHandler } from '@modelcontextprotocol/node';
 import {
   createMcpHandler,
@@ -132,6 +132,7 @@ class HttpApp {
   /** Requests whose response has not ended, except event streams. */
   openRequests = 0;
   readonly #budgets = new Map<string, ByteBudget>();
+  readonly #connectionBudgets = new WeakMap<Socket, ByteBudget>();
   readonly #guards: RequestGuards;
   readonly #legacy: LegacyConnections;
   readonly #modern: ReturnType<typeof createMcpHandler>;
@@ -192,9 +193,16 @@ class HttpApp {
     if (!(await guards.checkRate(key, response))) return;
     if (tenant === undefined) return void guards.sendUnauthorized(request, response);
     (request as AuthenticatedRequest).auth = { token: '', clientId: tenant, scopes: [] };
-    const bytes = new RequestBytes(this.#budget(tenant), response);
+    const bytes = new RequestBytes([this.#budget(tenant), this.#connectionBudget(request.socket)], response);
     meterResponse(response, bytes);
     await this.#mcp(request, response, bytes);
+  }
+
+  #connectionBudget(socket: Socket): ByteBudget {
+    const budget =
+      this.#connectionBudgets.get(socket) ?? new ByteBudget(this.state.settings.max_connection_bytes);
+    this.#connectionBudgets.set(socket, budget);
+    return budget;
   }
 
   #budget(tenant: string): ByteBudget {

@@ -51,8 +51,7 @@ const LARGE_CHARS = 256 * 1024;
 export async function readJsonBody(request: IncomingMessage, limits: BodyLimits): Promise<unknown> {
   const text = await readText(request, limits);
   if (text.length > LARGE_CHARS) await nextTick();
-  const body = parseJson(text);
-  checkTexts(body);
+  const body = parseJsonBody(text);
   if (text.length > LARGE_CHARS) await nextTick();
   return body;
 }
@@ -93,6 +92,13 @@ const BUSY_MESSAGE =
 
 function tooLarge(maxBytes: number): BodyError {
   return new BodyError(413, `Payload Too Large: the limit is ${maxBytes} bytes.`);
+}
+
+/** Parses a body and checks the lengths of its texts. Throws `BodyError`. */
+export function parseJsonBody(text: string): unknown {
+  const body = parseJson(text);
+  checkTexts(body);
+  return body;
 }
 
 function parseJson(text: string): unknown {

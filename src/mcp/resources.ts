@@ -75,8 +75,9 @@ async function readWorkspace(
   session_id: string,
   path: string,
 ) {
-  const bytes = await (await tenant.open(session_id)).readFile(path);
-  checkSize(bytes.length, settings);
+  const sandbox = await tenant.open(session_id);
+  checkSize(await sandbox.fileSize(path), settings);
+  const bytes = await sandbox.readFile(path);
   const text = asText(bytes);
   const mime = mimeType(path) ?? (text === undefined ? 'application/octet-stream' : 'text/plain');
   const content = text === undefined ? { blob: Buffer.from(bytes).toString('base64') } : { text };

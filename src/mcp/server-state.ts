@@ -97,6 +97,7 @@ export class ServerState {
       maxHeldBytes: settings.max_held_bytes,
       maxHeldBytesPerTenant: settings.max_held_bytes_per_tenant,
       isolation: settings.isolation,
+      ...(settings.fuel_per_minute !== undefined && { fuelPerMinutePerTenant: settings.fuel_per_minute }),
     });
     const telemetry = options.telemetry ?? noTelemetry;
     this.telemetry = { ...telemetry, log: withoutLogErrors(telemetry.log) };

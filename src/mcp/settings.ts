@@ -96,6 +96,15 @@ export const serverSettings = z.strictObject({
       'Programs of one tenant that may run at the same time; by default two per CPU core. One slot is always reserved for each tenant that has no program running.',
     ),
   max_queued: count(100, 'Calls of one tenant that may be queued; further calls are rejected.'),
+  fuel_per_minute: z
+    .number()
+    .int()
+    .min(1)
+    .max(Number.MAX_SAFE_INTEGER)
+    .optional()
+    .describe(
+      'Fuel that all programs of one tenant together may use per minute; further calls are rejected. By default there is no limit.',
+    ),
   isolation: isolationMode
     .default('thread')
     .describe(
@@ -166,6 +175,15 @@ export const serverSettings = z.strictObject({
     .default(64 * MiB)
     .describe(
       'Bytes of request bodies in progress and of responses that are not yet received, per tenant. Further requests are rejected, and responses beyond the limit are cut off.',
+    ),
+  max_connection_bytes: z
+    .number()
+    .int()
+    .min(1024)
+    .max(4096 * MiB)
+    .default(32 * MiB)
+    .describe(
+      'The same limit for one connection, so that a client that does not read its responses affects only itself.',
     ),
   max_connections: count(
     512,
@@ -245,6 +263,7 @@ const LIMITS = [
   ['fuel_budget', 'max_fuel_budget'],
   ['memory_bytes', 'max_memory_bytes'],
   ['timeout_seconds', 'max_timeout_seconds'],
+  ['max_body_bytes', 'max_connection_bytes'],
   ['max_body_bytes', 'max_buffered_bytes'],
   ['max_held_bytes_per_tenant', 'max_held_bytes'],
 ] as const;

@@ -2,10 +2,12 @@
  * MCP over standard input and output. Standard output carries only protocol messages. When the client closes the input or
  * the connection breaks, the server cancels running programs, saves sessions and stops. `close` first lets them finish.
  */
+import type { Readable } from 'node:stream';
 import { StdioServerTransport, serveStdio as serve } from '@modelcontextprotocol/server/stdio';
 import { serverFactory } from './server.ts';
 import { type ServerOptions, ServerState } from './server-state.ts';
 import { resolveSettings, type ServerSettingsInput } from './settings.ts';
+import { CheckedLines } from './stdio-lines.ts';
 
 /** A server on standard input and output. */
 export interface StdioServer {
@@ -23,7 +25,8 @@ export function serveStdio(settings: ServerSettingsInput = {}, options: ServerOp
   const state = new ServerState(resolveSettings(settings), options);
   const { log } = state.telemetry;
   const factory = serverFactory(state);
-  const transport = new StdioServerTransport();
+  const lines = new CheckedLines((error) => void process.stdout.write(`${JSON.stringify(error)}\n`));
+  const transport = new StdioServerTransport(lines as Readable, process.stdout);
   const handle = serve(() => factory({}), {
     transport,
     onerror: (cause) => state.logTransportError(cause),
@@ -34,7 +37,12 @@ export function serveStdio(settings: ServerSettingsInput = {}, options: ServerOp
   });
   // Both `close` and `closed` report a failure; a caller may use only one of them.
   closed.catch(() => {});
+  const stopReading = () => {
+    process.stdin.unpipe(lines);
+    process.stdin.pause();
+  };
   const stopNow = async () => {
+    stopReading();
     await handle.close().catch(() => {});
     try {
       await state.close();
@@ -50,12 +58,12 @@ export function serveStdio(settings: ServerSettingsInput = {}, options: ServerOp
     return closed;
   };
   const close = async () => {
-    process.stdin.pause();
+    stopReading();
     await state.drain();
     await flushStdout();
     await stop();
   };
-  // The transport also closes on a line that exceeds its buffer limit and when output can no longer be written.
+  // The transport also closes on a line that is too long and when output can no longer be written.
   const { onclose } = transport;
   transport.onclose = () => {
     onclose?.();
@@ -63,6 +71,7 @@ export function serveStdio(settings: ServerSettingsInput = {}, options: ServerOp
   };
   // A closed pipe emits `end`, a broken one `close` or `error`.
   for (const event of ['end', 'close', 'error']) process.stdin.once(event, () => void stop());
+  process.stdin.pipe(lines);
   log.info({ event: 'server.start', transport: 'stdio', version: state.version }, 'server started');
   return { closed, close };
 }

@@ -1,6 +1,6 @@
 /**
- * Limits the bytes that the server holds for one tenant: request bodies until the response has ended, and responses until
- * the client has received them.
+ * Limits the bytes that the server holds for one tenant and for one connection: request bodies until the response has
+ * ended, and responses until the client has received them.
  */
 import type { ServerResponse } from 'node:http';
 
@@ -25,23 +25,30 @@ export class ByteBudget {
   }
 }
 
-/** The bytes of one request, which return to the budget of the tenant when the response has ended. */
+/** The bytes of one request, which return to the budgets of its tenant and its connection when the response has ended. */
 export class RequestBytes extends ByteBudget {
   constructor(
-    readonly tenantBudget: ByteBudget,
+    readonly budgets: readonly ByteBudget[],
     response: ServerResponse,
   ) {
-    super(tenantBudget.maxBytes);
+    super(Number.POSITIVE_INFINITY);
     response.once('close', () => this.give(this.used));
   }
 
   override take(bytes: number): boolean {
-    if (!this.tenantBudget.take(bytes)) return false;
+    const taken: ByteBudget[] = [];
+    for (const budget of this.budgets) {
+      if (budget.take(bytes)) taken.push(budget);
+      else {
+        for (const other of taken) other.give(bytes);
+        return false;
+      }
+    }
     return super.take(bytes);
   }
 
   override give(bytes: number): void {
-    this.tenantBudget.give(bytes);
+    for (const budget of this.budgets) budget.give(bytes);
     super.give(bytes);
   }
 }

@@ -222,6 +222,12 @@ export class Sandbox {
     return encoding === 'utf8' ? new TextDecoder().decode(bytes) : bytes;
   }
 
+  /** The size of a file of the workspace. @internal */
+  async fileSize(path: string): Promise<number> {
+    this.checkOpen();
+    return this.workspace.size(path);
+  }
+
   /** Writes a file into the workspace and creates missing folders. */
   async writeFile(path: string, content: string | Uint8Array): Promise<void> {
     const name = parse(textArgument, path, 'path');

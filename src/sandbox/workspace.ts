@@ -5,7 +5,7 @@
  */
 import { SandboxError } from '../errors.ts';
 import { utf8Length } from '../fs/file-names.ts';
-import { checkEntries, type Entry, putEntry } from '../fs/flat-entries.ts';
+import { checkNewEntries, type Entry, putEntry } from '../fs/flat-entries.ts';
 import { maxPathBytes } from '../fs/quota.ts';
 import { toShared } from '../fs/shared-bytes.ts';
 import { applyChanges, type TreeChanges, type TreeEdit } from '../fs/tree-changes.ts';
@@ -26,9 +26,19 @@ export interface WorkspaceFile {
 /** Contents of files to write, by path. */
 export type CallFiles = Readonly<Record<string, string | Uint8Array>>;
 
+const isRelativeForm = (path: string) =>
+  path !== '' &&
+  !path.startsWith('/') &&
+  !path.startsWith('.') &&
+  !path.endsWith('/') &&
+  !path.includes('//') &&
+  !path.includes('/.');
+
 /** Converts a caller's path to its relative form. Throws `invalid_path` if it is not inside the workspace. */
 export function workspacePath(path: string): string {
   const inside = path === ROOT || path.startsWith(`${ROOT}/`) ? path.slice(ROOT.length) : path;
+  // Most paths are in their relative form already, and splitting a long one takes time.
+  if (isRelativeForm(path)) return path;
   if (inside !== path || !path.startsWith('/')) {
     const parts = inside.split('/').filter((part) => part !== '' && part !== '.');
     if (parts.length > 0 && !parts.includes('..')) return parts.join('/');
@@ -215,23 +225,40 @@ export class Workspace {
     return this.#file(path).data!.slice();
   }
 
+  size(path: string): number {
+    return this.#file(path).data!.length;
+  }
+
   /** Writes all of the files or none. */
   write(files: CallFiles): void {
     if (Object.keys(files).length === 0) return;
     const next = new Map(this.#entries);
     const mtimeMs = this.now();
+    /** Folder of the previous file: most files are in the same one, and comparing it is cheaper than checking it. */
+    let folder = '';
     for (const [name, content] of Object.entries(files)) {
-      const path = workspacePath(name);
+      const slash = name.lastIndexOf('/');
+      const isSibling =
+        slash > 0 &&
+        slash === folder.length &&
+        name.startsWith(folder) &&
+        isRelativeForm(name.slice(slash + 1));
+      const path = isSibling ? name : workspacePath(name);
       if (next.get(path)?.kind === 'dir')
         throw new SandboxError('invalid_path', `${path} is a folder. Choose another path.`);
       const data = toShared(
         typeof content === 'string' ? new TextEncoder().encode(content) : content.slice(),
       );
-      putEntry(next, { path, kind: 'file', mode: 0o644, mtimeMs, data });
+      const entry: Entry = { path, kind: 'file', mode: 0o644, mtimeMs, data };
+      if (isSibling) next.set(path, entry);
+      else {
+        putEntry(next, entry);
+        folder = parentOf(path);
+      }
       // Stops early, because one long path can create thousands of folders.
       if (next.size > this.limits.maxFiles) this.checkQuota(next);
     }
-    checkEntries(next.values());
+    checkNewEntries(next, this.#entries);
     this.checkQuota(next);
     for (const [path, entry] of next) if (this.#entries.get(path) !== entry) this.#edited.add(path);
     this.#entries = next;

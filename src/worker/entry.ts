@@ -282,7 +282,7 @@ function runContext(
     onLimit: hooks.onLimit,
     onSlice: (fuelConsumed) => {
       hooks.onSlice(fuelConsumed);
-      Atomics.store(control, CONTROL.fuelMillions, Math.floor(fuelConsumed / FUEL_UNIT));
+      reportFuel(fuelConsumed);
       return cooperativeYield.maybeYield(fuelConsumed);
     },
     deterministic: limits.deterministic,
@@ -296,6 +296,11 @@ function runContext(
   };
 }
 
+/** Makes the fuel of the current job visible to the main thread. */
+function reportFuel(fuelConsumed: number): void {
+  Atomics.store(control, CONTROL.fuelMillions, Math.floor(fuelConsumed / FUEL_UNIT));
+}
+
 // ---- messages ----
 
 async function handle(message: ToWorker): Promise<void> {
@@ -307,8 +312,12 @@ async function handle(message: ToWorker): Promise<void> {
   if (job.type === 'run') return run(id, job);
   if (job.type === 'phases') return send({ type: 'phases', id, durations });
   if (job.type === 'extend') {
-    const cancel = { cancel: control, cancelValue: id };
-    return send({ type: 'extended', id, extended: extendImage(imageOf(job.image), job, cancel) });
+    const onSlice = (fuel: number) => {
+      reportFuel(fuel);
+      return 0;
+    };
+    const context = { cancel: control, cancelValue: id, onSlice };
+    return send({ type: 'extended', id, extended: extendImage(imageOf(job.image), job, context) });
   }
   const { buildGuest } = await import('./build-guest-artifacts.ts');
   const guest = await buildGuest(RUNTIMES[job.runtime], (step) => send({ type: 'progress', id, step }));

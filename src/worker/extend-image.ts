@@ -22,7 +22,7 @@ const VOLUME_LIMITS = { maxBytes: 2 ** 28, maxFiles: 100_000 };
 const MAX_OUTPUT_BYTES = 20_000;
 const STANDARD_STREAMS = 3;
 
-type Cancellation = Pick<RunContext, 'cancel' | 'cancelValue'>;
+type Cancellation = Pick<RunContext, 'cancel' | 'cancelValue' | 'onSlice'>;
 
 export function extendImage(
   template: LoadedImage,

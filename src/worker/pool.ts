@@ -10,6 +10,7 @@ import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { type Isolation, isolationMode, parse } from '../schema.ts';
 import { HeldBytes } from '../stores/held-bytes.ts';
 import { FairScheduler, type Turn, type TurnRequest } from './fair-scheduler.ts';
+import { FuelAllowance } from './fuel-allowance.ts';
 import type { JobHandle } from './job-handle.ts';
 import { type JobOptions, PoolThread } from './pool-thread.ts';
 import { ProcessHost } from './process-host.ts';
@@ -34,6 +35,7 @@ const poolOptions = z.strictObject({
   expectedTenants: count.default(1),
   maxHeldBytes: count.default(DEFAULT_MAX_HELD_BYTES),
   maxHeldBytesPerTenant: count.optional(),
+  fuelPerMinutePerTenant: count.optional(),
   isolation: isolationMode.default('thread'),
 });
 
@@ -58,6 +60,11 @@ export interface PoolOptions {
   readonly maxHeldBytes?: number;
   /** The same limit for the sessions of one tenant; by default `maxHeldBytes`. */
   readonly maxHeldBytesPerTenant?: number;
+  /**
+   * Fuel that the programs of one tenant may use per minute; calls beyond it fail with `rate_limited`. By default there is
+   * no limit.
+   */
+  readonly fuelPerMinutePerTenant?: number;
   /**
    * `thread` runs guests in threads of this process. `process` runs them in threads of a separate process, which Node's
    * permission model restricts to reading the files of this package; it needs more memory and copies the files and the
@@ -124,6 +131,7 @@ export class WorkerPool implements Pool {
   readonly #host: WorkerHost;
   /** The memory that sessions take. */
   readonly held: HeldBytes;
+  readonly #allowance: FuelAllowance | undefined;
   #reaper: NodeJS.Timeout | undefined;
   #scaler: NodeJS.Timeout | undefined;
 
@@ -133,6 +141,9 @@ export class WorkerPool implements Pool {
     const { maxWorkers, maxRunningPerTenant, maxQueuedPerTenant, expectedTenants, isolation } = parsed;
     const { maxHeldBytes: maxBytes, maxHeldBytesPerTenant: maxBytesPerTenant = maxBytes } = parsed;
     this.held = new HeldBytes({ maxBytes, maxBytesPerTenant });
+    const { fuelPerMinutePerTenant } = parsed;
+    this.#allowance =
+      fuelPerMinutePerTenant === undefined ? undefined : new FuelAllowance(fuelPerMinutePerTenant);
     this.#host = isolation === 'process' ? new ProcessHost() : new ThreadHost();
     this.maxWorkers = maxWorkers ?? cores;
     this.#baseWorkers = Math.min(cores, this.maxWorkers);
@@ -165,10 +176,13 @@ export class WorkerPool implements Pool {
 
   /** Waits for a turn with a thread; undefined if the signal is aborted first. */
   async acquire({ hasAffinity = false, ...request }: WorkerRequest): Promise<WorkerTurn | undefined> {
+    this.#allowance?.check(request.tenant);
     const turn = await this.#scheduler.acquire({ ...request, needsWorker: true });
     if (turn === undefined) return undefined;
     let thread: PoolThread;
     try {
+      // Calls that ran while this one waited have used fuel.
+      this.#allowance?.check(request.tenant);
       thread = this.#reserve(request.key);
     } catch (cause) {
       turn.release();
@@ -184,6 +198,7 @@ export class WorkerPool implements Pool {
       run: (wanted, assets, options) => {
         if (!thread.isAlive) thread = this.#reserve(request.key);
         job = this.#run(thread, wanted, assets, options);
+        void this.#charge(request.tenant, job);
         return job;
       },
       // A thread is only free once it has saved what the job left.
@@ -213,6 +228,12 @@ export class WorkerPool implements Pool {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  async #charge(tenant: string, job: JobHandle): Promise<void> {
+    if (this.#allowance === undefined) return;
+    const result = await job.result.catch(() => undefined);
+    this.#allowance.charge(tenant, result?.type === 'done' ? result.outcome.fuelConsumed : job.fuelSpent);
   }
 
   #run(thread: PoolThread, job: Job, assets: GuestAssets | undefined, options: JobOptions): JobHandle {

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import type { Client } from '@modelcontextprotocol/client';
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -87,6 +88,38 @@ describe('server process', () => {
     child.stdin.end();
     const code = await new Promise((resolve) => child.once('exit', resolve));
     expect(code).toBe(0);
+  });
+
+  test('answers messages that exceed the limits of a body with an error, and continues', async () => {
+    const child = spawn(process.execPath, [CLI, 'mcp', '--log-level', 'silent'], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    const ask = async (text: string) => {
+      child.stdin.write(`${text}\n`);
+      return JSON.parse((await answers.next()).value);
+    };
+    expect(await ask(INITIALIZE)).toHaveProperty('result');
+    const wide = Array.from({ length: 3000 }, (_, i) => `"k${i}":1`).join(',');
+    const request = (id: string, params: string) =>
+      `{"jsonrpc":"2.0","method":"tools/list","params":{${params}},"id":${id}}`;
+    const error = (reason: RegExp) => ({ code: -32_600, message: expect.stringMatching(reason) });
+    expect(await ask(request('7', `"id":5,${wide}`))).toEqual({
+      jsonrpc: '2.0',
+      id: 7,
+      error: error(/2000 members/),
+    });
+    expect(await ask(request('"eight"', `"x":${'['.repeat(70)}${']'.repeat(70)}`))).toMatchObject({
+      id: 'eight',
+      error: error(/64 deep/),
+    });
+    expect(await ask(request(`"${'i'.repeat(300)}"`, ''))).toMatchObject({
+      id: null,
+      error: error(/id has/),
+    });
+    expect(await ask(request('9', ''))).toMatchObject({ id: 9, result: { tools: expect.any(Array) } });
+    child.stdin.end();
+    expect(await once(child, 'exit')).toEqual([0, null]);
   });
 
   test('shuts down cleanly when its client sends a line that exceeds the buffer limit', async () => {

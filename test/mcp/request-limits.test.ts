@@ -31,6 +31,11 @@ const toolCall = (name: string, args: string, meta = META): Message => ({
 const members = (count: number, value = '1') =>
   Array.from({ length: count }, (_, i) => `"k${i}":${value}`).join(',');
 
+const manyFiles = (path: (i: number) => string): Message => {
+  const files = Array.from({ length: 1900 }, (_, i) => `"${path(i)}":"x"`).join(',');
+  return toolCall('execute_code', `{"code":"1","language":"javascript","files":{${files}}}`);
+};
+
 /** Bodies that the server rejects, with a part of the message. */
 const REJECTED: readonly (readonly [string, Message, RegExp])[] = [
   ['many members in _meta', message('tools/list', `{"_meta":{${META},${members(300_000)}}}`), /2000 members/],
@@ -77,6 +82,8 @@ const ACCEPTED: readonly (readonly [string, Message])[] = [
     'many files',
     toolCall('execute_code', `{"code":"1","language":"javascript","files":{${members(1900, '"x"')}}}`),
   ],
+  ['files with long paths', manyFiles((i) => `${'n'.repeat(250)}/${'m'.repeat(240)}${i}`)],
+  ['files in deep folders', manyFiles((i) => `${'a/'.repeat(1000)}${i}`)],
   ['long text of emoji', toolCall('write_file', `{"path":"a","content":"${'😀'.repeat(FILL / 4)}"}`)],
   ['long code', toolCall('execute_code', `{"code":"${'x'.repeat(FILL)}","language":"python"}`)],
   ['long text', toolCall('write_file', `{"path":"a","content":"${'é'.repeat(FILL / 2)}"}`)],
@@ -304,7 +311,69 @@ describe('bytes of a tenant', () => {
   });
 });
 
+/** One request as it is sent over a connection. */
+function rawRequest(url: string, { body, ...rest }: Message, name?: string): string {
+  const { host, pathname } = new URL(url);
+  const fields = { ...headers(rest), ...(name !== undefined && { 'mcp-name': name }), host };
+  const lines = Object.entries({ ...fields, 'content-length': Buffer.byteLength(body) });
+  return `POST ${pathname} HTTP/1.1\r\n${lines.map(([field, value]) => `${field}: ${value}`).join('\r\n')}\r\n\r\n${body}`;
+}
+
+/** Sends text over a connection and collects what it returns. */
+function openConnection(url: string, text: string) {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  const connection = { socket, received: '', isClosed: false };
+  socket.on('data', (chunk) => {
+    connection.received += chunk;
+  });
+  socket.on('error', () => {});
+  socket.on('close', () => {
+    connection.isClosed = true;
+  });
+  socket.write(text);
+  return connection;
+}
+
 describe('connections', () => {
+  // guarantee: request-limits
+  test('may have eight requests in progress, and are closed if they have more', async () => {
+    const server = await startHttp({ max_queued: 50 });
+    const sleep = toolCall('execute_code', '{"code":"import time\\ntime.sleep(20)","language":"python"}');
+    const list = message('tools/list', `{"_meta":{${META}}}`);
+    const eight = openConnection(server.url, rawRequest(server.url, list).repeat(8));
+    const responses = () => eight.received.split('HTTP/1.1 200').length - 1;
+    while (responses() < 8 && !eight.isClosed) await wait(20);
+    expect({ responses: responses(), isClosed: eight.isClosed }).toEqual({ responses: 8, isClosed: false });
+    eight.socket.destroy();
+    const nine = openConnection(server.url, rawRequest(server.url, sleep).repeat(9));
+    while (!nine.isClosed) await wait(20);
+    expect(nine.received).not.toContain('"result"');
+    await server.close();
+  });
+
+  // guarantee: request-limits
+  test('hold a limited number of bytes each, so that other connections of the tenant are served', async () => {
+    const server = await startHttp({ max_connection_bytes: 5_000_000 });
+    const client = await httpClient(server, 'modern');
+    await call(client, 'execute_code', {
+      code: 'open("big.txt", "w").write("x" * 4_000_000)',
+      language: 'python',
+    });
+    const uri = 'workspace://default/big.txt';
+    const read = message('resources/read', `{"_meta":{${META}},"uri":"${uri}"}`);
+    const unread = openConnection(server.url, rawRequest(server.url, read, uri).repeat(8));
+    unread.socket.pause();
+    await wait(500);
+    const { contents } = await client.readResource({ uri });
+    expect((contents[0] as { text: string }).text).toHaveLength(4_000_000);
+    unread.socket.resume();
+    while (!unread.isClosed) await wait(20);
+    expect(unread.received.length).toBeLessThan(8 * 4_000_000);
+    await client.close();
+    await server.close();
+  });
+
   // guarantee: request-limits
   test('above the limit displace idle ones, so that active clients are served', async () => {
     const server = await startHttp({ max_connections: 10 });

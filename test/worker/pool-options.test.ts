@@ -1,5 +1,31 @@
 import { createPool, createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, it } from 'vitest';
+import { FuelAllowance } from '../../dist/worker/fuel-allowance.js';
+
+describe('fuel allowance', () => {
+  it('accrues steadily, up to one minute, and can be overdrawn by one call', () => {
+    let now = 0;
+    const allowance = new FuelAllowance(60_000, () => now);
+    const isLimited = () => {
+      try {
+        allowance.check('ann');
+        return undefined;
+      } catch (cause) {
+        return (cause as Error).message.match(/in (\d+) s/)?.[1];
+      }
+    };
+    allowance.charge('ann', 59_000);
+    expect(isLimited()).toBeUndefined();
+    allowance.charge('ann', 11_000);
+    expect(isLimited()).toBe('10');
+    now += 10_001;
+    expect(isLimited()).toBeUndefined();
+    now += 3_600_000;
+    allowance.charge('bob', 1);
+    allowance.charge('ann', 60_000);
+    expect(isLimited()).toBe('1');
+  });
+});
 
 describe('createPool', () => {
   it('limits the number of threads', async () => {
@@ -22,6 +48,19 @@ describe('createPool', () => {
     running.cancel();
     expect((await waiting).metadata.result).toBe(2);
     await running;
+  });
+
+  it('limits the fuel of a tenant per minute', async () => {
+    await using pool = createPool({ maxWorkers: 1, fuelPerMinutePerTenant: 100_000 });
+    const create = (tenant: string) => createSandbox({ runtime: 'javascript', pool, tenant });
+    const [ann, again, bob] = await Promise.all([create('ann'), create('ann'), create('bob')]);
+    const { fuel_consumed } = await ann.execute('for (let i = 0; i < 1e5; i++);');
+    expect(fuel_consumed).toBeGreaterThan(1_000_000);
+    await expect(again.execute('1')).rejects.toMatchObject({
+      code: 'rate_limited',
+      message: expect.stringMatching(/100K fuel.*Try again in \d+ s/),
+    });
+    expect((await bob.execute('1')).metadata.result).toBe(1);
   });
 
   it('starts a thread for a call that is made while it closes', async () => {

@@ -1,0 +1,96 @@
+/**
+ * Checks the messages on standard input, one per line, before they are parsed: the limits of HTTP bodies apply. A message
+ * that exceeds a limit is answered with an error and dropped. Passes on complete lines only.
+ */
+import { Transform, type TransformCallback } from 'node:stream';
+import { BodyError, JSON_LIMITS, JsonShape, parseJsonBody } from './request-body.ts';
+
+/** Size of a line from which the connection is closed. */
+const MAX_LINE_BYTES = 10 * 1024 * 1024;
+const NEWLINE = 0x0a;
+
+/** Receives a JSON-RPC error for a message that is dropped. */
+type Reject = (error: {
+  readonly jsonrpc: '2.0';
+  readonly id: string | number | null;
+  readonly error: object;
+}) => void;
+
+export class CheckedLines extends Transform {
+  #shape = new JsonShape();
+  #parts: Buffer[] = [];
+  #bytes = 0;
+  #problem: string | undefined;
+
+  constructor(readonly reject: Reject) {
+    super();
+  }
+
+  override _transform(chunk: Buffer, _: BufferEncoding, done: TransformCallback): void {
+    for (let start = 0; start < chunk.length; ) {
+      const end = chunk.indexOf(NEWLINE, start);
+      const part = chunk.subarray(start, end < 0 ? chunk.length : end + 1);
+      this.#bytes += part.length;
+      if (this.#bytes > MAX_LINE_BYTES) {
+        done(new Error(`A message on standard input has more than ${MAX_LINE_BYTES} bytes.`));
+        return;
+      }
+      this.#problem ??= this.#shape.scan(part);
+      this.#parts.push(part);
+      start += part.length;
+      if (end >= 0) this.#endLine();
+    }
+    done();
+  }
+
+  #endLine(): void {
+    const line = Buffer.concat(this.#parts);
+    const problem = this.#problem ?? textProblem(line);
+    this.#shape = new JsonShape();
+    this.#parts = [];
+    this.#bytes = 0;
+    this.#problem = undefined;
+    if (problem === undefined) this.push(line);
+    else this.reject({ jsonrpc: '2.0', id: messageId(line), error: { code: -32_600, message: problem } });
+  }
+}
+
+/** A text in the message that is too long. Invalid JSON is left to the transport, which ignores it. */
+function textProblem(line: Buffer): string | undefined {
+  if (line.length <= JSON_LIMITS.identifierChars) return undefined;
+  try {
+    parseJsonBody(line.toString('utf8'));
+    return undefined;
+  } catch (cause) {
+    if (!(cause instanceof BodyError)) throw cause;
+    return cause.code === -32_700 ? undefined : cause.message;
+  }
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
+const MEMBER_ID = /^"id"\s*:\s*(?:(-?\d{1,15})|"([^"\\]{0,256})")\s*[,}]/;
+const MAX_MEMBER_CHARS = 400;
+
+/** The id of a message, found in one pass without parsing it; null if there is none. */
+function messageId(line: Buffer): string | number | null {
+  let depth = 0;
+  let isInString = false;
+  for (let i = 0; i < line.length; i++) {
+    const byte = line[i]!;
+    if (isInString) {
+      if (byte === BACKSLASH) i++;
+      else if (byte === QUOTE) isInString = false;
+      continue;
+    }
+    if (byte === QUOTE) {
+      isInString = true;
+      if (depth !== 1 || line[i + 1] !== 0x69 /* i */) continue;
+      const match = MEMBER_ID.exec(line.toString('utf8', i, i + MAX_MEMBER_CHARS));
+      if (match !== null) return match[1] === undefined ? match[2]! : Number(match[1]);
+    } else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) depth++;
+    else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) depth--;
+  }
+  return null;
+}
