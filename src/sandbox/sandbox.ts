@@ -3,6 +3,7 @@
  * Failures of the guest are data in the result; only faults of the host or the caller throw.
  */
 import { randomUUID } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type LinkedSignal, linkSignals } from '../concurrency/link-signals.ts';
 import { SandboxError } from '../errors.ts';
 import { readManifest } from '../packages/manifest.ts';
@@ -145,7 +146,11 @@ export class Sandbox {
     if (turn === undefined) return { outcome: stoppedByHost('cancelled', 0), queueMs };
     try {
       const assets = call.injectSetup ? this.parts.assets : await assetsOf(this.runtime);
-      if (call.files !== undefined) this.workspace.write(call.files);
+      if (call.files !== undefined) {
+        this.workspace.write(call.files);
+        // Writing many files and sending them to a worker take time each, in which nothing else runs.
+        await nextTurn();
+      }
       const job = this.start(turn, assets, call, undefined);
       const outcome = await outcomeOf(job, call);
       this.workspace.apply(outcome.changes);

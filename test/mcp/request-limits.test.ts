@@ -83,7 +83,7 @@ const ACCEPTED: readonly (readonly [string, Message])[] = [
     toolCall('execute_code', `{"code":"1","language":"javascript","files":{${members(1900, '"x"')}}}`),
   ],
   ['files with long paths', manyFiles((i) => `${'n'.repeat(250)}/${'m'.repeat(240)}${i}`)],
-  ['files in deep folders', manyFiles((i) => `${'a/'.repeat(1000)}${i}`)],
+  ['files in deep folders', manyFiles((i) => `${'a/'.repeat(400)}${i}`)],
   ['long text of emoji', toolCall('write_file', `{"path":"a","content":"${'😀'.repeat(FILL / 4)}"}`)],
   ['long code', toolCall('execute_code', `{"code":"${'x'.repeat(FILL)}","language":"python"}`)],
   ['long text', toolCall('write_file', `{"path":"a","content":"${'é'.repeat(FILL / 2)}"}`)],
