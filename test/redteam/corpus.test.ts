@@ -1,4 +1,5 @@
 /** Replays the corpus of attacks that `llm-wasm-sandbox redteam` runs, one category after another. */
+import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { CATEGORIES, type Category } from '../../src/redteam/attack.ts';
 import { RUNTIME_NAMES } from '../../src/schema.ts';
@@ -27,6 +28,11 @@ describe('corpus', () => {
       );
       for (const runtime of RUNTIME_NAMES) expect(runtimes).toContain(runtime);
     }
+  });
+
+  test('has the size that the README states', () => {
+    const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+    expect(readme).toContain(`None of the ${ATTACKS.length} attacks did harm`);
   });
 
   test('names the vulnerability that an attack is known from', () => {
