@@ -105,6 +105,7 @@ const firstSentence = (text) => /^.*?[.;](?=\s|$)/s.exec(text)?.[0].replace(/;$/
 const MACHINE_DEFAULTS = {
   max_concurrent: '',
   max_concurrent_per_caller: '',
+  fuel_per_minute: '',
   data_dir: '',
   metrics_token: '',
 };
