@@ -19,7 +19,7 @@ const MAX_STATE_FRAMES = 40;
 /** Frames of the program whose variables a state has. */
 const STATE_VARIABLE_FRAMES = 3;
 /** States to keep. When there are twice as many, every other one is dropped and they are recorded half as often. */
-const MAX_STATES = 24;
+const MAX_STATES = 16;
 /** Lines and functions to keep; further ones are counted as unknown. */
 const MAX_ROWS = 2_000;
 const MAX_STACKS = 5_000;
@@ -45,6 +45,8 @@ export class FuelProfiler {
   readonly #frameIds = new Map<StackFrame, number>();
   #states: ProgramState[] = [];
   #sourceLines: string[] | undefined;
+  /** Names by line. */
+  readonly #names = new Map<number, ReadonlySet<string>>();
   /** Samples between two states. */
   #stateInterval = 1;
 
@@ -138,10 +140,14 @@ export class FuelProfiler {
 
   /** The names in the line of a frame and in the lines next to it. */
   #namesAt({ file, line }: Pick<StackFrame, 'file' | 'line'>): ReadonlySet<string> {
+    const known = this.#names.get(line);
+    if (known !== undefined && file === this.program.file) return known;
     this.#sourceLines ??= this.program.code.slice(0, MAX_SOURCE_CHARS).split('\n');
     if (file !== this.program.file || line < 1) return new Set();
     const text = this.#sourceLines.slice(Math.max(0, line - 2), line + 1).join('\n');
-    return new Set(text.slice(0, MAX_LINE_CHARS).match(/[\p{ID_Start}$_][\p{ID_Continue}$]*/gu));
+    const names = new Set(text.slice(0, MAX_LINE_CHARS).match(/[\p{ID_Start}$_][\p{ID_Continue}$]*/gu));
+    this.#names.set(line, names);
+    return names;
   }
 
   #addStack(frames: readonly StackFrame[], fuel: number): void {

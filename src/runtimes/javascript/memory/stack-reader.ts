@@ -25,7 +25,9 @@ const MAX_FUNCTIONS = 2_000;
 const MAX_TABLE_BYTES = 262_144;
 /** Positions whose lines are cached per function. */
 const MAX_POSITIONS = 2_000;
+/** Variables of a frame that are looked at, and those that are described. */
 const MAX_VARIABLES = 200;
+const MAX_SHOWN = 20;
 /** Name of the function that QuickJS compiles a script to. */
 const SCRIPT = '<eval>';
 const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u;
@@ -87,10 +89,12 @@ export class JavaScriptStackReader implements StackReader {
 
   #describe(slots: readonly NamedValue[], isPreferred: (name: string) => boolean): Variables {
     const found: Record<string, string> = {};
+    let shown = 0;
     for (const wanted of [true, false]) {
       for (const [variable, address] of slots) {
-        if (isPreferred(variable) === wanted && IDENTIFIER.test(variable))
-          found[variable] ??= this.#values.describe(address);
+        if (isPreferred(variable) !== wanted || found[variable] !== undefined) continue;
+        if (IDENTIFIER.test(variable) && shown++ < MAX_SHOWN)
+          found[variable] = this.#values.describe(address);
       }
     }
     return found;

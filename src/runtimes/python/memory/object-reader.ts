@@ -44,6 +44,8 @@ const NOT_DATA: readonly TypeName[] = ['PyModule_Type', 'PyFunction_Type', 'PyCF
 const KEYS = { log2IndexBytes: 5, kind: 6, entryCount: 16, index: 20 } as const;
 const GENERAL_KEYS = 0;
 
+const decoder = new TextDecoder();
+
 export class ObjectReader {
   readonly #types = new Map<number, TypeName>();
 
@@ -171,7 +173,7 @@ export class ObjectReader {
     const start = this.#u32(type + this.offsets.type_name);
     let end = start;
     while (end < bytes.length && end < start + MAX_NAME_BYTES && bytes[end] !== 0) end++;
-    return new TextDecoder().decode(bytes.subarray(start, end)).replace(/^.*\./, '');
+    return decoder.decode(bytes.subarray(start, end)).replace(/^.*\./, '');
   }
 
   #int(object: number): string {

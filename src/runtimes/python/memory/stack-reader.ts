@@ -15,7 +15,9 @@ const MAX_NAME_CHARS = 200;
 /** Code objects whose names and lines are cached. */
 const MAX_CODES = 2_000;
 const MAX_TABLE_BYTES = 262_144;
+/** Variables of a frame that are looked at, and those that are described. */
 const MAX_VARIABLES = 200;
+const MAX_SHOWN = 20;
 /** Owner of frames that the interpreter inserts between C and Python code; they have no code. */
 const OWNED_BY_INTERPRETER = 3;
 /** References in frames use the lowest bits of a pointer as a tag. */
@@ -62,9 +64,11 @@ export class PythonStackReader implements StackReader {
       if (origin !== 'program') return false;
       const slots = [...(name === MODULE ? this.#globals(frame) : this.#locals(frame, code))];
       const variables: Record<string, string> = {};
+      let shown = 0;
       for (const wanted of [true, false]) {
         for (const [variable, value] of slots)
-          if (isPreferred(variable) === wanted) variables[variable] = this.#objects.describe(value);
+          if (isPreferred(variable) === wanted && shown++ < MAX_SHOWN)
+            variables[variable] = this.#objects.describe(value);
       }
       return found.push(variables) >= max;
     });
