@@ -10,6 +10,9 @@ import { limitVariables, withoutAddresses } from './stopped-at.ts';
 
 /** Fuel between two samples of a detailed profile. */
 export const DETAILED_SAMPLE_FUEL = 100_000;
+/** Samples that are taken at every slice; after them only one slice in `SPARSE_SLICES` is sampled. */
+const DENSE_SAMPLES = 50;
+const SPARSE_SLICES = 10;
 /** Frames that a sample visits to find the innermost one of the program. */
 const MAX_FRAMES = 200;
 /** Frames that are counted for the depth. */
@@ -37,6 +40,7 @@ export interface ProfiledProgram {
 
 export class FuelProfiler {
   #lastFuel = 0;
+  #slices = 0;
   #samples = 0;
   #fuel = 0;
   readonly #lines = new Map<StackFrame, number>();
@@ -65,6 +69,9 @@ export class FuelProfiler {
   /** Records a sample after `fuelConsumed` fuel. A smaller value than the last one means that the count was restarted. */
   sample(fuelConsumed: number): void {
     if (fuelConsumed < this.#lastFuel) this.#restart();
+    // Long runs are sampled less often, to keep the cost of the profile low.
+    if (!this.isDetailed && ++this.#slices % (this.#samples < DENSE_SAMPLES ? 1 : SPARSE_SLICES) !== 0)
+      return;
     const fuel = fuelConsumed - this.#lastFuel;
     this.#lastFuel = fuelConsumed;
     this.#fuel += fuel;
@@ -122,6 +129,7 @@ export class FuelProfiler {
 
   #restart(): void {
     this.#lastFuel = 0;
+    this.#slices = 0;
     this.#samples = 0;
     this.#fuel = 0;
     this.#stateInterval = 1;
