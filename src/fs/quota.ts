@@ -15,7 +15,7 @@ export interface VolumeLimits {
   maxFiles: number;
 }
 
-/** Path lengths that a tree may have on average if it has as many files as allowed. */
+/** Average length of a path in a tree that has as many files as allowed. */
 const PATH_BYTES_PER_FILE = 512;
 const MIN_PATH_BYTES = 64 * 1024;
 

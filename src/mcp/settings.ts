@@ -108,7 +108,7 @@ export const serverSettings = z.strictObject({
   isolation: isolationMode
     .default('thread')
     .describe(
-      'Where programs run: "thread": in threads of the server; "process": in a separate process that can read only the files of this package.',
+      'Where programs run: "thread": in threads of the server; "process": in a separate process that can read only the files of this package and of its dependency zod.',
     ),
   data_dir: z
     .string()

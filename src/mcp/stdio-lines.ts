@@ -1,11 +1,12 @@
 /**
- * Checks the messages on standard input, one per line, before they are parsed: the limits of HTTP bodies apply. A message
- * that exceeds a limit is answered with an error and dropped. Passes on complete lines only.
+ * Checks the messages on standard input, one per line, before they are parsed: their size, and the limits of HTTP bodies on
+ * depth, members and identifiers. A message that exceeds one of these limits is dropped and answered with an error; one that
+ * is too large closes the connection. Passes on complete lines only.
  */
 import { Transform, type TransformCallback } from 'node:stream';
 import { BodyError, JSON_LIMITS, JsonShape, parseJsonBody } from './request-body.ts';
 
-/** Size of a line from which the connection is closed. */
+/** A longer line closes the connection. */
 const MAX_LINE_BYTES = 10 * 1024 * 1024;
 const NEWLINE = 0x0a;
 
@@ -32,7 +33,7 @@ export class CheckedLines extends Transform {
       const part = chunk.subarray(start, end < 0 ? chunk.length : end + 1);
       this.#bytes += part.length;
       if (this.#bytes > MAX_LINE_BYTES) {
-        done(new Error(`A message on standard input has more than ${MAX_LINE_BYTES} bytes.`));
+        done(new Error(`A message on standard input has more than ${MAX_LINE_BYTES} bytes, the limit. Send less data per message.`));
         return;
       }
       this.#problem ??= this.#shape.scan(part);

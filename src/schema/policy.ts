@@ -60,7 +60,7 @@ export const policy = z.strictObject({
     .max(1_000_000)
     .default(10_000)
     .describe(
-      'Number of files, folders and links in /app and /tmp. Their paths may take 512 bytes on average if there are as many as allowed.',
+      'Number of files, folders and links in /app and /tmp. The total length of their paths is limited to 512 bytes times this number, or to 64 KiB if that is more.',
     ),
   env: z
     .record(envName, envValue)
