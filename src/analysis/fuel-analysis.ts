@@ -31,7 +31,7 @@ export function budgetToTry(input: AnalysisInput): number {
   return Math.max(need, suggestedBudgets(Math.min(input.fuelConsumed, budget) + pending, budget).high);
 }
 
-/** The reason for a budget that follows from the progress of a loop. */
+/** The reason for a budget that is derived from the progress of a loop. */
 export function progressText(input: AnalysisInput): string | undefined {
   const { progress } = runFindings(input);
   if (progress === undefined) return undefined;

@@ -25,7 +25,7 @@ export interface LanguageGuidance {
   readonly typicalSource: RegExp;
   /** A loop without an exit condition. */
   readonly endlessLoop: RegExp;
-  /** How programs of the language keep the results of a function for the next call with the same arguments. */
+  /** What programs of the language use to memoize a function. */
   readonly memoization: string;
   /** A call that matches a regular expression. */
   readonly regexCall: RegExp;

@@ -11,7 +11,7 @@ export interface LoopSample {
   readonly variables: Variables;
 }
 
-/** A variable on its way to a bound. */
+/** A variable that approaches a bound. */
 export interface Progress {
   readonly name: string;
   readonly value: number;
@@ -30,7 +30,7 @@ export type LoopFinding =
 
 const UNKNOWN: LoopFinding = { kind: 'unknown' };
 const RESTARTING: LoopFinding = { kind: 'restarting' };
-/** Values that say nothing about the progress of a loop. */
+/** Values that do not show the progress of a loop. */
 const FLAG = /^(?:True|False|None|true|false|null|undefined)$/;
 const MAX_SHOWN_VALUES = 4;
 
@@ -54,7 +54,7 @@ function examineItems(
   samples: readonly LoopSample[],
 ): LoopFinding {
   if (loop.isInfinite)
-    return { kind: 'endless', evidence: `${collection} never ends, and nothing leaves the loop` };
+    return { kind: 'endless', evidence: `${collection} never ends, and no statement leaves the loop` };
   const sizes = samples.map(({ variables }) => sizeOf(variables[collection]));
   if (isRising(sizes))
     return { kind: 'endless', evidence: `${collection} grows while the loop iterates over it` };
@@ -62,7 +62,7 @@ function examineItems(
   return isRepeating(values) ? RESTARTING : { kind: 'progressing', progress: undefined };
 }
 
-/** A finding for a loop whose number rises or falls; `restarting` if it does neither; undefined if it is no number. */
+/** A finding for a loop whose variable rises or falls; `restarting` if it does neither; undefined if it is not a number. */
 function examineNumber(comparison: Comparison, samples: readonly LoopSample[]): LoopFinding | undefined {
   const { name, operator, bound } = comparison;
   const values = samples.map(({ variables }) => numberOf(variables[name]));
@@ -91,7 +91,7 @@ function examineNumber(comparison: Comparison, samples: readonly LoopSample[]): 
   return { kind: 'progressing', progress };
 }
 
-/** Endless if the variables of the condition, or all variables if those say nothing, repeat their values. */
+/** Endless if the variables of the condition repeat their values, or all variables if those are only flags. */
 function examineRepetition(condition: string, samples: readonly LoopSample[]): LoopFinding | undefined {
   const names = namesIn(condition).filter((name) =>
     samples.every(({ variables }) => variables[name] !== undefined),
@@ -115,7 +115,7 @@ function repeats(names: readonly string[], values: readonly (readonly string[])[
   return { kind: 'endless', evidence };
 }
 
-/** Whether at most this share of the rows is different. */
+/** Whether at most this share of the rows is distinct. */
 function isRepeating(rows: readonly (readonly unknown[])[], share = 0.5): boolean {
   return new Set(rows.map((row) => JSON.stringify(row))).size <= rows.length * share;
 }

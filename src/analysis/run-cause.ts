@@ -1,5 +1,5 @@
 /**
- * Why a run reached a limit, as far as its samples show it. A cause is claimed only with evidence from the run: the lines
+ * Why a run reached a limit, as far as its samples show it. A cause is reported only with evidence from the run: the lines
  * and variables of the late samples, the depth of the stack, the size of its data.
  */
 import { formatBytes, formatPercent } from '../quantities.ts';
@@ -20,12 +20,12 @@ export interface RunCause {
 
 export interface RunFindings {
   readonly cause: RunCause | undefined;
-  /** How far a loop of the program had come; only if no cause says that more fuel is useless. */
+  /** The progress of a loop of the program; undefined if there is a cause for which more fuel does not help. */
   readonly progress: Progress | undefined;
 }
 
 const NONE: RunFindings = { cause: undefined, progress: undefined };
-/** States that are needed to claim a cause from repetition. */
+/** States that are needed to infer a cause from repetition. */
 const MIN_STATES = 6;
 /** Share of the late states in which a function must be recursive. */
 const RECURSIVE_SHARE = 0.75;
@@ -120,7 +120,7 @@ export function hottestFunction({ profile }: AnalysisInput): { name: string; sha
   return share > HOT_SHARE ? { name, share } : undefined;
 }
 
-/** The line that runs a regular expression if the program did not get beyond it in any late sample. */
+/** The line of a regular expression that was running, with unchanged variables, in every late sample. */
 export function stuckRegex({ profile, source, language }: AnalysisInput): number | undefined {
   const late = profile?.states.slice(-Math.ceil(profile.states.length / 2)) ?? [];
   const line = late[0]?.stack[0]?.line ?? 0;
@@ -168,7 +168,7 @@ function findRecursion({ source }: AnalysisInput, late: readonly ProgramState[])
   const depth = `up to ${Math.max(...depths)} calls deep`;
   return {
     kind: 'exponential_recursion',
-    text: `Exponential recursion: ${name} calls itself ${calls.count} times per call, on line ${calls.lines.join(' and ')}, ${depth}, with the same arguments again and again`,
+    text: `Exponential recursion: ${name} calls itself ${calls.count} times per call, on ${calls.lines.length > 1 ? 'lines' : 'line'} ${calls.lines.join(', ')}, ${depth}, repeatedly with the same arguments`,
     function: name,
   };
 }
@@ -227,7 +227,7 @@ function examineLoops(
       return { endless: { kind: 'probably_endless', text }, progress: undefined };
     }
     if (finding.kind === 'progressing') progress = finding.progress ?? progress;
-    // While an inner loop is on its way, unchanged variables of an outer loop prove nothing.
+    // While an inner loop makes progress, unchanged variables of an outer loop prove nothing.
     if (finding.kind !== 'restarting') isInnerKnown = false;
   }
   return { endless: undefined, progress };

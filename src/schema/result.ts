@@ -40,7 +40,7 @@ export interface ErrorGuidance extends z.infer<typeof errorGuidance> {}
 
 /** How close a run came to its fuel budget, in increasing order. */
 export const FUEL_STATUSES = ['efficient', 'moderate', 'warning', 'critical', 'exhausted'] as const;
-/** Causes of a reached limit that the samples of a run can show. */
+/** Reasons for reaching a limit that the samples of a run can show. */
 export const RUN_CAUSES = [
   'probably_endless',
   'deep_recursion',
@@ -56,11 +56,11 @@ export const fuelAnalysis = z.object({
   recommendation: z.string().nullable().describe('What to do; null if nothing needs to be done.'),
   likely_causes: z
     .array(z.string())
-    .describe('What used the fuel; a cause with evidence from the run first.'),
+    .describe('What used the fuel. If `cause` is set, the first entry states its evidence.'),
   cause: z
     .enum(RUN_CAUSES)
     .optional()
-    .describe('The cause that the samples of a run show that reached its limit on fuel or time.'),
+    .describe('Why the run reached its limit on fuel or time, if its samples show it.'),
 });
 /** How a run used its fuel budget. */
 export interface FuelAnalysis extends z.infer<typeof fuelAnalysis> {}
@@ -79,7 +79,7 @@ const profileStacks = z.object({
     .describe('The frames that occur in the stacks.'),
   samples: z
     .array(z.object({ stack: z.array(z.number().int()), fuel: z.number().int() }))
-    .describe('Different stacks as indices into frames, outermost frame first, with their fuel.'),
+    .describe('The distinct stacks, as indices into frames with the outermost frame first, and their fuel.'),
 });
 export const fuelProfile = z.object({
   sample_fuel: z.number().int().describe('Fuel between two samples.'),

@@ -148,11 +148,12 @@ describe('packages', () => {
   });
 
   test.each([
-    ["const dayjs = require('dayjs');", 'require is not defined', 'MissingRequireVendor'],
+    ["const D = require('Dayjs');", "Cannot find module 'Dayjs'", 'MissingRequireVendor'],
     ["import D from 'Decimal.js';", "could not load module 'Decimal.js': …", 'MissingRequireVendor'],
     ['dayjs();', 'dayjs is not defined', 'MissingRequireVendor'],
-    ["const fs = require('fs');", 'require is not defined', 'UnsupportedFeature'],
-    ["const x = require('left-pad');", 'require is not defined', 'PackageNotAvailable'],
+    ["const vm = require('vm');", "Cannot find module 'vm'", 'UnsupportedFeature'],
+    ["import vm from 'node:vm';", 'No such built-in module: node:vm', 'UnsupportedFeature'],
+    ["const x = require('left-pad');", "Cannot find module 'left-pad'", 'PackageNotAvailable'],
     ["import x from 'left-pad';", "could not load module 'left-pad': …", 'PackageNotAvailable'],
   ])('in JavaScript, %s that fails with "%s" has the type %s', (source, message, type) => {
     expect(typeOf(javascriptRun({ source, error: { type: 'ReferenceError', message, line: 1 } }))).toBe(type);

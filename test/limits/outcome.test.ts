@@ -149,8 +149,8 @@ describe('trap reasons', () => {
   });
 
   // guarantee: outcome
-  test('are reported without side effects of program code that runs while the line is read', async () => {
-    // Reading the line creates an error, which runs the hooks that the program installed.
+  test('are reported without running the hooks of a program for stack traces', async () => {
+    // Creating an error in the guest would run these hooks. The host reads the line from memory instead.
     const program = `Error.prepareStackTrace = () => { console.log('seen'); std.writeFile('seen', ''); for (;;) {} };
 globalThis.Error = function () { console.log('seen'); for (;;) {} };
 new Array(4e8).join('')`;
@@ -161,8 +161,8 @@ new Array(4e8).join('')`;
   });
 
   // guarantee: outcome
-  test('are reported without waiting for program code that sleeps while the line is read', async () => {
-    // Reading the line gets file names of code objects. The interpreter caches attributes of types.
+  test('are reported without running accessors that a program installs on code objects', async () => {
+    // Reading co_filename in the guest would sleep. The interpreter caches attributes of types.
     const program = `import gc, sys, time, types
 isOver = False
 def name(self):

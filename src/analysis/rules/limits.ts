@@ -24,7 +24,7 @@ function raisedInstead(
   return isExpected(found) ? { message: undefined } : undefined;
 }
 
-/** What to change in a run that no budget is enough for; undefined for other runs. */
+/** What to change in a program for which no budget is enough; undefined for other programs. */
 function fixOf(input: AnalysisInput): readonly string[] | undefined {
   const cause = hopelessCause(input);
   if (cause === undefined) return undefined;
@@ -38,7 +38,7 @@ function fixOf(input: AnalysisInput): readonly string[] | undefined {
     return ['Solution 1: Make sure that the recursion reaches a base case, or use a loop', noBudget];
   const { memoization } = input.language.guidance;
   return [
-    `Solution 1: Keep the results of ${cause.function} for repeated arguments (memoize them with ${memoization}), or compute them in a loop`,
+    `Solution 1: Memoize ${cause.function} with ${memoization}, or compute its results in a loop`,
     `${noBudget}: the number of calls grows exponentially`,
   ];
 }

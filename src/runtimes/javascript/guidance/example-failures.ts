@@ -22,16 +22,16 @@ export const guidanceExamples: readonly GuidanceExample[] = [
   {
     type: 'MissingRequireVendor',
     run: {
-      source: "const dayjs = require('dayjs');",
+      source: "const dayjs = require('Dayjs');",
       packages: [dayjs],
-      error: thrown('ReferenceError', 'require is not defined'),
+      error: thrown('Error', "Cannot find module 'Dayjs'"),
     },
   },
   {
     type: 'UnsupportedFeature',
     run: {
-      source: "const fs = require('fs');",
-      error: thrown('ReferenceError', 'require is not defined'),
+      source: "const vm = require('vm');",
+      error: thrown('Error', "Cannot find module 'vm'"),
     },
   },
   {

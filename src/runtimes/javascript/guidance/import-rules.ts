@@ -1,7 +1,7 @@
 /** Rules for packages, modules and globals that do not exist, or are not available under that name. */
 
 import { type AnalysisInput, type VendoredPackage, vendoredPackage } from '../../../analysis/input.ts';
-import { failedAt, failedStatement, messageMatch, oneLine } from '../../../analysis/quote-guest-text.ts';
+import { failedAt, messageMatch, oneLine } from '../../../analysis/quote-guest-text.ts';
 import { DOCS, type Rule, rule } from '../../../analysis/rule.ts';
 import { existingFileLine, workspaceListing } from '../../../analysis/rules/files.ts';
 import {
@@ -13,7 +13,6 @@ import {
 } from '../../../analysis/rules/rule-factories.ts';
 import {
   MISSING_GLOBALS,
-  MISSING_PROPERTIES,
   type MissingGlobal,
   NODE_FEATURES,
   NODE_MODULES,
@@ -39,19 +38,16 @@ const PACKAGE_GLOBALS: Readonly<Record<string, string>> = {
   Mustache: 'mustache',
 };
 
-const REQUIRE_UNDEFINED = 'require is not defined';
-
 const undefinedName = (input: AnalysisInput) =>
   messageMatch(engineError(input, 'ReferenceError'), /^(\S+) is not defined$/);
 
 /** The module that `import … from 'x'` or `require('x')` asked for. */
 function requestedModule(input: AnalysisInput): string | undefined {
   const error = engineError(input, 'ReferenceError', 'Error', 'TypeError', 'SyntaxError');
-  if (error === undefined) return undefined;
-  const imported = messageMatch(error, /^(?:could not load|Cannot find) module '([^'\n]{1,120})'/);
-  if (imported !== undefined) return imported;
-  const required = /\brequire\(\s*['"`]([^'"`]{1,120})['"`]/.exec(failedStatement(input))?.[1];
-  return error.message === REQUIRE_UNDEFINED ? required : undefined;
+  return (
+    messageMatch(error, /^(?:could not load|Cannot find) module '([^'\n]{1,120})'/) ??
+    messageMatch(error, /^No such built-in module: (\S{1,120})$/)
+  );
 }
 
 /** The path of a module that does not exist. */
@@ -72,9 +68,7 @@ function misusedPackage(input: AnalysisInput): { vendored: VendoredPackage; reas
   const module = requestedModule(input);
   if (module !== undefined) {
     const vendored = vendoredPackage(input, module) ?? packageByOtherName(module, input.packages);
-    const isRequire = input.error!.message === REQUIRE_UNDEFINED;
-    const reason = isRequire ? 'require() does not exist in the sandbox' : 'Package names are case-sensitive';
-    return vendored && { vendored, reason };
+    return vendored && { vendored, reason: 'Package names are case-sensitive' };
   }
   const name = undefinedName(input);
   if (name === undefined) return undefined;
@@ -86,7 +80,7 @@ function misusedPackage(input: AnalysisInput): { vendored: VendoredPackage; reas
 }
 
 const NODE: MissingGlobal = {
-  needs: 'this module of Node.js',
+  needs: 'this Node.js module',
   instead: 'fs, path, util, events, buffer, assert and stream are available; write the rest in JavaScript',
 };
 const FUNCTION: MissingGlobal = { needs: 'this function' };
@@ -99,34 +93,22 @@ const describeFeature = (name: string, { needs, instead }: MissingGlobal): Missi
   instead,
 });
 
-/** The property of an object of the sandbox that the failed statement uses and that does not exist. */
-function missingProperty(input: AnalysisInput): MissingFeature | undefined {
-  const error = engineError(input, 'TypeError');
-  if (error === undefined || !/ of undefined$|not a function$/.test(error.message)) return undefined;
-  const statement = failedStatement(input);
-  const found = Object.keys(MISSING_PROPERTIES).find((name) => statement.includes(name));
-  return found === undefined ? undefined : describeFeature(found, MISSING_PROPERTIES[found]!);
-}
-
 function missingFeature(input: AnalysisInput): MissingFeature | undefined {
-  const module = requestedModule(input)?.replace(/^node:/, '');
-  if (module !== undefined && NODE_MODULES.has(module))
+  const requested = requestedModule(input);
+  const module = requested?.replace(/^node:/, '');
+  if (module !== undefined && (module !== requested || NODE_MODULES.has(module)))
     return describeFeature(module, featureOf(module) ?? NODE);
   const api = messageMatch(engineError(input, 'Error'), /^([\w.]+) is not available in the sandbox/);
   if (api !== undefined) return describeFeature(api, featureOf(api.split('.')[0]!) ?? FUNCTION);
-  const property = missingProperty(input);
-  if (property !== undefined) return property;
   const name = undefinedName(input);
   const row = name !== undefined && Object.hasOwn(MISSING_GLOBALS, name) ? MISSING_GLOBALS[name] : undefined;
-  if (row === undefined || (name === 'require' && module !== undefined)) return undefined;
-  return describeFeature(name!, row);
+  return row && describeFeature(name!, row);
 }
 
 export const importRules: readonly Rule[] = [
   rule({
     type: 'MissingRequireVendor',
-    evidence:
-      'A vendored package was loaded with require(), imported under a wrong name, or used as a global.',
+    evidence: 'A vendored package was imported under a wrong name, or used as a global.',
     docs: [DOCS.packages],
     match: misusedPackage,
     advise: ({ vendored, reason }, input) => {

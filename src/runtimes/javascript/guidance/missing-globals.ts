@@ -53,9 +53,9 @@ export const MISSING_GLOBALS: Readonly<Record<string, MissingGlobal>> = {
   WebAssembly: { needs: 'WebAssembly inside the guest', instead: 'plain JavaScript' },
 };
 
-/** Built-in modules of Node.js, without `node:`. */
+/** Built-in Node.js modules, without `node:`. */
 export const NODE_MODULES = new Set(
-  'assert async_hooks buffer child_process cluster console constants crypto dgram dns domain events fs fs/promises http http2 https inspector module net os path perf_hooks process punycode querystring readline repl stream string_decoder sys timers tls tty url util v8 vm wasi worker_threads zlib'.split(
+  'assert async_hooks buffer child_process cluster console constants crypto dgram diagnostics_channel dns domain events fs fs/promises http http2 https inspector module net os path perf_hooks process punycode querystring readline repl stream string_decoder sys timers tls tty url util v8 vm wasi worker_threads zlib'.split(
     ' ',
   ),
 );
@@ -68,13 +68,12 @@ const PROCESSES: MissingGlobal = {
     'do the work in JavaScript: listFiles and readText for files, array methods such as sort() and filter() for text',
 };
 
-/** Missing features by the module of Node.js or QuickJS that needs them. */
+/** Missing features by the Node.js or QuickJS module that needs them. */
 export const NODE_FEATURES: Readonly<Record<string, MissingGlobal>> = {
   child_process: PROCESSES,
   crypto: {
-    needs: 'this module of Node.js',
-    instead:
-      "crypto.getRandomValues and crypto.randomUUID are globals; Python has hashlib and hmac: run the code with language='python'",
+    needs: 'ciphers, signatures and keys',
+    instead: 'crypto has createHash, createHmac, pbkdf2Sync, scryptSync, hkdfSync, randomBytes and subtle.digest',
   },
   cluster: PROCESSES,
   dgram: NETWORK,
@@ -87,17 +86,5 @@ export const NODE_FEATURES: Readonly<Record<string, MissingGlobal>> = {
   os: PROCESSES,
   std: PROCESSES,
   worker_threads: THREADS,
-  zlib: {
-    needs: 'this module of Node.js',
-    instead: "Python has zlib, gzip and zipfile: run the code with language='python'",
-  },
-};
-
-/** Properties that objects of the sandbox do not have, by the expression that uses them. */
-export const MISSING_PROPERTIES: Readonly<Record<string, MissingGlobal>> = {
-  'crypto.subtle': {
-    needs: 'Web Crypto',
-    instead:
-      "crypto.getRandomValues and crypto.randomUUID are available; Python has hashlib and hmac: run the code with language='python'",
-  },
+  zlib: { needs: 'Brotli', instead: 'compress with gzip or deflate' },
 };
