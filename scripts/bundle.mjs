@@ -48,7 +48,7 @@ const OPTIONS = {
   legalComments: 'none',
   // Paths of modules appear in the output and must not depend on where a linked node_modules lies.
   preserveSymlinks: true,
-  // Bundled CommonJS packages load modules of Node.js with it.
+  // Bundled CommonJS packages load Node.js modules with it.
   banner: {
     js: "import { createRequire as _createRequire } from 'node:module'; const require = _createRequire(import.meta.url);",
   },

@@ -1,6 +1,6 @@
 /**
  * The clock of a guest. Its monotonic time starts at 0 in a new interpreter and continues where the last call of the session
- * ended, even in another thread; it shows nothing about the age of the host. A virtual clock advances only with fuel and with
+ * ended, even in another thread; it does not reveal how long the host has been running. A virtual clock advances only with fuel and with
  * sleep, so it reads the same on every machine.
  */
 import type { Kernel } from '../kernel/syscalls.ts';

@@ -1,4 +1,4 @@
-/** The stack that a guest keeps in its memory. A guest that calls functions while it is full traps. */
+/** The stack that a guest keeps in its memory. A function call traps while the stack is full. */
 
 export class GuestStack {
   readonly #pointer: WebAssembly.Global<'i32'> | undefined;
@@ -9,7 +9,7 @@ export class GuestStack {
     this.#limit = exports['stack_limit'] as WebAssembly.Global<'i32'> | undefined;
   }
 
-  /** Sets the lowest address of the stack pointer. It is part of the state of the guest. */
+  /** Sets the lowest allowed value of the stack pointer, which is part of the state of the guest. */
   setLimit(address: number): void {
     this.#limit!.value = address;
   }

@@ -33,7 +33,11 @@ export class CheckedLines extends Transform {
       const part = chunk.subarray(start, end < 0 ? chunk.length : end + 1);
       this.#bytes += part.length;
       if (this.#bytes > MAX_LINE_BYTES) {
-        done(new Error(`A message on standard input has more than ${MAX_LINE_BYTES} bytes, the limit. Send less data per message.`));
+        done(
+          new Error(
+            `A message on standard input has more than ${MAX_LINE_BYTES} bytes, the limit. Send less data per message.`,
+          ),
+        );
         return;
       }
       this.#problem ??= this.#shape.scan(part);

@@ -71,7 +71,7 @@ const profileRow = {
   file: z.string().describe('Path of the source file.'),
   line: z.number().int().describe('Line, starting at 1; 0 if unknown.'),
   fuel: z.number().int().describe('Fuel of the samples in this row.'),
-  share: z.number().describe('Part of the fuel of all samples, from 0 to 1.'),
+  share: z.number().describe('Fraction of the fuel of all samples, from 0 to 1.'),
 };
 const profileStacks = z.object({
   frames: z
@@ -82,21 +82,26 @@ const profileStacks = z.object({
     .describe('The distinct stacks, as indices into frames with the outermost frame first, and their fuel.'),
 });
 export const fuelProfile = z.object({
-  sample_fuel: z.number().int().describe('Fuel between two samples.'),
+  sample_fuel: z
+    .number()
+    .int()
+    .describe(
+      'Fuel between two samples. After the first 50 samples it is ten times as much, unless the option profile is set.',
+    ),
   samples: z.number().int().describe('Number of samples.'),
   lines: z
     .array(z.object({ ...profileRow, source: z.string().describe('Text of the line, if known.') }))
     .max(PROFILE_ROWS)
-    .describe('Lines of the program by the fuel that they and the library code they call used.'),
+    .describe('Lines of the program, by the fuel used by them and by the library code that they call.'),
   functions: z
     .array(z.object({ ...profileRow, function: z.string().describe('Name of the function.') }))
     .max(PROFILE_ROWS)
     .describe(
-      'Functions, also of libraries, by the fuel that they used themselves; line is where most of it went.',
+      'Functions, including those of libraries, by the fuel used by their own code; line is the one that used most of it.',
     ),
   stacks: profileStacks.optional().describe('Complete stacks; only with the option profile.'),
 });
-/** Where a run used its fuel: one sample after every slice of fuel. */
+/** Where a run used its fuel, as samples taken at the end of slices of fuel show. */
 export interface FuelProfile extends z.infer<typeof fuelProfile> {}
 
 export const resultMetadata = z.object({

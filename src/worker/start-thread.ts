@@ -3,8 +3,8 @@ import { Worker } from 'node:worker_threads';
 import { CONTROL, type WorkerSettings } from './control-block.ts';
 
 /**
- * Stack size of a thread. Recursion in a guest ends when the stack in its own memory is full, at most 5 MiB; this is 50 times as
- * much, more than any frame of the engine needs in relation to that of the guest. Only what is used takes memory.
+ * Stack size of a thread. Recursion in a guest ends when the stack in guest memory is full, at most 5 MiB. The stack of the
+ * thread is 50 times as large, because a frame of the engine can be larger than that of the guest. Unused stack takes no memory.
  */
 const STACK_MB = 256;
 

@@ -1,4 +1,4 @@
-/** Modules of Node.js in the calls of one session. */
+/** Node.js modules in the calls of one session. */
 import { createSandbox } from 'llm-wasm-sandbox';
 import { expect, test } from 'vitest';
 

@@ -1,5 +1,5 @@
 /**
- * Builds the read-only layers of JavaScript guests: the bundled boot script, and the modules of Node.js and the vendored
+ * Builds the read-only layers of JavaScript guests: the bundled boot script, and the Node.js modules and the vendored
  * packages as bytecode, so that programs spend no fuel on compiling them. The guest compiles the bytecode itself.
  */
 import { readdirSync } from 'node:fs';
@@ -42,7 +42,7 @@ async function bundleBootScript(): Promise<string> {
 
 const GUEST_FOLDER = fileURLToPath(new URL('./guest/', import.meta.url));
 const NODE_FOLDER = `${GUEST_FOLDER}node/`;
-/** Packages that bundled packages import and whose modules of Node.js replace them. */
+/** Imports of bundled packages, and the Node.js modules that replace them. */
 const REPLACED: Readonly<Record<string, string>> = {
   events: 'node:events',
   buffer: 'node:buffer',
@@ -52,7 +52,7 @@ const REPLACED: Readonly<Record<string, string>> = {
 };
 
 /**
- * The name by which a module of Node.js loads a file: a part of the boot script or another module. Undefined for all other
+ * The name by which a Node.js module loads a file: a part of the boot script or another module. Undefined for all other
  * files, which become part of the module.
  */
 function externalName(file: string): string | undefined {
@@ -60,7 +60,7 @@ function externalName(file: string): string | undefined {
   return file.startsWith(GUEST_FOLDER) ? `boot:${file.slice(GUEST_FOLDER.length, -'.js'.length)}` : undefined;
 }
 
-/** Bundles a module of Node.js to an ES module that exports a function, which receives `require` and `module`. */
+/** Bundles a Node.js module into an ES module that exports a function, which receives `require` and `module`. */
 async function bundleNodeModule(file: string): Promise<ModuleSource> {
   const { build } = await import('esbuild');
   const result = await build({

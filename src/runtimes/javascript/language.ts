@@ -17,13 +17,12 @@ export const javascriptLanguage: Language = {
   title: 'JavaScript',
   engine: ENGINE,
   version: VERSION,
-  level:
-    'ECMAScript 2023 with ES modules, CommonJS and the offline modules of Node.js; no network and no DOM',
+  level: 'ECMAScript 2023 with ES modules, CommonJS and the Node.js modules that need no network; no DOM',
   extensions: ['.js', '.mjs'],
   mainFile: '/app/main.js',
   apiNotes: [
     "os functions return [result, error]; destructure them: const [files, err] = os.readdir('/app').",
-    'std and os are globals; require("fs"), import, process, Buffer and timers work as in Node.js; network and child processes do not exist.',
+    'std and os are globals; require("fs"), import, process, Buffer and timers work as in Node.js; there is no network and there are no child processes.',
     'Packages: import them by name, or call requireVendor(name).',
     'The value of a trailing expression is returned as result.',
   ],
@@ -39,7 +38,7 @@ export const javascriptLanguage: Language = {
   guidance: javascriptGuidance,
   rules: javascriptRules,
   summary: (packages) =>
-    `${VERSION} on ${ENGINE}, std, os, readJson/writeJson, ${packages} by import or require(name), modules of Node.js; no network`,
+    `${VERSION} on ${ENGINE}, std, os, readJson/writeJson, ${packages} by import or require(name), Node.js modules; no network`,
   importStatement: (module) => `import ${camelCase(module)} from '${module}'`,
   // Programs cannot list the `let`, `const` and `class` bindings of their own scope.
   declaredNames: (code) => declaredNames(code, MAX_VARIABLES),

@@ -38,7 +38,7 @@ const BOOT_ENV = {
 
 const encoder = new TextEncoder();
 
-/** Stack for code that checks it, and for code that does not. */
+/** Stack for code that checks the stack, and additional stack for code that does not. */
 const STACK_BYTES = 4 * 1024 * 1024;
 const UNCHECKED_STACK_BYTES = 1024 * 1024;
 
@@ -49,15 +49,15 @@ function startInterpreter(guest: Guest): void {
 }
 
 /**
- * Limits recursion. The stack in the memory of the guest has 10 MiB, of which CPython uses 4 before it raises RecursionError;
- * C code that does not check may use 1 more. The stack of the thread then has room for every recursion, whatever the engine
- * needs for a frame, so that the guest's stack alone decides how deep a program can go.
+ * Limits recursion. Of the 10 MiB of stack in guest memory, CPython uses 4 MiB before it raises RecursionError, and C code
+ * that does not check the stack may use 1 MiB more. The stack of the thread is large enough for this, so the depth of a
+ * recursion depends only on the guest.
  */
 function limitStack(guest: Guest): void {
   const start = guest.call('emscripten_stack_get_current') - STACK_BYTES;
   const thread = guest.call('PyThreadState_GetUnchecked');
   if (guest.call('PyUnstable_ThreadState_SetStackProtection', thread, start, STACK_BYTES) !== 0)
-    guest.abort('the guest refused the limit of its stack');
+    guest.abort('the guest rejected its stack limit');
   guest.stack.setLimit(start - UNCHECKED_STACK_BYTES);
 }
 

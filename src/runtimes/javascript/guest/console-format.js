@@ -9,7 +9,7 @@ const BUILT_IN = new Set(
 );
 const PLAIN = { colors: false };
 
-/** Whether the text of an object comes from a built-in `toString`, which says less than its inspection. */
+/** Whether the text of an object comes from a built-in `toString`, which shows less than its inspection. */
 function hasBuiltInToString(value) {
   if (isProxy(value)) return true;
   if (typeof value.toString !== 'function') return true;
@@ -59,7 +59,7 @@ export function formatWithOptions(options, ...args) {
   return formatArguments(options, args);
 }
 
-/** Whether the text of a value is that of `String`, whatever the options, which saves most of the cost. */
+/** Whether `String` gives the text of a value, whatever the options. Using it saves most of the cost. */
 const isPlain = (value) => (typeof value === 'number' && value !== 0) || typeof value === 'boolean';
 
 function formatArguments(options, args) {

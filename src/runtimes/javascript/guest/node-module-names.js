@@ -1,4 +1,4 @@
-/** The modules of Node.js that programs can load with and without the prefix `node:`. */
+/** The Node.js modules that programs can load, with or without the prefix `node:`. */
 
 /** Modules with an implementation in the folder `node`. */
 export const IMPLEMENTED = [

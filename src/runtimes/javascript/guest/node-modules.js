@@ -1,5 +1,5 @@
 /**
- * Loads the modules of Node.js on first use. Each is a file of bytecode that exports a function, which receives `load` and
+ * Loads the Node.js modules on first use. Each is a file of bytecode that exports a function, which receives `load` and
  * returns the exports. Modules reach each other and the parts of the boot script only through `load`.
  */
 import { host } from './host-calls.js';
@@ -40,7 +40,7 @@ export function load(name) {
 
 export const isLoaded = (name) => name in loaded;
 
-/** The name with prefix of the module that a program means, or undefined. */
+/** The name, with prefix, of the Node.js module that a program requests, or undefined. */
 export function nodeModule(name) {
   const hasPrefix = name.startsWith('node:');
   const plain = hasPrefix ? name.slice('node:'.length) : name;

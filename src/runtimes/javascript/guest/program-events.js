@@ -33,7 +33,7 @@ export function discardTicks() {
 
 /**
  * Set by `process` when it is loaded. `uncaughtException` and `unhandledRejection` return true if the program handles the
- * failure; `beforeExit` and `exit` call its listeners, `begin` forgets those of an earlier program.
+ * failure; `beforeExit` and `exit` call its listeners, `begin` removes those of an earlier program.
  */
 export const hooks = {
   uncaughtException: undefined,

@@ -38,7 +38,7 @@ async function importAll(imports) {
   return true;
 }
 
-/** Keeps the names of CommonJS for the running program: `require`, `module`, `exports`, `__filename` and `__dirname`. */
+/** The CommonJS names of the running program: `require`, `module`, `exports`, `__filename` and `__dirname`. */
 let commonJs;
 let programFile = '/app/main.js';
 export function commonJsNames() {
@@ -60,7 +60,7 @@ const COMMONJS_NAMES = {
   __dirname: () => programFile.slice(0, programFile.lastIndexOf('/')) || '/',
 };
 
-/** Defines the names of CommonJS. They are accessors, because each program has its own module. */
+/** Defines the CommonJS names. They are accessors, because each program has its own module. */
 export function defineCommonJs() {
   for (const [name, get] of Object.entries(COMMONJS_NAMES)) {
     const set = (value) => define({ [name]: value });

@@ -1,5 +1,5 @@
 /**
- * Timers of the event loop. The loop has its own clock, which stands still while code runs and jumps to the time of the
+ * Timers of the event loop. The loop has its own clock, which does not advance while code runs and is set to the time of the
  * next timer, so that the order of timers does not depend on the speed of the machine. The real clock only determines how
  * long the loop sleeps. As in Node.js, due timers run first, then the immediates that were set before.
  */
@@ -176,7 +176,7 @@ export function clearTimeout(timer) {
   if (entry !== undefined) deactivate(entry);
 }
 
-/** Calls back as a completed input or output operation does: after the immediates of the current round. */
+/** Calls back like a completed input or output operation: after the immediates of the current round. */
 export function completeLater(callback) {
   setImmediate(() => setImmediate(callback));
 }

@@ -11,12 +11,7 @@ import {
   packageNotAvailableRule,
   unsupportedFeatureRule,
 } from '../../../analysis/rules/rule-factories.ts';
-import {
-  MISSING_GLOBALS,
-  type MissingGlobal,
-  NODE_FEATURES,
-  NODE_MODULES,
-} from './missing-globals.ts';
+import { MISSING_GLOBALS, type MissingGlobal, NODE_FEATURES, NODE_MODULES } from './missing-globals.ts';
 import { ALTERNATIVES } from './missing-packages.ts';
 import { engineError } from './select-engine-error.ts';
 

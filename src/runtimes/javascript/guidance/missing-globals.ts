@@ -73,7 +73,8 @@ export const NODE_FEATURES: Readonly<Record<string, MissingGlobal>> = {
   child_process: PROCESSES,
   crypto: {
     needs: 'ciphers, signatures and keys',
-    instead: 'crypto has createHash, createHmac, pbkdf2Sync, scryptSync, hkdfSync, randomBytes and subtle.digest',
+    instead:
+      'crypto has createHash, createHmac, pbkdf2Sync, scryptSync, hkdfSync, randomBytes and subtle.digest',
   },
   cluster: PROCESSES,
   dgram: NETWORK,

@@ -25,7 +25,7 @@ const MAX_FUNCTIONS = 2_000;
 const MAX_TABLE_BYTES = 262_144;
 /** Positions whose lines are cached per function. */
 const MAX_POSITIONS = 2_000;
-/** Variables of a frame that are looked at, and those that are described. */
+/** Variables of a frame that are examined, and those that are described. */
 const MAX_VARIABLES = 200;
 const MAX_SHOWN = 20;
 /** Name of the function that QuickJS compiles a script to. */

@@ -9,7 +9,7 @@ import { type Argument, lenientDecoder, type Result, type SystemCall, text } fro
 import { copyToHeap, type QuickJsGuest } from './quickjs-guest.ts';
 
 export const PACKAGES_PATH = '/data/js-modules';
-/** The modules of Node.js, which the boot script loads on first use. Their names begin with `node:`. */
+/** The Node.js modules, which the boot script loads on first use. Their names begin with `node:`. */
 export const NODE_MODULES_PATH = '/lib/javascript/node';
 const NODE_PREFIX = 'node:';
 const NODE_NAME = /^node:[a-z_]+(?:[-/][a-z_]+)*$/;
@@ -55,7 +55,7 @@ function moduleNames(kernel: Kernel, folder: string): string[] {
 /** The end of an error message: the name in quotes and the available modules. */
 export function describeMissingPackage(kernel: Kernel, hasPackages: boolean, name: string): string {
   const short = name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH)}…` : name;
-  const others = '"std", "os" and files by path, such as "./name.js"';
+  const others = '"std", "os", Node.js modules and files by path, such as "./name.js"';
   if (!hasPackages)
     return `'${short}': packages are disabled for this run (inject_setup is false); available: ${others}`;
   const folder = name.slice(0, name.lastIndexOf('/'));
@@ -73,7 +73,7 @@ function bytecodeFile(kernel: Kernel, name: string): string | undefined {
   return findPackage(kernel, name) === name ? fileOf(name) : undefined;
 }
 
-/** Reads the bytecode of a module of Node.js, or of a package by a name that `findPackage` returns. */
+/** Reads the bytecode of a Node.js module, or of a package by a name that `findPackage` returns. */
 function readBytecode(kernel: Kernel, name: string): Uint8Array | undefined {
   const file = bytecodeFile(kernel, name);
   const node = file === undefined ? undefined : tryResolve(kernel, file)?.node;

@@ -15,7 +15,7 @@ const MAX_NAME_CHARS = 200;
 /** Code objects whose names and lines are cached. */
 const MAX_CODES = 2_000;
 const MAX_TABLE_BYTES = 262_144;
-/** Variables of a frame that are looked at, and those that are described. */
+/** Variables of a frame that are examined, and those that are described. */
 const MAX_VARIABLES = 200;
 const MAX_SHOWN = 20;
 /** Owner of frames that the interpreter inserts between C and Python code; they have no code. */

@@ -1,4 +1,4 @@
-/** The module `crypto`: hashes, HMAC, key derivation, random values and the part of Web Crypto that needs no keys. */
+/** The module `crypto`: hashes, HMAC, key derivation, random values and crypto.subtle.digest. */
 import { hkdf } from '@noble/hashes/hkdf.js';
 import { hmac } from '@noble/hashes/hmac.js';
 import { md5, ripemd160, sha1 } from '@noble/hashes/legacy.js';
@@ -250,7 +250,7 @@ for (const name of [
     throw codedError(
       Error,
       'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
-      `crypto.subtle.${name} is not available in the sandbox. Use createHash, createHmac, pbkdf2 and scrypt.`,
+      `crypto.subtle.${name} is not available in the sandbox. Use createHash, createHmac, pbkdf2 or scrypt of node:crypto.`,
     );
   };
 }
@@ -315,7 +315,7 @@ for (const name of [
     throw codedError(
       Error,
       'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
-      `crypto.${name} is not available in the sandbox. Hashes, HMAC, pbkdf2, scrypt and hkdf are.`,
+      `crypto.${name} is not available in the sandbox. Only hashes, HMAC, pbkdf2, scrypt, hkdf and random values are.`,
     );
   };
 }

@@ -9,7 +9,7 @@ import { customArgs, promisify } from './internal/promisify.js';
 
 const fs = { ...sync, constants, Stats, Dirent };
 
-/** Gives the callback, the last argument, the result of `action` later. Invalid arguments throw at once, as in Node.js. */
+/** Calls the callback, the last argument, with the result of `action` later. Invalid arguments throw at once, as in Node.js. */
 function callLater(args, action) {
   const callback = args.pop();
   if (typeof callback !== 'function') throw invalidArgType('cb', 'function', undefined);
@@ -75,7 +75,7 @@ fs.opendirSync = (path, options) => {
   return new (streams().Dir)(pathOf(path));
 };
 fs.opendir = (...args) => callLater(args, (rest) => [fs.opendirSync(...rest)]);
-/** The classes are functions that load them when they are used, because `stream` is large. */
+/** Functions that load the classes on first use, because `stream` is large. */
 for (const name of ['ReadStream', 'WriteStream', 'Dir']) {
   fs[name] = function create(...args) {
     return new (streams()[name])(...args);
@@ -91,11 +91,13 @@ Object.defineProperty(fs, 'promises', {
 
 for (const name of ['watch', 'watchFile', 'openAsBlob', 'glob', 'globSync']) {
   fs[name] = () => {
-    const reason = name.startsWith('watch') ? ': no other process changes files' : '';
+    const advice = name.startsWith('watch')
+      ? 'No other process changes files.'
+      : 'Use readdirSync with recursive: true, or readFileSync.';
     throw codedError(
       Error,
       'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
-      `fs.${name} is not available in the sandbox${reason}`,
+      `fs.${name} is not available in the sandbox. ${advice}`,
     );
   };
 }

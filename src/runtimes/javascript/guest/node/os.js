@@ -1,4 +1,4 @@
-/** The module `os`: constant values, which say nothing about the host. */
+/** The module `os`: constant values, which reveal nothing about the host. */
 
 import { LINUX_ERRNO } from '../../linux-errno.js';
 import { host } from '../host-calls.js';

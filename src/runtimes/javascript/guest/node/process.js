@@ -219,7 +219,7 @@ hooks.exit = (code) => {
   if (code !== 0) exit.code = code;
   process.emit('exit', exit.code ?? 0);
 };
-/** Listeners of an earlier program of the session do not hear of this one. */
+/** Removes the listeners of an earlier program of the session. */
 hooks.begin = () => {
   isExiting = false;
   captureCallback = null;

@@ -7,7 +7,7 @@ import { codedError } from '../internal/errors.js';
 import * as sync from '../internal/fs-sync.js';
 import { constants, flagsOf, optionsOf } from '../internal/fs-values.js';
 
-/** Calls a synchronous function and settles with its result as an operation that takes time does. */
+/** Calls a synchronous function and settles with its result in a later turn, like an asynchronous operation. */
 function later(action) {
   return new Promise((resolve, reject) => {
     let settle;
@@ -151,7 +151,7 @@ Object.assign(promises, {
     throw codedError(
       Error,
       'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
-      'fs.watch is not available in the sandbox: no other process changes files',
+      'fs.watch is not available in the sandbox. No other process changes files.',
     );
   },
 });

@@ -1,4 +1,4 @@
-/** Reads and writes whole files with the host calls, for the modules of Node.js. Failures throw system errors. */
+/** Reads and writes whole files with host calls, for the Node.js modules. Failures throw system errors. */
 
 import { LINUX_ERRNO } from '../../../linux-errno.js';
 import { host, status, statusBuffer } from '../../host-calls.js';

@@ -10,12 +10,12 @@ const CONDITIONS = ['node', 'import', 'module-sync'];
 const PREFIX = 'there is no package ';
 const MAX_REEXPORTS = 100;
 
-// The form for `import` is WebAssembly; the form for `require` is JavaScript.
+// This package exports WebAssembly for `import` and JavaScript for `require`.
 const { parse } = require('cjs-module-lexer');
 
 function missing(name, hasPackages) {
   if (!hasPackages) {
-    return `'${name.slice(0, 100)}': packages are disabled for this run (inject_setup is false); available: "std", "os" and files by path, such as "./name.js"`;
+    return `'${name.slice(0, 100)}': packages are disabled for this run (inject_setup is false); available: "std", "os", Node.js modules and files by path, such as "./name.js"`;
   }
   const text = host.loadPackage(name, 0);
   return typeof text === 'string' && text.startsWith(PREFIX) ? text.slice(PREFIX.length) : `'${name}'`;
@@ -61,7 +61,7 @@ function wrapper(expression, names) {
   return `import { nodeModule, commonJs } from 'sandbox:modules'; const whole = ${expression};${picked}export { ${exported.join(', ')} };`;
 }
 
-/** The names that a CommonJS module exports as far as they can be found without running it. */
+/** The names that a CommonJS module exports, as far as they can be determined without running it. */
 function exportedNames(text, file, seen) {
   if (seen.size >= MAX_REEXPORTS || seen.has(file)) return [];
   seen.add(file);

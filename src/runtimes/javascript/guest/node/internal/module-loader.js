@@ -136,7 +136,7 @@ function findInScope(name, from, conditions) {
 const isPath = (name) => /^(?:\/|\.\.?(?:\/|$))/.test(name);
 
 /**
- * What a name means in the file `from`: a module of Node.js (`node`), a vendored package (`package`) or a file (`path`);
+ * What a name refers to in the file `from`: a Node.js module (`node`), a vendored package (`package`) or a file (`path`);
  * undefined if nothing is found.
  */
 export function resolve(name, from, conditions) {

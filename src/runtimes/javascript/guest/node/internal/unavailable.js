@@ -1,12 +1,12 @@
 /**
- * Modules of Node.js that need what the sandbox does not have: processes, network, other threads. Loading them works, so
- * that programs that only mention them run; calling a function throws an error that names the alternative.
+ * Node.js modules that need features the sandbox does not have: processes, network, threads. They can be loaded, so that
+ * programs that import them without using them run. Calling a function throws an error that names the alternative.
  */
 import { codedError } from './errors.js';
 
 const NETWORK =
-  'The sandbox has no network. Pass the data to the program as files or standard input, or call a tool of the host';
-const PROCESSES = 'The sandbox has no other processes. Run the code in this program, or use a package';
+  'The sandbox has no network. Get the data outside the sandbox, and pass it as files or standard input';
+const PROCESSES = 'The sandbox cannot start processes. Do the work in this program, or use a package';
 
 /** Functions and classes of each module, and what to use instead. */
 const MODULES = {
@@ -51,7 +51,7 @@ const MODULES = {
     ['connect', 'createConnection', 'createServer'],
     ['Socket', 'Server', 'Stream', 'BlockList', 'SocketAddress'],
   ],
-  repl: ['Each call of a session is an entry of a REPL', ['start'], ['REPLServer']],
+  repl: ['Use a session: its variables persist from call to call', ['start'], ['REPLServer']],
   tls: [NETWORK, ['connect', 'createServer', 'createSecureContext'], ['TLSSocket', 'Server']],
   trace_events: ['Use performance.mark', ['createTracing', 'getEnabledCategories'], []],
   wasi: ['Use the functions of fs and process', [], ['WASI']],
