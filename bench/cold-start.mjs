@@ -33,7 +33,7 @@ function commandRows() {
   }
   const medians = samples.map(median);
   return Object.entries(COMMANDS).map(([name, args], i) => {
-    // Measured in other runs, because the report is loaded like any module.
+    // Measured in separate runs, because loading the module that reports it takes time.
     const memory = Array.from({ length: 3 }, () => Number(run(['--import', REPORT_MEMORY, ...args]).stderr));
     return [
       `\`${name}\``,

@@ -148,7 +148,7 @@ export class Sandbox {
       const assets = call.injectSetup ? this.parts.assets : await assetsOf(this.runtime);
       if (call.files !== undefined) {
         this.workspace.write(call.files);
-        // Writing many files and sending them to a worker take time each, in which nothing else runs.
+        // Writing many files blocks the event loop, and so does sending them to a worker. Other work can run in between.
         await nextTurn();
       }
       const job = this.start(turn, assets, call, undefined);

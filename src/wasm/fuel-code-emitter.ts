@@ -104,8 +104,8 @@ export class FuelCodeEmitter {
   }
 
   /**
-   * Pushes whether the counter is below zero or, if `stack` is given, the stack has overflowed: both are a sign bit. Afterwards
-   * the counter is in the local, if there is one.
+   * Pushes whether the counter is negative or, if `stack` is given, the stack has overflowed; each is a sign bit. Afterwards
+   * the local, if there is one, contains the counter.
    */
   emitIsNegative(stack?: StackBound): void {
     const { out } = this;

@@ -1,7 +1,6 @@
 /**
- * Selects the functions that get a frame on the stack in linear memory although the compiler gave them none. The stack
- * pointer then bounds every recursion, at the same depth on every machine and in every tier of the engine, whose own stack
- * is never exhausted first.
+ * Selects the functions to which the rewriter adds a frame on the stack in linear memory, because the compiler gave them none.
+ * The check of the stack pointer then limits every recursion, at the same depth on every machine and in every tier of the engine.
  * Invariant: every cycle in the call graph contains a function that moves the stack pointer.
  */
 import type { Writer } from './binary-io.ts';
@@ -68,7 +67,7 @@ export function findAddedFrames(
     }
   };
   for (const index of reachable) search(index);
-  // What the search has reached so far can be called through a table. A call through a table can lead back to it.
+  // The functions reached so far can be called through a table, so a call through a table can lead back to them.
   for (let index = imported; index < count; index++) {
     if (state[index] === DONE && (graph.callsIndirectly[index] || graph.callees[index]!.some(leaves)))
       frames[index] = 1;

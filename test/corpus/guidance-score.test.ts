@@ -1,12 +1,12 @@
-/** A sample of the programs of `npm run bench -- guidance`, so that its published score stays true. */
+/** A sample of the programs of `npm run bench -- guidance`, so that its published score stays correct. */
 import { createSandbox } from 'llm-wasm-sandbox';
 import { expect, test } from 'vitest';
 import { failingPrograms } from '../../bench/guidance/programs.mjs';
 import { score, totals } from '../../bench/guidance/score.mjs';
 
-/** Programs between two of the sample. */
+/** One program in this many is in the sample. */
 const STEP = 3;
-/** Time limits depend on the speed of the machine. */
+/** Without programs that depend on a time limit, and thus on the speed of the machine. */
 const sample = failingPrograms().filter(
   ({ options }, i) => i % STEP === 0 && options.timeout_seconds === undefined,
 );

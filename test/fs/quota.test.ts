@@ -138,7 +138,7 @@ describe('quota', () => {
   });
 
   // guarantee: workspace-limit
-  it('limits the total length of all paths, also through renames', () => {
+  it('limits the total length of all paths, including after renames', () => {
     const volume = newVolume({ maxBytes: 1000, maxFiles: 200 });
     const name = 'x'.repeat(250);
     let folder = '/app';
