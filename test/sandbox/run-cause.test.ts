@@ -49,7 +49,7 @@ const PROGRAMS: Record<string, Program> = {
     runtime: 'javascript',
     code: 'function fib(n) {\n  return n < 2 ? n : fib(n - 1) + fib(n - 2);\n}\nfib(40);\n',
     cause: 'exponential_recursion',
-    says: 'memoize',
+    says: 'Memoize',
   },
   'exponential recursion in a loop': {
     runtime: 'python',
