@@ -31,7 +31,7 @@ fs.rmdirSync('d');
 fs.rmSync('a', { recursive: true });
 fs.rmSync('a', { force: true });
 console.log(fs.existsSync('a'), fs.existsSync('.'), fs.readdirSync('.').filter((n) => !n.startsWith('main.')));
-// program: checks the type of removed things
+// program: checks the type of what it removes
 const fs = require('fs');
 fs.mkdirSync('dir');
 fs.writeFileSync('dir/f', '');

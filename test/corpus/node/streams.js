@@ -96,7 +96,7 @@ fs.writeFileSync('l.txt', 'first\nsecond\r\nthird');
   const rl = readline.createInterface({ input: fs.createReadStream('l.txt') });
   rl.on('line', (l) => console.log('line', l)).on('close', () => console.log('closed'));
 })();
-// program: uses streams of the web
+// program: uses web streams
 (async () => {
   const rs = new ReadableStream({ start(c) { c.enqueue('a'); c.enqueue('b'); c.close(); } });
   const upper = new TransformStream({ transform(chunk, c) { c.enqueue(chunk.toUpperCase()); } });

@@ -3,7 +3,7 @@ const path = require('path');
 console.log(path.join('a', '..', 'b', './c'), path.join(), path.join('', ''), path.join('/a', '/b'), path.join('..', 'x'), path.join('a/', 'b/'));
 console.log(path.normalize('/a//b/../c/.'), path.normalize('./a/'), path.normalize('../../x'), path.normalize(''), path.normalize('/..'), path.normalize('a/../..'));
 console.log(path.resolve('/a', 'b', '../c'), path.resolve('/x', '/y'), path.isAbsolute('/a'), path.isAbsolute('a'), path.relative('/a/b/c', '/a/d'), path.relative('/a', '/a'), path.relative('/a', '/a/b/c'));
-// program: takes paths apart
+// program: splits paths into parts
 const path = require('path');
 for (const p of ['/home/user/file.txt', 'file', '.bashrc', '/a/b/', '/', '', 'a.b.c', '/x/.hidden.txt', '..', './a', 'a.', '//x/y']) console.log(JSON.stringify([p, path.dirname(p), path.basename(p), path.extname(p), path.parse(p)]));
 console.log(path.basename('/a/b.html', '.html'), path.basename('b.html', 'b.html'), path.format({ dir: '/x', base: 'y.z' }), path.format({ root: '/', name: 'n', ext: '.e' }), path.format({ name: 'n', ext: 'e' }), path.sep, path.delimiter);
@@ -136,7 +136,7 @@ const { parseArgs } = require('util');
 console.log(parseArgs({ args: ['-f', '--bar', 'b', 'pos'], options: { foo: { type: 'boolean', short: 'f' }, bar: { type: 'string' } }, allowPositionals: true }));
 console.log(parseArgs({ args: ['--n=1', '--n=2', '-abc', '--', '-x'], options: { n: { type: 'string', multiple: true }, a: { type: 'boolean', short: 'a' }, b: { type: 'boolean', short: 'b' }, c: { type: 'boolean', short: 'c' }, d: { type: 'string', default: 'dd' } }, allowPositionals: true }).values);
 for (const args of [['--nope'], ['pos'], ['--s'], ['--b=1']]) try { parseArgs({ args, options: { s: { type: 'string' }, b: { type: 'boolean' } } }); } catch (e) { console.log(e.code, e.message); }
-// program: has other helpers of util
+// program: uses other helpers of util
 const util = require('util');
 console.log(util.stripVTControlCharacters('\u001b[31mred\u001b[0m'), util.isArray([]), util.types.isDate(new Date()), util.inspect.custom, util.toUSVString('a\ud800'), util.isDeepStrictEqual([1], [1]));
 const old = util.deprecate(() => 'result', 'old is deprecated');
