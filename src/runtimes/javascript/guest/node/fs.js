@@ -89,11 +89,16 @@ Object.defineProperty(fs, 'promises', {
   enumerable: true,
 });
 
-for (const name of ['watch', 'watchFile', 'openAsBlob', 'glob', 'globSync']) {
+/** Functions that throw, and what the error advises. */
+const UNAVAILABLE = {
+  watch: 'No other process changes files.',
+  watchFile: 'No other process changes files.',
+  openAsBlob: 'Use new Blob([readFileSync(path)]).',
+  glob: 'Use readdir with recursive: true.',
+  globSync: 'Use readdirSync with recursive: true.',
+};
+for (const [name, advice] of Object.entries(UNAVAILABLE)) {
   fs[name] = () => {
-    const advice = name.startsWith('watch')
-      ? 'No other process changes files.'
-      : 'Use readdirSync with recursive: true, or readFileSync.';
     throw codedError(
       Error,
       'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
