@@ -112,7 +112,7 @@ export function hottestFunction({ profile }: AnalysisInput): { name: string; sha
   const fuel = new Map<string, number>();
   for (const { frame, fuel: used } of profile?.lines ?? []) {
     // Functions and expressions inside a function count as part of it.
-    const name = frame.function.replace(/\.<locals>\..*$/, '');
+    const name = frame.function.split('.<locals>.', 1)[0]!;
     fuel.set(name, (fuel.get(name) ?? 0) + used);
   }
   const [name, used] = [...fuel].sort((a, b) => b[1] - a[1])[0] ?? ['', 0];

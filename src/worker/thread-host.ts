@@ -43,6 +43,8 @@ class LocalThread implements WorkerThread {
     this.#control = control;
     this.#worker.on('message', (message: FromWorker) => events.message(message));
     this.#worker.on('exit', () => events.exit());
+    // A listener for messages keeps the process alive. Only a job may do that.
+    this.#worker.unref();
   }
 
   get fuelSpent(): number {

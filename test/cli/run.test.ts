@@ -37,7 +37,7 @@ describe('run', () => {
     writeFileSync(join(folder, 'a.py'), 'print("python", __name__)');
     writeFileSync(join(folder, 'a.js'), 'console.log("javascript", typeof require)');
     expect(cli(['run', 'a.py']).stdout).toBe('python __main__\n');
-    expect(cli(['run', 'a.js']).stdout).toBe('javascript undefined\n');
+    expect(cli(['run', 'a.js']).stdout).toBe('javascript function\n');
   });
 
   it('reads the program from standard input with "-"', () => {

@@ -59,6 +59,16 @@ const BOUNDED: readonly { readonly pattern: string; readonly longest: number; re
     longest: 160,
     why: 'EXCERPT_MAX of quote-guest-text.ts',
   },
+  {
+    pattern: String.raw`/(\d+) (?:items?|characters)[\])}>]*$/`,
+    longest: 200,
+    why: 'the short form of a value in stopped-at.ts',
+  },
+  {
+    pattern: String.raw`/^(\s*)(?:async\s+)?(while|for)\b(.*?):\s*(\S.*)?$/`,
+    longest: 500,
+    why: 'MAX_HEAD_CHARS of python/guidance/loops.ts',
+  },
 ];
 
 const FEW = 24;

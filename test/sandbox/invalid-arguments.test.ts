@@ -8,13 +8,10 @@ describe('argument of the wrong type', () => {
     await using sandbox = await createSandbox(javascript);
     await using sessions = openSessions();
     // biome-ignore lint/suspicious/noExplicitAny: the arguments are wrong on purpose
-    const [untyped, registry, open, create, pool] = [
-      sandbox,
-      sessions,
-      openSessions,
-      createSandbox,
-      createPool,
-    ] as any;
+    type Untyped = any;
+    const untyped: Untyped = sandbox;
+    const registry: Untyped = sessions;
+    const [open, create, pool]: Untyped[] = [openSessions, createSandbox, createPool];
     const session = await sessions.create({ ...javascript, session_id: 's' });
     const calls: Record<string, () => unknown> = {
       path: () => untyped.readFile(5),

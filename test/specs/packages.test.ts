@@ -11,7 +11,10 @@ describe('Requirement: Fuel Consumption Pattern Detection', () => {
     const { fuel_first_import } = await figures('openpyxl');
     const result = await python('import openpyxl', { fuel_budget: Math.round(fuel_first_import * 1.2) });
     expect(fuel(result).status).toBe('warning');
-    const millions = Math.round(fuel_first_import / 1e6);
+    const [imported] = result.metadata.imports;
+    // The manifest is measured with another build of the image, from which the cost differs slightly.
+    expect(imported!.fuel / fuel_first_import).toBeCloseTo(1, 1);
+    const millions = Math.round(imported!.fuel / 1e6);
     expect(fuel(result).likely_causes).toContain(
       `Heavy package import detected: openpyxl (requires ${millions}M fuel)`,
     );

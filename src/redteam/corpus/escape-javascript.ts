@@ -6,10 +6,6 @@ const UP = '../'.repeat(60);
 
 const GLOBALS = expressions(
   [
-    'process',
-    'require',
-    'module',
-    'Buffer',
     'fetch',
     'WebAssembly',
     'Worker',
@@ -29,75 +25,82 @@ const GLOBALS = expressions(
   ].map((name): ExpressionRow => [`global-${name}`, `typeof ${name}`, 'undefined']),
 );
 
+/** The modules of Node.js that guests have are written in JavaScript and see only the guest. */
+const NODE_MODULES = expressions([
+  ['process-of-host', 'typeof process.versions.uv', 'undefined'],
+  ['process-environment', 'Object.keys(process.env).length', '0'],
+  ['process-binding', "process.binding('fs')"],
+  ['process-dlopen', "process.dlopen({}, '/lib/x.node')"],
+  ['module-load', "require('module')._load('/etc/passwd')"],
+  ['require-addon', "require('/lib/x.node')"],
+  ['fs-read', "require('fs').readFileSync('/etc/passwd')"],
+  ['fs-list', "require('fs').readdirSync('/proc')"],
+  ['fs-of-promises', "require('fs/promises').readFile('/proc/self/environ')"],
+  ['fs-parent-path', `require('fs').readFileSync('${UP}etc/passwd')`],
+  ['child-process', "require('child_process').execSync('id')", undefined, 'GHSA-8hr7-r645-pc6w (vm2)'],
+  ['net', "require('net').connect(80, '127.0.0.1')"],
+  ['http', "require('http').get('http://127.0.0.1/')"],
+]);
+
 const IMPORTS = expressions(
-  (
-    [
-      ['fs', 'fs'],
-      ['node-fs', 'node:fs'],
-      ['worker-threads', 'node:worker_threads'],
-      ['child-process', 'child_process', 'GHSA-8hr7-r645-pc6w (vm2)'],
-      ['file-url', 'file:///etc/passwd'],
-      ['http-url', 'https://example.com/x.js'],
-      ['data-url', 'data:text/javascript,1'],
-      ['parent-path', '../../../etc/passwd'],
-    ] as const
-  ).map(
-    ([name, specifier, reference]): ExpressionRow => [
-      `import-${name}`,
-      `import('${specifier}')`,
-      'ReferenceError',
-      reference,
-    ],
-  ),
+  [
+    ['file-url', 'file:///etc/passwd'],
+    ['http-url', 'https://example.com/x.js'],
+    ['data-url', 'data:text/javascript,1'],
+    ['parent-path', '../../../etc/passwd'],
+  ].map(([name, specifier]): ExpressionRow => [`import-${name}`, `import('${specifier}')`, 'ReferenceError']),
 );
 
 /** Ways to get from a guest object to a constructor of the host. */
 const CONSTRUCTORS = expressions(
   [
-    ['function', "Function('return typeof process')()", undefined, 'CVE-2017-16088 (safe-eval)'],
+    ['function', "Function('return typeof process.versions.uv')()", undefined, 'CVE-2017-16088 (safe-eval)'],
     [
       'function-of-function',
-      "(() => {}).constructor.constructor('return typeof require')()",
+      "(() => {}).constructor.constructor('return typeof process.versions.uv')()",
       undefined,
       'CVE-2025-68613 (n8n)',
     ],
-    ['async-function', "(async () => {}).constructor('return typeof process')()"],
-    ['generator-function', "(function* () {}).constructor('yield typeof process')().next().value"],
+    ['async-function', "(async () => {}).constructor('return typeof process.versions.uv')()"],
+    [
+      'generator-function',
+      "(function* () {}).constructor('yield typeof process.versions.uv')().next().value",
+    ],
     [
       'async-generator-function',
-      "(async function* () {}).constructor('yield typeof process')().next().then((r) => r.value)",
+      "(async function* () {}).constructor('yield typeof process.versions.uv')().next().then((r) => r.value)",
     ],
     [
       'console',
-      "console.log.constructor('return typeof process')()",
+      "console.log.constructor('return typeof process.versions.uv')()",
       undefined,
       'CVE-2021-21413 (isolated-vm)',
     ],
     [
       'host-function',
-      "std.open.constructor('return typeof process')()",
+      "std.open.constructor('return typeof process.versions.uv')()",
       undefined,
       'CVE-2021-21413 (isolated-vm)',
     ],
     [
       'promise-then',
-      "Promise.resolve().then.constructor('return typeof process')()",
+      "Promise.resolve().then.constructor('return typeof process.versions.uv')()",
       undefined,
       'CVE-2023-37466 (vm2)',
     ],
     [
       'proto-getter',
-      "Object.getOwnPropertyDescriptor(Object.prototype, '__proto__').get.constructor('return typeof process')()",
+      "Object.getOwnPropertyDescriptor(Object.prototype, '__proto__').get.constructor('return typeof process.versions.uv')()",
     ],
     [
       'lookup-getter',
-      "({}).__lookupGetter__('__proto__').call(std.open).constructor('return typeof process')()",
+      "({}).__lookupGetter__('__proto__').call(std.open).constructor('return typeof process.versions.uv')()",
       undefined,
       'GHSA-grj5-jjm8-h35p (vm2)',
     ],
     [
       'recursion-error',
-      "(() => { const f = () => { try { return f(); } catch (e) { return e.constructor.constructor('return typeof process')(); } }; return f(); })()",
+      "(() => { const f = () => { try { return f(); } catch (e) { return e.constructor.constructor('return typeof process.versions.uv')(); } }; return f(); })()",
       undefined,
       'CVE-2019-10761 (vm2)',
     ],
@@ -109,7 +112,7 @@ const CONSTRUCTORS = expressions(
     ],
     [
       'prepare-stack-trace-async',
-      "(async () => { Error.prepareStackTrace = (e, s) => { s.constructor.constructor('throw 1'); return s; }; try { await import('./none.js'); } catch (e) { return e.constructor.constructor('return typeof process')(); } finally { delete Error.prepareStackTrace; } })()",
+      "(async () => { Error.prepareStackTrace = (e, s) => { s.constructor.constructor('throw 1'); return s; }; try { await import('./none.js'); } catch (e) { return e.constructor.constructor('return typeof process.versions.uv')(); } finally { delete Error.prepareStackTrace; } })()",
       undefined,
       'CVE-2023-29017 (vm2)',
     ],
@@ -121,31 +124,31 @@ const CONSTRUCTORS = expressions(
     ],
     [
       'error-with-symbol-name',
-      "(async () => { const e = new Error(); e.name = Symbol(); return e.stack; })().then(() => 'undefined', (e) => e.constructor.constructor('return typeof process')())",
+      "(async () => { const e = new Error(); e.name = Symbol(); return e.stack; })().then(() => 'undefined', (e) => e.constructor.constructor('return typeof process.versions.uv')())",
       undefined,
       'CVE-2026-22709 (vm2)',
     ],
     [
       'promise-species',
-      "(() => { const p = Promise.reject(1); p.constructor = { [Symbol.species]: function (run) { run(() => {}, () => {}); } }; try { p.then(); } catch (e) { return e.constructor.constructor('return typeof process')(); } return 'undefined'; })()",
+      "(() => { const p = Promise.reject(1); p.constructor = { [Symbol.species]: function (run) { run(() => {}, () => {}); } }; try { p.then(); } catch (e) { return e.constructor.constructor('return typeof process.versions.uv')(); } return 'undefined'; })()",
       undefined,
       'CVE-2023-37466 (vm2)',
     ],
     [
       'inspect-custom',
-      "(() => { let seen = 'undefined'; console.log({ [Symbol.for('nodejs.util.inspect.custom')](d, o, inspect) { seen = typeof inspect?.constructor?.('return process')(); return ''; } }); return seen; })()",
+      "(() => { let seen = 'undefined'; console.log({ [Symbol.for('nodejs.util.inspect.custom')](d, o, inspect) { seen = typeof inspect?.constructor?.('return process.versions.uv')(); return ''; } }); return seen; })()",
       undefined,
       'CVE-2023-37903 (vm2)',
     ],
     [
       'suppressed-error',
-      "(() => { try { throw typeof SuppressedError === 'function' ? new SuppressedError(1, 2) : new Error(); } catch (e) { return e.constructor.constructor('return typeof process')(); } })()",
+      "(() => { try { throw typeof SuppressedError === 'function' ? new SuppressedError(1, 2) : new Error(); } catch (e) { return e.constructor.constructor('return typeof process.versions.uv')(); } })()",
       undefined,
       'GHSA-55hx-c926-fr95 (vm2)',
     ],
     [
       'with-statement',
-      "new Function('with ({ constructor: 1 }) { return typeof process; }')()",
+      "new Function('with ({ constructor: 1 }) { return typeof process.versions.uv; }')()",
       undefined,
       'CVE-2026-1470 (n8n)',
     ],
@@ -388,7 +391,7 @@ while (queue.length > 0 && seen.size < 20000) {
   for (const key of Reflect.ownKeys(value)) {
     const { value: own, get, set } = Object.getOwnPropertyDescriptor(value, key) ?? {};
     queue.push(own, get, set);
-    if (/^(process|require|binding)$|child/.test(String(key))) odd.push(String(key));
+    try { if (own?.versions?.uv !== undefined) odd.push(String(key)); } catch {}
   }
 }
 ({ many: seen.size > 300, odd })`,
@@ -453,6 +456,7 @@ throw new TypeError('still seen');`,
 
 export const ESCAPES_JAVASCRIPT: readonly AttackRow[] = [
   ...GLOBALS,
+  ...NODE_MODULES,
   ...IMPORTS,
   ...CONSTRUCTORS,
   ...SAME_REALM,

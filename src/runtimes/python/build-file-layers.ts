@@ -64,7 +64,7 @@ export function withBytecode(
 /** Puts bytecode next to its source: both contain the same names and texts, so they compress well together. */
 function bySource(a: PackageFile, b: PackageFile): number {
   const [one, other] = [a, b].map(({ path }) =>
-    path.replace(/__pycache__\/(.*)\.cpython-\d+\.pyc$/, '$1.py'),
+    path.replace(/__pycache__\/([^/]*)\.cpython-\d+\.pyc$/, '$1.py'),
   );
   return one! < other! ? -1 : one! > other! ? 1 : a.path < b.path ? -1 : 1;
 }

@@ -35,7 +35,7 @@ const TYPE_ADVICE: readonly (readonly [RegExp, string])[] = [
     'Only iterables (arrays, strings, Maps, Sets, generators) can be spread, destructured or used in for...of; for an object use Object.entries(value)',
   ],
   [
-    /BigInt.*JSON|JSON.*BigInt/i,
+    /BigInt are forbidden in JSON|serialize a BigInt/i,
     'JSON has no BigInt: convert it to text with value.toString(), or pass a replacer: JSON.stringify(data, (key, value) => typeof value === "bigint" ? value.toString() : value)',
   ],
   [

@@ -3,14 +3,18 @@ import type { SourceLoop } from '../../../analysis/loops.ts';
 import { type Token, tokenize } from '../tokenizer.ts';
 
 const MAX_SOURCE_CHARS = 65_536;
+/** Words `for` and `while` that are examined. Each can take a pass over all tokens. */
+const MAX_LOOPS = 200;
 
 /** The loops of a program, outer loops before the loops that they contain; none if it cannot be tokenized. */
 export function javascriptLoops(source: string): SourceLoop[] {
   const code = source.slice(0, MAX_SOURCE_CHARS);
   const tokens = tokenize(code) ?? [];
   const lineAt = lineCounter(code);
+  let examined = 0;
   return tokens.flatMap((token, i) => {
     if (token.kind !== 'word' || (token.text !== 'for' && token.text !== 'while')) return [];
+    if (++examined > MAX_LOOPS) return [];
     const open = tokens[i + 1]?.text === 'await' ? i + 2 : i + 1;
     const close = closingOf(tokens, open);
     if (tokens[open]?.text !== '(' || close === undefined) return [];
@@ -30,9 +34,13 @@ export function javascriptLoops(source: string): SourceLoop[] {
 
 function partsOf(keyword: string, inside: string): Pick<SourceLoop, 'condition' | 'items'> {
   if (keyword === 'while') return { condition: inside.trim() };
-  const items = /^\s*(?:(?:const|let|var)\s+)?([^;]*?)\sof\s+([^;]+)$/.exec(inside);
-  if (items !== null) return { condition: '', items: { names: items[1]!, collection: items[2]!.trim() } };
-  return { condition: inside.split(';')[1]?.trim() ?? '' };
+  const of = inside.search(/\sof\s/);
+  if (of < 0 || inside.includes(';')) return { condition: inside.split(';')[1]?.trim() ?? '' };
+  const names = inside
+    .slice(0, of)
+    .trim()
+    .replace(/^(?:const|let|var)\s+/, '');
+  return { condition: '', items: { names, collection: inside.slice(of + 4).trim() } };
 }
 
 /** Index of the bracket that closes the one at `open`. */

@@ -127,7 +127,7 @@ export function failedIteration(program: FailedProgram): FailedIteration | undef
 }
 
 const ASYNC_FUNCTION =
-  /\basync\s+function\s*\*?\s*([A-Za-z_$][\w$]{0,60})|(?:const|let|var)\s+([A-Za-z_$][\w$]{0,60})\s*=\s*async\b/g;
+  /\basync\s{1,9}function\b[\s*]{0,9}([A-Za-z_$][\w$]{0,60})|(?:const|let|var)\s{1,9}([A-Za-z_$][\w$]{0,60})\s{0,9}=\s{0,9}async\b/g;
 
 /**
  * The async function of the program whose promise the failed statement uses as if it were the result: it calls the function

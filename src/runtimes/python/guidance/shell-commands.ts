@@ -12,7 +12,7 @@ const COMMANDS_MAX = 6;
 /** Functions that start processes, as far as the opening parenthesis. */
 const CALLER =
   /(?:\bsubprocess\.\w+|\bPopen|\bos\.(?:popen|system|exec\w*|spawn\w*)|\b(?:check_output|check_call|getoutput|create_subprocess_\w+|run|call))(?=\()/;
-const ARGUMENT = /^\(\s*([[(]?)\s*(?:[rfb]{0,2}(["'])(.{0,300}?)\2|([A-Za-z_][\w.]{0,60}))/;
+const ARGUMENT = /^\(\s{0,9}([[(]?)\s{0,9}(?:[rfb]{0,2}(["'])(.{0,300}?)\2|([A-Za-z_][\w.]{0,60}))/;
 const LITERAL = /["']([^"']{1,200})["']/g;
 const WORD = /^[\w./+-]{1,60}$/;
 /** Words before a command. */
