@@ -25,6 +25,8 @@ const SECTIONS = {
     'GuestError',
     'ErrorGuidance',
     'FuelAnalysis',
+    'FuelProfile',
+    'StoppedAt',
     'FUEL_STATUSES',
     'ImportFacts',
     'TrapReason',
@@ -53,6 +55,7 @@ const SECTIONS = {
   ],
   Stores: [
     'memoryStore',
+    'MemoryStoreOptions',
     'diskStore',
     'DiskStoreOptions',
     'SessionStore',

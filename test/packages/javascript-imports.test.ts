@@ -130,6 +130,7 @@ test('a run without setup has neither packages nor global functions', async () =
     const messages = [];
     for (const name of ['lodash', 'sandbox-utils'])
       try { await import(name); } catch ({ message }) { messages.push(message); }
+    try { require('dayjs'); } catch ({ message }) { messages.push(message); }
     [names.filter((name) => name in globalThis), typeof std.open, messages]
   `;
   const sandbox = await createSandbox({ runtime: 'javascript' });
@@ -137,7 +138,7 @@ test('a run without setup has neither packages nor global functions', async () =
   const whole = await sandbox.execute(program);
   await sandbox.close();
   const refused = expect.stringMatching(/packages are disabled for this run \(inject_setup is false\)/);
-  expect(bare.metadata.result).toEqual([[], 'function', [refused, refused]]);
+  expect(bare.metadata.result).toEqual([[], 'function', [refused, refused, refused]]);
   expect((whole.metadata.result as unknown[][])[0]).toHaveLength(14);
   expect(bare.metadata.imports).toEqual([]);
 });

@@ -87,9 +87,6 @@ export function trackRejection(promise, reason, isHandled) {
   else rejections.set(promise, reason);
 }
 
-/** Whether programs may use packages (inject_setup). */
-let hasPackages = true;
-
 /** Removes the rejections with this reason. If loading a module fails, the import fails, which is reported. */
 function forgetRejection(error) {
   for (const [promise, reason] of rejections) if (reason === error) rejections.delete(promise);
@@ -109,11 +106,11 @@ function isVendoredName(base, name) {
 /** The full name of the module `name` that the module `base` imports. */
 export function resolveImport(base, name) {
   try {
-    if (hasPackages && (packages.isLoaded(name) || isVendoredName(base, name))) {
+    if (packages.hasPackages() && (packages.isLoaded(name) || isVendoredName(base, name))) {
       packages.loadOnce(name);
       return name;
     }
-    return load('node:internal/import-source').resolveImport(base, name, hasPackages);
+    return load('node:internal/import-source').resolveImport(base, name, packages.hasPackages());
   } catch (error) {
     forgetRejection(error);
     throw error;
@@ -147,9 +144,8 @@ export async function start(text) {
   const request = parse(text);
   Object.assign(outcome, { exitCode: 0, isSettled: false, result: {}, error: undefined, place: undefined });
   rejections.clear();
-  hasPackages = request.inject_setup;
   installSetup(request.inject_setup);
-  packages.beginProgram();
+  packages.beginProgram(request.inject_setup);
   beginEvents();
   for (const [name, value] of Object.entries(request.env)) environment.set(name, value);
   setProgramFile(request.file);

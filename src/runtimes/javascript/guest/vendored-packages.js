@@ -11,10 +11,15 @@ const registeredNames = Object.create(null);
 /** For each package, the number of the last program for which its import was recorded. */
 const recordedFor = Object.create(null);
 let programNumber = 0;
+/** Whether the program may use packages (inject_setup). */
+let isEnabled = true;
 
-export function beginProgram() {
+export function beginProgram(hasPackages) {
   programNumber++;
+  isEnabled = hasPackages;
 }
+
+export const hasPackages = () => isEnabled;
 
 export const isLoaded = (name) => name in namespaces;
 
@@ -47,6 +52,12 @@ export function requireVendor(name) {
 
 /** Returns a package, by its registered name, as `require` does. */
 export function requirePackage(key) {
+  if (!isEnabled) {
+    const error = new Error(
+      `Cannot find module '${key}': packages are disabled for this run (inject_setup is false)`,
+    );
+    throw Object.assign(error, { code: 'MODULE_NOT_FOUND' });
+  }
   loadOnce(key);
   return namespaces[key].default;
 }
