@@ -20,9 +20,11 @@ const MAX_DEPTH = 5_000;
 /** Frames of the program in a state. */
 const MAX_STATE_FRAMES = 40;
 /** Frames of the program whose variables a state has. */
-const STATE_VARIABLE_FRAMES = 3;
+const STATE_VARIABLE_FRAMES = 4;
 /** States to keep. When there are twice as many, every other one is dropped and they are recorded half as often. */
-const MAX_STATES = 16;
+const MAX_STATES = 24;
+/** States that are recorded at every sample; after them at most every other sample has one. */
+const DENSE_STATES = 8;
 /** Lines and functions to keep; further ones are counted as unknown. */
 const MAX_ROWS = 2_000;
 const MAX_STACKS = 5_000;
@@ -141,6 +143,7 @@ export class FuelProfiler {
     const state = this.state(fuelConsumed);
     if (state === undefined) return;
     this.#states.push(state);
+    if (this.#states.length === DENSE_STATES) this.#stateInterval = Math.max(2, this.#stateInterval);
     if (this.#states.length < 2 * MAX_STATES) return;
     this.#states = this.#states.filter((_, i) => i % 2 === 1);
     this.#stateInterval *= 2;
