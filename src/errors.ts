@@ -1,6 +1,6 @@
 /**
  * The only exception class that the library throws. Guest failures are data in the result and never throw; a
- * `SandboxError` means that the calling code or the installation has to change, and its message says how.
+ * `SandboxError` reports a problem outside the guest, and its message says what to do.
  */
 
 /** The closed set of error codes. Callers can switch over it exhaustively. */

@@ -38,7 +38,7 @@ export function progressText(input: AnalysisInput): string | undefined {
   const { name, value, bound } = progress;
   const need = estimatedNeed(input)!;
   if (!(need < MAX_ESTIMATE))
-    return `${name} had reached ${value} of ${bound}: no practical budget is enough, do less work`;
+    return `${name} had reached ${value} of ${bound}: no practical budget is enough; do less work`;
   return `${name} had reached ${value} of ${bound}: at this rate the run needs about ${formatFuel(need)} fuel`;
 }
 

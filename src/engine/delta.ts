@@ -114,7 +114,7 @@ export function readDelta([encoded = new Uint8Array(), ...diffs]: Delta): {
   runs: readonly (readonly MemoryDiff[])[];
 } {
   const header = readHeader(encoded);
-  if (header.memory.flat().length !== diffs.length) throw damaged('it has another number of page diffs');
+  if (header.memory.flat().length !== diffs.length) throw damaged('it has the wrong number of page diffs');
   let next = 0;
   const runs = header.memory.map((run) =>
     run.map(({ bytes: length, sha256 }) => {

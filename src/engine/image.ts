@@ -117,7 +117,7 @@ export function readImage(bytes: Uint8Array, origin: ImageOrigin): Image {
     const header = parseHeader(parseJson(frame.body.subarray(0, frame.fields[0]!)));
     for (const part of ['runtime', 'module', 'layers'] as const) {
       if (header[part] === origin[part]) continue;
-      throw invalid(`it was built for another ${part} (${header[part]}, expected ${origin[part]})`);
+      throw invalid(`"${part}" is ${header[part]}, expected ${origin[part]}`);
     }
     return { digest: frame.digest.toString('hex'), header, segments: readSegments(frame, header.pages) };
   } catch (cause) {

@@ -94,7 +94,7 @@ function refusal(code: ErrorCode, path: string, problem: string): SandboxError {
 function pathProblem(path: string, slash: number, previous: string | undefined): string | undefined {
   if (path === previous) return 'appears twice';
   if (slash === 0) return 'starts with a slash';
-  if (isLongerThan(path, MAX_PATH_BYTES)) return `is longer than ${MAX_PATH_BYTES} bytes`;
+  if (isLongerThan(path, MAX_PATH_BYTES)) return `has a path longer than ${MAX_PATH_BYTES} bytes`;
   try {
     checkName(path.slice(slash + 1));
   } catch (error) {

@@ -294,7 +294,7 @@ export class Volume {
     if (long)
       throw new SandboxError(
         'invalid_path',
-        `Entry ${JSON.stringify(long.path.slice(0, 200))} is longer than ${MAX_PATH_BYTES} bytes below ${at}. Use a shorter path.`,
+        `Entry ${JSON.stringify(long.path.slice(0, 200))} has a path longer than ${MAX_PATH_BYTES} bytes, including ${at}. Use a shorter path.`,
       );
     const dir = this.#writableDir(at);
     visitTree(dir, (path, node) => {

@@ -24,7 +24,7 @@ const MESSAGES: Readonly<Record<ErrorCode, string | typeof OWN_MESSAGE>> = {
   session_not_found: OWN_MESSAGE,
   session_limit: OWN_MESSAGE,
   session_damaged:
-    'The stored data of this session is damaged. Delete it with destroy_session; its files may still be readable as resources.',
+    'The stored data of this session is damaged. Its files may still be readable as resources: save those you need, then delete the session with destroy_session.',
   checkpoint_not_found: OWN_MESSAGE,
   nothing_to_undo: OWN_MESSAGE,
   store_failed:

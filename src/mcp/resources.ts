@@ -172,7 +172,7 @@ export function registerResources(server: McpServer, context: ResourceContext): 
     docs,
     {
       title: 'Documentation',
-      description: 'A section of the documentation, as error_guidance refers to it.',
+      description: 'A section of the documentation that error_guidance refers to.',
       mimeType: 'text/markdown',
     },
     (uri) => answer(context, uri.href, () => readDocs(uri.href)),

@@ -35,7 +35,7 @@ export class CheckedLines extends Transform {
       if (this.#bytes > MAX_LINE_BYTES) {
         done(
           new Error(
-            `A message on standard input has more than ${MAX_LINE_BYTES} bytes, the limit. Send less data per message.`,
+            `A message on standard input exceeds the limit of ${MAX_LINE_BYTES} bytes. Send less data per message.`,
           ),
         );
         return;

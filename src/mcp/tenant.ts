@@ -147,7 +147,7 @@ export class Tenant {
     if (session_id === DEFAULT_SESSION || new_session_id === DEFAULT_SESSION)
       throw new SandboxError(
         'invalid_argument',
-        `The default workspace cannot be forked, and a fork cannot be named "${DEFAULT_SESSION}". Fork a session, under another name.`,
+        `The default workspace cannot be forked, and a fork cannot be named "${DEFAULT_SESSION}". Fork a session instead, and give the fork another name.`,
       );
     const session = await this.session(session_id);
     return withToolAdvice(() => session.fork(new_session_id));
@@ -249,7 +249,7 @@ export class Tenant {
 
 /** The tools that resolve errors of creating a session. */
 const TOOL_ADVICE: Readonly<Partial<Record<ErrorCode, string>>> = {
-  session_exists: 'Or use it with execute_code, or delete it with destroy_session.',
+  session_exists: 'Or use the existing session with execute_code, or delete it with destroy_session.',
   session_limit: 'destroy_session deletes a session.',
 };
 

@@ -40,7 +40,7 @@ function checkSize(bytes: Uint8Array): Uint8Array {
 
 function checkLength(length: number): void {
   if (length <= MAX_STDIN_BYTES) return;
-  const advice = 'Write large input to a file with the option files, or mount it';
+  const advice = 'Write large input to a file with the files option, or mount it';
   throw new SandboxError(
     'invalid_argument',
     `options.stdin: longer than the maximum of ${MAX_STDIN_BYTES} bytes. ${advice}.`,

@@ -296,7 +296,9 @@ export class Workspace {
     if (own.bytes + other.bytes <= maxBytes && own.files + other.files <= maxFiles && paths <= maxPaths)
       return;
     const rest =
-      other.files > 0 ? `, and /tmp and deleted open files ${other.bytes} bytes in ${other.files}` : '';
+      other.files > 0
+        ? `, in addition to ${other.bytes} bytes in ${other.files} entries of /tmp and deleted files that are open`
+        : '';
     const found = `The workspace would hold ${own.bytes} bytes in ${own.files} entries with paths of ${paths} bytes${rest}`;
     const limit = `the limits are workspace_max_bytes ${maxBytes}, workspace_max_files ${maxFiles} and ${maxPaths} bytes of paths`;
     throw new SandboxError('quota_exceeded', `${found}, but ${limit}. Delete files or raise the limits.`);

@@ -47,7 +47,9 @@ export const stoppedAt = z.object({
   function: z.string().max(400).describe('Function that was running.'),
   variables: z
     .record(z.string(), z.string().max(STOPPED_AT_MAX.text))
-    .describe('Short forms of its variables, those of the line first; at most 20 and 2,000 characters.'),
+    .describe(
+      'Short forms of its variables, those of the line first; at most 20 variables and 2,000 characters.',
+    ),
 });
 /** Where a run ended, with the variables of that function. */
 export interface StoppedAt extends z.infer<typeof stoppedAt> {}

@@ -86,7 +86,7 @@ export const fuelProfile = z.object({
     .number()
     .int()
     .describe(
-      'Fuel between two samples. After the first 50 samples it is ten times as much, unless the option profile is set.',
+      'Fuel between two samples. After the first 50 samples it is ten times as much, unless the profile option is set.',
     ),
   samples: z.number().int().describe('Number of samples.'),
   lines: z
@@ -99,9 +99,9 @@ export const fuelProfile = z.object({
     .describe(
       'Functions, including those of libraries, by the fuel used by their own code; line is the one that used most of it.',
     ),
-  stacks: profileStacks.optional().describe('Complete stacks; only with the option profile.'),
+  stacks: profileStacks.optional().describe('Complete stacks; only with the profile option.'),
 });
-/** Where a run used its fuel, as samples taken at the end of slices of fuel show. */
+/** Where a run used its fuel, according to samples taken at the end of slices of fuel. */
 export interface FuelProfile extends z.infer<typeof fuelProfile> {}
 
 export const resultMetadata = z.object({

@@ -299,8 +299,8 @@ export class SessionRegistry {
   }
 
   /**
-   * Deletes sessions that were not used for the given time and reports what that frees; with `dry_run` it only reports.
-   * The age of a damaged session is unknown, so it is listed among the errors.
+   * Deletes sessions that have not been used for the given time and reports what that frees; with `dry_run` it only
+   * reports. The age of a damaged session is unknown, so it is listed among the errors.
    */
   async prune(options: PruneOptions): Promise<PruneReport> {
     const { older_than_hours, dry_run } = parse(pruneOptions, options, 'options');

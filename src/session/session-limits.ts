@@ -22,7 +22,7 @@ export const sessionLimits = z.strictObject({
     .positive()
     .max(24 * 3660)
     .default(24 * 30)
-    .describe('Sessions that were not used for this long are deleted.'),
+    .describe('Sessions that have not been used for this long are deleted.'),
 });
 /** Limits of the sessions in a store. */
 export interface SessionLimits extends z.infer<typeof sessionLimits> {}

@@ -33,7 +33,7 @@ describe('image', () => {
   test.each(['runtime', 'module', 'layers'])(
     'is rejected with a message that names the %s when it was built for another one',
     (part) => {
-      expect(() => readImage(image, { ...origin, [part]: 'other' })).toThrow(`another ${part}`);
+      expect(() => readImage(image, { ...origin, [part]: 'other' })).toThrow(`"${part}" is`);
     },
   );
 

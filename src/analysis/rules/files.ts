@@ -71,7 +71,7 @@ export function restrictedPathLines(path: string, input: AnalysisInput): (string
 /** The files in /app, the first of them. */
 export function workspaceListing(input: AnalysisInput): string {
   const files = input.files();
-  if (files.length === 0) return '/app is empty: write the file first, or pass it with the call option files';
+  if (files.length === 0) return '/app is empty: write the file first, or pass it with the files option';
   const shown = files.slice(0, LISTED_MAX).map((name) => oneLine(name, 60));
   const more = files.length > LISTED_MAX ? ` and ${files.length - LISTED_MAX} more` : '';
   return `/app contains: ${shown.join(', ')}${more}`;

@@ -66,7 +66,9 @@ async function checkInstallation(_: unknown, { timings }: DoctorFlags): Promise<
 }
 
 export const doctorCommand: CommandDetails<DoctorFlags> = {
-  options: [new Option('--timings', 'Print how long the phases of a cold start take, instead of checking')],
+  options: [
+    new Option('--timings', 'Print how long the phases of a cold start take, instead of running the checks'),
+  ],
   examples: ['doctor', 'doctor --timings'],
   action: checkInstallation,
 };

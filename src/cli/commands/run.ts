@@ -233,7 +233,7 @@ export const runCommand: CommandDetails<RunFlags> = {
     new Option('--out <DIR>', 'Copy the files that the program created or modified to DIR'),
     new Option(
       '--deterministic',
-      'Make output and fuel use the same on every machine: virtual clock, seeded random numbers',
+      'Make output and fuel consumption identical on every machine: virtual clock, seeded random numbers',
     ),
     new Option(
       '--isolation <MODE>',

@@ -119,9 +119,9 @@ const METHODS: Readonly<Record<string, string>> = {
   append: 'push()',
   add: 'push() for arrays',
   contains: 'includes()',
-  len: 'length without brackets',
-  length: 'length without brackets',
-  size: 'length without brackets; Maps and Sets have size',
+  len: 'length without parentheses',
+  length: 'length without parentheses',
+  size: 'length without parentheses; Maps and Sets have size',
   strip: 'trim()',
   upper: 'toUpperCase()',
   lower: 'toLowerCase()',
@@ -225,7 +225,7 @@ export const errorRules: readonly Rule[] = [
     match: (input) => (inputCall(input) === undefined ? undefined : input.error),
     lines: (_, input) => [
       `Standard input has ended, so ${inputCall(input)} returned null: programs run without interactive input`,
-      'Put the values into the code, read them from a file in /app, or pass the call option stdin',
+      'Put the values into the code, read them from a file in /app, or pass the stdin option',
     ],
   }),
   exceptionRule({

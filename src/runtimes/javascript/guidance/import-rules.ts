@@ -128,7 +128,7 @@ export const importRules: readonly Rule[] = [
       guidance: [
         existingFileLine(path, input) ?? `The module '${oneLine(path)}' does not exist`,
         workspaceListing(input),
-        "Write the file first or pass it with the option files, and import it by its path: import { f } from './name.js'",
+        "Write the file first or pass it with the files option, and import it by its path: import { f } from './name.js'",
         failedAt(input),
       ],
     }),

@@ -8,7 +8,7 @@ export interface MissingGlobal {
 
 const FILE_FUNCTIONS = 'use readText, writeText, listFiles, std.loadFile and os.readdir for files';
 const READ_FILES =
-  'fetch the data outside the sandbox, pass it with the option files, and read it with readText or readJson';
+  'fetch the data outside the sandbox, pass it with the files option, and read it with readText or readJson';
 
 /** By name. */
 export const MISSING_GLOBALS: Readonly<Record<string, MissingGlobal>> = {

@@ -2,13 +2,13 @@
 import type { Alternative } from '../../../analysis/rules/rule-factories.ts';
 
 const NO_NETWORK: Alternative = {
-  note: 'There is no network: fetch the data outside the sandbox, pass it with the option files, and read it with readText or readJson',
+  note: 'There is no network: fetch the data outside the sandbox, pass it with the files option, and read it with readText or readJson',
 };
 const NO_SERVER: Alternative = {
   note: 'Programs cannot listen on a port: call the functions of the program directly',
 };
 const NO_BROWSER: Alternative = {
-  note: 'There is no browser and no network: save the page outside the sandbox and pass it with the option files',
+  note: 'There is no browser and no network: save the page outside the sandbox and pass it with the files option',
 };
 const MARKUP: Alternative = {
   vendored: ['fast-xml-parser'],

@@ -143,7 +143,7 @@ export const dataRules: readonly Rule[] = [
       guidance: [
         'Standard input has ended: programs run without interactive input',
         failedAt(input, 'The program reads input on'),
-        'Put the values into the code, read them from a file in /app, or pass the call option stdin',
+        'Put the values into the code, read them from a file in /app, or pass the stdin option',
       ],
     }),
   }),

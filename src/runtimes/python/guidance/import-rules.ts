@@ -31,13 +31,13 @@ const THREADS: MissingFeature = {
 };
 const NETWORK: MissingFeature = {
   what: 'network access',
-  instead: 'fetch the data outside the sandbox, pass it with the option files, and read it from /app',
+  instead: 'fetch the data outside the sandbox, pass it with the files option, and read it from /app',
 };
 /** Attributes that modules do not have in the sandbox, by module. */
 const MISSING_ATTRIBUTES: Readonly<Record<string, { names: RegExp; feature: MissingFeature }>> = {
   signal: {
     names: /^(alarm|setitimer|getitimer|pause|sigwait|pthread_\w+)$/,
-    feature: { what: 'timer signals', instead: 'use the call option timeout_seconds' },
+    feature: { what: 'timer signals', instead: 'use the timeout_seconds option' },
   },
   os: {
     names: /^(fork|forkpty|exec\w*|spawn\w*|getuid|geteuid|getlogin|nice|startfile|sched_\w+|getloadavg)$/,

@@ -2,9 +2,9 @@
 import type { Alternative, MissingFeature } from '../../../analysis/rules/rule-factories.ts';
 
 const NO_NETWORK =
-  'There is no network: fetch the data outside the sandbox, pass it with the option files, and read it from /app';
+  'There is no network: fetch the data outside the sandbox, pass it with the files option, and read it from /app';
 const NO_BROWSER =
-  'There is no browser and no network: save the page outside the sandbox and pass it with the option files';
+  'There is no browser and no network: save the page outside the sandbox and pass it with the files option';
 const NO_SERVER = 'Programs cannot listen on a port: call the functions of the program directly';
 const TEXT = 're, string and collections.Counter';
 const NUMBERS = 'math, statistics, fractions, decimal, array and list comprehensions';
@@ -107,7 +107,7 @@ const DISPLAY: MissingFeature = {
 };
 const TERMINAL: MissingFeature = {
   what: 'a terminal',
-  instead: 'print plain text, and read the call option stdin with input()',
+  instead: 'print plain text, pass the input in the stdin option, and read it with input()',
 };
 const WINDOWS: MissingFeature = { what: 'Windows APIs', instead: 'os, pathlib and shutil' };
 const JAVASCRIPT_HOST: MissingFeature = {
@@ -149,6 +149,6 @@ export const UNSUPPORTED_MODULES: Readonly<Record<string, MissingFeature>> = {
   spwd: ACCOUNTS,
   nis: ACCOUNTS,
   ossaudiodev: { what: 'an audio device', instead: 'wave writes audio files' },
-  google: { what: 'Google Colab', instead: 'pass files with the option files and read them from /app' },
+  google: { what: 'Google Colab', instead: 'pass files with the files option and read them from /app' },
   IPython: { what: 'IPython', instead: 'print()' },
 };

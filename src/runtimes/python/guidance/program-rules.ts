@@ -34,7 +34,7 @@ export const programRules: readonly Rule[] = [
     },
     hints: (error, input) => [
       /\b[rb]?f[rb]?["']/i.test(failedStatement(input))
-        ? 'Check the f-string: every { needs its }, and only an expression may stand between them'
+        ? 'Check the f-string: every { needs a matching }, and only an expression is allowed between them'
         : undefined,
       error.type === 'SyntaxError' || error.type === undefined
         ? undefined

@@ -33,7 +33,7 @@ const TYPE_ADVICE: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /object is not callable/,
-    'A variable has the name of a function, or brackets are missing: rename the variable',
+    'The value is not a function: rename a variable that has the name of a function, and write an index in square brackets, as in items[0]',
   ],
 ];
 /** Methods that return None because they change their object. */
