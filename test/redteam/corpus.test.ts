@@ -42,7 +42,7 @@ describe('corpus', () => {
   });
 });
 
-describe('attack to escape', () => {
+describe('escape attempt', () => {
   const problemsOf = replay('escape');
   // guarantee: no-bridge, no-host-objects, no-host-resources, memory-isolation, system-calls, file-isolation, fresh-state
   test.each(idsOf('escape'))('has no effect outside the guest: %s', (id) => {

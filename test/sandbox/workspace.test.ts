@@ -35,7 +35,7 @@ const kinds = (workspace: Workspace) =>
 const chain = (depth: number, name = 'd') =>
   Array.from({ length: depth }, (_, i) => `${name}/`.repeat(i + 1).slice(0, -1));
 
-describe('changes of runs at the same time', () => {
+describe('changes made by concurrent runs', () => {
   test('keep a file whose folder another run removed', () => {
     const workspace = workspaceOf(folder('a'), folder('a/b'));
     workspace.apply(changes({ entries: [folder('a/b/c'), file('a/b/c/f')] }));

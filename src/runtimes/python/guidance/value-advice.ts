@@ -29,7 +29,7 @@ const TYPE_ADVICE: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /can only concatenate str|unsupported operand type\(s\) for \+: '\w+' and 'str'/,
-    'Convert the number with str(), or use an f-string: f"total: {value}"; text becomes a number with int() or float()',
+    'Convert the number with str(), or use an f-string: f"total: {value}"; convert text to a number with int() or float()',
   ],
   [
     /object is not callable/,
