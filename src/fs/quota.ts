@@ -15,6 +15,11 @@ export interface VolumeLimits {
   maxFiles: number;
 }
 
+export interface VolumeUsage {
+  readonly bytes: number;
+  readonly files: number;
+}
+
 /** Average length of a path in a tree that has as many files as allowed. */
 const PATH_BYTES_PER_FILE = 512;
 const MIN_PATH_BYTES = 64 * 1024;

@@ -21,18 +21,13 @@ import {
   newLink,
   visitTree,
 } from './nodes.ts';
-import { chargedBytes, maxPathBytes, Quota, type VolumeLimits } from './quota.ts';
+import { chargedBytes, maxPathBytes, Quota, type VolumeLimits, type VolumeUsage } from './quota.ts';
 import { ReadOnlyLayers } from './read-only-layers.ts';
 import { checkDepth, checkReplaceable } from './rename-checks.ts';
 import { type BaseDirectory, type WalkResult, walk } from './resolve-path.ts';
 import { diffTree, type TreeBaseline, type TreeChanges, takeBaseline } from './tree-changes.ts';
 
-export type { VolumeLimits } from './quota.ts';
-
-export interface VolumeUsage {
-  readonly bytes: number;
-  readonly files: number;
-}
+export type { VolumeLimits, VolumeUsage } from './quota.ts';
 
 /** The directories whose contents a guest can change. */
 export const WRITABLE_ROOTS = ['/app', '/tmp'] as const;
