@@ -24,7 +24,7 @@ export const ERROR_CODES = {
   store_failed: 'A store failed to read or write, for example because of a full disk or missing permissions.',
   module_invalid: 'A WebAssembly module is malformed or uses a feature that the rewriter rejects.',
   image_invalid: 'An image is damaged, or was built from a different module, layer set or format version.',
-  build_failed: 'A guest failed to prepare or boot at build time.',
+  build_failed: 'A guest or an image could not be built.',
   not_installed: 'A file of the installation is missing.',
   internal: 'A bug in this library.',
 } as const;
@@ -39,7 +39,7 @@ export type ErrorCode = keyof typeof ERROR_CODES;
 export class SandboxError extends Error {
   /** Always `SandboxError`. */
   override readonly name = 'SandboxError';
-  /** The message without folders, processes and names of the host, for clients of a server; undefined if there is no difference. */
+  /** The message without details of the host (folders, processes, names), for clients of a server; undefined if it is the same. */
   readonly publicMessage: string | undefined;
   constructor(
     /** What went wrong, for programs to compare. */

@@ -44,7 +44,10 @@ export const executionOutput = z.object({
   trap_reason: nullableText('Why the sandbox stopped the program, e.g. out_of_fuel.'),
   fuel_consumed: z.number().int(),
   duration_ms: z.number(),
-  files_passed: z.array(z.string()).optional().describe('Files of this call, as programs open them.'),
+  files_passed: z
+    .array(z.string())
+    .optional()
+    .describe('Paths at which programs can open the files passed to this call.'),
   files_changed: z.array(fileChange).describe(`The first ${MAX_FILES}.`),
   files_changed_total: z.number().int(),
   language: runtimeName,

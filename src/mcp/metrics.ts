@@ -119,7 +119,7 @@ export class ServerMetrics {
   });
   readonly #queueSeconds = new Histogram({
     name: 'llm_wasm_sandbox_queue_seconds',
-    help: 'Time executions spent in the queue.',
+    help: 'Time that executions spent in the queue.',
     buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30],
     registers: [this.registry],
   });

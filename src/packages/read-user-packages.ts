@@ -36,7 +36,7 @@ export async function readUserPackages(paths: readonly string[]): Promise<UserPa
     for (const file of await readPath(path)) {
       const other = files.get(file.path);
       if (other !== undefined && Buffer.compare(other.data, file.data) !== 0)
-        throw invalid(`two packages contain different files named ${file.path}; remove one of them`);
+        throw invalid(`two packages contain different files named ${file.path}; remove one of the packages`);
       files.set(file.path, file);
       bytes += file.data.length;
     }
@@ -73,7 +73,7 @@ async function readPath(path: string): Promise<PackageFile[]> {
 async function readWheel(path: string): Promise<PackageFile[]> {
   const file = basename(path);
   const name = parseWheelName(file)?.name;
-  if (name === undefined) throw invalid(`${file} is not a valid file name of a wheel`);
+  if (name === undefined) throw invalid(`${file} is not a valid wheel file name`);
   let files: PackageFile[];
   try {
     files = await readZip(path);

@@ -13,7 +13,7 @@ export interface CheckpointInfo {
   readonly name: string;
   /** Time of creation, ISO 8601. */
   readonly created_at: string;
-  /** Size of its memory and files, parts that it shares with other states included. */
+  /** Size of its memory and files, including what it shares with other states. */
   readonly size_bytes: number;
 }
 

@@ -201,7 +201,7 @@ export class SessionRegistry {
     return (await this.get(session_id)).clearFiles();
   }
 
-  /** Deletes a session and returns the bytes that this freed. Throws `session_busy` if it is open elsewhere. */
+  /** Deletes a session and returns the number of bytes freed. Throws `session_busy` if it is open elsewhere. */
   async delete(session_id: string): Promise<number> {
     parse(textArgument, session_id, 'session_id');
     for (let other = this.#deletions.get(session_id); other; other = this.#deletions.get(session_id))

@@ -166,7 +166,7 @@ export class Session extends Sandbox {
     return transaction.settle(saved);
   }
 
-  /** Saves the current state, memory, open files and workspace together, under a name. */
+  /** Saves the current state (memory, open files and workspace together) under a name. */
   async checkpoint(name?: string): Promise<CheckpointInfo> {
     return this.#change(async () => {
       await this.#timeline.syncExternalEdits(this.workspace);

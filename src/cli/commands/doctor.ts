@@ -27,7 +27,7 @@ const CHECKS: readonly { readonly name: string; readonly check: () => Promise<st
       const assets = findAssets(runtime);
       verifyAssets(assets);
       const { image, missing } = assets;
-      const problems = missing.map(({ name, version, reason }) => `${name} ${version} ${reason}`);
+      const problems = missing.map(({ name, version, reason }) => `${name} ${version}: ${reason}`);
       if (missing.length > 0)
         throw new Error(`incomplete: ${problems.join('; ')}. Fix this and run "npm run build"`);
       return `module, layers and image are intact (image ${formatBytes(image.bytes.length)})`;

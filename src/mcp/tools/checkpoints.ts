@@ -11,7 +11,7 @@ export const checkpointSession = defineTool({
   name: 'checkpoint_session',
   title: 'Save a checkpoint',
   description:
-    'Save (remember) the current state of a session, its variables, open files and workspace, under a name; takes almost no time. Returns the name. Use it before a risky step or change; rollback_session goes back. A checkpoint of the same name is replaced.',
+    'Save (remember) the current state of a session (its variables, open files and workspace) under a name; takes almost no time. Returns the name. Use it before a risky step or change; rollback_session goes back. A checkpoint of the same name is replaced.',
   input: z.strictObject({
     session_id: sessionId.describe('The session to save.'),
     name: checkpointName.optional().describe('Name, e.g. "before-cleanup"; by default a numbered one.'),

@@ -44,7 +44,7 @@ function executeInput(settings: ServerSettings) {
       .optional()
       .describe(`Instructions for this call, e.g. ${suggestedFuelBudget(settings)}.`),
     stdin: z.string().optional().describe('Text for the standard input of the program.'),
-    profile: z.boolean().optional().describe('Return which lines used the fuel.'),
+    profile: z.boolean().optional().describe('Report which lines used the fuel.'),
     files: z
       .record(z.string(), z.string())
       .optional()

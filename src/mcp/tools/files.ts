@@ -81,7 +81,7 @@ export const listFiles = defineTool({
   name: 'list_files',
   title: 'List files',
   description:
-    'List the files of a session or the default workspace with size and modification time. Use it to see which files and output programs wrote. Paths are relative to /app.',
+    'List the files of a session or the default workspace with size and modification time. Use it to see which files programs wrote. Paths are relative to /app.',
   input: z.strictObject({
     session_id: optionalSession,
     folder: z.string().max(4096).optional().describe('Only files in this folder, e.g. "out".'),
@@ -159,7 +159,7 @@ export const writeFile = defineTool({
     if (encoding === 'base64' && !BASE64.test(content))
       throw new SandboxError(
         'invalid_argument',
-        'content: not valid base64. Send base64 text, or encoding: "utf8".',
+        'content: not valid base64. Send valid base64, or set encoding to "utf8".',
       );
     const bytes = new Uint8Array(Buffer.from(content, encoding));
     await (await tenant.open(session_id)).writeFile(name, bytes);

@@ -32,7 +32,7 @@ export function checkSession(session: StoredSession): void {
 export function checkState(state: SessionState): { readonly workspace: Entry[]; readonly tmp: Entry[] } {
   parse(stateVersion, state.version, 'state.version');
   if (state.delta !== undefined && !isArrayOfBytes(state.delta)) {
-    throw new SandboxError('invalid_argument', 'state.delta: must be an array of Uint8Array or undefined.');
+    throw new SandboxError('invalid_argument', 'state.delta: must be undefined or an array of Uint8Array.');
   }
   for (const [path, entry] of state.workspace) {
     if (path === entry.path) continue;

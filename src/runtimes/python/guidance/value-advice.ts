@@ -58,7 +58,7 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   'str.toUpperCase': 'upper()',
   'str.toLowerCase': 'lower()',
   'str.append': 'text += part',
-  'str.decode': 'nothing: text is decoded already',
+  'str.decode': 'the text itself; a str is already decoded',
   'dict.has_key': 'key in d',
   'dict.iteritems': 'items()',
   'dict.append': 'd[key] = value',
