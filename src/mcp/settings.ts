@@ -129,7 +129,7 @@ export const serverSettings = z.strictObject({
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
     .default('info')
     .describe('Lowest level of the events written to standard error.'),
-  shutdown_seconds: count(10, 'Time that running calls have to finish after the server is asked to stop.'),
+  shutdown_seconds: count(10, 'Time allowed for running calls to finish after the server is asked to stop.'),
   host: z.string().min(1).default('127.0.0.1').describe('Address to listen on.'),
   port: z
     .number()

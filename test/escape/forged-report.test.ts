@@ -39,7 +39,7 @@ describe('forged report', () => {
   });
 
   // guarantee: untrusted-reports
-  test('of a result that looks like an engine error does not become out of memory', async () => {
+  test('whose result looks like an engine error is not reported as out of memory', async () => {
     const code = `try { new ArrayBuffer(2 ** 31 - 1); } catch {}
 let blocks = [];
 try { for (;;) blocks.push(new Array(100_000).fill(1)); } catch { blocks = undefined; }

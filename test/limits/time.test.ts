@@ -97,7 +97,7 @@ describe('cancellation', () => {
   });
 
   // guarantee: time-limit
-  test('before the call returns at once and runs nothing, whatever the queue', async () => {
+  test('that precedes the call makes it return at once and run nothing, however long the queue is', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
     const running = sandbox.execute('import time; time.sleep(0.5); print(1)');
     const result = await sandbox.execute("open('never', 'w')", { signal: AbortSignal.abort() });

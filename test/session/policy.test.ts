@@ -44,7 +44,7 @@ describe('session policy', () => {
   });
 
   // guarantee: stored-sessions
-  test('never includes mounts, which must be given on every opening', async () => {
+  test('never includes mounts, which must be passed each time the session is opened', async () => {
     const dir = scratch();
     const options = { runtime: 'python', session_id: 'mounted', store: diskStore(dir) } as const;
     const mounts = [{ host_path: new URL('./', import.meta.url).pathname, guest_path: '/external' }];

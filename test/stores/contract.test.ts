@@ -42,7 +42,7 @@ describe.each(Object.entries(STORES))('%s', (_, open) => {
   });
 
   // guarantee: stored-sessions
-  test('keeps checkpoints that a write names without their states', async () => {
+  test('keeps existing checkpoints when a write lists their names without their states', async () => {
     const store = open();
     const first = session('one', state(3, { 'a.txt': 'A' }), {
       checkpoints: [
