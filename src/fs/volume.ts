@@ -309,8 +309,8 @@ export class Volume {
     this.setBaseline(at);
     if (dir.entries !== staging.entries) {
       const { maxBytes, maxFiles } = this.#quota.limits;
-      const size = `${bytes} bytes in ${nodes.length} entries with paths of ${pathBytes} bytes`;
-      const limit = `${maxBytes} bytes in ${maxFiles} entries with paths of ${maxPathBytes(this.limits)} bytes`;
+      const size = `${bytes} bytes in ${nodes.length} entries with paths totalling ${pathBytes} bytes`;
+      const limit = `${maxBytes} bytes in ${maxFiles} entries with paths totalling ${maxPathBytes(this.limits)} bytes`;
       throw new SandboxError(
         'quota_exceeded',
         `${size} exceed the quota of ${limit}. Remove files or raise the quota.`,

@@ -82,6 +82,6 @@ export function rejectPositionalFolders(data_dir: string | undefined): void {
   const advice = `Give the token that owns it a name (NAME=SECRET) and rename the folder to ${tenantFolder('NAME')}, or delete the folder`;
   throw new SandboxError(
     'invalid_argument',
-    `data_dir: the folder ${folder} belongs to a token identified by its position, so its owner is unknown. ${advice}.`,
+    `data_dir: the folder ${folder} is named after the position of a token in the list, so the server cannot tell which token owns it. ${advice}.`,
   );
 }

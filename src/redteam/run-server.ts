@@ -45,7 +45,7 @@ export class TargetServer {
     const stalledMs = Math.round(stalls.max / 1e6);
     const maxStallMs = attack.maxStallMs ?? DEFAULT_MAX_STALL_MS;
     if (stalledMs > maxStallMs)
-      problems.push(`the server did not answer for ${stalledMs} ms, the limit is ${maxStallMs} ms`);
+      problems.push(`the server did not answer for ${stalledMs} ms; the limit is ${maxStallMs} ms`);
     const health = await this.#send({ method: 'GET', path: '/healthz', headers: {}, body: '' });
     if (health.status !== 200) problems.push(`/healthz answered ${health.status}`);
     return [...problems, ...this.surroundings.checkHost()];

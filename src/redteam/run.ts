@@ -118,7 +118,7 @@ async function withMemory(attack: Attack, run: () => Promise<string[]>): Promise
     const grown = peak - before;
     if (maxGrowthBytes === undefined || grown <= maxGrowthBytes) return problems;
     const limit = Math.round(maxGrowthBytes / MiB);
-    return [...problems, `resident memory grew by ${Math.round(grown / MiB)} MiB, the limit is ${limit} MiB`];
+    return [...problems, `resident memory grew by ${Math.round(grown / MiB)} MiB; the limit is ${limit} MiB`];
   } finally {
     clearInterval(timer);
   }

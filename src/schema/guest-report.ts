@@ -10,7 +10,7 @@ export const guestError = z.object({
   type: z.string().max(TEXT_MAX).describe('Name of the exception class.'),
   message: z.string().max(TEXT_MAX).describe('Text of the exception.'),
   line: z.number().int().nullish().describe('Line on which it was raised, starting at 1.'),
-  file: shortText.optional().describe('File of the line, if it is not the program itself.'),
+  file: shortText.optional().describe('File that contains the line, if it is not the program itself.'),
   column: z.number().int().nullish().describe('Column in that line.'),
   stack: z.string().max(TEXT_MAX).nullish().describe('Stack or traceback as text.'),
   module: shortText.optional().describe('Module of the exception class; "builtins" for built-in classes.'),
@@ -42,13 +42,13 @@ export interface GuestError extends z.infer<typeof guestError> {}
 export const STOPPED_AT_MAX = { names: 20, text: 200, total: 2_000 } as const;
 /** Where a run ended, with the variables of that function. Names and values come from the guest, so they are capped. */
 export const stoppedAt = z.object({
-  file: z.string().max(400).describe('File of the line.'),
+  file: z.string().max(400).describe('File that contains the line.'),
   line: z.number().int().min(0).describe('Line, starting at 1; 0 if unknown.'),
   function: z.string().max(400).describe('Function that was running.'),
   variables: z
     .record(z.string(), z.string().max(STOPPED_AT_MAX.text))
     .describe(
-      'Short forms of its variables, those of the line first; at most 20 variables and 2,000 characters.',
+      'Short forms of its variables, those used on the line first; at most 20 variables and 2,000 characters.',
     ),
 });
 /** Where a run ended, with the variables of that function. */

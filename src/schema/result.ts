@@ -21,7 +21,7 @@ const trapReason = z.enum(Object.keys(TRAPS) as [TrapReason, ...TrapReason[]]);
 /** The cost of one import in this run. */
 export const importFacts = z.object({
   name: z.string().describe('Top-level name of the module.'),
-  fuel: z.number().int().describe('Instructions for loading it, including its own imports.'),
+  fuel: z.number().int().describe('WebAssembly instructions executed to load it, including its own imports.'),
   cached: z.boolean().describe('Whether it was already loaded.'),
 });
 /** The cost of one import in a run. */
@@ -92,12 +92,12 @@ export const fuelProfile = z.object({
   lines: z
     .array(z.object({ ...profileRow, source: z.string().describe('Text of the line, if known.') }))
     .max(PROFILE_ROWS)
-    .describe('Lines of the program, by the fuel used by them and by the library code that they call.'),
+    .describe('Lines of the program, ordered by fuel used, including that of the library code they call.'),
   functions: z
     .array(z.object({ ...profileRow, function: z.string().describe('Name of the function.') }))
     .max(PROFILE_ROWS)
     .describe(
-      'Functions, including those of libraries, by the fuel used by their own code; line is the one that used most of it.',
+      'Functions, including those of libraries, ordered by the fuel that their own code used; line is the one that used most of it.',
     ),
   stacks: profileStacks.optional().describe('Complete stacks; only with the profile option.'),
 });

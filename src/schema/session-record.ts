@@ -19,7 +19,7 @@ export const sessionRecord = z.strictObject({
   created_at: z.iso.datetime().describe('Time of creation, ISO 8601.'),
   last_used_at: z.iso.datetime().describe('Time of the last call, ISO 8601.'),
   calls: count.describe('Number of calls so far.'),
-  fuel_consumed: count.describe('Fuel that all calls used together.'),
+  fuel_consumed: count.describe('Total fuel used by all calls.'),
   imports: z.array(recordedModule).max(10_000).describe('Top-level modules that calls have imported.'),
   declared: z
     .array(identifier)

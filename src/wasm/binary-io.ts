@@ -8,7 +8,7 @@ import { SandboxError } from '../errors.ts';
 export function invalid(
   problem: string,
   offset?: number,
-  remedy = 'Use an intact module that needs no unsupported feature.',
+  remedy = 'Use an intact module that uses only supported features.',
 ): SandboxError {
   const location = offset === undefined ? '' : ` at byte 0x${offset.toString(16)}`;
   return new SandboxError('module_invalid', `Invalid WebAssembly module: ${problem}${location}. ${remedy}`);

@@ -74,7 +74,7 @@ describe('runner', () => {
       'growth of memory',
       'host_memory',
       { name: 'x', code: '1', maxGrowthBytes: -1 },
-      /resident memory grew by \d+ MiB, the limit is/,
+      /resident memory grew by \d+ MiB; the limit is/,
     ],
   ])('reports %s', async (_, category, row, problem) => {
     expect(await problemsOf(category, row)).toMatch(problem);

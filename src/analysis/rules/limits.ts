@@ -222,7 +222,7 @@ export const limitRules: readonly Rule[] = [
     advise: ({ message }) => ({
       message,
       guidance: [
-        'The worker thread ended during the run; the changes of the run are lost',
+        'The worker thread ended during the run; the changes that the run made are lost',
         'Run the code again; if it fails again, split the work into smaller steps',
       ],
     }),

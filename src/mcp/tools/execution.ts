@@ -42,7 +42,7 @@ function executeInput(settings: ServerSettings) {
       .min(1)
       .max(settings.max_fuel_budget)
       .optional()
-      .describe(`Instructions for this call, e.g. ${suggestedFuelBudget(settings)}.`),
+      .describe(`Maximum number of instructions for this call, e.g. ${suggestedFuelBudget(settings)}.`),
     stdin: z.string().optional().describe('Text for the standard input of the program.'),
     profile: z.boolean().optional().describe('Report which lines used the fuel.'),
     files: z

@@ -23,7 +23,7 @@ function createInput(settings: ServerSettings) {
       .min(1)
       .max(settings.max_fuel_budget)
       .optional()
-      .describe(`Instructions per call, e.g. ${suggestedFuelBudget(settings)}.`),
+      .describe(`Maximum number of instructions per call, e.g. ${suggestedFuelBudget(settings)}.`),
     memory_bytes: z
       .number()
       .int()

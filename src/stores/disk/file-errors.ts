@@ -7,7 +7,7 @@ export function codeOf(error: unknown): string | undefined {
 
 export const isNotFound = (error: unknown) => codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR';
 
-const NO_PERMISSION = 'This process lacks permission: make the folder writable for it, or use another folder';
+const NO_PERMISSION = 'This process lacks permission: make the folder writable by it, or use another folder';
 const ADVICE: Readonly<Record<string, string>> = {
   ENOSPC: 'The disk is full: free some space, for example by deleting sessions or checkpoints, and try again',
   EDQUOT: 'The disk quota is exhausted: free some space and try again',

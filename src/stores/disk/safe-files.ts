@@ -61,7 +61,7 @@ export async function readFileSafely(
         remaining > SYNC_READ_BYTES
           ? (await readAsync(fd, bytes, at, remaining, at)).bytesRead
           : readSync(fd, bytes, at, remaining, at);
-      if (count === 0) throw damaged(path, 'was truncated while it was read');
+      if (count === 0) throw damaged(path, 'was truncated while it was being read');
       at += count;
     }
     return bytes;

@@ -40,7 +40,7 @@ const TYPE_ADVICE: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /BigInt/i,
-    'BigInt and number cannot be mixed: use BigInt on both sides (3n, BigInt(value)); functions of Math accept no BigInt, so compare with < and >',
+    'BigInt and number cannot be mixed: use BigInt on both sides (3n, BigInt(value)); Math functions do not accept BigInt: instead of Math.min and Math.max, compare with < and >',
   ],
   [/circular/, 'Remove the circular reference before JSON.stringify, or leave it out with a replacer'],
   [/^empty array$/, 'reduce of an empty array requires an initial value: array.reduce(callback, 0)'],
@@ -230,12 +230,12 @@ export const errorRules: readonly Rule[] = [
   }),
   exceptionRule({
     type: 'AsyncMisuse',
-    evidence: 'TypeError: the value is a promise, because the call of an async function is not awaited.',
+    evidence: 'TypeError: the value is a promise, because a call to an async function is not awaited.',
     match: (input) => (unawaitedCall(input) === undefined ? undefined : input.error),
     lines: (error, input) => {
       const name = unawaitedCall(input);
       return [
-        `The value is a promise: ${name} is an async function and its call is not awaited (${oneLine(error.message)})`,
+        `The value is a promise: ${name} is an async function and the call to it is not awaited (${oneLine(error.message)})`,
         `Use await: const value = await ${name}(...); the enclosing function must be async`,
       ];
     },

@@ -103,7 +103,7 @@ function missingFeature(input: AnalysisInput): MissingFeature | undefined {
 export const importRules: readonly Rule[] = [
   rule({
     type: 'MissingRequireVendor',
-    evidence: 'A vendored package was imported under a wrong name, or used as a global.',
+    evidence: 'A vendored package was imported under the wrong name, or used as a global.',
     docs: [DOCS.packages],
     match: misusedPackage,
     advise: ({ vendored, reason }, input) => {

@@ -6,7 +6,7 @@ const SOURCE_MAX = 32_768;
 const LINE_MAX = 300;
 const DATETIME_METHODS = /^(now|utcnow|today|strptime|strftime|fromisoformat|fromtimestamp|combine)$/;
 export const AWAIT =
-  'The value is a coroutine: await the call of the async function, as in data = await load()';
+  'The value is a coroutine: await the call to the async function, as in data = await load()';
 /** Advice by the message of a TypeError. */
 const TYPE_ADVICE: readonly (readonly [RegExp, string])[] = [
   [/'coroutine'/, AWAIT],
