@@ -13,28 +13,10 @@ import {
   type SandboxResult,
 } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, expect } from 'vitest';
+import { NEIGHBOUR, NEIGHBOUR_OUTPUT, NEXT_RUN } from '../../src/redteam/corpus/runner-programs.ts';
 
 /** Stands for a secret of the host. It must never appear in a result. */
 const SECRET = 'host-secret-5d1f';
-
-/** Imports nothing that a workspace file could shadow, so its output does not depend on files an attack left behind. */
-const PROBE: Record<RuntimeName, string> = {
-  python: `
-import builtins, sys
-print(len(dir(builtins)), sys.getrecursionlimit(), sorted(k for k in globals() if k[0] != '_'))
-print([type(x).__name__ for x in (1, 'a', [], {}, len)], sum(range(100)), '{:.2f}'.format(1.5), sys.stdout.fileno())
-`,
-  javascript: `
-console.log(Object.getOwnPropertyNames(globalThis).length, Reflect.ownKeys(Object.prototype).length);
-console.log(JSON.stringify([1, 'a', { b: [null] }]), [3, 1, 2].sort().join(), typeof Function('return 1'), \`\${[] + {}}\`);
-`,
-};
-
-const NEIGHBOUR: Record<RuntimeName, string> = {
-  python: "total = 0\nfor i in range(30000): total += i\nprint(total, open('own.txt').read())",
-  javascript:
-    "import * as std from 'std'; let total = 0; for (let i = 0; i < 30000; i++) total += i; console.log(total, std.loadFile('own.txt'));",
-};
 
 let canary = '';
 
@@ -71,7 +53,7 @@ function baseline(runtime: RuntimeName): Promise<readonly [string, number]> {
   if (probe === undefined) {
     probe = (async () => {
       await using sandbox = await createSandbox({ runtime });
-      const { stdout, fuel_consumed, success } = await sandbox.execute(PROBE[runtime]);
+      const { stdout, fuel_consumed, success } = await sandbox.execute(NEXT_RUN[runtime]);
       expect(success).toBe(true);
       return [stdout, fuel_consumed] as const;
     })();
@@ -101,11 +83,11 @@ export async function attack(
     sandbox.execute(code, setup.options),
     neighbour.execute(NEIGHBOUR[runtime]),
   ]);
-  expect(beside).toMatchObject({ success: true, stdout: '449985000 mine\n', files_created: [], stderr: '' });
+  expect(beside).toMatchObject({ success: true, stdout: NEIGHBOUR_OUTPUT, files_created: [], stderr: '' });
   expect(await neighbour.listFiles()).toMatchObject([{ path: 'own.txt', size_bytes: 4 }]);
   expect(result.metadata.trap_reason).not.toBe('worker_lost');
   expect(JSON.stringify(result)).not.toContain(SECRET);
-  const next = await sandbox.execute(PROBE[runtime], { fuel_budget: 1_000_000_000 });
+  const next = await sandbox.execute(NEXT_RUN[runtime], { fuel_budget: 1_000_000_000 });
   expect([next.stdout, next.fuel_consumed]).toEqual(expected);
   expect(hostState()).toEqual(before);
   return result;

@@ -6,7 +6,8 @@
 import type { StackFrame, Variables } from '../../../analysis/run-profile.ts';
 import type { Guest } from '../../../engine/guest.ts';
 import { isSyscallError } from '../../../kernel/syscall-error.ts';
-import type { Handles, StackReader } from '../../runtime.ts';
+import type { Handles } from '../../runtime.ts';
+import { type NamedValue, StackWalker, type VisitFrame } from '../../stack-walker.ts';
 import {
   BYTECODE,
   BYTECODE_CLASSES,
@@ -18,19 +19,17 @@ import {
   VARIABLE,
 } from './layout.ts';
 import { lineAt } from './line-table.ts';
-import { type NamedValue, ValueReader } from './value-reader.ts';
+import { ValueReader } from './value-reader.ts';
 
 /** Functions whose names and lines are cached. */
 const MAX_FUNCTIONS = 2_000;
 const MAX_TABLE_BYTES = 262_144;
 /** Positions whose lines are cached per function. */
 const MAX_POSITIONS = 2_000;
-/** Variables of a frame that are examined, and those that are described. */
+/** Variables of a frame that are examined. */
 const MAX_VARIABLES = 200;
-const MAX_SHOWN = 20;
 /** Name of the function that QuickJS compiles a script to. */
 const SCRIPT = '<eval>';
-const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u;
 
 interface Bytecode {
   /** Words of the bytecode that identify it. If they change, another function has taken its place. */
@@ -42,7 +41,7 @@ interface Bytecode {
   readonly frames: Map<number, StackFrame>;
 }
 
-export class JavaScriptStackReader implements StackReader {
+export class JavaScriptStackReader extends StackWalker {
   readonly #values: ValueReader;
   readonly #functions = new Map<number, Bytecode>();
   readonly #natives = new Map<string, StackFrame>();
@@ -52,56 +51,32 @@ export class JavaScriptStackReader implements StackReader {
     readonly guest: Guest,
     readonly handles: Handles,
   ) {
+    super();
     this.#runtime = guest.view.u32(handles['context']! + CONTEXT.runtime);
     this.#values = new ValueReader(guest, this.#runtime);
   }
 
-  frames(max: number, untilProgram: boolean): StackFrame[] {
-    const found: StackFrame[] = [];
-    this.#walk(max, (frame) => {
-      found.push(frame);
-      return untilProgram && frame.origin === 'program';
-    });
-    return found;
+  protected describe(address: number): string {
+    return this.#values.describe(address);
   }
 
-  variables(isPreferred: (name: string) => boolean, max: number, maxFrames: number): Variables[] {
-    const found: Variables[] = [];
-    this.#walk(maxFrames, ({ origin, function: name }, frame, bytecode) => {
-      if (origin !== 'program') return false;
-      const slots = [...this.#locals(frame, bytecode), ...(name === SCRIPT ? this.#globals() : [])];
-      return found.push(this.#describe(slots, isPreferred)) >= max;
-    });
-    return found;
+  protected *variablesOf(frame: StackFrame, address: number, bytecode: number): Generator<NamedValue> {
+    yield* this.#locals(address, bytecode);
+    if (frame.function === SCRIPT) yield* this.#globals();
   }
 
   /** The frames are gone when an exception is reported; the global variables still exist. */
   variablesAfter(functionName: string, isPreferred: (name: string) => boolean): Variables {
     try {
-      const slots = [...this.#globals()];
       const isShown = ([name]: NamedValue) => functionName === SCRIPT || isPreferred(name);
-      return this.#describe(slots.filter(isShown), isPreferred);
+      return this.describeAll([...this.#globals()].filter(isShown), isPreferred);
     } catch (cause) {
       if (isSyscallError(cause)) return {};
       throw cause;
     }
   }
 
-  #describe(slots: readonly NamedValue[], isPreferred: (name: string) => boolean): Variables {
-    const found: Record<string, string> = {};
-    let shown = 0;
-    for (const wanted of [true, false]) {
-      for (const [variable, address] of slots) {
-        if (isPreferred(variable) !== wanted || found[variable] !== undefined) continue;
-        if (IDENTIFIER.test(variable) && shown++ < MAX_SHOWN)
-          found[variable] = this.#values.describe(address);
-      }
-    }
-    return found;
-  }
-
-  /** Visits the frames from the innermost on, until `visit` returns true. */
-  #walk(max: number, visit: (frame: StackFrame, address: number, bytecode: number) => boolean): void {
+  protected walk(max: number, visit: VisitFrame): void {
     const { view } = this.guest;
     try {
       let address = view.u32(this.#runtime + RUNTIME.currentFrame);

@@ -4,6 +4,7 @@
  * be wrong but is always short.
  */
 import type { Guest } from '../../../engine/guest.ts';
+import type { NamedValue } from '../../stack-walker.ts';
 import {
   ARRAY,
   BIG_INT,
@@ -31,9 +32,6 @@ const MAX_LIMBS = 10;
 const MAX_SEARCHED = 16;
 /** Atoms with this bit are integers. */
 const INT_ATOM = 0x8000_0000;
-
-/** A named value, at an address in memory. */
-export type NamedValue = readonly [name: string, address: number];
 
 export class ValueReader {
   constructor(

@@ -3,10 +3,11 @@
  * objects. The memory is hostile: the number of frames and the length of texts are capped, and an address that does not
  * exist ends the walk.
  */
-import type { StackFrame, Variables } from '../../../analysis/run-profile.ts';
+import type { StackFrame } from '../../../analysis/run-profile.ts';
 import type { Guest } from '../../../engine/guest.ts';
 import { isSyscallError } from '../../../kernel/syscall-error.ts';
-import type { Handles, StackReader } from '../../runtime.ts';
+import type { Handles } from '../../runtime.ts';
+import { type NamedValue, StackWalker, type VisitFrame } from '../../stack-walker.ts';
 import { type Offsets, offsetsOf } from './debug-offsets.ts';
 import { decodeLocationTable } from './location-table.ts';
 import { ObjectReader } from './object-reader.ts';
@@ -15,9 +16,8 @@ const MAX_NAME_CHARS = 200;
 /** Code objects whose names and lines are cached. */
 const MAX_CODES = 2_000;
 const MAX_TABLE_BYTES = 262_144;
-/** Variables of a frame that are examined, and those that are described. */
+/** Variables of a frame that are examined. */
 const MAX_VARIABLES = 200;
-const MAX_SHOWN = 20;
 /** Owner of frames that the interpreter inserts between C and Python code; they have no code. */
 const OWNED_BY_INTERPRETER = 3;
 /** References in frames use the lowest bits of a pointer as a tag. */
@@ -36,7 +36,7 @@ interface Code {
   readonly frames: Map<number, StackFrame>;
 }
 
-export class PythonStackReader implements StackReader {
+export class PythonStackReader extends StackWalker {
   readonly #objects: ObjectReader;
   readonly #codes = new Map<number, Code>();
   readonly #offsets: Offsets;
@@ -45,38 +45,20 @@ export class PythonStackReader implements StackReader {
     readonly guest: Guest,
     readonly handles: Handles,
   ) {
+    super();
     this.#offsets = offsetsOf(handles);
     this.#objects = new ObjectReader(guest, this.#offsets);
   }
 
-  frames(max: number, untilProgram: boolean): StackFrame[] {
-    const found: StackFrame[] = [];
-    this.#walk(max, (frame) => {
-      found.push(frame);
-      return untilProgram && frame.origin === 'program';
-    });
-    return found;
+  protected describe(address: number): string {
+    return this.#objects.describe(address);
   }
 
-  variables(isPreferred: (name: string) => boolean, max: number, maxFrames: number): Variables[] {
-    const found: Variables[] = [];
-    this.#walk(maxFrames, ({ origin, function: name }, frame, code) => {
-      if (origin !== 'program') return false;
-      const slots = [...(name === MODULE ? this.#globals(frame) : this.#locals(frame, code))];
-      const variables: Record<string, string> = {};
-      let shown = 0;
-      for (const wanted of [true, false]) {
-        for (const [variable, value] of slots)
-          if (isPreferred(variable) === wanted && shown++ < MAX_SHOWN)
-            variables[variable] = this.#objects.describe(value);
-      }
-      return found.push(variables) >= max;
-    });
-    return found;
+  protected variablesOf(frame: StackFrame, address: number, code: number): Iterable<NamedValue> {
+    return frame.function === MODULE ? this.#globals(address) : this.#locals(address, code);
   }
 
-  /** Visits the frames from the innermost on, until `visit` returns true. */
-  #walk(max: number, visit: (frame: StackFrame, address: number, code: number) => boolean): void {
+  protected walk(max: number, visit: VisitFrame): void {
     const { view } = this.guest;
     const { current_frame, frame_owner, frame_executable, frame_instr_ptr, frame_previous } = this.#offsets;
     try {
@@ -133,7 +115,7 @@ export class PythonStackReader implements StackReader {
   }
 
   /** The local variables of a function that have a value. */
-  *#locals(frame: number, code: number): Generator<readonly [name: string, value: number]> {
+  *#locals(frame: number, code: number): Generator<NamedValue> {
     const { view } = this.guest;
     const { code_localsplusnames, tuple_size, tuple_items, frame_localsplus } = this.#offsets;
     const names = view.u32(code + code_localsplusnames);
@@ -147,7 +129,7 @@ export class PythonStackReader implements StackReader {
   }
 
   /** The global variables of the module that holds data of the program. */
-  *#globals(frame: number): Generator<readonly [name: string, value: number]> {
+  *#globals(frame: number): Generator<NamedValue> {
     const globals = this.guest.view.u32(frame + FRAME_GLOBALS);
     for (const [key, value] of this.#objects.entries(globals, MAX_VARIABLES)) {
       const name = this.#objects.string(key, MAX_NAME_CHARS);
