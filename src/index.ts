@@ -21,6 +21,8 @@ export {
   type GuestError,
   type ImportFacts,
   type Isolation,
+  LANGUAGE_NAMES,
+  type LanguageName,
   type Mount,
   type PackageFacts,
   type Policy,

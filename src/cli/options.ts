@@ -1,7 +1,7 @@
 /** Options shared by several commands, and the parsers of option values. */
 import { InvalidArgumentError, Option } from 'commander';
 import { parseBytes, parseCount, parseFuel } from '../quantities.ts';
-import { RUNTIME_NAMES } from '../schema.ts';
+import { LANGUAGE_NAMES } from '../schema.ts';
 
 /** Turns a parser that returns undefined for invalid text into one that commander reports as a usage error. */
 function optionParser(parse: (text: string) => number | undefined, advice: string) {
@@ -52,7 +52,7 @@ export const collectNames = (text: string, previous: readonly string[] = []) => 
 ];
 
 export const languageOption = (description: string) =>
-  new Option('-l, --language <NAME>', description).choices(RUNTIME_NAMES);
+  new Option('-l, --language <NAME>', description).choices(LANGUAGE_NAMES);
 export const storeOption = () =>
   new Option(
     '--store <DIR>',

@@ -9,8 +9,8 @@ import {
   type FuelProfile,
   fuelAnalysis,
   fuelProfile,
-  type RuntimeName,
-  runtimeName,
+  type LanguageName,
+  languageName,
   type SandboxResult,
   stoppedAt,
 } from '../schema.ts';
@@ -50,7 +50,7 @@ export const executionOutput = z.object({
     .describe('Paths at which programs can open the files passed to this call.'),
   files_changed: z.array(fileChange).describe(`The first ${MAX_FILES}.`),
   files_changed_total: z.number().int(),
-  language: runtimeName,
+  language: languageName,
   session_id: z.string(),
   state: z.enum(['fresh', 'committed', 'rolled_back']),
   state_note: z.string(),
@@ -65,7 +65,7 @@ export const executionOutput = z.object({
 type ExecutionOutput = z.infer<typeof executionOutput>;
 
 interface ExecutionContext {
-  readonly language: RuntimeName;
+  readonly language: LanguageName;
   readonly session_id: string;
   /** Names of the files that were passed with the call. */
   readonly files: readonly string[];

@@ -3,7 +3,7 @@
  * fails counts as a failure, although the tool call itself succeeds.
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { RuntimeName, SandboxResult } from '../schema.ts';
+import type { LanguageName, SandboxResult } from '../schema.ts';
 
 /** Percentiles cover this many recent executions. */
 export const RECENT_EXECUTIONS = 1000;
@@ -11,7 +11,7 @@ const PERCENTILES = [50, 95, 99] as const;
 
 /** Figures of one execution. */
 interface ExecutionStats {
-  readonly language: RuntimeName;
+  readonly language: LanguageName;
   readonly outcome: string;
   readonly duration_ms: number;
   readonly queue_ms: number;
@@ -20,7 +20,7 @@ interface ExecutionStats {
 }
 
 /** `queuedMs` is the time spent in the scheduler, before the sandbox was called. */
-export function executionStats(language: RuntimeName, result: SandboxResult): ExecutionStats {
+export function executionStats(language: LanguageName, result: SandboxResult): ExecutionStats {
   const { success, metadata, duration_ms, fuel_consumed } = result;
   return {
     language,

@@ -1,7 +1,7 @@
 /** Prompts for common tasks: the arguments that a user fills in, and the text that the model receives. */
 import type { McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { RUNTIME_NAMES, runtimeName } from '../schema.ts';
+import { LANGUAGE_NAMES, languageName } from '../schema.ts';
 
 interface Prompt<A extends z.ZodObject = z.ZodObject> {
   readonly name: string;
@@ -52,7 +52,7 @@ Print only what you need, not the whole file.`,
     description: 'Reproduce an error in the sandbox, find its cause and verify the fix.',
     args: z.object({
       code: z.string().describe('The code that fails'),
-      language: runtimeName.describe(RUNTIME_NAMES.join(' or ')),
+      language: languageName.describe(LANGUAGE_NAMES.join(' or ')),
       error: z.string().optional().describe('The error message, if you have it'),
     }),
     text: ({ code, language, error }) =>

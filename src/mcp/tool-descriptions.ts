@@ -5,7 +5,7 @@
 import { readManifest } from '../packages/manifest.ts';
 import { formatBytes, formatFuel, formatLiteral } from '../quantities.ts';
 import { LANGUAGES, languageTitles } from '../runtimes/languages.ts';
-import { policy, RUNTIME_NAMES, type RuntimeName } from '../schema.ts';
+import { LANGUAGE_NAMES, policy, RUNTIME_NAMES, type RuntimeName } from '../schema.ts';
 import type { ServerSettings } from './settings.ts';
 
 const GENEROUS_FUEL = 20_000_000_000;
@@ -96,7 +96,7 @@ export function serverInstructions(settings: ServerSettings): string {
   const { fuel_budget, timeout_seconds, memory_bytes } = settings;
   return `Runs ${languageTitles('and')} in a local, isolated WebAssembly sandbox: no network, no access to the host, deterministic limits.
 
-1. To compute a number, parse a file, convert a document or test code, call execute_code with code and language (${RUNTIME_NAMES.join(' or ')}). Without session_id, each call starts a fresh interpreter in a default workspace whose files are kept.
+1. To compute a number, parse a file, convert a document or test code, call execute_code with code and language (${LANGUAGE_NAMES.join(', ')}). Without session_id, each call starts a fresh interpreter in a default workspace whose files are kept.
 2. For several steps on the same data, call create_session once and pass its session_id to every execute_code: variables and imports persist.
 3. Files: write_file uploads a file; read_file and list_files show what programs wrote. Programs find files under /app; relative paths work.
 4. When a run fails, follow error_guidance: it lists the steps to fix it. Limits: ${formatFuel(fuel_budget)} fuel and ${timeout_seconds} s, which a call or session can raise, and ${formatBytes(memory_bytes)} memory, which a session can raise.

@@ -13,7 +13,7 @@ import type { MemoryRange } from '../engine/memory-capture.ts';
 import type { LimitReason } from '../engine/run-context.ts';
 import type { Entry } from '../fs/flat-entries.ts';
 import type { MissingPackage } from '../packages/catalog.ts';
-import type { RuntimeName } from '../schema.ts';
+import type { LanguageName, RuntimeName } from '../schema.ts';
 import type { PrepareOptions } from '../wasm/prepare-module.ts';
 
 /** A read-only part of the file system that all guests of a runtime share. */
@@ -29,6 +29,8 @@ export const LAYER_TIME_MS = Date.UTC(2026, 0, 1);
 /** A program to run. The boot script receives it as JSON, without the limits. */
 export interface GuestRequest {
   readonly code: string;
+  /** The language of the program, if the runtime runs several. */
+  readonly language: LanguageName;
   readonly env: Readonly<Record<string, string>>;
   /** Number of this call of the interpreter, starting at 1. The first call starts from the image. */
   readonly call: number;

@@ -1,5 +1,5 @@
 /** Combines the policy of a sandbox with the options of a call into the job that a worker runs. */
-import { deterministicMode, type Policy } from '../schema.ts';
+import { deterministicMode, type LanguageName, type Policy } from '../schema.ts';
 import type { MountSet, RunJob, SessionInput } from '../worker/protocol.ts';
 import type { CallLimits } from './call.ts';
 import type { Workspace } from './workspace.ts';
@@ -14,6 +14,7 @@ export interface JobContext {
 /** The parts of a job that come from the call. */
 export interface RunRequest {
   readonly code: string;
+  readonly language: LanguageName;
   readonly limits: CallLimits;
   readonly injectSetup: boolean;
   readonly stdin: Uint8Array;
@@ -34,6 +35,7 @@ export function buildRunJob(
     type: 'run',
     image,
     code: request.code,
+    language: request.language,
     env: policy.env,
     injectSetup: request.injectSetup,
     stdin: request.stdin,

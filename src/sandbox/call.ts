@@ -1,7 +1,16 @@
 /** One call of `execute`: its checked options, and the run of its program in a worker. */
 import type { z } from 'zod';
 import { SandboxError } from '../errors.ts';
-import { type ExecuteOptions, executeOptions, type Policy, parse } from '../schema.ts';
+import {
+  type ExecuteOptions,
+  executeOptions,
+  LANGUAGE_NAMES,
+  LANGUAGE_RUNTIMES,
+  type LanguageName,
+  type Policy,
+  parse,
+  type RuntimeName,
+} from '../schema.ts';
 import type { JobHandle } from '../worker/job-handle.ts';
 import type { RunOutcome } from '../worker/protocol.ts';
 import type { OutputDelivery } from './output-delivery.ts';
@@ -13,6 +22,7 @@ const PROGRESS_INTERVAL_MS = 100;
 /** A call after its options were checked and the limits of the policy were applied. */
 export interface Call {
   readonly code: string;
+  readonly language: LanguageName;
   readonly stdin: Uint8Array;
   readonly limits: CallLimits;
   readonly injectSetup: boolean;
@@ -38,6 +48,17 @@ export interface FinishedCall {
 export function parseCallOptions(code: string, options: ExecuteOptions): z.output<typeof executeOptions> {
   if (typeof code !== 'string') throw new SandboxError('invalid_argument', 'code: expected a string.');
   return parse(executeOptions, options, 'options');
+}
+
+/** The language of a program, which must be one of the runtime. */
+export function callLanguage(language: LanguageName | undefined, runtime: RuntimeName): LanguageName {
+  if (language === undefined) return runtime;
+  if (LANGUAGE_RUNTIMES[language] === runtime) return language;
+  const choices = LANGUAGE_NAMES.filter((name) => LANGUAGE_RUNTIMES[name] === runtime).join(' or ');
+  throw new SandboxError(
+    'invalid_argument',
+    `language: this sandbox has the runtime ${runtime}, which does not run ${language}. Pass ${choices}, or create a sandbox with the runtime ${LANGUAGE_RUNTIMES[language]}.`,
+  );
 }
 
 export function callLimits(

@@ -25,7 +25,14 @@ import type { JobHandle } from '../worker/job-handle.ts';
 import type { WorkerTurn } from '../worker/pool.ts';
 import type { SessionInput } from '../worker/protocol.ts';
 import { buildRunJob } from './build-run-job.ts';
-import { type Call, callLimits, type FinishedCall, outcomeOf, parseCallOptions } from './call.ts';
+import {
+  type Call,
+  callLanguage,
+  callLimits,
+  type FinishedCall,
+  outcomeOf,
+  parseCallOptions,
+} from './call.ts';
 import { CallHistory } from './call-history.ts';
 import { checkMemory, type SandboxParts } from './create-parts.ts';
 import { EventLog } from './event-log.ts';
@@ -100,6 +107,7 @@ export class Sandbox {
       this.checkOpen();
       const {
         stdin = '',
+        language,
         signal,
         files,
         inject_setup,
@@ -115,6 +123,7 @@ export class Sandbox {
       const input = readStdin(stdin, linked.signal);
       const call: Call = {
         code,
+        language: callLanguage(language, this.runtime),
         stdin: input instanceof Uint8Array ? input : await input,
         limits,
         injectSetup: inject_setup,
@@ -169,7 +178,10 @@ export class Sandbox {
   protected start(
     turn: WorkerTurn,
     assets: GuestAssets,
-    call: Pick<Call, 'code' | 'stdin' | 'limits' | 'injectSetup' | 'profile' | 'signal' | 'output'>,
+    call: Pick<
+      Call,
+      'code' | 'language' | 'stdin' | 'limits' | 'injectSetup' | 'profile' | 'signal' | 'output'
+    >,
     session: SessionInput | undefined,
   ): JobHandle {
     const { policy, mountSet } = this.parts;

@@ -1,6 +1,6 @@
 /** The options of `createSandbox` and of `execute`. */
 import { z } from 'zod';
-import { runtimeName, sessionId } from './names.ts';
+import { languageName, runtimeName, sessionId } from './names.ts';
 import { fuelBudget, policy, timeoutSeconds } from './policy.ts';
 
 const moduleName = z
@@ -95,6 +95,11 @@ const stream = z.custom<AsyncIterable<string | Uint8Array>>(
 );
 
 export const executeOptions = z.strictObject({
+  language: languageName
+    .optional()
+    .describe(
+      'Language of the program; by default that of the runtime. A JavaScript sandbox also runs `typescript`.',
+    ),
   stdin: z
     .union([fileContent, stream])
     .optional()

@@ -237,6 +237,7 @@ export class Session extends Sandbox {
       const part = { id: this.key, version, delta, tmp, edits, discardState: true };
       const call = {
         code: LANGUAGES[this.runtime].variablesProgram(this.#timeline.record.declared),
+        language: this.runtime,
         stdin: new Uint8Array(),
         limits: {
           fuel_budget: Math.min(INSPECTION_LIMITS.fuel_budget, this.policy.fuel_budget),

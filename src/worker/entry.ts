@@ -179,6 +179,7 @@ function run(id: number, job: RunJob): void {
   send({ type: 'started', id });
   const request = {
     code: job.code,
+    language: job.language,
     env: job.env,
     call,
     keep: session !== undefined,

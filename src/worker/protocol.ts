@@ -12,7 +12,7 @@ import type { VolumeUsage } from '../fs/volume.ts';
 import type { SharedLayer } from '../host/layer-pack.ts';
 import type { ImportRecord } from '../kernel/module-import-log.ts';
 import type { BuiltGuest, GuestAssets } from '../runtimes/guest-artifacts.ts';
-import type { GuestReport, RuntimeName, StoppedAt, TrapReason } from '../schema.ts';
+import type { GuestReport, LanguageName, RuntimeName, StoppedAt, TrapReason } from '../schema.ts';
 import type { PhaseDurations } from './startup-phases.ts';
 
 /** The limits of one call, combined from the policy and the call options. */
@@ -70,6 +70,7 @@ export interface RunJob {
   /** The `id` of the assets to run in. */
   readonly image: string;
   readonly code: string;
+  readonly language: LanguageName;
   readonly env: Readonly<Record<string, string>>;
   readonly injectSetup: boolean;
   readonly stdin: Uint8Array;

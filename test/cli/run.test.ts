@@ -37,7 +37,10 @@ describe('run', () => {
     writeFileSync(join(folder, 'a.py'), 'print("python", __name__)');
     writeFileSync(join(folder, 'a.js'), 'console.log("javascript", typeof require)');
     expect(cli(['run', 'a.py']).stdout).toBe('python __main__\n');
+    writeFileSync(join(folder, 'a.mts'), 'enum E { A = "typescript" }\nconst e: E = E.A;\nconsole.log(e)');
     expect(cli(['run', 'a.js']).stdout).toBe('javascript function\n');
+    expect(cli(['run', 'a.mts']).stdout).toBe('typescript\n');
+    expect(cli(['run', '-l', 'typescript', '-c', 'console.log(1 as number)']).stdout).toBe('1\n');
   });
 
   it('reads the program from standard input with "-"', () => {

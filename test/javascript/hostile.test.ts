@@ -48,6 +48,7 @@ const run = (guest: Guest, code: string) =>
   JSON.parse(
     javascript.run(guest, image.header.handles, {
       code,
+      language: 'javascript',
       env: {},
       call: 1,
       keep: false,

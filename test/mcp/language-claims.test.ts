@@ -66,6 +66,19 @@ describe('statements about the languages', () => {
     expect((await run('javascript', es2023))['result']).toBe(8);
   });
 
+  test('TypeScript runs as a language of its own and in sessions of JavaScript', async () => {
+    const typed = 'interface P { x: number }\nconst p: P = { x: 41 };\np.x + 1';
+    expect(await run('typescript', typed)).toMatchObject({ result: 42, language: 'typescript' });
+    expect(await run('javascript', typed)).toMatchObject({ result: 42, language: 'javascript' });
+    const { structured } = await call(client, 'create_session', { language: 'typescript' });
+    expect(structured).toMatchObject({ language: 'typescript' });
+    const { session_id } = structured;
+    await run('typescript', 'const kept: number = 2', { session_id });
+    expect(await run('javascript', 'kept + 1', { session_id })).toMatchObject({ result: 3 });
+    const other = await call(client, 'execute_code', { code: '1', language: 'python', session_id });
+    expect(other.text).toMatch(/^session_mismatch: /);
+  });
+
   test('the usage patterns of execute_code work as written', async () => {
     expect(await run('python', 'print(sum(range(1, 101)))')).toMatchObject({ stdout: '5050\n' });
     const file = { files: { 'data.csv': 'a,b\n1,2' } };

@@ -1,18 +1,18 @@
 /** `packages`: lists the packages that programs can import. */
 import { formatFuel } from '../../quantities.ts';
-import type { RuntimeName } from '../../schema.ts';
+import { LANGUAGE_RUNTIMES, type LanguageName } from '../../schema.ts';
 import type { CommandDetails } from '../command.ts';
 import { jsonOption, languageOption } from '../options.ts';
 import { formatTable } from '../terminal-text.ts';
 
 interface PackagesFlags {
   readonly json?: boolean;
-  readonly language?: RuntimeName;
+  readonly language?: LanguageName;
 }
 
 async function listPackages(_: unknown, flags: PackagesFlags): Promise<void> {
   const library = await import('../../runtimes/available-packages.ts');
-  const packages = library.listPackages(flags.language);
+  const packages = library.listPackages(flags.language && LANGUAGE_RUNTIMES[flags.language]);
   if (flags.json) {
     process.stdout.write(`${JSON.stringify(packages, null, 2)}\n`);
     return;

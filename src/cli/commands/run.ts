@@ -3,14 +3,16 @@ import { extname } from 'node:path';
 import { Option } from 'commander';
 import { SandboxError } from '../../errors.ts';
 import { formatBytes, formatDuration, formatFuel } from '../../quantities.ts';
-import { DEFAULT_RUNTIME, LANGUAGES } from '../../runtimes/languages.ts';
+import { DEFAULT_RUNTIME, languageOfExtension } from '../../runtimes/languages.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import {
   type Isolation,
   isolationMode,
+  LANGUAGE_NAMES,
+  LANGUAGE_RUNTIMES,
+  type LanguageName,
   type PolicyInput,
   policy as policySchema,
-  RUNTIME_NAMES,
   type RuntimeName,
   type SandboxResult,
 } from '../../schema.ts';
@@ -35,14 +37,14 @@ import { profileText, toSpeedscope } from '../profile-report.ts';
 
 const DEFAULTS = policySchema.parse({});
 
-function languageOfFile(name: string): RuntimeName | undefined {
-  const extension = extname(name).toLowerCase();
-  return RUNTIME_NAMES.find((runtime) => LANGUAGES[runtime].extensions.includes(extension));
-}
+const languageOfFile = (name: string) => languageOfExtension(extname(name).toLowerCase());
+
+const runtimeOf = (language: LanguageName | undefined): RuntimeName =>
+  language === undefined ? DEFAULT_RUNTIME : LANGUAGE_RUNTIMES[language];
 
 interface RunFlags {
   readonly code?: string;
-  readonly language?: RuntimeName;
+  readonly language?: LanguageName;
   readonly session?: string;
   readonly store?: string;
   readonly json?: boolean;
@@ -63,12 +65,12 @@ interface RunFlags {
 }
 
 /** Reads the program, and takes its language from the flags or the file name if they give one. */
-function readProgram(file: string | undefined, flags: RunFlags): { code: string; language?: RuntimeName } {
+function readProgram(file: string | undefined, flags: RunFlags): { code: string; language?: LanguageName } {
   if ((file === undefined) === (flags.code === undefined))
     throw new UsageError('Give either a FILE ("-" for standard input) or -c CODE.');
   const language = flags.language ?? (file === undefined ? undefined : languageOfFile(file));
   if (language === undefined && file !== undefined && file !== '-' && flags.session === undefined) {
-    const choices = RUNTIME_NAMES.map((name) => `--language ${name}`).join(' or ');
+    const choices = LANGUAGE_NAMES.map((name) => `--language ${name}`).join(' or ');
     throw new UsageError(`Cannot determine the language of ${file} from its name: add ${choices}.`);
   }
   return { code: flags.code ?? readLocalFile(file!).toString('utf8'), ...(language && { language }) };
@@ -86,7 +88,7 @@ function policyFromFlags({ fuel, memory, timeout, mount, seed, deterministic }: 
   };
 }
 
-async function openSandbox(language: RuntimeName | undefined, flags: RunFlags): Promise<Sandbox> {
+async function openSandbox(language: LanguageName | undefined, flags: RunFlags): Promise<Sandbox> {
   const { session: session_id, packages = [], preload, isolation } = flags;
   const options = {
     policy: policyFromFlags(flags),
@@ -94,7 +96,7 @@ async function openSandbox(language: RuntimeName | undefined, flags: RunFlags): 
     ...(preload && { preload }),
     ...(isolation && { pool: (await import('../../worker/pool.ts')).createPool({ isolation }) }),
   };
-  const runtime = language ?? DEFAULT_RUNTIME;
+  const runtime = runtimeOf(language);
   if (session_id === undefined) {
     if (flags.store !== undefined) throw new UsageError('--store requires --session ID.');
     const { createSandbox } = await import('../../session/create-sandbox.ts');
@@ -104,7 +106,7 @@ async function openSandbox(language: RuntimeName | undefined, flags: RunFlags): 
   const { sessions } = openSessionContext(flags.store);
   const existing = (await sessions.list()).find((record) => record.session_id === session_id);
   if (existing === undefined) return sessions.create({ runtime, session_id, ...options });
-  if (language !== undefined && language !== existing.runtime) {
+  if (language !== undefined && runtime !== existing.runtime) {
     const advice = `Omit --language, run a ${existing.runtime} program, or use another --session`;
     throw new SandboxError(
       'session_mismatch',
@@ -128,7 +130,7 @@ async function prepareGuest(runtime: RuntimeName, { memory, preload, packages }:
 
 async function run([file]: readonly (string | undefined)[], flags: RunFlags): Promise<void> {
   const { code, language } = readProgram(file, flags);
-  if (flags.session === undefined) await prepareGuest(language ?? DEFAULT_RUNTIME, flags);
+  if (flags.session === undefined) await prepareGuest(runtimeOf(language), flags);
   const { isSession } = await import('../../session/create-sandbox.ts');
   const stdin = flags.stdin === undefined ? '' : readLocalFile(flags.stdin);
   await using sandbox = await openSandbox(language, flags);
@@ -148,6 +150,7 @@ async function run([file]: readonly (string | undefined)[], flags: RunFlags): Pr
         onStderr: (text: string) => hasReader && process.stderr.write(text),
       };
   const result = await sandbox.execute(code, {
+    ...(language && { language }),
     stdin,
     signal: interrupt.signal,
     inject_setup: flags.setup,

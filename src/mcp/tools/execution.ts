@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
 import { formatItems } from '../../quantities.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
-import { runtimeName } from '../../schema.ts';
+import { LANGUAGE_RUNTIMES, languageName } from '../../schema.ts';
 import { executionOutput, executionResult } from '../execution-result.ts';
 import { executionStats } from '../metrics.ts';
 import type { ServerSettings } from '../settings.ts';
@@ -26,7 +26,7 @@ const MAX_PROGRESS_CHARS = 2000;
 function executeInput(settings: ServerSettings) {
   return z.strictObject({
     code: z.string().max(MAX_CODE_CHARS).describe('Source code. Print what you want to see.'),
-    language: runtimeName.describe('Language of the code; must be that of the session, if one is given.'),
+    language: languageName.describe('Language of the code; must be that of the session, if one is given.'),
     session_id: optionalSession.describe(
       'Session to run in, for multi-turn work; without it, a fresh interpreter in the default workspace.',
     ),
@@ -60,9 +60,9 @@ async function openTarget(
   { tenant }: ToolCall,
 ): Promise<Sandbox> {
   if (session_id === undefined || session_id === DEFAULT_SESSION)
-    return (await tenant.defaultWorkspace()).withRuntime(language);
+    return (await tenant.defaultWorkspace()).withRuntime(LANGUAGE_RUNTIMES[language]);
   const session = await tenant.session(session_id);
-  if (session.runtime === language) return session;
+  if (session.runtime === LANGUAGE_RUNTIMES[language]) return session;
   const reason = `Session ${session_id} runs ${session.runtime}, but this call has language: "${language}"`;
   const advice = `Pass language: "${session.runtime}", or create_session(language="${language}")`;
   throw new SandboxError('session_mismatch', `${reason}. ${advice}. Nothing was run.`);
@@ -91,8 +91,9 @@ async function execute(args: ExecuteArguments, call: ToolCall) {
   });
 }
 
-function executeOptions({ stdin, timeout, fuel_budget, files, profile }: ExecuteArguments) {
+function executeOptions({ language, stdin, timeout, fuel_budget, files, profile }: ExecuteArguments) {
   return {
+    language,
     ...(profile !== undefined && { profile }),
     ...(stdin !== undefined && { stdin }),
     ...(timeout !== undefined && { timeout_seconds: timeout }),

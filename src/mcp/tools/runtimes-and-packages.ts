@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { readManifest } from '../../packages/manifest.ts';
 import { formatFuel, formatItems } from '../../quantities.ts';
 import { LANGUAGES, languageTitles } from '../../runtimes/languages.ts';
-import { RUNTIME_NAMES, runtimeName } from '../../schema.ts';
+import { LANGUAGE_RUNTIMES, languageName, RUNTIME_NAMES, runtimeName } from '../../schema.ts';
 import { defineTool, READ_ONLY } from '../tool.ts';
 import { notablePackages, packagesOf } from '../tool-descriptions.ts';
 
@@ -91,7 +91,7 @@ export const listAvailablePackages = defineTool({
   title: 'List packages',
   description: `List the packages (libraries) that are available to ${languageTitles('and')} programs: how to import each, what it is for, and how much fuel a first and a cached import cost. Packages cannot be installed. Use it before importing anything beyond the standard library.`,
   input: z.strictObject({
-    language: runtimeName.optional().describe('Only this language.'),
+    language: languageName.optional().describe('Only this language.'),
     query: z
       .string()
       .max(100)
@@ -101,7 +101,7 @@ export const listAvailablePackages = defineTool({
   output: z.object({ packages: z.array(packageRow) }),
   annotations: READ_ONLY,
   run: async ({ language, query = '' }) => {
-    const packages = packageRows(language, query.toLowerCase());
+    const packages = packageRows(language && LANGUAGE_RUNTIMES[language], query.toLowerCase());
     const lines = packages.map(
       (one) =>
         `${one.name} ${one.version} (${one.language}): ${one.use}. ${one.import_pattern}; first import ${formatFuel(one.fuel_first_import)} fuel${one.heavy ? ' (heavy)' : ''}, cached ${formatFuel(one.fuel_cached_import)}${one.preloaded ? ', preloaded' : ''}`,

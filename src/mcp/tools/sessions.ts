@@ -1,7 +1,7 @@
 /** Tools that create, list, fork and destroy sessions. */
 import { z } from 'zod';
 import { formatFuel, formatItems } from '../../quantities.ts';
-import { runtimeName, sessionId } from '../../schema.ts';
+import { LANGUAGE_RUNTIMES, languageName, runtimeName, sessionId } from '../../schema.ts';
 import type { SessionRecord } from '../../stores/store.ts';
 import { clientError } from '../client-errors.ts';
 import { limitsText, policyLimits, sandboxLimits } from '../describe-limits.ts';
@@ -12,7 +12,7 @@ import { createSessionDescription, suggestedFuelBudget } from '../tool-descripti
 
 function createInput(settings: ServerSettings) {
   return z.strictObject({
-    language: runtimeName.describe('Language of the session; it cannot be changed later.'),
+    language: languageName.describe('Language of the session; it cannot be changed later.'),
     session_id: sessionId
       .optional()
       .describe('Name for the session, e.g. "sales-2026"; by default a random one.'),
@@ -53,7 +53,7 @@ export const createSession = (settings: ServerSettings): Tool =>
     input: createInput(settings),
     output: z.object({
       session_id: z.string(),
-      language: runtimeName,
+      language: languageName,
       auto_persist_globals: z.boolean(),
       limits: policyLimits,
       next_step: z.string(),
@@ -62,7 +62,7 @@ export const createSession = (settings: ServerSettings): Tool =>
     run: async ({ language, session_id, auto_persist_globals = true, preload = [], ...policy }, call) => {
       const given = Object.fromEntries(Object.entries(policy).filter(([, value]) => value !== undefined));
       const session = await call.tenant.create({
-        language,
+        language: LANGUAGE_RUNTIMES[language],
         session_id,
         auto_persist_globals,
         preload,

@@ -7,6 +7,8 @@ import { declaredNames } from './module-to-script.ts';
 const ENGINE = 'QuickJS-NG';
 const VERSION = 'ES2023';
 
+export const TYPESCRIPT_EXTENSIONS: readonly string[] = ['.ts', '.mts', '.cts'];
+
 /** A package name as an identifier: `date-fns` becomes `dateFns`. */
 function camelCase(name: string): string {
   return name.replaceAll(/[^A-Za-z0-9]+(.)?/g, (_, letter?: string) => letter?.toUpperCase() ?? '');
@@ -17,12 +19,14 @@ export const javascriptLanguage: Language = {
   title: 'JavaScript',
   engine: ENGINE,
   version: VERSION,
-  level: 'ECMAScript 2023 with ES modules, CommonJS and the Node.js modules that need no network; no DOM',
-  extensions: ['.js', '.mjs'],
+  level:
+    'ECMAScript 2023 and TypeScript (types are removed, not checked) with ES modules, CommonJS and the Node.js modules that need no network; no DOM',
+  extensions: ['.js', '.mjs', '.cjs'],
   mainFile: '/app/main.js',
   apiNotes: [
     "os functions return [result, error]; destructure them: const [files, err] = os.readdir('/app').",
     'std and os are globals; require("fs"), import, process, Buffer and timers work as in Node.js; there is no network and there are no child processes.',
+    'TypeScript: pass language "typescript", or run it as JavaScript; types are not checked; decorators and namespaces with values are not supported.',
     'Packages: import them by name, or call requireVendor(name).',
     'The value of a trailing expression is returned as result.',
   ],
@@ -38,7 +42,7 @@ export const javascriptLanguage: Language = {
   guidance: javascriptGuidance,
   rules: javascriptRules,
   summary: (packages) =>
-    `${VERSION} on ${ENGINE}, std, os, readJson/writeJson, ${packages} by import or require(name), Node.js modules; no network`,
+    `${VERSION} and TypeScript on ${ENGINE}, std, os, readJson/writeJson, ${packages} by import or require(name), Node.js modules; no network`,
   importStatement: (module) => `import ${camelCase(module)} from '${module}'`,
   // Programs cannot list the `let`, `const` and `class` bindings of their own scope.
   declaredNames: (code) => declaredNames(code, MAX_VARIABLES),

@@ -250,6 +250,8 @@ function readImport(tokens: readonly Token[], i: number): Import | undefined {
     names.push(['default', first.text]);
     at++;
     if (tokens[at]?.text === ',') at++;
+    // `import type { A } from 'x'` is TypeScript.
+    else if (tokens[at]?.text !== 'from') return undefined;
   }
   const namespace = tokens[at + 2];
   if (tokens[at]?.text === '*' && tokens[at + 1]?.text === 'as' && isName(namespace)) {

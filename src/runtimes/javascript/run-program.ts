@@ -14,7 +14,7 @@ import {
   type PreloadRequest,
 } from '../runtime.ts';
 import { javascriptLanguage } from './language.ts';
-import { planProgram } from './module-to-script.ts';
+import { type ProgramPlan, planProgram } from './module-to-script.ts';
 import { invoke, newText, readText } from './quickjs-api.ts';
 
 /** The state of a running program. It is set by every call, so images need not contain it. */
@@ -108,6 +108,12 @@ function runEventLoop(guest: Guest, program: JavaScriptRun): void {
   guest.call('qjs_free_value', unknown);
 }
 
+/** The plan without the fields that have their usual value, which the guest would spend fuel on. */
+function compactPlan(code: string): Partial<ProgramPlan> {
+  const { imports, commonjs, ...plan } = planProgram(code);
+  return { ...plan, ...(imports.length > 0 && { imports }), ...(commonjs && { commonjs }) };
+}
+
 export function run(guest: Guest, handles: Handles, request: GuestRequest): string {
   const program: JavaScriptRun = {
     handles,
@@ -118,10 +124,12 @@ export function run(guest: Guest, handles: Handles, request: GuestRequest): stri
     isOutOfMemory: false,
   };
   programs.set(guest, program);
-  const { code, env, call, inject_setup } = request;
+  const { code, env, call, inject_setup, language } = request;
   if (call === 1) reseedRandom(guest, handles['random']!);
   const file = programFile(javascriptLanguage, call);
-  const argument = newText(guest, JSON.stringify({ code, file, env, inject_setup, ...planProgram(code) }));
+  // The boot script removes the types of a TypeScript program before it asks for the plan.
+  const plan = language === 'typescript' ? { typescript: true } : compactPlan(code);
+  const argument = newText(guest, JSON.stringify({ code, file, env, inject_setup, ...plan }));
   settle(guest, invoke(guest, handles['start']!, argument));
   guest.call('qjs_free_value', argument);
   runEventLoop(guest, program);

@@ -236,7 +236,15 @@ export const python: Runtime = {
     const sources = files.map(({ path, data }) => ({ path, data: data! }));
     const code = new TextDecoder().decode(guestFile('compile_layer.py'));
     const env = { COMPILE_ROOT: at };
-    const request = { ...limits, code, env, call: 1, keep: false, inject_setup: false };
+    const request = {
+      ...limits,
+      code,
+      language: 'python' as const,
+      env,
+      call: 1,
+      keep: false,
+      inject_setup: false,
+    };
     const compile = () =>
       buildInGuest([layerOf(at, sources)], (guest, handles) => void run(guest, handles, request));
     return layerOf(at, withBytecode(at, sources, BINARY_SHA256, compile));

@@ -16,9 +16,11 @@ const MODULE = 1 | 64;
 export const boot = {};
 
 /** Defines import bindings as accessors of the global object: live, read-only, and visible to later programs. */
-function bind(namespace, specifier, names) {
+function bind(namespace, specifier, names, valueNames) {
   for (const [name, local] of names) {
     if (name !== '*' && !(name in namespace)) {
+      // In TypeScript it may be the name of a type.
+      if (valueNames !== undefined && !valueNames.has(local)) continue;
       throw new SyntaxError(`Could not find export '${name}' in module '${specifier}'`);
     }
     const get = name === '*' ? () => namespace : () => namespace[name];
@@ -26,10 +28,10 @@ function bind(namespace, specifier, names) {
   }
 }
 
-async function importAll(imports) {
+async function importAll(imports = [], valueNames) {
   for (const { specifier, names, line } of imports) {
     try {
-      bind(await import(specifier), specifier, names);
+      bind(await import(specifier), specifier, names, valueNames);
     } catch (error) {
       boot.fail(error, 'Uncaught', line);
       return false;
@@ -76,28 +78,34 @@ function executeAsFunction(code, file) {
     .call(module.exports, module.exports, require, module, file, COMMONJS_NAMES.__dirname());
 }
 
-export function execute({ code, file, script, imports, trailing, commonjs }) {
+export function execute({ code, file, script, imports, trailing, commonjs, typescript, valueNames }) {
+  if (typescript) return executeTypeScript(code, file);
   const flags = SCRIPT | (commonjs ? 0 : STRICT);
-  if (script === undefined) return evaluateProgram(code, file, flags, trailing);
-  return executeModule(code, file, script, imports, trailing, flags);
+  if (script === undefined) return evaluateProgram(code, file, flags, trailing, valueNames);
+  return executeModule(code, file, script, imports, trailing, flags, valueNames);
 }
 
-async function executeModule(code, file, script, imports, trailing, flags) {
+async function executeModule(code, file, script, imports, trailing, flags, valueNames) {
   if (host.compiles(code, file, flags) !== 1) {
     if (host.compiles(script, file, flags) !== 1) {
-      await host.evaluate(code, file, MODULE);
+      try {
+        await host.evaluate(code, file, MODULE);
+      } catch (error) {
+        if (!(error instanceof SyntaxError) || host.compiles(code, file, MODULE) === 1) throw error;
+        return executeWithTypes(code, file, valueNames, error);
+      }
       return undefined;
     }
     const resolve = (name) => `file://${boot.resolveImport(file, `${name}`)}`;
     const dirname = COMMONJS_NAMES.__dirname();
     define({ import_meta: { dirname, filename: file, main: true, resolve, url: `file://${file}` } });
-    if (!(await importAll(imports))) return undefined;
-    return evaluateProgram(script, file, flags, trailing);
+    if (!(await importAll(imports, valueNames))) return undefined;
+    return evaluateProgram(script, file, flags, trailing, valueNames);
   }
-  return evaluateProgram(code, file, flags, trailing);
+  return evaluateProgram(code, file, flags, trailing, valueNames);
 }
 
-async function evaluateProgram(code, file, flags, trailing) {
+async function evaluateProgram(code, file, flags, trailing, valueNames) {
   try {
     const { value } = await host.evaluate(code, file, flags);
     return trailing ? value : undefined;
@@ -108,8 +116,25 @@ async function evaluateProgram(code, file, flags, trailing) {
       const { value } = await host.evaluate(code, file, SCRIPT);
       return trailing ? value : undefined;
     }
-    if (!/\breturn\b/.test(code) || host.compiles(`(function () {${code}\n})`, file, 0) !== 1) throw error;
-    executeAsFunction(code, file);
-    return undefined;
+    if (/\breturn\b/.test(code) && host.compiles(`(function () {${code}\n})`, file, 0) === 1) {
+      executeAsFunction(code, file);
+      return undefined;
+    }
+    return executeWithTypes(code, file, valueNames, error);
   }
+}
+
+function executeTypeScript(code, file, stripped = undefined) {
+  const { code: text, valueNames } =
+    stripped ?? load('node:internal/typescript').stripTypes(code, file, true);
+  return execute({ code: text, file, valueNames, ...JSON.parse(host.planProgram(text)) });
+}
+
+/** Longest program that is tried as TypeScript after it failed to compile as JavaScript. */
+const MAX_RETRY_CHARACTERS = 262_144;
+
+/** Runs a program that does not compile as JavaScript as TypeScript. Otherwise throws the error of the compiler. */
+function executeWithTypes(code, file, valueNames, error) {
+  if (valueNames !== undefined || code.length > MAX_RETRY_CHARACTERS) throw error;
+  return executeTypeScript(code, file, load('node:internal/typescript').stripRejected(code, file, error));
 }

@@ -7,6 +7,7 @@ import { FILE_TYPE } from '../../../kernel/abi.ts';
 import { MAX_DESCRIPTORS } from '../../../kernel/descriptors.ts';
 import { syscallError } from '../../../kernel/syscall-error.ts';
 import type { FileStatus, Kernel } from '../../../kernel/syscalls.ts';
+import { planProgram } from '../module-to-script.ts';
 import {
   type Argument,
   type GuestBytes,
@@ -30,6 +31,8 @@ const MAX_DECODE_BYTES = 1 << 20;
 const REPLACEMENT = [0xef, 0xbf, 0xbd];
 /** Candidates for surrogates after which host time is charged. A text may consist of nothing else. */
 const CANDIDATES_PER_CHARGE = 4096;
+/** Longest program that is analysed. */
+const MAX_PROGRAM_BYTES = 4 * 1024 * 1024;
 const MAX_SLEEP_MS = 2 ** 31 - 1;
 /** Number of doubles that `stat` and `fstat` store. */
 const STATUS_FIELDS = 5;
@@ -217,6 +220,14 @@ const processCalls: Record<string, SystemCall> = {
     return () => guest.call('qjs_new_array_buffer', range.pointer, range.length);
   },
   decodeUtf8,
+  /** How to run a program, as JSON. */
+  planProgram: ({ kernel }, [code]) => {
+    const { bytes } = text(code);
+    if (bytes.length > MAX_PROGRAM_BYTES) throw syscallError('EINVAL');
+    // The tokenizer takes up to a microsecond for a byte.
+    kernel.chargeHostTime(1 + bytes.length);
+    return JSON.stringify(planProgram(lenientDecoder.decode(bytes)));
+  },
   evaluate: (guest, args) => evaluate(guest, args, false),
   compiles: (guest, args) => evaluate(guest, args, true),
   findPackage: findPackageName,

@@ -17,6 +17,7 @@ const FOLDER = 0o040000;
 const BARRIER = 64;
 const SCRIPT_FLAGS = 0;
 const MODULE_FLAGS = 1 | BARRIER;
+const removeTypes = (source, file) => load('node:internal/typescript').stripTypes(source, file).code;
 const MODULE_WORDS = /\b(?:import|export|await)\b/;
 
 /** How files are loaded, by extension: `format` is the module system, `transform` converts the text to JavaScript. */
@@ -26,9 +27,12 @@ export const loaders = {
   '.cjs': { format: 'commonjs' },
   '.mjs': { format: 'module' },
   '.json': { format: 'json' },
+  '.ts': { format: 'detect', transform: removeTypes },
+  '.cts': { format: 'commonjs', transform: removeTypes },
+  '.mts': { format: 'module', transform: removeTypes },
 };
 /** Extensions that `require` adds to a name. */
-export const searchedExtensions = ['.js', '.json', '.cjs', '.mjs'];
+export const searchedExtensions = ['.js', '.json', '.cjs', '.mjs', '.ts', '.cts', '.mts'];
 
 const fileKind = (path) => (host.stat(path, 1, statusBuffer) === 0 ? status[0] & TYPE_MASK : 0);
 const isFile = (path) => fileKind(path) === REGULAR;
@@ -74,7 +78,9 @@ function packageScope(file) {
 function findFile(path) {
   if (isFile(path)) return path;
   for (const extension of searchedExtensions) if (isFile(path + extension)) return path + extension;
-  return undefined;
+  // TypeScript imports a file by the name that its compiler would give it.
+  const source = /\.[cm]?js$/.test(path) ? path.replace(/js$/, 'ts') : path;
+  return source !== path && isFile(source) ? source : undefined;
 }
 
 function findFolder(path) {
