@@ -202,8 +202,15 @@ export class Guest implements Host {
     return this.stop({ reason: 'exit', message: `The program exited with code ${code}`, exitCode: code });
   }
 
+  /** Stops the guest because of a fault, which is attributed to the memory limit if memory is full. */
   abort(message: string): never {
     return this.stop({ reason: this.#isMemoryFull ? 'memory_limit' : 'unreachable', message });
+  }
+
+  /** Stops the guest because it called abort(). Programs can do that, so it does not prove a lack of memory. */
+  abortedItself(): never {
+    const before = this.isOutOfMemory ? '; the memory limit was reached before' : '';
+    return this.stop({ reason: 'unreachable', message: `abort() was called${before}` });
   }
 
   #deny(name: string): never {

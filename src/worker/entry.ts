@@ -220,7 +220,7 @@ function run(id: number, job: RunJob): void {
     changes,
     filesOmitted: omitted,
     otherUsage: guest.kernel.volume.usageOutside('/app'),
-    imports: guest.kernel.imports.close(guest.fuelConsumed),
+    imports: guest.kernel.imports.close(guest.fuelConsumed, isConsistent),
     profile: profiler.finish(),
     stoppedAt,
     declared: keepsState ? LANGUAGES[loaded.assets.runtime].declaredNames(job.code) : [],

@@ -63,6 +63,9 @@ export function testKernel(): TestKernel {
     abort: (why) => {
       throw new StubTrap(why);
     },
+    abortedItself: () => {
+      throw new StubTrap('abort');
+    },
   };
   const hostFunctions = {
     ...emscriptenFunctions(kernel, memory, guest),

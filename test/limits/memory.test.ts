@@ -65,26 +65,45 @@ describe.each(['python', 'javascript'] as const)('memory limit: %s', (runtime) =
   });
 });
 
-describe('guest that aborts for lack of memory', () => {
+describe('end of a program that has filled its memory', () => {
+  const policy = { memory_bytes: 40 * MiB, fuel_budget: 20e9 };
+
   // guarantee: outcome
-  test('is not reported as memory_limit if its memory is not full', async () => {
-    await using sandbox = await createSandbox({ runtime: 'python', policy: { memory_bytes: 64 * MiB } });
-    const result = await sandbox.execute(`import os
-try: bytes(10**9)
-except MemoryError: os.abort()`);
-    expect(result.metadata.trap_reason).toBe('unreachable');
+  test.each([
+    ['after an allocation that is larger than the free memory', 'bytes(10**9)'],
+    ['after the memory was filled', '\n    while True: held.append(bytearray(4096))'],
+  ])('by os.abort() %s is reported as unreachable', async (_, allocation) => {
+    await using sandbox = await createSandbox({ runtime: 'python', policy });
+    const result = await sandbox.execute(
+      `import os\nheld = []\ntry: ${allocation}\nexcept MemoryError: os.abort()`,
+    );
+    expect(result).toMatchObject({ exit_code: 134, metadata: { trap_reason: 'unreachable' } });
+    expect(result.metadata.trap_message).toContain('abort() was called; the memory limit was reached before');
   });
 
-  test('is reported as memory_limit', async () => {
-    await using sandbox = await createSandbox({ runtime: 'python', policy: { memory_bytes: 40 * MiB } });
-    // The interpreter aborts where C code cannot report a failed allocation.
-    const result = await sandbox.execute(`import os
-held = []
-while True:
-    try: held.append(bytearray(4096))
-    except MemoryError:
-        os.abort()`);
-    expect(result).toMatchObject({ exit_code: 137, metadata: { trap_reason: 'memory_limit' } });
-    expect(result.metadata.trap_message).toContain('Execution trapped: MemoryLimit');
+  const FILL = 'globalThis.list = null; globalThis.items = [];';
+
+  // guarantee: outcome
+  test('by throwing null is reported as null', async () => {
+    await using sandbox = await createSandbox({ runtime: 'javascript', policy });
+    const result = await sandbox.execute(code`
+      ${FILL}
+      try { for (;;) items.push(new Uint8Array(100_000).fill(1)); } catch {}
+      try { for (;;) list = { list }; } catch {}
+      throw null;
+    `);
+    expect(result.metadata).toMatchObject({ trap_reason: null, error: { type: 'null', message: 'null' } });
+    expect(result).toMatchObject({ success: false, stderr: 'Uncaught null\n', memory_used_bytes: 40 * MiB });
+  });
+
+  test.each([
+    ['as an error', 'for (;;) items.push(new Uint8Array(1_000_000).fill(1));', 'InternalError'],
+    ['as null, if there is no memory for an error', 'for (;;) list = { list };', 'null'],
+  ])('by an allocation is reported %s, with guidance about memory', async (_, fill, type) => {
+    await using sandbox = await createSandbox({ runtime: 'javascript', policy });
+    const { metadata } = await sandbox.execute(`${FILL} ${fill}`);
+    expect(metadata.error).toMatchObject({ type });
+    expect(metadata.error?.raised).not.toBe(true);
+    expect(metadata.error_guidance?.error_type).toBe('MemoryExhausted');
   });
 });

@@ -1,6 +1,6 @@
 /** The record of imports in results of Python programs. */
 import { createSandbox } from 'llm-wasm-sandbox';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { code, python } from '../support/sandbox.ts';
 
 test('records a first import with its fuel', async () => {
@@ -92,23 +92,77 @@ test('adds less than one per cent of fuel', async () => {
   }
 });
 
-test('tolerates forged reports of a program', async () => {
-  const result = await python(code`
-    import fcntl
-    for i in range(10_000):
-        fcntl.ioctl(0, 0x4C570001, b'yaml' + str(i).encode())
-    fcntl.ioctl(0, 0x4C570001, b'x' * 1000)
-    fcntl.ioctl(0, 0x4C570003, b'yaml')
-    for i in range(10):
-        fcntl.ioctl(0, 0x4C570002, b'')
-    try:
-        fcntl.ioctl(0, 0x4C570004, b'')
-    except OSError as error:
-        print(error.errno)
-  `);
-  expect(result.exit_code).toBe(0);
-  expect(result.stdout).toBe('59\n');
-  expect(result.metadata.imports.length).toBeLessThanOrEqual(256);
+describe('forged import', () => {
+  const PREAMBLE = code`
+    import fcntl, functools, importlib._bootstrap as bootstrap, sys, _sandbox, _sandbox_imports as tracker
+    BEGIN, END, LOADED, FAILED = 0x4C570001, 0x4C570002, 0x4C570003, 0x4C570004
+    real, wrapper = tracker.ioctl, bootstrap._find_and_load
+    fresh = compile('import yaml', '/app/main.py', 'exec')
+    def burn(): sum(range(100_000))
+    def quietly(action):
+        try: return action()
+        except BaseException as error: return type(error).__name__
+  `;
+
+  test.each([
+    [
+      'a direct system call',
+      'for r in (BEGIN, LOADED, END, FAILED): print(quietly(lambda: fcntl.ioctl(0, r, b"yaml")))',
+    ],
+    [
+      'a call of the function that reports',
+      'sys.modules["yaml"] = 1; quietly(lambda: tracker._report_loaded("yaml"))',
+    ],
+    [
+      'a call of the function that reads bytecode',
+      'sys.modules["yaml"] = 1; quietly(lambda: tracker.record_loaded(fresh))',
+    ],
+    [
+      'the bytecode of a program that is not run',
+      'tracker._modules = {"yaml": 1}; quietly(lambda: tracker.record_loaded(fresh))',
+    ],
+    [
+      'code that replaces the wrapper',
+      'def evil(name, import_):\n    fcntl.ioctl(0, BEGIN, 0, True); burn(); fcntl.ioctl(0, END, 0, True)\nevil_code = evil.__code__.replace(co_filename=wrapper.__code__.co_filename, co_freevars=wrapper.__code__.co_freevars)\nquietly(lambda: setattr(wrapper, "__code__", evil_code))\nquietly(lambda: wrapper("yaml", None))',
+    ],
+    ['a module that is marked as missing', 'sys.modules["yaml"] = None; quietly(lambda: __import__("yaml"))'],
+    [
+      'a name that calls itself otherwise',
+      'class Name(str):\n    def partition(self, by): return ("yaml", "", "")\n    def __contains__(self, other): return True\nquietly(lambda: wrapper(Name("colorsys"), None))',
+    ],
+    [
+      'a partial function',
+      'tracker.ioctl = functools.partial(real, 0, LOADED); quietly(lambda: __import__("colorsys"))',
+    ],
+  ])('by %s is not recorded', async (_, attack) => {
+    const result = await python(`${PREAMBLE}\n${attack}`);
+    expect(result.metadata.error).toBeUndefined();
+    expect(result.metadata.imports).toEqual([]);
+  });
+
+  test('does not get the fuel that is used after the import', async () => {
+    // The first import stays unfinished: the module suppresses the report of its end.
+    const result = await python(`${PREAMBLE}\nimport yaml\nburn(); burn()`, {
+      files: { 'yaml.py': 'import _sandbox_imports\n_sandbox_imports.ioctl = lambda *args: 0\n' },
+    });
+    expect(result.metadata.imports).toEqual([{ name: 'yaml', fuel: 0, cached: false }]);
+  });
+
+  test('does not end the import of another module', async () => {
+    const result = await python('import fcntl\nimport yaml', {
+      files: {
+        'yaml.py': code`
+          import fcntl
+          try: fcntl.ioctl(0, 0x4C570002, 0, True)
+          except OSError as error: print(error.errno)
+          sum(range(300_000))
+        `,
+      },
+    });
+    expect(result.stdout).toBe('59\n');
+    expect(result.metadata.imports).toMatchObject([{ name: 'yaml' }]);
+    expect(result.metadata.imports[0]!.fuel).toBeGreaterThan(3_000_000);
+  });
 });
 
 test('a run without setup has no packages but the whole standard library', async () => {

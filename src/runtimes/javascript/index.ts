@@ -51,7 +51,6 @@ export const javascript: Runtime = {
       'qjs_init',
       'qjs_is_array_buffer',
       'qjs_is_exception',
-      'qjs_is_null',
       'qjs_is_function',
       'qjs_is_job_pending',
       'qjs_is_number',

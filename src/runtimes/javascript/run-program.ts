@@ -27,8 +27,12 @@ interface JavaScriptRun {
   isOver: boolean;
   /** The program called process.exit. Its promise jobs and timers no longer run. */
   hasExited: boolean;
-  isOutOfMemory: boolean;
+  /** Address of memory that is freed while the boot script reports a failure, or 0. */
+  reserve: number;
 }
+
+/** Memory that the boot script needs to describe an exception. */
+const RESERVE_BYTES = 65_536;
 
 const programs = new WeakMap<Guest, JavaScriptRun>();
 
@@ -43,24 +47,28 @@ function reseedRandom(guest: Guest, at: number): void {
 function reportException(guest: Guest): void {
   const error = guest.call('qjs_get_exception');
   const program = programs.get(guest);
-  // QuickJS throws null if it cannot allocate the error.
-  if (program !== undefined && guest.isOutOfMemory && guest.call('qjs_is_null', error) !== 0) {
-    program.isOutOfMemory = true;
-    return;
-  }
   if (program?.interrupt !== undefined) endAtLimit(guest, program, error);
   else if (program !== undefined) {
+    freeReserve(guest, program);
     const answer = invoke(guest, program.handles['fail']!, error);
     // The boot script returns a number if the exception is the end of a program that called process.exit.
     program.hasExited ||= guest.call('qjs_is_number', answer) !== 0;
     guest.call('qjs_free_value', answer);
+    program.reserve = guest.call('wasm_malloc', RESERVE_BYTES);
   }
   guest.call('qjs_free_value', error);
+}
+
+/** Frees the reserve, so that a failure can be described even if the program has filled the memory. */
+function freeReserve(guest: Guest, program: JavaScriptRun): void {
+  guest.call('wasm_free', program.reserve);
+  program.reserve = 0;
 }
 
 /** Reports the limit. The stack of `error`, if it is an Error, contains the line where it was reached. */
 function endAtLimit(guest: Guest, program: JavaScriptRun, error: number): void {
   if (program.isOver) return;
+  freeReserve(guest, program);
   const { name, message } = LIMIT_ERRORS[program.interrupt!];
   const texts = [name, message(program.request)].map((text) => newText(guest, text));
   // Set before the call, because the boot script must not be interrupted.
@@ -121,7 +129,7 @@ export function run(guest: Guest, handles: Handles, request: GuestRequest): stri
     interrupt: undefined,
     isOver: false,
     hasExited: false,
-    isOutOfMemory: false,
+    reserve: guest.call('wasm_malloc', RESERVE_BYTES),
   };
   programs.set(guest, program);
   const { code, env, call, inject_setup, language } = request;
@@ -133,19 +141,25 @@ export function run(guest: Guest, handles: Handles, request: GuestRequest): stri
   settle(guest, invoke(guest, handles['start']!, argument));
   guest.call('qjs_free_value', argument);
   runEventLoop(guest, program);
+  freeReserve(guest, program);
   const value = invoke(guest, handles['report']!);
   // In practice the report fails only for lack of memory.
-  if (program.isOutOfMemory || guest.call('qjs_is_exception', value) !== 0) return outOfMemory(guest);
+  if (guest.call('qjs_is_exception', value) !== 0) return outOfMemory(guest);
   const report = readText(guest, value) ?? '{}';
   guest.call('qjs_free_value', value);
-  // The null that QuickJS throws when out of memory, as the reason of a rejected promise.
-  return guest.isOutOfMemory && hasNullError(report) ? outOfMemory(guest) : report;
+  return guest.isOutOfMemory ? withUnknownThrower(report) : report;
 }
 
-/** Whether the report says that the program threw null. Its result may contain the same text. */
-function hasNullError(report: string): boolean {
-  if (report.length > MAX_REPORT_BYTES || !report.includes('"error":{"type":"null"')) return false;
-  return (JSON.parse(report) as { error?: { type?: unknown } }).error?.type === 'null';
+/**
+ * QuickJS throws null if it cannot allocate an error. After a lack of memory, the report of a null therefore does not say
+ * that the program threw it.
+ */
+function withUnknownThrower(report: string): string {
+  if (report.length > MAX_REPORT_BYTES || !report.includes('"error":{"type":"null"')) return report;
+  const parsed = JSON.parse(report) as { error?: { type?: unknown; raised?: unknown } };
+  if (parsed.error?.type !== 'null') return report;
+  delete parsed.error.raised;
+  return JSON.stringify(parsed);
 }
 
 function outOfMemory(guest: Guest): string {

@@ -17,6 +17,7 @@ import {
 import { buildPythonLayers, guestFile, layerOf, USER_PACKAGES, withBytecode } from './build-file-layers.ts';
 import { withCString } from './c-string.ts';
 import { readDebugOffsets } from './memory/debug-offsets.ts';
+import { ImportObserver } from './memory/import-observer.ts';
 import { TYPE_EXPORTS } from './memory/object-reader.ts';
 import { PythonStackReader } from './memory/stack-reader.ts';
 import { emscriptenFunctions } from './syscalls/emscripten-imports.ts';
@@ -84,10 +85,18 @@ function checked(guest: Guest, object: number, failure: string): number {
 interface PythonRun {
   readonly handles: Handles;
   readonly request: MessageLimits;
+  readonly imports: ImportObserver;
 }
 
 /** The program that each guest is running. */
 const runningPrograms = new WeakMap<Guest, PythonRun>();
+
+function setRunning(guest: Guest, handles: Handles, request: MessageLimits): void {
+  runningPrograms.set(guest, { handles, request, imports: new ImportObserver(guest, handles) });
+}
+
+const recordImport = (guest: Guest, request: number) =>
+  runningPrograms.get(guest)?.imports.record(request) ?? false;
 
 /** Stores the message where the boot script's signal handler reads it, and raises the signal. */
 function interrupt(guest: Guest, reason: LimitReason): void {
@@ -122,7 +131,7 @@ function takeText(guest: Guest, object: number): string {
 }
 
 function run(guest: Guest, handles: Handles, request: GuestRequest): string {
-  runningPrograms.set(guest, { handles, request });
+  setRunning(guest, handles, request);
   const { code, env, call, keep, inject_setup } = request;
   const program = { code, env, call, keep, inject_setup };
   guest.call('Py_DecRef', callBootScript(guest, handles['prepare']!, program));
@@ -175,7 +184,7 @@ export const python: Runtime = {
     interrupt,
     imports: (guest) => ({
       env: {
-        ...emscriptenFunctions(guest.kernel, guest.view, guest),
+        ...emscriptenFunctions(guest.kernel, guest.view, guest, (request) => recordImport(guest, request)),
         ffi_call_js: () => refuseForeignCall(guest),
       },
       wasi_snapshot_preview1: wasiFunctions(guest.kernel, guest.view, (code) => guest.exit(code)),
@@ -218,16 +227,27 @@ export const python: Runtime = {
     startInterpreter(guest);
     limitStack(guest);
     const module = importModule(guest, '_sandbox');
-    const attribute = (name: string) =>
-      withCString(guest, name, (pointer) => guest.call('PyObject_GetAttrString', module, pointer));
-    const limitText = guest.call('PyByteArray_AsString', attribute('limit_text'));
-    const [prepare, run, preload] = ['prepare', 'run', 'preload'].map(attribute) as [number, number, number];
-    return { prepare, run, preload, limit_text: limitText, ...readDebugOffsets(guest) };
+    const tracker = importModule(guest, '_sandbox_imports');
+    // The references are never released, so the objects and their addresses remain valid.
+    const attribute = (object: number, name: string) =>
+      withCString(guest, name, (pointer) => guest.call('PyObject_GetAttrString', object, pointer));
+    const codeOf = (object: number, name: string) => attribute(attribute(object, name), '__code__');
+    return {
+      prepare: attribute(module, 'prepare'),
+      run: attribute(module, 'run'),
+      preload: attribute(module, 'preload'),
+      limit_text: guest.call('PyByteArray_AsString', attribute(module, 'limit_text')),
+      execute: codeOf(module, 'execute'),
+      find_and_load: codeOf(tracker, '_wrapper'),
+      record_loaded: codeOf(tracker, 'record_loaded'),
+      report_loaded: codeOf(tracker, '_report_loaded'),
+      ...readDebugOffsets(guest),
+    };
   },
   stackReader: (guest, handles) => new PythonStackReader(guest, handles),
   run,
   preload(guest, handles, request) {
-    runningPrograms.set(guest, { handles, request });
+    setRunning(guest, handles, request);
     const { modules, packages } = request;
     return takeText(guest, callBootScript(guest, handles['preload']!, { modules, packages }));
   },

@@ -291,7 +291,7 @@ def _define_entry_points():
     imports.track_folder(_SITE_PACKAGES)
     imports.install()
     prepare_image()
-    return prepare, run, preload, limit_text, variables
+    return prepare, run, preload, limit_text, variables, execute
 
 
-prepare, run, preload, limit_text, variables = _define_entry_points()
+prepare, run, preload, limit_text, variables, execute = _define_entry_points()

@@ -2,6 +2,9 @@
 
 Imports that load a module pass through the wrapper of `_find_and_load`. Imports of modules that are already loaded do
 not; they are found in the bytecode of the program. An import made by a module that is being loaded counts as part of it.
+
+The host accepts reports only from the functions of this file, which it recognises by their code objects, and reads the
+name of the module from their frames (memory/import-observer.ts). `name` is therefore the first variable of each.
 """
 
 import builtins
@@ -17,6 +20,7 @@ __builtins__ = dict(vars(builtins))
 BEGIN = 0x4C570001
 END = 0x4C570002
 LOADED = 0x4C570003
+FAILED = 0x4C570004
 
 IMPORT_NAME = opmap['IMPORT_NAME']
 IMPORTLIB = '<frozen importlib._bootstrap>'
@@ -25,11 +29,8 @@ _modules = sys.modules
 _tracked = set(sys.stdlib_module_names)
 
 
-def _report(request, argument):
-    try:
-        ioctl(0, request, argument)
-    except OSError:
-        pass
+def _report_loaded(name):
+    ioctl(0, LOADED, 0, True)
 
 
 def track_folder(folder):
@@ -51,7 +52,7 @@ def record_loaded(code):
             name = code.co_names[index]
             top = name.partition('.')[0]
             if name in _modules and top in _tracked:
-                _report(LOADED, top)
+                _report_loaded(name)
         at = raw.find(IMPORT_NAME, at + 1)
 
 
@@ -66,12 +67,17 @@ def _wrap(original):
         if top not in _tracked:
             return original(name, import_)
         inside = True
-        _report(BEGIN, top)
+        # All four arguments are given, so that a program cannot replace `ioctl` with a partial function that adds others.
+        ioctl(0, BEGIN, 0, True)
+        result = END
         try:
             return original(name, import_)
+        except Exception:
+            result = FAILED
+            raise
         finally:
             inside = False
-            _report(END, 0)
+            ioctl(0, result, 0, True)
 
     # The interpreter removes frames of this file from tracebacks, and so the frame of the wrapper.
     _find_and_load.__code__ = _find_and_load.__code__.replace(co_filename=IMPORTLIB)

@@ -13,6 +13,7 @@ const VERSION = 0x030e02f0;
 const TABLE = {
   interpreters_head: 5,
   threads_head: 9,
+  imports_modules: 12,
   current_frame: 26,
   frame_previous: 32,
   frame_executable: 33,
@@ -49,7 +50,7 @@ export type Offsets = Readonly<Record<keyof typeof TABLE, number>>;
 
 const PREFIX = 'offset_';
 
-/** The offsets, and the address of the only thread state, as handles for the image. */
+/** The offsets, and the addresses of the only thread state and of `sys.modules`, as handles for the image. */
 export function readDebugOffsets(guest: Guest): Handles {
   const { view } = guest;
   const runtime = (guest.exports['_PyRuntime'] as WebAssembly.Global).value as number;
@@ -62,6 +63,7 @@ export function readDebugOffsets(guest: Guest): Handles {
   }
   const interpreter = view.u32(runtime + handles[`${PREFIX}interpreters_head`]!);
   handles['thread'] = view.u32(interpreter + handles[`${PREFIX}threads_head`]!);
+  handles['modules'] = view.u32(interpreter + handles[`${PREFIX}imports_modules`]!);
   return handles;
 }
 

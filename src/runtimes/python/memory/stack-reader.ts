@@ -9,6 +9,7 @@ import { isSyscallError } from '../../../kernel/syscall-error.ts';
 import type { Handles } from '../../runtime.ts';
 import { type NamedValue, StackWalker, type VisitFrame } from '../../stack-walker.ts';
 import { type Offsets, offsetsOf } from './debug-offsets.ts';
+import { FRAME_GLOBALS, POINTER_MASK } from './frame-layout.ts';
 import { decodeLocationTable } from './location-table.ts';
 import { ObjectReader } from './object-reader.ts';
 
@@ -20,10 +21,6 @@ const MAX_TABLE_BYTES = 262_144;
 const MAX_VARIABLES = 200;
 /** Owner of frames that the interpreter inserts between C and Python code; they have no code. */
 const OWNED_BY_INTERPRETER = 3;
-/** References in frames use the lowest bits of a pointer as a tag. */
-const POINTER_MASK = ~3;
-/** Globals of a frame, between two of the published offsets. */
-const FRAME_GLOBALS = 12;
 const MODULE = '<module>';
 
 interface Code {

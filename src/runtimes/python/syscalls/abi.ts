@@ -81,4 +81,9 @@ export const TM = structLayout([
  * Requests of ioctl, valid on any descriptor, with which the boot script reports the modules that a program imports.
  * guest/import_tracker.py has the same numbers.
  */
-export const IMPORT_IOCTL = { begin: 0x4c570001, end: 0x4c570002, loaded: 0x4c570003 } as const;
+export const IMPORT_IOCTL = {
+  begin: 0x4c570001,
+  end: 0x4c570002,
+  loaded: 0x4c570003,
+  failed: 0x4c570004,
+} as const;

@@ -7,7 +7,7 @@ import type { GuestMemory } from '../../../kernel/guest-memory.ts';
 import { syscallError } from '../../../kernel/syscall-error.ts';
 import { guard, type HostFunctions } from '../../../kernel/syscall-guard.ts';
 import type { Kernel } from '../../../kernel/syscalls.ts';
-import { descriptorCalls, pathCalls } from './file-calls.ts';
+import { descriptorCalls, pathCalls, type RecordImport } from './file-calls.ts';
 import { timeCalls } from './time-calls.ts';
 
 /** The guest as these functions use it. */
@@ -21,6 +21,8 @@ export interface EmscriptenGuest {
   call(name: string, ...args: number[]): number;
   exit(code: number): never;
   abort(reason: string): never;
+  /** Stops the guest because it called abort(), which is not attributed to a limit that was reached before. */
+  abortedItself(): never;
 }
 
 /** "Name does not resolve" in musl. */
@@ -32,10 +34,11 @@ export function emscriptenFunctions(
   kernel: Kernel,
   memory: GuestMemory,
   guest: EmscriptenGuest,
+  recordImport: RecordImport = () => false,
 ): HostFunctions {
   const guarded = {
     ...pathCalls(kernel, memory),
-    ...descriptorCalls(kernel, memory),
+    ...descriptorCalls(kernel, memory, recordImport),
     ...deniedCalls(),
     ...timeCalls(kernel, memory),
     ...processCalls(kernel, memory, guest),
@@ -66,7 +69,7 @@ function deniedCalls(): HostFunctions {
 function guestCalls(guest: EmscriptenGuest): HostFunctions {
   return {
     exit: guest.exit,
-    _abort_js: () => guest.abort('abort() was called'),
+    _abort_js: () => guest.abortedItself(),
     __assert_fail: () => guest.abort('an assertion in the interpreter failed'),
     // CPython uses this for calls to C functions that may have fewer parameters than arguments.
     _PyEM_TrampolineCall_JS: (target: number, a: number, b: number, c: number) =>

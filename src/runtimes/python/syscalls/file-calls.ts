@@ -7,18 +7,7 @@ import type { GuestMemory } from '../../../kernel/guest-memory.ts';
 import { syscallError } from '../../../kernel/syscall-error.ts';
 import type { HostFunctions } from '../../../kernel/syscall-guard.ts';
 import type { FileStatus, Kernel } from '../../../kernel/syscalls.ts';
-import {
-  DIRENT,
-  DIRENT_NAME,
-  FCNTL,
-  IMPORT_IOCTL,
-  POLL,
-  POLLFD,
-  STAT,
-  STATFS,
-  TIMESPEC,
-  UTIME,
-} from './abi.ts';
+import { DIRENT, DIRENT_NAME, FCNTL, POLL, POLLFD, STAT, STATFS, TIMESPEC, UTIME } from './abi.ts';
 
 const BLOCK_BYTES = 4096;
 
@@ -167,7 +156,14 @@ function length(size: bigint): number {
   return value;
 }
 
-export function descriptorCalls(kernel: Kernel, memory: GuestMemory): HostFunctions {
+/** Records an import if the request of ioctl reports one. Returns false for any other request. */
+export type RecordImport = (request: number) => boolean;
+
+export function descriptorCalls(
+  kernel: Kernel,
+  memory: GuestMemory,
+  recordImport: RecordImport,
+): HostFunctions {
   const volume = () => kernel.volume;
   const checked = (fd: number) => {
     kernel.fds.get(fd);
@@ -209,26 +205,14 @@ export function descriptorCalls(kernel: Kernel, memory: GuestMemory): HostFuncti
     },
     __syscall_fcntl64: (fd: number, command: number, varargs: number) =>
       control(kernel, memory, fd, command, varargs),
-    __syscall_ioctl: (fd: number, request: number, varargs: number) => {
-      if (recordImport(kernel, memory, request >>> 0, varargs)) return 0;
+    __syscall_ioctl: (fd: number, request: number) => {
+      if (recordImport(request >>> 0)) return 0;
       kernel.fds.get(fd);
       throw syscallError('ENOTTY');
     },
     __syscall_poll: (pointer: number, count: number, timeout: number) =>
       poll(kernel, memory, pointer, count, timeout),
   };
-}
-
-/** Records an import that the boot script reports. Returns false for any other request. */
-function recordImport(kernel: Kernel, memory: GuestMemory, request: number, varargs: number): boolean {
-  if (request < IMPORT_IOCTL.begin || request > IMPORT_IOCTL.loaded) return false;
-  kernel.chargeHostTime(1);
-  if (request === IMPORT_IOCTL.end) kernel.imports.end(kernel.host.fuelConsumed);
-  else {
-    const name = memory.path(memory.u32(varargs));
-    kernel.imports.begin(name, kernel.host.fuelConsumed, request === IMPORT_IOCTL.loaded);
-  }
-  return true;
 }
 
 function listDirectory(kernel: Kernel, memory: GuestMemory, fd: number, out: number, size: number): number {
