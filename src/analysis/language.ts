@@ -36,8 +36,6 @@ export interface LanguageGuidance {
   /** The error number of this exception is that of a failed system call. */
   isSystemError(error: GuestError): boolean;
   isOutOfMemory(error: GuestError): boolean;
-  /** What to add about an error for which `isOutOfMemory` is true. */
-  outOfMemoryNote?(error: GuestError): string | undefined;
   isStackOverflow(error: GuestError): boolean;
   /** Adds to or corrects an error that the runtime reported, with the help of the source. */
   refineError?(program: { readonly source: string; readonly error: GuestError }): GuestError;

@@ -159,7 +159,6 @@ export const limitRules: readonly Rule[] = [
         message,
         guidance: [
           `Code exceeded the memory limit of ${formatBytes(limit)}`,
-          input.error && input.language.guidance.outOfMemoryNote?.(input.error),
           failedAt(input, 'Memory ran out at'),
           'Solution 1: Process the data in chunks: read line by line, use generators, delete objects that are no longer needed',
           `Solution 2: Create session with more memory: create_session(language='${input.language.name}', memory_bytes=${formatLiteral(suggestedBytes(limit))})`,

@@ -9,9 +9,9 @@ const OUTPUT_CAP = 10_000;
 
 /** The limit under attack, with all other limits far above what the program uses. */
 const POLICIES: Record<Limit, PolicyInput> = {
-  fuel: { fuel_budget: 100_000_000, timeout_seconds: 60 },
+  fuel: { fuel_budget: 50_000_000, memory_bytes: 128 * MiB, timeout_seconds: 60 },
   time: { fuel_budget: 1e15, timeout_seconds: 0.2 },
-  memory: { memory_bytes: 64 * MiB, fuel_budget: 30e9, timeout_seconds: 60 },
+  memory: { fuel_budget: 30e9, timeout_seconds: 60 },
   output: {
     stdout_max_bytes: OUTPUT_CAP,
     stderr_max_bytes: OUTPUT_CAP,
@@ -20,19 +20,29 @@ const POLICIES: Record<Limit, PolicyInput> = {
   },
 };
 
+/** Small, because filling the memory takes most of the time of these attacks. */
+const MEMORY_BYTES: Record<RuntimeName, number> = { python: 40 * MiB, javascript: 16 * MiB };
+
 const ENDS: Record<Limit, readonly string[]> = {
   fuel: ['out_of_fuel'],
   time: ['timeout'],
-  memory: ['memory_limit', 'MemoryError', 'InternalError', 'RangeError'],
+  // QuickJS throws null if it has no memory for an error.
+  memory: ['memory_limit', 'MemoryError', 'InternalError', 'RangeError', 'null'],
   output: ['finished', 'out_of_fuel'],
 };
 
-/** One attack for each limit that the program breaks. */
-const attacksOf = ({ name, breaks, code, reference }: LimitProgram): ProgramAttack[] =>
+/** One attack for each limit that a program breaks. */
+const attacksOf = (runtime: RuntimeName): ProgramAttack[] =>
+  LIMIT_PROGRAMS[runtime].flatMap((program) => attacksWith(program, MEMORY_BYTES[runtime]));
+
+const attacksWith = (
+  { name, breaks, code, reference }: LimitProgram,
+  memory_bytes: number,
+): ProgramAttack[] =>
   breaks.map((limit) => ({
     name: `${limit}-${name}`,
     code,
-    policy: POLICIES[limit],
+    policy: limit === 'memory' ? { ...POLICIES.memory, memory_bytes } : POLICIES[limit],
     ends: ENDS[limit],
     ...(limit === 'output' && { expect: truncated(name.startsWith('errors') ? 'stderr' : 'stdout') }),
     ...knownFrom(reference),
@@ -43,72 +53,98 @@ const truncated = (stream: 'stdout' | 'stderr'): Pattern => ({
   metadata: { [`${stream}_truncated`]: true },
 });
 
-const NESTED = 'x = []\nfor i in range(100_000): x = [x]\n';
+/** Collecting garbage would use most of the fuel. */
+const NESTED = 'import gc\ngc.disable()\nx = []\nfor i in range(60_000): x = [x]\n';
+const DEPTH_FUEL = 400_000_000;
 
-const DEEP: Record<RuntimeName, Record<string, string>> = {
+/** Programs that recurse, and how each must end. */
+const DEEP: Record<RuntimeName, Record<string, readonly [code: string, end: string, fuel?: number]>> = {
   python: {
-    functions: 'def f(): f()\nf()',
-    'functions with the recursion limit disabled':
+    functions: ['def f(): f()\nf()', 'RecursionError'],
+    'functions with the recursion limit disabled': [
       'import sys\nsys.setrecursionlimit(10**9)\ndef f(): f()\nf()',
-    'methods called by C code': 'class A:\n    def __repr__(self): return repr(self)\nrepr(A())',
-    'comparisons called by C code':
+      'out_of_fuel',
+    ],
+    'methods called by C code': [
+      'class A:\n    def __repr__(self): return repr(self)\nrepr(A())',
+      'RecursionError',
+    ],
+    'comparisons called by C code': [
       'class A:\n    def __lt__(self, o): return sorted([A(), A()])\nsorted([A(), A()])',
-    'missing attributes': "class A:\n    def __getattr__(self, n): return getattr(self, n + 'x')\nA().x",
-    representations: `${NESTED}repr(x)`,
-    equality: `${NESTED}y = []\nfor i in range(100_000): y = [y]\nx == y`,
-    'JSON serialisation': `${NESTED}import json\njson.dumps(x)`,
-    'JSON parsing': "import json\njson.loads('[' * 1_000_000)",
-    'deep copies': `${NESTED}import copy\ncopy.deepcopy(x)`,
-    pickles: `${NESTED}import pickle\npickle.dumps(x)`,
-    'brackets in source': "compile('(' * 100_000 + ')' * 100_000, 'f', 'eval')",
-    'operators in source': "compile('-' * 200_000 + '1', 'f', 'eval')",
-    'attributes in source': "compile('a' + '.a' * 200_000, 'f', 'eval')",
-    'groups of a regular expression': "import re\nre.compile('(' * 50_000 + ')' * 50_000)",
-    generators: 'def g(n):\n    yield from g(n + 1)\nlist(g(0))',
-    'class bodies': "x = type('A', (), {})\nfor i in range(20_000): x = type('A', (x,), {})",
-    deallocation: 'x = None\nfor i in range(200_000): x = (x,)\ndel x',
-    imports:
+      'RecursionError',
+    ],
+    'missing attributes': [
+      "class A:\n    def __getattr__(self, n): return getattr(self, n + 'x')\nA().x",
+      'RecursionError',
+    ],
+    representations: [`${NESTED}repr(x)`, 'out_of_fuel'],
+    equality: [`${NESTED}y = []\nfor i in range(60_000): y = [y]\nx == y`, 'finished'],
+    'JSON serialisation': [`${NESTED}import json\njson.dumps(x)`, 'finished'],
+    'JSON parsing': ["import json\njson.loads('[' * 1_000_000)", 'RecursionError'],
+    'deep copies': [`${NESTED}import copy\ncopy.deepcopy(x)`, 'RecursionError'],
+    pickles: [`${NESTED}import pickle\npickle.dumps(x)`, 'RecursionError', 1e9],
+    'brackets in source': ["compile('(' * 100_000 + ')' * 100_000, 'f', 'eval')", 'SyntaxError'],
+    'operators in source': ["compile('-' * 200_000 + '1', 'f', 'eval')", 'MemoryError'],
+    'attributes in source': ["compile('a' + '.a' * 50_000, 'f', 'eval')", 'RecursionError'],
+    'groups of a regular expression': [
+      "import re\nre.compile('(' * 10_000 + ')' * 10_000)",
+      'RecursionError',
+    ],
+    generators: ['def g(n):\n    yield from g(n + 1)\nlist(g(0))', 'RecursionError'],
+    'class bodies': ["x = type('A', (), {})\nfor i in range(20_000): x = type('A', (x,), {})", 'out_of_fuel'],
+    deallocation: ['import gc\ngc.disable()\nx = None\nfor i in range(100_000): x = (x,)\ndel x', 'finished'],
+    imports: [
       "import sys\nclass F:\n    def find_spec(self, n, *a): __import__(n + 'x')\nsys.meta_path.insert(0, F())\nimport q",
-    exceptions: 'def f():\n    try: f()\n    finally: f()\nf()',
-    'hashes of tuples': 'x = ()\nfor i in range(1_000_000): x = (x,)\nhash(x)',
-    'hashes of aliases': 'x = int\nfor i in range(300_000): x = list[x]\nhash(x)',
+      'RecursionError',
+    ],
+    exceptions: ['def f():\n    try: f()\n    finally: f()\nf()', 'out_of_fuel'],
+    'hashes of tuples': [
+      'import gc\ngc.disable()\nx = ()\nfor i in range(200_000): x = (x,)\nhash(x)',
+      'finished',
+    ],
+    'hashes of aliases': [
+      'import gc\ngc.disable()\nx = int\nfor i in range(90_000): x = list[x]\nhash(x)',
+      'finished',
+    ],
   },
   javascript: {
-    functions: 'function f() { return f() + 1; } f()',
-    getters: 'const o = { get x() { return this.x; } }; o.x',
-    'text of nested arrays': 'let a = []; for (let i = 0; i < 1e5; i++) a = [a]; String(a)',
-    'JSON serialisation': 'let a = []; for (let i = 0; i < 1e5; i++) a = [a]; JSON.stringify(a)',
-    'JSON parsing': "JSON.parse('['.repeat(1e6))",
-    'brackets in source': "eval('['.repeat(1e5) + ']'.repeat(1e5))",
-    'parentheses in source': "eval('('.repeat(1e6))",
-    proxies: 'let p = {}; for (let i = 0; i < 1e5; i++) p = new Proxy(p, {}); p.x',
-    'keys of proxies': 'let p = {}; for (let i = 0; i < 3e5; i++) p = new Proxy(p, {}); Object.keys(p)',
-    'realms of proxies':
-      'let f = function () {}; for (let i = 0; i < 3e5; i++) f = new Proxy(f, {}); Reflect.construct(Array, [], f)',
-    prototypes: 'let o = {}; for (let i = 0; i < 1e5; i++) o = Object.create(o); o.x',
-    'bound functions': 'let f = () => 1; for (let i = 0; i < 3e3; i++) f = f.bind(null); f()',
-    promises: 'let p = Promise.resolve(1); for (let i = 0; i < 5e4; i++) p = p.then((x) => x); await p',
-    'structured clones': 'let a = {}; for (let i = 0; i < 1e5; i++) a = { a }; structuredClone(a)',
-    'groups of a regular expression': "new RegExp('(?:'.repeat(1e5) + ')'.repeat(1e5))",
-    backtracking: "/(?:a|b)*c/.test('ab'.repeat(3e5))",
-    iterators: 'function* g() { yield* g(); } [...g()]',
-    sorting: '[2, 1].sort(function c() { return [2, 1].sort(c); })',
-    deallocation: 'let o = null; for (let i = 0; i < 3e5; i++) o = { o }; o = null; 1',
-    replacing: "'a'.replace(/a/, function f() { return 'a'.replace(/a/, f); })",
+    functions: ['function f() { return f() + 1; } f()', 'RangeError'],
+    getters: ['const o = { get x() { return this.x; } }; o.x', 'RangeError'],
+    'text of nested arrays': ['let a = []; for (let i = 0; i < 2e4; i++) a = [a]; String(a)', 'RangeError'],
+    'JSON serialisation': [
+      'let a = []; for (let i = 0; i < 2e4; i++) a = [a]; JSON.stringify(a)',
+      'out_of_fuel',
+    ],
+    'JSON parsing': ["JSON.parse('['.repeat(1e6))", 'RangeError'],
+    'brackets in source': ["eval('['.repeat(1e5) + ']'.repeat(1e5))", 'RangeError'],
+    'parentheses in source': ["eval('('.repeat(1e6))", 'RangeError'],
+    proxies: ['let p = {}; for (let i = 0; i < 3e4; i++) p = new Proxy(p, {}); p.x', 'RangeError'],
+    'keys of proxies': [
+      'let p = {}; for (let i = 0; i < 8e4; i++) p = new Proxy(p, {}); Object.keys(p)',
+      'RangeError',
+    ],
+    'realms of proxies': [
+      'let f = function () {}; for (let i = 0; i < 3e4; i++) f = new Proxy(f, {}); Reflect.construct(Array, [], f)',
+      'RangeError',
+    ],
+    prototypes: ['let o = {}; for (let i = 0; i < 3e4; i++) o = Object.create(o); o.x', 'finished'],
+    'bound functions': ['let f = () => 1; for (let i = 0; i < 3e3; i++) f = f.bind(null); f()', 'finished'],
+    promises: [
+      'let p = Promise.resolve(1); for (let i = 0; i < 1e4; i++) p = p.then((x) => x); await p',
+      'finished',
+    ],
+    'structured clones': [
+      'let a = {}; for (let i = 0; i < 2e4; i++) a = { a }; structuredClone(a)',
+      'RangeError',
+    ],
+    'groups of a regular expression': ["new RegExp('(?:'.repeat(1e5) + ')'.repeat(1e5))", 'SyntaxError'],
+    backtracking: ["/(?:a|b)*c/.test('ab'.repeat(3e4))", 'out_of_fuel'],
+    iterators: ['function* g() { yield* g(); } [...g()]', 'RangeError'],
+    sorting: ['[2, 1].sort(function c() { return [2, 1].sort(c); })', 'RangeError'],
+    deallocation: ['let o = null; for (let i = 0; i < 1e5; i++) o = { o }; o = null; 1', 'finished'],
+    replacing: ["'a'.replace(/a/, function f() { return 'a'.replace(/a/, f); })", 'RangeError'],
   },
 };
-const DEPTH_ENDS = [
-  ...[
-    'finished',
-    'out_of_fuel',
-    'memory_limit',
-    'RecursionError',
-    'RangeError',
-    'InternalError',
-    'SyntaxError',
-  ],
-  ...['MemoryError', 'OverflowError', 'AttributeError'],
-];
 
 const DEPTH_REFERENCES: Readonly<Record<string, string>> = {
   proxies: 'CVE-2023-31922 (QuickJS)',
@@ -116,14 +152,14 @@ const DEPTH_REFERENCES: Readonly<Record<string, string>> = {
   'brackets in source': 'CVE-2023-48183 (QuickJS)',
 };
 
-const depthAttacks = (runtime: RuntimeName, extraEnds: readonly string[]): ProgramAttack[] =>
-  Object.entries(DEEP[runtime]).map(([name, code]) => {
+const depthAttacks = (runtime: RuntimeName): ProgramAttack[] =>
+  Object.entries(DEEP[runtime]).map(([name, [code, end, fuel = DEPTH_FUEL]]) => {
     const reference = runtime === 'javascript' ? DEPTH_REFERENCES[name] : undefined;
     return {
       name: `depth-${slug(name)}`,
       code,
-      policy: { fuel_budget: 1e9, timeout_seconds: 20 },
-      ends: [...DEPTH_ENDS, ...extraEnds],
+      policy: { fuel_budget: fuel, timeout_seconds: 60 },
+      ends: [end],
       ...knownFrom(reference),
     };
   });
@@ -188,24 +224,10 @@ while True:
 );
 
 const python: readonly AttackRow[] = [
-  ...LIMIT_PROGRAMS.python.flatMap(attacksOf),
-  // CPython does not check its stack in a few places where C code recurses.
-  ...depthAttacks('python', ['stack_overflow']),
+  ...attacksOf('python'),
+  ...depthAttacks('python'),
   ...workspaceAttacks,
   ...signalAttacks,
-  {
-    name: 'fuel-monitoring-callback',
-    // A callback that runs while the next call is prepared must count.
-    code: `import sys
-sys.monitoring.use_tool_id(3, 'x')
-def burn(*_):
-    while True: pass
-sys.monitoring.register_callback(3, sys.monitoring.events.PY_START, burn)
-sys.monitoring.set_events(3, sys.monitoring.events.PY_START)
-(lambda: 0)()`,
-    policy: POLICIES.fuel,
-    ends: ['out_of_fuel'],
-  },
   {
     name: 'signal-that-is-caught',
     code: `try:
@@ -237,8 +259,8 @@ print('and on', flush=True)`,
 ];
 
 const javascript: readonly AttackRow[] = [
-  ...LIMIT_PROGRAMS.javascript.flatMap(attacksOf),
-  ...depthAttacks('javascript', []),
+  ...attacksOf('javascript'),
+  ...depthAttacks('javascript'),
   {
     name: 'workspace-writes',
     code: `

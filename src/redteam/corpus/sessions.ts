@@ -210,9 +210,46 @@ const python: readonly SessionAttack[] = [
     name: 'variables-of-hostile-objects',
     steps: [
       {
-        run: 'class R:\n    def __repr__(self):\n        globals().clear()\n        while True: pass\nx = 1\ny = R()',
+        run: 'class R:\n    def __repr__(self): 1 / 0\nclass S:\n    def __repr__(self): return 7\nx = 1\ny, z = R(), S()',
       },
+      { variables: ['R', 'S', 'x', 'y', 'z'] },
       { run: 'x', expect: { metadata: { result: 1 } } },
+    ],
+  },
+  {
+    name: 'variables-that-change-the-session',
+    steps: [
+      {
+        run: "class R:\n    def __repr__(self):\n        globals()['x'] = 2\n        open('f', 'w').close()\n        return ''\nx = 1\ny = R()",
+      },
+      { variables: ['R', 'x', 'y'] },
+      { run: "import os\n[x, os.listdir('.')]", expect: { metadata: { result: [1, []] } } },
+    ],
+  },
+  {
+    name: 'variables-without-end',
+    policy: { fuel_budget: 50_000_000 },
+    steps: [
+      { run: 'class R:\n    def __repr__(self):\n        while True: pass\nx = 1\ny = R()' },
+      { variables: ['R', 'x', 'y'] },
+      { run: 'x', expect: { metadata: { result: 1 } } },
+    ],
+  },
+  {
+    name: 'fuel-of-monitoring-callback',
+    // The callback of the first call runs while the second is prepared. Its fuel counts.
+    policy: { fuel_budget: 50_000_000 },
+    steps: [
+      {
+        run: `import sys
+sys.monitoring.use_tool_id(3, 'x')
+def burn(code, _):
+    while code.co_name == 'prepare': pass
+sys.monitoring.register_callback(3, sys.monitoring.events.PY_START, burn)
+sys.monitoring.set_events(3, sys.monitoring.events.PY_START)`,
+        ends: ['finished'],
+      },
+      { run: '1', ends: ['out_of_fuel'] },
     ],
   },
   {
@@ -287,6 +324,7 @@ const javascript: readonly SessionAttack[] = [
       {
         run: "var a = 1; Object.defineProperty(globalThis, 'b', { get() { for (;;) {} }, enumerable: true, configurable: true });",
       },
+      { variables: ['a', 'b'] },
       { run: 'a', expect: { metadata: { result: 1 } } },
     ],
   },

@@ -141,6 +141,27 @@ const exitCodes: readonly (readonly [name: string, code: string, exitCode: numbe
   ],
 ];
 
+/** No module of a package is loaded, so no import may be listed. */
+const forgedImports = Object.entries({
+  'any request': `for request in [*range(0, 65536, 97), *range(0x4C570000, 0x4C570010)]:
+    try: fcntl.ioctl(0, request, b'yaml')
+    except (OSError, ValueError): pass`,
+  'functions of the boot script': `import _sandbox_imports
+sys.modules['yaml'] = sys
+for act in (lambda: _sandbox_imports._report_loaded('yaml'), lambda: _sandbox_imports.record_loaded(compile('import yaml', '', 'exec'))):
+    try: act()
+    except OSError: pass`,
+  'a failed import': `sys.modules['yaml'] = None
+try: import yaml
+except ImportError: pass`,
+}).map(
+  ([name, act]): ProgramAttack => ({
+    name: `forged-imports-by-${slug(name)}`,
+    code: `import fcntl, sys\n${act}`,
+    expect: { success: true, metadata: { imports: [] } },
+  }),
+);
+
 const python: readonly AttackRow[] = [
   ...forgedReports,
   ...forgedMessages.map(
@@ -224,13 +245,17 @@ os.abort()`,
     ends: ['unreachable'],
   },
   {
-    name: 'forged-imports',
-    code: `import fcntl
-for request in range(0, 65536, 7):
-    try: fcntl.ioctl(1, request, b'forged')
-    except (OSError, ValueError): pass`,
-    expect: { metadata: { trapped: false } },
+    name: 'abort-after-filled-memory',
+    code: `import os
+held = []
+try:
+    while True: held.append(bytearray(10_000))
+except MemoryError: pass
+os.abort()`,
+    policy: { memory_bytes: 48 * 1024 * 1024 },
+    ends: ['unreachable'],
   },
+  ...forgedImports,
   {
     name: 'printed-limit',
     code: `import sys
@@ -240,31 +265,59 @@ sys.exit(152)`,
   },
 ];
 
-const hostileScripts: Readonly<Record<string, string>> = {
-  getters: '({ get x() { throw 1; } })',
-  toJSON: '({ toJSON() { throw 1; } })',
-  'proxy that throws':
+/** Values with the text that the result must contain. */
+const hostileScripts: Readonly<Record<string, readonly [code: string, result: Pattern]>> = {
+  getters: ['({ get x() { throw 1; } })', '{ x: [Getter] }'],
+  toJSON: ['({ toJSON() { throw 1; } })', '{ toJSON: [Function: toJSON] }'],
+  'contains itself': ['const a = []; a.push(a); a', '<ref *1> [ [Circular *1] ]'],
+  'nested 100000 deep': ['let a = []; for (let i = 0; i < 1e5; i++) a = [a]; a', '[ [ [ [Array] ] ] ]'],
+  'text of 6 MB': ["Array.from({ length: 300 }, () => 'x'.repeat(20000))", /^\[\n {2}'x{1000}.{0,20000}…$/s],
+  symbol: ['Symbol("x")', 'Symbol(x)'],
+  'sparse array': ['const a = []; a[2 ** 32 - 2] = 1; a', '[ <4294967294 empty items>, 1 ]'],
+  'constructor with a name that throws': [
+    '({ constructor: { get name() { throw 1; } } })',
+    '{ constructor: { name: [Getter] } }',
+  ],
+};
+
+/** Values that throw when the runtime describes them, with the type and message of the error. */
+const throwingValues: Readonly<Record<string, readonly [code: string, type: string, message: string]>> = {
+  'proxy that throws': [
     'new Proxy({}, { get() { throw 1; }, ownKeys() { throw 2; }, getPrototypeOf() { throw 3; } })',
-  'revoked proxy': '(() => { const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); return proxy; })()',
-  'contains itself': 'const a = []; a.push(a); a',
-  'nested 100000 deep': 'let a = []; for (let i = 0; i < 1e5; i++) a = [a]; a',
-  'text of 6 MB': "Array.from({ length: 300 }, () => 'x'.repeat(20000))",
-  symbol: 'Symbol("x")',
-  'sparse array': 'const a = []; a[2 ** 32 - 2] = 1; a',
-  'constructor with a name that throws': '({ constructor: { get name() { throw 1; } } })',
+    'number',
+    '1',
+  ],
+  'revoked proxy': [
+    '(() => { const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); return proxy; })()',
+    'TypeError',
+    'revoked proxy',
+  ],
 };
 
-const thrown: Readonly<Record<string, string>> = {
-  null: 'null',
-  undefined: 'undefined',
-  symbol: 'Symbol("x")',
-  bigint: '7n',
-  'getters that throw': '{ get message() { throw 1; }, toString() { throw 2; } }',
-  'proxy of proxies': 'new Proxy({}, new Proxy({}, { get() { throw 1; } }))',
-  'name that throws': 'Object.assign(new Error(), { name: { toString() { throw 1; } }, stack: 7 })',
+/** Values that a program throws, with the type and message of the error. */
+const thrown: Readonly<Record<string, readonly [value: string, type: string, message: string]>> = {
+  null: ['null', 'null', 'null'],
+  undefined: ['undefined', 'undefined', 'undefined'],
+  symbol: ['Symbol("x")', 'symbol', 'Symbol(x)'],
+  bigint: ['7n', 'bigint', '7n'],
+  'getters that throw': [
+    '{ get message() { throw 1; }, toString() { throw 2; } }',
+    'Object',
+    '{ message: [Getter], toString: [Function: toString] }',
+  ],
+  'proxy of proxies': ['new Proxy({}, new Proxy({}, { get() { throw 1; } }))', 'number', '1'],
+  'name that throws': [
+    'Object.assign(new Error(), { name: { toString() { throw 1; } }, stack: 7 })',
+    'Error',
+    '',
+  ],
 };
 
-const FAILED: Pattern = { success: false, exit_code: 1, metadata: { trapped: false, error: {} } };
+const failedWith = (type: string, message: string): Pattern => ({
+  success: false,
+  exit_code: 1,
+  metadata: { trapped: false, error: { type, message } },
+});
 
 const javascript: readonly AttackRow[] = [
   ...forgedMessages.map(
@@ -275,20 +328,37 @@ const javascript: readonly AttackRow[] = [
     }),
   ),
   ...Object.entries(hostileScripts).map(
-    ([name, code]): ProgramAttack => ({
+    ([name, [code, result]]): ProgramAttack => ({
       name: `value-${slug(name)}`,
       code,
-      expect: { metadata: { trapped: false } },
+      expect: { success: true, metadata: { trapped: false, result } },
+    }),
+  ),
+  ...Object.entries(throwingValues).map(
+    ([name, [code, type, message]]): ProgramAttack => ({
+      name: `value-${slug(name)}`,
+      code,
+      expect: failedWith(type, message),
       ...knownFrom(name === 'proxy that throws' ? 'CVE-2023-32313 (vm2)' : undefined),
     }),
   ),
   ...Object.entries(thrown).map(
-    ([name, value]): ProgramAttack => ({
+    ([name, [value, type, message]]): ProgramAttack => ({
       name: `throw-${slug(name)}`,
       code: `throw ${value};`,
-      expect: FAILED,
+      expect: failedWith(type, message),
     }),
   ),
+  {
+    name: 'throw-null-after-filled-memory',
+    code: `globalThis.list = null; globalThis.items = [];
+try { for (;;) items.push(new Uint8Array(1e5).fill(1)); } catch {}
+try { for (;;) list = { list }; } catch {}
+throw null;`,
+    policy: { memory_bytes: 32 * 1024 * 1024, fuel_budget: 5e9 },
+    ends: ['null'],
+    expect: { stderr: 'Uncaught null\n' },
+  },
   {
     name: 'error-field-after-caught-memory-error',
     code: `try { const a = []; for (;;) a.push(new Uint8Array(1e7).fill(1)); } catch {}

@@ -150,15 +150,13 @@ export function run(guest: Guest, handles: Handles, request: GuestRequest): stri
   return guest.isOutOfMemory ? withUnknownThrower(report) : report;
 }
 
-/**
- * QuickJS throws null if it cannot allocate an error. After a lack of memory, the report of a null therefore does not say
- * that the program threw it.
- */
+/** QuickJS throws null if it cannot allocate an error. After a lack of memory, it is unknown who threw a null. */
 function withUnknownThrower(report: string): string {
   if (report.length > MAX_REPORT_BYTES || !report.includes('"error":{"type":"null"')) return report;
-  const parsed = JSON.parse(report) as { error?: { type?: unknown; raised?: unknown } };
+  const parsed = JSON.parse(report) as { error?: { type?: unknown; message?: string; raised?: boolean } };
   if (parsed.error?.type !== 'null') return report;
   delete parsed.error.raised;
+  parsed.error.message = 'null, thrown by the program or by the engine, which has no memory for an error';
   return JSON.stringify(parsed);
 }
 

@@ -252,6 +252,7 @@ defineCommonJs();
 /** Globals of the runtime, which are not variables of the program. */
 const runtimeGlobals = new Set([...Object.getOwnPropertyNames(globalThis), 'import_meta']);
 const REPR_CHARACTERS = 100;
+const { getOwnPropertyDescriptor } = Object;
 
 /** Whether a program has stored anything in `_state`. */
 function isStateUsed() {
@@ -274,6 +275,11 @@ function variables(declared, maxCount) {
   for (const name of new Set([...declared, ...added])) {
     if (found.length >= maxCount) break;
     try {
+      if (getOwnPropertyDescriptor(globalThis, name)?.get !== undefined) {
+        // A getter may not return.
+        found.push({ name, type: 'accessor', repr: '[Getter]' });
+        continue;
+      }
       const value = added.has(name) ? globalThis[name] : host.evaluate(name, 'sandbox:variables', EXPRESSION);
       found.push({ name, type: typeName(value), repr: safeInspect(value).slice(0, REPR_CHARACTERS) });
     } catch {

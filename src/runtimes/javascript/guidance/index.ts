@@ -24,10 +24,6 @@ export const javascriptGuidance: LanguageGuidance = {
   isSystemError: () => true,
   isOutOfMemory: ({ type, message }) =>
     (type === 'InternalError' && message === 'out of memory') || type === 'null',
-  outOfMemoryNote: ({ type }) =>
-    type === 'null'
-      ? 'The engine throws null if memory is too full to create an error; a null that the program throws looks the same'
-      : undefined,
   isStackOverflow: ({ type, message }) =>
     (type === 'RangeError' || type === 'InternalError') && STACK_OVERFLOWS.includes(message),
   refineError({ source, error }) {
