@@ -361,6 +361,22 @@ export class Guest implements Host {
     this.check();
   }
 
+  /**
+   * Waits until `isDone` returns true; it is called again whenever the shared word changes. Returns early if a limit is
+   * reached.
+   */
+  waitFor(words: Int32Array, index: number, isDone: () => boolean): void {
+    this.#run.onTick?.(performance.now(), true);
+    while (this.#limitReached === undefined) {
+      const seen = Atomics.load(words, index);
+      if (isDone()) return;
+      const left = this.#deadlineMs - performance.now();
+      if (left > 0 && !this.#isCancelled(Atomics.load(this.#run.cancel, 0)))
+        Atomics.wait(words, index, seen, left);
+      this.check();
+    }
+  }
+
   random(into: Uint8Array): void {
     const { deterministic } = this.#run;
     if (deterministic === undefined) {

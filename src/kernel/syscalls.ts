@@ -72,6 +72,8 @@ export class Kernel {
   fds = DescriptorTable.standard();
   /** The unread part of standard input. */
   stdin: Uint8Array = new Uint8Array();
+  /** Waits for more standard input: bytes, `end`, or `interrupted` by a limit. Absent if there is no more. */
+  moreStdin: (() => Uint8Array | 'end' | 'interrupted') | undefined;
   env: Readonly<Record<string, string>> = {};
   /** Modules that the current program has imported. */
   imports = new ImportLog();
@@ -91,6 +93,7 @@ export class Kernel {
     this.drawnBytes = 0;
     this.fds = DescriptorTable.standard();
     this.stdin = new Uint8Array();
+    this.moreStdin = undefined;
     this.imports = new ImportLog();
   }
 
@@ -290,6 +293,12 @@ export class Kernel {
   }
 
   #readStdin(into: Uint8Array): number {
+    if (this.stdin.length === 0 && into.length > 0 && this.moreStdin !== undefined) {
+      const more = this.moreStdin();
+      if (more === 'interrupted') throw syscallError('EINTR');
+      if (more === 'end') this.moreStdin = undefined;
+      else this.stdin = more;
+    }
     const count = Math.min(into.length, this.stdin.length);
     into.set(this.stdin.subarray(0, count));
     this.stdin = this.stdin.subarray(count);

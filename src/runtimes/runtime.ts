@@ -32,6 +32,8 @@ export interface GuestRequest {
   /** The language of the program, if the runtime runs several. */
   readonly language: LanguageName;
   readonly env: Readonly<Record<string, string>>;
+  /** Arguments of the program: sys.argv or process.argv. */
+  readonly args: readonly string[];
   /** Number of this call of the interpreter, starting at 1. The first call starts from the image. */
   readonly call: number;
   /** The interpreter is used again afterwards, so exit handlers do not run. */

@@ -1,7 +1,8 @@
 /** Combines the policy of a sandbox with the options of a call into the job that a worker runs. */
 import { deterministicMode, type LanguageName, type Policy } from '../schema.ts';
-import type { MountSet, RunJob, SessionInput } from '../worker/protocol.ts';
+import type { MountSet, RunJob, SessionInput, StreamedOutput } from '../worker/protocol.ts';
 import type { CallLimits } from './call.ts';
+import type { Stdin } from './stdin.ts';
 import type { Workspace } from './workspace.ts';
 
 /** The parts of a job that come from the sandbox. */
@@ -17,9 +18,10 @@ export interface RunRequest {
   readonly language: LanguageName;
   readonly limits: CallLimits;
   readonly injectSetup: boolean;
-  readonly stdin: Uint8Array;
-  /** Whether the worker sends output while the program runs. */
-  readonly live: boolean;
+  readonly stdin: Stdin;
+  readonly args: readonly string[];
+  /** What the worker sends while the program runs. */
+  readonly live: StreamedOutput;
   /** Whether the worker records a detailed profile. */
   readonly profile: boolean;
   readonly session: SessionInput | undefined;
@@ -38,7 +40,9 @@ export function buildRunJob(
     language: request.language,
     env: policy.env,
     injectSetup: request.injectSetup,
-    stdin: request.stdin,
+    args: request.args,
+    stdin: request.stdin.bytes,
+    hasMoreStdin: request.stdin.isStream,
     limits: {
       fuelBudget: request.limits.fuel_budget,
       timeoutMs: request.limits.timeout_seconds * 1000,

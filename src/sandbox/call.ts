@@ -11,9 +11,10 @@ import {
   parse,
   type RuntimeName,
 } from '../schema.ts';
-import type { JobHandle } from '../worker/job-handle.ts';
+import type { JobHandle, JobObserver } from '../worker/job-handle.ts';
 import type { RunOutcome } from '../worker/protocol.ts';
 import type { OutputDelivery } from './output-delivery.ts';
+import type { Stdin } from './stdin.ts';
 import { stoppedByHost } from './to-result.ts';
 
 /** How often `onProgress` is called. */
@@ -23,7 +24,10 @@ const PROGRESS_INTERVAL_MS = 100;
 export interface Call {
   readonly code: string;
   readonly language: LanguageName;
-  readonly stdin: Uint8Array;
+  readonly stdin: Stdin;
+  /** Ends the call with the error of a stream that is its standard input. */
+  readonly onInputError: (cause: unknown) => void;
+  readonly args: readonly string[];
   readonly limits: CallLimits;
   readonly injectSetup: boolean;
   readonly profile: boolean;
@@ -33,6 +37,9 @@ export interface Call {
   readonly signal: AbortSignal;
   readonly output: OutputDelivery;
 }
+
+/** The parts of a call that a worker needs. */
+export type RunnableCall = Omit<Call, 'files' | 'onProgress'>;
 
 export interface CallLimits {
   readonly fuel_budget: number;
@@ -47,7 +54,30 @@ export interface FinishedCall {
 
 export function parseCallOptions(code: string, options: ExecuteOptions): z.output<typeof executeOptions> {
   if (typeof code !== 'string') throw new SandboxError('invalid_argument', 'code: expected a string.');
-  return parse(executeOptions, options, 'options');
+  const parsed = parse(executeOptions, options, 'options');
+  if (parsed.onOutput !== undefined && (parsed.onStdout ?? parsed.onStderr) !== undefined)
+    throw new SandboxError(
+      'invalid_argument',
+      'options.onOutput: receives both streams as bytes. Omit onStdout and onStderr.',
+    );
+  return parsed;
+}
+
+/** Receives the output of a run and answers the requests of its program. */
+export function observerOf({ stdin, output, onInputError }: RunnableCall): JobObserver {
+  return {
+    output: (stream, bytes) => output.output(stream, bytes),
+    answer: async ({ type }) => {
+      if (type === 'drain') await output.drained();
+      else
+        try {
+          return { bytes: await stdin.read() };
+        } catch (cause) {
+          onInputError(cause);
+        }
+      return {};
+    },
+  };
 }
 
 /** The language of a program, which must be one of the runtime. */

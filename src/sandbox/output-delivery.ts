@@ -1,51 +1,74 @@
 /**
- * Delivers output to the caller as text while the program runs, to callbacks and to streams. An exception that a
- * callback throws is rethrown by `execute`, not in the event loop. What a stream holds is bounded by the output limits.
+ * Delivers output to the caller while the program runs: as text to callbacks and streams, or as bytes to one callback. An
+ * exception that a callback throws is rethrown by `execute`, not in the event loop. What a stream holds is bounded by the
+ * output limits. A callback that receives bytes gets all output, and the program waits for it.
  */
-import type { JobObserver } from '../worker/job-handle.ts';
+import type { StreamedOutput } from '../worker/protocol.ts';
 
 type StreamName = 'stdout' | 'stderr';
 type Receiver = (text: string) => void;
+type ByteReceiver = (stream: StreamName, bytes: Uint8Array) => void | Promise<void>;
+
+/** The callbacks of a call that receive output. */
+export interface OutputCallbacks {
+  readonly onStdout?: Receiver | undefined;
+  readonly onStderr?: Receiver | undefined;
+  readonly onOutput?: ByteReceiver | undefined;
+}
 
 /** A byte order mark is part of the output. */
 const newDecoder = () => new TextDecoder('utf-8', { ignoreBOM: true });
 
 const NAMES = { 1: 'stdout', 2: 'stderr' } as const;
 
-export class OutputDelivery implements JobObserver {
+export class OutputDelivery {
   readonly #decoders = { stdout: newDecoder(), stderr: newDecoder() };
   readonly #receivers: Record<StreamName, Receiver[]> = { stdout: [], stderr: [] };
   readonly #buffers: ChunkBuffer[] = [];
+  #onOutput: ByteReceiver | undefined;
+  /** Settles when the callback has received everything so far. Never rejects. */
+  #received: Promise<void> = Promise.resolve();
   #hasStarted = false;
   #thrown: { readonly cause: unknown } | undefined;
 
   /** Adds the callbacks of a call. */
-  subscribe(onStdout: Receiver | undefined, onStderr: Receiver | undefined): void {
+  subscribe({ onStdout, onStderr, onOutput }: OutputCallbacks): void {
     if (onStdout !== undefined) this.#receivers.stdout.push(onStdout);
     if (onStderr !== undefined) this.#receivers.stderr.push(onStderr);
+    this.#onOutput = onOutput;
   }
 
-  /** The chunks of a stream; undefined if the run has already started and nothing receives its output. */
+  /** The chunks of a stream; undefined if the run has already started, or if a callback receives bytes. */
   stream(name: StreamName): AsyncIterable<string> | undefined {
-    if (this.#hasStarted) return undefined;
+    if (this.#hasStarted || this.#onOutput !== undefined) return undefined;
     const buffer = new ChunkBuffer();
     this.#buffers.push(buffer);
     this.#receivers[name].push((text) => buffer.push(text));
     return buffer;
   }
 
-  /** Marks the start of the run; returns whether the worker has to send output while it runs. */
-  start(): boolean {
+  /** Marks the start of the run; returns what the worker has to send while it runs. */
+  start(): StreamedOutput {
     this.#hasStarted = true;
-    return this.#receivers.stdout.length > 0 || this.#receivers.stderr.length > 0;
+    if (this.#onOutput !== undefined) return 'all';
+    return this.#receivers.stdout.length > 0 || this.#receivers.stderr.length > 0 ? 'capped' : 'none';
   }
 
   output(stream: 1 | 2, bytes: Uint8Array): void {
-    this.#deliver(NAMES[stream], this.#decoders[NAMES[stream]].decode(bytes, { stream: true }));
+    const name = NAMES[stream];
+    const receive = this.#onOutput;
+    if (receive === undefined) this.#deliver(name, this.#decoders[name].decode(bytes, { stream: true }));
+    else this.#received = this.#received.then(() => this.#guardAsync(() => receive(name, bytes)));
+  }
+
+  /** Resolves when the callback has received all output so far. */
+  drained(): Promise<void> {
+    return this.#received;
   }
 
   /** Delivers what is left and ends the streams. Throws what a callback threw. */
-  end(): void {
+  async end(): Promise<void> {
+    await this.#received;
     for (const name of Object.values(NAMES)) this.#deliver(name, this.#decoders[name].decode());
     this.abandon();
     if (this.#thrown !== undefined) throw this.#thrown.cause;
@@ -67,6 +90,15 @@ export class OutputDelivery implements JobObserver {
     if (this.#thrown !== undefined) return;
     try {
       call();
+    } catch (cause) {
+      this.#thrown = { cause };
+    }
+  }
+
+  async #guardAsync(call: () => void | Promise<void>): Promise<void> {
+    if (this.#thrown !== undefined) return;
+    try {
+      await call();
     } catch (cause) {
       this.#thrown = { cause };
     }

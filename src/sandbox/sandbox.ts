@@ -30,8 +30,10 @@ import {
   callLanguage,
   callLimits,
   type FinishedCall,
+  observerOf,
   outcomeOf,
   parseCallOptions,
+  type RunnableCall,
 } from './call.ts';
 import { CallHistory } from './call-history.ts';
 import { checkMemory, type SandboxParts } from './create-parts.ts';
@@ -39,7 +41,7 @@ import { EventLog } from './event-log.ts';
 import { type Execution, startExecution } from './execution.ts';
 import type { OutputDelivery } from './output-delivery.ts';
 import { addAnalysis } from './run-analysis.ts';
-import { readStdin } from './stdin.ts';
+import { Stdin } from './stdin.ts';
 import { stoppedByHost, toResult } from './to-result.ts';
 import { Workspace, type WorkspaceFile } from './workspace.ts';
 
@@ -103,10 +105,12 @@ export class Sandbox {
     cancelled: AbortSignal,
   ): Promise<SandboxResult> {
     let linked: LinkedSignal | undefined;
+    let stdin: Stdin | undefined;
     try {
       this.checkOpen();
       const {
-        stdin = '',
+        stdin: source,
+        args,
         language,
         signal,
         files,
@@ -114,17 +118,21 @@ export class Sandbox {
         profile,
         onStdout,
         onStderr,
+        onOutput,
         onProgress,
         ...given
       } = parseCallOptions(code, options);
       const limits = callLimits(given, this.policy);
-      output.subscribe(onStdout, onStderr);
-      linked = linkSignals(this.closing.signal, cancelled, signal);
-      const input = readStdin(stdin, linked.signal);
+      output.subscribe({ onStdout, onStderr, onOutput });
+      const inputFailed = new AbortController();
+      linked = linkSignals(this.closing.signal, cancelled, signal, inputFailed.signal);
+      stdin = new Stdin(source);
       const call: Call = {
         code,
         language: callLanguage(language, this.runtime),
-        stdin: input instanceof Uint8Array ? input : await input,
+        stdin,
+        args,
+        onInputError: (cause) => inputFailed.abort(cause),
         limits,
         injectSetup: inject_setup,
         profile,
@@ -137,12 +145,14 @@ export class Sandbox {
       this.events.start(executionId, code, limits);
       const finished = await this.run(call);
       this.checkOpen();
-      output.end();
+      if (inputFailed.signal.aborted) throw inputFailed.signal.reason;
+      await output.end();
       return this.#report(executionId, call, finished);
     } catch (cause) {
       output.abandon();
       throw cause;
     } finally {
+      stdin?.close();
       linked?.unlink();
     }
   }
@@ -178,17 +188,14 @@ export class Sandbox {
   protected start(
     turn: WorkerTurn,
     assets: GuestAssets,
-    call: Pick<
-      Call,
-      'code' | 'language' | 'stdin' | 'limits' | 'injectSetup' | 'profile' | 'signal' | 'output'
-    >,
+    call: RunnableCall,
     session: SessionInput | undefined,
   ): JobHandle {
     const { policy, mountSet } = this.parts;
     const context = { policy, mountSet, workspace: this.workspace };
     const job = buildRunJob(assets.id, context, { ...call, live: call.output.start(), session });
     const limitMs = call.limits.timeout_seconds * 1000;
-    return turn.run(job, assets, { limitMs, signal: call.signal, observer: call.output });
+    return turn.run(job, assets, { limitMs, signal: call.signal, observer: observerOf(call) });
   }
 
   #report(executionId: string, call: Call, { outcome, queueMs }: FinishedCall): SandboxResult {

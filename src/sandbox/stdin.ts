@@ -1,73 +1,70 @@
-/** Reads the standard input of a call into memory, bounded. */
+/**
+ * Standard input of a call. Text and bytes are sent with the call. A stream is read when the program asks for more, so a
+ * program that reads nothing does not wait for it.
+ */
 import { SandboxError } from '../errors.ts';
 
-/** Bytes of standard input that one call accepts. */
-const MAX_STDIN_BYTES = 256 * 1024 * 1024;
+/** Bytes of standard input that are sent with a call. */
+const MAX_BYTES = 256 * 1024 * 1024;
+/** Largest part of a stream that is sent at once. */
+const MAX_CHUNK_BYTES = 1024 * 1024;
 
 export type StdinSource = string | Uint8Array | AsyncIterable<string | Uint8Array>;
 
-/**
- * The bytes of `stdin`. A stream is read to its end, or until the signal is aborted. Anything else is returned at once,
- * so that the call is queued before later ones. Bytes are copied, because the caller may reuse its buffer while the call
- * is queued.
- */
-export function readStdin(stdin: StdinSource, signal: AbortSignal): Uint8Array | Promise<Uint8Array> {
-  if (typeof stdin === 'string') return checkSize(new TextEncoder().encode(stdin));
-  return stdin instanceof Uint8Array ? new Uint8Array(checkSize(stdin)) : readStream(stdin, signal);
+export class Stdin {
+  /** The beginning, which is sent with the call. Copied, because the caller may reuse its buffer while the call is queued. */
+  readonly bytes: Uint8Array;
+  /** The rest of a chunk that was longer than the maximum. */
+  #rest: Uint8Array = new Uint8Array();
+  readonly #iterator: AsyncIterator<string | Uint8Array> | undefined;
+  #hasEnded = false;
+
+  constructor(source: StdinSource = '') {
+    if (typeof source === 'string') this.bytes = checkSize(new TextEncoder().encode(source));
+    else if (source instanceof Uint8Array) this.bytes = new Uint8Array(checkSize(source));
+    else {
+      this.bytes = new Uint8Array();
+      this.#iterator = source[Symbol.asyncIterator]();
+    }
+  }
+
+  /** Whether there may be more than `bytes`. */
+  get isStream(): boolean {
+    return this.#iterator !== undefined;
+  }
+
+  /** The next bytes of a stream; undefined at its end. Rejects with the error of the stream. */
+  async read(): Promise<Uint8Array | undefined> {
+    while (this.#rest.length === 0) {
+      if (this.#hasEnded || this.#iterator === undefined) return undefined;
+      const { done, value } = await this.#iterator.next();
+      if (done) this.#hasEnded = true;
+      else this.#rest = toBytes(value);
+    }
+    const chunk = this.#rest.slice(0, MAX_CHUNK_BYTES);
+    this.#rest = this.#rest.subarray(chunk.length);
+    return chunk;
+  }
+
+  /** Ends a stream that was not read to its end. Does not wait for it. */
+  close(): void {
+    if (this.#hasEnded || this.#iterator === undefined) return;
+    this.#hasEnded = true;
+    (async () => this.#iterator?.return?.())().catch(() => {});
+  }
 }
 
-async function readStream(
-  stdin: AsyncIterable<string | Uint8Array>,
-  signal: AbortSignal,
-): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let total = 0;
-  for await (const chunk of abortable(stdin, signal)) {
-    const bytes = typeof chunk === 'string' ? new TextEncoder().encode(chunk) : chunk;
-    if (!(bytes instanceof Uint8Array))
-      throw new SandboxError('invalid_argument', 'options.stdin: the stream must yield strings or bytes.');
-    total += bytes.length;
-    checkLength(total);
-    chunks.push(bytes);
-  }
-  return Buffer.concat(chunks);
+function toBytes(chunk: unknown): Uint8Array {
+  if (typeof chunk === 'string') return new TextEncoder().encode(chunk);
+  if (chunk instanceof Uint8Array) return chunk;
+  throw new SandboxError('invalid_argument', 'options.stdin: the stream must yield strings or bytes.');
 }
 
 function checkSize(bytes: Uint8Array): Uint8Array {
-  checkLength(bytes.length);
-  return bytes;
-}
-
-function checkLength(length: number): void {
-  if (length <= MAX_STDIN_BYTES) return;
-  const advice = 'Write large input to a file with the files option, or mount it';
+  if (bytes.length <= MAX_BYTES) return bytes;
+  const advice = 'Pass a stream, write the input to a file with the files option, or mount it';
   throw new SandboxError(
     'invalid_argument',
-    `options.stdin: longer than the maximum of ${MAX_STDIN_BYTES} bytes. ${advice}.`,
+    `options.stdin: longer than the maximum of ${MAX_BYTES} bytes. ${advice}.`,
   );
-}
-
-/** Yields from a stream until it ends or the signal is aborted. */
-async function* abortable<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
-  const iterator = source[Symbol.asyncIterator]();
-  let hasEnded = false;
-  let stop = () => {};
-  const aborted = new Promise<'aborted'>((resolve) => {
-    stop = () => resolve('aborted');
-  });
-  signal.addEventListener('abort', stop, { once: true });
-  if (signal.aborted) stop();
-  try {
-    for (;;) {
-      const next = await Promise.race([iterator.next(), aborted]);
-      if (next === 'aborted') return;
-      hasEnded = next.done === true;
-      if (next.done) return;
-      yield next.value;
-    }
-  } finally {
-    signal.removeEventListener('abort', stop);
-    // Not awaited: a stream that never answers must not keep the call from ending.
-    if (!hasEnded) (async () => iterator.return?.())().catch(() => {});
-  }
 }

@@ -103,7 +103,12 @@ export const executeOptions = z.strictObject({
   stdin: z
     .union([fileContent, stream])
     .optional()
-    .describe('Standard input of the program. A stream is read to its end before the call is queued.'),
+    .describe('Standard input of the program. A stream is read when the program reads.'),
+  args: z
+    .array(z.string())
+    .max(1000)
+    .default([])
+    .describe('Arguments of the program, in sys.argv or process.argv.'),
   signal: z.instanceof(AbortSignal).optional().describe('Cancels the call.'),
   timeout_seconds: timeoutSeconds.optional().describe('Overrides the policy for this call.'),
   fuel_budget: fuelBudget.optional().describe('Overrides the policy for this call.'),
@@ -117,6 +122,15 @@ export const executeOptions = z.strictObject({
     .describe('Sample the fuel use finely and record complete stacks in metadata.fuel_profile.'),
   onStdout: callback<string>().optional().describe('Receives standard output while the program runs.'),
   onStderr: callback<string>().optional().describe('Receives standard error while the program runs.'),
+  onOutput: z
+    .custom<(stream: 'stdout' | 'stderr', bytes: Uint8Array) => void | Promise<void>>(
+      (value) => typeof value === 'function',
+      'must be a function',
+    )
+    .optional()
+    .describe(
+      'Receives all output as bytes, also beyond the limits of the result. The program waits for a promise it returns.',
+    ),
   onProgress: callback<{ fuel_consumed: number; fuel_budget: number }>()
     .optional()
     .describe('Called about ten times a second with the fuel that the run has used so far.'),

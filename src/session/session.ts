@@ -11,6 +11,7 @@ import { type Call, type FinishedCall, outcomeOf } from '../sandbox/call.ts';
 import type { SandboxParts } from '../sandbox/create-parts.ts';
 import { OutputDelivery } from '../sandbox/output-delivery.ts';
 import { Sandbox } from '../sandbox/sandbox.ts';
+import { Stdin } from '../sandbox/stdin.ts';
 import { stoppedByHost } from '../sandbox/to-result.ts';
 import { usageOf } from '../sandbox/workspace.ts';
 import type { RuntimeName } from '../schema.ts';
@@ -238,7 +239,9 @@ export class Session extends Sandbox {
       const call = {
         code: LANGUAGES[this.runtime].variablesProgram(this.#timeline.record.declared),
         language: this.runtime,
-        stdin: new Uint8Array(),
+        stdin: new Stdin(),
+        onInputError: () => {},
+        args: [],
         limits: {
           fuel_budget: Math.min(INSPECTION_LIMITS.fuel_budget, this.policy.fuel_budget),
           timeout_seconds: Math.min(INSPECTION_LIMITS.timeout_seconds, this.policy.timeout_seconds),

@@ -12,6 +12,12 @@ export interface WorkerSettings {
 }
 
 /** Words of a worker's control block in shared memory. */
-export const CONTROL = { cancelledJob: 0, fuelMillions: 1, words: 2 } as const;
+export const CONTROL = {
+  cancelledJob: 0,
+  fuelMillions: 1,
+  /** Number of answers sent to the guest. */
+  answers: 2,
+  words: 3,
+} as const;
 /** Fuel per unit of `CONTROL.fuelMillions`. */
 export const FUEL_UNIT = 1_000_000;

@@ -27,6 +27,7 @@ import { extendImage } from './extend-image.ts';
 import { DETAILED_SAMPLE_FUEL, FuelProfiler } from './fuel-profiler.ts';
 import type { GuestPool } from './guest-pool.ts';
 import { createVolume } from './guest-volume.ts';
+import { HostRequests } from './host-requests.ts';
 import { limitChangedFiles } from './limit-changed-files.ts';
 import { type LoadedImage, loadImage } from './load-image.ts';
 import { OutputSender } from './output-sender.ts';
@@ -42,6 +43,7 @@ if (settings.mustBeRestricted) assertRestricted('thread');
 const control = new Int32Array(settings.control);
 const yieldFlag = new Int32Array(settings.yieldFlag);
 const send = (message: FromWorker) => port.postMessage(message);
+const requests = new HostRequests(port, control);
 recordStart(settings.startedAt);
 
 /** What the thread can run; an image is loaded when a job first needs it, so that a failure is that of the job. */
@@ -146,9 +148,11 @@ function run(id: number, job: RunJob): void {
   const maxPages = pagesIn(limits.memoryBytes);
   const stdout = new CappedOutput(limits.stdoutMaxBytes);
   const stderr = new CappedOutput(limits.stderrMaxBytes);
-  const sender = job.streamOutput
-    ? new OutputSender((stream, bytes) => send({ type: 'output', id, stream, bytes }))
-    : undefined;
+  const isUncapped = job.streamOutput === 'all';
+  const sendOutput = (stream: 1 | 2, bytes: Uint8Array) => send({ type: 'output', id, stream, bytes });
+  const drain = () => void requests.ask(id, guest, { type: 'drain' });
+  const sender =
+    job.streamOutput === 'none' ? undefined : new OutputSender(sendOutput, isUncapped ? drain : undefined);
   const cooperativeYield = new CooperativeYield(yieldFlag);
   // Created below, because it reads the guest; the program starts after that.
   let profiler: FuelProfiler | undefined;
@@ -172,6 +176,11 @@ function run(id: number, job: RunJob): void {
     () => guest.memory.buffer.byteLength,
   );
   guest.kernel.stdin = job.stdin;
+  if (job.hasMoreStdin)
+    guest.kernel.moreStdin = () => {
+      const answer = requests.ask(id, guest, { type: 'stdin' });
+      return answer === undefined ? 'interrupted' : (answer.bytes ?? 'end');
+    };
   // Restoring a session is work of the host and does not count against the time of the program.
   const startedMs = performance.now();
   cooperativeYield.start(startedMs);
@@ -181,6 +190,7 @@ function run(id: number, job: RunJob): void {
     code: job.code,
     language: job.language,
     env: job.env,
+    args: job.args,
     call,
     keep: session !== undefined,
     fuel_budget: limits.fuelBudget,
@@ -195,8 +205,9 @@ function run(id: number, job: RunJob): void {
       placeOf: (place) => profiler.placeOf(place),
     }),
   );
-  sender?.push(1, stdout.finish(), performance.now());
-  sender?.push(2, stderr.finish(), performance.now());
+  const rest = { 1: stdout.finish(), 2: stderr.finish() };
+  if (!isUncapped)
+    for (const stream of [1, 2] as const) sender?.push(stream, rest[stream], performance.now());
   sender?.flush(performance.now());
   loaded.checkDamage();
   const keepsState = session !== undefined && !session.discardState;
@@ -268,7 +279,7 @@ interface RunHooks {
 
 function runContext(
   id: number,
-  { limits, profile }: RunJob,
+  { limits, profile, streamOutput }: RunJob,
   cooperativeYield: CooperativeYield,
   outputs: Record<1 | 2, CappedOutput>,
   sender: OutputSender | undefined,
@@ -289,7 +300,7 @@ function runContext(
     deterministic: limits.deterministic,
     output: (stream, bytes) => {
       const accepted = outputs[stream].push(bytes);
-      sender?.push(stream, accepted, performance.now());
+      sender?.push(stream, streamOutput === 'all' ? bytes : accepted, performance.now());
     },
     ...(sender && {
       onTick: (nowMs, isSleeping) => (isSleeping ? sender.flush(nowMs) : sender.tick(nowMs)),
@@ -307,6 +318,8 @@ function reportFuel(fuelConsumed: number): void {
 async function handle(message: ToWorker): Promise<void> {
   if (message.type === 'load') return void availableAssets.set(message.assets.id, message.assets);
   if (message.type === 'unload') return unload(message.image);
+  // The answer to a request that a limit has ended.
+  if (message.type === 'answer') return;
   if (message.type === 'warm') return imageOf(message.image).pool.refill(pagesIn(message.memoryBytes), true);
   const { id, job, newBuffers } = message;
   countShared(newBuffers ?? []);
@@ -331,7 +344,7 @@ const describe = (cause: unknown) =>
 
 let currentJob = 0;
 
-port.on('message', (message: ToWorker) => {
+function receive(message: ToWorker): void {
   clearTimeout(idleTimer);
   if (message.type === 'job') currentJob = message.id;
   handle(message).catch((cause: unknown) => {
@@ -339,4 +352,7 @@ port.on('message', (message: ToWorker) => {
       cause instanceof SandboxError ? cause : { code: 'internal', message: describe(cause) };
     send({ type: 'failed', id: currentJob, code, message: text });
   });
-});
+  for (const deferred of requests.takeDeferred()) receive(deferred);
+}
+
+port.on('message', receive);

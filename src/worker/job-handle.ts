@@ -5,7 +5,15 @@
 import { type ErrorCode, SandboxError } from '../errors.ts';
 import { countShared, sharedBuffers } from '../fs/shared-bytes.ts';
 import type { BuiltGuest } from '../runtimes/guest-artifacts.ts';
-import type { ExtendedImage, FromWorker, RunOutcome, SavedState } from './protocol.ts';
+import type {
+  ExtendedImage,
+  FromWorker,
+  HostAnswer,
+  HostRequest,
+  RunOutcome,
+  SavedState,
+  ToWorker,
+} from './protocol.ts';
 import type { PhaseDurations } from './startup-phases.ts';
 
 /** The result of a job. A lost worker is a result, not an exception, because the guest may have caused it. */
@@ -19,6 +27,8 @@ export type JobResult =
 /** Receives what a job reports while it runs. */
 export interface JobObserver {
   output?(stream: 1 | 2, bytes: Uint8Array): void;
+  /** Answers a request of the guest. Must not reject. */
+  answer?(request: HostRequest): Promise<HostAnswer>;
   step?(text: string): void;
 }
 
@@ -48,6 +58,7 @@ export class ActiveJob implements JobHandle {
     readonly id: number,
     readonly observer: JobObserver,
     readonly readFuelSpent: () => number,
+    readonly reply: (answer: ToWorker) => void,
   ) {
     this.result = new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -74,6 +85,9 @@ export class ActiveJob implements JobHandle {
       case 'progress':
         this.observer.step?.(message.step);
         return false;
+      case 'request':
+        void this.#answer(message.number, message.request);
+        return false;
       case 'started':
         this.#start();
         return false;
@@ -98,6 +112,10 @@ export class ActiveJob implements JobHandle {
     }
     this.#finish(undefined);
     return true;
+  }
+
+  async #answer(number: number, request: HostRequest): Promise<void> {
+    this.reply({ type: 'answer', number, answer: (await this.observer.answer?.(request)) ?? {} });
   }
 
   /** The thread ended. What it did not answer or save is lost. */

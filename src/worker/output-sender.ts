@@ -1,7 +1,7 @@
 /**
  * Sends output to the main thread while a program runs. Small writes are combined: a guest that writes one byte at a
- * time causes at most a few hundred messages per second, and the output cap bounds the bytes that wait for a busy main
- * thread. Output is held for about `HOLD_MS` while the guest computes, and not at all while it sleeps.
+ * time causes at most a few hundred messages per second. The output cap bounds the bytes that wait for a busy main thread;
+ * without a cap, the guest waits until the main thread has received them. Output is held for about `HOLD_MS` while the guest computes, and not at all while it sleeps.
  */
 
 type Stream = 1 | 2;
@@ -11,6 +11,8 @@ type Send = (stream: Stream, bytes: Uint8Array) => void;
 const HOLD_MS = 5;
 /** Maximum size of the held output, per stream. */
 const HOLD_BYTES = 32_768;
+/** Output that may be on its way to a receiver for which the guest waits. */
+const MAX_UNDRAINED_BYTES = 1_048_576;
 
 export class OutputSender {
   readonly #held: Record<Stream, { bytes: Uint8Array; length: number }> = {
@@ -18,13 +20,18 @@ export class OutputSender {
     2: { bytes: new Uint8Array(HOLD_BYTES), length: 0 },
   };
   #sentMs = Number.NEGATIVE_INFINITY;
+  #undrained = 0;
 
-  constructor(readonly send: Send) {}
+  /** `drain` waits until what was sent has been received; without it, nothing waits. */
+  constructor(
+    readonly send: Send,
+    readonly drain?: () => void,
+  ) {}
 
   push(stream: Stream, bytes: Uint8Array, nowMs: number): void {
     const held = this.#held[stream];
     if (held.length + bytes.length > HOLD_BYTES) this.flush(nowMs);
-    if (bytes.length > HOLD_BYTES) this.send(stream, bytes.slice());
+    if (bytes.length > HOLD_BYTES) this.#send(stream, bytes.slice());
     else {
       held.bytes.set(bytes, held.length);
       held.length += bytes.length;
@@ -41,9 +48,17 @@ export class OutputSender {
     for (const stream of [1, 2] as const) {
       const held = this.#held[stream];
       if (held.length === 0) continue;
-      this.send(stream, held.bytes.slice(0, held.length));
+      this.#send(stream, held.bytes.slice(0, held.length));
       held.length = 0;
       this.#sentMs = nowMs;
     }
+  }
+
+  #send(stream: Stream, bytes: Uint8Array): void {
+    this.send(stream, bytes);
+    this.#undrained += bytes.length;
+    if (this.drain === undefined || this.#undrained < MAX_UNDRAINED_BYTES) return;
+    this.#undrained = 0;
+    this.drain();
   }
 }

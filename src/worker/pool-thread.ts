@@ -110,7 +110,12 @@ export class PoolThread {
     this.#thread.send({ type: 'job', id, job });
     this.#since = performance.now();
     this.#thread.setRef(true);
-    const active = new ActiveJob(id, observer, () => this.#thread.fuelSpent);
+    const active = new ActiveJob(
+      id,
+      observer,
+      () => this.#thread.fuelSpent,
+      (answer) => this.#thread.send(answer),
+    );
     this.#job = active;
     const terminate = () => void this.terminate();
     let watchdog: NodeJS.Timeout;

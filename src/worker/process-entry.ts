@@ -72,12 +72,14 @@ function start(id: number): void {
 }
 
 function forward(id: number, message: FromWorker): void {
-  const isFinal = message.type !== 'output' && message.type !== 'progress' && message.type !== 'started';
-  if (isFinal) busy.delete(id);
+  if (!IN_PROGRESS.has(message.type)) busy.delete(id);
   if (message.type !== 'extended') send({ type: 'message', thread: id, message });
   else
     send({ type: 'extended', thread: id, id: message.id, extension: toPortableExtension(message.extended) });
 }
+
+/** Messages that do not end a job. */
+const IN_PROGRESS: ReadonlySet<FromWorker['type']> = new Set(['output', 'progress', 'request', 'started']);
 
 /** Threads with a job whose answer has not been sent. */
 const busy = new Set<number>();

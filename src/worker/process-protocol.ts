@@ -189,6 +189,12 @@ const fromWorker = z.discriminatedUnion('type', [
     bytes: z.instanceof(Uint8Array),
   }),
   z.strictObject({ type: z.literal('progress'), id, step: z.string() }),
+  z.strictObject({
+    type: z.literal('request'),
+    id,
+    number: count,
+    request: z.strictObject({ type: z.enum(['stdin', 'drain']) }),
+  }),
   z.strictObject({ type: z.literal('started'), id }),
   z.strictObject({ type: z.literal('done'), id, outcome }),
   z.strictObject({ type: z.literal('saved'), id, saved }),

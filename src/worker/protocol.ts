@@ -65,6 +65,12 @@ export interface SavedState {
   readonly tmp: TreeEdit;
 }
 
+/**
+ * Output that is sent while the program runs: none, what the result will contain, or all. With `all` the guest waits for
+ * the receiver.
+ */
+export type StreamedOutput = 'none' | 'capped' | 'all';
+
 export interface RunJob {
   readonly type: 'run';
   /** The `id` of the assets to run in. */
@@ -72,13 +78,16 @@ export interface RunJob {
   readonly code: string;
   readonly language: LanguageName;
   readonly env: Readonly<Record<string, string>>;
+  /** Arguments of the program: sys.argv or process.argv. */
+  readonly args: readonly string[];
   readonly injectSetup: boolean;
   readonly stdin: Uint8Array;
+  /** Whether the main thread has more standard input, for which the guest asks. */
+  readonly hasMoreStdin: boolean;
   readonly limits: RunLimits;
   readonly workspace: readonly Entry[];
   readonly mountSet: MountSet;
-  /** Whether to send output while the program runs. */
-  readonly streamOutput: boolean;
+  readonly streamOutput: StreamedOutput;
   /** Whether to sample finely and to record complete stacks. */
   readonly profile: boolean;
   /** Present when the interpreter continues a session. */
@@ -151,11 +160,24 @@ export interface RunOutcome {
   readonly declared: readonly string[];
 }
 
+/** What a guest can ask the main thread for while it runs. */
+export type HostRequest =
+  /** The next bytes of standard input. */
+  | { readonly type: 'stdin' }
+  /** An answer when all output so far was received. */
+  | { readonly type: 'drain' };
+
+export interface HostAnswer {
+  /** Bytes of standard input; undefined at its end. */
+  readonly bytes?: Uint8Array | undefined;
+}
+
 export type ToWorker =
   | { readonly type: 'load'; readonly assets: GuestAssets }
   | { readonly type: 'unload'; readonly image: string }
   /** Requests that a guest be prepared before the first job needs it. */
   | { readonly type: 'warm'; readonly image: string; readonly memoryBytes: number }
+  | { readonly type: 'answer'; readonly number: number; readonly answer: HostAnswer }
   | {
       readonly type: 'job';
       readonly id: number;
@@ -167,6 +189,13 @@ export type ToWorker =
 export type FromWorker =
   | { readonly type: 'output'; readonly id: number; readonly stream: 1 | 2; readonly bytes: Uint8Array }
   | { readonly type: 'progress'; readonly id: number; readonly step: string }
+  | {
+      readonly type: 'request';
+      readonly id: number;
+      /** Number of the request, which the answer repeats. */
+      readonly number: number;
+      readonly request: HostRequest;
+    }
   /** The guest of a run is ready, and its time starts. */
   | { readonly type: 'started'; readonly id: number }
   | { readonly type: 'done'; readonly id: number; readonly outcome: RunOutcome }

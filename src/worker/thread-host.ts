@@ -52,8 +52,10 @@ class LocalThread implements WorkerThread {
   }
 
   send(message: ToWorker): void {
-    if (message.type !== 'job') this.#worker.postMessage(message);
-    else {
+    if (message.type !== 'job') {
+      this.#worker.postMessage(message);
+      if (message.type === 'answer') this.#wake();
+    } else {
       Atomics.store(this.#control, CONTROL.fuelMillions, 0);
       this.#worker.postMessage({ ...message, newBuffers: this.#newBuffers(message.job) } satisfies ToWorker);
     }
@@ -72,6 +74,13 @@ class LocalThread implements WorkerThread {
   cancel(job: number): void {
     Atomics.store(this.#control, CONTROL.cancelledJob, job);
     Atomics.notify(this.#control, CONTROL.cancelledJob);
+    this.#wake();
+  }
+
+  /** Wakes a guest that waits for an answer. */
+  #wake(): void {
+    Atomics.add(this.#control, CONTROL.answers, 1);
+    Atomics.notify(this.#control, CONTROL.answers);
   }
 
   setRef(keepsAlive: boolean): void {

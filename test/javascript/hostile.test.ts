@@ -50,6 +50,7 @@ const run = (guest: Guest, code: string) =>
       code,
       language: 'javascript',
       env: {},
+      args: [],
       call: 1,
       keep: false,
       inject_setup: true,

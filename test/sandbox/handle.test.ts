@@ -1,6 +1,6 @@
 /** The handle that `execute` returns: streams, cancellation, standard input. */
 import { Readable } from 'node:stream';
-import { createSandbox, type SandboxResult } from 'llm-wasm-sandbox';
+import { createPool, createSandbox, type SandboxResult } from 'llm-wasm-sandbox';
 import { describe, expect, it } from 'vitest';
 
 const collect = async (stream: AsyncIterable<string>) => {
@@ -125,8 +125,74 @@ describe('stdin', () => {
     expect((await sandbox.execute(READ_ALL, { stdin })).metadata.result).toBe('ab');
     const endless = { ...iterator, next: () => new Promise(() => {}) };
     const waiting = { [Symbol.asyncIterator]: () => endless } as unknown as AsyncIterable<string>;
-    const result = await sandbox.execute('1', { stdin: waiting, signal: AbortSignal.timeout(50) });
+    const result = await sandbox.execute(READ_ALL, { stdin: waiting, signal: AbortSignal.timeout(50) });
     expect(result.metadata.trap_reason).toBe('cancelled');
+  });
+
+  it('is not read from a stream before the program asks for it', async () => {
+    await using sandbox = await createSandbox({ runtime: 'python' });
+    const endless = new ReadableStream<Uint8Array>();
+    expect(await sandbox.execute('1', { stdin: endless })).toMatchObject({ metadata: { result: 1 } });
+    let read = 0;
+    const lines = (async function* () {
+      for (; ; read++) yield `line ${read}\n`;
+    })();
+    const result = await sandbox.execute('[input(), input()]', { stdin: lines });
+    expect(result.metadata.result).toEqual(['line 0', 'line 1']);
+    expect(read).toBeLessThan(10);
+  });
+
+  it.each(['python', 'javascript'] as const)('answers prompts of a %s program', async (runtime) => {
+    await using sandbox = await createSandbox({ runtime });
+    const code = {
+      python: "name = input('name? ')\nprint('hello', name)\nage = input('age? ')\n[name, age]",
+      javascript: `import * as readline from 'node:readline/promises';
+const terminal = readline.createInterface({ input: process.stdin, output: process.stdout });
+const name = await terminal.question('name? ');
+console.log('hello', name);
+const age = await terminal.question('age? ');
+terminal.close();
+[name, age]`,
+    }[runtime];
+    const answers: string[] = [];
+    let wake = () => {};
+    const stdin = (async function* () {
+      for (;;) {
+        while (answers.length === 0)
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+        yield `${answers.shift()}\n`;
+      }
+    })();
+    const shown: string[] = [];
+    const onStdout = (text: string) => {
+      shown.push(text);
+      for (const [question, answer] of [
+        ['name? ', 'Ada'],
+        ['age? ', '36'],
+      ] as const)
+        if (text.endsWith(question)) answers.push(answer);
+      wake();
+    };
+    const result = await sandbox.execute(code, { stdin, onStdout });
+    expect(result.stderr).toBe('');
+    expect(result.metadata.result).toEqual(['Ada', '36']);
+    expect(shown.join('')).toBe('name? hello Ada\nage? ');
+  });
+
+  it('is new in every call of a JavaScript session', async () => {
+    await using sandbox = await createSandbox({ runtime: 'javascript', auto_persist_globals: true });
+    const code = 'let text = "";\nfor await (const chunk of process.stdin) text += chunk;\ntext';
+    for (const stdin of ['first', 'second'])
+      expect((await sandbox.execute(code.replaceAll('text', stdin), { stdin })).metadata.result).toBe(stdin);
+  });
+
+  it('that never arrives ends with the time limit', async () => {
+    await using sandbox = await createSandbox({ runtime: 'python', policy: { timeout_seconds: 0.2 } });
+    const result = await sandbox.execute('input()', { stdin: new ReadableStream<Uint8Array>() });
+    expect(result.metadata.trap_reason).toBe('timeout');
+    expect(result.metadata.error?.line).toBe(1);
   });
 
   it('is copied, so that the caller can reuse or transfer its buffer', async () => {
@@ -153,13 +219,90 @@ describe('stdin', () => {
     expect(result.metadata.trap_reason).toBe('cancelled');
   });
 
-  it('refuses a stream that does not end', async () => {
+  it('from a stream that does not end fills the memory of the guest, not of the host', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
-    const chunk = new Uint8Array(64 * 1024 * 1024);
+    const chunk = new Uint8Array(4 * 1024 * 1024);
     const flood = (async function* () {
       for (;;) yield chunk;
     })();
-    await expect(sandbox.execute(READ_ALL, { stdin: flood })).rejects.toThrow('options.stdin: longer than');
+    const result = await sandbox.execute('import sys\nsys.stdin.buffer.read()', { stdin: flood });
+    expect(result.metadata.error?.type).toBe('MemoryError');
+  });
+
+  it('is refused as text or bytes beyond the maximum', async () => {
+    await using sandbox = await createSandbox({ runtime: 'python' });
+    const stdin = new Uint8Array(256 * 1024 * 1024 + 1);
+    await expect(sandbox.execute('1', { stdin })).rejects.toThrow('options.stdin: longer than');
+  });
+});
+
+describe('onOutput', () => {
+  const received = () => {
+    const bytes: Record<'stdout' | 'stderr', Uint8Array[]> = { stdout: [], stderr: [] };
+    const onOutput = (stream: 'stdout' | 'stderr', chunk: Uint8Array) => {
+      bytes[stream].push(chunk);
+    };
+    return { onOutput, read: (stream: 'stdout' | 'stderr') => Buffer.concat(bytes[stream]) };
+  };
+
+  it.each(['thread', 'process'] as const)('receives all bytes beyond the limits (%s)', async (isolation) => {
+    await using pool = createPool({ isolation, maxWorkers: 1 });
+    const policy = { stdout_max_bytes: 1000, stderr_max_bytes: 1000 };
+    await using sandbox = await createSandbox({ runtime: 'python', policy, pool });
+    const { onOutput, read } = received();
+    const code = `
+import sys
+sys.stdout.buffer.write(bytes(range(256)) * 20000)
+sys.stderr.write('e' * 5000)`;
+    const result = await sandbox.execute(code, { onOutput });
+    expect(result.metadata.stdout_truncated).toBe(true);
+    const expected = Buffer.alloc(256 * 20000, Buffer.from(Array.from({ length: 256 }, (_, i) => i)));
+    expect(read('stdout').equals(expected)).toBe(true);
+    expect(read('stderr').toString()).toBe('e'.repeat(5000));
+  });
+
+  it('makes the program wait', async () => {
+    await using sandbox = await createSandbox({ runtime: 'python' });
+    let unread = 0;
+    let most = 0;
+    const onOutput = async (_: string, chunk: Uint8Array) => {
+      unread += chunk.length;
+      most = Math.max(most, unread);
+      await new Promise((resolve) => setImmediate(resolve));
+      unread -= chunk.length;
+    };
+    let last = 0;
+    const result = await sandbox.execute("for i in range(400): print('x' * 65536)", {
+      onOutput: async (stream, chunk) => {
+        await onOutput(stream, chunk);
+        last += chunk.length;
+      },
+    });
+    expect(result.success).toBe(true);
+    expect(last).toBe(400 * 65537);
+    expect(most).toBeLessThan(4 * 1024 * 1024);
+  });
+
+  it('can neither be combined with other callbacks nor lose an exception', async () => {
+    await using sandbox = await createSandbox({ runtime: 'python' });
+    const onOutput = () => {
+      throw new Error('disk full');
+    };
+    await expect(sandbox.execute('print(1)', { onOutput })).rejects.toThrow('disk full');
+    await expect(sandbox.execute('1', { onOutput, onStdout: () => {} })).rejects.toThrow('options.onOutput');
+  });
+});
+
+describe('args', () => {
+  it.each([
+    ['python', 'import sys; sys.argv[1:]'],
+    ['javascript', 'process.argv.slice(2)'],
+  ] as const)('are the arguments of a %s program', async (runtime, code) => {
+    await using sandbox = await createSandbox({ runtime, auto_persist_globals: true });
+    const args = ['a b', '--flag', 'grüße'];
+    expect((await sandbox.execute(code, { args })).metadata.result).toEqual(args);
+    expect((await sandbox.execute(code)).metadata.result).toEqual([]);
+    expect((await sandbox.execute(code, { args: ['x'] })).metadata.result).toEqual(['x']);
   });
 });
 

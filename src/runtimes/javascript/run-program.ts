@@ -132,12 +132,12 @@ export function run(guest: Guest, handles: Handles, request: GuestRequest): stri
     reserve: guest.call('wasm_malloc', RESERVE_BYTES),
   };
   programs.set(guest, program);
-  const { code, env, call, inject_setup, language } = request;
+  const { code, env, args, call, inject_setup, language } = request;
   if (call === 1) reseedRandom(guest, handles['random']!);
   const file = programFile(javascriptLanguage, call);
   // The boot script removes the types of a TypeScript program before it asks for the plan.
   const plan = language === 'typescript' ? { typescript: true } : compactPlan(code);
-  const argument = newText(guest, JSON.stringify({ code, file, env, inject_setup, ...plan }));
+  const argument = newText(guest, JSON.stringify({ code, file, env, args, inject_setup, ...plan }));
   settle(guest, invoke(guest, handles['start']!, argument));
   guest.call('qjs_free_value', argument);
   runEventLoop(guest, program);

@@ -132,8 +132,8 @@ function takeText(guest: Guest, object: number): string {
 
 function run(guest: Guest, handles: Handles, request: GuestRequest): string {
   setRunning(guest, handles, request);
-  const { code, env, call, keep, inject_setup } = request;
-  const program = { code, env, call, keep, inject_setup };
+  const { code, env, args, call, keep, inject_setup } = request;
+  const program = { code, env, args, call, keep, inject_setup };
   guest.call('Py_DecRef', callBootScript(guest, handles['prepare']!, program));
   // Before the first program, only the runtime has run. Later, hooks of earlier programs may have run in `prepare`.
   if (call === 1) guest.resetFuel();
@@ -261,6 +261,7 @@ export const python: Runtime = {
       code,
       language: 'python' as const,
       env,
+      args: [],
       call: 1,
       keep: false,
       inject_setup: false,

@@ -146,6 +146,7 @@ export async function start(text) {
   rejections.clear();
   installSetup(request.inject_setup);
   packages.beginProgram(request.inject_setup);
+  events.programSource.args = request.args;
   beginEvents();
   for (const [name, value] of Object.entries(request.env)) environment.set(name, value);
   setProgramFile(request.file);

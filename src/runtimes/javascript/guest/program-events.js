@@ -46,5 +46,5 @@ export const hooks = {
 /** The exit code that the program has set, and whether it has called process.exit. */
 export const exit = { code: undefined, hasExited: false };
 
-/** The running program: its file name and its text. */
-export const programSource = { file: '', code: '' };
+/** The running program: its file name, its text and its arguments. */
+export const programSource = { file: '', code: '', args: [] };

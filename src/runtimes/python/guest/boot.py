@@ -194,6 +194,7 @@ def _define_entry_points():
         if call == 1:
             reseed()
         os.environ.update(current['env'])
+        sys.argv = [_MAIN_FILE, *current['args']]
         if not current['inject_setup']:
             removed_paths.extend(path for path in SETUP_PATHS if path in sys.path)
             sys.path[:] = [path for path in sys.path if path not in SETUP_PATHS]

@@ -1,6 +1,6 @@
 /** The module `process`. The process has no children, signals or users; its output goes to the streams of the program. */
 import { host } from '../host-calls.js';
-import { addTick, exit, hooks } from '../program-events.js';
+import { addTick, exit, hooks, programSource } from '../program-events.js';
 import { environment } from '../std.js';
 import EventEmitter from './events.js';
 import {
@@ -11,7 +11,7 @@ import {
   validateString,
 } from './internal/errors.js';
 import { check } from './internal/file-access.js';
-import { StandardOutput, stdin } from './internal/standard-streams.js';
+import { resetInput, StandardOutput, stdin } from './internal/standard-streams.js';
 
 const VERSION = '20.19.0';
 const MEMORY = 256 * 1024 * 1024;
@@ -96,6 +96,8 @@ function exitCodeOf(code) {
   return number;
 }
 
+const argumentsOf = ({ args }) => ['/usr/local/bin/node', '/app/main.js', ...args];
+
 Object.assign(process, {
   version: `v${VERSION}`,
   versions: { node: VERSION, quickjs: '0.10.0' },
@@ -107,7 +109,7 @@ Object.assign(process, {
   ppid: 0,
   execPath: '/usr/local/bin/node',
   execArgv: [],
-  argv: ['/usr/local/bin/node', '/app/main.js'],
+  argv: argumentsOf(programSource),
   argv0: 'node',
   debugPort: 9229,
   env,
@@ -221,6 +223,8 @@ hooks.exit = (code) => {
 };
 /** Removes the listeners of an earlier program of the session. */
 hooks.begin = () => {
+  resetInput();
+  process.argv = argumentsOf(programSource);
   isExiting = false;
   captureCallback = null;
   for (const name of ['exit', 'beforeExit', 'uncaughtException', 'unhandledRejection', 'warning'])

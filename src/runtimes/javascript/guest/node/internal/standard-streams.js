@@ -78,16 +78,30 @@ export class StandardOutput extends EventEmitter {
 let input;
 function createInput() {
   const { Readable } = load('node:stream');
-  input = new Readable({
-    highWaterMark: 65_536,
-    read() {
+  const { completeLater } = load('boot:timers');
+  let isDeferred = false;
+  // Reading blocks the program, so it begins after the callbacks that are due, and not while the stream is paused.
+  const readLater = () =>
+    completeLater(() => {
+      isDeferred = stream.readableFlowing === false && stream.listenerCount('readable') === 0;
+      if (isDeferred) return;
       const chunk = Buffer.allocUnsafe(65_536);
       const count = host.read(0, chunk.buffer, chunk.byteOffset, chunk.length);
-      load('boot:timers').completeLater(() => this.push(count > 0 ? chunk.subarray(0, count) : null));
-    },
+      stream.push(count > 0 ? chunk.subarray(0, count) : null);
+    });
+  const stream = new Readable({ highWaterMark: 65_536, read: readLater });
+  stream.on('resume', () => {
+    if (isDeferred) readLater();
+    isDeferred = false;
   });
+  input = stream;
   Object.assign(input, { fd: 0, setRawMode: () => input, ref: () => input, unref: () => input });
   return input;
+}
+
+/** Every program of a session has standard input of its own. */
+export function resetInput() {
+  input = undefined;
 }
 
 export const stdin = new Proxy(
