@@ -9,7 +9,7 @@ import { openSessions } from '../session/registry.ts';
 import { diskStore } from '../stores/disk/disk-store.ts';
 import { createMemoryStore } from '../stores/memory/memory-store.ts';
 import type { SessionStore } from '../stores/store.ts';
-import { WorkerPool } from '../worker/pool.ts';
+import { WORKERS_PER_CORE, WorkerPool } from '../worker/pool.ts';
 import { ServerMetrics } from './metrics.ts';
 import { errorFields, withoutLogErrors, withoutProgramData } from './safe-log.ts';
 import type { ServerSettings } from './settings.ts';
@@ -17,11 +17,8 @@ import { noTelemetry, type Telemetry } from './telemetry.ts';
 import { type PolicyMaximums, Tenant } from './tenant.ts';
 import { rejectPositionalFolders, tenantFolder } from './tokens.ts';
 
-/**
- * Programs per core that may run at the same time. A program gets at least half a core next to others of its tenant, and a
- * quarter if all tenants are busy.
- */
-const PROGRAMS_PER_CORE = { total: 4, perTenant: 2 } as const;
+/** Programs of one tenant per core that may run at the same time. Each gets at least half a core beside the others. */
+const PROGRAMS_PER_CORE_AND_TENANT = 2;
 const DRAIN_POLL_MS = 25;
 /** The only tenant of a server without tokens. */
 export const LOCAL_TENANT = 'local';
@@ -90,8 +87,8 @@ export class ServerState {
     const cores = availableParallelism();
     const tenants = Math.max(1, settings.tokens.length);
     this.pool = new WorkerPool({
-      maxWorkers: settings.max_concurrent ?? Math.max(PROGRAMS_PER_CORE.total * cores, tenants),
-      maxRunningPerTenant: settings.max_concurrent_per_caller ?? PROGRAMS_PER_CORE.perTenant * cores,
+      maxWorkers: settings.max_concurrent ?? Math.max(WORKERS_PER_CORE * cores, tenants),
+      maxRunningPerTenant: settings.max_concurrent_per_caller ?? PROGRAMS_PER_CORE_AND_TENANT * cores,
       maxQueuedPerTenant: settings.max_queued,
       expectedTenants: tenants,
       maxHeldBytes: settings.max_held_bytes,

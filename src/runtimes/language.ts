@@ -28,6 +28,8 @@ export interface Language extends AnalysedLanguage {
   readonly extensions: readonly string[];
   /** Path under which the first program of an interpreter is compiled; it appears in stack traces. */
   readonly mainFile: string;
+  /** Files that start the program in a folder, in order of preference. */
+  readonly entryFiles: readonly string[];
   /** Differences from other installations of the language that models should know. */
   readonly apiNotes: readonly string[];
   /** Functions and modules available to every program beyond the language's own. */
@@ -38,6 +40,11 @@ export interface Language extends AnalysedLanguage {
   readonly rules: readonly Rule[];
   /** The language in one line for tool descriptions; `packages` describes the available packages. */
   summary(packages: string): string;
+  /**
+   * Files that a source may import, relative to the folder of the program. `path` is that of the source. A file that does
+   * not exist does no harm.
+   */
+  localImports(code: string, path: string): string[];
   /**
    * Names that a program may have declared at its top level, for languages whose programs cannot list their own
    * variables. A name that does not exist in the interpreter does no harm.

@@ -84,7 +84,9 @@ export const sandboxOptions = z.strictObject({
 
 /** Arguments of methods that take a path, a session id or the contents of a file. */
 export const textArgument = z.string();
-export const fileContent = z.union([z.string(), z.instanceof(Uint8Array)], 'must be a string or bytes');
+/** `instanceof` alone would exclude bytes in shared memory by type. */
+const bytes = z.custom<Uint8Array>((value) => value instanceof Uint8Array);
+export const fileContent = z.union([z.string(), bytes], 'must be a string or bytes');
 export const fileEncoding = z.literal('utf8', 'must be "utf8", or be left out to read bytes').optional();
 const callback = <T>() =>
   z.custom<(chunk: T) => void>((value) => typeof value === 'function', 'must be a function');

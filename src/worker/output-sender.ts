@@ -48,8 +48,10 @@ export class OutputSender {
     for (const stream of [1, 2] as const) {
       const held = this.#held[stream];
       if (held.length === 0) continue;
-      this.#send(stream, held.bytes.slice(0, held.length));
+      const bytes = held.bytes.slice(0, held.length);
+      // First, because `drain` may call this method again.
       held.length = 0;
+      this.#send(stream, bytes);
       this.#sentMs = nowMs;
     }
   }

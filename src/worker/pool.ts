@@ -1,7 +1,6 @@
 /**
- * The worker threads and the turns in which they are used. There are as many threads as cores; where more are allowed,
- * they are started while long-running programs occupy all others, and those programs yield to short ones
- * (cooperative-yield.ts). A thread that dies is replaced, and only its job is lost. Idle threads never keep the process
+ * The worker threads and the turns in which they are used. There are as many threads as cores. More are started while
+ * long-running programs occupy all others, and those programs yield to short ones (cooperative-yield.ts). A thread that dies is replaced, and only its job is lost. Idle threads never keep the process
  * alive.
  */
 import { availableParallelism } from 'node:os';
@@ -25,6 +24,9 @@ const SCALE_UP_INTERVAL_MS = 25;
 /** Number of images that a thread loads if it is started in advance. */
 const RECENT_IMAGES = 2;
 
+/** Threads per core by default: short programs do not wait until long-running ones end. */
+export const WORKERS_PER_CORE = 4;
+
 const DEFAULT_MAX_HELD_BYTES = 2 * 1024 * 1024 * 1024;
 
 const count = z.number().int().min(1);
@@ -42,8 +44,8 @@ const poolOptions = z.strictObject({
 /** Options of `createPool`. */
 export interface PoolOptions {
   /**
-   * Threads that may run at the same time; by default one per core. With more, a call does not have to wait for
-   * long-running programs to end, but programs that run at the same time slow each other down.
+   * Threads that may run at the same time; by default four per core. Those beyond one per core are started while
+   * long-running programs occupy the others, so that short programs do not have to wait.
    */
   readonly maxWorkers?: number;
   /** Calls of one tenant that may run at the same time; by default as many as there are workers. */
@@ -145,7 +147,7 @@ export class WorkerPool implements Pool {
     this.#allowance =
       fuelPerMinutePerTenant === undefined ? undefined : new FuelAllowance(fuelPerMinutePerTenant);
     this.#host = isolation === 'process' ? new ProcessHost() : new ThreadHost();
-    this.maxWorkers = maxWorkers ?? cores;
+    this.maxWorkers = maxWorkers ?? WORKERS_PER_CORE * cores;
     this.#baseWorkers = Math.min(cores, this.maxWorkers);
     this.#scheduler = new FairScheduler(
       {

@@ -1,3 +1,5 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import {
   existsSync,
   linkSync,
@@ -12,11 +14,12 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runCli } from '../support/cli.ts';
+import { CLI, runCli } from '../support/cli.ts';
 
 let folder = '';
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'cli-'));
+  writeFileSync(join(folder, 'a.txt'), '1');
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -51,6 +54,123 @@ describe('run', () => {
     writeFileSync(join(folder, 'in.txt'), 'from a file');
     expect(cli(['run', '-c', 'print(input())', '--stdin', 'in.txt']).stdout).toBe('from a file\n');
     expect(cli(['run', '-c', 'print(input())', '--stdin', '-'], 'piped').stdout).toBe('piped\n');
+  });
+
+  it('passes standard input through when the program reads it, and does not wait for it otherwise', async () => {
+    expect(cli(['run', '-c', 'print(input())'], 'piped').stdout).toBe('piped\n');
+    const reader = "process.stdin.on('data', (text) => process.stdout.write(text))";
+    expect(cli(['run', '-l', 'javascript', '-c', reader], 'piped').stdout).toBe('piped');
+    const idle = spawn(process.execPath, [CLI, 'run', '-c', 'print(1)'], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    const [status] = await once(idle, 'exit', { signal: AbortSignal.timeout(25_000) });
+    expect(status).toBe(0);
+  });
+
+  it('refuses a program and input that both come from standard input', () => {
+    expect(cli(['run', '-', '--stdin', '-'], '1')).toMatchObject({ status: 2 });
+  });
+
+  it('passes arguments to the program', () => {
+    writeFileSync(join(folder, 'args.py'), 'import sys\nprint(sys.argv)');
+    expect(cli(['run', 'args.py', 'a', '--', '--flag', 'b c']).stdout).toBe(
+      "['/app/main.py', 'a', '--flag', 'b c']\n",
+    );
+    expect(
+      cli(['run', '-l', 'javascript', '-c', 'console.log(process.argv.slice(2))', '--', '-x']).stdout,
+    ).toBe("[ '-x' ]\n");
+  });
+
+  it('passes modules next to the program, and only those that it imports', () => {
+    const at = (path: string) => join(folder, 'project', path);
+    mkdirSync(at('pkg/deep'), { recursive: true });
+    mkdirSync(at('lib'));
+    const files = {
+      'main.py':
+        'import helper\nfrom pkg.deep import (\n  leaf,\n)\nimport os\nprint(helper.NAME, leaf.NAME, sorted(os.listdir()))',
+      'helper.py': 'from pkg import other\nNAME = other.NAME',
+      'pkg/__init__.py': '',
+      'pkg/other.py': "NAME = 'other'",
+      'pkg/deep/__init__.py': '',
+      'pkg/deep/leaf.py': 'from ..other import NAME',
+      'secret.py': "NAME = 'not imported'",
+      'main.mjs':
+        "import { twice } from './lib/twice.mjs';\nimport { readdirSync } from 'node:fs';\nconsole.log(twice(4), readdirSync('.'));",
+      'lib/twice.mjs':
+        "import data from './data.json' with { type: 'json' };\nexport const twice = (n) => n * data.factor;",
+      'lib/data.json': '{ "factor": 2 }',
+    };
+    for (const [path, text] of Object.entries(files)) writeFileSync(at(path), text);
+    expect(cli(['run', 'project/main.py'])).toEqual({
+      status: 0,
+      stdout: "other other ['helper.py', 'pkg']\n",
+      stderr: '',
+    });
+    expect(cli(['run', 'project/main.mjs'])).toEqual({ status: 0, stdout: "8 [ 'lib' ]\n", stderr: '' });
+  });
+
+  it('runs a folder', () => {
+    const at = (path: string) => join(folder, 'tool', path);
+    mkdirSync(at('.git'), { recursive: true });
+    mkdirSync(at('node_modules'));
+    writeFileSync(at('__main__.py'), "import os\nprint(open('data.txt').read(), sorted(os.listdir()))");
+    writeFileSync(at('data.txt'), 'data');
+    writeFileSync(at('.git/config'), 'hidden');
+    expect(cli(['run', 'tool']).stdout).toBe("data ['__main__.py', 'data.txt']\n");
+    writeFileSync(at('index.js'), 'console.log(1)');
+    expect(cli(['run', 'tool']).stderr).toContain('tool has both __main__.py and index.js');
+    expect(cli(['run', 'tool', '-l', 'javascript']).stdout).toBe('1\n');
+    mkdirSync(join(folder, 'empty'));
+    expect(cli(['run', 'empty']).stderr).toContain(
+      'Cannot find a program in empty: it has none of __main__.py',
+    );
+  });
+
+  it('copies files into the workspace with --file', () => {
+    writeFileSync(join(folder, 'numbers.txt'), '1 2 3');
+    expect(cli(['run', '--file', 'numbers.txt', '-c', "print(open('numbers.txt').read())"]).stdout).toBe(
+      '1 2 3\n',
+    );
+  });
+
+  it('passes all output through unchanged, also binary output beyond the limits of a result', () => {
+    const code = 'import sys\nsys.stdout.buffer.write(bytes(range(256)) * 10000)';
+    const { stdout } = spawnSync(process.execPath, [CLI, 'run', '-c', code], { maxBuffer: 10_000_000 });
+    expect(
+      stdout.equals(Buffer.alloc(2_560_000, Buffer.from(Array.from({ length: 256 }, (_, i) => i)))),
+    ).toBe(true);
+  });
+
+  it('says what was dropped', () => {
+    const code = "print('x' * 99)";
+    expect(cli(['run', '--max-output', '10', '-c', code])).toEqual({
+      status: 0,
+      stdout: 'x'.repeat(10),
+      stderr:
+        'llm-wasm-sandbox: 90 bytes of standard output were dropped. Raise the limit with --max-output.\n',
+    });
+    const json = cli(['run', '--json', '--max-output', '10', '-c', code]);
+    expect(JSON.parse(json.stdout)).toMatchObject({ stdout: 'x'.repeat(10) });
+    expect(json.stderr).toContain('90 bytes of standard output were dropped');
+  });
+
+  it('says which limit stopped the program, where, and what to try', () => {
+    const lines = (args: readonly string[]) => cli(['run', ...args]).stderr.split('\n');
+    expect(lines(['--fuel', '100M', '-c', 'x = 1\nwhile x:\n  pass'])).toContainEqual(
+      expect.stringMatching(
+        /exit code 152: the fuel budget is used up at main.py:[23] \(.*\)\. Probabl[ye] endless loop/,
+      ),
+    );
+    const slow = 'import re\nre.match("(a*)*b", "a" * 99)';
+    expect(lines(['--timeout', '0.3', '-c', slow])).toContainEqual(
+      expect.stringMatching(/exit code 124: the time limit was reached at main.py:2 \(.*\)\. /),
+    );
+  });
+
+  it('explains failures with --guidance', () => {
+    const { stderr } = cli(['run', '--guidance', '-c', 'import numpy']);
+    expect(stderr).toContain('How to fix PackageNotAvailable:\n  - ');
+    expect(cli(['run', '-c', 'import numpy']).stderr).not.toContain('How to fix');
   });
 
   it('prints only the result with --json', () => {
@@ -113,7 +233,7 @@ describe('run', () => {
   });
 
   it.each([
-    [['run'], 'Give either a FILE'],
+    [['run'], 'Give a FILE or a folder'],
     [['run', 'a.txt'], 'add --language'],
     [['run', 'no-such-file.py'], 'Cannot read no-such-file.py'],
     [['run', '-c', '1', '--fuel', 'much'], 'Expected a number of instructions'],

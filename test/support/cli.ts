@@ -37,8 +37,9 @@ export function runCli(args: readonly string[], { cwd, env, input = '' }: CliOpt
 export async function runCliHere(args: readonly string[], store: string): Promise<CliOutcome> {
   const output = { stdout: '', stderr: '' };
   const spies = (['stdout', 'stderr'] as const).map((stream) =>
-    vi.spyOn(process[stream], 'write').mockImplementation((text) => {
+    vi.spyOn(process[stream], 'write').mockImplementation((text, callback) => {
       output[stream] += typeof text === 'string' ? text : Buffer.from(text).toString();
+      if (typeof callback === 'function') (callback as () => void)();
       return true;
     }),
   );

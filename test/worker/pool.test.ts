@@ -53,6 +53,21 @@ describe('workers', () => {
     expect(inProcess(script)).toBe('0,1,2,3,4,5,6,7,8,9,10,11 true');
   });
 
+  test('run a short program of a third sandbox while two others are in endless loops', () => {
+    const script = `
+      import { availableParallelism } from 'node:os';
+      import { createSandbox } from '${PACKAGE}';
+      const create = () => createSandbox({ runtime: 'python', policy: { timeout_seconds: 50, fuel_budget: 1e12 } });
+      const busy = await Promise.all(Array.from({ length: availableParallelism() }, create));
+      const endless = busy.map((sandbox) => sandbox.execute('while True: pass'));
+      const third = await create();
+      console.log((await third.execute('1 + 1')).metadata.result);
+      for (const run of endless) run.cancel();
+      console.log((await Promise.all(endless)).every((result) => result.metadata.trap_reason === 'cancelled'));
+    `;
+    expect(inProcess(script)).toBe('2\ntrue');
+  });
+
   test('exceed the number of cores, where that is allowed, while long-running programs occupy them all', () => {
     const script = `
       import { availableParallelism } from 'node:os';

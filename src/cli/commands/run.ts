@@ -1,9 +1,8 @@
 /** `run`: runs one program, in a sandbox of its own or in a session, and exits with the exit code of the guest. */
-import { extname } from 'node:path';
 import { Option } from 'commander';
 import { SandboxError } from '../../errors.ts';
-import { formatBytes, formatDuration, formatFuel } from '../../quantities.ts';
-import { DEFAULT_RUNTIME, languageOfExtension } from '../../runtimes/languages.ts';
+import { formatBytes, formatFuel } from '../../quantities.ts';
+import { DEFAULT_RUNTIME } from '../../runtimes/languages.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import {
   type Isolation,
@@ -19,7 +18,10 @@ import {
 import { onBrokenPipe } from '../broken-pipe.ts';
 import type { CommandDetails } from '../command.ts';
 import { UsageError } from '../exit-codes.ts';
+import { failureLine, guidanceText } from '../failure-text.ts';
+import { droppedNote, GuestOutput } from '../guest-output.ts';
 import { copyWorkspaceFiles, readLocalFile, writeLocalFile } from '../local-files.ts';
+import { type LocalProgram, readFiles, readProgram } from '../local-program.ts';
 import {
   collectMounts,
   collectNames,
@@ -37,8 +39,6 @@ import { profileText, toSpeedscope } from '../profile-report.ts';
 
 const DEFAULTS = policySchema.parse({});
 
-const languageOfFile = (name: string) => languageOfExtension(extname(name).toLowerCase());
-
 const runtimeOf = (language: LanguageName | undefined): RuntimeName =>
   language === undefined ? DEFAULT_RUNTIME : LANGUAGE_RUNTIMES[language];
 
@@ -52,6 +52,9 @@ interface RunFlags {
   readonly memory?: number;
   readonly timeout?: number;
   readonly stdin?: string;
+  readonly file?: string[];
+  readonly maxOutput?: number;
+  readonly guidance?: boolean;
   readonly mount?: MountOption[];
   readonly preload?: string[];
   readonly packages?: string[];
@@ -64,21 +67,48 @@ interface RunFlags {
   readonly profileOut?: string;
 }
 
-/** Reads the program, and takes its language from the flags or the file name if they give one. */
-function readProgram(file: string | undefined, flags: RunFlags): { code: string; language?: LanguageName } {
-  if ((file === undefined) === (flags.code === undefined))
-    throw new UsageError('Give either a FILE ("-" for standard input) or -c CODE.');
-  const language = flags.language ?? (file === undefined ? undefined : languageOfFile(file));
-  if (language === undefined && file !== undefined && file !== '-' && flags.session === undefined) {
+interface CommandLine {
+  readonly program: LocalProgram;
+  /** Arguments of the program. */
+  readonly args: readonly string[];
+}
+
+/** With `-c`, all operands are arguments of the program; otherwise the first one names it. */
+function readCommandLine(operands: readonly string[], flags: RunFlags): CommandLine {
+  const { code, language, session } = flags;
+  if (code !== undefined) return { program: { code, language, files: {} }, args: operands };
+  const [path, ...args] = operands;
+  if (path === undefined)
+    throw new UsageError('Give a FILE or a folder ("-" for standard input), or -c CODE.');
+  const program = readProgram(path, language);
+  if (program.language === undefined && path !== '-' && session === undefined) {
     const choices = LANGUAGE_NAMES.map((name) => `--language ${name}`).join(' or ');
-    throw new UsageError(`Cannot determine the language of ${file} from its name: add ${choices}.`);
+    throw new UsageError(`Cannot determine the language of ${path} from its name: add ${choices}.`);
   }
-  return { code: flags.code ?? readLocalFile(file!).toString('utf8'), ...(language && { language }) };
+  return { program, args };
+}
+
+let isReadingInput = false;
+
+/** Standard input of this process, which is read when the program asks for input. */
+async function* standardInput(): AsyncGenerator<Uint8Array> {
+  isReadingInput = true;
+  for await (const chunk of process.stdin) yield chunk;
+}
+
+/** Standard input of the program. */
+function inputFor({ stdin }: RunFlags, isProgramFromStdin: boolean) {
+  if (stdin !== undefined && stdin !== '-') return readLocalFile(stdin);
+  if (!isProgramFromStdin) return standardInput();
+  if (stdin === '-') throw new UsageError('The program and its input cannot both come from standard input.');
+  return '';
 }
 
 /** The limits given as flags. Others are left out, so that a session keeps its own. */
-function policyFromFlags({ fuel, memory, timeout, mount, seed, deterministic }: RunFlags): PolicyInput {
+function policyFromFlags(flags: RunFlags): PolicyInput {
+  const { fuel, memory, timeout, mount, seed, deterministic, maxOutput } = flags;
   return {
+    ...(maxOutput !== undefined && { stdout_max_bytes: maxOutput, stderr_max_bytes: maxOutput }),
     ...(fuel !== undefined && { fuel_budget: fuel }),
     ...(memory !== undefined && { memory_bytes: memory }),
     ...(timeout !== undefined && { timeout_seconds: timeout }),
@@ -128,35 +158,33 @@ async function prepareGuest(runtime: RuntimeName, { memory, preload, packages }:
   if (memoryBytes >= assets.minMemoryBytes) sharedPool().prepare(assets, memoryBytes);
 }
 
-async function run([file]: readonly (string | undefined)[], flags: RunFlags): Promise<void> {
-  const { code, language } = readProgram(file, flags);
+async function run(operands: readonly (string | undefined)[], flags: RunFlags): Promise<void> {
+  const given = operands.filter((operand) => operand !== undefined);
+  const { program, args } = readCommandLine(given, flags);
+  const { code, language } = program;
   if (flags.session === undefined) await prepareGuest(runtimeOf(language), flags);
   const { isSession } = await import('../../session/create-sandbox.ts');
-  const stdin = flags.stdin === undefined ? '' : readLocalFile(flags.stdin);
+  const files = { ...program.files, ...readFiles(flags.file ?? []) };
+  const stdin = inputFor(flags, flags.code === undefined && given[0] === '-');
   await using sandbox = await openSandbox(language, flags);
   const interrupt = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.once(signal, () => interrupt.abort());
-  let hasReader = true;
+  const output = new GuestOutput(flags.maxOutput ?? Number.POSITIVE_INFINITY);
   // The call must leave the session in the same state whether or not its output is read to the end.
-  if (sandbox.session_id !== undefined)
-    onBrokenPipe(() => {
-      hasReader = false;
-    });
-  const callbacks = flags.json
-    ? {}
-    : {
-        onStdout: (text: string) => hasReader && process.stdout.write(text),
-        onStderr: (text: string) => hasReader && process.stderr.write(text),
-      };
+  if (sandbox.session_id !== undefined) onBrokenPipe(() => output.discard());
   const result = await sandbox.execute(code, {
     ...(language && { language }),
     stdin,
+    args: [...args],
     signal: interrupt.signal,
     inject_setup: flags.setup,
     profile: flags.profile === true || flags.profileOut !== undefined,
-    ...callbacks,
+    ...(Object.keys(files).length > 0 && { files }),
+    ...(!flags.json && { onOutput: (stream, bytes) => output.write(stream, bytes) }),
   });
+  // A read that is still waiting would keep the process alive.
+  if (isReadingInput) process.stdin.destroy();
   // A failed save must be reported: flush() throws it.
   if (isSession(sandbox)) await sandbox.flush();
   if (flags.out !== undefined) {
@@ -169,8 +197,18 @@ async function run([file]: readonly (string | undefined)[], flags: RunFlags): Pr
   }
   reportProfile(result, code, flags);
   if (flags.json) process.stdout.write(`${JSON.stringify(result)}\n`);
-  else if (!result.success && process.stderr.isTTY) process.stderr.write(`${failureSummary(result)}\n`);
+  process.stderr.write(flags.json ? droppedFromResult(result) : output.note);
+  if (!flags.json) process.stderr.write(failureReport(result, flags));
   process.exitCode = result.exit_code;
+}
+
+const droppedFromResult = ({ metadata }: SandboxResult) =>
+  droppedNote({ stdout: metadata.stdout_dropped_bytes, stderr: metadata.stderr_dropped_bytes });
+
+/** A limit is always reported. Other failures have printed their own message, so they are only on a terminal. */
+function failureReport(result: SandboxResult, { guidance = process.stderr.isTTY }: RunFlags): string {
+  if (result.success || !(guidance || process.stderr.isTTY || result.metadata.trapped)) return '';
+  return `${failureLine(result)}\n${guidance ? guidanceText(result) : ''}`;
 }
 
 /** Prints the profile to standard error and writes it to a file, as the flags ask for. */
@@ -186,19 +224,15 @@ function reportProfile({ metadata }: SandboxResult, code: string, { profile, pro
   writeLocalFile(profileOut, Buffer.from(JSON.stringify(toSpeedscope(fuel_profile, 'llm-wasm-sandbox'))));
 }
 
-/** The exit code, the reason for the failure and the cost of the run, in one line. */
-function failureSummary({ exit_code, fuel_consumed, duration_ms, metadata }: SandboxResult): string {
-  const { trap_message, error } = metadata;
-  const reason = trap_message ?? (error && `${error.type} on line ${error.line ?? '?'}`);
-  const cost = `${formatFuel(fuel_consumed)} fuel, ${formatDuration(duration_ms)}`;
-  return `\nllm-wasm-sandbox: exit code ${exit_code}${reason ? `: ${reason}` : ''} (${cost})`;
-}
-
 const limit = (flags: string, description: string, fallback: string) =>
   new Option(flags, `${description} (default: ${fallback}, or the session's limit)`);
 
 export const runCommand: CommandDetails<RunFlags> = {
-  arguments: { '[FILE]': 'Program to run; "-" reads it from standard input' },
+  arguments: {
+    '[FILE]':
+      'Program to run, with the modules next to it that it imports; a folder; or "-" for standard input',
+    '[ARGS...]': 'Arguments of the program; write -- before arguments that start with a dash',
+  },
   options: [
     new Option('-c, --code <CODE>', 'Run CODE instead of a file'),
     languageOption(
@@ -218,7 +252,17 @@ export const runCommand: CommandDetails<RunFlags> = {
     limit('--timeout <SECONDS>', 'Maximum running time', `${DEFAULTS.timeout_seconds} s`).argParser(
       parseSecondsOption,
     ),
-    new Option('--stdin <FILE>', 'File to use as standard input; "-" passes standard input through'),
+    new Option('--stdin <FILE>', 'File to use as standard input (default: standard input of this command)'),
+    new Option(
+      '--file <PATH>',
+      'Copy a local file into /app before the program starts; repeatable',
+    ).argParser(collectValues),
+    new Option(
+      '--max-output <BYTES>',
+      'Maximum size of standard output and of standard error (default: none; with --json, 2 MB)',
+    ).argParser(parseBytesOption),
+    new Option('--guidance', 'Explain a failure on standard error (default: only on a terminal)'),
+    new Option('--no-guidance', 'Do not explain failures'),
     new Option(
       '--mount <HOST:GUEST>',
       'Copy a host file or folder into the guest, read-only; repeatable',
@@ -247,6 +291,7 @@ export const runCommand: CommandDetails<RunFlags> = {
     ),
   ],
   examples: [
+    'run main.py -- --verbose input.csv',
     'run report.py --mount ./data:/external --out ./result',
     'run -c "x = 1" --session notes',
     'run -c "print(x)" --session notes',

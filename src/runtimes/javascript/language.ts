@@ -2,6 +2,7 @@
 import { type Language, MAX_VARIABLES } from '../language.ts';
 import { javascriptGuidance, javascriptRules } from './guidance/index.ts';
 import { LINUX_ERRNO } from './linux-errno.ts';
+import { localImports } from './local-imports.ts';
 import { declaredNames } from './module-to-script.ts';
 
 const ENGINE = 'QuickJS-NG';
@@ -23,6 +24,7 @@ export const javascriptLanguage: Language = {
     'ECMAScript 2023 and TypeScript (types are removed, not checked) with ES modules, CommonJS and the Node.js modules that need no network; no DOM',
   extensions: ['.js', '.mjs', '.cjs'],
   mainFile: '/app/main.js',
+  entryFiles: ['index.js', 'index.mjs', 'index.cjs', 'main.js', 'main.mjs', 'index.ts', 'main.ts'],
   apiNotes: [
     "os functions return [result, error]; destructure them: const [files, err] = os.readdir('/app').",
     'std and os are globals; require("fs"), import, process, Buffer and timers work as in Node.js; there is no network and there are no child processes.',
@@ -44,6 +46,7 @@ export const javascriptLanguage: Language = {
   summary: (packages) =>
     `${VERSION} and TypeScript on ${ENGINE}, std, os, readJson/writeJson, ${packages} by import or require(name), Node.js modules; no network`,
   importStatement: (module) => `import ${camelCase(module)} from '${module}'`,
+  localImports,
   // Programs cannot list the `let`, `const` and `class` bindings of their own scope.
   declaredNames: (code) => declaredNames(code, MAX_VARIABLES),
   variablesProgram: (declared) =>

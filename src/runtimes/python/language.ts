@@ -2,6 +2,7 @@
 import { WASI_ERRNO } from '../../kernel/errno.ts';
 import { type Language, MAX_VARIABLES } from '../language.ts';
 import { pythonGuidance, pythonRules } from './guidance/index.ts';
+import { localImports } from './local-imports.ts';
 
 const VERSION = '3.14';
 
@@ -13,6 +14,7 @@ export const pythonLanguage: Language = {
   level: `Python ${VERSION} with its standard library`,
   extensions: ['.py'],
   mainFile: '/app/main.py',
+  entryFiles: ['__main__.py', 'main.py', 'app.py'],
   apiNotes: [
     'Packages are already on sys.path: import them directly; pip is not available.',
     'Files: the working directory is /app; open("data.csv") and open("/app/data.csv") are the same file.',
@@ -27,6 +29,7 @@ export const pythonLanguage: Language = {
   rules: pythonRules,
   summary: (packages) => `${VERSION}, standard library, ${packages}`,
   importStatement: (module) => `import ${module}`,
+  localImports,
   declaredNames: () => [],
   variablesProgram: () => `__import__('_sandbox').variables(${MAX_VARIABLES})`,
 };

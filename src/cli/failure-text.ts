@@ -1,0 +1,47 @@
+/** How `run` describes a failed run on standard error: one line, and the guidance if it is wanted. */
+import { formatDuration, formatFuel } from '../quantities.ts';
+import type { SandboxResult, TrapReason } from '../schema.ts';
+import { escapeControls } from './terminal-text.ts';
+
+/** The limits that stop a program, and the flag that raises each. */
+const LIMITS: Partial<Record<TrapReason, { readonly text: string; readonly flag: string }>> = {
+  out_of_fuel: { text: 'the fuel budget is used up', flag: '--fuel' },
+  timeout: { text: 'the time limit was reached', flag: '--timeout' },
+  memory_limit: { text: 'the memory limit was reached', flag: '--memory' },
+};
+
+/** The reason for the failure, where the program stopped, the cost of the run and what to try. */
+export function failureLine(result: SandboxResult): string {
+  const { exit_code, fuel_consumed, duration_ms, metadata } = result;
+  const { error, trap_reason, trap_message } = metadata;
+  const limit = trap_reason === null ? undefined : LIMITS[trap_reason];
+  const reason = limit?.text ?? trap_message ?? error?.type ?? '';
+  const cost = `${formatFuel(fuel_consumed)} fuel, ${formatDuration(duration_ms)}`;
+  const what = `exit code ${exit_code}${reason && `: ${reason}`}${place(result)} (${cost})`;
+  return escapeControls(`llm-wasm-sandbox: ${what}.${limit ? ` ${remedy(result, limit.flag)}` : ''}`);
+}
+
+function place({ metadata: { stopped_at, error } }: SandboxResult): string {
+  if (stopped_at !== undefined) return ` at ${stopped_at.file.replace(/^\/app\//, '')}:${stopped_at.line}`;
+  return error?.line == null ? '' : ` on line ${error.line}`;
+}
+
+/** A run whose samples show why it reached its limit does not need a higher one. */
+function remedy({ metadata: { fuel_analysis } }: SandboxResult, flag: string): string {
+  const cause = fuel_analysis?.cause === undefined ? undefined : fuel_analysis.likely_causes[0];
+  return cause === undefined ? `Raise the limit with ${flag}.` : `${cause}.`;
+}
+
+/** The guidance of a failed run; empty if there is none. */
+export function guidanceText({ metadata: { error_guidance } }: SandboxResult): string {
+  if (error_guidance === undefined) return '';
+  const { error_type, actionable_guidance, code_examples = [] } = error_guidance;
+  const steps = actionable_guidance.map((step) => `  - ${escapeControls(step)}`);
+  const examples = code_examples.map((example) =>
+    example
+      .split('\n')
+      .map((line) => `      ${escapeControls(line)}`)
+      .join('\n'),
+  );
+  return [`How to fix ${error_type}:`, ...steps, ...examples].map((line) => `${line}\n`).join('');
+}
