@@ -161,9 +161,14 @@ describe('run', () => {
         /exit code 152: the fuel budget is used up at main.py:[23] \(.*\)\. Probabl[ye] endless loop/,
       ),
     );
-    const slow = 'import re\nre.match("(a*)*b", "a" * 99)';
-    expect(lines(['--timeout', '0.3', '-c', slow])).toContainEqual(
-      expect.stringMatching(/exit code 124: the time limit was reached at main.py:2 \(.*\)\. /),
+    const inBuiltIn = 'import re\nre.match("(a*)*b", "a" * 99)';
+    expect(lines(['--fuel', '300M', '-c', inBuiltIn])).toContainEqual(
+      expect.stringMatching(/exit code 152: the fuel budget is used up at main.py:2 \(.*\)\. /),
+    );
+    expect(lines(['--timeout', '1', '-c', 'import time\ntime.sleep(60)'])).toContainEqual(
+      expect.stringMatching(
+        /exit code 124: the time limit was reached.*\. Raise the limit with --timeout\.$/,
+      ),
     );
   });
 

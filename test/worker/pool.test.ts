@@ -41,14 +41,14 @@ describe('workers', () => {
     expect(inProcess(script)).toBe('0');
   });
 
-  test('are as many as the machine has cores, and no more', () => {
+  test('are as many as the pool allows, and no more', () => {
     const script = `
       import { availableParallelism } from 'node:os';
-      import { createSandbox } from '${PACKAGE}';
-      import { sharedPool } from '${POOL}';
-      const sandboxes = await Promise.all(Array.from({ length: 12 }, () => createSandbox({ runtime: 'python' })));
+      import { createPool, createSandbox } from '${PACKAGE}';
+      const pool = createPool({ maxWorkers: availableParallelism() });
+      const sandboxes = await Promise.all(Array.from({ length: 12 }, () => createSandbox({ runtime: 'python', pool })));
       const results = await Promise.all(sandboxes.map((s, i) => s.execute(String(i))));
-      console.log(results.map((r) => r.metadata.result).join(), sharedPool().workers === availableParallelism());
+      console.log(results.map((r) => r.metadata.result).join(), pool.workers === availableParallelism());
     `;
     expect(inProcess(script)).toBe('0,1,2,3,4,5,6,7,8,9,10,11 true');
   });
