@@ -1,7 +1,6 @@
 /** The public surface of llm-wasm-sandbox. */
 export { ERROR_CODES, type ErrorCode, SandboxError } from './errors.ts';
-export type { Entry } from './fs/flat-entries.ts';
-export type { TreeEdit } from './fs/tree-changes.ts';
+export type { Entry, TreeEdit } from './fs/flat-entries.ts';
 export { type ListedPackage, listPackages } from './runtimes/available-packages.ts';
 export type { Variable } from './runtimes/language.ts';
 export type { SandboxOptions } from './sandbox/create-parts.ts';

@@ -2,9 +2,8 @@
  * Applies changes by the host to a volume that a guest is using. The result equals a volume that is filled with the changed
  * tree. A modified file keeps its node, so descriptors that the guest has open see the new contents, as on a POSIX system.
  */
-import type { Entry } from './flat-entries.ts';
+import type { Entry, TreeEdit } from './flat-entries.ts';
 import type { Node } from './nodes.ts';
-import type { TreeEdit } from './tree-changes.ts';
 import type { Volume, WritableRoot } from './volume.ts';
 
 /**

@@ -25,6 +25,14 @@ export interface Entry {
   target?: string;
 }
 
+/** Paths to remove from a tree and entries to add or replace, in this order. */
+export interface TreeEdit {
+  /** Paths to remove. The contents of a removed folder are listed as well. */
+  readonly removed: readonly string[];
+  /** Entries to add or replace. */
+  readonly entries: readonly Entry[];
+}
+
 /** The largest time that a JavaScript Date can represent. */
 export const MAX_TIME_MS = 8.64e15;
 
@@ -60,22 +68,29 @@ export function checkEntries(entries: Iterable<Entry>, code?: ErrorCode): Entry[
   return sorted;
 }
 
-/** Validates the entries by path of a tree that are not in `old`, a valid tree. Throws as `checkEntries` does. */
-export function checkNewEntries(tree: ReadonlyMap<string, Entry>, old: ReadonlyMap<string, Entry>): void {
+/**
+ * Validates entries of a tree whose other entries are valid. A directory comes before its contents, and `kindOf` returns
+ * the kind of any entry of the tree. Throws as `checkEntries` does.
+ */
+export function checkNewEntries(
+  entries: Iterable<Entry>,
+  kindOf: (path: string) => Entry['kind'] | undefined,
+  code?: ErrorCode,
+): void {
   let dir = '';
   let hasParent = true;
-  for (const [path, entry] of tree) {
-    if (old.get(path) === entry) continue;
+  for (const entry of entries) {
+    const { path } = entry;
     const slash = path.lastIndexOf('/');
     // Neighbouring entries mostly share a directory, and comparing is cheaper than slicing and a lookup.
     if (slash !== dir.length || !path.startsWith(dir)) {
       dir = slash < 0 ? '' : path.slice(0, slash);
-      hasParent = dir === '' || tree.get(dir)?.kind === 'dir';
+      hasParent = dir === '' || kindOf(dir) === 'dir';
     }
     const badPath = hasParent ? pathProblem(path, slash, undefined) : 'has no parent directory';
-    if (badPath !== undefined) throw refusal('invalid_path', path, badPath);
+    if (badPath !== undefined) throw refusal(code ?? 'invalid_path', path, badPath);
     const bad = fieldProblem(entry);
-    if (bad !== undefined) throw refusal('invalid_argument', path, bad);
+    if (bad !== undefined) throw refusal(code ?? 'invalid_argument', path, bad);
   }
 }
 
@@ -169,7 +184,7 @@ export function toEntry(path: string, node: Node): Entry {
 }
 
 /** Adds an entry to a map of entries by path. Missing parent directories get the modification time of the entry. */
-export function putEntry(entries: Map<string, Entry>, entry: Entry): void {
+export function putEntry(entries: Pick<Map<string, Entry>, 'has' | 'set'>, entry: Entry): void {
   const missing: string[] = [];
   // From the inside out: in a consistent map, all parents of an existing entry exist.
   for (let slash = entry.path.lastIndexOf('/'); slash > 0; slash = entry.path.lastIndexOf('/', slash - 1)) {

@@ -1,14 +1,6 @@
-/** Computes the difference between a file tree and its baseline, and applies differences to a map of entries. */
+/** Computes the difference between a file tree and its baseline. */
 import { type Entry, toEntry } from './flat-entries.ts';
 import { byCodeUnit, type DirNode, type Node, visitTree } from './nodes.ts';
-
-/** Paths to remove from a tree and entries to add or replace, in this order. */
-export interface TreeEdit {
-  /** Paths to remove. The contents of a removed folder are listed as well. */
-  readonly removed: readonly string[];
-  /** Entries to add or replace. */
-  readonly entries: readonly Entry[];
-}
 
 /** The difference between a tree and its baseline. All lists are sorted by path. */
 export interface TreeChanges {
@@ -58,10 +50,4 @@ export function diffTree(root: DirNode, baseline: TreeBaseline): TreeChanges {
     list.sort(byCodeUnit);
   changes.entries.sort((a, b) => byCodeUnit(a.path, b.path));
   return changes;
-}
-
-/** Applies an edit to a map of entries by path. */
-export function applyChanges(entries: Map<string, Entry>, edit: TreeEdit): void {
-  for (const path of edit.removed) entries.delete(path);
-  for (const entry of edit.entries) entries.set(entry.path, entry);
 }

@@ -53,7 +53,7 @@ export function buildRunJob(
       workspaceMaxFiles: policy.workspace_max_files,
       deterministic: deterministicMode(policy),
     },
-    workspace: workspace.entries(),
+    workspace: [...workspace.snapshot().values()],
     mountSet,
     streamOutput: request.live,
     profile: request.profile,

@@ -1,14 +1,14 @@
 /**
- * The files of a sandbox between two calls: a flat map of the contents of /app. The host reads and writes it, and every
- * run starts from it. Paths are relative to /app; absolute paths below /app are accepted. Contents are in shared memory,
- * so sending them to a worker copies nothing.
+ * The files of a sandbox between two calls: the contents of /app. The host reads and writes them, and every run starts
+ * from them. Paths are relative to /app; absolute paths below /app are accepted. Contents are in shared memory, so sending
+ * them to a worker copies nothing.
  */
 import { SandboxError } from '../errors.ts';
-import { utf8Length } from '../fs/file-names.ts';
-import { checkNewEntries, type Entry, putEntry } from '../fs/flat-entries.ts';
+import { EMPTY_TREE, entryBytes, FileTree } from '../fs/file-tree.ts';
+import { checkNewEntries, type Entry, putEntry, type TreeEdit } from '../fs/flat-entries.ts';
 import { maxPathBytes } from '../fs/quota.ts';
 import { toShared } from '../fs/shared-bytes.ts';
-import { applyChanges, type TreeChanges, type TreeEdit } from '../fs/tree-changes.ts';
+import type { TreeChanges } from '../fs/tree-changes.ts';
 import type { VolumeUsage } from '../fs/volume.ts';
 
 const ROOT = '/app';
@@ -68,23 +68,40 @@ const parentOf = (path: string) => path.slice(0, Math.max(0, path.lastIndexOf('/
 export function usageOf(entries: Iterable<Entry>): VolumeUsage {
   let bytes = 0;
   let files = 0;
-  for (const { data, target } of entries) {
-    bytes += data?.length ?? target?.length ?? 0;
+  for (const entry of entries) {
+    bytes += entryBytes(entry);
     files++;
   }
   return { bytes, files };
 }
 
-/** Total length of the absolute paths of entries. */
-function pathBytesOf(entries: Iterable<Entry>): number {
-  let bytes = 0;
-  for (const { path } of entries) bytes += ROOT.length + 1 + utf8Length(path);
-  return bytes;
+/** Entries that are about to be added to a tree. */
+class AddedEntries {
+  readonly added = new Map<string, Entry>();
+  /** Size of the tree with these entries. */
+  size: number;
+
+  constructor(readonly tree: FileTree) {
+    this.size = tree.size;
+  }
+
+  readonly has = (path: string) => this.kindOf(path) !== undefined;
+
+  readonly kindOf = (path: string) => (this.added.get(path) ?? this.tree.get(path))?.kind;
+
+  readonly set = (path: string, entry: Entry) => {
+    if (!this.has(path)) this.size++;
+    return this.added.set(path, entry);
+  };
+
+  result(): FileTree {
+    return this.tree.apply({ removed: [], entries: [...this.added.values()] });
+  }
 }
 
 export class Workspace {
   /** Undefined while the files are only in the store of a session. */
-  #loaded: Map<string, Entry> | undefined = new Map();
+  #loaded: FileTree | undefined = EMPTY_TREE;
   /** What a session holds in /tmp and in deleted files that are open. It counts towards the same limits. */
   otherUsage: VolumeUsage = { bytes: 0, files: 0 };
   /** Paths that the host has written or removed since the last `takeEdits`. */
@@ -96,14 +113,14 @@ export class Workspace {
     readonly limits: { readonly maxBytes: number; readonly maxFiles: number },
   ) {}
 
-  get #entries(): Map<string, Entry> {
+  get #tree(): FileTree {
     if (this.#loaded === undefined)
       throw new SandboxError('internal', 'The files of the session are not in memory.');
     return this.#loaded;
   }
 
-  set #entries(entries: Map<string, Entry>) {
-    this.#loaded = entries;
+  set #tree(tree: FileTree) {
+    this.#loaded = tree;
   }
 
   /** Frees the entries. Pending edits are kept. */
@@ -113,61 +130,65 @@ export class Workspace {
 
   /** Restores the entries that `unload` freed. */
   load(entries: ReadonlyMap<string, Entry>): void {
-    this.#loaded = new Map(entries);
+    this.#loaded = FileTree.of(entries);
   }
 
-  /** All entries, for the start of a run. */
-  entries(): Entry[] {
-    return [...this.#entries.values()];
-  }
-
-  /** A copy that later changes do not affect. */
-  snapshot(): Map<string, Entry> {
-    return new Map(this.#entries);
+  /** The current files. Later changes do not affect them. */
+  snapshot(): FileTree {
+    return this.#tree;
   }
 
   /** Replaces all entries and discards pending edits. */
   replace(entries: ReadonlyMap<string, Entry>): void {
-    this.#entries = new Map(entries);
+    this.#tree = FileTree.of(entries);
     this.#edited.clear();
   }
 
   /** Restores earlier entries but keeps what the host has changed since the last `takeEdits`. */
   revert(entries: ReadonlyMap<string, Entry>): void {
-    const next = new Map(entries);
-    for (const path of this.#edited) {
-      const entry = this.#entries.get(path);
-      if (entry === undefined) next.delete(path);
-      else next.set(path, entry);
-    }
-    this.#entries = next;
-    this.#repairParents(next.keys());
+    const edit = this.#pendingEdits();
+    const before = FileTree.of(entries);
+    this.#tree = before.apply(edit);
+    this.#repairParents(this.#mayLackParent(edit));
+  }
+
+  #pendingEdits(): TreeEdit {
+    const paths = [...this.#edited].sort();
+    const entries = paths.map((path) => this.#tree.get(path)).filter((entry) => entry !== undefined);
+    return { removed: paths.filter((path) => !this.#tree.has(path)), entries };
   }
 
   /** Returns what the host has changed since the last call, as an edit for a live guest. */
   takeEdits(): TreeEdit {
-    const paths = [...this.#edited].sort();
+    const edits = this.#pendingEdits();
     this.#edited.clear();
-    const entries = paths.map((path) => this.#entries.get(path)).filter((entry) => entry !== undefined);
-    return { removed: paths.filter((path) => !this.#entries.has(path)), entries };
+    return edits;
   }
 
   /** Applies changes made outside the sandbox as host edits. */
   edit({ removed, entries }: TreeEdit): void {
-    applyChanges(this.#entries, { removed, entries });
+    this.#tree = this.#tree.apply({ removed, entries });
     for (const path of [...removed, ...entries.map((entry) => entry.path)]) this.#edited.add(path);
   }
 
   /** Applies the changes that a run made. Other runs may have changed the same folders since it started. */
   apply(changes: TreeChanges): void {
-    const entries = this.#entries;
-    const isFolder = (path: string) => entries.get(path)?.kind === 'dir';
-    // If no folder was removed, only the changed entries can lack a parent folder.
-    const hidesOthers =
-      changes.removed.some(isFolder) ||
-      changes.entries.some(({ path, kind }) => kind !== 'dir' && isFolder(path));
-    applyChanges(entries, changes);
-    this.#repairParents(hidesOthers ? entries.keys() : changes.entries.map(({ path }) => path));
+    this.#tree = this.#tree.apply(changes);
+    this.#repairParents(this.#mayLackParent(changes));
+  }
+
+  /** The entries that can lack a parent folder after an edit: those it added, and those below paths that are not folders now. */
+  #mayLackParent({ removed, entries }: TreeEdit): Set<string> {
+    const paths = new Set(entries.map(({ path }) => path));
+    const noFolders = entries.filter(({ kind }) => kind !== 'dir').map(({ path }) => path);
+    // With a final slash, all paths below a folder follow it directly and can be skipped.
+    let covered: string | undefined;
+    for (const prefix of [...removed, ...noFolders].map((path) => `${path}/`).sort()) {
+      if (covered !== undefined && prefix.startsWith(covered)) continue;
+      covered = prefix;
+      for (const below of this.#tree.below(prefix.slice(0, -1))) paths.add(below.path);
+    }
+    return paths;
   }
 
   /**
@@ -175,22 +196,22 @@ export class Workspace {
    * again, and removes entries whose folder has been replaced by a file. Linear in the total length of the paths.
    */
   #repairParents(paths: Iterable<string>): void {
-    const entries = this.#entries;
+    let tree = this.#tree;
     const recreated = new Set<string>();
     /** Folders that cannot exist, because one of their parents is not a folder. */
     const impossible = new Set<string>();
     const ensureFolder = (folder: string, mtimeMs: number): boolean => {
       const missing: string[] = [];
       let path = folder;
-      while (path !== '' && !entries.has(path) && !impossible.has(path)) {
+      while (path !== '' && !tree.has(path) && !impossible.has(path)) {
         missing.push(path);
         path = parentOf(path);
       }
-      const isPossible = path === '' || entries.get(path)?.kind === 'dir';
+      const isPossible = path === '' || tree.get(path)?.kind === 'dir';
       for (const one of missing.reverse()) {
         if (!isPossible) impossible.add(one);
         else {
-          entries.set(one, { path: one, kind: 'dir', mode: 0o755, mtimeMs });
+          tree = tree.set({ path: one, kind: 'dir', mode: 0o755, mtimeMs });
           recreated.add(one);
           this.#edited.add(one);
         }
@@ -200,24 +221,25 @@ export class Workspace {
     // Folders are shorter than what they contain.
     for (const path of [...paths].sort((a, b) => a.length - b.length)) {
       const parent = parentOf(path);
-      const isIntact = parent === '' || (entries.get(parent)?.kind === 'dir' && !recreated.has(parent));
+      const isIntact = parent === '' || (tree.get(parent)?.kind === 'dir' && !recreated.has(parent));
       if (isIntact) continue;
       this.#edited.add(path);
-      if (ensureFolder(parent, entries.get(path)!.mtimeMs)) continue;
-      entries.delete(path);
+      if (ensureFolder(parent, tree.get(path)!.mtimeMs)) continue;
+      tree = tree.delete(path);
       impossible.add(path);
     }
+    this.#tree = tree;
   }
 
-  /** At most `limit` paths; none while the entries are not in memory. */
+  /** At most `limit` paths, sorted; none while the entries are not in memory. */
   paths(limit: number): string[] {
     const paths: string[] = [];
     for (const path of this.#loaded?.keys() ?? []) if (paths.push(path) >= limit) break;
-    return paths.sort();
+    return paths;
   }
 
   list(): WorkspaceFile[] {
-    return describeFiles(this.#entries.values());
+    return describeFiles(this.#tree.values());
   }
 
   /** A copy of a file's bytes. */
@@ -232,7 +254,7 @@ export class Workspace {
   /** Writes all of the files or none. */
   write(files: CallFiles): void {
     if (Object.keys(files).length === 0) return;
-    const next = new Map(this.#entries);
+    const next = new AddedEntries(this.#tree);
     const mtimeMs = this.now();
     /** Folder of the previous file: most files are in the same one, and comparing it is cheaper than checking it. */
     let folder = '';
@@ -244,7 +266,7 @@ export class Workspace {
         name.startsWith(folder) &&
         isRelativeForm(name.slice(slash + 1));
       const path = isSibling ? name : workspacePath(name);
-      if (next.get(path)?.kind === 'dir')
+      if (next.kindOf(path) === 'dir')
         throw new SandboxError('invalid_path', `${path} is a folder. Choose another path.`);
       const data = toShared(
         typeof content === 'string' ? new TextEncoder().encode(content) : content.slice(),
@@ -256,27 +278,28 @@ export class Workspace {
         folder = parentOf(path);
       }
       // Stops early, because one long path can create thousands of folders.
-      if (next.size > this.limits.maxFiles) this.checkQuota(next);
+      if (next.size > this.limits.maxFiles) this.checkQuota(next.result());
     }
-    checkNewEntries(next, this.#entries);
-    this.checkQuota(next);
-    for (const [path, entry] of next) if (this.#entries.get(path) !== entry) this.#edited.add(path);
-    this.#entries = next;
+    checkNewEntries(next.added.values(), next.kindOf);
+    const tree = next.result();
+    this.checkQuota(tree);
+    for (const path of next.added.keys()) this.#edited.add(path);
+    this.#tree = tree;
   }
 
   clear(): void {
-    for (const path of this.#entries.keys()) this.#edited.add(path);
-    this.#entries.clear();
+    for (const path of this.#tree.keys()) this.#edited.add(path);
+    this.#tree = EMPTY_TREE;
   }
 
   delete(path: string): void {
     const found = this.#file(path).path;
-    this.#entries.delete(found);
+    this.#tree = this.#tree.delete(found);
     this.#edited.add(found);
   }
 
   #file(name: string): Entry {
-    const entry = this.#entries.get(workspacePath(name));
+    const entry = this.#tree.get(workspacePath(name));
     if (entry?.kind === 'file') return entry;
     const files = this.list().map((file) => file.path);
     const listing = files.length > 0 ? `Its files are: ${files.slice(0, 20).join(', ')}` : 'It is empty';
@@ -287,9 +310,9 @@ export class Workspace {
   }
 
   /** Throws `quota_exceeded` if the entries exceed the limits. */
-  checkQuota(entries: ReadonlyMap<string, Entry> = this.#entries): void {
-    const own = usageOf(entries.values());
-    const paths = pathBytesOf(entries.values());
+  checkQuota(tree: FileTree = this.#tree): void {
+    const own = { bytes: tree.bytes, files: tree.size };
+    const paths = tree.pathBytes + tree.size * (ROOT.length + 1);
     const other = this.otherUsage;
     const { maxBytes, maxFiles } = this.limits;
     const maxPaths = maxPathBytes(this.limits);

@@ -6,7 +6,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { SerialQueue } from '../concurrency/serial-queue.ts';
 import { SandboxError } from '../errors.ts';
-import type { Entry } from '../fs/flat-entries.ts';
+import { EMPTY_TREE, type FileTree } from '../fs/file-tree.ts';
 import { MAX_VARIABLES } from '../runtimes/language.ts';
 import type { Workspace } from '../sandbox/workspace.ts';
 import { type PolicyInput, parse, type RuntimeName, type SessionPolicy, sessionPolicy } from '../schema.ts';
@@ -39,7 +39,7 @@ export interface TimelineMark {
   readonly checkpoints: ReadonlyMap<string, Checkpoint>;
 }
 
-const EMPTY: SessionState = { version: 0, delta: undefined, workspace: new Map(), tmp: [] };
+const EMPTY: SessionState = { version: 0, delta: undefined, workspace: EMPTY_TREE, tmp: [] };
 
 export class SessionTimeline {
   #record: SessionRecord;
@@ -213,9 +213,10 @@ export class SessionTimeline {
   }
 
   /** Replaces the files of the current state; the memory stays. */
-  setWorkspace(workspace: ReadonlyMap<string, Entry>): void {
+  setWorkspace(workspace: FileTree): void {
     this.#checkLoaded();
-    this.#state = { ...this.#state, workspace: new Map(workspace) };
+    // An unchanged state stays the same object, because stores encode each state only once.
+    if (workspace !== this.#state.workspace) this.#state = { ...this.#state, workspace };
   }
 
   checkpoint(name: string | undefined): CheckpointInfo {

@@ -2,7 +2,8 @@
  * One call of a session, from the state it starts from to the state it leaves. Memory and files are committed together
  * or not at all. The steps are called in order: begin, answer, settle; or revert at any point, even after the commit.
  */
-import { applyChanges, type TreeEdit } from '../fs/tree-changes.ts';
+import { FileTree } from '../fs/file-tree.ts';
+import type { TreeEdit } from '../fs/flat-entries.ts';
 import type { VolumeUsage } from '../fs/volume.ts';
 import { notableImports } from '../packages/manifest.ts';
 import type { CallFiles, Workspace } from '../sandbox/workspace.ts';
@@ -99,10 +100,8 @@ function applySaved(
 ): Pick<SessionState, 'delta' | 'tmp'> {
   for (const { bytes, sha256 } of newDiffs) cacheDigest(bytes, sha256);
   const kept = before.delta?.slice(1, 1 + keptDiffs) ?? [];
-  const files = new Map(before.tmp.map((entry) => [entry.path, entry]));
-  applyChanges(files, tmp);
   return {
     delta: [deltaHeader, ...kept, ...newDiffs.map(({ bytes }) => bytes)],
-    tmp: [...files.values()].sort((a, b) => (a.path < b.path ? -1 : 1)),
+    tmp: [...FileTree.from(before.tmp).apply(tmp).values()],
   };
 }

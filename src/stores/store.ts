@@ -2,8 +2,7 @@
  * The interface of a session store and the data it stores. A store saves whole sessions: after a failed write it still
  * holds the previous version, never a mixture of two. Everything it returns has been validated.
  */
-import type { Entry } from '../fs/flat-entries.ts';
-import type { TreeEdit } from '../fs/tree-changes.ts';
+import type { Entry, TreeEdit } from '../fs/flat-entries.ts';
 import type { SessionRecord } from '../schema.ts';
 
 export type { SessionRecord };
@@ -20,7 +19,7 @@ export interface SessionState {
    * Consecutive states share the parts that a call has not changed.
    */
   readonly delta: readonly Uint8Array[] | undefined;
-  /** Files of /app by path. */
+  /** Files of /app by path. Not necessarily a `Map`: a store that clones or serialises it copies it with `new Map()` first. */
   readonly workspace: ReadonlyMap<string, Entry>;
   /** Files of /tmp. */
   readonly tmp: readonly Entry[];

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { applyHostEdit } from '../../src/fs/apply-host-edits.ts';
-import { applyChanges, type TreeEdit } from '../../src/fs/tree-changes.ts';
+import type { TreeEdit } from '../../src/fs/flat-entries.ts';
 import type { Volume } from '../../src/fs/volume.ts';
-import { codeOf, dir, file, link, newVolume, readText } from './support.ts';
+import { applyEdit, codeOf, dir, file, link, newVolume, readText } from './support.ts';
 
 function filled() {
   const volume = newVolume();
@@ -59,7 +59,7 @@ describe('applyHostEdit', () => {
     const volume = filled();
     const rootTime = volume.lookup('/app', '/', true).mtimeMs;
     const entries = new Map(volume.entries('/app').map((entry) => [entry.path, entry]));
-    applyChanges(entries, edit);
+    applyEdit(entries, edit);
     const expected = newVolume();
     expected.fill('/app', entries.values());
     expect(apply(volume, edit)).toBe(true);

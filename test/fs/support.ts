@@ -1,7 +1,7 @@
 /** Helpers for the tests of this folder: a volume with a counting clock, short entries, error codes. */
 import { SandboxError } from '../../src/errors.ts';
 import { utf8Length } from '../../src/fs/file-names.ts';
-import type { Entry } from '../../src/fs/flat-entries.ts';
+import type { Entry, TreeEdit } from '../../src/fs/flat-entries.ts';
 import { FsError } from '../../src/fs/fs-error.ts';
 import { type Node, visitTree } from '../../src/fs/nodes.ts';
 import { chargedBytes } from '../../src/fs/quota.ts';
@@ -29,6 +29,12 @@ export const link = (path: string, target: string): Entry => ({
   mtimeMs: 5,
   target,
 });
+
+/** Applies an edit to a map of entries by path, the simplest model of a tree. */
+export function applyEdit(entries: Map<string, Entry>, edit: TreeEdit): void {
+  for (const path of edit.removed) entries.delete(path);
+  for (const entry of edit.entries) entries.set(entry.path, entry);
+}
 
 /** The error code of a failed operation, or 'ok'. Errors other than FsError and SandboxError are rethrown. */
 export function codeOf(operation: () => unknown): string {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/fs/flat-entries.ts';
-import { applyChanges, type TreeChanges } from '../../src/fs/tree-changes.ts';
-import { bytes, dir, file, link, newVolume, readText, writeText } from './support.ts';
+import type { TreeChanges } from '../../src/fs/tree-changes.ts';
+import { applyEdit, bytes, dir, file, link, newVolume, readText, writeText } from './support.ts';
 
 const START = [dir('d'), file('d/in', 'in'), file('a', 'A'), file('b', 'B'), link('l', 'a'), dir('e')];
 
@@ -17,7 +17,7 @@ function changesOf(act: (volume: ReturnType<typeof newVolume>) => void): TreeCha
   act(volume);
   const changes = volume.changes('/app');
   const mirror = new Map(START.map((entry) => [entry.path, entry]));
-  applyChanges(mirror, changes);
+  applyEdit(mirror, changes);
   const byPath = (a: Entry, b: Entry) => (a.path < b.path ? -1 : 1);
   expect([...mirror.values()].sort(byPath)).toEqual(volume.entries('/app'));
   return changes;

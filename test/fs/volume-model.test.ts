@@ -5,9 +5,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/fs/flat-entries.ts';
 import type { Node } from '../../src/fs/nodes.ts';
-import { applyChanges } from '../../src/fs/tree-changes.ts';
 import { packEntries, unpackEntries } from '../../src/fs/tree-codec.ts';
-import { codeOf, newVolume, recount, recountPaths } from './support.ts';
+import { applyEdit, codeOf, newVolume, recount, recountPaths } from './support.ts';
 
 type Thing = { kind: 'file'; bytes: number[] } | { kind: 'dir' };
 const LIMITS = { maxBytes: 200, maxFiles: 12 };
@@ -109,7 +108,7 @@ describe('Volume', () => {
         );
         expect(volume.usage()).toEqual({ bytes: model.bytes, files: model.things.size - 1 });
         if (step % 7 === 0) {
-          applyChanges(mirror, volume.changes('/app'));
+          applyEdit(mirror, volume.changes('/app'));
           expect(unpackEntries(packEntries(mirror.values()))).toEqual(entries);
           volume.setBaseline('/app');
         }

@@ -272,7 +272,7 @@ describe.each(Object.entries(STORES))('%s', (_, open) => {
     const { workspace, damage } = (await store.readWorkspace('one'))!;
     expect(damage).toBeUndefined();
     expect(plainState({ ...written, workspace })).toEqual(plainState(written));
-    expect(withEdits(workspace, await store.edits('one'))).toEqual(workspace);
+    expect(withEdits(workspace, await store.edits('one'))).toEqual(new Map(workspace));
   });
 });
 

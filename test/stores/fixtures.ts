@@ -3,8 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { type Entry, putEntry } from '../../src/fs/flat-entries.ts';
-import { applyChanges, type TreeEdit } from '../../src/fs/tree-changes.ts';
+import { type Entry, putEntry, type TreeEdit } from '../../src/fs/flat-entries.ts';
 import { sessionPolicy } from '../../src/schema.ts';
 import { stateBytes } from '../../src/stores/format/state-size.ts';
 import type {
@@ -14,6 +13,7 @@ import type {
   SessionStore,
   StoredSession,
 } from '../../src/stores/store.ts';
+import { applyEdit } from '../fs/support.ts';
 
 export const T0 = Date.parse('2026-03-01T12:00:00Z');
 
@@ -118,7 +118,7 @@ export function plainSession(stored: StoredSession | undefined): unknown {
 /** Applies edits as a session does before its next call. */
 export function withEdits(workspace: ReadonlyMap<string, Entry>, edits: TreeEdit): Map<string, Entry> {
   const next = new Map(workspace);
-  applyChanges(next, { removed: [...edits.removed], entries: [...edits.entries] });
+  applyEdit(next, edits);
   return next;
 }
 

@@ -13,7 +13,7 @@ import { join, resolve } from 'node:path';
 import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
 import { SerialQueue } from '../../concurrency/serial-queue.ts';
 import { SandboxError } from '../../errors.ts';
-import { applyChanges } from '../../fs/tree-changes.ts';
+import { FileTree } from '../../fs/file-tree.ts';
 import { checkSessionId, foldSessionId, isSessionId, rejectCaseConflict } from '../session-id.ts';
 import { byLastUse, type RecoveredWorkspace, type SessionRecord, type SessionStore } from '../store.ts';
 import { readDiskManifest } from './disk-manifest.ts';
@@ -129,9 +129,8 @@ class DiskStore {
     try {
       const session = await this.read(id);
       if (session === undefined) return undefined;
-      const workspace = new Map(session.state.workspace);
-      applyChanges(workspace, await this.#folder(id).peekEdits());
-      return { workspace, damage: undefined };
+      const edits = await this.#folder(id).peekEdits();
+      return { workspace: FileTree.of(session.state.workspace).apply(edits), damage: undefined };
     } catch (error) {
       if (!(error instanceof SandboxError) || error.code !== 'session_damaged') throw error;
       return await this.#folder(id).recoverWorkspace(error.message);

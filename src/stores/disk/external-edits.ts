@@ -4,8 +4,7 @@
  * whether it was edited.
  */
 import { SandboxError } from '../../errors.ts';
-import type { Entry } from '../../fs/flat-entries.ts';
-import type { TreeEdit } from '../../fs/tree-changes.ts';
+import type { Entry, TreeEdit } from '../../fs/flat-entries.ts';
 import { formatBytes } from '../../quantities.ts';
 import { contentDigest } from '../format/content-digest.ts';
 import { type TreeEntry, toTreeEntry } from '../format/stored-tree.ts';

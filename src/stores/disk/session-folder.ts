@@ -17,7 +17,7 @@ import { dirname, join } from 'node:path';
 import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
 import { SandboxError } from '../../errors.ts';
 import { utf8Length } from '../../fs/file-names.ts';
-import type { TreeEdit } from '../../fs/tree-changes.ts';
+import type { TreeEdit } from '../../fs/flat-entries.ts';
 import { formatBytes } from '../../quantities.ts';
 import { contentDigest } from '../format/content-digest.ts';
 import { damaged, encodePrettyJson } from '../format/json-codec.ts';
