@@ -8,13 +8,13 @@ import type { Volume, WritableRoot } from './volume.ts';
 
 /**
  * Applies the removals, then the entries, below `at`. Entries must be sorted: a directory before its contents. Returns false
- * and changes nothing if this would remove a node that is in use.
+ * and changes nothing if this would remove a node in `inUse`.
  */
 export function applyHostEdit(
   volume: Volume,
   at: WritableRoot,
   edit: TreeEdit,
-  isInUse: (node: Node) => boolean,
+  inUse: ReadonlySet<Node>,
 ): boolean {
   const find = (path: string) =>
     volume.exists(`${at}/${path}`) ? volume.lookup(path, at, false) : undefined;
@@ -24,7 +24,7 @@ export function applyHostEdit(
   };
   const paths = [...edit.removed, ...edit.entries.filter(isReplaced).map(({ path }) => path)];
   const nodes = paths.map(find);
-  if (nodes.some((node) => node !== undefined && isInUse(node))) return false;
+  if (nodes.some((node) => node !== undefined && inUse.has(node))) return false;
   const restoreTimes = saveParentTimes(volume, at, edit);
   // Children come before their directory, which must be empty when it is removed.
   for (const path of paths.sort().reverse()) {
@@ -36,7 +36,7 @@ export function applyHostEdit(
   restoreTimes();
   // After the contents, because writing them changes the time of a directory.
   for (const { path, mode, mtimeMs } of edit.entries) Object.assign(find(path)!, { mode, mtimeMs });
-  volume.setBaseline(at);
+  volume.commit(at, inUse);
   return true;
 }
 

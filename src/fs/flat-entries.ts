@@ -4,34 +4,13 @@
  * `..`, and the parent of each entry is a directory that comes before it.
  */
 import { type ErrorCode, SandboxError } from '../errors.ts';
+import type { Entry } from './entry.ts';
 import { checkName, isEncodable, isLongerThan, MAX_PATH_BYTES } from './file-names.ts';
 import { FsError } from './fs-error.ts';
 import { byCodeUnit, type DirNode, type Node, type NodeInit, newDir, newFile, newLink } from './nodes.ts';
 import { isShared, toShared } from './shared-bytes.ts';
 
-/** A file, folder or symbolic link of a tree. */
-export interface Entry {
-  /** Relative to the root of the tree, with `/` as separator and without a leading slash. */
-  path: string;
-  /** What the entry is. */
-  kind: 'file' | 'dir' | 'symlink';
-  /** Permission bits, 0 to 0o7777. */
-  mode: number;
-  /** Time of the last change, in milliseconds since 1970. */
-  mtimeMs: number;
-  /** Contents. Present for files only. */
-  data?: Uint8Array;
-  /** Target path. Present for symbolic links only. */
-  target?: string;
-}
-
-/** Paths to remove from a tree and entries to add or replace, in this order. */
-export interface TreeEdit {
-  /** Paths to remove. The contents of a removed folder are listed as well. */
-  readonly removed: readonly string[];
-  /** Entries to add or replace. */
-  readonly entries: readonly Entry[];
-}
+export type { Entry, TreeEdit } from './entry.ts';
 
 /** The largest time that a JavaScript Date can represent. */
 export const MAX_TIME_MS = 8.64e15;
@@ -156,7 +135,8 @@ export function buildTree(root: DirNode, entries: Entry[], firstIno: number, cti
   return nodes;
 }
 
-function createNode({ kind, data, target }: Entry, init: NodeInit): Node {
+/** Creates the node of a checked entry. File data is borrowed. */
+export function createNode({ kind, data, target }: Entry, init: NodeInit): Node {
   if (kind === 'file') return newFile(init, plainBytes(data!));
   return kind === 'dir' ? newDir(init) : newLink(init, target!);
 }

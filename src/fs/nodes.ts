@@ -3,6 +3,8 @@
  * Invariant: nodes have no parent pointer, because read-only subtrees are shared between guests and are part of many
  * trees at once.
  */
+import type { Entry } from './entry.ts';
+
 interface NodeFields {
   /** Unique within a volume: numbers of a layer start at `layer * 2 ** 24`, those of the volume itself at 2 ** 32. */
   ino: number;
@@ -16,6 +18,8 @@ interface NodeFields {
   openCount: number;
   /** Whether the node is part of a layer or a parent directory of one. Such nodes never change. */
   readonly: boolean;
+  /** The entry of the baseline that the node was created from. */
+  origin: Entry | undefined;
 }
 
 export interface FileNode extends NodeFields {
@@ -25,13 +29,23 @@ export interface FileNode extends NodeFields {
   size: number;
   /** Whether `data` is shared with another owner and must be copied before a write. */
   borrowed: boolean;
-  /** Whether the file was written or truncated since the baseline was taken. */
+  /** Whether the file was written or truncated since the last baseline. */
   changed: boolean;
+}
+
+/** The nodes in a directory by name, in any order. */
+export interface DirEntries extends Iterable<[string, Node]> {
+  readonly size: number;
+  get(name: string): Node | undefined;
+  set(name: string, node: Node): unknown;
+  delete(name: string): unknown;
+  keys(): Iterable<string>;
+  values(): Iterable<Node>;
 }
 
 export interface DirNode extends NodeFields {
   kind: 'dir';
-  entries: Map<string, Node>;
+  entries: DirEntries;
 }
 
 export interface LinkNode extends NodeFields {
@@ -64,6 +78,7 @@ export function newFile({ ino, mode, mtimeMs, ctimeMs, readonly }: NodeInit, dat
     nlink: readonly ? 1 : 0,
     openCount: 0,
     readonly,
+    origin: undefined,
     data,
     size: data.length,
     borrowed: true,
@@ -73,7 +88,19 @@ export function newFile({ ino, mode, mtimeMs, ctimeMs, readonly }: NodeInit, dat
 
 export function newDir({ ino, mode, mtimeMs, ctimeMs, readonly }: NodeInit): DirNode {
   const nlink = readonly ? 1 : 0;
-  return { kind: 'dir', ino, mode, mtimeMs, ctimeMs, nlink, openCount: 0, readonly, entries: new Map() };
+  const origin = undefined;
+  return {
+    kind: 'dir',
+    ino,
+    mode,
+    mtimeMs,
+    ctimeMs,
+    nlink,
+    openCount: 0,
+    readonly,
+    origin,
+    entries: new Map(),
+  };
 }
 
 /** Creates a read-only file whose bytes are loaded when they are first used. */
@@ -89,6 +116,7 @@ export function lazyFile(init: NodeInit, size: number, load: () => Uint8Array): 
     nlink: 1,
     openCount: 0,
     readonly: true,
+    origin: undefined,
     get data() {
       data ??= load();
       return data;
@@ -112,6 +140,7 @@ export function lazyDir(init: NodeInit, load: () => Map<string, Node>): DirNode 
     nlink: 1,
     openCount: 0,
     readonly: true,
+    origin: undefined,
     get entries() {
       entries ??= load();
       return entries;
@@ -121,7 +150,8 @@ export function lazyDir(init: NodeInit, load: () => Map<string, Node>): DirNode 
 
 export function newLink({ ino, mode, mtimeMs, ctimeMs, readonly }: NodeInit, target: string): LinkNode {
   const nlink = readonly ? 1 : 0;
-  return { kind: 'symlink', ino, mode, mtimeMs, ctimeMs, nlink, openCount: 0, readonly, target };
+  const origin = undefined;
+  return { kind: 'symlink', ino, mode, mtimeMs, ctimeMs, nlink, openCount: 0, readonly, origin, target };
 }
 
 /** Calls `each` for every node below `dir`, parents first. Not recursive, because the guest may be deep in its stack. */

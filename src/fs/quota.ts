@@ -3,7 +3,7 @@
  * Invariants: `bytes`, `files` and `pathBytes` always equal a recount, at O(1) per operation except for the rename of a
  * directory; memory is allocated only after the quota allows it; an allocated buffer is at most twice as long as its file.
  */
-
+import { SandboxError } from '../errors.ts';
 import { utf8Length } from './file-names.ts';
 import { ERRNO_ERRORS } from './fs-error.ts';
 import type { FileNode, Node } from './nodes.ts';
@@ -72,6 +72,13 @@ export class Quota {
     );
   }
 
+  /** Counts nodes that are added at once. */
+  add(bytes: number, files: number, pathBytes: number): void {
+    this.bytes += bytes;
+    this.files += files;
+    this.pathBytes += pathBytes;
+  }
+
   /** Writes all of `from` at `pos` or, if the quota does not allow it, nothing. Fills a gap before `pos` with zeros. */
   write(node: FileNode, pos: number, from: Uint8Array): void {
     const end = pos + from.length;
@@ -118,6 +125,21 @@ export class Quota {
     if (before === 0 || size === before) return size;
     return size + Math.min(size, Math.max(0, this.limits.maxBytes - this.bytes));
   }
+}
+
+/** The error of entries that cannot be added at once. */
+export function quotaExceeded(
+  limits: VolumeLimits,
+  bytes: number,
+  files: number,
+  pathBytes: number,
+): SandboxError {
+  const found = `${bytes} bytes in ${files} entries with paths totalling ${pathBytes} bytes`;
+  const limit = `${limits.maxBytes} bytes in ${limits.maxFiles} entries with paths totalling ${maxPathBytes(limits)} bytes`;
+  return new SandboxError(
+    'quota_exceeded',
+    `${found} exceed the quota of ${limit}. Remove files or raise the quota.`,
+  );
 }
 
 /** A removed node is charged as long as it is open. */

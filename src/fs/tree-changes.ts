@@ -1,6 +1,8 @@
-/** Computes the difference between a file tree and its baseline. */
+/** Computes the difference between the contents of a writable root and the tree that its nodes were created from. */
+import type { FileTree } from './file-tree.ts';
 import { type Entry, toEntry } from './flat-entries.ts';
 import { byCodeUnit, type DirNode, type Node, visitTree } from './nodes.ts';
+import { TreeEntries } from './tree-entries.ts';
 
 /** The difference between a tree and its baseline. All lists are sorted by path. */
 export interface TreeChanges {
@@ -14,40 +16,58 @@ export interface TreeChanges {
   entries: Entry[];
 }
 
-/** The state of each node when the baseline was taken, by path. */
-export type TreeBaseline = Map<string, { node: Node; mode: number; mtimeMs: number }>;
-
-/** Records the current state of the tree. */
-export function takeBaseline(root: DirNode): TreeBaseline {
-  const baseline: TreeBaseline = new Map();
-  visitTree(root, (path, node) => {
-    if (node.kind === 'file') node.changed = false;
-    baseline.set(path, { node, mode: node.mode, mtimeMs: node.mtimeMs });
-  });
-  return baseline;
-}
-
-/** The changes below `root` since `baseline` was taken. */
-export function diffTree(root: DirNode, baseline: TreeBaseline): TreeChanges {
+/** The changes below `root` since its nodes were created from `baseline`. The time depends on the nodes in memory only. */
+export function diffTree(root: DirNode, baseline: FileTree): TreeChanges {
   const changes: TreeChanges = { created: [], modified: [], deleted: [], removed: [], entries: [] };
-  const present = new Set<string>();
-  visitTree(root, (path, node) => {
-    present.add(path);
-    const old = baseline.get(path);
-    const isSame = old?.node === node && !(node.kind === 'file' && node.changed);
-    if (isSame && old.mode === node.mode && old.mtimeMs === node.mtimeMs) return;
-    changes.entries.push(toEntry(path, node));
-    if (isSame) return;
-    if (node.kind === 'file') (old?.node.kind === 'file' ? changes.modified : changes.created).push(path);
-    else if (old?.node.kind === 'file') changes.deleted.push(path);
-  });
-  for (const [path, { node }] of baseline) {
-    if (present.has(path)) continue;
-    changes.removed.push(path);
-    if (node.kind === 'file') changes.deleted.push(path);
+  const pending: TreeEntries[] = [root.entries as TreeEntries];
+  const addUnmoved = (path: string, node: Node) => {
+    const { mode, mtimeMs } = node.origin!;
+    const isWritten = node.kind === 'file' && node.changed;
+    if (isWritten) changes.modified.push(path);
+    if (isWritten || mode !== node.mode || mtimeMs !== node.mtimeMs)
+      changes.entries.push(toEntry(path, node));
+    if (node.kind === 'dir') pending.push(node.entries as TreeEntries);
+  };
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    for (const [name, node] of next.loaded) addUnmoved(next.prefix + name, node);
+    for (const [name, node] of next.changed) {
+      const path = next.prefix + name;
+      if (node !== null && isUnmoved(node, path, baseline)) addUnmoved(path, node);
+      else replace(changes, baseline, path, node);
+    }
   }
   for (const list of [changes.created, changes.modified, changes.deleted, changes.removed])
     list.sort(byCodeUnit);
   changes.entries.sort((a, b) => byCodeUnit(a.path, b.path));
   return changes;
+}
+
+/** Whether a node is where it was when it was created from the baseline; it may have been moved away and back. */
+function isUnmoved(node: Node, path: string, baseline: FileTree): boolean {
+  if (node.origin === undefined || node.origin !== baseline.get(path)) return false;
+  if (node.kind !== 'dir') return true;
+  const { entries } = node;
+  return entries instanceof TreeEntries && entries.source.tree === baseline && entries.prefix === `${path}/`;
+}
+
+/** Adds the changes that a node, or null, makes in place of what the baseline has at a path. */
+function replace(changes: TreeChanges, baseline: FileTree, path: string, node: Node | null): void {
+  const present = new Set<string>();
+  const add = (at: string, one: Node) => {
+    present.add(at);
+    changes.entries.push(toEntry(at, one));
+    const old = baseline.get(at)?.kind;
+    if (one.kind === 'file') (old === 'file' ? changes.modified : changes.created).push(at);
+    else if (old === 'file') changes.deleted.push(at);
+  };
+  if (node !== null) add(path, node);
+  if (node?.kind === 'dir') visitTree(node, (below, one) => add(`${path}/${below}`, one));
+  const remove = ({ path: at, kind }: Entry) => {
+    if (present.has(at)) return;
+    changes.removed.push(at);
+    if (kind === 'file') changes.deleted.push(at);
+  };
+  const old = baseline.get(path);
+  if (old !== undefined) remove(old);
+  if (old?.kind === 'dir') for (const entry of baseline.below(path)) remove(entry);
 }

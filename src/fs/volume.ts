@@ -3,10 +3,10 @@
  * Only the contents of the writable roots /app and /tmp can change.
  * Invariant: no operation modifies a read-only node or creates a canonical path longer than MAX_PATH_BYTES.
  */
-import { SandboxError } from '../errors.ts';
 import { checkOpen, type OpenFlags, readableFile, writableFile } from './access-checks.ts';
 import { checkName, isEncodable, isLongerThan, MAX_PATH_BYTES, utf8Length } from './file-names.ts';
-import { buildTree, checkEntries, type Entry, MAX_TIME_MS, toEntry } from './flat-entries.ts';
+import { EMPTY_TREE, FileTree } from './file-tree.ts';
+import { checkEntries, type Entry, MAX_TIME_MS, toEntry } from './flat-entries.ts';
 import { ERRNO_ERRORS } from './fs-error.ts';
 import { InodeNumbers } from './inode-numbers.ts';
 import {
@@ -21,11 +21,13 @@ import {
   newLink,
   visitTree,
 } from './nodes.ts';
-import { chargedBytes, maxPathBytes, Quota, type VolumeLimits, type VolumeUsage } from './quota.ts';
+import { Quota, quotaExceeded, type VolumeLimits, type VolumeUsage } from './quota.ts';
 import { ReadOnlyLayers } from './read-only-layers.ts';
 import { checkDepth, checkReplaceable } from './rename-checks.ts';
 import { type BaseDirectory, type WalkResult, walk } from './resolve-path.ts';
-import { diffTree, type TreeBaseline, type TreeChanges, takeBaseline } from './tree-changes.ts';
+import type { TreeChanges } from './tree-changes.ts';
+import { visitNodesInMemory } from './tree-entries.ts';
+import { checkPathLengths, WritableTree } from './writable-tree.ts';
 
 export type { VolumeLimits, VolumeUsage } from './quota.ts';
 
@@ -44,7 +46,7 @@ export class Volume {
   /** Canonical paths that cannot be removed or renamed. */
   readonly #pinned = new Set<string>(['/', ...WRITABLE_ROOTS]);
   readonly #layers: ReadOnlyLayers;
-  readonly #baselines = new Map<WritableRoot, TreeBaseline>();
+  readonly #writable = new Map<WritableRoot, WritableTree>();
 
   /** `now` returns milliseconds. The volume uses no other clock. */
   constructor(limits: VolumeLimits, now: () => number) {
@@ -56,7 +58,7 @@ export class Volume {
       const dir = newDir(this.#init(path === '/tmp' ? 0o1777 : 0o755));
       dir.nlink = 1; // Set directly, because the quota does not charge the writable roots themselves.
       this.root.entries.set(path.slice(1), dir);
-      this.#baselines.set(path, new Map());
+      this.#writable.set(path, new WritableTree(dir));
     }
   }
 
@@ -255,14 +257,11 @@ export class Volume {
     return this.#quota.pathBytes;
   }
 
-  /** What is charged to the quota but is not below `at`: the other writable root, and deleted files that are open. */
+  /** What was charged to the quota but not to `at` at its last baseline: the other writable root, and deleted files that are open. */
   usageOutside(at: WritableRoot): VolumeUsage {
-    let { bytes, files } = this.usage();
-    visitTree(this.#writableDir(at), (_, node) => {
-      bytes -= chargedBytes(node);
-      files--;
-    });
-    return { bytes, files };
+    const { bytes, files } = this.usage();
+    const { baseline } = this.#writableTree(at);
+    return { bytes: bytes - baseline.bytes, files: files - baseline.size };
   }
 
   /**
@@ -280,71 +279,75 @@ export class Volume {
   }
 
   /**
-   * Replaces the contents of a writable root and makes them the baseline. File data is borrowed, not copied. Throws
-   * SandboxError: if entries are invalid, nothing changes; after `quota_exceeded`, the writable root is empty.
+   * Replaces the contents of a writable root and makes them the baseline. A `FileTree` must be valid; it is used as it is,
+   * in constant time. File data is borrowed, not copied. Throws SandboxError: if entries are invalid, nothing changes;
+   * after `quota_exceeded`, the writable root is empty.
    */
-  fill(at: WritableRoot, entries: Iterable<Entry>): void {
-    const checked = checkEntries(entries);
-    const long = checked.find(({ path }) => isLongerThan(`${at}/${path}`, MAX_PATH_BYTES));
-    if (long)
-      throw new SandboxError(
-        'invalid_path',
-        `Entry ${JSON.stringify(long.path.slice(0, 200))} has a path longer than ${MAX_PATH_BYTES} bytes, including ${at}. Use a shorter path.`,
-      );
-    const dir = this.#writableDir(at);
-    visitTree(dir, (path, node) => {
+  fill(at: WritableRoot, entries: Iterable<Entry> | FileTree): void {
+    const tree = entries instanceof FileTree ? entries : FileTree.from(checkEntries(entries));
+    checkPathLengths(at, tree);
+    const writable = this.#writableTree(at);
+    visitTree(writable.dir, (path, node) => {
       this.#quota.relink(node, node.nlink - 1, node.openCount);
       this.#quota.pathBytes -= at.length + 1 + utf8Length(path);
     });
-    dir.entries.clear();
-    const staging = newDir(this.#init(0));
-    const nodes = buildTree(staging, checked, this.#inodes.take(checked.length), this.#now());
-    const bytes = nodes.reduce((sum, node) => sum + chargedBytes(node), 0);
-    const pathBytes = checked.reduce((sum, { path }) => sum + at.length + 1 + utf8Length(path), 0);
-    if (this.#quota.fits(bytes, nodes.length, pathBytes)) {
-      this.#quota.pathBytes += pathBytes;
-      for (const node of nodes) this.#quota.relink(node, 1, 0);
-      dir.entries = staging.entries;
-    }
-    this.setBaseline(at);
-    if (dir.entries !== staging.entries) {
-      const { maxBytes, maxFiles } = this.#quota.limits;
-      const size = `${bytes} bytes in ${nodes.length} entries with paths totalling ${pathBytes} bytes`;
-      const limit = `${maxBytes} bytes in ${maxFiles} entries with paths totalling ${maxPathBytes(this.limits)} bytes`;
-      throw new SandboxError(
-        'quota_exceeded',
-        `${size} exceed the quota of ${limit}. Remove files or raise the quota.`,
-      );
-    }
+    const { bytes, size } = tree;
+    const pathBytes = tree.pathBytes + size * (at.length + 1);
+    const fits = this.#quota.fits(bytes, size, pathBytes);
+    const firstIno = this.#inodes.take(size);
+    writable.replace({ tree: fits ? tree : EMPTY_TREE, firstIno, ctimeMs: this.#now() });
+    if (!fits) throw quotaExceeded(this.limits, bytes, size, pathBytes);
+    this.#quota.add(bytes, size, pathBytes);
   }
 
   /** All entries of a writable root, sorted by path. Later writes do not change the data of the entries. */
   entries(at: WritableRoot): Entry[] {
     const entries: Entry[] = [];
-    visitTree(this.#writableDir(at), (path, node) => entries.push(toEntry(path, node)));
+    visitTree(this.#writableTree(at).dir, (path, node) => entries.push(toEntry(path, node)));
     return entries.sort((a, b) => byCodeUnit(a.path, b.path));
   }
 
-  /** Assigns inode numbers that depend only on paths and on `removed`, the nodes without a name that are open. */
-  renumber(removed: readonly Node[]): void {
-    this.#inodes.assign(
-      WRITABLE_ROOTS.map((at) => this.#writableDir(at)),
-      removed,
-    );
+  /**
+   * Makes the current contents of both writable roots the baseline and assigns inode numbers that depend only on paths and
+   * on `removed`, the nodes without a name that are open. For `inUse`, see `commit`.
+   */
+  renumber(removed: readonly Node[], inUse: ReadonlySet<Node>): void {
+    this.#inodes.restart();
+    for (const [at, writable] of this.#writable) {
+      this.commit(at, inUse);
+      writable.renumber(this.#inodes.take(writable.baseline.size));
+    }
+    for (const node of removed) node.ino = this.#inodes.take(1);
   }
 
-  /** The changes since the last `fill` or `setBaseline`. */
+  /** Calls `each` with the absolute path of every open file below the writable roots. */
+  visitOpenFiles(each: (path: string, node: Node) => void): void {
+    for (const [at, { dir }] of this.#writable)
+      visitNodesInMemory(dir, (path, node) => {
+        if (node.openCount > 0) each(`${at}/${path}`, node);
+      });
+  }
+
+  /** The changes since the baseline, which is the state after the last `fill` or `commit`. */
   changes(at: WritableRoot): TreeChanges {
-    return diffTree(this.#writableDir(at), this.#baselines.get(at)!);
+    return this.#writableTree(at).changes();
   }
 
-  /** Makes the current contents the baseline of `changes`. */
-  setBaseline(at: WritableRoot): void {
-    this.#baselines.set(at, takeBaseline(this.#writableDir(at)));
+  /**
+   * Makes the current contents the baseline of `changes`, and returns the changes since the last one. Afterwards, only
+   * the nodes of open files and those in `inUse` are the same objects as before.
+   */
+  commit(at: WritableRoot, inUse: ReadonlySet<Node> = new Set()): TreeChanges {
+    return this.#writableTree(at).commit(inUse, this.#now());
   }
 
-  #writableDir(at: WritableRoot): DirNode {
-    return this.root.entries.get(at.slice(1)) as DirNode;
+  /** The contents at the last baseline. */
+  baseline(at: WritableRoot): FileTree {
+    return this.#writableTree(at).baseline;
+  }
+
+  #writableTree(at: WritableRoot): WritableTree {
+    return this.#writable.get(at)!;
   }
 
   #init(mode: number): NodeInit {

@@ -8,7 +8,6 @@ import { MAX_NAME_BYTES, MAX_PATH_BYTES } from '../fs/file-names.ts';
 import { MAX_TIME_MS } from '../fs/flat-entries.ts';
 import { FsError } from '../fs/fs-error.ts';
 import type { DirNode, FileNode, Node } from '../fs/nodes.ts';
-import { visitTree } from '../fs/nodes.ts';
 import { type BaseDirectory, baseOf } from '../fs/resolve-path.ts';
 import { WRITABLE_ROOTS } from '../fs/volume.ts';
 import { DescriptorTable, MAX_DESCRIPTORS, type OpenFile } from './descriptors.ts';
@@ -88,13 +87,9 @@ function toBytes(text: string, maxBytes = Number.POSITIVE_INFINITY): Uint8Array 
 // ---- saving ----
 
 /** Paths of the files below the writable roots that are open. They may have been renamed since. */
-function openFilePaths(kernel: Kernel): Map<Node, string> {
+function openFilePaths({ volume }: Kernel): Map<Node, string> {
   const paths = new Map<Node, string>();
-  for (const root of WRITABLE_ROOTS) {
-    visitTree(rootNode(kernel, root) as DirNode, (path, node) => {
-      if (node.openCount > 0) paths.set(node, `${root}/${path}`);
-    });
-  }
+  volume.visitOpenFiles((path, node) => paths.set(node, path));
   return paths;
 }
 

@@ -117,13 +117,13 @@ export class Kernel {
     return file;
   }
 
-  /** Whether a node is open or is the working directory. */
-  isInUse(node: Node): boolean {
-    if (node.kind !== 'dir') return node.openCount > 0;
-    if (this.fds.slots.some((file) => file?.kind === 'dir' && file.node === node)) return true;
-    return typeof this.cwd === 'string'
-      ? this.volume.lookup(this.cwd, '/', true) === node
-      : this.cwd === node;
+  /** The nodes that are open, and the working directory. */
+  nodesInUse(): Set<Node> {
+    const nodes = new Set<Node>();
+    for (const file of this.fds.slots)
+      if (file?.kind === 'file' || file?.kind === 'dir') nodes.add(file.node);
+    nodes.add(typeof this.cwd === 'string' ? this.volume.lookup(this.cwd, '/', true) : this.cwd);
+    return nodes;
   }
 
   /** The nodes without a name that the kernel refers to, in a fixed order. */
@@ -137,7 +137,7 @@ export class Kernel {
 
   /** Assigns inode numbers, between two calls, that do not depend on whether the kernel was restored since. */
   renumberNodes(): void {
-    this.volume.renumber(this.removedNodes());
+    this.volume.renumber(this.removedNodes(), this.nodesInUse());
   }
 
   // ---- paths ----

@@ -14,7 +14,7 @@ import { applyHostEdit } from '../fs/apply-host-edits.ts';
 import type { TreeEdit } from '../fs/flat-entries.ts';
 import { FsError } from '../fs/fs-error.ts';
 import { countShared, toShared } from '../fs/shared-bytes.ts';
-import { WRITABLE_ROOTS } from '../fs/volume.ts';
+import type { TreeChanges } from '../fs/tree-changes.ts';
 import { CappedOutput } from '../kernel/capped-output.ts';
 import type { Kernel } from '../kernel/syscalls.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
@@ -133,7 +133,7 @@ function prepareGuest(
 function applyEdit(kernel: Kernel, edit: TreeEdit): boolean {
   const { volume } = kernel;
   try {
-    return volume.asHost(() => applyHostEdit(volume, '/app', edit, (node) => kernel.isInUse(node)));
+    return volume.asHost(() => applyHostEdit(volume, '/app', edit, kernel.nodesInUse()));
   } catch (cause) {
     if (cause instanceof FsError) return false;
     throw cause;
@@ -212,10 +212,7 @@ function run(id: number, job: RunJob): void {
   loaded.checkDamage();
   const keepsState = session !== undefined && !session.discardState;
   const state = !keepsState ? 'fresh' : isConsistent ? 'committed' : 'rolled_back';
-  // Memory and workspace are rolled back together.
-  const { changes, omitted } = limitChangedFiles(
-    state === 'rolled_back' ? NO_CHANGES : guest.kernel.volume.changes('/app'),
-  );
+  const { changes, omitted } = limitChangedFiles(takeChanges(guest.kernel, state));
   const outcome: RunOutcome = {
     trap,
     report,
@@ -230,7 +227,7 @@ function run(id: number, job: RunJob): void {
     stderrDroppedBytes: stderr.dropped,
     changes,
     filesOmitted: omitted,
-    otherUsage: guest.kernel.volume.usageOutside('/app'),
+    otherUsage: state === 'committed' ? guest.kernel.volume.usageOutside('/app') : { bytes: 0, files: 0 },
     imports: guest.kernel.imports.close(guest.fuelConsumed, isConsistent),
     profile: profiler.finish(),
     stoppedAt,
@@ -249,8 +246,7 @@ function save(id: number, loaded: LoadedImage, current: SessionGuest, session: S
   const { volume } = guest.kernel;
   guest.saveClock();
   guest.kernel.calls++;
-  const { removed, entries } = volume.changes('/tmp');
-  for (const root of WRITABLE_ROOTS) volume.setBaseline(root);
+  const { removed, entries } = volume.commit('/tmp', guest.kernel.nodesInUse());
   const unused = loaded.runtime.unusedMemory(guest);
   const before = current.capture ? diffsOf(current.capture) : [];
   const { delta, capture } = captureDelta(guest, loaded.image, unused, current.capture);
@@ -268,6 +264,14 @@ function save(id: number, loaded: LoadedImage, current: SessionGuest, session: S
     },
   });
   return sessionGuests.put(session.id, session.version + 1, { ...current, capture });
+}
+
+/** The changes in the workspace. Memory and workspace are rolled back together. */
+function takeChanges(kernel: Kernel, state: RunOutcome['state']): TreeChanges {
+  if (state === 'rolled_back') return NO_CHANGES;
+  return state === 'committed'
+    ? kernel.volume.commit('/app', kernel.nodesInUse())
+    : kernel.volume.changes('/app');
 }
 
 const NO_CHANGES = { created: [], modified: [], deleted: [], removed: [], entries: [] };

@@ -149,7 +149,7 @@ export interface RunOutcome {
   readonly changes: TreeChanges;
   /** Number of paths that the lists of changed files in `changes` omit. */
   readonly filesOmitted: number;
-  /** What /tmp and deleted files that are open take of the workspace quota. */
+  /** What /tmp and deleted files that are open take of the workspace quota after a committed call. */
   readonly otherUsage: VolumeUsage;
   readonly imports: readonly ImportRecord[];
   /** Absent if the run used only one slice of fuel. */

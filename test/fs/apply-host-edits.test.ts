@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { applyHostEdit } from '../../src/fs/apply-host-edits.ts';
 import type { TreeEdit } from '../../src/fs/flat-entries.ts';
+import type { Node } from '../../src/fs/nodes.ts';
 import type { Volume } from '../../src/fs/volume.ts';
 import { applyEdit, codeOf, dir, file, link, newVolume, readText } from './support.ts';
 
@@ -10,8 +11,8 @@ function filled() {
   return volume;
 }
 
-const apply = (volume: Volume, edit: TreeEdit) =>
-  applyHostEdit(volume, '/app', edit, (node) => node.openCount > 0);
+const apply = (volume: Volume, edit: TreeEdit, inUse: Node[] = []) =>
+  applyHostEdit(volume, '/app', edit, new Set(inUse));
 
 describe('applyHostEdit', () => {
   it('replaces the contents of a file that the guest has open', () => {
@@ -73,8 +74,9 @@ describe('applyHostEdit', () => {
   ])('changes nothing if it would remove an open file', (edit) => {
     const volume = filled();
     const before = volume.entries('/app');
-    volume.retain(volume.lookup('/app/d/e/f', '/', true));
-    expect(apply(volume, edit)).toBe(false);
+    const open = volume.lookup('/app/d/e/f', '/', true);
+    volume.retain(open);
+    expect(apply(volume, edit, [open])).toBe(false);
     expect(volume.entries('/app')).toEqual(before);
   });
 });

@@ -113,13 +113,13 @@ describe('Volume.changes', () => {
     ]);
   });
 
-  it('is separate for each writable root and is reset by setBaseline and fill', () => {
+  it('is separate for each writable root and is reset by commit and fill', () => {
     const volume = filled();
     writeText(volume, '/tmp/t', 'x');
     expect(volume.changes('/app').entries).toEqual([]);
     expect(volume.changes('/tmp').created).toEqual(['t']);
     writeText(volume, '/app/a', 'x');
-    volume.setBaseline('/app');
+    volume.commit('/app');
     expect(volume.changes('/app').entries).toEqual([]);
     volume.unlink('/app/b', '/');
     volume.fill('/app', []);

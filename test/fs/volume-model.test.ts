@@ -110,7 +110,7 @@ describe('Volume', () => {
         if (step % 7 === 0) {
           applyEdit(mirror, volume.changes('/app'));
           expect(unpackEntries(packEntries(mirror.values()))).toEqual(entries);
-          volume.setBaseline('/app');
+          volume.commit('/app');
         }
       }
     });

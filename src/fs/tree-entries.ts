@@ -1,0 +1,120 @@
+/**
+ * The entries of a directory below a writable root. Nodes are created from an immutable tree when they are first used, so
+ * a volume costs what a guest uses of it.
+ * Invariant: what differs from the tree is in `changed` or is a loaded node with other attributes.
+ */
+import type { FileTree } from './file-tree.ts';
+import { createNode, type Entry } from './flat-entries.ts';
+import type { DirEntries, DirNode, Node } from './nodes.ts';
+
+/** What the nodes below a writable root are created from. */
+export interface NodeSource {
+  readonly tree: FileTree;
+  /** Inode number of the first entry of the tree; the others follow in the order of their paths. */
+  firstIno: number;
+  readonly ctimeMs: number;
+}
+
+export class TreeEntries implements DirEntries {
+  readonly source: NodeSource;
+  /** Path of the directory with a final slash; empty for the root. */
+  readonly prefix: string;
+  /** Nodes that were created from the tree and have not been removed or replaced since. */
+  readonly loaded = new Map<string, Node>();
+  /** Nodes that were added, and null for names of the tree that were removed. */
+  readonly changed = new Map<string, Node | null>();
+  #added = 0;
+  #isComplete = false;
+
+  constructor(source: NodeSource, prefix: string) {
+    this.source = source;
+    this.prefix = prefix;
+  }
+
+  get(name: string): Node | undefined {
+    const changed = this.changed.get(name);
+    if (changed !== undefined) return changed ?? undefined;
+    const loaded = this.loaded.get(name);
+    if (loaded !== undefined || this.#isComplete) return loaded;
+    const path = this.prefix + name;
+    const { tree } = this.source;
+    const entry = tree.get(path);
+    return entry && this.#load(name, entry, tree.rankOf(path));
+  }
+
+  set(name: string, node: Node): void {
+    this.delete(name);
+    this.changed.set(name, node);
+    this.#added++;
+  }
+
+  delete(name: string): void {
+    if (this.changed.get(name)) this.#added--;
+    this.loaded.delete(name);
+    // Other names are not recorded, because a guest could create and remove any number of them.
+    if (this.source.tree.has(this.prefix + name)) this.changed.set(name, null);
+    else this.changed.delete(name);
+  }
+
+  /** Puts a node in the place of the one that the tree describes. */
+  adopt(name: string, node: Node): void {
+    this.loaded.set(name, node);
+  }
+
+  get size(): number {
+    this.#loadAll();
+    return this.loaded.size + this.#added;
+  }
+
+  *[Symbol.iterator](): Generator<[string, Node]> {
+    this.#loadAll();
+    yield* this.inMemory();
+  }
+
+  *keys(): Generator<string> {
+    for (const [name] of this) yield name;
+  }
+
+  *values(): Generator<Node> {
+    for (const [, node] of this) yield node;
+  }
+
+  /** The entries that have a node. */
+  *inMemory(): Generator<[string, Node]> {
+    yield* this.loaded;
+    for (const [name, node] of this.changed) if (node !== null) yield [name, node];
+  }
+
+  #loadAll(): void {
+    if (this.#isComplete) return;
+    for (const { entry, rank } of this.source.tree.children(this.prefix)) {
+      const name = entry.path.slice(this.prefix.length);
+      if (!this.loaded.has(name) && !this.changed.has(name)) this.#load(name, entry, rank);
+    }
+    this.#isComplete = true;
+  }
+
+  #load(name: string, entry: Entry, rank: number): Node {
+    const { firstIno, ctimeMs } = this.source;
+    const { mode, mtimeMs, path } = entry;
+    const node = createNode(entry, { ino: firstIno + rank, mode, mtimeMs, ctimeMs, readonly: false });
+    node.nlink = 1;
+    node.origin = entry;
+    if (node.kind === 'dir') node.entries = new TreeEntries(this.source, `${path}/`);
+    this.loaded.set(name, node);
+    return node;
+  }
+}
+
+/** Calls `each` for every node below `dir` that exists in memory, parents first. Not recursive, like `visitTree`. */
+export function visitNodesInMemory(dir: DirNode, each: (path: string, node: Node) => void): void {
+  const pending: { dir: DirNode; prefix: string }[] = [{ dir, prefix: '' }];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    const { entries } = next.dir;
+    for (const [name, node] of entries instanceof TreeEntries ? entries.inMemory() : entries) {
+      const path = next.prefix + name;
+      each(path, node);
+      if (node.kind === 'dir') pending.push({ dir: node, prefix: `${path}/` });
+    }
+  }
+}
