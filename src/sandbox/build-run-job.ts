@@ -1,6 +1,6 @@
 /** Combines the policy of a sandbox with the options of a call into the job that a worker runs. */
 import { deterministicMode, type LanguageName, type Policy } from '../schema.ts';
-import type { MountSet, RunJob, SessionInput, StreamedOutput } from '../worker/protocol.ts';
+import type { MountSet, SessionInput, StreamedOutput, UnsentRunJob } from '../worker/protocol.ts';
 import type { CallLimits } from './call.ts';
 import type { Stdin } from './stdin.ts';
 import type { Workspace } from './workspace.ts';
@@ -32,7 +32,7 @@ export function buildRunJob(
   image: string,
   { policy, mountSet, workspace }: JobContext,
   request: RunRequest,
-): RunJob {
+): UnsentRunJob {
   return {
     type: 'run',
     image,
@@ -53,7 +53,7 @@ export function buildRunJob(
       workspaceMaxFiles: policy.workspace_max_files,
       deterministic: deterministicMode(policy),
     },
-    workspace: [...workspace.snapshot().values()],
+    workspace: { id: workspace.id, tree: workspace.snapshot() },
     mountSet,
     streamOutput: request.live,
     profile: request.profile,

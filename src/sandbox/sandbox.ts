@@ -293,6 +293,7 @@ export class Sandbox {
   /** Cancels running calls. A session is saved and can be opened again; any other workspace is lost. */
   async close(): Promise<void> {
     this.closing.abort();
+    this.parts.pool.forgetWorkspace(this.workspace.id);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -3,6 +3,7 @@
  * from them. Paths are relative to /app; absolute paths below /app are accepted. Contents are in shared memory, so sending
  * them to a worker copies nothing.
  */
+import { randomUUID } from 'node:crypto';
 import { SandboxError } from '../errors.ts';
 import { EMPTY_TREE, entryBytes, FileTree } from '../fs/file-tree.ts';
 import { checkNewEntries, type Entry, putEntry, type TreeEdit } from '../fs/flat-entries.ts';
@@ -100,6 +101,8 @@ class AddedEntries {
 }
 
 export class Workspace {
+  /** Under which workers know the files. */
+  readonly id = randomUUID();
   /** Undefined while the files are only in the store of a session. */
   #loaded: FileTree | undefined = EMPTY_TREE;
   /** What a session holds in /tmp and in deleted files that are open. It counts towards the same limits. */

@@ -8,9 +8,16 @@ import type { HeldBytes, Holding } from '../stores/held-bytes.ts';
 import type { SessionState } from '../stores/store.ts';
 import type { SessionTimeline } from './timeline.ts';
 
+/** The pool whose memory the states and files of a session take. */
+interface StatePool {
+  readonly held: HeldBytes;
+  forgetWorkspace(id: string): void;
+}
+
 export class SessionMemory {
   readonly #timeline: SessionTimeline;
   readonly #workspace: Workspace;
+  readonly #pool: StatePool;
   /** Undefined if the store counts the states itself. */
   readonly #holding: Holding | undefined;
   /** Operations in progress. */
@@ -18,10 +25,11 @@ export class SessionMemory {
   #loading: Promise<void> | undefined;
   #isClosed = false;
 
-  constructor(timeline: SessionTimeline, workspace: Workspace, held: HeldBytes, tenant: string) {
+  constructor(timeline: SessionTimeline, workspace: Workspace, pool: StatePool, tenant: string) {
     this.#timeline = timeline;
     this.#workspace = workspace;
-    if (timeline.store.isInMemory !== true) this.#holding = held.open(tenant, () => this.#unload());
+    this.#pool = pool;
+    if (timeline.store.isInMemory !== true) this.#holding = pool.held.open(tenant, () => this.#unload());
   }
 
   /** Counts the states of a session that is being opened. Throws `session_limit`. */
@@ -78,6 +86,7 @@ export class SessionMemory {
     if (!isUnused() || !(await this.#timeline.isSaved()) || !isUnused()) return;
     this.#timeline.unload();
     this.#workspace.unload();
+    this.#pool.forgetWorkspace(this.#workspace.id);
     this.#holding?.set(0);
   }
 }

@@ -49,7 +49,7 @@ export class Session extends Sandbox {
     super(parts);
     this.#timeline = timeline;
     this.#owner = owner;
-    this.#memory = new SessionMemory(timeline, this.workspace, parts.pool.held, this.tenant);
+    this.#memory = new SessionMemory(timeline, this.workspace, parts.pool, this.tenant);
     this.#loadFiles();
     timeline.onSaveFailed = (error) =>
       this.events.emit(

@@ -11,6 +11,7 @@ import { diffsOf } from '../engine/memory-capture.ts';
 import type { RunContext } from '../engine/run-context.ts';
 import { SandboxError } from '../errors.ts';
 import { applyHostEdit } from '../fs/apply-host-edits.ts';
+import type { FileTree } from '../fs/file-tree.ts';
 import type { TreeEdit } from '../fs/flat-entries.ts';
 import { FsError } from '../fs/fs-error.ts';
 import { countShared, toShared } from '../fs/shared-bytes.ts';
@@ -36,6 +37,7 @@ import type { FromWorker, RunJob, RunOutcome, SessionInput, ToWorker } from './p
 import { runProgram } from './run-to-outcome.ts';
 import { type SessionGuest, SessionGuests } from './session-guests.ts';
 import { durations, recordStart, timed } from './startup-phases.ts';
+import { ReceivedTrees } from './tree-updates.ts';
 
 const port = parentPort!;
 const settings = workerData as WorkerSettings;
@@ -50,6 +52,7 @@ recordStart(settings.startedAt);
 const availableAssets = new Map<string, GuestAssets>();
 const loadedImages = new Map<string, LoadedImage>();
 const sessionGuests = new SessionGuests();
+const workspaces = new ReceivedTrees();
 
 function imageOf(id: string): LoadedImage {
   let loaded = loadedImages.get(id);
@@ -97,6 +100,7 @@ interface PreparedGuest {
 function prepareGuest(
   loaded: LoadedImage,
   job: RunJob,
+  workspace: FileTree,
   maxPages: number,
   context: RunContext,
 ): PreparedGuest {
@@ -117,7 +121,7 @@ function prepareGuest(
   const volume = createVolume(loaded.layers, job, () => guest.now());
   guest.kernel.volume = volume;
   const capture = volume.asHost(() => {
-    volume.fill('/app', job.workspace);
+    volume.fill('/app', workspace);
     if (session?.delta === undefined) return undefined;
     volume.fill('/tmp', session.tmp);
     return applyDelta(guest, loaded.image, session.delta);
@@ -143,6 +147,7 @@ function applyEdit(kernel: Kernel, edit: TreeEdit): boolean {
 // ---- runs ----
 
 function run(id: number, job: RunJob): void {
+  const workspace = workspaces.receive(job.workspace);
   const loaded = imageOf(job.image);
   const { limits, session } = job;
   const maxPages = pagesIn(limits.memoryBytes);
@@ -164,7 +169,7 @@ function run(id: number, job: RunJob): void {
     },
   };
   const context = runContext(id, job, cooperativeYield, { 1: stdout, 2: stderr }, sender, hooks);
-  const { current, stale } = prepareGuest(loaded, job, maxPages, context);
+  const { current, stale } = prepareGuest(loaded, job, workspace, maxPages, context);
   const { guest } = current;
   const { handles } = loaded.image.header;
   const call = guest.kernel.calls + 1;
@@ -234,6 +239,7 @@ function run(id: number, job: RunJob): void {
     declared: keepsState ? LANGUAGES[loaded.assets.runtime].declaredNames(job.code) : [],
   };
   send({ type: 'done', id, outcome });
+  workspaces.applyChanges(job.workspace.id, changes);
   const unneeded = [...(state === 'committed' ? save(id, loaded, current, session!) : [current]), stale];
   // A worker holds many guests of sessions at once, so their untouched memory must not be written to.
   for (const released of unneeded) released?.pool.release(released.guest, keepsState);
@@ -324,6 +330,7 @@ async function handle(message: ToWorker): Promise<void> {
   if (message.type === 'unload') return unload(message.image);
   // The answer to a request that a limit has ended.
   if (message.type === 'answer') return;
+  if (message.type === 'discard') return workspaces.discard(message.workspace);
   if (message.type === 'warm') return imageOf(message.image).pool.refill(pagesIn(message.memoryBytes), true);
   const { id, job, newBuffers } = message;
   countShared(newBuffers ?? []);

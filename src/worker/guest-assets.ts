@@ -14,7 +14,7 @@ import { readCachedImage, writeCachedImage } from './image-cache.ts';
 import type { JobResult } from './job-handle.ts';
 import { sharedPool, type WorkerPool } from './pool.ts';
 import type { JobOptions } from './pool-thread.ts';
-import type { ExtendedImage, Job } from './protocol.ts';
+import type { ExtendedImage, UnsentJob } from './protocol.ts';
 
 /** Time limit of a build, generous enough for a slow and busy machine. */
 const BUILD_LIMIT_MS = 15 * 60_000;
@@ -160,7 +160,7 @@ async function extend(
     // Less memory than the image needs is reported when the sandbox is created.
     memoryBytes: Math.max(base.minMemoryBytes, Math.min(EXTEND_LIMITS.memoryBytes, limits.memory_bytes)),
   };
-  const job: Job = {
+  const job: UnsentJob = {
     type: 'extend',
     image: base.id,
     packages: packages?.entries ?? [],
@@ -184,7 +184,7 @@ async function extend(
 async function runAlone(
   pool: WorkerPool,
   key: string,
-  job: Job,
+  job: UnsentJob,
   assets: GuestAssets | undefined,
   options: JobOptions,
   tenant = key,

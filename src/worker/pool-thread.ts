@@ -5,7 +5,8 @@
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { LONG_RUN_FUEL, MAX_YIELD_SHARE } from './cooperative-yield.ts';
 import { ActiveJob, type JobHandle, type JobObserver } from './job-handle.ts';
-import type { FromWorker, Job } from './protocol.ts';
+import type { FromWorker, UnsentJob } from './protocol.ts';
+import { SentTrees } from './tree-updates.ts';
 import type { WorkerHost, WorkerThread } from './worker-host.ts';
 
 /** Maximum number of images per thread; each takes the memory of a guest that waits for its next run. */
@@ -30,6 +31,9 @@ export class PoolThread {
   readonly #thread: WorkerThread;
   /** Images it holds, least recently used first. */
   readonly #loaded = new Set<string>();
+  readonly #trees = new SentTrees();
+  /** The workspace of the current job, if it is a run. */
+  #workspace: string | undefined;
   #isReserved = false;
   #isAlive = true;
   #lastJobId = 0;
@@ -103,11 +107,29 @@ export class PoolThread {
     this.#thread.send({ type: 'warm', image: assets.id, memoryBytes });
   }
 
-  run(job: Job, { limitMs, signal, observer = {} }: JobOptions): JobHandle {
+  /** Discards what the thread has of a workspace. */
+  forget(workspace: string): void {
+    if (this.#trees.forget(workspace)) this.#thread.send({ type: 'discard', workspace });
+  }
+
+  /** Sends a job with what the thread needs to know of its workspace. */
+  #send(id: number, unsent: UnsentJob): void {
+    this.#workspace = undefined;
+    if (unsent.type !== 'run') {
+      this.#thread.send({ type: 'job', id, job: unsent });
+      return;
+    }
+    const workspace = this.#trees.updateTo(unsent.workspace);
+    this.#thread.send({ type: 'job', id, job: { ...unsent, workspace } });
+    this.#trees.recordSent(workspace, unsent.workspace.tree);
+    this.#workspace = workspace.id;
+  }
+
+  run(job: UnsentJob, { limitMs, signal, observer = {} }: JobOptions): JobHandle {
     this.#lastJobId = (this.#lastJobId % 0x7fffffff) + 1;
     const id = this.#lastJobId;
     // First, because it throws for a job that cannot be cloned; the thread must then stay as it was.
-    this.#thread.send({ type: 'job', id, job });
+    this.#send(id, job);
     this.#since = performance.now();
     this.#thread.setRef(true);
     const active = new ActiveJob(
@@ -148,6 +170,10 @@ export class PoolThread {
   }
 
   #receive(message: FromWorker): void {
+    if (message.id === this.#job?.id && this.#workspace !== undefined) {
+      if (message.type === 'done') this.#trees.recordChanges(this.#workspace, message.outcome.changes);
+      if (message.type === 'failed') this.#trees.forget(this.#workspace);
+    }
     if (message.id === this.#job?.id && this.#job.receive(message)) this.#end();
   }
 

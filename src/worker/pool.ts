@@ -13,7 +13,7 @@ import { FuelAllowance } from './fuel-allowance.ts';
 import type { JobHandle } from './job-handle.ts';
 import { type JobOptions, PoolThread } from './pool-thread.ts';
 import { ProcessHost } from './process-host.ts';
-import type { Job } from './protocol.ts';
+import type { UnsentJob } from './protocol.ts';
 import { ThreadHost } from './thread-host.ts';
 import type { WorkerHost } from './worker-host.ts';
 
@@ -117,7 +117,7 @@ export interface WorkerRequest extends Omit<TurnRequest, 'needsWorker'> {
 /** A turn together with a thread. The thread stays reserved until the turn is released. */
 export interface WorkerTurn extends Turn {
   /** Runs a job that needs the given image, if any. A turn runs one job. */
-  run(job: Job, assets: GuestAssets | undefined, options: JobOptions): JobHandle;
+  run(job: UnsentJob, assets: GuestAssets | undefined, options: JobOptions): JobHandle;
 }
 
 export class WorkerPool implements Pool {
@@ -224,6 +224,11 @@ export class WorkerPool implements Pool {
     this.#affinity.delete(key);
   }
 
+  /** Discards what threads have of a workspace that is not used any more. */
+  forgetWorkspace(id: string): void {
+    for (const thread of this.#threads) thread.forget(id);
+  }
+
   async close(): Promise<void> {
     await Promise.all([...this.#threads].map((thread) => thread.terminate()));
   }
@@ -238,7 +243,7 @@ export class WorkerPool implements Pool {
     this.#allowance.charge(tenant, result?.type === 'done' ? result.outcome.fuelConsumed : job.fuelSpent);
   }
 
-  #run(thread: PoolThread, job: Job, assets: GuestAssets | undefined, options: JobOptions): JobHandle {
+  #run(thread: PoolThread, job: UnsentJob, assets: GuestAssets | undefined, options: JobOptions): JobHandle {
     if (assets !== undefined) thread.load(assets);
     if (assets !== undefined && job.type === 'run') this.#remember(assets, job.limits.memoryBytes);
     const handle = thread.run(job, options);

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { runProfile } from '../analysis/run-profile.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { isWorkspacePath } from '../fs/file-names.ts';
-import type { Entry } from '../fs/flat-entries.ts';
+import type { Entry, TreeEdit } from '../fs/flat-entries.ts';
 import { toShared } from '../fs/shared-bytes.ts';
 import { isMemoryLayer, memoryLayer } from '../host/layer-pack.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
@@ -93,15 +93,17 @@ export type FromProcess =
 const shareEntries = (entries: readonly Entry[]): Entry[] =>
   entries.map((entry) => (entry.data === undefined ? entry : { ...entry, data: toShared(entry.data) }));
 
+const shareEdit = ({ removed, entries }: TreeEdit): TreeEdit => ({ removed, entries: shareEntries(entries) });
+
 /** Copies the bytes of a received job to shared memory of their own, so that threads get them without another copy. */
 export function shareJob(job: Job): Job {
   if (job.type === 'build' || job.type === 'phases') return job;
   if (job.type === 'extend') return { ...job, packages: shareEntries(job.packages) };
-  const { session } = job;
+  const { session, workspace } = job;
   return {
     ...job,
     stdin: toShared(job.stdin),
-    workspace: shareEntries(job.workspace),
+    workspace: { ...workspace, edit: shareEdit(workspace.edit) },
     mountSet: {
       ...job.mountSet,
       mounts: job.mountSet.mounts.map((mount) => ({ ...mount, entries: shareEntries(mount.entries) })),
@@ -110,7 +112,7 @@ export function shareJob(job: Job): Job {
       ...session,
       delta: session.delta?.map(toShared),
       tmp: shareEntries(session.tmp),
-      edits: { ...session.edits, entries: shareEntries(session.edits.entries) },
+      edits: shareEdit(session.edits),
     },
   };
 }

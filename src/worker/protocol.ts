@@ -14,6 +14,7 @@ import type { ImportRecord } from '../kernel/module-import-log.ts';
 import type { BuiltGuest, GuestAssets } from '../runtimes/guest-artifacts.ts';
 import type { GuestReport, LanguageName, RuntimeName, StoppedAt, TrapReason } from '../schema.ts';
 import type { PhaseDurations } from './startup-phases.ts';
+import type { TreeUpdate, WorkspaceSnapshot } from './tree-updates.ts';
 
 /** The limits of one call, combined from the policy and the call options. */
 export interface RunLimits {
@@ -85,7 +86,7 @@ export interface RunJob {
   /** Whether the main thread has more standard input, for which the guest asks. */
   readonly hasMoreStdin: boolean;
   readonly limits: RunLimits;
-  readonly workspace: readonly Entry[];
+  readonly workspace: TreeUpdate;
   readonly mountSet: MountSet;
   readonly streamOutput: StreamedOutput;
   /** Whether to sample finely and to record complete stacks. */
@@ -129,6 +130,13 @@ export interface PhasesJob {
 }
 
 export type Job = RunJob | BuildJob | ExtendJob | PhasesJob;
+
+/** A run before it is known which thread gets it, and therefore what has to be sent. */
+export interface UnsentRunJob extends Omit<RunJob, 'workspace'> {
+  readonly workspace: WorkspaceSnapshot;
+}
+
+export type UnsentJob = UnsentRunJob | Exclude<Job, RunJob>;
 
 /** The outcome of a run as observed by the worker. */
 export interface RunOutcome {
@@ -175,6 +183,8 @@ export interface HostAnswer {
 export type ToWorker =
   | { readonly type: 'load'; readonly assets: GuestAssets }
   | { readonly type: 'unload'; readonly image: string }
+  /** Discards the files of a workspace that is not used any more. */
+  | { readonly type: 'discard'; readonly workspace: string }
   /** Requests that a guest be prepared before the first job needs it. */
   | { readonly type: 'warm'; readonly image: string; readonly memoryBytes: number }
   | { readonly type: 'answer'; readonly number: number; readonly answer: HostAnswer }

@@ -91,7 +91,7 @@ export function encodeState(state: SessionState): EncodedState {
     if (described.kind === 'file') objects.set(objectName('data', described), entry.data!);
     return described;
   };
-  const workspace = files.workspace.map(addEntry);
+  const workspace = [...files.workspace.values()].map(addEntry);
   const encoded: EncodedState = {
     manifest: {
       version: state.version,

@@ -4,6 +4,8 @@
  */
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
+import { checkTreeEdit } from '../../fs/check-tree-edit.ts';
+import { EMPTY_TREE, FileTree } from '../../fs/file-tree.ts';
 import { checkEntries, type Entry } from '../../fs/flat-entries.ts';
 import { checkpointName, parse, sessionRecord } from '../../schema.ts';
 import type { SessionState, StoredSession } from '../store.ts';
@@ -28,20 +30,49 @@ export function checkSession(session: StoredSession): void {
   }
 }
 
-/** Validates one state and returns its files sorted by path. Throws `invalid_argument` or `invalid_path`. */
-export function checkState(state: SessionState): { readonly workspace: Entry[]; readonly tmp: Entry[] } {
+/** A state after its validation. */
+interface CheckedState {
+  readonly workspace: FileTree;
+  /** Sorted by path. */
+  readonly tmp: readonly Entry[];
+}
+
+/** Trees that were validated. They never change. */
+const validTrees = new WeakSet<FileTree>();
+
+/**
+ * Validates one state. Only what its workspace does not share with `before`, the workspace of another state of the
+ * session, takes time. Throws `invalid_argument` or `invalid_path`.
+ */
+export function checkState(state: SessionState, before?: ReadonlyMap<string, Entry>): CheckedState {
   parse(stateVersion, state.version, 'state.version');
   if (state.delta !== undefined && !isArrayOfBytes(state.delta)) {
     throw new SandboxError('invalid_argument', 'state.delta: must be undefined or an array of Uint8Array.');
   }
-  for (const [path, entry] of state.workspace) {
+  return { workspace: checkWorkspace(state.workspace, before), tmp: checkEntries(state.tmp) };
+}
+
+function checkWorkspace(
+  workspace: ReadonlyMap<string, Entry>,
+  before: ReadonlyMap<string, Entry> | undefined,
+): FileTree {
+  if (!(workspace instanceof FileTree)) return checkMap(workspace);
+  if (validTrees.has(workspace)) return workspace;
+  const known = before instanceof FileTree && validTrees.has(before) ? before : EMPTY_TREE;
+  checkTreeEdit(known, workspace, known.difference(workspace));
+  validTrees.add(workspace);
+  return workspace;
+}
+
+function checkMap(workspace: ReadonlyMap<string, Entry>): FileTree {
+  for (const [path, entry] of workspace) {
     if (path === entry.path) continue;
     throw new SandboxError(
       'invalid_argument',
       `state.workspace: the entry with key ${JSON.stringify(path)} has the path ${JSON.stringify(entry.path)}.`,
     );
   }
-  return { workspace: checkEntries(state.workspace.values()), tmp: checkEntries(state.tmp) };
+  return FileTree.from(checkEntries(workspace.values()));
 }
 
 function isArrayOfBytes(value: unknown): boolean {

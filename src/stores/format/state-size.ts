@@ -1,32 +1,48 @@
 /** The sizes of session states: what one state contains, and what several states take in memory together. */
+import { entryBytes, FileTree } from '../../fs/file-tree.ts';
 import type { Entry } from '../../fs/flat-entries.ts';
 import type { SessionState } from '../store.ts';
 
 /** Approximate memory of the host that an entry takes besides its contents and its path. */
 const ENTRY_BYTES = 200;
 
-const contentsOf = ({ delta, workspace, tmp }: SessionState): (Uint8Array | undefined)[] => [
-  ...(delta ?? []),
-  ...[...workspace.values(), ...tmp].map(({ data }) => data),
-];
+const sum = (contents: readonly Uint8Array[]) => contents.reduce((total, { length }) => total + length, 0);
 
 /** The size of the memory image and the files of a state, including what it shares with other states. */
-export function stateBytes(state: SessionState): number {
-  return contentsOf(state).reduce((sum, bytes) => sum + (bytes?.length ?? 0), 0);
+export function stateBytes({ delta, workspace, tmp }: SessionState): number {
+  const tmpBytes = tmp.reduce((total, entry) => total + entryBytes(entry), 0);
+  return sum(delta ?? []) + FileTree.of(workspace).bytes + tmpBytes;
 }
 
-/** The memory that states take together. Contents that several of them share count once. */
+/** The memory that states take together. What several of them share counts once. */
 export function heldBytes(states: readonly SessionState[]): number {
   const buffers = new Set<ArrayBufferLike>();
   let total = 0;
-  const addEntry = ({ path }: Entry) => {
-    total += ENTRY_BYTES + path.length;
+  const addBuffer = (bytes: Uint8Array | undefined) => {
+    if (bytes === undefined || buffers.has(bytes.buffer)) return;
+    buffers.add(bytes.buffer);
+    total += bytes.buffer.byteLength;
   };
-  for (const state of new Set(states)) {
-    for (const entry of state.workspace.values()) addEntry(entry);
-    state.tmp.forEach(addEntry);
-    for (const bytes of contentsOf(state)) if (bytes !== undefined) buffers.add(bytes.buffer);
+  const addEntry = ({ path, data }: Entry) => {
+    total += ENTRY_BYTES + path.length;
+    addBuffer(data);
+  };
+  let before: FileTree | undefined;
+  for (const { delta, workspace, tmp } of new Set(states)) {
+    delta?.forEach(addBuffer);
+    tmp.forEach(addEntry);
+    const tree = FileTree.of(workspace);
+    if (before === undefined) total += tree.bytes + tree.pathBytes + tree.size * ENTRY_BYTES;
+    else {
+      const { removed, entries } = before.difference(tree);
+      // The contents that the tree does not share with the one before it are counted already.
+      for (const path of [...removed, ...entries.map((entry) => entry.path)]) {
+        const counted = before.get(path)?.data;
+        if (counted !== undefined) buffers.add(counted.buffer);
+      }
+      entries.forEach(addEntry);
+    }
+    before = tree;
   }
-  for (const { byteLength } of buffers) total += byteLength;
   return total;
 }

@@ -54,12 +54,14 @@ export function createMemoryStore(holding: Holding): SessionStore {
       checkSession(session);
       if (session.checkpoints.some(({ state }) => state === undefined))
         throw new SandboxError('invalid_argument', 'session.checkpoints: a checkpoint has no state.');
-      const states = statesOf(session);
-      for (const state of states) {
-        if (!checked.has(state)) checkState(state);
-        checked.add(state);
-      }
       const { session_id } = session.record;
+      const states = statesOf(session);
+      let before = sessions.get(session_id)?.state.workspace;
+      for (const state of states) {
+        if (!checked.has(state)) checkState(state, before);
+        checked.add(state);
+        before = state.workspace;
+      }
       rejectCaseConflict(session_id, sessions.keys());
       const bytes = heldBytes(states);
       holding.resizeNow(holding.bytes - (held.get(session_id) ?? 0) + bytes);

@@ -1,0 +1,17 @@
+/** Validation of a tree that was derived from a valid one. The time depends on what differs. */
+import { type ErrorCode, SandboxError } from '../errors.ts';
+import type { FileTree } from './file-tree.ts';
+import { checkNewEntries, type TreeEdit } from './flat-entries.ts';
+
+/** Throws as `checkEntries` does unless `tree`, the result of applying `edit` to the valid tree `base`, is valid. */
+export function checkTreeEdit(base: FileTree, tree: FileTree, edit: TreeEdit, code?: ErrorCode): void {
+  checkNewEntries(edit.entries, (path) => tree.get(path)?.kind, code);
+  for (const path of [...edit.removed, ...edit.entries.map((entry) => entry.path)]) {
+    const wasFolder = base.get(path)?.kind === 'dir' && tree.get(path)?.kind !== 'dir';
+    if (wasFolder && tree.hasChildren(path))
+      throw new SandboxError(
+        code ?? 'invalid_path',
+        `Entry ${JSON.stringify(path.slice(0, 200))} is not a directory, but other entries are below it.`,
+      );
+  }
+}
