@@ -259,9 +259,8 @@ export class Volume {
 
   /** What was charged to the quota but not to `at` at its last baseline: the other writable root, and deleted files that are open. */
   usageOutside(at: WritableRoot): VolumeUsage {
-    const { bytes, files } = this.usage();
-    const { baseline } = this.#writableTree(at);
-    return { bytes: bytes - baseline.bytes, files: files - baseline.size };
+    const { bytes, size } = this.baseline(at);
+    return { bytes: this.#quota.bytes - bytes, files: this.#quota.files - size };
   }
 
   /**
