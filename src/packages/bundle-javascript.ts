@@ -37,12 +37,15 @@ export function pinnedVersion({ name, first_party }: CatalogRow): string {
 }
 
 /**
- * The source of a module that exports the package as default and every name that its ES or CommonJS form has. With
- * `isNamespace` the default export is the module namespace.
+ * The source of a module that exports the package as default and every name that its ES or CommonJS form has. Unless
+ * `default_export` says otherwise, the default export is that of the package.
  */
-async function reexportSource(specifier: string, isNamespace: boolean): Promise<string> {
+async function reexportSource(
+  specifier: string,
+  { default_export, setup = '' }: Pick<CatalogRow, 'default_export' | 'setup'> = {},
+): Promise<string> {
   const namespace = (await import(specifier)) as Record<string, unknown>;
-  const useNamespace = isNamespace || namespace['default'] === undefined;
+  const useNamespace = default_export === 'namespace' || namespace['default'] === undefined;
   const whole = useNamespace ? namespace : (namespace['default'] as object);
   const names = [...new Set([...Object.keys(namespace), ...Object.keys(whole)])].filter(
     (name) => !['default', 'module.exports', '__esModule'].includes(name),
@@ -52,7 +55,31 @@ async function reexportSource(specifier: string, isNamespace: boolean): Promise<
   return `import * as all from ${JSON.stringify(specifier)};
 const whole = ${useNamespace ? 'all' : 'all.default'};
 ${picked.join('\n')}
+${setup}
 export { ${[...exported, 'whole as default'].join(', ')} };`;
+}
+
+/** The source of a module for `lazy_instance`. Constants are exported by value. */
+async function lazySource(
+  name: string,
+  { imports, instance }: NonNullable<CatalogRow['lazy_instance']>,
+): Promise<string> {
+  const namespace = (await import(name)) as Record<string, unknown>;
+  const evaluate = new Function(...imports, `return ${instance};`);
+  const whole = evaluate(...imports.map((one) => namespace[one])) as Record<string, unknown>;
+  const names = Object.keys(namespace).filter((one) => one in whole && !imports.includes(one));
+  const values = names.map((one, i) => {
+    const value = namespace[one];
+    const isLazy = typeof value === 'function' || (typeof value === 'object' && value !== null);
+    const lazy = `lazyExport(() => whole[${JSON.stringify(one)}], ${typeof value === 'function'})`;
+    return `const _${i} = ${isLazy ? lazy : typeof value === 'string' ? JSON.stringify(value) : String(value)};`;
+  });
+  const exported = names.map((one, i) => `_${i} as ${JSON.stringify(one)}`);
+  return `import { ${imports.join(', ')} } from ${JSON.stringify(name)};
+import { lazyExport } from ${JSON.stringify(`${FIRST_PARTY}lazy-export.js`)};
+const whole = ${instance};
+${values.join('\n')}
+export { ${[...imports, ...exported, 'whole as default'].join(', ')} };`;
 }
 
 async function bundle(name: string, contents: string, resolveDir: string): Promise<ModuleSource> {
@@ -77,12 +104,14 @@ async function bundle(name: string, contents: string, resolveDir: string): Promi
 
 /** The modules of a package: the package itself and its submodules. */
 async function modulesOf(row: CatalogRow): Promise<ModuleSource[]> {
-  const { name, import_names, first_party, default_export, submodules } = row;
+  const { name, import_names, first_party, lazy_instance, submodules } = row;
   if (first_party !== undefined)
     return [await bundle(name, readFileSync(`${FIRST_PARTY}${name}.js`, 'utf8'), FIRST_PARTY)];
   const folder = installedFolder(name);
   const aliases = import_names.filter((one) => one !== name);
-  const main = await bundle(name, await reexportSource(name, default_export === 'namespace'), folder);
+  const source =
+    lazy_instance === undefined ? await reexportSource(name, row) : await lazySource(name, lazy_instance);
+  const main = await bundle(name, source, folder);
   const modules: ModuleSource[] = [{ ...main, aliases }];
   if (submodules === undefined) return modules;
   for (const file of readdirSync(`${folder}/${submodules.folder}`)
@@ -90,7 +119,7 @@ async function modulesOf(row: CatalogRow): Promise<ModuleSource[]> {
     .sort()) {
     const submodule = `${name}/${submodules.folder}/${file.slice(0, -3)}`;
     if (submodules.excluded.includes(submodule)) continue;
-    const source = await reexportSource(`${name}/${submodules.folder}/${file}`, false);
+    const source = await reexportSource(`${name}/${submodules.folder}/${file}`);
     modules.push(await bundle(submodule, source, folder));
   }
   return modules;

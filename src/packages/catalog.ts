@@ -17,6 +17,8 @@ export interface CatalogRow {
   readonly version_bounds?: string;
   /** Imports to measure instead of `import_names`, for packages whose top level loads nothing. */
   readonly typical_imports?: readonly string[];
+  /** Files that guests do without, such as data of less common locales and tools for development. */
+  readonly omitted_files?: RegExp;
   /** The package's wheels contain compiled code, and the package works without it. */
   readonly compiled?: 'optional';
   /** Marked as heavy by the specification, regardless of the measured fuel. */
@@ -30,6 +32,13 @@ export interface CatalogRow {
   readonly default_export?: 'namespace';
   /** JavaScript: a folder of modules that programs import separately; `excluded` modules do not work in a guest. */
   readonly submodules?: { readonly folder: string; readonly excluded: readonly string[] };
+  /**
+   * JavaScript: the default export is the value of `instance`, an expression of the names `imports` that creates the parts
+   * of the package on first use. The other exports are taken from it on first use.
+   */
+  readonly lazy_instance?: { readonly imports: readonly string[]; readonly instance: string };
+  /** JavaScript: statements that prepare the package, whose namespace is `all`, for use in a guest. */
+  readonly setup?: string;
   /** The package is part of the runtime's boot script. */
   readonly in_boot_script?: true;
 }
@@ -45,6 +54,11 @@ export interface MissingPackage {
 export const HEAVY_SHARE = 0.02;
 /** A module of the standard library is costly if its first import takes at least this much fuel. */
 export const COSTLY_FUEL = 10_000_000;
+
+/** Locales whose data is included. */
+const LANGUAGES = 'en|de|fr|es|it|pt|ja|zh';
+const FAKER_LOCALES =
+  'en|en_US|en_GB|en_CA|en_AU|en_IN|de|de_DE|de_AT|de_CH|fr_FR|fr_CA|fr_CH|es|es_ES|es_MX|it_IT|pt_BR|pt_PT|ja_JP|zh_CN|zh_TW';
 
 const row = (
   name: string,
@@ -110,6 +124,59 @@ const PYTHON: readonly CatalogRow[] = [
   row('sortedcontainers', 'sortedcontainers', 'Apache-2.0', 'Sorted lists, dicts and sets'),
   row('more-itertools', 'more_itertools', 'MIT', 'Additional iterator functions'),
   row('humanize', 'humanize', 'MIT', 'Format numbers, sizes and times for people'),
+  row('pytest', 'pytest', 'MIT', 'Run tests: pytest.main([file]) runs test files of the workspace'),
+  row('iniconfig', 'iniconfig', 'MIT', 'Read .ini files; required by pytest'),
+  row('pluggy', 'pluggy', 'MIT', 'Plugins and hooks; required by pytest'),
+  row('packaging', 'packaging', 'Apache-2.0 OR BSD-2-Clause', 'Compare versions and parse requirements', {
+    typical_imports: ['packaging.version'],
+  }),
+  row('faker', 'faker', 'MIT', 'Generate names, addresses, texts and other test data in several locales', {
+    // With its entry point, every run of pytest would load it as a plugin.
+    omitted_files: new RegExp(
+      `^faker/(sphinx|contrib)/|^faker-.*/entry_points\\.txt$|^faker/providers/\\w+/(?!(?:${FAKER_LOCALES})/)[a-z]{2,3}(_[A-Z][A-Za-z]+)?/`,
+    ),
+  }),
+  row('arrow', 'arrow', 'Apache-2.0', 'Dates with time zones: parse, shift, format, humanize'),
+  row('toolz', 'toolz', 'BSD-3-Clause', 'Functional tools for iterators, functions and dicts'),
+  row('lark', 'lark', 'MIT', 'Write parsers as grammars', {
+    omitted_files: /^lark\/__pyinstaller\//,
+  }),
+  row('cachetools', 'cachetools', 'MIT', 'Caches with LRU, LFU and time-to-live'),
+  row('python-slugify', 'slugify', 'MIT', 'Convert text to slugs for URLs and file names'),
+  row(
+    'text-unidecode',
+    'text_unidecode',
+    'Artistic-1.0 OR GPL-2.0-or-later',
+    'Transliterate text to ASCII; required by python-slugify',
+  ),
+  row('xlrd', 'xlrd', 'BSD-3-Clause', 'Read old Excel .xls workbooks'),
+  row('babel', 'babel', 'BSD-3-Clause', 'Format numbers, dates and currencies for a locale', {
+    typical_imports: ['babel.numbers', 'babel.dates'],
+    omitted_files: new RegExp(`^babel/locale-data/(?!(?:root|${LANGUAGES})[._]).*\\.dat$`),
+  }),
+  row('holidays', 'holidays', 'MIT', 'Public holidays of countries and their regions', {
+    omitted_files: new RegExp(`^holidays/locale/(?!(?:${LANGUAGES})[_/])`),
+  }),
+  row('isodate', 'isodate', 'BSD-3-Clause', 'Parse and format ISO 8601 dates, times and durations'),
+  row('deepdiff', 'deepdiff', 'MIT', 'Compare nested data and describe the differences'),
+  row('orderly-set', 'orderly_set', 'MIT', 'Ordered sets; required by deepdiff'),
+  row('cachebox', 'cachebox', 'MIT', 'The LRUCache of cachebox in pure Python; required by deepdiff', {
+    first_party: {},
+  }),
+  row('click', 'click', 'BSD-3-Clause', 'Parse command lines'),
+  row('jsonschema', 'jsonschema', 'MIT', 'Validate data against JSON Schema', {
+    omitted_files: /^jsonschema\/benchmarks\//,
+  }),
+  row(
+    'jsonschema-specifications',
+    'jsonschema_specifications',
+    'MIT',
+    'The meta-schemas of JSON Schema; required by jsonschema',
+  ),
+  row('referencing', 'referencing', 'MIT', 'Resolve references between documents; required by jsonschema'),
+  row('rpds-py', 'rpds', 'MIT', 'Persistent maps, sets and lists in pure Python; required by jsonschema', {
+    first_party: {},
+  }),
   row(
     'sandbox_utils',
     'sandbox_utils',
@@ -151,6 +218,40 @@ const JAVASCRIPT: readonly CatalogRow[] = [
   js('zod', 'MIT', 'Declare schemas and validate data against them', { default_export: 'namespace' }),
   js('ajv', 'MIT', 'Validate data against JSON Schema'),
   js('fast-xml-parser', 'MIT', 'Read, validate and write XML'),
+  js('mathjs', 'Apache-2.0', 'Expressions, units, matrices, fractions, complex and big numbers', {
+    // Creating all functions takes 9 billion instructions.
+    lazy_instance: { imports: ['all', 'create'], instance: 'create(all)' },
+  }),
+  js('ml-matrix', 'MIT', 'Matrices: decompositions, inverse, linear systems', {
+    default_export: 'namespace',
+  }),
+  js('d3-array', 'ISC', 'Statistics, bins, groups and other functions on arrays'),
+  js('d3-scale', 'ISC', 'Scales and ticks for charts'),
+  js('d3-shape', 'ISC', 'Paths of lines, areas, arcs and stacks as SVG text'),
+  js('arquero', 'BSD-3-Clause', 'Tables of data: filter, group, join, pivot, CSV'),
+  js('xlsx', 'Apache-2.0', 'Read and write Excel workbooks (SheetJS)', {
+    default_export: 'namespace',
+    // The build for browsers has no access to files.
+    setup: `const fs = () => process.getBuiltinModule('fs');
+all.set_fs({
+  readFileSync: (...args) => fs().readFileSync(...args),
+  writeFileSync: (...args) => fs().writeFileSync(...args),
+});`,
+  }),
+  js('pdf-lib', 'MIT', 'Create and change PDF files', { default_export: 'namespace' }),
+  js('jszip', 'MIT', 'Read and write ZIP archives'),
+  js('fflate', 'MIT', 'Compress and decompress: gzip, zlib, deflate, ZIP'),
+  js('uuid', 'MIT', 'Create and parse UUIDs'),
+  js('nanoid', 'MIT', 'Create short random identifiers'),
+  js('chalk', 'MIT', 'Colours for terminals; returns plain text here, because output is not a terminal'),
+  js('cheerio', 'MIT', 'Search and edit HTML and XML with CSS selectors'),
+  js('acorn', 'MIT', 'Parse JavaScript into a syntax tree'),
+  js('semver', 'ISC', 'Compare versions and ranges'),
+  js('validator', 'MIT', 'Check and clean strings: e-mail addresses, URLs, numbers and others'),
+  js('underscore', 'MIT', 'Functions on collections, arrays and objects'),
+  js('ramda', 'MIT', 'Curried functions on immutable data'),
+  js('immutable', 'MIT', 'Persistent lists, maps, sets and records', { default_export: 'namespace' }),
+  js('rxjs', 'Apache-2.0', 'Observables and operators on them', { default_export: 'namespace' }),
   js('csv-simple', 'MIT', 'Convert between CSV and objects: parse, stringify', { first_party: {} }),
   js('json-utils', 'MIT', 'Access nested data by path: get, set, has, clone, validate', { first_party: {} }),
   js('string-utils', 'MIT', 'Text: slugify, truncate, camelCase, words, pad and others', { first_party: {} }),

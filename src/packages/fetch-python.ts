@@ -72,7 +72,7 @@ function verify(locked: LockedPackage, { wheels, failure }: Downloads): readonly
     ({ name, version }) => pythonPackage(name)?.name === locked.name && version === locked.version,
   );
   if (wheel === undefined) throw new Error(`download failed: ${failure}`);
-  const files = pureFiles(wheel.name, wheel.files, pythonPackage(locked.name)?.compiled);
+  const files = pureFiles(wheel.name, wheel.files, pythonPackage(locked.name) ?? {});
   const digest = filesDigest(files);
   if (digest !== locked.sha256) {
     throw new Error(`does not match the lock: expected SHA-256 ${locked.sha256}, found ${digest}`);
@@ -143,13 +143,14 @@ export async function createLock(): Promise<LockedPackage[]> {
   const { wheels, failure } = await downloadWheels(
     rows.map(({ name, version_bounds }) => name + (version_bounds ?? '')),
   );
-  return rows.map(({ name, compiled }) => {
+  return rows.map((row) => {
+    const { name } = row;
     const wheel = wheels.find((one) => pythonPackage(one.name)?.name === name);
     if (wheel === undefined) throw new Error(`cannot download ${name}: ${failure}`);
     return {
       name,
       version: wheel.version,
-      sha256: filesDigest(pureFiles(name, wheel.files, compiled)),
+      sha256: filesDigest(pureFiles(name, wheel.files, row)),
     };
   });
 }

@@ -67,7 +67,7 @@ async function readPath(path: string): Promise<PackageFile[]> {
     .filter((file) => !wheels.includes(file))
     .map((file) => ({ path: prefix + file.path, data: file.data }));
   const unpacked = await Promise.all(wheels.map((wheel) => readWheel(join(path, wheel.path))));
-  return [...unpacked.flat(), ...pureFiles(path, sources, undefined)];
+  return [...unpacked.flat(), ...pureFiles(path, sources, {})];
 }
 
 async function readWheel(path: string): Promise<PackageFile[]> {
@@ -81,7 +81,8 @@ async function readWheel(path: string): Promise<PackageFile[]> {
     throw invalid(`cannot unpack ${path}: ${(cause as Error).message}`);
   }
   checkRecord(`packages: ${file}`, files);
-  return pureFiles(`packages: ${file}`, files, pythonPackage(name)?.compiled);
+  const compiled = pythonPackage(name)?.compiled;
+  return pureFiles(`packages: ${file}`, files, compiled === undefined ? {} : { compiled });
 }
 
 const invalid = (problem: string) => new SandboxError('invalid_argument', `packages: ${problem}.`);

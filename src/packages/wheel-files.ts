@@ -4,6 +4,7 @@
  */
 import { SandboxError } from '../errors.ts';
 import { sha256 } from '../framing/digest.ts';
+import type { CatalogRow } from './catalog.ts';
 import type { PackageFile } from './package-contents.ts';
 
 /** Machine code. */
@@ -24,13 +25,13 @@ export function parseWheelName(file: string): WheelName | undefined {
 }
 
 /**
- * Returns the pure files of a wheel. Throws if it contains compiled code, unless `compiled` says that the package works
- * without. `label` names the wheel in the error.
+ * Returns the pure files of a wheel, without `omitted_files`. Throws if it contains compiled code, unless `compiled` says
+ * that the package works without. `label` names the wheel in the error.
  */
 export function pureFiles(
   label: string,
   files: readonly PackageFile[],
-  compiled: 'optional' | undefined,
+  { compiled, omitted_files }: Pick<CatalogRow, 'compiled' | 'omitted_files'>,
 ): PackageFile[] {
   const binary = files.find(({ path }) => COMPILED.test(path));
   if (binary !== undefined && compiled !== 'optional') {
@@ -39,7 +40,9 @@ export function pureFiles(
       `${label} contains compiled code (${binary.path}), which guests cannot load. Use a pure Python package.`,
     );
   }
-  return files.filter(({ path }) => !COMPILED.test(path) && !EXCLUDED.test(path));
+  return files.filter(
+    ({ path }) => !COMPILED.test(path) && !EXCLUDED.test(path) && omitted_files?.test(path) !== true,
+  );
 }
 
 /** Throws unless the wheel's RECORD lists each of these files with its digest. */

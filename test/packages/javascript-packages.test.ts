@@ -304,3 +304,137 @@ test('sandbox-utils exports the global file functions', async () => {
   `;
   expect(await value(program)).toEqual([{ a: [1] }, true, true, 12]);
 });
+
+test('mathjs evaluates expressions, with named imports and as a whole', async () => {
+  const program = code`
+    import math, { add, Complex, evaluate, map, pi, square } from 'mathjs';
+    [
+      evaluate('2 inch to cm').toString(), math.det([[1, 2], [3, 4]]), math.format(math.fraction(1, 3)), add(1, 2), pi,
+      new Complex(1, 2).toString(), map([1, 2], square), math.complex(1, 1) instanceof Complex,
+    ]
+  `;
+  expect(await value(program)).toEqual(['5.08 cm', -2, '1/3', 3, Math.PI, '1 + 2i', [1, 4], true]);
+});
+
+test('ml-matrix, d3-array, d3-scale, d3-shape and arquero compute with numbers and tables', async () => {
+  const program = code`
+    import { inverse, Matrix, solve } from 'ml-matrix';
+    import { extent, rollup, sum, ticks } from 'd3-array';
+    import { scaleBand, scaleLinear } from 'd3-scale';
+    import { line, pie } from 'd3-shape';
+    import * as aq from 'arquero';
+    const matrix = new Matrix([[2, 1], [1, 3]]);
+    const scale = scaleLinear().domain([0, 10]).range([0, 100]);
+    const table = aq.table({ k: ['a', 'b', 'a'], v: [1, 2, 3] });
+    [
+      inverse(matrix).to2DArray(), solve(matrix, Matrix.columnVector([3, 5])).to1DArray(),
+      extent([3, 1, 2]), [...rollup([['a', 1], ['a', 3]], (rows) => sum(rows, (row) => row[1]), (row) => row[0])], ticks(0, 10, 5),
+      scale(5), scale.tickFormat(5)(2), scaleBand(['a', 'b'], [0, 100]).bandwidth(), line()([[0, 0], [1, 2]]), pie()([1, 1]).length,
+      table.groupby('k').rollup({ s: (d) => aq.op.sum(d.v) }).objects(), table.filter((d) => d.v > 1).toCSV(),
+    ]
+  `;
+  expect(await value(program)).toEqual([
+    [
+      [0.6000000000000001, -0.2],
+      [-0.2, 0.4],
+    ].map((row) => row.map((n) => expect.closeTo(n, 9))),
+    [expect.closeTo(0.8, 9), expect.closeTo(1.4, 9)],
+    [1, 3],
+    [['a', 4]],
+    [0, 2, 4, 6, 8, 10],
+    50,
+    '2',
+    50,
+    'M0,0L1,2',
+    2,
+    [
+      { k: 'a', s: 4 },
+      { k: 'b', s: 2 },
+    ],
+    'k,v\nb,2\na,3\n',
+  ]);
+});
+
+test('xlsx, jszip, fflate and pdf-lib write files that they can read', async () => {
+  const program = code`
+    const XLSX = require('xlsx');
+    const JSZip = require('jszip');
+    const { gunzipSync, gzipSync, strFromU8, strToU8 } = require('fflate');
+    const { PDFDocument, StandardFonts } = require('pdf-lib');
+    async function main() {
+      const book = XLSX.utils.book_new();
+      XLSX.utils.book_append_sheet(book, XLSX.utils.json_to_sheet([{ a: 1, b: 'x' }]), 'S');
+      XLSX.writeFile(book, 'x.xlsx');
+      const zip = new JSZip();
+      zip.file('a.txt', 'hello');
+      const packed = await zip.generateAsync({ type: 'nodebuffer', compression: 'DEFLATE' });
+      const pdf = await PDFDocument.create();
+      pdf.addPage([200, 200]).drawText('Hi', { font: await pdf.embedFont(StandardFonts.Helvetica) });
+      const bytes = await pdf.save();
+      return [
+        XLSX.utils.sheet_to_json(XLSX.readFile('x.xlsx').Sheets.S),
+        await (await JSZip.loadAsync(packed)).file('a.txt').async('string'), Buffer.isBuffer(packed),
+        strFromU8(gunzipSync(gzipSync(strToU8('hello')))), (await PDFDocument.load(bytes)).getPageCount(),
+      ];
+    }
+    main()
+  `;
+  expect(await value(program)).toEqual([[{ a: 1, b: 'x' }], 'hello', true, 'hello', 1]);
+});
+
+test('uuid, nanoid, chalk, semver, validator and acorn work', async () => {
+  const program = code`
+    import { v4, v5, v7, validate, version } from 'uuid';
+    import { customAlphabet, nanoid } from 'nanoid';
+    import chalk from 'chalk';
+    import semver from 'semver';
+    import validator from 'validator';
+    import { parse } from 'acorn';
+    [
+      validate(v4()), version(v7()), v5('x', v5.DNS), nanoid().length, customAlphabet('a', 5)(),
+      chalk.red.bold('x') + chalk.hex('#fff')('y'), semver.satisfies('1.2.3', '^1.0.0'), semver.inc('1.2.3', 'minor'),
+      validator.isEmail('a@b.co'), validator.escape('<'), parse('let a = 1', { ecmaVersion: 'latest' }).body[0].type,
+    ]
+  `;
+  expect(await value(program)).toEqual([
+    true,
+    7,
+    '05b16a01-46c6-56dd-bd6e-c6dfb4a1427a',
+    21,
+    'aaaaa',
+    'xy',
+    true,
+    '1.3.0',
+    true,
+    '&lt;',
+    'VariableDeclaration',
+  ]);
+});
+
+test('cheerio, underscore, ramda, immutable and rxjs work', async () => {
+  const program = code`
+    import * as cheerio from 'cheerio';
+    import _ from 'underscore';
+    import * as R from 'ramda';
+    import { fromJS, List } from 'immutable';
+    import { filter, from, interval, lastValueFrom, map, take, toArray } from 'rxjs';
+    const $ = cheerio.load('<ul><li class=a>1</li><li>2 &amp; 3</li></ul>');
+    $('li.a').attr('id', 'z');
+    const doubled = from([1, 2, 3]).pipe(filter((n) => n > 1), map((n) => n * 2), toArray());
+    [
+      $('li').map((_, one) => $(one).text()).get(), $.html('li.a'), _.chain([3, 1]).sortBy().value(),
+      R.pipe(R.filter((n) => n > 1), R.map(R.multiply(2)))([1, 2, 3]), List([1, 2]).push(3).toJS(), fromJS({ a: [1] }).getIn(['a', 0]),
+      await lastValueFrom(doubled), await lastValueFrom(interval(10).pipe(take(3), toArray())),
+    ]
+  `;
+  expect(await value(program)).toEqual([
+    ['1', '2 & 3'],
+    '<li class="a" id="z">1</li>',
+    [1, 3],
+    [4, 6],
+    [1, 2, 3],
+    1,
+    [4, 6],
+    [0, 1, 2],
+  ]);
+});

@@ -300,3 +300,236 @@ test('charset-normalizer, idna, certifi, six, markupsafe and soupsieve work', as
   `);
   expect(shown).toEqual([true, 'xn--knigsgchen-b4a3dun', true, true, '<b>&lt;i&gt;</b>', 'a > b']);
 });
+
+test('pytest runs test files of the workspace and reports failures', async () => {
+  const result = await python(
+    code`
+      import pytest
+      pytest.main(['-q', 'test_sums.py'])
+    `,
+    {
+      files: {
+        'test_sums.py': code`
+          import pytest
+
+          @pytest.fixture
+          def numbers(tmp_path):
+              (tmp_path / 'n.txt').write_text('1 2 3')
+              return [int(n) for n in (tmp_path / 'n.txt').read_text().split()]
+
+          @pytest.mark.parametrize('start, total', [(0, 6), (4, 10)])
+          def test_sum(numbers, start, total):
+              assert sum(numbers, start) == total
+
+          def test_error():
+              with pytest.raises(ValueError, match='invalid literal'):
+                  int('x')
+
+          def test_output(capsys, monkeypatch):
+              monkeypatch.setenv('NAME', 'you')
+              print('hello')
+              assert capsys.readouterr().out == 'hello\\n'
+
+          def test_wrong():
+              assert {'a': 1, 'b': [2]} == {'a': 1, 'b': [3]}
+        `,
+      },
+    },
+  );
+  expect(result.stderr).toBe('');
+  expect(result.stdout).toContain("E       AssertionError: assert {'a': 1, 'b': [2]} == {'a': 1, 'b': [3]}");
+  expect(result.stdout).toContain('1 failed, 4 passed');
+  expect(result.metadata.result).toBe(1);
+});
+
+test('faker generates reproducible data in every included locale', async () => {
+  const shown = await value(code`
+    from faker import Faker
+    from faker.config import AVAILABLE_LOCALES
+    locales = ['en_US', 'en_GB', 'en_CA', 'en_AU', 'en_IN', 'de_DE', 'de_AT', 'de_CH', 'fr_FR', 'fr_CA', 'fr_CH',
+               'es_ES', 'es_MX', 'it_IT', 'pt_BR', 'pt_PT', 'ja_JP', 'zh_CN', 'zh_TW']
+    seen = []
+    for locale in ['en_US', 'de_DE', 'ja_JP']:
+        fake = Faker(locale)
+        Faker.seed(7)
+        seen.append(all([fake.name(), fake.address(), fake.email(), fake.company(), fake.text(), fake.date_of_birth()]))
+    [seen, [one for one in locales if one not in AVAILABLE_LOCALES], 'ru_RU' in AVAILABLE_LOCALES]
+  `);
+  expect(shown).toEqual([[true, true, true], [], false]);
+});
+
+test('arrow, isodate, babel and holidays work with dates', async () => {
+  const shown = await value(code`
+    import arrow, isodate, holidays
+    from datetime import date
+    from babel.dates import format_date
+    from babel.numbers import format_currency, format_decimal
+    from babel import Locale, UnknownLocaleError
+    when = arrow.get('2024-02-28T10:00:00+00:00')
+    try:
+        Locale.parse('sw')
+        unknown = None
+    except UnknownLocaleError as error:
+        unknown = str(error)
+    [
+        when.shift(days=2).format('YYYY-MM-DD'), when.to('Europe/Berlin').isoformat(), when.humanize(when.shift(hours=3)),
+        isodate.parse_duration('P1DT2H').total_seconds(),
+        format_date(date(2024, 3, 1), 'long', locale='de'), format_currency(1234.5, 'EUR', locale='fr_FR'),
+        format_decimal(1234567.891, locale='en_US'), format_date(date(2024, 3, 1), locale='ja'), unknown,
+        holidays.Germany(years=2024, subdiv='BY').get('2024-01-06'), holidays.US(years=2024).get('2024-07-04'),
+        holidays.Germany(years=2024, language='en_US').get('2024-12-25'),
+    ]
+  `);
+  expect(shown).toEqual([
+    '2024-03-01',
+    '2024-02-28T11:00:00+01:00',
+    '3 hours ago',
+    93_600,
+    '1. März 2024',
+    '1\u202f234,50\u00a0€',
+    '1,234,567.891',
+    '2024/03/01',
+    "unknown locale 'sw'",
+    'Heilige Drei Könige',
+    'Independence Day',
+    'Christmas Day',
+  ]);
+});
+
+test('toolz, cachetools, lark and click work', async () => {
+  const shown = await value(code`
+    import toolz, cachetools, click
+    from click.testing import CliRunner
+    from lark import Lark, Transformer
+    calls = []
+
+    @cachetools.cached(cachetools.LRUCache(maxsize=2))
+    def square(n):
+        calls.append(n)
+        return n * n
+
+    class Sum(Transformer):
+        start = sum
+        NUMBER = int
+
+    @click.command()
+    @click.option('--count', default=1)
+    @click.argument('name')
+    def hello(count, name):
+        click.echo(' '.join([name] * count))
+
+    parser = Lark('start: NUMBER ("+" NUMBER)*\\n%import common.NUMBER\\n%ignore " "')
+    ran = CliRunner().invoke(hello, ['you', '--count', '2'])
+    [
+        sorted(toolz.groupby(len, ['a', 'bb', 'c']).items()), toolz.pipe(3, lambda n: n + 1), [square(2), square(2)], calls,
+        Sum().transform(parser.parse('1 + 2 + 3')), ran.exit_code, ran.output,
+    ]
+  `);
+  expect(shown).toEqual([
+    [
+      [1, ['a', 'c']],
+      [2, ['bb']],
+    ],
+    4,
+    [4, 4],
+    [2],
+    6,
+    0,
+    'you you\n',
+  ]);
+});
+
+test('deepdiff, slugify and packaging work', async () => {
+  const shown = await value(code`
+    from deepdiff import DeepDiff
+    from packaging.version import Version
+    from packaging.specifiers import SpecifierSet
+    from slugify import slugify
+    diff = DeepDiff({'a': [1, 2], 'b': 1}, {'a': [1, 3], 'c': 1})
+    order = DeepDiff([{'a': 1}, {'b': [1, 2]}], [{'b': [2, 1]}, {'a': 1}], ignore_order=True, cache_size=100)
+    [
+        diff.to_dict()['values_changed'], sorted(diff.keys()), dict(order),
+        Version('1.10') > Version('1.9'), Version('2.1') in SpecifierSet('>=2,<3'), slugify('Straße nach Kōbe!'),
+    ]
+  `);
+  expect(shown).toEqual([
+    { "root['a'][1]": { new_value: 3, old_value: 2 } },
+    ['dictionary_item_added', 'dictionary_item_removed', 'values_changed'],
+    {},
+    true,
+    true,
+    'strasse-nach-kobe',
+  ]);
+});
+
+test('jsonschema validates data and resolves references', async () => {
+  const shown = await value(code`
+    import jsonschema
+    from referencing import Registry, Resource
+    schema = {
+        '$schema': 'https://json-schema.org/draft/2020-12/schema',
+        'type': 'object',
+        'required': ['id'],
+        'properties': {'id': {'$ref': '#/$defs/id'}, 'tags': {'type': 'array', 'items': {'type': 'string'}},
+                       'other': {'$ref': 'urn:other'}},
+        '$defs': {'id': {'type': 'integer', 'minimum': 1}},
+    }
+    other = Resource.from_contents({'$schema': schema['$schema'], '$id': 'urn:other', 'const': 5})
+    registry = Registry().with_resource('urn:other', other)
+    validator = jsonschema.Draft202012Validator(schema, registry=registry)
+    errors = sorted(validator.iter_errors({'id': 0, 'tags': ['a', 1], 'other': 6}), key=lambda e: e.json_path)
+    jsonschema.validate({'id': 3}, {'required': ['id']})
+    [[[e.json_path, e.message] for e in errors], validator.is_valid({'id': 1, 'other': 5})]
+  `);
+  expect(shown).toEqual([
+    [
+      ['$.id', '0 is less than the minimum of 1'],
+      ['$.other', '5 was expected'],
+      ['$.tags[1]', "1 is not of type 'string'"],
+    ],
+    true,
+  ]);
+});
+
+test('rpds provides persistent collections', async () => {
+  const shown = await value(code`
+    from rpds import HashTrieMap, HashTrieSet, List, Queue, Stack
+    one = HashTrieMap({'a': 1})
+    two = one.insert('b', 2)
+    queue = Queue().enqueue(1).enqueue(2).enqueue(3)
+    try:
+        one.remove('z')
+        missing = None
+    except KeyError as error:
+        missing = error.args[0]
+    [
+        dict(one), dict(two), dict(two.remove('a')), dict(two.update({'c': 3}, d=4)), one == HashTrieMap(a=1),
+        hash(one) == hash(HashTrieMap(a=1)), missing, HashTrieMap.convert(one) is one, repr(one),
+        sorted(HashTrieSet([1, 2]).insert(3).discard(1) | {9}), HashTrieSet([1]) == HashTrieSet([1]),
+        list(List([1, 2]).push_front(0)), List([1, 2]).rest == List([2]), len(List(1, 2, 3)), repr(List([1])),
+        list(queue.dequeue()), queue.peek, list(queue), queue == Queue([1, 2, 3]), Stack([1]).push(5).peek(),
+    ]
+  `);
+  expect(shown).toEqual([
+    { a: 1 },
+    { a: 1, b: 2 },
+    { b: 2 },
+    { a: 1, b: 2, c: 3, d: 4 },
+    true,
+    true,
+    'z',
+    true,
+    "HashTrieMap({'a': 1})",
+    [2, 3, 9],
+    true,
+    [0, 1, 2],
+    true,
+    3,
+    'List([1])',
+    [2, 3],
+    1,
+    [1, 2, 3],
+    true,
+    5,
+  ]);
+});

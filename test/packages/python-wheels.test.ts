@@ -30,7 +30,7 @@ describe('pure files of a wheel', () => {
       'p-1.dist-info/RECORD',
       'p-1.data/scripts/p',
     );
-    expect(paths(pureFiles('p', all, undefined))).toEqual([
+    expect(paths(pureFiles('p', all, {}))).toEqual([
       'p/__init__.py',
       'p/data.json',
       'p-1.dist-info/METADATA',
@@ -41,14 +41,14 @@ describe('pure files of a wheel', () => {
 
   test('are rejected if the wheel contains compiled code', () => {
     const all = files('numpy/__init__.py', 'numpy/core.cpython-314-x86_64-linux-gnu.so');
-    expect(() => pureFiles('numpy 2.0', all, undefined)).toThrow(
+    expect(() => pureFiles('numpy 2.0', all, {})).toThrow(
       /numpy 2\.0 contains compiled code \(numpy\/core\.cpython-314-x86_64-linux-gnu\.so\)/,
     );
   });
 
   test('exclude compiled code that the package does not need', () => {
     const all = files('yaml/__init__.py', 'yaml/_yaml.pyd', 'x__mypyc.cpython-311-darwin.so');
-    expect(paths(pureFiles('pyyaml', all, 'optional'))).toEqual(['yaml/__init__.py']);
+    expect(paths(pureFiles('pyyaml', all, { compiled: 'optional' }))).toEqual(['yaml/__init__.py']);
   });
 
   test('have a digest that depends on paths and contents but not on their order', () => {

@@ -11,15 +11,14 @@ const NO_BROWSER: Alternative = {
   note: 'There is no browser and no network: save the page outside the sandbox and pass it with the files option',
 };
 const MARKUP: Alternative = {
-  vendored: ['fast-xml-parser'],
-  instead: 'text functions and regular expressions',
+  vendored: ['cheerio', 'fast-xml-parser'],
 };
 const DATES: Alternative = { vendored: ['dayjs', 'date-fns'] };
 const CSV: Alternative = { vendored: ['papaparse', 'csv-simple'] };
-const COLLECTIONS: Alternative = { vendored: ['lodash'] };
+const COLLECTIONS: Alternative = { vendored: ['lodash', 'immutable'] };
 const SCHEMAS: Alternative = { vendored: ['zod', 'ajv'] };
-const NUMBERS: Alternative = { vendored: ['decimal.js', 'simple-statistics'], instead: 'Math and BigInt' };
-const IDS: Alternative = { instead: 'crypto.randomUUID() and crypto.getRandomValues(array)' };
+const NUMBERS: Alternative = { vendored: ['decimal.js', 'mathjs'], instead: 'Math and BigInt' };
+const IDS: Alternative = { vendored: ['nanoid', 'uuid'], instead: 'crypto.randomUUID()' };
 const DATABASE: Alternative = {
   instead: "arrays, Maps and JSON files; Python has sqlite3: run the code with language='python'",
 };
@@ -29,10 +28,7 @@ const IMAGES: Alternative = {
 };
 const TESTS: Alternative = { instead: 'plain checks: if (actual !== expected) throw new Error(...)' };
 const CONSOLE: Alternative = { instead: 'console.log' };
-const EXCEL: Alternative = {
-  vendored: ['papaparse'],
-  instead: "CSV; Python has openpyxl: run the code with language='python'",
-};
+const EXCEL: Alternative = { vendored: ['xlsx'] };
 const FILES: Alternative = { instead: 'readText, writeText, listFiles, copyFile and removeFile' };
 const UI: Alternative = {
   note: 'There is no DOM',
@@ -49,18 +45,18 @@ const GROUPS: readonly (readonly [packages: string, alternative: Alternative])[]
   ['@anthropic-ai/sdk aws-sdk stripe firebase', NO_NETWORK],
   ['express koa fastify hapi @hapi/hapi next http-server', NO_SERVER],
   ['puppeteer playwright selenium-webdriver', NO_BROWSER],
-  ['cheerio jsdom xml2js xmldom @xmldom/xmldom node-html-parser htmlparser2 parse5', MARKUP],
+  ['jsdom xml2js xmldom @xmldom/xmldom node-html-parser htmlparser2 parse5', MARKUP],
   ['moment moment-timezone luxon', DATES],
   ['csv-parse csv-parser csv csv-parse/sync fast-csv csvtojson neat-csv', CSV],
-  ['underscore ramda lodash.groupby immutable immer', COLLECTIONS],
-  ['joi yup superstruct validator', SCHEMAS],
-  ['mathjs big.js bignumber.js bn.js numeric', NUMBERS],
-  ['uuid nanoid cuid', IDS],
+  ['lodash.groupby immer', COLLECTIONS],
+  ['joi yup superstruct', SCHEMAS],
+  ['big.js bignumber.js bn.js numeric', NUMBERS],
+  ['cuid', IDS],
   ['sqlite3 better-sqlite3 pg mysql mysql2 mongodb mongoose redis knex sequelize prisma', DATABASE],
   ['sharp canvas jimp chart.js d3 pngjs', IMAGES],
   ['jest mocha chai vitest ava tape @jest/globals', TESTS],
-  ['chalk colors kleur ora winston pino debug cli-table3', CONSOLE],
-  ['xlsx exceljs', EXCEL],
+  ['colors kleur ora winston pino debug cli-table3', CONSOLE],
+  ['exceljs', EXCEL],
   ['fs-extra glob rimraf mkdirp', FILES],
   ['react react-dom vue svelte jquery', UI],
 ];

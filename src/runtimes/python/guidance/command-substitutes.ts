@@ -33,7 +33,7 @@ const SUBSTITUTES: Readonly<Record<string, string>> = {
   pdftotext: 'the package pypdf: pypdf.PdfReader(path).pages[0].extract_text()',
   printenv: 'os.environ',
   pwd: 'os.getcwd()',
-  pytest: 'unittest.main(), or call the test functions directly',
+  pytest: "the package pytest: pytest.main(['test_file.py'])",
   python: "runpy.run_path('script.py'), or import the file as a module",
   python3: "runpy.run_path('script.py'), or import the file as a module",
   rm: 'os.remove(path), or shutil.rmtree for folders',
