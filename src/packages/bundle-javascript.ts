@@ -102,6 +102,15 @@ async function bundle(name: string, contents: string, resolveDir: string): Promi
   return { name, aliases: [], source: result.outputFiles[0]!.text };
 }
 
+function replaceTexts({ source }: ModuleSource, { name, replaced_texts = {} }: CatalogRow): string {
+  let text = source;
+  for (const [from, to] of Object.entries(replaced_texts)) {
+    if (!text.includes(from)) throw new Error(`the bundle of ${name} does not contain ${from}`);
+    text = text.replaceAll(from, to);
+  }
+  return text;
+}
+
 /** The modules of a package: the package itself and its submodules. */
 async function modulesOf(row: CatalogRow): Promise<ModuleSource[]> {
   const { name, import_names, first_party, lazy_instance, submodules } = row;
@@ -112,7 +121,7 @@ async function modulesOf(row: CatalogRow): Promise<ModuleSource[]> {
   const source =
     lazy_instance === undefined ? await reexportSource(name, row) : await lazySource(name, lazy_instance);
   const main = await bundle(name, source, folder);
-  const modules: ModuleSource[] = [{ ...main, aliases }];
+  const modules: ModuleSource[] = [{ ...main, aliases, source: replaceTexts(main, row) }];
   if (submodules === undefined) return modules;
   for (const file of readdirSync(`${folder}/${submodules.folder}`)
     .filter((one) => one.endsWith('.js'))

@@ -37,6 +37,8 @@ export interface CatalogRow {
    * of the package on first use. The other exports are taken from it on first use.
    */
   readonly lazy_instance?: { readonly imports: readonly string[]; readonly instance: string };
+  /** JavaScript: texts of the bundle and what replaces them. */
+  readonly replaced_texts?: Readonly<Record<string, string>>;
   /** JavaScript: statements that prepare the package, whose namespace is `all`, for use in a guest. */
   readonly setup?: string;
   /** The package is part of the runtime's boot script. */
@@ -207,6 +209,14 @@ const JAVASCRIPT: readonly CatalogRow[] = [
   js('lodash', 'MIT', 'Collections, objects, strings and functions', {
     import_names: ['lodash', 'lodash-es'],
     typical_imports: ['lodash'],
+    // Reading these globals would load their modules.
+    replaced_texts: {
+      'freeGlobal.process': 'undefined',
+      'context.Buffer': `{
+        isBuffer: (value) => value instanceof Uint8Array && globalThis.Buffer.isBuffer(value),
+        allocUnsafe: (size) => globalThis.Buffer.allocUnsafe(size),
+      }`,
+    },
   }),
   js('simple-statistics', 'ISC', 'Descriptive statistics, regression, distributions, clusters'),
   js('decimal.js', 'MIT', 'Arbitrary-precision decimal arithmetic'),
@@ -239,7 +249,7 @@ all.set_fs({
 });`,
   }),
   js('pdf-lib', 'MIT', 'Create and change PDF files', { default_export: 'namespace' }),
-  js('jszip', 'MIT', 'Read and write ZIP archives'),
+  js('jszip', '(MIT OR GPL-3.0-or-later)', 'Read and write ZIP archives'),
   js('fflate', 'MIT', 'Compress and decompress: gzip, zlib, deflate, ZIP'),
   js('uuid', 'MIT', 'Create and parse UUIDs'),
   js('nanoid', 'MIT', 'Create short random identifiers'),

@@ -56,8 +56,8 @@ test('the error can be caught and names the module', async () => {
   `;
   const { metadata } = await javascript(program);
   expect(metadata.result).toEqual([
-    expect.stringMatching(/^requireVendor: there is no package 'no-such': available packages: ajv, /),
-    expect.stringMatching(/^could not load module 'no-such': available packages: ajv, /),
+    expect.stringMatching(/^requireVendor: there is no package 'no-such': available packages: acorn, ajv, /),
+    expect.stringMatching(/^could not load module 'no-such': available packages: acorn, ajv, /),
     "could not load module 'lodash/groupBy': import the whole package 'lodash' instead",
     expect.stringMatching(
       /^could not load module 'dayjs\/plugin\/timezone': 'dayjs\/plugin' contains advancedFormat, /,
@@ -119,8 +119,8 @@ test('an import is recorded once, with about the fuel in the manifest', async ()
   expect(again.metadata.imports).toEqual([{ name: 'sandbox-utils', fuel: 0, cached: true }]);
 });
 
-test('every package loads with less than a hundredth of the default fuel budget', () => {
-  for (const { name, fuel_first_import } of rows) expect(fuel_first_import, name).toBeLessThan(100_000_000);
+test('every package loads with less than a twentieth of the default fuel budget', () => {
+  for (const { name, fuel_first_import } of rows) expect(fuel_first_import, name).toBeLessThan(500_000_000);
 });
 
 test('a run without setup has neither packages nor global functions', async () => {

@@ -77,10 +77,19 @@ test('lodash groups, sorts, picks and merges, under both names', async () => {
       _.chain(rows).orderBy(['n'], ['desc']).map('n').value(),
       _.merge({ a: { b: 1 } }, { a: { c: 2 } }),
       _.template('Hello <%= name %>')({ name: 'you' }),
-      _.groupBy === groupBy,
+      _.groupBy === groupBy, _.isBuffer(Buffer.from('x')), _.isBuffer(new Uint8Array(1)), _.cloneDeep({ b: Buffer.from('x') }).b.toString(),
     ]
   `;
-  expect(await value(program)).toEqual([{ a: 4, b: 2 }, [3, 2, 1], { a: { b: 1, c: 2 } }, 'Hello you', true]);
+  expect(await value(program)).toEqual([
+    { a: 4, b: 2 },
+    [3, 2, 1],
+    { a: { b: 1, c: 2 } },
+    'Hello you',
+    true,
+    true,
+    false,
+    'x',
+  ]);
 });
 
 test('simple-statistics describes a sample and fits a line', async () => {
