@@ -20,6 +20,7 @@ import { isSyscallError } from '../kernel/syscall-error.ts';
 import type { Guest } from './guest.ts';
 import type { Image } from './image.ts';
 import { PAGE_BYTES } from './image-identity.ts';
+import { linkState } from './link-state.ts';
 import {
   type CaptureState,
   captureMemory,
@@ -50,6 +51,8 @@ const deltaHeader = z.strictObject({
   pages: z.number().int().min(0).max(65_536),
   globals: z.record(z.string(), z.string().regex(/^-?\d{1,20}$/)),
   kernel: kernelState,
+  /** The loaded side modules, if there are any. */
+  link: linkState.optional(),
   /** The runs of page diffs, oldest first (see memory-capture.ts). */
   memory: z
     .array(
@@ -88,6 +91,7 @@ export function captureDelta(
     pages: memory.length / PAGE_BYTES,
     globals: guest.globals(),
     kernel: saveKernelState(guest.kernel),
+    link: guest.linker.state(),
     memory: capture.runs.map((run) => run.map(({ bytes, sha256 }) => ({ bytes: bytes.length, sha256 }))),
   };
   const encoded = encodeFrame(FORMAT, [], [encodeJsonHeader(header)]);
@@ -174,6 +178,7 @@ export function applyDelta(guest: Guest, base: Image, delta: Delta): CaptureStat
     const capture = restoreMemory(runs, guest.view.all, blocksOf(base));
     guest.setGlobals(header.globals);
     restoreKernelState(guest.kernel, header.kernel);
+    guest.linker.restore(header.link);
     return capture;
   } catch (cause) {
     if (cause instanceof SandboxError) throw cause;

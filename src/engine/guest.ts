@@ -5,6 +5,7 @@
 import { randomFillSync } from 'node:crypto';
 import type { Volume } from '../fs/volume.ts';
 import { GuestMemory } from '../kernel/guest-memory.ts';
+import type { HostFunctions } from '../kernel/syscall-guard.ts';
 import { type Host, Kernel } from '../kernel/syscalls.ts';
 import { classifyException } from './classify-exception.ts';
 import { GuestClock } from './clock.ts';
@@ -12,6 +13,7 @@ import { GRACE } from './grace.ts';
 import { GuestStack } from './guest-stack.ts';
 import { type Linkage, linkImports, trampolineFor } from './host-imports.ts';
 import { PAGE_BYTES } from './image-identity.ts';
+import { type LinkableGuest, Linker } from './linker.ts';
 import {
   type GuestStop,
   GuestStopped,
@@ -20,6 +22,7 @@ import {
   UNLIMITED_RUN,
 } from './run-context.ts';
 import { seededRandom } from './seeded-random.ts';
+import type { FindSideModule } from './side-module.ts';
 
 /** Instructions between two checks of the limits: about a millisecond of optimised code. */
 export const SLICE_FUEL = 2_000_000;
@@ -43,7 +46,7 @@ export interface CompiledModule {
 
 type GuestExport = (...args: (number | bigint)[]) => number;
 
-export class Guest implements Host {
+export class Guest implements Host, LinkableGuest {
   readonly memory: WebAssembly.Memory;
   readonly view: GuestMemory;
   readonly kernel: Kernel;
@@ -51,6 +54,8 @@ export class Guest implements Host {
   readonly exports: WebAssembly.Exports;
   readonly table: WebAssembly.Table;
   readonly stack: GuestStack;
+  readonly hostFunctions: Readonly<Record<string, HostFunctions>>;
+  readonly linker: Linker;
   readonly #trap: () => never;
   readonly #fuel: WebAssembly.Global<'i64'>;
   /** Set by the module while `#onSliceUsed` runs, if it has a probe (see LoopProbe in wasm/prepare-module.ts). */
@@ -81,6 +86,8 @@ export class Guest implements Host {
     readonly linkage: Linkage<Guest>,
     size: { pages: number; maxPages: number },
     volume: Volume,
+    /** The side modules that the guest may load. */
+    readonly findSideModule: FindSideModule = () => undefined,
   ) {
     this.memory = new WebAssembly.Memory({ initial: size.pages, maximum: size.maxPages });
     this.maxBytes = size.maxPages * PAGE_BYTES;
@@ -95,14 +102,14 @@ export class Guest implements Host {
       host: Object.fromEntries(overrides.entries()),
     });
     this.#trap = trampoline.exports['trap'] as () => never;
-    const imports = linkImports(compiled.module, this.memory, linkage.imports(this), (name) =>
-      this.#deny(name),
-    );
-    this.exports = new WebAssembly.Instance(compiled.module, imports).exports;
+    this.hostFunctions = linkage.imports(this);
+    const imports = linkImports(compiled.module, this.memory, this.hostFunctions, (name) => this.deny(name));
+    this.exports = this.instantiate(compiled.module, imports);
     this.#fuel = this.exports['fuel'] as WebAssembly.Global<'i64'>;
     this.#probe = this.exports['probe'] as WebAssembly.Global<'i32'> | undefined;
     this.stack = new GuestStack(this.exports);
     this.table = this.exports['__indirect_function_table'] as WebAssembly.Table;
+    this.linker = new Linker(this);
     const slots = this.exports['host'] as WebAssembly.Table;
     overrides.forEach((_, slot) => {
       slots.set(slot, trampoline.exports[String(slot)]);
@@ -121,6 +128,17 @@ export class Guest implements Host {
       const value = values[name] ?? '0';
       global.value = typeof global.value === 'bigint' ? BigInt(value) : Number(value);
     }
+  }
+
+  // ---- side modules ----
+
+  instantiate(module: WebAssembly.Module, imports: WebAssembly.Imports): WebAssembly.Exports {
+    return new WebAssembly.Instance(module, imports).exports;
+  }
+
+  /** Charges fuel for work of the host. The guest checks the counter when it continues. */
+  charge(fuel: number): void {
+    this.#fuel.value = (this.#fuel.value as bigint) - BigInt(fuel);
   }
 
   // ---- runs ----
@@ -213,7 +231,7 @@ export class Guest implements Host {
     return this.stop({ reason: 'unreachable', message: `abort() was called${before}` });
   }
 
-  #deny(name: string): never {
+  deny(name: string): never {
     const message = `The guest called ${name}, which the sandbox does not provide`;
     return this.stop({ reason: 'denied_call', message });
   }

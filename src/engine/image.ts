@@ -20,6 +20,8 @@ import { parseJson } from '../framing/json-header.ts';
 import { MAX_PAGES } from '../wasm/binary-format.ts';
 import type { Guest } from './guest.ts';
 import { IMAGE_FORMAT, type ImageOrigin, PAGE_BYTES } from './image-identity.ts';
+import { LinkFailure } from './link-failure.ts';
+import { linkState } from './link-state.ts';
 
 const FORMAT = { magic: 'LWSI', version: IMAGE_FORMAT, fields: 2 } as const;
 /** Offset of the body in the file; the contents of the segments are aligned relative to the file. */
@@ -45,6 +47,8 @@ const imageHeader = z.strictObject({
   umask: z.number().int(),
   /** Addresses in guest memory that the host side of the runtime uses. */
   handles: z.record(z.string(), z.number().int()),
+  /** The loaded side modules, if there are any. */
+  link: linkState.optional(),
 }) satisfies z.ZodType<ImageOrigin>;
 type ImageHeader = z.infer<typeof imageHeader>;
 
@@ -68,7 +72,8 @@ export function captureImage(guest: Guest, origin: ImageOrigin, handles: Record<
   const { umask } = guest.kernel;
   const cwd = guest.kernel.getcwd();
   const pages = memory.length / PAGE_BYTES;
-  const header: ImageHeader = { ...origin, pages, globals: guest.globals(), cwd, umask, handles };
+  const link = guest.linker.state();
+  const header: ImageHeader = { ...origin, pages, globals: guest.globals(), cwd, umask, handles, link };
   const text = new TextEncoder().encode(JSON.stringify(header));
   const ranges = nonZeroPages(memory);
   const index = new Uint8Array(dataOffset(text.length, ranges.length) - BODY_AT - text.length);
@@ -190,4 +195,10 @@ function clearNonZero(memory: Uint8Array, from: number, to: number): void {
 function restoreGlobalsAndKernel(guest: Guest, { header }: Image): void {
   guest.setGlobals(header.globals);
   guest.kernel.reset(header.cwd, header.umask);
+  try {
+    guest.linker.restore(header.link);
+  } catch (cause) {
+    if (cause instanceof LinkFailure || cause instanceof WebAssembly.LinkError) throw invalid(cause.message);
+    throw cause;
+  }
 }

@@ -22,6 +22,8 @@ export interface CallGraph {
   readonly callees: readonly (readonly number[])[];
   /** Whether any body uses memory.init or data.drop. */
   readonly usesData: boolean;
+  /** Name of an instruction that changes a table or drops an element segment; undefined if there is none. */
+  readonly tableWrite: string | undefined;
 }
 
 const OP = opcodesNamed(
@@ -40,6 +42,11 @@ const OP = opcodesNamed(
   'memory.init',
   'data.drop',
 );
+const TABLE_WRITES = ['table.set', 'table.init', 'table.copy', 'table.grow', 'table.fill', 'elem.drop'] as const;
+const TABLE_WRITE_NAMES: ReadonlyMap<number, string> = new Map(
+  Object.entries(opcodesNamed(...TABLE_WRITES)).map(([name, opcode]) => [opcode, name]),
+);
+const IS_TABLE_WRITE = Uint8Array.from(COST, (_, opcode) => (TABLE_WRITE_NAMES.has(opcode) ? 1 : 0));
 const STRAIGHT_LINE_CONTROL = new Set([OP.nop, OP.block, OP.end, OP.call, OP.drop, OP.select, OP.select_t]);
 const NO_CALLEES: readonly number[] = [];
 
@@ -47,13 +54,14 @@ const NO_CALLEES: readonly number[] = [];
 export function buildCallGraph(module: ParsedModule, stackPointer?: number): CallGraph {
   const count = module.space.functions;
   const callees: (readonly number[])[] = new Array(count).fill(NO_CALLEES);
-  const graph = {
+  const graph: { -readonly [field in keyof CallGraph]: CallGraph[field] } = {
     cost: new Float64Array(count),
     isStraightLine: new Uint8Array(count),
     callsIndirectly: new Uint8Array(count),
     movesStackPointer: new Uint8Array(count),
     callees,
     usesData: false,
+    tableWrite: undefined,
   };
   const ins = newInstruction();
   for (const [i, range] of module.bodies.entries()) {
@@ -72,6 +80,7 @@ export function buildCallGraph(module: ParsedModule, stackPointer?: number): Cal
       else if (opcode === OP['ref.func']) checkDeclared(module, ins.index, range.start);
       else if (opcode === OP['global.set'] && ins.index === stackPointer) graph.movesStackPointer[index] = 1;
       if (opcode === OP['memory.init'] || opcode === OP['data.drop']) graph.usesData = true;
+      if (IS_TABLE_WRITE[opcode]) graph.tableWrite ??= TABLE_WRITE_NAMES.get(opcode);
     }
     if (calls.length > 0) callees[index] = calls;
   }

@@ -44,6 +44,20 @@ function writeRemainingSection(module: ParsedModule): Uint8Array {
   return out.view();
 }
 
+/** The active segments of a side module, relative to its memory base. `size` is the memory that the module declares. */
+export function extractRelativeData(module: ParsedModule, base: number, size: number): MemoryWrite[] {
+  for (const segment of module.data) {
+    if (segment.offset === undefined || segment.base !== base)
+      throw invalid('a data segment is not relative to __memory_base', segment.start);
+    if (endOf(segment) > size)
+      throw invalid(`a data segment ends beyond the ${size} bytes that the module declares`, segment.start);
+  }
+  return joinSegments(
+    module.bytes,
+    module.data.filter(({ start, end }) => end > start),
+  );
+}
+
 /** Joins neighbouring segments if all segments are in ascending order: only then are the gaps known to be zero. */
 function joinSegments(bytes: Uint8Array, active: readonly DataSegment[]): MemoryWrite[] {
   const isAscending = active.every((segment, i) => i === 0 || segment.offset! >= endOf(active[i - 1]!));

@@ -12,8 +12,8 @@ import {
   SECTION_ORDER,
 } from './binary-format.ts';
 import { invalid, Reader } from './binary-io.ts';
+import { bounded, type LinkConstant, readConstant } from './constant-expression.ts';
 import type { IndexSpace } from './decode-instruction.ts';
-import { isPrefix, opcodeOf, opcodesNamed } from './opcodes.ts';
 
 export interface FunctionType {
   readonly params: number;
@@ -25,6 +25,14 @@ export interface FunctionType {
 export interface GlobalType {
   readonly type: number;
   readonly mutable: boolean;
+  /** The initial value of a global that the module defines, if it is known at link time. */
+  readonly init?: LinkConstant | undefined;
+}
+
+export interface Import {
+  readonly module: string;
+  readonly name: string;
+  readonly kind: number;
 }
 
 export interface Export {
@@ -40,13 +48,29 @@ export interface ByteRange {
 }
 
 export interface DataSegment extends ByteRange {
-  /** Memory offset of an active segment; undefined for a passive one. */
+  /** Memory offset of an active segment, relative to `base` if there is one; undefined for a passive segment. */
   readonly offset: number | undefined;
+  /** Index of the global to which the offset is relative; only in side modules. */
+  readonly base: number | undefined;
 }
+
+export interface ElementSegment {
+  readonly isActive: boolean;
+  readonly table: number;
+  /** Offset of an active segment, if it is known at link time. */
+  readonly offset: LinkConstant | undefined;
+  /** The functions, or undefined if the segment consists of expressions. */
+  readonly functions: readonly number[] | undefined;
+}
+
+/** A side module imports its memory and may have a start function and data at addresses relative to a global. */
+export type ModuleKind = 'main' | 'side';
 
 export interface ParsedModule {
   readonly bytes: Uint8Array;
+  readonly kind: ModuleKind;
   readonly space: IndexSpace;
+  readonly imports: Import[];
   readonly types: FunctionType[];
   /** Type index of each function. Imported functions come first. */
   readonly functionTypes: number[];
@@ -59,18 +83,22 @@ export interface ParsedModule {
   readonly addressTaken: Set<number>;
   /** The local declarations and code of each function, without the size field. */
   readonly bodies: ByteRange[];
+  readonly elements: ElementSegment[];
   readonly data: DataSegment[];
+  start: number | undefined;
   dataCount: number | undefined;
   /** Entry count of each section, and its contents after that count. */
   readonly raw: Map<number, { readonly count: number; readonly contents: Uint8Array }>;
 }
 
-export function parseModule(bytes: Uint8Array): ParsedModule {
+export function parseModule(bytes: Uint8Array, kind: ModuleKind = 'main'): ParsedModule {
   if (!HEADER.every((byte, i) => bytes[i] === byte)) {
     throw invalid('bad magic number or version', 0);
   }
   const module: ParsedModule = {
     bytes,
+    kind,
+    imports: [],
     space: { types: 0, functions: 0, tables: 0, globals: 0, tags: 0, elements: 0, locals: 0 },
     types: [],
     functionTypes: [],
@@ -81,7 +109,9 @@ export function parseModule(bytes: Uint8Array): ParsedModule {
     exports: [],
     addressTaken: new Set(),
     bodies: [],
+    elements: [],
     data: [],
+    start: undefined,
     dataCount: undefined,
     raw: new Map(),
   };
@@ -124,6 +154,10 @@ const READERS: Readonly<Record<number, (module: ParsedModule, section: Reader, c
 
 function readSection(module: ParsedModule, id: number, section: Reader): void {
   if (id === SECTION.start) {
+    if (module.kind === 'side') {
+      module.start = bounded(section, module.space.functions, 'function');
+      return;
+    }
     throw invalid(
       'it has a start function',
       section.pos,
@@ -167,14 +201,16 @@ function valueType(section: Reader): number {
 
 function readImports(module: ParsedModule, section: Reader, count: number): void {
   for (let i = 0; i < count; i++) {
-    section.name();
-    section.name();
+    const from = section.name();
+    const name = section.name();
     const at = section.pos;
     const kind = section.u8();
+    module.imports.push({ module: from, name, kind });
     if (kind === EXTERNAL_KIND.function) addFunction(module, section);
     else if (kind === EXTERNAL_KIND.table) readTable(module, section);
     else if (kind === EXTERNAL_KIND.global) readGlobalType(module, section);
     else if (kind === EXTERNAL_KIND.tag) readTag(module, section);
+    else if (kind === EXTERNAL_KIND.memory && module.kind === 'side') readMemories(module, section, 1);
     else if (kind === EXTERNAL_KIND.memory) {
       throw invalid('it imports a memory', at, 'Link it so that it defines its own memory.');
     } else throw invalid(`unknown import kind ${kind}`, at);
@@ -184,15 +220,8 @@ function readImports(module: ParsedModule, section: Reader, count: number): void
 }
 
 function addFunction(module: ParsedModule, section: Reader): void {
-  module.functionTypes.push(index(section, module.space.types, 'type'));
+  module.functionTypes.push(bounded(section, module.space.types, 'type'));
   module.space.functions++;
-}
-
-function index(section: Reader, limit: number, item: string): number {
-  const at = section.pos;
-  const value = section.u32();
-  if (value >= limit) throw invalid(`${item} ${value} does not exist (there are ${limit})`, at);
-  return value;
 }
 
 function readFunctions(module: ParsedModule, section: Reader, count: number): void {
@@ -237,14 +266,15 @@ function readTags(module: ParsedModule, section: Reader, count: number): void {
 function readTag(module: ParsedModule, section: Reader): void {
   const at = section.pos;
   if (section.u8() !== 0) throw invalid('a tag has an unknown attribute', at);
-  index(section, module.space.types, 'type');
+  bounded(section, module.space.types, 'type');
   module.space.tags++;
 }
 
 function readGlobals(module: ParsedModule, section: Reader, count: number): void {
   for (let i = 0; i < count; i++) {
     readGlobalType(module, section);
-    readConstant(module, section);
+    const init = readConstant(module, section);
+    module.globals.push({ ...module.globals.pop()!, init });
   }
 }
 
@@ -255,46 +285,6 @@ function readGlobalType(module: ParsedModule, section: Reader): void {
   if (mutable > 1) throw invalid('a global has an unknown mutability flag', at);
   module.globals.push({ type, mutable: mutable === 1 });
   module.space.globals++;
-}
-
-const OP = opcodesNamed(
-  'end',
-  'i32.const',
-  'i64.const',
-  'f32.const',
-  'f64.const',
-  'v128.const',
-  'global.get',
-  'ref.null',
-  'ref.func',
-);
-/** Arithmetic that the extended constant expressions proposal allows. */
-const CONSTANT_ARITHMETIC: ReadonlySet<number> = new Set(
-  Object.values(opcodesNamed('i32.add', 'i32.sub', 'i32.mul', 'i64.add', 'i64.sub', 'i64.mul')),
-);
-
-/** Skips a constant expression. Returns its value if it is a single i32.const. */
-function readConstant(module: ParsedModule, section: Reader): number | undefined {
-  let value: number | undefined;
-  for (let length = 0; ; length++) {
-    const at = section.pos;
-    const first = section.u8();
-    const opcode = isPrefix(first) ? opcodeOf(first, section.u32()) : first;
-    if (opcode === OP.end) return length === 1 ? value : undefined;
-    value = undefined;
-    if (opcode === OP['i32.const']) value = section.s32();
-    else if (opcode === OP['i64.const']) section.skipS64();
-    else if (opcode === OP['f32.const']) section.skip(4);
-    else if (opcode === OP['f64.const']) section.skip(8);
-    else if (opcode === OP['v128.const']) section.skip(16);
-    else if (opcode === OP['global.get']) index(section, module.globals.length, 'global');
-    else if (opcode === OP['ref.null']) valueType(section);
-    else if (opcode === OP['ref.func']) {
-      module.addressTaken.add(index(section, module.space.functions, 'function'));
-    } else if (!CONSTANT_ARITHMETIC.has(opcode)) {
-      throw invalid(`opcode 0x${first.toString(16)} is not allowed in a constant expression`, at);
-    }
-  }
 }
 
 function readExports(module: ParsedModule, section: Reader, count: number): void {
@@ -309,7 +299,7 @@ function readExports(module: ParsedModule, section: Reader, count: number): void
     const kind = section.u8();
     const limit = limits[kind];
     if (limit === undefined) throw invalid(`export ${JSON.stringify(name)} has unknown kind ${kind}`, at);
-    module.exports.push({ name, kind, index: index(section, limit, 'export') });
+    module.exports.push({ name, kind, index: bounded(section, limit, 'export') });
   }
 }
 
@@ -319,18 +309,21 @@ function readElements(module: ParsedModule, section: Reader, count: number): voi
     const flags = section.u32();
     if (flags > 7) throw invalid(`element segment ${i} has unknown flags ${flags}`, at);
     const active = (flags & 1) === 0;
-    if (active && flags & 2) index(section, module.space.tables, 'table');
-    else if (active) tableZero(module, at);
-    if (active) readConstant(module, section);
+    const table = active && flags & 2 ? bounded(section, module.space.tables, 'table') : 0;
+    if (active && table === 0) tableZero(module, at);
+    const offset = active ? readConstant(module, section) : undefined;
     const expressions = (flags & 4) !== 0;
     if (flags & 3) {
       if (expressions) valueType(section);
       else if (section.u8() !== 0) throw invalid(`element segment ${i} does not contain functions`, at);
     }
+    const functions: number[] = [];
     for (let left = section.count('elements'); left > 0; left--) {
       if (expressions) readConstant(module, section);
-      else module.addressTaken.add(index(section, module.space.functions, 'function'));
+      else functions.push(bounded(section, module.space.functions, 'function'));
     }
+    for (const index of functions) module.addressTaken.add(index);
+    module.elements.push({ isActive: active, table, offset, functions: expressions ? undefined : functions });
   }
   module.space.elements = count;
 }
@@ -353,10 +346,10 @@ function readData(module: ParsedModule, section: Reader, count: number): void {
     if (flags > 2) throw invalid(`data segment ${i} has unknown flags ${flags}`, at);
     if (flags === 2 && section.u32() !== 0)
       throw invalid(`data segment ${i} is not for memory 0 (multi-memory is not supported)`, at);
-    let offset: number | undefined;
+    let offset: LinkConstant | undefined;
     if (flags !== 1) {
       offset = readConstant(module, section);
-      if (offset === undefined) {
+      if (offset === undefined || (offset.base !== undefined && module.kind === 'main')) {
         throw invalid(
           `the offset of data segment ${i} is not an i32 constant`,
           at,
@@ -366,7 +359,8 @@ function readData(module: ParsedModule, section: Reader, count: number): void {
     }
     const contents = section.part(section.count('bytes of data'));
     module.data.push({
-      offset: offset === undefined ? undefined : offset >>> 0,
+      offset: offset === undefined ? undefined : offset.offset >>> 0,
+      base: offset?.base,
       start: contents.pos,
       end: contents.end,
     });

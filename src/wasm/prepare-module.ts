@@ -5,7 +5,6 @@
  * unchanged.
  */
 import {
-  EMPTY_BLOCK,
   EXTERNAL_KIND,
   FUNCTION_TYPE,
   HEADER,
@@ -16,14 +15,13 @@ import {
   VALUE_TYPE,
 } from './binary-format.ts';
 import { invalid, Writer } from './binary-io.ts';
-import { buildCallGraph } from './call-graph.ts';
-import { findConstantCostFunctions } from './constant-cost-functions.ts';
+import { writeJsonSection } from './custom-sections.ts';
 import { extractDataSegments, type MemoryWrite } from './data-segments.ts';
-import { findEntryChecks } from './entry-fuel-checks.ts';
-import { FunctionMeter } from './meter-function-body.ts';
+import { findSymbols, functionTable, SYMBOLS_SECTION } from './symbol-table.ts';
 import { opcodesNamed } from './opcodes.ts';
-import { type ParsedModule, parseModule } from './parse-module.ts';
-import { findAddedFrames, type StackBound, writeFreeStack } from './stack-frames.ts';
+import { type Export, type ParsedModule, parseModule } from './parse-module.ts';
+import type { StackBound } from './stack-frames.ts';
+import { type Additions, writeCode } from './write-code.ts';
 
 export interface PrepareOptions {
   /** Names of the exports to keep; all others are dropped. The module must export each of them. */
@@ -44,6 +42,11 @@ export interface PrepareOptions {
    * on every machine.
    */
   readonly stackPointer?: string;
+  /**
+   * Makes every exported symbol available to side modules: all exported functions become entries of the table exported
+   * as "functions", and a custom section lists the symbols (see symbol-table.ts).
+   */
+  readonly linkable?: boolean;
 }
 
 /**
@@ -73,33 +76,11 @@ export interface StateGlobal {
   readonly type: NumberType;
 }
 
-const OP = opcodesNamed(
-  'unreachable',
-  'if',
-  'end',
-  'call_indirect',
-  'local.get',
-  'global.get',
-  'i32.const',
-  'i64.const',
-  'i32.lt_s',
-  'i64.lt_s',
-);
+const OP = opcodesNamed('end', 'i32.const', 'i64.const');
 
 const STACK_LIMIT = 'stack_limit';
 /** Names of added exports. */
-const RESERVED_NAMES: ReadonlySet<string> = new Set(['fuel', 'host', 'probe', STACK_LIMIT]);
-
-/** Indices of the added items. */
-interface Additions {
-  readonly emptyType: number;
-  readonly refillFunction: number;
-  readonly hostTable: number;
-  readonly fuelGlobal: number;
-  /** Entry in the host table for each replaced function. */
-  readonly hostEntries: ReadonlyMap<number, number>;
-  readonly stack: StackBound | undefined;
-}
+const RESERVED_NAMES: ReadonlySet<string> = new Set(['fuel', 'host', 'functions', 'probe', STACK_LIMIT]);
 
 /** The same bytes and options always give the same result. Throws SandboxError `module_invalid`. */
 export function prepareModule(bytes: Uint8Array, options: PrepareOptions): PreparedModule {
@@ -117,8 +98,17 @@ export function prepareModule(bytes: Uint8Array, options: PrepareOptions): Prepa
   };
   const stateGlobals = findStateGlobals(module);
   if (additions.stack !== undefined) stateGlobals.push({ name: STACK_LIMIT, type: 'i32' });
-  const { code, usesData } = writeCode(module, kept, additions, options);
-  const { writes, section: data } = extractDataSegments(module, usesData);
+  const symbols = options.linkable ? findSymbols(module) : undefined;
+  const isFunction = ({ kind }: Export) => kind === EXTERNAL_KIND.function;
+  const callable = (symbols === undefined ? kept : module.exports).filter(isFunction);
+  const { code, graph } = writeCode(
+    module,
+    callable.map(({ index }) => index),
+    additions,
+    { meter: options.meter ?? true, probe: options.probe },
+  );
+  const { writes, section: data } = extractDataSegments(module, graph.usesData);
+  const tables = functionTable(symbols, additions.hostTable + 1);
 
   const out = new Writer(code.length + 65536);
   out.bytes(bytes, 0, HEADER.length);
@@ -126,7 +116,10 @@ export function prepareModule(bytes: Uint8Array, options: PrepareOptions): Prepa
     [SECTION.type, appended(module, SECTION.type, emptyType < 0 ? [emptyFunctionType] : [])],
     [SECTION.import, appended(module, SECTION.import, [(to) => importMemory(to, module)])],
     [SECTION.function, appended(module, SECTION.function, [(to) => to.u32(additions.emptyType)])],
-    [SECTION.table, appended(module, SECTION.table, [(to) => hostTable(to, 1 + hostFunctions.length)])],
+    [
+      SECTION.table,
+      appended(module, SECTION.table, [(to) => hostTable(to, 1 + hostFunctions.length), ...tables.table]),
+    ],
     [SECTION.tag, appended(module, SECTION.tag, [])],
     [
       SECTION.global,
@@ -136,8 +129,8 @@ export function prepareModule(bytes: Uint8Array, options: PrepareOptions): Prepa
         ...(additions.stack ? [zeroGlobal] : []),
       ]),
     ],
-    [SECTION.export, writeExports(kept, additions, stateGlobals, options.probe)],
-    [SECTION.element, appended(module, SECTION.element, [])],
+    [SECTION.export, writeExports(kept, additions, stateGlobals, options)],
+    [SECTION.element, appended(module, SECTION.element, tables.elements)],
     [SECTION.dataCount, data === undefined ? undefined : new Writer().u32(module.data.length).view()],
     [SECTION.code, code],
     [SECTION.data, data],
@@ -145,6 +138,7 @@ export function prepareModule(bytes: Uint8Array, options: PrepareOptions): Prepa
   for (const [id, contents] of sections) {
     if (contents !== undefined) out.section(id, contents);
   }
+  if (symbols !== undefined) writeJsonSection(out, SYMBOLS_SECTION, symbols.table);
   return {
     bytes: out.view().slice(),
     data: writes,
@@ -230,7 +224,7 @@ function findStateGlobals(module: ParsedModule): StateGlobal[] {
 }
 
 /** The contents of a section with entries appended; undefined if the section would be empty. */
-function appended(
+export function appended(
   module: ParsedModule,
   id: number,
   extra: readonly ((to: Writer) => void)[],
@@ -244,7 +238,7 @@ function appended(
   return out.view();
 }
 
-const emptyFunctionType = (to: Writer): unknown => to.u8(FUNCTION_TYPE).u8(0).u8(0);
+export const emptyFunctionType = (to: Writer): unknown => to.u8(FUNCTION_TYPE).u8(0).u8(0);
 
 const fuelGlobal = (to: Writer): unknown => to.u8(VALUE_TYPE.i64).u8(1).u8(OP['i64.const']).u8(0).u8(OP.end);
 
@@ -263,12 +257,17 @@ function writeExports(
   kept: ParsedModule['exports'],
   additions: Additions,
   state: readonly StateGlobal[],
-  probe: LoopProbe | undefined,
+  { probe, linkable }: PrepareOptions,
 ): Uint8Array {
-  const out = new Writer(1024).u32(kept.length + 2 + (probe ? 1 : 0) + state.length);
+  const out = new Writer(1024).u32(kept.length + 2 + (linkable ? 1 : 0) + (probe ? 1 : 0) + state.length);
   for (const { name, kind, index } of kept) out.name(name).u8(kind).u32(index);
   out.name('fuel').u8(EXTERNAL_KIND.global).u32(additions.fuelGlobal);
   out.name('host').u8(EXTERNAL_KIND.table).u32(additions.hostTable);
+  if (linkable)
+    out
+      .name('functions')
+      .u8(EXTERNAL_KIND.table)
+      .u32(additions.hostTable + 1);
   if (probe)
     out
       .name('probe')
@@ -279,68 +278,4 @@ function writeExports(
     out.name(name).u8(EXTERNAL_KIND.global).u32(index);
   }
   return out.view();
-}
-
-function writeCode(
-  module: ParsedModule,
-  kept: ParsedModule['exports'],
-  additions: Additions,
-  { meter: metered = true, probe }: PrepareOptions,
-): { code: Uint8Array; usesData: boolean } {
-  const reachable = new Set(module.addressTaken);
-  for (const { kind, index } of kept) if (kind === EXTERNAL_KIND.function) reachable.add(index);
-  for (const index of additions.hostEntries.keys()) reachable.add(index);
-  const { stack } = additions;
-  const graph = buildCallGraph(module, stack?.pointer);
-  const constantCosts = findConstantCostFunctions(graph, module.importedFunctions, reachable);
-  const entryChecks = findEntryChecks(graph, module.importedFunctions, additions.hostEntries);
-  const addedFrames =
-    stack === undefined
-      ? new Uint8Array(graph.cost.length)
-      : findAddedFrames(graph, module.importedFunctions, reachable, additions.hostEntries);
-  const meter = new FunctionMeter({
-    ...module,
-    constantCosts,
-    entryChecks,
-    addedFrames,
-    ...additions,
-    probe,
-  });
-  const out = new Writer(module.bytes.length * 2).u32(module.bodies.length + 1);
-  const body = new Writer(65536);
-  for (const [i, range] of module.bodies.entries()) {
-    const index = i + module.importedFunctions;
-    const type = module.functionTypes[index]!;
-    const entry = additions.hostEntries.get(index);
-    body.clear();
-    if (entry !== undefined)
-      writeHostCall(body, module.types[type]!.params, entry, type, additions.hostTable);
-    else if (metered && constantCosts[index]! < 0) {
-      meter.write(index, range, module.types[type]!, body);
-    } else body.bytes(module.bytes, range.start, range.end);
-    out.u32(body.length).bytes(body.view());
-  }
-  writeRefill(body.clear(), additions);
-  out.u32(body.length).bytes(body.view());
-  return { code: out.view(), usesData: graph.usesData };
-}
-
-/** A body that calls an entry of the host table with its own parameters. */
-function writeHostCall(to: Writer, params: number, entry: number, type: number, table: number): void {
-  to.u8(0);
-  for (let i = 0; i < params; i++) to.u8(OP['local.get']).u32(i);
-  to.u8(OP['i32.const']).signed(entry).u8(OP.call_indirect).u32(type).u32(table).u8(OP.end);
-}
-
-/** A body that calls entry 0 of the host table. It traps if the stack has overflowed or the fuel is still negative. */
-function writeRefill(to: Writer, additions: Additions): void {
-  to.u8(0);
-  if (additions.stack !== undefined) {
-    writeFreeStack(to, additions.stack);
-    to.u8(OP['i32.const']).u8(0).u8(OP['i32.lt_s']).u8(OP.if).u8(EMPTY_BLOCK).u8(OP.unreachable).u8(OP.end);
-  }
-  to.u8(OP['i32.const']).u8(0);
-  to.u8(OP.call_indirect).u32(additions.emptyType).u32(additions.hostTable);
-  to.u8(OP['global.get']).u32(additions.fuelGlobal).u8(OP['i64.const']).u8(0).u8(OP['i64.lt_s']);
-  to.u8(OP.if).u8(EMPTY_BLOCK).u8(OP.unreachable).u8(OP.end).u8(OP.end);
 }

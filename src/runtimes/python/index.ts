@@ -20,6 +20,7 @@ import { readDebugOffsets } from './memory/debug-offsets.ts';
 import { ImportObserver } from './memory/import-observer.ts';
 import { TYPE_EXPORTS } from './memory/object-reader.ts';
 import { PythonStackReader } from './memory/stack-reader.ts';
+import { linkingCalls } from './syscalls/dynamic-linking.ts';
 import { emscriptenFunctions } from './syscalls/emscripten-imports.ts';
 
 /** Size of the boot script's buffer for the message of a limit. */
@@ -151,6 +152,9 @@ export const python: Runtime = {
     exports: [
       '__indirect_function_table',
       '__stack_pointer',
+      '__cpp_exception',
+      '__c_longjmp',
+      '__dl_seterr',
       '__wasm_call_ctors',
       'emscripten_stack_init',
       'emscripten_stack_get_current',
@@ -179,12 +183,14 @@ export const python: Runtime = {
     ],
     hostOverrides: ['emscripten_thread_sleep'],
     stackPointer: '__stack_pointer',
+    linkable: true,
   },
   linkage: {
     interrupt,
     imports: (guest) => ({
       env: {
         ...emscriptenFunctions(guest.kernel, guest.view, guest, (request) => recordImport(guest, request)),
+        ...linkingCalls(guest),
         ffi_call_js: () => refuseForeignCall(guest),
       },
       wasi_snapshot_preview1: wasiFunctions(guest.kernel, guest.view, (code) => guest.exit(code)),

@@ -87,3 +87,18 @@ export const IMPORT_IOCTL = {
   loaded: 0x4c570003,
   failed: 0x4c570004,
 } as const;
+
+/** `struct dso` of Emscripten 5.0.3, an open library. Its name follows. */
+export const DSO = structLayout([
+  ['next', 'u32'],
+  ['flags', 'u32'],
+  ['mem_allocated', 'u8'],
+  ['mem_addr', 'u32'],
+  ['mem_size', 'u32'],
+  ['table_addr', 'u32'],
+  ['table_size', 'u32'],
+  ['file_data', 'u32'],
+  ['file_data_size', 'u32'],
+  ['name', 'u8'],
+]);
+export const RTLD_GLOBAL = 0x100;

@@ -118,9 +118,6 @@ function processCalls(kernel: Kernel, memory: GuestMemory, guest: EmscriptenGues
     },
     ffi_closure_free_js: (closure: number) => guest.call('free', closure),
     ffi_prep_closure_loc_js: () => FFI_BAD_ABI,
-    // dlopen fails as for a missing file.
-    _dlopen_js: zero,
-    _dlsym_js: zero,
     emscripten_log_impl_js: zero,
     _emscripten_log_formatted: zero,
     emscripten_debugger: zero,
