@@ -18,7 +18,11 @@ const MAX_GLOBALS = 50_000;
 const address = z.number().int().min(0).max(0xffff_ffff);
 const tableIndex = z.number().int().min(0).max(MAX_TABLE_ENTRIES);
 const moduleIndex = z.number().int().min(0).max(MAX_SIDE_MODULES);
-const int32 = z.number().int().min(-(2 ** 31)).max(2 ** 31 - 1);
+const int32 = z
+  .number()
+  .int()
+  .min(-(2 ** 31))
+  .max(2 ** 31 - 1);
 
 export const linkState = z.strictObject({
   /** Number of table entries in use. */

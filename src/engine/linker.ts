@@ -8,19 +8,14 @@ import type { GuestMemory } from '../kernel/guest-memory.ts';
 import { isSyscallError } from '../kernel/syscall-error.ts';
 import type { HostFunctions } from '../kernel/syscall-guard.ts';
 import type { Kernel } from '../kernel/syscalls.ts';
-import { ADDED_IMPORTS, START_EXPORT } from '../wasm/prepare-side-module.ts';
+import { ADDED_IMPORTS, START_EXPORT } from '../wasm/link-sections.ts';
 import { FunctionTable, type Slot } from './function-table.ts';
 import { LinkFailure } from './link-failure.ts';
 import { type LinkState, MAX_HANDLES, MAX_SIDE_MODULES } from './link-state.ts';
 import { LinkedModule, type ModuleMemory, type Placement } from './linked-module.ts';
 import { checkState } from './saved-links.ts';
-import {
-  type FindSideModule,
-  type MainSymbols,
-  mainSymbols,
-  readSideModuleStub,
-  type SideModule,
-} from './side-module.ts';
+import { type FindSideModule, type MainSymbols, mainSymbols, type SideModule } from './side-module.ts';
+import { readSideModuleStub } from './side-module-stub.ts';
 
 /** The guest as the linker uses it. */
 export interface LinkableGuest {
@@ -175,8 +170,12 @@ export class Linker {
   #findNeeded({ path }: FoundFile, { facts }: SideModule, name: string): FoundFile {
     const origin = posix.dirname(path);
     for (const folder of facts.runtimePaths) {
-      const candidate = posix.join(folder.replace(/^\$ORIGIN(?=\/|$)/, () => origin), name);
-      if (candidate.startsWith('/') && this.#guest.kernel.volume.exists(candidate)) return this.#find(candidate);
+      const candidate = posix.join(
+        folder.replace(/^\$ORIGIN(?=\/|$)/, () => origin),
+        name,
+      );
+      if (candidate.startsWith('/') && this.#guest.kernel.volume.exists(candidate))
+        return this.#find(candidate);
     }
     throw new LinkFailure(`${path}: the library needs ${name}, which is not on its search path`);
   }
@@ -208,12 +207,18 @@ export class Linker {
     const { facts } = side;
     const { exports } = this.#guest;
     const named = () => Object.create(null) as Record<string, WebAssembly.ImportValue>;
-    const imports = { env: named(), wasi_snapshot_preview1: named(), 'GOT.mem': named(), 'GOT.func': named() };
+    const imports = {
+      env: named(),
+      wasi_snapshot_preview1: named(),
+      'GOT.mem': named(),
+      'GOT.func': named(),
+    };
     const added = named();
     for (const [from, name] of facts.functions)
       imports[from as 'env'][name] = this.#importedFunction(at.scope, from, name);
     for (const name of facts.tags) {
-      if (!(exports[name] instanceof WebAssembly.Tag)) throw new LinkFailure(`${at.path}: unknown tag ${name}`);
+      if (!(exports[name] instanceof WebAssembly.Tag))
+        throw new LinkFailure(`${at.path}: unknown tag ${name}`);
       imports.env[name] = exports[name] as WebAssembly.ImportValue;
     }
     facts.gotMem.forEach((name, i) => {

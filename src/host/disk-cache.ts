@@ -1,5 +1,5 @@
 /**
- * A cache on disk for data that can be recomputed: downloaded packages, compiled layers, compressed layers, extended images. Reads and writes
+ * A cache on disk for data that can be recomputed: downloaded packages, compiled layers, compressed layers, extended images, prepared side modules. Reads and writes
  * never throw: a damaged or unreadable file is a cache miss, and a failed write is ignored.
  *
  * <cache>/<kind>/<key> contains the bytes followed by their SHA-256.
@@ -24,7 +24,7 @@ import { allocateShared } from '../fs/shared-bytes.ts';
 import { cacheFolder } from './user-folders.ts';
 
 /** Files per kind. The least recently used are deleted first. */
-const MAX_FILES = { packages: 256, layers: 16, packs: 16, images: 16 } as const;
+const MAX_FILES = { packages: 256, layers: 16, packs: 16, images: 16, modules: 1024 } as const;
 export type CacheKind = keyof typeof MAX_FILES;
 
 /** The cached bytes, in shared memory, or undefined. */

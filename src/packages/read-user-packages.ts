@@ -1,25 +1,37 @@
 /**
  * Python packages installed by the user, beyond the vendored ones: wheels and folders of sources. Wheels are verified
- * against their RECORD, compiled code is rejected, links are not followed, and bytecode is ignored.
+ * against their RECORD, code for a processor is rejected, links are not followed, and bytecode is ignored. Libraries for
+ * WebAssembly are replaced by stubs and returned separately: their bytes never enter a guest.
  */
 import { statSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { sideModuleStub } from '../engine/side-module-stub.ts';
 import { SandboxError } from '../errors.ts';
+import { sha256Hex } from '../framing/digest.ts';
 import type { Entry } from '../fs/flat-entries.ts';
 import { readHostTree } from '../host/read-host-tree.ts';
 import { formatBytes, formatCount } from '../quantities.ts';
 import { pythonPackage } from './catalog.ts';
 import { filesDigest, type PackageFile } from './package-contents.ts';
 import { readZip } from './read-zip.ts';
-import { checkRecord, parseWheelName, pureFiles } from './wheel-files.ts';
+import { checkRecord, checkTags, isSideModule, parseWheelName, pureFiles } from './wheel-files.ts';
 
 const MAX_BYTES = 128 * 1024 * 1024;
 const MAX_FILES = 20_000;
 /** Folders of a working copy that are not part of its packages. */
 const IGNORED = /(^|\/)(\.[^/]*|__pycache__|node_modules|[^/]+\.egg-info)(\/|$)/;
 
+/** A library as it is in a wheel. */
+export interface PackageLibrary {
+  readonly path: string;
+  readonly sha256: string;
+  readonly bytes: Uint8Array;
+}
+
 export interface UserPackages {
+  /** The files, with stubs in place of the libraries. */
   readonly entries: readonly Entry[];
+  readonly libraries: readonly PackageLibrary[];
   /** Top-level modules, which are listed in `imports` of results when a program imports them. */
   readonly topLevel: readonly string[];
   readonly sha256: string;
@@ -47,8 +59,19 @@ export async function readUserPackages(paths: readonly string[]): Promise<UserPa
   if (paths.length > 0 && !all.some(({ path }) => path.endsWith('.py')))
     throw invalid(`no Python source found in ${paths.join(', ')}`);
   const topLevel = new Set(all.map(({ path }) => path.split('/')[0]!.replace(/\.py$/, '')));
+  const libraries = all
+    .filter(isSideModule)
+    .map(({ path, data }): PackageLibrary => ({ path, sha256: sha256Hex(data), bytes: data }));
+  const stubs = new Map(libraries.map(({ path, sha256 }) => [path, sideModuleStub(sha256)]));
   return {
-    entries: all.map(({ path, data }) => ({ path, kind: 'file', mode: 0o444, mtimeMs: 0, data })),
+    entries: all.map(({ path, data }) => ({
+      path,
+      kind: 'file',
+      mode: 0o444,
+      mtimeMs: 0,
+      data: stubs.get(path) ?? data,
+    })),
+    libraries,
     topLevel: [...topLevel].filter((name) => /^[A-Za-z_]\w*$/.test(name)),
     sha256: filesDigest(all),
   };
@@ -72,8 +95,8 @@ async function readPath(path: string): Promise<PackageFile[]> {
 
 async function readWheel(path: string): Promise<PackageFile[]> {
   const file = basename(path);
-  const name = parseWheelName(file)?.name;
-  if (name === undefined) throw invalid(`${file} is not a valid wheel file name`);
+  const wheel = parseWheelName(file);
+  if (wheel === undefined) throw invalid(`${file} is not a valid wheel file name`);
   let files: PackageFile[];
   try {
     files = await readZip(path);
@@ -81,7 +104,8 @@ async function readWheel(path: string): Promise<PackageFile[]> {
     throw invalid(`cannot unpack ${path}: ${(cause as Error).message}`);
   }
   checkRecord(`packages: ${file}`, files);
-  const compiled = pythonPackage(name)?.compiled;
+  checkTags(`packages: ${file}`, wheel, files);
+  const compiled = pythonPackage(wheel.name)?.compiled;
   return pureFiles(`packages: ${file}`, files, compiled === undefined ? {} : { compiled });
 }
 

@@ -1,14 +1,19 @@
 /**
- * Selects the files of a Python wheel that a guest can use: its pure files. Guests cannot load compiled code, so a wheel
- * that contains some is rejected unless the package is known to work without it.
+ * Selects the files of a Python wheel that a guest can use: pure files and libraries for WebAssembly. A wheel with code for a
+ * processor is rejected unless the package is known to work without it.
  */
 import { SandboxError } from '../errors.ts';
 import { sha256 } from '../framing/digest.ts';
 import type { CatalogRow } from './catalog.ts';
 import type { PackageFile } from './package-contents.ts';
 
-/** Machine code. */
-const COMPILED = /\.(so|pyd|dylib|dll|a|lib|exe)$/;
+/** Compiled code. */
+const COMPILED = /\.(so(\.\d+)*|pyd|dylib|dll|a|lib|exe)$/;
+const LIBRARY = /\.so(\.\d+)*$/;
+const WASM_MAGIC = [0x00, 0x61, 0x73, 0x6d];
+/** The tags of the libraries that guests can load: CPython 3.14 and the ABI of its binary. */
+const PYTHON_TAGS: ReadonlySet<string> = new Set(['cp314', 'abi3']);
+export const NATIVE_PLATFORM = 'pyemscripten_2026_0_wasm32';
 /** Sources of machine code, tests, type stubs, and installation records except metadata, entry points and licences. */
 const EXCLUDED =
   /\.(c|cc|cpp|h|hpp|pyx|pxd|pxi|pyi|pyc)$|(^|\/)(tests|__pycache__)\/|\.dist-info\/(?!METADATA$|entry_points\.txt$|licenses\/|LICEN[CS]E)|^[^/]+\.data\//;
@@ -16,33 +21,59 @@ const EXCLUDED =
 export interface WheelName {
   readonly name: string;
   readonly version: string;
+  /** ABI and platform tags. */
+  readonly abis: readonly string[];
+  readonly platforms: readonly string[];
 }
 
 /** Parses the file name of a wheel; undefined if it is not one. */
 export function parseWheelName(file: string): WheelName | undefined {
-  const match = /^([A-Za-z0-9_.]+)-([A-Za-z0-9_.!+]+)(-\d[^-]*)?-[^-]+-[^-]+-[^-]+\.whl$/.exec(file);
-  return match === null ? undefined : { name: match[1]!, version: match[2]! };
+  const match = /^([A-Za-z0-9_.]+)-([A-Za-z0-9_.!+]+)(-\d[^-]*)?-[^-]+-([^-]+)-([^-]+)\.whl$/.exec(file);
+  if (match === null) return undefined;
+  const [, name, version, , abis, platforms] = match as unknown as string[];
+  return { name: name!, version: version!, abis: abis!.split('.'), platforms: platforms!.split('.') };
+}
+
+/** Whether a file is a library that guests can load. */
+export function isSideModule({ path, data }: PackageFile): boolean {
+  return LIBRARY.test(path) && WASM_MAGIC.every((byte, i) => data[i] === byte);
+}
+
+/** Throws if a wheel contains libraries for WebAssembly that are built for another interpreter. */
+export function checkTags(
+  label: string,
+  { abis, platforms }: WheelName,
+  files: readonly PackageFile[],
+): void {
+  if (!files.some(isSideModule)) return;
+  if (abis.some((abi) => PYTHON_TAGS.has(abi)) && platforms.includes(NATIVE_PLATFORM)) return;
+  throw new SandboxError(
+    'invalid_argument',
+    `${label} is built for ${abis.join('.')}-${platforms.join('.')}, which guests cannot load. ` +
+      `Use a wheel for cp314-${NATIVE_PLATFORM}, or a pure Python package.`,
+  );
 }
 
 /**
- * Returns the pure files of a wheel, without `omitted_files`. Throws if it contains compiled code, unless `compiled` says
- * that the package works without. `label` names the wheel in the error.
+ * Returns the files of a wheel that a guest can use, without `omitted_files`. Throws if it contains code for a processor, unless
+ * `compiled` says that the package works without. `label` names the wheel in the error.
  */
 export function pureFiles(
   label: string,
   files: readonly PackageFile[],
   { compiled, omitted_files }: Pick<CatalogRow, 'compiled' | 'omitted_files'>,
 ): PackageFile[] {
-  const binary = files.find(({ path }) => COMPILED.test(path));
+  const isMachineCode = (file: PackageFile) => COMPILED.test(file.path) && !isSideModule(file);
+  const binary = files.find(isMachineCode);
   if (binary !== undefined && compiled !== 'optional') {
     throw new SandboxError(
       'invalid_argument',
-      `${label} contains compiled code (${binary.path}), which guests cannot load. Use a pure Python package.`,
+      `${label} contains compiled code (${binary.path}), which guests cannot load. ` +
+        `Use a pure Python package, or a wheel for cp314-${NATIVE_PLATFORM}.`,
     );
   }
-  return files.filter(
-    ({ path }) => !COMPILED.test(path) && !EXCLUDED.test(path) && omitted_files?.test(path) !== true,
-  );
+  const isOmitted = (path: string) => EXCLUDED.test(path) || omitted_files?.test(path) === true;
+  return files.filter((file) => !isMachineCode(file) && !isOmitted(file.path));
 }
 
 /** Throws unless the wheel's RECORD lists each of these files with its digest. */

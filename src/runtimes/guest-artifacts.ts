@@ -31,6 +31,14 @@ export interface BuiltGuest {
   readonly missing: readonly MissingPackage[];
 }
 
+/** A library of a package, prepared for guests. */
+export interface PreparedLibrary {
+  /** SHA-256 of the original library, which its stub contains. */
+  readonly sha256: string;
+  /** In shared memory. */
+  readonly prepared: Uint8Array;
+}
+
 /** A guest as it is sent to threads. Layers and image are in shared memory, which the threads fill. */
 export interface GuestAssets {
   /** Identifies the image. The boot image has the runtime's name. */
@@ -39,6 +47,8 @@ export interface GuestAssets {
   readonly module: ModuleFile;
   readonly origin: ImageOrigin;
   readonly layers: readonly SharedLayer[];
+  /** The libraries that guests may load. */
+  readonly libraries: readonly PreparedLibrary[];
   readonly image: SharedFile;
   /** See `imageDigest`. */
   readonly imageDigest: string;
@@ -140,6 +150,7 @@ export function findAssets(runtime: RuntimeName): GuestAssets {
     runtime,
     module: { path: file(runtime, 'module.wasm'), minPages, stateGlobals },
     origin,
+    libraries: [],
     layers: description.layers.map((facts, i) => packedLayer(file(runtime, `layer-${i}.pack`), facts)),
     image: sharedFile(file(runtime, 'boot.image'), image.bytes),
     imageDigest: image.digest,

@@ -42,7 +42,14 @@ const OP = opcodesNamed(
   'memory.init',
   'data.drop',
 );
-const TABLE_WRITES = ['table.set', 'table.init', 'table.copy', 'table.grow', 'table.fill', 'elem.drop'] as const;
+const TABLE_WRITES = [
+  'table.set',
+  'table.init',
+  'table.copy',
+  'table.grow',
+  'table.fill',
+  'elem.drop',
+] as const;
 const TABLE_WRITE_NAMES: ReadonlyMap<number, string> = new Map(
   Object.entries(opcodesNamed(...TABLE_WRITES)).map(([name, opcode]) => [opcode, name]),
 );

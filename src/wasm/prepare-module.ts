@@ -17,10 +17,11 @@ import {
 import { invalid, Writer } from './binary-io.ts';
 import { writeJsonSection } from './custom-sections.ts';
 import { extractDataSegments, type MemoryWrite } from './data-segments.ts';
-import { findSymbols, functionTable, SYMBOLS_SECTION } from './symbol-table.ts';
+import { SYMBOLS_SECTION } from './link-sections.ts';
 import { opcodesNamed } from './opcodes.ts';
 import { type Export, type ParsedModule, parseModule } from './parse-module.ts';
 import type { StackBound } from './stack-frames.ts';
+import { findSymbols, functionTable } from './symbol-table.ts';
 import { type Additions, writeCode } from './write-code.ts';
 
 export interface PrepareOptions {

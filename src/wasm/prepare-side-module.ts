@@ -9,44 +9,18 @@ import { invalid, Writer } from './binary-io.ts';
 import { writeCustomSection, writeJsonSection } from './custom-sections.ts';
 import { extractRelativeData } from './data-segments.ts';
 import { type DylinkInfo, readDylink } from './dylink-section.ts';
+import {
+  ADDED_IMPORTS,
+  SIDE_DATA_SECTION,
+  SIDE_FACTS_SECTION,
+  type SideGlobal,
+  type SideModuleFacts,
+  START_EXPORT,
+} from './link-sections.ts';
 import { type Import, type ParsedModule, parseModule } from './parse-module.ts';
 import { appended, emptyFunctionType } from './prepare-module.ts';
 import { slotsOf } from './symbol-table.ts';
 import { writeCode } from './write-code.ts';
-
-/** Module name of the imports that are added. */
-export const ADDED_IMPORTS = 'sandbox';
-/** Name under which the start function is exported. */
-export const START_EXPORT = 'sandbox:start';
-/** Names of the custom sections: SideModuleFacts as JSON, and the contents of the data segments. */
-export const SIDE_FACTS_SECTION = 'sandbox.side';
-export const SIDE_DATA_SECTION = 'sandbox.data';
-
-/** A global of a side module, which the linker creates. */
-export interface SideGlobal {
-  readonly mutable: boolean;
-  /** What the initial value is relative to. */
-  readonly base: 'none' | 'memory' | 'table';
-  readonly offset: number;
-}
-
-/** What the linker has to know about a prepared side module. */
-export interface SideModuleFacts extends Omit<DylinkInfo, 'weak'> {
-  readonly weak: readonly string[];
-  readonly functions: readonly (readonly [module: string, name: string])[];
-  readonly tags: readonly string[];
-  readonly gotMem: readonly string[];
-  readonly gotFunc: readonly string[];
-  /** Imported as "global:<position>" from ADDED_IMPORTS. */
-  readonly globals: readonly SideGlobal[];
-  /** Exported functions and their position in the part of the table that the module gets; -1 if they have none. */
-  readonly exportedFunctions: readonly (readonly [name: string, slot: number])[];
-  /** Exported data symbols, relative to the memory base. */
-  readonly exportedData: readonly (readonly [name: string, offset: number])[];
-  readonly hasStart: boolean;
-  /** The parts of the data section, in order. */
-  readonly data: readonly (readonly [offset: number, bytes: number])[];
-}
 
 const MAX_IMPORTS = 20_000;
 const MAX_EXPORTS = 50_000;
@@ -129,13 +103,7 @@ export function prepareSideModule(bytes: Uint8Array): Uint8Array {
     global('stack_limit', VALUE_TYPE.i32, true),
     ...(stackPointer === undefined ? [global('stack_pointer', VALUE_TYPE.i32, true)] : []),
     (to: Writer) =>
-      to
-        .name(ADDED_IMPORTS)
-        .name('host')
-        .u8(EXTERNAL_KIND.table)
-        .u8(VALUE_TYPE.funcref)
-        .u8(0)
-        .u32(1),
+      to.name(ADDED_IMPORTS).name('host').u8(EXTERNAL_KIND.table).u8(VALUE_TYPE.funcref).u8(0).u32(1),
   ];
   const out = new Writer(code.length + 65536);
   out.bytes(bytes, 0, HEADER.length);
@@ -238,9 +206,7 @@ function checkElements(module: ParsedModule, { bases }: SideImports, { tableSize
   }
 }
 
-function findExports(
-  module: ParsedModule,
-): Pick<SideModuleFacts, 'exportedFunctions' | 'exportedData'> {
+function findExports(module: ParsedModule): Pick<SideModuleFacts, 'exportedFunctions' | 'exportedData'> {
   if (module.exports.length > MAX_EXPORTS) throw invalid(`it has more than ${MAX_EXPORTS} exports`);
   const slots = slotsOf(module.elements);
   const exportedFunctions: [string, number][] = [];

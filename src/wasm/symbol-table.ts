@@ -5,21 +5,9 @@
  */
 import { EXTERNAL_KIND, VALUE_TYPE } from './binary-format.ts';
 import type { Writer } from './binary-io.ts';
+import type { SymbolTable } from './link-sections.ts';
 import { opcodesNamed } from './opcodes.ts';
 import type { ElementSegment, ParsedModule } from './parse-module.ts';
-
-/** Name of the custom section that holds a SymbolTable as JSON. */
-export const SYMBOLS_SECTION = 'sandbox.symbols';
-
-export interface SymbolTable {
-  /**
-   * Name of each exported function and its index in table 0, which is its address; 0 if it has none. The position in the list
-   * is the index in the table exported as "functions".
-   */
-  readonly functions: readonly (readonly [name: string, slot: number])[];
-  /** Address of each exported data symbol. */
-  readonly data: readonly (readonly [name: string, address: number])[];
-}
 
 export interface ModuleSymbols {
   readonly table: SymbolTable;

@@ -33,6 +33,7 @@ import { limitChangedFiles } from './limit-changed-files.ts';
 import { type LoadedImage, loadImage } from './load-image.ts';
 import { OutputSender } from './output-sender.ts';
 import { assertRestricted } from './permissions.ts';
+import { prepareLibraries } from './prepare-libraries.ts';
 import type { FromWorker, RunJob, RunOutcome, SessionInput, ToWorker } from './protocol.ts';
 import { runProgram } from './run-to-outcome.ts';
 import { type SessionGuest, SessionGuests } from './session-guests.ts';
@@ -335,6 +336,8 @@ async function handle(message: ToWorker): Promise<void> {
   const { id, job, newBuffers } = message;
   countShared(newBuffers ?? []);
   if (job.type === 'run') return run(id, job);
+  if (job.type === 'prepare')
+    return send({ type: 'prepared', id, libraries: await prepareLibraries(job.libraries) });
   if (job.type === 'phases') return send({ type: 'phases', id, durations });
   if (job.type === 'extend') {
     const onSlice = (fuel: number) => {

@@ -14,7 +14,7 @@ import { encodeMemoryLayer } from '../host/layer-pack.ts';
 import { layersDigest } from '../runtimes/guest-artifacts.ts';
 import type { Layer, PreloadReport } from '../runtimes/runtime.ts';
 import { instantiateGuest } from './guest-from-image.ts';
-import type { LoadedImage } from './load-image.ts';
+import { compiledLibraries, type LoadedImage } from './load-image.ts';
 import type { ExtendedImage, ExtendJob, ImageLimits } from './protocol.ts';
 
 /** Limits of the volume, which holds the compiled packages in /tmp. */
@@ -24,11 +24,8 @@ const STANDARD_STREAMS = 3;
 
 type Cancellation = Pick<RunContext, 'cancel' | 'cancelValue' | 'onSlice'>;
 
-export function extendImage(
-  template: LoadedImage,
-  job: ExtendJob,
-  cancellation: Cancellation,
-): ExtendedImage {
+export function extendImage(base: LoadedImage, job: ExtendJob, cancellation: Cancellation): ExtendedImage {
+  const template = { ...base, findSideModule: compiledLibraries(job.libraries) };
   const { runtime } = template;
   if (job.packages.length > 0 && runtime.buildUserPackages === undefined) {
     throw new SandboxError(

@@ -7,17 +7,30 @@ import { IMAGE_FORMAT, imageDigest } from '../engine/image-identity.ts';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { sharedBytes } from '../host/shared-file.ts';
-import type { UserPackages } from '../packages/read-user-packages.ts';
-import { type BuiltGuest, findAssets, type GuestAssets, writeGuest } from '../runtimes/guest-artifacts.ts';
+import type { PackageLibrary, UserPackages } from '../packages/read-user-packages.ts';
+import {
+  type BuiltGuest,
+  findAssets,
+  type GuestAssets,
+  type PreparedLibrary,
+  writeGuest,
+} from '../runtimes/guest-artifacts.ts';
 import type { Policy, RuntimeName } from '../schema.ts';
 import { readCachedImage, writeCachedImage } from './image-cache.ts';
 import type { JobResult } from './job-handle.ts';
 import { sharedPool, type WorkerPool } from './pool.ts';
 import type { JobOptions } from './pool-thread.ts';
+<<<<<<< HEAD
 import type { ExtendedImage, UnsentJob } from './protocol.ts';
+=======
+import { preparedLibraries } from './prepare-libraries.ts';
+import type { ExtendedImage, Job } from './protocol.ts';
+>>>>>>> bdfeaf4 (packages: load libraries of WebAssembly wheels)
 
 /** Time limit of a build, generous enough for a slow and busy machine. */
 const BUILD_LIMIT_MS = 15 * 60_000;
+/** Time limit of preparing libraries. */
+const PREPARE_LIMIT_MS = 5 * 60_000;
 
 const ready = new Map<RuntimeName, Promise<GuestAssets>>();
 
@@ -137,21 +150,35 @@ async function readOrExtend(
   extension: ImageExtension,
   build: ImageBuild,
 ): Promise<GuestAssets> {
-  const more = readCachedImage(key, base) ?? (await extend(base, key, extension, build));
+  const libraries = await preparedLibraries(extension.packages?.libraries ?? [], base, prepareInThread);
+  const more = readCachedImage(key, base) ?? (await extend(base, key, extension, libraries, build));
   const { image } = more;
   return {
     ...base,
     ...more,
+    libraries,
     image: sharedBytes(image),
     imageDigest: imageDigest(image),
     id: `${base.runtime}:${key}`,
   };
 }
 
+/** Always in this process: what is compiled later must not come from a process that runs guests of others. */
+async function prepareInThread(libraries: readonly PackageLibrary[]): Promise<readonly PreparedLibrary[]> {
+  const options = { limitMs: PREPARE_LIMIT_MS };
+  const result = await runAlone(sharedPool(), 'prepare', { type: 'prepare', libraries }, undefined, options);
+  if (result?.type === 'prepared') return result.libraries;
+  throw new SandboxError(
+    'build_failed',
+    'Preparing the libraries of the packages was interrupted. Try again.',
+  );
+}
+
 async function extend(
   base: GuestAssets,
   key: string,
   { packages, preload }: ImageExtension,
+  libraries: readonly PreparedLibrary[],
   { pool, tenant, limits, signal }: ImageBuild,
 ): Promise<ExtendedImage> {
   const preloadLimits = {
@@ -164,6 +191,7 @@ async function extend(
     type: 'extend',
     image: base.id,
     packages: packages?.entries ?? [],
+    libraries,
     preload,
     compileLimits: EXTEND_LIMITS,
     preloadLimits,

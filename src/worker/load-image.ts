@@ -1,10 +1,12 @@
 /** Loads an image into a thread: compiles its module, opens its layers and verifies its memory. */
 import type { CompiledModule } from '../engine/guest.ts';
 import { readImage } from '../engine/image.ts';
+import { compileSideModule, type FindSideModule, type SideModule } from '../engine/side-module.ts';
 import { OpenLayer } from '../host/layer-pack.ts';
 import {
   compileModule,
   type GuestAssets,
+  type PreparedLibrary,
   readImageBytes,
   readModule,
   verifyModule,
@@ -41,7 +43,8 @@ export function loadImage(assets: GuestAssets, others: Iterable<LoadedImage>): L
   );
   const imageBytes = timed('read_image', () => readImageBytes(assets));
   const image = timed('verify_image', () => readImage(imageBytes, assets.origin));
-  const template = { runtime: RUNTIMES[assets.runtime], assets, compiled, image };
+  const findSideModule = compiledLibraries(assets.libraries);
+  const template = { runtime: RUNTIMES[assets.runtime], assets, compiled, image, findSideModule };
   return {
     ...template,
     layers: layers.map(({ mounted }) => mounted),
@@ -49,5 +52,18 @@ export function loadImage(assets: GuestAssets, others: Iterable<LoadedImage>): L
     checkDamage: () => {
       for (const { opened } of layers) opened.checkDamage();
     },
+  };
+}
+
+/** Finds libraries by SHA-256 and compiles each when it is first used. */
+export function compiledLibraries(libraries: readonly PreparedLibrary[]): FindSideModule {
+  const prepared = new Map(libraries.map((library) => [library.sha256, library.prepared]));
+  const compiled = new Map<string, SideModule>();
+  return (sha256) => {
+    const bytes = prepared.get(sha256);
+    if (bytes === undefined) return undefined;
+    const found = compiled.get(sha256) ?? compileSideModule(sha256, bytes);
+    compiled.set(sha256, found);
+    return found;
   };
 }

@@ -12,6 +12,7 @@ import {
   fromPortableExtension,
   type PortableImage,
   shareJob,
+  shareLibraries,
   type ToProcess,
   toPortableExtension,
 } from './process-protocol.ts';
@@ -54,7 +55,8 @@ function toAssets({ id, runtime, extension }: PortableImage): GuestAssets {
   const base = bootImage(runtime);
   if (extension === undefined) return base;
   const { image, ...more } = fromPortableExtension(base, extension);
-  return { ...base, ...more, image: sharedBytes(image), imageDigest: imageDigest(image), id };
+  const libraries = shareLibraries(extension.libraries);
+  return { ...base, ...more, libraries, image: sharedBytes(image), imageDigest: imageDigest(image), id };
 }
 
 // ---- threads ----

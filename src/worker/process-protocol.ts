@@ -10,7 +10,7 @@ import { isWorkspacePath } from '../fs/file-names.ts';
 import type { Entry, TreeEdit } from '../fs/flat-entries.ts';
 import { toShared } from '../fs/shared-bytes.ts';
 import { isMemoryLayer, memoryLayer } from '../host/layer-pack.ts';
-import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
+import type { GuestAssets, PreparedLibrary } from '../runtimes/guest-artifacts.ts';
 import { type GuestReport, guestReport, type RuntimeName, stoppedAt, TRAPS } from '../schema.ts';
 import { isWithinLimits } from './guest-report.ts';
 import type { ExtendedImage, FromWorker, Job, ToWorker } from './protocol.ts';
@@ -28,14 +28,17 @@ export interface PortableExtension extends Pick<ExtendedImage, 'origin' | 'image
 export interface PortableImage {
   readonly id: string;
   readonly runtime: RuntimeName;
-  readonly extension: PortableExtension | undefined;
+  readonly extension: (PortableExtension & Pick<GuestAssets, 'libraries'>) | undefined;
 }
 
 export function toPortableImage({ id, runtime, image, ...assets }: GuestAssets): PortableImage {
   return {
     id,
     runtime,
-    extension: id === runtime ? undefined : toPortableExtension({ ...assets, image: image.bytes }),
+    extension:
+      id === runtime
+        ? undefined
+        : { ...toPortableExtension({ ...assets, image: image.bytes }), libraries: assets.libraries },
   };
 }
 
@@ -90,6 +93,9 @@ export type FromProcess =
   | { readonly type: 'exit'; readonly thread: number }
   | { readonly type: 'fuel'; readonly thread: number; readonly spent: number };
 
+export const shareLibraries = (libraries: readonly PreparedLibrary[]): PreparedLibrary[] =>
+  libraries.map(({ sha256, prepared }) => ({ sha256, prepared: toShared(prepared) }));
+
 const shareEntries = (entries: readonly Entry[]): Entry[] =>
   entries.map((entry) => (entry.data === undefined ? entry : { ...entry, data: toShared(entry.data) }));
 
@@ -97,9 +103,16 @@ const shareEdit = ({ removed, entries }: TreeEdit): TreeEdit => ({ removed, entr
 
 /** Copies the bytes of a received job to shared memory of their own, so that threads get them without another copy. */
 export function shareJob(job: Job): Job {
+<<<<<<< HEAD
   if (job.type === 'build' || job.type === 'phases') return job;
   if (job.type === 'extend') return { ...job, packages: shareEntries(job.packages) };
   const { session, workspace } = job;
+=======
+  if (job.type === 'build' || job.type === 'prepare' || job.type === 'phases') return job;
+  if (job.type === 'extend')
+    return { ...job, packages: shareEntries(job.packages), libraries: shareLibraries(job.libraries) };
+  const { session } = job;
+>>>>>>> bdfeaf4 (packages: load libraries of WebAssembly wheels)
   return {
     ...job,
     stdin: toShared(job.stdin),

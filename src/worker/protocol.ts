@@ -11,8 +11,14 @@ import type { TreeChanges } from '../fs/tree-changes.ts';
 import type { VolumeUsage } from '../fs/volume.ts';
 import type { SharedLayer } from '../host/layer-pack.ts';
 import type { ImportRecord } from '../kernel/module-import-log.ts';
+<<<<<<< HEAD
 import type { BuiltGuest, GuestAssets } from '../runtimes/guest-artifacts.ts';
 import type { GuestReport, LanguageName, RuntimeName, StoppedAt, TrapReason } from '../schema.ts';
+=======
+import type { PackageLibrary } from '../packages/read-user-packages.ts';
+import type { BuiltGuest, GuestAssets, PreparedLibrary } from '../runtimes/guest-artifacts.ts';
+import type { GuestReport, RuntimeName, StoppedAt, TrapReason } from '../schema.ts';
+>>>>>>> bdfeaf4 (packages: load libraries of WebAssembly wheels)
 import type { PhaseDurations } from './startup-phases.ts';
 import type { TreeUpdate, WorkspaceSnapshot } from './tree-updates.ts';
 
@@ -105,8 +111,10 @@ export interface ExtendJob {
   readonly type: 'extend';
   /** The `id` of the assets to extend. */
   readonly image: string;
-  /** Sources of the user's packages; empty if there are none. */
+  /** Files of the user's packages; empty if there are none. */
   readonly packages: readonly Entry[];
+  /** The libraries for which stubs are among the files. */
+  readonly libraries: readonly PreparedLibrary[];
   readonly preload: readonly string[];
   /** Limits of compiling the packages. */
   readonly compileLimits: ImageLimits;
@@ -124,12 +132,18 @@ export interface ExtendedImage {
   readonly minMemoryBytes: number;
 }
 
+/** Requests that libraries be prepared for guests. It runs no guest code. */
+export interface PrepareJob {
+  readonly type: 'prepare';
+  readonly libraries: readonly PackageLibrary[];
+}
+
 /** Asks for the durations of the phases of the thread's first run. */
 export interface PhasesJob {
   readonly type: 'phases';
 }
 
-export type Job = RunJob | BuildJob | ExtendJob | PhasesJob;
+export type Job = RunJob | BuildJob | ExtendJob | PrepareJob | PhasesJob;
 
 /** A run before it is known which thread gets it, and therefore what has to be sent. */
 export interface UnsentRunJob extends Omit<RunJob, 'workspace'> {
@@ -212,5 +226,6 @@ export type FromWorker =
   | { readonly type: 'saved'; readonly id: number; readonly saved: SavedState }
   | { readonly type: 'built'; readonly id: number; readonly guest: BuiltGuest }
   | { readonly type: 'extended'; readonly id: number; readonly extended: ExtendedImage }
+  | { readonly type: 'prepared'; readonly id: number; readonly libraries: readonly PreparedLibrary[] }
   | { readonly type: 'phases'; readonly id: number; readonly durations: PhaseDurations }
   | { readonly type: 'failed'; readonly id: number; readonly code: string; readonly message: string };

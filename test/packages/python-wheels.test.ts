@@ -99,10 +99,12 @@ describe('zip archive', () => {
   });
 });
 
-test('parseWheelName returns name and version', () => {
+test('parseWheelName returns name, version and tags', () => {
   expect(parseWheelName('python_dateutil-2.9.0.post0-py2.py3-none-any.whl')).toEqual({
     name: 'python_dateutil',
     version: '2.9.0.post0',
+    abis: ['none'],
+    platforms: ['any'],
   });
   expect(parseWheelName('x.whl')).toBeUndefined();
 });
