@@ -254,6 +254,8 @@ def _define_entry_points():
 
             generators = [one for one in gc.get_objects() if isinstance(one, Random) and not isinstance(one, SystemRandom)]
             seeded.extend(generators)
+        if 'numpy.random.mtrand' in sys.modules:
+            seeded.append(sys.modules['numpy.random.mtrand']._rand)
         # Guests that start from the image have other workspaces.
         sys.path_importer_cache.pop('/app', None)
         linecache.clearcache()
