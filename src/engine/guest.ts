@@ -130,8 +130,6 @@ export class Guest implements Host, LinkableGuest {
     }
   }
 
-  // ---- side modules ----
-
   instantiate(module: WebAssembly.Module, imports: WebAssembly.Imports): WebAssembly.Exports {
     return new WebAssembly.Instance(module, imports).exports;
   }

@@ -58,7 +58,7 @@ export async function readUserPackages(paths: readonly string[]): Promise<UserPa
   const all = [...files.values()];
   if (paths.length > 0 && !all.some(({ path }) => path.endsWith('.py')))
     throw invalid(`no Python source found in ${paths.join(', ')}`);
-  const topLevel = new Set(all.map(({ path }) => path.split('/')[0]!.replace(/\.py$/, '')));
+  const topLevel = new Set(all.map(({ path }) => path.split('/')[0]!.replace(/\.py$|(\.[\w-]+)?\.so$/, '')));
   const libraries = all
     .filter(isSideModule)
     .map(({ path, data }): PackageLibrary => ({ path, sha256: sha256Hex(data), bytes: data }));

@@ -66,7 +66,9 @@ export const sandboxOptions = z.strictObject({
     .array(z.string().min(1))
     .max(64)
     .default([])
-    .describe('Wheels, folders of wheels, or folders of Python sources that programs can import.'),
+    .describe(
+      'Wheels, also with libraries for WebAssembly, folders of wheels, or folders of Python sources that programs can import.',
+    ),
   logger: eventLogger.optional().describe('Receives structured events, such as execution.complete.'),
   pool: z
     .custom<object>()

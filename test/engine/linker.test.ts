@@ -276,7 +276,7 @@ describe('libraries', () => {
     expect(open(guest, 'counter.so').tableBase).toBe(MAIN_TABLE);
   });
 
-  // guarantee: native libraries
+  // guarantee: native-libraries
   test('are not loaded from files that a guest can write', () => {
     const guest = newGuest();
     guest.kernel.volume.fill('/app', [

@@ -40,17 +40,18 @@ export async function wheel(
   folder: string,
   name: string,
   version: string,
-  files: Readonly<Record<string, string>>,
+  files: Readonly<Record<string, string | Uint8Array>>,
+  tag = 'py3-none-any',
 ): Promise<string> {
   const info = `${name}-${version}.dist-info`;
-  const all: Record<string, string> = {
+  const all: Record<string, string | Uint8Array> = {
     ...files,
     [`${info}/METADATA`]: `Metadata-Version: 2.1\nName: ${name}\nVersion: ${version}\n`,
-    [`${info}/WHEEL`]: 'Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n',
+    [`${info}/WHEEL`]: `Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: ${tag}\n`,
   };
-  const digest = (text: string) => createHash('sha256').update(text).digest('base64url');
+  const digest = (text: string | Uint8Array) => createHash('sha256').update(text).digest('base64url');
   const lines = Object.entries(all).map(([path, text]) => `${path},sha256=${digest(text)},${text.length}`);
-  const path = join(folder, `${name}-${version}-py3-none-any.whl`);
+  const path = join(folder, `${name}-${version}-${tag}.whl`);
   zip(path, { ...all, [`${info}/RECORD`]: [...lines, `${info}/RECORD,,`, ''].join('\n') });
   return path;
 }

@@ -118,6 +118,16 @@ describe('unavailable in a Python guest', () => {
     ['fork', 'import os\nos.fork()', 'OSError'],
     ['callbacks of ctypes', 'import ctypes\nctypes.CFUNCTYPE(ctypes.c_int)(lambda: 1)', 'RuntimeError'],
     ['foreign calls of ctypes', 'import ctypes\nctypes.string_at(1024, 4)', 'OSError'],
+    [
+      'foreign calls of ctypes without the thread state',
+      'import ctypes\ntry: ctypes.memset(1024, 0, 1)\nexcept SystemError as e: raise e.__cause__',
+      'OSError',
+    ],
+    [
+      'foreign calls of ctypes through an address',
+      'import ctypes\ntry: ctypes.CFUNCTYPE(ctypes.c_int)(1)()\nexcept SystemError as e: raise e.__cause__',
+      'OSError',
+    ],
     ['a bridge to JavaScript', 'import js', 'ModuleNotFoundError'],
     ['a network of JavaScript', 'import pyodide.http', 'ModuleNotFoundError'],
     ['terminals', 'import os\nos.get_terminal_size()', 'OSError'],

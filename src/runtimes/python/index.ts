@@ -68,12 +68,21 @@ function importModule(guest: Guest, name: string): number {
   return checked(guest, module, `the guest cannot import ${name}`);
 }
 
-/** Sets an OSError, which ctypes raises when this call returns: it may read memory, but not call functions. */
+/**
+ * Sets an OSError, which ctypes raises when this call returns: it may read memory, but not call functions. For functions that
+ * are not part of the C API, ctypes has released the thread state; it raises a SystemError with the OSError as its cause.
+ */
 function refuseForeignCall(guest: Guest): void {
+  const isReleased = guest.call('PyThreadState_GetUnchecked') === 0;
+  const thread = isReleased
+    ? guest.call('PyInterpreterState_ThreadHead', guest.call('PyInterpreterState_Main'))
+    : 0;
+  if (isReleased) guest.call('PyEval_RestoreThread', thread);
   const type = guest.view.u32((guest.exports['PyExc_OSError'] as WebAssembly.Global).value);
   withCString(guest, 'ctypes cannot call C functions in the sandbox', (text) =>
     guest.call('PyErr_SetString', type, text),
   );
+  if (isReleased) guest.call('PyEval_SaveThread');
 }
 
 /** Returns an object of the C API. If it is null, prints the Python exception and stops the guest. */
@@ -173,6 +182,10 @@ export const python: Runtime = {
       'PyErr_SetInterruptEx',
       'PyErr_SetString',
       'PyExc_OSError',
+      'PyEval_RestoreThread',
+      'PyEval_SaveThread',
+      'PyInterpreterState_Main',
+      'PyInterpreterState_ThreadHead',
       'PyThreadState_GetUnchecked',
       'PyUnstable_ThreadState_SetStackProtection',
       'Py_DecRef',

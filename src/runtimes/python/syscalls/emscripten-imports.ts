@@ -8,6 +8,7 @@ import { syscallError } from '../../../kernel/syscall-error.ts';
 import { guard, type HostFunctions } from '../../../kernel/syscall-guard.ts';
 import type { Kernel } from '../../../kernel/syscalls.ts';
 import { descriptorCalls, pathCalls, type RecordImport } from './file-calls.ts';
+import { libraryCalls } from './library-calls.ts';
 import { timeCalls } from './time-calls.ts';
 
 /** The guest as these functions use it. */
@@ -41,6 +42,7 @@ export function emscriptenFunctions(
     ...descriptorCalls(kernel, memory, recordImport),
     ...deniedCalls(),
     ...timeCalls(kernel, memory),
+    ...libraryCalls(kernel, memory),
     ...processCalls(kernel, memory, guest),
   };
   return { ...guard(kernel.host, guarded, -1), ...guestCalls(guest) };

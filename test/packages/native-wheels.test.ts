@@ -1,0 +1,148 @@
+/** Wheels with libraries for WebAssembly, with a library that the test assembles. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createPool, createSandbox, type SandboxResult, type Session } from 'llm-wasm-sandbox';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { temporarySessionStore } from '../support/cli-sessions.ts';
+import { code } from '../support/sandbox.ts';
+import { EXTENSION, LIBRARY, NATIVE_TAG, nativeWheel } from './native-extension.ts';
+import { wheel } from './wheel-fixtures.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'native-wheels-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+let packages: string[];
+beforeAll(async () => {
+  packages = [await nativeWheel(folder)];
+});
+
+const value = (result: SandboxResult) => (result.success ? result.metadata.result : result.stderr);
+
+describe('a session with a native library', () => {
+  let session: Session;
+  beforeAll(async () => {
+    session = await createSandbox({ runtime: 'python', packages, auto_persist_globals: true });
+  });
+  afterAll(() => session.close());
+
+  // guarantee: native-libraries
+  test('keeps its static variables across calls, checkpoints, forks and rollbacks, with the same fuel', async () => {
+    expect(value(await session.execute('import counter, counter_data\ncounter.add(5)'))).toBe(5);
+    await session.checkpoint('five');
+    const fork = await session.fork();
+    const add = (in_: Session) => in_.execute('counter.add(3)');
+    const continued = await add(session);
+    const forked = await add(fork);
+    await session.rollback('five');
+    const again = await add(session);
+    const results = [continued, forked, again];
+    expect(results.map(value)).toEqual([8, 8, 8]);
+    expect(new Set(results.map(({ fuel_consumed }) => fuel_consumed)).size).toBe(1);
+    await fork.close();
+  });
+
+  test.each([
+    ['spin', 'out_of_fuel'],
+    ['crash', 'unreachable'],
+    ['throws', 'unreachable'],
+    ['recurse', 'stack_overflow'],
+  ])('survives %s in C, which ends with %s', async (method, reason) => {
+    const before = value(await session.execute('counter.add(0)'));
+    const result = await session.execute(`counter.add(100)\ncounter.${method}(1)`, {
+      fuel_budget: 100_000_000,
+    });
+    expect(result.metadata).toMatchObject({ trap_reason: reason, stopped_at: { line: 2 } });
+    expect(value(await session.execute('counter.add(0)'))).toBe(before);
+  });
+
+  // guarantee: native-libraries
+  test('does not load what a program wrote, even a copy of an installed library', async () => {
+    const attempts = await session.execute(code`
+      import ctypes, importlib.util, pathlib, shutil
+      stub = pathlib.Path('/data/packages/${LIBRARY}')
+      pathlib.Path('/app/own.so').write_bytes(bytes.fromhex('${Buffer.from(EXTENSION).toString('hex')}'))
+      shutil.copy(stub, '/app/counter_copy.so')
+      pathlib.Path('/app/forged.so').write_text('llm-wasm-sandbox side module sha256:' + 'a' * 64 + '\\n')
+
+      def attempt(path):
+          try:
+              spec = importlib.util.spec_from_file_location('counter', path)
+              importlib.util.module_from_spec(spec)
+              return 'loaded'
+          except ImportError as error:
+              return str(error)
+
+      def open_library(path):
+          try:
+              return ctypes.CDLL(path).PyLong_FromLong
+          except (OSError, AttributeError) as error:
+              return type(error).__name__
+
+      names = ['own', 'counter_copy', 'forged', 'missing']
+      [[attempt(f'/app/{name}.so') for name in names], [open_library(f'/app/{name}.so') for name in names],
+       open_library(None), open_library(str(stub)), stub.stat().st_size]
+    `);
+    const refused = expect.stringContaining('not a library of an installed package');
+    expect(value(attempts)).toEqual([
+      [refused, refused, refused, expect.stringContaining('missing')],
+      ['OSError', 'OSError', 'OSError', 'OSError'],
+      'AttributeError',
+      'AttributeError',
+      expect.any(Number),
+    ]);
+    expect((value(attempts) as number[])[4]).toBeLessThan(200);
+  });
+});
+
+describe('an image with a preloaded library', () => {
+  test('starts every run with the state that the library had in the image', async () => {
+    await using sandbox = await createSandbox({ runtime: 'python', packages, preload: ['counter'] });
+    const run = () => sandbox.execute('import counter\ncounter.add(2)');
+    const results = [await run(), await run(), await run()];
+    expect(results.map(value)).toEqual([2, 2, 2]);
+    expect(new Set(results.map(({ fuel_consumed }) => fuel_consumed)).size).toBe(1);
+    expect(results[0]!.metadata.imports).toEqual([{ name: 'counter', fuel: 0, cached: true }]);
+  });
+
+  test('works in a process of its own', async () => {
+    await using pool = createPool({ maxWorkers: 1, isolation: 'process' });
+    await using sandbox = await createSandbox({ runtime: 'python', packages, preload: ['counter'], pool });
+    expect(value(await sandbox.execute('import counter\ncounter.add(2)'))).toBe(2);
+  });
+});
+
+test('a stored session continues in another process', () => {
+  const { run } = temporarySessionStore();
+  const more = ['--packages', packages[0]!];
+  expect(run('native', 'import counter; print(counter.add(40))', ...more)).toMatchObject({ stdout: '40\n' });
+  expect(run('native', 'print(counter.add(2))', ...more)).toMatchObject({ stdout: '42\n' });
+});
+
+describe('packages', () => {
+  const rejected = async (path: string) => {
+    await expect(createSandbox({ runtime: 'python', packages: [path] })).rejects.toThrow(
+      expect.objectContaining({ code: expect.stringMatching(/^(invalid_argument|module_invalid)$/) }),
+    );
+    return createSandbox({ runtime: 'python', packages: [path] }).catch((cause: Error) => cause.message);
+  };
+
+  test.each(['cp313-cp313-pyemscripten_2026_0_wasm32', 'cp314-cp314-pyodide_2025_0_wasm32'])(
+    'rejects wheels for %s',
+    async (tag) => {
+      expect(await rejected(await nativeWheel(folder, tag))).toContain(`cp314-pyemscripten_2026_0_wasm32`);
+    },
+  );
+
+  test('rejects machine code', async () => {
+    const elf = Uint8Array.of(0x7f, 0x45, 0x4c, 0x46);
+    expect(await rejected(await wheel(folder, 'elf', '1.0', { 'elf.so': elf, 'm.py': '' }))).toContain(
+      'contains compiled code',
+    );
+  });
+
+  test('names the library that cannot be linked', async () => {
+    const damaged = EXTENSION.slice(0, -3);
+    const path = await wheel(folder, 'damaged', '1.0', { [LIBRARY]: damaged, 'm.py': '' }, NATIVE_TAG);
+    expect(await rejected(path)).toContain(LIBRARY);
+  });
+});
