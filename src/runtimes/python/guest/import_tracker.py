@@ -37,7 +37,7 @@ def track_folder(folder):
     """Adds the top-level modules of a folder to those that are reported."""
     for name in os.listdir(folder):
         if not name.endswith('-info') and name != '__pycache__':
-            _tracked.add(name.removesuffix('.py'))
+            _tracked.add(name.partition('.')[0])
 
 
 def record_loaded(code):
