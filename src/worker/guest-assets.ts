@@ -20,12 +20,8 @@ import { readCachedImage, writeCachedImage } from './image-cache.ts';
 import type { JobResult } from './job-handle.ts';
 import { sharedPool, type WorkerPool } from './pool.ts';
 import type { JobOptions } from './pool-thread.ts';
-<<<<<<< HEAD
-import type { ExtendedImage, UnsentJob } from './protocol.ts';
-=======
 import { preparedLibraries } from './prepare-libraries.ts';
-import type { ExtendedImage, Job } from './protocol.ts';
->>>>>>> bdfeaf4 (packages: load libraries of WebAssembly wheels)
+import type { ExtendedImage, UnsentJob } from './protocol.ts';
 
 /** Time limit of a build, generous enough for a slow and busy machine. */
 const BUILD_LIMIT_MS = 15 * 60_000;

@@ -4,8 +4,7 @@
  */
 import { type ErrorCode, SandboxError } from '../errors.ts';
 import { countShared, sharedBuffers } from '../fs/shared-bytes.ts';
-<<<<<<< HEAD
-import type { BuiltGuest } from '../runtimes/guest-artifacts.ts';
+import type { BuiltGuest, PreparedLibrary } from '../runtimes/guest-artifacts.ts';
 import type {
   ExtendedImage,
   FromWorker,
@@ -15,10 +14,6 @@ import type {
   SavedState,
   ToWorker,
 } from './protocol.ts';
-=======
-import type { BuiltGuest, PreparedLibrary } from '../runtimes/guest-artifacts.ts';
-import type { ExtendedImage, FromWorker, RunOutcome, SavedState } from './protocol.ts';
->>>>>>> bdfeaf4 (packages: load libraries of WebAssembly wheels)
 import type { PhaseDurations } from './startup-phases.ts';
 
 /** The result of a job. A lost worker is a result, not an exception, because the guest may have caused it. */

@@ -103,16 +103,10 @@ const shareEdit = ({ removed, entries }: TreeEdit): TreeEdit => ({ removed, entr
 
 /** Copies the bytes of a received job to shared memory of their own, so that threads get them without another copy. */
 export function shareJob(job: Job): Job {
-<<<<<<< HEAD
-  if (job.type === 'build' || job.type === 'phases') return job;
-  if (job.type === 'extend') return { ...job, packages: shareEntries(job.packages) };
-  const { session, workspace } = job;
-=======
   if (job.type === 'build' || job.type === 'prepare' || job.type === 'phases') return job;
   if (job.type === 'extend')
     return { ...job, packages: shareEntries(job.packages), libraries: shareLibraries(job.libraries) };
-  const { session } = job;
->>>>>>> bdfeaf4 (packages: load libraries of WebAssembly wheels)
+  const { session, workspace } = job;
   return {
     ...job,
     stdin: toShared(job.stdin),

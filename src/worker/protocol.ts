@@ -11,14 +11,9 @@ import type { TreeChanges } from '../fs/tree-changes.ts';
 import type { VolumeUsage } from '../fs/volume.ts';
 import type { SharedLayer } from '../host/layer-pack.ts';
 import type { ImportRecord } from '../kernel/module-import-log.ts';
-<<<<<<< HEAD
-import type { BuiltGuest, GuestAssets } from '../runtimes/guest-artifacts.ts';
-import type { GuestReport, LanguageName, RuntimeName, StoppedAt, TrapReason } from '../schema.ts';
-=======
 import type { PackageLibrary } from '../packages/read-user-packages.ts';
 import type { BuiltGuest, GuestAssets, PreparedLibrary } from '../runtimes/guest-artifacts.ts';
-import type { GuestReport, RuntimeName, StoppedAt, TrapReason } from '../schema.ts';
->>>>>>> bdfeaf4 (packages: load libraries of WebAssembly wheels)
+import type { GuestReport, LanguageName, RuntimeName, StoppedAt, TrapReason } from '../schema.ts';
 import type { PhaseDurations } from './startup-phases.ts';
 import type { TreeUpdate, WorkspaceSnapshot } from './tree-updates.ts';
 
