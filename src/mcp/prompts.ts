@@ -2,12 +2,16 @@
 import type { McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { LANGUAGE_NAMES, languageName } from '../schema.ts';
+import type { ServerSettings } from './settings.ts';
+import { offersTool } from './tool-sets.ts';
 
 interface Prompt<A extends z.ZodObject = z.ZodObject> {
   readonly name: string;
   readonly title: string;
   readonly description: string;
   readonly args: A;
+  /** Tools that the text mentions, besides execute_code. */
+  readonly tools: readonly string[];
   text(args: z.output<A>): string;
 }
 
@@ -19,6 +23,7 @@ export const PROMPTS: readonly Prompt[] = [
     name: 'analyse_csv',
     title: 'Analyse a CSV file',
     description: 'Inspect a CSV file in the workspace, summarise it and answer a question about it.',
+    tools: ['create_session', 'list_files', 'write_file'],
     args: z.object({
       file: z.string().describe('File in the workspace, e.g. sales.csv'),
       question: z.string().optional().describe('What to find out'),
@@ -35,6 +40,7 @@ Print only what you need, not the whole file.`,
     name: 'convert_document',
     title: 'Convert a document',
     description: 'Convert a file in the workspace to another format and verify the result.',
+    tools: ['list_available_packages'],
     args: z.object({
       file: z.string().describe('File in the workspace, e.g. report.xlsx'),
       to: z.string().describe('Target format, e.g. csv, json, markdown'),
@@ -50,6 +56,7 @@ Print only what you need, not the whole file.`,
     name: 'debug_error',
     title: 'Debug this error',
     description: 'Reproduce an error in the sandbox, find its cause and verify the fix.',
+    tools: [],
     args: z.object({
       code: z.string().describe('The code that fails'),
       language: languageName.describe(LANGUAGE_NAMES.join(' or ')),
@@ -67,8 +74,10 @@ ${code}
   }),
 ];
 
-export function registerPrompts(server: McpServer): void {
-  for (const { name, title, description, args, text } of PROMPTS) {
+/** Registers the prompts whose tools the server offers. */
+export function registerPrompts(server: McpServer, settings: Pick<ServerSettings, 'tools'>): void {
+  const offered = PROMPTS.filter(({ tools }) => tools.every((tool) => offersTool(settings, tool)));
+  for (const { name, title, description, args, text } of offered) {
     server.registerPrompt(name, { title, description, argsSchema: args }, (given) => ({
       description,
       messages: [{ role: 'user', content: { type: 'text', text: text(given as Record<string, unknown>) } }],

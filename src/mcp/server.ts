@@ -9,6 +9,7 @@ import {
   type ServerContext,
   type StandardSchemaWithJSON,
 } from '@modelcontextprotocol/server';
+import { similarNames } from '../analysis/similar-names.ts';
 import { callTool, recordRejectedCall } from './call-tool.ts';
 import { registerPrompts } from './prompts.ts';
 import { JSON_LIMITS } from './request-body.ts';
@@ -50,7 +51,7 @@ export function serverFactory(state: ServerState, options: McpServerOptions = {}
     );
     for (const tool of tools) registerTool(server, tool, state, tenant);
     registerResources(server, { tenant, settings: state.settings, log: state.telemetry.log });
-    registerPrompts(server);
+    registerPrompts(server, state.settings);
     return server;
   };
 }
@@ -58,11 +59,17 @@ export function serverFactory(state: ServerState, options: McpServerOptions = {}
 type RegisteredTool = Omit<Tool, 'input' | 'output'> & {
   readonly input: StandardSchemaWithJSON<Record<string, unknown>>;
   readonly output: StandardSchemaWithJSON | undefined;
+  readonly argumentNames: readonly string[];
 };
 
 /** Stateless transports create a server object per request; the JSON schemas are generated once for all of them. */
 function withCachedSchemas(tool: Tool): RegisteredTool {
-  return { ...tool, input: cacheJsonSchema(tool.input), output: tool.output && cacheJsonSchema(tool.output) };
+  return {
+    ...tool,
+    input: cacheJsonSchema(tool.input),
+    output: tool.output && cacheJsonSchema(tool.output),
+    argumentNames: Object.keys(tool.input.shape),
+  };
 }
 
 function cacheJsonSchema(schema: Tool['input']): StandardSchemaWithJSON<Record<string, unknown>> {
@@ -80,11 +87,11 @@ function cacheJsonSchema(schema: Tool['input']): StandardSchemaWithJSON<Record<s
 }
 
 function registerTool(server: McpServer, tool: RegisteredTool, state: ServerState, tenant: Tenant): void {
-  const { title, description, input, output, annotations } = tool;
+  const { title, description, output, annotations } = tool;
   const config = {
     title,
     description,
-    inputSchema: reportRejection(input, () => recordRejectedCall(tool, state, tenant)),
+    inputSchema: acceptArguments(tool, () => recordRejectedCall(tool, state, tenant)),
     annotations,
     ...(output && { outputSchema: output }),
   };
@@ -93,16 +100,44 @@ function registerTool(server: McpServer, tool: RegisteredTool, state: ServerStat
   );
 }
 
-/** Arguments that the schema rejects never reach the tool; the call is recorded from here. */
-function reportRejection(
-  schema: RegisteredTool['input'],
+/**
+ * The schema of the arguments, which also accepts the aliases. Arguments that it rejects never reach the tool; the call is
+ * recorded from here, and unknown names are answered with similar ones.
+ */
+function acceptArguments(
+  { input, aliases = {}, argumentNames }: RegisteredTool,
   onRejection: () => Promise<void>,
 ): StandardSchemaWithJSON<Record<string, unknown>> {
-  const standard = schema['~standard'];
+  const standard = input['~standard'];
   const validate: typeof standard.validate = async (value, options) => {
-    const result = await standard.validate(value, options);
-    if (result.issues !== undefined) await onRejection();
-    return result;
+    const result = await standard.validate(renameArguments(value, aliases), options);
+    if (result.issues === undefined) return result;
+    await onRejection();
+    return {
+      issues: result.issues.map((issue) => ({ ...issue, message: suggestNames(issue, argumentNames) })),
+    };
   };
   return { '~standard': { ...standard, validate } };
+}
+
+function renameArguments(value: unknown, aliases: Readonly<Record<string, string>>): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  const given = Object.entries(aliases).filter(
+    ([alias, name]) => Object.hasOwn(value, alias) && !Object.hasOwn(value, name),
+  );
+  if (given.length === 0) return value;
+  const renamed: Record<string, unknown> = { ...value };
+  for (const [alias, name] of given) {
+    renamed[name] = renamed[alias];
+    delete renamed[alias];
+  }
+  return renamed;
+}
+
+/** The message of an issue; for unknown arguments also the names that are similar. */
+function suggestNames(issue: { readonly message: string }, names: readonly string[]): string {
+  const { keys } = issue as { readonly keys?: readonly string[] };
+  const similar = (keys ?? []).flatMap((key) => similarNames(key, names, 1));
+  if (similar.length === 0) return issue.message;
+  return `${issue.message}. Did you mean ${similar.map((name) => `"${name}"`).join(', ')}?`;
 }

@@ -47,6 +47,12 @@ export const serverSettings = z.strictObject({
     .max(86_400)
     .default(300)
     .describe('Longest time limit that a call or session may request.'),
+  tools: z
+    .enum(['minimal', 'standard', 'all'])
+    .default('all')
+    .describe(
+      'Tools that clients see: "minimal": execute_code, read_file and write_file; "standard": also sessions, files and packages; "all". The first two return text without structured content.',
+    ),
   max_output_chars: z
     .number()
     .int()
@@ -268,11 +274,14 @@ const LIMITS = [
   ['max_held_bytes_per_tenant', 'max_held_bytes'],
 ] as const;
 
+/** Stands for a secret that is not shown. */
+export const REDACTED = '<secret>';
+
 /** The settings with secrets removed. */
 export function redactSettings(settings: ServerSettings): Record<string, unknown> {
   return {
     ...settings,
-    tokens: parseTokens(settings).map(({ tenant }) => `${tenant}=<secret>`),
-    ...(settings.metrics_token !== undefined && { metrics_token: '<secret>' }),
+    tokens: parseTokens(settings).map(({ tenant }) => `${tenant}=${REDACTED}`),
+    ...(settings.metrics_token !== undefined && { metrics_token: REDACTED }),
   };
 }

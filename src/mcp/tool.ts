@@ -31,6 +31,8 @@ export interface Tool {
   readonly title: string;
   readonly description: string;
   readonly input: z.ZodObject;
+  /** Other names under which arguments are accepted. */
+  readonly aliases?: Readonly<Record<string, string>>;
   /** Absent if the result may be an image, which structured content would hide. */
   readonly output?: z.ZodObject;
   readonly annotations: ToolAnnotations;

@@ -115,7 +115,7 @@ describe('secrets of the configuration', () => {
   // guarantee: host-details
   test('are not part of the printed settings', () => {
     const { stdout } = runCli(['serve', '--print-config', '--token', ANN, '--metrics-token', METRICS]);
-    expect(JSON.parse(stdout)).toMatchObject({ metrics_token: '<secret>' });
+    expect(stdout).toContain('# metrics_token = "<secret>"');
     expect(stdout).not.toMatch(/secret-0123/);
   });
 });

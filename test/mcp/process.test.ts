@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import type { Client } from '@modelcontextprotocol/client';
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { parse as parseToml } from 'smol-toml';
 import { describe, expect, test } from 'vitest';
 import { CLI, call, httpClient, stdioClient } from '../support/mcp.ts';
 import { repetitions } from '../support/repetitions.ts';
@@ -268,7 +269,7 @@ describe('server settings', () => {
       LLM_WASM_SANDBOX_TIMEOUT_SECONDS: '6',
     });
     expect(stderr).toBe('');
-    expect(JSON.parse(stdout)).toMatchObject({
+    expect(parseToml(stdout)).toMatchObject({
       fuel_budget: 3e9,
       timeout_seconds: 6,
       max_sessions: 3,
@@ -280,7 +281,17 @@ describe('server settings', () => {
     const secret = 'a-very-secret-token';
     const { stdout } = cli(['serve', '--print-config', '--token', `ann=${secret}`]);
     expect(stdout).not.toContain(secret);
-    expect(JSON.parse(stdout)).toMatchObject({ tokens: ['ann=<secret>'] });
+    expect(stdout).toContain('# tokens = [ "ann=<secret>" ]');
+  });
+
+  test('are printed as a file that --config reads', () => {
+    const { stdout } = cli(['serve', '--print-config', '--max-sessions', '7', '--external-files', folder]);
+    writeFileSync(file, stdout);
+    expect(cli(['serve', '--print-config', '--config', file])).toMatchObject({
+      status: 0,
+      stdout,
+      stderr: '',
+    });
   });
 
   test.each([

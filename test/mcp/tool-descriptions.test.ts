@@ -60,6 +60,32 @@ describe('tool descriptions', () => {
     expect(examples).toBe(5);
   });
 
+  test.each([
+    ['minimal', 3, 1200],
+    ['standard', 11, 3500],
+  ] as const)(
+    'of the set %s mention only its %i tools, in at most %i tokens',
+    async (set, count, maxTokens) => {
+      const { client: other } = await stdioClient('legacy', ['mcp', '--log-level', 'silent', '--tools', set]);
+      const listed = (await other.listTools()).tools;
+      const { prompts } = await other.listPrompts();
+      const texts = [JSON.stringify(listed), other.getInstructions()!];
+      for (const { name, arguments: args = [] } of prompts) {
+        const given = Object.fromEntries(
+          args.map((one) => [one.name, one.name === 'language' ? 'python' : 'x']),
+        );
+        texts.push(JSON.stringify(await other.getPrompt({ name, arguments: given })));
+      }
+      await other.close();
+      expect(listed).toHaveLength(count);
+      const missing = tools
+        .map(({ name }) => name)
+        .filter((name) => !listed.some((one) => one.name === name));
+      expect(missing.filter((name) => texts.some((text) => text.includes(name)))).toEqual([]);
+      expect(estimateTokens(texts[0]!)).toBeLessThanOrEqual(maxTokens);
+    },
+  );
+
   test('come with a title, four annotations, parameter descriptions and an output schema', () => {
     for (const tool of tools) {
       expect(tool.name).toMatch(/^[a-z][a-z_]{2,31}$/);

@@ -44,6 +44,17 @@ describe.each(connections)('tools over $transport, $era era', ({ era, transport 
     expect(structured['fuel_analysis']).toMatchObject({ cause: 'probably_endless' });
   });
 
+  test('execute_code accepts timeout_seconds, and answers unknown arguments with similar ones', async () => {
+    const limited = { code: 'import time\ntime.sleep(60)', language: 'python', timeout_seconds: 0.2 };
+    expect((await call(client, 'execute_code', limited)).structured).toMatchObject({
+      trap_reason: 'timeout',
+    });
+    const both = await call(client, 'execute_code', { ...limited, timeout: 0.2 });
+    expect(both).toMatchObject({ isError: true });
+    const misspelt = await call(client, 'execute_code', { code: '1', language: 'python', fuel_buget: 1 });
+    expect(misspelt.text).toContain('Did you mean "fuel_budget"?');
+  });
+
   test('execute_code returns the same facts as text and as structured content', async () => {
     const { isError, text, structured, content } = await call(client, 'execute_code', {
       code: 'import sys\nopen("out/é b.txt", "w") if 0 else open("a b.txt", "w").write("x")\nprint("hello", file=sys.stderr)\nprint(input())\n6 * 7',

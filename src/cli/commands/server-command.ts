@@ -9,8 +9,10 @@ import { z } from 'zod';
 import type { ServerOptions } from '../../mcp/server-state.ts';
 import {
   parseSettingText,
+  REDACTED,
   redactSettings,
   resolveSettings,
+  SETTING_NAMES,
   type ServerSettings,
   type SettingName,
   serverSettings,
@@ -55,7 +57,7 @@ export function serverCommand({ settings, examples, start }: ServerCommand): Com
         '--config <FILE>',
         'Read settings from a TOML file; --print-config shows the keys (default: $LLM_WASM_SANDBOX_CONFIG)',
       ),
-      new Option('--print-config', 'Print the effective settings, without secrets, and exit'),
+      new Option('--print-config', 'Print the effective settings, without secrets, as a TOML file, and exit'),
       ...settings.map(settingOption),
     ],
     examples,
@@ -65,10 +67,23 @@ export function serverCommand({ settings, examples, start }: ServerCommand): Com
         settingsFromEnvironment(settingVariables()),
         settingsFromFlags(settings, flags),
       );
-      if (flags.printConfig) process.stdout.write(`${JSON.stringify(redactSettings(resolved), null, 2)}\n`);
+      if (flags.printConfig) await printSettings(resolved);
       else await runUntilClosed(await start(resolved, await serverOptions(resolved)));
     },
   };
+}
+
+/** Prints the settings as `--config` reads them. Secrets and settings without a value are comments. */
+async function printSettings(settings: ServerSettings): Promise<void> {
+  const { stringify } = await import('smol-toml');
+  const shown = redactSettings(settings);
+  const lines = SETTING_NAMES.map((name) => {
+    const isSecret = JSON.stringify(shown[name])?.includes(REDACTED) === true;
+    const value = shown[name] === undefined ? `${name} = …` : stringify({ [name]: shown[name] }).trim();
+    const comment = `# ${serverSettings.shape[name].description}\n`;
+    return `${comment}${shown[name] === undefined || isSecret ? '# ' : ''}${value}\n`;
+  });
+  process.stdout.write(`${lines.join('\n')}`);
 }
 
 /** SIGHUP arrives when a terminal or a service manager goes away. It stops the server like SIGTERM. */

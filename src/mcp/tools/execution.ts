@@ -125,6 +125,7 @@ export const executeCode = (settings: ServerSettings): Tool =>
     title: 'Run code',
     description: executeCodeDescription(settings),
     input: executeInput(settings),
+    aliases: { timeout_seconds: 'timeout' },
     output: executionOutput,
     annotations: ADDITIVE,
     run: execute,

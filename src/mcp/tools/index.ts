@@ -1,6 +1,7 @@
 /** The tool table: every tool of the server, with the limits of its settings in schemas and descriptions. */
 import type { ServerSettings } from '../settings.ts';
 import type { Tool } from '../tool.ts';
+import { offersTool } from '../tool-sets.ts';
 import { checkpointSession, rollbackSession } from './checkpoints.ts';
 import { cancelExecution, executeCode } from './execution.ts';
 import { listFiles, readFile, resetWorkspace, writeFile } from './files.ts';
@@ -15,7 +16,21 @@ import {
   resetAllSessions,
 } from './sessions.ts';
 
+/** The tools that the server offers. */
 export function toolTable(settings: ServerSettings): readonly Tool[] {
+  const offered = allTools(settings).filter(({ name }) => offersTool(settings, name));
+  if (settings.tools === 'all') return offered;
+  const hasSessions = offersTool(settings, 'create_session');
+  return offered.map((tool) => shorten(tool, hasSessions));
+}
+
+/** A tool with smaller schemas: its results are text only, and without sessions there is only the default workspace. */
+function shorten({ output: _, input, ...tool }: Tool, hasSessions: boolean): Tool {
+  const isShorter = !hasSessions && 'session_id' in input.shape;
+  return { ...tool, input: isShorter ? input.omit({ session_id: true }) : input };
+}
+
+function allTools(settings: ServerSettings): readonly Tool[] {
   return [
     executeCode(settings),
     cancelExecution,

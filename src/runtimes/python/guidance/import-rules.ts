@@ -102,7 +102,7 @@ function missingCommands(input: AnalysisInput): MissingFeature {
     return {
       what: `package installation (${list})`,
       instead: [
-        'import the vendored packages directly; list_available_packages lists them',
+        'import the vendored packages directly; they need no installation',
         ...packages.flatMap((name) => {
           const line = alternative(name, input);
           return line === undefined ? [] : [`for '${name}': ${line.replace(/^Use instead: /, '')}`];

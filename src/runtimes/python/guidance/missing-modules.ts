@@ -112,7 +112,7 @@ const JAVASCRIPT_HOST: MissingFeature = {
 };
 const INSTALLATION: MissingFeature = {
   what: 'package installation',
-  instead: 'import the vendored packages directly; list_available_packages lists them',
+  instead: 'import the vendored packages directly; they need no installation',
 };
 const ACCOUNTS: MissingFeature = { what: 'user accounts' };
 
