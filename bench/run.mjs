@@ -5,7 +5,15 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
-const HELPERS = ['run.mjs', 'measure.mjs', 'programs.mjs', 'peers.mjs', 'retrieval.mjs', 'cold-start.mjs'];
+const HELPERS = [
+  'run.mjs',
+  'measure.mjs',
+  'programs.mjs',
+  'peers.mjs',
+  'retrieval.mjs',
+  'cold-start.mjs',
+  'profile-cost.mjs',
+];
 const all = readdirSync(new URL('./', import.meta.url)).filter(
   (name) => name.endsWith('.mjs') && !HELPERS.includes(name),
 );

@@ -1,0 +1,173 @@
+/**
+ * Measures the cost of the fuel profile that every run records: the same programs with and without it, alternating in
+ * one process, in CPU time; and the share of a run that is spent inside the profiler, which is less affected by noise.
+ */
+import { toFuelProfile } from '../dist/analysis/fuel-profile.js';
+import { Guest } from '../dist/engine/guest.js';
+import { readImage, resetToImage, writeImage } from '../dist/engine/image.js';
+import { Volume } from '../dist/fs/volume.js';
+import { OpenLayer } from '../dist/host/layer-pack.js';
+import { compileModule, findAssets, readImageBytes, readModule } from '../dist/runtimes/guest-artifacts.js';
+import { javascript } from '../dist/runtimes/javascript/index.js';
+import { python } from '../dist/runtimes/python/index.js';
+import { FuelProfiler } from '../dist/worker/fuel-profiler.js';
+import { markdown, median, ms, quantile } from './measure.mjs';
+
+/** Programs with different stacks and variables. N is replaced by a number of repetitions. */
+export const PROFILED_PROGRAMS = {
+  python: {
+    loop: `
+total, seen = 0, {}
+for i in range(N * 4000):
+    total += i & 7
+    seen[i & 255] = total`,
+    recursion: `
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+for _ in range(N):
+    fib(19)`,
+    library: `
+import json, textwrap
+rows = [{'id': i, 'name': f'user {i}', 'tags': ['a', 'b']} for i in range(100)]
+for _ in range(N):
+    json.dumps(rows, indent=1)
+    textwrap.fill('the quick brown fox ' * 20, 30)`,
+  },
+  javascript: {
+    loop: `
+let total = 0; const seen = {};
+for (let i = 0; i < N * 3000; i++) { total += i & 7; seen[i & 255] = total; }`,
+    recursion: `
+function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+for (let i = 0; i < N; i++) fib(17);`,
+    library: `
+const rows = Array.from({ length: 100 }, (_, i) => ({ id: i, name: 'user ' + i, tags: ['a', 'b'] }));
+for (let i = 0; i < N; i++) rows.map((row) => JSON.parse(JSON.stringify(row))).sort((a, b) => b.id - a.id);`,
+  },
+};
+export const withRepetitions = (code, count) => code.replaceAll(/\bN\b/g, String(count));
+
+/** Repetitions in a program, and pairs of runs of it. */
+const LENGTHS = [
+  { repetitions: 10, pairs: 40 },
+  { repetitions: 60, pairs: 16 },
+  { repetitions: 400, pairs: 5 },
+];
+const WARMUP_PAIRS = 2;
+/** The default limits. The budget is not enforced here, so that long programs end. */
+const LIMITS = { fuelBudget: 10_000_000_000, timeoutMs: 30_000 };
+
+/** Returns a function that runs a program with or without the profile. */
+function runner(runtime) {
+  const assets = findAssets(runtime.name);
+  const compiled = compileModule(assets, readModule(assets));
+  const image = readImage(readImageBytes(assets), assets.origin);
+  const { handles } = image.header;
+  const volume = new Volume({ maxBytes: 1e8, maxFiles: 1e4 }, () => Date.now());
+  for (const [i, layer] of assets.layers.entries()) volume.mount(layer.at, new OpenLayer(layer).tree(i + 1));
+  const guest = new Guest(compiled, runtime.linkage, { pages: image.header.pages, maxPages: 8192 }, volume);
+  writeImage(guest, image);
+  return (code, isProfiled) => {
+    resetToImage(guest, image);
+    let insideMs = 0;
+    const inside = (work) => {
+      const started = performance.now();
+      const value = work();
+      insideMs += performance.now() - started;
+      return value;
+    };
+    const cpuBefore = process.cpuUsage();
+    const startedMs = performance.now();
+    const profiler = isProfiled
+      ? inside(
+          () =>
+            new FuelProfiler(
+              runtime.stackReader(guest, handles),
+              { file: '/app/main', code },
+              LIMITS,
+              false,
+              () => guest.memory.buffer.byteLength,
+            ),
+        )
+      : undefined;
+    guest.beginRun({
+      fuelBudget: Number.POSITIVE_INFINITY,
+      deadlineMs: Number.POSITIVE_INFINITY,
+      cancel: new Int32Array(new SharedArrayBuffer(4)),
+      cancelValue: -1,
+      output: () => {},
+      onSlice: (fuel) => {
+        if (profiler !== undefined) inside(() => profiler.sample(fuel));
+        return 0;
+      },
+    });
+    const report = JSON.parse(
+      runtime.run(guest, handles, {
+        code,
+        env: {},
+        call: 1,
+        keep: false,
+        inject_setup: true,
+        fuel_budget: 0,
+        timeout_seconds: 0,
+      }),
+    );
+    if (report.exit_code !== 0) throw new Error(`a benchmark program failed: ${JSON.stringify(report)}`);
+    // The way of a profile into the result: sent to the main thread and converted there.
+    if (profiler !== undefined)
+      inside(() => {
+        const profile = structuredClone(profiler.finish(false));
+        return profile && toFuelProfile(profile, code);
+      });
+    const wallMs = performance.now() - startedMs;
+    const { user, system } = process.cpuUsage(cpuBefore);
+    return { cpuMs: (user + system) / 1000, wallMs, insideMs, fuel: guest.fuelConsumed };
+  };
+}
+
+function measure(run, code, pairs) {
+  const on = [];
+  const off = [];
+  for (let i = -WARMUP_PAIRS; i < pairs; i++) {
+    const pair = {};
+    for (const isProfiled of i % 2 === 0 ? [true, false] : [false, true])
+      pair[isProfiled] = run(code, isProfiled);
+    if (i < 0) continue;
+    on.push(pair[true]);
+    off.push(pair[false]);
+  }
+  return { on, off };
+}
+
+const percent = (share, digits) => `${(share * 100).toFixed(digits)}%`;
+
+export function profileTable() {
+  const rows = [];
+  for (const runtime of [python, javascript]) {
+    const run = runner(runtime);
+    for (const [name, body] of Object.entries(PROFILED_PROGRAMS[runtime.name])) {
+      for (const { repetitions, pairs } of LENGTHS) {
+        const { on, off } = measure(run, withRepetitions(body, repetitions), pairs);
+        const ratios = on.map(({ cpuMs }, i) => cpuMs / off[i].cpuMs - 1);
+        // Medians, because a run that the operating system interrupts inside the profiler says nothing about it.
+        const insideMs = median(on.map((one) => one.insideMs));
+        rows.push([
+          runtime.name,
+          name,
+          `${Math.round(on[0].fuel / 1e6)}M`,
+          ms(median(off.map(({ cpuMs }) => cpuMs))),
+          percent(median(ratios), 1),
+          `${percent(quantile(ratios, 0.25), 1)} to ${percent(quantile(ratios, 0.75), 1)}`,
+          ms(insideMs),
+          percent(insideMs / median(on.map(({ wallMs }) => wallMs)), 2),
+        ]);
+      }
+    }
+  }
+  return markdown(
+    'Cost of the fuel profile',
+    'The profile that every run records, with the default limits; runs with and without it alternate in one process. CPU time in ms and its median difference with the quartiles, which show the noise of the measurement; and the time inside the profiler, from its creation to the block in the result, as a share of the run. Target: a share of at most 0.5%.',
+    ['runtime', 'program', 'fuel', 'CPU, no profile', 'with profile', 'quartiles', 'inside, ms', 'share'],
+    rows,
+  );
+}
