@@ -7,7 +7,7 @@ import type { FrameFuel, RunProfile } from './run-profile.ts';
 export function toFuelProfile(profile: RunProfile, source: string): FuelProfile {
   const share = (fuel: number) => Math.round((fuel / Math.max(1, profile.fuel)) * 1e4) / 1e4;
   return {
-    sample_fuel: profile.sampleFuel,
+    sample_fuel: Math.round(profile.fuel / Math.max(1, profile.samples)),
     samples: profile.samples,
     lines: byLine(profile.lines)
       .slice(0, PROFILE_ROWS)

@@ -42,16 +42,16 @@ export interface FrameFuel extends Readonly<z.infer<typeof frameFuel>> {}
 export const runProfile = z.strictObject({
   /** The file name of the program of this call. */
   programFile: text,
-  /** Fuel between two samples. */
-  sampleFuel: amount,
   samples: amount,
-  /** Fuel of all samples together. */
+  /** Fuel until the last sample. Every sample accounts for the fuel since the previous one. */
   fuel: amount,
+  /** Memory at the first sample. */
+  firstMemoryBytes: amount,
   /** Fuel by the innermost line of the program. */
   lines: z.array(frameFuel).max(200),
   /** Fuel by the innermost function, including those of libraries. Lines are those of the function's frames. */
   functions: z.array(frameFuel).max(200),
-  /** States at evenly spaced samples, in the order of the run; the last is the most recent. */
+  /** States at evenly spaced points of a run that reached a limit, in the order of the run; empty for other runs. */
   states: z.array(programState).max(100),
   /** Complete stacks, outermost frame first; only if they were requested. */
   stacks: z

@@ -70,7 +70,10 @@ export const PROFILE_ROWS = 20;
 const profileRow = {
   file: z.string().describe('Path of the source file.'),
   line: z.number().int().describe('Line, starting at 1; 0 if unknown.'),
-  fuel: z.number().int().describe('Fuel of the samples in this row.'),
+  fuel: z
+    .number()
+    .int()
+    .describe('Fuel of the samples in this row; a sample accounts for the fuel since the previous one.'),
   share: z.number().describe('Fraction of the fuel of all samples, from 0 to 1.'),
 };
 const profileStacks = z.object({
@@ -86,7 +89,7 @@ export const fuelProfile = z.object({
     .number()
     .int()
     .describe(
-      'Fuel between two samples. After the first 50 samples it is ten times as much, unless the profile option is set.',
+      'Average fuel between two samples: the fuel until the last sample, divided by the number of samples.',
     ),
   samples: z.number().int().describe('Number of samples.'),
   lines: z
@@ -143,7 +146,9 @@ export const resultMetadata = z.object({
     .describe('Where the run used its fuel. Present if it used more than one slice of fuel.'),
   stopped_at: stoppedAt
     .optional()
-    .describe('Where a limit or an uncaught exception ended the program, and its variables there.'),
+    .describe(
+      'Where a limit or an uncaught exception ended the program, and its variables there. After an uncaught exception in JavaScript, only global variables are shown.',
+    ),
   queue_ms: z.number().describe('Time that the call waited; not part of duration_ms.'),
 });
 

@@ -178,6 +178,7 @@ function run(id: number, job: RunJob): void {
   profiler = new FuelProfiler(
     loaded.runtime.stackReader(guest, handles),
     program,
+    limits,
     job.profile,
     () => guest.memory.buffer.byteLength,
   );
@@ -235,7 +236,7 @@ function run(id: number, job: RunJob): void {
     filesOmitted: omitted,
     otherUsage: state === 'committed' ? guest.kernel.volume.usageOutside('/app') : { bytes: 0, files: 0 },
     imports: guest.kernel.imports.close(guest.fuelConsumed, isConsistent),
-    profile: profiler.finish(),
+    profile: profiler.finish(trap !== undefined),
     stoppedAt,
     declared: keepsState ? LANGUAGES[loaded.assets.runtime].declaredNames(job.code) : [],
   };

@@ -1,130 +1,84 @@
 /**
- * Records where a program is at every slice of fuel. Samples depend on fuel only, so the same program and input give the
- * same profile on every machine. Memory and time are bounded for any program.
+ * Records where a program is at the end of slices of fuel. Samples depend on fuel only, so the same program and input give
+ * the same profile on every machine. Memory and time are bounded for any program.
  */
 import type { FrameFuel, ProgramState, RunProfile, StackFrame } from '../analysis/run-profile.ts';
-import { SLICE_FUEL } from '../engine/guest.ts';
 import type { StackReader } from '../runtimes/runtime.ts';
 import type { StoppedAt } from '../schema.ts';
-import { limitVariables, withoutAddresses } from './stopped-at.ts';
+import {
+  isProgram,
+  MAX_FRAMES,
+  type ProfiledLimits,
+  type ProfiledProgram,
+  StateRecorder,
+} from './state-recorder.ts';
 
 /** Fuel between two samples of a detailed profile. */
 export const DETAILED_SAMPLE_FUEL = 100_000;
-/** Samples that are taken at every slice; after them only one slice in `SPARSE_SLICES` is sampled. */
-const DENSE_SAMPLES = 50;
-const SPARSE_SLICES = 10;
-/** Frames that a sample visits to find the innermost one of the program. */
-const MAX_FRAMES = 200;
-/** Frames that are counted for the depth. */
-const MAX_DEPTH = 5_000;
-/** Frames of the program in a state. */
-const MAX_STATE_FRAMES = 40;
-/** Frames of the program whose variables a state has. */
-const STATE_VARIABLE_FRAMES = 4;
-/** States to keep. When there are twice as many, every other one is dropped and they are recorded half as often. */
-const MAX_STATES = 24;
-/** States that are recorded at every sample; after them at most every other sample has one. */
-const DENSE_STATES = 8;
-/** Lines and functions to keep; further ones are counted as unknown. */
+/** Slices that are all sampled; after them one slice in `SPARSE_SLICES` is, which keeps the cost of the profile low. */
+const DENSE_SLICES = 8;
+const SPARSE_SLICES = 8;
+/** Lines and functions to keep; the fuel of further ones is attributed to none. */
 const MAX_ROWS = 2_000;
 const MAX_STACKS = 5_000;
+/** Frames that the stacks consist of; a stack with another frame is not kept. */
+const MAX_STACK_FRAMES = 10_000;
 /** Rows to report, by fuel. */
 const REPORTED_ROWS = 200;
-/** Parts of the source that are searched for the names of variables. */
-const MAX_SOURCE_CHARS = 100_000;
-const MAX_LINE_CHARS = 1_000;
-
-/** The program of the run, with the file name under which it was compiled. */
-export interface ProfiledProgram {
-  readonly file: string;
-  readonly code: string;
-}
 
 export class FuelProfiler {
+  readonly #states: StateRecorder;
   #lastFuel = 0;
   #slices = 0;
   #samples = 0;
-  #fuel = 0;
+  #firstMemoryBytes = 0;
   readonly #lines = new Map<StackFrame, number>();
   readonly #functions = new Map<StackFrame, number>();
   readonly #stacks = new Map<string, { frames: StackFrame[]; fuel: number }>();
   readonly #frameIds = new Map<StackFrame, number>();
-  #states: ProgramState[] = [];
-  #sourceLines: string[] | undefined;
-  /** Names by line. */
-  readonly #names = new Map<number, ReadonlySet<string>>();
-  /** Samples between two states. */
-  #stateInterval = 1;
 
   constructor(
     readonly reader: StackReader,
-    readonly program: ProfiledProgram,
+    program: ProfiledProgram,
+    limits: ProfiledLimits,
     /** Record complete stacks. */
     readonly isDetailed: boolean,
     readonly memoryBytes: () => number,
-  ) {}
-
-  get sampleFuel(): number {
-    return this.isDetailed ? DETAILED_SAMPLE_FUEL : SLICE_FUEL;
+  ) {
+    this.#states = new StateRecorder(reader, program, limits, memoryBytes);
   }
 
-  /** Records a sample after `fuelConsumed` fuel. A smaller value than the last one means that the count was restarted. */
+  /** Called after every slice. A smaller value of `fuelConsumed` than before means that the count was restarted. */
   sample(fuelConsumed: number): void {
     if (fuelConsumed < this.#lastFuel) this.#restart();
-    // Long runs are sampled less often, to keep the cost of the profile low.
-    if (!this.isDetailed && ++this.#slices % (this.#samples < DENSE_SAMPLES ? 1 : SPARSE_SLICES) !== 0)
-      return;
-    const fuel = fuelConsumed - this.#lastFuel;
-    this.#lastFuel = fuelConsumed;
-    this.#fuel += fuel;
-    const frames = this.reader.frames(MAX_FRAMES, !this.isDetailed);
-    const program = this.isDetailed ? frames.find(isProgram) : frames.at(-1);
-    if (program !== undefined && isProgram(program)) add(this.#lines, program, fuel);
-    const leaf = frames[0];
-    if (leaf !== undefined && leaf.origin !== 'runtime') add(this.#functions, leaf, fuel);
-    if (this.isDetailed) this.#addStack(frames, fuel);
-    if (this.#samples % this.#stateInterval === 0) this.#addState(fuelConsumed);
-    this.#samples++;
+    this.#slices++;
+    if (this.isDetailed || this.#slices <= DENSE_SLICES || this.#slices % SPARSE_SLICES === 0)
+      this.#addSample(fuelConsumed);
+    this.#states.record(fuelConsumed);
   }
 
   /** The state of the program now; undefined if no frame of the program can be found. */
   state(fuelConsumed: number): ProgramState | undefined {
-    const frames = this.reader.frames(MAX_DEPTH, false);
-    const stack = frames.filter(isProgram).slice(0, MAX_STATE_FRAMES);
-    const top = stack[0];
-    if (top === undefined) return undefined;
-    const names = this.#namesAt(top);
-    const variables = this.reader.variables((name) => names.has(name), STATE_VARIABLE_FRAMES, MAX_FRAMES);
-    return {
-      fuel: fuelConsumed,
-      depth: frames.length,
-      stack,
-      variables: variables.map(limitVariables),
-      memoryBytes: this.memoryBytes(),
-    };
+    return this.#states.state(fuelConsumed);
   }
 
   /** The place of an uncaught exception with variables. */
   placeOf(place: StoppedAt): StoppedAt {
-    const names = this.#namesAt(place);
-    const variables = this.reader.variablesAfter?.(place.function, (name) => names.has(name));
-    return variables === undefined
-      ? place
-      : { ...place, variables: withoutAddresses(limitVariables(variables)) };
+    return this.#states.placeOf(place);
   }
 
-  /** The profile, or undefined if the run used only one slice. */
-  finish(): RunProfile | undefined {
+  /** The profile, with states if they are asked for; undefined if the run used only one slice. */
+  finish(withStates: boolean): RunProfile | undefined {
     if (this.#samples === 0) return undefined;
     const stacks = [...this.#stacks.values()].sort((a, b) => b.fuel - a.fuel);
     return {
-      programFile: this.program.file,
-      sampleFuel: this.sampleFuel,
+      programFile: this.#states.program.file,
       samples: this.#samples,
-      fuel: this.#fuel,
+      fuel: this.#lastFuel,
+      firstMemoryBytes: this.#firstMemoryBytes,
       lines: largest(this.#lines),
       functions: largest(this.#functions),
-      states: this.#states,
+      states: withStates ? [...this.#states.states] : [],
       ...(this.isDetailed && { stacks }),
     };
   }
@@ -133,55 +87,43 @@ export class FuelProfiler {
     this.#lastFuel = 0;
     this.#slices = 0;
     this.#samples = 0;
-    this.#fuel = 0;
-    this.#stateInterval = 1;
-    this.#states = [];
+    this.#states.restart();
     for (const map of [this.#lines, this.#functions, this.#stacks]) map.clear();
   }
 
-  #addState(fuelConsumed: number): void {
-    const state = this.state(fuelConsumed);
-    if (state === undefined) return;
-    this.#states.push(state);
-    if (this.#states.length === DENSE_STATES) this.#stateInterval = Math.max(2, this.#stateInterval);
-    if (this.#states.length < 2 * MAX_STATES) return;
-    this.#states = this.#states.filter((_, i) => i % 2 === 1);
-    this.#stateInterval *= 2;
-  }
-
-  /** The names in the line of a frame and in the lines next to it. */
-  #namesAt({ file, line }: Pick<StackFrame, 'file' | 'line'>): ReadonlySet<string> {
-    const known = this.#names.get(line);
-    if (known !== undefined && file === this.program.file) return known;
-    this.#sourceLines ??= this.program.code.slice(0, MAX_SOURCE_CHARS).split('\n');
-    if (file !== this.program.file || line < 1) return new Set();
-    const text = this.#sourceLines.slice(Math.max(0, line - 2), line + 1).join('\n');
-    const names = new Set(text.slice(0, MAX_LINE_CHARS).match(/[\p{ID_Start}$_][\p{ID_Continue}$]*/gu));
-    this.#names.set(line, names);
-    return names;
+  /** Attributes the fuel since the last sample to the place where the program is now. */
+  #addSample(fuelConsumed: number): void {
+    if (this.#samples++ === 0) this.#firstMemoryBytes = this.memoryBytes();
+    const fuel = fuelConsumed - this.#lastFuel;
+    this.#lastFuel = fuelConsumed;
+    const frames = this.reader.frames(MAX_FRAMES, !this.isDetailed);
+    const program = this.isDetailed ? frames.find(isProgram) : frames.at(-1);
+    if (program !== undefined && isProgram(program)) add(this.#lines, program, fuel);
+    const leaf = frames[0];
+    if (leaf !== undefined && leaf.origin !== 'runtime') add(this.#functions, leaf, fuel);
+    if (this.isDetailed) this.#addStack(frames, fuel);
   }
 
   #addStack(frames: readonly StackFrame[], fuel: number): void {
     // From the program on: the frames that started it belong to the runtime.
     const shown = frames.slice(0, frames.findLastIndex(isProgram) + 1).reverse();
     if (shown.length === 0) return;
-    const key = shown.map((frame) => this.#idOf(frame)).join(' ');
+    const ids = shown.map((frame) => this.#idOf(frame));
+    if (ids.includes(undefined)) return;
+    const key = ids.join(' ');
     const known = this.#stacks.get(key);
     if (known !== undefined) known.fuel += fuel;
     else if (this.#stacks.size < MAX_STACKS) this.#stacks.set(key, { frames: shown, fuel });
   }
 
-  #idOf(frame: StackFrame): number {
-    let id = this.#frameIds.get(frame);
-    if (id === undefined) {
-      id = this.#frameIds.size;
-      this.#frameIds.set(frame, id);
-    }
+  #idOf(frame: StackFrame): number | undefined {
+    const known = this.#frameIds.get(frame);
+    if (known !== undefined || this.#frameIds.size >= MAX_STACK_FRAMES) return known;
+    const id = this.#frameIds.size;
+    this.#frameIds.set(frame, id);
     return id;
   }
 }
-
-const isProgram = ({ origin }: StackFrame) => origin === 'program';
 
 function add(rows: Map<StackFrame, number>, frame: StackFrame, fuel: number): void {
   const known = rows.get(frame);

@@ -39,7 +39,10 @@ describe.each(connections)('tools over $transport, $era era', ({ era, transport 
     expect(structured['stopped_at']).toMatchObject({ file: '/app/main.py', function: '<module>' });
     expect(text).toMatch(/^stopped at \/app\/main\.py:[23] in <module>, with n = \d+$/m);
     expect(text).toMatch(/^fuel by line \(\d+ samples\):\n +[\d.]+% {2}\/app\/main\.py:[23] {2}/m);
-    expect(structured['fuel_profile']).toMatchObject({ sample_fuel: 100_000 });
+    expect(structured['fuel_profile']).toMatchObject({
+      sample_fuel: expect.any(Number),
+      samples: expect.any(Number),
+    });
     expect(structured['fuel_profile']).not.toHaveProperty('stacks');
     expect(structured['fuel_analysis']).toMatchObject({ cause: 'probably_endless' });
   });

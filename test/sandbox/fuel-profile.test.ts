@@ -53,8 +53,14 @@ describe.each(RUNTIMES)('fuel profile: %s', (runtime) => {
   test('attributes the fuel to the lines and functions that use it', async () => {
     const { metadata } = await run(runtime, LOOP[runtime]);
     const profile = metadata.fuel_profile!;
-    expect(profile.sample_fuel).toBe(2_000_000);
-    expect(profile.samples).toBeGreaterThan(10);
+    expect(profile.samples).toBeGreaterThan(7);
+    // Slices are slightly shorter than two million instructions; later samples are further apart.
+    expect(profile.sample_fuel).toBeGreaterThan(1_900_000);
+    const sampled = profile.sample_fuel * profile.samples;
+    expect(sampled).toBeLessThanOrEqual(metadata.fuel_analysis!.consumed + profile.samples);
+    expect(sampled).toBeGreaterThan(metadata.fuel_analysis!.consumed / 2);
+    const rows = profile.lines.reduce((sum, { fuel }) => sum + fuel, 0);
+    expect(Math.abs(rows - sampled)).toBeLessThanOrEqual(profile.samples);
     const share = profile.lines
       .filter(({ line }) => line === 6 || line === 7 || line === 8)
       .reduce((sum, row) => sum + row.share, 0);
@@ -93,7 +99,9 @@ describe.each(RUNTIMES)('fuel profile: %s', (runtime) => {
     const options = { fuel_budget: 10_000_000, profile: true };
     const { metadata } = await sandboxes.get(runtime)!.execute(LOOP[runtime], options);
     const { stacks, sample_fuel, samples, lines } = metadata.fuel_profile!;
-    expect([sample_fuel, samples > 80]).toEqual([100_000, true]);
+    expect(sample_fuel).toBeGreaterThan(80_000);
+    expect(sample_fuel).toBeLessThanOrEqual(100_000);
+    expect(samples).toBeGreaterThan(80);
     expect(lines.length).toBeLessThanOrEqual(20);
     const names = stacks!.samples.map(({ stack }) => stack.map((i) => stacks!.frames[i]!.function));
     expect(names).toContainEqual([expect.stringMatching(/^<(module|eval)>$/), 'heavy']);

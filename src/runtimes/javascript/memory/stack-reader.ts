@@ -21,11 +21,12 @@ import {
 import { lineAt } from './line-table.ts';
 import { ValueReader } from './value-reader.ts';
 
-/** Functions whose names and lines are cached. */
+/** Functions, and positions with their lines, that are cached. When there are more, all are dropped. */
 const MAX_FUNCTIONS = 2_000;
+const MAX_POSITIONS = 20_000;
 const MAX_TABLE_BYTES = 262_144;
-/** Positions whose lines are cached per function. */
-const MAX_POSITIONS = 2_000;
+/** Line tables that are searched in a run. After that lines are unknown, because a program can create any number of them. */
+const MAX_SEARCHED_BYTES = 67_108_864;
 /** Variables of a frame that are examined. */
 const MAX_VARIABLES = 200;
 /** Name of the function that QuickJS compiles a script to. */
@@ -38,7 +39,9 @@ interface Bytecode {
   readonly name: string;
   readonly origin: StackFrame['origin'];
   readonly firstLine: number;
+  /** By position in the code. */
   readonly frames: Map<number, StackFrame>;
+  readonly framesByLine: Map<number, StackFrame>;
 }
 
 export class JavaScriptStackReader extends StackWalker {
@@ -46,6 +49,8 @@ export class JavaScriptStackReader extends StackWalker {
   readonly #functions = new Map<number, Bytecode>();
   readonly #natives = new Map<string, StackFrame>();
   readonly #runtime: number;
+  #cachedPositions = 0;
+  #searchedBytes = 0;
 
   constructor(
     readonly guest: Guest,
@@ -117,17 +122,30 @@ export class JavaScriptStackReader extends StackWalker {
     const length = view.u32(bytecode + BYTECODE.codeLength);
     const isProbed = probe >= start && probe < start + length;
     const position = isProbed ? probe - start : saved === 0 ? -1 : saved - start - 1;
-    let frame = code.frames.get(position);
+    const known = code.frames.get(position);
+    if (known !== undefined) return known;
+    const line = position < 0 ? code.firstLine : this.#lineAt(bytecode, code.firstLine, position);
+    let frame = code.framesByLine.get(line);
     if (frame === undefined) {
-      const size = Math.min(view.u32(bytecode + BYTECODE.linesLength), MAX_TABLE_BYTES);
-      const table = view.bytes(view.u32(bytecode + BYTECODE.lines), size);
-      const line = position < 0 ? code.firstLine : lineAt(table, code.firstLine, position);
       frame = { file: code.file, function: code.name, line: Math.max(0, line), origin: code.origin };
-      const known = [...code.frames.values()].find((other) => other.line === line);
-      frame = known ?? frame;
-      if (code.frames.size < MAX_POSITIONS) code.frames.set(position, frame);
+      code.framesByLine.set(line, frame);
     }
+    code.frames.set(position, frame);
+    if (++this.#cachedPositions > MAX_POSITIONS) this.#clearCache();
     return frame;
+  }
+
+  #lineAt(bytecode: number, firstLine: number, position: number): number {
+    const { view } = this.guest;
+    const size = Math.min(view.u32(bytecode + BYTECODE.linesLength), MAX_TABLE_BYTES);
+    this.#searchedBytes += size;
+    if (this.#searchedBytes > MAX_SEARCHED_BYTES) return 0;
+    return lineAt(view.bytes(view.u32(bytecode + BYTECODE.lines), size), firstLine, position);
+  }
+
+  #clearCache(): void {
+    this.#functions.clear();
+    this.#cachedPositions = 0;
   }
 
   #bytecodeAt(target: number, address: number): Bytecode {
@@ -149,8 +167,9 @@ export class JavaScriptStackReader extends StackWalker {
       origin: originOf(path),
       firstLine,
       frames: new Map(),
+      framesByLine: new Map(),
     };
-    if (this.#functions.size >= MAX_FUNCTIONS) this.#functions.clear();
+    if (this.#functions.size >= MAX_FUNCTIONS) this.#clearCache();
     this.#functions.set(address, code);
     return code;
   }

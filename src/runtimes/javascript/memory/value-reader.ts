@@ -4,6 +4,13 @@
  * be wrong but is always short.
  */
 import type { Guest } from '../../../engine/guest.ts';
+import {
+  countItems,
+  DESCRIBED_ITEMS,
+  describeItems,
+  describeString,
+  stringChars,
+} from '../../describe-value.ts';
 import type { NamedValue } from '../../stack-walker.ts';
 import {
   ARRAY,
@@ -24,9 +31,9 @@ import {
   TAG,
 } from './layout.ts';
 
-const MAX_TEXT_CHARS = 120;
 const MAX_NAME_CHARS = 200;
-const MAX_ITEMS = 6;
+/** Characters of a name in the text of an object. */
+const MAX_SHOWN_NAME_CHARS = 40;
 const MAX_LIMBS = 10;
 /** Properties of an object that are searched for a name. */
 const MAX_SEARCHED = 16;
@@ -114,7 +121,7 @@ export class ValueReader {
       case TAG.bigInt:
         return this.#bigInt(low);
       case TAG.string:
-        return this.#quoted(low);
+        return this.#quoted(low, depth);
       case TAG.rope:
         return `<string, ${this.#u32(low)} characters>`;
       case TAG.symbol:
@@ -163,10 +170,10 @@ export class ValueReader {
     return text;
   }
 
-  #quoted(string: number): string {
+  #quoted(string: number, depth: number): string {
     const length = this.#u32(string) & 0x7fff_ffff;
-    const quoted = JSON.stringify(this.#text(string, MAX_TEXT_CHARS) ?? '');
-    return length > MAX_TEXT_CHARS ? `${quoted}… (${length} characters)` : quoted;
+    const max = stringChars(depth);
+    return describeString(JSON.stringify(this.#text(string, max) ?? ''), max, length, depth);
   }
 
   #object(object: number, depth: number): string {
@@ -176,9 +183,9 @@ export class ValueReader {
       case CLASS.object:
         return this.#plainObject(object, depth);
       case CLASS.map:
-        return `<Map, ${count(this.#u32(this.#u32(object + OBJECT.data) + MAP_STATE.count))}>`;
+        return `<Map, ${countItems(this.#u32(this.#u32(object + OBJECT.data) + MAP_STATE.count))}>`;
       case CLASS.set:
-        return `<Set, ${count(this.#u32(this.#u32(object + OBJECT.data) + MAP_STATE.count))}>`;
+        return `<Set, ${countItems(this.#u32(this.#u32(object + OBJECT.data) + MAP_STATE.count))}>`;
       case CLASS.proxy:
         return '<Proxy>';
       default:
@@ -190,23 +197,27 @@ export class ValueReader {
     if ((this.guest.view.u8(object + OBJECT.flags) & IS_FAST_ARRAY) === 0) return '<sparse array>';
     const size = this.#u32(object + ARRAY.count);
     if (size === 0) return '[]';
-    if (depth > 0) return `[${count(size)}]`;
+    if (depth > 0) return `[${countItems(size)}]`;
     const values = this.#u32(object + ARRAY.values);
-    const shown: string[] = [];
-    for (let i = 0; i < Math.min(size, MAX_ITEMS); i++) shown.push(this.describe(values + i * 8, depth + 1));
-    return `[${shown.join(', ')}${size > MAX_ITEMS ? `, … ${count(size)}` : ''}]`;
+    return describeItems(['[', ']'], this.#items(values, Math.min(size, DESCRIBED_ITEMS)), size);
+  }
+
+  *#items(values: number, count: number): Generator<string> {
+    for (let i = 0; i < count; i++) yield this.describe(values + i * 8, 1);
   }
 
   #plainObject(object: number, depth: number): string {
     const size = this.propertyCount(object);
-    const className = this.#className(object);
+    const className = this.#className(object)?.slice(0, MAX_SHOWN_NAME_CHARS);
     const prefix = className === undefined || className === 'Object' ? '' : `${className} `;
     if (size === 0) return `${prefix}{}`;
-    if (depth > 0) return `${prefix}{${count(size)}}`;
-    const shown = [...this.properties(object, MAX_ITEMS)].map(
-      ([name, address]) => `${name}: ${this.describe(address, depth + 1)}`,
-    );
-    return `${prefix}{${shown.join(', ')}${size > shown.length ? `${shown.length > 0 ? ', ' : ''}… ${count(size)}` : ''}}`;
+    if (depth > 0) return `${prefix}{${countItems(size)}}`;
+    return describeItems([`${prefix}{`, '}'], this.#describedProperties(object), size);
+  }
+
+  *#describedProperties(object: number): Generator<string> {
+    for (const [name, address] of this.properties(object, DESCRIBED_ITEMS))
+      yield `${name.slice(0, MAX_SHOWN_NAME_CHARS)}: ${this.describe(address, 1)}`;
   }
 
   /** The name of the function in the property `constructor` of the prototype. */
@@ -222,5 +233,3 @@ export class ValueReader {
     return undefined;
   }
 }
-
-const count = (items: number) => `${items} item${items === 1 ? '' : 's'}`;

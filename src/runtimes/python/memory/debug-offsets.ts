@@ -67,8 +67,15 @@ export function readDebugOffsets(guest: Guest): Handles {
   return handles;
 }
 
+const known = new WeakMap<Handles, Offsets>();
+
 /** The offsets among the handles of an image. */
 export function offsetsOf(handles: Handles): Offsets {
-  const names = Object.keys(TABLE) as (keyof typeof TABLE)[];
-  return Object.fromEntries(names.map((name) => [name, handles[PREFIX + name] ?? 0])) as Offsets;
+  let offsets = known.get(handles);
+  if (offsets === undefined) {
+    const names = Object.keys(TABLE) as (keyof typeof TABLE)[];
+    offsets = Object.fromEntries(names.map((name) => [name, handles[PREFIX + name] ?? 0])) as Offsets;
+    known.set(handles, offsets);
+  }
+  return offsets;
 }

@@ -3,7 +3,14 @@
  * read; of other objects only the name of their class is shown. Pointers and lengths are hostile: every access is
  * checked by GuestMemory and every loop is bounded, so a text may be wrong but is always short.
  */
-import type { Guest } from '../../../engine/guest.ts';
+import type { CompiledModule, Guest } from '../../../engine/guest.ts';
+import {
+  countItems,
+  DESCRIBED_ITEMS,
+  describeItems,
+  describeString,
+  stringChars,
+} from '../../describe-value.ts';
 import type { Offsets } from './debug-offsets.ts';
 
 /** Exports that hold the addresses of the built-in types. */
@@ -30,9 +37,7 @@ export const TYPE_EXPORTS = [
 
 type TypeName = (typeof TYPE_EXPORTS)[number];
 
-const MAX_TEXT_CHARS = 120;
 const MAX_NAME_BYTES = 100;
-const MAX_ITEMS = 6;
 /** Digits of an int, of 30 bits each, up to which its value is shown. */
 const MAX_DIGITS = 10;
 const DIGIT_BITS = 30n;
@@ -46,15 +51,19 @@ const GENERAL_KEYS = 0;
 
 const decoder = new TextDecoder();
 
+/** The built-in types by address, which is the same in all instances of a module. */
+const typesOf = new WeakMap<CompiledModule, ReadonlyMap<number, TypeName>>();
+
 export class ObjectReader {
-  readonly #types = new Map<number, TypeName>();
+  readonly #types: ReadonlyMap<number, TypeName>;
 
   constructor(
     readonly guest: Guest,
     readonly offsets: Offsets,
   ) {
-    for (const name of TYPE_EXPORTS)
-      this.#types.set((guest.exports[name] as WebAssembly.Global).value as number, name);
+    const known = typesOf.get(guest.compiled);
+    this.#types = known ?? new Map(TYPE_EXPORTS.map((name) => [this.#address(name), name]));
+    if (known === undefined) typesOf.set(guest.compiled, this.#types);
   }
 
   #u32(address: number): number {
@@ -118,7 +127,7 @@ export class ObjectReader {
       case 'PyFloat_Type':
         return this.#float(object);
       case 'PyUnicode_Type':
-        return this.#quoted(object);
+        return this.#quoted(object, depth);
       case 'PyBytes_Type':
         return `<bytes, ${this.#u32(object + offsets.bytes_size)} bytes>`;
       case 'PyByteArray_Type':
@@ -137,9 +146,9 @@ export class ObjectReader {
       case 'PyDict_Type':
         return this.#dict(object, depth);
       case 'PySet_Type':
-        return `<set, ${count(this.#u32(object + offsets.set_used))}>`;
+        return `<set, ${countItems(this.#u32(object + offsets.set_used))}>`;
       case 'PyFrozenSet_Type':
-        return `<frozenset, ${count(this.#u32(object + offsets.set_used))}>`;
+        return `<frozenset, ${countItems(this.#u32(object + offsets.set_used))}>`;
       default:
         return depth > 0 ? `<${this.#typeName(type)}>` : `<${this.#typeName(type)} #${object}>`;
     }
@@ -195,32 +204,34 @@ export class ObjectReader {
     return Number.isInteger(value) && Math.abs(value) < 1e16 ? `${value}.0` : String(value);
   }
 
-  #quoted(object: number): string {
+  #quoted(object: number, depth: number): string {
     const length = this.#u32(object + this.offsets.unicode_length);
-    const text = this.string(object, MAX_TEXT_CHARS) ?? '';
+    const max = stringChars(depth);
+    const text = this.string(object, max) ?? '';
     const quoted = `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\n', '\\n')}'`;
-    return length > MAX_TEXT_CHARS ? `${quoted}… (${length} characters)` : quoted;
+    return describeString(quoted, max, length, depth);
   }
 
-  #sequence([open, close]: readonly [string, string], items: number, size: number, depth: number): string {
-    if (size === 0) return open + close;
-    if (depth > 0) return `${open}${count(size)}${close}`;
-    const shown: string[] = [];
-    for (let i = 0; i < Math.min(size, MAX_ITEMS); i++)
-      shown.push(this.describe(this.#u32(items + i * 4), depth + 1));
-    return `${open}${shown.join(', ')}${size > MAX_ITEMS ? `, … ${count(size)}` : ''}${close}`;
+  #sequence(brackets: readonly [string, string], items: number, size: number, depth: number): string {
+    if (size === 0) return brackets.join('');
+    if (depth > 0) return brackets.join(countItems(size));
+    return describeItems(brackets, this.#items(items, Math.min(size, DESCRIBED_ITEMS)), size);
+  }
+
+  *#items(items: number, count: number): Generator<string> {
+    for (let i = 0; i < count; i++) yield this.describe(this.#u32(items + i * 4), 1);
   }
 
   #dict(object: number, depth: number): string {
     // The number of items follows the header of the object.
     const size = this.#u32(object + this.offsets.object_type + 4);
     if (size === 0) return '{}';
-    if (depth > 0) return `{${count(size)}}`;
-    const shown: string[] = [];
-    for (const [key, value] of this.entries(object, MAX_ITEMS))
-      shown.push(`${this.describe(key, depth + 1)}: ${this.describe(value, depth + 1)}`);
-    return `{${shown.join(', ')}${size > shown.length ? `, … ${count(size)}` : ''}}`;
+    if (depth > 0) return `{${countItems(size)}}`;
+    return describeItems(['{', '}'], this.#describedEntries(object), size);
+  }
+
+  *#describedEntries(dict: number): Generator<string> {
+    for (const [key, value] of this.entries(dict, DESCRIBED_ITEMS))
+      yield `${this.describe(key, 1)}: ${this.describe(value, 1)}`;
   }
 }
-
-const count = (items: number) => `${items} item${items === 1 ? '' : 's'}`;

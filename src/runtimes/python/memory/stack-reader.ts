@@ -14,9 +14,13 @@ import { decodeLocationTable } from './location-table.ts';
 import { ObjectReader } from './object-reader.ts';
 
 const MAX_NAME_CHARS = 200;
-/** Code objects whose names and lines are cached. */
+/** Code objects, lines and frames that are cached. When there are more, all are dropped. */
 const MAX_CODES = 2_000;
+const MAX_CACHED_LINES = 4_000_000;
+const MAX_CACHED_FRAMES = 20_000;
 const MAX_TABLE_BYTES = 262_144;
+/** Location tables that are decoded in a run. Further code has no lines, because a program can create any number of them. */
+const MAX_DECODED_BYTES = 16_777_216;
 /** Variables of a frame that are examined. */
 const MAX_VARIABLES = 200;
 /** Owner of frames that the interpreter inserts between C and Python code; they have no code. */
@@ -37,6 +41,9 @@ export class PythonStackReader extends StackWalker {
   readonly #objects: ObjectReader;
   readonly #codes = new Map<number, Code>();
   readonly #offsets: Offsets;
+  #cachedLines = 0;
+  #cachedFrames = 0;
+  #decodedBytes = 0;
 
   constructor(
     readonly guest: Guest,
@@ -79,8 +86,15 @@ export class PythonStackReader extends StackWalker {
     if (frame === undefined) {
       frame = { file: code.file, function: code.name, line, origin: code.origin };
       code.frames.set(line, frame);
+      if (++this.#cachedFrames > MAX_CACHED_FRAMES) this.#clearCache();
     }
     return frame;
+  }
+
+  #clearCache(): void {
+    this.#codes.clear();
+    this.#cachedLines = 0;
+    this.#cachedFrames = 0;
   }
 
   #codeAt(address: number): Code {
@@ -96,7 +110,9 @@ export class PythonStackReader extends StackWalker {
       if (identity[0] === file && identity[1] === name && identity[2] === table && identity[3] === firstLine)
         return cached;
     }
-    const tableBytes = Math.min(view.u32(table + offsets.bytes_size), MAX_TABLE_BYTES);
+    const room = Math.min(MAX_TABLE_BYTES, MAX_DECODED_BYTES - this.#decodedBytes);
+    const tableBytes = Math.min(view.u32(table + offsets.bytes_size), room);
+    this.#decodedBytes += tableBytes;
     const path = this.#objects.string(file, MAX_NAME_CHARS) ?? '';
     const code: Code = {
       identity: [file, name, table, firstLine],
@@ -106,7 +122,8 @@ export class PythonStackReader extends StackWalker {
       lines: decodeLocationTable(view.bytes(table + offsets.bytes_data, tableBytes), firstLine),
       frames: new Map(),
     };
-    if (this.#codes.size >= MAX_CODES) this.#codes.clear();
+    this.#cachedLines += code.lines.length;
+    if (this.#codes.size >= MAX_CODES || this.#cachedLines > MAX_CACHED_LINES) this.#clearCache();
     this.#codes.set(address, code);
     return code;
   }
