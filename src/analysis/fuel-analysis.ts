@@ -26,7 +26,8 @@ function estimatedNeed(input: AnalysisInput): number | undefined {
 export function budgetToTry(input: AnalysisInput): number {
   const { fuel_budget: budget } = input.limits;
   const pending = heavyImports(input).reduce((sum, { missing }) => sum + missing, 0);
-  const need = suggestedBudgets(Math.min(estimatedNeed(input) ?? 0, MAX_ESTIMATE), budget).low;
+  const estimate = estimatedNeed(input) ?? 0;
+  const need = isPractical(estimate) ? suggestedBudgets(estimate, budget).low : 0;
   // Fuel beyond the budget was spent on stopping the program.
   return Math.max(need, suggestedBudgets(Math.min(input.fuelConsumed, budget) + pending, budget).high);
 }
@@ -37,13 +38,21 @@ export function progressText(input: AnalysisInput): string | undefined {
   if (progress === undefined) return undefined;
   const { name, value, bound } = progress;
   const need = estimatedNeed(input)!;
-  if (!(need < MAX_ESTIMATE))
-    return `${name} had reached ${value} of ${bound}: no practical budget is enough; do less work`;
-  return `${name} had reached ${value} of ${bound}: at this rate the run needs about ${formatFuel(need)} fuel`;
+  const reached = `${name} had reached ${value} of ${bound}: at this rate the run needs`;
+  return isPractical(need)
+    ? `${reached} about ${formatFuel(need)} fuel`
+    : `${reached} more than ${formatFuel(MAX_PRACTICAL_FUEL)} fuel, and no practical fuel_budget is enough`;
 }
 
-/** Larger estimates are not suggested as a budget. */
-const MAX_ESTIMATE = 1e13;
+/** Larger budgets are not suggested: they take minutes on a fast machine. */
+const MAX_PRACTICAL_FUEL = 1e12;
+const isPractical = (fuel: number) => fuel <= MAX_PRACTICAL_FUEL;
+
+/** Whether the progress of the run shows that no practical budget is enough. */
+export function needsTooMuchFuel(input: AnalysisInput): boolean {
+  const need = estimatedNeed(input);
+  return need !== undefined && !isPractical(need);
+}
 
 // ---- causes ----
 
@@ -127,7 +136,7 @@ function statusTexts(input: AnalysisInput, status: FuelStatus, hasGuidance: bool
       ];
     case 'exhausted': {
       const next = formatFuel(budgetToTry(input));
-      const isHopeless = hopelessCause(input) !== undefined;
+      const isHopeless = hopelessCause(input) !== undefined || needsTooMuchFuel(input);
       const advice = isHopeless
         ? 'Change the code: more fuel does not help.'
         : `Increase budget to at least ${next} instructions.`;

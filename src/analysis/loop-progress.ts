@@ -34,10 +34,14 @@ const RESTARTING: LoopFinding = { kind: 'restarting' };
 const FLAG = /^(?:True|False|None|true|false|null|undefined)$/;
 const MAX_SHOWN_VALUES = 4;
 
-/** Needs at least four samples, in the order of the run. */
+/** Conclusions from variables need at least four samples, in the order of the run. */
 export function examineLoop(loop: SourceLoop, samples: readonly LoopSample[]): LoopFinding {
+  if (loop.isInfinite) {
+    const reason = loop.items ? `${loop.items.collection} never ends` : 'its condition is always true';
+    return { kind: 'endless', evidence: `${reason}, and no statement leaves the loop` };
+  }
   if (samples.length < 4) return UNKNOWN;
-  if (loop.items !== undefined) return examineItems(loop, loop.items, samples);
+  if (loop.items !== undefined) return examineItems(loop.items, samples);
   if (loop.range !== undefined) {
     const { name, bound } = loop.range;
     return examineNumber({ name, operator: '<', bound }, samples) ?? RESTARTING;
@@ -49,12 +53,9 @@ export function examineLoop(loop: SourceLoop, samples: readonly LoopSample[]): L
 }
 
 function examineItems(
-  loop: SourceLoop,
   { names, collection }: NonNullable<SourceLoop['items']>,
   samples: readonly LoopSample[],
 ): LoopFinding {
-  if (loop.isInfinite)
-    return { kind: 'endless', evidence: `${collection} never ends, and no statement leaves the loop` };
   const sizes = samples.map(({ variables }) => sizeOf(variables[collection]));
   if (isRising(sizes))
     return { kind: 'endless', evidence: `${collection} grows while the loop iterates over it` };

@@ -12,7 +12,7 @@ export interface SourceLoop {
   readonly items?: { readonly names: string; readonly collection: string } | undefined;
   /** The variable and the exclusive bound of a loop over a range of numbers. */
   readonly range?: { readonly name: string; readonly bound: string } | undefined;
-  /** The loop iterates over something that never ends and contains no statement that leaves it. */
+  /** The condition is always true or the iterator never ends, and no statement in the loop leaves it. */
   readonly isInfinite: boolean;
 }
 

@@ -88,7 +88,7 @@ function findHeavyImport(input: AnalysisInput, profile: RunProfile): RunCause | 
   return undefined;
 }
 
-function findLargeData({ states }: RunProfile): RunCause | undefined {
+function findLargeData({ states, firstMemoryBytes }: RunProfile): RunCause | undefined {
   const last = states.at(-1);
   if (last === undefined) return undefined;
   const sizes = last.variables
@@ -101,9 +101,9 @@ function findLargeData({ states }: RunProfile): RunCause | undefined {
       kind: 'large_data',
       text: `Large data: ${oneLine(largest.name, 60)} has a size of ${largest.size}`,
     };
-  const grown = last.memoryBytes - states[0]!.memoryBytes;
+  const grown = last.memoryBytes - firstMemoryBytes;
   if (grown < LARGE_GROWTH_BYTES) return undefined;
-  const growth = `from ${formatBytes(states[0]!.memoryBytes)} to ${formatBytes(last.memoryBytes)}`;
+  const growth = `from ${formatBytes(firstMemoryBytes)} to ${formatBytes(last.memoryBytes)}`;
   return { kind: 'large_data', text: `Large data: memory grew ${growth} during the run` };
 }
 
@@ -221,9 +221,9 @@ function examineLoops(
   let isInnerKnown = true;
   for (const { loop, position } of candidates(input, profile, late)) {
     const finding = examineLoop(loop, samplesAt(late, position));
-    if (finding.kind === 'endless' && isInnerKnown) {
+    if (finding.kind === 'endless' && (isInnerKnown || loop.isInfinite)) {
       const head = oneLine(loop.head, 100);
-      const text = `Probably endless loop at line ${loop.line}: ${head} (${oneLine(finding.evidence, 200)})`;
+      const text = `Probable endless loop at line ${loop.line}: ${head} (${oneLine(finding.evidence, 200)})`;
       return { endless: { kind: 'probably_endless', text }, progress: undefined };
     }
     if (finding.kind === 'progressing') progress = finding.progress ?? progress;

@@ -90,7 +90,7 @@ export const sessionPolicy = policy
   .omit({ mounts: true })
   .refine(({ env }) => JSON.stringify(env).length <= SESSION_ENV_MAX_CHARS, {
     path: ['env'],
-    message: `a session stores at most ${SESSION_ENV_MAX_CHARS} characters of environment`,
+    message: `a session stores at most ${SESSION_ENV_MAX_CHARS} characters of environment variables`,
   });
 /** The limits that a session stores. */
 export interface SessionPolicy extends z.infer<typeof sessionPolicy> {}

@@ -1,7 +1,13 @@
 /** Rules for runs that a limit or a fault ended. They rely on the trap and on exceptions that the interpreter raised. */
 import { formatBytes, formatFuel, formatLiteral } from '../../quantities.ts';
 import type { GuestError, TrapReason } from '../../schema.ts';
-import { budgetToTry, likelyCauses, progressText, stoppedLocation } from '../fuel-analysis.ts';
+import {
+  budgetToTry,
+  likelyCauses,
+  needsTooMuchFuel,
+  progressText,
+  stoppedLocation,
+} from '../fuel-analysis.ts';
 import { heavyImports } from '../heavy-imports.ts';
 import type { AnalysisInput } from '../input.ts';
 import { failedAt, oneLine } from '../quote-guest-text.ts';
@@ -27,7 +33,10 @@ function raisedInstead(
 /** What to change in a program for which no budget is enough; undefined for other programs. */
 function fixOf(input: AnalysisInput): readonly string[] | undefined {
   const cause = hopelessCause(input);
-  if (cause === undefined) return undefined;
+  if (cause === undefined)
+    return needsTooMuchFuel(input)
+      ? ['Solution 1: Use a faster algorithm or less data', progressText(input)!]
+      : undefined;
   const noBudget = 'More fuel or time does not help';
   if (cause.kind === 'probably_endless')
     return [
@@ -85,6 +94,7 @@ export const limitRules: readonly Rule[] = [
       const { language } = input;
       const location = stoppedLocation(input);
       const cause = likelyCause(input);
+      const budget = formatLiteral(budgetToTry(input));
       const isEndless = language.guidance.endlessLoop.test(input.source.slice(0, SOURCE_MAX));
       return {
         message: trap.message,
@@ -92,9 +102,10 @@ export const limitRules: readonly Rule[] = [
           `Code exceeded ${formatFuel(input.limits.fuel_budget)} instruction budget`,
           `Likely cause: ${cause}`,
           ...(fixOf(input) ?? [
+            `To give this call more fuel, run it again with fuel_budget=${budget}`,
             'Solution 1: Simplify code or use lighter alternatives',
             'Solution 2: Create session with higher fuel budget',
-            `Example: create_session(language='${language.name}', fuel_budget=${formatLiteral(budgetToTry(input))})`,
+            `Example: create_session(language='${language.name}', fuel_budget=${budget})`,
             progressText(input),
           ]),
           location && !cause.includes(location) ? `The fuel ran out at ${location}` : undefined,

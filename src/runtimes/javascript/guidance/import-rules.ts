@@ -11,7 +11,12 @@ import {
   packageNotAvailableRule,
   unsupportedFeatureRule,
 } from '../../../analysis/rules/rule-factories.ts';
-import { MISSING_GLOBALS, type MissingGlobal, NODE_FEATURES, NODE_MODULES } from './missing-globals.ts';
+import {
+  MISSING_GLOBALS,
+  MISSING_NODE_MODULES,
+  type MissingGlobal,
+  NODE_FEATURES,
+} from './missing-globals.ts';
 import { ALTERNATIVES } from './missing-packages.ts';
 import { engineError } from './select-engine-error.ts';
 
@@ -91,7 +96,7 @@ const describeFeature = (name: string, { needs, instead }: MissingGlobal): Missi
 function missingFeature(input: AnalysisInput): MissingFeature | undefined {
   const requested = requestedModule(input);
   const module = requested?.replace(/^node:/, '');
-  if (module !== undefined && (module !== requested || NODE_MODULES.has(module)))
+  if (module !== undefined && (module !== requested || MISSING_NODE_MODULES.has(module)))
     return describeFeature(module, featureOf(module) ?? NODE);
   const api = messageMatch(engineError(input, 'Error'), /^([\w.]+) is not available in the sandbox/);
   if (api !== undefined) return describeFeature(api, featureOf(api.split('.')[0]!) ?? FUNCTION);

@@ -3,6 +3,8 @@ import type { SourceLoop } from '../../../analysis/loops.ts';
 import { type Token, tokenize } from '../tokenizer.ts';
 
 const MAX_SOURCE_CHARS = 65_536;
+/** Words that leave a loop, or let other code run that may end the program. */
+const EXITS: ReadonlySet<string> = new Set(['break', 'return', 'throw', 'yield', 'await', 'exit']);
 /** Words `for` and `while` that are examined. Each can take a pass over all tokens. */
 const MAX_LOOPS = 200;
 
@@ -19,17 +21,28 @@ export function javascriptLoops(source: string): SourceLoop[] {
     const close = closingOf(tokens, open);
     if (tokens[open]?.text !== '(' || close === undefined) return [];
     const inside = code.slice(tokens[open]!.end, tokens[close]!.start);
-    const last = tokens[bodyEnd(tokens, close + 1)] ?? tokens[close]!;
+    const end = bodyEnd(tokens, close + 1);
+    const last = tokens[end] ?? tokens[close]!;
+    // Not the end of `do { … } while (true)`, whose body is before the word.
+    const isConstant =
+      isAlwaysTrue(token.text, inside) && (tokens[i - 1]?.text !== '}' || tokens[close + 1]?.text === '{');
     return [
       {
         line: lineAt(token.start),
         lastLine: lineAt(last.start),
         head: code.slice(token.start, tokens[close]!.end).replace(/\s+/g, ' '),
         ...partsOf(token.text, inside),
-        isInfinite: false,
+        isInfinite: isConstant && !tokens.slice(close + 1, end + 1).some(({ text }) => EXITS.has(text)),
       },
     ];
   });
+}
+
+/** `while (true)`, `for (;;)` or `for (…; true; …)`. */
+function isAlwaysTrue(keyword: string, inside: string): boolean {
+  const condition = keyword === 'while' ? inside : inside.split(';')[1];
+  const isOmitted = keyword === 'for' && condition?.trim() === '';
+  return isOmitted || ['true', '1'].includes(condition?.trim() ?? '');
 }
 
 function partsOf(keyword: string, inside: string): Pick<SourceLoop, 'condition' | 'items'> {

@@ -44,7 +44,6 @@ export const MISSING_GLOBALS: Readonly<Record<string, MissingGlobal>> = {
   FileReader: { needs: 'a browser', instead: 'std.loadFile' },
   HTMLElement: { needs: 'a browser', instead: 'build HTML as text' },
   Worker: { needs: 'threads', instead: 'do the work in the main program' },
-  SharedArrayBuffer: { needs: 'threads', instead: 'ArrayBuffer' },
   Intl: {
     needs: 'locale data',
     instead:
@@ -53,12 +52,15 @@ export const MISSING_GLOBALS: Readonly<Record<string, MissingGlobal>> = {
   WebAssembly: { needs: 'WebAssembly inside the guest', instead: 'plain JavaScript' },
 };
 
-/** Built-in Node.js modules, without `node:`. */
-export const NODE_MODULES = new Set(
-  'assert async_hooks buffer child_process cluster console constants crypto dgram diagnostics_channel dns domain events fs fs/promises http http2 https inspector module net os path perf_hooks process punycode querystring readline repl stream string_decoder sys timers tls tty url util v8 vm wasi worker_threads zlib'.split(
-    ' ',
-  ),
-);
+/** Built-in Node.js modules that the sandbox does not have, without `node:`. */
+export const MISSING_NODE_MODULES: ReadonlySet<string> = new Set([
+  'async_hooks',
+  'diagnostics_channel',
+  'inspector/promises',
+  'v8',
+  'vm',
+  'worker_threads',
+]);
 
 const NETWORK: MissingGlobal = { needs: 'network access', instead: READ_FILES };
 const THREADS: MissingGlobal = { needs: 'threads', instead: 'do the work in the main program' };

@@ -1,7 +1,7 @@
 /** What does the job of a command line program in Python. */
 
 /** By name of the program. */
-const SUBSTITUTES: Readonly<Record<string, string>> = {
+export const SUBSTITUTES: Readonly<Record<string, string>> = {
   awk: 'line.split() in a loop over open(path)',
   base64: 'the module base64',
   bash: 'a translation of the script into Python',

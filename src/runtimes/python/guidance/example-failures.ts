@@ -67,7 +67,8 @@ export const guidanceExamples: readonly GuidanceExample[] = [
   {
     type: 'DeniedCall',
     run: {
-      source: 'import _ctypes',
+      source:
+        'import ctypes\nmethod = ctypes.c_uint.from_address(id(len) + 8).value\nctypes.c_uint.from_address(method + 4).value = 3\nlen([1])',
       trap: trap('denied_call', 'DeniedCall (The guest called env.x, which the sandbox does not provide)'),
     },
   },

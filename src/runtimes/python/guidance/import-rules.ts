@@ -12,7 +12,7 @@ import {
   unsupportedFeatureRule,
 } from '../../../analysis/rules/rule-factories.ts';
 import { commandSubstitute } from './command-substitutes.ts';
-import { ALTERNATIVES, UNSUPPORTED_MODULES } from './missing-modules.ts';
+import { ALTERNATIVES, PROCESSES, UNSUPPORTED_MODULES } from './missing-modules.ts';
 import { builtinException, moduleException } from './select-exception.ts';
 import { failedCommands, INSTALLERS, NETWORK_PROGRAMS } from './shell-commands.ts';
 
@@ -33,21 +33,28 @@ const NETWORK: MissingFeature = {
   what: 'network access',
   instead: 'fetch the data outside the sandbox, pass it with the files option, and read it from /app',
 };
-/** Attributes that modules do not have in the sandbox, by module. */
-const MISSING_ATTRIBUTES: Readonly<Record<string, { names: RegExp; feature: MissingFeature }>> = {
-  signal: {
-    names: /^(alarm|setitimer|getitimer|pause|sigwait|pthread_\w+)$/,
-    feature: { what: 'timer signals', instead: 'use the timeout_seconds option' },
-  },
+const SIGNALS: MissingFeature = { what: 'timer signals', instead: 'use the timeout_seconds option' };
+const HOST_PROCESS: MissingFeature = {
+  what: 'processes and user accounts',
+  instead: 'do the work in this process',
+};
+
+/** Attributes that modules have elsewhere and not in the sandbox, by module. */
+export const MISSING_ATTRIBUTES: Readonly<
+  Record<string, { readonly names: readonly string[]; readonly feature: MissingFeature }>
+> = {
+  signal: { names: ['alarm', 'setitimer', 'pthread_kill'], feature: SIGNALS },
   os: {
-    names: /^(fork|forkpty|exec\w*|spawn\w*|getuid|geteuid|getlogin|nice|startfile|sched_\w+|getloadavg)$/,
-    feature: { what: 'processes and user accounts', instead: 'do the work in this process' },
+    names:
+      'forkpty posix_spawn posix_spawnp geteuid getegid nice startfile sched_getaffinity sched_setaffinity sched_getscheduler sched_setscheduler setpriority'.split(
+        ' ',
+      ),
+    feature: HOST_PROCESS,
   },
   time: {
-    names: /^(pthread_\w+|clock)$/,
+    names: ['clock'],
     feature: { what: 'this clock', instead: 'use time.perf_counter()' },
   },
-  socket: { names: /./, feature: NETWORK },
 };
 
 function missingFeature(input: AnalysisInput): MissingFeature | undefined {
@@ -59,7 +66,8 @@ function missingFeature(input: AnalysisInput): MissingFeature | undefined {
   if (attribute !== undefined) {
     const { module_name: owner = '', name } = attribute;
     const row = Object.hasOwn(MISSING_ATTRIBUTES, owner) ? MISSING_ATTRIBUTES[owner] : undefined;
-    return row?.names.test(name ?? '') ? row.feature : undefined;
+    if (owner === 'socket') return NETWORK;
+    return row?.names.includes(name ?? '') ? row.feature : undefined;
   }
   return missingSystemCall(input);
 }
@@ -79,8 +87,7 @@ function missingSystemCall(input: AnalysisInput): MissingFeature | undefined {
   if (code === 'ENOSYS' || code === 'ENOTSUP') return { what: 'this system call' };
   if (code === 'EPERM' && error.path == null && error.type === 'PermissionError')
     return missingCommands(input);
-  if (/^This Python build lacks multiprocessing/.test(error.message))
-    return UNSUPPORTED_MODULES['multiprocessing'];
+  if (/^This Python build lacks multiprocessing/.test(error.message)) return PROCESSES;
   return error.message === 'ctypes cannot call C functions in the sandbox'
     ? { what: 'native libraries' }
     : undefined;

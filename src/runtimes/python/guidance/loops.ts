@@ -9,7 +9,9 @@ const MAX_HEAD_CHARS = 500;
 const MAX_LOOPS = 500;
 const ENDLESS_ITERATOR =
   /^(?:itertools\.)?(?:count|cycle)\(|^(?:itertools\.)?repeat\([^,]*\)$|^iter\(int,\s*1\)$/;
-const EXIT = /\b(?:break|return|raise|exit|quit)\b/;
+const ALWAYS_TRUE = /^\(?(?:True|1)\)?$/;
+/** Statements that leave a loop, and calls that typically end one with an exception. */
+const EXIT = /\b(?:break|return|raise|yield|await|exit|quit|assert|next|pop|popleft|input|get_nowait)\b/;
 
 /** The loops of a program, outer loops before the loops that they contain. */
 export function pythonLoops(source: string): SourceLoop[] {
@@ -33,7 +35,9 @@ export function pythonLoops(source: string): SourceLoop[] {
         condition: keyword === 'while' ? rest.trim() : '',
         items: bound === undefined && iterated !== undefined ? { names, collection: iterated } : undefined,
         range: bound === undefined ? undefined : { name: names, bound },
-        isInfinite: iterated !== undefined && ENDLESS_ITERATOR.test(iterated) && !EXIT.test(body),
+        isInfinite:
+          (iterated === undefined ? ALWAYS_TRUE.test(rest.trim()) : ENDLESS_ITERATOR.test(iterated)) &&
+          !EXIT.test(body),
       },
     ];
   });

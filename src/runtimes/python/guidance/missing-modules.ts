@@ -75,7 +75,7 @@ export const ALTERNATIVES: Readonly<Record<string, Alternative>> = {
   reportlab: { instead: 'HTML or SVG files', vendored: ['pypdf'] },
   cryptography: { instead: 'hashlib, hmac and secrets' },
   Crypto: { instead: 'hashlib, hmac and secrets' },
-  bcrypt: { instead: 'hashlib.scrypt or hashlib.pbkdf2_hmac' },
+  bcrypt: { instead: 'hashlib.blake2b(password, salt=salt), with secrets.token_bytes(16) as the salt' },
   pydantic: { instead: 'dataclasses and typing', vendored: ['attrs', 'jsonschema'] },
   tqdm: { instead: 'print()' },
   typer: { instead: 'argparse', vendored: ['click'] },
@@ -88,12 +88,12 @@ export const ALTERNATIVES: Readonly<Record<string, Alternative>> = {
   pytz: { instead: 'zoneinfo' },
   pendulum: { instead: 'datetime and zoneinfo', vendored: ['arrow'] },
   imp: { instead: 'importlib (imp was removed from Python)' },
-  distutils: { instead: 'shutil, sysconfig or packaging (distutils was removed from Python)' },
+  distutils: { instead: 'shutil or sysconfig (distutils was removed from Python)' },
   asyncore: { instead: 'asyncio (asyncore was removed from Python)' },
   cgi: { instead: 'urllib.parse and email.message (cgi was removed from Python)' },
 };
 
-const PROCESSES: MissingFeature = {
+export const PROCESSES: MissingFeature = {
   what: 'processes',
   instead: 'do the work in this process: a loop, a list comprehension or map(function, items)',
 };
@@ -119,8 +119,6 @@ const ACCOUNTS: MissingFeature = { what: 'user accounts' };
 /** Modules of the standard library and of other environments that need a missing feature, by top-level import name. */
 export const UNSUPPORTED_MODULES: Readonly<Record<string, MissingFeature>> = {
   _multiprocessing: PROCESSES,
-  multiprocessing: PROCESSES,
-  _posixsubprocess: PROCESSES,
   tkinter: DISPLAY,
   _tkinter: DISPLAY,
   turtle: DISPLAY,

@@ -1,0 +1,163 @@
+/** Asks the guests whether the things that guidance calls missing are missing, and whether what it suggests exists. */
+import { createSandbox, type Sandbox } from 'llm-wasm-sandbox';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  MISSING_GLOBALS,
+  MISSING_NODE_MODULES,
+  NODE_FEATURES,
+} from '../../src/runtimes/javascript/guidance/missing-globals.ts';
+import { ALTERNATIVES as NPM_ALTERNATIVES } from '../../src/runtimes/javascript/guidance/missing-packages.ts';
+import { SUBSTITUTES } from '../../src/runtimes/python/guidance/command-substitutes.ts';
+import { MISSING_ATTRIBUTES } from '../../src/runtimes/python/guidance/import-rules.ts';
+import {
+  ALTERNATIVES as PYPI_ALTERNATIVES,
+  UNSUPPORTED_MODULES,
+} from '../../src/runtimes/python/guidance/missing-modules.ts';
+
+let python: Sandbox;
+let javascript: Sandbox;
+beforeAll(async () => {
+  python = await createSandbox({ runtime: 'python' });
+  javascript = await createSandbox({ runtime: 'javascript' });
+});
+afterAll(async () => {
+  await python.close();
+  await javascript.close();
+});
+
+async function ask(sandbox: Sandbox, program: string): Promise<unknown> {
+  const { metadata, stderr } = await sandbox.execute(program);
+  expect(stderr).toBe('');
+  return metadata.result;
+}
+
+const textsOf = (rows: object[]) =>
+  rows
+    .flatMap((row) => Object.values(row) as unknown[])
+    .flat()
+    .filter((text) => typeof text === 'string')
+    .join('\n');
+
+/** A call that needs the feature of a row in NODE_FEATURES. */
+const FEATURE_CALLS: Readonly<Record<string, string>> = {
+  child_process: "require('child_process').execSync('ls')",
+  cluster: "require('cluster').fork()",
+  crypto: "require('crypto').createCipheriv('aes-256-cbc', Buffer.alloc(32), Buffer.alloc(16))",
+  dgram: "require('dgram').createSocket('udp4')",
+  dns: "require('dns').lookup('example.com', () => {})",
+  http: "require('http').get('http://example.com')",
+  http2: "require('http2').connect('http://example.com')",
+  https: "require('https').get('https://example.com')",
+  net: "require('net').connect(80)",
+  os: "os.exec(['ls'])",
+  std: "std.popen('ls', 'r')",
+  tls: "require('tls').connect(80)",
+  worker_threads: "require('worker_threads')",
+  zlib: "require('zlib').brotliCompressSync('x')",
+};
+
+describe('rows of missing things in JavaScript', () => {
+  test('name globals that the guest does not have', async () => {
+    const names = JSON.stringify(Object.keys(MISSING_GLOBALS));
+    expect(await ask(javascript, `${names}.filter((name) => name in globalThis)`)).toEqual([]);
+  });
+
+  test('name all modules of Node.js that the guest does not have, and no others', async () => {
+    const modules =
+      'assert assert/strict async_hooks buffer child_process cluster console constants crypto dgram diagnostics_channel dns dns/promises domain events fs fs/promises http http2 https inspector inspector/promises module net os path path/posix perf_hooks process punycode querystring readline readline/promises repl stream stream/consumers stream/promises stream/web string_decoder sys timers timers/promises tls trace_events tty url util util/types v8 vm wasi worker_threads zlib';
+    const program = `'${modules}'.split(' ').filter((name) => { try { require(name); return false; } catch { return true; } })`;
+    expect(await ask(javascript, program)).toEqual([...MISSING_NODE_MODULES].sort());
+  });
+
+  test('name packages that the guest does not have', async () => {
+    const names = JSON.stringify(Object.keys(NPM_ALTERNATIVES));
+    const program = `${names}.filter((name) => { try { require(name); return true; } catch { return false; } })`;
+    expect(await ask(javascript, program)).toEqual([]);
+  });
+
+  test('have a feature that fails with the message that selects the row', async () => {
+    expect(Object.keys(FEATURE_CALLS)).toEqual(Object.keys(NODE_FEATURES).sort());
+    const calls = Object.entries(FEATURE_CALLS).map(([name, call]) => `['${name}', () => ${call}]`);
+    const program = `[${calls.join(', ')}].map(([name, call]) => { try { call(); return name; } catch (e) { return e.message; } })`;
+    const messages = (await ask(javascript, program)) as string[];
+    for (const [i, name] of Object.keys(FEATURE_CALLS).entries())
+      expect(messages[i]).toMatch(
+        new RegExp(`^(?:${name}\\.\\w+ is not available in the sandbox|Cannot find module '${name}')`),
+      );
+  });
+
+  test('suggest functions that exist', async () => {
+    const texts = textsOf([
+      ...Object.values(MISSING_GLOBALS),
+      ...Object.values(NODE_FEATURES),
+      ...Object.values(NPM_ALTERNATIVES),
+    ]);
+    const called = [...new Set(texts.match(/\b(?:std|os|crypto)\.[a-z][A-Za-z.]*[A-Za-z]/g))];
+    const words = [
+      ...new Set(
+        texts.match(
+          /\b(?:readText|readJson|writeText|listFiles|copyFile|removeFile|createH\w+|\w+Sync|randomBytes)\b/g,
+        ),
+      ),
+    ];
+    expect(called.length + words.length).toBeGreaterThan(10);
+    const program = `
+      const crypt = require('crypto');
+      const has = (name) => name.split('.').reduce((value, part) => value?.[part], globalThis) !== undefined;
+      [...${JSON.stringify(called)}.filter((name) => !has(name)), ...${JSON.stringify(words)}.filter((name) => !has(name) && crypt[name] === undefined)]`;
+    expect(await ask(javascript, program)).toEqual([]);
+  });
+});
+
+describe('rows of missing things in Python', () => {
+  test('name modules that the guest does not have', async () => {
+    const names = [...Object.keys(PYPI_ALTERNATIVES), ...Object.keys(UNSUPPORTED_MODULES)];
+    const program = `
+import importlib.util
+[name for name in ${JSON.stringify(names)} if importlib.util.find_spec(name)]`;
+    expect(await ask(python, program)).toEqual([]);
+  });
+
+  test('name attributes that the modules of the guest do not have', async () => {
+    const rows = Object.entries(MISSING_ATTRIBUTES).map(([module, { names }]) => [module, names]);
+    const program = `
+import importlib
+[[module, name] for module, names in ${JSON.stringify(rows)} for name in names if hasattr(importlib.import_module(module), name)]`;
+    expect(await ask(python, program)).toEqual([]);
+  });
+
+  test('suggest modules and functions that exist', async () => {
+    const texts = textsOf([
+      ...Object.values(PYPI_ALTERNATIVES),
+      ...Object.values(UNSUPPORTED_MODULES),
+      SUBSTITUTES,
+    ]);
+    const dotted = [...new Set(texts.match(/\b[a-z_][a-z_0-9]*(?:\.[A-Za-z_]\w*)+/g))];
+    const modules =
+      're string collections math statistics fractions decimal array csv sqlite3 zlib struct hashlib hmac secrets dataclasses typing argparse json unittest shelve zoneinfo datetime tomllib importlib zipfile shutil sysconfig asyncio wave logging base64 tarfile gzip difflib runpy';
+    // Variables and files in examples.
+    const examples = [
+      'line.split',
+      'script.py',
+      'text.translate',
+      'text.split',
+      'str.maketrans',
+      'dict.fromkeys',
+    ];
+    const names = dotted.filter((name) => !examples.includes(name));
+    const program = `
+import importlib.util
+def exists(name):
+    module, *attributes = name.split('.')
+    try:
+        value = importlib.import_module(module)
+        for attribute in attributes:
+            module += '.' + attribute
+            value = getattr(value, attribute) if hasattr(value, attribute) else importlib.import_module(module)
+    except ImportError:
+        return False
+    return True
+[name for name in '${modules}'.split() if not importlib.util.find_spec(name)] + [name for name in ${JSON.stringify(names)} if not exists(name)]`;
+    expect(await ask(python, program)).toEqual([]);
+  });
+});

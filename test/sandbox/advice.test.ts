@@ -1,0 +1,119 @@
+/** Advice for programs that use packages, modules and commands of other environments. */
+import { createSandbox, type RuntimeName, type Sandbox } from 'llm-wasm-sandbox';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+const sandboxes = new Map<RuntimeName, Sandbox>();
+beforeAll(async () => {
+  for (const runtime of ['python', 'javascript'] as const)
+    sandboxes.set(runtime, await createSandbox({ runtime }));
+});
+afterAll(async () => {
+  for (const sandbox of sandboxes.values()) await sandbox.close();
+});
+
+const WORKING: readonly (readonly [RuntimeName, string, string])[] = [
+  ['javascript', "console.log(require('lodash').chunk([1, 2, 3], 2).length)", '2\n'],
+  [
+    'javascript',
+    "console.log(require('crypto').createHash('sha1').update('a').digest('hex').length)",
+    '40\n',
+  ],
+  ['javascript', "console.log(require('path').join('a', 'b'))", 'a/b\n'],
+  [
+    'javascript',
+    "console.log((await crypto.subtle.digest('SHA-256', new Uint8Array(3))).byteLength)",
+    '32\n',
+  ],
+];
+
+interface Case {
+  readonly runtime: RuntimeName;
+  readonly code: string;
+  readonly type: string;
+  readonly says: readonly string[];
+  readonly not: RegExp;
+}
+
+const CASES: Record<string, Case> = {
+  'a misspelled package': {
+    runtime: 'javascript',
+    code: "require('lodahs')",
+    type: 'PackageNotAvailable',
+    says: ["Package 'lodahs' is not available", 'similar name: lodash'],
+    not: /does not exist|readText/,
+  },
+  'a cipher of node:crypto': {
+    runtime: 'javascript',
+    code: "require('crypto').createCipheriv('aes-256-cbc', Buffer.alloc(32), Buffer.alloc(16))",
+    type: 'UnsupportedFeature',
+    says: ["ciphers, signatures and keys ('crypto.createCipheriv')", 'createHash'],
+    not: /readText|optional chaining/,
+  },
+  'a cipher of crypto.subtle': {
+    runtime: 'javascript',
+    code: "await crypto.subtle.encrypt({ name: 'AES-GCM' }, 1, new Uint8Array(3))",
+    type: 'UnsupportedFeature',
+    says: ["ciphers, signatures and keys ('crypto.subtle.encrypt')", 'subtle.digest'],
+    not: /optional chaining/,
+  },
+  'pip in a subprocess': {
+    runtime: 'python',
+    code: "import subprocess, sys\nsubprocess.run([sys.executable, '-m', 'pip', 'install', 'pandas'])",
+    type: 'UnsupportedFeature',
+    says: ["package installation ('pip')", "for 'pandas': csv, sqlite3"],
+    not: /shutil|glob/,
+  },
+  'pip in a shell command': {
+    runtime: 'python',
+    code: "import subprocess\nsubprocess.check_call('pip install numpy', shell=True)",
+    type: 'UnsupportedFeature',
+    says: ["package installation ('pip')", "for 'numpy': math, statistics"],
+    not: /shutil|glob/,
+  },
+  'a parser of lxml': {
+    runtime: 'python',
+    code: "from bs4 import BeautifulSoup\nBeautifulSoup('<p>a</p>', 'lxml')",
+    type: 'PackageNotAvailable',
+    says: ["BeautifulSoup(html, 'html.parser')"],
+    not: /pip install/,
+  },
+  'a package that is not vendored': {
+    runtime: 'python',
+    code: 'import pandas',
+    type: 'PackageNotAvailable',
+    says: ['Use instead: csv, sqlite3, collections and statistics'],
+    not: /install pandas/,
+  },
+};
+
+describe('advice', () => {
+  test.each(WORKING)('is not needed in %s for %s', async (runtime, code, stdout) => {
+    const result = await sandboxes.get(runtime)!.execute(code);
+    expect([result.stdout, result.metadata.error_guidance]).toEqual([stdout, undefined]);
+  });
+
+  test.each(Object.entries(CASES))('is right for %s', async (_, { runtime, code, type, says, not }) => {
+    const { metadata } = await sandboxes.get(runtime)!.execute(code);
+    const { error_type, actionable_guidance: lines } = metadata.error_guidance!;
+    const text = lines.join('\n');
+    expect(error_type).toBe(type);
+    for (const part of says) expect(text).toContain(part);
+    expect(text).not.toMatch(not);
+    // No line is repeated, and none lists the same package twice or ends within a word.
+    expect(new Set(lines).size).toBe(lines.length);
+    for (const line of lines) {
+      const packages = [...line.matchAll(/([\w.-]+) \(import /g)].map(([, name]) => name);
+      expect(new Set(packages).size).toBe(packages.length);
+      expect(line).not.toMatch(/\w…$/);
+    }
+  });
+
+  test('names the budget of the call before that of a session', async () => {
+    const code = 'import itertools\nfor order in itertools.permutations(range(15)):\n    order[0]';
+    const { metadata } = await sandboxes.get('python')!.execute(code, { fuel_budget: 20_000_000 });
+    const lines = metadata.error_guidance!.actionable_guidance;
+    const call = lines.findIndex((line) => line.endsWith('run it again with fuel_budget=40_000_000'));
+    expect(call).toBeGreaterThan(0);
+    expect(lines.findIndex((line) => line.includes('create_session('))).toBeGreaterThan(call);
+  });
+});
