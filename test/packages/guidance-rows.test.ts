@@ -136,15 +136,8 @@ import importlib
     const modules =
       're string collections math statistics fractions decimal array csv sqlite3 zlib struct hashlib hmac secrets dataclasses typing argparse json unittest shelve zoneinfo datetime tomllib importlib zipfile shutil sysconfig asyncio wave logging base64 tarfile gzip difflib runpy';
     // Variables and files in examples.
-    const examples = [
-      'line.split',
-      'script.py',
-      'text.translate',
-      'text.split',
-      'str.maketrans',
-      'dict.fromkeys',
-    ];
-    const names = dotted.filter((name) => !examples.includes(name));
+    const examples = ['line.split', 'text.translate', 'text.split', 'str.maketrans', 'dict.fromkeys'];
+    const names = dotted.filter((name) => !examples.includes(name) && !name.endsWith('.py'));
     const program = `
 import importlib.util
 def exists(name):
