@@ -23,6 +23,7 @@ export {
   LANGUAGE_NAMES,
   type LanguageName,
   type Mount,
+  type Optimization,
   type PackageFacts,
   type Policy,
   type PolicyInput,

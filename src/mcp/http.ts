@@ -72,6 +72,7 @@ export async function serveHttp(
   const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host;
   const url = `http://${host}:${port}${settings.path}`;
   const { log } = app.state.telemetry;
+  void app.state.prepare();
   log.info({ event: 'server.start', transport: 'http', url, version: app.state.version }, 'server started');
   let finish: (stopped: Promise<void>) => void;
   const closed = new Promise<void>((resolve) => {

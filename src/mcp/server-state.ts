@@ -4,11 +4,13 @@
  */
 import { availableParallelism } from 'node:os';
 import { basename, join, resolve } from 'node:path';
+import { DEFAULT_RUNTIME } from '../runtimes/languages.ts';
 import { type EventLogger, type PolicyInput, policy } from '../schema.ts';
 import { openSessions } from '../session/registry.ts';
 import { diskStore } from '../stores/disk/disk-store.ts';
 import { createMemoryStore } from '../stores/memory/memory-store.ts';
 import type { SessionStore } from '../stores/store.ts';
+import { assetsOf } from '../worker/guest-assets.ts';
 import { WORKERS_PER_CORE, WorkerPool } from '../worker/pool.ts';
 import { ServerMetrics } from './metrics.ts';
 import { errorFields, withoutLogErrors, withoutProgramData } from './safe-log.ts';
@@ -78,6 +80,7 @@ export class ServerState {
   readonly #tenants = new Map<string, Tenant>();
   readonly #storeFor: (tenant: string) => SessionStore;
   #sessionCount = 0;
+  #isClosed = false;
 
   constructor(
     readonly settings: ServerSettings,
@@ -94,6 +97,7 @@ export class ServerState {
       maxHeldBytes: settings.max_held_bytes,
       maxHeldBytesPerTenant: settings.max_held_bytes_per_tenant,
       isolation: settings.isolation,
+      optimization: settings.optimization,
       ...(settings.fuel_per_minute !== undefined && { fuelPerMinutePerTenant: settings.fuel_per_minute }),
     });
     const telemetry = options.telemetry ?? noTelemetry;
@@ -154,8 +158,17 @@ export class ServerState {
       await new Promise((next) => setTimeout(next, DRAIN_POLL_MS));
   }
 
+  /** Starts the first thread before the first call asks for it. Errors are those of the call. */
+  async prepare(): Promise<void> {
+    const assets = await assetsOf(DEFAULT_RUNTIME).catch(() => undefined);
+    const { memory_bytes } = this.settings;
+    if (assets === undefined || this.#isClosed || memory_bytes < assets.minMemoryBytes) return;
+    this.pool.prepareFirst(assets, memory_bytes);
+  }
+
   /** Cancels running calls and saves all sessions. Throws if a session could not be saved, after everything is closed. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     const results = await Promise.allSettled([...this.#tenants.values()].map((tenant) => tenant.close()));
     await this.pool.close();
     const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));

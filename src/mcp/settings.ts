@@ -3,7 +3,7 @@
  * derive from this schema. Unknown names are rejected, so a misspelt limit is never silently ignored.
  */
 import { z } from 'zod';
-import { commitMode, isolationMode, parse, policy } from '../schema.ts';
+import { commitMode, isolationMode, optimizationMode, parse, policy } from '../schema.ts';
 import { parseTokens } from './tokens.ts';
 
 const MiB = 1024 * 1024;
@@ -115,6 +115,11 @@ export const serverSettings = z.strictObject({
     .default('thread')
     .describe(
       'Where programs run: "thread": in threads of the server; "process": in a separate process that can read only the files of this package and of its dependency zod.',
+    ),
+  optimization: optimizationMode
+    .default('idle')
+    .describe(
+      'When V8 optimises the interpreters: "idle": before calls need it, by running short programs of this package while no call runs; "demand": while calls run.',
     ),
   data_dir: z
     .string()

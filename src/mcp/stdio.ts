@@ -72,6 +72,7 @@ export function serveStdio(settings: ServerSettingsInput = {}, options: ServerOp
   // A closed pipe emits `end`, a broken one `close` or `error`.
   for (const event of ['end', 'close', 'error']) process.stdin.once(event, () => void stop());
   process.stdin.pipe(lines);
+  void state.prepare();
   log.info({ event: 'server.start', transport: 'stdio', version: state.version }, 'server started');
   return { closed, close };
 }

@@ -30,6 +30,10 @@ export const isolationMode = z.enum(['thread', 'process']);
 /** Where guests run: in threads of this process, or in threads of a separate process that Node.js restricts. */
 export type Isolation = 'thread' | 'process';
 
+export const optimizationMode = z.enum(['idle', 'demand']);
+/** When V8 optimises the interpreters: before calls need it, while no call runs (`idle`), or while calls run (`demand`). */
+export type Optimization = 'idle' | 'demand';
+
 export const sessionStore = z.custom<object>(
   (value) => typeof value === 'object' && value !== null && 'acquire' in value,
   'must be a store',

@@ -20,7 +20,8 @@ const processStore = memoryStore();
 
 /**
  * Creates a sandbox. With `session_id`, `store` or `auto_persist_globals: true` it is a session, whose variables and
- * files persist between calls. Guests are started by calls, so creating a sandbox is cheap.
+ * files persist between calls. The first sandbox of a pool starts a worker thread, which loads the interpreter; further
+ * ones are cheap, because interpreters are started by calls.
  */
 export function createSandbox(options: SessionOptions): Promise<Session>;
 export function createSandbox(options: SandboxOptions): Promise<Sandbox>;
@@ -31,6 +32,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     return openSession(checked, options.policy ?? {});
   const parts = await createParts(checked);
   checkMemory(parts.policy, parts.assets);
+  parts.pool.prepareFirst(parts.assets, parts.policy.memory_bytes);
   return new Sandbox(parts);
 }
 
@@ -69,6 +71,7 @@ export async function openSession(
     await timeline.release();
     throw cause;
   }
+  parts.pool.prepareFirst(parts.assets, policy.memory_bytes);
   const session = new Session({ ...parts, policy }, timeline, owner);
   await session.saveIfNew();
   session.logOpened();

@@ -3,8 +3,8 @@
 /** The `workerData` of a thread. */
 export interface WorkerSettings {
   readonly control: SharedArrayBuffer;
-  /** A word that is 1 while long-running programs have to yield. */
-  readonly yieldFlag: SharedArrayBuffer;
+  /** The words that all threads of a host share. */
+  readonly hostBlock: SharedArrayBuffer;
   /** The thread must not start unless the permission model of Node.js applies to it. */
   readonly mustBeRestricted: boolean;
   /** When the main thread started it, in milliseconds since 1970. */
@@ -19,5 +19,7 @@ export const CONTROL = {
   answers: 2,
   words: 3,
 } as const;
+/** Words that all threads of a host share: 1 while long-running programs have to yield; the number of jobs that run. */
+export const HOST_BLOCK = { yieldFlag: 0, activeJobs: 1, words: 2 } as const;
 /** Fuel per unit of `CONTROL.fuelMillions`. */
 export const FUEL_UNIT = 1_000_000;

@@ -22,13 +22,14 @@ import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { programFile } from '../runtimes/language.ts';
 import { LANGUAGES } from '../runtimes/languages.ts';
 import { RUNTIMES } from '../runtimes/registry.ts';
-import { CONTROL, FUEL_UNIT, type WorkerSettings } from './control-block.ts';
+import { CONTROL, FUEL_UNIT, HOST_BLOCK, type WorkerSettings } from './control-block.ts';
 import { CooperativeYield } from './cooperative-yield.ts';
 import { extendImage } from './extend-image.ts';
 import { DETAILED_SAMPLE_FUEL, FuelProfiler } from './fuel-profiler.ts';
-import type { GuestPool } from './guest-pool.ts';
 import { createVolume } from './guest-volume.ts';
 import { HostRequests } from './host-requests.ts';
+import { IdleTraining, type RunSite } from './idle-training.ts';
+import { IdleWork } from './idle-work.ts';
 import { limitChangedFiles } from './limit-changed-files.ts';
 import { type LoadedImage, loadImage } from './load-image.ts';
 import { OutputSender } from './output-sender.ts';
@@ -44,7 +45,7 @@ const port = parentPort!;
 const settings = workerData as WorkerSettings;
 if (settings.mustBeRestricted) assertRestricted('thread');
 const control = new Int32Array(settings.control);
-const yieldFlag = new Int32Array(settings.yieldFlag);
+const hostBlock = new Int32Array(settings.hostBlock);
 const send = (message: FromWorker) => port.postMessage(message);
 const requests = new HostRequests(port, control);
 recordStart(settings.startedAt);
@@ -52,7 +53,6 @@ recordStart(settings.startedAt);
 /** What the thread can run; an image is loaded when a job first needs it, so that a failure is that of the job. */
 const availableAssets = new Map<string, GuestAssets>();
 const loadedImages = new Map<string, LoadedImage>();
-const sessionGuests = new SessionGuests();
 const workspaces = new ReceivedTrees();
 
 function imageOf(id: string): LoadedImage {
@@ -65,6 +65,8 @@ function imageOf(id: string): LoadedImage {
 }
 
 function unload(id: string): void {
+  const loaded = loadedImages.get(id);
+  if (loaded !== undefined) idleWork.remove(loaded.pool);
   availableAssets.delete(id);
   loadedImages.delete(id);
 }
@@ -73,20 +75,14 @@ function unload(id: string): void {
 
 const pagesIn = (memoryBytes: number) => Math.floor(memoryBytes / PAGE_BYTES);
 
-/** How long the worker must be idle before it creates guests that no job has requested yet. */
-const IDLE_MS = 20;
+/** Nothing trains while a job runs in any thread of the host, because it would slow that job down. */
+const isAnyJobActive = () => Atomics.load(hostBlock, HOST_BLOCK.activeJobs) > 0;
 
-let idleTimer: NodeJS.Timeout | undefined;
-
-/** Refills the pool in the background: used guests are reset after the pending messages, new ones created when idle. */
-function refillLater(pool: GuestPool, maxPages: number, skipZeros: boolean): void {
-  const refill = () => {
-    pool.refill(maxPages, skipZeros);
-    refillLater(pool, maxPages, skipZeros);
-  };
-  if (pool.hasUsed) setImmediate(refill);
-  else if (!pool.isFull) idleTimer = setTimeout(refill, IDLE_MS);
-}
+const idleWork = new IdleWork(
+  (training, maxPages) => training.runNext(run, maxPages * PAGE_BYTES, isAnyJobActive),
+  isAnyJobActive,
+  (training) => send(training.report()),
+);
 
 interface PreparedGuest {
   readonly current: SessionGuest;
@@ -104,10 +100,10 @@ function prepareGuest(
   workspace: FileTree,
   maxPages: number,
   context: RunContext,
+  guests: RunSite['guests'],
 ): PreparedGuest {
   const { session } = job;
-  const { cached, stale } =
-    session && !session.discardState ? sessionGuests.take(session.id, session.version) : {};
+  const { cached, stale } = session && !session.discardState ? guests.take(session.id, session.version) : {};
   if (session && cached) {
     const { kernel } = cached.guest;
     cached.guest.beginRun(context);
@@ -147,7 +143,11 @@ function applyEdit(kernel: Kernel, edit: TreeEdit): boolean {
 
 // ---- runs ----
 
-function run(id: number, job: RunJob): void {
+/** For the jobs of the main thread. */
+const JOBS: RunSite = { guests: new SessionGuests(), send, reportFuel };
+
+function run(id: number, job: RunJob, site: RunSite): void {
+  const { guests, send, reportFuel, isAbandoned } = site;
   const workspace = workspaces.receive(job.workspace);
   const loaded = imageOf(job.image);
   const { limits, session } = job;
@@ -159,18 +159,23 @@ function run(id: number, job: RunJob): void {
   const drain = () => void requests.ask(id, guest, { type: 'drain' });
   const sender =
     job.streamOutput === 'none' ? undefined : new OutputSender(sendOutput, isUncapped ? drain : undefined);
-  const cooperativeYield = new CooperativeYield(yieldFlag);
+  const cooperativeYield = new CooperativeYield(hostBlock);
   // Created below, because it reads the guest; the program starts after that.
   let profiler: FuelProfiler | undefined;
   let stateAtLimit: ProgramState | undefined;
   const hooks: RunHooks = {
-    onSlice: (fuelConsumed) => profiler?.sample(fuelConsumed),
+    sliceFuel: site.sliceFuel,
+    onSlice: (fuelConsumed) => {
+      if (isAbandoned?.()) guest.stop({ reason: 'cancelled', message: 'abandoned' });
+      profiler?.sample(fuelConsumed);
+      reportFuel(fuelConsumed);
+    },
     onLimit: () => {
       stateAtLimit = profiler?.state(guest.fuelConsumed);
     },
   };
   const context = runContext(id, job, cooperativeYield, { 1: stdout, 2: stderr }, sender, hooks);
-  const { current, stale } = prepareGuest(loaded, job, workspace, maxPages, context);
+  const { current, stale } = prepareGuest(loaded, job, workspace, maxPages, context, guests);
   const { guest } = current;
   const { handles } = loaded.image.header;
   const call = guest.kernel.calls + 1;
@@ -242,14 +247,23 @@ function run(id: number, job: RunJob): void {
   };
   send({ type: 'done', id, outcome });
   workspaces.applyChanges(job.workspace.id, changes);
-  const unneeded = [...(state === 'committed' ? save(id, loaded, current, session!) : [current]), stale];
+  const unneeded = [
+    ...(state === 'committed' ? save(id, loaded, current, session!, site) : [current]),
+    stale,
+  ];
   // A worker holds many guests of sessions at once, so their untouched memory must not be written to.
   for (const released of unneeded) released?.pool.release(released.guest, keepsState);
-  refillLater(loaded.pool, maxPages, keepsState);
+  idleWork.keepFull(loaded.pool, { maxPages, skipZeros: keepsState });
 }
 
 /** Saves the state after a committed call and caches the guest for the next one. Returns the guests that were evicted. */
-function save(id: number, loaded: LoadedImage, current: SessionGuest, session: SessionInput): SessionGuest[] {
+function save(
+  id: number,
+  loaded: LoadedImage,
+  current: SessionGuest,
+  session: SessionInput,
+  { guests, send }: RunSite,
+): SessionGuest[] {
   const { guest } = current;
   const { volume } = guest.kernel;
   guest.saveClock();
@@ -271,7 +285,7 @@ function save(id: number, loaded: LoadedImage, current: SessionGuest, session: S
       tmp: { removed, entries },
     },
   });
-  return sessionGuests.put(session.id, session.version + 1, { ...current, capture });
+  return guests.put(session.id, session.version + 1, { ...current, capture });
 }
 
 /** The changes in the workspace. Memory and workspace are rolled back together. */
@@ -285,6 +299,7 @@ function takeChanges(kernel: Kernel, state: RunOutcome['state']): TreeChanges {
 const NO_CHANGES = { created: [], modified: [], deleted: [], removed: [], entries: [] };
 
 interface RunHooks {
+  readonly sliceFuel: number | undefined;
   readonly onSlice: (fuelConsumed: number) => void;
   readonly onLimit: () => void;
 }
@@ -295,18 +310,17 @@ function runContext(
   cooperativeYield: CooperativeYield,
   outputs: Record<1 | 2, CappedOutput>,
   sender: OutputSender | undefined,
-  hooks: RunHooks,
+  { sliceFuel, ...hooks }: RunHooks,
 ): RunContext {
   return {
     fuelBudget: limits.fuelBudget,
     deadlineMs: Number.POSITIVE_INFINITY,
     cancel: control,
     cancelValue: id,
-    sliceFuel: profile ? DETAILED_SAMPLE_FUEL : undefined,
+    sliceFuel: sliceFuel ?? (profile ? DETAILED_SAMPLE_FUEL : undefined),
     onLimit: hooks.onLimit,
     onSlice: (fuelConsumed) => {
       hooks.onSlice(fuelConsumed);
-      reportFuel(fuelConsumed);
       return cooperativeYield.maybeYield(fuelConsumed);
     },
     deterministic: limits.deterministic,
@@ -327,6 +341,11 @@ function reportFuel(fuelConsumed: number): void {
 
 // ---- messages ----
 
+function train(image: string, memoryBytes: number): void {
+  const { pool, runtime } = imageOf(image);
+  idleWork.train(pool, new IdleTraining(image, runtime), pagesIn(memoryBytes));
+}
+
 async function handle(message: ToWorker): Promise<void> {
   if (message.type === 'load') return void availableAssets.set(message.assets.id, message.assets);
   if (message.type === 'unload') return unload(message.image);
@@ -334,9 +353,10 @@ async function handle(message: ToWorker): Promise<void> {
   if (message.type === 'answer') return;
   if (message.type === 'discard') return workspaces.discard(message.workspace);
   if (message.type === 'warm') return imageOf(message.image).pool.refill(pagesIn(message.memoryBytes), true);
+  if (message.type === 'train') return train(message.image, message.memoryBytes);
   const { id, job, newBuffers } = message;
   countShared(newBuffers ?? []);
-  if (job.type === 'run') return run(id, job);
+  if (job.type === 'run') return run(id, job, JOBS);
   if (job.type === 'prepare')
     return send({ type: 'prepared', id, libraries: await prepareLibraries(job.libraries) });
   if (job.type === 'phases') return send({ type: 'phases', id, durations });
@@ -360,13 +380,15 @@ const describe = (cause: unknown) =>
 let currentJob = 0;
 
 function receive(message: ToWorker): void {
-  clearTimeout(idleTimer);
+  idleWork.pause();
   if (message.type === 'job') currentJob = message.id;
-  handle(message).catch((cause: unknown) => {
-    const { code, message: text } =
-      cause instanceof SandboxError ? cause : { code: 'internal', message: describe(cause) };
-    send({ type: 'failed', id: currentJob, code, message: text });
-  });
+  handle(message)
+    .catch((cause: unknown) => {
+      const { code, message: text } =
+        cause instanceof SandboxError ? cause : { code: 'internal', message: describe(cause) };
+      send({ type: 'failed', id: currentJob, code, message: text });
+    })
+    .then(() => idleWork.resume());
   for (const deferred of requests.takeDeferred()) receive(deferred);
 }
 

@@ -78,7 +78,7 @@ export class ActiveJob implements JobHandle {
   }
 
   /** Handles one message of the worker; returns whether the job is over. */
-  receive(message: FromWorker): boolean {
+  receive(message: Exclude<FromWorker, { readonly type: 'trained' }>): boolean {
     switch (message.type) {
       case 'output':
         this.observer.output?.(message.stream, message.bytes);

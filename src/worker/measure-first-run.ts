@@ -6,7 +6,7 @@ const LIMIT_MS = 60_000;
 
 /** `run` must run one program in the pool. */
 export async function measureFirstRun(run: (pool: WorkerPool) => Promise<void>): Promise<PhaseDurations> {
-  await using pool = createPool({ maxWorkers: 1 }) as WorkerPool;
+  await using pool = createPool({ maxWorkers: 1, optimization: 'demand' }) as WorkerPool;
   await run(pool);
   const turn = (await pool.acquire({ tenant: 'timings', key: 'timings' }))!;
   try {

@@ -34,6 +34,7 @@ export class PoolThread {
   readonly #trees = new SentTrees();
   /** The workspace of the current job, if it is a run. */
   #workspace: string | undefined;
+  readonly #trainings = new Map<string, (programs: number) => void>();
   #isReserved = false;
   #isAlive = true;
   #lastJobId = 0;
@@ -107,6 +108,18 @@ export class PoolThread {
     this.#thread.send({ type: 'warm', image: assets.id, memoryBytes });
   }
 
+  /**
+   * Lets the thread train with an image when it is idle (see idle-training.ts). Resolves with the number of programs that
+   * it has completed when the training ends; never, if the thread ends first.
+   */
+  train(assets: GuestAssets, memoryBytes: number): Promise<number> {
+    this.load(assets);
+    this.#thread.send({ type: 'train', image: assets.id, memoryBytes });
+    return new Promise((resolve) => {
+      this.#trainings.set(assets.id, resolve);
+    });
+  }
+
   /** Discards what the thread has of a workspace. */
   forget(workspace: string): void {
     if (this.#trees.forget(workspace)) this.#thread.send({ type: 'discard', workspace });
@@ -170,6 +183,10 @@ export class PoolThread {
   }
 
   #receive(message: FromWorker): void {
+    if (message.type === 'trained') {
+      this.#trainings.get(message.image)?.(message.programs);
+      return;
+    }
     if (message.id === this.#job?.id && this.#workspace !== undefined) {
       if (message.type === 'done') this.#trees.recordChanges(this.#workspace, message.outcome.changes);
       if (message.type === 'failed') this.#trees.forget(this.#workspace);

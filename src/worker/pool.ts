@@ -6,7 +6,7 @@
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
-import { type Isolation, isolationMode, parse } from '../schema.ts';
+import { type Isolation, isolationMode, type Optimization, optimizationMode, parse } from '../schema.ts';
 import { HeldBytes } from '../stores/held-bytes.ts';
 import { FairScheduler, type Turn, type TurnRequest } from './fair-scheduler.ts';
 import { FuelAllowance } from './fuel-allowance.ts';
@@ -39,6 +39,7 @@ const poolOptions = z.strictObject({
   maxHeldBytesPerTenant: count.optional(),
   fuelPerMinutePerTenant: count.optional(),
   isolation: isolationMode.default('thread'),
+  optimization: optimizationMode.default('idle'),
 });
 
 /** Options of `createPool`. */
@@ -73,6 +74,13 @@ export interface PoolOptions {
    * state of every call. The default is `thread`.
    */
   readonly isolation?: Isolation;
+  /**
+   * When V8 optimises the interpreters. `idle`: before calls need it, by running short programs of this package while no
+   * call runs; the first sandbox also starts the first thread. This takes a few seconds of processor time for each
+   * language in use, once per pool. `demand`: while calls run, so that a long program that is one of the first takes
+   * about twice as long. The default is `idle`.
+   */
+  readonly optimization?: Optimization;
 }
 
 /** Threads that run guest code, shared by the sandboxes that are created with them. */
@@ -102,9 +110,9 @@ export function createPool(options: PoolOptions = {}): Pool {
 
 let shared: WorkerPool | undefined;
 
-/** The pool of sandboxes that are created without one. */
-export function sharedPool(): WorkerPool {
-  shared ??= new WorkerPool();
+/** The pool of sandboxes that are created without one. The options of the first call count. */
+export function sharedPool(options: PoolOptions = {}): WorkerPool {
+  shared ??= new WorkerPool(options);
   return shared;
 }
 
@@ -134,6 +142,12 @@ export class WorkerPool implements Pool {
   /** The memory that sessions take. */
   readonly held: HeldBytes;
   readonly #allowance: FuelAllowance | undefined;
+  readonly #optimization: Optimization;
+  /** The threads that train, by the digests of the modules. The threads of a host share the optimised code. */
+  readonly #trainings = new Map<
+    string,
+    { readonly thread: PoolThread; readonly programs: Promise<number> }
+  >();
   #reaper: NodeJS.Timeout | undefined;
   #scaler: NodeJS.Timeout | undefined;
 
@@ -143,6 +157,7 @@ export class WorkerPool implements Pool {
     const { maxWorkers, maxRunningPerTenant, maxQueuedPerTenant, expectedTenants, isolation } = parsed;
     const { maxHeldBytes: maxBytes, maxHeldBytesPerTenant: maxBytesPerTenant = maxBytes } = parsed;
     this.held = new HeldBytes({ maxBytes, maxBytesPerTenant });
+    this.#optimization = parsed.optimization;
     const { fuelPerMinutePerTenant } = parsed;
     this.#allowance =
       fuelPerMinutePerTenant === undefined ? undefined : new FuelAllowance(fuelPerMinutePerTenant);
@@ -216,7 +231,26 @@ export class WorkerPool implements Pool {
 
   /** Prepares a free thread for calls that are about to come. */
   prepare(assets: GuestAssets, memoryBytes: number): void {
-    this.#freeThread().warm(assets, memoryBytes);
+    const thread = this.#freeThread();
+    thread.warm(assets, memoryBytes);
+    this.#train(thread, assets, memoryBytes);
+  }
+
+  /** Starts the first thread before the first call asks for it. */
+  prepareFirst(assets: GuestAssets, memoryBytes: number): void {
+    if (this.#optimization === 'idle' && this.#threads.size === 0) this.prepare(assets, memoryBytes);
+  }
+
+  /** Lets a thread train with the module of an image, unless one does. */
+  #train(thread: PoolThread, assets: GuestAssets, memoryBytes: number): void {
+    const { module } = assets.origin;
+    if (this.#optimization !== 'idle' || this.#trainings.has(module)) return;
+    this.#trainings.set(module, { thread, programs: thread.train(assets, memoryBytes) });
+  }
+
+  /** Waits for the ends of the trainings, and returns how many programs each has completed. For tests and benchmarks. */
+  trained(): Promise<number[]> {
+    return Promise.all([...this.#trainings.values()].map(({ programs }) => programs));
   }
 
   /** Forgets which thread served a key. */
@@ -247,6 +281,7 @@ export class WorkerPool implements Pool {
     if (assets !== undefined) thread.load(assets);
     if (assets !== undefined && job.type === 'run') this.#remember(assets, job.limits.memoryBytes);
     const handle = thread.run(job, options);
+    if (assets !== undefined && job.type === 'run') this.#train(thread, assets, job.limits.memoryBytes);
     this.#updateYieldFlag();
     if (this.maxWorkers > this.#baseWorkers)
       this.#scaler ??= setInterval(() => this.#scaleUp(), SCALE_UP_INTERVAL_MS).unref();
@@ -277,6 +312,8 @@ export class WorkerPool implements Pool {
   #remove(thread: PoolThread): void {
     this.#threads.delete(thread);
     for (const [key, last] of this.#affinity) if (last === thread) this.#affinity.delete(key);
+    for (const [module, training] of this.#trainings)
+      if (training.thread === thread) this.#trainings.delete(module);
     this.#updateCapacity();
     if (this.#threads.size > 0) return;
     clearInterval(this.#reaper);

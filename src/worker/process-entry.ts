@@ -17,7 +17,7 @@ import {
   toPortableExtension,
 } from './process-protocol.ts';
 import type { FromWorker } from './protocol.ts';
-import { ThreadHost } from './thread-host.ts';
+import { isAnswer, ThreadHost } from './thread-host.ts';
 import type { WorkerThread } from './worker-host.ts';
 
 type ForThread = Extract<ToProcess, { readonly type: 'load' | 'send' | 'cancel' | 'terminate' }>;
@@ -74,14 +74,11 @@ function start(id: number): void {
 }
 
 function forward(id: number, message: FromWorker): void {
-  if (!IN_PROGRESS.has(message.type)) busy.delete(id);
+  if (isAnswer(message)) busy.delete(id);
   if (message.type !== 'extended') send({ type: 'message', thread: id, message });
   else
     send({ type: 'extended', thread: id, id: message.id, extension: toPortableExtension(message.extended) });
 }
-
-/** Messages that do not end a job. */
-const IN_PROGRESS: ReadonlySet<FromWorker['type']> = new Set(['output', 'progress', 'request', 'started']);
 
 /** Threads with a job whose answer has not been sent. */
 const busy = new Set<number>();

@@ -13,7 +13,7 @@ import { isMemoryLayer, memoryLayer } from '../host/layer-pack.ts';
 import type { GuestAssets, PreparedLibrary } from '../runtimes/guest-artifacts.ts';
 import { type GuestReport, guestReport, type RuntimeName, stoppedAt, TRAPS } from '../schema.ts';
 import { isWithinLimits } from './guest-report.ts';
-import type { ExtendedImage, FromWorker, Job, ToWorker } from './protocol.ts';
+import { type ExtendedImage, type FromWorker, type Job, NO_JOB, type ToWorker } from './protocol.ts';
 
 /** What an image adds to the boot image of its runtime. */
 export interface PortableExtension extends Pick<ExtendedImage, 'origin' | 'image' | 'minMemoryBytes'> {
@@ -208,6 +208,7 @@ const fromWorker = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('done'), id, outcome }),
   z.strictObject({ type: z.literal('saved'), id, saved }),
   z.strictObject({ type: z.literal('failed'), id, code: z.string(), message: z.string() }),
+  z.strictObject({ type: z.literal('trained'), id: z.literal(NO_JOB), image: z.string(), programs: count }),
 ]);
 const thread = z.number().int();
 const fromProcess = z.discriminatedUnion('type', [

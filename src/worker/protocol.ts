@@ -17,6 +17,9 @@ import type { GuestReport, LanguageName, RuntimeName, StoppedAt, TrapReason } fr
 import type { PhaseDurations } from './startup-phases.ts';
 import type { TreeUpdate, WorkspaceSnapshot } from './tree-updates.ts';
 
+/** The number of messages and runs that belong to no job. Jobs have positive numbers. */
+export const NO_JOB = -1;
+
 /** The limits of one call, combined from the policy and the call options. */
 export interface RunLimits {
   readonly fuelBudget: number;
@@ -197,6 +200,8 @@ export type ToWorker =
   /** Requests that a guest be prepared before the first job needs it. */
   | { readonly type: 'warm'; readonly image: string; readonly memoryBytes: number }
   | { readonly type: 'answer'; readonly number: number; readonly answer: HostAnswer }
+  /** Requests that the thread train when it is idle (see idle-training.ts). */
+  | { readonly type: 'train'; readonly image: string; readonly memoryBytes: number }
   | {
       readonly type: 'job';
       readonly id: number;
@@ -223,4 +228,11 @@ export type FromWorker =
   | { readonly type: 'extended'; readonly id: number; readonly extended: ExtendedImage }
   | { readonly type: 'prepared'; readonly id: number; readonly libraries: readonly PreparedLibrary[] }
   | { readonly type: 'phases'; readonly id: number; readonly durations: PhaseDurations }
-  | { readonly type: 'failed'; readonly id: number; readonly code: string; readonly message: string };
+  | { readonly type: 'failed'; readonly id: number; readonly code: string; readonly message: string }
+  /** The training with an image has ended. It belongs to no job. */
+  | {
+      readonly type: 'trained';
+      readonly id: typeof NO_JOB;
+      readonly image: string;
+      readonly programs: number;
+    };

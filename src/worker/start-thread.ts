@@ -1,6 +1,6 @@
 /** Starts worker threads. Loads little, so that a process can start its first thread before it loads anything else. */
 import { Worker } from 'node:worker_threads';
-import { CONTROL, type WorkerSettings } from './control-block.ts';
+import { CONTROL, HOST_BLOCK, type WorkerSettings } from './control-block.ts';
 
 /**
  * Stack size of a thread. Recursion in a guest ends when the stack in guest memory is full, at most 5 MiB. The stack of the
@@ -12,18 +12,18 @@ export interface StartedThread {
   readonly worker: Worker;
   /** The control block, in shared memory. */
   readonly control: Int32Array;
-  /** The shared word that asks long-running programs to yield; the same for all threads of a host. */
-  readonly yieldFlag: Int32Array;
+  /** The words that it shares with all threads of its host. */
+  readonly hostBlock: Int32Array;
 }
 
-export const newYieldFlag = () => new Int32Array(new SharedArrayBuffer(4));
+export const newHostBlock = () => new Int32Array(new SharedArrayBuffer(HOST_BLOCK.words * 4));
 
 /** With permission flags, the thread refuses to run without the restrictions that the flags stand for. */
-export function startThread(yieldFlag: Int32Array, permissionFlags: readonly string[]): StartedThread {
+export function startThread(hostBlock: Int32Array, permissionFlags: readonly string[]): StartedThread {
   const control = new Int32Array(new SharedArrayBuffer(CONTROL.words * 4));
   const workerData: WorkerSettings = {
     control: control.buffer as SharedArrayBuffer,
-    yieldFlag: yieldFlag.buffer as SharedArrayBuffer,
+    hostBlock: hostBlock.buffer as SharedArrayBuffer,
     mustBeRestricted: permissionFlags.length > 0,
     startedAt: performance.timeOrigin + performance.now(),
   };
@@ -38,14 +38,14 @@ export function startThread(yieldFlag: Int32Array, permissionFlags: readonly str
   worker.unref();
   // An error is always followed by `exit`, and says nothing that the outcome does not.
   worker.on('error', () => {});
-  return { worker, control, yieldFlag };
+  return { worker, control, hostBlock };
 }
 
 let inAdvance: StartedThread | undefined;
 
 /** Starts the first thread of this process before there is a pool. */
 export function startThreadInAdvance(): void {
-  inAdvance ??= startThread(newYieldFlag(), []);
+  inAdvance ??= startThread(newHostBlock(), []);
 }
 
 /** The thread that was started in advance, if it is alive and has not been taken. */

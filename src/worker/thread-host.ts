@@ -4,45 +4,67 @@
  */
 import type { Worker } from 'node:worker_threads';
 import { sharedBuffers } from '../fs/shared-bytes.ts';
-import { CONTROL, FUEL_UNIT } from './control-block.ts';
+import { CONTROL, FUEL_UNIT, HOST_BLOCK } from './control-block.ts';
 import type { FromWorker, Job, ToWorker } from './protocol.ts';
-import { newYieldFlag, type StartedThread, startThread, takeThreadInAdvance } from './start-thread.ts';
+import { newHostBlock, type StartedThread, startThread, takeThreadInAdvance } from './start-thread.ts';
 import type { ThreadEvents, WorkerHost, WorkerThread } from './worker-host.ts';
 
 export class ThreadHost implements WorkerHost {
   /** Used for the first thread of the host. */
   #inAdvance: StartedThread | undefined;
-  readonly #yieldFlag: Int32Array;
+  readonly #hostBlock: Int32Array;
 
   /** With permission flags, the threads refuse to run without the restrictions that the flags stand for. */
   constructor(readonly permissionFlags: readonly string[] = []) {
     this.#inAdvance = permissionFlags.length === 0 ? takeThreadInAdvance() : undefined;
-    this.#yieldFlag = this.#inAdvance?.yieldFlag ?? newYieldFlag();
+    this.#hostBlock = this.#inAdvance?.hostBlock ?? newHostBlock();
   }
 
   start(events: ThreadEvents): WorkerThread {
-    const started = this.#inAdvance ?? startThread(this.#yieldFlag, this.permissionFlags);
+    const started = this.#inAdvance ?? startThread(this.#hostBlock, this.permissionFlags);
     this.#inAdvance = undefined;
     return new LocalThread(started, events);
   }
 
   setYield(isWanted: boolean): void {
-    if (Atomics.exchange(this.#yieldFlag, 0, isWanted ? 1 : 0) === 1 && !isWanted)
-      Atomics.notify(this.#yieldFlag, 0);
+    const { yieldFlag } = HOST_BLOCK;
+    if (Atomics.exchange(this.#hostBlock, yieldFlag, isWanted ? 1 : 0) === 1 && !isWanted)
+      Atomics.notify(this.#hostBlock, yieldFlag);
   }
 }
+
+const NOT_ANSWERS: ReadonlySet<FromWorker['type']> = new Set([
+  'output',
+  'progress',
+  'request',
+  'started',
+  'saved',
+  'trained',
+]);
+
+/** Whether a message is the answer to a job. The state of a session is saved after it. */
+export const isAnswer = ({ type }: FromWorker) => !NOT_ANSWERS.has(type);
 
 class LocalThread implements WorkerThread {
   readonly #worker: Worker;
   readonly #control: Int32Array;
+  readonly #hostBlock: Int32Array;
+  #hasJob = false;
   /** Shared buffers that the thread has received. */
   readonly #received = new WeakSet<SharedArrayBuffer>();
 
-  constructor({ worker, control }: StartedThread, events: ThreadEvents) {
+  constructor({ worker, control, hostBlock }: StartedThread, events: ThreadEvents) {
     this.#worker = worker;
     this.#control = control;
-    this.#worker.on('message', (message: FromWorker) => events.message(message));
-    this.#worker.on('exit', () => events.exit());
+    this.#hostBlock = hostBlock;
+    this.#worker.on('message', (message: FromWorker) => {
+      if (isAnswer(message)) this.#setHasJob(false);
+      events.message(message);
+    });
+    this.#worker.on('exit', () => {
+      this.#setHasJob(false);
+      events.exit();
+    });
     // A listener for messages keeps the process alive. Only a job may do that.
     this.#worker.unref();
   }
@@ -58,7 +80,14 @@ class LocalThread implements WorkerThread {
     } else {
       Atomics.store(this.#control, CONTROL.fuelMillions, 0);
       this.#worker.postMessage({ ...message, newBuffers: this.#newBuffers(message.job) } satisfies ToWorker);
+      this.#setHasJob(true);
     }
+  }
+
+  /** Counts the jobs of the host. A thread has one at a time. */
+  #setHasJob(hasJob: boolean): void {
+    if (hasJob !== this.#hasJob) Atomics.add(this.#hostBlock, HOST_BLOCK.activeJobs, hasJob ? 1 : -1);
+    this.#hasJob = hasJob;
   }
 
   #newBuffers(job: Job): SharedArrayBuffer[] {

@@ -118,13 +118,17 @@ function policyFromFlags(flags: RunFlags): PolicyInput {
   };
 }
 
+/** The process ends with the run, so optimising ahead of need would only delay its end. */
+const POOL_OPTIONS = { optimization: 'demand' } as const;
+
 async function openSandbox(language: LanguageName | undefined, flags: RunFlags): Promise<Sandbox> {
   const { session: session_id, packages = [], preload, isolation } = flags;
+  const { createPool, sharedPool } = await import('../../worker/pool.ts');
   const options = {
     policy: policyFromFlags(flags),
     packages,
     ...(preload && { preload }),
-    ...(isolation && { pool: (await import('../../worker/pool.ts')).createPool({ isolation }) }),
+    pool: isolation ? createPool({ isolation, ...POOL_OPTIONS }) : sharedPool(POOL_OPTIONS),
   };
   const runtime = runtimeOf(language);
   if (session_id === undefined) {
@@ -155,7 +159,7 @@ async function prepareGuest(runtime: RuntimeName, { memory, preload, packages }:
   ]);
   const assets = await assetsOf(runtime);
   const memoryBytes = memory ?? DEFAULTS.memory_bytes;
-  if (memoryBytes >= assets.minMemoryBytes) sharedPool().prepare(assets, memoryBytes);
+  if (memoryBytes >= assets.minMemoryBytes) sharedPool(POOL_OPTIONS).prepare(assets, memoryBytes);
 }
 
 async function run(operands: readonly (string | undefined)[], flags: RunFlags): Promise<void> {

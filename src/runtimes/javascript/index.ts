@@ -17,6 +17,7 @@ import {
   run,
 } from './run-program.ts';
 import { quickJsFunctions } from './syscalls/quickjs-imports.ts';
+import { TRAINING_PROGRAMS } from './training-programs.ts';
 
 export const javascript: Runtime = {
   name: 'javascript',
@@ -96,6 +97,7 @@ export const javascript: Runtime = {
     return buildJavaScriptLayers(buildInGuest, warn);
   },
   unusedMemory: () => [],
+  trainingPrograms: TRAINING_PROGRAMS,
   boot,
   stackReader: (guest, handles) => new JavaScriptStackReader(guest, handles),
   run,

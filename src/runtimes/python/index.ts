@@ -22,6 +22,7 @@ import { TYPE_EXPORTS } from './memory/object-reader.ts';
 import { PythonStackReader } from './memory/stack-reader.ts';
 import { linkingCalls } from './syscalls/dynamic-linking.ts';
 import { emscriptenFunctions } from './syscalls/emscripten-imports.ts';
+import { TRAINING_PROGRAMS } from './training-programs.ts';
 
 /** Size of the boot script's buffer for the message of a limit. */
 const LIMIT_TEXT_BYTES = 200;
@@ -242,6 +243,7 @@ export const python: Runtime = {
       { start: heapEnd, end: guest.memory.buffer.byteLength },
     ];
   },
+  trainingPrograms: TRAINING_PROGRAMS,
   boot(guest) {
     startInterpreter(guest);
     limitStack(guest);

@@ -1,0 +1,126 @@
+/**
+ * Runs the training programs of a runtime while no job runs, so that V8 optimises the interpreter and the code that runs
+ * programs and saves sessions. A program that is already running when its interpreter is optimised does not profit from
+ * it, because V8 does not replace WebAssembly code that is being executed. Training changes nothing that a program can
+ * observe: its guest is reset to the image afterwards. It stops as soon as a job arrives.
+ */
+import type { Delta } from '../engine/delta.ts';
+import type { Runtime } from '../runtimes/runtime.ts';
+import { type FromWorker, NO_JOB, type RunJob, type RunLimits, type SavedState } from './protocol.ts';
+import type { SessionGuests } from './session-guests.ts';
+import type { TreeUpdate } from './tree-updates.ts';
+
+/** How a run sends its messages, and where it keeps the guests of sessions. */
+export interface RunSite {
+  readonly guests: Pick<SessionGuests, 'take' | 'put'>;
+  send(message: FromWorker): void;
+  /** Receives the fuel of the run between two slices. */
+  reportFuel(fuelConsumed: number): void;
+  /** Whether to stop the run at once. Asked between two slices. */
+  isAbandoned?(): boolean;
+  /** Fuel between two slices; absent: as the job says. */
+  readonly sliceFuel?: number;
+}
+
+/** How long a job waits at most until training stops: less than a millisecond. */
+const SLICE_FUEL = 100_000;
+const EMPTY_WORKSPACE: TreeUpdate = {
+  id: 'training',
+  base: null,
+  version: 0,
+  edit: { removed: [], entries: [] },
+  size: 0,
+  bytes: 0,
+  pathBytes: 0,
+  isKept: false,
+  discarded: [],
+};
+/** Limits of each program. The programs need less. */
+const LIMITS: Omit<RunLimits, 'memoryBytes'> = {
+  fuelBudget: 100_000_000,
+  timeoutMs: 2_000,
+  stdoutMaxBytes: 64 * 1024,
+  stderrMaxBytes: 64 * 1024,
+  workspaceMaxBytes: 1024 * 1024,
+  workspaceMaxFiles: 16,
+  deterministic: undefined,
+};
+/** Programs that training starts at most for each of its programs. Every one that a job interrupts is started again. */
+const MAX_ATTEMPTS = 3;
+
+export class IdleTraining {
+  #next = 0;
+  #attempts = 0;
+  /** The state that the last program left. The next one continues from it, like the next call of a session. */
+  #state: Delta = [];
+
+  constructor(
+    readonly image: string,
+    readonly runtime: Pick<Runtime, 'name' | 'trainingPrograms'>,
+  ) {}
+
+  get #programs(): readonly string[] {
+    return this.runtime.trainingPrograms;
+  }
+
+  get isDone(): boolean {
+    const { length } = this.#programs;
+    return this.#next >= length || this.#attempts >= length * MAX_ATTEMPTS;
+  }
+
+  /** The message for the main thread, with the number of programs that have run to their end. */
+  report(): FromWorker {
+    return { type: 'trained', id: NO_JOB, image: this.image, programs: this.#next };
+  }
+
+  /** Runs the next program in a guest that is released afterwards. */
+  runNext(
+    run: (id: number, job: RunJob, site: RunSite) => void,
+    memoryBytes: number,
+    isAbandoned: () => boolean,
+  ): void {
+    this.#attempts++;
+    run(NO_JOB, this.#job(this.#programs[this.#next]!, memoryBytes), {
+      guests: { take: () => ({}), put: (_session, _version, cached) => [cached] },
+      send: (message) => {
+        if (message.type === 'saved') this.#continueFrom(message.saved);
+      },
+      reportFuel: () => {},
+      isAbandoned,
+      sliceFuel: SLICE_FUEL,
+    });
+  }
+
+  #continueFrom({ deltaHeader, keptDiffs, newDiffs }: SavedState): void {
+    const kept = this.#state.slice(1, 1 + keptDiffs);
+    this.#state = [deltaHeader, ...kept, ...newDiffs.map(({ bytes }) => bytes)];
+    this.#next++;
+  }
+
+  #job(code: string, memoryBytes: number): RunJob {
+    return {
+      type: 'run',
+      image: this.image,
+      code,
+      language: this.runtime.name,
+      env: {},
+      args: [],
+      injectSetup: true,
+      stdin: new Uint8Array(),
+      hasMoreStdin: false,
+      limits: { ...LIMITS, memoryBytes },
+      workspace: EMPTY_WORKSPACE,
+      mountSet: { id: 'training', mounts: [] },
+      streamOutput: 'none',
+      profile: false,
+      session: {
+        id: 'training',
+        version: this.#next,
+        delta: this.#state.length === 0 ? undefined : this.#state,
+        tmp: [],
+        edits: { removed: [], entries: [] },
+        discardState: false,
+      },
+    };
+  }
+}
