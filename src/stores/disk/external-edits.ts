@@ -137,5 +137,6 @@ export function* outdatedPaths(
 }
 
 function hasSameContents(a: TreeEntry | undefined, b: TreeEntry): boolean {
+  if (a === b) return true;
   return a?.kind === 'file' && b.kind === 'file' ? a.sha256 === b.sha256 : a?.kind === b.kind;
 }

@@ -21,7 +21,7 @@ import type { TreeEdit } from '../../fs/flat-entries.ts';
 import { formatBytes } from '../../quantities.ts';
 import { contentDigest } from '../format/content-digest.ts';
 import { damaged, encodePrettyJson } from '../format/json-codec.ts';
-import { encodeState, MAX_MANIFEST_BYTES } from '../format/session-codec.ts';
+import { encodeStates, MAX_MANIFEST_BYTES } from '../format/session-codec.ts';
 import { MissingObjectError, objectName, refTo } from '../format/session-objects.ts';
 import { checkSession, statesOf } from '../format/session-validation.ts';
 import { MAX_TREE_BYTES, readTree, type TreeEntry } from '../format/stored-tree.ts';
@@ -108,7 +108,7 @@ export class SessionFolder {
   /** Commits a session. If it throws, the previous session is still in place. */
   async write(session: StoredSession, lease: WriterLease): Promise<void> {
     checkSession(session);
-    const states = statesOf(session).map(encodeState);
+    const states = encodeStates(statesOf(session));
     const { workspace: tree } = states[0]!;
     const foldsCase = await this.#prepare();
     const before = await this.#load().catch(undefinedIfDamaged);

@@ -8,6 +8,7 @@
  */
 import { z } from 'zod';
 import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
+import { FileTree } from '../../fs/file-tree.ts';
 import type { Entry } from '../../fs/flat-entries.ts';
 import { checkpointName, sessionRecord } from '../../schema.ts';
 import type { SessionState, StoredSession } from '../store.ts';
@@ -73,11 +74,23 @@ interface EncodedState {
 
 const encodedStates = new WeakMap<SessionState, EncodedState>();
 
-/** Encodes a state; the result is cached because states never change. Throws if the state is invalid. */
-export function encodeState(state: SessionState): EncodedState {
+/** Encodes states of one session in the given order. What they share is encoded once. Throws if a state is invalid. */
+export function encodeStates(states: readonly SessionState[]): EncodedState[] {
+  // The last ones are the oldest, which are encoded already in most cases.
+  return states
+    .toReversed()
+    .map((state, i, older) => encodeState(state, older[i - 1]?.workspace))
+    .reverse();
+}
+
+/**
+ * Encodes a state; the result is cached because states never change. `before` is the workspace of another state of the
+ * session, see `checkState`. Throws if the state is invalid.
+ */
+export function encodeState(state: SessionState, before?: ReadonlyMap<string, Entry>): EncodedState {
   const cached = encodedStates.get(state);
   if (cached !== undefined) return cached;
-  const files = checkState(state);
+  const files = checkState(state, before);
   const objects = new Map<string, Uint8Array>();
   const addObject = (kind: 'memory' | 'tree', bytes: Uint8Array) => {
     const ref = refTo(bytes);
@@ -149,7 +162,7 @@ export async function readStates(
   return states.map(({ version, memory, workspace, tmp }) => ({
     version,
     delta: memory?.map((part) => contents.get(objectName('memory', part))!),
-    workspace: new Map(entriesOf(workspace).map((entry) => [entry.path, entry])),
+    workspace: FileTree.from(entriesOf(workspace)),
     tmp: entriesOf(tmp),
   }));
 }

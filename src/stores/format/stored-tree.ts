@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import { checkEntries, type Entry } from '../../fs/flat-entries.ts';
-import { damaged, decodeJson, encodeText, FORMAT, jsonLines } from './json-codec.ts';
+import { damaged, decodeJson, encodeText, FORMAT } from './json-codec.ts';
 import { type ObjectRef, type ObjectSource, objectName, refTo } from './session-objects.ts';
 
 /** A larger tree is neither written nor read. */
@@ -27,8 +27,20 @@ export type TreeEntry = z.infer<typeof treeEntry>;
 const tree = z.strictObject({ format: z.literal(FORMAT), entries: z.array(treeEntry) });
 const NO_BYTES = new Uint8Array(0);
 
+/** Lines of encoded trees. Most entries of a tree are those of the tree before it. */
+const lines = new WeakMap<TreeEntry, string>();
+
+function lineOf(entry: TreeEntry): string {
+  let line = lines.get(entry);
+  if (line === undefined) {
+    line = JSON.stringify(entry);
+    lines.set(entry, line);
+  }
+  return line;
+}
+
 export const encodeTree = (entries: readonly TreeEntry[]) =>
-  encodeText(`{"format":${FORMAT},"entries":[\n${jsonLines(entries)}\n]}\n`);
+  encodeText(`{"format":${FORMAT},"entries":[\n${entries.map(lineOf).join(',\n')}\n]}\n`);
 
 /** Checks that the entries form a tree and are sorted. */
 function decodeTree(bytes: Uint8Array, path: string): TreeEntry[] {
@@ -51,7 +63,19 @@ export async function readTree(objects: ObjectSource, ref: ObjectRef | null): Pr
   return decodeTree(await objects.read('tree', ref), path);
 }
 
-export function toTreeEntry({ path, kind, mode, mtimeMs, data, target }: Entry): TreeEntry {
+/** Entries of states never change, so each is described only once. */
+const described = new WeakMap<Entry, TreeEntry>();
+
+export function toTreeEntry(entry: Entry): TreeEntry {
+  let known = described.get(entry);
+  if (known === undefined) {
+    known = describe(entry);
+    described.set(entry, known);
+  }
+  return known;
+}
+
+function describe({ path, kind, mode, mtimeMs, data, target }: Entry): TreeEntry {
   const fields = { path, mode, mtime_ms: mtimeMs };
   if (kind === 'file') return { ...fields, kind, ...refTo(data!) };
   return kind === 'dir' ? { ...fields, kind } : { ...fields, kind, target: target! };
