@@ -9,8 +9,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { markdown, median, ms, sampleInterleaved, times } from './measure.mjs';
 
 const SIZES = [0, 100, 1000, 10_000];
-const ROUNDS = 30;
-const WARMUP = 8;
+const ROUNDS = 15;
+const WARMUP = 4;
 const BEFORE = process.argv.find((one) => one.startsWith('--before='))?.slice('--before='.length);
 
 const OPERATIONS = {
@@ -28,7 +28,9 @@ const pause = () => new Promise((next) => setTimeout(next, 5));
 
 /** The operations of one checkout on workspaces with `count` files. */
 async function alternativesOf({ createPool, createSandbox, diskStore, memoryStore }, count, folder) {
-  const files = Object.fromEntries(Array.from({ length: count }, (_, i) => [`folder${i % 10}/file${i}`, 'x']));
+  const files = Object.fromEntries(
+    Array.from({ length: count }, (_, i) => [`folder${i % 10}/file${i}`, 'x']),
+  );
   const policy = { workspace_max_files: 20_000 };
   const open = async (options, code) => {
     const sandbox = await createSandbox({ runtime: 'python', policy, ...options });
@@ -39,7 +41,10 @@ async function alternativesOf({ createPool, createSandbox, diskStore, memoryStor
   const fresh = await open({}, '0');
   const isolated = await open({ pool: createPool({ isolation: 'process', maxWorkers: 1 }) }, '0');
   const session = await open({ session_id: 'memory', store: memoryStore() }, 'x = 1');
-  const disk = await open({ session_id: 'disk', store: diskStore(folder, { durability: 'relaxed' }) }, 'x = 1');
+  const disk = await open(
+    { session_id: 'disk', store: diskStore(folder, { durability: 'relaxed' }) },
+    'x = 1',
+  );
   let writes = 0;
   const saved = (one) => () => one.flush().then(pause);
   const sandboxes = [fresh, isolated, session, disk];
