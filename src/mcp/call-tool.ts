@@ -27,7 +27,10 @@ export function callTool(
       recordCall(callFields(tool, args, tenant, performance.now() - started, outcome), state, tenant, span);
     try {
       const progress = progressReporter(request);
+      state.mainThread.attribute(tenant.id);
       const result = await tool.run(args, { state, tenant, signal: request.signal, progress });
+      // The result is converted and serialised in this turn.
+      state.mainThread.attribute(tenant.id);
       record({ result });
       return toCallToolResult(result);
     } catch (cause) {

@@ -193,10 +193,13 @@ class HttpApp {
     const key = tenant === undefined ? `address ${request.socket.remoteAddress}` : `tenant ${tenant}`;
     if (!(await guards.checkRate(key, response))) return;
     if (tenant === undefined) return void guards.sendUnauthorized(request, response);
+    if (!guards.checkMainThread(tenant, this.state.mainThread, response)) return;
+    const attribute = () => this.state.mainThread.attribute(tenant);
+    attribute();
     (request as AuthenticatedRequest).auth = { token: '', clientId: tenant, scopes: [] };
     const bytes = new RequestBytes([this.#budget(tenant), this.#connectionBudget(request.socket)], response);
     meterResponse(response, bytes);
-    await this.#mcp(request, response, bytes);
+    await this.#mcp(request, response, bytes, attribute);
   }
 
   #connectionBudget(socket: Socket): ByteBudget {
@@ -222,13 +225,24 @@ class HttpApp {
     response.writeHead(200, { 'content-type': registry.contentType }).end(await registry.metrics());
   }
 
-  async #mcp(request: AuthenticatedRequest, response: ServerResponse, bytes: RequestBytes): Promise<void> {
+  async #mcp(
+    request: AuthenticatedRequest,
+    response: ServerResponse,
+    bytes: RequestBytes,
+    attribute: () => void,
+  ): Promise<void> {
     if (request.method !== 'POST') return this.#legacy.handle(request, response, undefined);
     if (!isJsonContentType(request.headers['content-type'] ?? null))
       return void sendError(response, 415, 'Unsupported Media Type: send application/json.');
     let body: unknown;
+    // Added first, so that the time to scan a chunk counts.
+    request.on('data', attribute);
     try {
-      body = await readJsonBody(request, { maxBytes: this.state.settings.max_body_bytes, budget: bytes });
+      body = await readJsonBody(request, {
+        maxBytes: this.state.settings.max_body_bytes,
+        budget: bytes,
+        onWork: attribute,
+      });
     } catch (cause) {
       if (!(cause instanceof BodyError)) throw cause;
       const headers = cause.status === 503 ? { 'retry-after': '1' } : undefined;

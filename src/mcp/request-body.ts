@@ -40,6 +40,8 @@ interface BodyLimits {
   readonly maxBytes: number;
   /** Limits the bytes of all bodies of the tenant. The caller returns them when the request has ended. */
   readonly budget: ByteBudget;
+  /** Called before work on a large body that runs in a turn of the event loop of its own. */
+  readonly onWork?: () => void;
 }
 
 /** How long the rest of a rejected body is discarded before the response is sent. */
@@ -51,8 +53,10 @@ const LARGE_CHARS = 256 * 1024;
 export async function readJsonBody(request: IncomingMessage, limits: BodyLimits): Promise<unknown> {
   const text = await readText(request, limits);
   if (text.length > LARGE_CHARS) await nextTick();
+  limits.onWork?.();
   const body = parseJsonBody(text);
   if (text.length > LARGE_CHARS) await nextTick();
+  limits.onWork?.();
   return body;
 }
 

@@ -7,6 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { SandboxError } from '../errors.ts';
+import type { MainThreadTime } from './main-thread-time.ts';
 import { LOCAL_TENANT } from './server-state.ts';
 import type { ServerSettings } from './settings.ts';
 import { parseTokens } from './tokens.ts';
@@ -121,6 +122,16 @@ export class RequestGuards {
     const message = hasToken ? 'unknown token' : 'a bearer token is required';
     sendError(response, 401, `Unauthorized: ${message}.`, {
       'www-authenticate': `Bearer realm="llm-wasm-sandbox"${hasToken ? ', error="invalid_token"' : ''}`,
+    });
+  }
+
+  /** Rejects a request of a tenant that has used its time of the main thread. */
+  checkMainThread(tenant: string, mainThread: MainThreadTime, response: ServerResponse): boolean {
+    const seconds = mainThread.secondsToWait(tenant);
+    if (seconds === 0) return true;
+    const used = `The requests of this tenant have used ${mainThread.secondsPerMinute} s of the main thread, the limit per minute`;
+    return sendError(response, 429, `rate_limited: ${used}. Retry in ${seconds} s.`, {
+      'retry-after': String(seconds),
     });
   }
 

@@ -6,6 +6,7 @@ import { type McpServer, ResourceNotFoundError, ResourceTemplate } from '@modelc
 import { SandboxError } from '../errors.ts';
 import { clientError } from './client-errors.ts';
 import { listDocs, readDocsUri } from './documentation.ts';
+import type { MainThreadTime } from './main-thread-time.ts';
 import { OUTPUT_STREAMS } from './output-cache.ts';
 import { mimeType, workspaceUri } from './resource-links.ts';
 import type { ServerSettings } from './settings.ts';
@@ -17,6 +18,7 @@ export interface ResourceContext {
   readonly tenant: Tenant;
   readonly settings: ServerSettings;
   readonly log: ServerLog;
+  readonly mainThread: MainThreadTime;
 }
 
 const MAX_LISTED = 1000;
@@ -70,7 +72,7 @@ async function completePaths(
 }
 
 async function readWorkspace(
-  { tenant, settings }: ResourceContext,
+  { tenant, settings, mainThread }: ResourceContext,
   uri: string,
   session_id: string,
   path: string,
@@ -78,6 +80,8 @@ async function readWorkspace(
   const sandbox = await tenant.open(session_id);
   checkSize(await sandbox.fileSize(path), settings);
   const bytes = await sandbox.readFile(path);
+  // The file is converted to text and serialised in this turn.
+  mainThread.attribute(tenant.id);
   const text = asText(bytes);
   const mime = mimeType(path) ?? (text === undefined ? 'application/octet-stream' : 'text/plain');
   const content = text === undefined ? { blob: Buffer.from(bytes).toString('base64') } : { text };

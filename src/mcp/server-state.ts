@@ -12,6 +12,7 @@ import { createMemoryStore } from '../stores/memory/memory-store.ts';
 import type { SessionStore } from '../stores/store.ts';
 import { assetsOf } from '../worker/guest-assets.ts';
 import { WORKERS_PER_CORE, WorkerPool } from '../worker/pool.ts';
+import { MainThreadTime } from './main-thread-time.ts';
 import { ServerMetrics } from './metrics.ts';
 import { errorFields, withoutLogErrors, withoutProgramData } from './safe-log.ts';
 import type { ServerSettings } from './settings.ts';
@@ -74,6 +75,7 @@ export class ServerState {
   readonly startedAt = Date.now();
   readonly pool: WorkerPool;
   readonly metrics: ServerMetrics;
+  readonly mainThread: MainThreadTime;
   readonly telemetry: Telemetry;
   readonly version: string;
   readonly #sandboxLog: EventLogger;
@@ -100,6 +102,7 @@ export class ServerState {
       optimization: settings.optimization,
       ...(settings.fuel_per_minute !== undefined && { fuelPerMinutePerTenant: settings.fuel_per_minute }),
     });
+    this.mainThread = new MainThreadTime(settings.cpu_seconds_per_minute);
     const telemetry = options.telemetry ?? noTelemetry;
     this.telemetry = { ...telemetry, log: withoutLogErrors(telemetry.log) };
     const { log } = this.telemetry;

@@ -50,8 +50,9 @@ export function serverFactory(state: ServerState, options: McpServerOptions = {}
       },
     );
     for (const tool of tools) registerTool(server, tool, state, tenant);
-    registerResources(server, { tenant, settings: state.settings, log: state.telemetry.log });
-    registerPrompts(server, state.settings);
+    const { settings, telemetry, mainThread } = state;
+    registerResources(server, { tenant, settings, log: telemetry.log, mainThread });
+    registerPrompts(server, settings);
     return server;
   };
 }

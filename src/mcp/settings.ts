@@ -205,6 +205,14 @@ export const serverSettings = z.strictObject({
     'Time after which the server closes a connection whose client does not read a pending response.',
   ),
   rate_per_minute: count(600, 'Requests that one tenant may send per minute.'),
+  cpu_seconds_per_minute: z
+    .number()
+    .positive()
+    .max(60)
+    .default(30)
+    .describe(
+      'Time of the main thread that the requests of one tenant may use per minute: reading, validating and answering them, not running programs, which have threads of their own. Further requests are rejected with rate_limited.',
+    ),
   max_clients: count(
     256,
     'Open connections of 2025-era clients; when the limit is reached, an idle one is closed.',

@@ -48,6 +48,23 @@ describe('memory that sessions of a server hold', () => {
   });
 
   // guarantee: memory-limit
+  test('does not include calls without a session, which share one workspace per tenant with a quota', async () => {
+    const { server, a, b, close } = await start();
+    // The quota is 64 MiB.
+    const write = (client: typeof a, name: string) => {
+      const block = 'new Uint8Array(30e6).buffer, 0, 30e6';
+      const code = `const fd = os.open('${name}', os.O_WRONLY | os.O_CREAT); os.write(fd, ${block})`;
+      return call(client, 'execute_code', { language: 'javascript', code });
+    };
+    const results = [];
+    for (const name of ['x', 'y', 'z']) results.push((await write(a, name)).structured['result']);
+    results.push((await write(b, 'x')).structured['result']);
+    expect(results).toEqual([30e6, 30e6, -28, 30e6]);
+    expect(server.state.pool.heldBytes).toBe(0);
+    await close();
+  });
+
+  // guarantee: memory-limit
   test('does not limit the number of sessions with data_dir, because idle ones are unloaded', async () => {
     const data_dir = mkdtempSync(join(tmpdir(), 'held-'));
     const { server, a, run, close } = await start(data_dir);

@@ -198,6 +198,22 @@ describe('HTTP server', () => {
     await expect(serveHttp({ host: '0.0.0.0', port: 0, tokens: [ANN] })).rejects.toThrow(/allowed-host/);
   });
 
+  test('limits the time of the main thread that a tenant uses', async () => {
+    // Every request takes longer than a microsecond.
+    const server = await startHttp({ cpu_seconds_per_minute: 1e-6, tokens: [ANN, BOB] });
+    const post = (token: string) =>
+      send(server, { headers: { ...JSON_HEADERS, authorization: `Bearer ${token}` }, body: LIST });
+    expect((await post(ANN)).status).toBe(400);
+    const rejected = await post(ANN);
+    expect(rejected.status).toBe(429);
+    expect(rejected.body).toContain(
+      'rate_limited: The requests of this tenant have used 0.000001 s of the main thread',
+    );
+    expect(Number(rejected.headers['retry-after'])).toBeGreaterThan(0);
+    expect((await post(BOB)).status).toBe(400);
+    await server.close();
+  });
+
   test('limits the rate of requests', async () => {
     const server = await startHttp({ rate_per_minute: 3 });
     const responses = [];

@@ -1,0 +1,46 @@
+/**
+ * Measures how long the main thread works for each tenant, and limits it per minute. All requests share this thread;
+ * programs run in others. Where work for a tenant begins, `attribute` names the tenant: the time from there to the next
+ * such place, or to the end of the turn of the event loop, counts as its time. That takes no hook into every promise.
+ */
+import { MinuteAllowance } from '../concurrency/minute-allowance.ts';
+
+export class MainThreadTime {
+  readonly #allowance: MinuteAllowance;
+  #tenant: string | undefined;
+  #sinceMs = 0;
+  #endsWithTurn = false;
+
+  constructor(
+    readonly secondsPerMinute: number,
+    readonly now: () => number = () => performance.now(),
+    /** Calls a function after the current turn of the event loop. */
+    readonly afterTurn: (run: () => void) => void = (run) => void setImmediate(run),
+  ) {
+    this.#allowance = new MinuteAllowance(secondsPerMinute * 1000, now);
+  }
+
+  /** Attributes the work from now on to a tenant. */
+  attribute(tenant: string): void {
+    this.#settle(tenant);
+    if (this.#endsWithTurn) return;
+    this.#endsWithTurn = true;
+    this.afterTurn(() => {
+      this.#endsWithTurn = false;
+      this.#settle(undefined);
+    });
+  }
+
+  /** Seconds until a tenant may send the next request; 0 if it may now. */
+  secondsToWait(tenant: string): number {
+    return this.#allowance.secondsToWait(tenant);
+  }
+
+  #settle(next: string | undefined): void {
+    const now = this.now();
+    if (this.#tenant !== undefined && now > this.#sinceMs)
+      this.#allowance.charge(this.#tenant, now - this.#sinceMs);
+    this.#tenant = next;
+    this.#sinceMs = now;
+  }
+}

@@ -1,0 +1,68 @@
+/** The time of the main thread per tenant, with a clock and an event loop of the test. */
+import { describe, expect, test } from 'vitest';
+import { MainThreadTime } from '../../src/mcp/main-thread-time.ts';
+
+/** A meter that allows 10 s per minute, whose clock the test moves. */
+function start() {
+  const loop = { now: 0, pending: [] as (() => void)[] };
+  const time = new MainThreadTime(
+    10,
+    () => loop.now,
+    (run) => loop.pending.push(run),
+  );
+  const work = (seconds: number) => {
+    loop.now += seconds * 1000;
+  };
+  const endTurn = () => {
+    for (const run of loop.pending.splice(0)) run();
+  };
+  return { time, loop, work, endTurn };
+}
+
+describe('time of the main thread', () => {
+  test('is that from the start of work for a tenant to the end of the turn', () => {
+    const { time, work, endTurn } = start();
+    work(100);
+    time.attribute('ann');
+    work(11);
+    endTurn();
+    expect(time.secondsToWait('ann')).toBe(6);
+    work(100);
+    time.attribute('bob');
+    endTurn();
+    expect([time.secondsToWait('ann'), time.secondsToWait('bob')]).toEqual([0, 0]);
+  });
+
+  test('counts for the tenant for which the thread works last', () => {
+    const { time, work, endTurn } = start();
+    time.attribute('ann');
+    work(1);
+    time.attribute('bob');
+    work(12);
+    time.attribute('ann');
+    work(1);
+    endTurn();
+    expect(time.secondsToWait('ann')).toBe(0);
+    expect(time.secondsToWait('bob')).toBe(6);
+  });
+
+  test('accrues again while the tenant sends nothing', () => {
+    const { time, work, endTurn } = start();
+    time.attribute('ann');
+    work(20);
+    endTurn();
+    expect(time.secondsToWait('ann')).toBe(60);
+    work(59);
+    expect(time.secondsToWait('ann')).toBe(1);
+    work(2);
+    expect(time.secondsToWait('ann')).toBe(0);
+  });
+
+  test('needs one callback per turn, however often work begins', () => {
+    const { time, loop, endTurn } = start();
+    for (let i = 0; i < 100; i++) time.attribute(`tenant-${i}`);
+    expect(loop.pending).toHaveLength(1);
+    endTurn();
+    expect(loop.pending).toHaveLength(0);
+  });
+});
