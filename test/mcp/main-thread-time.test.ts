@@ -43,7 +43,7 @@ describe('time of the main thread', () => {
     work(1);
     endTurn();
     expect(time.secondsToWait('ann')).toBe(0);
-    expect(time.secondsToWait('bob')).toBe(6);
+    expect(time.secondsToWait('bob')).toBe(11);
   });
 
   test('accrues again while the tenant sends nothing', () => {
@@ -52,7 +52,7 @@ describe('time of the main thread', () => {
     work(20);
     endTurn();
     expect(time.secondsToWait('ann')).toBe(60);
-    work(59);
+    work(59.5);
     expect(time.secondsToWait('ann')).toBe(1);
     work(2);
     expect(time.secondsToWait('ann')).toBe(0);
