@@ -2,7 +2,7 @@
  * Runs all benchmarks, prints their tables and writes bench/BENCHMARKS.md. Arguments select benchmarks by name, whose
  * tables are only printed: `npm run bench -- metering`. Arguments that start with two dashes are for the benchmarks.
  */
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
 const HELPERS = [
@@ -25,6 +25,9 @@ Written by \`npm run bench\`. All rows of a table were measured together on one 
 ${process.version}). On other machines only the ratios apply.
 `;
 
+/** Figures of runs that take too long to repeat with every benchmark. */
+const recorded = readFileSync(new URL('fuzz-and-soak.md', import.meta.url), 'utf8');
+
 const tables = [];
 for (const name of files) {
   process.stderr.write(`bench: ${name} …\n`);
@@ -34,6 +37,6 @@ for (const name of files) {
   tables.push(text);
   // Written after each benchmark, because a full run takes long and a later one may fail.
   if (selected.length === 0)
-    writeFileSync(new URL('BENCHMARKS.md', import.meta.url), [intro, ...tables].join('\n'));
+    writeFileSync(new URL('BENCHMARKS.md', import.meta.url), [intro, ...tables, recorded].join('\n'));
 }
 process.exit();
