@@ -11,6 +11,8 @@ const manifest = JSON.parse(readFileSync(at('src/packages/manifest.json'), 'utf8
 /** Development dependencies whose code is bundled into the build; their own dependencies are added. */
 const BUNDLED = [
   'core-js-pure',
+  ...['@formatjs/intl-listformat', '@formatjs/intl-numberformat', '@formatjs/intl-pluralrules'],
+  '@formatjs/intl-relativetimeformat',
   ...['@noble/hashes', 'cjs-module-lexer', 'pako', 'readable-stream', 'sucrase', 'web-streams-polyfill'],
   ...manifest.packages.filter(({ language }) => language === 'javascript').map(({ name }) => name),
 ];

@@ -11,6 +11,7 @@ import type { MissingPackage } from '../../packages/catalog.ts';
 import { toEntries } from '../../packages/package-contents.ts';
 import { type BuildInGuest, LAYER_TIME_MS, type Layer } from '../runtime.ts';
 import { BOOT_FILE, BOOT_LAYER, boot } from './boot-interpreter.ts';
+import { localeDataModules } from './locale-data-modules.ts';
 import { property, readText, withCString } from './quickjs-api.ts';
 import { BYTECODE_SUFFIX, NODE_MODULES_PATH, PACKAGES_PATH } from './syscalls/package-loader.ts';
 
@@ -101,7 +102,8 @@ async function nodeModuleSources(): Promise<ModuleSource[]> {
   const files = readdirSync(NODE_FOLDER, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.js'))
     .sort();
-  return Promise.all(files.map((file) => bundleNodeModule(NODE_FOLDER + file)));
+  const modules = await Promise.all(files.map((file) => bundleNodeModule(NODE_FOLDER + file)));
+  return [...modules, ...(await localeDataModules())];
 }
 
 /** Compiles a module in a booted guest, which knows the built-in modules that it imports. */

@@ -15,6 +15,7 @@ import * as inspection from './inspect.js';
 import * as inspectError from './inspect-error.js';
 import * as inspectText from './inspect-text.js';
 import { defineLazily, defineLazyGlobals } from './lazy-globals.js';
+import { defineLocaleMethods } from './locale-methods.js';
 import * as nodeModules from './node-modules.js';
 import { os } from './os.js';
 import * as events from './program-events.js';
@@ -247,6 +248,7 @@ define({
 
 installSetup(true);
 defineLazyGlobals();
+defineLocaleMethods();
 Object.assign(boot, { fail, resolveImport });
 defineCommonJs();
 

@@ -8,6 +8,7 @@ import { load } from './node-modules.js';
 const SOURCES = {
   process: ['node:process'],
   Buffer: ['node:buffer', 'Buffer'],
+  Intl: ['node:internal/intl', 'Intl'],
   Blob: ['node:internal/blob', 'Blob'],
   File: ['node:internal/blob', 'File'],
   AbortController: ['node:internal/abort', 'AbortController'],

@@ -44,11 +44,6 @@ export const MISSING_GLOBALS: Readonly<Record<string, MissingGlobal>> = {
   FileReader: { needs: 'a browser', instead: 'std.loadFile' },
   HTMLElement: { needs: 'a browser', instead: 'build HTML as text' },
   Worker: { needs: 'threads', instead: 'do the work in the main program' },
-  Intl: {
-    needs: 'locale data',
-    instead:
-      "numbers: value.toFixed(2).replace(/\\B(?=(\\d{3})+(?!\\d))/g, ','); dates: toISOString(), or the packages dayjs and date-fns; sorting: compare with < and >",
-  },
   WebAssembly: { needs: 'WebAssembly inside the guest', instead: 'plain JavaScript' },
 };
 

@@ -1,0 +1,66 @@
+/** The global `Intl` and the methods of other built-in objects that depend on a locale. Each part is loaded on first use. */
+import { load } from '../../node-modules.js';
+import { getCanonicalLocales, Locale, resolveLocale } from './intl/locales.js';
+
+/** Module of each constructor. */
+const CONSTRUCTORS = {
+  Collator: 'collator',
+  DateTimeFormat: 'date-time-format',
+  ListFormat: 'number-format',
+  NumberFormat: 'number-format',
+  PluralRules: 'number-format',
+  RelativeTimeFormat: 'number-format',
+};
+
+const part = (name) => load(`node:internal/intl/${name}`);
+
+function supportedValuesOf(key) {
+  if (key === 'timeZone') return part('time-zones').timeZones();
+  if (key === 'calendar') return ['gregory'];
+  if (key === 'numberingSystem') return ['latn'];
+  throw new RangeError(`The sandbox cannot list the values of ${key}`);
+}
+
+export const Intl = {};
+for (const [name, value] of Object.entries({ getCanonicalLocales, supportedValuesOf, Locale }))
+  Object.defineProperty(Intl, name, { value, writable: true, configurable: true, enumerable: false });
+for (const [name, module] of Object.entries(CONSTRUCTORS)) {
+  const replace = (value) =>
+    Object.defineProperty(Intl, name, { value, writable: true, configurable: true, enumerable: false });
+  Object.defineProperty(Intl, name, {
+    get() {
+      const value = part(module)[name];
+      replace(value);
+      return value;
+    },
+    set: replace,
+    configurable: true,
+    enumerable: false,
+  });
+}
+Object.defineProperty(Intl, Symbol.toStringTag, { value: 'Intl', configurable: true });
+
+/** Languages whose rules for upper and lower case differ from those of Unicode. */
+const OWN_CASE = /^(?:tr|az|lt|el)(?:-|$)/i;
+
+const numberFormats = new Map();
+
+/** The methods, by the name of their prototype. `base` is the engine's method. */
+export const methods = {
+  numberToLocaleString(value, locales, options) {
+    const isSimple = options === undefined && (locales === undefined || typeof locales === 'string');
+    let format = isSimple ? numberFormats.get(`${locales}`) : undefined;
+    if (format === undefined) {
+      format = new (part('number-format').NumberFormat)(locales, options);
+      if (isSimple) numberFormats.set(`${locales}`, format);
+    }
+    return format.format(value);
+  },
+  dateToLocaleString: (...args) => part('date-time-format').dateToLocaleString(...args),
+  localeCompare: (...args) => part('collator').localeCompare(...args),
+  toLocaleCase(text, locales, base) {
+    const [tag] = getCanonicalLocales(locales);
+    if (tag !== undefined && OWN_CASE.test(tag)) resolveLocale(tag, {});
+    return base.call(text);
+  },
+};

@@ -1,0 +1,60 @@
+import { createSandbox, type Sandbox } from 'llm-wasm-sandbox';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+let sandbox: Sandbox;
+beforeAll(async () => {
+  sandbox = await createSandbox({ runtime: 'javascript' });
+});
+afterAll(() => sandbox.close());
+
+describe('Intl', () => {
+  test.each([
+    ["new Intl.NumberFormat('ru')", /no data for the locale ru\. Available: en, en-US/],
+    ["(1).toLocaleString('ar-EG')", /no data for the locale ar-EG/],
+    ["new Date(0).toLocaleDateString('en-NZ')", /no data for the locale en-NZ/],
+    ["'a'.localeCompare('b', 'sv')", /no data for the locale sv/],
+    ["'i'.toLocaleUpperCase('tr')", /no data for the locale tr/],
+    ["new Intl.NumberFormat('en', { numberingSystem: 'arab' })", /numberingSystem: 'arab'/],
+    ["new Intl.NumberFormat('en-u-nu-arab')", /keyword nu-arab/],
+    ["new Intl.NumberFormat('en', { style: 'percent', notation: 'compact' })", /compact percentages/],
+    ["new Intl.DateTimeFormat('en', { calendar: 'hebrew' })", /calendar: 'hebrew'/],
+    ["new Intl.DateTimeFormat('en', { dayPeriod: 'long' })", /dayPeriod/],
+    ["new Intl.DateTimeFormat('en', { timeZoneName: 'longGeneric' })", /longGeneric/],
+    ["new Intl.DateTimeFormat('en', { timeZone: 'UTC' }).formatRange(0, 1e10)", /ranges/],
+    ["'コーヒー'.localeCompare('ココア', 'ja')", /cannot compare the character "ー"/],
+    ["new Intl.Collator('de-u-co-phonebk')", /keyword co-phonebk/],
+  ])('%s throws, because the sandbox cannot honour it', async (program, message) => {
+    const { metadata } = await sandbox.execute(program);
+    expect(metadata.error).toMatchObject({ type: 'RangeError' });
+    expect(metadata.error?.message).toMatch(message);
+  });
+
+  test('uses English and UTC if nothing else is requested', async () => {
+    const program =
+      '[(1234.5).toLocaleString(), new Date(0).toLocaleString(), Intl.DateTimeFormat().resolvedOptions().timeZone]';
+    expect((await sandbox.execute(program)).metadata.result).toEqual([
+      '1,234.5',
+      '1/1/1970, 12:00:00 AM',
+      'UTC',
+    ]);
+  });
+
+  test('is loaded on first use and works after a program replaced it', async () => {
+    const program = 'globalThis.Intl = { mine: 1 }; [Intl.mine, "b".localeCompare("a")]';
+    expect((await sandbox.execute(program)).metadata.result).toEqual([1, 1]);
+    const { fuel_consumed } = await sandbox.execute('1234.5.toLocaleString(); 1');
+    expect(fuel_consumed).toBeLessThan(2_000_000);
+  });
+
+  test('with a long tag, text or list ends within its fuel', async () => {
+    for (const program of [
+      "new Intl.Locale('en-' + 'a'.repeat(1e6))",
+      "new Intl.Locale('en' + '-abcde'.repeat(30) + '-')",
+      "'é'.repeat(3e6).localeCompare('é'.repeat(3e6) + 'a')",
+      "new Intl.NumberFormat('en').format(10n ** 3_000_000n)",
+    ]) {
+      const result = await sandbox.execute(program, { fuel_budget: 500_000_000 });
+      expect(result.fuel_consumed).toBeLessThan(700_000_000);
+    }
+  });
+});
