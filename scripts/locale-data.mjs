@@ -93,8 +93,8 @@ const defined = (options) => Object.fromEntries(Object.entries(options).filter((
 function dateCombinations(locale) {
   const found = [];
   for (const weekday of [undefined, 'long', 'short', 'narrow'])
+    // Node.js 20 crashes for an era with a weekday in de-CH. An era without a year is not supported.
     for (const era of [undefined, 'short'])
-      // Node.js 20 crashes for an era with a weekday in de-CH. An era without a year is not supported.
       for (const year of WIDTHS)
         for (const month of [...WIDTHS, 'long', 'short', 'narrow'])
           for (const day of WIDTHS)

@@ -107,6 +107,7 @@ function groupOf(primary, tailoring) {
   return tailoring?.han === 'ja' && primary >= kana[0] && primary <= kana[1] ? 3 : 5;
 }
 
+const LIGATURE = /[ßẞæÆœŒ]/;
 const unsupportedText = (text) =>
   new RangeError(`Intl.Collator of the sandbox cannot compare the character ${JSON.stringify(text)}`);
 
@@ -154,7 +155,8 @@ function weightsOf(source, tailoring, isNumeric) {
       if (tailoring?.han === 'ja' && /[ー々ゝゞヽヾ]/.test(one)) throw unsupportedText(one);
       add(
         groupOf(found[0], tailoring) * GROUP + found[0],
-        found[1],
+        // A ligature differs from its letters like an accent, a compatibility character like the case.
+        found[1] + (LIGATURE.test(one) ? 0.5 : 0),
         found[2] + (long === undefined ? 0 : 100),
       );
     }
