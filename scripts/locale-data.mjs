@@ -90,10 +90,10 @@ function fail(locale, options, text) {
 
 const defined = (options) => Object.fromEntries(Object.entries(options).filter(([, value]) => value));
 
+/** Node.js 20 crashes for an era with a weekday in de-CH. An era without a year is not supported. */
 function dateCombinations(locale) {
   const found = [];
   for (const weekday of [undefined, 'long', 'short', 'narrow'])
-    // Node.js 20 crashes for an era with a weekday in de-CH. An era without a year is not supported.
     for (const era of [undefined, 'short'])
       for (const year of WIDTHS)
         for (const month of [...WIDTHS, 'long', 'short', 'narrow'])
