@@ -8,7 +8,7 @@ import type { AnalysisInput } from './input.ts';
 import { examineLoop, type LoopSample, type Progress, sizeOf } from './loop-progress.ts';
 import type { SourceLoop } from './loops.ts';
 import { oneLine, sourceLine } from './quote-guest-text.ts';
-import type { ProgramState, RunProfile, StackFrame } from './run-profile.ts';
+import { MAX_STATE_DEPTH, type ProgramState, type RunProfile, type StackFrame } from './run-profile.ts';
 
 export interface RunCause {
   readonly kind: (typeof RUN_CAUSES)[number];
@@ -156,19 +156,21 @@ function findRecursion({ source }: AnalysisInput, late: readonly ProgramState[])
   const name = oneLine(found.frame.function.replace(/^.*\./, ''), 60);
   const depths = late.map(({ depth }) => depth);
   const isGrowing = depths.every((depth, i) => i === 0 || depth >= depths[i - 1]!);
-  if (isGrowing && depths.at(-1)! >= DEEP && depths.at(-1)! > depths[0]!) {
+  const depth = depths.at(-1)!;
+  const isAtMaximum = depth >= MAX_STATE_DEPTH;
+  if (isGrowing && depth >= DEEP && (depth > depths[0]! || isAtMaximum)) {
     return {
       kind: 'deep_recursion',
-      text: `Deep recursion: ${name} calls itself and is ${depths.at(-1)} calls deep`,
+      text: `Deep recursion: ${name} calls itself and is ${isAtMaximum ? 'at least ' : ''}${depth} calls deep`,
       function: name,
     };
   }
   const calls = selfCalls(source, name, key, late);
   if (calls.count < 2 || !repeatsArguments(key, late)) return undefined;
-  const depth = `up to ${Math.max(...depths)} calls deep`;
+  const depthText = `up to ${Math.max(...depths)} calls deep`;
   return {
     kind: 'exponential_recursion',
-    text: `Exponential recursion: ${name} calls itself ${calls.count} times per call, on ${calls.lines.length > 1 ? 'lines' : 'line'} ${calls.lines.join(', ')}, ${depth}, repeatedly with the same arguments`,
+    text: `Exponential recursion: ${name} calls itself ${calls.count} times per call, on ${calls.lines.length > 1 ? 'lines' : 'line'} ${calls.lines.join(', ')}, ${depthText}, repeatedly with the same arguments`,
     function: name,
   };
 }
@@ -186,9 +188,9 @@ function selfCalls(
       if (i > 0 && keyOf(frame) === key && keyOf(stack[i - 1]!) === key) lines.add(frame.line);
   const count = [...lines].reduce((sum, line) => {
     const statement = sourceLine(source, line);
-    return (
-      sum + statement.split(new RegExp(`(?<![\\w$])${name.replace(/[^\w]/g, '\\$&')}\\s*\\(`)).length - 1
-    );
+    // The line of a call can also contain the definition.
+    const call = `(?<!\\bdef |\\bfunction |\\bfunction\\* |\\bfunction \\*|[\\w$])${name.replace(/[^\w]/g, '\\$&')}\\s*\\(`;
+    return sum + statement.split(new RegExp(call)).length - 1;
   }, 0);
   return { count, lines: [...lines].sort((a, b) => a - b).slice(0, 3) };
 }

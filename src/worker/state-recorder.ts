@@ -2,15 +2,13 @@
  * Records the state of a program at points of its run that depend on fuel and limits only. States serve to explain why a
  * limit was reached, so short runs have none, and a run has a similar number of them whatever its limits are.
  */
-import type { ProgramState, StackFrame } from '../analysis/run-profile.ts';
+import { MAX_STATE_DEPTH, type ProgramState, type StackFrame } from '../analysis/run-profile.ts';
 import type { StackReader } from '../runtimes/runtime.ts';
 import type { StoppedAt } from '../schema.ts';
 import { limitVariables, withoutAddresses } from './stopped-at.ts';
 
 /** Frames that are visited to find those of the program. */
 export const MAX_FRAMES = 200;
-/** Frames that are counted for the depth. */
-const MAX_DEPTH = 5_000;
 /** Frames of the program in a state. */
 const MAX_STATE_FRAMES = 40;
 /** Frames of the program whose variables a state has. */
@@ -83,7 +81,7 @@ export class StateRecorder {
 
   /** The state of the program now; undefined if no frame of the program can be found. */
   state(fuelConsumed: number): ProgramState | undefined {
-    const frames = this.reader.frames(MAX_DEPTH, false);
+    const frames = this.reader.frames(MAX_STATE_DEPTH, false);
     const stack = frames.filter(isProgram).slice(0, MAX_STATE_FRAMES);
     const top = stack[0];
     if (top === undefined) return undefined;

@@ -267,4 +267,47 @@ describe('stopped_at', () => {
       expect(Object.entries(variables).flat().join('').length).toBeLessThanOrEqual(2_000);
     }
   });
+
+  test('stays within its limits for forged code objects and any number of functions', async () => {
+    const forged = code`
+      def spin():
+          while True: pass
+      spin.__code__ = spin.__code__.replace(
+          co_linetable=b'\\xff\\x3f' * 100_000, co_filename='/app/x\\n\\x1b[31m', co_qualname='q' * 5000)
+      spin()
+    `;
+    const functions = code`
+      i = 0
+      while i >= 0:
+          scope = {}
+          exec(compile('def f%d(): return sum(range(40))' % i, '/app/g%d.py' % i, 'exec'), scope)
+          scope['f%d' % i]()
+          i += 1
+    `;
+    for (const program of [forged, functions]) {
+      const options = { profile: true, fuel_budget: 60_000_000 };
+      const { metadata } = await sandboxes.get('python')!.execute(program, options);
+      expect(metadata.trap_reason).toBe('out_of_fuel');
+      const { file, function: name } = metadata.stopped_at!;
+      expect(file).toMatch(/^\/app\/[^\n\u001b]*$/);
+      expect(name.length).toBeLessThanOrEqual(200);
+      expect(JSON.stringify(metadata.fuel_profile).length).toBeLessThan(500_000);
+    }
+  });
+
+  test('shows the size of a container whose items have long texts', async () => {
+    const program =
+      "const rows = Array(40).fill('x'.repeat(500)), long = { ['k'.repeat(90)]: 'v'.repeat(90), a: 2 };\nwhile (true) { rows; long; }\n";
+    const { metadata } = await run('javascript', program);
+    expect(metadata.stopped_at!.variables['rows']).toMatch(/… 40 items\]$/);
+    expect(metadata.stopped_at!.variables['long']).toMatch(/^\{k{40}: "v{30}"…, a: 2\}$/);
+    const limit = await run(
+      'python',
+      "rows = ['x' * 500] * 40\nlong = {'k' * 90: 'v' * 90, 1: 2}\nwhile rows: long = long\n",
+    );
+    expect(limit.metadata.stopped_at!.variables).toMatchObject({
+      rows: expect.stringMatching(/… 40 items\]$/),
+      long: expect.stringMatching(/^\{'k{30}'…: 'v{30}'…, 1: 2\}$/),
+    });
+  });
 });

@@ -100,6 +100,17 @@ const PROGRAMS: Record<string, Program> = {
     cause: 'deep_recursion',
     says: 'reaches a base case',
   },
+  'recursion beyond the depth that is counted': {
+    runtime: 'python',
+    code: 'import sys\nsys.setrecursionlimit(10**6)\ndef descend(n):\n    total = 0\n    for i in range(10):\n        total += i\n    return descend(n + 1)\ndescend(0)\n',
+    cause: 'deep_recursion',
+    says: 'descend calls itself and is at least 5000 calls deep',
+  },
+  'recursion that calls itself once, on the line of its definition': {
+    runtime: 'javascript',
+    code: 'function last(n) { let t = 0; for (let i = 0; i < 2000; i++) t += i; return n === 0 ? t : last(n - 1); }\nlet n = 0;\nwhile (n < 1e6) n += last(20) > 0 ? 1 : 2;\n',
+    says: 'of the fuel was used in last',
+  },
   'an import that uses most of the fuel': {
     runtime: 'python',
     code: 'import sympy\nprint(sympy.pi)\n',
