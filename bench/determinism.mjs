@@ -6,7 +6,7 @@ import { createSandbox, memoryStore } from '../dist/index.js';
 import { markdown } from './measure.mjs';
 import { PROFILED_PROGRAMS, withRepetitions } from './profile-cost.mjs';
 
-const RUNS = 10;
+const RUNS = 6;
 const OPTIONS = { fuel_budget: 100_000_000 };
 
 const SETUP = {

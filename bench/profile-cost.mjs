@@ -49,9 +49,9 @@ export const withRepetitions = (code, count) => code.replaceAll(/\bN\b/g, String
 
 /** Repetitions in a program, and pairs of runs of it. */
 const LENGTHS = [
-  { repetitions: 10, pairs: 40 },
-  { repetitions: 60, pairs: 16 },
-  { repetitions: 400, pairs: 5 },
+  { repetitions: 10, pairs: 20 },
+  { repetitions: 60, pairs: 8 },
+  { repetitions: 400, pairs: 3 },
 ];
 const WARMUP_PAIRS = 2;
 /** The default limits. The budget is not enforced here, so that long programs end. */

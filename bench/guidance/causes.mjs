@@ -96,5 +96,4 @@ export const CAUSES = {
   raised: { types: ['RaisedByProgram'] },
   syntax: { types: ['SyntaxError'] },
   other_language: { types: ['SyntaxError'], says: /looks like/i },
-  typescript: { types: ['SyntaxError'], says: /TypeScript/ },
 };
