@@ -62,6 +62,8 @@ function runner(module, compiled, assets, image) {
     const request = {
       code: harness(code),
       env: {},
+      args: [],
+      language: 'python',
       call: 1,
       keep: false,
       inject_setup: true,

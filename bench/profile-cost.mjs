@@ -105,6 +105,8 @@ function runner(runtime) {
       runtime.run(guest, handles, {
         code,
         env: {},
+        args: [],
+        language: runtime.name,
         call: 1,
         keep: false,
         inject_setup: true,
