@@ -1,7 +1,7 @@
 /**
  * Checks the messages on standard input, one per line, before they are parsed: their size, and the limits of HTTP bodies on
  * depth, members and identifiers. A message that exceeds one of these limits is dropped and answered with an error; one that
- * is too large closes the connection. Passes on complete lines only.
+ * is too large closes the connection. Passes on complete lines only, and no line that cannot be a message.
  */
 import { Transform, type TransformCallback } from 'node:stream';
 import { BodyError, JSON_LIMITS, JsonShape, parseJsonBody } from './request-body.ts';
@@ -9,6 +9,8 @@ import { BodyError, JSON_LIMITS, JsonShape, parseJsonBody } from './request-body
 /** A longer line closes the connection. */
 const MAX_LINE_BYTES = 10 * 1024 * 1024;
 const NEWLINE = 0x0a;
+/** Space, tab and carriage return. */
+const WHITESPACE = [0x20, 0x09, 0x0d];
 
 /** Receives a JSON-RPC error for a message that is dropped. */
 type Reject = (error: {
@@ -30,6 +32,11 @@ export class CheckedLines extends Transform {
   override _transform(chunk: Buffer, _: BufferEncoding, done: TransformCallback): void {
     for (let start = 0; start < chunk.length; ) {
       const end = chunk.indexOf(NEWLINE, start);
+      // Blank lines and other text cost almost nothing, however many there are.
+      if (end >= 0 && this.#bytes === 0 && !mayBeMessage(chunk, start, end)) {
+        start = end + 1;
+        continue;
+      }
       const part = chunk.subarray(start, end < 0 ? chunk.length : end + 1);
       this.#bytes += part.length;
       if (this.#bytes > MAX_LINE_BYTES) {
@@ -58,6 +65,13 @@ export class CheckedLines extends Transform {
     if (problem === undefined) this.push(line);
     else this.reject({ jsonrpc: '2.0', id: messageId(line), error: { code: -32_600, message: problem } });
   }
+}
+
+/** Whether a line begins like a JSON object or array. The transport ignores any other. */
+function mayBeMessage(chunk: Buffer, start: number, end: number): boolean {
+  let at = start;
+  while (at < end && WHITESPACE.includes(chunk[at]!)) at++;
+  return chunk[at] === OPEN_OBJECT || chunk[at] === OPEN_ARRAY;
 }
 
 /** A text in the message that is too long. Invalid JSON is left to the transport, which ignores it. */
