@@ -71,7 +71,7 @@ describe.skipIf(!isAvailable)(`scientific packages${REASON}`, () => {
       fuel_budget: 300_000_000,
     });
     expect(spent.metadata.trap_reason).toBe('out_of_fuel');
-    const large = await session.execute('np.ones(2 ** 28)');
+    const large = await session.execute('np.ones(2 ** 27)');
     expect(large.stderr).toContain('MemoryError');
     expect((await session.execute('int(np.ones(10).sum())')).metadata.result).toBe(10);
   });
