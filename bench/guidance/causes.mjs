@@ -58,7 +58,6 @@ export const CAUSES = {
   no_display: { types: UNSUPPORTED, says: /display/i },
   no_browser: { types: UNSUPPORTED, says: /browser/i },
   no_web_crypto: { types: UNSUPPORTED, says: /crypto/i },
-  no_intl: { types: UNSUPPORTED, says: /Intl/ },
   no_webassembly: { types: UNSUPPORTED, says: /WebAssembly/ },
   no_input: { types: ['InputExhausted'] },
 
