@@ -99,6 +99,27 @@ async function measuredFuel() {
 
 const measured = await measuredFuel();
 
+const quoted = (names) => names.map((name) => `\`${name}\``).join(', ');
+
+/** The fuel of the first `require` of each Node.js module, beyond that of `require` itself. */
+async function measuredRequires() {
+  const { createSandbox } = await import(at('dist/index.js'));
+  const fuelOf = async (code) => {
+    const sandbox = await createSandbox({ runtime: 'javascript', policy: { deterministic: true } });
+    const { fuel_consumed, success, stderr } = await sandbox.execute(code);
+    await sandbox.close();
+    if (!success) throw new Error(stderr);
+    return fuel_consumed;
+  };
+  const baseline = await fuelOf(`typeof require;`);
+  const fuel = new Map();
+  for (const name of IMPLEMENTED)
+    fuel.set(name, Math.max(0, (await fuelOf(`typeof require('node:${name}');`)) - baseline));
+  return fuel;
+}
+
+const requireFuel = await measuredRequires();
+
 const firstSentence = (text) => /^.*?[.;](?=\s|$)/s.exec(text)?.[0].replace(/;$/, '.') ?? text;
 
 /** Settings whose default depends on the machine; their description states it. */
@@ -198,12 +219,27 @@ const TABLES = {
   python_packages: () => packagesOf('python'),
   javascript_packages: () => packagesOf('javascript'),
   node_modules: () => {
-    const quoted = (names) => names.map((name) => `\`${name}\``).join(', ');
     const rows = [
       ['available', quoted(IMPLEMENTED)],
       ['can be loaded; calls throw', quoted(UNAVAILABLE)],
     ];
     return table(['support', 'modules'], rows);
+  },
+  node_functions: (documented) => {
+    const support = JSON.parse(readFileSync(at('test/corpus/node-api/support.json'), 'utf8'));
+    const rows = IMPLEMENTED.map((name) => {
+      const { full = [], partial = [], throws = [], missing = [] } = support[name];
+      const fuel = rounded(requireFuel.get(name), figureBeside(`| \`${name}\` |`, documented));
+      return [
+        `\`${name}\``,
+        quoted(full),
+        quoted(partial),
+        quoted(throws),
+        quoted(missing),
+        formatFuel(fuel),
+      ];
+    });
+    return table(['module', 'full', 'partial', 'throws', 'not available', 'first `require`'], rows);
   },
   python_stdlib: () => {
     const { stdlib } = readManifest();

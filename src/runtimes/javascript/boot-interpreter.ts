@@ -23,6 +23,8 @@ const STACK_LIMIT_BYTES = STACK_BYTES * 0.75;
 const STACK_RESERVE_BYTES = 128 * 1024;
 /** Bytes of the interpreter's context in which to search for the state of Math.random. */
 const CONTEXT_BYTES = 4096;
+/** Bytes of the interpreter's runtime in which to search for the list of promise jobs. */
+const RUNTIME_BYTES = 2048;
 const WORD_MASK = (1n << 64n) - 1n;
 /** Functions of the boot script that the host calls. */
 const ENTRY_POINTS = [
@@ -91,6 +93,30 @@ function findRandomState(guest: Guest): number {
   return at < 0 ? guest.abort('the state of Math.random cannot be found') : context + at * 8;
 }
 
+/**
+ * Finds the list of pending promise jobs in the runtime: the empty list, which points to itself, that a new job is added
+ * to. Programs that end with process.exit leave jobs behind.
+ */
+function findJobList(guest: Guest): number {
+  const runtime = guest.view.u32(guest.call('qjs_get_context_ptr') + CONTEXT.runtime);
+  const isEmpty = (at: number) => guest.view.u32(at) === at && guest.view.u32(at + 4) === at;
+  const offsets = Array.from({ length: RUNTIME_BYTES / 4 }, (_, i) => runtime + i * 4).filter(isEmpty);
+  guest.call('qjs_free_value', checked(guest, evaluate(guest, 'Promise.resolve().then(() => {})', 'boot')));
+  const found = offsets.filter((at) => !isEmpty(at) && guest.view.u32(at) === guest.view.u32(at + 4));
+  runPendingJobs(guest);
+  if (found.length !== 1 || !isEmpty(found[0]!)) guest.abort('the list of promise jobs cannot be found');
+  return found[0]!;
+}
+
+/** The address of the memory of an ArrayBuffer that the boot script keeps. */
+function bufferAddress(guest: Guest, buffer: number): number {
+  const length = guest.call('wasm_malloc', 4);
+  const address = guest.call('qjs_get_array_buffer', buffer, length);
+  guest.call('wasm_free', length);
+  guest.call('qjs_free_value', buffer);
+  return address;
+}
+
 function xorshift(state: bigint): bigint {
   let x = state ^ (state >> 12n);
   x = (x ^ (x << 25n)) & WORD_MASK;
@@ -118,6 +144,8 @@ export function boot(guest: Guest): Handles {
   const handles: Handles = {
     random: findRandomState(guest),
     context: guest.call('qjs_get_context_ptr'),
+    jobs: findJobList(guest),
+    turns: bufferAddress(guest, property(guest, entryPoints, 'turnCounter')),
   };
   for (const name of ENTRY_POINTS) handles[name] = property(guest, entryPoints, name);
   for (const value of [main, hostCalls, entryPoints]) guest.call('qjs_free_value', value);

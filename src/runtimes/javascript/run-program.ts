@@ -81,10 +81,27 @@ function endAtLimit(guest: Guest, program: JavaScriptRun, error: number): void {
 const isRunning = (program: JavaScriptRun | undefined) =>
   program === undefined || (program.interrupt === undefined && !program.hasExited);
 
+/** Counts a turn. The boot script reads the number; see async-context.js. */
+function countTurn(guest: Guest, program: JavaScriptRun | undefined): void {
+  const at = program?.handles['turns'];
+  if (at !== undefined) guest.view.setU32(at, guest.view.u32(at) + 1);
+}
+
+/**
+ * Removes the promise jobs that an earlier program of the session left when it called process.exit or reached a limit. Their
+ * memory is not released: the engine frees a job only by running it.
+ */
+function discardJobs(guest: Guest, jobs: number): void {
+  if (guest.call('qjs_is_job_pending') === 0) return;
+  guest.view.setU32(jobs, jobs);
+  guest.view.setU32(jobs + 4, jobs);
+}
+
 /** Runs promise jobs until none are left, the program ends or a limit is reached. */
 export function runPendingJobs(guest: Guest): void {
   const program = programs.get(guest);
   while (isRunning(program) && guest.call('qjs_is_job_pending') !== 0) {
+    countTurn(guest, program);
     if (guest.call('qjs_execute_pending_job') < 0) reportException(guest);
   }
 }
@@ -101,12 +118,14 @@ function settle(guest: Guest, value: number): void {
  */
 function runEventLoop(guest: Guest, program: JavaScriptRun): void {
   for (let isDone = false; !isDone; ) {
+    countTurn(guest, program);
     settle(guest, invoke(guest, program.handles['runTicks']!));
     runPendingJobs(guest);
     if (program.hasExited) return;
     const timer = invoke(guest, program.handles['nextTimer']!);
     const isFunction = guest.call('qjs_is_function', timer) !== 0;
     isDone = program.interrupt !== undefined || (!isFunction && guest.call('qjs_is_number', timer) === 0);
+    countTurn(guest, program);
     if (!isDone && isFunction) settle(guest, invoke(guest, timer));
     settle(guest, timer);
   }
@@ -132,6 +151,7 @@ export function run(guest: Guest, handles: Handles, request: GuestRequest): stri
     reserve: guest.call('wasm_malloc', RESERVE_BYTES),
   };
   programs.set(guest, program);
+  discardJobs(guest, handles['jobs']!);
   const { code, env, args, call, inject_setup, language } = request;
   if (call === 1) reseedRandom(guest, handles['random']!);
   const file = programFile(javascriptLanguage, call);

@@ -4,6 +4,7 @@
  * `resolveImport` and `importSource` load modules, `fail`, `failAtLimit` and `trackRejection` receive failures, and
  * `report` returns the outcome. The host runs promise jobs between these calls.
  */
+import * as asyncContext from './async-context.js';
 import * as consoleParts from './console.js';
 import * as formatting from './console-format.js';
 import * as cryptography from './crypto.js';
@@ -124,6 +125,7 @@ export function importSource(name) {
 }
 
 export const { runTicks } = events;
+export const { turnCounter } = asyncContext;
 
 export const preload = packages.requireVendor;
 
@@ -322,6 +324,7 @@ for (const timer of [timers.setTimeout, timers.setImmediate]) {
 }
 
 nodeModules.addBootParts({
+  'async-context': asyncContext,
   console: consoleParts,
   'console-format': formatting,
   crypto: cryptography,

@@ -1,9 +1,11 @@
 /** What `process` and the event loop share: the callbacks of process.nextTick, and what happens when a program ends. */
 
+import { bindContext } from './async-context.js';
+
 let ticks = [];
 
 export function addTick(callback) {
-  ticks.push(callback);
+  ticks.push(bindContext(callback));
 }
 
 export const hasTicks = () => ticks.length > 0;

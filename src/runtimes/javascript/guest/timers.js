@@ -3,6 +3,7 @@
  * next timer, so that the order of timers does not depend on the speed of the machine. The real clock only determines how
  * long the loop sleeps. As in Node.js, due timers run first, then the immediates that were set before.
  */
+import { bindContext } from './async-context.js';
 import { host } from './host-calls.js';
 
 const MAX_DELAY_MS = 2 ** 31 - 1;
@@ -136,7 +137,7 @@ function callbackOf(callback, args) {
     throw error;
   }
   // Bound instead of wrapped, so that stack traces contain no frame of this file.
-  return args.length > 0 ? callback.bind(undefined, ...args) : callback;
+  return bindContext(args.length > 0 ? callback.bind(undefined, ...args) : callback);
 }
 
 function activate(handle, entry) {

@@ -12,7 +12,7 @@ export const PACKAGES_PATH = '/data/js-modules';
 /** The Node.js modules, which the boot script loads on first use. Their names begin with `node:`. */
 export const NODE_MODULES_PATH = '/lib/javascript/node';
 const NODE_PREFIX = 'node:';
-const NODE_NAME = /^node:[a-z_]+(?:[-/][a-z_]+)*$/;
+const NODE_NAME = /^node:[a-z\d_]+(?:[-/][a-z\d_]+)*$/;
 export const BYTECODE_SUFFIX = '.qjsc';
 /** Packages that are part of the boot script. */
 const BUILT_IN_PACKAGES: readonly string[] = ['sandbox-utils'];

@@ -45,7 +45,7 @@ function algorithmOf(name) {
     .replace(/^(?:rsa-|ssl3-)/, '')
     .replace(/^sha-(?=\d)/, 'sha');
   if (!Object.hasOwn(ALGORITHMS, lower)) {
-    throw Object.assign(new Error('Digest method not supported'), { code: 'ERR_CRYPTO_INVALID_DIGEST' });
+    throw new Error('Digest method not supported');
   }
   return ALGORITHMS[lower];
 }

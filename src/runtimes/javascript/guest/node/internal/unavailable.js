@@ -8,53 +8,63 @@ const NETWORK =
   'The sandbox has no network. Get the data outside the sandbox, and pass it as files or standard input';
 const PROCESSES = 'The sandbox cannot start processes. Do the work in this program, or use a package';
 
-/** Functions and classes of each module, and what to use instead. */
+const RESOLVE =
+  'lookup lookupService getDefaultResultOrder setDefaultResultOrder setServers getServers resolve resolve4 resolve6 resolveAny resolveCaa resolveCname resolveMx resolveNaptr resolveNs resolvePtr resolveSoa resolveSrv resolveTxt reverse';
+const DEBUGGER = 'Print values with console.log';
+
+/** What to use instead of each module, and the names of its functions and classes. */
 const MODULES = {
-  child_process: [
-    PROCESSES,
-    ['exec', 'execSync', 'execFile', 'execFileSync', 'fork', 'spawn', 'spawnSync'],
-    ['ChildProcess'],
-  ],
-  cluster: [PROCESSES, ['fork', 'setupPrimary', 'setupMaster', 'disconnect'], ['Worker']],
-  dgram: [NETWORK, ['createSocket'], ['Socket']],
-  dns: [
-    NETWORK,
-    [
-      'lookup',
-      'resolve',
-      'resolve4',
-      'resolve6',
-      'resolveMx',
-      'resolveTxt',
-      'reverse',
-      'setServers',
-      'getServers',
-    ],
-    ['Resolver'],
-  ],
-  'dns/promises': [
-    NETWORK,
-    ['lookup', 'resolve', 'resolve4', 'resolve6', 'resolveMx', 'resolveTxt', 'reverse'],
-    ['Resolver'],
-  ],
-  domain: ["Use try/catch and process.on('uncaughtException')", ['create', 'createDomain'], ['Domain']],
+  child_process: [PROCESSES, 'exec execSync execFile execFileSync fork spawn spawnSync', 'ChildProcess'],
+  cluster: [PROCESSES, 'fork setupPrimary setupMaster disconnect', 'Worker'],
+  dgram: [NETWORK, 'createSocket', 'Socket'],
+  dns: [NETWORK, RESOLVE, 'Resolver'],
+  'dns/promises': [NETWORK, RESOLVE, 'Resolver'],
+  domain: ["Use try/catch and process.on('uncaughtException')", 'create createDomain', 'Domain'],
   http: [
     NETWORK,
-    ['request', 'get', 'createServer'],
-    ['Agent', 'Server', 'ClientRequest', 'ServerResponse', 'IncomingMessage', 'OutgoingMessage'],
+    'request get createServer validateHeaderName validateHeaderValue setMaxIdleHTTPParsers',
+    'Agent Server ClientRequest ServerResponse IncomingMessage OutgoingMessage',
   ],
-  http2: [NETWORK, ['connect', 'createServer', 'createSecureServer'], []],
-  https: [NETWORK, ['request', 'get', 'createServer'], ['Agent', 'Server']],
-  inspector: ['Print values with console.log', ['open', 'close', 'url', 'waitForDebugger'], ['Session']],
+  http2: [
+    NETWORK,
+    'connect createServer createSecureServer getDefaultSettings getPackedSettings getUnpackedSettings performServerHandshake',
+    'Http2ServerRequest Http2ServerResponse',
+  ],
+  https: [NETWORK, 'request get createServer', 'Agent Server'],
+  inspector: [DEBUGGER, 'open close url waitForDebugger', 'Session'],
+  'inspector/promises': [DEBUGGER, 'open close url waitForDebugger', 'Session'],
   net: [
     NETWORK,
-    ['connect', 'createConnection', 'createServer'],
-    ['Socket', 'Server', 'Stream', 'BlockList', 'SocketAddress'],
+    'connect createConnection createServer getDefaultAutoSelectFamily setDefaultAutoSelectFamily getDefaultAutoSelectFamilyAttemptTimeout setDefaultAutoSelectFamilyAttemptTimeout',
+    'Socket Server Stream BlockList SocketAddress',
   ],
-  repl: ['Use a session: its variables persist from call to call', ['start'], ['REPLServer']],
-  tls: [NETWORK, ['connect', 'createServer', 'createSecureContext'], ['TLSSocket', 'Server']],
-  trace_events: ['Use performance.mark', ['createTracing', 'getEnabledCategories'], []],
-  wasi: ['Use the functions of fs and process', [], ['WASI']],
+  repl: [
+    'Use a session: its variables persist from call to call',
+    'start writer isValidSyntax',
+    'REPLServer Recoverable',
+  ],
+  tls: [
+    NETWORK,
+    'connect createServer createSecureContext createSecurePair getCiphers convertALPNProtocols checkServerIdentity',
+    'TLSSocket Server SecureContext',
+  ],
+  trace_events: ['Use performance.mark', 'createTracing getEnabledCategories', ''],
+  v8: [
+    'The engine is QuickJS. Use process.memoryUsage, structuredClone and JSON',
+    'cachedDataVersionTag getHeapSnapshot getHeapStatistics getHeapSpaceStatistics getHeapCodeStatistics setFlagsFromString serialize deserialize takeCoverage stopCoverage writeHeapSnapshot queryObjects setHeapSnapshotNearHeapLimit',
+    'Serializer Deserializer DefaultSerializer DefaultDeserializer GCProfiler',
+  ],
+  vm: [
+    'Use new Function(...names, code) or (0, eval)(code), which run the code with the globals of this program',
+    'createContext createScript runInContext runInNewContext runInThisContext isContext compileFunction measureMemory',
+    'Script',
+  ],
+  wasi: ['Use the functions of fs and process', '', 'WASI'],
+  worker_threads: [
+    'The sandbox has one thread. Call the function directly, or run it in another call',
+    'markAsUntransferable moveMessagePortToContext receiveMessageOnPort postMessageToThread setEnvironmentData getEnvironmentData',
+    'Worker BroadcastChannel',
+  ],
 };
 
 const METHODS = [
@@ -144,6 +154,20 @@ const WORKING = {
     isIP: (text) => (IPV4.test(text) ? 4 : isIPv6(text) ? 6 : 0),
   },
   cluster: { isMaster: true, isPrimary: true, isWorker: false, workers: {} },
+  worker_threads: {
+    isMainThread: true,
+    parentPort: null,
+    workerData: null,
+    threadId: 0,
+    resourceLimits: {},
+    SHARE_ENV: Symbol.for('nodejs.worker_threads.SHARE_ENV'),
+    get MessageChannel() {
+      return globalThis.MessageChannel;
+    },
+    get MessagePort() {
+      return globalThis.MessagePort;
+    },
+  },
 };
 
 export function createModule(name) {
@@ -155,12 +179,13 @@ export function createModule(name) {
       `${name}.${part} is not available in the sandbox. ${alternative}.`,
     );
   };
-  const module = { ...WORKING[name] };
-  for (const part of functions) {
+  const module = Object.defineProperties({}, Object.getOwnPropertyDescriptors(WORKING[name] ?? {}));
+  const names = (text) => text.split(' ').filter((part) => part !== '');
+  for (const part of names(functions)) {
     module[part] = () => fail(part);
     Object.defineProperty(module[part], 'name', { value: part });
   }
-  for (const part of classes) {
+  for (const part of names(classes)) {
     module[part] = class {
       constructor() {
         fail(part);

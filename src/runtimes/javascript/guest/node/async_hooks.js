@@ -1,0 +1,202 @@
+/**
+ * The module `async_hooks`. Contexts follow timers, callbacks of process.nextTick and queueMicrotask, and promises. The
+ * engine has no hook for `await`, but reads `constructor` of the promise that it waits for. An accessor registers a
+ * reaction at that moment, which the engine runs right before it continues the function.
+ */
+import {
+  bindContext,
+  capture,
+  currentContext,
+  runInContext,
+  setContext,
+  setNextContext,
+} from '../async-context.js';
+import { codedError, invalidArgType, validateFunction } from './internal/errors.js';
+
+const nativeThen = Promise.prototype.then;
+/** The engine reads `constructor` for `then` too. */
+let isInternal = false;
+
+function thenNatively(promise, onFulfilled, onRejected) {
+  const previous = isInternal;
+  isInternal = true;
+  try {
+    return Reflect.apply(nativeThen, promise, [onFulfilled, onRejected]);
+  } finally {
+    isInternal = previous;
+  }
+}
+
+function inContext(captured, callback) {
+  if (typeof callback !== 'function') return callback;
+  return (value) => runInContext(captured, callback, undefined, [value]);
+}
+
+function isPromise(value) {
+  return value !== Promise.prototype && value instanceof Promise;
+}
+
+function capturePromises() {
+  const { then } = {
+    // biome-ignore lint/suspicious/noThenProperty: it replaces the method of promises
+    then(onFulfilled, onRejected) {
+      const captured = currentContext();
+      if (captured === undefined) return thenNatively(this, onFulfilled, onRejected);
+      return thenNatively(this, inContext(captured, onFulfilled), inContext(captured, onRejected));
+    },
+  };
+  Object.defineProperty(Promise.prototype, 'then', {
+    value: then,
+    writable: true,
+    configurable: true,
+    enumerable: false,
+  });
+  Object.defineProperty(Promise.prototype, 'constructor', {
+    get() {
+      const captured = currentContext();
+      if (!isInternal && captured !== undefined && isPromise(this)) {
+        const enter = () => setNextContext(captured);
+        thenNatively(this, enter, enter);
+      }
+      return Promise;
+    },
+    set(value) {
+      Object.defineProperty(this, 'constructor', {
+        value,
+        writable: true,
+        configurable: true,
+        enumerable: true,
+      });
+    },
+    configurable: true,
+    enumerable: false,
+  });
+  // These read `constructor` without waiting for the promise.
+  for (const name of ['resolve', 'all', 'allSettled', 'any', 'race']) {
+    const native = Promise[name];
+    const method = {
+      [name](...args) {
+        const previous = isInternal;
+        isInternal = true;
+        try {
+          return Reflect.apply(native, this, args);
+        } finally {
+          isInternal = previous;
+        }
+      },
+    }[name];
+    Object.defineProperty(Promise, name, {
+      value: method,
+      writable: true,
+      configurable: true,
+      enumerable: false,
+    });
+  }
+  const nativeQueue = globalThis.queueMicrotask;
+  Object.defineProperty(globalThis, 'queueMicrotask', {
+    value: function queueMicrotask(callback) {
+      validateFunction(callback, 'callback');
+      nativeQueue(bindContext(callback));
+    },
+    writable: true,
+    configurable: true,
+    enumerable: true,
+  });
+}
+
+capture.isEnabled = true;
+capturePromises();
+
+export class AsyncLocalStorage {
+  static bind(callback) {
+    return AsyncResource.bind(callback);
+  }
+
+  static snapshot() {
+    const captured = currentContext();
+    return (callback, ...args) => runInContext(captured, callback, undefined, args);
+  }
+
+  getStore() {
+    return currentContext()?.get(this);
+  }
+
+  run(store, callback, ...args) {
+    return runInContext(new Map(currentContext()).set(this, store), callback, undefined, args);
+  }
+
+  exit(callback, ...args) {
+    return this.run(undefined, callback, ...args);
+  }
+
+  enterWith(store) {
+    setContext(new Map(currentContext()).set(this, store));
+  }
+
+  disable() {
+    const next = new Map(currentContext());
+    next.delete(this);
+    setContext(next);
+  }
+}
+
+let lastAsyncId = 1;
+
+export class AsyncResource {
+  #captured = currentContext();
+  #asyncId = ++lastAsyncId;
+  #triggerAsyncId;
+
+  constructor(type, options = {}) {
+    if (typeof type !== 'string') throw invalidArgType('type', 'string', type);
+    const trigger = typeof options === 'number' ? options : (options.triggerAsyncId ?? 1);
+    if (!Number.isSafeInteger(trigger) || trigger < -1)
+      throw codedError(RangeError, 'ERR_INVALID_ASYNC_ID', `Invalid triggerAsyncId value: ${trigger}`);
+    this.#triggerAsyncId = trigger;
+  }
+
+  static bind(callback, type = undefined, self = undefined) {
+    validateFunction(callback, 'fn');
+    return new AsyncResource(type ?? (callback.name || 'bound-anonymous-fn')).bind(callback, self);
+  }
+
+  runInAsyncScope(callback, self, ...args) {
+    return runInContext(this.#captured, callback, self, args);
+  }
+
+  bind(callback, self = undefined) {
+    validateFunction(callback, 'fn');
+    const resource = this;
+    const bound = function (...args) {
+      return resource.runInAsyncScope(callback, self === undefined ? this : self, ...args);
+    };
+    Object.defineProperty(bound, 'length', { value: callback.length, configurable: true });
+    return bound;
+  }
+
+  emitDestroy() {
+    return this;
+  }
+
+  asyncId() {
+    return this.#asyncId;
+  }
+
+  triggerAsyncId() {
+    return this.#triggerAsyncId;
+  }
+}
+
+export const executionAsyncId = () => 1;
+export const triggerAsyncId = () => 0;
+const topLevelResource = {};
+export const executionAsyncResource = () => topLevelResource;
+export const asyncWrapProviders = Object.freeze({ __proto__: null, NONE: 0 });
+
+export function createHook() {
+  throw codedError(
+    Error,
+    'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
+    'async_hooks.createHook is not available in the sandbox. Use AsyncLocalStorage.',
+  );
+}

@@ -1,0 +1,79 @@
+/**
+ * Classifies the exports of Node.js modules by running the same probes in Node.js and in the sandbox. `full`: all probes
+ * have the same outcome; `partial`: it exists and an outcome differs; `throws`: calling it throws; `missing`: undefined.
+ */
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { createSandbox } from 'llm-wasm-sandbox';
+
+export type Support = 'full' | 'partial' | 'throws' | 'missing';
+export type SupportByModule = Record<string, Partial<Record<Support, string[]>>>;
+
+const NAMES = new URL('../../../src/runtimes/javascript/guest/node-module-names.js', import.meta.url).href;
+const { IMPLEMENTED, UNAVAILABLE } = (await import(NAMES)) as Record<
+  'IMPLEMENTED' | 'UNAVAILABLE',
+  readonly string[]
+>;
+const PROBE = readFileSync(new URL('./probe.cjs', import.meta.url), 'utf8');
+const UNAVAILABLE_CODE = 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM';
+const UNIMPLEMENTED_CODE = 'ERR_METHOD_NOT_IMPLEMENTED';
+/** Names that begin with an underscore are internal. */
+const isPublic = (name: string) => !name.startsWith('_') && name !== 'default';
+
+/** The public exports of the modules, as the Node.js that runs the tests has them. */
+export function exportsOfNode(modules: readonly string[]): Record<string, string[]> {
+  const load = createRequire(import.meta.url);
+  const names = (module: object) => Object.keys(module).filter(isPublic).sort();
+  return Object.fromEntries(modules.map((name) => [name, names(load(`node:${name}`))]));
+}
+
+type Outcomes = Record<string, Record<string, string[]>>;
+
+const parse = (output: string): Outcomes => JSON.parse(output.trimEnd().split('\n').at(-1)!);
+
+function outcomesOfNode(program: string): Outcomes {
+  const { stdout, stderr } = spawnSync(process.execPath, ['-e', program], { encoding: 'utf8' });
+  if (stdout === '') throw new Error(stderr);
+  return parse(stdout);
+}
+
+async function outcomesOfSandbox(program: string): Promise<Outcomes> {
+  const sandbox = await createSandbox({ runtime: 'javascript', policy: { stdout_max_bytes: 4_000_000 } });
+  const result = await sandbox.execute(program);
+  await sandbox.close();
+  if (!result.success) throw new Error(result.stderr);
+  return parse(result.stdout);
+}
+
+function supportOf(host: readonly string[], guest: readonly string[]): Support {
+  if (guest[0] === 'missing') return 'missing';
+  if (guest.some((one) => one.includes(UNAVAILABLE_CODE) || one.includes(UNIMPLEMENTED_CODE)))
+    return 'throws';
+  return JSON.stringify(host) === JSON.stringify(guest) ? 'full' : 'partial';
+}
+
+/** Classifies all exports that Node.js has. */
+export async function classify(): Promise<SupportByModule> {
+  const available = exportsOfNode(IMPLEMENTED);
+  const unavailable = exportsOfNode(UNAVAILABLE);
+  const program = (exported: object) => `const EXPORTS = ${JSON.stringify(exported)};\n${PROBE}`;
+  const host = outcomesOfNode(program(available));
+  // The functions of these modules are not called in Node.js, where they would start servers and processes.
+  const guest = {
+    ...(await outcomesOfSandbox(program(available))),
+    ...(await outcomesOfSandbox(program(unavailable))),
+  };
+  const support: SupportByModule = {};
+  for (const [module, names] of Object.entries({ ...available, ...unavailable }).sort()) {
+    const rows: Partial<Record<Support, string[]>> = {};
+    for (const name of names) {
+      const outcomes = guest[module]![name]!;
+      const kind = supportOf(host[module]?.[name] ?? outcomes, outcomes);
+      rows[kind] ??= [];
+      rows[kind].push(name);
+    }
+    support[module] = rows;
+  }
+  return support;
+}
