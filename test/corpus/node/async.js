@@ -1,19 +1,19 @@
-// program: keeps a store across timers, promises and await
+// process: keeps a store across timers, promises and await
 const { AsyncLocalStorage } = require('node:async_hooks');
 const storage = new AsyncLocalStorage();
-const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const sleep = () => new Promise((resolve) => setImmediate(resolve));
 async function handle(id) {
-  await sleep(id === 'a' ? 80 : 10);
+  await sleep();
   console.log('after sleep', storage.getStore().id);
-  await Promise.all([sleep(1), Promise.resolve()]);
+  await Promise.all([sleep(), Promise.resolve()]);
   console.log('after all', storage.getStore().id);
   await inner();
   return storage.getStore().id;
 }
-async function inner() { await sleep(1); console.log('inner', storage.getStore().id); }
+async function inner() { await sleep(); console.log('inner', storage.getStore().id); }
 for (const id of ['a', 'b']) storage.run({ id }, () => handle(id).then((result) => console.log('then', result, storage.getStore().id)));
 console.log('outside', storage.getStore());
-// program: passes the store to callbacks
+// process: passes the store to callbacks
 const { AsyncLocalStorage } = require('async_hooks');
 const als = new AsyncLocalStorage();
 als.run(1, () => {
@@ -30,7 +30,7 @@ als.run(1, () => {
   console.log('sync', als.getStore());
 });
 console.log('after', als.getStore());
-// program: uses two stores and enterWith
+// process: uses two stores and enterWith
 const { AsyncLocalStorage } = require('async_hooks');
 const [a, b] = [new AsyncLocalStorage(), new AsyncLocalStorage()];
 (async () => {
@@ -38,7 +38,7 @@ const [a, b] = [new AsyncLocalStorage(), new AsyncLocalStorage()];
   await b.run('B', async () => { await new Promise((r) => setTimeout(r, 1)); console.log(a.getStore(), b.getStore()); });
   console.log(a.getStore(), b.getStore());
 })();
-// program: binds functions to a context
+// process: binds functions to a context
 const { AsyncLocalStorage, AsyncResource } = require('async_hooks');
 const als = new AsyncLocalStorage();
 const bound = als.run('bound', () => AsyncResource.bind((x) => `${x} ${als.getStore()}`));
@@ -46,7 +46,7 @@ const snapshot = als.run('snapshot', () => AsyncLocalStorage.snapshot());
 const resource = als.run('resource', () => new AsyncResource('Mine'));
 console.log(bound('x'), snapshot(() => als.getStore()), resource.runInAsyncScope((y) => [y, als.getStore()], null, 'y'), typeof resource.asyncId(), als.getStore());
 try { new AsyncResource(1); } catch (e) { console.log(e.code, e.message); }
-// program: keeps the store in event handlers and async iteration
+// process: keeps the store in event handlers and async iteration
 const { AsyncLocalStorage } = require('async_hooks');
 const EventEmitter = require('events');
 const als = new AsyncLocalStorage(); const emitter = new EventEmitter();
@@ -54,13 +54,13 @@ emitter.on('x', () => console.log('event', als.getStore()));
 async function* numbers() { for (let i = 0; i < 2; i++) { await new Promise((r) => setTimeout(r, 1)); yield i; } }
 als.run('run', async () => { emitter.emit('x'); for await (const n of numbers()) console.log(n, als.getStore()); emitter.emit('x'); });
 emitter.emit('x');
-// program: isolates failing contexts
+// process: isolates failing contexts
 const { AsyncLocalStorage } = require('async_hooks');
 const als = new AsyncLocalStorage();
 try { als.run('x', () => { throw new Error('inside'); }); } catch (e) { console.log(e.message, als.getStore()); }
 als.run('y', async () => { try { await Promise.reject(new Error('awaited')); } catch (e) { console.log(e.message, als.getStore()); } });
 als.run('z', () => als.run(undefined, () => console.log(als.getStore())));
-// program: publishes on diagnostics channels
+// process: publishes on diagnostics channels
 const dc = require('diagnostics_channel');
 const channel = dc.channel('app:request');
 const onMessage = (message, name) => console.log(name, message);
@@ -73,7 +73,7 @@ tracing.traceSync((x) => x + 1, { n: 1 }, undefined, 4); try { tracing.traceSync
 const { isMainThread, parentPort, workerData, threadId, Worker } = require('worker_threads');
 console.log(isMainThread, parentPort, workerData, threadId, typeof Worker);
 if (isMainThread) console.log('main');
-// program: loads modules that it does not use
+// process: loads modules that it does not use
 for (const name of ['child_process', 'cluster', 'dgram', 'dns', 'http', 'http2', 'https', 'inspector', 'net', 'repl', 'tls', 'v8', 'vm', 'worker_threads', 'async_hooks', 'diagnostics_channel']) console.log(name, typeof require(name), require(name) === require(`node:${name}`));
 // program: runs promises in order
 const log = []; const p = Promise.resolve();
@@ -135,7 +135,12 @@ setTimeout(() => console.log('never'), 1); Promise.resolve().then(() => console.
 // module: awaits at the top level and imports dynamically
 import { setTimeout as sleep } from 'node:timers/promises';
 const { join } = await import('node:path'); console.log(join('a', '..', 'b')); await sleep(1); const value = await Promise.all([1, sleep(1, 2)]); console.log(value); export const x = value;
-// module: imports async_hooks and test without running tests
-import { AsyncLocalStorage } from 'node:async_hooks'; import test, { describe, it, mock } from 'node:test';
-const als = new AsyncLocalStorage(); console.log(await als.run(7, async () => { await Promise.resolve(); return als.getStore(); }), typeof test, typeof describe, typeof it, typeof mock.fn);
-const f = mock.fn((a, b) => a + b); f(1, 2); f(3, 4); console.log(f.mock.callCount(), f.mock.calls[1].arguments, f.mock.calls[0].result); const o = { m: () => 1 }; mock.method(o, 'm', () => 2); console.log(o.m(), o.m.mock.callCount()); mock.restoreAll(); console.log(o.m());
+// process: uses async_hooks and mocks without running tests
+const { AsyncLocalStorage } = require('node:async_hooks');
+const { test, describe, it, mock } = require('node:test');
+const als = new AsyncLocalStorage();
+als.run(7, async () => { await Promise.resolve(); return als.getStore(); }).then((store) => console.log('store', store));
+console.log(typeof test, typeof describe, typeof it, typeof mock.fn);
+const f = mock.fn((a, b) => a + b); f(1, 2); f(3, 4);
+console.log(f.mock.callCount(), f.mock.calls[1].arguments, f.mock.calls[0].result);
+const o = { m: () => 1 }; mock.method(o, 'm', () => 2); console.log(o.m(), o.m.mock.callCount()); mock.restoreAll(); console.log(o.m());

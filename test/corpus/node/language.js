@@ -6,7 +6,7 @@ console.log([{ id: 1, tags: ['a', 'b'], nested: { deep: { deeper: { deepest: 1 }
 console.log(new Array(200).fill(7)); console.log(new Map(Array.from({ length: 5 }, (_, i) => [`key${i}`, { value: i, text: 'x'.repeat(20) }]))); console.log(new Set([[1, 2], { a: 1 }, 'text'])); console.log('x'.repeat(200)); console.log(['y'.repeat(100), 'z'.repeat(30)]); console.log(Array.from({ length: 30 }, (_, i) => `item ${i}`));
 // program: prints errors inside structures
 const e = new Error('inner'); e.stack = 'Error: inner\n    at somewhere'; e.code = 'E_CODE'; console.log({ e }); console.log([e]); const a = new AggregateError([e], 'many'); a.stack = 'AggregateError: many'; console.log(a.errors.length, Object.keys(e)); console.log(Object.prototype.toString.call(e), e + '', `${new TypeError('t')}`);
-// program: prints with console.dir, group and table
+// process: prints with console.dir, group and table
 console.dir({ a: { b: { c: { d: 1 } } } }, { depth: 0 }); console.dir({ a: { b: { c: { d: 1 } } } }, { depth: null }); console.group('G'); console.log('in'); console.group(); console.log({ a: 1, b: 'two\nlines' }); console.groupEnd(); console.groupEnd(); console.log('out'); console.table([{ a: 1, b: { c: 1 } }, { a: 'x', d: true }]); console.table(new Map([['k', 1]])); console.table(5); console.table([]); console.count(); console.count('x'); console.countReset(); console.count(); console.assert(true, 'no');
 // program: inspects with options
 const util = require('util'); const o = { z: 1, a: [1, 2, [3, [4]]], s: 'str', m: new Map([['k', { x: 1 }]]) };
