@@ -3,31 +3,69 @@
  * short program. The library entry points stay unbundled. Bundles lie one folder below dist/, so every path that a module
  * derives from `import.meta.url` is rewritten to start from there.
  */
-import { readFile } from 'node:fs/promises';
-import { relative, sep } from 'node:path';
+import { readFile, rm } from 'node:fs/promises';
+import { isBuiltin } from 'node:module';
+import { join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
 const dist = fileURLToPath(new URL('../dist/', import.meta.url));
 /** Packages that are bundled. Others are loaded from node_modules when a command needs them. */
 const BUNDLED = ['zod', 'commander', '@modelcontextprotocol/server', '@modelcontextprotocol/core'];
+/** Files without side effects, which are left out where nothing of them is used. */
+const PURE = join(dist, 'schema');
 
 const keepPaths = {
   name: 'keep paths',
-  setup({ onLoad, onResolve }) {
+  setup({ onLoad, onResolve, resolve }) {
     onLoad({ filter: /\.js$/ }, async ({ path }) => {
       if (!path.startsWith(dist)) return undefined;
       const text = await readFile(path, 'utf8');
       const own = JSON.stringify(`../${relative(dist, path).replaceAll(sep, '/')}`);
-      const contents = text
+      const contents = withoutBuiltinImports(text)
         .replaceAll('import.meta.url', `new URL(${own}, import.meta.url).href`)
         // Of a namespace import, esbuild includes only what is used.
         .replaceAll("import { z } from 'zod'", "import * as z from 'zod'");
       return { contents, loader: 'js' };
     });
+    onResolve({ filter: /^\./ }, async ({ path, pluginData, ...options }) => {
+      if (pluginData === keepPaths || !join(options.resolveDir, path).startsWith(PURE)) return undefined;
+      const found = await resolve(path, { ...options, pluginData: keepPaths });
+      return { path: found.path, sideEffects: false };
+    });
     onResolve({ filter: /^[^./]/ }, ({ path }) => {
       const isBundled = BUNDLED.some((name) => path === name || path.startsWith(`${name}/`));
       return isBundled ? undefined : { path, external: true };
+    });
+  },
+};
+
+/**
+ * Loads Node.js modules without `import`, which reads every export of a module, and thereby loads many others that the
+ * module loads on demand.
+ */
+function withoutBuiltinImports(text) {
+  return text.replaceAll(
+    /^import (?:\{([^}]*)\}|(?:\* as )?(\w+)) from '(node:[\w/]+)';/gm,
+    (_, names, name, module) =>
+      `const ${name ?? `{${names.replaceAll(' as ', ': ')}}`} = process.getBuiltinModule('${module}');`,
+  );
+}
+
+/** The same for packages that are CommonJS. */
+const builtinsOfPackages = {
+  name: 'builtins of packages',
+  setup({ onLoad, onResolve }) {
+    onResolve({ filter: /^(node:)?[a-z_/]+$/ }, ({ path, kind }) =>
+      isBuiltin(path) && kind === 'require-call'
+        ? { path: path.replace(/^node:/, ''), namespace: 'builtin' }
+        : undefined,
+    );
+    onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => {
+      const found = `process.getBuiltinModule('node:${path}')`;
+      // Commander needs it for commands that are executables, which this program does not have.
+      const late = `{ get spawn() { return ${found}.spawn; } }`;
+      return { contents: `module.exports = ${path === 'child_process' ? late : found};`, loader: 'js' };
     });
   },
 };
@@ -38,9 +76,6 @@ const OPTIONS = {
   outdir: dist,
   allowOverwrite: true,
   bundle: true,
-  splitting: true,
-  chunkNames: 'chunks/[name]-[hash]',
-  format: 'esm',
   platform: 'node',
   target: 'node20',
   minifySyntax: true,
@@ -48,16 +83,43 @@ const OPTIONS = {
   legalComments: 'none',
   // Paths of modules appear in the output and must not depend on where a linked node_modules lies.
   preserveSymlinks: true,
-  // Bundled CommonJS packages load Node.js modules with it.
-  banner: {
-    js: "import { createRequire as _createRequire } from 'node:module'; const require = _createRequire(import.meta.url);",
-  },
   logLevel: 'warning',
-  plugins: [keepPaths],
+  plugins: [builtinsOfPackages, keepPaths],
 };
 
-/** The two are bundled separately: chunks that they shared would be smaller and more. */
+const MODULE = { ...OPTIONS, format: 'esm' };
+/** One file for each entry and for each set of modules that several of them share. */
+const MODULES = { ...MODULE, splitting: true, chunkNames: 'chunks/[name]-[hash]' };
+
+/** A CommonJS script, which a thread loads faster than a module. */
+const SCRIPT = {
+  ...OPTIONS,
+  format: 'cjs',
+  outExtension: { '.js': '.cjs' },
+  define: { 'import.meta.url': '_url' },
+  banner: { js: "const _url = require('node:url').pathToFileURL(__filename).href;" },
+};
+
+/** Leaves the dynamic imports of these files to Node.js. */
+const external = (files) => ({
+  name: 'external',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\// }, ({ path, kind }) =>
+      kind === 'dynamic-import' && files.test(path) ? { path, external: true } : undefined,
+    );
+  },
+});
+
+/** They are bundled separately: chunks that they shared would be smaller and more. */
 export async function bundle() {
-  await build({ ...OPTIONS, entryPoints: ['cli/main.js'] });
-  await build({ ...OPTIONS, entryPoints: ['worker/entry.js', 'worker/process-entry.js'] });
+  const entry = (name, plugins = []) => ({ entryPoints: [name], plugins: [...plugins, ...OPTIONS.plugins] });
+  await build({
+    ...MODULES,
+    ...entry('cli/main.js', [external(/^\.\/(early-start|run-command-line)\.js$/)]),
+  });
+  await build({ ...MODULE, ...entry('cli/early-start.js') });
+  await build({ ...MODULE, ...entry('cli/run-command-line.js', [external(/^\.\/commands\/(?!run\.js)/)]) });
+  await build({ ...MODULES, ...entry('worker/process-entry.js') });
+  await build({ ...SCRIPT, ...entry('worker/entry.js') });
+  await rm(join(dist, 'worker/entry.js'));
 }

@@ -2,7 +2,7 @@
 export { ERROR_CODES, type ErrorCode, SandboxError } from './errors.ts';
 export type { Entry, TreeEdit } from './fs/flat-entries.ts';
 export { type ListedPackage, listPackages } from './runtimes/available-packages.ts';
-export type { Variable } from './runtimes/language.ts';
+export type { Variable } from './runtimes/variable.ts';
 export type { SandboxOptions } from './sandbox/create-parts.ts';
 export { EVENTS, type EventName } from './sandbox/event-log.ts';
 export type { Execution } from './sandbox/execution.ts';

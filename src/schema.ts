@@ -9,5 +9,8 @@ export * from './schema/options.ts';
 export * from './schema/package-facts.ts';
 export * from './schema/parse.ts';
 export * from './schema/policy.ts';
+export * from './schema/report-limits.ts';
 export * from './schema/result.ts';
+export * from './schema/runtime-names.ts';
 export * from './schema/session-record.ts';
+export * from './schema/traps.ts';

@@ -4,7 +4,8 @@
  */
 import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
-import { LANGUAGES, languageOfExtension } from '../runtimes/languages.ts';
+import { LANGUAGES } from '../runtimes/languages.ts';
+import { languageOfExtension } from '../runtimes/sources.ts';
 import { LANGUAGE_RUNTIMES, type LanguageName, RUNTIME_NAMES } from '../schema.ts';
 import { UsageError } from './exit-codes.ts';
 import { readLocalFile } from './local-files.ts';

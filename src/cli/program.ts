@@ -4,13 +4,10 @@
  */
 import { Command, Help } from 'commander';
 import { addCommand, type CommandDetails, type CommandSpec } from './command.ts';
-import { optimizeLate } from './v8-flags.ts';
 
 interface CommandEntry {
   readonly name: string;
   readonly description: string;
-  /** Starts what takes long, before the command is loaded. */
-  prepare?(): Promise<void>;
   load(): Promise<CommandDetails>;
 }
 
@@ -18,10 +15,6 @@ const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'run',
     description: 'Run a program and exit with its exit code',
-    prepare: async () => {
-      optimizeLate();
-      (await import('../worker/start-thread.ts')).startThreadInAdvance();
-    },
     load: async () => (await import('./commands/run.ts')).runCommand,
   },
   {
@@ -62,6 +55,7 @@ export function loadCommands(): Promise<CommandSpec[]> {
 }
 
 async function loadCommand({ name, description, load }: CommandEntry): Promise<CommandSpec> {
+  (await import('./v8-flags.ts')).validateLazily();
   return { ...(await load()), name, description };
 }
 
@@ -95,11 +89,7 @@ export async function createProgram(
           : help.subcommandTerm(command),
     });
   for (const entry of COMMANDS) {
-    const isNamed = args.includes(entry.name);
-    if (isNamed && !HELP_FLAGS.some((flag) => args.includes(flag))) await entry.prepare?.();
-    addCommand(program, isNamed ? await loadCommand(entry) : entry);
+    addCommand(program, args.includes(entry.name) ? await loadCommand(entry) : entry);
   }
   return program;
 }
-
-const HELP_FLAGS = ['help', '--help', '-h'];

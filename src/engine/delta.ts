@@ -10,15 +10,15 @@
  *   12  JSON text, H bytes, with the length and digest of each diff (see page-diff-codec.ts)
  *   end SHA-256 of everything before it, 32 bytes
  */
-import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { decodeFrame, encodeFrame, FrameError } from '../framing/frame.ts';
+import { checked, integer, list, type Matched, object, optional, text } from '../framing/json-checks.ts';
 import { decodeJsonHeader, encodeJsonHeader } from '../framing/json-header.ts';
 import { kernelState, restoreKernelState, saveKernelState } from '../kernel/kernel-state.ts';
 import { isSyscallError } from '../kernel/syscall-error.ts';
 import type { Guest } from './guest.ts';
-import type { Image } from './image.ts';
+import { globalValues, type Image } from './image.ts';
 import { PAGE_BYTES } from './image-identity.ts';
 import { linkState } from './link-state.ts';
 import {
@@ -42,32 +42,24 @@ const FORMAT = { magic: 'LWSD', version: DELTA_FORMAT, fields: 0 } as const;
 const MAX_DIFFS_PER_RUN = 512;
 
 /** The header of a delta. It can be read without the base image. */
-const deltaHeader = z.strictObject({
+const deltaHeader = object({
   /** Digest of the base image. */
-  base: z.string(),
-  runtime: z.string(),
-  module: z.string(),
-  layers: z.string(),
-  pages: z.number().int().min(0).max(65_536),
-  globals: z.record(z.string(), z.string().regex(/^-?\d{1,20}$/)),
+  base: text(),
+  runtime: text(),
+  module: text(),
+  layers: text(),
+  pages: integer(0, 65_536),
+  globals: globalValues,
   kernel: kernelState,
   /** The loaded side modules, if there are any. */
-  link: linkState.optional(),
+  link: optional(linkState),
   /** The runs of page diffs, oldest first (see memory-capture.ts). */
-  memory: z
-    .array(
-      z
-        .array(
-          z.strictObject({
-            bytes: z.number().int().min(0).max(0xffff_ffff),
-            sha256: z.string().regex(/^[0-9a-f]{64}$/),
-          }),
-        )
-        .max(MAX_DIFFS_PER_RUN),
-    )
-    .max(MAX_RUNS),
+  memory: list(
+    list(object({ bytes: integer(0, 0xffff_ffff), sha256: text(64, /^[0-9a-f]{64}$/) }), MAX_DIFFS_PER_RUN),
+    MAX_RUNS,
+  ),
 });
-type DeltaHeader = z.infer<typeof deltaHeader>;
+type DeltaHeader = Matched<typeof deltaHeader>;
 
 /**
  * Captures an idle guest that was started from `base`. Pages that lie entirely in `unused` may be restored with
@@ -135,19 +127,13 @@ function readHeader(encoded: Uint8Array): DeltaHeader {
   try {
     const { header, data } = decodeJsonHeader(decodeFrame(FORMAT, encoded).body);
     if (data.length > 0) throw damaged('its header is too long');
-    return parseHeader(header);
+    return checked(deltaHeader, header, (path) => damaged(`its header is invalid at ${path}`));
   } catch (cause) {
     if (!(cause instanceof FrameError)) throw cause;
     throw cause.problem === 'version'
       ? incompatible(`has format ${cause.version}, but this version reads ${DELTA_FORMAT}`)
       : damaged(cause.message);
   }
-}
-
-function parseHeader(json: unknown): DeltaHeader {
-  const parsed = deltaHeader.safeParse(json);
-  if (parsed.success) return parsed.data;
-  throw damaged(`its header is invalid at ${parsed.error.issues[0]!.path.join('.')}`);
 }
 
 /** The parts of the base that a delta depends on, with their names in error messages. */

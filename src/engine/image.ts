@@ -13,9 +13,9 @@
  *   …   contents of the segments, concatenated
  *   end SHA-256 of everything before it, 32 bytes
  */
-import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
 import { decodeFrame, encodeFrame, type Frame, FrameError } from '../framing/frame.ts';
+import { checked, integer, type Matched, object, optional, record, text } from '../framing/json-checks.ts';
 import { parseJson } from '../framing/json-header.ts';
 import { MAX_PAGES } from '../wasm/binary-format.ts';
 import type { Guest } from './guest.ts';
@@ -35,22 +35,24 @@ const INDEX_ROW = 8;
  */
 export const ZEROS = new Uint8Array(PAGE_BYTES).fill(0);
 
-const imageHeader = z.strictObject({
-  runtime: z.string(),
-  module: z.string(),
-  layers: z.string(),
+/** Values of mutable globals as decimal text, by export name. */
+export const globalValues = record(text(21, /^-?\d{1,20}$/));
+
+const imageHeader = object({
+  runtime: text(),
+  module: text(),
+  layers: text(),
   /** WebAssembly pages of memory. */
-  pages: z.number().int().min(0).max(MAX_PAGES),
-  /** Values as decimal text, by export name. */
-  globals: z.record(z.string(), z.string().regex(/^-?\d{1,20}$/)),
-  cwd: z.string(),
-  umask: z.number().int(),
+  pages: integer(0, MAX_PAGES),
+  globals: globalValues,
+  cwd: text(),
+  umask: integer(0, 0o777),
   /** Addresses in guest memory that the host side of the runtime uses. */
-  handles: z.record(z.string(), z.number().int()),
+  handles: record(integer(Number.MIN_SAFE_INTEGER)),
   /** The loaded side modules, if there are any. */
-  link: linkState.optional(),
-}) satisfies z.ZodType<ImageOrigin>;
-type ImageHeader = z.infer<typeof imageHeader>;
+  link: optional(linkState),
+});
+type ImageHeader = Matched<typeof imageHeader>;
 
 /** A part of guest memory that is not zero. */
 interface MemorySegment {
@@ -119,7 +121,8 @@ const invalid = (problem: string) =>
 export function readImage(bytes: Uint8Array, origin: ImageOrigin): Image {
   try {
     const frame = decodeFrame(FORMAT, bytes);
-    const header = parseHeader(parseJson(frame.body.subarray(0, frame.fields[0]!)));
+    const json = parseJson(frame.body.subarray(0, frame.fields[0]!));
+    const header = checked(imageHeader, json, (path) => invalid(`its header is invalid at ${path}`));
     for (const part of ['runtime', 'module', 'layers'] as const) {
       if (header[part] === origin[part]) continue;
       throw invalid(`"${part}" is ${header[part]}, expected ${origin[part]}`);
@@ -128,12 +131,6 @@ export function readImage(bytes: Uint8Array, origin: ImageOrigin): Image {
   } catch (cause) {
     throw cause instanceof FrameError ? invalid(cause.message) : cause;
   }
-}
-
-function parseHeader(json: unknown): ImageHeader {
-  const parsed = imageHeader.safeParse(json);
-  if (parsed.success) return parsed.data;
-  throw invalid(`its header is invalid at ${parsed.error.issues[0]!.path.join('.') || 'the top level'}`);
 }
 
 function readSegments({ fields, body }: Frame, pages: number): MemorySegment[] {

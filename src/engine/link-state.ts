@@ -1,8 +1,8 @@
 /**
  * The link state of a guest: which side modules are loaded and where. It is plain data and part of images and deltas, which
- * may be forged: the schema bounds every number and list, and the linker checks what depends on the modules.
+ * may be forged: the check bounds every number and list, and the linker checks what depends on the modules.
  */
-import { z } from 'zod';
+import { boolean, integer, list, type Matched, object, text } from '../framing/json-checks.ts';
 
 /** Modules that a guest can load. */
 export const MAX_SIDE_MODULES = 512;
@@ -15,52 +15,40 @@ export const MAX_SLOTS = 65_536;
 /** Imported and own mutable globals of a module. */
 const MAX_GLOBALS = 50_000;
 
-const address = z.number().int().min(0).max(0xffff_ffff);
-const tableIndex = z.number().int().min(0).max(MAX_TABLE_ENTRIES);
-const moduleIndex = z.number().int().min(0).max(MAX_SIDE_MODULES);
-const int32 = z
-  .number()
-  .int()
-  .min(-(2 ** 31))
-  .max(2 ** 31 - 1);
+const address = integer(0, 0xffff_ffff);
+const tableIndex = integer(0, MAX_TABLE_ENTRIES);
+const moduleIndex = integer(0, MAX_SIDE_MODULES);
+const int32 = integer(-(2 ** 31), 2 ** 31 - 1);
 
-export const linkState = z.strictObject({
+const linkedModule = object({
+  sha256: text(64, /^[0-9a-f]{64}$/),
+  /** Canonical path of the stub, which identifies the module within a guest. */
+  path: text(4096),
+  memory_base: address,
+  table_base: tableIndex,
+  /** Modules in which its symbols are searched, after the main module. */
+  scope: list(moduleIndex, MAX_SIDE_MODULES),
+  /** Modules that it requires. */
+  needed: list(moduleIndex, MAX_SIDE_MODULES),
+  /** Whether modules that are loaded later can use its symbols. */
+  global: boolean,
+  /** Addresses that dlopen returned for it. */
+  handles: list(address, MAX_HANDLES),
+  /** Values of its global offset table and of its own mutable globals. */
+  globals: list(int32, MAX_GLOBALS),
+});
+
+export const linkState = object({
   /** Number of table entries in use. */
   table_end: tableIndex,
   /** In the order in which they were loaded. */
-  modules: z
-    .array(
-      z.strictObject({
-        sha256: z.string().regex(/^[0-9a-f]{64}$/),
-        /** Canonical path of the stub, which identifies the module within a guest. */
-        path: z.string().max(4096),
-        memory_base: address,
-        table_base: tableIndex,
-        /** Modules in which its symbols are searched, after the main module. */
-        scope: z.array(moduleIndex).max(MAX_SIDE_MODULES),
-        /** Modules that it requires. */
-        needed: z.array(moduleIndex).max(MAX_SIDE_MODULES),
-        /** Whether modules that are loaded later can use its symbols. */
-        global: z.boolean(),
-        /** Addresses that dlopen returned for it. */
-        handles: z.array(address).max(MAX_HANDLES),
-        /** Values of its global offset table and of its own mutable globals. */
-        globals: z.array(int32).max(MAX_GLOBALS),
-      }),
-    )
-    .min(1)
-    .max(MAX_SIDE_MODULES),
+  modules: list(linkedModule, MAX_SIDE_MODULES, 1),
   /** Table entries that were assigned to functions without one. Module -1 is the main module. */
-  slots: z
-    .array(
-      z.strictObject({
-        slot: tableIndex,
-        module: z.number().int().min(-1).max(MAX_SIDE_MODULES),
-        name: z.string().max(65_536),
-      }),
-    )
-    .max(MAX_SLOTS),
+  slots: list(
+    object({ slot: tableIndex, module: integer(-1, MAX_SIDE_MODULES), name: text(65_536) }),
+    MAX_SLOTS,
+  ),
 });
 
-export type LinkState = z.infer<typeof linkState>;
+export type LinkState = Matched<typeof linkState>;
 export type LinkedModuleState = LinkState['modules'][number];

@@ -19,35 +19,14 @@ import { ERRNO_ERRORS } from '../fs/fs-error.ts';
 import { BLOCK_BYTES, blockRanges, encodeLayer, LayerIndex } from '../fs/layer-index.ts';
 import type { DirNode } from '../fs/nodes.ts';
 import { readCached, writeCached } from './disk-cache.ts';
-import { readInto, readSharedFile, type SharedFile, sharedBytes, sharedFile } from './shared-file.ts';
+import { readInto, readSharedFile } from './shared-file.ts';
+import { damagedFile, type PackFacts, type SharedLayer } from './shared-layer.ts';
 
 const MAGIC = 'lwspack\x01';
 const HEADER_BYTES = 12;
 /** Higher qualities save a tenth of the size and take several times as long. */
 const QUALITY = 7;
 const compress = promisify(brotliCompress);
-
-/** The facts about a pack that are needed to use it without reading it first. */
-export interface PackFacts {
-  /** Absolute path of the layer in the guest. */
-  readonly at: string;
-  /** SHA-256 of the index. */
-  readonly sha256: string;
-  readonly head_bytes: number;
-  readonly data_bytes: number;
-}
-
-/** A layer as it is sent to threads: all buffers are in shared memory. */
-export interface SharedLayer extends Pick<PackFacts, 'at' | 'sha256'> {
-  /** The head of the pack; for a layer without a pack, the index. */
-  readonly head: SharedFile;
-  /** The data; a block is valid if its word in `loaded` is 1. */
-  readonly data: Uint8Array;
-  readonly loaded: Int32Array;
-}
-
-const shared = (bytes: number) => new Uint8Array(new SharedArrayBuffer(bytes));
-const words = (count: number) => new Int32Array(new SharedArrayBuffer(count * 4));
 
 /** Encodes a layer as a pack. Compressed packs are cached, because compression takes some seconds. */
 export async function encodePack(
@@ -91,35 +70,6 @@ async function compressPack(index: Uint8Array, data: Uint8Array): Promise<Uint8A
     view.setUint32(HEADER_BYTES + i * 4, length, true);
   });
   return Buffer.concat([header, index, ...blocks]);
-}
-
-/** A layer whose pack is in a file. Nothing is read yet. */
-export function packedLayer(path: string, facts: PackFacts): SharedLayer {
-  return {
-    at: facts.at,
-    sha256: facts.sha256,
-    head: sharedFile(path, facts.head_bytes),
-    data: shared(facts.data_bytes),
-    loaded: words(Math.ceil(facts.data_bytes / BLOCK_BYTES)),
-  };
-}
-
-/** A layer that is completely in memory. `index` and `data` must be in shared memory. */
-export function memoryLayer(at: string, index: Uint8Array, data: Uint8Array): SharedLayer {
-  const loaded = words(Math.ceil(data.length / BLOCK_BYTES)).fill(1);
-  return { at, sha256: sha256Hex(index), head: sharedBytes(index), data, loaded };
-}
-
-/** Whether a layer was made by `memoryLayer`. */
-export const isMemoryLayer = ({ head }: SharedLayer) => head.path === '';
-
-/** Encodes entries as a layer in shared memory. */
-export function encodeMemoryLayer(at: string, entries: readonly Entry[]): SharedLayer {
-  const { index, data } = encodeLayer(entries, sha256);
-  const [sharedIndex, sharedData] = [shared(index.length), shared(data.length)];
-  sharedIndex.set(index);
-  sharedData.set(data);
-  return memoryLayer(at, sharedIndex, sharedData);
 }
 
 /** A layer whose index has been read and verified by this thread. */
@@ -203,14 +153,6 @@ function readHead(layer: SharedLayer): Uint8Array {
   }
 }
 
-const REPAIR = 'Install the package again, or run "npm run build" in a checkout';
-
 function damaged({ head }: SharedLayer, problem: string): SandboxError {
   return damagedFile(head.path, problem);
-}
-
-/** The error for a file of the installation that cannot be used. It names the end of the path only. */
-export function damagedFile(path: string, problem: string): SandboxError {
-  const name = path.split(/[\\/]/).slice(-3).join('/');
-  return new SandboxError('image_invalid', `The file ${name} is damaged: ${problem}. ${REPAIR}.`);
 }

@@ -3,74 +3,86 @@
  * path; nodes that were removed while open are saved with their contents. A restored kernel behaves like the saved one.
  * Saved state is untrusted: state that contradicts itself fails with EBADF and leaves the kernel unchanged.
  */
-import { z } from 'zod';
+import {
+  byKind,
+  either,
+  integer,
+  list,
+  type Matched,
+  nullable,
+  number,
+  object,
+  oneOf,
+  text,
+} from '../framing/json-checks.ts';
 import { MAX_NAME_BYTES, MAX_PATH_BYTES } from '../fs/file-names.ts';
 import { MAX_TIME_MS } from '../fs/flat-entries.ts';
 import { FsError } from '../fs/fs-error.ts';
 import type { DirNode, FileNode, Node } from '../fs/nodes.ts';
 import { type BaseDirectory, baseOf } from '../fs/resolve-path.ts';
-import { WRITABLE_ROOTS } from '../fs/volume.ts';
+import { WRITABLE_ROOTS, type WritableRoot } from '../fs/volume.ts';
 import { DescriptorTable, MAX_DESCRIPTORS, type OpenFile } from './descriptors.ts';
 import { newPipe, PIPE_CAPACITY, type PipeBuffer, unreadBytes } from './pipe.ts';
 import { syscallError } from './syscall-error.ts';
 import type { Kernel } from './syscalls.ts';
 
-const index = z
-  .number()
-  .int()
-  .min(0)
-  .max(2 * MAX_DESCRIPTORS);
-const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
-const mode = z.number().int().min(0).max(0o7777);
+const index = integer(0, 2 * MAX_DESCRIPTORS);
+const count = integer(0);
+const mode = integer(0, 0o7777);
 /** Modification time in milliseconds; a guest can set any value. */
-const mtimeMs = z.number().min(-MAX_TIME_MS).max(MAX_TIME_MS);
+const mtimeMs = number(-MAX_TIME_MS, MAX_TIME_MS);
 /** A node: its canonical path, or its index in `removed`. */
-const nodeReference = z.union([z.string().max(MAX_PATH_BYTES), index]);
-type NodeReference = z.infer<typeof nodeReference>;
+const nodeReference = either(text(MAX_PATH_BYTES), index);
+type NodeReference = Matched<typeof nodeReference>;
 
-const common = { flags: z.int32() };
+const flags = integer(-(2 ** 31), 2 ** 31 - 1);
 /** An open file description; descriptors refer to it by its index. */
-const savedFile = z.discriminatedUnion('kind', [
-  z.strictObject({ ...common, kind: z.literal('null') }),
-  z.strictObject({ ...common, kind: z.literal('stream'), stream: z.literal([0, 1, 2]) }),
-  z.strictObject({ ...common, kind: z.literal('file'), node: nodeReference, position: count }),
-  z.strictObject({
-    ...common,
-    kind: z.literal('dir'),
+const savedFile = byKind({
+  null: { flags },
+  stream: { flags, stream: oneOf(0, 1, 2) },
+  file: { flags, node: nodeReference, position: count },
+  dir: {
+    flags,
     node: nodeReference,
     position: count,
     /** Names that the directory still lists, or null if it was not read since it was opened or sought. */
-    names: z.array(z.string().max(MAX_NAME_BYTES)).nullable(),
-  }),
-  z.strictObject({ ...common, kind: z.literal('pipe'), end: z.enum(['read', 'write']), pipe: index }),
-]);
-type SavedFile = z.infer<typeof savedFile>;
+    names: nullable(list(text(MAX_NAME_BYTES))),
+  },
+  pipe: { flags, end: oneOf('read', 'write'), pipe: index },
+});
+type SavedFile = Matched<typeof savedFile>;
 
 /** A node that was removed while open or while it was the working directory; the contents of a file are in base64. */
-const savedNode = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('file'), mode, mtime_ms: mtimeMs, data: z.string() }),
-  z.strictObject({ kind: z.literal('dir'), mode, mtime_ms: mtimeMs }),
-]);
-type SavedNode = z.infer<typeof savedNode>;
+const savedNode = byKind({
+  file: { mode, mtime_ms: mtimeMs, data: text() },
+  dir: { mode, mtime_ms: mtimeMs },
+});
+type SavedNode = Matched<typeof savedNode>;
 
 /** Ten thousand years: more than any guest clock reaches, and still within the range of dates. */
 const MAX_CLOCK_MS = 3.2e14;
 
-export const kernelState = z.strictObject({
+const savedRoot = object({ mode, mtime_ms: mtimeMs });
+const savedRoots = Object.fromEntries(WRITABLE_ROOTS.map((root) => [root, savedRoot])) as Record<
+  WritableRoot,
+  typeof savedRoot
+>;
+
+export const kernelState = object({
   cwd: nodeReference,
-  umask: z.number().int().min(0).max(0o777),
+  umask: integer(0, 0o777),
   calls: count,
-  clock_ms: z.number().min(0).max(MAX_CLOCK_MS),
+  clock_ms: number(0, MAX_CLOCK_MS),
   drawn_bytes: count,
-  roots: z.record(z.enum(WRITABLE_ROOTS), z.strictObject({ mode, mtime_ms: mtimeMs })),
-  removed: z.array(savedNode).max(MAX_DESCRIPTORS + 1),
-  files: z.array(savedFile).max(MAX_DESCRIPTORS),
+  roots: object(savedRoots),
+  removed: list(savedNode, MAX_DESCRIPTORS + 1),
+  files: list(savedFile, MAX_DESCRIPTORS),
   /** By descriptor: index into `files`, or null if it is not open. */
-  slots: z.array(index.nullable()).max(MAX_DESCRIPTORS),
+  slots: list(nullable(index), MAX_DESCRIPTORS),
   /** Contents of the pipes, in base64. */
-  pipes: z.array(z.string()).max(MAX_DESCRIPTORS),
+  pipes: list(text(), MAX_DESCRIPTORS),
 });
-type KernelState = z.infer<typeof kernelState>;
+type KernelState = Matched<typeof kernelState>;
 
 const rootNode = ({ volume }: Kernel, root: string) => volume.lookup(root, '/', true);
 

@@ -4,7 +4,7 @@
  */
 import { availableParallelism } from 'node:os';
 import { basename, join, resolve } from 'node:path';
-import { DEFAULT_RUNTIME } from '../runtimes/languages.ts';
+import { DEFAULT_RUNTIME } from '../runtimes/sources.ts';
 import { type EventLogger, type PolicyInput, policy } from '../schema.ts';
 import { openSessions } from '../session/registry.ts';
 import { diskStore } from '../stores/disk/disk-store.ts';

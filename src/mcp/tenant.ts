@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { linkSignals } from '../concurrency/link-signals.ts';
 import { type ErrorCode, SandboxError } from '../errors.ts';
-import { DEFAULT_RUNTIME } from '../runtimes/languages.ts';
+import { DEFAULT_RUNTIME } from '../runtimes/sources.ts';
 import type { SandboxOptions } from '../sandbox/create-parts.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { EventLogger, Policy, PolicyInput, RuntimeName } from '../schema.ts';

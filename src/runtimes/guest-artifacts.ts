@@ -11,8 +11,8 @@ import type { CompiledModule } from '../engine/guest.ts';
 import { type ImageOrigin, imageDigest } from '../engine/image-identity.ts';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
-import { damagedFile, type PackFacts, packedLayer, type SharedLayer } from '../host/layer-pack.ts';
 import { readSharedFile, type SharedFile, sharedFile } from '../host/shared-file.ts';
+import { damagedFile, type PackFacts, packedLayer, type SharedLayer } from '../host/shared-layer.ts';
 import type { MissingPackage } from '../packages/catalog.ts';
 import type { RuntimeName } from '../schema.ts';
 

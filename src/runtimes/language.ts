@@ -2,32 +2,32 @@
  * A guest language as the code above `runtimes/` sees it: data and text functions, nothing that runs a guest. Importable
  * on the main thread. The part that only workers load is `Runtime`, in runtime.ts.
  */
-import { z } from 'zod';
 import type { AnalysedLanguage } from '../analysis/language.ts';
 import type { Rule } from '../analysis/rule.ts';
-
-export const variable = z.object({
-  name: z.string().max(200).describe('Name of the variable.'),
-  type: z.string().max(200).describe('Type of its value in the guest.'),
-  repr: z.string().max(400).describe('A short form of its value.'),
-});
-/** A global variable of a session. */
-export interface Variable extends z.infer<typeof variable> {}
 
 /** Maximum number of variables that are listed per session. */
 export const MAX_VARIABLES = 200;
 
-export interface Language extends AnalysedLanguage {
+/** The part of a language that workers use too. */
+export interface SourceLanguage {
+  /** File name extensions with their dot, the usual one first. */
+  readonly extensions: readonly string[];
+  /** Path under which the first program of an interpreter is compiled; it appears in stack traces. */
+  readonly mainFile: string;
+  /**
+   * Names that a program may have declared at its top level, for languages whose programs cannot list their own
+   * variables. A name that does not exist in the interpreter does no harm.
+   */
+  declaredNames(code: string): string[];
+}
+
+export interface Language extends AnalysedLanguage, SourceLanguage {
   /** The interpreter's name, e.g. `CPython`. */
   readonly engine: string;
   /** Version of the language, e.g. `3.14` or `ES2023`. */
   readonly version: string;
   /** The supported part of the language, in one line. */
   readonly level: string;
-  /** File name extensions with their dot, the usual one first. */
-  readonly extensions: readonly string[];
-  /** Path under which the first program of an interpreter is compiled; it appears in stack traces. */
-  readonly mainFile: string;
   /** Files that start the program in a folder, in order of preference. */
   readonly entryFiles: readonly string[];
   /** Differences from other installations of the language that models should know. */
@@ -46,11 +46,6 @@ export interface Language extends AnalysedLanguage {
    */
   localImports(code: string, path: string): string[];
   /**
-   * Names that a program may have declared at its top level, for languages whose programs cannot list their own
-   * variables. A name that does not exist in the interpreter does no harm.
-   */
-  declaredNames(code: string): string[];
-  /**
    * A program whose result is a list of `Variable`. `declared` holds the names that `declaredNames` found in earlier
    * programs of the session.
    */
@@ -58,6 +53,6 @@ export interface Language extends AnalysedLanguage {
 }
 
 /** The path under which the program of a call is compiled. Calls of an interpreter are numbered from 1. */
-export function programFile({ mainFile, extensions }: Language, call: number): string {
+export function programFile({ mainFile, extensions }: SourceLanguage, call: number): string {
   return call === 1 ? mainFile : `/app/call-${call}${extensions[0]}`;
 }

@@ -2,8 +2,8 @@
  * A runtime as workers see it: how the interpreter's module is linked, booted and called. The code that uses it does not
  * know which language runs. The part of a runtime that the main thread uses is `Language`, in language.ts.
  *
- * To add a runtime, create a folder here with a `Language` and a `Runtime`, add its name to RUNTIME_NAMES in schema/names.ts,
- * and add a row to each of the two registries: languages.ts and registry.ts.
+ * To add a runtime, create a folder here with a `Language` and a `Runtime`, add its name to RUNTIME_NAMES in schema/runtime-names.ts,
+ * and add a row to each of the registries: languages.ts, sources.ts and registry.ts.
  */
 
 import type { StackFrame, Variables } from '../analysis/run-profile.ts';
@@ -15,6 +15,7 @@ import type { Entry } from '../fs/flat-entries.ts';
 import type { MissingPackage } from '../packages/catalog.ts';
 import type { LanguageName, RuntimeName } from '../schema.ts';
 import type { PrepareOptions } from '../wasm/prepare-module.ts';
+import type { SourceLanguage } from './language.ts';
 
 /** A read-only part of the file system that all guests of a runtime share. */
 export interface Layer {
@@ -97,6 +98,7 @@ export type BuildInBootedGuest = (
 
 export interface Runtime {
   readonly name: RuntimeName;
+  readonly source: SourceLanguage;
   /** The interpreter's binary in a pinned dependency. The build rejects any other digest. */
   readonly binary: { readonly specifier: string; readonly sha256: string };
   readonly prepare: PrepareOptions;

@@ -1,27 +1,34 @@
 /** What a guest reports about the end of its program. It comes from the guest, so every field is capped and untrusted. */
 import { z } from 'zod';
+import { REPORT_MAX, STOPPED_AT_MAX } from './report-limits.ts';
 
-/** Maximum length of text from the boot scripts. They count code points, which can be two code units each. */
-const TEXT_MAX = 40_100;
-const shortText = z.string().max(420);
+const shortText = z.string().max(REPORT_MAX.shortText);
 
 /** An uncaught exception as the interpreter reports it. It comes from the guest, so every field is capped and untrusted. */
 export const guestError = z.object({
-  type: z.string().max(TEXT_MAX).describe('Name of the exception class.'),
-  message: z.string().max(TEXT_MAX).describe('Text of the exception.'),
+  type: z.string().max(REPORT_MAX.text).describe('Name of the exception class.'),
+  message: z.string().max(REPORT_MAX.text).describe('Text of the exception.'),
   line: z.number().int().nullish().describe('Line on which it was raised, starting at 1.'),
   file: shortText.optional().describe('File that contains the line, if it is not the program itself.'),
   column: z.number().int().nullish().describe('Column in that line.'),
-  stack: z.string().max(TEXT_MAX).nullish().describe('Stack or traceback as text.'),
+  stack: z.string().max(REPORT_MAX.text).nullish().describe('Stack or traceback as text.'),
   module: shortText.optional().describe('Module of the exception class; "builtins" for built-in classes.'),
   kind: shortText.optional().describe('Nearest built-in base class.'),
   raised: z.boolean().optional().describe('Whether the program itself raised it, on that line.'),
   thrower: shortText.optional().describe('Built-in function that threw it.'),
   errno: z.number().int().nullish().describe('Error number of the failed system call.'),
-  path: z.string().max(TEXT_MAX).nullish().describe('File that the system call operated on.'),
-  path2: z.string().max(TEXT_MAX).optional().describe('Second file, for example the target of a rename.'),
+  path: z.string().max(REPORT_MAX.text).nullish().describe('File that the system call operated on.'),
+  path2: z
+    .string()
+    .max(REPORT_MAX.text)
+    .optional()
+    .describe('Second file, for example the target of a rename.'),
   cwd: shortText.optional().describe('Working directory that relative paths refer to.'),
-  name: z.string().max(TEXT_MAX).nullish().describe('Name of the missing module, variable or attribute.'),
+  name: z
+    .string()
+    .max(REPORT_MAX.text)
+    .nullish()
+    .describe('Name of the missing module, variable or attribute.'),
   attribute: shortText.optional().describe('Attribute that the module does not have.'),
   module_name: shortText.optional().describe('Module that the attribute was looked up in.'),
   on_path: z.boolean().optional().describe('Whether vendored packages were on the import path.'),
@@ -30,7 +37,7 @@ export const guestError = z.object({
     .optional()
     .describe('Type of the object in which a key, index or attribute was looked up.'),
   key: shortText.optional().describe('Key or index that does not exist.'),
-  available: z.array(shortText).max(20).optional().describe('The first keys that exist.'),
+  available: z.array(shortText).max(REPORT_MAX.items).optional().describe('The first keys that exist.'),
   length: z.number().int().optional().describe('Number of items in the container.'),
   position: z.number().int().optional().describe('Position of the error in the text or bytes.'),
   near: shortText.optional().describe('Text around that position.'),
@@ -38,8 +45,6 @@ export const guestError = z.object({
 /** An uncaught exception as the interpreter reports it. It comes from the guest, so it is truncated and untrusted. */
 export interface GuestError extends z.infer<typeof guestError> {}
 
-/** Limits of `stopped_at`: names, characters per name and value, and characters of all names and values. */
-export const STOPPED_AT_MAX = { names: 20, text: 200, total: 2_000 } as const;
 /** Where a run ended, with the variables of that function. Names and values come from the guest, so they are capped. */
 export const stoppedAt = z.object({
   file: z.string().max(400).describe('File that contains the line.'),
@@ -56,9 +61,9 @@ export interface StoppedAt extends z.infer<typeof stoppedAt> {}
 
 /** The report of the boot script about a program that was not stopped. */
 export const guestReport = z.object({
-  exit_code: z.number().int().min(0).max(255),
+  exit_code: z.number().int().min(0).max(REPORT_MAX.exitCode),
   result: z.json().optional(),
-  result_type: z.string().max(200).optional(),
+  result_type: z.string().max(REPORT_MAX.typeName).optional(),
   error: guestError.optional(),
   exit_cause: guestError.optional().describe('The exception that was being handled when the program exited.'),
   stopped_at: stoppedAt.optional().describe('The frame of the program that raised the uncaught exception.'),

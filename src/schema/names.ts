@@ -1,21 +1,8 @@
 /** The names of runtimes, sessions and checkpoints. */
 import { z } from 'zod';
+import { LANGUAGE_NAMES, RUNTIME_NAMES } from './runtime-names.ts';
 
-/** The runtimes: one interpreter each. */
-export const RUNTIME_NAMES = ['python', 'javascript'] as const;
 export const runtimeName = z.enum(RUNTIME_NAMES).describe('Language of the guest.');
-/** The name of a runtime. */
-export type RuntimeName = (typeof RUNTIME_NAMES)[number];
-
-/** The languages of programs and the runtime of each. A runtime can run several languages; the first has its name. */
-export const LANGUAGE_RUNTIMES = {
-  python: 'python',
-  javascript: 'javascript',
-  typescript: 'javascript',
-} as const satisfies Record<string, RuntimeName>;
-/** The name of a language that programs can be written in. */
-export type LanguageName = keyof typeof LANGUAGE_RUNTIMES;
-export const LANGUAGE_NAMES = Object.keys(LANGUAGE_RUNTIMES) as [LanguageName, ...LanguageName[]];
 export const languageName = z.enum(LANGUAGE_NAMES).describe('Language of the program.');
 
 /** Windows treats these names as devices in every folder. */

@@ -1,5 +1,6 @@
 /** The policy: the limits of a sandbox, and the part of them that a session stores. */
 import { z } from 'zod';
+import { DEFAULT_LIMITS } from './default-limits.ts';
 
 const MiB = 1024 * 1024;
 
@@ -44,11 +45,14 @@ const deterministicSettings = z.strictObject({
 /** The limits of a sandbox. Unknown keys are rejected, so that a misspelt limit is an error. */
 export const policy = z.strictObject({
   fuel_budget: fuelBudget
-    .default(10_000_000_000)
+    .default(DEFAULT_LIMITS.fuel_budget)
     .describe('WebAssembly instructions that one call may execute.'),
-  memory_bytes: bytes(256 * MiB, 'Memory that the guest may use, including the interpreter.'),
+  memory_bytes: bytes(
+    DEFAULT_LIMITS.memory_bytes,
+    'Memory that the guest may use, including the interpreter.',
+  ),
   timeout_seconds: timeoutSeconds
-    .default(30)
+    .default(DEFAULT_LIMITS.timeout_seconds)
     .describe('Wall-clock time that one call may take, excluding time in the queue.'),
   stdout_max_bytes: bytes(2_000_000, 'Standard output returned per call; the rest is dropped and counted.'),
   stderr_max_bytes: bytes(1_000_000, 'Standard error returned per call; the rest is dropped and counted.'),

@@ -1,6 +1,6 @@
 /** The options and reports of a registry of sessions, and the schemas that check the options. */
 import { z } from 'zod';
-import type { Variable } from '../runtimes/language.ts';
+import type { Variable } from '../runtimes/variable.ts';
 import type { SandboxOptions } from '../sandbox/create-parts.ts';
 import type { WorkspaceFile } from '../sandbox/workspace.ts';
 import { type Commit, commitMode, type PolicyInput, sessionId, sessionStore } from '../schema.ts';

@@ -5,8 +5,8 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
-import { type Variable, variable } from '../runtimes/language.ts';
 import { LANGUAGES } from '../runtimes/languages.ts';
+import { type Variable, variable } from '../runtimes/variable.ts';
 import { type Call, type FinishedCall, outcomeOf } from '../sandbox/call.ts';
 import type { SandboxParts } from '../sandbox/create-parts.ts';
 import { OutputDelivery } from '../sandbox/output-delivery.ts';

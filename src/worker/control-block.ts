@@ -7,6 +7,8 @@ export interface WorkerSettings {
   readonly hostBlock: SharedArrayBuffer;
   /** The thread must not start unless the permission model of Node.js applies to it. */
   readonly mustBeRestricted: boolean;
+  /** The process ends after one job, so no guest is prepared for another one. */
+  readonly isOneShot: boolean;
   /** When the main thread started it, in milliseconds since 1970. */
   readonly startedAt: number;
 }

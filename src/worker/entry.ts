@@ -20,7 +20,6 @@ import { CappedOutput } from '../kernel/capped-output.ts';
 import type { Kernel } from '../kernel/syscalls.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { programFile } from '../runtimes/language.ts';
-import { LANGUAGES } from '../runtimes/languages.ts';
 import { RUNTIMES } from '../runtimes/registry.ts';
 import { CONTROL, FUEL_UNIT, HOST_BLOCK, type WorkerSettings } from './control-block.ts';
 import { CooperativeYield } from './cooperative-yield.ts';
@@ -179,7 +178,7 @@ function run(id: number, job: RunJob, site: RunSite): void {
   const { guest } = current;
   const { handles } = loaded.image.header;
   const call = guest.kernel.calls + 1;
-  const program = { file: programFile(LANGUAGES[loaded.assets.runtime], call), code: job.code };
+  const program = { file: programFile(loaded.runtime.source, call), code: job.code };
   profiler = new FuelProfiler(
     loaded.runtime.stackReader(guest, handles),
     program,
@@ -243,7 +242,7 @@ function run(id: number, job: RunJob, site: RunSite): void {
     imports: guest.kernel.imports.close(guest.fuelConsumed, isConsistent),
     profile: profiler.finish(trap !== undefined),
     stoppedAt,
-    declared: keepsState ? LANGUAGES[loaded.assets.runtime].declaredNames(job.code) : [],
+    declared: keepsState ? loaded.runtime.source.declaredNames(job.code) : [],
   };
   send({ type: 'done', id, outcome });
   workspaces.applyChanges(job.workspace.id, changes);
@@ -253,7 +252,7 @@ function run(id: number, job: RunJob, site: RunSite): void {
   ];
   // A worker holds many guests of sessions at once, so their untouched memory must not be written to.
   for (const released of unneeded) released?.pool.release(released.guest, keepsState);
-  idleWork.keepFull(loaded.pool, { maxPages, skipZeros: keepsState });
+  if (!settings.isOneShot) idleWork.keepFull(loaded.pool, { maxPages, skipZeros: keepsState });
 }
 
 /** Saves the state after a committed call and caches the guest for the next one. Returns the guests that were evicted. */

@@ -10,7 +10,7 @@ import { SandboxError } from '../errors.ts';
 import { toShared } from '../fs/shared-bytes.ts';
 import { readOnlyTree } from '../fs/tree-codec.ts';
 import { Volume } from '../fs/volume.ts';
-import { encodeMemoryLayer } from '../host/layer-pack.ts';
+import { encodeMemoryLayer } from '../host/shared-layer.ts';
 import { layersDigest } from '../runtimes/guest-artifacts.ts';
 import type { Layer, PreloadReport } from '../runtimes/runtime.ts';
 import { instantiateGuest } from './guest-from-image.ts';

@@ -20,6 +20,7 @@ import { readCachedImage, writeCachedImage } from './image-cache.ts';
 import type { JobResult } from './job-handle.ts';
 import { sharedPool, type WorkerPool } from './pool.ts';
 import type { JobOptions } from './pool-thread.ts';
+import { adoptedAssets } from './prepare-first-job.ts';
 import { preparedLibraries } from './prepare-libraries.ts';
 import type { ExtendedImage, UnsentJob } from './protocol.ts';
 
@@ -44,7 +45,7 @@ export function assetsOf(runtime: RuntimeName): Promise<GuestAssets> {
 
 async function findOrBuild(runtime: RuntimeName): Promise<GuestAssets> {
   try {
-    return findAssets(runtime);
+    return adoptedAssets(runtime) ?? findAssets(runtime);
   } catch (cause) {
     if (!(cause instanceof SandboxError)) throw cause;
     process.emitWarning(`${cause.message} It is being built now, which can take a minute.`, 'SandboxWarning');

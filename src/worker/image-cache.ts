@@ -9,7 +9,7 @@
  */
 import { decodeJsonHeader, encodeJsonHeader } from '../framing/json-header.ts';
 import { readCached, writeCached } from '../host/disk-cache.ts';
-import { memoryLayer } from '../host/layer-pack.ts';
+import { memoryLayer } from '../host/shared-layer.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import type { ExtendedImage } from './protocol.ts';
 

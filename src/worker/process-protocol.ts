@@ -9,7 +9,7 @@ import { sha256Hex } from '../framing/digest.ts';
 import { isWorkspacePath } from '../fs/file-names.ts';
 import type { Entry, TreeEdit } from '../fs/flat-entries.ts';
 import { toShared } from '../fs/shared-bytes.ts';
-import { isMemoryLayer, memoryLayer } from '../host/layer-pack.ts';
+import { isMemoryLayer, memoryLayer } from '../host/shared-layer.ts';
 import type { GuestAssets, PreparedLibrary } from '../runtimes/guest-artifacts.ts';
 import { type GuestReport, guestReport, type RuntimeName, stoppedAt, TRAPS } from '../schema.ts';
 import { isWithinLimits } from './guest-report.ts';

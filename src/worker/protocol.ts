@@ -9,7 +9,7 @@ import type { MemoryDiff } from '../engine/memory-capture.ts';
 import type { Entry, TreeEdit } from '../fs/flat-entries.ts';
 import type { TreeChanges } from '../fs/tree-changes.ts';
 import type { VolumeUsage } from '../fs/volume.ts';
-import type { SharedLayer } from '../host/layer-pack.ts';
+import type { SharedLayer } from '../host/shared-layer.ts';
 import type { ImportRecord } from '../kernel/module-import-log.ts';
 import type { PackageLibrary } from '../packages/read-user-packages.ts';
 import type { BuiltGuest, GuestAssets, PreparedLibrary } from '../runtimes/guest-artifacts.ts';

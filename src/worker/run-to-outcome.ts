@@ -8,7 +8,8 @@ import { type GuestStop, GuestStopped, type LimitReason } from '../engine/run-co
 import { SandboxError } from '../errors.ts';
 import { isSyscallError } from '../kernel/syscall-error.ts';
 import { type GuestRequest, type Handles, LIMIT_ERRORS, type Runtime } from '../runtimes/runtime.ts';
-import { type GuestReport, type StoppedAt, TRAPS, type TrapReason } from '../schema.ts';
+import { TRAPS, type TrapReason } from '../schema/traps.ts';
+import type { GuestReport, StoppedAt } from '../schema.ts';
 import { parseGuestReport } from './guest-report.ts';
 import type { RunOutcome } from './protocol.ts';
 import { stoppedAtState } from './stopped-at.ts';

@@ -19,15 +19,20 @@ export interface StartedThread {
 export const newHostBlock = () => new Int32Array(new SharedArrayBuffer(HOST_BLOCK.words * 4));
 
 /** With permission flags, the thread refuses to run without the restrictions that the flags stand for. */
-export function startThread(hostBlock: Int32Array, permissionFlags: readonly string[]): StartedThread {
+export function startThread(
+  hostBlock: Int32Array,
+  permissionFlags: readonly string[],
+  isOneShot = false,
+): StartedThread {
   const control = new Int32Array(new SharedArrayBuffer(CONTROL.words * 4));
   const workerData: WorkerSettings = {
     control: control.buffer as SharedArrayBuffer,
     hostBlock: hostBlock.buffer as SharedArrayBuffer,
     mustBeRestricted: permissionFlags.length > 0,
+    isOneShot,
     startedAt: performance.timeOrigin + performance.now(),
   };
-  const worker = new Worker(new URL('./entry.js', import.meta.url), {
+  const worker = new Worker(new URL('./entry.cjs', import.meta.url), {
     workerData,
     resourceLimits: { stackSizeMb: STACK_MB },
     // A guest's thread gets neither the flags nor the environment of the process. Permissions are not inherited: a
@@ -41,16 +46,16 @@ export function startThread(hostBlock: Int32Array, permissionFlags: readonly str
   return { worker, control, hostBlock };
 }
 
-let inAdvance: StartedThread | undefined;
+let adopted: StartedThread | undefined;
 
-/** Starts the first thread of this process before there is a pool. */
-export function startThreadInAdvance(): void {
-  inAdvance ??= startThread(newHostBlock(), []);
+/** Lets the first host of this process use a thread that was started before. */
+export function adoptThread(thread: StartedThread): void {
+  adopted = thread;
 }
 
-/** The thread that was started in advance, if it is alive and has not been taken. */
-export function takeThreadInAdvance(): StartedThread | undefined {
-  const taken = inAdvance;
-  inAdvance = undefined;
+/** The adopted thread, if it is alive and has not been taken. */
+export function takeAdoptedThread(): StartedThread | undefined {
+  const taken = adopted;
+  adopted = undefined;
   return taken === undefined || taken.worker.threadId < 0 ? undefined : taken;
 }

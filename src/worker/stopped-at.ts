@@ -1,7 +1,8 @@
 /** Where a run ended. Names and values come from the guest and are capped here, each and together. */
 import { oneLine } from '../analysis/quote-guest-text.ts';
 import type { ProgramState, Variables } from '../analysis/run-profile.ts';
-import { STOPPED_AT_MAX, type StoppedAt, stoppedAt } from '../schema.ts';
+import { STOPPED_AT_MAX } from '../schema/report-limits.ts';
+import type { StoppedAt } from '../schema.ts';
 
 const cap = (text: string) => oneLine(text, STOPPED_AT_MAX.text);
 
@@ -42,14 +43,11 @@ export function withoutAddresses(variables: Variables): Record<string, string> {
 export function parseStoppedAt(value: unknown): StoppedAt | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const { file, line, function: name, variables } = value as Record<string, unknown>;
-  if (typeof file !== 'string' || typeof name !== 'string') return undefined;
+  if (typeof file !== 'string' || typeof name !== 'string' || !isLine(line)) return undefined;
   const texts = Object.entries(Object(variables) as object).slice(0, STOPPED_AT_MAX.names);
   const shown = texts.filter((entry): entry is [string, string] => typeof entry[1] === 'string');
-  const parsed = stoppedAt.safeParse({
-    file: cap(file),
-    line,
-    function: cap(name),
-    variables: limitVariables(Object.fromEntries(shown)),
-  });
-  return parsed.success ? parsed.data : undefined;
+  const variablesShown = limitVariables(Object.fromEntries(shown));
+  return { file: cap(file), line, function: cap(name), variables: variablesShown };
 }
+
+const isLine = (line: unknown): line is number => Number.isSafeInteger(line) && (line as number) >= 0;

@@ -6,23 +6,23 @@ import type { Worker } from 'node:worker_threads';
 import { sharedBuffers } from '../fs/shared-bytes.ts';
 import { CONTROL, FUEL_UNIT, HOST_BLOCK } from './control-block.ts';
 import type { FromWorker, Job, ToWorker } from './protocol.ts';
-import { newHostBlock, type StartedThread, startThread, takeThreadInAdvance } from './start-thread.ts';
+import { newHostBlock, type StartedThread, startThread, takeAdoptedThread } from './start-thread.ts';
 import type { ThreadEvents, WorkerHost, WorkerThread } from './worker-host.ts';
 
 export class ThreadHost implements WorkerHost {
   /** Used for the first thread of the host. */
-  #inAdvance: StartedThread | undefined;
+  #adopted: StartedThread | undefined;
   readonly #hostBlock: Int32Array;
 
   /** With permission flags, the threads refuse to run without the restrictions that the flags stand for. */
   constructor(readonly permissionFlags: readonly string[] = []) {
-    this.#inAdvance = permissionFlags.length === 0 ? takeThreadInAdvance() : undefined;
-    this.#hostBlock = this.#inAdvance?.hostBlock ?? newHostBlock();
+    this.#adopted = permissionFlags.length === 0 ? takeAdoptedThread() : undefined;
+    this.#hostBlock = this.#adopted?.hostBlock ?? newHostBlock();
   }
 
   start(events: ThreadEvents): WorkerThread {
-    const started = this.#inAdvance ?? startThread(this.#hostBlock, this.permissionFlags);
-    this.#inAdvance = undefined;
+    const started = this.#adopted ?? startThread(this.#hostBlock, this.permissionFlags);
+    this.#adopted = undefined;
     return new LocalThread(started, events);
   }
 

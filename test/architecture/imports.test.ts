@@ -185,3 +185,12 @@ test('the command line loads the library only when a command runs', () => {
   const library = ['session', 'sandbox', 'worker', 'packages', 'engine', 'stores'];
   expect([...reached].filter((path) => library.includes(folderOf(path)))).toEqual([]);
 });
+
+test('threads that run guests, and what starts them early, load neither Zod nor the error guidance', () => {
+  const entries = ['worker/entry.ts', 'cli/early-start.ts'];
+  const reached = [...loadedFiles(({ isType, isDynamic }) => !isType && !isDynamic, entries)];
+  expect(
+    reached.filter((path) => path === 'zod' || path === 'schema.ts' || path.includes('/guidance/')),
+  ).toEqual([]);
+  expect(reached).toContain('engine/guest.ts');
+});

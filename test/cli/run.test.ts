@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CLI, runCli } from '../support/cli.ts';
 
@@ -34,6 +35,22 @@ describe('run', () => {
       stdout: 'out\n',
       stderr: 'err\n',
     });
+  });
+
+  it('writes all output before it exits, however slowly it is read', async () => {
+    const program = "import sys\nprint('o' * 1_500_000)\nprint('e' * 500_000, file=sys.stderr)\nsys.exit(3)";
+    const child = spawn(process.execPath, [CLI, 'run', '-c', program]);
+    const closed = new Promise((resolve) => child.on('close', resolve));
+    const read = async (stream: NodeJS.ReadableStream) => {
+      let length = 0;
+      for await (const chunk of stream) {
+        length += chunk.length;
+        for (let i = 0; i < 100; i++) await nextTurn();
+      }
+      return length;
+    };
+    const lengths = await Promise.all([read(child.stdout), read(child.stderr)]);
+    expect([await closed, ...lengths]).toEqual([3, 1_500_001, 500_001]);
   });
 
   it('infers the language from the file name', () => {

@@ -5,13 +5,8 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/fs/flat-entries.ts';
 import { BLOCK_BYTES } from '../../src/fs/layer-index.ts';
 import type { FileNode } from '../../src/fs/nodes.ts';
-import {
-  encodeMemoryLayer,
-  encodePack,
-  OpenLayer,
-  packedLayer,
-  type SharedLayer,
-} from '../../src/host/layer-pack.ts';
+import { encodePack, OpenLayer } from '../../src/host/layer-pack.ts';
+import { encodeMemoryLayer, packedLayer, type SharedLayer } from '../../src/host/shared-layer.ts';
 import { codeOf } from '../fs/support.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'layer-pack-'));

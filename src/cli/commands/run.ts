@@ -2,8 +2,9 @@
 import { Option } from 'commander';
 import { SandboxError } from '../../errors.ts';
 import { formatBytes, formatFuel } from '../../quantities.ts';
-import { DEFAULT_RUNTIME } from '../../runtimes/languages.ts';
+import { DEFAULT_RUNTIME } from '../../runtimes/sources.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
+import { DEFAULT_LIMITS } from '../../schema/default-limits.ts';
 import {
   type Isolation,
   isolationMode,
@@ -11,10 +12,10 @@ import {
   LANGUAGE_RUNTIMES,
   type LanguageName,
   type PolicyInput,
-  policy as policySchema,
   type RuntimeName,
   type SandboxResult,
 } from '../../schema.ts';
+import { createSandbox, isSession } from '../../session/create-sandbox.ts';
 import { onBrokenPipe } from '../broken-pipe.ts';
 import type { CommandDetails } from '../command.ts';
 import { UsageError } from '../exit-codes.ts';
@@ -36,8 +37,6 @@ import {
   storeOption,
 } from '../options.ts';
 import { profileText, toSpeedscope } from '../profile-report.ts';
-
-const DEFAULTS = policySchema.parse({});
 
 const runtimeOf = (language: LanguageName | undefined): RuntimeName =>
   language === undefined ? DEFAULT_RUNTIME : LANGUAGE_RUNTIMES[language];
@@ -133,7 +132,6 @@ async function openSandbox(language: LanguageName | undefined, flags: RunFlags):
   const runtime = runtimeOf(language);
   if (session_id === undefined) {
     if (flags.store !== undefined) throw new UsageError('--store requires --session ID.');
-    const { createSandbox } = await import('../../session/create-sandbox.ts');
     return createSandbox({ runtime, ...options });
   }
   const { openSessionContext } = await import('./session/context.ts');
@@ -150,24 +148,10 @@ async function openSandbox(language: LanguageName | undefined, flags: RunFlags):
   return sessions.get(session_id, options);
 }
 
-/** Lets a worker load the guest while this thread loads the library. Errors are those of the run, which loads it again. */
-async function prepareGuest(runtime: RuntimeName, { memory, preload, packages }: RunFlags): Promise<void> {
-  if (preload !== undefined || packages !== undefined) return;
-  const [{ assetsOf }, { sharedPool }] = await Promise.all([
-    import('../../worker/guest-assets.ts'),
-    import('../../worker/pool.ts'),
-  ]);
-  const assets = await assetsOf(runtime);
-  const memoryBytes = memory ?? DEFAULTS.memory_bytes;
-  if (memoryBytes >= assets.minMemoryBytes) sharedPool(POOL_OPTIONS).prepare(assets, memoryBytes);
-}
-
 async function run(operands: readonly (string | undefined)[], flags: RunFlags): Promise<void> {
   const given = operands.filter((operand) => operand !== undefined);
   const { program, args } = readCommandLine(given, flags);
   const { code, language } = program;
-  if (flags.session === undefined) await prepareGuest(runtimeOf(language), flags);
-  const { isSession } = await import('../../session/create-sandbox.ts');
   const files = { ...program.files, ...readFiles(flags.file ?? []) };
   const stdin = inputFor(flags, flags.code === undefined && given[0] === '-');
   await using sandbox = await openSandbox(language, flags);
@@ -248,12 +232,14 @@ export const runCommand: CommandDetails<RunFlags> = {
     limit(
       '--fuel <N>',
       'Maximum number of instructions, e.g. 20B',
-      formatFuel(DEFAULTS.fuel_budget),
+      formatFuel(DEFAULT_LIMITS.fuel_budget),
     ).argParser(parseFuelOption),
-    limit('--memory <BYTES>', 'Maximum memory, e.g. 512Mi', formatBytes(DEFAULTS.memory_bytes)).argParser(
-      parseBytesOption,
-    ),
-    limit('--timeout <SECONDS>', 'Maximum running time', `${DEFAULTS.timeout_seconds} s`).argParser(
+    limit(
+      '--memory <BYTES>',
+      'Maximum memory, e.g. 512Mi',
+      formatBytes(DEFAULT_LIMITS.memory_bytes),
+    ).argParser(parseBytesOption),
+    limit('--timeout <SECONDS>', 'Maximum running time', `${DEFAULT_LIMITS.timeout_seconds} s`).argParser(
       parseSecondsOption,
     ),
     new Option('--stdin <FILE>', 'File to use as standard input (default: standard input of this command)'),

@@ -16,11 +16,13 @@ import {
   rejectionTracker,
   run,
 } from './run-program.ts';
+import { javascriptSource } from './source.ts';
 import { quickJsFunctions } from './syscalls/quickjs-imports.ts';
 import { TRAINING_PROGRAMS } from './training-programs.ts';
 
 export const javascript: Runtime = {
   name: 'javascript',
+  source: javascriptSource,
   binary: {
     specifier: 'quickjs-wasi/quickjs.wasm',
     sha256: 'd4c9375f2b1ca4dc95f72c8aa2982a7a9951ac8011490d79c6582df732b4bbd9',

@@ -3,12 +3,10 @@ import { type Language, MAX_VARIABLES } from '../language.ts';
 import { javascriptGuidance, javascriptRules } from './guidance/index.ts';
 import { LINUX_ERRNO } from './linux-errno.ts';
 import { localImports } from './local-imports.ts';
-import { declaredNames } from './module-to-script.ts';
+import { javascriptSource } from './source.ts';
 
 const ENGINE = 'QuickJS-NG';
 const VERSION = 'ES2023';
-
-export const TYPESCRIPT_EXTENSIONS: readonly string[] = ['.ts', '.mts', '.cts'];
 
 /** A package name as an identifier: `date-fns` becomes `dateFns`. */
 function camelCase(name: string): string {
@@ -16,14 +14,13 @@ function camelCase(name: string): string {
 }
 
 export const javascriptLanguage: Language = {
+  ...javascriptSource,
   name: 'javascript',
   title: 'JavaScript',
   engine: ENGINE,
   version: VERSION,
   level:
     'ECMAScript 2023 and TypeScript (types are removed, not checked) with ES modules, CommonJS and the Node.js modules that need no network; no DOM',
-  extensions: ['.js', '.mjs', '.cjs'],
-  mainFile: '/app/main.js',
   entryFiles: ['index.js', 'index.mjs', 'index.cjs', 'main.js', 'main.mjs', 'index.ts', 'main.ts'],
   apiNotes: [
     "os functions return [result, error]; destructure them: const [files, err] = os.readdir('/app').",
@@ -47,8 +44,6 @@ export const javascriptLanguage: Language = {
     `${VERSION} and TypeScript on ${ENGINE}, std, os, readJson/writeJson, ${packages} by import or require(name), Node.js modules; no network`,
   importStatement: (module) => `import ${camelCase(module)} from '${module}'`,
   localImports,
-  // Programs cannot list the `let`, `const` and `class` bindings of their own scope.
-  declaredNames: (code) => declaredNames(code, MAX_VARIABLES),
   variablesProgram: (declared) =>
     `globalThis[Symbol.for('sandbox.variables')](${JSON.stringify(declared)}, ${MAX_VARIABLES})`,
 };

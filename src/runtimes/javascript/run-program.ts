@@ -13,9 +13,9 @@ import {
   type PreloadReport,
   type PreloadRequest,
 } from '../runtime.ts';
-import { javascriptLanguage } from './language.ts';
 import { type ProgramPlan, planProgram } from './module-to-script.ts';
 import { invoke, newText, readText } from './quickjs-api.ts';
+import { javascriptSource } from './source.ts';
 
 /** The state of a running program. It is set by every call, so images need not contain it. */
 interface JavaScriptRun {
@@ -154,7 +154,7 @@ export function run(guest: Guest, handles: Handles, request: GuestRequest): stri
   discardJobs(guest, handles['jobs']!);
   const { code, env, args, call, inject_setup, language } = request;
   if (call === 1) reseedRandom(guest, handles['random']!);
-  const file = programFile(javascriptLanguage, call);
+  const file = programFile(javascriptSource, call);
   // The boot script removes the types of a TypeScript program before it asks for the plan.
   const plan = language === 'typescript' ? { typescript: true } : compactPlan(code);
   const argument = newText(guest, JSON.stringify({ code, file, env, args, inject_setup, ...plan }));

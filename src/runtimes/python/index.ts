@@ -20,6 +20,7 @@ import { readDebugOffsets } from './memory/debug-offsets.ts';
 import { ImportObserver } from './memory/import-observer.ts';
 import { TYPE_EXPORTS } from './memory/object-reader.ts';
 import { PythonStackReader } from './memory/stack-reader.ts';
+import { pythonSource } from './source.ts';
 import { linkingCalls } from './syscalls/dynamic-linking.ts';
 import { emscriptenFunctions } from './syscalls/emscripten-imports.ts';
 import { TRAINING_PROGRAMS } from './training-programs.ts';
@@ -154,6 +155,7 @@ function run(guest: Guest, handles: Handles, request: GuestRequest): string {
 
 export const python: Runtime = {
   name: 'python',
+  source: pythonSource,
   binary: {
     specifier: 'pyodide/pyodide.asm.wasm',
     sha256: BINARY_SHA256,

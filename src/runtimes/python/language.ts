@@ -3,17 +3,17 @@ import { WASI_ERRNO } from '../../kernel/errno.ts';
 import { type Language, MAX_VARIABLES } from '../language.ts';
 import { pythonGuidance, pythonRules } from './guidance/index.ts';
 import { localImports } from './local-imports.ts';
+import { pythonSource } from './source.ts';
 
 const VERSION = '3.14';
 
 export const pythonLanguage: Language = {
+  ...pythonSource,
   name: 'python',
   title: 'Python',
   engine: 'CPython',
   version: VERSION,
   level: `Python ${VERSION} with its standard library`,
-  extensions: ['.py'],
-  mainFile: '/app/main.py',
   entryFiles: ['__main__.py', 'main.py', 'app.py'],
   apiNotes: [
     'Packages are already on sys.path: import them directly; pip is not available.',
@@ -30,6 +30,5 @@ export const pythonLanguage: Language = {
   summary: (packages) => `${VERSION}, standard library, ${packages}`,
   importStatement: (module) => `import ${module}`,
   localImports,
-  declaredNames: () => [],
   variablesProgram: () => `__import__('_sandbox').variables(${MAX_VARIABLES})`,
 };

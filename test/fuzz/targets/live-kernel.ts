@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
+import { checked } from '../../../src/framing/json-checks.ts';
 import { WRITABLE_ROOTS } from '../../../src/fs/volume.ts';
 import { kernelState, restoreKernelState, saveKernelState } from '../../../src/kernel/kernel-state.ts';
 import { isSyscallError } from '../../../src/kernel/syscall-error.ts';
@@ -168,7 +169,11 @@ function startKernel(): Kernel {
 function restored(kernel: Kernel): Kernel {
   const next = kernelWith(HOST);
   for (const root of WRITABLE_ROOTS) next.volume.fill(root, structuredClone(kernel.volume.entries(root)));
-  restoreKernelState(next, kernelState.parse(JSON.parse(JSON.stringify(saveKernelState(kernel)))));
+  const saved: unknown = JSON.parse(JSON.stringify(saveKernelState(kernel)));
+  restoreKernelState(
+    next,
+    checked(kernelState, saved, (path) => new Error(`the saved state is invalid at ${path}`)),
+  );
   return next;
 }
 

@@ -1,6 +1,6 @@
 /** `session show`: shows the record, variables, files and checkpoints of a session. */
 import { SandboxError } from '../../../errors.ts';
-import type { Variable } from '../../../runtimes/language.ts';
+import type { Variable } from '../../../runtimes/variable.ts';
 import { describeFiles } from '../../../sandbox/workspace.ts';
 import { describeCheckpoint } from '../../../session/checkpoint.ts';
 import { formatTable } from '../../terminal-text.ts';

@@ -1,0 +1,37 @@
+/**
+ * Starts what takes longest before the command line is parsed: the thread of `run`, which then loads its guest. What it reads
+ * from the arguments is a guess that affects only how fast the run starts.
+ */
+import { extname } from 'node:path';
+import { DEFAULT_RUNTIME, languageOfExtension } from '../runtimes/sources.ts';
+import { DEFAULT_LIMITS } from '../schema/default-limits.ts';
+import { LANGUAGE_NAMES, LANGUAGE_RUNTIMES, type RuntimeName } from '../schema/runtime-names.ts';
+import { type FirstJob, prepareFirstJob } from '../worker/prepare-first-job.ts';
+import { optimizeLate, validateLazily } from './v8-flags.ts';
+
+/** Runs in a thread, but with another image, another memory limit or a runtime that is not known yet. */
+const OTHER_GUEST = /^--(session|memory|preload|packages)\b/;
+/** Runs without a thread of this process. */
+const NO_THREAD = /^(--isolation\b|--help$|-h$)/;
+
+/** Receives the arguments of `run`. */
+export function startEarly(args: readonly string[]): FirstJob | undefined {
+  if (args.some((arg) => NO_THREAD.test(arg))) return undefined;
+  validateLazily();
+  optimizeLate();
+  const runtime = args.some((arg) => OTHER_GUEST.test(arg)) ? undefined : likelyRuntime(args);
+  return prepareFirstJob(runtime, DEFAULT_LIMITS.memory_bytes);
+}
+
+function likelyRuntime(args: readonly string[]): RuntimeName {
+  const named = LANGUAGE_NAMES.find((name) =>
+    args.some(
+      (arg, i) =>
+        arg === `-l${name}` || arg === `--language=${name}` || (arg === name && isFlag(args[i - 1])),
+    ),
+  );
+  const language = named ?? args.map((arg) => languageOfExtension(extname(arg))).find(Boolean);
+  return language === undefined ? DEFAULT_RUNTIME : LANGUAGE_RUNTIMES[language];
+}
+
+const isFlag = (arg: string | undefined) => arg === '-l' || arg === '--language';

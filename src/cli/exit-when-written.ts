@@ -1,0 +1,18 @@
+/** The end of a process that has nothing left to do but to write its output. */
+import type { Writable } from 'node:stream';
+
+/**
+ * Exits with `process.exitCode` when standard output and standard error have been written, however slowly they are read.
+ * Without it, the process would free the memory of its threads one by one first.
+ */
+export async function exitWhenWritten(): Promise<never> {
+  await Promise.all([process.stdout, process.stderr].map(written));
+  process.exit();
+}
+
+/** A failed write ends the wait as well; the handler of its error has been called. */
+const written = (stream: Writable) =>
+  new Promise<void>((resolve) => {
+    if (stream.writableLength === 0) resolve();
+    else stream.write('', () => resolve());
+  });

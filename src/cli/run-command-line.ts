@@ -1,0 +1,13 @@
+/**
+ * The command line for `run`. It is bundled into one file, separately from the other commands and from the early start, so the
+ * thread that the latter has started is passed on to it.
+ */
+import { adoptFirstJob, type FirstJob } from '../worker/prepare-first-job.ts';
+import { runCommandLine } from './command-line.ts';
+import { exitWhenWritten } from './exit-when-written.ts';
+
+export async function runRunCommand(args: readonly string[], firstJob: FirstJob | undefined): Promise<void> {
+  if (firstJob !== undefined) adoptFirstJob(firstJob);
+  await runCommandLine(args);
+  await exitWhenWritten();
+}

@@ -1,0 +1,10 @@
+/** A global variable of a session, as the guest describes it. */
+import { z } from 'zod';
+
+export const variable = z.object({
+  name: z.string().max(200).describe('Name of the variable.'),
+  type: z.string().max(200).describe('Type of its value in the guest.'),
+  repr: z.string().max(400).describe('A short form of its value.'),
+});
+/** A global variable of a session. */
+export interface Variable extends z.infer<typeof variable> {}

@@ -1,0 +1,6 @@
+/** Defaults of the limits that the command line has flags for. Separate from the schemas, so that it need not load them. */
+export const DEFAULT_LIMITS = {
+  fuel_budget: 10_000_000_000,
+  memory_bytes: 256 * 1024 * 1024,
+  timeout_seconds: 30,
+} as const;
