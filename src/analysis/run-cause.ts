@@ -8,7 +8,8 @@ import type { AnalysisInput } from './input.ts';
 import { examineLoop, type LoopSample, type Progress, sizeOf } from './loop-progress.ts';
 import type { SourceLoop } from './loops.ts';
 import { oneLine, sourceLine } from './quote-guest-text.ts';
-import { MAX_STATE_DEPTH, type ProgramState, type RunProfile, type StackFrame } from './run-profile.ts';
+import type { ProgramState, RunProfile, StackFrame } from './run-profile.ts';
+import { MAX_STATE_DEPTH } from './state-depth.ts';
 
 export interface RunCause {
   readonly kind: (typeof RUN_CAUSES)[number];

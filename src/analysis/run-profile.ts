@@ -22,9 +22,6 @@ export interface StackFrame extends Readonly<z.infer<typeof stackFrame>> {}
 const variables = z.record(z.string(), z.string());
 export type Variables = Readonly<z.infer<typeof variables>>;
 
-/** Largest depth of a state. */
-export const MAX_STATE_DEPTH = 5_000;
-
 /** The program at one sample. */
 const programState = z.strictObject({
   fuel: amount,

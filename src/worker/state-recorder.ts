@@ -2,7 +2,8 @@
  * Records the state of a program at points of its run that depend on fuel and limits only. States serve to explain why a
  * limit was reached, so short runs have none, and a run has a similar number of them whatever its limits are.
  */
-import { MAX_STATE_DEPTH, type ProgramState, type StackFrame } from '../analysis/run-profile.ts';
+import type { ProgramState, StackFrame } from '../analysis/run-profile.ts';
+import { MAX_STATE_DEPTH } from '../analysis/state-depth.ts';
 import type { StackReader } from '../runtimes/runtime.ts';
 import type { StoppedAt } from '../schema.ts';
 import { limitVariables, withoutAddresses } from './stopped-at.ts';
