@@ -9,6 +9,7 @@ import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from 
 import { fileURLToPath } from 'node:url';
 import { annotateTypes } from './annotate-types.mjs';
 import { bundle } from './bundle.mjs';
+import { pruneTypes } from './prune-types.mjs';
 
 const root = new URL('../', import.meta.url);
 const at = (path) => fileURLToPath(new URL(path, root));
@@ -70,6 +71,7 @@ async function buildGuests(runtimes, inputs) {
 compile();
 const schemas = await import(at('dist/schema.js'));
 annotateTypes(at('dist/schema'), schemas);
+pruneTypes(at('dist'), ['index.d.ts', 'mcp/index.d.ts']);
 copyDataFiles(schemas.RUNTIME_NAMES);
 // Before bundling, which mixes the inputs of an image with other code.
 const inputs = inputsDigest();

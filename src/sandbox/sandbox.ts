@@ -237,9 +237,9 @@ export class Sandbox {
   }
 
   /** Reads a file of the workspace as bytes, or as text with the encoding `utf8`. */
-  async readFile(path: string): Promise<Uint8Array>;
+  async readFile(path: string): Promise<Uint8Array<ArrayBuffer>>;
   async readFile(path: string, encoding: 'utf8'): Promise<string>;
-  async readFile(path: string, encoding?: 'utf8'): Promise<Uint8Array | string> {
+  async readFile(path: string, encoding?: 'utf8'): Promise<Uint8Array<ArrayBuffer> | string> {
     parse(fileEncoding, encoding, 'encoding');
     const name = parse(textArgument, path, 'path');
     const bytes = await this.withFiles(async () => this.workspace.read(name));

@@ -246,7 +246,7 @@ export class Workspace {
   }
 
   /** A copy of a file's bytes. */
-  read(path: string): Uint8Array {
+  read(path: string): Uint8Array<ArrayBuffer> {
     return this.#file(path).data!.slice();
   }
 

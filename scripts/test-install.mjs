@@ -1,0 +1,162 @@
+/**
+ * Installs the packed package in new projects and uses it as its users do: the command line, the library, its types with
+ * several versions of TypeScript, and bundlers. Requires a build. `--keep` leaves the projects in place.
+ */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { fetched } from './fetched.mjs';
+
+const root = fileURLToPath(new URL('../', import.meta.url));
+/** Versions of TypeScript, and how each resolves modules. */
+const TYPESCRIPT = { '5.4.5': ['nodenext'], '5.9.3': ['nodenext', 'bundler'], '7.0.2': ['bundler'] };
+const TYPES_NODE = '@types/node@24.19.2';
+const ESBUILD = 'esbuild@0.28.2';
+
+const folder = mkdtempSync(join(tmpdir(), 'install test '));
+const project = join(folder, 'project');
+let failures = 0;
+
+function check(name, run) {
+  const started = performance.now();
+  let reason;
+  try {
+    reason = run();
+  } catch (cause) {
+    reason = cause.message;
+  }
+  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  console.log(`${reason === undefined ? 'ok    ' : 'FAILED'} ${name} (${seconds} s)`);
+  if (reason === undefined) return;
+  failures++;
+  console.log(`       ${String(reason).trim().split('\n').join('\n       ')}`);
+}
+
+/** Returns undefined if the output of a program is as expected, otherwise what differs. */
+function expectOutput(command, args, expected, options = {}) {
+  const { stdout, stderr, status, error } = spawnSync(command, args, {
+    cwd: project,
+    encoding: 'utf8',
+    timeout: 120_000,
+    ...options,
+  });
+  const matches = expected instanceof RegExp ? expected.test(stdout + stderr) : stdout === expected;
+  return matches ? undefined : (error?.message ?? `exit code ${status}\n${stdout}${stderr}`);
+}
+
+const write = (path, text) => {
+  mkdirSync(dirname(join(project, path)), { recursive: true });
+  writeFileSync(join(project, path), text);
+};
+
+// ---- installation ----
+
+const [{ filename }] = JSON.parse(
+  execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], {
+    cwd: root,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  }),
+);
+write('package.json', '{"private":true,"type":"module"}');
+execFileSync(
+  'npm',
+  ['install', '--no-audit', '--no-fund', '--loglevel=error', join(folder, filename), TYPES_NODE, ESBUILD],
+  { cwd: project, stdio: ['ignore', 'ignore', 'inherit'] },
+);
+const cli = join(project, 'node_modules/llm-wasm-sandbox/dist/cli/main.js');
+
+// ---- command line ----
+
+write('app/main.py', 'import helper, sys\nprint(helper.double(21), sys.argv[1:], sys.stdin.read())');
+write('app/helper.py', 'def double(n):\n    return n * 2');
+write('app/main.ts', 'const n: number = 42;\nconsole.log(n, process.argv.slice(2));');
+
+check('run with modules, arguments and input', () =>
+  expectOutput(process.execPath, [cli, 'run', 'app/main.py', '--', '-x'], "42 ['-x'] in\n", { input: 'in' }),
+);
+check('run with TypeScript', () =>
+  expectOutput(process.execPath, [cli, 'run', 'app/main.ts', '--', '-x'], "42 [ '-x' ]\n"),
+);
+check('run without Python or anything else on PATH', () => {
+  const bin = join(folder, 'bin');
+  mkdirSync(bin);
+  symlinkSync(process.execPath, join(bin, 'node'));
+  return expectOutput(
+    process.execPath,
+    [cli, 'run', '-c', 'import yaml\nprint(yaml.safe_load("[1]"))'],
+    '[1]\n',
+    {
+      env: { PATH: bin + delimiter, HOME: folder },
+    },
+  );
+});
+check('doctor', () => expectOutput(process.execPath, [cli, 'doctor'], /./));
+
+// ---- library and bundlers ----
+
+write(
+  'use.mjs',
+  `import { createSandbox } from 'llm-wasm-sandbox';
+const sandbox = await createSandbox({ runtime: 'python' });
+console.log((await sandbox.execute('6 * 7')).metadata.result);
+`,
+);
+const esbuild = join(project, 'node_modules/.bin/esbuild');
+const bundle = (...flags) =>
+  execFileSync(esbuild, ['use.mjs', '--bundle', '--platform=node', '--format=esm', ...flags], {
+    cwd: project,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+
+check('library', () => expectOutput(process.execPath, ['use.mjs'], '42\n'));
+check('bundle by esbuild, with the package external', () => {
+  bundle('--packages=external', '--outfile=out/external.mjs');
+  return expectOutput(process.execPath, ['out/external.mjs'], '42\n');
+});
+
+// ---- types ----
+
+const CONSUMER = `
+import { createPool, createSandbox, type ExecuteOptions, type SandboxResult } from 'llm-wasm-sandbox';
+import { serveHttp } from 'llm-wasm-sandbox/mcp';
+export async function use(): Promise<SandboxResult> {
+  const sandbox = await createSandbox({ runtime: 'python', pool: createPool({ maxWorkers: 2 }) });
+  const bytes = await sandbox.readFile('a.bin');
+  const blob = new Blob([bytes]);
+  const options: ExecuteOptions = { files: { 'b.bin': bytes, 'c.txt': 'x' }, stdin: bytes, args: [String(blob.size)] };
+  const result = await sandbox.execute('1', options);
+  if (!result.success) console.log(result.metadata.error_guidance?.actionable_guidance, serveHttp);
+  return result;
+}
+`;
+write('types/consumer.ts', CONSUMER);
+for (const [version, modules] of Object.entries(TYPESCRIPT)) {
+  const compiler = join(
+    fetched(`typescript-${version}`, [`typescript@${version}`]),
+    'node_modules/typescript/bin/tsc',
+  );
+  for (const module of modules) {
+    check(`types with TypeScript ${version}, ${module}`, () => {
+      const compilerOptions = {
+        ...(module === 'nodenext' ? { module } : { module: 'esnext', moduleResolution: module }),
+        strict: true,
+        skipLibCheck: false,
+        exactOptionalPropertyTypes: true,
+        noEmit: true,
+        target: 'es2022',
+        lib: ['es2023', 'esnext.disposable', 'dom'],
+        types: ['node'],
+      };
+      write('types/tsconfig.json', JSON.stringify({ compilerOptions, files: ['consumer.ts'] }));
+      return expectOutput(process.execPath, [compiler, '-p', 'types'], '');
+    });
+  }
+}
+
+if (!process.argv.includes('--keep')) rmSync(folder, { recursive: true });
+else console.log(`The projects are in ${folder}.`);
+console.log(failures === 0 ? 'All checks passed.' : `${failures} checks failed.`);
+process.exitCode = failures === 0 ? 0 : 1;
