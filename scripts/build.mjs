@@ -71,7 +71,7 @@ async function buildGuests(runtimes, inputs) {
 compile();
 const schemas = await import(at('dist/schema.js'));
 annotateTypes(at('dist/schema'), schemas);
-pruneTypes(at('dist'), ['index.d.ts', 'mcp/index.d.ts']);
+pruneTypes(at('dist'), ['index.d.ts', 'mcp/index.d.ts'], at('types'));
 copyDataFiles(schemas.RUNTIME_NAMES);
 // Before bundling, which mixes the inputs of an image with other code.
 const inputs = inputsDigest();

@@ -1,10 +1,10 @@
 /**
- * Removes from the declaration files in dist/ what the public types do not refer to, so that a project that checks the
- * types of its dependencies checks only those. A name counts as referred to if it occurs anywhere in a declaration that is
+ * Writes the published declaration files: those of dist/ without what the public types do not refer to, so that a project
+ * that checks the types of its dependencies checks only those. A name counts as referred to if it occurs anywhere in a declaration that is
  * kept, so too much may remain, but never too little.
  */
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 
 /** Statements that end with a brace instead of a semicolon. */
 const BLOCK =
@@ -88,8 +88,8 @@ class Declarations {
   }
 }
 
-/** Prunes the declaration files below a folder. `entries` are relative to it. */
-export function pruneTypes(folder, entries) {
+/** Writes the declarations of a folder that its `entries` refer to, into another folder. */
+export function pruneTypes(folder, entries, output) {
   const files = new Map();
   const fileAt = (path) => {
     if (!files.has(path)) files.set(path, existsSync(path) ? new Declarations(path) : undefined);
@@ -130,17 +130,13 @@ export function pruneTypes(folder, entries) {
     }
   }
   for (const entry of entries) keep(fileAt(join(folder, entry)), '*');
-  for (const file of files.values()) if (file !== undefined) write(file, visited);
-  for (const { parentPath, name } of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-    const path = join(parentPath, name);
-    if (name.endsWith('.d.ts') && fileAt(path) !== undefined && !isUsed(fileAt(path), visited)) rmSync(path);
-  }
+  rmSync(output, { recursive: true, force: true });
+  for (const [path, file] of files)
+    if (file !== undefined) write(file, visited, join(output, relative(folder, path)));
 }
 
-const isUsed = (file, visited) => [...visited].some((key) => key.startsWith(`${file.path} `));
-
 /** Writes the statements that are kept. Imports and exports in braces keep only the names that are referred to. */
-function write(file, visited) {
+function write(file, visited, path) {
   const isReferred = ({ local }) => visited.has(`${file.path} ${local}`);
   const lines = file.statements
     .filter((statement) => file.kept.has(statement))
@@ -152,7 +148,8 @@ function write(file, visited) {
       const used = parts.filter((part) => part !== '' && parseNames(part).every(isReferred));
       return statement.replace(/\{[^}]*\}/, `{ ${used.join(', ')} }`);
     });
-  writeFileSync(file.path, olderSyntax(`${lines.join('\n')}\nexport {};\n`));
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, olderSyntax(`${lines.join('\n')}\nexport {};\n`));
 }
 
 /** TypeScript before 5.7 has no type parameter for byte arrays. */
