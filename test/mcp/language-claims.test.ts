@@ -49,7 +49,7 @@ describe('statements about the languages', () => {
       'object',
       'function',
       'object',
-      'undefined',
+      'function',
       'object',
       'function',
     ]);

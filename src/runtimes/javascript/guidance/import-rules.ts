@@ -98,8 +98,10 @@ function missingFeature(input: AnalysisInput): MissingFeature | undefined {
   const module = requested?.replace(/^node:/, '');
   if (module !== undefined && (module !== requested || MISSING_NODE_MODULES.has(module)))
     return describeFeature(module, featureOf(module) ?? NODE);
-  const api = messageMatch(engineError(input, 'Error'), /^([\w.]+) is not available in the sandbox/);
-  if (api !== undefined) return describeFeature(api, featureOf(api.split('.')[0]!) ?? FUNCTION);
+  const error = engineError(input, 'Error') ?? engineError(input, 'TypeError');
+  const api = messageMatch(error, /^([\w.]+) is not available in the sandbox/);
+  if (api !== undefined)
+    return describeFeature(api, featureOf(api.split('.')[0]!) ?? MISSING_GLOBALS[api] ?? FUNCTION);
   const name = undefinedName(input);
   const row = name !== undefined && Object.hasOwn(MISSING_GLOBALS, name) ? MISSING_GLOBALS[name] : undefined;
   return row && describeFeature(name!, row);

@@ -1,0 +1,340 @@
+/**
+ * Headers, FormData, Request, Response and `fetch` without a network: requests and responses hold data of the program.
+ * `fetch` serves `data:` URLs and rejects all others with an error that names the alternative.
+ */
+import { decodeUtf8, encodeUtf8 } from '../../text-encoding.js';
+import { Blob, concatBytes, File } from './blob.js';
+
+const TOKEN = /^[!#$%&'*+\-.^_`|~\dA-Za-z]+$/;
+
+function headerName(name) {
+  const text = `${name}`;
+  if (!TOKEN.test(text)) throw new TypeError(`Headers: ${text} is an invalid header name.`);
+  return text.toLowerCase();
+}
+
+function headerValue(value) {
+  const text = `${value}`.replace(/^[\t\n\r ]+|[\t\n\r ]+$/g, '');
+  if (/[\0\r\n]/.test(text)) throw new TypeError(`Headers: ${text} is an invalid header value.`);
+  return text;
+}
+
+export class Headers {
+  #list = new Map();
+
+  constructor(init = undefined) {
+    if (init === undefined) return;
+    if (init === null || typeof init !== 'object')
+      throw new TypeError('Headers: the argument must be an object');
+    const pairs = typeof init[Symbol.iterator] === 'function' ? init : Object.entries(init);
+    for (const pair of pairs) {
+      const [name, value, ...rest] = pair;
+      if (value === undefined || rest.length > 0)
+        throw new TypeError('Headers: each header must be a name and a value');
+      this.append(name, value);
+    }
+  }
+  append(name, value) {
+    const [key, text] = [headerName(name), headerValue(value)];
+    const values = this.#list.get(key);
+    if (values === undefined) this.#list.set(key, [text]);
+    else values.push(text);
+  }
+  set(name, value) {
+    this.#list.set(headerName(name), [headerValue(value)]);
+  }
+  get(name) {
+    return this.#list.get(headerName(name))?.join(', ') ?? null;
+  }
+  getSetCookie() {
+    return [...(this.#list.get('set-cookie') ?? [])];
+  }
+  has(name) {
+    return this.#list.has(headerName(name));
+  }
+  delete(name) {
+    this.#list.delete(headerName(name));
+  }
+  *entries() {
+    for (const key of [...this.#list.keys()].sort()) {
+      if (key === 'set-cookie') for (const value of this.#list.get(key)) yield [key, value];
+      else yield [key, this.get(key)];
+    }
+  }
+  *keys() {
+    for (const [key] of this.entries()) yield key;
+  }
+  *values() {
+    for (const [, value] of this.entries()) yield value;
+  }
+  forEach(callback, thisArg = undefined) {
+    for (const [key, value] of this.entries()) callback.call(thisArg, value, key, this);
+  }
+  [Symbol.iterator]() {
+    return this.entries();
+  }
+  get [Symbol.toStringTag]() {
+    return 'Headers';
+  }
+}
+
+export class FormData {
+  #entries = [];
+
+  constructor(form = undefined) {
+    if (form !== undefined) throw new TypeError('FormData: there are no forms in the sandbox');
+  }
+  static #entry(name, value, filename) {
+    if (!(value instanceof Blob)) return [`${name}`, `${value}`];
+    if (value instanceof File && filename === undefined) return [`${name}`, value];
+    return [`${name}`, new File([value], `${filename ?? 'blob'}`, { type: value.type })];
+  }
+  append(name, value, filename = undefined) {
+    this.#entries.push(FormData.#entry(name, value, filename));
+  }
+  set(name, value, filename = undefined) {
+    const entry = FormData.#entry(name, value, filename);
+    const index = this.#entries.findIndex(([key]) => key === entry[0]);
+    if (index < 0) this.#entries.push(entry);
+    else {
+      this.#entries = this.#entries.filter(([key], i) => i <= index || key !== entry[0]);
+      this.#entries[index] = entry;
+    }
+  }
+  get(name) {
+    return this.#entries.find(([key]) => key === `${name}`)?.[1] ?? null;
+  }
+  getAll(name) {
+    return this.#entries.filter(([key]) => key === `${name}`).map(([, value]) => value);
+  }
+  has(name) {
+    return this.#entries.some(([key]) => key === `${name}`);
+  }
+  delete(name) {
+    this.#entries = this.#entries.filter(([key]) => key !== `${name}`);
+  }
+  *entries() {
+    yield* this.#entries;
+  }
+  *keys() {
+    for (const [key] of this.#entries) yield key;
+  }
+  *values() {
+    for (const [, value] of this.#entries) yield value;
+  }
+  forEach(callback, thisArg = undefined) {
+    for (const [key, value] of this.#entries) callback.call(thisArg, value, key, this);
+  }
+  [Symbol.iterator]() {
+    return this.entries();
+  }
+  get [Symbol.toStringTag]() {
+    return 'FormData';
+  }
+}
+
+const utf8 = (text) => new Uint8Array(encodeUtf8(text));
+
+async function readStream(stream) {
+  const parts = [];
+  for await (const part of stream) parts.push(typeof part === 'string' ? utf8(part) : new Uint8Array(part));
+  return concatBytes(parts);
+}
+
+const quoted = (text) => text.replaceAll('\n', '%0A').replaceAll('\r', '%0D').replaceAll('"', '%22');
+
+function multipart(form, boundary) {
+  const parts = [];
+  for (const [name, value] of form) {
+    const head = `--${boundary}\r\nContent-Disposition: form-data; name="${quoted(name)}"`;
+    if (value instanceof Blob) {
+      const type = value.type || 'application/octet-stream';
+      parts.push(
+        utf8(`${head}; filename="${quoted(value.name)}"\r\nContent-Type: ${type}\r\n\r\n`),
+        value._bytes,
+      );
+    } else parts.push(utf8(`${head}\r\n\r\n${value.replace(/\r?\n|\r/g, '\r\n')}`));
+    parts.push(utf8('\r\n'));
+  }
+  parts.push(utf8(`--${boundary}--\r\n`));
+  return concatBytes(parts);
+}
+
+/** The bytes of a body, or the stream that supplies them, and the type of its contents. */
+function readBody(body) {
+  if (body instanceof Blob) return { bytes: body._bytes, type: body.type || undefined };
+  if (body instanceof ArrayBuffer) return { bytes: new Uint8Array(body.slice(0)) };
+  if (ArrayBuffer.isView(body))
+    return { bytes: new Uint8Array(body.buffer.slice(body.byteOffset, body.byteOffset + body.byteLength)) };
+  if (body instanceof URLSearchParams)
+    return { bytes: utf8(`${body}`), type: 'application/x-www-form-urlencoded;charset=UTF-8' };
+  if (body instanceof FormData) {
+    const boundary = `----formdata-${crypto.randomUUID()}`;
+    return { bytes: multipart(body, boundary), type: `multipart/form-data; boundary=${boundary}` };
+  }
+  if (typeof body === 'object' && typeof body[Symbol.asyncIterator] === 'function') return { stream: body };
+  return { bytes: utf8(`${body}`), type: 'text/plain;charset=UTF-8' };
+}
+
+class Body {
+  #content;
+  #stream;
+  #isUsed = false;
+
+  constructor(body, headers) {
+    this.#content = body === null || body === undefined ? undefined : readBody(body);
+    const type = this.#content?.type;
+    if (type !== undefined && !headers.has('content-type')) headers.set('content-type', type);
+  }
+  get body() {
+    if (this.#content === undefined) return null;
+    const { bytes, stream } = this.#content;
+    this.#stream ??=
+      stream ??
+      new ReadableStream({
+        start(controller) {
+          if (bytes.length > 0) controller.enqueue(bytes);
+          controller.close();
+        },
+      });
+    return this.#stream;
+  }
+  get bodyUsed() {
+    return this.#isUsed || this.#stream?.locked === true;
+  }
+  async bytes() {
+    if (this.bodyUsed) throw new TypeError('Body is unusable: Body has already been read');
+    if (this.#content === undefined) return new Uint8Array();
+    this.#isUsed = true;
+    const { bytes, stream } = this.#content;
+    return stream === undefined ? bytes.slice() : readStream(stream);
+  }
+  async arrayBuffer() {
+    return (await this.bytes()).buffer;
+  }
+  async blob() {
+    return new Blob([await this.bytes()], { type: this.headers.get('content-type') ?? '' });
+  }
+  async text() {
+    const text = decodeUtf8(await this.bytes());
+    return text.startsWith('\ufeff') ? text.slice(1) : text;
+  }
+  async json() {
+    return JSON.parse(await this.text());
+  }
+  async formData() {
+    const type = this.headers.get('content-type') ?? '';
+    if (!type.startsWith('application/x-www-form-urlencoded'))
+      throw new TypeError('Response.formData: the sandbox parses only application/x-www-form-urlencoded');
+    const form = new FormData();
+    for (const [name, value] of new URLSearchParams(await this.text())) form.append(name, value);
+    return form;
+  }
+  /** The body for a copy. A stream cannot be read twice. */
+  _copy() {
+    if (this.bodyUsed) throw new TypeError('Body is unusable: Body has already been read');
+    if (this.#content?.stream !== undefined)
+      throw new TypeError('clone: the sandbox cannot copy a body that is a stream');
+    return this.#content?.bytes;
+  }
+}
+
+const METHODS = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT'];
+
+export class Request extends Body {
+  constructor(input, init = {}) {
+    const source = input instanceof Request ? input : undefined;
+    let url;
+    try {
+      url = source?.url ?? new URL(`${input}`).href;
+    } catch (cause) {
+      throw new TypeError(`Failed to parse URL from ${input}`, { cause });
+    }
+    const upper = `${init.method ?? source?.method ?? 'GET'}`.toUpperCase();
+    const method = METHODS.includes(upper) ? upper : `${init.method}`;
+    if (!TOKEN.test(method)) throw new TypeError(`'${method}' is not a valid HTTP method.`);
+    const headers = new Headers(init.headers ?? source?.headers);
+    const body = init.body ?? source?._copy();
+    if (body != null && (method === 'GET' || method === 'HEAD'))
+      throw new TypeError('Request with GET/HEAD method cannot have body.');
+    super(body, headers);
+    const signal = init.signal ?? source?.signal ?? new AbortController().signal;
+    Object.assign(this, { method, url, headers, signal, redirect: init.redirect ?? 'follow' });
+  }
+  clone() {
+    return new Request(this);
+  }
+  get [Symbol.toStringTag]() {
+    return 'Request';
+  }
+}
+
+const NULL_BODY = [101, 204, 205, 304];
+
+export class Response extends Body {
+  constructor(body = null, init = {}) {
+    const status = init.status === undefined ? 200 : Number(init.status);
+    if (!(status >= 200 && status <= 599))
+      throw new RangeError('init["status"] must be in the range of 200 to 599, inclusive.');
+    if (body !== null && NULL_BODY.includes(status))
+      throw new TypeError(`Response constructor: Invalid response status code ${status}`);
+    const headers = new Headers(init.headers);
+    super(body, headers);
+    const statusText = `${init.statusText ?? ''}`;
+    Object.assign(this, {
+      status,
+      statusText,
+      headers,
+      ok: status < 300,
+      type: 'default',
+      url: '',
+      redirected: false,
+    });
+  }
+  static json(data, init = {}) {
+    const text = JSON.stringify(data);
+    if (text === undefined) throw new TypeError('Value is not JSON serializable');
+    const headers = new Headers(init.headers);
+    if (!headers.has('content-type')) headers.set('content-type', 'application/json');
+    return new Response(text, { ...init, headers });
+  }
+  static error() {
+    return Object.assign(new Response(), { type: 'error', status: 0, ok: false });
+  }
+  static redirect(url, status = 302) {
+    if (![301, 302, 303, 307, 308].includes(status)) throw new RangeError(`Invalid status code ${status}`);
+    return new Response(null, { status, headers: { location: new URL(`${url}`).href } });
+  }
+  clone() {
+    const { status, statusText, headers } = this;
+    return new Response(this._copy() ?? null, { status, statusText, headers });
+  }
+  get [Symbol.toStringTag]() {
+    return 'Response';
+  }
+}
+
+function dataResponse(url) {
+  const match = /^data:([^,]*?)(;base64)?,(.*)$/s.exec(url);
+  if (match === null) throw new TypeError('fetch failed', { cause: new Error('invalid data: URL') });
+  const [, type, base64, data] = match;
+  const body = base64
+    ? Uint8Array.from(atob(decodeURIComponent(data)), (one) => one.charCodeAt(0))
+    : decodeURIComponent(data);
+  return new Response(body, { headers: { 'content-type': type || 'text/plain;charset=US-ASCII' } });
+}
+
+export async function fetch(input, init = undefined) {
+  const request = new Request(input, init);
+  request.signal.throwIfAborted();
+  if (request.url.startsWith('data:')) return dataResponse(request.url);
+  const { host } = new URL(request.url);
+  const cause = Object.assign(new Error(`connect ENETUNREACH ${host}`), {
+    code: 'ENETUNREACH',
+    syscall: 'connect',
+  });
+  throw new TypeError(
+    'fetch is not available in the sandbox: it has no network. Pass the data as files or standard input, or get it with a tool before the run',
+    { cause },
+  );
+}
