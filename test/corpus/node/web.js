@@ -45,7 +45,7 @@ try { headers.set('bad name', 'x'); } catch (error) { console.log(error.name); }
   console.log([...form], [...form.keys()]);
 })();
 
-// program: fetch of data URLs and aborted requests
+// process: fetch of data URLs and aborted requests
 (async () => {
   const response = await fetch('data:text/plain;base64,aGVsbG8=');
   console.log(await response.text(), response.headers.get('content-type'), response.ok);
