@@ -1,4 +1,4 @@
-// program: headers
+// process: headers
 const headers = new Headers({ 'Content-Type': 'text/plain', 'X-A': '1' });
 headers.append('x-a', '2');
 headers.set('B', ' padded ');
@@ -10,7 +10,7 @@ headers.forEach((value, name) => console.log(name, value));
 console.log(headers.getSetCookie(), Object.prototype.toString.call(headers));
 try { headers.set('bad name', 'x'); } catch (error) { console.log(error.name); }
 
-// program: responses
+// process: responses
 (async () => {
   const response = new Response('{"a":[1,2]}', { status: 201, headers: { 'x-test': 'yes' } });
   console.log(response.status, response.ok, response.headers.get('content-type'), response.headers.get('x-test'), response.bodyUsed);
@@ -28,7 +28,7 @@ try { headers.set('bad name', 'x'); } catch (error) { console.log(error.name); }
   try { new Response('', { status: 700 }); } catch (error) { console.log(error.name); }
 })();
 
-// program: requests and forms
+// process: requests and forms
 (async () => {
   const request = new Request('https://example.com/path?q=1', { method: 'post', body: new URLSearchParams({ a: 'b c' }), headers: { Accept: 'json' } });
   console.log(request.method, request.url, request.headers.get('accept'), request.headers.get('content-type'));
