@@ -66,8 +66,16 @@ const SECTIONS = {
     'TreeEdit',
     'Entry',
   ],
-  'Worker threads': ['createPool', 'PoolOptions', 'Isolation', 'Pool'],
-  'Runtimes and packages': ['RuntimeName', 'RUNTIME_NAMES', 'listPackages', 'ListedPackage', 'PackageFacts'],
+  'Worker threads': ['createPool', 'PoolOptions', 'Isolation', 'Optimization', 'Pool'],
+  'Runtimes and packages': [
+    'RuntimeName',
+    'LanguageName',
+    'RUNTIME_NAMES',
+    'LANGUAGE_NAMES',
+    'listPackages',
+    'ListedPackage',
+    'PackageFacts',
+  ],
   Events: ['EventLogger', 'EventName', 'EVENTS'],
   Errors: ['SandboxError', 'ErrorCode', 'ERROR_CODES'],
 };
@@ -93,7 +101,7 @@ const {
 } = await import(pathToFileURL(require.resolve('typedoc')).href);
 const schemas = {
   ...(await import(join(root, 'dist/schema.js'))),
-  ...(await import(join(root, 'dist/runtimes/language.js'))),
+  ...(await import(join(root, 'dist/runtimes/variable.js'))),
   ...(await import(join(root, 'dist/session/session-limits.js'))),
 };
 

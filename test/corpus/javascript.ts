@@ -7,7 +7,12 @@ const short = { timeout_seconds: 0.2 };
 export const JAVASCRIPT: readonly FailingProgram[] = [
   // ---- limits ----
   { code: 'while (true) {}', type: 'OutOfFuel', says: 'endless loop at line 1', options: small },
-  { code: 'let n = 0;\nfor (;;) n++;', type: 'OutOfFuel', says: 'no budget is enough', options: small },
+  {
+    code: 'let n = 0;\nfor (;;) n++;',
+    type: 'OutOfFuel',
+    says: 'More fuel or time does not help',
+    options: small,
+  },
   {
     code: 'function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }\nfib(45);',
     type: 'OutOfFuel',

@@ -6,10 +6,8 @@ const UP = '../'.repeat(60);
 
 const GLOBALS = expressions(
   [
-    'fetch',
     'WebAssembly',
     'Worker',
-    'MessageChannel',
     'BroadcastChannel',
     'Atomics',
     'postMessage',
@@ -21,7 +19,6 @@ const GLOBALS = expressions(
     'bjson',
     'onmessage',
     'self',
-    'MessagePort',
   ].map((name): ExpressionRow => [`global-${name}`, `typeof ${name}`, 'undefined']),
 );
 
@@ -40,6 +37,9 @@ const NODE_MODULES = expressions([
   ['child-process', "require('child_process').execSync('id')", undefined, 'GHSA-8hr7-r645-pc6w (vm2)'],
   ['net', "require('net').connect(80, '127.0.0.1')"],
   ['http', "require('http').get('http://127.0.0.1/')"],
+  ['fetch', "fetch('http://127.0.0.1/').catch((e) => e.cause.code)", 'ENETUNREACH'],
+  ['fetch-cloud-metadata', "fetch('http://169.254.169.254/').catch((e) => e.cause.code)", 'ENETUNREACH'],
+  ['fetch-file', "fetch('file:///etc/passwd').catch((e) => e.name)", 'TypeError'],
 ]);
 
 const IMPORTS = expressions(

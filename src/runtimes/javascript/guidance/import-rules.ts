@@ -11,12 +11,7 @@ import {
   packageNotAvailableRule,
   unsupportedFeatureRule,
 } from '../../../analysis/rules/rule-factories.ts';
-import {
-  MISSING_GLOBALS,
-  MISSING_NODE_MODULES,
-  type MissingGlobal,
-  NODE_FEATURES,
-} from './missing-globals.ts';
+import { MISSING_GLOBALS, type MissingGlobal, NODE_FEATURES } from './missing-globals.ts';
 import { ALTERNATIVES } from './missing-packages.ts';
 import { engineError } from './select-engine-error.ts';
 
@@ -96,8 +91,7 @@ const describeFeature = (name: string, { needs, instead }: MissingGlobal): Missi
 function missingFeature(input: AnalysisInput): MissingFeature | undefined {
   const requested = requestedModule(input);
   const module = requested?.replace(/^node:/, '');
-  if (module !== undefined && (module !== requested || MISSING_NODE_MODULES.has(module)))
-    return describeFeature(module, featureOf(module) ?? NODE);
+  if (module !== undefined && module !== requested) return describeFeature(module, featureOf(module) ?? NODE);
   const error = engineError(input, 'Error') ?? engineError(input, 'TypeError');
   const api = messageMatch(error, /^([\w.]+) is not available in the sandbox/);
   if (api !== undefined)

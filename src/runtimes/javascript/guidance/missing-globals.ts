@@ -14,7 +14,6 @@ const READ_FILES =
 export const MISSING_GLOBALS: Readonly<Record<string, MissingGlobal>> = {
   Deno: { needs: 'Deno', instead: FILE_FUNCTIONS },
   Bun: { needs: 'Bun', instead: FILE_FUNCTIONS },
-  fetch: { needs: 'network access', instead: READ_FILES },
   XMLHttpRequest: { needs: 'network access', instead: READ_FILES },
   WebSocket: { needs: 'network access', instead: READ_FILES },
   EventSource: { needs: 'network access', instead: READ_FILES },
@@ -43,16 +42,6 @@ export const MISSING_GLOBALS: Readonly<Record<string, MissingGlobal>> = {
   Worker: { needs: 'threads', instead: 'do the work in the main program' },
   WebAssembly: { needs: 'WebAssembly inside the guest', instead: 'plain JavaScript' },
 };
-
-/** Built-in Node.js modules that the sandbox does not have, without `node:`. */
-export const MISSING_NODE_MODULES: ReadonlySet<string> = new Set([
-  'async_hooks',
-  'diagnostics_channel',
-  'inspector/promises',
-  'v8',
-  'vm',
-  'worker_threads',
-]);
 
 const NETWORK: MissingGlobal = { needs: 'network access', instead: READ_FILES };
 const THREADS: MissingGlobal = { needs: 'threads', instead: 'do the work in the main program' };
