@@ -3,14 +3,14 @@
  * the same version of native numpy.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { createSandbox, type SandboxResult, type Session } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-const folder = process.env['PIP_FIND_LINKS'] ?? '';
-const available = existsSync(folder) ? readdirSync(folder) : [];
+const folders = (process.env['PIP_FIND_LINKS'] ?? '').split(/\s+/).filter((folder) => existsSync(folder));
+const available = folders.flatMap((folder) => readdirSync(folder).map((file) => join(folder, file)));
 const wheels = ['numpy-2.4.6', 'pandas-3.0.2', 'pillow-12.2.0'].map((name) =>
-  available.find((file) => file.startsWith(`${name}-`) && file.endsWith('_wasm32.whl')),
+  available.find((path) => basename(path).startsWith(`${name}-`) && path.endsWith('_wasm32.whl')),
 );
 const isAvailable = wheels.every((file) => file !== undefined);
 const REASON = isAvailable ? '' : ' (skipped: PIP_FIND_LINKS names no folder with the wheels)';
@@ -23,7 +23,7 @@ describe.skipIf(!isAvailable)(`scientific packages${REASON}`, () => {
   beforeAll(async () => {
     session = await createSandbox({
       runtime: 'python',
-      packages: wheels.map((name) => join(folder, name!)),
+      packages: wheels.map((path) => path!),
       preload: ['numpy', 'pandas', 'PIL.Image'],
       auto_persist_globals: true,
       policy: { memory_bytes: 512 * 2 ** 20, timeout_seconds: 120, fuel_budget: 50_000_000_000 },
