@@ -151,7 +151,7 @@ describe('packages', () => {
     ["const D = require('Dayjs');", "Cannot find module 'Dayjs'", 'MissingRequireVendor'],
     ["import D from 'Decimal.js';", "could not load module 'Decimal.js': …", 'MissingRequireVendor'],
     ['dayjs();', 'dayjs is not defined', 'MissingRequireVendor'],
-    ["const vm = require('vm');", "Cannot find module 'vm'", 'UnsupportedFeature'],
+    ["const x = require('node:unknown');", "Cannot find module 'node:unknown'", 'UnsupportedFeature'],
     ["import vm from 'node:vm';", 'No such built-in module: node:vm', 'UnsupportedFeature'],
     ["const x = require('left-pad');", "Cannot find module 'left-pad'", 'PackageNotAvailable'],
     ["import x from 'left-pad';", "could not load module 'left-pad': …", 'PackageNotAvailable'],

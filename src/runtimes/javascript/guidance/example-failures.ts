@@ -30,8 +30,8 @@ export const guidanceExamples: readonly GuidanceExample[] = [
   {
     type: 'UnsupportedFeature',
     run: {
-      source: "const vm = require('vm');",
-      error: thrown('Error', "Cannot find module 'vm'"),
+      source: "require('child_process').execSync('ls');",
+      error: thrown('Error', 'child_process.execSync is not available in the sandbox'),
     },
   },
   {

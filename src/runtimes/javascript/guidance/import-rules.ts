@@ -11,7 +11,7 @@ import {
   packageNotAvailableRule,
   unsupportedFeatureRule,
 } from '../../../analysis/rules/rule-factories.ts';
-import { MISSING_GLOBALS, type MissingGlobal, NODE_FEATURES } from './missing-globals.ts';
+import { FAILING_GLOBALS, MISSING_GLOBALS, type MissingGlobal, NODE_FEATURES } from './missing-globals.ts';
 import { ALTERNATIVES } from './missing-packages.ts';
 import { engineError } from './select-engine-error.ts';
 
@@ -95,7 +95,7 @@ function missingFeature(input: AnalysisInput): MissingFeature | undefined {
   const error = engineError(input, 'Error') ?? engineError(input, 'TypeError');
   const api = messageMatch(error, /^([\w.]+) is not available in the sandbox/);
   if (api !== undefined)
-    return describeFeature(api, featureOf(api.split('.')[0]!) ?? MISSING_GLOBALS[api] ?? FUNCTION);
+    return describeFeature(api, featureOf(api.split('.')[0]!) ?? FAILING_GLOBALS[api] ?? FUNCTION);
   const name = undefinedName(input);
   const row = name !== undefined && Object.hasOwn(MISSING_GLOBALS, name) ? MISSING_GLOBALS[name] : undefined;
   return row && describeFeature(name!, row);

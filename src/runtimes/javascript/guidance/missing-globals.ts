@@ -44,6 +44,9 @@ export const MISSING_GLOBALS: Readonly<Record<string, MissingGlobal>> = {
 };
 
 const NETWORK: MissingGlobal = { needs: 'network access', instead: READ_FILES };
+/** Global functions that exist and always fail. */
+export const FAILING_GLOBALS: Readonly<Record<string, MissingGlobal>> = { fetch: NETWORK };
+
 const THREADS: MissingGlobal = { needs: 'threads', instead: 'do the work in the main program' };
 const PROCESSES: MissingGlobal = {
   needs: 'processes',
