@@ -1,7 +1,7 @@
 /**
  * Writes the published declaration files: those of dist/ without what the public types do not refer to, so that a project
- * that checks the types of its dependencies checks only those. A name counts as referred to if it occurs anywhere in a declaration that is
- * kept, so too much may remain, but never too little.
+ * that checks the types of its dependencies checks only those. A name counts as referred to if it occurs anywhere in a
+ * declaration that is kept, so too much may remain. `npm run test:install` notices if too little does.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -13,14 +13,14 @@ const DECLARED =
   /^(?:export )?(?:declare )?(?:abstract )?(?:const|let|var|function|class|interface|type|enum|namespace) ([\w$]+)/;
 
 /** Splits a declaration file into its top-level statements, each with the comments before it. */
-export function splitStatements(text) {
+function splitStatements(text) {
   const statements = [];
   let start = 0;
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
     const character = text[at];
-    if (text.startsWith('/*', at)) at = text.indexOf('*/', at) + 1;
-    else if (text.startsWith('//', at)) at = text.indexOf('\n', at);
+    if (text.startsWith('/*', at)) at = endOf(text, '*/', at);
+    else if (text.startsWith('//', at)) at = endOf(text, '\n', at);
     else if (`"'\``.includes(character)) {
       at++;
       while (text[at] !== character) at += text[at] === '\\' ? 2 : 1;
@@ -34,6 +34,12 @@ export function splitStatements(text) {
     start = at + 1;
   }
   return statements;
+}
+
+/** The last position of the next `mark`, or of the text. */
+function endOf(text, mark, from) {
+  const at = text.indexOf(mark, from);
+  return at < 0 ? text.length : at + mark.length - 1;
 }
 
 const withoutComments = (statement) => statement.replace(/^(?:\/\*[\s\S]*?\*\/\s*|\/\/.*\n\s*)+/, '');

@@ -2,10 +2,9 @@
  * Starts what takes longest before the command line is parsed: the thread of `run`, which then loads its guest. What it reads
  * from the arguments is a guess that affects only how fast the run starts.
  */
-import { extname } from 'node:path';
-import { DEFAULT_RUNTIME, languageOfExtension } from '../runtimes/sources.ts';
+import { languageOfFile, runtimeOf } from '../runtimes/sources.ts';
 import { DEFAULT_LIMITS } from '../schema/default-limits.ts';
-import { LANGUAGE_NAMES, LANGUAGE_RUNTIMES, type RuntimeName } from '../schema/runtime-names.ts';
+import { LANGUAGE_NAMES, type RuntimeName } from '../schema/runtime-names.ts';
 import { type FirstJob, prepareFirstJob } from '../worker/prepare-first-job.ts';
 import { optimizeLate, validateLazily } from './v8-flags.ts';
 
@@ -30,8 +29,8 @@ function likelyRuntime(args: readonly string[]): RuntimeName {
         arg === `-l${name}` || arg === `--language=${name}` || (arg === name && isFlag(args[i - 1])),
     ),
   );
-  const language = named ?? args.map((arg) => languageOfExtension(extname(arg))).find(Boolean);
-  return language === undefined ? DEFAULT_RUNTIME : LANGUAGE_RUNTIMES[language];
+  const language = named ?? args.map((arg) => languageOfFile(arg)).find(Boolean);
+  return runtimeOf(language);
 }
 
 const isFlag = (arg: string | undefined) => arg === '-l' || arg === '--language';

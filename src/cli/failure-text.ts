@@ -5,7 +5,7 @@ import { escapeControls } from './terminal-text.ts';
 
 /** The limits that stop a program, and the flag that raises each. */
 const LIMITS: Partial<Record<TrapReason, { readonly text: string; readonly flag: string }>> = {
-  out_of_fuel: { text: 'the fuel budget is used up', flag: '--fuel' },
+  out_of_fuel: { text: 'the fuel budget was used up', flag: '--fuel' },
   timeout: { text: 'the time limit was reached', flag: '--timeout' },
   memory_limit: { text: 'the memory limit was reached', flag: '--memory' },
 };

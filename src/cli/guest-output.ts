@@ -1,5 +1,5 @@
 /**
- * Passes the output of a program on, byte by byte as it was written, and waits for the reader. Output beyond a maximum is
+ * Passes on the output of a program unchanged and waits for the reader. Output beyond a maximum is
  * dropped and counted.
  */
 
@@ -23,10 +23,11 @@ export class GuestOutput {
   }
 
   async write(stream: StreamName, bytes: Uint8Array): Promise<void> {
+    if (!this.#hasReader) return;
     const accepted = bytes.subarray(0, this.#left[stream]);
     this.#left[stream] -= accepted.length;
     this.#dropped[stream] += bytes.length - accepted.length;
-    if (!this.#hasReader || accepted.length === 0) return;
+    if (accepted.length === 0) return;
     // The callback is also called if the write fails.
     await new Promise<void>((resolve) => process[stream].write(accepted, () => resolve()));
   }

@@ -1,11 +1,11 @@
 /**
- * The program that `run` runs: a file with the modules next to it that it imports, or a folder. Only files below the
- * folder of the program are read, and of these only what the program imports or the whole folder that was named.
+ * The program that `run` runs: a file with the modules that it imports from its own folder, or a folder. Programs may come
+ * from others, so only regular files below the folder are read: no links, which may lead out of it, and no hidden files.
  */
-import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { basename, dirname, extname, join } from 'node:path';
+import { lstatSync, readdirSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { LANGUAGES } from '../runtimes/languages.ts';
-import { languageOfExtension } from '../runtimes/sources.ts';
+import { languageOfFile } from '../runtimes/sources.ts';
 import { LANGUAGE_RUNTIMES, type LanguageName, RUNTIME_NAMES } from '../schema.ts';
 import { UsageError } from './exit-codes.ts';
 import { readLocalFile } from './local-files.ts';
@@ -21,11 +21,13 @@ export interface LocalProgram {
 /** Folders that hold nothing a program needs here. */
 const SKIPPED_FOLDERS: ReadonlySet<string> = new Set(['node_modules', '__pycache__', 'venv']);
 const MAX_FILES = 10_000;
+/** Larger files are data, which --file and --mount pass. */
+const MAX_MODULE_BYTES = 10_000_000;
 
 /** Reads the program at a path, or from standard input for "-". */
 export function readProgram(path: string, language: LanguageName | undefined): LocalProgram {
   if (path === '-') return { code: readLocalFile(path).toString('utf8'), language, files: {} };
-  if (isKind(path, 'isDirectory')) return readFolder(path, language);
+  if (isFolder(path)) return readFolder(path, language);
   const code = readLocalFile(path).toString('utf8');
   const found = language ?? languageOfFile(path);
   return { code, language: found, files: found === undefined ? {} : readModules(path, code, found) };
@@ -36,12 +38,9 @@ export function readFiles(paths: readonly string[]): Record<string, Uint8Array> 
   return Object.fromEntries(paths.map((path) => [basename(path), readLocalFile(path)]));
 }
 
-const languageOfFile = (name: string) => languageOfExtension(extname(name).toLowerCase());
-
-/** Whether a path names a file or folder that can be accessed. */
-function isKind(path: string, kind: 'isFile' | 'isDirectory'): boolean {
+function isFolder(path: string): boolean {
   try {
-    return statSync(path)[kind]();
+    return statSync(path).isDirectory();
   } catch {
     return false;
   }
@@ -58,8 +57,8 @@ function readModules(main: string, code: string, language: LanguageName): Record
   const add = (path: string) => {
     if (tried.has(path)) return;
     tried.add(path);
-    const bytes = readRegularFile(join(root, path));
-    if (bytes === undefined) return;
+    if (!isModule(root, path)) return;
+    const bytes = readLocalFile(join(root, path));
     files.set(path, bytes);
     if (files.size > MAX_FILES) throw tooManyFiles(main);
     for (const imported of localImports(bytes.toString('utf8'), path)) add(imported);
@@ -68,9 +67,15 @@ function readModules(main: string, code: string, language: LanguageName): Record
   return Object.fromEntries(files);
 }
 
-function readRegularFile(path: string): Buffer | undefined {
-  if (!isKind(path, 'isFile')) return undefined;
-  return readFileSync(path);
+/** Whether a path names a file that is not hidden and not larger than a module, without a link on the way. */
+function isModule(root: string, path: string): boolean {
+  const parts = path.split('/');
+  if (parts.some((part) => part.startsWith('.'))) return false;
+  return parts.every((_, i) => {
+    const status = lstatSync(join(root, ...parts.slice(0, i + 1)), { throwIfNoEntry: false });
+    if (i < parts.length - 1) return status?.isDirectory() === true;
+    return status?.isFile() === true && status.size <= MAX_MODULE_BYTES;
+  });
 }
 
 // ---- a folder ----
@@ -79,20 +84,21 @@ function readFolder(folder: string, language: LanguageName | undefined): LocalPr
   const names = RUNTIME_NAMES.flatMap((runtime) => LANGUAGES[runtime].entryFiles)
     .map((file) => ({ file, language: languageOfFile(file)! }))
     .filter((entry) => language === undefined || entry.language === language);
-  const present = names.filter(({ file }) => isKind(join(folder, file), 'isFile'));
+  const paths = filesBelow(folder);
+  const present = names.filter(({ file }) => paths.includes(file));
   const entry = present[0];
   if (entry === undefined) {
     const wanted = names.map(({ file }) => file).join(', ');
-    throw new UsageError(`Cannot find a program in ${folder}: it has none of ${wanted}.`);
+    throw new UsageError(`Cannot find a program in ${folder}: it contains none of these files: ${wanted}.`);
   }
   const other = present.find(({ language: found }) => found !== entry.language);
   if (other !== undefined) {
     const flag = `--language ${entry.language} or --language ${other.language}`;
     throw new UsageError(`${folder} has both ${entry.file} and ${other.file}: add ${flag}.`);
   }
-  const files: Record<string, Uint8Array> = {};
-  for (const path of filesBelow(folder)) files[path] = readLocalFile(join(folder, path));
-  return { code: Buffer.from(files[entry.file]!).toString('utf8'), language: entry.language, files };
+  const files = Object.fromEntries(paths.map((path) => [path, readLocalFile(join(folder, path))]));
+  const code = readLocalFile(join(folder, entry.file)).toString('utf8');
+  return { code, language: entry.language, files };
 }
 
 /** The regular files below a folder, except hidden ones and those that other tools installed. */
@@ -113,4 +119,6 @@ function filesBelow(root: string): string[] {
 }
 
 const tooManyFiles = (path: string) =>
-  new UsageError(`${path} has more than ${MAX_FILES} files. Mount its data with --mount instead.`);
+  new UsageError(
+    `Cannot copy ${path} into the sandbox: more than ${MAX_FILES} files are needed. Use --mount for data.`,
+  );

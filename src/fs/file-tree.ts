@@ -124,8 +124,7 @@ export class FileTree implements ReadonlyMap<string, Entry> {
 
   /** Whether there is an entry below the directory `path`. */
   hasChildren(path: string): boolean {
-    const { done, value } = this.from(`${path}/`).next();
-    return done !== true && value.path.startsWith(`${path}/`);
+    return this.below(path).next().done !== true;
   }
 
   /** Adds an entry or replaces the one with its path. */

@@ -129,7 +129,7 @@ export class RequestGuards {
   checkMainThread(tenant: string, mainThread: MainThreadTime, response: ServerResponse): boolean {
     const seconds = mainThread.secondsToWait(tenant);
     if (seconds === 0) return true;
-    const used = `The requests of this tenant have used ${mainThread.secondsPerMinute} s of the main thread, the limit per minute`;
+    const used = `The requests of this tenant have used ${mainThread.secondsPerMinute} s of main-thread time, which is the limit per minute`;
     return sendError(response, 429, `rate_limited: ${used}. Retry in ${seconds} s.`, {
       'retry-after': String(seconds),
     });

@@ -51,7 +51,7 @@ export const serverSettings = z.strictObject({
     .enum(['minimal', 'standard', 'all'])
     .default('all')
     .describe(
-      'Tools that clients see: "minimal": execute_code, read_file and write_file; "standard": also sessions, files and packages; "all". The first two return text without structured content.',
+      'Tools that clients see. "minimal": execute_code, read_file and write_file; "standard": also the most used tools for cancellation, sessions, checkpoints, files and packages; "all": every tool. With "minimal" and "standard", results are text without structured content.',
     ),
   max_output_chars: z
     .number()
@@ -211,7 +211,7 @@ export const serverSettings = z.strictObject({
     .max(60)
     .default(30)
     .describe(
-      'Time of the main thread that the requests of one tenant may use per minute: reading, validating and answering them, not running programs, which have threads of their own. Further requests are rejected with rate_limited.',
+      'Seconds of main-thread time that the requests of one tenant may use per minute. This covers reading, validating and answering requests, not running programs, which have threads of their own. Further requests are rejected with rate_limited.',
     ),
   max_clients: count(
     256,

@@ -1,5 +1,11 @@
 /** The file names of each language, for the command line before it loads the languages themselves (languages.ts). */
-import { LANGUAGE_NAMES, type LanguageName, type RuntimeName } from '../schema/runtime-names.ts';
+import { extname } from 'node:path';
+import {
+  LANGUAGE_NAMES,
+  LANGUAGE_RUNTIMES,
+  type LanguageName,
+  type RuntimeName,
+} from '../schema/runtime-names.ts';
 import { javascriptSource, TYPESCRIPT_EXTENSIONS } from './javascript/source.ts';
 import { pythonSource } from './python/source.ts';
 
@@ -10,9 +16,15 @@ const EXTENSIONS: Readonly<Record<LanguageName, readonly string[]>> = {
   typescript: TYPESCRIPT_EXTENSIONS,
 };
 
-/** The language of files with this extension, which includes the dot. */
-export const languageOfExtension = (extension: string): LanguageName | undefined =>
-  LANGUAGE_NAMES.find((name) => EXTENSIONS[name].includes(extension));
+/** The language of a file, from its extension. */
+export function languageOfFile(path: string): LanguageName | undefined {
+  const extension = extname(path).toLowerCase();
+  return LANGUAGE_NAMES.find((name) => EXTENSIONS[name].includes(extension));
+}
 
 /** The runtime of a program whose language is not given. */
 export const DEFAULT_RUNTIME: RuntimeName = 'python';
+
+/** The runtime of a program in this language. */
+export const runtimeOf = (language: LanguageName | undefined): RuntimeName =>
+  language === undefined ? DEFAULT_RUNTIME : LANGUAGE_RUNTIMES[language];

@@ -66,9 +66,12 @@ export class OutputDelivery {
     return this.#received;
   }
 
-  /** Delivers what is left and ends the streams. Throws what a callback threw. */
-  async end(): Promise<void> {
-    await this.#received;
+  /**
+   * Delivers what is left and ends the streams. Throws what a callback threw. Stops waiting for a callback when the signal
+   * is aborted.
+   */
+  async end(signal: AbortSignal): Promise<void> {
+    await unlessAborted(this.#received, signal);
     for (const name of Object.values(NAMES)) this.#deliver(name, this.#decoders[name].decode());
     this.abandon();
     if (this.#thrown !== undefined) throw this.#thrown.cause;
@@ -103,6 +106,18 @@ export class OutputDelivery {
       this.#thrown = { cause };
     }
   }
+}
+
+/** Resolves with the promise, or when the signal is aborted. */
+async function unlessAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  let stop = () => {};
+  const aborted = new Promise<void>((resolve) => {
+    stop = resolve;
+  });
+  signal.addEventListener('abort', stop, { once: true });
+  await Promise.race([promise, aborted]);
+  signal.removeEventListener('abort', stop);
 }
 
 /** The chunks of a stream. Every iteration yields all of them, from the first. */

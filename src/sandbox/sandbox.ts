@@ -146,7 +146,7 @@ export class Sandbox {
       const finished = await this.run(call);
       this.checkOpen();
       if (inputFailed.signal.aborted) throw inputFailed.signal.reason;
-      await output.end();
+      await output.end(linked.signal);
       return this.#report(executionId, call, finished);
     } catch (cause) {
       output.abandon();

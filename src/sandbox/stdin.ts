@@ -2,6 +2,7 @@
  * Standard input of a call. Text and bytes are sent with the call. A stream is read when the program asks for more, so a
  * program that reads nothing does not wait for it.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { SandboxError } from '../errors.ts';
 
 /** Bytes of standard input that are sent with a call. */
@@ -40,8 +41,11 @@ export class Stdin {
       const { done, value } = await this.#iterator.next();
       if (done) this.#hasEnded = true;
       else this.#rest = toBytes(value);
+      // A stream of empty chunks must not keep the event loop from running anything else.
+      if (this.#rest.length === 0) await nextTurn();
     }
-    const chunk = this.#rest.slice(0, MAX_CHUNK_BYTES);
+    // A copy of its own: the slice of a Buffer would share, and be sent with, the whole memory of the Buffer.
+    const chunk = new Uint8Array(this.#rest.subarray(0, MAX_CHUNK_BYTES));
     this.#rest = this.#rest.subarray(chunk.length);
     return chunk;
   }

@@ -71,7 +71,7 @@ export const sandboxOptions = z.strictObject({
     .max(64)
     .default([])
     .describe(
-      'Wheels, also with libraries for WebAssembly, folders of wheels, or folders of Python sources that programs can import.',
+      'Packages that programs can import: wheels, which may contain WebAssembly libraries; folders of wheels; and folders of Python sources.',
     ),
   logger: eventLogger.optional().describe('Receives structured events, such as execution.complete.'),
   pool: z
@@ -137,7 +137,7 @@ export const executeOptions = z.strictObject({
     )
     .optional()
     .describe(
-      'Receives all output as bytes, also beyond the limits of the result. The program waits for a promise it returns.',
+      'Receives all output as bytes, including output beyond the limits of the result. If it returns a promise, the program waits for it.',
     ),
   onProgress: callback<{ fuel_consumed: number; fuel_budget: number }>()
     .optional()

@@ -17,7 +17,7 @@ export interface WorkerSettings {
 export const CONTROL = {
   cancelledJob: 0,
   fuelMillions: 1,
-  /** Number of answers sent to the guest. */
+  /** Changes when a guest that waits has to check again: an answer was sent, or its job was cancelled. */
   answers: 2,
   words: 3,
 } as const;

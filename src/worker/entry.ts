@@ -219,7 +219,7 @@ function run(id: number, job: RunJob, site: RunSite): void {
   const rest = { 1: stdout.finish(), 2: stderr.finish() };
   if (!isUncapped)
     for (const stream of [1, 2] as const) sender?.push(stream, rest[stream], performance.now());
-  sender?.flush(performance.now());
+  sender?.finish(performance.now());
   loaded.checkDamage();
   const keepsState = session !== undefined && !session.discardState;
   const state = !keepsState ? 'fresh' : isConsistent ? 'committed' : 'rolled_back';

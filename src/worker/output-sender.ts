@@ -21,6 +21,7 @@ export class OutputSender {
   };
   #sentMs = Number.NEGATIVE_INFINITY;
   #undrained = 0;
+  #hasFinished = false;
 
   /** `drain` waits until what was sent has been received; without it, nothing waits. */
   constructor(
@@ -56,10 +57,16 @@ export class OutputSender {
     }
   }
 
+  /** Sends what is held when the program has ended, and waits for nothing. */
+  finish(nowMs: number): void {
+    this.#hasFinished = true;
+    this.flush(nowMs);
+  }
+
   #send(stream: Stream, bytes: Uint8Array): void {
     this.send(stream, bytes);
     this.#undrained += bytes.length;
-    if (this.drain === undefined || this.#undrained < MAX_UNDRAINED_BYTES) return;
+    if (this.drain === undefined || this.#hasFinished || this.#undrained < MAX_UNDRAINED_BYTES) return;
     this.#undrained = 0;
     this.drain();
   }

@@ -111,13 +111,17 @@ describe('run', () => {
       'pkg/deep/__init__.py': '',
       'pkg/deep/leaf.py': 'from ..other import NAME',
       'secret.py': "NAME = 'not imported'",
+      '.env.js': 'hidden',
       'main.mjs':
-        "import { twice } from './lib/twice.mjs';\nimport { readdirSync } from 'node:fs';\nconsole.log(twice(4), readdirSync('.'));",
+        "import { twice } from './lib/twice.mjs';\nimport { readdirSync } from 'node:fs';\nconsole.log(twice(4), readdirSync('.'));\nexport const data = ['./linked.py', './outside/a.txt', './.env.js', './big.bin'];",
       'lib/twice.mjs':
         "import data from './data.json' with { type: 'json' };\nexport const twice = (n) => n * data.factor;",
       'lib/data.json': '{ "factor": 2 }',
     };
     for (const [path, text] of Object.entries(files)) writeFileSync(at(path), text);
+    symlinkSync(at('secret.py'), at('linked.py'));
+    symlinkSync(folder, at('outside'));
+    writeFileSync(at('big.bin'), Buffer.alloc(11_000_000));
     expect(cli(['run', 'project/main.py'])).toEqual({
       status: 0,
       stdout: "other other ['helper.py', 'pkg']\n",
@@ -138,8 +142,9 @@ describe('run', () => {
     expect(cli(['run', 'tool']).stderr).toContain('tool has both __main__.py and index.js');
     expect(cli(['run', 'tool', '-l', 'javascript']).stdout).toBe('1\n');
     mkdirSync(join(folder, 'empty'));
+    symlinkSync(at('index.js'), join(folder, 'empty/index.js'));
     expect(cli(['run', 'empty']).stderr).toContain(
-      'Cannot find a program in empty: it has none of __main__.py',
+      'Cannot find a program in empty: it contains none of these files: __main__.py',
     );
   });
 
@@ -175,12 +180,12 @@ describe('run', () => {
     const lines = (args: readonly string[]) => cli(['run', ...args]).stderr.split('\n');
     expect(lines(['--fuel', '100M', '-c', 'x = 1\nwhile x:\n  pass'])).toContainEqual(
       expect.stringMatching(
-        /exit code 152: the fuel budget is used up at main.py:[23] \(.*\)\. Probabl[ye] endless loop/,
+        /exit code 152: the fuel budget was used up at main.py:[23] \(.*\)\. Probabl[ye] endless loop/,
       ),
     );
     const inBuiltIn = 'import re\nre.match("(a*)*b", "a" * 99)';
     expect(lines(['--fuel', '300M', '-c', inBuiltIn])).toContainEqual(
-      expect.stringMatching(/exit code 152: the fuel budget is used up at main.py:2 \(.*\)\. /),
+      expect.stringMatching(/exit code 152: the fuel budget was used up at main.py:2 \(.*\)\. /),
     );
     expect(lines(['--timeout', '1', '-c', 'import time\ntime.sleep(60)'])).toContainEqual(
       expect.stringMatching(

@@ -207,7 +207,7 @@ describe('HTTP server', () => {
     const rejected = await post(ANN);
     expect(rejected.status).toBe(429);
     expect(rejected.body).toContain(
-      'rate_limited: The requests of this tenant have used 0.000001 s of the main thread',
+      'rate_limited: The requests of this tenant have used 0.000001 s of main-thread time',
     );
     expect(Number(rejected.headers['retry-after'])).toBeGreaterThan(0);
     expect((await post(BOB)).status).toBe(400);

@@ -188,6 +188,22 @@ terminal.close();
       expect((await sandbox.execute(code.replaceAll('text', stdin), { stdin })).metadata.result).toBe(stdin);
   });
 
+  it('may arrive in empty and in large chunks', async () => {
+    await using sandbox = await createSandbox({ runtime: 'python', policy: { timeout_seconds: 1 } });
+    const large = (async function* () {
+      yield '';
+      yield Buffer.alloc(20_000_000, 'x');
+    })();
+    const count =
+      'import sys\nsum(len(part) for part in iter(lambda: sys.stdin.buffer.read(1_000_000), b""))';
+    const options = { stdin: large, timeout_seconds: 60 };
+    expect((await sandbox.execute(count, options)).metadata.result).toBe(20_000_000);
+    const empty = (async function* () {
+      for (;;) yield '';
+    })();
+    expect((await sandbox.execute('input()', { stdin: empty })).metadata.trap_reason).toBe('timeout');
+  });
+
   it('that never arrives ends with the time limit', async () => {
     await using sandbox = await createSandbox({ runtime: 'python', policy: { timeout_seconds: 0.2 } });
     const result = await sandbox.execute('input()', { stdin: new ReadableStream<Uint8Array>() });
@@ -281,6 +297,26 @@ sys.stderr.write('e' * 5000)`;
     expect(result.success).toBe(true);
     expect(last).toBe(800 * 32001);
     expect(most).toBeLessThan(4 * 1024 * 1024);
+  });
+
+  it('does not make a program wait that has ended, so that the session stays usable', async () => {
+    const policy = { timeout_seconds: 1 };
+    await using sandbox = await createSandbox({ runtime: 'python', policy, auto_persist_globals: true });
+    const code = 'import os\nfor i in range(32): n = os.write(1, bytes(32768))';
+    const onOutput = () => new Promise<void>((resolve) => setTimeout(resolve, 60));
+    expect((await sandbox.execute(code, { onOutput })).success).toBe(true);
+    expect((await sandbox.execute('n + 1')).metadata.result).toBe(32769);
+  });
+
+  it('that never answers does not keep a call that is cancelled', async () => {
+    await using sandbox = await createSandbox({ runtime: 'python' });
+    const run = sandbox.execute('print(1)', {
+      onOutput: () => {
+        setTimeout(() => run.cancel(), 10);
+        return new Promise<void>(() => {});
+      },
+    });
+    expect((await run).stdout).toBe('1\n');
   });
 
   it('can neither be combined with other callbacks nor lose an exception', async () => {

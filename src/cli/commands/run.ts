@@ -2,17 +2,15 @@
 import { Option } from 'commander';
 import { SandboxError } from '../../errors.ts';
 import { formatBytes, formatFuel } from '../../quantities.ts';
-import { DEFAULT_RUNTIME } from '../../runtimes/sources.ts';
+import { DEFAULT_RUNTIME, runtimeOf } from '../../runtimes/sources.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { DEFAULT_LIMITS } from '../../schema/default-limits.ts';
 import {
   type Isolation,
   isolationMode,
   LANGUAGE_NAMES,
-  LANGUAGE_RUNTIMES,
   type LanguageName,
   type PolicyInput,
-  type RuntimeName,
   type SandboxResult,
 } from '../../schema.ts';
 import { createSandbox, isSession } from '../../session/create-sandbox.ts';
@@ -37,9 +35,6 @@ import {
   storeOption,
 } from '../options.ts';
 import { profileText, toSpeedscope } from '../profile-report.ts';
-
-const runtimeOf = (language: LanguageName | undefined): RuntimeName =>
-  language === undefined ? DEFAULT_RUNTIME : LANGUAGE_RUNTIMES[language];
 
 interface RunFlags {
   readonly code?: string;
@@ -249,7 +244,7 @@ export const runCommand: CommandDetails<RunFlags> = {
     ).argParser(collectValues),
     new Option(
       '--max-output <BYTES>',
-      'Maximum size of standard output and of standard error (default: none; with --json, 2 MB)',
+      'Maximum size of standard output and of standard error, each (default: none; with --json, 2 MB and 1 MB)',
     ).argParser(parseBytesOption),
     new Option('--guidance', 'Explain a failure on standard error (default: only on a terminal)'),
     new Option('--no-guidance', 'Do not explain failures'),

@@ -26,7 +26,9 @@ const MAX_PROGRESS_CHARS = 2000;
 function executeInput(settings: ServerSettings) {
   return z.strictObject({
     code: z.string().max(MAX_CODE_CHARS).describe('Source code. Print what you want to see.'),
-    language: languageName.describe('Language of the code; must be that of the session, if one is given.'),
+    language: languageName.describe(
+      'Language of the code. In a session, that of the session; JavaScript and TypeScript can be mixed.',
+    ),
     session_id: optionalSession.describe(
       'Session to run in, for multi-turn work; without it, a fresh interpreter in the default workspace.',
     ),

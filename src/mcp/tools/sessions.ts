@@ -12,7 +12,9 @@ import { createSessionDescription, suggestedFuelBudget } from '../tool-descripti
 
 function createInput(settings: ServerSettings) {
   return z.strictObject({
-    language: languageName.describe('Language of the session; it cannot be changed later.'),
+    language: languageName.describe(
+      'Language of the session; it cannot be changed later, but JavaScript and TypeScript can be mixed.',
+    ),
     session_id: sessionId
       .optional()
       .describe('Name for the session, e.g. "sales-2026"; by default a random one.'),

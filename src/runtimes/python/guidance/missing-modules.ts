@@ -75,7 +75,10 @@ export const ALTERNATIVES: Readonly<Record<string, Alternative>> = {
   reportlab: { instead: 'HTML or SVG files', vendored: ['pypdf'] },
   cryptography: { instead: 'hashlib, hmac and secrets' },
   Crypto: { instead: 'hashlib, hmac and secrets' },
-  bcrypt: { instead: 'hashlib.blake2b(password, salt=salt), with secrets.token_bytes(16) as the salt' },
+  bcrypt: {
+    instead:
+      'hashlib.blake2b(password, salt=salt), with secrets.token_bytes(16) as the salt; unlike bcrypt it is fast, so do not use it to store real passwords',
+  },
   pydantic: { instead: 'dataclasses and typing', vendored: ['attrs', 'jsonschema'] },
   tqdm: { instead: 'print()' },
   typer: { instead: 'argparse', vendored: ['click'] },

@@ -34,7 +34,7 @@ export const programRules: readonly Rule[] = [
     },
     hints: (error, input) => [
       /\b[rb]?f[rb]?["']/i.test(failedStatement(input))
-        ? 'Check the f-string: every { needs a matching }, and only an expression is allowed between them'
+        ? 'Check the f-string: every { needs a matching }, with an expression between them (a format such as :.2f may follow it)'
         : undefined,
       error.type === 'SyntaxError' || error.type === undefined
         ? undefined
