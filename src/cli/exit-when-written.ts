@@ -1,12 +1,25 @@
 /** The end of a process that has nothing left to do but to write its output. */
 import type { Writable } from 'node:stream';
 
+/** How long a process that was asked to end waits for the readers of its output. */
+const INTERRUPTED_MS = 500;
+
+let stop!: () => void;
+const stopped = new Promise<void>((resolve) => {
+  stop = resolve;
+});
+
+/** Makes `exitWhenWritten` give up soon: the user or the system wants the process to end, even if its output is not read. */
+export function stopWaitingForReaders(): void {
+  setTimeout(stop, INTERRUPTED_MS).unref();
+}
+
 /**
  * Exits with `process.exitCode` when standard output and standard error have been written, however slowly they are read.
  * Without it, the process would free the memory of its threads one by one first.
  */
 export async function exitWhenWritten(): Promise<never> {
-  await Promise.all([process.stdout, process.stderr].map(written));
+  await Promise.race([stopped, Promise.all([process.stdout, process.stderr].map(written))]);
   process.exit();
 }
 

@@ -2,6 +2,7 @@
  * Passes on the output of a program unchanged and waits for the reader. Output beyond a maximum is
  * dropped and counted.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
 type StreamName = 'stdout' | 'stderr';
 
@@ -11,6 +12,10 @@ export class GuestOutput {
   readonly #left: Record<StreamName, number>;
   readonly #dropped: Record<StreamName, number> = { stdout: 0, stderr: 0 };
   #hasReader = true;
+  #finish!: () => void;
+  readonly #finished = new Promise<void>((resolve) => {
+    this.#finish = resolve;
+  });
 
   /** `max` is the number of bytes per stream. */
   constructor(max: number) {
@@ -29,7 +34,15 @@ export class GuestOutput {
     this.#dropped[stream] += bytes.length - accepted.length;
     if (accepted.length === 0) return;
     // The callback is also called if the write fails.
-    await new Promise<void>((resolve) => process[stream].write(accepted, () => resolve()));
+    const written = new Promise<void>((resolve) => process[stream].write(accepted, () => resolve()));
+    await Promise.race([written, this.#finished]);
+  }
+
+  /** Passes on the output that the call did not wait for; it is then in the buffers of the streams. */
+  async finish(): Promise<void> {
+    this.#finish();
+    // The remaining calls of `write` no longer wait, so all of them are made before this resolves.
+    await nextTurn();
   }
 
   /** Says what was dropped; empty if nothing was. */

@@ -28,6 +28,9 @@ export class OutputDelivery {
   #onOutput: ByteReceiver | undefined;
   /** Settles when the callback has received everything so far. Never rejects. */
   #received: Promise<void> = Promise.resolve();
+  #undeliveredBytes = 0;
+  /** When the callback was called last, or returned last. */
+  #progressMs = 0;
   #hasStarted = false;
   #thrown: { readonly cause: unknown } | undefined;
 
@@ -58,7 +61,15 @@ export class OutputDelivery {
     const name = NAMES[stream];
     const receive = this.#onOutput;
     if (receive === undefined) this.#deliver(name, this.#decoders[name].decode(bytes, { stream: true }));
-    else this.#received = this.#received.then(() => this.#guardAsync(() => receive(name, bytes)));
+    else {
+      this.#undeliveredBytes += bytes.length;
+      this.#received = this.#received.then(async () => {
+        this.#progressMs = performance.now();
+        await this.#guardAsync(() => receive(name, bytes));
+        this.#progressMs = performance.now();
+        this.#undeliveredBytes -= bytes.length;
+      });
+    }
   }
 
   /** Resolves when the callback has received all output so far. */
@@ -68,13 +79,35 @@ export class OutputDelivery {
 
   /**
    * Delivers what is left and ends the streams. Throws what a callback threw. Stops waiting for a callback when the signal
-   * is aborted.
+   * is aborted, or when a single call of it takes longer than `limitMs`. Returns the number of bytes that the callback has
+   * not received by then; it gets them when it returns.
    */
-  async end(signal: AbortSignal): Promise<void> {
-    await unlessAborted(this.#received, signal);
+  async end(signal: AbortSignal, limitMs: number): Promise<number> {
+    await this.#wait(signal, limitMs);
     for (const name of Object.values(NAMES)) this.#deliver(name, this.#decoders[name].decode());
     this.abandon();
     if (this.#thrown !== undefined) throw this.#thrown.cause;
+    return this.#undeliveredBytes;
+  }
+
+  /** Waits until the callback has received everything. */
+  async #wait(signal: AbortSignal, limitMs: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    let stop = () => {};
+    const stopped = new Promise<void>((resolve) => {
+      stop = resolve;
+    });
+    const check = () => {
+      const leftMs = this.#progressMs + limitMs - performance.now();
+      if (leftMs <= 0) stop();
+      else timer = setTimeout(check, leftMs);
+    };
+    if (signal.aborted || this.#undeliveredBytes === 0) return;
+    signal.addEventListener('abort', stop, { once: true });
+    check();
+    await Promise.race([this.#received, stopped]);
+    clearTimeout(timer);
+    signal.removeEventListener('abort', stop);
   }
 
   /** Ends the streams without delivering anything. */
@@ -106,18 +139,6 @@ export class OutputDelivery {
       this.#thrown = { cause };
     }
   }
-}
-
-/** Resolves with the promise, or when the signal is aborted. */
-async function unlessAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  let stop = () => {};
-  const aborted = new Promise<void>((resolve) => {
-    stop = resolve;
-  });
-  signal.addEventListener('abort', stop, { once: true });
-  await Promise.race([promise, aborted]);
-  signal.removeEventListener('abort', stop);
 }
 
 /** The chunks of a stream. Every iteration yields all of them, from the first. */

@@ -125,6 +125,7 @@ export class Sandbox {
       const limits = callLimits(given, this.policy);
       output.subscribe({ onStdout, onStderr, onOutput });
       const inputFailed = new AbortController();
+      const inputErrors: unknown[] = [];
       linked = linkSignals(this.closing.signal, cancelled, signal, inputFailed.signal);
       stdin = new Stdin(source);
       const call: Call = {
@@ -132,7 +133,10 @@ export class Sandbox {
         language: callLanguage(language, this.runtime),
         stdin,
         args,
-        onInputError: (cause) => inputFailed.abort(cause),
+        onInputError: (cause) => {
+          inputErrors.push(cause);
+          inputFailed.abort();
+        },
         limits,
         injectSetup: inject_setup,
         profile,
@@ -145,9 +149,9 @@ export class Sandbox {
       this.events.start(executionId, code, limits);
       const finished = await this.run(call);
       this.checkOpen();
-      if (inputFailed.signal.aborted) throw inputFailed.signal.reason;
-      await output.end(linked.signal);
-      return this.#report(executionId, call, finished);
+      if (inputErrors.length > 0) throw inputErrors[0];
+      const undeliveredBytes = await output.end(linked.signal, limits.timeout_seconds * 1000);
+      return this.#report(executionId, call, finished, undeliveredBytes);
     } catch (cause) {
       output.abandon();
       throw cause;
@@ -198,10 +202,16 @@ export class Sandbox {
     return turn.run(job, assets, { limitMs, signal: call.signal, observer: observerOf(call) });
   }
 
-  #report(executionId: string, call: Call, { outcome, queueMs }: FinishedCall): SandboxResult {
+  #report(
+    executionId: string,
+    call: Call,
+    { outcome, queueMs }: FinishedCall,
+    undeliveredBytes: number,
+  ): SandboxResult {
     const userPackages = this.parts.extension?.packages?.topLevel ?? [];
     const plain = toResult(this.runtime, outcome, queueMs, userPackages, call.code);
     if (this.session_id !== undefined) plain.metadata.session_id = this.session_id;
+    if (undeliveredBytes > 0) plain.metadata.output_undelivered_bytes = undeliveredBytes;
     const { code, limits } = call;
     const { policy } = this;
     const earlier = this.#history.earlierCalls(this.sessionRecord);

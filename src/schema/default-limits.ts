@@ -1,6 +1,8 @@
-/** Defaults of the limits that the command line has flags for. Separate from the schemas, so that it need not load them. */
+/** Defaults of the limits that the command line has flags for, or mentions. Separate from the schemas, so that it need not load them. */
 export const DEFAULT_LIMITS = {
   fuel_budget: 10_000_000_000,
   memory_bytes: 256 * 1024 * 1024,
   timeout_seconds: 30,
+  stdout_max_bytes: 2_000_000,
+  stderr_max_bytes: 1_000_000,
 } as const;

@@ -137,7 +137,7 @@ export const executeOptions = z.strictObject({
     )
     .optional()
     .describe(
-      'Receives all output as bytes, including output beyond the limits of the result. If it returns a promise, the program waits for it.',
+      'Receives all output as bytes, including output beyond the limits of the result. If it returns a promise, the program waits for it, and so does the call, unless a promise takes longer than `timeout_seconds` to settle.',
     ),
   onProgress: callback<{ fuel_consumed: number; fuel_budget: number }>()
     .optional()

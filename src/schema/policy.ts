@@ -54,8 +54,14 @@ export const policy = z.strictObject({
   timeout_seconds: timeoutSeconds
     .default(DEFAULT_LIMITS.timeout_seconds)
     .describe('Wall-clock time that one call may take, excluding time in the queue.'),
-  stdout_max_bytes: bytes(2_000_000, 'Standard output returned per call; the rest is dropped and counted.'),
-  stderr_max_bytes: bytes(1_000_000, 'Standard error returned per call; the rest is dropped and counted.'),
+  stdout_max_bytes: bytes(
+    DEFAULT_LIMITS.stdout_max_bytes,
+    'Standard output returned per call; the rest is dropped and counted.',
+  ),
+  stderr_max_bytes: bytes(
+    DEFAULT_LIMITS.stderr_max_bytes,
+    'Standard error returned per call; the rest is dropped and counted.',
+  ),
   workspace_max_bytes: bytes(64 * MiB, 'Total size of the files in /app and /tmp.'),
   workspace_max_files: z
     .number()

@@ -104,6 +104,13 @@ export const resultMetadata = z.object({
   stderr_truncated: z.boolean().describe('Whether standard error exceeded its limit.'),
   stdout_dropped_bytes: z.number().int().describe('Bytes of standard output beyond the limit.'),
   stderr_dropped_bytes: z.number().int().describe('Bytes of standard error beyond the limit.'),
+  output_undelivered_bytes: z
+    .number()
+    .int()
+    .optional()
+    .describe(
+      'Bytes of output that `onOutput` had not accepted when the call ended; only if there are any. It receives them when it has settled.',
+    ),
   files_truncated: z
     .literal(true)
     .optional()

@@ -1,8 +1,10 @@
 /** A command ends when its work is done: threads that wait for another program do not keep the process alive. */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
 import { CLI } from '../support/cli.ts';
 
@@ -13,6 +15,18 @@ const store = mkdtempSync(join(tmpdir(), 'process-end-'));
 afterAll(() => rmSync(store, { recursive: true, force: true }));
 
 describe('process', () => {
+  it('ends on a signal even if its output is not read', async () => {
+    // Nothing reads standard output until the process has ended.
+    const code = "import sys\nprint('go', file=sys.stderr, flush=True)\nwhile True: print('x' * 100000)";
+    const child = spawn(process.execPath, [CLI, 'run', '--timeout', '600', '--fuel', '100T', '-c', code]);
+    child.stdin.end();
+    const ended = once(child, 'exit');
+    await once(child.stderr, 'data');
+    await setTimeout(500);
+    child.kill('SIGTERM');
+    expect(await ended).toEqual([130, null]);
+  });
+
   it.each([
     [['run', '-c', '1'], 0],
     [['run', '--store', store, '--session', 'kept', '-c', 'x = 1'], 0],

@@ -221,11 +221,13 @@ terminal.close();
 
   it('reports the error of a stream', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
-    const broken = (async function* () {
+    const broken = async function* (cause: unknown) {
       yield 'x';
-      throw new Error('connection lost');
-    })();
-    await expect(sandbox.execute(READ_ALL, { stdin: broken })).rejects.toThrow('connection lost');
+      throw cause;
+    };
+    const run = (cause: unknown) => sandbox.execute(READ_ALL, { stdin: broken(cause) });
+    await expect(run(new Error('connection lost'))).rejects.toThrow('connection lost');
+    await expect(run(undefined)).rejects.toBeUndefined();
   });
 
   it('stops waiting for a stream when the call is cancelled', async () => {
@@ -317,6 +319,22 @@ sys.stderr.write('e' * 5000)`;
       },
     });
     expect((await run).stdout).toBe('1\n');
+  });
+
+  it('that never answers ends the call when its time is over, and the result counts what it has not received', async () => {
+    const policy = { timeout_seconds: 1 };
+    await using sandbox = await createSandbox({ runtime: 'python', policy, auto_persist_globals: true });
+    const hang = () => new Promise<void>(() => {});
+    const ended = await sandbox.execute("x = 1\nprint('four')", { onOutput: hang });
+    expect(ended).toMatchObject({ success: true, stdout: 'four\n' });
+    expect(ended.metadata).toMatchObject({ state: 'committed', output_undelivered_bytes: 5 });
+    const code = "while True: print('x' * 100_000)";
+    const stopped = await sandbox.execute(code, { onOutput: hang });
+    expect(stopped.metadata.trap_reason).toBe('timeout');
+    expect(stopped.metadata.output_undelivered_bytes).toBeGreaterThan(1_000_000);
+    const { metadata } = await sandbox.execute('x', { onOutput: () => {} });
+    expect(metadata.result).toBe(1);
+    expect(metadata).not.toHaveProperty('output_undelivered_bytes');
   });
 
   it('can neither be combined with other callbacks nor lose an exception', async () => {

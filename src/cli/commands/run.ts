@@ -17,6 +17,7 @@ import { createSandbox, isSession } from '../../session/create-sandbox.ts';
 import { onBrokenPipe } from '../broken-pipe.ts';
 import type { CommandDetails } from '../command.ts';
 import { UsageError } from '../exit-codes.ts';
+import { stopWaitingForReaders } from '../exit-when-written.ts';
 import { failureLine, guidanceText } from '../failure-text.ts';
 import { droppedNote, GuestOutput } from '../guest-output.ts';
 import { copyWorkspaceFiles, readLocalFile, writeLocalFile } from '../local-files.ts';
@@ -152,7 +153,10 @@ async function run(operands: readonly (string | undefined)[], flags: RunFlags): 
   await using sandbox = await openSandbox(language, flags);
   const interrupt = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-    process.once(signal, () => interrupt.abort());
+    process.once(signal, () => {
+      interrupt.abort();
+      stopWaitingForReaders();
+    });
   const output = new GuestOutput(flags.maxOutput ?? Number.POSITIVE_INFINITY);
   // The call must leave the session in the same state whether or not its output is read to the end.
   if (sandbox.session_id !== undefined) onBrokenPipe(() => output.discard());
@@ -166,6 +170,7 @@ async function run(operands: readonly (string | undefined)[], flags: RunFlags): 
     ...(Object.keys(files).length > 0 && { files }),
     ...(!flags.json && { onOutput: (stream, bytes) => output.write(stream, bytes) }),
   });
+  await output.finish();
   // A read that is still waiting would keep the process alive.
   if (isReadingInput) process.stdin.destroy();
   // A failed save must be reported: flush() throws it.
@@ -244,7 +249,7 @@ export const runCommand: CommandDetails<RunFlags> = {
     ).argParser(collectValues),
     new Option(
       '--max-output <BYTES>',
-      'Maximum size of standard output and of standard error, each (default: none; with --json, 2 MB and 1 MB)',
+      `Maximum size of standard output and of standard error, each (default: none; with --json, ${formatBytes(DEFAULT_LIMITS.stdout_max_bytes)} and ${formatBytes(DEFAULT_LIMITS.stderr_max_bytes)}, or the session's limits)`,
     ).argParser(parseBytesOption),
     new Option('--guidance', 'Explain a failure on standard error (default: only on a terminal)'),
     new Option('--no-guidance', 'Do not explain failures'),
