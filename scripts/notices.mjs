@@ -17,12 +17,16 @@ const BUNDLED = [
   ...manifest.packages.filter(({ language }) => language === 'javascript').map(({ name }) => name),
 ];
 
-/** Paths of the packages that npm installs with this one, and of those whose code is bundled into it. */
+/** Development dependencies that contain the binaries of the interpreters. */
+const INTERPRETERS = ['pyodide', 'quickjs-wasi'];
+
+/** Paths of the packages that npm installs with this one, and of those whose code is part of it. */
 function shipped() {
   const paths = Object.entries(lock.packages).filter(
     ([path, entry]) => path !== '' && !entry.dev && !entry.optional,
   );
   const all = new Set(paths.map(([path]) => path));
+  for (const name of INTERPRETERS) all.add(`node_modules/${name}`);
   const add = (name) => {
     const path = `node_modules/${name}`;
     // First-party packages are not in the lock.

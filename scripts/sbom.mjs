@@ -46,12 +46,19 @@ const vendored = manifest.map(({ language, name, version, licence }) => {
   };
 });
 
-const interpreters = Object.values(RUNTIMES).map(({ name, binary }) => ({
-  'bom-ref': `interpreter:${name}`,
-  type: 'file',
-  name: binary.specifier,
-  hashes: [{ alg: 'SHA-256', content: binary.sha256 }],
-}));
+const interpreters = Object.values(RUNTIMES).map(({ name, binary: { specifier, sha256 } }) => {
+  const [source, file] = specifier.split('/');
+  const { version, license } = npmPackages[`node_modules/${source}`];
+  return {
+    'bom-ref': `interpreter:${name}`,
+    type: 'file',
+    name: specifier,
+    version,
+    purl: `pkg:npm/${source}@${version}#${file}`,
+    ...licences(license),
+    hashes: [{ alg: 'SHA-256', content: sha256 }],
+  };
+});
 
 const known = new Set(bom.components.map((component) => component['bom-ref']));
 bom.components.push(
