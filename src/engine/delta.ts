@@ -159,7 +159,7 @@ export function applyDelta(guest: Guest, base: Image, delta: Delta): CaptureStat
   const { header, runs } = readDelta(delta);
   checkBase(header, base);
   const bytes = header.pages * PAGE_BYTES;
-  if (!guest.grow(bytes)) throw needsMoreMemory(bytes, guest.maxBytes);
+  if (!guest.memoryLimit.grow(bytes)) throw needsMoreMemory(bytes, guest.memoryLimit.maxBytes);
   try {
     const capture = restoreMemory(runs, guest.view.all, blocksOf(base));
     guest.setGlobals(header.globals);

@@ -14,6 +14,7 @@ import { GuestStack } from './guest-stack.ts';
 import { type Linkage, linkImports, trampolineFor } from './host-imports.ts';
 import { PAGE_BYTES } from './image-identity.ts';
 import { type LinkableGuest, Linker } from './linker.ts';
+import { MemoryLimit } from './memory-limit.ts';
 import {
   type GuestStop,
   GuestStopped,
@@ -25,16 +26,12 @@ import { seededRandom } from './seeded-random.ts';
 import type { FindSideModule } from './side-module.ts';
 
 /** Instructions between two checks of the limits: about a millisecond of optimised code. */
-export const SLICE_FUEL = 2_000_000;
+const SLICE_FUEL = 2_000_000;
 /** Fuel, and how often in a row it is granted, for a guest with a probe to reach the probed loop. */
 const DEFER_FUEL = 100;
 const MAX_DEFERRALS = 3;
 /** More than a guest executes between two checks of its counter. Reserved so that the grace period is not exceeded. */
 const UNCHECKED_FUEL = 1_000_000;
-/** Memory grows in steps of this size, because each step takes a fraction of a millisecond regardless of its size. */
-const GROWTH_BYTES = 4 * 1024 * 1024;
-/** Memory with less room to grow than this is full. */
-const FULL_MARGIN_BYTES = 1024 * 1024;
 
 /** A prepared and compiled module. It can be sent to other threads. */
 export interface CompiledModule {
@@ -50,7 +47,7 @@ export class Guest implements Host, LinkableGuest {
   readonly memory: WebAssembly.Memory;
   readonly view: GuestMemory;
   readonly kernel: Kernel;
-  readonly maxBytes: number;
+  readonly memoryLimit: MemoryLimit;
   readonly exports: WebAssembly.Exports;
   readonly table: WebAssembly.Table;
   readonly stack: GuestStack;
@@ -74,7 +71,6 @@ export class Guest implements Host, LinkableGuest {
   #seededRandom: ((into: Uint8Array) => void) | undefined;
   /** The first limit that was reached; from then on the guest runs in its grace period. */
   #limitReached: LimitReason | undefined;
-  #growthRefused = false;
   #stop: GuestStop | undefined;
   /** How often the check of the limits has been deferred since the last one. */
   #deferrals = 0;
@@ -90,7 +86,7 @@ export class Guest implements Host, LinkableGuest {
     readonly findSideModule: FindSideModule = () => undefined,
   ) {
     this.memory = new WebAssembly.Memory({ initial: size.pages, maximum: size.maxPages });
-    this.maxBytes = size.maxPages * PAGE_BYTES;
+    this.memoryLimit = new MemoryLimit(this.memory, size.maxPages * PAGE_BYTES);
     this.view = new GuestMemory(this.memory);
     this.kernel = new Kernel(volume, this);
     this.#clock = this.#newClock();
@@ -151,7 +147,7 @@ export class Guest implements Host, LinkableGuest {
     this.#clock = this.#newClock();
     this.#seededRandom = undefined;
     this.#limitReached = undefined;
-    this.#growthRefused = false;
+    this.memoryLimit.beginRun();
     this.#stop = undefined;
     this.resetFuel();
   }
@@ -211,7 +207,10 @@ export class Guest implements Host, LinkableGuest {
   }
 
   #classify(cause: unknown): GuestStop {
-    return classifyException(cause, { isStackFull: this.stack.isFull, isMemoryFull: this.#isMemoryFull });
+    return classifyException(cause, {
+      isStackFull: this.stack.isFull,
+      isMemoryFull: this.memoryLimit.isFull,
+    });
   }
 
   exit(code: number): never {
@@ -220,12 +219,12 @@ export class Guest implements Host, LinkableGuest {
 
   /** Stops the guest because of a fault, which is attributed to the memory limit if memory is full. */
   abort(message: string): never {
-    return this.stop({ reason: this.#isMemoryFull ? 'memory_limit' : 'unreachable', message });
+    return this.stop({ reason: this.memoryLimit.isFull ? 'memory_limit' : 'unreachable', message });
   }
 
   /** Stops the guest because it called abort(). Programs can do that, so it does not prove a lack of memory. */
   abortedItself(): never {
-    const before = this.isOutOfMemory ? '; the memory limit was reached before' : '';
+    const before = this.memoryLimit.isReached ? '; the memory limit was reached before' : '';
     return this.stop({ reason: 'unreachable', message: `abort() was called${before}` });
   }
 
@@ -246,19 +245,6 @@ export class Guest implements Host, LinkableGuest {
       if (cause instanceof TypeError)
         return this.abort('a function pointer was called with the wrong signature');
       throw cause;
-    }
-  }
-
-  grow(bytes: number): boolean {
-    const size = this.memory.buffer.byteLength;
-    if (bytes <= size) return true;
-    const next = Math.max(bytes, Math.min(Math.ceil(bytes / GROWTH_BYTES) * GROWTH_BYTES, this.maxBytes));
-    try {
-      this.memory.grow(Math.ceil((next - size) / PAGE_BYTES));
-      return true;
-    } catch {
-      this.#growthRefused = true;
-      return false;
     }
   }
 
@@ -406,18 +392,5 @@ export class Guest implements Host, LinkableGuest {
 
   output(stream: 1 | 2, bytes: Uint8Array): void {
     this.#run.output(stream, bytes);
-  }
-
-  /**
-   * Whether a stop is attributed to the memory limit. A refused allocation is not enough: the program may have caught its
-   * exception while most of the memory was free, and aborted later for another reason.
-   */
-  get #isMemoryFull(): boolean {
-    return this.isOutOfMemory && this.maxBytes - this.memory.buffer.byteLength < FULL_MARGIN_BYTES;
-  }
-
-  /** Whether memory was refused or is at its limit. */
-  get isOutOfMemory(): boolean {
-    return this.#growthRefused || this.memory.buffer.byteLength >= this.maxBytes;
   }
 }

@@ -1,4 +1,4 @@
-/** The rules for file names and paths: length limits in UTF-8 bytes, and allowed characters. */
+/** The rules for file names and paths: length limits in UTF-8 bytes, allowed characters, and the order of listings. */
 import { ERRNO_ERRORS, FsError } from './fs-error.ts';
 
 export const MAX_NAME_BYTES = 255;
@@ -43,6 +43,17 @@ export function checkName(name: string): void {
     throw ERRNO_ERRORS.EINVAL;
 }
 
+/** Throws ENAMETOOLONG if a canonical path is too long. */
+export function checkPathLength(path: string): void {
+  if (isLongerThan(path, MAX_PATH_BYTES)) throw ERRNO_ERRORS.ENAMETOOLONG;
+}
+
+/** Throws ENAMETOOLONG or EINVAL unless `target` is valid for a symbolic link. */
+export function checkLinkTarget(target: string): void {
+  if (isLongerThan(target, MAX_PATH_BYTES - 1)) throw ERRNO_ERRORS.ENAMETOOLONG;
+  if (!isEncodable(target)) throw ERRNO_ERRORS.EINVAL;
+}
+
 /** Whether a path from an untrusted source stays inside its tree and could have been created by a guest. */
 export function isWorkspacePath(path: string): boolean {
   return !isLongerThan(path, MAX_PATH_BYTES) && path.split('/').every(isValidName);
@@ -56,4 +67,9 @@ function isValidName(name: string): boolean {
     if (error instanceof FsError) return false;
     throw error;
   }
+}
+
+/** The order of all listings, by UTF-16 code unit: the same on every host, and a parent comes before its children. */
+export function byCodeUnit(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }

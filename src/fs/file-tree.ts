@@ -5,8 +5,7 @@
  */
 
 import type { Entry, TreeEdit } from './entry.ts';
-import { utf8Length } from './file-names.ts';
-import { byCodeUnit } from './nodes.ts';
+import { byCodeUnit, utf8Length } from './file-names.ts';
 
 /** A batch is merged into the whole tree if it has at least this many entries, and one for every `MERGE_SHARE` entries of the tree. */
 const MERGE_MIN = 32;

@@ -5,9 +5,9 @@
  */
 import { type ErrorCode, SandboxError } from '../errors.ts';
 import type { Entry } from './entry.ts';
-import { checkName, isEncodable, isLongerThan, MAX_PATH_BYTES } from './file-names.ts';
+import { byCodeUnit, checkName, isEncodable, isLongerThan, MAX_PATH_BYTES } from './file-names.ts';
 import { FsError } from './fs-error.ts';
-import { byCodeUnit, type DirNode, type Node, type NodeInit, newDir, newFile, newLink } from './nodes.ts';
+import { type DirNode, type Node, type NodeInit, newDir, newFile, newLink } from './nodes.ts';
 import { isShared, toShared } from './shared-bytes.ts';
 
 export type { Entry, TreeEdit } from './entry.ts';

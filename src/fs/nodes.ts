@@ -1,7 +1,7 @@
 /**
- * The nodes of a file tree, as plain data.
- * Invariant: nodes have no parent pointer, because read-only subtrees are shared between guests and are part of many
- * trees at once.
+ * The nodes of a file tree: files, directories and symbolic links, the functions that create them, and traversal.
+ * Contents of read-only nodes can be loaded on first use. Nodes have no parent pointer, because read-only subtrees are
+ * shared between guests and are part of many trees at once.
  */
 import type { Entry } from './entry.ts';
 
@@ -175,9 +175,4 @@ export function countNodes(dir: DirNode): number {
     for (const node of next.entries.values()) if (node.kind === 'dir') pending.push(node);
   }
   return count;
-}
-
-/** The order of all listings, by UTF-16 code unit: the same on every host, and a parent comes before its children. */
-export function byCodeUnit(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

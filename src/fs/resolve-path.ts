@@ -23,6 +23,9 @@ export interface WalkResult {
   endsInDots: boolean;
 }
 
+/** The result of a walk to an existing node. */
+export type ResolvedPath = WalkResult & { node: Node };
+
 /**
  * What to do if the last component is a symbolic link. `nofollow` still follows it before a trailing slash. `entry` is
  * for operations on the directory entry: it never follows the link, and the caller must check `trailingSlash`.

@@ -1,7 +1,8 @@
 /** Computes the difference between the contents of a writable root and the tree that its nodes were created from. */
+import { byCodeUnit } from './file-names.ts';
 import type { FileTree } from './file-tree.ts';
 import { type Entry, toEntry } from './flat-entries.ts';
-import { byCodeUnit, type DirNode, type Node, visitTree } from './nodes.ts';
+import { type DirNode, type Node, visitTree } from './nodes.ts';
 import { TreeEntries } from './tree-entries.ts';
 
 /** The difference between a tree and its baseline. All lists are sorted by path. */

@@ -4,13 +4,12 @@
  * Invariant: no operation modifies a read-only node or creates a canonical path longer than MAX_PATH_BYTES.
  */
 import { checkOpen, type OpenFlags, readableFile, writableFile } from './access-checks.ts';
-import { checkName, isEncodable, isLongerThan, MAX_PATH_BYTES, utf8Length } from './file-names.ts';
+import { byCodeUnit, checkLinkTarget, checkName, checkPathLength, utf8Length } from './file-names.ts';
 import { EMPTY_TREE, FileTree } from './file-tree.ts';
 import { checkEntries, type Entry, MAX_TIME_MS, toEntry } from './flat-entries.ts';
 import { ERRNO_ERRORS } from './fs-error.ts';
 import { InodeNumbers } from './inode-numbers.ts';
 import {
-  byCodeUnit,
   countNodes,
   type DirNode,
   type FileNode,
@@ -24,7 +23,7 @@ import {
 import { Quota, quotaExceeded, type VolumeLimits, type VolumeUsage } from './quota.ts';
 import { ReadOnlyLayers } from './read-only-layers.ts';
 import { checkDepth, checkReplaceable } from './rename-checks.ts';
-import { type BaseDirectory, type WalkResult, walk } from './resolve-path.ts';
+import { type BaseDirectory, type ResolvedPath, type WalkResult, walk } from './resolve-path.ts';
 import type { TreeChanges } from './tree-changes.ts';
 import { visitNodesInMemory } from './tree-entries.ts';
 import { checkPathLengths, WritableTree } from './writable-tree.ts';
@@ -34,9 +33,6 @@ export type { VolumeLimits, VolumeUsage } from './quota.ts';
 /** The directories whose contents a guest can change. */
 export const WRITABLE_ROOTS = ['/app', '/tmp'] as const;
 export type WritableRoot = (typeof WRITABLE_ROOTS)[number];
-
-/** The result of a walk to an existing node. */
-export type ResolvedPath = WalkResult & { node: Node };
 
 export class Volume {
   readonly root: DirNode;
@@ -125,8 +121,7 @@ export class Volume {
 
   symlink(target: string, path: string, cwd: BaseDirectory): ResolvedPath {
     if (target === '') throw ERRNO_ERRORS.ENOENT;
-    if (isLongerThan(target, MAX_PATH_BYTES - 1)) throw ERRNO_ERRORS.ENAMETOOLONG;
-    if (!isEncodable(target)) throw ERRNO_ERRORS.EINVAL;
+    checkLinkTarget(target);
     const found = this.#lookupEntry(path, cwd);
     if (found.node === undefined && found.trailingSlash) throw ERRNO_ERRORS.ENOENT;
     return this.#add(found, newLink(this.#init(0o777), target));
@@ -371,7 +366,7 @@ export class Volume {
     if (found.node !== undefined) throw ERRNO_ERRORS.EEXIST;
     if (found.parent.readonly) throw ERRNO_ERRORS.EROFS;
     checkName(found.name);
-    if (isLongerThan(found.path, MAX_PATH_BYTES)) throw ERRNO_ERRORS.ENAMETOOLONG;
+    checkPathLength(found.path);
     const pathBytes = utf8Length(found.path);
     this.#quota.checkPaths(pathBytes);
     this.#quota.relink(node, node.nlink + 1, node.openCount);

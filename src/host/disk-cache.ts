@@ -25,7 +25,7 @@ import { cacheFolder } from './user-folders.ts';
 
 /** Files per kind. The least recently used are deleted first. */
 const MAX_FILES = { packages: 256, layers: 16, packs: 16, images: 16, modules: 1024 } as const;
-export type CacheKind = keyof typeof MAX_FILES;
+type CacheKind = keyof typeof MAX_FILES;
 
 /** The cached bytes, in shared memory, or undefined. */
 export function readCached(kind: CacheKind, key: string): Uint8Array | undefined {
@@ -69,7 +69,7 @@ function prune(folder: string, maxFiles: number): void {
 }
 
 /** Reads a file into shared memory. */
-export function readShared(path: string): Uint8Array {
+function readShared(path: string): Uint8Array {
   const fd = openSync(path, 'r');
   try {
     const { size } = fstatSync(fd);

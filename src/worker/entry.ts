@@ -27,7 +27,7 @@ import { extendImage } from './extend-image.ts';
 import { DETAILED_SAMPLE_FUEL, FuelProfiler } from './fuel-profiler.ts';
 import { createVolume } from './guest-volume.ts';
 import { HostRequests } from './host-requests.ts';
-import { IdleTraining, type RunSite } from './idle-training.ts';
+import { IdleTraining } from './idle-training.ts';
 import { IdleWork } from './idle-work.ts';
 import { limitChangedFiles } from './limit-changed-files.ts';
 import { type LoadedImage, loadImage } from './load-image.ts';
@@ -35,6 +35,7 @@ import { OutputSender } from './output-sender.ts';
 import { assertRestricted } from './permissions.ts';
 import { prepareLibraries } from './prepare-libraries.ts';
 import type { FromWorker, RunJob, RunOutcome, SessionInput, ToWorker } from './protocol.ts';
+import type { RunSite } from './run-site.ts';
 import { runProgram } from './run-to-outcome.ts';
 import { type SessionGuest, SessionGuests } from './session-guests.ts';
 import { durations, recordStart, timed } from './startup-phases.ts';
@@ -350,7 +351,7 @@ async function handle(message: ToWorker): Promise<void> {
   if (message.type === 'unload') return unload(message.image);
   // The answer to a request that a limit has ended.
   if (message.type === 'answer') return;
-  if (message.type === 'discard') return workspaces.discard(message.workspace);
+  if (message.type === 'discard') return void workspaces.discard(message.workspace);
   if (message.type === 'warm') return imageOf(message.image).pool.refill(pagesIn(message.memoryBytes), true);
   if (message.type === 'train') return train(message.image, message.memoryBytes);
   const { id, job, newBuffers } = message;

@@ -72,7 +72,7 @@ export class GuestPool {
   /** Drops guests with another memory limit, which later runs are unlikely to need. */
   #dropOtherLimits(maxPages: number): void {
     const maxBytes = maxPages * PAGE_BYTES;
-    this.#ready = this.#ready.filter((guest) => guest.maxBytes === maxBytes);
-    this.#used = this.#used.filter(({ guest }) => guest.maxBytes === maxBytes);
+    this.#ready = this.#ready.filter((guest) => guest.memoryLimit.maxBytes === maxBytes);
+    this.#used = this.#used.filter(({ guest }) => guest.memoryLimit.maxBytes === maxBytes);
   }
 }

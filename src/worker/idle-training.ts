@@ -7,23 +7,11 @@
 import type { Delta } from '../engine/delta.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { type FromWorker, NO_JOB, type RunJob, type RunLimits, type SavedState } from './protocol.ts';
-import type { SessionGuests } from './session-guests.ts';
+import type { RunSite } from './run-site.ts';
 import type { TreeUpdate } from './tree-updates.ts';
 
-/** How a run sends its messages, and where it keeps the guests of sessions. */
-export interface RunSite {
-  readonly guests: Pick<SessionGuests, 'take' | 'put'>;
-  send(message: FromWorker): void;
-  /** Receives the fuel of the run between two slices. */
-  reportFuel(fuelConsumed: number): void;
-  /** Whether to stop the run at once. Asked between two slices. */
-  isAbandoned?(): boolean;
-  /** Fuel between two slices; absent: as the job says. */
-  readonly sliceFuel?: number;
-}
-
-/** How long a job waits at most until training stops: less than a millisecond. */
-const SLICE_FUEL = 100_000;
+/** Fuel between two checks for a job, so that a job waits less than a millisecond until training stops. */
+const FUEL_BETWEEN_JOB_CHECKS = 100_000;
 const EMPTY_WORKSPACE: TreeUpdate = {
   id: 'training',
   base: null,
@@ -87,7 +75,7 @@ export class IdleTraining {
       },
       reportFuel: () => {},
       isAbandoned,
-      sliceFuel: SLICE_FUEL,
+      sliceFuel: FUEL_BETWEEN_JOB_CHECKS,
     });
   }
 

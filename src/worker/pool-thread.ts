@@ -109,8 +109,8 @@ export class PoolThread {
   }
 
   /**
-   * Lets the thread train with an image when it is idle (see idle-training.ts). Resolves with the number of programs that
-   * it has completed when the training ends; never, if the thread ends first.
+   * Requests that the thread run the training programs of an image while it is idle (see idle-training.ts). Resolves
+   * when the training ends, with the number of completed programs. Does not resolve if the thread ends first.
    */
   train(assets: GuestAssets, memoryBytes: number): Promise<number> {
     this.load(assets);
@@ -122,7 +122,7 @@ export class PoolThread {
 
   /** Discards what the thread has of a workspace. */
   forget(workspace: string): void {
-    if (this.#trees.forget(workspace)) this.#thread.send({ type: 'discard', workspace });
+    if (this.#trees.discard(workspace)) this.#thread.send({ type: 'discard', workspace });
   }
 
   /** Sends a job with what the thread needs to know of its workspace. */
@@ -188,8 +188,8 @@ export class PoolThread {
       return;
     }
     if (message.id === this.#job?.id && this.#workspace !== undefined) {
-      if (message.type === 'done') this.#trees.recordChanges(this.#workspace, message.outcome.changes);
-      if (message.type === 'failed') this.#trees.forget(this.#workspace);
+      if (message.type === 'done') this.#trees.applyChanges(this.#workspace, message.outcome.changes);
+      if (message.type === 'failed') this.#trees.discard(this.#workspace);
     }
     if (message.id === this.#job?.id && this.#job.receive(message)) this.#end();
   }

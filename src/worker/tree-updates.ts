@@ -40,15 +40,35 @@ interface KeptTree {
   readonly tree: FileTree;
 }
 
+/** The trees of a thread by workspace, least recently used first. Both sides make the same changes to them. */
+class KeptTrees {
+  protected readonly trees = new Map<string, KeptTree>();
+
+  /** Replaces the tree of a workspace, and removes those that the update discards. */
+  protected replace({ id, version, isKept, discarded }: TreeUpdate, tree: FileTree): void {
+    for (const other of [id, ...discarded]) this.trees.delete(other);
+    if (isKept) this.trees.set(id, { version, tree });
+  }
+
+  /** Applies the changes of the call that got the tree. */
+  applyChanges(id: string, changes: TreeEdit): void {
+    const known = this.trees.get(id);
+    if (known !== undefined) this.trees.set(id, { ...known, tree: known.tree.apply(changes) });
+  }
+
+  /** Removes the tree of a workspace. Returns whether there was one. */
+  discard(id: string): boolean {
+    return this.trees.delete(id);
+  }
+}
+
 /** The trees that one thread has, as the main thread knows them. */
-export class SentTrees {
-  /** Least recently used first. */
-  readonly #trees = new Map<string, KeptTree>();
+export class SentTrees extends KeptTrees {
   #lastVersion = 0;
 
   /** Describes a snapshot to the thread. `recordSent` must follow once the update is sent. */
   updateTo({ id, tree }: WorkspaceSnapshot): TreeUpdate {
-    const known = this.#trees.get(id);
+    const known = this.trees.get(id);
     const { size, bytes, pathBytes } = tree;
     const isKept = bytes <= MAX_BYTES;
     return {
@@ -66,7 +86,7 @@ export class SentTrees {
 
   /** The least recently used trees that have to make room for another one. */
   #surplus(id: string, bytes: number): string[] {
-    const others = [...this.#trees].filter(([other]) => other !== id);
+    const others = [...this.trees].filter(([other]) => other !== id);
     let total = others.reduce((sum, [, { tree }]) => sum + tree.bytes, bytes);
     const surplus: string[] = [];
     for (const [other, { tree }] of others) {
@@ -77,50 +97,28 @@ export class SentTrees {
     return surplus;
   }
 
-  recordSent({ id, version, isKept, discarded }: TreeUpdate, tree: FileTree): void {
-    for (const other of [id, ...discarded]) this.#trees.delete(other);
-    if (isKept) this.#trees.set(id, { version, tree });
-  }
-
-  /** The call that got the tree has changed it; the thread applies the same changes. */
-  recordChanges(id: string, changes: TreeEdit): void {
-    const known = this.#trees.get(id);
-    if (known !== undefined) this.#trees.set(id, { ...known, tree: known.tree.apply(changes) });
-  }
-
-  /** Assumes nothing about a workspace any more. Returns whether the thread may have its tree. */
-  forget(id: string): boolean {
-    return this.#trees.delete(id);
+  recordSent(update: TreeUpdate, tree: FileTree): void {
+    this.replace(update, tree);
   }
 }
 
 /** The trees that this thread has. */
-export class ReceivedTrees {
-  readonly #trees = new Map<string, KeptTree>();
-
+export class ReceivedTrees extends KeptTrees {
   /** Returns the tree that an update describes. Throws `internal` if it is not the tree that was sent. */
-  receive({ id, base, version, edit, isKept, discarded, ...totals }: TreeUpdate): FileTree {
-    const known = this.#trees.get(id);
-    for (const other of [id, ...discarded]) this.#trees.delete(other);
+  receive(update: TreeUpdate): FileTree {
+    const { id, base, edit, size, bytes, pathBytes } = update;
+    const known = this.trees.get(id);
+    // Until the update is known to be valid, the thread has no tree of the workspace.
+    this.replace({ ...update, isKept: false }, EMPTY_TREE);
     if (base !== null && known?.version !== base)
       throw invalid('refers to a tree that this thread does not have');
     const before = base === null ? EMPTY_TREE : known!.tree;
     const tree = before.apply(edit);
     checkTreeEdit(before, tree, edit, 'internal');
-    if (tree.size !== totals.size || tree.bytes !== totals.bytes || tree.pathBytes !== totals.pathBytes)
+    if (tree.size !== size || tree.bytes !== bytes || tree.pathBytes !== pathBytes)
       throw invalid('does not lead to the tree that was sent');
-    if (isKept) this.#trees.set(id, { version, tree });
+    this.replace(update, tree);
     return tree;
-  }
-
-  /** Applies the changes of the call that got the tree. */
-  applyChanges(id: string, changes: TreeEdit): void {
-    const known = this.#trees.get(id);
-    if (known !== undefined) this.#trees.set(id, { ...known, tree: known.tree.apply(changes) });
-  }
-
-  discard(id: string): void {
-    this.#trees.delete(id);
   }
 }
 

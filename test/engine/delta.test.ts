@@ -65,7 +65,8 @@ function mutate(guest: Guest, next: (limit: number) => number): void {
       memory.set(back, Math.min(at, base.length));
     } else if (kind === 8)
       for (let i = at; i < Math.min(at + 5000, memory.length); i++) memory[i] = next(256);
-    else if (next(8) === 0 && memory.length < (MAX_PAGES - 16) * PAGE_BYTES) guest.grow(memory.length + 1);
+    else if (next(8) === 0 && memory.length < (MAX_PAGES - 16) * PAGE_BYTES)
+      guest.memoryLimit.grow(memory.length + 1);
   }
 }
 
@@ -120,7 +121,7 @@ describe('delta', () => {
   test('encodes no more than a small change needs, however much memory was changed before', () => {
     const guest = newGuest();
     const next = seededIntegers(9);
-    guest.grow(MAX_PAGES * PAGE_BYTES);
+    guest.memoryLimit.grow(MAX_PAGES * PAGE_BYTES);
     const words = new Int32Array(guest.view.all.buffer);
     for (let i = 2_000_000; i < 6_000_000; i++) words[i] = next(2 ** 31);
     let { delta, capture } = captureDelta(guest, image);

@@ -51,8 +51,7 @@ export function testKernel(): TestKernel {
   const kernel = kernelWith(host);
   const memory = new GuestMemory(new WebAssembly.Memory({ initial: 2, maximum: 2 }));
   const guest: EmscriptenGuest = {
-    maxBytes: MEMORY_BYTES,
-    grow: () => false,
+    memoryLimit: { maxBytes: MEMORY_BYTES, grow: () => false },
     call: () => 0,
     callTable: (index) => {
       throw new StubTrap(`call of ${index}`);

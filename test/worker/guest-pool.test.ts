@@ -48,7 +48,7 @@ describe.each(['python', 'javascript'] as const)('pool of %s guests', (runtime) 
     const pool = new GuestPool(template);
     const guests = [1, 2, 3].map(() => pool.acquire(MAX_PAGES));
     const grown = pool.acquire(MAX_PAGES);
-    expect(grown.grow(grown.memory.buffer.byteLength + PAGE_BYTES)).toBe(true);
+    expect(grown.memoryLimit.grow(grown.memory.buffer.byteLength + PAGE_BYTES)).toBe(true);
     pool.release(grown, false);
     expect(pool.hasUsed).toBe(false);
     for (const guest of guests) pool.release(guest, false);
@@ -57,6 +57,6 @@ describe.each(['python', 'javascript'] as const)('pool of %s guests', (runtime) 
     pool.release(taken[0]!, false);
     const other = pool.acquire(MAX_PAGES - 1);
     expect(other).not.toBe(taken[0]);
-    expect(other.maxBytes).toBe((MAX_PAGES - 1) * PAGE_BYTES);
+    expect(other.memoryLimit.maxBytes).toBe((MAX_PAGES - 1) * PAGE_BYTES);
   });
 });

@@ -2,8 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { createPool, createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import { RUNTIMES } from '../../dist/runtimes/registry.js';
-import { IdleTraining, type RunSite } from '../../dist/worker/idle-training.js';
+import { IdleTraining } from '../../dist/worker/idle-training.js';
 import type { WorkerPool } from '../../dist/worker/pool.js';
+import type { RunSite } from '../../dist/worker/run-site.js';
 
 const PACKAGE = new URL('../../dist/index.js', import.meta.url).href;
 

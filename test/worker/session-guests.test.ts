@@ -17,7 +17,7 @@ describe('interpreters that a worker keeps', () => {
   /** A guest of this size. The memory is never written, so the system does not allocate it. */
   const guestOf = (bytes: number) => {
     const guest = pool.acquire(MAX_PAGES);
-    expect(guest.grow(bytes)).toBe(true);
+    expect(guest.memoryLimit.grow(bytes)).toBe(true);
     return { guest, capture: undefined, pool };
   };
   const kept = (guests: SessionGuests, names: readonly string[]) =>

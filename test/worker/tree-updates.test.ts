@@ -24,7 +24,7 @@ class Channel {
   /** Reports what a call has changed. */
   change(id: string, changes: TreeEdit): void {
     this.received.applyChanges(id, changes);
-    this.sent.recordChanges(id, structuredClone(changes));
+    this.sent.applyChanges(id, structuredClone(changes));
   }
 }
 
@@ -56,7 +56,7 @@ describe('tree updates', () => {
             if (isApplied) tree = tree.apply(changes);
           }
           workspaces.set(id, tree);
-          if (isForgotten && channel.sent.forget(id)) channel.received.discard(id);
+          if (isForgotten && channel.sent.discard(id)) channel.received.discard(id);
         }
       }),
     );
@@ -123,7 +123,7 @@ describe('tree updates', () => {
     const forged = { ...update, ...damaged(update) };
     expect(codeOf(() => channel.received.receive(structuredClone(forged)))).toBe('internal');
     // The main thread forgets a workspace whose call failed.
-    channel.sent.forget('a');
+    channel.sent.discard('a');
     expect(values(channel.send('a', next))).toEqual(values(next));
   });
 });

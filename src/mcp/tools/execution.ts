@@ -18,7 +18,8 @@ import {
   type ToolCall,
   ToolError,
 } from '../tool.ts';
-import { executeCodeDescription, suggestedFuelBudget } from '../tool-descriptions.ts';
+import { executeCodeDescription } from '../tool-descriptions.ts';
+import { fuelBudgetInput } from './fuel-budget-input.ts';
 
 const MAX_CODE_CHARS = 1_000_000;
 const MAX_PROGRESS_CHARS = 2000;
@@ -38,13 +39,7 @@ function executeInput(settings: ServerSettings) {
       .max(settings.max_timeout_seconds)
       .optional()
       .describe(`Seconds for this call, e.g. ${Math.min(60, settings.max_timeout_seconds)}.`),
-    fuel_budget: z
-      .number()
-      .int()
-      .min(1)
-      .max(settings.max_fuel_budget)
-      .optional()
-      .describe(`Maximum number of instructions for this call, e.g. ${suggestedFuelBudget(settings)}.`),
+    fuel_budget: fuelBudgetInput(settings, 'for this call'),
     stdin: z.string().optional().describe('Text for the standard input of the program.'),
     profile: z.boolean().optional().describe('Report which lines used the fuel.'),
     files: z

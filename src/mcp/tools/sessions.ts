@@ -8,7 +8,8 @@ import { limitsText, policyLimits, sandboxLimits } from '../describe-limits.ts';
 import type { ServerSettings } from '../settings.ts';
 import { DEFAULT_SESSION, type Tenant } from '../tenant.ts';
 import { ADDITIVE, DESTRUCTIVE_IDEMPOTENT, defineTool, READ_ONLY, type Tool } from '../tool.ts';
-import { createSessionDescription, suggestedFuelBudget } from '../tool-descriptions.ts';
+import { createSessionDescription } from '../tool-descriptions.ts';
+import { fuelBudgetInput } from './fuel-budget-input.ts';
 
 function createInput(settings: ServerSettings) {
   return z.strictObject({
@@ -19,13 +20,7 @@ function createInput(settings: ServerSettings) {
       .optional()
       .describe('Name for the session, e.g. "sales-2026"; by default a random one.'),
     auto_persist_globals: z.boolean().optional().describe('Keep variables between calls; default true.'),
-    fuel_budget: z
-      .number()
-      .int()
-      .min(1)
-      .max(settings.max_fuel_budget)
-      .optional()
-      .describe(`Maximum number of instructions per call, e.g. ${suggestedFuelBudget(settings)}.`),
+    fuel_budget: fuelBudgetInput(settings, 'per call'),
     memory_bytes: z
       .number()
       .int()

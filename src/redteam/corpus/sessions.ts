@@ -15,6 +15,17 @@ const forgedNames = NAMES.map(
   }),
 );
 
+const HOSTILE_CHECKPOINT_NAMES: SessionAttack = {
+  name: 'checkpoint-with-hostile-name',
+  steps: [
+    { run: '1' },
+    { checkpoint: '__proto__', error: 'invalid_argument' },
+    { checkpoint: '../evil', error: 'invalid_argument' },
+    { rollback: 'constructor', error: 'checkpoint_not_found' },
+    { run: '6 * 7', expect: { metadata: { result: 42 } } },
+  ],
+};
+
 /** Damage that the program does to its own interpreter, and a later call that must still work after an undo. */
 const damage = (
   name: string,
@@ -196,16 +207,7 @@ const python: readonly SessionAttack[] = [
     name: 'file-attribute-after-rollback',
     steps: [{ run: '1' }, { checkpoint: 'a' }, { run: '2' }, { rollback: 'a' }, { sameInFork: '__file__' }],
   },
-  {
-    name: 'checkpoint-with-hostile-name',
-    steps: [
-      { run: '1' },
-      { checkpoint: '__proto__', error: 'invalid_argument' },
-      { checkpoint: '../evil', error: 'invalid_argument' },
-      { rollback: 'constructor', error: 'checkpoint_not_found' },
-      { run: '6 * 7', expect: { metadata: { result: 42 } } },
-    ],
-  },
+  HOSTILE_CHECKPOINT_NAMES,
   {
     name: 'variables-of-hostile-objects',
     steps: [
@@ -336,16 +338,7 @@ const javascript: readonly SessionAttack[] = [
       { run: 'a', expect: { metadata: { result: 1 } } },
     ],
   },
-  {
-    name: 'checkpoint-with-hostile-name',
-    steps: [
-      { run: '1' },
-      { checkpoint: '__proto__', error: 'invalid_argument' },
-      { checkpoint: '../evil', error: 'invalid_argument' },
-      { rollback: 'constructor', error: 'checkpoint_not_found' },
-      { run: '6 * 7', expect: { metadata: { result: 42 } } },
-    ],
-  },
+  HOSTILE_CHECKPOINT_NAMES,
   {
     name: 'session-survives-reopening',
     steps: [

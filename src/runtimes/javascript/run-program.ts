@@ -167,7 +167,7 @@ export function run(guest: Guest, handles: Handles, request: GuestRequest): stri
   if (guest.call('qjs_is_exception', value) !== 0) return outOfMemory(guest);
   const report = readText(guest, value) ?? '{}';
   guest.call('qjs_free_value', value);
-  return guest.isOutOfMemory ? withUnknownThrower(report) : report;
+  return guest.memoryLimit.isReached ? withUnknownThrower(report) : report;
 }
 
 /** QuickJS throws null if it cannot allocate an error. After a lack of memory, it is unknown who threw a null. */

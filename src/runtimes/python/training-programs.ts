@@ -8,49 +8,54 @@ export const TRAINING_PROGRAMS: readonly string[] = [
 for _ in range(10):
     count(2_000)
 print(count(10))`,
-  `def fib(n):
-    return n if n < 2 else fib(n - 1) + fib(n - 2)
-class Point:
-    def __init__(self, x, y):
-        self.x, self.y = x, y
-    def plus(self, other):
-        return Point(self.x + other.x, self.y + other.y)
-p = Point(0, 0)
-for i in range(2_000):
-    p = p.plus(Point(i, 1))
-fib(13), p.x`,
+  `def depth(tree):
+    return 0 if tree is None else 1 + max(depth(tree[0]), depth(tree[1]))
+def grow(levels):
+    return None if levels == 0 else (grow(levels - 1), grow(levels - 1))
+class Account:
+    def __init__(self, owner, balance=0):
+        self.owner = owner
+        self.balance = balance
+    def deposit(self, amount):
+        return Account(self.owner, self.balance + amount)
+account = Account('a')
+for amount in range(2_000):
+    account = account.deposit(amount)
+depth(grow(8)), account.balance`,
   `counts = {}
 for i in range(2_000):
-    key = i % 500
-    counts[key] = counts.get(key, 0) + 1
-    counts[str(key)] = [key, i / 3]
-squares = [n * n for n in range(1_500) if n % 3]
-sorted(squares, key=lambda n: -n), sum(set(squares)), {n % 97: n for n in squares}
+    name = i % 500
+    counts[name] = counts.get(name, 0) + 1
+    counts[str(name)] = [name, i / 3]
+cubes = [n ** 3 for n in range(1_500) if n & 5]
+sorted(cubes, key=lambda n: n % 101), len({n % 13 for n in cubes}), {n: n % 89 for n in cubes}
 len(counts)`,
   `import json, re
-words = ('the quick brown fox jumps over the lazy dog ' * 25).split()
+words = ('a sandbox runs programs that nobody has read before ' * 25).split()
 text = ' '.join(f'{word.upper()[::-1]}={len(word):>4}; ' for word in words for _ in range(3))
-len(re.findall(r'(\\w+)=\\s*(\\d+)', text)), text.replace('GOD', 'CAT').count('CAT')
-data = [{'id': i, 'name': f'user {i}', 'tags': ['a', 'b'], 'score': i / 3} for i in range(80)]
-print(json.loads(json.dumps(data)) == data)`,
-  `def walk(n):
-    for i in range(n):
-        yield i
+len(re.findall(r'(\\w+)=\\s*(\\d+)', text)), text.replace('SNUR', 'STOPS').count('STOPS')
+rows = [{'key': f'row {i}', 'cells': [i, i / 7, None], 'even': i % 2 == 0} for i in range(80)]
+print(len(json.loads(json.dumps(rows, indent=1))))`,
+  `def pairs(items):
+    previous = None
+    for item in items:
+        yield previous, item
+        previous = item
 caught = 0
-for i in walk(1_500):
+for before, after in pairs(range(1_500)):
     try:
-        if i % 2:
-            raise ValueError(i)
-    except ValueError:
+        {0: 'even'}[after % 2]
+    except KeyError:
         caught += 1
-sum(a * b for a, b in zip(walk(3_000), walk(3_000)))`,
+sum(after - before for before, after in pairs(range(5_000)) if before)`,
   `import math, random
-rng = random.Random(1)
-values = [rng.random() for _ in range(1_000)]
-total = 0.0
-for i in range(1, 4_000):
-    total += math.sqrt(i) / (i + 0.5)
-print(sorted(values)[0] < total)`,
+source = random.Random(7)
+points = [(source.uniform(-1, 1), source.uniform(-1, 1)) for _ in range(1_000)]
+inside = sum(math.hypot(x, y) < 1 for x, y in points)
+area = 0.0
+for step in range(3_000):
+    area += math.exp(-step / 1_000) * 0.001
+print(inside / 250, area, min(points))`,
   'caught += 1',
   'caught += 1',
   'caught += 1',

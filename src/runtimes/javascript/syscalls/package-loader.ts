@@ -53,7 +53,7 @@ function moduleNames(kernel: Kernel, folder: string): string[] {
 }
 
 /** The end of an error message: the name in quotes and the available modules. */
-export function describeMissingPackage(kernel: Kernel, hasPackages: boolean, name: string): string {
+function describeMissingPackage(kernel: Kernel, hasPackages: boolean, name: string): string {
   const short = name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH)}…` : name;
   const others = '"std", "os", Node.js modules and files by path, such as "./name.js"';
   if (!hasPackages)

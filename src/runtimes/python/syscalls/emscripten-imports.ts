@@ -2,6 +2,7 @@
  * The functions that the Python binary imports from `env`: Emscripten's system calls, its time functions and a few
  * callbacks of CPython. The engine denies all other imports, in particular the bridge to JavaScript.
  */
+import type { MemoryLimit } from '../../../engine/memory-limit.ts';
 import { WASI_ERRNO } from '../../../kernel/errno.ts';
 import type { GuestMemory } from '../../../kernel/guest-memory.ts';
 import { syscallError } from '../../../kernel/syscall-error.ts';
@@ -15,9 +16,7 @@ import { timeCalls } from './time-calls.ts';
 export interface EmscriptenGuest {
   /** Calls an entry of the guest's function table. Stops the guest if there is none. */
   callTable(index: number, ...args: number[]): number;
-  /** Grows memory to at least `bytes`. Returns false if that exceeds the limit. */
-  grow(bytes: number): boolean;
-  readonly maxBytes: number;
+  readonly memoryLimit: Pick<MemoryLimit, 'grow' | 'maxBytes'>;
   /** Calls an export. */
   call(name: string, ...args: number[]): number;
   exit(code: number): never;
@@ -83,8 +82,8 @@ function guestCalls(guest: EmscriptenGuest): HostFunctions {
 function processCalls(kernel: Kernel, memory: GuestMemory, guest: EmscriptenGuest): HostFunctions {
   const zero = () => 0;
   return {
-    emscripten_resize_heap: (bytes: number) => (guest.grow(bytes >>> 0) ? 1 : 0),
-    emscripten_get_heap_max: () => guest.maxBytes,
+    emscripten_resize_heap: (bytes: number) => (guest.memoryLimit.grow(bytes >>> 0) ? 1 : 0),
+    emscripten_get_heap_max: () => guest.memoryLimit.maxBytes,
     _emscripten_get_progname: (out: number, size: number) => {
       memory.writeText(out, Math.min(size >>> 0, 32), 'python', true);
     },

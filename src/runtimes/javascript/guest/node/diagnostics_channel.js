@@ -102,12 +102,11 @@ class TracingChannel {
     return isDone;
   }
 
-  traceSync(callback, context = {}, self = undefined, ...args) {
+  /** Calls `run` between the events `start` and `end`, and publishes what it throws. */
+  #trace(context, run) {
     return this.start.runStores(context, () => {
       try {
-        const result = Reflect.apply(callback, self, args);
-        context.result = result;
-        return result;
+        return run();
       } catch (error) {
         context.error = error;
         this.error.publish(context);
@@ -118,6 +117,13 @@ class TracingChannel {
     });
   }
 
+  traceSync(callback, context = {}, self = undefined, ...args) {
+    return this.#trace(context, () => {
+      context.result = Reflect.apply(callback, self, args);
+      return context.result;
+    });
+  }
+
   tracePromise(callback, context = {}, self = undefined, ...args) {
     const settle = (key, value) => {
       context[key] = value;
@@ -125,26 +131,18 @@ class TracingChannel {
       this.asyncStart.publish(context);
       this.asyncEnd.publish(context);
     };
-    return this.start.runStores(context, () => {
-      try {
-        return Promise.resolve(Reflect.apply(callback, self, args)).then(
-          (result) => {
-            settle('result', result);
-            return result;
-          },
-          (error) => {
-            settle('error', error);
-            throw error;
-          },
-        );
-      } catch (error) {
-        context.error = error;
-        this.error.publish(context);
-        throw error;
-      } finally {
-        this.end.publish(context);
-      }
-    });
+    return this.#trace(context, () =>
+      Promise.resolve(Reflect.apply(callback, self, args)).then(
+        (result) => {
+          settle('result', result);
+          return result;
+        },
+        (error) => {
+          settle('error', error);
+          throw error;
+        },
+      ),
+    );
   }
 
   traceCallback() {

@@ -1,0 +1,14 @@
+/** Where a run takes its guests from and sends its messages to: the jobs of the main thread, or training. */
+import type { FromWorker } from './protocol.ts';
+import type { SessionGuests } from './session-guests.ts';
+
+export interface RunSite {
+  readonly guests: Pick<SessionGuests, 'take' | 'put'>;
+  send(message: FromWorker): void;
+  /** Receives the fuel of the run between two slices. */
+  reportFuel(fuelConsumed: number): void;
+  /** Whether to stop the run at once. Called between two slices. */
+  isAbandoned?(): boolean;
+  /** Fuel between two slices; absent: as the job says. */
+  readonly sliceFuel?: number;
+}
