@@ -10,7 +10,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: [
-            'test/{framing,wasm,fs,host,kernel,stores,analysis,concurrency,schema,quantities,architecture}/**/*.test.ts',
+            'test/{framing,wasm,fs,host,kernel,stores,analysis,concurrency,schema,quantities,tools,architecture}/**/*.test.ts',
           ],
           testTimeout: 60_000,
         },
@@ -20,7 +20,7 @@ export default defineConfig({
           name: 'guest',
           include: ['test/**/*.test.ts'],
           exclude: [
-            'test/{framing,wasm,fs,host,kernel,stores,analysis,concurrency,schema,quantities,architecture}/**',
+            'test/{framing,wasm,fs,host,kernel,stores,analysis,concurrency,schema,quantities,tools,architecture}/**',
           ],
           testTimeout: 120_000,
           hookTimeout: 120_000,

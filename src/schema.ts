@@ -13,4 +13,5 @@ export * from './schema/report-limits.ts';
 export * from './schema/result.ts';
 export * from './schema/runtime-names.ts';
 export * from './schema/session-record.ts';
+export * from './schema/tool-calls.ts';
 export * from './schema/traps.ts';

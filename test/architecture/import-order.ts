@@ -13,7 +13,7 @@ export const IMPORT_ORDER: readonly (readonly string[])[] = [
   ['packages'],
   ['engine'],
   ['kernel'],
-  ['stores', 'analysis', 'host'],
+  ['stores', 'analysis', 'host', 'tools'],
   ['wasm', 'fs', 'concurrency'],
   ['schema'],
   ['errors', 'quantities', 'framing'],

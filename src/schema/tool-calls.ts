@@ -1,0 +1,34 @@
+/** Tool calls in results: what happened, and which calls are unanswered. */
+import { z } from 'zod';
+
+/** How a tool call ended, or that its effect is not known. */
+export const TOOL_CALL_STATUSES = ['ok', 'error', 'denied', 'pending', 'unknown'] as const;
+
+export const toolCallRecord = z.object({
+  seq: z.number().int().describe('Number of the call in its run, starting at 1.'),
+  name: z.string().describe('Name of the tool.'),
+  arguments_preview: z.string().describe('The beginning of the arguments as JSON text.'),
+  status: z
+    .enum(TOOL_CALL_STATUSES)
+    .describe(
+      'ok: the tool returned a value; error: it failed or was not called; denied: it was not called, because nobody approved the call; pending: the call is unanswered; unknown: the run or the call was stopped while the tool ran, so its effect may or may not have happened.',
+    ),
+  duration_ms: z.number().describe('Time until the answer.'),
+  bytes_in: z.number().int().describe('Size of the arguments as JSON.'),
+  bytes_out: z.number().int().describe('Size of the result as JSON.'),
+});
+/** What happened to one tool call. */
+export interface ToolCallRecord extends z.infer<typeof toolCallRecord> {}
+
+export const pendingCall = z.object({
+  id: z.number().int().describe('Identifies the call in `resume`.'),
+  seq: z.number().int().describe('Number of the call in its run.'),
+  name: z.string().describe('Name of the tool.'),
+  arguments: z.record(z.string(), z.json()).describe('The arguments.'),
+  reason: z
+    .enum(['approval', 'suspended'])
+    .describe('approval: a person has to approve the call; suspended: the answer comes from outside.'),
+  payload: z.json().optional().describe('What the tool passed to `suspend`.'),
+});
+/** A tool call that waits for `resume`. */
+export interface PendingCall extends z.infer<typeof pendingCall> {}

@@ -1,0 +1,137 @@
+/**
+ * Tools of an MCP server as tools of programs. Everything from the server is untrusted: lists are bounded, a tool with a schema
+ * that cannot be checked is left out, and results are data.
+ */
+import { SandboxError } from '../errors.ts';
+import { ToolError } from './tool-error.ts';
+import { readSchema } from './tool-schema.ts';
+import { MAX_TOOLS, type ToolContext, type ToolDefinition } from './toolset.ts';
+
+const MAX_PAGES = 50;
+const MAX_SCHEMA_CHARS = 64 * 1024;
+const MAX_NAME_CHARS = 128;
+
+/** A tool in the list of an MCP server. */
+export interface McpTool {
+  readonly name: string;
+  readonly description?: string | undefined;
+  readonly inputSchema?: unknown;
+  readonly outputSchema?: unknown;
+  readonly annotations?: { readonly readOnlyHint?: boolean | undefined } | undefined;
+}
+
+/** The methods of an MCP client that are used. `Client` of the official SDK has them, in both of its generations. */
+export interface McpClient {
+  // biome-ignore lint/suspicious/noExplicitAny: the generations of the SDK have different types
+  listTools(params?: any, options?: any): Promise<any>;
+  // biome-ignore lint/suspicious/noExplicitAny: the generations of the SDK have different types
+  callTool(params: any, ...rest: any[]): Promise<any>;
+}
+
+/** Options of `fromMcp`. */
+export interface FromMcpOptions {
+  /** Names of the tools to offer; by default all. */
+  readonly tools?: readonly string[];
+  /** Whether calls need an approval; by default those of tools without `readOnlyHint`. */
+  readonly needsApproval?: boolean | ((tool: McpTool) => boolean);
+  /** Time limit of one call in milliseconds. */
+  readonly timeoutMs?: number;
+  /** Calls of each tool that one run may make. */
+  readonly maxCalls?: number;
+  /** Receives tools that are left out, with the reason. */
+  readonly onSkip?: (name: string, reason: string) => void;
+}
+
+/**
+ * The tools of an MCP server, to be used as a namespace: `tools: { github: await fromMcp(client) }`. The list is read once.
+ * A result is the structured content if there is one, the text if there is only text, and the list of content blocks otherwise.
+ */
+export async function fromMcp(
+  client: McpClient,
+  options: FromMcpOptions = {},
+): Promise<Record<string, ToolDefinition>> {
+  const { needsApproval = isNotReadOnly, onSkip } = options;
+  const tools = Object.create(null) as Record<string, ToolDefinition>;
+  for (const tool of await listTools(client)) {
+    if (options.tools !== undefined && !options.tools.includes(tool.name)) continue;
+    const reason = Object.hasOwn(tools, tool.name) ? 'the name occurs twice' : whyUnusable(tool);
+    if (reason !== undefined) {
+      onSkip?.(String(tool.name).slice(0, MAX_NAME_CHARS), reason);
+      continue;
+    }
+    const { description, inputSchema, outputSchema } = tool;
+    tools[tool.name] = {
+      ...(typeof description === 'string' && { description }),
+      ...(inputSchema !== undefined && { inputSchema: inputSchema as Record<string, unknown> }),
+      ...(outputSchema !== undefined && { outputSchema: outputSchema as Record<string, unknown> }),
+      needsApproval: typeof needsApproval === 'function' ? needsApproval(tool) : needsApproval,
+      ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
+      ...(options.maxCalls !== undefined && { maxCalls: options.maxCalls }),
+      execute: (args: unknown, context: ToolContext) =>
+        callTool(client, tool.name, args, outputSchema !== undefined, context.signal),
+    };
+  }
+  return tools;
+}
+
+/** Only an explicit hint counts, and only of the server that the user has configured. */
+export const isNotReadOnly = ({ annotations }: McpTool): boolean => annotations?.readOnlyHint !== true;
+
+/** Reads all pages of the list, within bounds. */
+async function listTools(client: McpClient): Promise<McpTool[]> {
+  const tools: McpTool[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const result: unknown = await client.listTools(cursor === undefined ? {} : { cursor });
+    const { tools: found, nextCursor } = result as { tools?: unknown; nextCursor?: unknown };
+    if (!Array.isArray(found))
+      throw new SandboxError('invalid_argument', 'The MCP server did not return a list of tools.');
+    tools.push(...found.slice(0, MAX_TOOLS - tools.length));
+    if (typeof nextCursor !== 'string' || tools.length >= MAX_TOOLS) return tools;
+    cursor = nextCursor;
+  }
+  return tools;
+}
+
+function whyUnusable({ name, inputSchema, outputSchema }: McpTool): string | undefined {
+  if (typeof name !== 'string' || !/^[\x20-\x7e]{1,128}$/.test(name)) return 'its name is invalid';
+  try {
+    for (const [field, schema] of Object.entries({ inputSchema, outputSchema })) {
+      if (schema === undefined) continue;
+      if (JSON.stringify(schema).length > MAX_SCHEMA_CHARS) return `${field} is too large`;
+      readSchema(schema, field);
+    }
+    return undefined;
+  } catch (cause) {
+    return cause instanceof SandboxError ? cause.message : 'its schema is not JSON data';
+  }
+}
+
+interface McpResult {
+  readonly isError?: unknown;
+  readonly structuredContent?: unknown;
+  readonly content?: unknown;
+}
+
+async function callTool(
+  client: McpClient,
+  name: string,
+  args: unknown,
+  hasOutputSchema: boolean,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const params = { name, arguments: args };
+  // The limit of the call applies, not the default of the SDK. The first generation has a schema before the options.
+  const options = { signal, timeout: 2 ** 31 - 1 };
+  const result = (await (client.callTool.length >= 2
+    ? client.callTool(params, options)
+    : client.callTool(params, undefined, options))) as McpResult;
+  const blocks = Array.isArray(result.content) ? (result.content as Record<string, unknown>[]) : [];
+  const isText = blocks.every((block) => block?.['type'] === 'text' && typeof block['text'] === 'string');
+  const text = blocks.map((block) => String(block?.['text'] ?? '')).join('\n');
+  if (result.isError === true) throw new ToolError(text || 'The tool reported an error without a message.');
+  if (result.structuredContent !== undefined) return result.structuredContent;
+  if (hasOutputSchema)
+    throw new ToolError('The server returned no structured content, although the tool has an output schema.');
+  return isText ? text : blocks;
+}

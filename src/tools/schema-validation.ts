@@ -1,0 +1,229 @@
+/**
+ * Checks one value against a schema that `json-schema.ts` has read. Steps and recursion are bounded for every schema and
+ * value.
+ */
+import type { LinearPattern } from './linear-pattern.ts';
+
+/** A JSON Schema: an object with keywords, or true or false. */
+export type JsonSchema = boolean | { readonly [keyword: string]: unknown };
+export type SchemaObject = { readonly [keyword: string]: unknown };
+
+const MAX_STEPS = 500_000;
+const MAX_RECURSION = 256;
+export const MAX_PROBLEMS = 5;
+
+/** The data could not be checked within the number of steps. */
+export class TooComplex extends Error {}
+
+export const isObject = (value: unknown): value is SchemaObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+export const own = (object: SchemaObject, key: string): unknown =>
+  Object.hasOwn(object, key) ? object[key] : undefined;
+
+/** One check of one value, with its budget of steps. */
+export class Validation {
+  #steps = MAX_STEPS;
+  #depth = 0;
+  constructor(
+    readonly patterns: ReadonlyMap<string, LinearPattern>,
+    readonly references: ReadonlyMap<string, JsonSchema>,
+  ) {}
+
+  readonly #take = (count: number): void => {
+    this.#steps -= count;
+    if (this.#steps < 0) throw new TooComplex();
+  };
+
+  check(schema: JsonSchema, value: unknown, path: string): string[] {
+    this.#take(1);
+    if (schema === true) return [];
+    if (schema === false) return [`${at(path)}is not allowed`];
+    if (++this.#depth > MAX_RECURSION) throw new TooComplex();
+    const problems = [
+      ...this.#checkAny(schema, value, path),
+      ...(typeof value === 'string' ? this.#checkText(schema, value, path) : []),
+      ...(typeof value === 'number' ? checkNumber(schema, value, path) : []),
+      ...(Array.isArray(value) ? this.#checkArray(schema, value, path) : []),
+      ...(isObject(value) ? this.#checkObject(schema, value, path) : []),
+    ];
+    this.#depth--;
+    return problems.slice(0, MAX_PROBLEMS);
+  }
+
+  #matches(schema: JsonSchema, value: unknown): boolean {
+    return this.check(schema, value, '').length === 0;
+  }
+
+  #checkAny(schema: SchemaObject, value: unknown, path: string): string[] {
+    const reference = own(schema, '$ref') as string | undefined;
+    if (reference !== undefined) {
+      const problems = this.check(this.references.get(reference)!, value, path);
+      if (problems.length > 0) return problems;
+    }
+    const type = own(schema, 'type');
+    if (type !== undefined && ![type].flat().some((name) => hasType(value, name as string)))
+      return [`${at(path)}expected ${[type].flat().join(' or ')}, got ${typeName(value)}`];
+    const allowed = Object.hasOwn(schema, 'const') ? [schema['const']] : (own(schema, 'enum') as unknown[]);
+    if (allowed !== undefined && !this.#isOneOf(value, allowed))
+      return [`${at(path)}expected ${shortList(allowed)}`];
+    return this.#checkCombinations(schema, value, path);
+  }
+
+  #isOneOf(value: unknown, allowed: readonly unknown[]): boolean {
+    const text = this.#canonical(value);
+    return allowed.some((other) => this.#canonical(other) === text);
+  }
+
+  /** The same text for equal data, whatever the order of properties. */
+  #canonical(value: unknown): string {
+    this.#take(1);
+    if (Array.isArray(value)) return `[${value.map((item) => this.#canonical(item)).join()}]`;
+    if (!isObject(value)) return JSON.stringify(value) ?? 'undefined';
+    const names = Object.keys(value).sort();
+    return `{${names.map((name) => `${JSON.stringify(name)}:${this.#canonical(value[name])}`).join()}}`;
+  }
+
+  #checkCombinations(schema: SchemaObject, value: unknown, path: string): string[] {
+    const list = (keyword: string) => own(schema, keyword) as readonly JsonSchema[] | undefined;
+    const single = (keyword: string) => own(schema, keyword) as JsonSchema | undefined;
+    for (const part of list('allOf') ?? []) {
+      const problems = this.check(part, value, path);
+      if (problems.length > 0) return problems;
+    }
+    const anyOf = list('anyOf');
+    if (anyOf !== undefined && !anyOf.some((part) => this.#matches(part, value)))
+      return this.#noneMatches(anyOf, value, path);
+    const oneOf = list('oneOf');
+    if (oneOf !== undefined) {
+      const count = oneOf.filter((part) => this.#matches(part, value)).length;
+      if (count === 0) return this.#noneMatches(oneOf, value, path);
+      if (count > 1) return [`${at(path)}matches more than one alternative`];
+    }
+    const not = single('not');
+    if (not !== undefined && this.#matches(not, value)) return [`${at(path)}has a value that is excluded`];
+    const condition = single('if');
+    if (condition === undefined) return [];
+    const branch = single(this.#matches(condition, value) ? 'then' : 'else');
+    return branch === undefined ? [] : this.check(branch, value, path);
+  }
+
+  /** The problems of the alternative that fits best. */
+  #noneMatches(alternatives: readonly JsonSchema[], value: unknown, path: string): string[] {
+    const all = alternatives.map((part) => this.check(part, value, path));
+    const [best] = all.sort((a, b) => a.length - b.length);
+    return [`${at(path)}matches none of the ${alternatives.length} alternatives`, ...(best ?? [])];
+  }
+
+  #checkText(schema: SchemaObject, text: string, path: string): string[] {
+    const [min, max] = [own(schema, 'minLength'), own(schema, 'maxLength')] as (number | undefined)[];
+    if (min !== undefined || max !== undefined) {
+      const { length } = [...text];
+      if (length < (min ?? 0)) return [`${at(path)}expected at least ${min} characters, got ${length}`];
+      if (length > (max ?? length)) return [`${at(path)}expected at most ${max} characters, got ${length}`];
+    }
+    const pattern = own(schema, 'pattern') as string | undefined;
+    if (pattern === undefined || this.patterns.get(pattern)!.test(text, this.#take)) return [];
+    return [`${at(path)}does not match the pattern ${pattern.slice(0, 200)}`];
+  }
+
+  #checkArray(schema: SchemaObject, items: readonly unknown[], path: string): string[] {
+    const count = (keyword: string) => own(schema, keyword) as number | undefined;
+    const { length } = items;
+    const [min, max] = [count('minItems'), count('maxItems')];
+    if (min !== undefined && length < min)
+      return [`${at(path)}expected at least ${min} items, got ${length}`];
+    if (max !== undefined && length > max) return [`${at(path)}expected at most ${max} items, got ${length}`];
+    if (own(schema, 'uniqueItems') === true && new Set(items.map((i) => this.#canonical(i))).size < length)
+      return [`${at(path)}items must be different`];
+    const rest = own(schema, 'items');
+    const isOldForm = Array.isArray(rest);
+    const first = (isOldForm ? rest : own(schema, 'prefixItems')) as readonly JsonSchema[] | undefined;
+    const others = (isOldForm ? own(schema, 'additionalItems') : rest) as JsonSchema | undefined;
+    const problems: string[] = [];
+    for (const [i, item] of items.entries()) {
+      const itemSchema = first?.[i] ?? (i < (first?.length ?? 0) ? true : others);
+      if (itemSchema !== undefined) problems.push(...this.check(itemSchema, item, `${path}[${i}]`));
+      if (problems.length >= MAX_PROBLEMS) return problems;
+    }
+    const contains = own(schema, 'contains') as JsonSchema | undefined;
+    if (contains === undefined) return problems;
+    const found = items.filter((item) => this.#matches(contains, item)).length;
+    const isEnough = found >= (count('minContains') ?? 1) && found <= (count('maxContains') ?? found);
+    return isEnough ? problems : [...problems, `${at(path)}has the wrong number of matching items`];
+  }
+
+  #checkObject(schema: SchemaObject, value: SchemaObject, path: string): string[] {
+    const map = (keyword: string) => (own(schema, keyword) ?? {}) as Readonly<Record<string, JsonSchema>>;
+    const names = Object.keys(value);
+    const inner = (name: string) => (path === '' ? name : `${path}.${name}`).slice(0, 200);
+    const problems = missingNames(schema, value).map((name) => `${inner(name)}: is required`);
+    const [min, max] = [own(schema, 'minProperties'), own(schema, 'maxProperties')] as (number | undefined)[];
+    if (names.length < (min ?? 0) || names.length > (max ?? names.length))
+      problems.push(`${at(path)}has the wrong number of properties`);
+    const properties = map('properties');
+    const patterns = Object.entries(map('patternProperties'));
+    const additional = own(schema, 'additionalProperties') as JsonSchema | undefined;
+    const nameSchema = own(schema, 'propertyNames') as JsonSchema | undefined;
+    for (const name of names) {
+      if (problems.length >= MAX_PROBLEMS) return problems;
+      const checks = patterns.filter(([source]) => this.patterns.get(source)!.test(name, this.#take));
+      const schemas = checks.map(([, part]) => part);
+      if (Object.hasOwn(properties, name)) schemas.push(properties[name]!);
+      if (schemas.length === 0 && additional === false)
+        problems.push(`${inner(name)}: is not an argument; expected ${shortList(Object.keys(properties))}`);
+      else if (schemas.length === 0 && additional !== undefined) schemas.push(additional);
+      for (const part of schemas) problems.push(...this.check(part, value[name], inner(name)));
+      if (nameSchema !== undefined && !this.#matches(nameSchema, name))
+        problems.push(`${inner(name)}: the name is not allowed`);
+    }
+    for (const [name, part] of Object.entries(map('dependentSchemas')))
+      if (Object.hasOwn(value, name)) problems.push(...this.check(part, value, path));
+    return problems;
+  }
+}
+
+function missingNames(schema: SchemaObject, value: SchemaObject): string[] {
+  const required = (own(schema, 'required') ?? []) as readonly string[];
+  const dependent = Object.entries((own(schema, 'dependentRequired') ?? {}) as Record<string, string[]>)
+    .filter(([name]) => Object.hasOwn(value, name))
+    .flatMap(([, names]) => names);
+  return [...new Set([...required, ...dependent])].filter((name) => !Object.hasOwn(value, name));
+}
+
+function checkNumber(schema: SchemaObject, value: number, path: string): string[] {
+  const bound = (keyword: string) => own(schema, keyword) as number | undefined;
+  const problem = (text: string) => [`${at(path)}${text}, got ${value}`];
+  const [min, max] = [bound('minimum'), bound('maximum')];
+  if (min !== undefined && value < min) return problem(`expected at least ${min}`);
+  if (max !== undefined && value > max) return problem(`expected at most ${max}`);
+  const [above, below] = [bound('exclusiveMinimum'), bound('exclusiveMaximum')];
+  if (above !== undefined && value <= above) return problem(`expected more than ${above}`);
+  if (below !== undefined && value >= below) return problem(`expected less than ${below}`);
+  const factor = bound('multipleOf');
+  if (factor === undefined || isMultiple(value, factor)) return [];
+  return problem(`expected a multiple of ${factor}`);
+}
+
+/** Decimal fractions such as 0.3 and 0.1 have no exact quotient, so a rounding error is accepted. */
+function isMultiple(value: number, factor: number): boolean {
+  const quotient = value / factor;
+  return Math.abs(quotient - Math.round(quotient)) <= 1e-9 * Math.max(1, Math.abs(quotient));
+}
+
+function typeName(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  return typeof value;
+}
+
+function hasType(value: unknown, name: string): boolean {
+  if (name === 'integer') return Number.isInteger(value);
+  return typeName(value) === name;
+}
+
+const at = (path: string) => (path === '' ? '' : `${path}: `);
+
+function shortList(values: readonly unknown[]): string {
+  const texts = values.slice(0, 10).map((value) => (JSON.stringify(value) ?? 'undefined').slice(0, 60));
+  return `${texts.join(', ') || 'none'}${values.length > 10 ? ', …' : ''}`;
+}

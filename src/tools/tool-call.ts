@@ -1,0 +1,78 @@
+/** The requests, answers and decisions that make up a tool call. */
+import type { PendingCall, ToolCallRecord } from '../schema/tool-calls.ts';
+import { JsonDataError } from './json-data.ts';
+import { programError, type ToolErrorCode } from './tool-error.ts';
+import type { ToolLimits } from './tool-limits.ts';
+
+/** A tool call of a guest. */
+export interface ToolRequest {
+  /** Chosen by the guest; unique in the execution. */
+  readonly id: number;
+  readonly name: string;
+  readonly argumentsJson: string;
+}
+
+/** The answer to a tool call. A pending call stays unanswered. */
+export type ToolAnswer =
+  | { readonly type: 'value'; readonly json: string }
+  | { readonly type: 'error'; readonly code: ToolErrorCode; readonly message: string }
+  | { readonly type: 'pending'; readonly reason: 'approval' | 'suspended'; readonly payload?: unknown };
+
+/** The answer to a pending call. */
+export type Resolution =
+  | { readonly id: number; readonly value: unknown }
+  | { readonly id: number; readonly error: string }
+  | { readonly id: number; readonly approve: true }
+  | { readonly id: number; readonly deny: true | string };
+
+/** A call that a person has to approve. */
+export interface ApprovalRequest {
+  readonly call_id: string;
+  readonly seq: number;
+  readonly name: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+  readonly session_id: string | undefined;
+  /** Aborted when the run ends; the decision is then no longer needed. */
+  readonly signal: AbortSignal;
+}
+/** A decision; undefined leaves it open, so that the run pauses if it can. */
+export type ApprovalDecision = boolean | { readonly approved: boolean; readonly reason?: string } | undefined;
+/** Decides about a call of a tool with `needsApproval`. */
+export type OnApproval = (request: ApprovalRequest) => ApprovalDecision | Promise<ApprovalDecision>;
+
+/** @internal */
+export interface ToolRunOptions {
+  readonly limits?: Partial<ToolLimits> | undefined;
+  readonly sessionId?: string | undefined;
+  readonly onApproval?: OnApproval | undefined;
+  /** Aborted when the run is cancelled. */
+  readonly signal?: AbortSignal | undefined;
+  /** Whether the run can pause. Without it, calls that would have to wait fail. */
+  readonly canPause: boolean;
+  /** Why it cannot. */
+  readonly whyNoPause?: string | undefined;
+  /** The calls of a paused execution that continues. */
+  readonly earlier?:
+    | { readonly records: readonly ToolCallRecord[]; readonly pending: readonly PendingCall[] }
+    | undefined;
+}
+
+export function statusOf(answer: ToolAnswer): ToolCallRecord['status'] {
+  if (answer.type === 'pending') return 'pending';
+  if (answer.type === 'value') return 'ok';
+  return answer.code === 'denied' ? 'denied' : 'error';
+}
+
+export const failure = (code: ToolErrorCode, message: string) => ({ type: 'error', code, message }) as const;
+
+export function errorAnswer(cause: unknown): ToolAnswer {
+  if (cause instanceof JsonDataError)
+    return failure(cause.what === 'arguments' ? 'invalid_arguments' : 'failed', cause.message);
+  const { code, message } = programError(cause);
+  return failure(code, message);
+}
+
+export function denialText(reason: string | undefined): string {
+  const text = reason === undefined || reason === '' ? '' : ` Reason: ${reason.slice(0, 500)}`;
+  return `The call was not approved.${text}`;
+}

@@ -1,0 +1,54 @@
+/** Errors of tool calls, and what a program may learn about an error of the host: one line, without stack and paths. */
+import { homedir } from 'node:os';
+
+/** What went wrong with a tool call. */
+export const TOOL_ERROR_CODES = [
+  'invalid_arguments',
+  'denied',
+  'timeout',
+  'limit',
+  'failed',
+  'unknown_tool',
+] as const;
+/** The `code` of a `ToolError`, in the program and on the host. */
+export type ToolErrorCode = (typeof TOOL_ERROR_CODES)[number];
+
+const MAX_MESSAGE_CHARS = 2000;
+
+/** An error for the program. A tool can throw it to choose the code and a message that is passed on unchanged. */
+export class ToolError extends Error {
+  /** Always `ToolError`. */
+  override readonly name = 'ToolError';
+  constructor(
+    message: string,
+    /** What went wrong. */
+    readonly code: ToolErrorCode = 'failed',
+  ) {
+    super(message);
+  }
+}
+
+/** The code and message of a program's error for anything that a tool throws. */
+export function programError(cause: unknown): { readonly code: ToolErrorCode; readonly message: string } {
+  if (cause instanceof ToolError && TOOL_ERROR_CODES.includes(cause.code))
+    return { code: cause.code, message: cause.message.slice(0, MAX_MESSAGE_CHARS) };
+  return { code: 'failed', message: hostMessage(cause) };
+}
+
+/** Folders of the host that error messages often contain. */
+const HOST_PATH =
+  /(?:file:\/\/)?(?<![\w./-])\/(?:home|Users|root|tmp|var|etc|usr|opt|private|proc|srv|mnt|media|dev|sys|run)\/[^\s'"`),;]*|(?<!\w)[A-Za-z]:\\[^\s'"`),;]*/g;
+
+/** The first line of the message of an error, without paths of the host. Getters of the error are not trusted. */
+function hostMessage(cause: unknown): string {
+  try {
+    const { message, path, dest } = (cause ?? {}) as { message?: unknown; path?: unknown; dest?: unknown };
+    let text = typeof cause === 'string' ? cause : typeof message === 'string' ? message : '';
+    text = text.slice(0, MAX_MESSAGE_CHARS).split('\n', 1)[0]!.trim();
+    for (const secret of [path, dest, process.cwd(), homedir()])
+      if (typeof secret === 'string' && secret.length > 1) text = text.replaceAll(secret, '<path>');
+    return text.replace(HOST_PATH, '<path>') || 'The tool failed without a message.';
+  } catch {
+    return 'The tool failed without a message.';
+  }
+}

@@ -1,0 +1,369 @@
+/**
+ * The tool calls of one run. Every request comes from a guest and is hostile: limits, arguments and approval are checked here
+ * before a tool is called, and every call is recorded before it is dispatched. No method rejects.
+ */
+import { randomUUID } from 'node:crypto';
+import { formatBytes, formatCount, formatDuration } from '../quantities.ts';
+import type { PendingCall, ToolCallRecord } from '../schema/tool-calls.ts';
+import { parseArguments, toJson } from './json-data.ts';
+import { runTool, untilAborted } from './run-tool.ts';
+import {
+  type ApprovalDecision,
+  denialText,
+  errorAnswer,
+  failure,
+  type Resolution,
+  statusOf,
+  type ToolAnswer,
+  type ToolRequest,
+  type ToolRunOptions,
+} from './tool-call.ts';
+import { ToolError } from './tool-error.ts';
+import {
+  DEFAULT_TOOL_LIMITS,
+  MAX_HELD_ARGUMENT_BYTES,
+  MAX_TOOL_CALLS,
+  PREVIEW_CHARS,
+  type ToolLimits,
+} from './tool-limits.ts';
+import { suggestTools } from './tool-names.ts';
+import type { OfferedTool, ToolContext, Toolset } from './toolset.ts';
+
+/** A call whose arguments have been accepted. */
+interface Call {
+  readonly id: number;
+  readonly record: ToolCallRecord;
+  readonly tool: OfferedTool;
+  readonly args: Record<string, unknown>;
+  readonly started: number;
+}
+
+const HELD_BYTES_MESSAGE = `The unanswered calls of the run have more than ${formatBytes(MAX_HELD_ARGUMENT_BYTES)} of arguments.`;
+const NO_SESSION = 'only a program in a session can pause';
+
+/** @internal */
+export class ToolRun {
+  readonly #records: ToolCallRecord[];
+  readonly #pending = new Map<number, PendingCall>();
+  readonly #ids = new Set<number>();
+  readonly #callsByTool = new Map<string, number>();
+  readonly #limits: ToolLimits;
+  readonly #run = new AbortController();
+  readonly #queue: (() => void)[] = [];
+  /** Calls that were stopped while the tool ran. */
+  readonly #interrupted = new Set<ToolCallRecord>();
+  /** Stops calls that are running, by id. */
+  readonly #running = new Map<number, AbortController>();
+  #inFlight = 0;
+  #heldBytes = 0;
+  #stopped: string | undefined;
+
+  constructor(
+    readonly toolset: Toolset,
+    readonly options: ToolRunOptions,
+  ) {
+    const limits = { ...DEFAULT_TOOL_LIMITS, ...options.limits };
+    this.#limits = { ...limits, max_calls: Math.min(limits.max_calls, MAX_TOOL_CALLS) };
+    this.#records = (options.earlier?.records ?? []).map((record) => ({ ...record }));
+    for (const { name } of this.#records) this.#count(name);
+    for (const call of options.earlier?.pending ?? []) {
+      this.#pending.set(call.id, call);
+      this.#ids.add(call.id);
+    }
+    const { signal } = options;
+    if (signal?.aborted === true) this.abort('the run was cancelled');
+    else signal?.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  readonly #onAbort = () => this.abort('the run was cancelled');
+
+  /** What happened so far. Calls that are still running have the status `unknown`. */
+  get records(): readonly ToolCallRecord[] {
+    return this.#records.map((record) => ({ ...record }));
+  }
+
+  /** The calls that wait for `resolve`. */
+  get pending(): readonly PendingCall[] {
+    return [...this.#pending.values()];
+  }
+
+  /** Ends all calls: tools in flight get their signal, and their records keep the status `unknown`. */
+  abort(reason: string): void {
+    if (this.#stopped !== undefined) return;
+    this.#stopped = reason;
+    this.options.signal?.removeEventListener('abort', this.#onAbort);
+    this.#run.abort(new ToolError(`The call was stopped: ${reason}.`));
+    for (const next of this.#queue.splice(0)) next();
+  }
+
+  /** Stops calls whose answers are no longer wanted, because the program has waited for too long. */
+  expire(ids: Iterable<number>): void {
+    for (const id of ids)
+      this.#running.get(id)?.abort(new ToolError('The program has waited for too long.', 'timeout'));
+  }
+
+  /** Serves a call of the guest. */
+  async call(request: ToolRequest): Promise<ToolAnswer> {
+    if (this.#ids.has(request.id)) return failure('failed', `The call id ${request.id} was used before.`);
+    if (this.#records.length >= this.#limits.max_calls)
+      return failure(
+        'limit',
+        `The run has made ${formatCount(this.#limits.max_calls)} tool calls, its limit.`,
+      );
+    this.#ids.add(request.id);
+    const record = this.#addRecord(request);
+    const started = performance.now();
+    if (this.#heldBytes + record.bytes_in > MAX_HELD_ARGUMENT_BYTES)
+      return this.#end(record, started, failure('limit', HELD_BYTES_MESSAGE));
+    this.#heldBytes += record.bytes_in;
+    const answer = await this.#serve(request, record, started).catch((cause) => errorAnswer(cause));
+    if (answer.type !== 'pending') this.#heldBytes -= record.bytes_in;
+    return this.#end(record, started, answer);
+  }
+
+  /** Answers a pending call. With `approve`, the tool is called now; it may suspend the call again. */
+  async resolve(resolution: Resolution): Promise<ToolAnswer> {
+    const pending = this.#pending.get(resolution.id);
+    const record = this.#records.find(({ seq }) => seq === pending?.seq);
+    if (pending === undefined || record === undefined)
+      return failure('failed', `No call with the id ${resolution.id} is pending.`);
+    this.#pending.delete(resolution.id);
+    const started = performance.now() - record.duration_ms;
+    const answer = await this.#answerOf(pending, record, resolution, started).catch(errorAnswer);
+    return this.#end(record, started, answer);
+  }
+
+  async #answerOf(
+    pending: PendingCall,
+    record: ToolCallRecord,
+    resolution: Resolution,
+    started: number,
+  ): Promise<ToolAnswer> {
+    if ('error' in resolution) return failure('failed', resolution.error.slice(0, 2000));
+    if ('deny' in resolution)
+      return failure('denied', denialText(resolution.deny === true ? undefined : resolution.deny));
+    if ('value' in resolution) return this.#result(this.toolset.find(pending.name), resolution.value);
+    const tool = this.#find(pending.name);
+    if (pending.reason !== 'approval')
+      throw new ToolError(`The call of ${pending.name} waits for a value, not for an approval.`);
+    const args = await this.#checkArguments(tool, pending.arguments);
+    return this.#execute({ id: pending.id, record, tool, args, started });
+  }
+
+  #addRecord({ name, argumentsJson }: ToolRequest): ToolCallRecord {
+    const record: ToolCallRecord = {
+      seq: this.#records.length + 1,
+      name: name.slice(0, PREVIEW_CHARS),
+      arguments_preview: argumentsJson.slice(0, PREVIEW_CHARS),
+      status: 'unknown',
+      duration_ms: 0,
+      bytes_in: Buffer.byteLength(argumentsJson),
+      bytes_out: 0,
+    };
+    this.#records.push(record);
+    return record;
+  }
+
+  async #serve(request: ToolRequest, record: ToolCallRecord, started: number): Promise<ToolAnswer> {
+    const tool = this.#find(request.name);
+    this.#checkCallsOf(tool);
+    const raw = parseArguments(request.argumentsJson, this.#limits.max_arguments_bytes);
+    const args = await this.#checkArguments(tool, raw);
+    const call: Call = { id: request.id, record, tool, args, started };
+    // The person approves, and `resume` repeats, what the program passed, before a schema converts it.
+    return (await this.#approve(call, raw)) ?? this.#execute(call, raw);
+  }
+
+  #find(name: string): OfferedTool {
+    const tool = this.toolset.find(name);
+    if (tool !== undefined) return tool;
+    const names = this.toolset.catalog.map((described) => described.name);
+    const similar = suggestTools(name, names);
+    const advice =
+      similar.length > 0 ? `Did you mean ${similar.join(' or ')}?` : 'search_tools() lists what exists.';
+    throw new ToolError(`There is no tool "${name.slice(0, PREVIEW_CHARS)}". ${advice}`, 'unknown_tool');
+  }
+
+  #count(name: string): number {
+    const count = (this.#callsByTool.get(name) ?? 0) + 1;
+    this.#callsByTool.set(name, count);
+    return count;
+  }
+
+  #checkCallsOf({ description: { name }, definition: { maxCalls } }: OfferedTool): void {
+    if (this.#count(name) > (maxCalls ?? Number.POSITIVE_INFINITY))
+      throw new ToolError(`A run may call ${name} at most ${maxCalls} times.`, 'limit');
+  }
+
+  async #checkArguments(
+    { input, description }: OfferedTool,
+    args: Record<string, unknown>,
+  ): Promise<Record<string, unknown>> {
+    if (input === undefined) return args;
+    const checked = await input.check(args);
+    if ('problem' in checked)
+      throw new ToolError(`${description.name}: ${checked.problem}`.slice(0, 2000), 'invalid_arguments');
+    return checked.value as Record<string, unknown>;
+  }
+
+  // ---- approval ----
+
+  /** Returns undefined if the tool may be called. */
+  async #approve(call: Call, raw: Record<string, unknown>): Promise<ToolAnswer | undefined> {
+    if (!(await this.#needsApproval(call))) return undefined;
+    const decision = await this.#decide(call, raw);
+    const { approved, reason } =
+      typeof decision === 'object' ? decision : { approved: decision, reason: undefined };
+    if (approved === true) return undefined;
+    if (approved === false) return failure('denied', denialText(reason));
+    if (this.options.canPause) return this.#wait(call, raw, 'approval');
+    const why = this.options.whyNoPause ?? NO_SESSION;
+    return failure('denied', `The call needs an approval. Nobody can give it now, and ${why}.`);
+  }
+
+  async #needsApproval({ tool: { definition }, args }: Call): Promise<boolean> {
+    const { needsApproval = false } = definition;
+    if (typeof needsApproval === 'boolean') return needsApproval;
+    // Anything but false asks, and an error denies the call.
+    return (await needsApproval(args, { messages: [] })) !== false;
+  }
+
+  async #decide({ record, tool }: Call, raw: Record<string, unknown>): Promise<ApprovalDecision> {
+    const { onApproval, sessionId } = this.options;
+    if (onApproval === undefined) return undefined;
+    const { signal } = this.#run;
+    const request = {
+      call_id: randomUUID(),
+      seq: record.seq,
+      name: tool.description.name,
+      arguments: structuredClone(raw),
+      session_id: sessionId,
+      signal,
+    };
+    try {
+      return await untilAborted(Promise.resolve(onApproval(request)), signal);
+    } catch (cause) {
+      if (cause instanceof ToolError) throw cause;
+      throw new ToolError('The call was not approved, because the decision failed.', 'denied');
+    }
+  }
+
+  /** Leaves the call unanswered. */
+  #wait(
+    call: Call,
+    raw: Record<string, unknown>,
+    reason: 'approval' | 'suspended',
+    payload?: unknown,
+  ): ToolAnswer {
+    const { id, record, tool } = call;
+    const data =
+      payload === undefined ? undefined : JSON.parse(toJson(payload, this.#limits.max_result_bytes));
+    const name = tool.description.name;
+    const args = raw as PendingCall['arguments'];
+    this.#pending.set(id, {
+      id,
+      seq: record.seq,
+      name,
+      arguments: args,
+      reason,
+      ...(data !== undefined && { payload: data }),
+    });
+    return { type: 'pending', reason, ...(data !== undefined && { payload: data }) };
+  }
+
+  // ---- execution ----
+
+  async #execute(call: Call, raw: Record<string, unknown> = call.args): Promise<ToolAnswer> {
+    const { definition, description } = call.tool;
+    if (definition.execute === undefined) return this.#suspended(call, raw, undefined);
+    await this.#enter();
+    const timeoutMs = definition.timeoutMs ?? this.#limits.call_timeout_ms;
+    const aborter = new AbortController();
+    const timer = setTimeout(() => {
+      const text = `${description.name} did not answer within ${formatDuration(timeoutMs)}.`;
+      aborter.abort(new ToolError(`${text} Its effect may or may not have happened.`, 'timeout'));
+    }, timeoutMs);
+    const stop = () => aborter.abort(this.#run.signal.reason);
+    this.#run.signal.addEventListener('abort', stop, { once: true });
+    this.#running.set(call.id, aborter);
+    const suspension: { payload?: { readonly value: unknown } } = {};
+    try {
+      if (this.#stopped !== undefined) throw this.#run.signal.reason;
+      const context = this.#context(call.record.seq, aborter.signal, suspension);
+      const value = await untilAborted(runTool(call.tool, call.args, context), aborter.signal);
+      if (suspension.payload !== undefined) return this.#suspended(call, raw, suspension.payload.value);
+      return await this.#result(call.tool, value);
+    } catch (cause) {
+      if (suspension.payload !== undefined && !aborter.signal.aborted)
+        return this.#suspended(call, raw, suspension.payload.value);
+      if (aborter.signal.aborted) this.#interrupted.add(call.record);
+      throw cause;
+    } finally {
+      clearTimeout(timer);
+      this.#running.delete(call.id);
+      this.#run.signal.removeEventListener('abort', stop);
+      this.#leave();
+    }
+  }
+
+  #context(seq: number, signal: AbortSignal, suspension: { payload?: { value: unknown } }): ToolContext {
+    const call_id = randomUUID();
+    const suspend = (payload?: unknown): never => {
+      suspension.payload = { value: payload };
+      throw new ToolError('The call is suspended.');
+    };
+    const session_id = this.options.sessionId;
+    return {
+      signal,
+      call_id,
+      seq,
+      session_id,
+      suspend,
+      toolCallId: call_id,
+      abortSignal: signal,
+      messages: [],
+    };
+  }
+
+  #suspended(call: Call, raw: Record<string, unknown>, payload: unknown): ToolAnswer {
+    if (this.options.canPause) return this.#wait(call, raw, 'suspended', payload);
+    const why = this.options.whyNoPause ?? NO_SESSION;
+    throw new ToolError(`${call.tool.description.name} cannot answer now, and ${why}.`);
+  }
+
+  async #result(tool: OfferedTool | undefined, value: unknown): Promise<ToolAnswer> {
+    let data = value;
+    if (tool?.output !== undefined) {
+      const checked = await tool.output.check(value);
+      if ('problem' in checked)
+        throw new ToolError(
+          `The result of ${tool.description.name} does not match its schema: ${checked.problem}`.slice(
+            0,
+            2000,
+          ),
+        );
+      data = checked.value;
+    }
+    return { type: 'value', json: toJson(data, this.#limits.max_result_bytes) };
+  }
+
+  async #enter(): Promise<void> {
+    if (this.#inFlight >= this.#limits.max_in_flight && this.#stopped === undefined)
+      await new Promise<void>((next) => this.#queue.push(next));
+    else this.#inFlight++;
+  }
+
+  #leave(): void {
+    // The place passes to the next call without becoming free in between.
+    const next = this.#queue.shift();
+    if (next !== undefined) next();
+    else this.#inFlight--;
+  }
+
+  #end(record: ToolCallRecord, started: number, answer: ToolAnswer): ToolAnswer {
+    record.duration_ms = Math.round((performance.now() - started) * 10) / 10;
+    record.status = this.#interrupted.has(record) ? 'unknown' : statusOf(answer);
+    if (answer.type === 'value') record.bytes_out = Buffer.byteLength(answer.json);
+    return answer;
+  }
+}

@@ -1,0 +1,208 @@
+/**
+ * The tools that a caller offers, checked and in one form. The catalog is plain data that is sent to guests; it is bounded, and
+ * its names are identifiers in every language.
+ */
+import { SandboxError } from '../errors.ts';
+import { sha256Hex } from '../framing/digest.ts';
+import { formatBytes, formatCount } from '../quantities.ts';
+import type { JsonSchema } from './json-schema.ts';
+import { identifierFor } from './tool-names.ts';
+import { type DataCheck, readSchema, type ToolSchema } from './tool-schema.ts';
+
+export const MAX_TOOLS = 1000;
+const MAX_NAMESPACE_DEPTH = 4;
+const MAX_NAME_CHARS = 128;
+const MAX_DESCRIPTION_CHARS = 4000;
+const MAX_CATALOG_BYTES = 4 * 1024 * 1024;
+
+/** What a tool learns about the call that it serves. */
+export interface ToolContext {
+  /** Aborted when the call times out or the run is cancelled. */
+  readonly signal: AbortSignal;
+  /** Identifies the call, for example as an idempotency key. */
+  readonly call_id: string;
+  /** Number of the call in its run, starting at 1. */
+  readonly seq: number;
+  /** The session of the program, if it has one. */
+  readonly session_id: string | undefined;
+  /**
+   * Leaves the call unanswered and pauses the program, whose session can be resumed with the answer later. The payload is
+   * shown in `metadata.pending`. Throws; let the exception pass.
+   */
+  suspend(payload?: unknown): never;
+  /** The name of `call_id` in the AI SDK. */
+  readonly toolCallId: string;
+  /** The name of `signal` in the AI SDK. */
+  readonly abortSignal: AbortSignal;
+  /** Always empty; tools of the AI SDK expect it. */
+  readonly messages: never[];
+}
+
+/** A function that programs can call. It receives one object with the arguments. */
+// biome-ignore lint/suspicious/noExplicitAny: the schema determines the type of the arguments
+export type ToolFunction = (args: any, context: ToolContext) => unknown;
+
+/** A tool. Tools of the AI SDK have this form. */
+export interface ToolDefinition {
+  /** What the tool does and returns, for the model that writes programs. */
+  readonly description?: string | undefined;
+  /** Schema of the arguments, which are checked before `execute` is called. */
+  readonly inputSchema?: ToolSchema | undefined;
+  /** Schema of the result, which is checked before the program receives it. */
+  readonly outputSchema?: ToolSchema | undefined;
+  /** Runs the tool. A tool without it leaves every call to `resume`. */
+  // biome-ignore lint/suspicious/noExplicitAny: the schema determines the type of the arguments
+  execute?(args: any, context: ToolContext): unknown;
+  /** Whether a person has to approve a call. */
+  readonly needsApproval?:
+    | boolean
+    // biome-ignore lint/suspicious/noExplicitAny: the schema determines the type of the arguments
+    | ((args: any, context: any) => boolean | PromiseLike<boolean>)
+    | undefined;
+  /** Time limit of one call in milliseconds. */
+  readonly timeoutMs?: number | undefined;
+  /** Calls of this tool that one run may make. */
+  readonly maxCalls?: number | undefined;
+}
+
+/** Tools by name. A nested record is a namespace. */
+export interface ToolRecord {
+  readonly [name: string]: ToolFunction | ToolDefinition | ToolRecord;
+}
+
+/** The option `tools`: a record of tools and namespaces, or a toolset. A ToolSet of the AI SDK is such a record. */
+export type ToolsOption = ToolRecord | Toolset;
+
+/** A tool as programs see it. */
+export interface ToolDescription {
+  /** The original names of namespaces and tool, joined with dots. */
+  readonly name: string;
+  /** The names as identifiers, by which a program reaches the tool. */
+  readonly path: readonly string[];
+  readonly description: string;
+  readonly input_schema: JsonSchema | null;
+  readonly output_schema: JsonSchema | null;
+}
+
+/** @internal A tool with everything that a call needs. */
+export interface OfferedTool {
+  readonly description: ToolDescription;
+  readonly definition: ToolDefinition;
+  readonly input: DataCheck | undefined;
+  readonly output: DataCheck | undefined;
+}
+
+/** The tools that a caller offers, after they have been checked. */
+export class Toolset {
+  /** The tools as data, sorted by name. */
+  readonly catalog: readonly ToolDescription[];
+  /** @internal The catalog as it is sent to a worker. */
+  readonly catalogJson: string;
+  /** SHA-256 of the catalog. A paused execution records it. */
+  readonly digest: string;
+  readonly #tools = new Map<string, OfferedTool>();
+
+  private constructor(tools: ToolRecord) {
+    this.#addAll(tools, [], [], 0);
+    this.catalog = [...this.#tools.values()]
+      .map(({ description }) => description)
+      .sort((a, b) => (a.name < b.name ? -1 : 1));
+    this.catalogJson = JSON.stringify(this.catalog);
+    const bytes = Buffer.byteLength(this.catalogJson);
+    if (bytes > MAX_CATALOG_BYTES)
+      throw invalid(
+        `the descriptions and schemas have ${formatBytes(bytes)}; at most ${formatBytes(MAX_CATALOG_BYTES)} are allowed. Offer fewer tools`,
+      );
+    this.digest = sha256Hex(this.catalogJson);
+  }
+
+  /** Checks tools. Throws `SandboxError` with the code `invalid_argument`. */
+  static from(tools: ToolsOption): Toolset {
+    if (tools instanceof Toolset) return tools;
+    if (!isRecord(tools)) throw invalid('must be an object with a tool or a namespace for each name');
+    return new Toolset(tools);
+  }
+
+  /** @internal The tool with this original name, or with this path joined with dots. */
+  find(name: string): OfferedTool | undefined {
+    return this.#tools.get(name) ?? this.#byPath.get(name);
+  }
+
+  readonly #byPath = new Map<string, OfferedTool>();
+
+  #addAll(tools: ToolRecord, names: readonly string[], path: readonly string[], depth: number): void {
+    if (depth >= MAX_NAMESPACE_DEPTH)
+      throw invalid(`namespaces are nested more than ${MAX_NAMESPACE_DEPTH} deep`);
+    const taken = new Set<string>();
+    for (const [name, tool] of Object.entries(tools)) {
+      const what = [...names, name].join('.').slice(0, 200);
+      if (name === '' || name.length > MAX_NAME_CHARS || hasControlCharacters(name))
+        throw invalid(`"${what}": a name must have 1 to ${MAX_NAME_CHARS} printable characters`);
+      const identifier = identifierFor(name, taken, depth === 0);
+      taken.add(identifier);
+      if (isTool(tool)) this.#add(tool, [...names, name], [...path, identifier]);
+      else if (isRecord(tool)) this.#addAll(tool, [...names, name], [...path, identifier], depth + 1);
+      else throw invalid(`"${what}": must be a function, an object with "execute", or a namespace`);
+    }
+  }
+
+  #add(tool: ToolFunction | ToolDefinition, names: readonly string[], path: readonly string[]): void {
+    const name = names.join('.');
+    if (this.#tools.size >= MAX_TOOLS) throw invalid(`at most ${formatCount(MAX_TOOLS)} tools are allowed`);
+    if (this.#tools.has(name)) throw invalid(`two tools have the name "${name}"`);
+    const definition: ToolDefinition = typeof tool === 'function' ? { execute: tool } : tool;
+    checkDefinition(definition, name);
+    const { description = '', inputSchema, outputSchema } = definition;
+    const input =
+      inputSchema === undefined ? undefined : readSchema(inputSchema, `tools."${name}".inputSchema`);
+    const output =
+      outputSchema === undefined ? undefined : readSchema(outputSchema, `tools."${name}".outputSchema`);
+    const offered = {
+      description: {
+        name,
+        path,
+        description: description.slice(0, MAX_DESCRIPTION_CHARS),
+        input_schema: input?.json ?? null,
+        output_schema: output?.json ?? null,
+      },
+      definition,
+      input,
+      output,
+    };
+    this.#tools.set(name, offered);
+    this.#byPath.set(path.join('.'), offered);
+  }
+}
+
+function isTool(value: unknown): value is ToolFunction | ToolDefinition {
+  if (typeof value === 'function') return true;
+  if (!isRecord(value)) return false;
+  return typeof value['execute'] === 'function' || Object.hasOwn(value, 'inputSchema');
+}
+
+function isRecord(value: unknown): value is ToolRecord {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function checkDefinition(definition: ToolDefinition, name: string): void {
+  const { description, execute, needsApproval, timeoutMs, maxCalls } = definition;
+  const expect = (isValid: boolean, field: string, text: string) => {
+    if (!isValid) throw invalid(`"${name}".${field}: ${text}`);
+  };
+  const isType = (value: unknown, ...types: string[]) => value === undefined || types.includes(typeof value);
+  expect(isType(description, 'string'), 'description', 'must be a string');
+  expect(isType(execute, 'function'), 'execute', 'must be a function');
+  expect(isType(needsApproval, 'boolean', 'function'), 'needsApproval', 'must be a boolean or a function');
+  const isTime = timeoutMs === undefined || (timeoutMs > 0 && timeoutMs <= 2 ** 31 - 1);
+  expect(isTime, 'timeoutMs', 'must be a positive number of milliseconds');
+  const isCount = maxCalls === undefined || (Number.isSafeInteger(maxCalls) && maxCalls >= 0);
+  expect(isCount, 'maxCalls', 'must be a whole number');
+}
+
+function hasControlCharacters(name: string): boolean {
+  return [...name].some((c) => c < ' ' || c === '\u007f');
+}
+
+function invalid(problem: string): SandboxError {
+  return new SandboxError('invalid_argument', `tools: ${problem}.`);
+}

@@ -1,0 +1,148 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { describe, expect, it } from 'vitest';
+import { SchemaError, SchemaValidator } from '../../src/tools/json-schema.ts';
+
+const VALUES: readonly unknown[] = [
+  null,
+  true,
+  0,
+  1,
+  -3,
+  2.5,
+  10,
+  '',
+  'a',
+  'abc',
+  'ABC-12',
+  [],
+  [1],
+  [1, 1],
+  ['a', 2, null],
+  [{ a: 1 }, { a: 1 }],
+  {},
+  { a: 1 },
+  { a: 'x', b: 2 },
+  { name: 'Ada', age: 36 },
+  { x_1: 5, other: true },
+  { next: { next: { next: {} } } },
+  { next: { next: 5 } },
+];
+
+const SCHEMAS: readonly Record<string, unknown>[] = [
+  {},
+  { type: 'integer' },
+  { type: ['string', 'null'] },
+  { enum: [1, 'a', { a: 1 }, [1]] },
+  { const: { a: 1 } },
+  { minimum: 1, exclusiveMaximum: 10 },
+  { multipleOf: 0.5 },
+  { type: 'string', minLength: 1, maxLength: 3 },
+  { pattern: '^[A-Z]{2,4}-\\d+$' },
+  { pattern: 'b|^$' },
+  { items: { type: 'integer' }, minItems: 1, maxItems: 2, uniqueItems: true },
+  { prefixItems: [{ type: 'string' }, { type: 'number' }], items: false },
+  { contains: { type: 'integer' }, minContains: 2 },
+  { properties: { a: { type: 'integer' } }, required: ['a'], additionalProperties: false },
+  { patternProperties: { '^x_': { type: 'integer' } }, additionalProperties: { type: 'boolean' } },
+  { propertyNames: { maxLength: 4 }, minProperties: 1, maxProperties: 2 },
+  { dependentRequired: { a: ['b'] }, dependentSchemas: { name: { required: ['age'] } } },
+  { allOf: [{ type: 'object' }, { required: ['a'] }] },
+  { anyOf: [{ type: 'string' }, { type: 'integer' }] },
+  { oneOf: [{ minimum: 1 }, { maximum: 5 }] },
+  { not: { type: 'object' } },
+  // biome-ignore lint/suspicious/noThenProperty: the keyword of JSON Schema
+  { if: { type: 'string' }, then: { minLength: 2 }, else: { type: 'array' } },
+  {
+    $defs: { node: { type: 'object', properties: { next: { $ref: '#/$defs/node' } } } },
+    $ref: '#/$defs/node',
+  },
+  { type: 'object', properties: { next: { $ref: '#' } } },
+];
+
+describe('JSON Schema validation', () => {
+  const ajv = new Ajv2020({ strict: false });
+  it.each(SCHEMAS.map((schema) => [JSON.stringify(schema), schema]))(
+    'agrees with Ajv about %s',
+    (_, schema) => {
+      const reference = ajv.compile(schema as Record<string, unknown>);
+      const validator = new SchemaValidator(schema as Record<string, unknown>);
+      for (const value of VALUES)
+        expect([value, validator.problemOf(value) === undefined]).toEqual([value, reference(value)]);
+    },
+  );
+
+  it('names the path, the expectation and every missing argument', () => {
+    const schema = {
+      type: 'object',
+      properties: { city: { type: 'string' }, days: { items: { type: 'integer' } } },
+      required: ['city', 'unit'],
+      additionalProperties: false,
+    };
+    const problem = new SchemaValidator(schema).problemOf({ days: [1, 'x'], town: 1 });
+    expect(problem).toBe(
+      'city: is required; unit: is required; days[1]: expected integer, got string; town: is not an argument; expected "city", "days"',
+    );
+  });
+
+  it.each([
+    [{ unevaluatedProperties: false }, 'unevaluatedProperties is not supported'],
+    [{ $ref: 'https://example.com/schema' }, 'leads out of the schema'],
+    [{ $ref: '#/missing' }, 'leads nowhere'],
+    [{ properties: { a: { pattern: '(?=a)' } } }, 'the pattern "(?=a)"'],
+    [{ pattern: '(a)\\1' }, '"\\1" is not supported'],
+    [{ type: 'date' }, 'the value of type is invalid'],
+    [{ required: 'a' }, 'the value of required is invalid'],
+    [{ properties: 5 }, 'the value of properties is invalid'],
+    [{ multipleOf: 0 }, 'the value of multipleOf is invalid'],
+    [{ allOf: [7] }, 'must be an object or a boolean'],
+  ])('refuses %j', (schema, message) => {
+    expect(() => new SchemaValidator(schema)).toThrow(SchemaError);
+    expect(() => new SchemaValidator(schema)).toThrow(message);
+  });
+
+  it('refuses schemas that are too deep or too large', () => {
+    let deep: Record<string, unknown> = {};
+    for (let i = 0; i < 100; i++) deep = { not: deep };
+    expect(() => new SchemaValidator(deep)).toThrow('nested more than');
+    const many = Object.fromEntries(Array.from({ length: 6000 }, (_, i) => [`p${i}`, {}]));
+    expect(() => new SchemaValidator({ properties: many })).toThrow('more than 5000 parts');
+  });
+
+  it('ends for references that lead to themselves', () => {
+    const loop = { $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } }, $ref: '#/$defs/a' };
+    expect(new SchemaValidator(loop).problemOf(1)).toContain('too complex');
+    const chain = Object.fromEntries(
+      Array.from({ length: 4000 }, (_, i) => [`d${i}`, { $ref: `#/$defs/d${i + 1}` }]),
+    );
+    const long = { $defs: { ...chain, d4000: {} }, $ref: '#/$defs/d0' };
+    expect(new SchemaValidator(long).problemOf(1)).toContain('too complex');
+  });
+
+  it('ends for schemas whose alternatives multiply', () => {
+    const $defs = Object.fromEntries(
+      Array.from({ length: 60 }, (_, i) => {
+        const next = { $ref: `#/$defs/d${i + 1}` };
+        return [`d${i}`, { anyOf: [next, next] }];
+      }),
+    );
+    const schema = { $defs: { ...$defs, d60: false }, $ref: '#/$defs/d0' };
+    expect(new SchemaValidator(schema).problemOf(1)).toContain('too complex');
+  });
+
+  it('bounds the time of patterns', () => {
+    const evil = new SchemaValidator({ pattern: '^(a+)+$' });
+    expect(evil.problemOf(`${'a'.repeat(5000)}b`)).toContain('does not match');
+    expect(evil.problemOf('a'.repeat(5000))).toBeUndefined();
+    expect(evil.problemOf(`${'a'.repeat(500_000)}b`)).toContain('too complex');
+    expect(() => new SchemaValidator({ pattern: '((a{99}){99}){99}' })).toThrow('too many states');
+  });
+
+  it('treats names of prototype properties as data', () => {
+    const schema = JSON.parse('{"properties":{"__proto__":{"type":"string"}},"required":["constructor"]}');
+    const validator = new SchemaValidator(schema);
+    expect(validator.problemOf(JSON.parse('{"__proto__":1}'))).toBe(
+      'constructor: is required; __proto__: expected string, got number',
+    );
+    expect(validator.problemOf({})).toBe('constructor: is required');
+  });
+});

@@ -1,0 +1,426 @@
+import { describe, expect, it, vi } from 'vitest';
+import { z } from 'zod';
+import type { ToolRunOptions } from '../../src/tools/tool-call.ts';
+import { ToolError } from '../../src/tools/tool-error.ts';
+import { ToolRun } from '../../src/tools/tool-run.ts';
+import { type ToolContext, Toolset, type ToolsOption } from '../../src/tools/toolset.ts';
+
+function start(tools: ToolsOption, options: Partial<ToolRunOptions> = {}) {
+  const run = new ToolRun(Toolset.from(tools), { canPause: false, ...options });
+  let id = 0;
+  const call = (name: string, args: unknown = {}) =>
+    run.call({ id: ++id, name, argumentsJson: typeof args === 'string' ? args : JSON.stringify(args) });
+  return { run, call };
+}
+
+const never = () => new Promise(() => {});
+
+describe('tool calls', () => {
+  it('validate arguments, call the tool and return its result as JSON', async () => {
+    const execute = vi.fn(async ({ n }: { n: number }) => ({
+      twice: n * 2,
+      when: new Date(0),
+      none: undefined,
+    }));
+    const { run, call } = start(
+      { twice: { inputSchema: z.object({ n: z.coerce.number() }), execute } },
+      { sessionId: 's' },
+    );
+    expect(await call('twice', { n: '4' })).toEqual({
+      type: 'value',
+      json: '{"twice":8,"when":"1970-01-01T00:00:00.000Z"}',
+    });
+    expect(execute).toHaveBeenCalledWith({ n: 4 }, expect.objectContaining({ seq: 1, session_id: 's' }));
+    expect(await call('twice', { n: {} })).toMatchObject({ type: 'error', code: 'invalid_arguments' });
+    expect(execute).toHaveBeenCalledTimes(1);
+    expect(run.records).toEqual([
+      expect.objectContaining({
+        seq: 1,
+        name: 'twice',
+        arguments_preview: '{"n":"4"}',
+        status: 'ok',
+        bytes_in: 9,
+        bytes_out: 45,
+      }),
+      expect.objectContaining({ seq: 2, status: 'error', bytes_out: 0 }),
+    ]);
+  });
+
+  it.each<[string, string, string, string]>([
+    ['an unknown name', 'weathr', '{}', 'There is no tool "weathr". Did you mean weather?'],
+    ['text that is not JSON', 'weather', '{', 'not valid JSON'],
+    ['a list', 'weather', '[]', 'must be one object'],
+    ['a key that changes prototypes', 'weather', '{"a":[{"__proto__":{"x":1}}]}', 'the key "__proto__"'],
+    [
+      'a constructor with a prototype',
+      'weather',
+      '{"constructor":{"prototype":{}}}',
+      'the key "constructor"',
+    ],
+    [
+      'an integer that would be rounded',
+      'weather',
+      '{"id":12345678901234567891}',
+      'cannot be represented exactly',
+    ],
+    ['deep data', 'weather', `{"a":${'['.repeat(100)}${']'.repeat(100)}}`, 'nested more than 64 deep'],
+    ['many members', 'weather', `{"a":[${'0,'.repeat(250_000)}0]}`, 'more than 200,000 members'],
+    ['large arguments', 'weather', `{"a":"${'x'.repeat(1024 * 1024)}"}`, 'at most 1 MiB'],
+  ])('reject %s', async (_, name, json, message) => {
+    const execute = vi.fn();
+    const { run, call } = start({ weather: { execute } });
+    const answer = await call(name, json);
+    expect(answer).toMatchObject({ type: 'error', message: expect.stringContaining(message) });
+    expect(execute).not.toHaveBeenCalled();
+    expect(run.records).toMatchObject([{ status: 'error' }]);
+    expect(run.records[0]!.arguments_preview.length).toBeLessThanOrEqual(200);
+  });
+
+  it('accept large integers that are exact, and digits in texts', async () => {
+    const { call } = start({ echo: async (args: unknown) => args });
+    const json = '{"a":100000000000000000000,"b":"12345678901234567891","c":-9007199254740991,"d":1.5e300}';
+    expect(await call('echo', json)).toMatchObject({ type: 'value' });
+  });
+
+  const cyclic: unknown[] = [];
+  cyclic.push(cyclic);
+  let laughs: unknown = 'ha';
+  for (let i = 0; i < 40; i++) laughs = [laughs, laughs];
+  it.each<[string, unknown, string]>([
+    ['cyclic data', cyclic, 'nested more than 64 deep, or cyclic'],
+    ['data that multiplies', laughs, 'more than'],
+    ['NaN', { a: Number.NaN }, 'contains NaN in "a"'],
+    ['a BigInt', 5n, 'a bigint'],
+    ['a function', { f: () => 1 }, 'a function in "f"'],
+    ['bytes', Buffer.from('x'), 'Return it as base64 text'],
+    ['a Map', new Map(), 'a Map or Set'],
+    ['too many bytes', 'ä'.repeat(2 * 1024 * 1024 + 1), 'more than 4 MiB'],
+    ['a sparse array', new Array(4_000_000_000), 'more than 200,000'],
+  ])('fail for a result that is %s', async (_, value, message) => {
+    const { run, call } = start({ bad: async () => value });
+    expect(await call('bad')).toMatchObject({
+      type: 'error',
+      code: 'failed',
+      message: expect.stringContaining(message),
+    });
+    expect(run.records).toMatchObject([{ status: 'error' }]);
+  });
+
+  it('fail for a result that does not match the output schema', async () => {
+    const outputSchema = { type: 'object', required: ['a'] };
+    const { call } = start({ bad: { outputSchema, execute: async () => ({ b: 1 }) } });
+    expect(await call('bad')).toMatchObject({
+      code: 'failed',
+      message: 'The result of bad does not match its schema: a: is required',
+    });
+  });
+
+  it('report errors without stack and paths of the host', async () => {
+    const { call } = start({
+      plain: async () => {
+        throw new Error(`no city\n    at secret (${process.cwd()}/x.ts:1:1)`);
+      },
+      file: async () => {
+        const { readFile } = await import('node:fs/promises');
+        return readFile('/root/secrets/token.txt/x');
+      },
+      url: async () => {
+        throw new Error(
+          'GET https://api.example/home/user/x failed, see /home/ada/log and C:\\Users\\Ada\\x',
+        );
+      },
+      own: async () => {
+        throw new ToolError('The quota /home/x is used up.', 'limit');
+      },
+      strange: async () => {
+        throw {
+          get message() {
+            throw new Error('trap');
+          },
+        };
+      },
+    });
+    expect(await call('plain')).toEqual({ type: 'error', code: 'failed', message: 'no city' });
+    expect(JSON.stringify(await call('file'))).not.toContain('secrets');
+    expect(await call('url')).toMatchObject({
+      message: 'GET https://api.example/home/user/x failed, see <path> and <path>',
+    });
+    expect(await call('own')).toEqual({
+      type: 'error',
+      code: 'limit',
+      message: 'The quota /home/x is used up.',
+    });
+    expect(await call('strange')).toMatchObject({
+      code: 'failed',
+      message: 'The tool failed without a message.',
+    });
+  });
+
+  it('take the last value of an async iterable', async () => {
+    const { call } = start({
+      stream: async function* () {
+        yield 1;
+        yield 2;
+      },
+    });
+    expect(await call('stream')).toEqual({ type: 'value', json: '2' });
+  });
+});
+
+describe('limits of tool calls', () => {
+  it('count calls per run and per tool', async () => {
+    const tools = { a: async () => 1, b: { execute: async () => 1, maxCalls: 1 } };
+    const { run, call } = start(tools, { limits: { max_calls: 4 } });
+    await call('b');
+    expect(await call('b')).toMatchObject({ code: 'limit', message: 'A run may call b at most 1 times.' });
+    await call('a');
+    await call('missing');
+    expect(await call('a')).toMatchObject({
+      code: 'limit',
+      message: 'The run has made 4 tool calls, its limit.',
+    });
+    expect(run.records).toHaveLength(4);
+  });
+
+  it('queue calls above the number in flight', async () => {
+    let running = 0;
+    let most = 0;
+    const slow = async ({ i }: { i: number }) => {
+      most = Math.max(most, ++running);
+      await new Promise((next) => setTimeout(next, 5));
+      running--;
+      return i;
+    };
+    const { call } = start({ slow }, { limits: { max_in_flight: 3 } });
+    const answers = await Promise.all(Array.from({ length: 10 }, (_, i) => call('slow', { i })));
+    expect(answers).toEqual(Array.from({ length: 10 }, (_, i) => ({ type: 'value', json: String(i) })));
+    expect(most).toBe(3);
+  });
+
+  it('bound the arguments that unanswered calls hold', async () => {
+    const { run, call } = start({ never }, { limits: { max_in_flight: 1 } });
+    const json = `{"a":"${'x'.repeat(1024 * 1024 - 100)}"}`;
+    const answers: unknown[] = [];
+    for (let i = 0; i < 70; i++) void call('never', json).then((answer) => answers.push(answer));
+    await new Promise((next) => setTimeout(next, 50));
+    expect(answers[0]).toMatchObject({ code: 'limit' });
+    run.abort('the test is over');
+  });
+
+  it('stop a tool that takes too long, and do not claim to know its effect', async () => {
+    let signal: AbortSignal | undefined;
+    const slow = {
+      timeoutMs: 20,
+      execute: (_: unknown, context: ToolContext) => {
+        signal = context.signal;
+        return never();
+      },
+    };
+    const { run, call } = start({ slow });
+    expect(await call('slow')).toMatchObject({
+      code: 'timeout',
+      message: expect.stringContaining('may or may not'),
+    });
+    expect(signal?.aborted).toBe(true);
+    expect(run.records).toMatchObject([{ status: 'unknown' }]);
+  });
+
+  it('stop all calls when the run is cancelled', async () => {
+    const controller = new AbortController();
+    const signals: AbortSignal[] = [];
+    const slow = (_: unknown, { signal }: ToolContext) => {
+      signals.push(signal);
+      return never();
+    };
+    const { run, call } = start({ slow }, { signal: controller.signal, limits: { max_in_flight: 2 } });
+    const calls = Array.from({ length: 4 }, () => call('slow'));
+    await vi.waitFor(() => expect(signals).toHaveLength(2));
+    expect(run.records.map(({ status }) => status)).toEqual(Array(4).fill('unknown'));
+    controller.abort();
+    for (const answer of await Promise.all(calls)) expect(answer).toMatchObject({ type: 'error' });
+    expect(signals.every(({ aborted }) => aborted)).toBe(true);
+    expect(signals).toHaveLength(2);
+    expect(await call('slow')).toMatchObject({
+      type: 'error',
+      message: expect.stringContaining('cancelled'),
+    });
+  });
+
+  it('expire single calls', async () => {
+    const { run, call } = start({ never, quick: async () => 1 });
+    const waiting = call('never');
+    await call('quick');
+    run.expire([1, 99]);
+    expect(await waiting).toMatchObject({ code: 'timeout' });
+    expect(run.records.map(({ status }) => status)).toEqual(['unknown', 'ok']);
+  });
+
+  it('refuse an id that was used before', async () => {
+    const { run } = start({ a: async () => 1 });
+    const request = { id: 7, name: 'a', argumentsJson: '{}' };
+    await run.call(request);
+    expect(await run.call(request)).toMatchObject({
+      type: 'error',
+      message: 'The call id 7 was used before.',
+    });
+    expect(run.records).toHaveLength(1);
+  });
+});
+
+describe('approval of tool calls', () => {
+  const execute = vi.fn(async () => 'done');
+  const write = { execute, needsApproval: ({ path }: { path: string }) => path !== '/tmp' };
+
+  it.each<[string, ToolRunOptions['onApproval'], object]>([
+    ['approved', async () => true, { type: 'value', json: '"done"' }],
+    [
+      'denied',
+      () => ({ approved: false, reason: 'not today' }),
+      { code: 'denied', message: 'The call was not approved. Reason: not today' },
+    ],
+    [
+      'left open',
+      () => undefined,
+      { code: 'denied', message: expect.stringContaining('only a program in a session can pause') },
+    ],
+    [
+      'failing',
+      () => {
+        throw new Error('x');
+      },
+      { code: 'denied', message: expect.stringContaining('the decision failed') },
+    ],
+    ['absent', undefined, { code: 'denied' }],
+  ])('obeys a decision that is %s', async (_, onApproval, expected) => {
+    execute.mockClear();
+    const { run, call } = start({ write }, { onApproval });
+    const answer = await call('write', { path: '/etc' });
+    expect(answer).toMatchObject(expected);
+    expect(execute).toHaveBeenCalledTimes(answer.type === 'value' ? 1 : 0);
+    expect(run.records[0]!.status).toBe(answer.type === 'value' ? 'ok' : 'denied');
+  });
+
+  it('is not asked for calls that do not need it', async () => {
+    const onApproval = vi.fn();
+    const { call } = start({ write }, { onApproval });
+    expect(await call('write', { path: '/tmp' })).toMatchObject({ type: 'value' });
+    expect(onApproval).not.toHaveBeenCalled();
+  });
+
+  it('cannot change the arguments that the tool receives', async () => {
+    const seen = vi.fn(async (args: unknown) => args);
+    const onApproval: ToolRunOptions['onApproval'] = (request) => {
+      (request.arguments as Record<string, unknown>)['path'] = 'changed';
+      return true;
+    };
+    const { call } = start({ write: { ...write, execute: seen } }, { onApproval });
+    await call('write', { path: '/etc' });
+    expect(seen).toHaveBeenCalledWith({ path: '/etc' }, expect.anything());
+  });
+
+  it('leaves the call pending if the run can pause, and executes it once after an approval', async () => {
+    execute.mockClear();
+    const { run, call } = start({ write }, { canPause: true });
+    expect(await call('write', { path: '/a' })).toEqual({ type: 'pending', reason: 'approval' });
+    expect(run.pending).toEqual([
+      { id: 1, seq: 1, name: 'write', arguments: { path: '/a' }, reason: 'approval' },
+    ]);
+    expect(run.records).toMatchObject([{ status: 'pending' }]);
+    const [first, second] = await Promise.all([
+      run.resolve({ id: 1, approve: true }),
+      run.resolve({ id: 1, approve: true }),
+    ]);
+    expect(first).toEqual({ type: 'value', json: '"done"' });
+    expect(second).toMatchObject({ type: 'error' });
+    expect(execute).toHaveBeenCalledTimes(1);
+    expect(run.records).toMatchObject([{ status: 'ok' }]);
+  });
+
+  it('continues in another process with the records of the first', async () => {
+    execute.mockClear();
+    const tools = { write: { ...write, maxCalls: 3 } };
+    const { run, call } = start(tools, { canPause: true });
+    await Promise.all([call('write', { path: '/a' }), call('write', { path: '/b' })]);
+    const earlier = JSON.parse(JSON.stringify({ records: run.records, pending: run.pending }));
+    const resumed = new ToolRun(Toolset.from(tools), { canPause: true, earlier });
+    expect(await resumed.resolve({ id: 2, deny: 'no' })).toMatchObject({ code: 'denied' });
+    expect(await resumed.resolve({ id: 1, approve: true })).toMatchObject({ type: 'value' });
+    expect(await resumed.call({ id: 1, name: 'write', argumentsJson: '{}' })).toMatchObject({
+      code: 'failed',
+    });
+    expect(await resumed.call({ id: 3, name: 'write', argumentsJson: '{"path":"/tmp"}' })).toMatchObject({
+      type: 'value',
+    });
+    expect(await resumed.call({ id: 4, name: 'write', argumentsJson: '{"path":"/tmp"}' })).toMatchObject({
+      code: 'limit',
+    });
+    expect(resumed.records.map(({ seq, status }) => [seq, status])).toEqual([
+      [1, 'ok'],
+      [2, 'denied'],
+      [3, 'ok'],
+      [4, 'error'],
+    ]);
+  });
+});
+
+describe('suspended tool calls', () => {
+  const ask = {
+    execute: (_: unknown, { suspend }: ToolContext) => suspend({ question: 'how many?' }),
+    outputSchema: z.number(),
+  };
+
+  it('wait for a value that matches the output schema', async () => {
+    const { run, call } = start({ ask }, { canPause: true });
+    expect(await call('ask')).toEqual({
+      type: 'pending',
+      reason: 'suspended',
+      payload: { question: 'how many?' },
+    });
+    await call('ask');
+    await call('ask');
+    expect(await run.resolve({ id: 2, value: 5 })).toEqual({ type: 'value', json: '5' });
+    expect(await run.resolve({ id: 1, value: 'x' })).toMatchObject({ code: 'failed' });
+    expect(await run.resolve({ id: 3, error: 'gone' })).toEqual({
+      type: 'error',
+      code: 'failed',
+      message: 'gone',
+    });
+    expect(run.pending).toEqual([]);
+  });
+
+  it('cannot be approved', async () => {
+    const { run, call } = start({ ask }, { canPause: true });
+    await call('ask');
+    expect(await run.resolve({ id: 1, approve: true })).toMatchObject({
+      message: expect.stringContaining('waits for a value'),
+    });
+  });
+
+  it('stay suspended if the tool swallows the exception', async () => {
+    const swallow = (_: unknown, { suspend }: ToolContext) => {
+      try {
+        suspend();
+      } catch {
+        return 'value';
+      }
+      return 'never';
+    };
+    const { call } = start({ swallow }, { canPause: true });
+    expect(await call('swallow')).toEqual({ type: 'pending', reason: 'suspended' });
+  });
+
+  it('fail in a run that cannot pause', async () => {
+    const { call } = start({ ask, open: { inputSchema: {} } });
+    expect(await call('ask')).toMatchObject({
+      code: 'failed',
+      message: expect.stringContaining('only a program in a session'),
+    });
+    expect(await call('open')).toMatchObject({ code: 'failed' });
+  });
+
+  it('include those of tools without a function', async () => {
+    const { run, call } = start({ open: { inputSchema: { type: 'object' } } }, { canPause: true });
+    expect(await call('open', { a: 1 })).toEqual({ type: 'pending', reason: 'suspended' });
+    expect(await run.resolve({ id: 1, value: { ok: true } })).toEqual({ type: 'value', json: '{"ok":true}' });
+  });
+});
