@@ -11,7 +11,7 @@ export const toolCallRecord = z.object({
   status: z
     .enum(TOOL_CALL_STATUSES)
     .describe(
-      'ok: the tool returned a value; error: it failed or was not called; denied: it was not called, because nobody approved the call; pending: the call is unanswered; unknown: the run or the call was stopped while the tool ran, so its effect may or may not have happened.',
+      'ok: the tool returned a value; error: it failed or was not called; denied: it was not called, because the call was not approved; pending: the call is unanswered; unknown: the run or the call was stopped while the tool ran, so its effect may or may not have happened.',
     ),
   duration_ms: z.number().describe('Time until the answer.'),
   bytes_in: z.number().int().describe('Size of the arguments as JSON.'),

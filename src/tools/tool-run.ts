@@ -218,7 +218,7 @@ export class ToolRun {
     if (approved === false) return failure('denied', denialText(reason));
     if (this.options.canPause) return this.#wait(call, raw, 'approval');
     const why = this.options.whyNoPause ?? NO_SESSION;
-    return failure('denied', `The call needs an approval. Nobody can give it now, and ${why}.`);
+    return failure('denied', `The call needs the approval of a person, who cannot be asked now, and ${why}.`);
   }
 
   async #needsApproval({ tool: { definition }, args }: Call): Promise<boolean> {
