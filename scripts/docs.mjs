@@ -9,7 +9,9 @@ import { registryText } from './registry.mjs';
 
 const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const { policy, TRAPS } = await import(at('dist/schema.js'));
-const { formatCount, formatFuel, formatPercent, parseFuel } = await import(at('dist/quantities.js'));
+const { formatCount, formatFuel, formatPercent, parseFuel, typicalSeconds } = await import(
+  at('dist/quantities.js')
+);
 const settings = await import(at('dist/mcp/settings.js'));
 const { serverSettings } = settings;
 const { toolTable } = await import(at('dist/mcp/tools/index.js'));
@@ -175,6 +177,25 @@ const TABLES = {
       `${formatPercent(from)} to ${formatPercent(i === 0 ? 100 : THRESHOLDS[i - 1][0])} of the budget`,
     ]);
     return table(['status', 'when'], [...rows.reverse(), ['`exhausted`', 'the limit stopped the run']]);
+  },
+  default_budget: () => {
+    const { fuel_budget, timeout_seconds } = policy.parse({});
+    return `The default budget of ${formatFuel(fuel_budget)} fuel typically lasts ${typicalSeconds(fuel_budget)} of computing;\n\`llm-wasm-sandbox doctor\` measures it on your machine. A program that computes reaches it before the time limit of\n${timeout_seconds} seconds, which applies to programs that wait, and to slow machines. See\n[docs/FUEL_BUDGETING.md](docs/FUEL_BUDGETING.md#fuel-and-time).`;
+  },
+  fuel_and_time: () => {
+    const { fuel_budget, timeout_seconds, max_fuel_budget, max_timeout_seconds } = serverSettings.parse({});
+    return table(
+      ['limits', 'fuel', 'typical time of computing', 'time limit'],
+      [
+        ['default', formatFuel(fuel_budget), typicalSeconds(fuel_budget), `${timeout_seconds} s`],
+        [
+          'maximum of the MCP server',
+          formatFuel(max_fuel_budget),
+          typicalSeconds(max_fuel_budget),
+          `${max_timeout_seconds} s`,
+        ],
+      ],
+    );
   },
   grace: () =>
     `A run gets one grace period of at most ${GRACE.fuel / 1e6} million instructions. After a time limit or a cancellation it\nlasts at most ${GRACE.milliseconds} milliseconds.`,

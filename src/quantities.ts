@@ -23,6 +23,15 @@ export function formatFuel(fuel: number): string {
   return `${shortNumber(fuel / size)}${unit}`;
 }
 
+/** Fuel per second on common machines: an interpreter that V8 has not optimised yet, and an optimised one. */
+const TYPICAL_SPEED = { slow: 1.25e9, fast: 5e9 } as const;
+
+/** How long a program can compute with an amount of fuel: 2 to 8 s. A range, because it depends on machine and program. */
+export function typicalSeconds(fuel: number): string {
+  const { slow, fast } = TYPICAL_SPEED;
+  return `${shortNumber(fuel / fast)} to ${shortNumber(fuel / slow)} s`;
+}
+
 const BYTE_UNITS = [
   [2 ** 30, 'GiB'],
   [2 ** 20, 'MiB'],

@@ -11,14 +11,16 @@ const LIMITS: Partial<Record<TrapReason, { readonly text: string; readonly flag:
 };
 
 /** The reason for the failure, where the program stopped, the cost of the run and what to try. */
-export function failureLine(result: SandboxResult): string {
+export function failureLine(result: SandboxResult, timeoutSeconds: number): string {
   const { exit_code, fuel_consumed, duration_ms, metadata } = result;
   const { error, trap_reason, trap_message } = metadata;
   const limit = trap_reason === null ? undefined : LIMITS[trap_reason];
   const reason = limit?.text ?? trap_message ?? error?.type ?? '';
   const cost = `${formatFuel(fuel_consumed)} fuel, ${formatDuration(duration_ms)}`;
   const what = `exit code ${exit_code}${reason && `: ${reason}`}${place(result)} (${cost})`;
-  return escapeControls(`llm-wasm-sandbox: ${what}.${limit ? ` ${remedy(result, limit.flag)}` : ''}`);
+  return escapeControls(
+    `llm-wasm-sandbox: ${what}.${limit ? ` ${remedy(result, limit.flag, timeoutSeconds)}` : ''}`,
+  );
 }
 
 function place({ metadata: { stopped_at, error } }: SandboxResult): string {
@@ -27,9 +29,18 @@ function place({ metadata: { stopped_at, error } }: SandboxResult): string {
 }
 
 /** A run whose samples show why it reached its limit does not need a higher one. */
-function remedy({ metadata: { fuel_analysis } }: SandboxResult, flag: string): string {
+function remedy(result: SandboxResult, flag: string, timeoutSeconds: number): string {
+  const { fuel_analysis, trap_reason } = result.metadata;
   const cause = fuel_analysis?.cause === undefined ? undefined : fuel_analysis.likely_causes[0];
-  return cause === undefined ? `Raise the limit with ${flag}.` : `${cause}.`;
+  if (cause !== undefined) return `${cause}.`;
+  return `Raise the limit with ${flag}${trap_reason === 'out_of_fuel' ? fuelInTime(result, timeoutSeconds) : ''}.`;
+}
+
+/** The budget that fits the time limit, at the speed of the run. */
+function fuelInTime({ fuel_consumed, duration_ms }: SandboxResult, timeoutSeconds: number): string {
+  const fuel = (fuel_consumed / duration_ms) * 1000 * timeoutSeconds;
+  if (!(fuel > fuel_consumed)) return ' and the time limit with --timeout';
+  return `: at this speed, ${formatFuel(Number(fuel.toPrecision(1)))} fuel takes about ${formatDuration(timeoutSeconds * 1000)}, the time limit`;
 }
 
 /** The guidance of a failed run; empty if there is none. */

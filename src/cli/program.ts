@@ -2,7 +2,7 @@
  * The command line as a commander program: the table of commands and the settings they share. A command is loaded when it
  * is named on the command line, so `--help` loads none.
  */
-import { Command, Help } from 'commander';
+import { Command, CommanderError, Help, Option } from 'commander';
 import { addCommand, type CommandDetails, type CommandSpec } from './command.ts';
 
 interface CommandEntry {
@@ -75,7 +75,12 @@ export async function createProgram(
   const help = new Help();
   const program: Command = new Command('llm-wasm-sandbox')
     .description(description)
-    .version(version, '-V, --version', 'Print the version')
+    .version(version, '-v, --version', 'Print the version')
+    .addOption(new Option('-V').hideHelp())
+    .on('option:V', () => {
+      process.stdout.write(`${version}\n`);
+      throw new CommanderError(0, 'commander.version', version);
+    })
     .helpOption('-h, --help', 'Show help')
     .helpCommand('help [COMMAND]', 'Show help for a command')
     .exitOverride()

@@ -32,7 +32,8 @@ export const serverSettings = z.strictObject({
     .int()
     .min(1)
     .max(Number.MAX_SAFE_INTEGER)
-    .default(100_000_000_000)
+    // At the usual speed, this fuel and max_timeout_seconds are used up after about the same time.
+    .default(1_000_000_000_000)
     .describe('Highest fuel budget that a call or session may request.'),
   max_memory_bytes: z
     .number()

@@ -2,8 +2,9 @@
  * The texts that tell a model which tool to use and how. Every figure is computed from the settings, the policy and the
  * package manifest. Tests limit the length of each text, because clients send it to the model on every turn.
  */
-import { readManifest } from '../packages/manifest.ts';
-import { formatBytes, formatFuel, formatLiteral } from '../quantities.ts';
+import { PACKAGES_BY_PURPOSE } from '../packages/catalog.ts';
+import { formatBytes, formatFuel, formatLiteral, typicalSeconds } from '../quantities.ts';
+import { listPackages } from '../runtimes/available-packages.ts';
 import { LANGUAGES, languageTitles } from '../runtimes/languages.ts';
 import { LANGUAGE_NAMES, policy, RUNTIME_NAMES, type RuntimeName } from '../schema.ts';
 import type { ServerSettings } from './settings.ts';
@@ -11,38 +12,31 @@ import { offersTool } from './tool-sets.ts';
 
 const GENEROUS_FUEL = 20_000_000_000;
 
-export function packagesOf(language: RuntimeName) {
-  return readManifest().packages.filter((one) => one.language === language);
+/** The packages that the guests of this installation contain. */
+export const packagesOf = (language?: RuntimeName) => listPackages(language).filter((one) => one.available);
+
+/** The best known packages of a language by purpose; only those that are available. */
+function packagesByPurpose(language: RuntimeName): [purpose: string, names: string[]][] {
+  const available = new Set(packagesOf(language).map(({ name }) => name));
+  return Object.entries(PACKAGES_BY_PURPOSE[language])
+    .map(([purpose, names]): [string, string[]] => [purpose, names.filter((name) => available.has(name))])
+    .filter(([, names]) => names.length > 0);
 }
 
-/** Well-known packages that descriptions mention if they are vendored. */
-const NOTABLE = [
-  'openpyxl',
-  'pypdf',
-  'sympy',
-  'networkx',
-  'jinja2',
-  'pyyaml',
-  'beautifulsoup4',
-  'lodash',
-  'papaparse',
-  'date-fns',
-  'zod',
-];
-
-export function notablePackages(language: RuntimeName): string[] {
-  const names = packagesOf(language).map(({ name }) => name);
-  return NOTABLE.filter((name) => names.includes(name));
-}
+export const notablePackages = (language: RuntimeName) =>
+  packagesByPurpose(language).flatMap(([, names]) => names);
 
 function packagesPhrase(language: RuntimeName): string {
   const { length } = packagesOf(language);
-  return length === 0 ? 'no packages' : `${length} packages (${notablePackages(language).join(', ')})`;
+  if (length === 0) return 'no packages';
+  const purposes = packagesByPurpose(language).map(([purpose, names]) => `${purpose} (${names.join(', ')})`);
+  return `${length} packages, e.g. for ${purposes.join(', ')}`;
 }
 
-function mostExpensiveImport(): { name: string; fuel: number } {
-  const [first] = [...readManifest().packages].sort((a, b) => b.fuel_first_import - a.fuel_first_import);
-  return { name: first!.name, fuel: first!.fuel_first_import };
+/** The package whose import costs most, in parentheses; empty if there are no packages. */
+function mostExpensiveImport(): string {
+  const [first] = packagesOf().sort((a, b) => b.fuel_first_import - a.fuel_first_import);
+  return first === undefined ? '' : ` (${first.name}: ${formatFuel(first.fuel_first_import)})`;
 }
 
 /** A fuel budget that is enough for most programs, within the maximum of the server. */
@@ -53,14 +47,13 @@ export function executeCodeDescription(settings: ServerSettings): string {
   const languages = RUNTIME_NAMES.map((name) => LANGUAGES[name]);
   const { fuel_budget, max_fuel_budget, timeout_seconds, max_timeout_seconds, memory_bytes } = settings;
   const { workspace_max_bytes } = policy.parse({});
-  const heavy = mostExpensiveImport();
   const hasSessions = offersTool(settings, 'create_session');
   const sessionPattern =
     '\n- Stateful: create_session, then pass its session_id in each call; variables and imports persist.';
   const sessionBudget = `, or create_session(fuel_budget=${formatLiteral(suggestedFuelBudget(settings))})`;
   return `Execute ${languageTitles('or')} code (a program, script, function or snippet) in an isolated sandbox; returns its output, exit code, changed files and, when it fails, steps to fix it.
 
-Use it to calculate numbers, sums and averages, to verify arithmetic, to try out and test functions and regular expressions, to parse, extract, convert, sort, count and transform data, and to read and write CSV, JSON, Excel workbooks, PDF and text files. Not for network requests, installing packages, subprocesses or GUIs: none of these are available.
+Use it to calculate numbers, sums and averages, to verify arithmetic, to try out and test functions and regular expressions, to parse, extract, convert, sort, count and transform data, and to read and write CSV, JSON, Excel workbooks, PDF and text files. Not for network requests, installing packages, subprocesses or GUIs: none are available.${languages.map(({ unavailable }) => unavailable && ` ${unavailable}`).join('')}
 
 ${languages.map(({ name, title, summary }) => `${title}: ${summary(packagesPhrase(name))}.`).join('\n')}
 
@@ -70,20 +63,20 @@ Patterns
 
 Pitfalls
 ${languages.flatMap(({ pitfalls }) => pitfalls.map((line) => `- ${line}`)).join('\n')}
-- OutOfFuel: infinite loop, large data or heavy imports (${heavy.name}: ${formatFuel(heavy.fuel)}). Pass a higher fuel_budget${hasSessions ? sessionBudget : ''}.
+- OutOfFuel: infinite loop, large data or heavy imports${mostExpensiveImport()}. Pass a higher fuel_budget${hasSessions ? sessionBudget : ''}.
 
-Limits: ${formatFuel(fuel_budget)} fuel (up to ${formatFuel(max_fuel_budget)}), ${timeout_seconds} s (up to ${max_timeout_seconds} s), ${formatBytes(memory_bytes)} memory, ${formatBytes(workspace_max_bytes)} of files.`;
+Limits: ${formatFuel(fuel_budget)} fuel, typically ${typicalSeconds(fuel_budget)} of computing (up to ${formatFuel(max_fuel_budget)}), ${timeout_seconds} s (up to ${max_timeout_seconds} s), ${formatBytes(memory_bytes)} memory, ${formatBytes(workspace_max_bytes)} of files.`;
 }
 
 export function createSessionDescription(settings: ServerSettings): string {
   const { max_sessions, memory_bytes, max_memory_bytes, fuel_budget } = settings;
-  const heavy = readManifest().packages.find((one) => one.heavy);
+  const heavy = packagesOf().find((one) => one.heavy);
   return `Start a session: an interpreter that remembers its state (variables, imports and files) between execute_code calls, for work in several steps, optionally with more memory, fuel or time. Returns its session_id.
 
 Which one?
 - One calculation or conversion without state: no session; call execute_code without session_id.
 - Several steps on the same data, related files, a conversation: one session, reused.
-- Heavy packages (${heavy!.name}: ${formatFuel(heavy!.fuel_first_import)} fuel on first import, ${formatFuel(heavy!.fuel_cached_import)} when cached): one session, or preload.
+- Heavy packages${heavy ? ` (${heavy.name}: ${formatFuel(heavy.fuel_first_import)} fuel on first import, ${formatFuel(heavy.fuel_cached_import)} when cached)` : ''}: one session, or preload.
 - Isolated tests or a different language: a new session each.
 
 auto_persist_globals (default true): variables, functions, classes and open files persist as live objects, not as JSON. A call that hits a limit may be rolled back; its result says so. Set false to keep only files and start every call with a fresh interpreter.

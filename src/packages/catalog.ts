@@ -278,3 +278,29 @@ export function pythonPackage(name: string): CatalogRow | undefined {
   const plain = (text: string) => text.toLowerCase().replaceAll(/[-_.]+/g, '-');
   return CATALOG.find((one) => one.language === 'python' && plain(one.name) === plain(name));
 }
+
+/** The best known packages by what they are for, most used first, for descriptions that cannot list all packages. */
+export const PACKAGES_BY_PURPOSE: Readonly<Record<RuntimeName, Readonly<Record<string, readonly string[]>>>> =
+  {
+    python: {
+      Excel: ['openpyxl'],
+      PDF: ['pypdf'],
+      mathematics: ['sympy'],
+      graphs: ['networkx'],
+      HTML: ['beautifulsoup4'],
+      templates: ['jinja2'],
+      YAML: ['pyyaml'],
+      tests: ['pytest'],
+    },
+    javascript: {
+      CSV: ['papaparse'],
+      Excel: ['xlsx'],
+      PDF: ['pdf-lib'],
+      'data frames': ['arquero'],
+      mathematics: ['mathjs'],
+      dates: ['date-fns'],
+      HTML: ['cheerio'],
+      validation: ['zod'],
+      collections: ['lodash'],
+    },
+  };

@@ -36,6 +36,10 @@ export interface Language extends AnalysedLanguage, SourceLanguage {
   readonly helpers: readonly string[];
   /** Frequent mistakes and how to avoid them, one line each, for tool descriptions. */
   readonly pitfalls: readonly string[];
+  /** Well-known packages that are not available, and what to use instead, in one sentence; empty if there is nothing to say. */
+  readonly unavailable: string;
+  /** A program that computes until a limit stops it, with a mix of common operations. Its speed is measured. */
+  readonly speedProgram: string;
   /** All rules of the error guidance for programs of this language, in the order in which they are tried. */
   readonly rules: readonly Rule[];
   /** The language in one line for tool descriptions; `packages` describes the available packages. */

@@ -48,7 +48,9 @@ describe('help', () => {
     for (const description of descriptions) expect(description).toMatch(/^[A-Z].*[^.]$/);
   });
 
-  it('prints the version', () => {
+  it('prints the version', async () => {
     expect(runCli(['--version']).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+    for (const alias of ['-v', '-V'])
+      expect(await runCliHere([alias], '')).toMatchObject({ status: 0, stdout: '0.0.0\n' });
   });
 });

@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { RUNTIME_NAMES } from '../../src/schema.ts';
 import { CLI, runCli } from '../support/cli.ts';
 
 let folder = '';
@@ -185,7 +186,9 @@ describe('run', () => {
     );
     const inBuiltIn = 'import re\nre.match("(a*)*b", "a" * 99)';
     expect(lines(['--fuel', '300M', '-c', inBuiltIn])).toContainEqual(
-      expect.stringMatching(/exit code 152: the fuel budget was used up at main.py:2 \(.*\)\. /),
+      expect.stringMatching(
+        /exit code 152: the fuel budget was used up at main.py:2 \(.*\)\. Raise the limit with --fuel: at this speed, [\d.]+[MBT] fuel takes about 30 s, the time limit\./,
+      ),
     );
     expect(lines(['--timeout', '1', '-c', 'import time\ntime.sleep(60)'])).toContainEqual(
       expect.stringMatching(
@@ -281,6 +284,20 @@ describe('doctor', () => {
     const { status, stdout } = cli(['doctor']);
     expect(stdout).toContain('Everything works.');
     expect(stdout.match(/^ok {4}/gm)).toHaveLength(5);
+    expect(stdout.match(/10B fuel \(the default budget\) is about [\d.]+ m?s of computing/g)).toHaveLength(2);
+    expect(status).toBe(0);
+  });
+
+  it('prints its findings and the measured speed with --json', () => {
+    const { status, stdout } = cli(['doctor', '--json']);
+    const report = JSON.parse(stdout);
+    expect(report).toMatchObject({
+      ok: true,
+      node: process.version,
+      default_limits: { timeout_seconds: 30 },
+    });
+    expect(report.checks).toHaveLength(5);
+    for (const runtime of RUNTIME_NAMES) expect(report.fuel_per_second[runtime]).toBeGreaterThan(0);
     expect(status).toBe(0);
   });
 

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { listPackages } from 'llm-wasm-sandbox';
 import { expect, test } from 'vitest';
-import { CATALOG, HEAVY_SHARE } from '../../src/packages/catalog.ts';
+import { CATALOG, HEAVY_SHARE, PACKAGES_BY_PURPOSE } from '../../src/packages/catalog.ts';
 import { packageFacts, policy } from '../../src/schema.ts';
 import { python } from '../support/sandbox.ts';
 
@@ -16,6 +16,13 @@ test('the manifest has a valid row for each package of the catalogue and no othe
   const names = (rows: readonly { language: string; name: string }[]) =>
     rows.map(({ language, name }) => `${language} ${name}`);
   expect(names(manifest.packages)).toEqual(names(CATALOG));
+});
+
+test('the packages by purpose are packages of the catalogue', () => {
+  for (const [wanted, purposes] of Object.entries(PACKAGES_BY_PURPOSE)) {
+    const known = CATALOG.filter(({ language }) => language === wanted).map(({ name }) => name);
+    expect(known).toEqual(expect.arrayContaining(Object.values(purposes).flat()));
+  }
 });
 
 test('the lock contains the downloaded packages with the versions of the manifest', () => {

@@ -11,6 +11,7 @@ import {
   parseBytes,
   parseCount,
   parseFuel,
+  typicalSeconds,
 } from '../../src/quantities.ts';
 
 describe('formatting', () => {
@@ -65,6 +66,12 @@ describe('formatting', () => {
     ]);
     expect(formatLiteral(20e9)).toBe('20_000_000_000');
     expect([formatPercent(84.6), formatPercent(84.62, 1)]).toEqual(['85%', '84.6%']);
+  });
+});
+
+describe('typicalSeconds', () => {
+  it('is a range that grows with the fuel', () => {
+    expect([10e9, 1e9, 100e9].map(typicalSeconds)).toEqual(['2 to 8 s', '0.2 to 0.8 s', '20 to 80 s']);
   });
 });
 

@@ -1,12 +1,19 @@
 /** `doctor`: checks the installation by using it. */
 import { Option } from 'commander';
 import { formatBytes, formatDuration, formatFuel } from '../../quantities.ts';
-import { RUNTIME_NAMES } from '../../schema.ts';
+import { DEFAULT_LIMITS } from '../../schema/default-limits.ts';
+import { RUNTIME_NAMES, type RuntimeName } from '../../schema.ts';
 import type { CommandDetails } from '../command.ts';
+import { jsonOption } from '../options.ts';
+import { packageFacts } from '../package-facts.ts';
 
 interface DoctorFlags {
   readonly timings?: boolean;
+  readonly json?: boolean;
 }
+
+/** Measured by the checks. */
+const fuelPerSecond: Partial<Record<RuntimeName, number>> = {};
 
 /** `check` returns a line about what it found, or throws an error that says how to fix the problem. */
 const CHECKS: readonly { readonly name: string; readonly check: () => Promise<string> }[] = [
@@ -41,34 +48,71 @@ const CHECKS: readonly { readonly name: string; readonly check: () => Promise<st
       const result = await sandbox.execute('6 * 7');
       if (result.metadata.result !== 42)
         throw new Error(`6 * 7 returned ${JSON.stringify(result)}; run "npm run build"`);
-      return `6 * 7 = 42 in ${formatDuration(result.duration_ms)}, ${formatFuel(result.fuel_consumed)} fuel`;
+      const { measureSpeed } = await import('./doctor-speed.ts');
+      const speed = await measureSpeed(runtime);
+      fuelPerSecond[runtime] = Math.round(speed);
+      const { fuel_budget } = DEFAULT_LIMITS;
+      const budget = `${formatFuel(fuel_budget)} fuel (the default budget) is about ${formatDuration((fuel_budget / speed) * 1000)} of computing`;
+      return `6 * 7 = 42 in ${formatDuration(result.duration_ms)}, ${formatFuel(result.fuel_consumed)} fuel; ${budget}`;
     },
   })),
 ];
 
-async function checkInstallation(_: unknown, { timings }: DoctorFlags): Promise<void> {
+interface Finding {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly message: string;
+}
+
+async function runChecks(onFinding: (finding: Finding) => void): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const { name, check } of CHECKS) {
+    const finding = await check().then(
+      (message) => ({ name, ok: true, message }),
+      (cause: Error) => ({ name, ok: false, message: cause.message }),
+    );
+    onFinding(finding);
+    findings.push(finding);
+  }
+  return findings;
+}
+
+async function checkInstallation(_: unknown, { timings, json }: DoctorFlags): Promise<void> {
   if (timings) {
     const { coldStartTable } = await import('./doctor-timings.ts');
     console.log(await coldStartTable());
     return;
   }
-  let failures = 0;
-  for (const { name, check } of CHECKS) {
-    try {
-      console.log(`ok    ${name}: ${await check()}`);
-    } catch (cause) {
-      failures++;
-      console.log(`FAIL  ${name}: ${(cause as Error).message}`);
-    }
-  }
-  console.log(failures === 0 ? 'Everything works.' : `${failures} of ${CHECKS.length} checks failed.`);
+  const print = ({ ok, name, message }: Finding) =>
+    console.log(`${ok ? 'ok    ' : 'FAIL  '}${name}: ${message}`);
+  const findings = await runChecks(json ? () => {} : print);
+  const failures = findings.filter(({ ok }) => !ok).length;
+  if (json) console.log(JSON.stringify(report(findings), null, 2));
+  else console.log(failures === 0 ? 'Everything works.' : `${failures} of ${findings.length} checks failed.`);
   if (failures > 0) process.exitCode = 1;
+}
+
+function report(findings: readonly Finding[]) {
+  const { fuel_budget, timeout_seconds } = DEFAULT_LIMITS;
+  return {
+    ok: findings.every(({ ok }) => ok),
+    version: packageFacts().version,
+    node: process.version,
+    platform: `${process.platform}-${process.arch}`,
+    default_limits: { fuel_budget, timeout_seconds },
+    fuel_per_second: fuelPerSecond,
+    checks: findings,
+  };
 }
 
 export const doctorCommand: CommandDetails<DoctorFlags> = {
   options: [
-    new Option('--timings', 'Print how long the phases of a cold start take, instead of running the checks'),
+    new Option(
+      '--timings',
+      'Print how long the phases of a cold start take, instead of running the checks',
+    ).conflicts('json'),
+    jsonOption('Print the findings and the measured speed as JSON'),
   ],
-  examples: ['doctor', 'doctor --timings'],
+  examples: ['doctor', 'doctor --json', 'doctor --timings'],
   action: checkInstallation,
 };

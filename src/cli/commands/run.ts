@@ -1,7 +1,7 @@
 /** `run`: runs one program, in a sandbox of its own or in a session, and exits with the exit code of the guest. */
 import { Option } from 'commander';
 import { SandboxError } from '../../errors.ts';
-import { formatBytes, formatFuel } from '../../quantities.ts';
+import { formatBytes, formatFuel, typicalSeconds } from '../../quantities.ts';
 import { DEFAULT_RUNTIME, runtimeOf } from '../../runtimes/sources.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { DEFAULT_LIMITS } from '../../schema/default-limits.ts';
@@ -10,6 +10,7 @@ import {
   isolationMode,
   LANGUAGE_NAMES,
   type LanguageName,
+  type Policy,
   type PolicyInput,
   type SandboxResult,
 } from '../../schema.ts';
@@ -186,7 +187,7 @@ async function run(operands: readonly (string | undefined)[], flags: RunFlags): 
   reportProfile(result, code, flags);
   if (flags.json) process.stdout.write(`${JSON.stringify(result)}\n`);
   process.stderr.write(flags.json ? droppedFromResult(result) : output.note);
-  if (!flags.json) process.stderr.write(failureReport(result, flags));
+  if (!flags.json) process.stderr.write(failureReport(result, sandbox.policy, flags));
   process.exitCode = result.exit_code;
 }
 
@@ -194,9 +195,13 @@ const droppedFromResult = ({ metadata }: SandboxResult) =>
   droppedNote({ stdout: metadata.stdout_dropped_bytes, stderr: metadata.stderr_dropped_bytes });
 
 /** A limit is always reported. Other failures have printed their own message, so they are only on a terminal. */
-function failureReport(result: SandboxResult, { guidance = process.stderr.isTTY }: RunFlags): string {
+function failureReport(
+  result: SandboxResult,
+  { timeout_seconds }: Policy,
+  { guidance = process.stderr.isTTY }: RunFlags,
+): string {
   if (result.success || !(guidance || process.stderr.isTTY || result.metadata.trapped)) return '';
-  return `${failureLine(result)}\n${guidance ? guidanceText(result) : ''}`;
+  return `${failureLine(result, timeout_seconds)}\n${guidance ? guidanceText(result) : ''}`;
 }
 
 /** Prints the profile to standard error and writes it to a file, as the flags ask for. */
@@ -232,7 +237,7 @@ export const runCommand: CommandDetails<RunFlags> = {
     limit(
       '--fuel <N>',
       'Maximum number of instructions, e.g. 20B',
-      formatFuel(DEFAULT_LIMITS.fuel_budget),
+      `${formatFuel(DEFAULT_LIMITS.fuel_budget)}, typically ${typicalSeconds(DEFAULT_LIMITS.fuel_budget)} of computing; "doctor" measures it`,
     ).argParser(parseFuelOption),
     limit(
       '--memory <BYTES>',

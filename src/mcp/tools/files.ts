@@ -14,7 +14,7 @@ const path = z
   .string()
   .min(1)
   .max(4096)
-  .describe('Path in the workspace, e.g. "data.csv" or "/app/out/plot.png".');
+  .describe('Path in the workspace, e.g. "data.csv" or "/app/out/report.csv".');
 /** No character can match in two places, so long text that is not base64 is rejected in linear time. */
 const BASE64 = /^[A-Za-z0-9+/\s]*(?:=[=\s]*)?$/;
 const LARGE_CHARS = 256 * 1024;
@@ -120,7 +120,7 @@ export const readFile = defineTool({
   name: 'read_file',
   title: 'Read a file',
   description:
-    'Read a file of a session or the default workspace, as text or, for PNG, JPEG, GIF and WebP, as an image. Use it to see results, plots and charts that programs saved. For other formats (xlsx, pdf, zip) use execute_code. Also reads docs:// links of error_guidance.',
+    'Read a file of a session or the default workspace, as text or, for PNG, JPEG, GIF and WebP, as an image. Use it to see results that programs saved. For other formats (xlsx, pdf, zip) use execute_code. Also reads docs:// links of error_guidance.',
   input: z.strictObject({
     path,
     session_id: optionalSession,

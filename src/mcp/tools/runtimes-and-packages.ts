@@ -1,9 +1,14 @@
 /** Tools that list the languages and packages available to programs. */
 import { z } from 'zod';
-import { readManifest } from '../../packages/manifest.ts';
 import { formatFuel, formatItems } from '../../quantities.ts';
 import { LANGUAGES, languageTitles } from '../../runtimes/languages.ts';
-import { LANGUAGE_RUNTIMES, languageName, RUNTIME_NAMES, runtimeName } from '../../schema.ts';
+import {
+  LANGUAGE_RUNTIMES,
+  languageName,
+  RUNTIME_NAMES,
+  type RuntimeName,
+  runtimeName,
+} from '../../schema.ts';
 import { defineTool, READ_ONLY } from '../tool.ts';
 import { notablePackages, packagesOf } from '../tool-descriptions.ts';
 
@@ -46,9 +51,8 @@ function runtimeRows(): z.infer<typeof runtimeRow>[] {
   });
 }
 
-function packageRows(language: string | undefined, query: string): z.infer<typeof packageRow>[] {
-  return readManifest()
-    .packages.filter((one) => language === undefined || one.language === language)
+function packageRows(language: RuntimeName | undefined, query: string): z.infer<typeof packageRow>[] {
+  return packagesOf(language)
     .filter((one) => `${one.name} ${one.import_names.join(' ')} ${one.use}`.toLowerCase().includes(query))
     .map((one) => ({
       name: one.name,

@@ -36,12 +36,24 @@ export const javascriptLanguage: Language = {
   pitfalls: [
     `"TypeError: value is not iterable" (JavaScript): os functions return [result, error]. Use const [files, err] = os.readdir('/app').`,
   ],
+  unavailable: '',
+  speedProgram: `
+function work() {
+  const counts = new Map();
+  for (let i = 0; i < 2_000; i++) {
+    const key = i % 97;
+    counts.set(key, (counts.get(key) ?? 0) + i * i);
+  }
+  const words = [...counts.values()].map(String).sort();
+  return words.join(' ').split(' ').map((word) => word.padStart(20));
+}
+for (;;) work();`,
   documentation: 'docs/JAVASCRIPT_CAPABILITIES.md',
   errno: { ...LINUX_ERRNO, EOPNOTSUPP: LINUX_ERRNO.ENOTSUP },
   guidance: javascriptGuidance,
   rules: javascriptRules,
   summary: (packages) =>
-    `${VERSION} and TypeScript on ${ENGINE}, std, os, readJson/writeJson, ${packages} by import or require(name), Node.js modules; no network`,
+    `${VERSION} and TypeScript on ${ENGINE}, Node.js modules, std, os, readJson/writeJson, ${packages}`,
   importStatement: (module) => `import ${camelCase(module)} from '${module}'`,
   localImports,
   variablesProgram: (declared) =>

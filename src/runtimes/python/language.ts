@@ -23,6 +23,18 @@ export const pythonLanguage: Language = {
   ],
   helpers: ['sandbox_utils (find, grep, csv_to_json, json_to_csv and others)'],
   pitfalls: ["FileNotFoundError: data files exist only under /app. Use '/app/data.txt' or a relative path."],
+  unavailable:
+    'numpy, pandas, matplotlib and Pillow are not available: use csv, sqlite3, statistics, and SVG for charts.',
+  speedProgram: `
+def work():
+    counts = {}
+    for i in range(2_000):
+        key = i % 97
+        counts[key] = counts.get(key, 0) + i * i
+    words = sorted(str(n) for n in counts.values())
+    return [word[::-1] for word in ' '.join(words).split()]
+while True:
+    work()`,
   documentation: 'docs/PYTHON_CAPABILITIES.md',
   errno: { ...WASI_ERRNO, EOPNOTSUPP: 138 },
   guidance: pythonGuidance,
