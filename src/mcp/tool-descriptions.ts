@@ -51,7 +51,7 @@ export function executeCodeDescription(settings: ServerSettings): string {
   const sessionPattern =
     '\n- Stateful: create_session, then pass its session_id in each call; variables and imports persist.';
   const sessionBudget = `, or create_session(fuel_budget=${formatLiteral(suggestedFuelBudget(settings))})`;
-  return `Execute ${languageTitles('or')} code (a program, script, function or snippet) in an isolated sandbox; returns its output, exit code, changed files and, when it fails, steps to fix it.
+  return `Execute ${languageTitles('or')} code (a program, script, function or snippet) in an isolated sandbox; returns output, exit code, changed files and, on failure, steps to fix it.
 
 Use it to calculate numbers, sums and averages, to verify arithmetic, to try out and test functions and regular expressions, to parse, extract, convert, sort, count and transform data, and to read and write CSV, JSON, Excel workbooks, PDF and text files. Not for network requests, installing packages, subprocesses or GUIs: none are available.${languages.map(({ unavailable }) => unavailable && ` ${unavailable}`).join('')}
 
@@ -59,7 +59,7 @@ ${languages.map(({ name, title, summary }) => `${title}: ${summary(packagesPhras
 
 Patterns
 - One-off: {"code":"print(sum(range(1, 101)))","language":"python"}
-- File processing: pass files={"data.csv": "..."} or call write_file, then open('/app/data.csv'); files written to /app are kept for later calls.${hasSessions ? sessionPattern : ''}
+- File processing: pass files={"data.csv": "..."} or call write_file, then open('/app/data.csv'); files in /app are kept for later calls.${hasSessions ? sessionPattern : ''}
 
 Pitfalls
 ${languages.flatMap(({ pitfalls }) => pitfalls.map((line) => `- ${line}`)).join('\n')}
