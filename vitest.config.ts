@@ -13,6 +13,7 @@ export default defineConfig({
             'test/{framing,wasm,fs,host,kernel,stores,analysis,concurrency,schema,quantities,tools,architecture}/**/*.test.ts',
           ],
           testTimeout: 60_000,
+          hookTimeout: 120_000,
         },
       },
       {

@@ -1,8 +1,11 @@
 /** The guarantees of every store. A new store is one more row of STORES. */
-import { describe, expect, test } from 'vitest';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { diskStore } from '../../src/stores/disk/disk-store.ts';
 import { memoryStore } from '../../src/stores/memory/memory-store.ts';
+import { postgresStore } from '../../src/stores/postgres/postgres-store.ts';
 import type { SessionStore } from '../../src/stores/store.ts';
+import { PostgresServer } from '../support/postgres.ts';
 import {
   checkpoint,
   files,
@@ -22,7 +25,22 @@ const STORES: Record<string, () => SessionStore> = {
   memoryStore,
   diskStore: () => diskStore(scratch()),
   'diskStore with relaxed durability': () => diskStore(scratch(), { durability: 'relaxed' }),
+  postgresStore: () => openPostgresStore(),
 };
+
+let server: PostgresServer;
+let pool: pg.Pool;
+let tenants = 0;
+const openPostgresStore = () => postgresStore({ pool, tenant: `tenant ${++tenants}` });
+
+beforeAll(async () => {
+  server = await PostgresServer.start();
+  pool = new pg.Pool({ connectionString: server.connectionString });
+});
+afterAll(async () => {
+  await pool.end();
+  await server.stop();
+});
 
 const code = (expected: string) => expect.objectContaining({ name: 'SandboxError', code: expected });
 

@@ -3,13 +3,12 @@
  * again with the new commit.
  */
 import { join } from 'node:path';
-import { SandboxError } from '../../errors.ts';
 import type { Entry } from '../../fs/flat-entries.ts';
 import { damaged } from '../format/json-codec.ts';
+import { ifIntact, recoverEntries } from '../format/recover-entries.ts';
 import { readStates } from '../format/session-codec.ts';
 import { MissingObjectError, type ObjectSource } from '../format/session-objects.ts';
-import { fromTreeEntry, readTree, type TreeEntry } from '../format/stored-tree.ts';
-import { parentOf } from '../format/workspace-paths.ts';
+import { readTree, type TreeEntry } from '../format/stored-tree.ts';
 import type { RecoveredWorkspace, SessionState, StoredSession } from '../store.ts';
 import { type DiskManifest, readDiskManifest, WORKSPACE_FOLDER } from './disk-manifest.ts';
 import { findExternalEdits } from './external-edits.ts';
@@ -88,33 +87,11 @@ export async function recoverWorkspace(
     const { edits } = await findExternalEdits(mirror, { tree: new Map(), mirrored: new Map() }, false);
     for (const entry of edits.entries) recovered.set(entry.path, entry);
   }
-  let freeBytes = maxBytes;
-  for (const described of await intactTree(folder, id, objects)) {
-    const parent = parentOf(described.path);
-    if (recovered.has(described.path) || (parent !== '' && recovered.get(parent)?.kind !== 'dir')) continue;
-    let data: Uint8Array | undefined;
-    if (described.kind === 'file') {
-      if (described.bytes > freeBytes) continue;
-      data = await ifIntact(() => objects.read('data', described));
-      if (data === undefined) continue;
-      freeBytes -= data.length;
-    }
-    recovered.set(described.path, fromTreeEntry(described, data));
-  }
+  await recoverEntries(await intactTree(folder, id, objects), objects, maxBytes, recovered);
   return { workspace: new Map([...recovered].sort(([a], [b]) => (a < b ? -1 : 1))), damage };
 }
 
 async function intactTree(folder: string, id: string, objects: ObjectSource): Promise<TreeEntry[]> {
   const manifest = await ifIntact(() => readDiskManifest(folder, id));
   return (manifest && (await ifIntact(() => readTree(objects, manifest.state.workspace)))) ?? [];
-}
-
-/** Returns undefined if the data is missing or damaged. */
-async function ifIntact<T>(read: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await read();
-  } catch (error) {
-    if (error instanceof SandboxError || error instanceof MissingObjectError) return undefined;
-    throw error;
-  }
 }

@@ -1,0 +1,1 @@
+export function fetched(name: string, packages: readonly string[]): string;

@@ -1,0 +1,215 @@
+/**
+ * Connections to PostgreSQL. Transactions that fail because of another transaction are repeated; every other error
+ * becomes a `SandboxError` that says what to do. The tables are created and migrated before the first query.
+ */
+import { randomInt } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SandboxError } from '../../errors.ts';
+import { MIGRATIONS } from './migrations.ts';
+
+/** The rows of a query. */
+export interface PostgresResult {
+  readonly rows: readonly Record<string, unknown>[];
+  readonly rowCount: number | null;
+}
+
+/** A connection, as `pg` provides it. */
+export interface PostgresClient {
+  /** Runs a query. */
+  query(text: string, values?: unknown[]): Promise<PostgresResult>;
+  /** Returns the connection to the pool, or closes it if there is an error. */
+  release(error?: Error | boolean): void;
+}
+
+/** The part of `Pool` of the package `pg` that the store uses. */
+export interface PostgresPool {
+  /** Returns a connection. */
+  connect(): Promise<PostgresClient>;
+  /** Receives errors of idle connections. */
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  /** Closes all connections. */
+  end(): Promise<void>;
+}
+
+/** Errors after which the whole transaction is repeated: serialization, deadlock, foreign key of a removed object. */
+const REPEATABLE = new Set(['40001', '40P01', '23503']);
+const MAX_ATTEMPTS = 10;
+/** Pause within a transaction after which the server ends the connection. */
+const IDLE_TIMEOUT_MS = 10_000;
+/** Serialises migrations of all schemas of a database. */
+const MIGRATION_LOCK = 0x5a4db0c5;
+
+type Isolation = 'READ COMMITTED' | 'REPEATABLE READ READ ONLY';
+
+export class Database {
+  #ready: Promise<void> | undefined;
+  #pool: Promise<PostgresPool> | undefined;
+
+  constructor(
+    readonly createPool: () => Promise<PostgresPool>,
+    readonly schema: string,
+  ) {}
+
+  /** Runs `work` in a transaction, again from the start if another transaction interfered. */
+  async transaction<T>(
+    isolation: Isolation,
+    work: (client: Pick<PostgresClient, 'query'>) => Promise<T>,
+  ): Promise<T> {
+    await this.#migrate();
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#transactionOnce(isolation, work);
+      } catch (error) {
+        if (attempt >= MAX_ATTEMPTS || !REPEATABLE.has(codeOf(error) ?? '')) throw error;
+        await sleep(randomInt(1, 5 * attempt));
+      }
+    }
+  }
+
+  /** Runs one statement. */
+  async query(text: string, values: unknown[]): Promise<PostgresResult> {
+    await this.#migrate();
+    return this.#withClient((client) => client.query(text, values));
+  }
+
+  /** The name of a table with its schema. */
+  table(name: string): string {
+    return `"${this.schema}".${name}`;
+  }
+
+  async close(): Promise<void> {
+    const pool = this.#pool;
+    this.#pool = undefined;
+    this.#ready = undefined;
+    await (await pool)?.end();
+  }
+
+  #transactionOnce<T>(
+    isolation: Isolation,
+    work: (client: Pick<PostgresClient, 'query'>) => Promise<T>,
+  ): Promise<T> {
+    return this.#withClient(async (client) => {
+      // A process that is suspended in a transaction must not keep its locks.
+      const timeout = `SET LOCAL idle_in_transaction_session_timeout = ${IDLE_TIMEOUT_MS}`;
+      await client.query(`BEGIN ISOLATION LEVEL ${isolation}; ${timeout}`);
+      try {
+        const result = await work(client);
+        await client.query('COMMIT');
+        return result;
+      } catch (error) {
+        // If this fails, the connection is lost, and the server rolls the transaction back.
+        await client.query('ROLLBACK').catch((cause) => {
+          throw isServerError(error) || error instanceof SandboxError ? cause : error;
+        });
+        throw error;
+      }
+    });
+  }
+
+  async #withClient<T>(work: (client: PostgresClient) => Promise<T>): Promise<T> {
+    this.#pool ??= this.createPool();
+    // A failure is not cached, because the next attempt may succeed.
+    this.#pool.catch(() => {
+      this.#pool = undefined;
+    });
+    const client = await (await this.#pool).connect();
+    let failure: unknown;
+    try {
+      return await work(client);
+    } catch (error) {
+      failure = error;
+      throw error;
+    } finally {
+      // An error with a code of five characters is an answer of the server, so the connection is still usable.
+      client.release(failure !== undefined && !isServerError(failure) && !(failure instanceof SandboxError));
+    }
+  }
+
+  #migrate(): Promise<void> {
+    this.#ready ??= this.#transactionOnce('READ COMMITTED', (client) => this.#applyMigrations(client));
+    this.#ready.catch(() => {
+      this.#ready = undefined;
+    });
+    return this.#ready;
+  }
+
+  async #applyMigrations(client: Pick<PostgresClient, 'query'>): Promise<void> {
+    const version = await this.#version(client);
+    if (version !== undefined && this.#isCompatible(version)) return;
+    await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+    const { current = 0, compatibleWith = 0 } = (await this.#version(client)) ?? {};
+    if (compatibleWith > MIGRATIONS.length) throw this.#newerTables(current);
+    if (current >= MIGRATIONS.length) return;
+    await client.query(`CREATE SCHEMA IF NOT EXISTS "${this.schema}"`);
+    await client.query(`SET LOCAL search_path TO "${this.schema}"`);
+    await client.query(
+      'CREATE TABLE IF NOT EXISTS migrations (version int PRIMARY KEY, compatible_with int NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())',
+    );
+    for (const [i, migration] of MIGRATIONS.entries()) {
+      if (i < current) continue;
+      await client.query(migration.sql);
+      await client.query('INSERT INTO migrations (version, compatible_with) VALUES ($1, $2)', [
+        i + 1,
+        migration.compatibleWith,
+      ]);
+    }
+  }
+
+  #isCompatible({ current, compatibleWith }: TableVersion): boolean {
+    return current >= MIGRATIONS.length && compatibleWith <= MIGRATIONS.length;
+  }
+
+  async #version(client: Pick<PostgresClient, 'query'>): Promise<TableVersion | undefined> {
+    const name = this.table('migrations');
+    const { rows } = await client.query('SELECT to_regclass($1) IS NOT NULL AS exists', [name]);
+    if (rows[0]!['exists'] !== true) return undefined;
+    const found = await client.query(
+      `SELECT coalesce(max(version), 0) AS version, coalesce(max(compatible_with), 0) AS compatible_with FROM ${name}`,
+    );
+    const { version, compatible_with } = found.rows[0]!;
+    return { current: Number(version), compatibleWith: Number(compatible_with) };
+  }
+
+  #newerTables(version: number): SandboxError {
+    return new SandboxError(
+      'store_failed',
+      `The tables of schema "${this.schema}" have version ${version}, which is too new for this release (version ${MIGRATIONS.length}). Upgrade llm-wasm-sandbox, or use another schema.`,
+    );
+  }
+}
+
+interface TableVersion {
+  readonly current: number;
+  readonly compatibleWith: number;
+}
+
+function codeOf(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | undefined)?.code;
+  return typeof code === 'string' ? code : undefined;
+}
+
+/** Whether the error is a reply of the server: those have a five-character SQLSTATE. */
+function isServerError(error: unknown): boolean {
+  return /^[0-9A-Z]{5}$/.test(codeOf(error) ?? '') && !codeOf(error)!.startsWith('57P');
+}
+
+const ADVICE: readonly (readonly [RegExp, string])[] = [
+  [/^(28|3D)/, 'Check the user, the password and the database in the connection string'],
+  [/^42501$/, 'Grant the user the right to create the schema, or create it beforehand'],
+  [/^53100$/, 'The disk of the database is full: free some space and try again'],
+  [/^53/, 'The database lacks resources or connections: reduce the load or raise its limits'],
+  [/^(57P|08)/, 'The database is starting, stopping or not reachable: try again'],
+  [/^E[A-Z]+$/, 'Check that the database is running and that its host and port are right, and try again'],
+];
+
+/** Returns a SandboxError unchanged and converts any other error; `operation` completes the text "Could not …". */
+export function toStoreError(error: unknown, operation: string): SandboxError {
+  if (error instanceof SandboxError) return error;
+  const code = codeOf(error) ?? '';
+  const advice = ADVICE.find(([pattern]) => pattern.test(code))?.[1] ?? 'Try again';
+  const reason = error instanceof Error && error.message !== '' ? error.message : code;
+  return new SandboxError('store_failed', `Could not ${operation}: ${reason}. ${advice}.`, {
+    cause: error,
+    publicMessage: `Could not ${operation}, because the session store is not available. Try again later.`,
+  });
+}

@@ -1,0 +1,73 @@
+/**
+ * The tables of the store, as a list of migrations. A migration is never changed once it is released. One that an
+ * earlier release can work with names the oldest such release, so that replicas of two releases can share a database
+ * during an upgrade.
+ *
+ *   tenants          bytes that the objects of a tenant occupy
+ *   sessions         the manifest of each session (format/session-codec.ts) and the id of its last commit
+ *   objects          names and sizes of objects; chunks has their bytes
+ *   session_objects  the objects that each session references; one without a reference is garbage
+ *   leases           the writer of each session, with a fencing token that increases with every new writer
+ */
+interface Migration {
+  /** The oldest version of the tables that a release must know to work with the tables after this migration. */
+  readonly compatibleWith: number;
+  readonly sql: string;
+}
+
+/** Version n of the tables is what the first n migrations create. The search path is the schema of the store. */
+export const MIGRATIONS: readonly Migration[] = [
+  {
+    compatibleWith: 1,
+    sql: `
+      CREATE TABLE tenants (
+        tenant text PRIMARY KEY,
+        bytes bigint NOT NULL DEFAULT 0
+      );
+      CREATE TABLE sessions (
+        tenant text NOT NULL,
+        id text COLLATE "C" NOT NULL,
+        commit_id uuid NOT NULL,
+        manifest bytea NOT NULL,
+        last_used_at timestamptz NOT NULL,
+        PRIMARY KEY (tenant, id)
+      );
+      CREATE UNIQUE INDEX sessions_by_folded_id ON sessions (tenant, lower(id));
+      CREATE INDEX sessions_by_last_use ON sessions (tenant, last_used_at);
+      CREATE TABLE objects (
+        tenant text NOT NULL,
+        name text COLLATE "C" NOT NULL,
+        bytes bigint NOT NULL,
+        PRIMARY KEY (tenant, name)
+      );
+      CREATE TABLE chunks (
+        tenant text NOT NULL,
+        name text COLLATE "C" NOT NULL,
+        position int NOT NULL,
+        data bytea NOT NULL,
+        PRIMARY KEY (tenant, name, position),
+        FOREIGN KEY (tenant, name) REFERENCES objects ON DELETE CASCADE
+      );
+      ALTER TABLE chunks ALTER COLUMN data SET STORAGE EXTERNAL;
+      CREATE TABLE session_objects (
+        tenant text NOT NULL,
+        session_id text COLLATE "C" NOT NULL,
+        name text COLLATE "C" NOT NULL,
+        PRIMARY KEY (tenant, session_id, name),
+        FOREIGN KEY (tenant, session_id) REFERENCES sessions ON DELETE CASCADE,
+        FOREIGN KEY (tenant, name) REFERENCES objects
+      );
+      CREATE INDEX session_objects_by_name ON session_objects (tenant, name);
+      CREATE TABLE leases (
+        tenant text NOT NULL,
+        folded_id text COLLATE "C" NOT NULL,
+        fencing_token bigint NOT NULL,
+        owner uuid NOT NULL,
+        holder text NOT NULL,
+        since timestamptz NOT NULL,
+        expires_at timestamptz NOT NULL,
+        PRIMARY KEY (tenant, folded_id)
+      );
+    `,
+  },
+];

@@ -1,0 +1,106 @@
+/**
+ * The public face of the store in PostgreSQL: its options, its connections and its error messages. Any number of
+ * processes on any number of machines can share a database.
+ */
+import { SandboxError } from '../../errors.ts';
+import type { TreeEdit } from '../../fs/flat-entries.ts';
+import { checkSessionId } from '../session-id.ts';
+import type { SessionStore } from '../store.ts';
+import { Database, type PostgresPool, toStoreError } from './database.ts';
+import { SessionTables } from './session-tables.ts';
+
+const DEFAULT_SCHEMA = 'llm_wasm_sandbox';
+const DEFAULT_LEASE_SECONDS = 30;
+const DEFAULT_MAX_SESSION_BYTES = 4 * 1024 * 1024 * 1024;
+
+/** Options of `postgresStore`. Either `connectionString` or `pool` is required. */
+export interface PostgresStoreOptions {
+  /** Address of the database, such as `postgres://user:password@host:5432/database`. Requires the package `pg`. */
+  readonly connectionString?: string;
+  /** A pool of the package `pg`. The store does not close it. */
+  readonly pool?: PostgresPool;
+  /** Schema of the tables, which the first query creates. Default: `llm_wasm_sandbox`. */
+  readonly schema?: string;
+  /** The tenant whose sessions the store contains. Tenants share the tables but no data. Default: the empty string. */
+  readonly tenant?: string;
+  /** Time after which another process can take over the session of a process that does not respond. Default: 30. */
+  readonly leaseSeconds?: number;
+  /** Maximum size of one session in bytes, including its undo state and checkpoints. Default: 4 GiB. */
+  readonly maxSessionBytes?: number;
+  /** Maximum size of all sessions of the tenant in bytes; contents that they share count once. Default: no limit. */
+  readonly maxTenantBytes?: number;
+  /** Sessions that are not open and have not been used for this long are deleted. Default: never. */
+  readonly ttlSeconds?: number;
+}
+
+/** A store in PostgreSQL. */
+export interface PostgresStore extends SessionStore {
+  /** Closes the connections, unless the caller provided the pool. */
+  close(): Promise<void>;
+}
+
+/** Creates a store in a PostgreSQL database, version 14 or newer. Connects when it is first used. */
+export function postgresStore(options: PostgresStoreOptions): PostgresStore {
+  const {
+    tenant = '',
+    leaseSeconds = DEFAULT_LEASE_SECONDS,
+    maxSessionBytes = DEFAULT_MAX_SESSION_BYTES,
+    maxTenantBytes = Number.POSITIVE_INFINITY,
+    ttlSeconds,
+  } = options;
+  const limits = { leaseSeconds, maxSessionBytes, maxTenantBytes, ttlSeconds };
+  const store = new SessionTables(databaseFor(options), tenant, limits);
+  return {
+    list: () => withStoreErrors('list the sessions', () => store.list()),
+    read: (id) => withStoreErrors('read', () => store.read(id), id),
+    readCheckpoint: (id, name) => withStoreErrors('read', () => store.readCheckpoint(id, name), id),
+    readWorkspace: (id) => withStoreErrors('read', () => store.readWorkspace(id), id),
+    write: (session) => {
+      const { session_id } = session.record;
+      return withStoreErrors('write', () => store.write(session), session_id);
+    },
+    delete: (id) => withStoreErrors('delete', () => store.delete(id), id),
+    size: (id) => withStoreErrors('determine the size of', () => store.size(id), id),
+    acquire: (id) => withStoreErrors('lock', () => store.acquire(id), id),
+    edits: (id) => withStoreErrors('check for edits in', async () => NO_EDITS, id),
+    close: () => (options.pool === undefined ? store.database.close() : Promise.resolve()),
+  };
+}
+
+const NO_EDITS: TreeEdit = { removed: [], entries: [] };
+
+function databaseFor({ connectionString, pool, schema = DEFAULT_SCHEMA }: PostgresStoreOptions): Database {
+  if ((connectionString === undefined) === (pool === undefined))
+    throw new SandboxError('invalid_argument', 'postgresStore: pass either connectionString or pool.');
+  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema))
+    throw new SandboxError(
+      'invalid_argument',
+      'postgresStore: schema must consist of up to 63 lower-case letters, digits and underscores, and start with a letter or an underscore.',
+    );
+  return new Database(pool === undefined ? () => createPool(connectionString!) : async () => pool, schema);
+}
+
+async function createPool(connectionString: string): Promise<PostgresPool> {
+  const { default: pg } = await import('pg').catch((cause) => {
+    const message = 'A store in PostgreSQL requires the package pg. Install it with "npm install pg".';
+    throw new SandboxError('not_installed', message, { cause });
+  });
+  const pool = new pg.Pool({ connectionString, connectionTimeoutMillis: 10_000, keepAlive: true });
+  // An idle connection that breaks is replaced when it is needed.
+  pool.on('error', () => {});
+  return pool;
+}
+
+async function withStoreErrors<T>(operation: string, work: () => Promise<T>, id?: string): Promise<T> {
+  try {
+    if (id !== undefined) checkSessionId(id);
+    return await work();
+  } catch (error) {
+    if (error instanceof SandboxError && error.code === 'session_damaged') {
+      const advice = 'Read its files with readWorkspace(), then delete the session to start over.';
+      const message = `Session "${id}" is damaged: ${error.message} ${advice}`;
+      throw new SandboxError('session_damaged', message, { cause: error });
+    }
+    throw toStoreError(error, id === undefined ? operation : `${operation} session "${id}"`);
+  }
+}

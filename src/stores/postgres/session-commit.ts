@@ -1,0 +1,254 @@
+/**
+ * Commits a session in one transaction. The transaction inserts the objects that the tenant does not have and the
+ * references that the previous commit does not have, so its cost follows what a call changed.
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SandboxError } from '../../errors.ts';
+import { formatBytes } from '../../quantities.ts';
+import { encodePrettyJson } from '../format/json-codec.ts';
+import {
+  encodeStates,
+  MAX_MANIFEST_BYTES,
+  referencedObjects,
+  type SessionManifest,
+  type StateManifest,
+  toSessionManifest,
+} from '../format/session-codec.ts';
+import { statesOf } from '../format/session-validation.ts';
+import type { StoredSession } from '../store.ts';
+import type { Database, PostgresClient } from './database.ts';
+import { asDamaged, insertObjects, ObjectRows } from './object-rows.ts';
+import type { SessionLease } from './session-lease.ts';
+import { decodeManifest } from './session-manifest.ts';
+
+type Queryable = Pick<PostgresClient, 'query'>;
+
+/** How often, and with what delay, the outcome of a commit is checked after its connection was lost. */
+const OUTCOME_CHECKS = 5;
+const OUTCOME_DELAY_MS = 500;
+
+export interface CommitLimits {
+  readonly maxSessionBytes: number;
+  readonly maxTenantBytes: number;
+}
+
+/** What the session contains according to its row; valid as long as the row has this commit id. */
+interface Committed {
+  readonly commitId: string;
+  readonly checkpoints: SessionManifest['checkpoints'];
+  /** The objects that the session references, with their sizes. */
+  readonly references: ReadonlyMap<string, number>;
+}
+
+/** A commit that is being written. */
+interface NextCommit extends Committed {
+  readonly manifest: Uint8Array;
+  /** The objects that the previous commit does not reference. */
+  readonly added: ReadonlyMap<string, Uint8Array>;
+  /** The names of the objects that only the previous commit references. */
+  readonly removed: readonly string[];
+}
+
+/** Commits the states of one session, for the holder of its lease. */
+export class SessionCommits {
+  #last: Committed | undefined;
+  /** The objects of states of checkpoints, by state; they never change. */
+  readonly #objectsByState = new Map<string, ReadonlyMap<string, number>>();
+
+  constructor(
+    readonly database: Database,
+    readonly tenant: string,
+    readonly id: string,
+    readonly lease: SessionLease,
+    readonly limits: CommitLimits,
+  ) {}
+
+  /** Commits a session. Returns the names of the objects that it no longer references. */
+  async write(session: StoredSession): Promise<readonly string[]> {
+    const commitId = randomUUID();
+    let next: NextCommit | undefined;
+    try {
+      await this.database.transaction('READ COMMITTED', async (client) => {
+        await this.lease.lock(client);
+        const before = await this.#current(client);
+        next = await this.#prepare(client, before, session, commitId);
+        await this.#writeRows(client, next, session.record.last_used_at);
+      });
+    } catch (error) {
+      this.#last = undefined;
+      if (error instanceof SandboxError || !(await this.#tookEffect(commitId))) throw error;
+    }
+    this.#last = next;
+    return next!.removed;
+  }
+
+  /** Deletes the session. Returns the names of the objects that it referenced. */
+  async delete(): Promise<readonly string[]> {
+    this.#last = undefined;
+    return this.database.transaction('READ COMMITTED', async (client) => {
+      await this.lease.lock(client);
+      const references = await this.#references(client);
+      const sessions = this.database.table('sessions');
+      await client.query(`DELETE FROM ${sessions} WHERE tenant = $1 AND id = $2`, [this.tenant, this.id]);
+      return [...references.keys()];
+    });
+  }
+
+  async #prepare(
+    client: Queryable,
+    before: Committed | undefined,
+    session: StoredSession,
+    commitId: string,
+  ): Promise<NextCommit> {
+    const objects = new Map(encodeStates(statesOf(session)).flatMap((state) => [...state.objects]));
+    const references = new Map([...objects].map(([name, { length }]) => [name, length]));
+    const stored = storedStates(before, session);
+    for (const state of stored.values())
+      for (const [name, bytes] of await this.#objectsOf(client, state)) references.set(name, bytes);
+    this.#checkSize(references);
+    const manifest = toSessionManifest(session, stored);
+    const bytes = encodePrettyJson(manifest);
+    if (bytes.length > MAX_MANIFEST_BYTES)
+      throw this.#tooLarge('its manifest has', bytes.length, MAX_MANIFEST_BYTES);
+    const known = before?.references ?? new Map<string, number>();
+    return {
+      commitId,
+      checkpoints: manifest.checkpoints,
+      references,
+      manifest: bytes,
+      added: new Map([...objects].filter(([name]) => !known.has(name))),
+      removed: [...known.keys()].filter((name) => !references.has(name)),
+    };
+  }
+
+  async #writeRows(client: Queryable, next: NextCommit, lastUsedAt: string): Promise<void> {
+    const { database, tenant, id } = this;
+    const inserted = await insertObjects(database, client, tenant, next.added);
+    await client.query(
+      `INSERT INTO ${database.table('sessions')} (tenant, id, commit_id, manifest, last_used_at)
+       VALUES ($1, $2, $3, $4, $5)
+       ON CONFLICT (tenant, id) DO UPDATE SET commit_id = excluded.commit_id, manifest = excluded.manifest,
+         last_used_at = excluded.last_used_at`,
+      [tenant, id, next.commitId, Buffer.from(next.manifest), lastUsedAt],
+    );
+    const references = database.table('session_objects');
+    if (next.added.size > 0)
+      await client.query(
+        `INSERT INTO ${references} (tenant, session_id, name) SELECT $1, $2, * FROM unnest($3::text[])`,
+        [tenant, id, [...next.added.keys()]],
+      );
+    if (next.removed.length > 0)
+      await client.query(
+        `DELETE FROM ${references} WHERE tenant = $1 AND session_id = $2 AND name = ANY($3)`,
+        [tenant, id, next.removed],
+      );
+    if (inserted > 0) await this.#count(client, inserted);
+  }
+
+  /** Adds to the bytes of the tenant. The row stays locked until the end of the transaction, so the limit is exact. */
+  async #count(client: Queryable, inserted: number): Promise<void> {
+    const { rows } = await client.query(
+      `INSERT INTO ${this.database.table('tenants')} AS t (tenant, bytes) VALUES ($1, $2)
+       ON CONFLICT (tenant) DO UPDATE SET bytes = t.bytes + excluded.bytes RETURNING bytes`,
+      [this.tenant, inserted],
+    );
+    const bytes = Number(rows[0]!['bytes']);
+    const { maxTenantBytes } = this.limits;
+    if (bytes > maxTenantBytes)
+      throw this.#tooLarge('the sessions of this tenant have', bytes, maxTenantBytes);
+  }
+
+  /** What the row of the session contains: the last commit of this object, unless the session was deleted meanwhile. */
+  async #current(client: Queryable): Promise<Committed | undefined> {
+    const sessions = this.database.table('sessions');
+    const key = [this.tenant, this.id];
+    const { rows } = await client.query(
+      `SELECT commit_id FROM ${sessions} WHERE tenant = $1 AND id = $2 FOR UPDATE`,
+      key,
+    );
+    if (rows.length === 0) return undefined;
+    const commitId = rows[0]!['commit_id'] as string;
+    if (this.#last?.commitId === commitId) return this.#last;
+    const found = await client.query(`SELECT manifest FROM ${sessions} WHERE tenant = $1 AND id = $2`, key);
+    const references = await this.#references(client);
+    return { commitId, checkpoints: this.#checkpoints(found.rows[0]!['manifest']), references };
+  }
+
+  /** A write may replace a damaged session, which has no checkpoints to keep. */
+  #checkpoints(manifest: unknown): SessionManifest['checkpoints'] {
+    try {
+      return decodeManifest(this.id, manifest).checkpoints;
+    } catch (error) {
+      if (error instanceof SandboxError) return [];
+      throw error;
+    }
+  }
+
+  async #references(client: Queryable): Promise<Map<string, number>> {
+    const { rows } = await client.query(
+      `SELECT name, o.bytes FROM ${this.database.table('session_objects')} r
+       JOIN ${this.database.table('objects')} o USING (tenant, name) WHERE r.tenant = $1 AND session_id = $2`,
+      [this.tenant, this.id],
+    );
+    return new Map(rows.map(({ name, bytes }) => [name as string, Number(bytes)]));
+  }
+
+  async #objectsOf(client: Queryable, state: StateManifest): Promise<ReadonlyMap<string, number>> {
+    const key = JSON.stringify(state);
+    let found = this.#objectsByState.get(key);
+    if (found === undefined) {
+      const objects = new ObjectRows(this.database, client, this.tenant);
+      found = await referencedObjects(state, objects).catch(asDamaged);
+      this.#objectsByState.set(key, found);
+    }
+    return found;
+  }
+
+  /** Whether a commit took effect whose answer was lost with the connection; false if the database cannot be asked. */
+  async #tookEffect(commitId: string): Promise<boolean> {
+    const sessions = this.database.table('sessions');
+    const query = `SELECT FROM ${sessions} WHERE tenant = $1 AND id = $2 AND commit_id = $3`;
+    for (let check = 0; check < OUTCOME_CHECKS; check++) {
+      try {
+        const { rows } = await this.database.query(query, [this.tenant, this.id, commitId]);
+        return rows.length > 0;
+      } catch {
+        await sleep(OUTCOME_DELAY_MS);
+      }
+    }
+    return false;
+  }
+
+  #checkSize(references: ReadonlyMap<string, number>): void {
+    let total = 0;
+    for (const bytes of references.values()) total += bytes;
+    const { maxSessionBytes } = this.limits;
+    if (total > maxSessionBytes) throw this.#tooLarge('it has', total, maxSessionBytes);
+  }
+
+  #tooLarge(what: string, bytes: number, limit: number): SandboxError {
+    return new SandboxError(
+      'session_limit',
+      `Session "${this.id}" cannot be stored: ${what} ${formatBytes(bytes)}, and the limit is ${formatBytes(limit)}. Delete files, checkpoints or sessions.`,
+    );
+  }
+}
+
+/** The stored states of checkpoints that the session object does not contain, by name. */
+function storedStates(
+  before: Committed | undefined,
+  { checkpoints }: StoredSession,
+): Map<string, StateManifest> {
+  const states = new Map<string, StateManifest>();
+  for (const { name, created_at, state } of checkpoints) {
+    if (state !== undefined) continue;
+    const found = before?.checkpoints.find((one) => one.name === name && one.created_at === created_at);
+    if (found === undefined) {
+      const problem = `${JSON.stringify(name)} has no state, and the store has no checkpoint to take it from`;
+      throw new SandboxError('invalid_argument', `session.checkpoints: ${problem}.`);
+    }
+    states.set(name, found.state);
+  }
+  return states;
+}

@@ -1,0 +1,10 @@
+/** The manifest of a session in its row. */
+import { damaged } from '../format/json-codec.ts';
+import { decodeSessionManifest, type SessionManifest } from '../format/session-codec.ts';
+
+/** Throws `session_damaged` if the bytes are not the manifest of this session. */
+export function decodeManifest(id: string, bytes: unknown): SessionManifest {
+  const manifest = decodeSessionManifest(bytes as Uint8Array, 'manifest');
+  if (manifest.record.session_id !== id) throw damaged('manifest', 'belongs to another session');
+  return manifest;
+}

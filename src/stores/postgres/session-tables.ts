@@ -1,0 +1,240 @@
+/**
+ * The sessions of one tenant. A read takes place in one snapshot of the database; a write needs the lease of the session
+ * (session-lease.ts) and is one transaction (session-commit.ts).
+ */
+import { SerialQueue } from '../../concurrency/serial-queue.ts';
+import { SandboxError } from '../../errors.ts';
+import type { Entry } from '../../fs/flat-entries.ts';
+import { ifIntact, recoverEntries } from '../format/recover-entries.ts';
+import { encodeStates, readStates, type SessionManifest } from '../format/session-codec.ts';
+import type { ObjectSource } from '../format/session-objects.ts';
+import { checkSession, statesOf } from '../format/session-validation.ts';
+import { readTree } from '../format/stored-tree.ts';
+import { foldSessionId, rejectCaseConflict } from '../session-id.ts';
+import {
+  byLastUse,
+  type RecoveredWorkspace,
+  type SessionRecord,
+  type SessionState,
+  type StoredSession,
+} from '../store.ts';
+import type { Database } from './database.ts';
+import { asDamaged, ObjectRows, removeUnreferenced } from './object-rows.ts';
+import { type CommitLimits, SessionCommits } from './session-commit.ts';
+import { SessionLease } from './session-lease.ts';
+import { decodeManifest } from './session-manifest.ts';
+
+/** Time between two searches for expired sessions and garbage. */
+const SWEEP_INTERVAL_MS = 60_000;
+
+export interface TableLimits extends CommitLimits {
+  readonly leaseSeconds: number;
+  readonly ttlSeconds: number | undefined;
+}
+
+/** A session whose lease this process holds. The queue serialises all operations on it. */
+interface SessionWriter {
+  readonly queue: SerialQueue;
+  readonly commits: SessionCommits;
+}
+
+export class SessionTables {
+  readonly #writers = new Map<string, SessionWriter>();
+  #sweptAt = Number.NEGATIVE_INFINITY;
+
+  constructor(
+    readonly database: Database,
+    readonly tenant: string,
+    readonly limits: TableLimits,
+  ) {}
+
+  async list() {
+    await this.#sweep();
+    const { rows } = await this.database.query(
+      `SELECT id, manifest FROM ${this.database.table('sessions')} WHERE tenant = $1`,
+      [this.tenant],
+    );
+    const records: SessionRecord[] = [];
+    const damaged: string[] = [];
+    for (const { id, manifest } of rows as { id: string; manifest: unknown }[]) {
+      try {
+        records.push(decodeManifest(id, manifest).record);
+      } catch (error) {
+        if (!(error instanceof SandboxError)) throw error;
+        damaged.push(id);
+      }
+    }
+    return { records: records.sort(byLastUse), damaged: damaged.sort() };
+  }
+
+  read(id: string): Promise<StoredSession | undefined> {
+    return this.#withManifest(id, async ({ record, state, undo, checkpoints }, objects) => {
+      const wanted = undo === null ? [state] : [state, undo];
+      const [current, previous] = await readStates(wanted, objects, this.limits.maxSessionBytes);
+      return {
+        record,
+        state: current!,
+        undo: previous,
+        checkpoints: checkpoints.map((checkpoint) => ({ ...checkpoint, state: undefined })),
+      };
+    });
+  }
+
+  readCheckpoint(id: string, name: string): Promise<SessionState | undefined> {
+    return this.#withManifest(id, async ({ checkpoints }, objects) => {
+      const found = checkpoints.find((checkpoint) => checkpoint.name === name);
+      return found && (await readStates([found.state], objects, this.limits.maxSessionBytes))[0];
+    });
+  }
+
+  async readWorkspace(id: string): Promise<RecoveredWorkspace | undefined> {
+    try {
+      const session = await this.read(id);
+      return session && { workspace: session.state.workspace, damage: undefined };
+    } catch (error) {
+      if (!(error instanceof SandboxError) || error.code !== 'session_damaged') throw error;
+      return this.#recoverWorkspace(id, error.message);
+    }
+  }
+
+  async size(id: string): Promise<number> {
+    const { database } = this;
+    const { rows } = await database.query(
+      `SELECT length(manifest) + (
+         SELECT coalesce(sum(o.bytes), 0) FROM ${database.table('session_objects')} r
+         JOIN ${database.table('objects')} o USING (tenant, name)
+         WHERE r.tenant = s.tenant AND r.session_id = s.id) AS bytes
+       FROM ${database.table('sessions')} s WHERE tenant = $1 AND id = $2`,
+      [this.tenant, id],
+    );
+    return Number(rows[0]?.['bytes'] ?? 0);
+  }
+
+  async write(session: StoredSession): Promise<void> {
+    checkSession(session);
+    // Throws for an invalid state before anything is locked. The encoded states are cached.
+    encodeStates(statesOf(session));
+    await this.#asWriter(session.record.session_id, async ({ commits }) => {
+      await this.#collect(await commits.write(session));
+    });
+  }
+
+  async delete(id: string): Promise<number> {
+    return this.#asWriter(
+      id,
+      async ({ commits }) => {
+        const freed = await this.size(id);
+        await this.#collect(await commits.delete());
+        return freed;
+      },
+      () => this.#lock(id),
+    );
+  }
+
+  async acquire(id: string): Promise<() => Promise<void>> {
+    await this.#sweep();
+    const release = await this.#lock(id);
+    try {
+      const { rows } = await this.database.query(
+        `SELECT id FROM ${this.database.table('sessions')} WHERE tenant = $1 AND lower(id) = $2`,
+        [this.tenant, foldSessionId(id)],
+      );
+      const existing = rows.map((row) => row['id'] as string);
+      rejectCaseConflict(id, existing);
+    } catch (error) {
+      await release();
+      throw error;
+    }
+    return release;
+  }
+
+  /** Acquires a session even if its id conflicts with that of another one. Such a session can only be deleted. */
+  async #lock(id: string): Promise<() => Promise<void>> {
+    const { database, tenant, limits } = this;
+    const { leaseSeconds } = limits;
+    const lease = await SessionLease.acquire({
+      database,
+      tenant,
+      id,
+      foldedId: foldSessionId(id),
+      leaseSeconds,
+    });
+    const commits = new SessionCommits(database, tenant, id, lease, limits);
+    const writer = { queue: new SerialQueue(), commits };
+    this.#writers.set(id, writer);
+    let released: Promise<void> | undefined;
+    return () => {
+      released ??= (async () => {
+        this.#writers.delete(id);
+        await writer.queue.run(() => lease.release());
+      })();
+      return released;
+    };
+  }
+
+  /** Runs `work` as the writer of a session. Acquires the session for this purpose unless the store already holds it. */
+  async #asWriter<T>(
+    id: string,
+    work: (writer: SessionWriter) => Promise<T>,
+    acquire = () => this.acquire(id),
+  ): Promise<T> {
+    const held = this.#writers.get(id);
+    if (held !== undefined) return held.queue.run(() => work(held));
+    const release = await acquire();
+    const writer = this.#writers.get(id)!;
+    try {
+      return await writer.queue.run(() => work(writer));
+    } finally {
+      await release();
+    }
+  }
+
+  /** Removes objects that are no longer referenced. What remains after a failure is removed by a later sweep. */
+  async #collect(names: readonly string[]): Promise<void> {
+    await removeUnreferenced(this.database, this.tenant, names).catch(() => {});
+  }
+
+  /** Deletes expired sessions and the objects that killed processes left behind, at most once a minute. */
+  async #sweep(): Promise<void> {
+    if (performance.now() - this.#sweptAt < SWEEP_INTERVAL_MS) return;
+    this.#sweptAt = performance.now();
+    const { ttlSeconds } = this.limits;
+    if (ttlSeconds !== undefined) {
+      await this.database.query(
+        `DELETE FROM ${this.database.table('sessions')} s
+         WHERE tenant = $1 AND last_used_at < clock_timestamp() - make_interval(secs => $2) AND NOT EXISTS (
+           SELECT FROM ${this.database.table('leases')} l
+           WHERE l.tenant = s.tenant AND l.folded_id = lower(s.id) AND l.expires_at > clock_timestamp())`,
+        [this.tenant, ttlSeconds],
+      );
+    }
+    await removeUnreferenced(this.database, this.tenant).catch(() => {});
+  }
+
+  #withManifest<T>(
+    id: string,
+    read: (manifest: SessionManifest, objects: ObjectSource) => Promise<T>,
+  ): Promise<T | undefined> {
+    return this.database.transaction('REPEATABLE READ READ ONLY', async (client) => {
+      const { rows } = await client.query(
+        `SELECT manifest FROM ${this.database.table('sessions')} WHERE tenant = $1 AND id = $2`,
+        [this.tenant, id],
+      );
+      if (rows.length === 0) return undefined;
+      const manifest = decodeManifest(id, rows[0]!['manifest']);
+      return await read(manifest, new ObjectRows(this.database, client, this.tenant)).catch(asDamaged);
+    });
+  }
+
+  /** Returns the files of a damaged session whose objects are intact. */
+  async #recoverWorkspace(id: string, damage: string): Promise<RecoveredWorkspace> {
+    const workspace = new Map<string, Entry>();
+    await ifIntact(() =>
+      this.#withManifest(id, async ({ state }, objects) => {
+        const tree = (await ifIntact(() => readTree(objects, state.workspace))) ?? [];
+        await recoverEntries(tree, objects, this.limits.maxSessionBytes, workspace);
+      }),
+    );
+    return { workspace, damage };
+  }
+}
