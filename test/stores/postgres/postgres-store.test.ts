@@ -1,0 +1,350 @@
+/** What only the store in PostgreSQL guarantees; contract.test.ts has the guarantees of every store. */
+import pg from 'pg';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type PostgresStoreOptions, postgresStore } from '../../../src/stores/postgres/postgres-store.ts';
+import { PostgresServer } from '../../support/postgres.ts';
+import { checkpoint, plainSession, readComplete, record, session, state } from '../fixtures.ts';
+
+let server: PostgresServer;
+let pool: pg.Pool;
+let tenant = '';
+let tenants = 0;
+
+beforeAll(async () => {
+  server = await PostgresServer.start();
+  pool = new pg.Pool({ connectionString: server.connectionString });
+  pool.on('error', () => {});
+});
+afterAll(async () => {
+  await pool.end();
+  await server.stop();
+});
+beforeEach(() => {
+  tenant = `tenant ${++tenants}`;
+});
+
+const open = (options: Partial<PostgresStoreOptions> = {}) => postgresStore({ pool, tenant, ...options });
+const code = (expected: string) => expect.objectContaining({ name: 'SandboxError', code: expected });
+
+/** Runs a statement in which $1 is the tenant of the test. */
+async function sql(text: string): Promise<Record<string, unknown>[]> {
+  return (await pool.query(text, text.includes('$1') ? [tenant] : [])).rows;
+}
+
+/** The bytes of all objects of the tenant as the tables count them, and as they are. */
+async function usage(): Promise<{ counted: number; stored: number; objects: number }> {
+  const [row] = await sql(
+    `SELECT (SELECT coalesce(sum(bytes), 0) FROM llm_wasm_sandbox.tenants WHERE tenant = $1) AS counted,
+       coalesce(sum(bytes), 0) AS stored, count(*) AS objects FROM llm_wasm_sandbox.objects WHERE tenant = $1`,
+  );
+  return {
+    counted: Number(row!['counted']),
+    stored: Number(row!['stored']),
+    objects: Number(row!['objects']),
+  };
+}
+
+describe('lease', () => {
+  // guarantee: stored-sessions
+  test('lets another process take over after it has expired, and rejects commits of the previous holder', async () => {
+    const first = open();
+    await first.acquire('one');
+    await first.write(session('one', state(1, { f: 'first' })));
+    const second = open();
+    await expect(second.acquire('one')).rejects.toEqual(code('session_busy'));
+    await sql(`UPDATE llm_wasm_sandbox.leases SET expires_at = now() - interval '1 s' WHERE tenant = $1`);
+    const release = await second.acquire('one');
+    await expect(first.write(session('one', state(2, { f: 'stale' })))).rejects.toEqual(code('session_busy'));
+    await expect(first.delete('one')).rejects.toEqual(code('session_busy'));
+    await second.write(session('one', state(2, { f: 'second' })));
+    await release();
+    await expect(first.write(session('one', state(3, { f: 'stale' })))).rejects.toEqual(code('session_busy'));
+    expect(plainSession(await readComplete(second, 'one'))).toEqual(
+      plainSession(session('one', state(2, { f: 'second' }))),
+    );
+  });
+
+  test('that has expired does not allow commits even if no one has taken it over', async () => {
+    const store = open();
+    await store.acquire('one');
+    await sql(`UPDATE llm_wasm_sandbox.leases SET expires_at = now() - interval '1 s' WHERE tenant = $1`);
+    await expect(store.write(session('one', state(1)))).rejects.toEqual(code('session_busy'));
+  });
+
+  test('is renewed while it is held', async () => {
+    const store = open({ leaseSeconds: 0.3 });
+    const release = await store.acquire('one');
+    const expiry = async () =>
+      (await sql('SELECT expires_at FROM llm_wasm_sandbox.leases WHERE tenant = $1'))[0]![
+        'expires_at'
+      ] as Date;
+    const first = await expiry();
+    while ((await expiry()) <= first) await new Promise((resolve) => setTimeout(resolve, 20));
+    await release();
+  });
+});
+
+describe('object', () => {
+  test('is stored once for all sessions of a tenant, and removed with the last reference', async () => {
+    const store = open();
+    const contents = { large: 'x'.repeat(200_000) };
+    for (const id of ['a', 'b', 'c']) await store.write(session(id, state(1, contents, 'the same memory')));
+    const { stored, objects, counted } = await usage();
+    expect(objects).toBe(3);
+    expect(stored).toBeLessThan(202_000);
+    expect(counted).toBe(stored);
+    await store.delete('a');
+    await store.delete('b');
+    expect((await usage()).stored).toBe(stored);
+    await store.delete('c');
+    expect(await usage()).toEqual({ counted: 0, stored: 0, objects: 0 });
+  });
+
+  test('of another tenant is neither visible nor shared', async () => {
+    const mine = open();
+    await mine.write(session('one', state(1, { f: 'secret' })));
+    const other = open({ tenant: `${tenant} other` });
+    expect(await other.read('one')).toBeUndefined();
+    expect(await other.list()).toEqual({ records: [], damaged: [] });
+    expect(await other.delete('one')).toBe(0);
+    await other.write(session('one', state(5, { f: 'theirs' })));
+    expect(plainSession(await readComplete(mine, 'one'))).toEqual(
+      plainSession(session('one', state(1, { f: 'secret' }))),
+    );
+  });
+
+  test('can be larger than a chunk and than a batch', async () => {
+    const store = open();
+    const contents = { medium: 'm'.repeat(3_500_000), large: 'l'.repeat(9_000_000), empty: '' };
+    const written = session('one', state(1, contents, 'z'.repeat(1024 * 1024)));
+    await store.write(written);
+    expect(plainSession(await readComplete(store, 'one'))).toEqual(plainSession(written));
+  });
+
+  test('is only sent if the commit adds it', async () => {
+    let sent = 0;
+    const counting = {
+      ...poolWith((query) => (text, values) => {
+        for (const value of values ?? []) if (Buffer.isBuffer(value)) sent += value.length;
+        return query(text, values);
+      }),
+    };
+    const store = open({ pool: counting });
+    const release = await store.acquire('one');
+    const large = { large: 'x'.repeat(1_000_000) };
+    const before = state(1, large);
+    await store.write(session('one', before));
+    expect(sent).toBeGreaterThan(1_000_000);
+    sent = 0;
+    await store.write(session('one', state(2, { ...large, small: 'y' }), { undo: before }));
+    expect(sent).toBeLessThan(10_000);
+    await release();
+  });
+
+  // guarantee: stored-sessions
+  test('survives concurrent commits of sessions that add and remove the same objects', async () => {
+    const stores = [open(), open(), open()];
+    const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
+    const last = new Map<string, ReturnType<typeof session>>();
+    await Promise.all(
+      ids.map(async (id, i) => {
+        const store = stores[i % stores.length]!;
+        for (let version = 1; version <= 15; version++) {
+          const contents = { f: `content ${(version * (i + 1)) % 4}`, g: `content ${version % 3}` };
+          const written = session(id, state(version, contents, `memory ${version % 5}`));
+          await store.write(written);
+          last.set(id, written);
+          const read = await stores[(i + version) % stores.length]!.read(id);
+          expect(read!.state.version).toBe(version);
+        }
+      }),
+    );
+    for (const id of ids)
+      expect(plainSession(await readComplete(stores[0]!, id))).toEqual(plainSession(last.get(id)!));
+    // The garbage of commits that met other transactions is collected by the first operation of a new store.
+    await open().list();
+    const { counted, stored } = await usage();
+    expect(counted).toBe(stored);
+    const [garbage] = await sql(
+      `SELECT count(*) FROM llm_wasm_sandbox.objects o WHERE tenant = $1 AND NOT EXISTS (
+         SELECT FROM llm_wasm_sandbox.session_objects r WHERE r.tenant = o.tenant AND r.name = o.name)`,
+    );
+    expect(Number(garbage!['count'])).toBe(0);
+  });
+});
+
+type Query = (text: string, values?: unknown[]) => Promise<pg.QueryResult>;
+
+/** A pool whose queries go through `wrap`. */
+function poolWith(wrap: (query: Query) => Query) {
+  return {
+    connect: async () => {
+      const client = await pool.connect();
+      const query = wrap((text, values) => client.query(text, values));
+      return { query, release: (error?: Error | boolean) => client.release(error) };
+    },
+    on: () => {},
+    end: async () => {},
+  };
+}
+
+describe('commit', () => {
+  const failing = (when: 'before' | 'after') => {
+    let remaining = 1;
+    return {
+      arm: () => {
+        remaining = 0;
+      },
+      pool: poolWith((query) => async (text, values) => {
+        if (text !== 'COMMIT' || remaining > 0) return query(text, values);
+        remaining = 1;
+        if (when === 'after') await query(text, values);
+        throw new Error('Connection terminated unexpectedly');
+      }),
+    };
+  };
+
+  test('whose answer is lost with the connection is recognised as committed', async () => {
+    const { pool: lossy, arm } = failing('after');
+    const store = open({ pool: lossy });
+    await store.write(session('one', state(1, { f: 'a' })));
+    arm();
+    await store.write(session('one', state(2, { f: 'b' })));
+    await store.write(session('one', state(3, { f: 'c' })));
+    expect((await open().read('one'))!.state.version).toBe(3);
+  });
+
+  test('that did not reach the database fails and leaves the previous session in place', async () => {
+    const { pool: lossy, arm } = failing('before');
+    const store = open({ pool: lossy });
+    const first = session('one', state(1, { f: 'a' }));
+    await store.write(first);
+    arm();
+    await expect(store.write(session('one', state(2, { f: 'b' })))).rejects.toEqual(code('store_failed'));
+    expect(plainSession(await readComplete(open(), 'one'))).toEqual(plainSession(first));
+    await store.write(session('one', state(2, { f: 'b' })));
+  });
+
+  test('is still there after the server was killed', async () => {
+    const written = session('one', state(1, { f: 'a' }), {
+      checkpoints: [checkpoint('c', state(0, { g: 'b' }))],
+    });
+    await open().write(written);
+    await server.restart();
+    const store = open();
+    // The pool notices that its connections are gone when it uses them.
+    let read = await store.read('one').catch(() => undefined);
+    for (let attempt = 0; read === undefined && attempt < 10; attempt++)
+      read = await store.read('one').catch(() => undefined);
+    expect(plainSession(await readComplete(store, 'one'))).toEqual(plainSession(written));
+  });
+});
+
+describe('limit', () => {
+  test('of a tenant counts shared contents once and holds for concurrent writes', async () => {
+    const store = open({ maxTenantBytes: 250_000 });
+    const large = (version: number) => state(version, { f: `${version}`.repeat(100_000) });
+    await store.write(session('one', large(1)));
+    await store.write(session('two', large(1)));
+    const results = await Promise.allSettled([2, 3, 4].map((n) => store.write(session(`s${n}`, large(n)))));
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    for (const result of results)
+      if (result.status === 'rejected') expect(result.reason).toEqual(code('session_limit'));
+    const { counted, stored } = await usage();
+    expect(counted).toBe(stored);
+    expect(stored).toBeLessThanOrEqual(250_000);
+  });
+
+  test('of a session rejects a larger one', async () => {
+    const store = open({ maxSessionBytes: 50_000 });
+    await expect(store.write(session('one', state(1, { f: 'x'.repeat(60_000) })))).rejects.toEqual(
+      code('session_limit'),
+    );
+    expect(await usage()).toEqual({ counted: 0, stored: 0, objects: 0 });
+  });
+
+  test('of age deletes sessions that are not open', async () => {
+    const old = { last_used_at: '2020-01-01T00:00:00.000Z' };
+    const recent = { last_used_at: new Date().toISOString() };
+    const store = open();
+    for (const [id, facts] of Object.entries({ old, held: old, recent }))
+      await store.write(session(id, state(1, { f: id }), { record: record(id, facts) }));
+    const release = await store.acquire('held');
+    const { records } = await open({ ttlSeconds: 3600 }).list();
+    expect(records.map(({ session_id }) => session_id)).toEqual(['held', 'recent']);
+    await release();
+  });
+});
+
+describe('tables', () => {
+  test('are created once by many processes that start at the same time', async () => {
+    const stores = Array.from({ length: 8 }, () => open({ schema: 'created_together' }));
+    await Promise.all(stores.map((store, i) => store.write(session(`s${i}`, state(1)))));
+    expect((await stores[0]!.list()).records).toHaveLength(8);
+    expect(await sql('SELECT version FROM created_together.migrations')).toEqual([{ version: 1 }]);
+  });
+
+  test('of the next release can be used if it is compatible with this one, and are refused otherwise', async () => {
+    const schema = 'next_release';
+    await open({ schema }).write(session('one', state(1)));
+    await sql(`INSERT INTO ${schema}.migrations (version, compatible_with) VALUES (2, 1)`);
+    expect((await open({ schema }).list()).records).toHaveLength(1);
+    await sql(`INSERT INTO ${schema}.migrations (version, compatible_with) VALUES (3, 2)`);
+    await expect(open({ schema }).list()).rejects.toThrow(/have version 3, which is too new.*Upgrade/);
+  });
+
+  test('need a schema with a plain name, and either a pool or a connection string', () => {
+    expect(() => open({ schema: 'x"; DROP SCHEMA public; --' })).toThrow('lower-case letters');
+    expect(() => postgresStore({})).toThrow('either connectionString or pool');
+    expect(() => open({ connectionString: 'postgres://x' })).toThrow('either connectionString or pool');
+  });
+});
+
+describe('damage', () => {
+  const stored = () => session('one', state(1, { a: 'aaa', b: 'bbb' }));
+
+  // guarantee: stored-sessions
+  test('to the bytes of an object is reported, and the other files can be read', async () => {
+    const store = open();
+    await store.write(stored());
+    await sql(`UPDATE llm_wasm_sandbox.chunks SET data = 'bbx' WHERE tenant = $1 AND data = 'bbb'`);
+    await expect(store.read('one')).rejects.toEqual(code('session_damaged'));
+    const { workspace, damage } = (await store.readWorkspace('one'))!;
+    expect([...workspace.keys()]).toEqual(['a']);
+    expect(damage).toContain('does not match its digest');
+    expect(await store.delete('one')).toBeGreaterThan(0);
+  });
+
+  // guarantee: stored-sessions
+  test('to a manifest is reported by read and list, and a write replaces it', async () => {
+    const store = open();
+    await store.write(stored());
+    await sql(`UPDATE llm_wasm_sandbox.sessions SET manifest = '{"format":3}' WHERE tenant = $1`);
+    await expect(store.read('one')).rejects.toEqual(code('session_damaged'));
+    expect(await store.list()).toEqual({ records: [], damaged: ['one'] });
+    await store.write(stored());
+    expect(plainSession(await readComplete(store, 'one'))).toEqual(plainSession(stored()));
+  });
+
+  test('a manifest that belongs to another session is reported', async () => {
+    const store = open();
+    await store.write(stored());
+    await store.write(session('two', state(1)));
+    await sql(
+      `UPDATE llm_wasm_sandbox.sessions SET manifest = (
+         SELECT manifest FROM llm_wasm_sandbox.sessions WHERE tenant = $1 AND id = 'two') WHERE tenant = $1 AND id = 'one'`,
+    );
+    await expect(store.read('one')).rejects.toEqual(code('session_damaged'));
+  });
+});
+
+describe('an unreachable database', () => {
+  test('is reported with advice and without host details for clients', async () => {
+    const store = postgresStore({ connectionString: 'postgres://nobody@127.0.0.1:1/none' });
+    const error = await store.list().catch((cause) => cause);
+    expect(error).toEqual(code('store_failed'));
+    expect(error.message).toContain('Check that the database is running');
+    expect(error.publicMessage).not.toContain('127.0.0.1');
+    await store.close();
+  });
+});
