@@ -53,6 +53,12 @@ export type { Session } from './session/session.ts';
 export type { SessionLimits } from './session/session-limits.ts';
 export { type DiskStoreOptions, diskStore } from './stores/disk/disk-store.ts';
 export { type MemoryStoreOptions, memoryStore } from './stores/memory/memory-store.ts';
+export type { PostgresClient, PostgresPool, PostgresResult } from './stores/postgres/database.ts';
+export {
+  type PostgresStore,
+  type PostgresStoreOptions,
+  postgresStore,
+} from './stores/postgres/postgres-store.ts';
 export type {
   Checkpoint,
   RecoveredWorkspace,

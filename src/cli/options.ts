@@ -55,7 +55,7 @@ export const languageOption = (description: string) =>
   new Option('-l, --language <NAME>', description).choices(LANGUAGE_NAMES);
 export const storeOption = () =>
   new Option(
-    '--store <DIR>',
-    "Folder that holds the sessions (default: $LLM_WASM_SANDBOX_STORE, else the user's data folder)",
+    '--store <PLACE>',
+    "Folder or postgres:// address where sessions are stored (default: $LLM_WASM_SANDBOX_STORE, else the user's data folder)",
   );
 export const jsonOption = (description = 'Print JSON instead of text') => new Option('--json', description);

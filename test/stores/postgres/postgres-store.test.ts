@@ -340,7 +340,7 @@ describe('damage', () => {
 
 describe('an unreachable database', () => {
   test('is reported with advice and without host details for clients', async () => {
-    const store = postgresStore({ connectionString: 'postgres://nobody@127.0.0.1:1/none' });
+    const store = postgresStore({ connectionString: 'postgres://user@127.0.0.1:1/none' });
     const error = await store.list().catch((cause) => cause);
     expect(error).toEqual(code('store_failed'));
     expect(error.message).toContain('Check that the database is running');

@@ -4,12 +4,12 @@ import { readLocalFile } from '../../local-files.ts';
 import { formatRecord } from './record-text.ts';
 import type { SessionAction } from './subcommand.ts';
 
-export const importSession: SessionAction = async ({ sessions, store, dir }, [file], { session }) => {
+export const importSession: SessionAction = async ({ sessions, store, location }, [file], { session }) => {
   const bytes = readLocalFile(file!);
   const record = await sessions
     .import(bytes, session === undefined ? {} : { session_id: session })
     .catch(adviseOnTakenName);
-  return { json: record, text: formatRecord(record, await store.size(record.session_id), dir) };
+  return { json: record, text: formatRecord(record, await store.size(record.session_id), location) };
 };
 
 /** Replaces the advice for callers of the library with advice for the command line. */

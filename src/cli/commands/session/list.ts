@@ -8,7 +8,7 @@ const HEADER = ['SESSION', 'LANGUAGE', 'CALLS', 'FUEL', 'SIZE', 'LAST USED'];
 const DAMAGED_NOTE =
   'Copy the files of a damaged session with "session files ID --out DIR", then delete it with "session rm ID".';
 
-export const listSessions: SessionAction = async ({ store, dir }) => {
+export const listSessions: SessionAction = async ({ store, location }) => {
   const { records, damaged: damagedIds } = await store.list();
   const sessions = await Promise.all(
     [...records]
@@ -38,7 +38,7 @@ export const listSessions: SessionAction = async ({ store, dir }) => {
   ];
   return {
     json: { sessions, damaged },
-    text: rows.length > 0 ? formatTable(HEADER, rows) : `No sessions in ${escapeControls(dir)}.`,
+    text: rows.length > 0 ? formatTable(HEADER, rows) : `No sessions in ${escapeControls(location)}.`,
     notes: damaged.length > 0 ? [DAMAGED_NOTE] : [],
   };
 };

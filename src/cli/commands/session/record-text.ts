@@ -8,7 +8,7 @@ import { formatFields, formatTable } from '../../terminal-text.ts';
 /** The age of an ISO 8601 time. */
 export const ageOf = (time: string) => formatAge(Date.now() - Date.parse(time));
 
-export function formatRecord(record: SessionRecord, storedBytes: number, dir: string): string {
+export function formatRecord(record: SessionRecord, storedBytes: number, location: string): string {
   const { policy, auto_persist_globals, imports, preload } = record;
   const persistence = auto_persist_globals ? 'variables persist between calls' : 'each call starts fresh';
   const limits = [
@@ -26,7 +26,7 @@ export function formatRecord(record: SessionRecord, storedBytes: number, dir: st
     ['limits', `${limits.join(', ')} per call`],
     ...(imports.length > 0 ? [['imported', imports.join(', ')] as const] : []),
     ...(preload.length > 0 ? [['preloaded', preload.join(', ')] as const] : []),
-    ['stored', `${formatBytes(storedBytes)} in ${dir}`],
+    ['stored', `${formatBytes(storedBytes)} in ${location}`],
   ]);
 }
 

@@ -16,7 +16,7 @@ export const showSession: SessionAction = async (context, [id]) => {
   const checkpoints = stored.map(describeCheckpoint);
   const { variables, problem } = await readVariables(context, id!);
   const sections = [
-    formatRecord(record, stored_bytes, context.dir),
+    formatRecord(record, stored_bytes, context.location),
     variables !== null && variables.length > 0 && formatVariables(variables),
     files.length > 0 && formatFiles(files),
     checkpoints.length > 0 && formatCheckpoints(checkpoints),

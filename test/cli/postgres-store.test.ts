@@ -1,0 +1,30 @@
+/** Sessions of the command line in a PostgreSQL database. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { runCli } from '../support/cli.ts';
+import { PostgresServer } from '../support/postgres.ts';
+
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await PostgresServer.start();
+});
+afterAll(() => server.stop());
+
+it('stores sessions in a database, continues them in another process and shows no password', () => {
+  const store = server.connectionString.replace('postgres@', 'postgres:secret-password@');
+  const shared = { LLM_WASM_SANDBOX_STORE: store };
+  runCli(['run', '--session', 'shared', '-c', 'x = 41', '--store', store]);
+  expect(runCli(['run', '--session', 'shared', '-c', 'print(x + 1)'], { env: shared }).stdout).toBe('42\n');
+  const shown = runCli(['session', 'show', 'shared', '--store', store]);
+  expect(shown.stdout).toContain(`in ${server.connectionString}`);
+  const missing = runCli(['session', 'show', 'absent', '--store', store]);
+  expect(missing.status).toBe(69);
+  for (const { stdout, stderr } of [shown, missing]) expect(stdout + stderr).not.toContain('secret');
+});
+
+it('says what to check if the database cannot be reached', () => {
+  const unreachable = 'postgres://postgres:secret-password@127.0.0.1:1/none';
+  const { status, stderr } = runCli(['session', 'list', '--store', unreachable]);
+  expect(status).toBe(69);
+  expect(stderr).toContain('Check that the database is running');
+  expect(stderr).not.toContain('secret');
+});
