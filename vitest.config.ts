@@ -1,4 +1,8 @@
+import { tmpdir } from 'node:os';
 import { defineConfig } from 'vitest/config';
+
+// Tests must not depend on packages that the user has added.
+process.env['LLM_WASM_SANDBOX_PACKAGES_DIR'] = `${tmpdir()}/llm-wasm-sandbox-no-packages`;
 
 /** `unit` imports src/ and needs no build; `guest` runs the built package as a user would. */
 export default defineConfig({

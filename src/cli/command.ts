@@ -27,7 +27,8 @@ export function addCommand(parent: Command, spec: CommandSpec): void {
   command.action(async (...received: unknown[]) => {
     // Commander passes the arguments, then the flags and the command itself. A variadic argument is an array.
     const args = received.slice(0, -2).flat() as (string | undefined)[];
-    await spec.action!(args, received.at(-2));
+    // A parent command that has the same option takes it, wherever it is.
+    await spec.action!(args, command.optsWithGlobals());
   });
 }
 

@@ -1,4 +1,5 @@
 /** Options shared by several commands, and the parsers of option values. */
+import { existsSync } from 'node:fs';
 import { InvalidArgumentError, Option } from 'commander';
 import { parseBytes, parseCount, parseFuel } from '../quantities.ts';
 import { LANGUAGE_NAMES } from '../schema.ts';
@@ -49,6 +50,12 @@ export const collectValues = (text: string, previous: readonly string[] = []) =>
 export const collectNames = (text: string, previous: readonly string[] = []) => [
   ...previous,
   ...text.split(',').filter(Boolean),
+];
+
+/** Collects the values of a repeatable option that accepts paths and comma-separated lists of names. */
+export const collectPackages = (text: string, previous: readonly string[] | boolean = []) => [
+  ...(typeof previous === 'boolean' ? [] : previous),
+  ...(existsSync(text) ? [text] : text.split(',').filter(Boolean)),
 ];
 
 export const languageOption = (description: string) =>

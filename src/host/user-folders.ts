@@ -1,4 +1,4 @@
-/** The folders of this program in the user's home: the cache and the session store. */
+/** The folders of this program in the user's home: the cache, the session store and the added packages. */
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
@@ -30,6 +30,11 @@ const SESSIONS: UserFolder = {
   mac: 'Library/Application Support',
   below: [APP, 'sessions'],
 };
+const PACKAGES: UserFolder = {
+  ...SESSIONS,
+  override: 'LLM_WASM_SANDBOX_PACKAGES_DIR',
+  below: [APP, 'packages'],
+};
 
 function folderOf({ override, xdg, linux, mac, below }: UserFolder): string {
   const { env, platform } = process;
@@ -47,3 +52,9 @@ export const cacheFolder = () => folderOf(CACHE);
 
 /** The session store of the command line; the environment variable LLM_WASM_SANDBOX_STORE overrides it. */
 export const sessionFolder = () => folderOf(SESSIONS);
+
+/** The packages that were added by `packages add`; the environment variable LLM_WASM_SANDBOX_PACKAGES_DIR overrides it. */
+export const packagesFolder = () => folderOf(PACKAGES);
+
+/** The list of the added packages; it does not exist if there are none. */
+export const addedPackagesFile = () => join(packagesFolder(), 'packages.json');

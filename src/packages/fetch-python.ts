@@ -3,16 +3,15 @@
  * the digest of those files instead of the wheel's, because wheels of some packages differ between platforms. A package
  * that cannot be downloaded is reported as missing; the build continues without it.
  */
-import { execFile } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { packEntries, unpackEntries } from '../fs/tree-codec.ts';
 import { readCached, writeCached } from '../host/disk-cache.ts';
 import { CATALOG, type MissingPackage, pythonPackage } from './catalog.ts';
 import { filesDigest, type PackageFile, toEntries, toFiles } from './package-contents.ts';
 import { readZip } from './read-zip.ts';
+import { pipDownload } from './run-pip.ts';
 import { parseWheelName, pureFiles } from './wheel-files.ts';
 
 export interface LockedPackage {
@@ -27,11 +26,7 @@ export interface FetchedPackages {
   readonly missing: readonly MissingPackage[];
 }
 
-const PIP_TIMEOUT_MS = 5 * 60_000;
-const PYTHON_COMMANDS = ['python3', 'python'];
-const PIP_FLAGS = '--quiet --no-deps --retries 0 --only-binary=:all: --ignore-requires-python'.split(' ');
-
-const run = promisify(execFile);
+const PIP_FLAGS = '--retries 0 --ignore-requires-python'.split(' ');
 
 export function lockedPackages(): readonly LockedPackage[] {
   return JSON.parse(readFileSync(new URL('./lock.json', import.meta.url), 'utf8')).python;
@@ -98,7 +93,7 @@ async function downloadWheels(requirements: readonly string[]): Promise<Download
   if (requirements.length === 0) return { wheels: [], failure: '' };
   const folder = mkdtempSync(join(tmpdir(), 'llm-wasm-sandbox-'));
   try {
-    const failure = await pipDownload(requirements, folder);
+    const failure = await downloadAll(requirements, folder);
     const wheels = [];
     for (const file of readdirSync(folder)) {
       const name = parseWheelName(file);
@@ -114,25 +109,13 @@ async function downloadWheels(requirements: readonly string[]): Promise<Download
  * Downloads all packages in one call, which is fast. If that fails, downloads each in a call of its own, because one
  * missing package fails the whole call. Returns the error of pip, or an empty text.
  */
-async function pipDownload(requirements: readonly string[], folder: string): Promise<string> {
-  let failure = '';
-  for (const python of PYTHON_COMMANDS) {
-    const pip = (names: readonly string[]) =>
-      run(python, ['-m', 'pip', 'download', ...PIP_FLAGS, '-d', folder, ...names], {
-        timeout: PIP_TIMEOUT_MS,
-      });
-    try {
-      await pip(requirements);
-      return '';
-    } catch (cause) {
-      const { stderr, message, code } = cause as { stderr?: string; message: string; code?: string | number };
-      failure = (stderr || message).trim().split('\n').at(-1) ?? '';
-      if (code === 'ENOENT') continue;
-      for (const one of requirements.length > 1 ? requirements : []) await pip([one]).catch(() => {});
-      return failure;
-    }
-  }
-  return failure;
+async function downloadAll(requirements: readonly string[], folder: string): Promise<string> {
+  const failure = await pipDownload(PIP_FLAGS, requirements, folder);
+  if (failure === undefined) return '';
+  const isAvailable = failure.kind !== 'no_pip';
+  for (const one of isAvailable && requirements.length > 1 ? requirements : [])
+    await pipDownload(PIP_FLAGS, [one], folder);
+  return failure.message;
 }
 
 /** Locks the newest versions that the catalogue allows. Throws if any package cannot be downloaded. */

@@ -47,9 +47,18 @@ export function notableImports(
   return imports.filter(({ name, fuel }) => names.has(name) || fuel >= COSTLY_FUEL);
 }
 
-/** Translates a package's name to its import names; any other name is returned unchanged. */
-export function importNames(runtime: RuntimeName, name: string): readonly string[] {
+/** Translates the name of a vendored or added package to its import names; any other name is returned unchanged. */
+export function importNames(
+  runtime: RuntimeName,
+  name: string,
+  added: readonly PackageFacts[] = [],
+): readonly string[] {
   const wanted = name.toLowerCase();
-  const row = CATALOG.find((one) => one.language === runtime && one.name.toLowerCase() === wanted);
-  return row === undefined || row.import_names.includes(name) ? [name] : row.import_names;
+  const measured = added.map((one) => ({ ...one, import_names: one.measured_imports }));
+  const row = [...measured, ...CATALOG].find(
+    (one) => one.language === runtime && one.name.toLowerCase() === wanted,
+  );
+  return row === undefined || row.import_names.length === 0 || row.import_names.includes(name)
+    ? [name]
+    : row.import_names;
 }

@@ -1,9 +1,9 @@
 /**
- * Python packages installed by the user, beyond the vendored ones: wheels and folders of sources. Wheels are verified
- * against their RECORD, code for a processor is rejected, links are not followed, and bytecode is ignored. Libraries for
- * WebAssembly are replaced by stubs and returned separately: their bytes never enter a guest.
+ * Python packages beyond the vendored ones: added packages, wheels and folders of sources. Wheels are verified against their
+ * RECORD, code for a processor is rejected, links are not followed, and bytecode is ignored. Libraries for WebAssembly are
+ * replaced by stubs and returned separately: their bytes never enter a guest. Added packages are read only if needed.
  */
-import { statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { sideModuleStub } from '../engine/side-module-stub.ts';
 import { SandboxError } from '../errors.ts';
@@ -11,41 +11,94 @@ import { sha256Hex } from '../framing/digest.ts';
 import type { Entry } from '../fs/flat-entries.ts';
 import { readHostTree } from '../host/read-host-tree.ts';
 import { formatBytes, formatCount } from '../quantities.ts';
+import type { PackageFacts } from '../schema.ts';
+import {
+  type AddedPackage,
+  addedFacts,
+  findAdded,
+  readAddedPackages,
+  readSealedWheel,
+  withRequirements,
+} from './added-packages.ts';
 import { pythonPackage } from './catalog.ts';
 import { filesDigest, type PackageFile } from './package-contents.ts';
 import { readZip } from './read-zip.ts';
 import { checkRecord, checkTags, isSideModule, parseWheelName, pureFiles } from './wheel-files.ts';
 
-const MAX_BYTES = 128 * 1024 * 1024;
-const MAX_FILES = 20_000;
+const MAX_BYTES = 512 * 1024 * 1024;
+const MAX_FILES = 40_000;
 /** Folders of a working copy that are not part of its packages. */
 const IGNORED = /(^|\/)(\.[^/]*|__pycache__|node_modules|[^/]+\.egg-info)(\/|$)/;
+/** A source that is an added package with these contents, without those that it needs. Sessions record packages so. */
+const CONTENTS = /^sha256:([0-9a-f]{64})$/;
 
-/** A library as it is in a wheel. */
-export interface PackageLibrary {
+/** A library of a package, by its SHA-256. */
+export interface LibraryFile {
   readonly path: string;
   readonly sha256: string;
+}
+
+/** A library as it is in a wheel. */
+export interface PackageLibrary extends LibraryFile {
   readonly bytes: Uint8Array;
 }
 
-export interface UserPackages {
+/** The contents of packages. */
+export interface PackageFiles {
   /** The files, with stubs in place of the libraries. */
   readonly entries: readonly Entry[];
   readonly libraries: readonly PackageLibrary[];
+}
+
+export interface UserPackages {
+  /** The digests of the packages, sorted. */
+  readonly digests: readonly string[];
+  /** Identifies the set of packages. */
+  readonly sha256: string;
   /** Top-level modules, which are listed in `imports` of results when a program imports them. */
   readonly topLevel: readonly string[];
-  readonly sha256: string;
+  readonly libraries: readonly LibraryFile[];
+  /** What is known about the added packages. */
+  readonly facts: readonly PackageFacts[];
+  load(): Promise<PackageFiles>;
+}
+
+/** One wheel or folder. */
+interface PackagePart {
+  readonly digest: string;
+  readonly topLevel: readonly string[];
+  readonly libraries: readonly LibraryFile[];
+  readonly facts?: PackageFacts;
+  files(): Promise<readonly PackageFile[]>;
 }
 
 /**
- * Reads the given paths. Each is a wheel, a folder of wheels, a package (a folder with `__init__.py`) or a folder of
- * modules and packages such as site-packages.
+ * Reads the given sources. Each is the name of an added package, a wheel, a folder of wheels, a package (a folder with
+ * `__init__.py`) or a folder of modules and packages such as site-packages.
  */
-export async function readUserPackages(paths: readonly string[]): Promise<UserPackages> {
+export async function readUserPackages(sources: readonly string[]): Promise<UserPackages> {
+  const added = readAddedPackages();
+  const parts = new Map<string, PackagePart>();
+  for (const source of sources) {
+    for (const part of await readSource(source, added)) parts.set(part.digest, part);
+  }
+  const all = [...parts.values()];
+  const digests = [...parts.keys()].sort();
+  return {
+    digests,
+    sha256: sha256Hex(digests.join('\n')),
+    topLevel: [...new Set(all.flatMap((part) => part.topLevel))],
+    libraries: all.flatMap((part) => part.libraries),
+    facts: all.flatMap(({ facts }) => facts ?? []),
+    load: () => loadParts(all, sources),
+  };
+}
+
+async function loadParts(parts: readonly PackagePart[], sources: readonly string[]): Promise<PackageFiles> {
   const files = new Map<string, PackageFile>();
   let bytes = 0;
-  for (const path of paths) {
-    for (const file of await readPath(path)) {
+  for (const part of parts) {
+    for (const file of await part.files()) {
       const other = files.get(file.path);
       if (other !== undefined && Buffer.compare(other.data, file.data) !== 0)
         throw invalid(`two packages contain different files named ${file.path}; remove one of the packages`);
@@ -56,9 +109,8 @@ export async function readUserPackages(paths: readonly string[]): Promise<UserPa
       throw invalid(`the packages exceed ${formatBytes(MAX_BYTES)} or ${formatCount(MAX_FILES)} files`);
   }
   const all = [...files.values()];
-  if (paths.length > 0 && !all.some(({ path }) => path.endsWith('.py')))
-    throw invalid(`no Python source found in ${paths.join(', ')}`);
-  const topLevel = new Set(all.map(({ path }) => path.split('/')[0]!.replace(/\.py$|(\.[\w-]+)?\.so$/, '')));
+  if (parts.length > 0 && !all.some(({ path }) => path.endsWith('.py')))
+    throw invalid(`no Python source found in ${sources.join(', ')}`);
   const libraries = all
     .filter(isSideModule)
     .map(({ path, data }): PackageLibrary => ({ path, sha256: sha256Hex(data), bytes: data }));
@@ -72,13 +124,62 @@ export async function readUserPackages(paths: readonly string[]): Promise<UserPa
       data: stubs.get(path) ?? data,
     })),
     libraries,
-    topLevel: [...topLevel].filter((name) => /^[A-Za-z_]\w*$/.test(name)),
-    sha256: filesDigest(all),
   };
 }
 
-async function readPath(path: string): Promise<PackageFile[]> {
-  if (path.endsWith('.whl') && statSync(path, { throwIfNoEntry: false })?.isFile()) return readWheel(path);
+async function readSource(source: string, added: readonly AddedPackage[]): Promise<PackagePart[]> {
+  const digest = CONTENTS.exec(source)?.[1];
+  if (digest !== undefined) {
+    const found = added.find(({ contents_sha256 }) => contents_sha256 === digest);
+    if (found === undefined) throw invalid(`no added package has the contents ${source}`);
+    return [addedPart(found)];
+  }
+  const found = findAdded(added, source);
+  if (found !== undefined) return withRequirements([found], added).map(addedPart);
+  const isName = /^[A-Za-z0-9][\w.-]*$/.test(source) && !source.endsWith('.whl');
+  if (isName && !existsSync(source)) {
+    // A vendored package is always available.
+    if (pythonPackage(source) !== undefined) return [];
+    const advice = `Add it with "llm-wasm-sandbox packages add ${source}", or give the path of a wheel`;
+    throw invalid(`${source} is not an added package, a wheel or a folder. ${advice}`);
+  }
+  return (await readPath(source)).filter((files) => files.length > 0).map(partOf);
+}
+
+function addedPart(added: AddedPackage): PackagePart {
+  return {
+    digest: added.contents_sha256,
+    topLevel: added.import_names,
+    libraries: added.libraries,
+    facts: addedFacts(added),
+    files: async () => {
+      const files = await readWheel(added.file, readSealedWheel(added));
+      if (filesDigest(files) !== added.contents_sha256)
+        throw invalid(`the files of ${added.name} do not match packages.json; add it again`);
+      return files;
+    },
+  };
+}
+
+function partOf(files: readonly PackageFile[]): PackagePart {
+  return {
+    digest: filesDigest(files),
+    topLevel: topLevelModules(files),
+    libraries: files.filter(isSideModule).map(({ path, data }) => ({ path, sha256: sha256Hex(data) })),
+    files: async () => files,
+  };
+}
+
+/** The modules and packages at the top level that programs can import. */
+export function topLevelModules(files: readonly PackageFile[]): string[] {
+  const names = files.map(({ path }) => path.split('/')[0]!.replace(/\.py$|(\.[\w-]+)?\.so$/, ''));
+  return [...new Set(names)].filter((name) => /^[A-Za-z_]\w*$/.test(name));
+}
+
+/** The files of each package at a path. */
+async function readPath(path: string): Promise<PackageFile[][]> {
+  if (path.endsWith('.whl') && statSync(path, { throwIfNoEntry: false })?.isFile())
+    return [await readWheelFile(path)];
   const { entries, isFile } = readHostTree(path, { isShared: false, option: 'packages' });
   if (isFile) throw invalid(`${path} is neither a wheel nor a folder`);
   const found = entries
@@ -89,24 +190,34 @@ async function readPath(path: string): Promise<PackageFile[]> {
   const sources = found
     .filter((file) => !wheels.includes(file))
     .map((file) => ({ path: prefix + file.path, data: file.data }));
-  const unpacked = await Promise.all(wheels.map((wheel) => readWheel(join(path, wheel.path))));
-  return [...unpacked.flat(), ...pureFiles(path, sources, {})];
+  const unpacked = await Promise.all(wheels.map((wheel) => readWheelFile(join(path, wheel.path))));
+  const files = [...unpacked, pureFiles(path, sources, {})];
+  if (files.every(({ length }) => length === 0)) throw invalid(`no Python source found in ${path}`);
+  return files;
 }
 
-async function readWheel(path: string): Promise<PackageFile[]> {
-  const file = basename(path);
+const readWheelFile = (path: string) => readWheel(basename(path), readFileSync(path));
+
+/** The files of a wheel that guests see, verified. `file` is its name. */
+export async function readWheel(file: string, bytes: Uint8Array): Promise<PackageFile[]> {
   const wheel = parseWheelName(file);
   if (wheel === undefined) throw invalid(`${file} is not a valid wheel file name`);
   let files: PackageFile[];
   try {
-    files = await readZip(path);
+    files = await readZip(bytes);
   } catch (cause) {
-    throw invalid(`cannot unpack ${path}: ${(cause as Error).message}`);
+    throw invalid(`cannot unpack ${file}: ${(cause as Error).message}`);
   }
   checkRecord(`packages: ${file}`, files);
   checkTags(`packages: ${file}`, wheel, files);
   const compiled = pythonPackage(wheel.name)?.compiled;
   return pureFiles(`packages: ${file}`, files, compiled === undefined ? {} : { compiled });
+}
+
+/** The sources with which a session that recorded these digests is opened again; undefined if one is not added. */
+export function recordedSources(digests: readonly string[]): string[] | undefined {
+  const added = new Set(readAddedPackages().map(({ contents_sha256 }) => contents_sha256));
+  return digests.every((digest) => added.has(digest)) ? digests.map((one) => `sha256:${one}`) : undefined;
 }
 
 const invalid = (problem: string) => new SandboxError('invalid_argument', `packages: ${problem}.`);

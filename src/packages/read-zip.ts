@@ -12,11 +12,16 @@ import type { PackageFile } from './package-contents.ts';
 const MAX_UNPACKED_BYTES = 512 * 1024 * 1024;
 
 /** Returns the files of an archive in its order. yauzl rejects absolute names and names with `..`. */
-export async function readZip(path: string): Promise<PackageFile[]> {
+export async function readZip(archive: string | Uint8Array): Promise<PackageFile[]> {
   // Loaded on demand: workers import this file but may not be allowed to read the package (worker/permissions.ts).
   const { default: library } = await import('yauzl');
   const open = promisify<string, yauzl.Options, yauzl.ZipFile>(library.open);
-  const zip = await open(path, { lazyEntries: true, autoClose: true });
+  const openBytes = promisify<Buffer, yauzl.Options, yauzl.ZipFile>(library.fromBuffer);
+  const options = { lazyEntries: true, autoClose: true };
+  const zip =
+    typeof archive === 'string'
+      ? await open(archive, options)
+      : await openBytes(Buffer.from(archive.buffer, archive.byteOffset, archive.byteLength), options);
   const openStream = promisify(zip.openReadStream.bind(zip)) as (
     entry: yauzl.Entry,
   ) => Promise<NodeJS.ReadableStream>;
@@ -32,7 +37,7 @@ export async function readZip(path: string): Promise<PackageFile[]> {
         reject(
           new SandboxError(
             'build_failed',
-            `${path} unpacks to more than ${formatBytes(MAX_UNPACKED_BYTES)}. Use a smaller archive.`,
+            `${typeof archive === 'string' ? archive : 'The archive'} unpacks to more than ${formatBytes(MAX_UNPACKED_BYTES)}. Use a smaller archive.`,
           ),
         );
         return zip.close();

@@ -1,23 +1,36 @@
-/** Lists the vendored packages and whether the guests of this installation contain them. */
+/** Lists the vendored packages, whether the guests of this installation contain them, and the added packages. */
+import { addedFacts, readAddedPackages } from '../packages/added-packages.ts';
 import { readManifest } from '../packages/manifest.ts';
 import type { PackageFacts, RuntimeName } from '../schema.ts';
 import { missingPackages } from './guest-artifacts.ts';
 
-/** A vendored package, and whether this installation contains it. */
+/** A vendored or added package, and whether this installation contains it. */
 export interface ListedPackage extends PackageFacts {
+  /** Whether it is part of this library (`vendored`), or was added with `packages add` (`added`). */
+  readonly source: 'vendored' | 'added';
   /** Whether the guests of this installation contain the package. */
   readonly available: boolean;
   /** Why the package is not available; null if it is available. */
   readonly problem: string | null;
 }
 
-/** Lists the vendored packages of one language, or of all, in the order of the catalogue. */
+/** Lists the packages of one language, or of all: the vendored ones in the order of the catalogue, then the added ones. */
 export function listPackages(language?: RuntimeName): ListedPackage[] {
   const { packages } = readManifest();
   const wanted = packages.filter((one) => language === undefined || one.language === language);
   const missing = new Map(wanted.map((one) => [one.language, missingPackages(one.language)]));
-  return wanted.map((facts) => {
+  const vendored = wanted.map((facts): ListedPackage => {
     const problem = missing.get(facts.language)!.find(({ name }) => name === facts.name);
-    return { ...facts, available: problem === undefined, problem: problem?.reason ?? null };
+    return {
+      ...facts,
+      source: 'vendored',
+      available: problem === undefined,
+      problem: problem?.reason ?? null,
+    };
   });
+  const added = readAddedPackages()
+    .map(addedFacts)
+    .filter((one) => language === undefined || one.language === language)
+    .map((facts): ListedPackage => ({ ...facts, source: 'added', available: true, problem: null }));
+  return [...vendored, ...added];
 }

@@ -25,6 +25,9 @@ export function languageOfFile(path: string): LanguageName | undefined {
 /** The runtime of a program whose language is not given. */
 export const DEFAULT_RUNTIME: RuntimeName = 'python';
 
+/** The runtime whose programs can import packages of the user. */
+export const PACKAGE_RUNTIME: RuntimeName = 'python';
+
 /** The runtime of a program in this language. */
 export const runtimeOf = (language: LanguageName | undefined): RuntimeName =>
   language === undefined ? DEFAULT_RUNTIME : LANGUAGE_RUNTIMES[language];

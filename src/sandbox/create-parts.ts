@@ -86,10 +86,10 @@ async function extensionOf(
   preload: readonly string[],
   packages: readonly string[],
 ): Promise<ImageExtension | undefined> {
-  if (preload.length === 0 && packages.length === 0) return undefined;
-  const modules = new Set(preload.flatMap((name) => importNames(runtime, name)));
-  return {
-    preload: [...modules].sort(),
-    packages: packages.length === 0 ? undefined : await readUserPackages(packages),
-  };
+  const read = packages.length === 0 ? undefined : await readUserPackages(packages);
+  const userPackages = read?.digests.length === 0 ? undefined : read;
+  if (preload.length === 0 && userPackages === undefined) return undefined;
+  const facts = userPackages?.facts ?? [];
+  const modules = new Set(preload.flatMap((name) => importNames(runtime, name, facts)));
+  return { preload: [...modules].sort(), packages: userPackages };
 }

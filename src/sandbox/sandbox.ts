@@ -208,15 +208,15 @@ export class Sandbox {
     { outcome, queueMs }: FinishedCall,
     undeliveredBytes: number,
   ): SandboxResult {
-    const userPackages = this.parts.extension?.packages?.topLevel ?? [];
-    const plain = toResult(this.runtime, outcome, queueMs, userPackages, call.code);
+    const userPackages = this.parts.extension?.packages;
+    const plain = toResult(this.runtime, outcome, queueMs, userPackages?.topLevel ?? [], call.code);
     if (this.session_id !== undefined) plain.metadata.session_id = this.session_id;
     if (undeliveredBytes > 0) plain.metadata.output_undelivered_bytes = undeliveredBytes;
     const { code, limits } = call;
     const { policy } = this;
     const earlier = this.#history.earlierCalls(this.sessionRecord);
     const files = () => this.workspace.paths(MAX_PATHS_FOR_GUIDANCE);
-    const { packages } = readManifest();
+    const packages = [...(userPackages?.facts ?? []), ...readManifest().packages];
     const run = { code, policy, limits, outcome, earlier, files };
     const { result, unclassified } = addAnalysis(plain, run, packages);
     this.#history.add(code, plain.metadata.imports, packages);
@@ -230,12 +230,13 @@ export class Sandbox {
   }
 
   /**
-   * A sandbox of another runtime with the same files, without a session. Calls of the two may run at the same time; if
+   * A sandbox of any runtime with the same files, without a session. Calls of the two may run at the same time; if
    * both write a file, the call that ends last wins.
    * @internal
    */
   async withRuntime(runtime: RuntimeName): Promise<Sandbox> {
     this.checkOpen();
+    if (runtime === this.runtime) return new Sandbox(this.parts, this.workspace);
     const assets = await assetsOf(runtime);
     checkMemory(this.policy, assets);
     return new Sandbox({ ...this.parts, runtime, assets, extension: undefined }, this.workspace);

@@ -68,10 +68,10 @@ export const sandboxOptions = z.strictObject({
     ),
   packages: z
     .array(z.string().min(1))
-    .max(64)
+    .max(1000)
     .default([])
     .describe(
-      'Packages that programs can import: wheels, which may contain WebAssembly libraries; folders of wheels; and folders of Python sources.',
+      'Packages that programs can import: names of packages that the command "packages add" has added; wheels, which may contain WebAssembly libraries; folders of wheels; and folders of Python sources.',
     ),
   logger: eventLogger.optional().describe('Receives structured events, such as execution.complete.'),
   pool: z

@@ -15,6 +15,9 @@ import { SessionTimeline } from './timeline.ts';
 export type SessionOptions = SandboxOptions &
   ({ session_id: string } | { store: SessionStore } | { auto_persist_globals: true });
 
+/** Precedes the digest of a package in the record of a session. */
+export const PACKAGE_PREFIX = 'packages:';
+
 /** Sessions without a store are kept here until the process ends. */
 const processStore = memoryStore();
 
@@ -85,7 +88,6 @@ function givenLimits({ mounts, ...limits }: PolicyInput): PolicyInput {
 
 /** What a session records of its image, so that it is never opened in a different one. */
 function recordedPreload(extension: ImageExtension | undefined): string[] {
-  if (extension === undefined) return [];
-  const packages = extension.packages && `packages:${extension.packages.sha256}`;
-  return [...extension.preload, ...(packages === undefined ? [] : [packages])];
+  const packages = extension?.packages?.digests ?? [];
+  return [...(extension?.preload ?? []), ...packages.map((digest) => PACKAGE_PREFIX + digest)];
 }

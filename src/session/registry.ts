@@ -5,12 +5,13 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import { SandboxError } from '../errors.ts';
+import { recordedSources } from '../packages/read-user-packages.ts';
 import { type Commit, parse, sandboxOptions, sessionPolicy, textArgument } from '../schema.ts';
 import { decodeBundle, encodeBundle } from '../stores/bundle/session-bundle.ts';
 import { memoryStore } from '../stores/memory/memory-store.ts';
 import { checkSessionId } from '../stores/session-id.ts';
 import type { Checkpoint, SessionRecord, SessionStore } from '../stores/store.ts';
-import { openSession } from './create-sandbox.ts';
+import { openSession, PACKAGE_PREFIX } from './create-sandbox.ts';
 import {
   type CreateMode,
   type CreateOptions,
@@ -27,7 +28,7 @@ import {
 } from './registry-options.ts';
 import type { Session, SessionOwner } from './session.ts';
 import { SessionAdmission } from './session-admission.ts';
-import { sessionNotFound } from './session-errors.ts';
+import { packagesMissing, sessionNotFound } from './session-errors.ts';
 import type { SessionLimits } from './session-limits.ts';
 
 const HOUR_MS = 3_600_000;
@@ -106,10 +107,15 @@ export class SessionRegistry {
     }
     const record = await this.#record(session_id);
     const { runtime, auto_persist_globals, preload } = record;
-    // A record does not contain the user's packages; a caller that uses any must pass them again.
-    const modules = preload.filter((name) => !name.startsWith('packages:'));
+    const modules = preload.filter((name) => !name.startsWith(PACKAGE_PREFIX));
+    const digests = preload.flatMap((name) =>
+      name.startsWith(PACKAGE_PREFIX) ? [name.slice(PACKAGE_PREFIX.length)] : [],
+    );
     const given = typeof options === 'function' ? options(record) : options;
-    const settings = { preload: modules, ...given, runtime, auto_persist_globals, session_id };
+    // Added packages are found by their digests. A caller that uses others must pass them again.
+    const packages = given.packages ?? (digests.length === 0 ? [] : recordedSources(digests));
+    if (packages === undefined) throw packagesMissing(session_id);
+    const settings = { preload: modules, ...given, packages, runtime, auto_persist_globals, session_id };
     return this.#openOnce(session_id, settings, true);
   }
 

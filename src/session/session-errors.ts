@@ -24,3 +24,10 @@ export function nothingToUndo(): SandboxError {
   const fact = 'There is no call to undo: none has run, or the last one was already undone';
   return new SandboxError('nothing_to_undo', `${fact}. Use rollback(name) to restore a checkpoint.`);
 }
+
+export const packagesMissing = (session_id: string) =>
+  new SandboxError(
+    'session_mismatch',
+    `The session ${session_id} uses packages that are not among the added ones. ` +
+      'Pass the same packages again, or add the same versions with "llm-wasm-sandbox packages add".',
+  );

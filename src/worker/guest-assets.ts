@@ -6,8 +6,9 @@
 import { IMAGE_FORMAT, imageDigest } from '../engine/image-identity.ts';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
+import type { Entry } from '../fs/flat-entries.ts';
 import { sharedBytes } from '../host/shared-file.ts';
-import type { PackageLibrary, UserPackages } from '../packages/read-user-packages.ts';
+import type { LibraryFile, PackageFiles, UserPackages } from '../packages/read-user-packages.ts';
 import {
   type BuiltGuest,
   findAssets,
@@ -147,8 +148,19 @@ async function readOrExtend(
   extension: ImageExtension,
   build: ImageBuild,
 ): Promise<GuestAssets> {
-  const libraries = await preparedLibraries(extension.packages?.libraries ?? [], base, prepareInThread);
-  const more = readCachedImage(key, base) ?? (await extend(base, key, extension, libraries, build));
+  const { packages } = extension;
+  // Reading packages takes long, so they are read only if something is not cached.
+  let files: Promise<PackageFiles> | undefined;
+  const load = () => {
+    files ??= packages?.load() ?? Promise.resolve({ entries: [], libraries: [] });
+    return files;
+  };
+  const libraries = await preparedLibraries(packages?.libraries ?? [], base, async (missing) =>
+    prepareInThread(missing, await load()),
+  );
+  const more =
+    readCachedImage(key, base) ??
+    (await extend(base, key, extension, (await load()).entries, libraries, build));
   const { image } = more;
   return {
     ...base,
@@ -161,7 +173,12 @@ async function readOrExtend(
 }
 
 /** Always in this process: what is compiled later must not come from a process that runs guests of others. */
-async function prepareInThread(libraries: readonly PackageLibrary[]): Promise<readonly PreparedLibrary[]> {
+async function prepareInThread(
+  missing: readonly LibraryFile[],
+  files: PackageFiles,
+): Promise<readonly PreparedLibrary[]> {
+  const wanted = new Set(missing.map(({ sha256 }) => sha256));
+  const libraries = files.libraries.filter(({ sha256 }) => wanted.has(sha256));
   const options = { limitMs: PREPARE_LIMIT_MS };
   const result = await runAlone(sharedPool(), 'prepare', { type: 'prepare', libraries }, undefined, options);
   if (result?.type === 'prepared') return result.libraries;
@@ -175,6 +192,7 @@ async function extend(
   base: GuestAssets,
   key: string,
   { packages, preload }: ImageExtension,
+  entries: readonly Entry[],
   libraries: readonly PreparedLibrary[],
   { pool, tenant, limits, signal }: ImageBuild,
 ): Promise<ExtendedImage> {
@@ -187,7 +205,7 @@ async function extend(
   const job: UnsentJob = {
     type: 'extend',
     image: base.id,
-    packages: packages?.entries ?? [],
+    packages: entries,
     libraries,
     preload,
     compileLimits: EXTEND_LIMITS,

@@ -6,14 +6,14 @@ import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
 import { toShared } from '../fs/shared-bytes.ts';
 import { readCached, writeCached } from '../host/disk-cache.ts';
-import type { PackageLibrary } from '../packages/read-user-packages.ts';
+import type { LibraryFile, PackageLibrary } from '../packages/read-user-packages.ts';
 import type { GuestAssets, PreparedLibrary } from '../runtimes/guest-artifacts.ts';
 
 /** Prepares the libraries that are not cached by calling `prepare`. The main module identifies the version of the rewriter. */
 export async function preparedLibraries(
-  libraries: readonly PackageLibrary[],
+  libraries: readonly LibraryFile[],
   { origin }: GuestAssets,
-  prepare: (missing: readonly PackageLibrary[]) => Promise<readonly PreparedLibrary[]>,
+  prepare: (missing: readonly LibraryFile[]) => Promise<readonly PreparedLibrary[]>,
 ): Promise<PreparedLibrary[]> {
   const keyOf = (sha256: string) => sha256Hex(origin.module, sha256);
   const bySha256 = new Map(libraries.map((library) => [library.sha256, library]));

@@ -42,11 +42,12 @@ export async function wheel(
   version: string,
   files: Readonly<Record<string, string | Uint8Array>>,
   tag = 'py3-none-any',
+  metadata: readonly string[] = [],
 ): Promise<string> {
   const info = `${name}-${version}.dist-info`;
   const all: Record<string, string | Uint8Array> = {
     ...files,
-    [`${info}/METADATA`]: `Metadata-Version: 2.1\nName: ${name}\nVersion: ${version}\n`,
+    [`${info}/METADATA`]: `Metadata-Version: 2.1\nName: ${name}\nVersion: ${version}\n${metadata.map((line) => `${line}\n`).join('')}`,
     [`${info}/WHEEL`]: `Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: ${tag}\n`,
   };
   const digest = (text: string | Uint8Array) => createHash('sha256').update(text).digest('base64url');

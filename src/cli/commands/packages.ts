@@ -1,34 +1,91 @@
-/** `packages`: lists the packages that programs can import. */
-import { formatFuel } from '../../quantities.ts';
-import { LANGUAGE_RUNTIMES, type LanguageName } from '../../schema.ts';
-import type { CommandDetails } from '../command.ts';
+/**
+ * `packages …`: lists the packages that programs can import, and manages the added ones. A subcommand is a row here plus one
+ * function, which is loaded when the subcommand runs.
+ */
+import { Option } from 'commander';
+import type { CommandDetails, CommandSpec } from '../command.ts';
 import { jsonOption, languageOption } from '../options.ts';
-import { formatTable } from '../terminal-text.ts';
+import type { PackagesAction, PackagesFlags } from './packages/subcommand.ts';
 
-interface PackagesFlags {
-  readonly json?: boolean;
-  readonly language?: LanguageName;
+interface PackagesSubcommand extends Omit<CommandSpec, 'action'> {
+  load(): Promise<PackagesAction>;
 }
 
-async function listPackages(_: unknown, flags: PackagesFlags): Promise<void> {
-  const library = await import('../../runtimes/available-packages.ts');
-  const packages = library.listPackages(flags.language && LANGUAGE_RUNTIMES[flags.language]);
-  if (flags.json) {
-    process.stdout.write(`${JSON.stringify(packages, null, 2)}\n`);
-    return;
-  }
-  const rows = packages.map((one) => [
-    one.name,
-    one.version,
-    one.import_names.join(', '),
-    one.available ? `${formatFuel(one.fuel_first_import)}${one.heavy ? ' heavy' : ''}` : 'MISSING',
-    one.available ? one.use : `${one.problem}; fix this and run "npm run build"`,
-  ]);
-  console.log(formatTable(['PACKAGE', 'VERSION', 'IMPORT', 'FIRST IMPORT', 'USE'], rows));
-}
+const NAMES = { '<NAME...>': 'Names of added packages' };
+const listOptions = () => [languageOption('List packages for this language only'), jsonOption()];
+const sourceOptions = () => [
+  new Option('--no-pip', 'Do not look for wheels with pip'),
+  new Option(
+    '--no-pyodide',
+    "Do not look for wheels in Pyodide's distribution ($LLM_WASM_SANDBOX_PYODIDE_URL: its address or folder)",
+  ),
+];
+
+const SUBCOMMANDS: readonly PackagesSubcommand[] = [
+  {
+    name: 'list',
+    description: 'List the packages that programs can import, vendored and added',
+    options: listOptions(),
+    examples: ['packages list --language python'],
+    load: async () => (await import('./packages/list.ts')).listPackages,
+  },
+  {
+    name: 'add',
+    description: 'Add Python packages, with what they need, for all later runs and servers of this user',
+    arguments: {
+      '[NAME...]':
+        'Names such as numpy or pandas==3.0.2, wheels, folders of wheels, or "scientific" (numpy, pandas, scipy, matplotlib, pillow, scikit-learn)',
+    },
+    options: [
+      new Option('--lock <FILE>', 'Add exactly the packages of the packages.json of another machine'),
+      ...sourceOptions(),
+    ],
+    examples: [
+      'packages add numpy pandas',
+      'packages add ./numpy-2.4.6-cp314-cp314-pyemscripten_2026_0_wasm32.whl',
+    ],
+    load: async () => (await import('./packages/add.ts')).addPackages,
+  },
+  {
+    name: 'remove',
+    description: 'Remove added packages, and those that only they need',
+    arguments: NAMES,
+    examples: ['packages remove pandas'],
+    load: async () => (await import('./packages/remove.ts')).removePackages,
+  },
+  {
+    name: 'update',
+    description: 'Get added packages again, in the newest versions that fit this installation',
+    arguments: { '[NAME...]': 'Names of added packages (default: all)' },
+    options: sourceOptions(),
+    examples: ['packages update', 'packages update numpy'],
+    load: async () => (await import('./packages/update.ts')).updatePackages,
+  },
+  {
+    name: 'verify',
+    description: 'Compare the added packages with their recorded digests',
+    options: [jsonOption()],
+    examples: ['packages verify'],
+    load: async () => (await import('./packages/verify.ts')).verifyPackages,
+  },
+  {
+    name: 'selftest',
+    description: 'Import each added package and run a short program with it',
+    arguments: { '[NAME...]': 'Names of added packages (default: all)' },
+    options: [jsonOption()],
+    examples: ['packages selftest'],
+    load: async () => (await import('./packages/selftest.ts')).selftestPackages,
+  },
+];
+
+const argumentsOf = (args: readonly (string | undefined)[]) => args.filter((one) => one !== undefined);
 
 export const packagesCommand: CommandDetails<PackagesFlags> = {
-  options: [languageOption('List packages for this language only'), jsonOption()],
-  examples: ['packages', 'packages --language python --json'],
-  action: listPackages,
+  options: listOptions(),
+  examples: ['packages', 'packages --language python --json', 'packages add numpy pandas'],
+  subcommands: SUBCOMMANDS.map(({ load, ...spec }) => ({
+    ...spec,
+    action: async (args, flags) => (await load())(argumentsOf(args), flags as PackagesFlags),
+  })),
+  action: async (args, flags) => (await import('./packages/list.ts')).listPackages(argumentsOf(args), flags),
 };

@@ -2,7 +2,7 @@
 import { Option } from 'commander';
 import { SandboxError } from '../../errors.ts';
 import { formatBytes, formatFuel, typicalSeconds } from '../../quantities.ts';
-import { DEFAULT_RUNTIME, runtimeOf } from '../../runtimes/sources.ts';
+import { DEFAULT_RUNTIME, PACKAGE_RUNTIME, runtimeOf } from '../../runtimes/sources.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { DEFAULT_LIMITS } from '../../schema/default-limits.ts';
 import {
@@ -12,6 +12,7 @@ import {
   type LanguageName,
   type Policy,
   type PolicyInput,
+  type RuntimeName,
   type SandboxResult,
 } from '../../schema.ts';
 import { createSandbox, isSession } from '../../session/create-sandbox.ts';
@@ -26,6 +27,7 @@ import { type LocalProgram, readFiles, readProgram } from '../local-program.ts';
 import {
   collectMounts,
   collectNames,
+  collectPackages,
   collectValues,
   jsonOption,
   languageOption,
@@ -53,7 +55,8 @@ interface RunFlags {
   readonly guidance?: boolean;
   readonly mount?: MountOption[];
   readonly preload?: string[];
-  readonly packages?: string[];
+  /** False: without packages. */
+  readonly packages?: string[] | false;
   readonly setup: boolean;
   readonly out?: string;
   readonly deterministic?: boolean;
@@ -118,23 +121,24 @@ function policyFromFlags(flags: RunFlags): PolicyInput {
 const POOL_OPTIONS = { optimization: 'demand' } as const;
 
 async function openSandbox(language: LanguageName | undefined, flags: RunFlags): Promise<Sandbox> {
-  const { session: session_id, packages = [], preload, isolation } = flags;
+  const { session: session_id, packages, preload, isolation } = flags;
   const { createPool, sharedPool } = await import('../../worker/pool.ts');
   const options = {
     policy: policyFromFlags(flags),
-    packages,
+    ...(packages !== undefined && { packages: packages || [] }),
     ...(preload && { preload }),
     pool: isolation ? createPool({ isolation, ...POOL_OPTIONS }) : sharedPool(POOL_OPTIONS),
   };
   const runtime = runtimeOf(language);
   if (session_id === undefined) {
     if (flags.store !== undefined) throw new UsageError('--store requires --session ID.');
-    return createSandbox({ runtime, ...options });
+    return createSandbox({ runtime, packages: await addedPackages(runtime), ...options });
   }
   const { openSessionContext } = await import('./session/context.ts');
   const { sessions } = openSessionContext(flags.store);
   const existing = (await sessions.list()).find((record) => record.session_id === session_id);
-  if (existing === undefined) return sessions.create({ runtime, session_id, ...options });
+  if (existing === undefined)
+    return sessions.create({ runtime, session_id, packages: await addedPackages(runtime), ...options });
   if (language !== undefined && runtime !== existing.runtime) {
     const advice = `Omit --language, run a ${existing.runtime} program, or use another --session`;
     throw new SandboxError(
@@ -143,6 +147,12 @@ async function openSandbox(language: LanguageName | undefined, flags: RunFlags):
     );
   }
   return sessions.get(session_id, options);
+}
+
+/** The packages of programs for which none are given. */
+async function addedPackages(runtime: RuntimeName): Promise<string[]> {
+  if (runtime !== PACKAGE_RUNTIME) return [];
+  return (await import('../../packages/added-packages.ts')).requestedPackages();
 }
 
 async function run(operands: readonly (string | undefined)[], flags: RunFlags): Promise<void> {
@@ -266,9 +276,11 @@ export const runCommand: CommandDetails<RunFlags> = {
       '--preload <NAMES>',
       'Modules to load before the program starts, e.g. openpyxl,jinja2',
     ).argParser(collectNames),
-    new Option('--packages <PATH>', 'Add a wheel, or a folder of wheels or sources; repeatable').argParser(
-      collectValues,
-    ),
+    new Option(
+      '--packages <NAME>',
+      'Use these packages instead of all added ones: names, wheels, or folders of wheels or sources; repeatable',
+    ).argParser(collectPackages),
+    new Option('--no-packages', 'Do not use added packages'),
     new Option('--no-setup', 'Run the code exactly as written, without packages and helpers'),
     new Option('--profile', 'Print the program with the share of the fuel that each line used'),
     new Option('--profile-out <FILE>', 'Write a profile with complete stacks to FILE, for speedscope'),

@@ -1,7 +1,9 @@
 /** Session records, files and checkpoints as text for a terminal. */
+import { readAddedPackages } from '../../../packages/added-packages.ts';
 import { formatAge, formatBytes, formatFuel } from '../../../quantities.ts';
 import type { WorkspaceFile } from '../../../sandbox/workspace.ts';
 import type { CheckpointInfo } from '../../../session/checkpoint.ts';
+import { PACKAGE_PREFIX } from '../../../session/create-sandbox.ts';
 import type { SessionRecord } from '../../../stores/store.ts';
 import { formatFields, formatTable } from '../../terminal-text.ts';
 
@@ -17,6 +19,8 @@ export function formatRecord(record: SessionRecord, storedBytes: number, locatio
     `${policy.timeout_seconds} s`,
     ...(policy.deterministic === false ? [] : ['deterministic']),
   ];
+  const modules = preload.filter((name) => !name.startsWith(PACKAGE_PREFIX));
+  const packages = preload.filter((name) => name.startsWith(PACKAGE_PREFIX));
   return formatFields([
     ['session', record.session_id],
     ['language', `${record.runtime}, ${persistence}`],
@@ -25,9 +29,20 @@ export function formatRecord(record: SessionRecord, storedBytes: number, locatio
     ['calls', `${record.calls}, ${formatFuel(record.fuel_consumed)} fuel`],
     ['limits', `${limits.join(', ')} per call`],
     ...(imports.length > 0 ? [['imported', imports.join(', ')] as const] : []),
-    ...(preload.length > 0 ? [['preloaded', preload.join(', ')] as const] : []),
+    ...(modules.length > 0 ? [['preloaded', modules.join(', ')] as const] : []),
+    ...(packages.length > 0 ? [['packages', packageNames(packages)] as const] : []),
     ['stored', `${formatBytes(storedBytes)} in ${location}`],
   ]);
+}
+
+/** The names of added packages; of others, the start of the digest. */
+function packageNames(recorded: readonly string[]): string {
+  const names = new Map(
+    readAddedPackages().map((one) => [PACKAGE_PREFIX + one.contents_sha256, `${one.name} ${one.version}`]),
+  );
+  return recorded
+    .map((one) => names.get(one) ?? `sha256:${one.slice(PACKAGE_PREFIX.length).slice(0, 12)}…`)
+    .join(', ');
 }
 
 export const formatFiles = (files: readonly WorkspaceFile[]) =>

@@ -1,0 +1,98 @@
+/** The common part of `packages add` and `packages update`: finds the wheels, tries the imports, and records the packages. */
+import { rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { SandboxError } from '../../../errors.ts';
+import {
+  type AddedPackage,
+  readAddedPackages,
+  storeWheel,
+  wheelPath,
+  withRequirements,
+  writeAddedPackages,
+} from '../../../packages/added-packages.ts';
+import { readPyodideLock } from '../../../packages/pyodide-lock.ts';
+import {
+  type PackageRequest,
+  type ResolvedPackage,
+  resolvePackages,
+} from '../../../packages/resolve-packages.ts';
+import { pyodideUrl } from '../../../packages/wheel-sources.ts';
+import { formatFuel } from '../../../quantities.ts';
+import { escapeControls } from '../../terminal-text.ts';
+import { measureImport } from './measure-imports.ts';
+import type { PackagesFlags } from './subcommand.ts';
+
+const NOT_MEASURED = { fuel_first_import: 0, fuel_cached_import: 0 };
+
+const report = (text: string) => process.stderr.write(`${escapeControls(text)}\n`);
+
+/** Adds packages beside those that are `kept`. `files` are wheels that the caller named. */
+export async function installPackages(
+  requests: readonly PackageRequest[],
+  files: readonly string[],
+  kept: readonly AddedPackage[],
+  { pip, pyodide }: Pick<PackagesFlags, 'pip' | 'pyodide'>,
+): Promise<void> {
+  const before = new Set(readAddedPackages().map(({ name }) => name));
+  const pyodideLock = readPyodideLock();
+  const sources = {
+    files,
+    pip,
+    pyodideUrl: pyodide ? pyodideUrl(pyodideLock) : undefined,
+    pyodideLock,
+    onStep: report,
+  };
+  const { packages, vendored, conflicts } = await resolvePackages(requests, kept, sources);
+  for (const name of vendored) report(`${name} is vendored: programs can import it already`);
+  for (const conflict of conflicts) report(`warning: ${conflict}`);
+  const requestedNames = new Set(requests.filter((one) => one.requested !== false).map(({ name }) => name));
+  const others = kept.map((one) => (requestedNames.has(one.name) ? { ...one, requested: true } : one));
+  for (const one of packages) storeWheel(one, one.bytes);
+  try {
+    const measured = await tryImports(packages, others);
+    const installed = new Set([...measured, ...others].map(({ name }) => name));
+    // Another command may have added packages meanwhile.
+    const meanwhile = readAddedPackages().filter(({ name }) => !before.has(name) && !installed.has(name));
+    const all = [...meanwhile, ...others, ...measured];
+    const needed = withRequirements(
+      all.filter(({ requested }) => requested),
+      all,
+    );
+    writeAddedPackages(needed);
+    for (const { name, version, source, fuel_first_import } of measured)
+      report(`added ${name} ${version} (${source}); first import ${formatFuel(fuel_first_import)} fuel`);
+  } catch (cause) {
+    const keptWheels = new Set(kept.map(({ sha256 }) => sha256));
+    for (const one of packages)
+      if (!keptWheels.has(one.sha256)) rmSync(dirname(wheelPath(one)), { recursive: true, force: true });
+    throw cause;
+  }
+}
+
+async function tryImports(
+  packages: readonly ResolvedPackage[],
+  others: readonly AddedPackage[],
+): Promise<AddedPackage[]> {
+  const wheels = [...others, ...packages].map(wheelPath);
+  const measured: AddedPackage[] = [];
+  for (const { bytes: _, ...one } of packages) {
+    const [module] = one.measured_imports;
+    if (module === undefined) {
+      measured.push({ ...one, ...NOT_MEASURED });
+      continue;
+    }
+    report(`importing ${module}`);
+    const outcome = await measureImport(module, wheels);
+    if (!('failure' in outcome)) measured.push({ ...one, ...outcome });
+    else if (one.requested)
+      throw new SandboxError(
+        'build_failed',
+        `${one.name} was not added: importing ${module} fails: ${outcome.failure}`,
+      );
+    else {
+      report(`warning: importing ${module}, which a package needs, fails: ${outcome.failure}`);
+      measured.push({ ...one, ...NOT_MEASURED, measured_imports: [] });
+    }
+  }
+  return measured;
+}

@@ -1,0 +1,29 @@
+/** `packages remove`: removes added packages, and those that only they need. */
+import {
+  findAdded,
+  readAddedPackages,
+  withRequirements,
+  writeAddedPackages,
+} from '../../../packages/added-packages.ts';
+import { UsageError } from '../../exit-codes.ts';
+import type { PackagesAction } from './subcommand.ts';
+
+export const removePackages: PackagesAction = async (names) => {
+  const added = readAddedPackages();
+  const removed = names.map((name) => {
+    const found = findAdded(added, name);
+    if (found === undefined)
+      throw new UsageError(`${name} is not an added package; "packages list" shows them.`);
+    return found;
+  });
+  const requested = added.filter((one) => one.requested && !removed.includes(one));
+  const kept = withRequirements(requested, added);
+  const needed = removed.find((one) => kept.includes(one));
+  if (needed !== undefined) {
+    const users = kept.filter(({ requires }) => requires.includes(needed.name)).map(({ name }) => name);
+    throw new UsageError(`${needed.name} is needed by ${users.join(', ')}. Remove these as well.`);
+  }
+  writeAddedPackages(kept);
+  const gone = added.filter((one) => !kept.includes(one)).map(({ name }) => name);
+  process.stdout.write(`removed ${gone.join(', ')}\n`);
+};

@@ -1,0 +1,63 @@
+/** `packages selftest`: imports each added package in a guest and runs a short program with it. */
+import { findAdded, readAddedPackages } from '../../../packages/added-packages.ts';
+import { CHECK_PROGRAMS } from '../../../packages/check-programs.ts';
+import { readPyodideLock } from '../../../packages/pyodide-lock.ts';
+import { formatFuel } from '../../../quantities.ts';
+import { LANGUAGES } from '../../../runtimes/languages.ts';
+import { PACKAGE_RUNTIME } from '../../../runtimes/sources.ts';
+import { EXIT, UsageError } from '../../exit-codes.ts';
+import { escapeControls, formatTable } from '../../terminal-text.ts';
+import { failureOf, openTestSession } from './measure-imports.ts';
+import type { PackagesAction } from './subcommand.ts';
+
+interface SelftestRow {
+  readonly name: string;
+  readonly version: string;
+  /** Whether the wheel is the file that Pyodide distributes. */
+  readonly official: boolean;
+  readonly fuel: number;
+  readonly problem: string | null;
+}
+
+export const selftestPackages: PackagesAction = async (names, { json }) => {
+  const added = readAddedPackages();
+  const chosen =
+    names.length === 0
+      ? added
+      : names.map((name) => {
+          const found = findAdded(added, name);
+          if (found !== undefined) return found;
+          throw new UsageError(`${name} is not an added package; "packages list" shows them.`);
+        });
+  if (chosen.length === 0) throw new UsageError('No packages are added. Add some with "packages add".');
+  const { packages: distributed } = readPyodideLock();
+  const rows: SelftestRow[] = [];
+  for (const { name, version, sha256, measured_imports } of chosen) {
+    const imports = measured_imports.map((module) => LANGUAGES[PACKAGE_RUNTIME].importStatement(module));
+    const program = CHECK_PROGRAMS[name] ?? imports.join('\n');
+    await using session = await openTestSession([name]);
+    const result = await session.execute(program);
+    rows.push({
+      name,
+      version,
+      official: distributed.get(name)?.sha256 === sha256,
+      fuel: result.fuel_consumed,
+      problem: result.success ? null : failureOf(result),
+    });
+  }
+  if (json) process.stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
+  else console.log(table(rows));
+  if (rows.some(({ problem }) => problem !== null)) process.exitCode = EXIT.unavailable;
+};
+
+const table = (rows: readonly SelftestRow[]) =>
+  formatTable(
+    ['PACKAGE', 'VERSION', "PYODIDE'S FILE", 'FUEL', 'RESULT'],
+    rows.map((one) => [
+      one.name,
+      one.version,
+      one.official ? 'yes' : 'no',
+      formatFuel(one.fuel),
+      one.problem === null ? 'ok' : escapeControls(one.problem),
+    ]),
+  );

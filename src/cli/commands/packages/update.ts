@@ -1,0 +1,25 @@
+/** `packages update`: resolves added packages again. */
+import { findAdded, readAddedPackages, withRequirements } from '../../../packages/added-packages.ts';
+import { UsageError } from '../../exit-codes.ts';
+import { installPackages } from './install.ts';
+import type { PackagesAction } from './subcommand.ts';
+
+export const updatePackages: PackagesAction = async (names, flags) => {
+  const added = readAddedPackages();
+  const wanted = names.map((name) => {
+    const found = findAdded(added, name);
+    if (found === undefined)
+      throw new UsageError(`${name} is not an added package; "packages list" shows them.`);
+    return found;
+  });
+  const updated = withRequirements(names.length === 0 ? added : wanted, added);
+  const requests = (names.length === 0 ? added.filter((one) => one.requested) : wanted).map(
+    ({ name, requested }) => ({ name, specifiers: '', isFile: true, requested }),
+  );
+  await installPackages(
+    requests,
+    [],
+    added.filter((one) => !updated.includes(one)),
+    flags,
+  );
+};

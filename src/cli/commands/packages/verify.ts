@@ -1,0 +1,39 @@
+/** `packages verify`: compares the added packages with their recorded digests. */
+import { readAddedPackages } from '../../../packages/added-packages.ts';
+import { readUserPackages } from '../../../packages/read-user-packages.ts';
+import { EXIT } from '../../exit-codes.ts';
+import { formatTable } from '../../terminal-text.ts';
+import type { PackagesAction } from './subcommand.ts';
+
+export const verifyPackages: PackagesAction = async (_, { json }) => {
+  const rows = [];
+  for (const { name, version, sha256, contents_sha256, libraries } of readAddedPackages()) {
+    const problem = await problemOf(contents_sha256, libraries);
+    rows.push({ name, version, sha256, problem });
+  }
+  if (json) process.stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
+  else
+    console.log(
+      formatTable(
+        ['PACKAGE', 'VERSION', 'SHA-256', 'RESULT'],
+        rows.map((one) => [one.name, one.version, one.sha256, one.problem ?? 'ok']),
+      ),
+    );
+  if (rows.some(({ problem }) => problem !== null)) process.exitCode = EXIT.unavailable;
+};
+
+/** Reads the package as a sandbox does. */
+async function problemOf(
+  contents: string,
+  libraries: readonly { readonly path: string; readonly sha256: string }[],
+): Promise<string | null> {
+  try {
+    const { load } = await readUserPackages([`sha256:${contents}`]);
+    const found = await load();
+    const digests = new Map(found.libraries.map(({ path, sha256 }) => [path, sha256]));
+    const changed = libraries.find(({ path, sha256 }) => digests.get(path) !== sha256);
+    return changed === undefined ? null : `packages.json has another digest for ${changed.path}`;
+  } catch (cause) {
+    return (cause as Error).message;
+  }
+}

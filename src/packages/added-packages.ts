@@ -1,0 +1,191 @@
+/**
+ * The packages that `packages add` installed for this user. packages.json seals each: the SHA-256 of its wheel, of its files
+ * and of its libraries. A wheel that does not match is rejected.
+ *
+ * <packages>/packages.json, and <packages>/wheels/<SHA-256 of the wheel>/<file name>
+ */
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { z } from 'zod';
+import { SandboxError } from '../errors.ts';
+import { sha256Hex } from '../framing/digest.ts';
+import { listFolder } from '../host/list-folder.ts';
+import { addedPackagesFile, packagesFolder } from '../host/user-folders.ts';
+import { DEFAULT_LIMITS } from '../schema/default-limits.ts';
+import type { PackageFacts } from '../schema.ts';
+import { HEAVY_SHARE } from './catalog.ts';
+import { NATIVE_PLATFORM } from './wheel-files.ts';
+import { normalisedName } from './wheel-metadata.ts';
+
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+const fuel = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+const name = z.string().regex(/^[a-z0-9][a-z0-9-]{0,100}$/);
+const moduleName = z.string().regex(/^[A-Za-z_]\w{0,100}$/);
+
+const addedPackage = z.strictObject({
+  name,
+  version: z.string().min(1).max(100),
+  file: z.string().regex(/^[\w.!+-]{1,200}\.whl$/),
+  sha256,
+  source: z.enum(['file', 'pip', 'pyodide']),
+  /** Added by name or file, not only because another package needs it. */
+  requested: z.boolean(),
+  /** Names of the added packages that it needs. */
+  requires: z.array(name).max(500),
+  /** Digest of the files that guests see. */
+  contents_sha256: sha256,
+  libraries: z.array(z.strictObject({ path: z.string().min(1).max(1000), sha256 })).max(2000),
+  import_names: z.array(moduleName).max(1000),
+  /** Imports that were measured; none if the package has no modules of its own. */
+  measured_imports: z.array(moduleName).max(10),
+  fuel_first_import: fuel,
+  fuel_cached_import: fuel,
+  use: z.string().max(200),
+  licence: z.string().max(200),
+});
+const addedPackages = z.strictObject({
+  format: z.literal(1),
+  platform: z.string(),
+  packages: z.array(addedPackage).max(2000),
+});
+
+/** A package that was added, as packages.json describes it. */
+export type AddedPackage = Readonly<z.infer<typeof addedPackage>>;
+
+export const wheelPath = ({ sha256, file }: Pick<AddedPackage, 'sha256' | 'file'>) =>
+  join(packagesFolder(), 'wheels', sha256, file);
+
+/** The text of packages.json; undefined if no package was ever added. */
+function readLock(): string | undefined {
+  try {
+    return readFileSync(addedPackagesFile(), 'utf8');
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new SandboxError('store_failed', `Cannot read the added packages: ${(cause as Error).message}`);
+  }
+}
+
+/** The added packages, sorted by name. */
+export function readAddedPackages(): readonly AddedPackage[] {
+  const text = readLock();
+  return text === undefined ? [] : parseAddedPackages(text, addedPackagesFile());
+}
+
+/** Parses the contents of a packages.json. */
+export function parseAddedPackages(text: string, path: string): readonly AddedPackage[] {
+  let data: z.infer<typeof addedPackages>;
+  try {
+    data = addedPackages.parse(JSON.parse(text));
+  } catch {
+    throw new SandboxError(
+      'store_failed',
+      `${path} is damaged. Delete it and add the packages again with "llm-wasm-sandbox packages add".`,
+    );
+  }
+  if (data.platform !== NATIVE_PLATFORM)
+    throw new SandboxError(
+      'invalid_argument',
+      `${path} lists packages for ${data.platform}, but guests need ${NATIVE_PLATFORM}. Delete it and add the packages again.`,
+    );
+  return data.packages;
+}
+
+/** Replaces the list of added packages and deletes wheels that it does not contain. */
+export function writeAddedPackages(packages: readonly AddedPackage[]): void {
+  const sorted = [...packages].sort((a, b) => (a.name < b.name ? -1 : 1));
+  const lock = addedPackages.parse({ format: 1, platform: NATIVE_PLATFORM, packages: sorted });
+  const path = addedPackagesFile();
+  if (sorted.length === 0) rmSync(path, { force: true });
+  else writeAtomically(path, `${JSON.stringify(lock, null, 2)}\n`);
+  const wheels = join(packagesFolder(), 'wheels');
+  const used = new Set(sorted.map((one) => one.sha256));
+  for (const folder of listFolder(wheels))
+    if (!used.has(folder)) rmSync(join(wheels, folder), { recursive: true, force: true });
+}
+
+/** Copies a wheel to its place. */
+export function storeWheel(wheel: Pick<AddedPackage, 'sha256' | 'file'>, bytes: Uint8Array): void {
+  writeAtomically(wheelPath(wheel), bytes);
+}
+
+function writeAtomically(path: string, content: string | Uint8Array): void {
+  const unfinished = `${path}.${randomUUID()}`;
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    writeFileSync(unfinished, content);
+    renameSync(unfinished, path);
+  } catch (cause) {
+    rmSync(unfinished, { force: true });
+    const { code, message } = cause as NodeJS.ErrnoException;
+    const problem = code === 'ENOSPC' || code === 'EDQUOT' ? 'there is not enough disk space' : message;
+    throw new SandboxError(
+      'store_failed',
+      `Cannot write ${path}: ${problem}. Free some space, or set LLM_WASM_SANDBOX_PACKAGES_DIR to another folder.`,
+    );
+  }
+}
+
+/** The bytes of the wheel of an added package. Throws if it is missing or changed. */
+export function readSealedWheel(added: AddedPackage): Uint8Array {
+  const advice = `Run "llm-wasm-sandbox packages add ${added.name}" to get it again.`;
+  let bytes: Uint8Array;
+  try {
+    bytes = readFileSync(wheelPath(added));
+  } catch (cause) {
+    throw new SandboxError(
+      'store_failed',
+      `packages: cannot read the wheel of ${added.name}: ${(cause as Error).message}. ${advice}`,
+    );
+  }
+  const found = sha256Hex(bytes);
+  if (found === added.sha256) return bytes;
+  throw new SandboxError(
+    'store_failed',
+    `packages: the wheel of ${added.name} has changed: expected SHA-256 ${added.sha256}, found ${found}. ${advice}`,
+  );
+}
+
+/** The names of the packages that were added by name or file: the packages of programs that name none. */
+export const requestedPackages = () =>
+  readAddedPackages()
+    .filter(({ requested }) => requested)
+    .map((one) => one.name);
+
+/** An added package, by any spelling of its name. */
+export function findAdded(packages: readonly AddedPackage[], wanted: string): AddedPackage | undefined {
+  const plain = normalisedName(wanted);
+  return packages.find((one) => one.name === plain);
+}
+
+/** The packages and those that they need. */
+export function withRequirements(
+  wanted: readonly AddedPackage[],
+  packages: readonly AddedPackage[],
+): AddedPackage[] {
+  const found = new Set(wanted);
+  for (const one of found) {
+    for (const required of one.requires) {
+      const other = findAdded(packages, required);
+      if (other !== undefined) found.add(other);
+    }
+  }
+  return [...found];
+}
+
+/** The facts that listings, guidance and fuel reports use. */
+export function addedFacts(added: AddedPackage): PackageFacts {
+  return {
+    language: 'python',
+    name: added.name,
+    import_names: added.import_names,
+    version: added.version,
+    heavy: added.fuel_first_import > HEAVY_SHARE * DEFAULT_LIMITS.fuel_budget,
+    measured_imports: added.measured_imports,
+    fuel_first_import: added.fuel_first_import,
+    fuel_cached_import: added.fuel_cached_import,
+    warm: false,
+    use: added.use,
+    licence: added.licence,
+  };
+}

@@ -1,0 +1,143 @@
+/**
+ * Finds the wheels of requested packages and of everything that they need, and describes each as packages.json does. Vendored
+ * packages and packages that were added before satisfy requirements.
+ */
+import { SandboxError } from '../errors.ts';
+import { sha256Hex } from '../framing/digest.ts';
+import { type AddedPackage, findAdded } from './added-packages.ts';
+import { pythonPackage } from './catalog.ts';
+import { filesDigest, type PackageFile } from './package-contents.ts';
+import { readWheel, topLevelModules } from './read-user-packages.ts';
+import { satisfies } from './version-specifiers.ts';
+import { isSideModule, parseWheelName } from './wheel-files.ts';
+import { normalisedName, type Requirement, readMetadata } from './wheel-metadata.ts';
+import { findWheel, type WheelSources } from './wheel-sources.ts';
+
+/** Packages of the preset, for which `packages add scientific` is an abbreviation. */
+export const PRESETS: Readonly<Record<string, readonly string[]>> = {
+  scientific: ['numpy', 'pandas', 'scipy', 'matplotlib', 'pillow', 'scikit-learn'],
+};
+
+/** A package whose imports are not measured yet. */
+export interface ResolvedPackage extends Omit<AddedPackage, 'fuel_first_import' | 'fuel_cached_import'> {
+  readonly bytes: Uint8Array;
+}
+
+export interface PackageRequest extends Requirement {
+  /** The wheel must have this digest. */
+  readonly sha256?: string;
+  /** The wheel is a file that the caller named, so a vendored package does not satisfy the request. */
+  readonly isFile?: boolean;
+  /** False: the package is found again only because another needs it. */
+  readonly requested?: boolean;
+}
+
+export interface Resolution {
+  readonly packages: readonly ResolvedPackage[];
+  /** Requested names that are vendored. */
+  readonly vendored: readonly string[];
+  /** Requirements that the chosen versions do not satisfy. */
+  readonly conflicts: readonly string[];
+}
+
+const MAX_PACKAGES = 500;
+
+interface Pending extends PackageRequest {
+  readonly requiredBy: string | undefined;
+}
+
+/** `kept` are the added packages that stay as they are. */
+export async function resolvePackages(
+  requests: readonly PackageRequest[],
+  kept: readonly AddedPackage[],
+  sources: WheelSources,
+): Promise<Resolution> {
+  const resolved = new Map<string, ResolvedPackage>();
+  const vendored: string[] = [];
+  const conflicts: string[] = [];
+  const pending: Pending[] = requests.map((one) => ({ ...one, requiredBy: undefined }));
+  for (const { requiredBy, ...request } of pending) {
+    const { name, specifiers } = request;
+    const present = resolved.get(name) ?? findAdded(kept, name);
+    if (present !== undefined) {
+      if (!satisfies(present.version, specifiers))
+        conflicts.push(
+          `${requiredBy ?? 'the command line'} requires ${name}${specifiers}, but version ${present.version} is used`,
+        );
+      continue;
+    }
+    if (pythonPackage(name) !== undefined && request.isFile !== true) {
+      if (requiredBy === undefined) vendored.push(name);
+      continue;
+    }
+    if (resolved.size >= MAX_PACKAGES)
+      throw new SandboxError('invalid_argument', `The packages need more than ${MAX_PACKAGES} others.`);
+    const { found, requires } = await resolveOne(
+      request,
+      requiredBy === undefined && request.requested !== false,
+      sources,
+    );
+    resolved.set(name, found);
+    for (const one of requires) if (one.name !== name) pending.push({ ...one, requiredBy: name });
+  }
+  const names = new Set([...resolved.keys(), ...kept.map((one) => one.name)]);
+  const packages = [...resolved.values()].map((one) => ({
+    ...one,
+    requires: one.requires.filter((required) => names.has(required)),
+  }));
+  return { packages, vendored, conflicts };
+}
+
+async function resolveOne(
+  request: PackageRequest,
+  requested: boolean,
+  sources: WheelSources,
+): Promise<{ found: ResolvedPackage; requires: readonly Requirement[] }> {
+  const { file, bytes, source } = await findWheel(request, sources, request.sha256);
+  sources.onStep(`checking ${file}`);
+  const files = await readWheel(file, bytes);
+  const { summary, licence, requires } = readMetadata(files);
+  const needed = [...requires, ...distributedRequirements(request.name, source, sources)];
+  const importNames = importableModules(files, request.name);
+  const found: ResolvedPackage = {
+    name: request.name,
+    version: parseWheelName(file)!.version,
+    file,
+    sha256: sha256Hex(bytes),
+    source,
+    requested,
+    requires: [...new Set(needed.map(({ name }) => name))],
+    contents_sha256: filesDigest(files),
+    libraries: files.filter(isSideModule).map(({ path, data }) => ({ path, sha256: sha256Hex(data) })),
+    import_names: importNames,
+    measured_imports: importNames.slice(0, 1),
+    use: summary || `The package ${request.name}`,
+    licence,
+    bytes,
+  };
+  return { found, requires: needed };
+}
+
+/** Requirements of a wheel of Pyodide's distribution that its metadata does not contain. */
+function distributedRequirements(
+  name: string,
+  source: AddedPackage['source'],
+  { pyodideLock }: WheelSources,
+) {
+  const depends = source === 'pyodide' ? (pyodideLock.packages.get(name)?.depends ?? []) : [];
+  return depends
+    .map(normalisedName)
+    .filter((one) => pyodideLock.packages.has(one))
+    .map((one): Requirement => ({ name: one, specifiers: '' }));
+}
+
+/** The modules of a package, that with the name of the package first, then those with most files. */
+function importableModules(files: readonly PackageFile[], name: string): string[] {
+  const isCode = ({ path }: PackageFile) => /\.(py|so)$/.test(path);
+  const weight = (module: string) =>
+    (normalisedName(module) === name ? 1e6 : 0) +
+    files.filter(({ path }) => path.startsWith(`${module}/`)).length;
+  return topLevelModules(files.filter(isCode))
+    .filter((module) => !module.startsWith('_'))
+    .sort((a, b) => weight(b) - weight(a));
+}

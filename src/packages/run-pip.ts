@@ -1,0 +1,58 @@
+/** Downloads wheels with the pip of this machine, so that its indexes, mirrors, proxies and PIP_FIND_LINKS apply. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { NATIVE_PLATFORM } from './wheel-files.ts';
+
+const PIP_TIMEOUT_MS = 5 * 60_000;
+const PYTHON_COMMANDS = ['python3', 'python'];
+const COMMON_FLAGS = '--quiet --no-deps --only-binary=:all: --disable-pip-version-check'.split(' ');
+/** Selects wheels for the interpreter of the guests, and pure wheels. */
+const GUEST_FLAGS =
+  `--platform ${NATIVE_PLATFORM} --python-version 3.14 --implementation cp --abi cp314 --retries 1`.split(
+    ' ',
+  );
+
+const run = promisify(execFile);
+
+/** Why pip has not downloaded a package. */
+export interface PipFailure {
+  readonly kind: 'no_pip' | 'no_wheel' | 'no_network' | 'other';
+  readonly message: string;
+}
+
+/** Runs `pip download`. Returns undefined if it succeeds. */
+export async function pipDownload(
+  flags: readonly string[],
+  requirements: readonly string[],
+  folder: string,
+): Promise<PipFailure | undefined> {
+  let failure: PipFailure = { kind: 'no_pip', message: 'python3 is not installed' };
+  for (const python of PYTHON_COMMANDS) {
+    try {
+      // Each name is one argument and starts with a letter or digit, so it cannot be taken for an option.
+      await run(python, ['-m', 'pip', 'download', ...COMMON_FLAGS, ...flags, '-d', folder, ...requirements], {
+        timeout: PIP_TIMEOUT_MS,
+      });
+      return undefined;
+    } catch (cause) {
+      const { stderr, message, code } = cause as { stderr?: string; message: string; code?: string | number };
+      if (code === 'ENOENT') continue;
+      failure = classify((stderr || message).trim());
+      break;
+    }
+  }
+  return failure;
+}
+
+/** Downloads a wheel that guests can use. */
+export const downloadForGuests = (requirement: string, folder: string) =>
+  pipDownload(GUEST_FLAGS, [requirement], folder);
+
+function classify(output: string): PipFailure {
+  const lines = output.split('\n').filter((line) => line !== '');
+  const message = lines.findLast((line) => line.startsWith('ERROR')) ?? lines.at(-1) ?? 'pip failed';
+  if (/No module named pip\b/.test(output)) return { kind: 'no_pip', message: 'pip is not installed' };
+  if (/connection broken|NewConnectionError|Temporary failure|timed out|ProxyError/i.test(output))
+    return { kind: 'no_network', message };
+  return { kind: /No matching distribution/.test(output) ? 'no_wheel' : 'other', message };
+}

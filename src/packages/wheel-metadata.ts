@@ -1,0 +1,62 @@
+/** Reads the METADATA of a wheel: what the package is and which packages it needs in a guest. */
+import { appliesToGuests } from './environment-markers.ts';
+import type { PackageFile } from './package-contents.ts';
+
+export interface Requirement {
+  /** Normalised name. */
+  readonly name: string;
+  /** Version specifiers such as `>=1.26,<3`; empty if any version will do. */
+  readonly specifiers: string;
+}
+
+export interface WheelMetadata {
+  readonly summary: string;
+  readonly licence: string;
+  readonly requires: readonly Requirement[];
+}
+
+const MAX_TEXT = 120;
+const MAX_REQUIREMENT = 500;
+const MAX_REQUIREMENTS = 500;
+
+/** The name of a package as pip compares it: lower case, with "-" for runs of "-", "_" and ".". */
+export const normalisedName = (name: string) => name.toLowerCase().replaceAll(/[-_.]+/g, '-');
+
+/** Parses a requirement such as `numpy>=1.26; python_version < "3.15"`. Undefined if it is not one. */
+export function parseRequirement(text: string): (Requirement & { readonly marker: string }) | undefined {
+  const end = text.indexOf(';');
+  const [before, marker] = end < 0 ? [text, ''] : [text.slice(0, end), text.slice(end + 1)];
+  const name = /^[A-Za-z0-9][\w.-]*/.exec(before.trim())?.[0];
+  if (name === undefined || before.length > MAX_REQUIREMENT) return undefined;
+  const rest = before.trim().slice(name.length).trim();
+  const specifiers = rest.startsWith('[') ? rest.slice(rest.indexOf(']') + 1) : rest;
+  const plain = specifiers.replaceAll(/[()\s]/g, '');
+  if (plain !== '' && !/^[<>=!~][\w.*+!,<>=~-]*$/.test(plain)) return undefined;
+  return { name: normalisedName(name), specifiers: plain, marker: marker.trim() };
+}
+
+/** One line of untrusted text, shortened, without control characters. */
+const oneLine = (text: string) =>
+  text
+    .replaceAll(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ')
+    .trim()
+    .slice(0, MAX_TEXT);
+
+export function readMetadata(files: readonly PackageFile[]): WheelMetadata {
+  const file = files.find(({ path }) => /^[^/]+\.dist-info\/METADATA$/.test(path));
+  const text = file === undefined ? '' : new TextDecoder().decode(file.data);
+  const header = text.split(/\r?\n\r?\n/, 1)[0]!.split(/\r?\n/);
+  const field = (name: string) =>
+    header.filter((line) => line.startsWith(`${name}: `)).map((line) => line.slice(name.length + 2));
+  const requires = field('Requires-Dist')
+    .slice(0, MAX_REQUIREMENTS)
+    .map(parseRequirement)
+    .filter((one) => one !== undefined)
+    .filter(({ marker }) => marker === '' || appliesToGuests(marker))
+    .map(({ name, specifiers }) => ({ name, specifiers }));
+  return {
+    summary: oneLine(field('Summary')[0] ?? ''),
+    licence: oneLine(field('License-Expression')[0] ?? field('License')[0] ?? ''),
+    requires,
+  };
+}

@@ -1,0 +1,197 @@
+/**
+ * Where `packages add` gets wheels from, in this order: files that the caller names, pip, and Pyodide's distribution, whose
+ * files must have the SHA-256 of the list in the pyodide package. Nothing is executed.
+ */
+import {
+  createWriteStream,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable, Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { SandboxError } from '../errors.ts';
+import { sha256Hex } from '../framing/digest.ts';
+import { listFolder } from '../host/list-folder.ts';
+import { packagesFolder } from '../host/user-folders.ts';
+import type { AddedPackage } from './added-packages.ts';
+import type { DistributedPackage, PyodideLock } from './pyodide-lock.ts';
+import { downloadForGuests, type PipFailure } from './run-pip.ts';
+import { satisfies } from './version-specifiers.ts';
+import { NATIVE_PLATFORM, parseWheelName } from './wheel-files.ts';
+import { normalisedName, type Requirement } from './wheel-metadata.ts';
+
+export interface FoundWheel {
+  readonly file: string;
+  readonly bytes: Uint8Array;
+  readonly source: AddedPackage['source'];
+}
+
+export interface WheelSources {
+  /** Paths of wheels. */
+  readonly files: readonly string[];
+  readonly pip: boolean;
+  /** Address or folder of Pyodide's distribution; undefined: not used. */
+  readonly pyodideUrl: string | undefined;
+  readonly pyodideLock: PyodideLock;
+  onStep(text: string): void;
+}
+
+const MAX_WHEEL_BYTES = 512 * 1024 * 1024;
+
+/** The address of the files of a release of Pyodide. */
+export const pyodideUrl = ({ version }: PyodideLock) =>
+  process.env['LLM_WASM_SANDBOX_PYODIDE_URL'] || `https://cdn.jsdelivr.net/pyodide/v${version}/full/`;
+
+/** Finds a wheel for a requirement. `sha256`: only a wheel with this digest will do. Throws if no source has one. */
+export async function findWheel(
+  requirement: Requirement,
+  sources: WheelSources,
+  sha256?: string,
+): Promise<FoundWheel> {
+  const { name, specifiers } = requirement;
+  const local = sources.files.find((path) => isWheelOf(path, requirement));
+  if (local !== undefined) {
+    const found = { file: local.split(/[\\/]/).at(-1)!, bytes: readFileSync(local), source: 'file' } as const;
+    return checkDigest(found, name, sha256);
+  }
+  const distributed = sources.pyodideLock.packages.get(name);
+  const problems: string[] = [];
+  if (sources.pip) {
+    const outcome = await findWithPip(requirement, distributed, sources);
+    if ('bytes' in outcome) return checkDigest(outcome, name, sha256);
+    problems.push(`pip: ${PIP_PROBLEMS[outcome.kind] ?? outcome.message}`);
+  }
+  if (sources.pyodideUrl !== undefined) {
+    if (distributed === undefined) problems.push("Pyodide's distribution does not contain it");
+    else if (!satisfies(distributed.version, specifiers))
+      problems.push(`Pyodide's distribution has version ${distributed.version}`);
+    else {
+      const outcome = await fetchDistributed(distributed, sources.pyodideUrl, sources.onStep);
+      if (typeof outcome !== 'string')
+        return checkDigest({ file: distributed.file_name, bytes: outcome, source: 'pyodide' }, name, sha256);
+      problems.push(`Pyodide's distribution: ${outcome}`);
+    }
+  }
+  throw new SandboxError(
+    'build_failed',
+    `No wheel of ${name}${specifiers} for cp314-${NATIVE_PLATFORM} was found (${problems.join('; ')}). ` +
+      'Give the path of a wheel, or choose a package that is pure Python or built for this platform.',
+  );
+}
+
+const PIP_PROBLEMS: Readonly<Partial<Record<PipFailure['kind'], string>>> = {
+  no_wheel: 'no wheel for this platform, and no pure Python wheel',
+  no_network: 'its package index cannot be reached',
+};
+
+function isWheelOf(path: string, { name, specifiers }: Requirement): boolean {
+  const wheel = parseWheelName(path.split(/[\\/]/).at(-1)!);
+  return wheel !== undefined && normalisedName(wheel.name) === name && satisfies(wheel.version, specifiers);
+}
+
+function checkDigest(found: FoundWheel, name: string, expected: string | undefined): FoundWheel {
+  const digest = sha256Hex(found.bytes);
+  if (expected === undefined || digest === expected) return found;
+  throw new SandboxError(
+    'build_failed',
+    `The wheel of ${name} from ${found.source} does not match: expected SHA-256 ${expected}, found ${digest}.`,
+  );
+}
+
+/** Prefers the version that Pyodide distributes, which is known to work with the others. */
+async function findWithPip(
+  { name, specifiers }: Requirement,
+  distributed: DistributedPackage | undefined,
+  { onStep }: WheelSources,
+): Promise<FoundWheel | PipFailure> {
+  const isPreferred = distributed !== undefined && satisfies(distributed.version, specifiers);
+  const wanted = isPreferred ? [`${name}==${distributed.version}`, name + specifiers] : [name + specifiers];
+  const folder = mkdtempSync(join(tmpdir(), 'llm-wasm-sandbox-'));
+  try {
+    let failure: PipFailure = { kind: 'other', message: 'pip has downloaded nothing' };
+    for (const requirement of wanted) {
+      onStep(`pip: looking for ${requirement}`);
+      const failed = await downloadForGuests(requirement, folder);
+      const file = listFolder(folder).find((one) => isWheelOf(one, { name, specifiers }));
+      if (failed === undefined && file !== undefined)
+        return { file, bytes: readFileSync(join(folder, file)), source: 'pip' };
+      failure = failed ?? failure;
+    }
+    return failure;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The bytes of a distributed wheel, or why they cannot be had. An interrupted download is resumed by the next call. */
+async function fetchDistributed(
+  { file_name, sha256 }: DistributedPackage,
+  base: string,
+  onStep: (text: string) => void,
+): Promise<Uint8Array | string> {
+  const partial = join(packagesFolder(), 'downloads', sha256);
+  try {
+    onStep(`Pyodide's distribution: downloading ${file_name}`);
+    const bytes = /^https?:/.test(base)
+      ? await download(new URL(file_name, base.endsWith('/') ? base : `${base}/`), partial)
+      : readFileSync(join(base, file_name));
+    const digest = sha256Hex(bytes);
+    if (digest !== sha256) return `${file_name} has the SHA-256 ${digest}, expected ${sha256}`;
+    return bytes;
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    if (code === 'ENOSPC' || code === 'EDQUOT')
+      throw new SandboxError('store_failed', `There is not enough disk space to download ${file_name}.`);
+    const reason =
+      cause instanceof TypeError ? 'there is no network, or the address is not reachable' : message;
+    return `${file_name} cannot be read from ${base}: ${reason}`;
+  }
+}
+
+/** Downloads to a file, starting where an earlier download ended, and returns its contents. */
+async function download(url: URL, partial: string): Promise<Uint8Array> {
+  const start = statSync(partial, { throwIfNoEntry: false })?.size ?? 0;
+  const response = await fetch(url, { headers: start > 0 ? { range: `bytes=${start}-` } : {} });
+  const isResumed = response.status === 206 && start > 0;
+  if (response.status === 416) {
+    rmSync(partial, { force: true });
+    return download(url, partial);
+  }
+  if (!response.ok || response.body === null) throw new Error(`status ${response.status}`);
+  let size = isResumed ? start : 0;
+  const limit = new Transform({
+    transform(chunk: Uint8Array, _, done) {
+      size += chunk.length;
+      done(size > MAX_WHEEL_BYTES ? new Error('it is too large') : null, chunk);
+    },
+  });
+  mkdirSync(join(partial, '..'), { recursive: true, mode: 0o700 });
+  await pipeline(
+    Readable.fromWeb(response.body as import('node:stream/web').ReadableStream),
+    limit,
+    createWriteStream(partial, { flags: isResumed ? 'a' : 'w' }),
+  );
+  const bytes = readFileSync(partial);
+  // A finished download is kept nowhere but in the store of wheels; a damaged one must not be resumed.
+  rmSync(partial, { force: true });
+  return bytes;
+}
+
+/** The wheels at a path: the path itself or the wheels of a folder. */
+export function wheelsAt(path: string): string[] {
+  if (!existsSync(path))
+    throw new SandboxError(
+      'invalid_argument',
+      `${path} does not exist. Give a wheel, a folder of wheels or a name.`,
+    );
+  if (!statSync(path).isDirectory()) return [path];
+  return listFolder(path)
+    .filter((name) => name.endsWith('.whl'))
+    .map((name) => join(path, name));
+}

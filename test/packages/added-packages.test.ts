@@ -1,0 +1,186 @@
+/** `packages add` and the packages that it adds, with wheels that the test creates. pip looks only into a folder of the test. */
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createSandbox } from 'llm-wasm-sandbox';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runCli, runCliHere } from '../support/cli.ts';
+import { nativeWheel } from './native-extension.ts';
+import { wheel } from './wheel-fixtures.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'added-packages-'));
+const index = join(folder, 'index');
+const home = join(folder, 'packages');
+const env = {
+  LLM_WASM_SANDBOX_PACKAGES_DIR: home,
+  LLM_WASM_SANDBOX_STORE: join(folder, 'sessions'),
+  LLM_WASM_SANDBOX_PYODIDE_URL: join(folder, 'no-distribution'),
+  PIP_CONFIG_FILE: '/dev/null',
+  PIP_NO_INDEX: '1',
+  PIP_FIND_LINKS: index,
+};
+Object.assign(process.env, env);
+const packages = (...args: readonly string[]) =>
+  runCliHere(['packages', ...args], env.LLM_WASM_SANDBOX_STORE);
+const session = (...args: readonly string[]) => runCliHere(['session', ...args], env.LLM_WASM_SANDBOX_STORE);
+const run = (...args: readonly string[]) => runCli(['run', ...args], { cwd: folder, env });
+const added = async () =>
+  (JSON.parse((await packages('list', '--json')).stdout) as { name: string; source: string }[])
+    .filter(({ source }) => source === 'added')
+    .map(({ name }) => name);
+
+let native: string;
+beforeAll(async () => {
+  native = await nativeWheel(folder);
+  mkdirSync(index);
+  const adder = { 'adder/__init__.py': 'from helper import one\n\ndef add(n):\n    return n + one\n' };
+  await wheel(index, 'Adder', '1.5', adder, 'py3-none-any', [
+    'Summary: Adds numbers',
+    'License-Expression: MIT',
+    'Requires-Dist: helper_pkg>=1,<2',
+    'Requires-Dist: six',
+    'Requires-Dist: missing; sys_platform == "win32"',
+  ]);
+  await wheel(index, 'helper_pkg', '1.2', { 'helper.py': 'one = 1\n' });
+  await wheel(index, 'helper_pkg', '2.0', { 'helper.py': 'one = 2\n' });
+  await wheel(index, 'broken', '1.0', { 'broken.py': 'import not_there\n' });
+});
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+
+describe('packages add', () => {
+  test('adds wheels, and packages by name with what they need', async () => {
+    const { status, stderr } = await packages('add', native, 'adder', 'openpyxl');
+    expect(stderr).toContain('openpyxl is vendored');
+    expect(stderr).toMatch(/added adder 1\.5 \(pip\); first import \S+ fuel/);
+    expect(status).toBe(0);
+    expect(await added()).toEqual(['adder', 'counter', 'helper-pkg']);
+    const lock = JSON.parse(readFileSync(join(home, 'packages.json'), 'utf8'));
+    expect(lock.packages).toMatchObject([
+      {
+        name: 'adder',
+        version: '1.5',
+        source: 'pip',
+        requested: true,
+        requires: ['helper-pkg'],
+        use: 'Adds numbers',
+      },
+      { name: 'counter', source: 'file', requested: true, libraries: [{ sha256: expect.any(String) }] },
+      { name: 'helper-pkg', version: '1.2', source: 'pip', requested: false },
+    ]);
+    expect(lock.packages[0].fuel_first_import).toBeGreaterThan(1000);
+  });
+
+  test.each([
+    [
+      'a package without a wheel',
+      ['nowhere'],
+      /No wheel of nowhere for cp314-pyemscripten_2026_0_wasm32.*pip: no wheel/,
+    ],
+    [
+      'a package that cannot be imported',
+      ['broken'],
+      /broken was not added: importing broken fails: ModuleNotFoundError/,
+    ],
+    ['an option of pip', ['--', '--index-url=x'], /Expected the name of a package/],
+    ['a file that does not exist', ['./nothing.whl'], /does not exist/],
+    ['nothing', [], /Give the names of packages/],
+  ])('rejects %s and changes nothing', async (_, names, message) => {
+    const before = readFileSync(join(home, 'packages.json'), 'utf8');
+    const { status, stderr } = await packages('add', ...names);
+    expect(stderr).toMatch(message);
+    expect(status).not.toBe(0);
+    expect(readFileSync(join(home, 'packages.json'), 'utf8')).toBe(before);
+    expect(readdirSync(join(home, 'wheels'))).toHaveLength(3);
+  });
+
+  test('adds what the list of another machine contains, with the same digests', async () => {
+    const lock = JSON.parse(readFileSync(join(home, 'packages.json'), 'utf8'));
+    const [adder] = lock.packages;
+    const path = join(folder, 'other.json');
+    writeFileSync(
+      path,
+      JSON.stringify({ ...lock, packages: [{ ...adder, sha256: 'a'.repeat(64), requires: [] }] }),
+    );
+    expect((await packages('add', '--lock', path)).stderr).toMatch(/does not match: expected SHA-256 a{64}/);
+    writeFileSync(path, JSON.stringify({ ...lock, packages: [{ ...adder, extra: 1 }] }));
+    expect((await packages('add', '--lock', path)).stderr).toContain('is damaged');
+  });
+});
+
+describe('added packages', () => {
+  test('are available to programs of the command line unless they are left out', async () => {
+    const program = 'import adder, counter; print(adder.add(counter.add(4)))';
+    expect(run('-c', program).stdout).toBe('5\n');
+    expect(run('--no-packages', '-c', program).stderr).toContain('ModuleNotFoundError');
+    expect(run('--packages', 'counter', '-c', 'import adder').stderr).toContain('ModuleNotFoundError');
+    expect(run('-l', 'javascript', '-c', 'console.log(1)').stdout).toBe('1\n');
+  });
+
+  test('are available to the library by name, with their measured imports', async () => {
+    await using sandbox = await createSandbox({
+      runtime: 'python',
+      packages: ['Adder', 'openpyxl'],
+      preload: ['adder'],
+    });
+    expect((await sandbox.execute('import adder\nadder.add(1)')).metadata).toMatchObject({
+      result: 2,
+      imports: [{ name: 'adder', cached: true }],
+    });
+    const unknown = createSandbox({ runtime: 'python', packages: ['numpy'] });
+    await expect(unknown).rejects.toThrow(/Add it with "llm-wasm-sandbox packages add numpy"/);
+  });
+
+  test('stay those of a session when others are added, and come back with an imported session', async () => {
+    const call = (program: string, id = 'kept') => run('--session', id, '-c', program);
+    const only = run(
+      '--session',
+      'kept',
+      '--packages',
+      'counter',
+      '-c',
+      'import counter; print(counter.add(3))',
+    );
+    expect(only.stdout).toBe('3\n');
+    expect(call('print(counter.add(4))').stdout).toBe('7\n');
+    const file = join(folder, 'kept.session');
+    expect((await session('export', 'kept', file)).status).toBe(0);
+    expect((await session('import', file, '--session', 'copy')).status).toBe(0);
+    expect(call('print(counter.add(5))', 'copy').stdout).toBe('12\n');
+    expect((await session('show', 'copy')).stdout).toContain('counter');
+  });
+
+  test('are verified', async () => {
+    expect(await packages('verify')).toMatchObject({ status: 0 });
+    const lock = JSON.parse(readFileSync(join(home, 'packages.json'), 'utf8'));
+    const { sha256, file } = lock.packages.find(({ name }: { name: string }) => name === 'helper-pkg');
+    const path = join(home, 'wheels', sha256, file);
+    const bytes = readFileSync(path);
+    writeFileSync(path, Buffer.concat([bytes, Buffer.from('x')]));
+    const { status, stdout } = await packages('verify', '--json');
+    const problems = (JSON.parse(stdout) as { name: string; problem: string | null }[]).filter(
+      (one) => one.problem,
+    );
+    expect(problems).toMatchObject([{ name: 'helper-pkg', problem: expect.stringContaining('has changed') }]);
+    expect(status).toBe(69);
+    writeFileSync(path, bytes);
+  });
+
+  test('pass their self-test', async () => {
+    expect((await packages('selftest', '--json', 'adder')).stdout).toContain('"problem": null');
+  });
+
+  test('are updated and removed with what only they need', async () => {
+    await wheel(index, 'Adder', '1.6', { 'adder.py': 'VERSION = 6\n' });
+    expect((await packages('update', 'adder')).stderr).toContain('added adder 1.6 (pip)');
+    await packages('add', 'adder==1.5');
+    expect((await packages('remove', 'helper-pkg')).stderr).toContain('is needed by adder');
+    expect((await packages('remove', 'adder')).stdout).toBe('removed adder, helper-pkg\n');
+    expect(await added()).toEqual(['counter']);
+    expect((await packages('remove', 'counter')).status).toBe(0);
+    expect(readdirSync(join(home, 'wheels'))).toEqual([]);
+    const { stderr } = run('--session', 'kept', '-c', 'print(1)');
+    expect(stderr).toContain('uses packages that are not among the added ones');
+  });
+});

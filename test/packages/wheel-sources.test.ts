@@ -1,0 +1,110 @@
+/** Downloads from a distribution like Pyodide's, served on the loopback interface. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { sha256Hex } from '../../src/framing/digest.ts';
+import { parsePyodideLock } from '../../src/packages/pyodide-lock.ts';
+import { findWheel } from '../../src/packages/wheel-sources.ts';
+import { wheel } from './wheel-fixtures.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'wheel-sources-'));
+vi.stubEnv('LLM_WASM_SANDBOX_PACKAGES_DIR', join(folder, 'packages'));
+const FILE = 'example-1.0-py3-none-any.whl';
+let bytes: Buffer;
+let server: Server;
+const ranges: (string | undefined)[] = [];
+
+beforeAll(async () => {
+  bytes = readFileSync(await wheel(folder, 'example', '1.0', { 'example.py': 'x = 1\n'.repeat(500) }));
+  server = createServer((request, response) => {
+    ranges.push(request.headers.range);
+    if (request.url !== `/full/${FILE}`) return response.writeHead(404).end();
+    const start = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0);
+    if (start >= bytes.length) return response.writeHead(416).end();
+    return response.writeHead(start > 0 ? 206 : 200).end(bytes.subarray(start));
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+});
+afterAll(() => {
+  server.close();
+  vi.unstubAllEnvs();
+  rmSync(folder, { recursive: true });
+});
+
+const sourcesFor = (sha256: string, base?: string) => ({
+  files: [],
+  pip: false,
+  pyodideUrl: base ?? `http://127.0.0.1:${(server.address() as AddressInfo).port}/full`,
+  pyodideLock: parsePyodideLock(
+    JSON.stringify({
+      packages: {
+        example: { name: 'Example', version: '1.0', file_name: FILE, sha256, imports: [], depends: [] },
+      },
+    }),
+    '0',
+  ),
+  onStep: () => {},
+});
+const requirement = { name: 'example', specifiers: '' };
+const partial = (content: Uint8Array) => {
+  mkdirSync(join(folder, 'packages/downloads'), { recursive: true });
+  writeFileSync(join(folder, 'packages/downloads', sha256Hex(bytes)), content);
+};
+
+test('a wheel has the digest of the list, and an interrupted download is resumed', async () => {
+  const { source, bytes: first } = await findWheel(requirement, sourcesFor(sha256Hex(bytes)));
+  expect([source, Buffer.compare(first, bytes)]).toEqual(['pyodide', 0]);
+  partial(bytes.subarray(0, 100));
+  const { bytes: resumed } = await findWheel(requirement, sourcesFor(sha256Hex(bytes)));
+  expect(Buffer.compare(resumed, bytes)).toBe(0);
+  expect(ranges).toEqual([undefined, 'bytes=100-']);
+});
+
+test('a damaged or oversized earlier download is not used twice', async () => {
+  partial(Buffer.alloc(100));
+  await expect(findWheel(requirement, sourcesFor(sha256Hex(bytes)))).rejects.toThrow(/has the SHA-256/);
+  expect((await findWheel(requirement, sourcesFor(sha256Hex(bytes)))).file).toBe(FILE);
+  partial(Buffer.alloc(bytes.length + 10));
+  expect((await findWheel(requirement, sourcesFor(sha256Hex(bytes)))).file).toBe(FILE);
+});
+
+test('a folder can replace the address', async () => {
+  expect((await findWheel(requirement, sourcesFor(sha256Hex(bytes), folder))).source).toBe('pyodide');
+});
+
+test.each([
+  ['another file', () => [requirement, sourcesFor('a'.repeat(64))], /expected a{64}/],
+  [
+    'another digest',
+    () => [requirement, sourcesFor(sha256Hex(bytes)), 'b'.repeat(64)],
+    /expected SHA-256 b{64}/,
+  ],
+  [
+    'another version',
+    () => [{ name: 'example', specifiers: '>=2' }, sourcesFor('a'.repeat(64))],
+    /has version 1.0/,
+  ],
+  [
+    'an unknown package',
+    () => [{ name: 'other', specifiers: '' }, sourcesFor('a'.repeat(64))],
+    /does not contain it/,
+  ],
+  [
+    'a missing file',
+    () => [
+      requirement,
+      sourcesFor('a'.repeat(64), `http://127.0.0.1:${(server.address() as AddressInfo).port}/no/`),
+    ],
+    /status 404/,
+  ],
+  [
+    'no server',
+    () => [requirement, sourcesFor('a'.repeat(64), 'http://127.0.0.1:1/')],
+    /there is no network/,
+  ],
+] as const)('%s is an error that says so', async (_, args, message) => {
+  await expect(findWheel(...(args() as Parameters<typeof findWheel>))).rejects.toThrow(message);
+});
