@@ -5,7 +5,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { annotateTypes } from './annotate-types.mjs';
 import { bundle } from './bundle.mjs';
@@ -32,6 +32,19 @@ function copyDataFiles(runtimes) {
     cpSync(at(`src/runtimes/${name}/guest`), at(`dist/runtimes/${name}/guest`), { recursive: true });
   for (const part of ['lock.json', 'manifest.json', 'first-party'])
     cpSync(at(`src/packages/${part}`), at(`dist/packages/${part}`), { recursive: true });
+  writePyodideLock();
+}
+
+/** Copies the wheels in the list of packages that Pyodide distributes: the pyodide package is not installed with this one. */
+function writePyodideLock() {
+  const read = (name) => JSON.parse(readFileSync(at(`node_modules/pyodide/${name}`), 'utf8'));
+  const packages = Object.values(read('pyodide-lock.json').packages)
+    .filter(({ file_name }) => file_name.endsWith('.whl'))
+    .map(({ name, version, file_name, sha256, imports, depends }) =>
+      JSON.stringify({ name, version, file_name, sha256, imports, depends }),
+    );
+  const head = `{"version":${JSON.stringify(read('package.json').version)},"packages":[`;
+  writeFileSync(at('dist/packages/pyodide-lock.json'), `${head}\n${packages.join(',\n')}\n]}\n`);
 }
 
 function inputsDigest() {

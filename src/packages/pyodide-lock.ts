@@ -1,11 +1,8 @@
 /**
- * The list of packages that Pyodide distributes for the interpreter of the guests, from the pyodide package that is
- * installed: file names, SHA-256 and dependencies. The files themselves are not part of that package.
+ * The wheels that Pyodide distributes for the interpreter of the guests: file names, SHA-256 and dependencies. The build copies
+ * the list from the pinned pyodide package, which does not contain the wheels themselves.
  */
 import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { packageFolders } from '../host/package-folders.ts';
 import { normalisedName } from './wheel-metadata.ts';
 
 export interface DistributedPackage {
@@ -26,7 +23,7 @@ export interface PyodideLock {
 
 let lock: PyodideLock | undefined;
 
-/** The list of the installed pyodide package; empty if it cannot be read. */
+/** The list of this build; empty if it cannot be read. */
 export function readPyodideLock(): PyodideLock {
   lock ??= readLock();
   return lock;
@@ -34,18 +31,18 @@ export function readPyodideLock(): PyodideLock {
 
 function readLock(): PyodideLock {
   try {
-    const folder = packageFolders('pyodide', dirname(fileURLToPath(import.meta.url)))[0]!;
-    const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-    return parsePyodideLock(readFileSync(join(folder, 'pyodide-lock.json'), 'utf8'), version);
+    return parsePyodideLock(readFileSync(new URL('./pyodide-lock.json', import.meta.url), 'utf8'));
   } catch {
     return { version: '', packages: new Map() };
   }
 }
 
-export function parsePyodideLock(text: string, version: string): PyodideLock {
-  const { packages } = JSON.parse(text) as { packages: Readonly<Record<string, DistributedPackage>> };
-  const wheels = Object.values(packages).filter(({ file_name }) => file_name.endsWith('.whl'));
-  return { version, packages: new Map(wheels.map((one) => [normalisedName(one.name), one])) };
+export function parsePyodideLock(text: string): PyodideLock {
+  const { version, packages } = JSON.parse(text) as {
+    version: string;
+    packages: readonly DistributedPackage[];
+  };
+  return { version, packages: new Map(packages.map((one) => [normalisedName(one.name), one])) };
 }
 
 /** The distributed package that contains a top-level module. */

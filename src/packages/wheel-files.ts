@@ -13,7 +13,7 @@ const LIBRARY = /\.so(\.\d+)*$/;
 const WASM_MAGIC = [0x00, 0x61, 0x73, 0x6d];
 /** The tags of the libraries that guests can load: CPython 3.14 and the ABI of its binary. */
 const PYTHON_TAGS: ReadonlySet<string> = new Set(['cp314', 'abi3']);
-const NATIVE_PLATFORM = 'pyemscripten_2026_0_wasm32';
+export const NATIVE_PLATFORM = 'pyemscripten_2026_0_wasm32';
 /** Sources of machine code, tests, type stubs, and installation records except metadata, entry points and licences. */
 const EXCLUDED =
   /\.(c|cc|cpp|h|hpp|pyx|pxd|pxi|pyi|pyc)$|(^|\/)(tests|__pycache__)\/|\.dist-info\/(?!METADATA$|entry_points\.txt$|licenses\/|LICEN[CS]E)|^[^/]+\.data\//;

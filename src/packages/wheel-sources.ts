@@ -1,6 +1,6 @@
 /**
  * Where `packages add` gets wheels from, in this order: files that the caller names, pip, and Pyodide's distribution, whose
- * files must have the SHA-256 of the list in the pyodide package. Nothing is executed.
+ * files must have the SHA-256 of its list. Nothing is executed.
  */
 import {
   createWriteStream,

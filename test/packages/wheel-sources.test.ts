@@ -40,11 +40,9 @@ const sourcesFor = (sha256: string, base?: string) => ({
   pyodideUrl: base ?? `http://127.0.0.1:${(server.address() as AddressInfo).port}/full`,
   pyodideLock: parsePyodideLock(
     JSON.stringify({
-      packages: {
-        example: { name: 'Example', version: '1.0', file_name: FILE, sha256, imports: [], depends: [] },
-      },
+      version: '0',
+      packages: [{ name: 'Example', version: '1.0', file_name: FILE, sha256, imports: [], depends: [] }],
     }),
-    '0',
   ),
   onStep: () => {},
 });
