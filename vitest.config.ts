@@ -14,7 +14,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: [
-            'test/{framing,wasm,fs,host,kernel,stores,analysis,concurrency,schema,quantities,tools,architecture}/**/*.test.ts',
+            'test/{framing,wasm,fs,host,kernel,stores,analysis,concurrency,schema,quantities,tools,results,architecture}/**/*.test.ts',
           ],
           testTimeout: 60_000,
           hookTimeout: 120_000,
@@ -25,7 +25,7 @@ export default defineConfig({
           name: 'guest',
           include: ['test/**/*.test.ts'],
           exclude: [
-            'test/{framing,wasm,fs,host,kernel,stores,analysis,concurrency,schema,quantities,tools,architecture}/**',
+            'test/{framing,wasm,fs,host,kernel,stores,analysis,concurrency,schema,quantities,tools,results,architecture}/**',
           ],
           testTimeout: 120_000,
           hookTimeout: 120_000,

@@ -8,7 +8,7 @@ import { provingTests } from './guarantees.mjs';
 import { registryText } from './registry.mjs';
 
 const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
-const { policy, TRAPS } = await import(at('dist/schema.js'));
+const { displayResult, policy, TRAPS } = await import(at('dist/schema.js'));
 const { formatCount, formatFuel, formatPercent, parseFuel, typicalSeconds } = await import(
   at('dist/quantities.js')
 );
@@ -288,6 +288,13 @@ const TABLES = {
       field.description,
     ]);
     return table(['policy field', 'default', 'meaning'], rows);
+  },
+  display_result: () => {
+    const rows = Object.entries(displayResult.shape).map(([name, field]) => [
+      `\`${name}\``,
+      field.description,
+    ]);
+    return table(['field', 'content'], rows);
   },
   traps: () => {
     const rows = Object.entries(TRAPS).map(([reason, { exit_code, message }]) => [

@@ -10,6 +10,7 @@ export type { Sandbox } from './sandbox/sandbox.ts';
 export type { WorkspaceFile } from './sandbox/workspace.ts';
 export {
   type Commit,
+  type DisplayResult,
   type ErrorGuidance,
   type EventLogger,
   type ExecuteOptions,

@@ -393,4 +393,8 @@ export class Guest implements Host, LinkableGuest {
   output(stream: 1 | 2, bytes: Uint8Array): void {
     this.#run.output(stream, bytes);
   }
+
+  result(message: Uint8Array): void {
+    this.#run.result(message);
+  }
 }

@@ -38,6 +38,8 @@ export interface RunContext {
   /** Virtual clock and seeded random numbers, which are identical in every run; absent: those of the machine. */
   readonly deterministic?: { readonly startMs: number; readonly seed: number } | undefined;
   output(stream: 1 | 2, bytes: Uint8Array): void;
+  /** Receives a result that the program displays. */
+  result(message: Uint8Array): void;
   /** Called periodically while the guest runs, and with `isSleeping` before it sleeps. */
   onTick?(nowMs: number, isSleeping: boolean): void;
 }
@@ -54,4 +56,5 @@ export const UNLIMITED_RUN: RunContext = {
   cancel: new Int32Array(new SharedArrayBuffer(4)),
   cancelValue: -1,
   output: () => {},
+  result: () => {},
 };

@@ -31,6 +31,7 @@ export const FILE_TYPE = {
   // Not a WASI character device, because the C library treats those as terminals.
   stream: { mode: 0o010000, dirent: 1, wasi: 0 },
   null: { mode: 0o020000, dirent: 2, wasi: 0 },
+  results: { mode: 0o020000, dirent: 2, wasi: 0 },
   pipe: { mode: 0o010000, dirent: 1, wasi: 0 },
 } as const;
 

@@ -23,6 +23,7 @@ export interface Listing {
 export type OpenFile = { refs: number; flags: number } & (
   | { kind: 'null' }
   | { kind: 'stream'; stream: 0 | 1 | 2 }
+  | { kind: 'results' }
   | { kind: 'file'; node: FileNode; path: string; position: number }
   | { kind: 'dir'; node: DirNode; base: BaseDirectory; position: number; listing: Listing | undefined }
   | { kind: 'pipe'; pipe: PipeBuffer; end: 'read' | 'write' }

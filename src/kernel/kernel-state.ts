@@ -39,6 +39,7 @@ const flags = integer(-(2 ** 31), 2 ** 31 - 1);
 /** An open file description; descriptors refer to it by its index. */
 const savedFile = byKind({
   null: { flags },
+  results: { flags },
   stream: { flags, stream: oneOf(0, 1, 2) },
   file: { flags, node: nodeReference, position: count },
   dir: {
@@ -118,7 +119,7 @@ export function saveKernelState(kernel: Kernel): KernelState {
   const pipes = [...new Set(files.flatMap((file) => (file.kind === 'pipe' ? [file.pipe] : [])))];
   const saveFile = (file: OpenFile): SavedFile => {
     const { kind, flags } = file;
-    if (kind === 'null') return { kind, flags };
+    if (kind === 'null' || kind === 'results') return { kind, flags };
     if (kind === 'stream') return { kind, flags, stream: file.stream };
     if (kind === 'pipe') return { kind, flags, end: file.end, pipe: pipes.indexOf(file.pipe) };
     const { node, position } = file;
@@ -189,7 +190,7 @@ function at<T>(list: readonly T[], index: number): T {
 function restoreFile(saved: SavedFile, nodes: SavedNodes, pipes: readonly PipeBuffer[]): OpenFile {
   const { kind, flags } = saved;
   const common = { refs: 0, flags };
-  if (kind === 'null') return { ...common, kind };
+  if (kind === 'null' || kind === 'results') return { ...common, kind };
   if (kind === 'stream') return { ...common, kind, stream: saved.stream };
   if (kind === 'pipe') return { ...common, kind, end: saved.end, pipe: at(pipes, saved.pipe) };
   const { position, node: reference } = saved;

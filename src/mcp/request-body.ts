@@ -5,6 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
 import { setImmediate as nextTick } from 'node:timers/promises';
+import { JsonShape } from '../framing/json-shape.ts';
 import type { ByteBudget } from './tenant-byte-budget.ts';
 
 export const JSON_LIMITS = {
@@ -62,7 +63,7 @@ export async function readJsonBody(request: IncomingMessage, limits: BodyLimits)
 
 function readText(request: IncomingMessage, { maxBytes, budget }: BodyLimits): Promise<string> {
   return new Promise((resolve, reject) => {
-    const shape = new JsonShape();
+    const shape = new JsonShape(JSON_LIMITS);
     // Decoding chunk by chunk spreads the work over many turns of the event loop.
     const decoder = new StringDecoder('utf8');
     const parts: string[] = [];
@@ -110,68 +111,6 @@ function parseJson(text: string): unknown {
     return JSON.parse(text);
   } catch {
     throw new BodyError(400, 'Parse error: the request body is not valid JSON.', -32_700);
-  }
-}
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-
-/** Counts depth and members of JSON text, chunk by chunk and in constant memory. It does not validate the text. */
-export class JsonShape {
-  #depth = 0;
-  #members = 0;
-  #literalChars = 0;
-  #isInString = false;
-  #isEscaped = false;
-
-  /** Returns a description of the limit that the text exceeds, or undefined. */
-  scan(chunk: Uint8Array): string | undefined {
-    for (let i = 0; i < chunk.length; i++) {
-      const byte = chunk[i]!;
-      if (this.#isInString) {
-        if (this.#isEscaped) this.#isEscaped = false;
-        else if (byte === BACKSLASH) this.#isEscaped = true;
-        else if (byte === QUOTE) this.#isInString = false;
-        continue;
-      }
-      const problem = this.#structure(byte);
-      if (problem !== undefined) return problem;
-    }
-    return undefined;
-  }
-
-  #structure(byte: number): string | undefined {
-    switch (byte) {
-      case QUOTE:
-        this.#isInString = true;
-        break;
-      case 0x5b: // [
-      case 0x7b: // {
-        this.#members++;
-        if (++this.#depth > JSON_LIMITS.depth)
-          return `arrays and objects are nested more than ${JSON_LIMITS.depth} deep`;
-        break;
-      case 0x5d: // ]
-      case 0x7d: // }
-        this.#depth--;
-        break;
-      case 0x2c: // ,
-        this.#members++;
-        break;
-      case 0x3a: // :
-      case 0x20:
-      case 0x09:
-      case 0x0a:
-      case 0x0d:
-        break;
-      default:
-        if (++this.#literalChars > JSON_LIMITS.literalChars)
-          return `a number or literal has more than ${JSON_LIMITS.literalChars} characters`;
-        return undefined;
-    }
-    this.#literalChars = 0;
-    if (this.#members <= JSON_LIMITS.members) return undefined;
-    return `the body has more than ${JSON_LIMITS.members} members and elements`;
   }
 }
 

@@ -4,7 +4,8 @@
  * is too large closes the connection. Passes on complete lines only, and no line that cannot be a message.
  */
 import { Transform, type TransformCallback } from 'node:stream';
-import { BodyError, JSON_LIMITS, JsonShape, parseJsonBody } from './request-body.ts';
+import { JsonShape } from '../framing/json-shape.ts';
+import { BodyError, JSON_LIMITS, parseJsonBody } from './request-body.ts';
 
 /** A longer line closes the connection. */
 const MAX_LINE_BYTES = 10 * 1024 * 1024;
@@ -20,7 +21,7 @@ type Reject = (error: {
 }) => void;
 
 export class CheckedLines extends Transform {
-  #shape = new JsonShape();
+  #shape = new JsonShape(JSON_LIMITS);
   #parts: Buffer[] = [];
   #bytes = 0;
   #problem: string | undefined;
@@ -58,7 +59,7 @@ export class CheckedLines extends Transform {
   #endLine(): void {
     const line = Buffer.concat(this.#parts);
     const problem = this.#problem ?? textProblem(line);
-    this.#shape = new JsonShape();
+    this.#shape = new JsonShape(JSON_LIMITS);
     this.#parts = [];
     this.#bytes = 0;
     this.#problem = undefined;

@@ -14,6 +14,7 @@ import {
 import type { JobHandle, JobObserver } from '../worker/job-handle.ts';
 import type { RunOutcome } from '../worker/protocol.ts';
 import type { OutputDelivery } from './output-delivery.ts';
+import type { ResultDelivery } from './result-delivery.ts';
 import type { Stdin } from './stdin.ts';
 import { stoppedByHost } from './to-result.ts';
 
@@ -36,6 +37,8 @@ export interface Call {
   /** Aborted when the call is cancelled or the sandbox is closed. */
   readonly signal: AbortSignal;
   readonly output: OutputDelivery;
+  /** Receives what the program displays. */
+  readonly results: ResultDelivery;
 }
 
 /** The parts of a call that a worker needs. */
@@ -64,9 +67,10 @@ export function parseCallOptions(code: string, options: ExecuteOptions): z.outpu
 }
 
 /** Receives the output of a run and answers the requests of its program. */
-export function observerOf({ stdin, output, onInputError }: RunnableCall): JobObserver {
+export function observerOf({ stdin, output, results, onInputError }: RunnableCall): JobObserver {
   return {
     output: (stream, bytes) => output.output(stream, bytes),
+    result: (result) => results.add(result),
     answer: async ({ type }) => {
       if (type === 'drain') await output.drained();
       else

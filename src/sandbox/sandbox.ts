@@ -40,6 +40,7 @@ import { checkMemory, type SandboxParts } from './create-parts.ts';
 import { EventLog } from './event-log.ts';
 import { type Execution, startExecution } from './execution.ts';
 import type { OutputDelivery } from './output-delivery.ts';
+import { ResultDelivery } from './result-delivery.ts';
 import { addAnalysis } from './run-analysis.ts';
 import { Stdin } from './stdin.ts';
 import { stoppedByHost, toResult } from './to-result.ts';
@@ -120,6 +121,7 @@ export class Sandbox {
         onStderr,
         onOutput,
         onProgress,
+        onResult,
         ...given
       } = parseCallOptions(code, options);
       const limits = callLimits(given, this.policy);
@@ -144,6 +146,7 @@ export class Sandbox {
         onProgress,
         signal: linked.signal,
         output,
+        results: new ResultDelivery(output, onResult),
       };
       const executionId = randomUUID();
       this.events.start(executionId, code, limits);
@@ -209,7 +212,8 @@ export class Sandbox {
     undeliveredBytes: number,
   ): SandboxResult {
     const userPackages = this.parts.extension?.packages;
-    const plain = toResult(this.runtime, outcome, queueMs, userPackages?.topLevel ?? [], call.code);
+    const topLevel = userPackages?.topLevel ?? [];
+    const plain = toResult(this.runtime, outcome, queueMs, topLevel, call.code, call.results.list);
     if (this.session_id !== undefined) plain.metadata.session_id = this.session_id;
     if (undeliveredBytes > 0) plain.metadata.output_undelivered_bytes = undeliveredBytes;
     const { code, limits } = call;

@@ -1,7 +1,13 @@
 /** Turns the outcome of a run, as the worker reports it, into a `SandboxResult` without guidance and fuel analysis. */
 import { toFuelProfile } from '../analysis/fuel-profile.ts';
 import { notableImports } from '../packages/manifest.ts';
-import { type RuntimeName, type SandboxResult, TRAPS, type TrapReason } from '../schema.ts';
+import {
+  type DisplayResult,
+  type RuntimeName,
+  type SandboxResult,
+  TRAPS,
+  type TrapReason,
+} from '../schema.ts';
 import type { RunOutcome } from '../worker/protocol.ts';
 
 const STOPPED_BY_HOST = {
@@ -29,8 +35,16 @@ export function stoppedByHost(reason: keyof typeof STOPPED_BY_HOST, durationMs: 
     imports: [],
     profile: undefined,
     stoppedAt: undefined,
+    resultsOmitted: 0,
     declared: [],
   };
+}
+
+/** Whether the files that the run has written are in the workspace. */
+const keepsFiles = ({ state, trap }: RunOutcome) => state !== 'rolled_back' && trap?.reason !== 'worker_lost';
+
+function withoutPath({ path: _, ...result }: DisplayResult): DisplayResult {
+  return result;
 }
 
 function trapMessage(reason: TrapReason, detail: string): string {
@@ -43,6 +57,7 @@ export function toResult(
   queueMs: number,
   userPackages: readonly string[],
   source: string,
+  results: readonly DisplayResult[],
 ): SandboxResult {
   const { trap, report } = outcome;
   const exitCode = trap ? TRAPS[trap.reason].exit_code : (report?.exit_code ?? 1);
@@ -55,6 +70,7 @@ export function toResult(
     files_created: outcome.changes.created,
     files_modified: outcome.changes.modified,
     files_deleted: outcome.changes.deleted,
+    results: keepsFiles(outcome) ? [...results] : results.map(withoutPath),
   };
   const metadata = {
     stdout_truncated: outcome.stdoutDroppedBytes > 0,
@@ -65,6 +81,7 @@ export function toResult(
       files_truncated: true as const,
       files_omitted: outcome.filesOmitted,
     }),
+    ...(outcome.resultsOmitted > 0 && { results_omitted: outcome.resultsOmitted }),
     ...(report?.result !== undefined && { result: report.result }),
     ...(report?.result_type !== undefined && { result_type: report.result_type }),
     ...(report?.error !== undefined && { error: report.error }),

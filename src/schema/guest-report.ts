@@ -64,6 +64,7 @@ export const guestReport = z.object({
   exit_code: z.number().int().min(0).max(REPORT_MAX.exitCode),
   result: z.json().optional(),
   result_type: z.string().max(REPORT_MAX.typeName).optional(),
+  result_text: z.string().max(REPORT_MAX.text).optional().describe('The result as the language writes it.'),
   error: guestError.optional(),
   exit_cause: guestError.optional().describe('The exception that was being handled when the program exited.'),
   stopped_at: stoppedAt.optional().describe('The frame of the program that raised the uncaught exception.'),

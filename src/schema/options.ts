@@ -1,5 +1,6 @@
 /** The options of `createSandbox` and of `execute`. */
 import { z } from 'zod';
+import type { DisplayResult } from './display-result.ts';
 import { languageName, runtimeName, sessionId } from './names.ts';
 import { fuelBudget, policy, timeoutSeconds } from './policy.ts';
 
@@ -139,6 +140,9 @@ export const executeOptions = z.strictObject({
     .describe(
       'Receives all output as bytes, including output beyond the limits of the result. If it returns a promise, the program waits for it, and so does the call, unless a promise takes longer than `timeout_seconds` to settle.',
     ),
+  onResult: callback<DisplayResult>()
+    .optional()
+    .describe('Receives everything that the program displays while it runs.'),
   onProgress: callback<{ fuel_consumed: number; fuel_budget: number }>()
     .optional()
     .describe('Called about ten times a second with the fuel that the run has used so far.'),

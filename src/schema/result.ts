@@ -1,5 +1,6 @@
 /** The result of `execute`: outcome, output, changed files, guidance and fuel analysis. */
 import { z } from 'zod';
+import { displayResult } from './display-result.ts';
 import { guestError, stoppedAt } from './guest-report.ts';
 import { runtimeName } from './names.ts';
 import { TRAPS, type TrapReason } from './traps.ts';
@@ -122,6 +123,11 @@ export const resultMetadata = z.object({
     .int()
     .optional()
     .describe('Number of changed files that the lists omit; only with `files_truncated`.'),
+  results_omitted: z
+    .number()
+    .int()
+    .optional()
+    .describe('Number of results that `results` omits, because there are more than 20.'),
   result: z.json().optional().describe('Value of the last expression, as JSON data or as text.'),
   result_type: z.string().optional().describe('Type of that value in the guest.'),
   error: guestError.optional().describe('The uncaught exception that ended the program.'),
@@ -156,6 +162,9 @@ const resultFields = {
   files_created: z.array(z.string()).describe('Paths of new files in the workspace.'),
   files_modified: z.array(z.string()).describe('Paths of changed files.'),
   files_deleted: z.array(z.string()).describe('Paths of deleted files.'),
+  results: z
+    .array(displayResult)
+    .describe('What the program displayed: values, tables, charts and images, at most 20.'),
 };
 
 export const successfulResult = z.object({

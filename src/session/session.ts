@@ -10,6 +10,7 @@ import { type Variable, variable } from '../runtimes/variable.ts';
 import { type Call, type FinishedCall, outcomeOf } from '../sandbox/call.ts';
 import type { SandboxParts } from '../sandbox/create-parts.ts';
 import { OutputDelivery } from '../sandbox/output-delivery.ts';
+import { ResultDelivery } from '../sandbox/result-delivery.ts';
 import { Sandbox } from '../sandbox/sandbox.ts';
 import { Stdin } from '../sandbox/stdin.ts';
 import { stoppedByHost } from '../sandbox/to-result.ts';
@@ -236,6 +237,7 @@ export class Session extends Sandbox {
       const { version, delta, tmp } = this.#timeline.state;
       const edits = { removed: [], entries: [] };
       const part = { id: this.key, version, delta, tmp, edits, discardState: true };
+      const output = new OutputDelivery();
       const call = {
         code: LANGUAGES[this.runtime].variablesProgram(this.#timeline.record.declared),
         language: this.runtime,
@@ -249,7 +251,8 @@ export class Session extends Sandbox {
         injectSetup: true,
         profile: false,
         signal: this.closing.signal,
-        output: new OutputDelivery(),
+        output,
+        results: new ResultDelivery(output),
       };
       const { report } = await outcomeOf(this.start(turn, this.parts.assets, call, part), {
         ...call,

@@ -35,6 +35,7 @@ import { OutputSender } from './output-sender.ts';
 import { assertRestricted } from './permissions.ts';
 import { prepareLibraries } from './prepare-libraries.ts';
 import type { FromWorker, RunJob, RunOutcome, SessionInput, ToWorker } from './protocol.ts';
+import { RunResults } from './run-results.ts';
 import type { RunSite } from './run-site.ts';
 import { runProgram } from './run-to-outcome.ts';
 import { type SessionGuest, SessionGuests } from './session-guests.ts';
@@ -173,7 +174,12 @@ function run(id: number, job: RunJob, site: RunSite): void {
     onLimit: () => {
       stateAtLimit = profiler?.state(guest.fuelConsumed);
     },
+    result: (message) => results.receive(message),
   };
+  const results = new RunResults(
+    () => guest.kernel.volume,
+    (result) => send({ type: 'result', id, result }),
+  );
   const context = runContext(id, job, cooperativeYield, { 1: stdout, 2: stderr }, sender, hooks);
   const { current, stale } = prepareGuest(loaded, job, workspace, maxPages, context, guests);
   const { guest } = current;
@@ -224,7 +230,9 @@ function run(id: number, job: RunJob, site: RunSite): void {
   loaded.checkDamage();
   const keepsState = session !== undefined && !session.discardState;
   const state = !keepsState ? 'fresh' : isConsistent ? 'committed' : 'rolled_back';
-  const { changes, omitted } = limitChangedFiles(takeChanges(guest.kernel, state));
+  const taken = takeChanges(guest.kernel, state);
+  results.finish(report, taken);
+  const { changes, omitted } = limitChangedFiles(taken);
   const outcome: RunOutcome = {
     trap,
     report,
@@ -243,6 +251,7 @@ function run(id: number, job: RunJob, site: RunSite): void {
     imports: guest.kernel.imports.close(guest.fuelConsumed, isConsistent),
     profile: profiler.finish(trap !== undefined),
     stoppedAt,
+    resultsOmitted: results.omitted,
     declared: keepsState ? loaded.runtime.source.declaredNames(job.code) : [],
   };
   send({ type: 'done', id, outcome });
@@ -302,6 +311,7 @@ interface RunHooks {
   readonly sliceFuel: number | undefined;
   readonly onSlice: (fuelConsumed: number) => void;
   readonly onLimit: () => void;
+  readonly result: (message: Uint8Array) => void;
 }
 
 function runContext(
@@ -319,6 +329,7 @@ function runContext(
     cancelValue: id,
     sliceFuel: sliceFuel ?? (profile ? DETAILED_SAMPLE_FUEL : undefined),
     onLimit: hooks.onLimit,
+    result: hooks.result,
     onSlice: (fuelConsumed) => {
       hooks.onSlice(fuelConsumed);
       return cooperativeYield.maybeYield(fuelConsumed);

@@ -78,6 +78,7 @@ function createGuest(
     fuelBudget: limits.fuelBudget,
     deadlineMs: performance.now() + limits.timeoutMs,
     deterministic: { startMs: IMAGE_TIME_MS, seed: 0 },
+    result: () => {},
     output: (_, bytes) => {
       if (remaining === 0) return;
       output.push(bytes.slice(0, remaining));

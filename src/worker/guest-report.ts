@@ -53,13 +53,14 @@ export function parseGuestReport(text: string): GuestReport | undefined {
   if (fields === undefined) return undefined;
   const cause = parseError(fields['exit_cause']);
   const stopped = parseStoppedAt(fields['stopped_at']);
-  const { exit_code: code, result_type: type } = fields;
+  const { exit_code: code, result_type: type, result_text: shown } = fields;
   const error = parseError(fields['error']);
   return {
     exit_code: exitCode(code) === undefined ? (code as number) : 1,
     ...(fields['result'] !== undefined &&
       isWithinLimits(fields['result']) && { result: fields['result'] as NonNullable<GuestReport['result']> }),
     ...(typeName(type) === undefined && { result_type: type as string }),
+    ...(string(shown) === undefined && { result_text: shown as string }),
     ...(error !== undefined && { error }),
     ...(cause !== undefined && { exit_cause: cause }),
     ...(stopped !== undefined && { stopped_at: stopped }),

@@ -5,6 +5,7 @@
 import { type ErrorCode, SandboxError } from '../errors.ts';
 import { countShared, sharedBuffers } from '../fs/shared-bytes.ts';
 import type { BuiltGuest, PreparedLibrary } from '../runtimes/guest-artifacts.ts';
+import type { DisplayResult } from '../schema.ts';
 import type {
   ExtendedImage,
   FromWorker,
@@ -30,6 +31,7 @@ export interface JobObserver {
   output?(stream: 1 | 2, bytes: Uint8Array): void;
   /** Answers a request of the guest. Must not reject. */
   answer?(request: HostRequest): Promise<HostAnswer>;
+  result?(result: DisplayResult): void;
   step?(text: string): void;
 }
 
@@ -82,6 +84,9 @@ export class ActiveJob implements JobHandle {
     switch (message.type) {
       case 'output':
         this.observer.output?.(message.stream, message.bytes);
+        return false;
+      case 'result':
+        this.observer.result?.(message.result);
         return false;
       case 'progress':
         this.observer.step?.(message.step);

@@ -11,7 +11,14 @@ import type { Entry, TreeEdit } from '../fs/flat-entries.ts';
 import { toShared } from '../fs/shared-bytes.ts';
 import { isMemoryLayer, memoryLayer } from '../host/shared-layer.ts';
 import type { GuestAssets, PreparedLibrary } from '../runtimes/guest-artifacts.ts';
-import { type GuestReport, guestReport, type RuntimeName, stoppedAt, TRAPS } from '../schema.ts';
+import {
+  displayResult,
+  type GuestReport,
+  guestReport,
+  type RuntimeName,
+  stoppedAt,
+  TRAPS,
+} from '../schema.ts';
 import { isWithinLimits } from './guest-report.ts';
 import { type ExtendedImage, type FromWorker, type Job, NO_JOB, type ToWorker } from './protocol.ts';
 
@@ -172,6 +179,7 @@ const outcome = z.strictObject({
   profile: runProfile.optional(),
   stoppedAt: stoppedAt.optional(),
   imports: z.array(z.strictObject({ name: z.string(), fuel: count, cached: z.boolean() })),
+  resultsOmitted: count,
   declared: z.array(z.string()),
 });
 const extension = z.strictObject({
@@ -197,6 +205,7 @@ const fromWorker = z.discriminatedUnion('type', [
     stream: z.union([z.literal(1), z.literal(2)]),
     bytes: z.instanceof(Uint8Array),
   }),
+  z.strictObject({ type: z.literal('result'), id, result: displayResult.strict() }),
   z.strictObject({ type: z.literal('progress'), id, step: z.string() }),
   z.strictObject({
     type: z.literal('request'),

@@ -13,7 +13,14 @@ import type { SharedLayer } from '../host/shared-layer.ts';
 import type { ImportRecord } from '../kernel/module-import-log.ts';
 import type { PackageLibrary } from '../packages/read-user-packages.ts';
 import type { BuiltGuest, GuestAssets, PreparedLibrary } from '../runtimes/guest-artifacts.ts';
-import type { GuestReport, LanguageName, RuntimeName, StoppedAt, TrapReason } from '../schema.ts';
+import type {
+  DisplayResult,
+  GuestReport,
+  LanguageName,
+  RuntimeName,
+  StoppedAt,
+  TrapReason,
+} from '../schema.ts';
 import type { PhaseDurations } from './startup-phases.ts';
 import type { TreeUpdate, WorkspaceSnapshot } from './tree-updates.ts';
 
@@ -176,6 +183,8 @@ export interface RunOutcome {
   readonly profile: RunProfile | undefined;
   /** Where a limit, a fault or an uncaught exception ended the program. */
   readonly stoppedAt: StoppedAt | undefined;
+  /** Number of results that the program displayed beyond the limit. */
+  readonly resultsOmitted: number;
   /** Top-level names that the program of a session may have declared. */
   readonly declared: readonly string[];
 }
@@ -212,6 +221,8 @@ export type ToWorker =
 
 export type FromWorker =
   | { readonly type: 'output'; readonly id: number; readonly stream: 1 | 2; readonly bytes: Uint8Array }
+  /** Something that the program displays, or an image that it has written. */
+  | { readonly type: 'result'; readonly id: number; readonly result: DisplayResult }
   | { readonly type: 'progress'; readonly id: number; readonly step: string }
   | {
       readonly type: 'request';

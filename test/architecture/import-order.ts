@@ -13,7 +13,7 @@ export const IMPORT_ORDER: readonly (readonly string[])[] = [
   ['packages'],
   ['engine'],
   ['kernel'],
-  ['stores', 'analysis', 'host', 'tools'],
+  ['stores', 'analysis', 'host', 'tools', 'results'],
   ['wasm', 'fs', 'concurrency'],
   ['schema'],
   ['errors', 'quantities', 'framing'],

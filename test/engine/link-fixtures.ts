@@ -161,6 +161,7 @@ export function newGuest(find = (sha256: string) => sideModules.get(sha256)): Gu
     cancel: new Int32Array(new SharedArrayBuffer(4)),
     cancelValue: -1,
     output: () => {},
+    result: () => {},
   });
   return guest;
 }

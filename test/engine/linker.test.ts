@@ -385,6 +385,7 @@ describe('code of side modules', () => {
       cancel: new Int32Array(new SharedArrayBuffer(4)),
       cancelValue: -1,
       output: () => {},
+      result: () => {},
     });
     expect(() => module.call('loop', 0)).toThrow(
       expect.objectContaining({ stop: expect.objectContaining({ reason: 'out_of_fuel' }) }),

@@ -45,6 +45,7 @@ export function testKernel(): TestKernel {
     sleep: (milliseconds) => sleeps.push(milliseconds),
     random: (into) => into.fill(7),
     output: (stream, bytes) => output.push({ stream, text: new TextDecoder().decode(bytes) }),
+    result: () => {},
     check: () => {},
     fuelConsumed: 0,
   };

@@ -23,8 +23,11 @@ const EXCLUDED = /^(_?pyodide|site-packages|ensurepip)(\/|$)/;
 const RUNTIME_FILES = {
   'asyncio/unix_events.py': 'asyncio_unix_events.py',
   '_sandbox.py': 'boot.py',
+  '_sandbox_display.py': 'display.py',
   '_sandbox_imports.py': 'import_tracker.py',
   '_sandbox_report.py': 'program_report.py',
+  'IPython/__init__.py': 'ipython/__init__.py',
+  'IPython/display.py': 'ipython/display.py',
 } as const;
 
 export const guestFile = (name: string) =>

@@ -9,6 +9,7 @@ import * as consoleParts from './console.js';
 import * as formatting from './console-format.js';
 import * as cryptography from './crypto.js';
 import { define } from './define.js';
+import * as displaying from './display.js';
 import * as errorStack from './error-stack.js';
 import { fileHelpers } from './file-helpers.js';
 import * as hostCalls from './host-calls.js';
@@ -130,7 +131,15 @@ export const { turnCounter } = asyncContext;
 export const preload = packages.requireVendor;
 
 /** Globals that exist unless the program runs without setup (inject_setup is false). */
-const setupGlobals = { ...fileHelpers, requireVendor: packages.requireVendor, _state: {} };
+const { display, text, image } = displaying;
+const setupGlobals = {
+  ...fileHelpers,
+  display,
+  text,
+  image,
+  requireVendor: packages.requireVendor,
+  _state: {},
+};
 let isSetupInstalled = false;
 
 /** Adds or removes the setup globals. Values that a program assigned to these names stay. */
@@ -163,6 +172,7 @@ export async function start(text) {
     // Scripts often end with a call to an async main function; the result is the value of its promise.
     if (value instanceof Promise) value = await value;
     outcome.result = describeResult(value);
+    if (typeof value === 'object' && value !== null) displaying.displayMain(value);
   } catch (error) {
     outcome.isSettled = true;
     fail(error);

@@ -44,7 +44,7 @@ function textOf(operation, path, content) {
   throw contentError(TypeError, operation, path, `cannot write ${found} to '${path}' as text${advice}`);
 }
 
-function readBytes(operation, path) {
+export function readBytes(operation, path) {
   const fd = host.open(pathOf(operation, path), 0, 0);
   if (fd < 0) throw ioError(operation, path, 'Cannot read', -fd);
   const file = new FILE(fd);

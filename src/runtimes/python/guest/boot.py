@@ -31,6 +31,7 @@ def _define_entry_points():
     import reprlib
     import signal
     import traceback
+    import _sandbox_display
     import _sandbox_imports as imports
     import _sandbox_report
     from json import JSONDecoder
@@ -60,6 +61,8 @@ def _define_entry_points():
     current = {}
     # File names of all programs of this interpreter.
     program_files = set()
+    show_main = _sandbox_display.show_main
+    install_display = _sandbox_display.install
     report_functions = _sandbox_report.define(current, program_files)
     describe_result, describe_error, describe_place, encode, truncate, type_name = report_functions
 
@@ -96,7 +99,15 @@ def _define_entry_points():
                 return value
 
             value = asyncio.run(main())
-        return describe_result(value) if len(codes) > 1 and value is not None else {}
+        if len(codes) == 1 or value is None:
+            return {}
+        described = describe_result(value)
+        try:
+            show_main(value, described.get('result_text') or described['result'])
+        except Exception:
+            # The result is shown as text.
+            pass
+        return described
 
     def program_traceback(error):
         """The traceback from the first frame of the program on, without the signal handler that raised a limit."""
@@ -196,9 +207,11 @@ def _define_entry_points():
         os.environ.update(current['env'])
         sys.argv = [_MAIN_FILE, *current['args']]
         if not current['inject_setup']:
+            install_display(False)
             removed_paths.extend(path for path in SETUP_PATHS if path in sys.path)
             sys.path[:] = [path for path in sys.path if path not in SETUP_PATHS]
         elif removed_paths:
+            install_display(True)
             sys.path.extend(removed_paths)
             removed_paths.clear()
         source = current['code']
@@ -293,6 +306,7 @@ def _define_entry_points():
         __import__(name)
     imports.track_folder(_SITE_PACKAGES)
     imports.install()
+    install_display(True)
     prepare_image()
     return prepare, run, preload, limit_text, variables, execute
 

@@ -113,8 +113,12 @@ def define(current, program_files):
         try:
             shown = to_json_data(value, 0, [RESULT_ITEMS, RESULT_CHARACTERS])
         except NotJsonData:
-            shown = truncate(repr(value))
-        return {'result': shown, 'result_type': type_name(value)}
+            return {'result': truncate(repr(value)), 'result_type': type_name(value)}
+        described = {'result': shown, 'result_type': type_name(value)}
+        if type(value) is not int:
+            # The host writes an int in the same way.
+            described['result_text'] = truncate(repr(value))
+        return described
 
     def short(text):
         return text if len(text) <= NAME_LIMIT else text[:NAME_LIMIT] + '…'

@@ -147,5 +147,4 @@ export const UNSUPPORTED_MODULES: Readonly<Record<string, MissingFeature>> = {
   nis: ACCOUNTS,
   ossaudiodev: { what: 'an audio device', instead: 'wave writes audio files' },
   google: { what: 'Google Colab', instead: 'pass files with the files option and read them from /app' },
-  IPython: { what: 'IPython', instead: 'print()' },
 };

@@ -1,0 +1,74 @@
+/** Limits the shape of JSON text before it is parsed, so that parsing untrusted text takes bounded time and memory. */
+
+export interface JsonShapeLimits {
+  /** Nesting depth of arrays and objects. */
+  readonly depth: number;
+  /** Elements of arrays and members of objects. */
+  readonly members: number;
+  /** Characters of a number or literal. */
+  readonly literalChars: number;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/** Counts depth and members of JSON text, chunk by chunk and in constant memory. It does not validate the text. */
+export class JsonShape {
+  #depth = 0;
+  #members = 0;
+  #literalChars = 0;
+  #isInString = false;
+  #isEscaped = false;
+
+  constructor(readonly limits: JsonShapeLimits) {}
+
+  /** Returns a description of the limit that the text exceeds, or undefined. */
+  scan(chunk: Uint8Array): string | undefined {
+    for (let i = 0; i < chunk.length; i++) {
+      const byte = chunk[i]!;
+      if (this.#isInString) {
+        if (this.#isEscaped) this.#isEscaped = false;
+        else if (byte === BACKSLASH) this.#isEscaped = true;
+        else if (byte === QUOTE) this.#isInString = false;
+        continue;
+      }
+      const problem = this.#structure(byte);
+      if (problem !== undefined) return problem;
+    }
+    return undefined;
+  }
+
+  #structure(byte: number): string | undefined {
+    switch (byte) {
+      case QUOTE:
+        this.#isInString = true;
+        break;
+      case 0x5b: // [
+      case 0x7b: // {
+        this.#members++;
+        if (++this.#depth > this.limits.depth)
+          return `arrays and objects are nested more than ${this.limits.depth} deep`;
+        break;
+      case 0x5d: // ]
+      case 0x7d: // }
+        this.#depth--;
+        break;
+      case 0x2c: // ,
+        this.#members++;
+        break;
+      case 0x3a: // :
+      case 0x20:
+      case 0x09:
+      case 0x0a:
+      case 0x0d:
+        break;
+      default:
+        if (++this.#literalChars > this.limits.literalChars)
+          return `a number or literal has more than ${this.limits.literalChars} characters`;
+        return undefined;
+    }
+    this.#literalChars = 0;
+    if (this.#members <= this.limits.members) return undefined;
+    return `there are more than ${this.limits.members} members and elements`;
+  }
+}

@@ -1,0 +1,77 @@
+/**
+ * Recognises PNG, JPEG, GIF and WebP images by their first bytes and reads their dimensions, without decoding anything. The
+ * bytes come from programs; reading a header takes bounded time.
+ */
+import { RESULT_LIMITS } from './limits.ts';
+
+export type ImageMime = 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp';
+
+export interface ImageHeader {
+  readonly mime: ImageMime;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Segments of a JPEG file that are searched for its dimensions. */
+const MAX_JPEG_SEGMENTS = 256;
+
+const ascii = (bytes: Uint8Array, at: number, text: string) =>
+  [...text].every((character, i) => bytes[at + i] === character.charCodeAt(0));
+
+/** The header of an image; undefined if the bytes are not one of the four formats or have no dimensions. */
+export function readImageHeader(bytes: Uint8Array): ImageHeader | undefined {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const size =
+    bytes[0] === 0x89 && ascii(bytes, 1, 'PNG\r\n\x1a\n')
+      ? png(bytes, view)
+      : ascii(bytes, 0, 'GIF87a') || ascii(bytes, 0, 'GIF89a')
+        ? gif(view)
+        : bytes[0] === 0xff && bytes[1] === 0xd8 && bytes[2] === 0xff
+          ? jpeg(view)
+          : ascii(bytes, 0, 'RIFF') && ascii(bytes, 8, 'WEBP')
+            ? webp(bytes, view)
+            : undefined;
+  return size !== undefined && size.width > 0 && size.height > 0 ? size : undefined;
+}
+
+/** Whether the dimensions of an image are small enough to decode it. */
+export const isDecodable = ({ width, height }: ImageHeader) =>
+  Math.max(width, height) <= RESULT_LIMITS.imageEdge && width * height <= RESULT_LIMITS.imagePixels;
+
+function png(bytes: Uint8Array, view: DataView): ImageHeader | undefined {
+  if (view.byteLength < 33 || !ascii(bytes, 12, 'IHDR')) return undefined;
+  return { mime: 'image/png', width: view.getUint32(16), height: view.getUint32(20) };
+}
+
+function gif(view: DataView): ImageHeader | undefined {
+  if (view.byteLength < 13) return undefined;
+  return { mime: 'image/gif', width: view.getUint16(6, true), height: view.getUint16(8, true) };
+}
+
+function jpeg(view: DataView): ImageHeader | undefined {
+  let at = 2;
+  for (let i = 0; i < MAX_JPEG_SEGMENTS && at + 9 <= view.byteLength; i++) {
+    if (view.getUint8(at) !== 0xff) return undefined;
+    const marker = view.getUint8(at + 1);
+    // The frame headers, without those of tables (DHT, JPG, DAC).
+    if (marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker))
+      return { mime: 'image/jpeg', width: view.getUint16(at + 7), height: view.getUint16(at + 5) };
+    at += marker === 0xff ? 1 : 2 + view.getUint16(at + 2);
+  }
+  return undefined;
+}
+
+function webp(bytes: Uint8Array, view: DataView): ImageHeader | undefined {
+  if (view.byteLength < 30) return undefined;
+  const mime = 'image/webp';
+  if (ascii(bytes, 12, 'VP8X')) {
+    const uint24 = (at: number) => view.getUint16(at, true) | (view.getUint8(at + 2) << 16);
+    return { mime, width: uint24(24) + 1, height: uint24(27) + 1 };
+  }
+  if (ascii(bytes, 12, 'VP8L')) {
+    const bits = view.getUint32(21, true);
+    return { mime, width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1 };
+  }
+  if (!ascii(bytes, 12, 'VP8 ')) return undefined;
+  return { mime, width: view.getUint16(26, true) & 0x3fff, height: view.getUint16(28, true) & 0x3fff };
+}

@@ -1,0 +1,27 @@
+/** Limits of what one call can display. They are enforced on the host; guests stay below them to avoid unnecessary work. */
+
+export const RESULT_LIMITS = {
+  /** Results of a call. Further ones are counted and dropped. */
+  count: 20,
+  /** Bytes of one message from a guest. */
+  messageBytes: 8 * 1024 * 1024,
+  /** Bytes of one form of a result. A larger one becomes a file. */
+  formBytes: 1024 * 1024,
+  /** Bytes of all forms in the results of a call. Beyond it, forms become files. */
+  totalBytes: 4 * 1024 * 1024,
+  /** Characters of the plain text of a result, which is truncated. */
+  textChars: 100_000,
+  /** Rows and columns of a table in `data`. */
+  tableRows: 1000,
+  tableColumns: 100,
+  /** Rows of a table in Markdown, and characters of each of its cells. */
+  shownRows: 50,
+  cellChars: 200,
+  /** Width and height of an image. */
+  imageEdge: 16_384,
+  /** Pixels of an image. */
+  imagePixels: 64 * 1024 * 1024,
+} as const;
+
+/** Limits of the JSON text in a message. */
+export const MESSAGE_SHAPE = { depth: 100, members: 400_000, literalChars: 512 } as const;

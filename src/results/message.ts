@@ -1,0 +1,60 @@
+/**
+ * Parses what a program displays: JSON text with the forms by MIME type, optionally followed by NUL and the bytes of an
+ * image. The bytes are under the control of the program, so their size and shape are limited before they are parsed.
+ */
+import { JsonShape } from '../framing/json-shape.ts';
+import { MESSAGE_SHAPE, RESULT_LIMITS } from './limits.ts';
+import { parseTable, type Table } from './table.ts';
+
+export interface DisplayMessage {
+  readonly isMain: boolean;
+  /** Texts and JSON data by MIME type. */
+  readonly forms: ReadonlyMap<string, unknown>;
+  /** An image, with the MIME type that the program claims. */
+  readonly binary: { readonly mime: string; readonly bytes: Uint8Array } | undefined;
+  readonly table: Table | undefined;
+}
+
+const MAX_FORMS = 20;
+const MAX_MIME_CHARS = 100;
+
+/** Returns undefined for bytes that are not a message. The result does not refer to `bytes`. */
+export function parseMessage(bytes: Uint8Array): DisplayMessage | undefined {
+  if (bytes.length > RESULT_LIMITS.messageBytes) return undefined;
+  const end = bytes.indexOf(0);
+  const header = end < 0 ? bytes : bytes.subarray(0, end);
+  const fields = parseObject(header);
+  const data = fields?.['data'];
+  if (fields === undefined || typeof data !== 'object' || data === null) return undefined;
+  const { binary: mime } = fields;
+  const entries = Object.entries(data).filter(([name]) => name.length <= MAX_MIME_CHARS);
+  return {
+    isMain: fields['main'] === true,
+    forms: new Map(entries.slice(0, MAX_FORMS)),
+    binary:
+      end < 0 || typeof mime !== 'string'
+        ? undefined
+        : { mime: mime.slice(0, MAX_MIME_CHARS), bytes: bytes.slice(end + 1) },
+    table: parseTable(fields['table']),
+  };
+}
+
+function parseObject(bytes: Uint8Array): Record<string, unknown> | undefined {
+  if (new JsonShape(MESSAGE_SHAPE).scan(bytes) !== undefined) return undefined;
+  try {
+    // A copy, because the memory of a guest may be shared, which decoders reject.
+    const text = new TextDecoder().decode(bytes.slice());
+    const value: unknown = MAY_HAVE_PROTO.test(text) ? JSON.parse(text, withoutProto) : JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Text that may contain the key `__proto__`, possibly with escaped characters. */
+const MAY_HAVE_PROTO = /__proto__|\\u00/;
+
+/** Removes `__proto__` keys, which would change the prototype of a copy. */
+function withoutProto(key: string, value: unknown): unknown {
+  return key === '__proto__' ? undefined : value;
+}

@@ -1,0 +1,186 @@
+/**
+ * Collects what a program displays. The number of results, the bytes of each form and of all together are limited here, on
+ * the host. The richest form of a result that is too large for it becomes a file in the workspace.
+ */
+import { sha256Hex } from '../framing/digest.ts';
+import type { DisplayResult } from '../schema.ts';
+import { isDecodable, readImageHeader } from './image-header.ts';
+import { RESULT_LIMITS } from './limits.ts';
+import { type DisplayMessage, parseMessage } from './message.ts';
+import { tableData, tableMarkdown } from './table.ts';
+
+export interface ResultHost {
+  /** Writes a file into the workspace and returns its path there; undefined if that is impossible. */
+  store(name: string, bytes: Uint8Array): string | undefined;
+  onResult(result: DisplayResult): void;
+}
+
+/** Why a message was not accepted. */
+export type Rejection = 'too_large' | 'invalid';
+
+type Field = 'text' | 'html' | 'markdown' | 'svg' | 'png' | 'jpeg' | 'json' | 'latex';
+type Draft = { -readonly [Name in keyof DisplayResult]: DisplayResult[Name] };
+
+/** The forms that are text, the richest first, with the file extension of each. */
+const TEXT_FORMS: readonly (readonly [mime: string, field: Field, extension: string])[] = [
+  ['image/svg+xml', 'svg', 'svg'],
+  ['text/html', 'html', 'html'],
+  ['text/markdown', 'markdown', 'md'],
+  ['text/latex', 'latex', 'tex'],
+];
+const JSON_MIME = /^application\/(?:[\w.+-]*\+)?json$/;
+
+const encoder = new TextEncoder();
+
+export class ResultCollector {
+  readonly #host: ResultHost;
+  /** Digests of the images in the results, by size. A file with the same content is not a further result. */
+  readonly #images = new Map<number, string[]>();
+  #count = 0;
+  #bytes = 0;
+  /** Results beyond the limit. */
+  omitted = 0;
+  /** Whether the guest has sent the value of the last expression. */
+  hasMain = false;
+
+  constructor(host: ResultHost) {
+    this.#host = host;
+  }
+
+  /** Adds the result in a message of the guest. */
+  receive(message: Uint8Array): Rejection | undefined {
+    if (message.length > RESULT_LIMITS.messageBytes) return 'too_large';
+    if (this.#isFull()) return undefined;
+    const parsed = parseMessage(message);
+    return parsed !== undefined && this.#add(parsed) ? undefined : 'invalid';
+  }
+
+  /** Adds the value of the last expression as text. */
+  addMainText(text: string): void {
+    if (this.#isFull()) return;
+    const draft = this.#draft(true);
+    this.#addText(draft, text);
+    this.#emit(draft);
+  }
+
+  /** Adds a file that the program has written, if it is an image that the results do not contain yet. */
+  addFile(path: string, bytes: Uint8Array): void {
+    const header = readImageHeader(bytes);
+    if (header === undefined || this.#isKnown(bytes) || this.#isFull()) return;
+    const draft = { ...this.#draft(false), path };
+    this.#addImage(draft, bytes);
+    this.#emit(draft);
+  }
+
+  /** Whether the limit on the number of results is reached; then the result is counted as omitted. */
+  #isFull(): boolean {
+    if (this.#count < RESULT_LIMITS.count) return false;
+    this.omitted++;
+    return true;
+  }
+
+  #draft(isMain: boolean): Draft {
+    return { id: `r${this.#count + 1}`, is_main_result: isMain, mime: '', size_bytes: 0 };
+  }
+
+  #emit(draft: Draft): void {
+    this.#count++;
+    this.hasMain ||= draft.is_main_result;
+    this.#host.onResult(draft);
+  }
+
+  /** Returns false if the message contains nothing that can be shown. */
+  #add({ isMain, forms, binary, table }: DisplayMessage): boolean {
+    const draft = this.#draft(isMain);
+    const used = new Set(['text/plain']);
+    if (binary !== undefined && !this.#addImage(draft, binary.bytes)) omit(draft, binary.mime);
+    const texts = new Map(forms);
+    if (table !== undefined && !texts.has('text/markdown')) texts.set('text/markdown', tableMarkdown(table));
+    for (const [mime, field, extension] of TEXT_FORMS) {
+      const text = texts.get(mime);
+      if (typeof text !== 'string') continue;
+      used.add(mime);
+      this.#place(draft, mime, field, text, encoder.encode(text), extension);
+    }
+    if (table !== undefined) this.#addData(draft, tableData(table));
+    for (const [mime, value] of forms) {
+      if (!JSON_MIME.test(mime) || draft.json !== undefined) continue;
+      used.add(mime);
+      this.#place(draft, mime, 'json', value, encoder.encode(JSON.stringify(value) ?? 'null'), 'json');
+    }
+    const plain = forms.get('text/plain');
+    if (typeof plain === 'string') this.#addText(draft, plain);
+    for (const mime of forms.keys()) if (!used.has(mime)) omit(draft, mime);
+    if (draft.mime === '') return false;
+    this.#emit(draft);
+    return true;
+  }
+
+  #addImage(draft: Draft, bytes: Uint8Array): boolean {
+    const header = readImageHeader(bytes);
+    if (header === undefined) return false;
+    const { mime, width, height } = header;
+    const name = mime.slice('image/'.length) as 'png' | 'jpeg' | 'gif' | 'webp';
+    Object.assign(draft, { width, height });
+    this.#images.set(bytes.length, [...(this.#images.get(bytes.length) ?? []), sha256Hex(bytes)]);
+    const field = name === 'png' || name === 'jpeg' ? name : undefined;
+    if (!isDecodable(header)) omit(draft, mime);
+    const isInline = field !== undefined && isDecodable(header);
+    const base64 = () => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
+    this.#place(draft, mime, isInline ? field : undefined, base64, bytes, name === 'jpeg' ? 'jpg' : name);
+    return true;
+  }
+
+  #isKnown(bytes: Uint8Array): boolean {
+    return this.#images.get(bytes.length)?.includes(sha256Hex(bytes)) ?? false;
+  }
+
+  /** Plain text is never a file: it is truncated. */
+  #addText(draft: Draft, text: string): void {
+    const { textChars } = RESULT_LIMITS;
+    const shown = text.length <= textChars ? text : `${text.slice(0, textChars)}…`;
+    const bytes = Buffer.byteLength(shown);
+    if (draft.mime === '') Object.assign(draft, { mime: 'text/plain', size_bytes: bytes });
+    if (this.#takeBytes(bytes)) draft.text = shown;
+    else omit(draft, 'text/plain');
+  }
+
+  #addData(draft: Draft, data: NonNullable<DisplayResult['data']>): void {
+    if (this.#takeBytes(JSON.stringify(data).length)) draft.data = data;
+    else omit(draft, 'application/json');
+  }
+
+  /** Puts a form into the result, or into a file if it is too large and the richest form. */
+  #place(
+    draft: Draft,
+    mime: string,
+    field: Field | undefined,
+    value: unknown,
+    bytes: Uint8Array,
+    extension: string,
+  ): void {
+    const isRichest = draft.mime === '';
+    if (isRichest) Object.assign(draft, { mime, size_bytes: bytes.length });
+    if (field !== undefined && this.#takeBytes(bytes.length)) {
+      Object.assign(draft, { [field]: typeof value === 'function' ? value() : value });
+      return;
+    }
+    if (isRichest && draft.path !== undefined) return;
+    const path = isRichest
+      ? this.#host.store(`${sha256Hex(bytes).slice(0, 16)}.${extension}`, bytes)
+      : undefined;
+    if (path === undefined) omit(draft, mime);
+    else draft.path = path;
+  }
+
+  #takeBytes(bytes: number): boolean {
+    if (bytes > RESULT_LIMITS.formBytes || this.#bytes + bytes > RESULT_LIMITS.totalBytes) return false;
+    this.#bytes += bytes;
+    return true;
+  }
+}
+
+function omit(draft: Draft, mime: string): void {
+  const omitted = draft.omitted ?? [];
+  if (!omitted.includes(mime)) draft.omitted = [...omitted, mime];
+}

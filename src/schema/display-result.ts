@@ -1,0 +1,33 @@
+/** What a program displays: values, tables, charts and images, in the forms in which they can be shown. */
+import { z } from 'zod';
+
+const form = (what: string) => z.string().optional().describe(what);
+
+export const displayResult = z.object({
+  id: z.string().describe('Name of the result, unique in this call.'),
+  is_main_result: z.boolean().describe('Whether it is the value of the last expression.'),
+  mime: z.string().describe('MIME type of the richest form.'),
+  text: form('Plain text.'),
+  html: form('HTML. It comes from the program: show it only in a sandboxed frame.'),
+  markdown: form('Markdown; a table for lists of records.'),
+  svg: form('SVG. It comes from the program: show it only as an image.'),
+  png: form('PNG image, in base64.'),
+  jpeg: form('JPEG image, in base64.'),
+  json: z.json().optional().describe('JSON data.'),
+  latex: form('LaTeX.'),
+  data: z.record(z.string(), z.array(z.json())).optional().describe('The columns of a table, by name.'),
+  chart: z.json().optional().describe('The data of a chart: type, title, labels and points.'),
+  width: z.number().int().optional().describe('Width of the image in pixels.'),
+  height: z.number().int().optional().describe('Height of the image in pixels.'),
+  size_bytes: z.number().int().describe('Size of the form that `mime` names.'),
+  path: z
+    .string()
+    .optional()
+    .describe('File in the workspace with the form that `mime` names, if it is large or a program wrote it.'),
+  omitted: z
+    .array(z.string())
+    .optional()
+    .describe('MIME types of forms that are too large, invalid or of an unknown type.'),
+});
+/** A value, table, chart or image that a program displays. The names of its fields are those of E2B. */
+export interface DisplayResult extends z.infer<typeof displayResult> {}

@@ -1,0 +1,58 @@
+/** The results of one run: messages of the guest, the value that its report contains, and images that it has written. */
+import { FsError } from '../fs/fs-error.ts';
+import type { TreeChanges } from '../fs/tree-changes.ts';
+import type { Volume } from '../fs/volume.ts';
+import { syscallError } from '../kernel/syscall-error.ts';
+import { ResultCollector } from '../results/result-collector.ts';
+import type { DisplayResult, GuestReport } from '../schema.ts';
+
+/** Where results that are too large for the result of the call are written. */
+const FOLDER = '/app/results';
+
+export class RunResults {
+  readonly #collector: ResultCollector;
+
+  /** `volume` returns the file system of the guest. */
+  constructor(volume: () => Volume, onResult: (result: DisplayResult) => void) {
+    this.#collector = new ResultCollector({ onResult, store: (name, bytes) => store(volume(), name, bytes) });
+  }
+
+  /** Number of results beyond the limit. */
+  get omitted(): number {
+    return this.#collector.omitted;
+  }
+
+  /** Accepts a message of the guest, whose system call fails otherwise. */
+  receive(message: Uint8Array): void {
+    const rejection = this.#collector.receive(message);
+    if (rejection !== undefined) throw syscallError(rejection === 'too_large' ? 'EFBIG' : 'EINVAL');
+  }
+
+  /** Adds what is known when the program has ended. */
+  finish(report: GuestReport | undefined, { created, modified, entries }: TreeChanges): void {
+    const { result, result_text: text } = report ?? {};
+    if (result !== undefined && !this.#collector.hasMain)
+      this.#collector.addMainText(text ?? (typeof result === 'string' ? result : JSON.stringify(result)));
+    if (entries.length === 0) return;
+    const written = new Set([...created, ...modified]);
+    for (const { path, data } of entries)
+      if (data !== undefined && written.has(path)) this.#collector.addFile(path, data);
+  }
+}
+
+function store(volume: Volume, name: string, bytes: Uint8Array): string | undefined {
+  const path = `${FOLDER}/${name}`;
+  try {
+    if (!volume.exists(FOLDER)) volume.mkdir(FOLDER, '/', 0o755);
+    const flags = { create: true, truncate: true, write: true, nofollow: true };
+    const found = volume.open(path, '/', flags, 0o644);
+    // The program may have replaced the folder by a link.
+    if (found.path !== path) return undefined;
+    volume.write(found.node, 0, bytes);
+    return path.slice('/app/'.length);
+  } catch (cause) {
+    if (!(cause instanceof FsError)) throw cause;
+    if (cause.code === 'ENOSPC' && volume.exists(path)) volume.unlink(path, '/');
+    return undefined;
+  }
+}
