@@ -205,7 +205,11 @@ const fromWorker = z.discriminatedUnion('type', [
     stream: z.union([z.literal(1), z.literal(2)]),
     bytes: z.instanceof(Uint8Array),
   }),
-  z.strictObject({ type: z.literal('result'), id, result: displayResult.strict() }),
+  z.strictObject({
+    type: z.literal('result'),
+    id,
+    result: displayResult.extend({ path: path.optional() }).strict(),
+  }),
   z.strictObject({ type: z.literal('progress'), id, step: z.string() }),
   z.strictObject({
     type: z.literal('request'),

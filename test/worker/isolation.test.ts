@@ -235,6 +235,7 @@ describe('isolation', () => {
       filesOmitted: 0,
       otherUsage: { bytes: 0, files: 0 },
       imports: [],
+      resultsOmitted: 0,
       declared: [],
     };
     const done = (changed: object) =>
@@ -249,6 +250,10 @@ describe('isolation', () => {
     cyclic.push(cyclic);
     expect(done({})).toMatchObject({ message: { outcome } });
     expect(withEntry(file)).toBeDefined();
+    const shown = { id: 'r1', is_main_result: true, mime: 'text/plain', size_bytes: 1 };
+    const withResult = (result: object) =>
+      parseFromProcess({ type: 'message', thread: 1, message: { type: 'result', id: 1, result } });
+    expect(withResult({ ...shown, json: [1], path: 'results/a.png' })).toBeDefined();
     const forged = [
       withEntry({ ...file, path: '../../etc/cron.d/x' }),
       withEntry({ ...file, path: '/etc/passwd' }),
@@ -261,6 +266,10 @@ describe('isolation', () => {
       done({ extra: 1 }),
       done({ report: { exit_code: 0, result: cyclic } }),
       parseFromProcess({ type: 'message', thread: 1, message: { type: 'built', id: 1, guest: {} } }),
+      withResult({ ...shown, path: '../../etc/passwd' }),
+      withResult({ ...shown, json: cyclic }),
+      withResult({ ...shown, png: new Uint8Array(1) }),
+      withResult({ ...shown, extra: 1 }),
       parseFromProcess({ type: 'exit' }),
       parseFromProcess(null),
     ];
