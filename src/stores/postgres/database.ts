@@ -21,6 +21,10 @@ export interface PostgresClient {
   query(text: string, values?: unknown[]): Promise<PostgresResult>;
   /** Returns the connection to the pool, or closes it if there is an error. */
   release(error?: Error | boolean): void;
+  /** Adds a listener for a connection that breaks between two queries. */
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  /** Removes such a listener. */
+  off(event: 'error', listener: (error: Error) => void): unknown;
 }
 
 /** The part of `Pool` of the package `pg` that the store uses. */
@@ -115,6 +119,7 @@ export class Database {
       this.#pool = undefined;
     });
     const client = await (await this.#pool).connect();
+    client.on('error', ignoreError);
     let failure: unknown;
     try {
       return await work(client);
@@ -122,6 +127,7 @@ export class Database {
       failure = error;
       throw error;
     } finally {
+      client.off('error', ignoreError);
       // An error with a code of five characters is an answer of the server, so the connection is still usable.
       client.release(failure !== undefined && !isServerError(failure) && !(failure instanceof SandboxError));
     }
@@ -179,6 +185,9 @@ export class Database {
     );
   }
 }
+
+/** A connection that breaks between two queries fails the next query. Without a listener, the process would end. */
+function ignoreError(): void {}
 
 interface TableVersion {
   readonly current: number;

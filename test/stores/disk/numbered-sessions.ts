@@ -6,7 +6,7 @@ import type { Checkpoint, SessionState, StoredSession } from '../../../src/store
 
 const T0 = Date.parse('2026-03-01T12:00:00Z');
 
-function shared(content: string): Uint8Array {
+export function shared(content: string): Uint8Array {
   const bytes = new TextEncoder().encode(content);
   const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
   copy.set(bytes);

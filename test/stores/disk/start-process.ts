@@ -7,18 +7,22 @@ import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
 import { afterAll } from 'vitest';
 
-/** Bundles store-program.ts and returns the path of the bundle; it is removed after the tests of the calling file. */
-export function buildStoreProgram(): string {
+/** Bundles a program and returns the path of the bundle; it is removed after the tests of the calling file. */
+export function buildProgram(source: URL): string {
   const dir = mkdtempSync(join(tmpdir(), 'store-program-'));
   afterAll(() => rmSync(dir, { recursive: true, force: true }));
   const outfile = join(dir, 'program.mjs');
-  const entry = fileURLToPath(new URL('store-program.ts', import.meta.url));
   buildSync({
-    entryPoints: [entry],
+    entryPoints: [fileURLToPath(source)],
     bundle: true,
     platform: 'node',
     format: 'esm',
     target: 'node20',
+    // Optional dependencies of the database driver.
+    external: ['pg-native', 'cloudflare:sockets'],
+    banner: {
+      js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
+    },
     outfile,
   });
   // Some tests run the program as an unprivileged user.
@@ -46,3 +50,6 @@ export function start(command: string, args: readonly string[], options: SpawnOp
   const ended = new Promise<void>((done, fail) => child.once('close', () => done()).once('error', fail));
   return { process: child, lines, ended };
 }
+
+/** Bundles store-program.ts. */
+export const buildStoreProgram = () => buildProgram(new URL('store-program.ts', import.meta.url));

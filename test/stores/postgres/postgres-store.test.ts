@@ -181,7 +181,12 @@ function poolWith(wrap: (query: Query) => Query) {
     connect: async () => {
       const client = await pool.connect();
       const query = wrap((text, values) => client.query(text, values));
-      return { query, release: (error?: Error | boolean) => client.release(error) };
+      return {
+        query,
+        release: (error?: Error | boolean) => client.release(error),
+        on: client.on.bind(client),
+        off: client.off.bind(client),
+      };
     },
     on: () => {},
     end: async () => {},
