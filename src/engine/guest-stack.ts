@@ -14,6 +14,11 @@ export class GuestStack {
     this.#limit!.value = address;
   }
 
+  /** The part below the stack pointer. Between two calls into the guest, its contents do not matter. */
+  get unused(): { readonly start: number; readonly end: number } {
+    return { start: this.#limit!.value, end: this.#pointer!.value };
+  }
+
   get isFull(): boolean {
     return this.#limit !== undefined && this.#pointer!.value < this.#limit.value;
   }

@@ -161,13 +161,11 @@ export function writeImage(guest: Guest, image: Image): void {
 }
 
 /**
- * Resets a used guest to the image in place. The memory must not have grown. Overwriting everything is fastest for a
- * guest that is reset after every run. With `skipZeros`, parts that are already zero are not written, because memory
- * that was never written to takes no physical memory.
+ * Resets a used guest to the image in place. The memory must not have grown. Parts that are already zero are not written:
+ * that is as fast as overwriting them, and memory that was never written to takes no physical memory.
  */
-export function resetToImage(guest: Guest, image: Image, skipZeros = false): void {
+export function resetToImage(guest: Guest, image: Image): void {
   const memory = guest.view.all;
-  const clear = skipZeros ? clearNonZero : clearAll;
   let end = 0;
   for (const { at, bytes } of image.segments) {
     clear(memory, end, at);
@@ -178,11 +176,7 @@ export function resetToImage(guest: Guest, image: Image, skipZeros = false): voi
   restoreGlobalsAndKernel(guest, image);
 }
 
-function clearAll(memory: Uint8Array, from: number, to: number): void {
-  memory.fill(0, from, to);
-}
-
-function clearNonZero(memory: Uint8Array, from: number, to: number): void {
+function clear(memory: Uint8Array, from: number, to: number): void {
   for (let at = from; at < to; at += ZEROS.length) {
     const part = memory.subarray(at, Math.min(to, at + ZEROS.length));
     if (Buffer.compare(part, ZEROS.subarray(0, part.length)) !== 0) part.fill(0);

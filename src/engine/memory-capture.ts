@@ -153,9 +153,9 @@ export function restoreMemory(
   const blocks = new Map<number, Uint8Array>();
   for (const { pages } of applied.flat()) {
     for (const page of pages) {
-      const at = page * DIFF_PAGE_BYTES;
-      const block = ownBlock(blocks, base, Math.floor(page / PAGES_PER_BLOCK));
-      block.set(memory.subarray(at, at + DIFF_PAGE_BYTES), at % PAGE_BYTES);
+      const index = Math.floor(page / PAGES_PER_BLOCK);
+      // The rest of the block is identical to the base, too.
+      if (!blocks.has(index)) blocks.set(index, memory.slice(index * PAGE_BYTES, (index + 1) * PAGE_BYTES));
     }
   }
   return { runs: applied, blocks };

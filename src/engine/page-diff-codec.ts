@@ -46,9 +46,14 @@ function toBlocks({ header, segments }: Image): BaseBlocks {
       const index = Math.floor((at + from) / PAGE_BYTES);
       const offset = (at + from) % PAGE_BYTES;
       const length = Math.min(bytes.length - from, PAGE_BYTES - offset);
-      const block = blocks[index] ?? new Uint8Array(PAGE_BYTES).fill(0);
-      block.set(bytes.subarray(from, from + length), offset);
-      blocks[index] = block;
+      const part = bytes.subarray(from, from + length);
+      // Most blocks lie in one segment. Without a copy, threads share their memory.
+      if (length === PAGE_BYTES && part.byteOffset % 4 === 0) {
+        blocks[index] = part;
+      } else {
+        blocks[index] ??= new Uint8Array(PAGE_BYTES).fill(0);
+        blocks[index].set(part, offset);
+      }
       from += length;
     }
   }
@@ -60,9 +65,9 @@ export function blockAt(base: BaseBlocks, index: number): Uint8Array {
   return base[index] ?? ZEROS;
 }
 
-/** The words of one page in its block. Every block has a buffer of its own. */
+/** The words of one page in its block, which starts at a multiple of 4 in its buffer. */
 function pageWords(block: Uint8Array, page: number): Int32Array {
-  return new Int32Array(block.buffer, (page * DIFF_PAGE_BYTES) % PAGE_BYTES, PAGE_WORDS);
+  return new Int32Array(block.buffer, block.byteOffset + ((page * DIFF_PAGE_BYTES) % PAGE_BYTES), PAGE_WORDS);
 }
 
 function baseWords(base: BaseBlocks, page: number): Int32Array {
@@ -71,13 +76,24 @@ function baseWords(base: BaseBlocks, page: number): Int32Array {
 
 const wordsOf = (memory: Uint8Array) => new Int32Array(memory.buffer, memory.byteOffset, memory.length / 4);
 
+/** Most calls change fewer pages than this; the memory for encoding them is allocated once. */
+const BUFFERED_PAGES = 512;
+let buffer: Int32Array | undefined;
+
+/** Memory for encoding pages. Its contents are arbitrary: the encoder writes every word that it uses. */
+function encodingBuffer(pages: number): Int32Array {
+  if (pages > BUFFERED_PAGES) return new Int32Array(1 + pages * MAX_WORDS_PER_PAGE);
+  buffer ??= new Int32Array(1 + BUFFERED_PAGES * MAX_WORDS_PER_PAGE);
+  return buffer;
+}
+
 /** Encodes pages, given in ascending order. `blocks` holds their contents, by number of the block. */
 export function encodePageDiff(
   pages: Int32Array,
   blocks: ReadonlyMap<number, Uint8Array>,
   base: BaseBlocks,
 ): Uint8Array {
-  const body = new Int32Array(1 + pages.length * MAX_WORDS_PER_PAGE);
+  const body = encodingBuffer(pages.length);
   body[0] = pages.length;
   body.set(pages, 1);
   let maskAt = 1 + pages.length;

@@ -260,9 +260,8 @@ function run(id: number, job: RunJob, site: RunSite): void {
     ...(state === 'committed' ? save(id, loaded, current, session!, site) : [current]),
     stale,
   ];
-  // A worker holds many guests of sessions at once, so their untouched memory must not be written to.
-  for (const released of unneeded) released?.pool.release(released.guest, keepsState);
-  if (!settings.isOneShot) idleWork.keepFull(loaded.pool, { maxPages, skipZeros: keepsState });
+  for (const released of unneeded) released?.pool.release(released.guest);
+  if (!settings.isOneShot) idleWork.keepFull(loaded.pool, maxPages);
 }
 
 /** Saves the state after a committed call and caches the guest for the next one. Returns the guests that were evicted. */
@@ -363,7 +362,7 @@ async function handle(message: ToWorker): Promise<void> {
   // The answer to a request that a limit has ended.
   if (message.type === 'answer') return;
   if (message.type === 'discard') return void workspaces.discard(message.workspace);
-  if (message.type === 'warm') return imageOf(message.image).pool.refill(pagesIn(message.memoryBytes), true);
+  if (message.type === 'warm') return imageOf(message.image).pool.refill(pagesIn(message.memoryBytes));
   if (message.type === 'train') return train(message.image, message.memoryBytes);
   const { id, job, newBuffers } = message;
   countShared(newBuffers ?? []);

@@ -11,33 +11,24 @@ import { EMPTY_VOLUME, type GuestTemplate, instantiateGuest } from './guest-from
 /** One guest for the next run, and one for the run after a program whose guest cannot be reused. */
 const POOL_SIZE = 2;
 
-interface UsedGuest {
-  readonly guest: Guest;
-  /** See `resetToImage`. */
-  readonly skipZeros: boolean;
-}
-
 export class GuestPool {
   #ready: Guest[] = [];
   /** Released guests that have not been reset yet. */
-  #used: UsedGuest[] = [];
+  #used: Guest[] = [];
 
   constructor(readonly template: GuestTemplate) {}
 
   /** Returns a guest whose memory is limited to `maxPages`. */
   acquire(maxPages: number): Guest {
     this.#dropOtherLimits(maxPages);
-    const ready = this.#ready.pop();
-    if (ready !== undefined) return ready;
-    const used = this.#used.pop();
-    return used === undefined ? instantiateGuest(this.template, maxPages) : this.#reset(used);
+    return this.#ready.pop() ?? this.#next(maxPages);
   }
 
   /** Returns a guest to the pool. It is dropped if its memory has grown, which cannot be undone. */
-  release(guest: Guest, skipZeros: boolean): void {
+  release(guest: Guest): void {
     guest.kernel.volume = EMPTY_VOLUME;
     const isGrown = guest.memory.buffer.byteLength !== this.template.image.header.pages * PAGE_BYTES;
-    if (!isGrown && this.#ready.length + this.#used.length < POOL_SIZE) this.#used.push({ guest, skipZeros });
+    if (!isGrown && this.#ready.length + this.#used.length < POOL_SIZE) this.#used.push(guest);
   }
 
   /** Whether there is a released guest to reset. */
@@ -50,29 +41,23 @@ export class GuestPool {
   }
 
   /** Makes one more guest ready, by resetting a used one or creating a new one, unless the pool is full. */
-  refill(maxPages: number, skipZeros: boolean): void {
+  refill(maxPages: number): void {
     this.#dropOtherLimits(maxPages);
     if (this.isFull) return;
-    this.#ready.push(this.#readyGuest(maxPages, skipZeros));
+    this.#ready.push(this.#next(maxPages));
   }
 
-  #readyGuest(maxPages: number, skipZeros: boolean): Guest {
+  #next(maxPages: number): Guest {
     const used = this.#used.pop();
-    if (used !== undefined) return this.#reset(used);
-    const guest = instantiateGuest(this.template, maxPages);
-    // The first reset that writes to all memory takes longest, because the system has to allocate the memory.
-    return skipZeros ? guest : this.#reset({ guest, skipZeros });
-  }
-
-  #reset({ guest, skipZeros }: UsedGuest): Guest {
-    resetToImage(guest, this.template.image, skipZeros);
-    return guest;
+    if (used === undefined) return instantiateGuest(this.template, maxPages);
+    resetToImage(used, this.template.image);
+    return used;
   }
 
   /** Drops guests with another memory limit, which later runs are unlikely to need. */
   #dropOtherLimits(maxPages: number): void {
     const maxBytes = maxPages * PAGE_BYTES;
     this.#ready = this.#ready.filter((guest) => guest.memoryLimit.maxBytes === maxBytes);
-    this.#used = this.#used.filter(({ guest }) => guest.memoryLimit.maxBytes === maxBytes);
+    this.#used = this.#used.filter((guest) => guest.memoryLimit.maxBytes === maxBytes);
   }
 }

@@ -12,14 +12,9 @@ const TRAIN_AFTER_MS = 500;
 /** Pause between two training programs. */
 const TRAIN_PAUSE_MS = 20;
 
-/** The guests that a pool has to keep ready. */
-export interface PoolUse {
-  readonly maxPages: number;
-  readonly skipZeros: boolean;
-}
-
 export class IdleWork {
-  readonly #pools = new Map<GuestPool, PoolUse>();
+  /** The pools to keep full, and the memory limit of their guests in pages. */
+  readonly #pools = new Map<GuestPool, number>();
   readonly #trainings = new Map<GuestPool, IdleTraining>();
   #immediate: NodeJS.Immediate | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -32,13 +27,13 @@ export class IdleWork {
   ) {}
 
   /** Keeps a pool full. The last use counts. */
-  keepFull(pool: GuestPool, use: PoolUse): void {
-    this.#pools.set(pool, use);
+  keepFull(pool: GuestPool, maxPages: number): void {
+    this.#pools.set(pool, maxPages);
   }
 
   /** Trains with guests of a pool. The pool is filled first, so that a job finds a guest while another one trains. */
   train(pool: GuestPool, training: IdleTraining, maxPages: number): void {
-    if (!this.#pools.has(pool)) this.keepFull(pool, { maxPages, skipZeros: true });
+    if (!this.#pools.has(pool)) this.keepFull(pool, maxPages);
     this.#trainings.set(pool, training);
   }
 
@@ -70,8 +65,7 @@ export class IdleWork {
   }
 
   #refill(pool: GuestPool, trainAfterMs: number): void {
-    const { maxPages, skipZeros } = this.#pools.get(pool)!;
-    pool.refill(maxPages, skipZeros);
+    pool.refill(this.#pools.get(pool)!);
     this.#plan(trainAfterMs);
   }
 
@@ -82,7 +76,7 @@ export class IdleWork {
     }
     const [pool, training] = this.#trainings.entries().next().value!;
     try {
-      this.runTraining(training, this.#pools.get(pool)!.maxPages);
+      this.runTraining(training, this.#pools.get(pool)!);
       if (training.isDone) this.#end(pool, training);
     } catch {
       // The jobs that use the image report what is wrong with it.

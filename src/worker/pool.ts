@@ -1,7 +1,7 @@
 /**
  * The worker threads and the turns in which they are used. There are as many threads as cores. More are started while
- * long-running programs occupy all others, and those programs yield to short ones (cooperative-yield.ts). A thread that dies is replaced, and only its job is lost. Idle threads never keep the process
- * alive.
+ * long-running programs occupy all others, and those programs yield to short ones (cooperative-yield.ts). A thread that
+ * dies is replaced, and only its job is lost. Idle threads end after a while, and never keep the process alive.
  */
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
@@ -17,8 +17,14 @@ import type { UnsentJob } from './protocol.ts';
 import { ThreadHost } from './thread-host.ts';
 import type { WorkerHost } from './worker-host.ts';
 
-/** How long an unused thread is kept. */
+/** How long a thread is kept that is not used, if there are more threads than cores. */
+const EXTRA_IDLE_MS = 5_000;
+/** The same for other threads, except the last one. */
 const IDLE_MS = 30_000;
+/** The last thread is kept for longer: calls of one user are minutes apart, and the optimised code is lost with it. */
+const LAST_IDLE_MS = 600_000;
+/** How often the pool looks for threads that are not used. */
+const STOP_INTERVAL_MS = 5_000;
 /** How often the pool checks whether all threads are occupied, while any is busy. */
 const SCALE_UP_INTERVAL_MS = 25;
 /** Number of images that a thread loads if it is started in advance. */
@@ -305,7 +311,7 @@ export class WorkerPool implements Pool {
     const thread = new PoolThread(this.#host, (exited) => this.#remove(exited));
     this.#threads.add(thread);
     this.#updateCapacity();
-    this.#reaper ??= setInterval(() => this.#stopIdleThreads(), IDLE_MS).unref();
+    this.#reaper ??= setInterval(() => this.#stopIdleThreads(), STOP_INTERVAL_MS).unref();
     return thread;
   }
 
@@ -326,13 +332,24 @@ export class WorkerPool implements Pool {
   }
 
   #stopIdleThreads(): void {
-    const before = performance.now() - IDLE_MS;
-    for (const thread of this.#threads) {
-      if (!thread.isIdleSince(before)) continue;
+    const now = performance.now();
+    const trained = new Set([...this.#trainings.values()].map(({ thread }) => thread));
+    // A pool whose thread has trained does not train again as long as that thread exists, so it is stopped last.
+    const threads = [...this.#threads].sort((a, b) => Number(trained.has(a)) - Number(trained.has(b)));
+    for (const thread of threads) {
+      const { size } = this.#threads;
+      const keptMs = size > this.#baseWorkers ? EXTRA_IDLE_MS : size > 1 ? IDLE_MS : LAST_IDLE_MS;
+      if (!thread.isIdleSince(now - keptMs) || this.#isSpare(thread)) continue;
       // Removed before it has ended, so that no job is given to it.
       this.#remove(thread);
       void thread.terminate();
     }
+  }
+
+  /** Whether long-running programs occupy all other threads. Another thread would be started at once. */
+  #isSpare(thread: PoolThread): boolean {
+    const others = [...this.#threads].filter((other) => other !== thread);
+    return others.length > 0 && others.every(({ isHeld }) => isHeld);
   }
 
   /** Asks long-running programs to yield while a short one runs and there are more busy threads than cores. */

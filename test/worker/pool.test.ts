@@ -24,6 +24,38 @@ describe('workers', () => {
     expect(inProcess(`${start} console.log((await s.execute('1 + 1')).metadata.result);`)).toBe('2');
   });
 
+  test('end when they are idle, and the last one much later', () => {
+    const script = `
+      import { availableParallelism } from 'node:os';
+      import { WorkerPool } from '${POOL}';
+      let check;
+      globalThis.setInterval = (run) => {
+        check = run;
+        return { unref() { return this; } };
+      };
+      let elapsed = 0;
+      const now = performance.now.bind(performance);
+      performance.now = () => now() + elapsed;
+      const workers = () => {
+        check();
+        return pool.workers;
+      };
+      const pool = new WorkerPool({ optimization: 'demand' });
+      const keys = availableParallelism() > 1 ? ['a', 'b'] : ['a'];
+      const turns = await Promise.all(keys.map((key) => pool.acquire({ tenant: 't', key })));
+      elapsed = 60_000;
+      const counts = [workers() === keys.length];
+      for (const turn of turns) turn.release();
+      await new Promise((resolve) => setImmediate(resolve));
+      counts.push(workers() === keys.length);
+      elapsed += 60_000;
+      counts.push(workers());
+      elapsed += 1_200_000;
+      counts.push(workers());
+      console.log(JSON.stringify(counts));`;
+    expect(JSON.parse(inProcess(script))).toEqual([true, true, 1, 0]);
+  });
+
   test('leave no listener on a signal when a call is over', () => {
     const script = `
       import { getEventListeners } from 'node:events';

@@ -25,6 +25,7 @@ import type { CommandDetails } from '../command.ts';
 import { exitCodeOf, UsageError } from '../exit-codes.ts';
 import { parseBytesOption, parseCountOption, parseFuelOption, parseSecondsOption } from '../options.ts';
 import { packageFacts } from '../package-facts.ts';
+import { optimizeOnHalfOfCores, validateLazily } from '../v8-flags.ts';
 
 interface RunningServer {
   /** Resolves when the server has stopped and all sessions are saved; rejects if a session could not be saved. */
@@ -67,8 +68,10 @@ export function serverCommand({ settings, examples, start }: ServerCommand): Com
         settingsFromEnvironment(settingVariables()),
         settingsFromFlags(settings, flags),
       );
-      if (flags.printConfig) await printSettings(resolved);
-      else await runUntilClosed(await start(resolved, await serverOptions(resolved)));
+      if (flags.printConfig) return printSettings(resolved);
+      validateLazily();
+      optimizeOnHalfOfCores();
+      await runUntilClosed(await start(resolved, await serverOptions(resolved)));
     },
   };
 }

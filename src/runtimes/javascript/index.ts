@@ -98,7 +98,7 @@ export const javascript: Runtime = {
     const { buildJavaScriptLayers } = await import('./build-file-layers.ts');
     return buildJavaScriptLayers(buildInGuest, warn);
   },
-  unusedMemory: () => [],
+  unusedMemory: (guest) => [guest.stack.unused],
   trainingPrograms: TRAINING_PROGRAMS,
   boot,
   stackReader: (guest, handles) => new JavaScriptStackReader(guest, handles),
