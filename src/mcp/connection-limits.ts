@@ -20,8 +20,23 @@ interface TrackedConnection {
   readonly address: string;
   requests: number;
   idleSince: number;
-  /** The write timeout is running. */
-  isWriting: boolean;
+  /** Bytes that the client has not accepted, when they last changed because it read; undefined if there are none. */
+  unread: UnreadBytes | undefined;
+}
+
+interface UnreadBytes {
+  readonly since: number;
+  /** Bytes of the response, and of these the bytes that were passed to the system. */
+  readonly total: number;
+  readonly passed: number;
+}
+
+function unreadBytes(socket: Socket): UnreadBytes | undefined {
+  const total = socket.writableLength;
+  if (total === 0) return undefined;
+  // Node has no public name for the progress of a large write. It uses this field for its own timeouts.
+  const { _handle: handle } = socket as unknown as { _handle?: { writeQueueSize?: number } | null };
+  return { since: performance.now(), total, passed: handle?.writeQueueSize ?? 0 };
 }
 
 export class ConnectionLimiter {
@@ -54,7 +69,7 @@ export class ConnectionLimiter {
       address,
       requests: 0,
       idleSince: performance.now(),
-      isWriting: false,
+      unread: undefined,
     });
     socket.once('close', () => this.#connections.delete(socket));
   }
@@ -83,13 +98,17 @@ export class ConnectionLimiter {
     });
   }
 
-  /** Node restarts the timeout of a socket whenever the client reads, and closes the connection when it expires. */
+  /**
+   * Closes the connections of clients that have read nothing for too long. The timeout of a socket does not serve for this,
+   * because a client that sends something restarts it.
+   */
   #checkWriters(): void {
     for (const connection of this.#connections.values()) {
-      const isWriting = connection.socket.writableLength > 0;
-      if (isWriting === connection.isWriting) continue;
-      connection.isWriting = isWriting;
-      connection.socket.setTimeout(isWriting ? this.limits.writeTimeoutMs : 0);
+      const { socket, unread: before } = connection;
+      const now = unreadBytes(socket);
+      const hasRead = now === undefined || before === undefined || now.total < before.total;
+      if (hasRead || now.passed !== before.passed) connection.unread = now;
+      else if (now.since - before.since >= this.limits.writeTimeoutMs) socket.destroy();
     }
   }
 }

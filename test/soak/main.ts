@@ -1,6 +1,7 @@
 /**
  * `npm run soak`: mixed load of several tenants against a server on loopback, with cancellations and killed workers. Prints
- * latencies, resources and stalls. Fails if a call has a wrong outcome, or if memory, descriptors or threads grow.
+ * latencies, resources and stalls. Fails if a call has a wrong outcome, if memory, descriptors or threads grow, or if the main
+ * thread works for too long at a stretch.
  */
 import { fork } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -9,7 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { type CallRecord, runLoad } from './load.ts';
-import { findGrowth, formatReport } from './report.ts';
+import { findGrowth, formatReport, STALL_TARGET_MS } from './report.ts';
 import type { LoadMessage, Sample, ServerMessage } from './server.ts';
 
 const TENANTS = ['ann', 'bob', 'cyd', 'dan'];
@@ -122,9 +123,14 @@ if (unexpected.length > 0) {
   for (const { program, outcome, detail } of unexpected.slice(0, 5))
     problems.push(`${program}: ${outcome}: ${detail}`);
 }
-if (maxStallMs !== undefined && stalls.p999 > maxStallMs)
+// Unlike a delay, CPU time does not depend on other work on the machine.
+if (stalls.work !== undefined && stalls.work.p999 > STALL_TARGET_MS)
   problems.push(
-    `the main thread stalled for ${stalls.p999.toFixed(1)} ms at p99.9; the limit is ${maxStallMs} ms`,
+    `the main thread used ${stalls.work.p999.toFixed(1)} ms of CPU time at a stretch at p99.9; the limit is ${STALL_TARGET_MS} ms`,
+  );
+if (maxStallMs !== undefined && stalls.delay.p999 > maxStallMs)
+  problems.push(
+    `the main thread stalled for ${stalls.delay.p999.toFixed(1)} ms at p99.9; the limit is ${maxStallMs} ms`,
   );
 for (const problem of problems) console.log(`FAIL  ${problem}`);
 if (problems.length === 0) console.log('ok    no growth, and every call had a correct outcome');

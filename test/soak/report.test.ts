@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { findGrowth } from './report.ts';
+import { stallFigures } from './stall-meter.ts';
 
 const MiB = 1024 * 1024;
 const samples = (rss: (i: number) => number, descriptors = (_: number) => 40) =>
@@ -30,6 +31,13 @@ describe('soak report', () => {
       ),
     );
     expect(problems.map((problem) => problem.split(' ')[0])).toEqual(['rssBytes', 'descriptors']);
+  });
+
+  test('computes percentiles and shares of stalls', () => {
+    const figures = stallFigures(Array.from({ length: 1000 }, (_, i) => (i * 7) % 1000));
+    expect(figures).toMatchObject({ p50: 500, p99: 990, p999: 999, max: 999 });
+    expect(figures.buckets.find(({ upToMs }) => upToMs === 200)).toEqual({ upToMs: 200, share: 0.201 });
+    expect(stallFigures([])).toMatchObject({ p999: 0, max: 0 });
   });
 
   test('rejects a run that is too short to show growth', () => {

@@ -1,6 +1,7 @@
 /** Figures of a soak run: latency per tenant, outcomes, resources, stalls, and growth of resources. */
 import type { CallRecord } from './load.ts';
-import type { Sample, Stalls } from './server.ts';
+import type { Sample } from './server.ts';
+import { percentile, type StallFigures, type Stalls } from './stall-meter.ts';
 
 interface SoakResult {
   readonly records: readonly CallRecord[];
@@ -11,7 +12,7 @@ interface SoakResult {
 }
 
 const MiB = 1024 * 1024;
-const STALL_TARGET_MS = 50;
+export const STALL_TARGET_MS = 50;
 
 /** Allowed growth from the highest value of the first quarter to the lowest value of the last quarter. */
 const ALLOWED = {
@@ -20,10 +21,6 @@ const ALLOWED = {
   threads: (before: number) => before + 2,
 } as const;
 const MIN_SAMPLES = 8;
-
-function percentile(sorted: readonly number[], share: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-}
 
 /**
  * Compares the end of the measured time with its start. Resources go up and down with the load, so only a level that stays
@@ -81,23 +78,28 @@ function resourceTable(samples: readonly Sample[]): string[] {
   ];
 }
 
-function stallTable({ measured, p50, p99, p999, max, buckets }: Stalls): string[] {
-  let below = 0;
-  const rows = buckets.map(({ upToMs, share }, i) => {
-    const from = i === 0 ? 0 : buckets[i - 1]!.upToMs;
-    const part = Math.max(0, share - below);
-    below = Math.max(below, share);
-    return `| ${from} to ${upToMs} ms | ${(part * 100).toFixed(2)} % |`;
-  });
-  const verdict = p999 < STALL_TARGET_MS ? 'met' : 'missed';
+const percentiles = ({ p50, p99, p999, max }: StallFigures) =>
+  `p50 ${p50.toFixed(1)}, p99 ${p99.toFixed(1)}, p99.9 ${p999.toFixed(1)}, max ${max.toFixed(1)} ms`;
+
+/** The share of the measurements in each bucket, and above the last one. */
+function sharePerBucket({ buckets }: StallFigures): string[] {
+  const shares = [...buckets.map(({ share }) => share), 1];
+  return shares.map((share, i) => `${((share - (shares[i - 1] ?? 0)) * 100).toFixed(2)} %`);
+}
+
+function stallTable({ measured, delay, work }: Stalls): string[] {
+  const columns = [sharePerBucket(delay), ...(work === undefined ? [] : [sharePerBucket(work)])];
+  const names = delay.buckets.map(({ upToMs }, i) => `${delay.buckets[i - 1]?.upToMs ?? 0} to ${upToMs} ms`);
+  const verdict = delay.p999 < STALL_TARGET_MS ? 'met' : 'missed';
   return [
-    `Stalls of the main thread (${measured} measurements): p50 ${p50.toFixed(1)}, p99 ${p99.toFixed(1)}, p99.9 ${p999.toFixed(1)}, ` +
-      `max ${max.toFixed(1)} ms; target of ${STALL_TARGET_MS} ms at p99.9 ${verdict}`,
+    `Stalls of the main thread (${measured} measurements): ${percentiles(delay)}; target of ${STALL_TARGET_MS} ms at p99.9 ${verdict}.`,
+    ...(work === undefined ? [] : [`CPU time of the main thread at a stretch: ${percentiles(work)}.`]),
     '',
-    '| stall | share |',
-    '|---|---|',
-    ...rows,
-    `| longer | ${((1 - below) * 100).toFixed(2)} % |`,
+    `| duration | stalls |${work === undefined ? '' : ' CPU time |'}`,
+    `|---|---|${work === undefined ? '' : '---|'}`,
+    ...[...names, 'longer'].map(
+      (name, i) => `| ${name} | ${columns.map((column) => column[i]).join(' | ')} |`,
+    ),
   ];
 }
 
