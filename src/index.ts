@@ -3,6 +3,7 @@ export { ERROR_CODES, type ErrorCode, SandboxError } from './errors.ts';
 export type { Entry, TreeEdit } from './fs/flat-entries.ts';
 export { type ListedPackage, listPackages } from './runtimes/available-packages.ts';
 export type { Variable } from './runtimes/variable.ts';
+export type { ExecuteOptions } from './sandbox/call.ts';
 export type { SandboxOptions } from './sandbox/create-parts.ts';
 export { EVENTS, type EventName } from './sandbox/event-log.ts';
 export type { Execution } from './sandbox/execution.ts';
@@ -13,7 +14,6 @@ export {
   type DisplayResult,
   type ErrorGuidance,
   type EventLogger,
-  type ExecuteOptions,
   type FailedResult,
   FUEL_STATUSES,
   type FuelAnalysis,

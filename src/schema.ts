@@ -9,6 +9,7 @@ export * from './schema/names.ts';
 export * from './schema/options.ts';
 export * from './schema/package-facts.ts';
 export * from './schema/parse.ts';
+export * from './schema/paused-execution.ts';
 export * from './schema/policy.ts';
 export * from './schema/report-limits.ts';
 export * from './schema/result.ts';

@@ -379,6 +379,29 @@ export class Guest implements Host, LinkableGuest {
     }
   }
 
+  /**
+   * Waits like `waitFor`, at most `milliseconds`, for something that is not part of the run: the time limit of the run is
+   * extended by the time that passes. Returns that time.
+   */
+  waitOutside(words: Int32Array, index: number, isDone: () => boolean, milliseconds: number): number {
+    const start = performance.now();
+    this.#run.onTick?.(start, true);
+    for (let now = start; this.#limitReached === undefined; now = performance.now()) {
+      const seen = Atomics.load(words, index);
+      if (isDone() || now - start >= milliseconds) break;
+      if (!this.#isCancelled(Atomics.load(this.#run.cancel, 0)))
+        Atomics.wait(words, index, seen, milliseconds - (now - start));
+      this.#deadlineMs += performance.now() - now;
+      this.check();
+    }
+    return performance.now() - start;
+  }
+
+  /** Whether clock and random numbers are those of the machine. */
+  get isDeterministic(): boolean {
+    return this.#run.deterministic !== undefined;
+  }
+
   random(into: Uint8Array): void {
     const { deterministic } = this.#run;
     if (deterministic === undefined) {

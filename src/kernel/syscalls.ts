@@ -12,6 +12,7 @@ import { DEVICES } from './devices.ts';
 import { ImportLog } from './module-import-log.ts';
 import { newPipe, readPipe, writePipe } from './pipe.ts';
 import { syscallError } from './syscall-error.ts';
+import type { ToolChannel } from './tool-channel.ts';
 
 /** The services that the kernel needs; the engine implements them. */
 export interface Host {
@@ -69,6 +70,8 @@ export class Kernel {
   stdin: Uint8Array = new Uint8Array();
   /** Waits for more standard input: bytes, `end`, or `interrupted` by a limit. Absent if there is no more. */
   moreStdin: (() => Uint8Array | 'end' | 'interrupted') | undefined;
+  /** The tools of the caller; absent if the program has none. */
+  tools: ToolChannel | undefined;
   env: Readonly<Record<string, string>> = {};
   /** Modules that the current program has imported. */
   imports = new ImportLog();
@@ -89,6 +92,7 @@ export class Kernel {
     this.fds = DescriptorTable.standard();
     this.stdin = new Uint8Array();
     this.moreStdin = undefined;
+    this.tools = undefined;
     this.imports = new ImportLog();
   }
 

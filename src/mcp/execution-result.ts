@@ -52,7 +52,7 @@ export const executionOutput = z.object({
   files_changed_total: z.number().int(),
   language: languageName,
   session_id: z.string(),
-  state: z.enum(['fresh', 'committed', 'rolled_back']),
+  state: z.enum(['fresh', 'committed', 'rolled_back', 'paused']),
   state_note: z.string(),
   output_uris: z.array(z.string()).describe('Resources with the full text of truncated output.'),
   stopped_at: stoppedAt.nullable(),
@@ -79,6 +79,8 @@ const STATE_NOTES: Record<SandboxResult['metadata']['state'], string> = {
   fresh: 'variables are discarded, files in /app are kept',
   committed: 'variables and files are kept for the next call in this session',
   rolled_back: 'variables and files are as they were before this call',
+  paused:
+    'the program waits for answers to tool calls; other calls in this session are possible when it has ended',
 };
 
 /** The result of one `execute_code` call. */

@@ -42,6 +42,8 @@ const maximums = (settings: ServerSettings): PolicyMaximums => ({
   fuel_budget: settings.max_fuel_budget,
   memory_bytes: settings.max_memory_bytes,
   timeout_seconds: settings.max_timeout_seconds,
+  max_tool_calls: DEFAULT_POLICY.max_tool_calls,
+  max_wait_seconds: DEFAULT_POLICY.max_wait_seconds,
   stdout_max_bytes: DEFAULT_POLICY.stdout_max_bytes,
   stderr_max_bytes: DEFAULT_POLICY.stderr_max_bytes,
   workspace_max_bytes: DEFAULT_POLICY.workspace_max_bytes,

@@ -41,6 +41,8 @@ export interface GuestRequest {
   readonly keep: boolean;
   /** Provide packages and helpers. Otherwise the program sees only the bare language. */
   readonly inject_setup: boolean;
+  /** `[name, path]` of every tool as JSON; absent if the program has no tools. */
+  readonly tools?: string | undefined;
   /** The limits appear in messages only. They are not passed to the guest, because fuel must not depend on them. */
   readonly fuel_budget: number;
   readonly timeout_seconds: number;
@@ -115,6 +117,11 @@ export interface Runtime {
   stackReader(guest: Guest, handles: Handles): StackReader;
   /** Runs a program and returns the boot script's report as JSON text. Untrusted. */
   run(guest: Guest, handles: Handles, request: GuestRequest): string;
+  /**
+   * Continues a program that is paused (see ToolChannel.isPaused): `run` or `resume` returned, and the program waits for
+   * answers of tools. Returns like `run`.
+   */
+  resume(guest: Guest, handles: Handles, request: GuestRequest): string;
   /** Imports modules before the guest is saved as an image. Returns a PreloadReport as JSON text. */
   preload(guest: Guest, handles: Handles, request: PreloadRequest): string;
   /** Builds the layer of user packages from their source files. Absent if the runtime does not support them. */

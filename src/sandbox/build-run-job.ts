@@ -2,6 +2,7 @@
 import { deterministicMode, type LanguageName, type Policy } from '../schema.ts';
 import type { MountSet, SessionInput, StreamedOutput, UnsentRunJob } from '../worker/protocol.ts';
 import type { CallLimits } from './call.ts';
+import type { CallTools } from './call-tools.ts';
 import type { Stdin } from './stdin.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -25,6 +26,7 @@ export interface RunRequest {
   /** Whether the worker records a detailed profile. */
   readonly profile: boolean;
   readonly session: SessionInput | undefined;
+  readonly tools: CallTools | undefined;
 }
 
 /** `image` is the id of the assets that the job runs in. */
@@ -58,5 +60,6 @@ export function buildRunJob(
     streamOutput: request.live,
     profile: request.profile,
     session: request.session,
+    ...(request.tools && { tools: request.tools.job }),
   };
 }

@@ -2,7 +2,6 @@
 import type { z } from 'zod';
 import { SandboxError } from '../errors.ts';
 import {
-  type ExecuteOptions,
   executeOptions,
   LANGUAGE_NAMES,
   LANGUAGE_RUNTIMES,
@@ -13,6 +12,7 @@ import {
 } from '../schema.ts';
 import type { JobHandle, JobObserver } from '../worker/job-handle.ts';
 import type { RunOutcome } from '../worker/protocol.ts';
+import type { CallTools, ToolOptions } from './call-tools.ts';
 import type { OutputDelivery } from './output-delivery.ts';
 import type { ResultDelivery } from './result-delivery.ts';
 import type { Stdin } from './stdin.ts';
@@ -20,6 +20,11 @@ import { stoppedByHost } from './to-result.ts';
 
 /** How often `onProgress` is called. */
 const PROGRESS_INTERVAL_MS = 100;
+
+/** Options of `execute`. */
+export interface ExecuteOptions
+  extends Omit<z.input<typeof executeOptions>, keyof ToolOptions>,
+    ToolOptions {}
 
 /** A call after its options were checked and the limits of the policy were applied. */
 export interface Call {
@@ -39,6 +44,8 @@ export interface Call {
   readonly output: OutputDelivery;
   /** Receives what the program displays. */
   readonly results: ResultDelivery;
+  /** Absent if the program has no tools. */
+  readonly tools: CallTools | undefined;
 }
 
 /** The parts of a call that a worker needs. */
@@ -67,18 +74,19 @@ export function parseCallOptions(code: string, options: ExecuteOptions): z.outpu
 }
 
 /** Receives the output of a run and answers the requests of its program. */
-export function observerOf({ stdin, output, results, onInputError }: RunnableCall): JobObserver {
+export function observerOf({ stdin, output, results, onInputError, tools }: RunnableCall): JobObserver {
   return {
     output: (stream, bytes) => output.output(stream, bytes),
     result: (result) => results.add(result),
-    answer: async ({ type }) => {
-      if (type === 'drain') await output.drained();
-      else
+    answer: async (request) => {
+      if (request.type === 'drain') await output.drained();
+      else if (request.type === 'stdin')
         try {
           return { bytes: await stdin.read() };
         } catch (cause) {
           onInputError(cause);
         }
+      else return (await tools?.answer(request)) ?? {};
       return {};
     },
   };

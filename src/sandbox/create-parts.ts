@@ -10,10 +10,13 @@ import type { SessionStore } from '../stores/store.ts';
 import { extendedAssets, type ImageExtension } from '../worker/guest-assets.ts';
 import { type Pool, sharedPool, WorkerPool } from '../worker/pool.ts';
 import type { MountSet } from '../worker/protocol.ts';
+import { type OfferedTools, offeredTools, type ToolOptions } from './call-tools.ts';
 import { openMounts } from './mount-sets.ts';
 
 /** Options of `createSandbox`. */
-export interface SandboxOptions extends Omit<z.input<typeof sandboxOptions>, 'store' | 'pool'> {
+export interface SandboxOptions
+  extends Omit<z.input<typeof sandboxOptions>, 'store' | 'pool' | keyof ToolOptions>,
+    ToolOptions {
   /** Where sessions are stored; by default in the memory of this process. */
   store?: SessionStore;
   /** Worker threads to use; by default a pool that all sandboxes share. */
@@ -34,12 +37,14 @@ export interface SandboxParts {
   readonly pool: WorkerPool;
   /** Undefined: the sandbox is a tenant of its own. */
   readonly tenant: string | undefined;
+  readonly tools: OfferedTools;
 }
 
 /** Creates the parts of a sandbox from checked options. */
 export async function createParts(options: z.output<typeof sandboxOptions>): Promise<SandboxParts> {
   const { runtime, policy, preload, packages, logger, commit, tenant } = options;
   const pool = checkPool(options.pool);
+  const tools = offeredTools(options as ToolOptions);
   const extension = await extensionOf(runtime, preload, packages);
   const build = { pool, tenant: tenant ?? randomUUID(), limits: policy, signal: options.signal };
   const assets = await extendedAssets(runtime, extension, build);
@@ -48,7 +53,7 @@ export async function createParts(options: z.output<typeof sandboxOptions>): Pro
     assets.layers.map(({ at }) => at),
   );
   const mountSet = openMounts(policy.mounts);
-  return { runtime, policy, mountSet, extension, assets, logger, commit, pool, tenant };
+  return { runtime, policy, mountSet, extension, assets, logger, commit, pool, tenant, tools };
 }
 
 function checkPool(pool: object | undefined): WorkerPool {

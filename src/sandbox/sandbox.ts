@@ -10,7 +10,6 @@ import { readManifest } from '../packages/manifest.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import {
   deterministicMode,
-  type ExecuteOptions,
   fileContent,
   fileEncoding,
   type Policy,
@@ -29,6 +28,7 @@ import {
   type Call,
   callLanguage,
   callLimits,
+  type ExecuteOptions,
   type FinishedCall,
   observerOf,
   outcomeOf,
@@ -36,6 +36,7 @@ import {
   type RunnableCall,
 } from './call.ts';
 import { CallHistory } from './call-history.ts';
+import { CallTools, offeredTools } from './call-tools.ts';
 import { checkMemory, type SandboxParts } from './create-parts.ts';
 import { EventLog } from './event-log.ts';
 import { type Execution, startExecution } from './execution.ts';
@@ -107,6 +108,7 @@ export class Sandbox {
   ): Promise<SandboxResult> {
     let linked: LinkedSignal | undefined;
     let stdin: Stdin | undefined;
+    let tools: CallTools | undefined;
     try {
       this.checkOpen();
       const {
@@ -122,6 +124,8 @@ export class Sandbox {
         onOutput,
         onProgress,
         onResult,
+        tools: _tools,
+        onApproval: _onApproval,
         ...given
       } = parseCallOptions(code, options);
       const limits = callLimits(given, this.policy);
@@ -130,6 +134,7 @@ export class Sandbox {
       const inputErrors: unknown[] = [];
       linked = linkSignals(this.closing.signal, cancelled, signal, inputFailed.signal);
       stdin = new Stdin(source);
+      tools = this.#callTools(options, linked.signal);
       const call: Call = {
         code,
         language: callLanguage(language, this.runtime),
@@ -147,6 +152,7 @@ export class Sandbox {
         signal: linked.signal,
         output,
         results: new ResultDelivery(output, onResult),
+        tools,
       };
       const executionId = randomUUID();
       this.events.start(executionId, code, limits);
@@ -159,9 +165,17 @@ export class Sandbox {
       output.abandon();
       throw cause;
     } finally {
+      tools?.finish();
       stdin?.close();
       linked?.unlink();
     }
+  }
+
+  #callTools(options: ExecuteOptions, signal: AbortSignal): CallTools | undefined {
+    const { toolset, onApproval } = offeredTools(options, this.parts.tools);
+    if (toolset === undefined) return undefined;
+    const { policy, session_id: sessionId } = this;
+    return new CallTools(toolset, onApproval, { policy, sessionId, canPause: false, signal });
   }
 
   /** Runs a call when its turn comes and applies its changes. @internal */
@@ -201,7 +215,7 @@ export class Sandbox {
     const { policy, mountSet } = this.parts;
     const context = { policy, mountSet, workspace: this.workspace };
     const job = buildRunJob(assets.id, context, { ...call, live: call.output.start(), session });
-    const limitMs = call.limits.timeout_seconds * 1000;
+    const limitMs = call.limits.timeout_seconds * 1000 + (job.tools?.maxWaitMs ?? 0);
     return turn.run(job, assets, { limitMs, signal: call.signal, observer: observerOf(call) });
   }
 
@@ -216,6 +230,7 @@ export class Sandbox {
     const plain = toResult(this.runtime, outcome, queueMs, topLevel, call.code, call.results.list);
     if (this.session_id !== undefined) plain.metadata.session_id = this.session_id;
     if (undeliveredBytes > 0) plain.metadata.output_undelivered_bytes = undeliveredBytes;
+    Object.assign(plain.metadata, call.tools?.finish());
     const { code, limits } = call;
     const { policy } = this;
     const earlier = this.#history.earlierCalls(this.sessionRecord);

@@ -40,6 +40,16 @@ export const sessionStore = z.custom<object>(
   'must be a store',
 );
 
+const onApproval = z
+  .custom<(request: never) => unknown>((value) => typeof value === 'function', 'must be a function')
+  .optional()
+  .describe(
+    'Decides about calls of tools that need approval. Without it, or if it returns undefined, the program pauses if it can.',
+  );
+const tools = z
+  .custom<object>((value) => typeof value === 'object' && value !== null, 'must be an object with tools')
+  .optional();
+
 export const sandboxOptions = z.strictObject({
   runtime: runtimeName,
   policy: policy.prefault({}).describe('Limits of every call.'),
@@ -75,6 +85,8 @@ export const sandboxOptions = z.strictObject({
       'Packages that programs can import: names of packages that the command "packages add" has added; wheels, which may contain WebAssembly libraries; folders of wheels; and folders of Python sources.',
     ),
   logger: eventLogger.optional().describe('Receives structured events, such as execution.complete.'),
+  tools: tools.describe('Functions that programs can call: a record of tools and namespaces.'),
+  onApproval,
   pool: z
     .custom<object>()
     .optional()
@@ -146,10 +158,10 @@ export const executeOptions = z.strictObject({
   onProgress: callback<{ fuel_consumed: number; fuel_budget: number }>()
     .optional()
     .describe('Called about ten times a second with the fuel that the run has used so far.'),
+  tools: tools.describe('Functions that the program can call, instead of those of the sandbox.'),
+  onApproval,
   files: z
     .record(z.string(), fileContent)
     .optional()
     .describe('Files to write into the workspace before the run.'),
 });
-/** Options of `execute`. */
-export interface ExecuteOptions extends z.input<typeof executeOptions> {}

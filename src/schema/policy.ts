@@ -54,6 +54,19 @@ export const policy = z.strictObject({
   timeout_seconds: timeoutSeconds
     .default(DEFAULT_LIMITS.timeout_seconds)
     .describe('Wall-clock time that one call may take, excluding time in the queue.'),
+  max_tool_calls: z
+    .number()
+    .int()
+    .min(0)
+    .max(10_000)
+    .default(100)
+    .describe('Calls of tools that one program may make.'),
+  max_wait_seconds: z
+    .number()
+    .min(0)
+    .max(86_400)
+    .default(300)
+    .describe('Time that one program may wait for tools, which is not part of timeout_seconds.'),
   stdout_max_bytes: bytes(
     DEFAULT_LIMITS.stdout_max_bytes,
     'Standard output returned per call; the rest is dropped and counted.',

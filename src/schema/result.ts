@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { displayResult } from './display-result.ts';
 import { guestError, stoppedAt } from './guest-report.ts';
 import { runtimeName } from './names.ts';
+import { pendingCall, toolCallRecord } from './tool-calls.ts';
 import { TRAPS, type TrapReason } from './traps.ts';
 
 const trapReason = z.enum(Object.keys(TRAPS) as [TrapReason, ...TrapReason[]]);
@@ -132,9 +133,9 @@ export const resultMetadata = z.object({
   result_type: z.string().optional().describe('Type of that value in the guest.'),
   error: guestError.optional().describe('The uncaught exception that ended the program.'),
   state: z
-    .enum(['fresh', 'committed', 'rolled_back'])
+    .enum(['fresh', 'committed', 'rolled_back', 'paused'])
     .describe(
-      'fresh: the interpreter was new; committed: its state is kept; rolled_back: it was restored to the state before the call.',
+      'fresh: the interpreter was new; committed: its state is kept; rolled_back: it was restored to the state before the call; paused: the program waits for answers to calls of tools, and `resume` continues it.',
     ),
   session_id: z.string().optional().describe('Name of the session, if there is one.'),
   imports: z.array(importFacts).describe('Packages and costly standard modules that the program imported.'),
@@ -150,8 +151,22 @@ export const resultMetadata = z.object({
     .describe(
       'Where a limit or an uncaught exception ended the program, and its variables there. After an uncaught exception in JavaScript, only global variables are shown.',
     ),
+  tool_calls: z
+    .array(toolCallRecord)
+    .optional()
+    .describe(
+      'The calls of tools that the program made, also if it failed or was rolled back. Present if the program had tools.',
+    ),
+  execution_id: z.string().optional().describe('Identifies the execution in `resume`; only if it is paused.'),
+  pending: z
+    .array(pendingCall)
+    .optional()
+    .describe('The calls of tools that wait for an answer; only if the execution is paused.'),
   queue_ms: z.number().describe('Time that the call waited; not part of duration_ms.'),
 });
+
+/** Further facts about a run. */
+export interface ResultMetadata extends z.infer<typeof resultMetadata> {}
 
 const resultFields = {
   stdout: z.string().describe('Standard output as text.'),

@@ -253,6 +253,7 @@ export class Session extends Sandbox {
         signal: this.closing.signal,
         output,
         results: new ResultDelivery(output),
+        tools: undefined,
       };
       const { report } = await outcomeOf(this.start(turn, this.parts.assets, call, part), {
         ...call,

@@ -3,6 +3,7 @@
  * before a tool is called, and every call is recorded before it is dispatched. No method rejects.
  */
 import { randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { formatBytes, formatCount, formatDuration } from '../quantities.ts';
 import type { PendingCall, ToolCallRecord } from '../schema/tool-calls.ts';
 import { parseArguments, toJson } from './json-data.ts';
@@ -70,6 +71,8 @@ export class ToolRun {
       this.#pending.set(call.id, call);
       this.#ids.add(call.id);
     }
+    // Every call that runs listens to it.
+    setMaxListeners(0, this.#run.signal);
     const { signal } = options;
     if (signal?.aborted === true) this.abort('the run was cancelled');
     else signal?.addEventListener('abort', this.#onAbort, { once: true });

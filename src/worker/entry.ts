@@ -21,6 +21,7 @@ import type { Kernel } from '../kernel/syscalls.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { programFile } from '../runtimes/language.ts';
 import { RUNTIMES } from '../runtimes/registry.ts';
+import type { StoppedAt } from '../schema.ts';
 import { CONTROL, FUEL_UNIT, HOST_BLOCK, type WorkerSettings } from './control-block.ts';
 import { CooperativeYield } from './cooperative-yield.ts';
 import { extendImage } from './extend-image.ts';
@@ -40,6 +41,7 @@ import type { RunSite } from './run-site.ts';
 import { runProgram } from './run-to-outcome.ts';
 import { type SessionGuest, SessionGuests } from './session-guests.ts';
 import { durations, recordStart, timed } from './startup-phases.ts';
+import { ToolCalls } from './tool-calls.ts';
 import { ReceivedTrees } from './tree-updates.ts';
 
 const port = parentPort!;
@@ -199,6 +201,8 @@ function run(id: number, job: RunJob, site: RunSite): void {
       const answer = requests.ask(id, guest, { type: 'stdin' });
       return answer === undefined ? 'interrupted' : (answer.bytes ?? 'end');
     };
+  const tools = job.tools && new ToolCalls(requests, id, guest, job.tools);
+  guest.kernel.tools = tools;
   // Restoring a session is work of the host and does not count against the time of the program.
   const startedMs = performance.now();
   cooperativeYield.start(startedMs);
@@ -214,15 +218,20 @@ function run(id: number, job: RunJob, site: RunSite): void {
     fuel_budget: limits.fuelBudget,
     timeout_seconds: limits.timeoutMs / 1000,
     inject_setup: job.injectSetup,
+    tools: tools?.names,
   };
-  const { trap, report, stoppedAt, isConsistent } = timed('first_run', () =>
-    runProgram(guest, loaded.runtime, handles, request, {
-      file: program.file,
-      stateAtLimit: () => stateAtLimit,
-      stateNow: () => profiler.state(guest.fuelConsumed),
-      placeOf: (place) => profiler.placeOf(place),
-    }),
+  const observer = {
+    file: program.file,
+    stateAtLimit: () => stateAtLimit,
+    stateNow: () => profiler.state(guest.fuelConsumed),
+    placeOf: (place: StoppedAt) => profiler.placeOf(place),
+  };
+  const isResumed = job.tools?.resumed !== undefined;
+  const { trap, report, stoppedAt, isConsistent, isPaused } = timed('first_run', () =>
+    runProgram(guest, loaded.runtime, handles, request, observer, isResumed),
   );
+  tools?.close();
+  guest.kernel.tools = undefined;
   const rest = { 1: stdout.finish(), 2: stderr.finish() };
   if (!isUncapped)
     for (const stream of [1, 2] as const) sender?.push(stream, rest[stream], performance.now());
@@ -237,6 +246,8 @@ function run(id: number, job: RunJob, site: RunSite): void {
     trap,
     report,
     state,
+    ...(isPaused && { isPaused }),
+    ...(tools && { toolWaitMs: tools.waitedMs }),
     fuelConsumed: guest.fuelConsumed,
     memoryUsedBytes: guest.memory.buffer.byteLength,
     durationMs: performance.now() - startedMs - cooperativeYield.yieldedMs,
@@ -257,7 +268,7 @@ function run(id: number, job: RunJob, site: RunSite): void {
   send({ type: 'done', id, outcome });
   workspaces.applyChanges(job.workspace.id, changes);
   const unneeded = [
-    ...(state === 'committed' ? save(id, loaded, current, session!, site) : [current]),
+    ...(state === 'committed' ? save(id, loaded, current, session!, isPaused === true, site) : [current]),
     stale,
   ];
   for (const released of unneeded) released?.pool.release(released.guest);
@@ -270,12 +281,14 @@ function save(
   loaded: LoadedImage,
   current: SessionGuest,
   session: SessionInput,
+  isPaused: boolean,
   { guests, send }: RunSite,
 ): SessionGuest[] {
   const { guest } = current;
   const { volume } = guest.kernel;
   guest.saveClock();
-  guest.kernel.calls++;
+  // The call of a paused program is not over; `resume` continues it with the same number.
+  if (!isPaused) guest.kernel.calls++;
   const { removed, entries } = volume.commit('/tmp', guest.kernel.nodesInUse());
   const unused = loaded.runtime.unusedMemory(guest);
   const before = current.capture ? diffsOf(current.capture) : [];

@@ -152,6 +152,8 @@ const entries = z.array(
 const usage = z.strictObject({ bytes: count, files: count });
 const outcome = z.strictObject({
   state: z.enum(['fresh', 'committed', 'rolled_back']),
+  isPaused: z.boolean().optional(),
+  toolWaitMs: count.optional(),
   trap: z
     .strictObject({ reason: z.enum(Object.keys(TRAPS) as [keyof typeof TRAPS]), detail: z.string() })
     .optional(),
@@ -215,7 +217,12 @@ const fromWorker = z.discriminatedUnion('type', [
     type: z.literal('request'),
     id,
     number: count,
-    request: z.strictObject({ type: z.enum(['stdin', 'drain']) }),
+    request: z.union([
+      z.strictObject({ type: z.enum(['stdin', 'drain']) }),
+      z.strictObject({ type: z.literal('tool_call'), id: count, name: z.string(), arguments: z.string() }),
+      z.strictObject({ type: z.literal('tool_resume'), id: count }),
+      z.strictObject({ type: z.literal('tool_withdraw'), ids: z.array(count), reason: z.string() }),
+    ]),
   }),
   z.strictObject({ type: z.literal('started'), id }),
   z.strictObject({ type: z.literal('done'), id, outcome }),

@@ -21,6 +21,7 @@ import type {
   StoppedAt,
   TrapReason,
 } from '../schema.ts';
+import type { ToolAnswer } from '../tools/tool-call.ts';
 import type { PhaseDurations } from './startup-phases.ts';
 import type { TreeUpdate, WorkspaceSnapshot } from './tree-updates.ts';
 
@@ -104,6 +105,30 @@ export interface RunJob {
   readonly profile: boolean;
   /** Present when the interpreter continues a session. */
   readonly session: SessionInput | undefined;
+  /** The tools that the program can call; absent if it has none. */
+  readonly tools?: JobTools | undefined;
+}
+
+/** The tools of a run, and the limits that the worker enforces. */
+export interface JobTools {
+  /** The descriptions of the tools as JSON. */
+  readonly catalog: string;
+  readonly maxCalls: number;
+  /** Calls that a paused program has made before. */
+  readonly usedCalls: number;
+  readonly maxInFlight: number;
+  readonly maxArgumentBytes: number;
+  /** Time that the run may wait for tools, which is not part of its time limit. */
+  readonly maxWaitMs: number;
+  /** The calls that a paused program waits for. Absent if the job starts a program. */
+  readonly resumed?: readonly ResumedCall[] | undefined;
+}
+
+/** A call that a paused program waits for. */
+export interface ResumedCall {
+  readonly id: number;
+  /** Size of its arguments. */
+  readonly bytes: number;
 }
 
 export interface BuildJob {
@@ -161,6 +186,10 @@ export type UnsentJob = UnsentRunJob | Exclude<Job, RunJob>;
 export interface RunOutcome {
   /** The interpreter was new (`fresh`), keeps the effects of the call, or was reset to its state before the call. */
   readonly state: 'fresh' | 'committed' | 'rolled_back';
+  /** The program waits for answers of tools and can be continued. The state is then `committed`. */
+  readonly isPaused?: boolean;
+  /** Time that the run waited for tools; part of `durationMs`. */
+  readonly toolWaitMs?: number;
   readonly trap: { readonly reason: TrapReason; readonly detail: string } | undefined;
   /** Absent if the program stopped without a report. */
   readonly report: GuestReport | undefined;
@@ -194,11 +223,19 @@ export type HostRequest =
   /** The next bytes of standard input. */
   | { readonly type: 'stdin' }
   /** An answer when all output so far was received. */
-  | { readonly type: 'drain' };
+  | { readonly type: 'drain' }
+  /** Calls a tool. `id` is the number that the guest chose. */
+  | { readonly type: 'tool_call'; readonly id: number; readonly name: string; readonly arguments: string }
+  /** Asks for the answer to a call of a paused program. */
+  | { readonly type: 'tool_resume'; readonly id: number }
+  /** The program no longer waits for these calls. */
+  | { readonly type: 'tool_withdraw'; readonly ids: readonly number[]; readonly reason: string };
 
 export interface HostAnswer {
   /** Bytes of standard input; undefined at its end. */
   readonly bytes?: Uint8Array | undefined;
+  /** The answer to a call of a tool. */
+  readonly tool?: ToolAnswer | undefined;
 }
 
 export type ToWorker =

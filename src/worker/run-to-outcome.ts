@@ -17,7 +17,12 @@ import { stoppedAtState } from './stopped-at.ts';
 export type ProgramOutcome = Pick<RunOutcome, 'trap' | 'report' | 'stoppedAt'> & {
   /** Whether the interpreter returned normally and can run another program. */
   readonly isConsistent: boolean;
+  /** The program waits for answers of tools. */
+  readonly isPaused?: boolean;
 };
+
+/** Exit code of a program that is paused: EX_TEMPFAIL. */
+const PAUSED_EXIT_CODE = 75;
 
 /** Reading the report accessed an address that does not exist: the program has corrupted its own objects. */
 const UNREADABLE_REPORT: GuestStop = {
@@ -42,11 +47,17 @@ export function runProgram(
   handles: Handles,
   request: GuestRequest,
   observer: ProgramObserver,
+  isResumed: boolean,
 ): ProgramOutcome {
   try {
-    // Only a program that manipulated the boot script has no valid report. What it printed is not evidence.
-    const report = parseGuestReport(runtime.run(guest, handles, request)) ?? { exit_code: 1 };
+    const text = runtime[isResumed ? 'resume' : 'run'](guest, handles, request);
     const reason = guest.limitReached;
+    if (reason === undefined && guest.kernel.tools?.isPaused === true) {
+      const report = { exit_code: PAUSED_EXIT_CODE };
+      return { trap: undefined, report, stoppedAt: undefined, isConsistent: true, isPaused: true };
+    }
+    // Only a program that manipulated the boot script has no valid report. What it printed is not evidence.
+    const report = parseGuestReport(text) ?? { exit_code: 1 };
     if (reason === undefined) {
       const stoppedAt = report.stopped_at && observer.placeOf(report.stopped_at);
       return { trap: undefined, report, stoppedAt, isConsistent: true };

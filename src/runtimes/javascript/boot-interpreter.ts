@@ -29,6 +29,7 @@ const WORD_MASK = (1n << 64n) - 1n;
 /** Functions of the boot script that the host calls. */
 const ENTRY_POINTS = [
   'start',
+  'startWithTools',
   'nextTimer',
   'resolveImport',
   'importSource',

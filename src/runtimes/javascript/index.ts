@@ -14,6 +14,7 @@ import {
   moduleResolver,
   preload,
   rejectionTracker,
+  resume,
   run,
 } from './run-program.ts';
 import { javascriptSource } from './source.ts';
@@ -103,5 +104,6 @@ export const javascript: Runtime = {
   boot,
   stackReader: (guest, handles) => new JavaScriptStackReader(guest, handles),
   run,
+  resume,
   preload,
 };

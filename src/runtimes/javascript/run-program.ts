@@ -125,6 +125,11 @@ function runEventLoop(guest: Guest, program: JavaScriptRun): void {
     const timer = invoke(guest, program.handles['nextTimer']!);
     const isFunction = guest.call('qjs_is_function', timer) !== 0;
     isDone = program.interrupt !== undefined || (!isFunction && guest.call('qjs_is_number', timer) === 0);
+    if (guest.kernel.tools?.isPaused) {
+      settle(guest, timer);
+      if (program.interrupt === undefined) return;
+      break;
+    }
     countTurn(guest, program);
     if (!isDone && isFunction) settle(guest, invoke(guest, timer));
     settle(guest, timer);
@@ -141,7 +146,7 @@ function compactPlan(code: string): Partial<ProgramPlan> {
   return { ...plan, ...(imports.length > 0 && { imports }), ...(commonjs && { commonjs }) };
 }
 
-export function run(guest: Guest, handles: Handles, request: GuestRequest): string {
+function begin(guest: Guest, handles: Handles, request: GuestRequest): JavaScriptRun {
   const program: JavaScriptRun = {
     handles,
     request,
@@ -152,17 +157,33 @@ export function run(guest: Guest, handles: Handles, request: GuestRequest): stri
   };
   programs.set(guest, program);
   discardJobs(guest, handles['jobs']!);
-  const { code, env, args, call, inject_setup, language } = request;
+  return program;
+}
+
+export function run(guest: Guest, handles: Handles, request: GuestRequest): string {
+  const program = begin(guest, handles, request);
+  const { code, env, args, call, inject_setup, language, tools } = request;
   if (call === 1) reseedRandom(guest, handles['random']!);
   const file = programFile(javascriptSource, call);
   // The boot script removes the types of a TypeScript program before it asks for the plan.
   const plan = language === 'typescript' ? { typescript: true } : compactPlan(code);
   const argument = newText(guest, JSON.stringify({ code, file, env, args, inject_setup, ...plan }));
-  settle(guest, invoke(guest, handles['start']!, argument));
-  guest.call('qjs_free_value', argument);
+  const names = tools === undefined ? [] : [newText(guest, tools)];
+  const entry = tools === undefined ? 'start' : 'startWithTools';
+  settle(guest, invoke(guest, handles[entry]!, argument, ...names));
+  for (const value of [argument, ...names]) guest.call('qjs_free_value', value);
+  return finish(guest, program);
+}
+
+export function resume(guest: Guest, handles: Handles, request: GuestRequest): string {
+  return finish(guest, begin(guest, handles, request));
+}
+
+/** Runs the event loop until the program ends or pauses, and returns the report. */
+function finish(guest: Guest, program: JavaScriptRun): string {
   runEventLoop(guest, program);
   freeReserve(guest, program);
-  const value = invoke(guest, handles['report']!);
+  const value = invoke(guest, program.handles['report']!);
   // In practice the report fails only for lack of memory.
   if (guest.call('qjs_is_exception', value) !== 0) return outOfMemory(guest);
   const report = readText(guest, value) ?? '{}';

@@ -28,6 +28,8 @@ const RUNTIME_FILES = {
   '_sandbox_report.py': 'program_report.py',
   'IPython/__init__.py': 'ipython/__init__.py',
   'IPython/display.py': 'ipython/display.py',
+  '_sandbox_tool_calls.py': 'tool_calls.py',
+  '_sandbox_tools.py': 'tools.py',
 } as const;
 
 export const guestFile = (name: string) =>

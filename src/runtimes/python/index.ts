@@ -144,12 +144,18 @@ function takeText(guest: Guest, object: number): string {
 
 function run(guest: Guest, handles: Handles, request: GuestRequest): string {
   setRunning(guest, handles, request);
-  const { code, env, args, call, keep, inject_setup } = request;
-  const program = { code, env, args, call, keep, inject_setup };
+  const { code, env, args, call, keep, inject_setup, tools } = request;
+  const program = { code, env, args, call, keep, inject_setup, ...(tools !== undefined && { tools }) };
   guest.call('Py_DecRef', callBootScript(guest, handles['prepare']!, program));
   // Before the first program, only the runtime has run. Later, hooks of earlier programs may have run in `prepare`.
   if (call === 1) guest.resetFuel();
   const report = guest.call('PyObject_CallNoArgs', handles['run']!);
+  return takeText(guest, checked(guest, report, 'the boot script returned no report'));
+}
+
+function resume(guest: Guest, handles: Handles, request: GuestRequest): string {
+  setRunning(guest, handles, request);
+  const report = guest.call('PyObject_CallNoArgs', handles['resume']!);
   return takeText(guest, checked(guest, report, 'the boot script returned no report'));
 }
 
@@ -258,6 +264,7 @@ export const python: Runtime = {
     return {
       prepare: attribute(module, 'prepare'),
       run: attribute(module, 'run'),
+      resume: attribute(module, 'resume'),
       preload: attribute(module, 'preload'),
       limit_text: guest.call('PyByteArray_AsString', attribute(module, 'limit_text')),
       execute: codeOf(module, 'execute'),
@@ -269,6 +276,7 @@ export const python: Runtime = {
   },
   stackReader: (guest, handles) => new PythonStackReader(guest, handles),
   run,
+  resume,
   preload(guest, handles, request) {
     setRunning(guest, handles, request);
     const { modules, packages } = request;

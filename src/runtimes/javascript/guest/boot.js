@@ -109,6 +109,10 @@ function isVendoredName(base, name) {
 /** The full name of the module `name` that the module `base` imports. */
 export function resolveImport(base, name) {
   try {
+    if (name === 'tools' && nodeModules.isLoaded('node:internal/tools')) {
+      return load('node:internal/tools').moduleName();
+    }
+    if (name === 'sandbox:modules') return name;
     if (packages.hasPackages() && (packages.isLoaded(name) || isVendoredName(base, name))) {
       packages.loadOnce(name);
       return name;
@@ -122,6 +126,7 @@ export function resolveImport(base, name) {
 
 /** The source of a module that the engine does not know. */
 export function importSource(name) {
+  if (name.startsWith('sandbox:tools-')) return load('node:internal/tools').moduleSource();
   return load('node:internal/import-source').importSource(name);
 }
 
@@ -177,6 +182,12 @@ export async function start(text) {
     outcome.isSettled = true;
     fail(error);
   }
+}
+
+/** Starts a program with tools. `names` is a list of the tools as JSON. */
+export function startWithTools(text, names) {
+  load('node:internal/tools').begin(names);
+  return start(text);
 }
 
 /** The listeners of `beforeExit` ran and nothing has happened since. */
@@ -284,7 +295,11 @@ function isStateUsed() {
  * evaluated by itself, so that one that is not an identifier does not hide the others.
  */
 function variables(declared, maxCount) {
-  const added = new Set(Object.getOwnPropertyNames(globalThis).filter((name) => !runtimeGlobals.has(name)));
+  const hidden = nodeModules.isLoaded('node:internal/tools')
+    ? load('node:internal/tools').installedNames()
+    : [];
+  const isAdded = (name) => !runtimeGlobals.has(name) && !hidden.includes(name);
+  const added = new Set(Object.getOwnPropertyNames(globalThis).filter(isAdded));
   if (isStateUsed()) added.add('_state');
   const found = [];
   for (const name of new Set([...declared, ...added])) {

@@ -187,6 +187,7 @@ export function startClock() {
   heap.length = 0;
   active.clear();
   references = 0;
+  waitForAnswer = undefined;
   immediates = [];
   round = [];
   position = 0;
@@ -218,6 +219,23 @@ function takeImmediate() {
   return undefined;
 }
 
+/**
+ * Set while calls of tools are unanswered. It waits for an answer, at most the given time, and returns a callback, a number if
+ * the program has to wait outside, or undefined.
+ */
+let waitForAnswer;
+
+/** Unanswered calls keep the program running, like a timer. */
+export function startWaiting(wait) {
+  if (waitForAnswer === undefined) references++;
+  waitForAnswer = wait;
+}
+
+export function endWaiting() {
+  if (waitForAnswer !== undefined) references--;
+  waitForAnswer = undefined;
+}
+
 /** Sleeps until the next timer is due and returns its callback, or undefined if nothing keeps the program running. */
 export function nextTimer() {
   if (isStarting) {
@@ -233,9 +251,18 @@ export function nextTimer() {
       round = immediates;
       immediates = [];
       position = 0;
+      const answered = waitForAnswer?.(0);
+      if (typeof answered === 'function') return answered;
       continue;
     }
     while (heap.length > 0 && !heap[0].isActive) pop();
+    if (waitForAnswer !== undefined) {
+      const isForever = heap.length === 0;
+      const delay = isForever ? Number.POSITIVE_INFINITY : realStart + heap[0].at - host.monotonic();
+      const answered = waitForAnswer(delay);
+      if (answered !== undefined) return answered;
+      if (isForever) continue;
+    }
     if (heap.length === 0) return undefined;
     now = Math.max(now, heap[0].at);
     host.sleep(realStart + now - host.monotonic());

@@ -238,9 +238,29 @@ const processCalls: Record<string, SystemCall> = {
   },
 };
 
+/** Calls of tools. They fail with ENOSYS if the program has no tools. */
+const toolsOf = ({ kernel }: QuickJsGuest) => {
+  if (kernel.tools === undefined) throw syscallError('ENOSYS');
+  return kernel.tools;
+};
+const decoded = (arg: Argument) => lenientDecoder.decode(text(arg).bytes);
+
+const toolCalls: Record<string, SystemCall> = {
+  toolCall: (guest, [id, name, args]) =>
+    returnZero(toolsOf(guest).call(integer(id), decoded(name), decoded(args))),
+  /** A negative time waits for an answer only. */
+  toolWait: (guest, [milliseconds]) => {
+    const time = Number(milliseconds);
+    return toolsOf(guest).wait(time < 0 ? Number.POSITIVE_INFINITY : time);
+  },
+  toolSearch: (guest, [query, limit]) => toolsOf(guest).search(decoded(query), Number(limit)),
+  toolDescribe: (guest, [name]) => toolsOf(guest).describe(decoded(name)),
+};
+
 export const systemCalls: Readonly<Record<string, SystemCall>> = {
   ...pathCalls,
   ...descriptorCalls,
   ...processCalls,
+  ...toolCalls,
   ...valueCalls,
 };

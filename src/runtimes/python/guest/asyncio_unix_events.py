@@ -11,9 +11,14 @@ __all__ = ('SelectorEventLoop', 'EventLoop')
 
 
 class _SleepingSelector:
-    """A selector for the base loop that sleeps until the next timer is due."""
+    """A selector for the base loop that sleeps until the next timer is due, or until a tool has answered."""
+
+    # Waits for tools; see _sandbox_tools.py. Returns False if the program waits for none.
+    tools = None
 
     def select(self, timeout):
+        if self.tools is not None and type(self).tools(timeout):
+            return []
         if timeout is None:
             raise RuntimeError('the event loop would wait forever: no timer or callback is scheduled')
         if timeout > 0:

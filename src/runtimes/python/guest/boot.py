@@ -13,6 +13,7 @@ __builtins__ = dict(vars(builtins))
 _MAIN_FILE = '/app/main.py'
 # Later calls of a session have different file names, so that tracebacks and `inspect` find the sources of earlier calls.
 _CALL_FILE = '/app/call-{}.py'
+_TOOL_FILES = ('/lib/python3.14/_sandbox_tools.py', '/lib/python3.14/_sandbox_tool_calls.py')
 _SITE_PACKAGES = '/data/site-packages'
 
 # Imported into the boot image, because programs use them often. Each one makes the image larger.
@@ -72,9 +73,11 @@ def _define_entry_points():
     for number in limits:
         signal.signal(number, on_limit)
 
-    def compile_main(source, file):
+    def compile_main(source, file, tools):
         """Compiles a program to code objects: its statements and, if it ends with an expression, that expression."""
         tree = compile(source, file, 'exec', ONLY_AST | ALLOW_AWAIT, True)
+        if tools is not None:
+            tree = tools.transform(tree)
         last = tree.body.pop().value if tree.body and type(tree.body[-1]) is _ast.Expr else None
         codes = [compile(tree, file, 'exec', ALLOW_AWAIT, True)]
         if last is not None:
@@ -82,9 +85,11 @@ def _define_entry_points():
             codes.append(compile(_ast.Expression(last), file, 'eval', flags, True))
         return codes
 
-    def execute(source, file, namespace):
-        codes = compile_main(source, file)
+    def execute(source, file, namespace, tools=None):
+        codes = compile_main(source, file, tools)
         imports.record_loaded(codes[0])
+        if tools is not None:
+            return execute_with_tools(tools, codes, namespace)
         if not any(code.co_flags & CO_COROUTINE for code in codes):
             for code in codes:
                 value = eval(code, namespace)
@@ -109,6 +114,40 @@ def _define_entry_points():
             pass
         return described
 
+    def execute_with_tools(tools, codes, namespace):
+        current['has_result'] = len(codes) > 1
+        if not any(code.co_flags & CO_COROUTINE for code in codes):
+            for code in codes:
+                value = eval(code, namespace)
+            return result_with_tools(tools, value)
+
+        async def main():
+            for code in codes:
+                value = eval(code, namespace)
+                if code.co_flags & CO_COROUTINE:
+                    value = await value
+            return value
+
+        return result_with_tools(tools, tools.run(main()))
+
+    def result_with_tools(tools, value):
+        if tools.is_paused():
+            return {}
+        tools.check_awaited()
+        return describe_result(value) if current['has_result'] and value is not None else {}
+
+    def resume():
+        """Continues a program that is paused."""
+        tools = current['tools']
+        return run(lambda: result_with_tools(tools, tools.drive()))
+
+    def without_files(tb, files):
+        """Removes the frames of files of the runtime from a traceback."""
+        while tb is not None:
+            while tb.tb_next is not None and tb.tb_next.tb_frame.f_code.co_filename in files:
+                tb.tb_next = tb.tb_next.tb_next
+            tb = tb.tb_next
+
     def program_traceback(error):
         """The traceback from the first frame of the program on, without the signal handler that raised a limit."""
         start = tb = error.__traceback__
@@ -120,12 +159,14 @@ def _define_entry_points():
                 tb = tb.tb_next
             tb = start
         imports.remove_wrapper(start)
+        if 'tools' in current:
+            without_files(start, _TOOL_FILES)
         while tb is not None:
             if tb.tb_frame.f_code.co_filename in program_files:
                 return tb
             tb = tb.tb_next
-        # The program did not compile. The frames of this module would not help.
-        return None if isinstance(error, SyntaxError) else start
+        # The program did not compile, or it has ended. The frames of this module would not help.
+        return None if isinstance(error, SyntaxError) or 'tools' in current else start
 
     def exit_status(error):
         """Returns the exit code for a SystemExit, and prints its message as the interpreter does."""
@@ -221,11 +262,20 @@ def _define_entry_points():
         lines = [line + '\n' for line in source.split('\n')]
         linecache.cache[file] = (len(source), None, lines, file)
         sys.modules['__main__'].__dict__['__file__'] = file
+        if 'tools' in current:
+            tools = imports.import_quietly('_sandbox_tools')
+            tools.begin(current['tools'])
+            current['tools'] = tools
+        elif '_sandbox_tools' in sys.modules:
+            sys.modules['_sandbox_tools'].end()
 
-    def run():
+    def run_program():
+        return execute(current['code'], current['file'], sys.modules['__main__'].__dict__, current.get('tools'))
+
+    def run(action=run_program):
         report = {'exit_code': 0}
         try:
-            run_and_record(report, lambda: execute(current['code'], current['file'], sys.modules['__main__'].__dict__))
+            run_and_record(report, action)
             if not current['keep']:
                 run_and_record(report, atexit._run_exitfuncs)
             flush()
@@ -308,7 +358,7 @@ def _define_entry_points():
     imports.install()
     install_display(True)
     prepare_image()
-    return prepare, run, preload, limit_text, variables, execute
+    return prepare, run, resume, preload, limit_text, variables, execute
 
 
-prepare, run, preload, limit_text, variables, execute = _define_entry_points()
+prepare, run, resume, preload, limit_text, variables, execute = _define_entry_points()

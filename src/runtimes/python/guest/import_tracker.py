@@ -84,7 +84,19 @@ def _wrap(original):
     return _find_and_load
 
 
-_wrapper = _wrap(bootstrap._find_and_load)
+_original = bootstrap._find_and_load
+_wrapper = _wrap(_original)
+
+
+def import_quietly(name):
+    """Imports a module of the runtime without a report. What it imports itself is not reported either."""
+    if name not in _modules:
+        bootstrap._find_and_load = _original
+        try:
+            __import__(name)
+        finally:
+            bootstrap._find_and_load = _wrapper
+    return _modules[name]
 
 
 def remove_wrapper(tb):

@@ -8,6 +8,7 @@ import { syscallError } from '../../../kernel/syscall-error.ts';
 import type { HostFunctions } from '../../../kernel/syscall-guard.ts';
 import type { FileStatus, Kernel } from '../../../kernel/syscalls.ts';
 import { DIRENT, DIRENT_NAME, FCNTL, POLL, POLLFD, STAT, STATFS, TIMESPEC, UTIME } from './abi.ts';
+import { toolExchange } from './tool-exchange.ts';
 
 const BLOCK_BYTES = 4096;
 
@@ -165,6 +166,7 @@ export function descriptorCalls(
   recordImport: RecordImport,
 ): HostFunctions {
   const volume = () => kernel.volume;
+  const exchange = toolExchange(kernel, memory);
   const checked = (fd: number) => {
     kernel.fds.get(fd);
     return 0;
@@ -205,8 +207,10 @@ export function descriptorCalls(
     },
     __syscall_fcntl64: (fd: number, command: number, varargs: number) =>
       control(kernel, memory, fd, command, varargs),
-    __syscall_ioctl: (fd: number, request: number) => {
+    __syscall_ioctl: (fd: number, request: number, varargs: number) => {
       if (recordImport(request >>> 0)) return 0;
+      const size = exchange(request >>> 0, varargs);
+      if (size !== undefined) return size;
       kernel.fds.get(fd);
       throw syscallError('ENOTTY');
     },

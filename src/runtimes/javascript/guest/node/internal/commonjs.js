@@ -1,6 +1,6 @@
 /** CommonJS modules: `require`, `module` and the cache. ES modules that are required are evaluated synchronously. */
 import { host, status, statusBuffer } from '../../host-calls.js';
-import { builtinModules, load, nodeModule } from '../../node-modules.js';
+import { builtinModules, isLoaded, load, nodeModule } from '../../node-modules.js';
 import { requirePackage } from '../../vendored-packages.js';
 import { dirname } from '../path.js';
 import { codedError, invalidArgType, invalidArgValue } from './errors.js';
@@ -132,6 +132,7 @@ function isStale(file) {
 
 function requireFrom(parent, name) {
   checkName(name);
+  if (name === 'tools' && isLoaded('node:internal/tools')) return load('node:internal/tools').toolsObject();
   const found = find(name, parent);
   if (found.node !== undefined) return load(found.node);
   if (found.package !== undefined) return requirePackage(found.package);
@@ -143,12 +144,12 @@ function requireFrom(parent, name) {
   const module = new Module(found.path, parent);
   Module._cache[found.path] = module;
   versions.set(found.path, { program: programNumber, text: versionOf(found.path) });
-  let isLoaded = false;
+  let isComplete = false;
   try {
     module.load(found.path);
-    isLoaded = true;
+    isComplete = true;
   } finally {
-    if (!isLoaded) {
+    if (!isComplete) {
       delete Module._cache[found.path];
       const index = parent.children.indexOf(module);
       if (index >= 0) parent.children.splice(index, 1);

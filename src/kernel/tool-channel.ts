@@ -1,0 +1,25 @@
+/**
+ * The way from a program to the tools of the caller, as the runtimes use it. Calls are sent without waiting, and answers
+ * are fetched with `wait`. Everything that a guest passes is untrusted: an implementation bounds it and throws a system
+ * call error for the rest.
+ */
+export interface ToolChannel {
+  /** `[name, path]` of every tool as JSON, for the names that a program sees. */
+  readonly names: string;
+  /** Sends a call. Fails with EAGAIN while too many calls are unanswered, and with EINVAL for a number that is in use. */
+  call(id: number, name: string, argumentsJson: string): void;
+  /**
+   * Waits for an answer, at most this long, and returns it as JSON: `{ id, value }` or `{ id, code, message }`. Otherwise
+   * returns `{ status }`: `timeout`, `interrupted` by a limit, `idle` if there is nothing to wait for, or `paused` if every
+   * call that is left waits for a decision outside. An infinite time waits for answers only.
+   */
+  wait(milliseconds: number): string;
+  /** Gives up a call. Its answer is discarded. */
+  withdraw(id: number, reason: string): void;
+  /** The tools that match a query, as JSON. */
+  search(query: string, limit: number): string;
+  /** The description of a tool as JSON; `null` if there is no such tool. */
+  describe(name: string): string;
+  /** Whether the last `wait` returned `paused` and the program did nothing with the channel since. */
+  readonly isPaused: boolean;
+}

@@ -1,0 +1,286 @@
+/**
+ * The tools of the caller: the global `tools` and the module of the same name. A call is sent to the host at once and is a
+ * promise. The event loop fetches the answers when it has nothing else to do.
+ */
+import { framesOf } from '../../error-stack.js';
+import { host } from '../../host-calls.js';
+import { programSource } from '../../program-events.js';
+import { endWaiting, startWaiting } from '../../timers.js';
+
+const { parse, stringify } = JSON;
+const { defineProperty } = Object;
+/** The errno of a call that the host does not accept yet. */
+const EAGAIN = -11;
+/** The errno of a run without tools. */
+const ENOSYS = -38;
+/** What waiting returns if the program has to wait, but not here. */
+const WAIT_OUTSIDE = 2;
+const MAX_LINE = 500;
+
+export class ToolError extends Error {
+  constructor(message, code = 'failed', tool = undefined) {
+    super(message);
+    this.code = code;
+    this.tool = tool;
+  }
+}
+for (const [key, value] of Object.entries({ name: 'ToolError' }))
+  defineProperty(ToolError.prototype, key, { value, writable: true, configurable: true });
+
+let lastId = 0;
+/** Calls without an answer, by number. */
+const waiting = new Map();
+/** Calls that the host does not accept yet. */
+let queue = [];
+
+// ---- arguments ----
+
+function rejectLossy(tool, key, value) {
+  const fail = (what) => {
+    const where = key === '' ? 'the arguments' : `the argument ${stringify(String(key).slice(0, 50))}`;
+    throw new ToolError(
+      `${where}: ${what} is not JSON data; pass a string, an array or a plain object`,
+      'invalid_arguments',
+      tool,
+    );
+  };
+  if (typeof value === 'number' && !Number.isFinite(value)) fail(String(value));
+  if (typeof value === 'bigint') fail('a BigInt');
+  if (typeof value === 'function') fail('a function');
+  if (typeof value === 'symbol') fail('a symbol');
+  if (value instanceof Map || value instanceof Set) fail(value instanceof Map ? 'a Map' : 'a Set');
+  return value;
+}
+
+function encodeArguments(tool, args) {
+  const [first = {}] = args;
+  const isObject =
+    typeof first === 'object' && first !== null && !Array.isArray(first) && !(first instanceof Promise);
+  if (args.length > 1 || !isObject)
+    throw new ToolError(
+      `${tool} takes one object with its arguments, as in tools.${tool}({ name: value })`,
+      'invalid_arguments',
+      tool,
+    );
+  try {
+    return stringify(first, (key, value) => rejectLossy(tool, key, value));
+  } catch (error) {
+    if (error instanceof ToolError) throw error;
+    throw new ToolError(`the arguments are not JSON data: ${error?.message}`, 'invalid_arguments', tool);
+  }
+}
+
+// ---- calls ----
+
+/** Whether the host accepted the call. */
+function send({ id, tool, text, reject }) {
+  const result = host.toolCall(id, tool, text);
+  if (result === EAGAIN) return false;
+  if (result !== 0) {
+    waiting.delete(id);
+    if (waiting.size === 0) endWaiting();
+    reject(
+      result === ENOSYS
+        ? new ToolError('this call of the session has no tools', 'unknown_tool', tool)
+        : new ToolError('the host rejected the call: its name or its arguments are too long', 'limit', tool),
+    );
+  }
+  return true;
+}
+
+function settle({ id, value, code, message }) {
+  const call = waiting.get(id);
+  waiting.delete(id);
+  if (code === undefined) call?.resolve(value);
+  else call?.reject(failedCall(call, message, code));
+  while (queue.length > 0 && send(queue[0])) queue.shift();
+  if (waiting.size === 0) endWaiting();
+}
+
+/** The error of a call, with the place of the call. */
+function failedCall({ tool, made }, message, code) {
+  const error = new ToolError(message, code, tool);
+  error.stack = `ToolError: ${message}\n${framesOf(made)}`;
+  return error;
+}
+
+/** Waits for an answer. Returns a callback, a number if the program has to wait outside, or undefined after the time. */
+function waitForAnswer(milliseconds) {
+  const text = host.toolWait(milliseconds === Number.POSITIVE_INFINITY ? -1 : Math.max(0, milliseconds));
+  const answer = typeof text === 'string' ? parse(text) : { status: 'idle' };
+  if (answer.id !== undefined) return () => settle(answer);
+  if (answer.status === 'timeout') return undefined;
+  if (answer.status !== 'idle') return WAIT_OUTSIDE;
+  waiting.clear();
+  endWaiting();
+  return undefined;
+}
+
+function startCall(tool, args) {
+  const made = new Error();
+  const promise = new Promise((resolve, reject) => {
+    const call = { id: ++lastId, tool, text: encodeArguments(tool, args), resolve, reject, made };
+    waiting.set(call.id, call);
+    startWaiting(waitForAnswer);
+    if (queue.length > 0 || !send(call)) queue.push(call);
+  });
+  return guardResult(promise, tool, made);
+}
+
+/** The index after the parenthesis that closes the one at `start`, or -1. */
+function endOfCall(text, start) {
+  let depth = 0;
+  let quote = '';
+  for (let i = start; i < text.length; i++) {
+    const character = text[i];
+    if (quote !== '') {
+      if (character === '\\') i++;
+      else if (character === quote) quote = '';
+    } else if (character === '"' || character === "'" || character === '`') quote = character;
+    else if (character === '(') depth++;
+    else if (character === ')' && --depth === 0) return i + 1;
+  }
+  return -1;
+}
+
+/** The line of a call with the missing `await`. */
+function correctedLine(tool, { stack }) {
+  const { file, code } = programSource;
+  const frame = String(stack)
+    .split('\n')
+    .find((line) => line.includes(`${file}:`));
+  const number = Number(/:(\d+)(?::\d+)?\)?$/.exec(frame ?? '')?.[1] ?? 0);
+  const line = (number > 0 ? code.split('\n', number)[number - 1] : '')?.trim() ?? '';
+  const last = tool.slice(tool.lastIndexOf('.') + 1);
+  const start = Math.max(line.indexOf('tools'), 0) || line.indexOf(`${last}(`);
+  const from = line.startsWith('tools') ? 0 : start;
+  const open = from < 0 ? -1 : line.indexOf('(', from);
+  const end = open < 0 || line.length > MAX_LINE ? -1 : endOfCall(line, open);
+  if (end < 0) return `await tools.${tool}({ … })`;
+  const after = line.slice(end);
+  const made = `await ${line.slice(from, end)}`;
+  return line.slice(0, from) + (/^\s*(?:\?\.|[.[(])/.test(after) ? `(${made})` : made) + after;
+}
+
+/** A promise that throws when a program uses it as the result. */
+function guardResult(promise, tool, made) {
+  const misused = () => {
+    promise.catch(() => {});
+    throw new TypeError(`tools.${tool}(…) is a promise, not its result. Write: ${correctedLine(tool, made)}`);
+  };
+  return new Proxy(promise, {
+    get(target, key) {
+      if (key === 'then' || key === 'catch' || key === 'finally') return target[key].bind(target);
+      if (key === 'constructor') return Promise;
+      if (key === Symbol.toPrimitive) return misused;
+      return typeof key === 'symbol' ? target[key] : misused();
+    },
+    set: misused,
+    has: (target, key) => (typeof key === 'symbol' ? key in target : misused()),
+    ownKeys: misused,
+  });
+}
+
+// ---- names ----
+
+const isReserved = (key) => typeof key === 'symbol' || key === 'then' || key === 'toJSON';
+
+/** A name that no tool has. Calling it asks the host, which suggests other names. */
+function unknownTool(path) {
+  const call = (...args) => startCall(path, args);
+  return new Proxy(call, {
+    get: (target, key) => (isReserved(key) || key in target ? target[key] : unknownTool(`${path}.${key}`)),
+  });
+}
+
+function withUnknown(space, prefix) {
+  return new Proxy(space, {
+    get: (target, key) => {
+      if (isReserved(key) || key in target) return target[key];
+      return unknownTool(prefix === '' ? key : `${prefix}.${key}`);
+    },
+  });
+}
+
+function makeTool(name) {
+  const tool = (...args) => startCall(name, args);
+  defineProperty(tool, 'name', { value: name });
+  return tool;
+}
+
+const call = (name, args) => startCall(String(name), args === undefined ? [] : [args]);
+
+function searchTools(query = '', limit = 10) {
+  return parse(host.toolSearch(String(query), Number(limit)));
+}
+
+function describeTool(name) {
+  const text = typeof name === 'function' ? name.name : String(name);
+  const found = parse(host.toolDescribe(text));
+  if (found === null)
+    throw new ToolError(
+      `there is no tool ${stringify(text.slice(0, 200))}; search_tools(query) finds those that exist`,
+      'unknown_tool',
+      text,
+    );
+  return found;
+}
+
+/** Builds the object `tools` from `[name, path]` of every tool. */
+function buildTools(names) {
+  const spaces = { __proto__: null };
+  const byName = {};
+  const root = Object.create(null);
+  for (const [name, path] of names) {
+    const tool = makeTool(name);
+    let target = root;
+    path.slice(0, -1).forEach((part, i) => {
+      const key = path.slice(0, i + 1).join('.');
+      spaces[key] ??= Object.create(null);
+      if (!(part in target)) target[part] = withUnknown(spaces[key], key);
+      target = spaces[key];
+    });
+    const last = path.at(-1);
+    if (!(last in target)) target[last] = tool;
+    byName[name] = tool;
+    // The original name of a tool in its namespace.
+    const own = name.slice(name.lastIndexOf('.') + 1);
+    if (!(own in target)) defineProperty(target, own, { value: tool, enumerable: false });
+  }
+  for (const [name, tool] of Object.entries(byName))
+    if (!(name in root)) defineProperty(root, name, { value: tool, enumerable: false });
+  return root;
+}
+
+let globals = {};
+let exported = {};
+let generation = 0;
+
+/** Installs the tools of a program. */
+export function begin(text) {
+  waiting.clear();
+  queue = [];
+  generation++;
+  const functions = { call, search_tools: searchTools, describe_tool: describeTool, ToolError };
+  const root = Object.assign(buildTools(parse(text)), functions);
+  const tools = withUnknown(root, '');
+  exported = { ...root };
+  const { call: _, ...names } = functions;
+  globals = { tools, ...names };
+  for (const [name, value] of Object.entries(globals))
+    defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false });
+}
+
+/** The global names of the tools. */
+export const installedNames = () => Object.keys(globals);
+/** The name of the module `tools` of this program. */
+export const moduleName = () => `sandbox:tools-${generation}`;
+/** What `require` returns. */
+export const toolsObject = () => globals.tools;
+/** The source of that module. */
+export function moduleSource() {
+  const names = Object.keys(exported);
+  const picked = names.map((name, i) => `const _${i} = whole[${stringify(name)}];`).join('');
+  const list = [...names.map((name, i) => `_${i} as ${stringify(name)}`), 'whole as default'];
+  return `import { nodeModule } from 'sandbox:modules'; const whole = nodeModule('node:internal/tools').toolsObject();${picked}export { ${list.join(', ')} };`;
+}

@@ -1,0 +1,229 @@
+"""Calls of the tools of the caller: messages to the host, and waiting for answers in the event loop or in place.
+
+When the main loop has nothing to do but wait for decisions outside, it stops, and the program is paused: no frame of the
+interpreter is active then, so the memory of the guest is the whole state.
+"""
+
+import asyncio
+import builtins
+from asyncio import events
+from errno import EAGAIN
+from fcntl import ioctl
+from json import JSONDecoder, JSONEncoder
+
+__builtins__ = dict(vars(builtins))
+
+# The ioctl requests, with the numbers of TOOL_IOCTL in syscalls/abi.ts.
+SEND = 0x4C570011
+TAKE = 0x4C570012
+# Python copies shorter buffers, and the host would not see the original.
+BUFFER_BYTES = 1100
+MAX_DEPTH = 100
+MAX_EXACT = 2**53
+
+decode = JSONDecoder().decode
+encode = JSONEncoder(allow_nan=False, separators=(',', ':')).encode
+
+
+class ToolError(Exception):
+    """A call of a tool failed. `code` is one of invalid_arguments, denied, timeout, limit, failed and unknown_tool."""
+
+    def __init__(self, message, code='failed', tool=None):
+        super().__init__(message)
+        self.code = code
+        self.tool = tool
+
+
+class UnknownToolError(ToolError, AttributeError):
+    """No tool has this name."""
+
+
+ToolError.__module__ = UnknownToolError.__module__ = 'tools'
+
+
+class State:
+    """State of the running program."""
+
+    last_id = 0
+    # Futures of the calls that have no answer, by number.
+    waiting = {}
+    # Calls that the host does not accept yet.
+    queue = []
+    # Calls that are created but not awaited.
+    created = set()
+    # Answers of blocking calls, by number.
+    blocking = {}
+    runner = task = None
+    is_paused = False
+
+
+def exchange(text):
+    """Sends a message to the host and returns its reply as text."""
+    data = text.encode()
+    buffer = bytearray(max(len(data) + 4, BUFFER_BYTES))
+    buffer[:4] = len(data).to_bytes(4, 'little')
+    buffer[4 : 4 + len(data)] = data
+    size = ioctl(0, SEND, buffer, True)
+    if size == 0:
+        return ''
+    buffer = bytearray(max(size + 4, BUFFER_BYTES))
+    buffer[:4] = size.to_bytes(4, 'little')
+    ioctl(0, TAKE, buffer, True)
+    return buffer[4 : 4 + size].decode()
+
+
+# ---- arguments ----
+
+
+def check(value, tool, depth=0):
+    """Rejects values that JSON would change without an error."""
+    if depth > MAX_DEPTH:
+        raise ToolError(f'the arguments are nested more than {MAX_DEPTH} levels deep', 'invalid_arguments', tool)
+    kind = type(value)
+    if kind is dict:
+        for key, item in value.items():
+            if type(key) is not str:
+                raise ToolError(f'a key of the arguments is {key!r:.50}, not a string', 'invalid_arguments', tool)
+            check(item, tool, depth + 1)
+    elif kind is list or kind is tuple:
+        for item in value:
+            check(item, tool, depth + 1)
+    elif isinstance(value, int) and not -MAX_EXACT <= value <= MAX_EXACT:
+        raise ToolError(
+            f'the integer {value} is too large for JSON numbers; pass it as a string', 'invalid_arguments', tool
+        )
+
+
+def encode_arguments(tool, args, kwargs):
+    if len(args) == 1 and not kwargs and isinstance(args[0], dict):
+        kwargs = dict(args[0])
+    elif args:
+        raise ToolError(
+            f'{tool} takes keyword arguments, or one dict, but got {len(args)} positional arguments',
+            'invalid_arguments',
+            tool,
+        )
+    check(kwargs, tool)
+    try:
+        return encode(kwargs)
+    except TypeError as error:
+        raise ToolError(f'the arguments are not JSON data: {error}', 'invalid_arguments', tool) from None
+    except ValueError:
+        raise ToolError('NaN and infinity are not JSON data', 'invalid_arguments', tool) from None
+
+
+# ---- calls ----
+
+
+def send(call_id, name, arguments):
+    """Returns whether the host accepted the call."""
+    try:
+        exchange(f'call\n{call_id}\n{encode(name)}\n{arguments}')
+    except OSError as error:
+        if error.errno != EAGAIN:
+            raise ToolError('the host rejected the call: its name or its arguments are too long', 'limit', name) from None
+        return False
+    return True
+
+
+def post(name, arguments):
+    State.last_id += 1
+    call_id = State.last_id
+    if State.queue or not send(call_id, name, arguments):
+        State.queue.append((call_id, name, arguments))
+    return call_id
+
+
+def send_queued():
+    queue = State.queue
+    while queue and send(*queue[0]):
+        queue.pop(0)
+
+
+def withdraw(call_id, reason):
+    for index, (queued, _, _) in enumerate(State.queue):
+        if queued == call_id:
+            del State.queue[index]
+            return
+    exchange(f'withdraw\n{call_id}\n{reason}')
+
+
+def error_of(answer, tool):
+    kind = UnknownToolError if answer['code'] == 'unknown_tool' else ToolError
+    return kind(answer['message'], answer['code'], tool)
+
+
+def deliver(answer):
+    """Passes an answer to the call that waits for it."""
+    call_id = answer['id']
+    if call_id in State.blocking:
+        State.blocking[call_id] = answer
+    elif call_id in State.waiting:
+        future, tool = State.waiting.pop(call_id)
+        if not future.done():
+            if 'value' in answer:
+                future.set_result(answer['value'])
+            else:
+                future.set_exception(error_of(answer, tool))
+    send_queued()
+
+
+async def perform(tool, arguments):
+    future = events.get_running_loop().create_future()
+    call_id = post(tool, arguments)
+    State.waiting[call_id] = future, tool
+    try:
+        return await future
+    except asyncio.CancelledError:
+        if State.waiting.pop(call_id, None) is not None:
+            withdraw(call_id, 'the program cancelled the call')
+        raise
+
+
+CANNOT_PAUSE = (
+    'the call needs a decision outside of the program, for which the program has to pause, and {} cannot pause. '
+    'Write `await tools.{}(...)` at the top level or in an async function that `asyncio.run(main())` or `await main()` '
+    'at the top level runs'
+)
+
+
+def wait_in_loop(timeout):
+    """Waits for an answer instead of sleeping. Called by the event loop."""
+    answer = decode(exchange('wait\n' if timeout is None else f'wait\n{timeout * 1000}'))
+    if 'id' in answer:
+        deliver(answer)
+    elif answer['status'] == 'paused':
+        loop = events.get_running_loop()
+        if State.runner is not None and loop is State.runner.get_loop():
+            State.is_paused = True
+            loop.stop()
+            return
+        for call_id, (future, tool) in list(State.waiting.items()):
+            if future.get_loop() is loop:
+                del State.waiting[call_id]
+                withdraw(call_id, 'an event loop inside of a function cannot pause')
+                message = CANNOT_PAUSE.format('an event loop that a function runs', tool)
+                future.set_exception(ToolError(message, 'denied', tool))
+
+
+def call(name, arguments=None, /, **kwargs):
+    """Calls a tool and waits for its answer, for code that is not async: `call("weather", city="Berlin")`."""
+    text = encode_arguments(name, () if arguments is None else (arguments,), kwargs)
+    call_id = post(name, text)
+    State.blocking[call_id] = None
+    try:
+        while State.blocking[call_id] is None:
+            answer = decode(exchange('wait\n'))
+            if 'id' in answer:
+                deliver(answer)
+            elif answer['status'] == 'paused':
+                withdraw(call_id, 'a blocking call cannot pause')
+                raise ToolError(CANNOT_PAUSE.format('a blocking call', name), 'denied', name)
+            elif answer['status'] == 'idle':
+                raise ToolError('the call has no answer', 'failed', name)
+        answer = State.blocking[call_id]
+    finally:
+        del State.blocking[call_id]
+    if 'value' not in answer:
+        raise error_of(answer, name)
+    return answer['value']

@@ -1,0 +1,27 @@
+/** A program that waits for answers to calls of tools. It is part of the state of its session. */
+import { z } from 'zod';
+import { languageName } from './names.ts';
+import { fuelBudget, timeoutSeconds } from './policy.ts';
+import { pendingCall, toolCallRecord } from './tool-calls.ts';
+
+const count = z.number().min(0).max(Number.MAX_SAFE_INTEGER);
+
+export const executionId = z.string().regex(/^[0-9a-f-]{36}$/);
+
+export const pausedExecution = z.strictObject({
+  execution_id: executionId.describe('Identifies the execution in `resume`.'),
+  paused_at: z.iso.datetime().describe('Time of the pause, ISO 8601.'),
+  pauses: count.int().describe('How often the execution has paused.'),
+  code: z.string().describe('The beginning of the program.'),
+  language: languageName.describe('Language of the program.'),
+  inject_setup: z.boolean().describe('Whether packages and helpers are available to it.'),
+  fuel_budget: fuelBudget.describe('Fuel that it may use in total.'),
+  timeout_seconds: timeoutSeconds.describe('Time that it may run in total, without waiting for tools.'),
+  fuel_consumed: count.int().describe('Fuel that it has used.'),
+  running_ms: count.describe('Time that it has run.'),
+  tool_wait_ms: count.describe('Time that it has waited for tools.'),
+  tool_calls: z.array(toolCallRecord).max(10_000).describe('Its calls so far.'),
+  pending: z.array(pendingCall).max(10_000).describe('The calls that wait for an answer.'),
+});
+/** A program that waits for answers to calls of tools. */
+export interface PausedExecution extends z.infer<typeof pausedExecution> {}
