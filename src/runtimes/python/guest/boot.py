@@ -104,8 +104,9 @@ def _define_entry_points():
                 return value
 
             value = asyncio.run(main())
-        if len(codes) == 1 or value is None:
-            return {}
+        return {} if len(codes) == 1 or value is None else show_result(value)
+
+    def show_result(value):
         described = describe_result(value)
         try:
             show_main(value, described.get('result_text') or described['result'])
@@ -134,7 +135,7 @@ def _define_entry_points():
         if tools.is_paused():
             return {}
         tools.check_awaited()
-        return describe_result(value) if current['has_result'] and value is not None else {}
+        return show_result(value) if current['has_result'] and value is not None else {}
 
     def resume():
         """Continues a program that is paused."""
