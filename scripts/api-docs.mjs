@@ -20,6 +20,7 @@ const SECTIONS = {
   Sandboxes: ['createSandbox', 'SandboxOptions', 'Sandbox', 'ExecuteOptions', 'Execution', 'WorkspaceFile'],
   Results: [
     'SandboxResult',
+    'DisplayResult',
     'SuccessfulResult',
     'FailedResult',
     'GuestError',
@@ -53,6 +54,7 @@ const SECTIONS = {
     'PruneOptions',
     'PruneReport',
   ],
+  Batches: ['runBatch', 'BatchProgram', 'BatchOptions', 'BatchResult'],
   Stores: [
     'memoryStore',
     'MemoryStoreOptions',

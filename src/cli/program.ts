@@ -23,6 +23,11 @@ const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/session.ts')).sessionCommand,
   },
   {
+    name: 'batch',
+    description: 'Run many programs and print one result per line',
+    load: async () => (await import('./commands/batch.ts')).batchCommand,
+  },
+  {
     name: 'packages',
     description: 'List the packages that programs can import, and the fuel their first import costs',
     load: async () => (await import('./commands/packages.ts')).packagesCommand,

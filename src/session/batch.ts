@@ -1,0 +1,114 @@
+/**
+ * Runs many independent programs, each in a fresh sandbox, a few at a time. Results are returned in the order of the
+ * programs. Only a window of programs is in memory, so the input can be a stream of any length.
+ */
+import { availableParallelism } from 'node:os';
+import { z } from 'zod';
+import { SandboxError } from '../errors.ts';
+import { runtimeOf } from '../runtimes/sources.ts';
+import {
+  executeOptions,
+  languageName,
+  type PolicyInput,
+  parse,
+  policy,
+  type SandboxResult,
+} from '../schema.ts';
+import { createPool, type Pool } from '../worker/pool.ts';
+import { createSandbox } from './create-sandbox.ts';
+
+/** Programs that are in memory at the same time, for each that runs. */
+const WINDOW_PER_JOB = 16;
+
+const { args, timeout_seconds, fuel_budget, inject_setup, profile } = executeOptions.shape;
+const batchProgram = z.strictObject({
+  id: z
+    .union([z.string().max(200), z.number()])
+    .optional()
+    .describe('Repeated in the result.'),
+  code: z.string().describe('The program.'),
+  language: languageName.optional().describe('Language of the program; by default Python.'),
+  stdin: z.string().optional().describe('Standard input of the program.'),
+  files: z
+    .record(z.string(), z.string())
+    .optional()
+    .describe('Files to write into the workspace before the run.'),
+  args,
+  timeout_seconds,
+  fuel_budget,
+  inject_setup,
+  profile,
+});
+/** A program of a batch. */
+export interface BatchProgram extends z.input<typeof batchProgram> {}
+
+const batchOptions = z.strictObject({
+  policy: policy.optional(),
+  jobs: z.number().int().min(1).max(1024).optional(),
+  signal: z.instanceof(AbortSignal).optional(),
+});
+/** Options of `runBatch`. */
+export interface BatchOptions {
+  /** Limits of every program. */
+  readonly policy?: PolicyInput;
+  /** Programs that run at the same time. Default: one for each CPU core. */
+  readonly jobs?: number;
+  /** Cancels the programs that are running; no further one is started. */
+  readonly signal?: AbortSignal;
+}
+
+/** The result of one program of a batch: `result`, or `error` if it could not be run. */
+export interface BatchResult {
+  /** Position of the program in the batch, from 0. */
+  readonly index: number;
+  /** The id of the program, if it has one. */
+  readonly id?: string | number;
+  /** What the program did. A program that fails has a result as well. */
+  readonly result?: SandboxResult;
+  /** Why the program could not be run: it is invalid, or the host failed. */
+  readonly error?: { readonly code: string; readonly message: string };
+}
+
+/**
+ * Runs programs and yields their results in the same order. A program that is invalid or that the host fails to run does
+ * not affect the others.
+ */
+export async function* runBatch(
+  programs: Iterable<unknown> | AsyncIterable<unknown>,
+  options: BatchOptions = {},
+): AsyncGenerator<BatchResult, void, undefined> {
+  const { jobs = availableParallelism(), signal } = parse(batchOptions, options, 'options');
+  const context = { pool: createPool({ maxWorkers: jobs }), policy: options.policy ?? {}, signal };
+  await using _ = context.pool;
+  const waiting: Promise<BatchResult>[] = [];
+  let index = 0;
+  for await (const program of programs) {
+    if (signal?.aborted) break;
+    waiting.push(runOne(program, index++, context));
+    if (waiting.length >= jobs * WINDOW_PER_JOB) yield await waiting.shift()!;
+  }
+  for (const result of waiting) yield await result;
+}
+
+interface BatchContext {
+  readonly pool: Pool;
+  readonly policy: PolicyInput;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Never rejects. */
+async function runOne(input: unknown, index: number, context: BatchContext): Promise<BatchResult> {
+  const id = (input as Partial<BatchProgram> | null)?.id;
+  const facts = { index, ...((typeof id === 'string' || typeof id === 'number') && { id }) };
+  try {
+    if (input instanceof SandboxError) throw input;
+    const { id: _, code, ...call } = parse(batchProgram, input, 'program');
+    const { pool, policy, signal } = context;
+    await using sandbox = await createSandbox({ runtime: runtimeOf(call.language), policy, pool });
+    return { ...facts, result: await sandbox.execute(code, { ...call, ...(signal && { signal }) }) };
+  } catch (cause) {
+    const { code, message } =
+      cause instanceof SandboxError ? cause : new SandboxError('internal', String(cause), { cause });
+    return { ...facts, error: { code, message } };
+  }
+}

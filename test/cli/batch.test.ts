@@ -1,0 +1,101 @@
+/** `batch run` and `runBatch`. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type BatchResult, runBatch } from 'llm-wasm-sandbox';
+import { describe, expect, it } from 'vitest';
+import { CLI, runCli } from '../support/cli.ts';
+
+const ndjson = (...lines: readonly unknown[]) =>
+  lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n');
+const results = (stdout: string) =>
+  stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as BatchResult);
+
+describe('batch run', () => {
+  it('prints one result per program, in order, and errors in the place of invalid lines', () => {
+    const input = ndjson(
+      { id: 'slow', code: 'print(sum(range(300_000)))' },
+      { id: 2, code: 'console.log(6 * 7)', language: 'javascript' },
+      'not JSON',
+      { id: 'unknown field', code: '1', colour: 'red' },
+      '',
+      {
+        code: 'import sys; print(sys.stdin.read(), sys.argv[1], open("f").read())',
+        stdin: 'in',
+        args: ['a'],
+        files: { f: 'file' },
+      },
+      { id: 'endless', code: 'while True: pass', fuel_budget: 20_000_000 },
+      { id: 'nothing shared', code: 'import os; print(os.listdir())' },
+    );
+    const { status, stdout, stderr } = runCli(['batch', 'run', '--jobs', '2'], { input });
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^7 programs, 1 failed, 2 could not be run, .*\n$/);
+    expect(results(stdout)).toMatchObject([
+      { index: 0, id: 'slow', result: { success: true, stdout: '44999850000\n' } },
+      { index: 1, id: 2, result: { stdout: '42\n' } },
+      { index: 2, error: { code: 'invalid_argument', message: expect.stringContaining('not valid JSON') } },
+      {
+        index: 3,
+        id: 'unknown field',
+        error: { code: 'invalid_argument', message: expect.stringContaining('colour') },
+      },
+      { index: 4, result: { stdout: 'in a file\n' } },
+      { index: 5, id: 'endless', result: { success: false, metadata: { trap_reason: 'out_of_fuel' } } },
+      { index: 6, result: { stdout: '[]\n' } },
+    ]);
+  });
+
+  it('ends the running programs on a signal and says so', async () => {
+    const child = spawn(process.execPath, [CLI, 'batch', 'run'], { stdio: ['pipe', 'pipe', 'pipe'] });
+    let output = '';
+    let errors = '';
+    child.stdout.on('data', (chunk) => {
+      output += chunk;
+    });
+    child.stderr.on('data', (chunk) => {
+      errors += chunk;
+    });
+    const programs = [
+      { code: '1' },
+      ...Array.from({ length: 40 }, () => ({ code: 'import time; time.sleep(25)' })),
+    ];
+    child.stdin.end(ndjson(...programs));
+    while (!output.includes('"index":0')) await new Promise((resolve) => setTimeout(resolve, 20));
+    child.kill('SIGINT');
+    expect(await once(child, 'exit')).toEqual([130, null]);
+    expect(errors).toContain('Cancelled: ');
+  });
+
+  it('reports a file that does not exist', () => {
+    const { status, stderr } = runCli(['batch', 'run', 'absent.ndjson']);
+    expect(status).not.toBe(0);
+    expect(stderr).toContain('absent.ndjson');
+  });
+});
+
+describe('runBatch', () => {
+  it('reads programs only as fast as they run', async () => {
+    let read = 0;
+    function* programs() {
+      for (; read < 1000; read++) yield { id: read, code: `${read}` };
+    }
+    let first: BatchResult | undefined;
+    for await (const result of runBatch(programs(), { jobs: 1 })) {
+      first = result;
+      break;
+    }
+    expect(first).toMatchObject({ index: 0, id: 0, result: { metadata: { result: 0 } } });
+    expect(read).toBeLessThan(50);
+  });
+
+  it('applies the policy to every program', async () => {
+    const policy = { fuel_budget: 20_000_000 };
+    const batch: BatchResult[] = [];
+    for await (const one of runBatch([{ code: 'while True: pass' }, { code: '1' }], { jobs: 1, policy }))
+      batch.push(one);
+    expect(batch.map(({ result }) => result!.success)).toEqual([false, true]);
+  });
+});
