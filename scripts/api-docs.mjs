@@ -54,7 +54,7 @@ const SECTIONS = {
     'PruneOptions',
     'PruneReport',
   ],
-  Batches: ['runBatch', 'BatchProgram', 'BatchOptions', 'BatchResult'],
+  Batches: ['runBatch', 'BatchProgram', 'BatchOptions', 'BatchResult', 'BatchError'],
   Stores: [
     'memoryStore',
     'MemoryStoreOptions',

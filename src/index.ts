@@ -37,7 +37,13 @@ export {
   TRAPS,
   type TrapReason,
 } from './schema.ts';
-export { type BatchOptions, type BatchProgram, type BatchResult, runBatch } from './session/batch.ts';
+export {
+  type BatchError,
+  type BatchOptions,
+  type BatchProgram,
+  type BatchResult,
+  runBatch,
+} from './session/batch.ts';
 export type { CheckpointInfo } from './session/checkpoint.ts';
 export { createSandbox, isSession, type SessionOptions } from './session/create-sandbox.ts';
 export { openSessions, type SessionRegistry } from './session/registry.ts';

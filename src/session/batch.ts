@@ -4,10 +4,11 @@
  */
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
-import { SandboxError } from '../errors.ts';
+import { type ErrorCode, SandboxError } from '../errors.ts';
 import { runtimeOf } from '../runtimes/sources.ts';
 import {
   executeOptions,
+  type LanguageName,
   languageName,
   type PolicyInput,
   parse,
@@ -22,25 +23,41 @@ const WINDOW_PER_JOB = 16;
 
 const { args, timeout_seconds, fuel_budget, inject_setup, profile } = executeOptions.shape;
 const batchProgram = z.strictObject({
-  id: z
-    .union([z.string().max(200), z.number()])
-    .optional()
-    .describe('Repeated in the result.'),
-  code: z.string().describe('The program.'),
-  language: languageName.optional().describe('Language of the program; by default Python.'),
-  stdin: z.string().optional().describe('Standard input of the program.'),
-  files: z
-    .record(z.string(), z.string())
-    .optional()
-    .describe('Files to write into the workspace before the run.'),
+  id: z.union([z.string().max(200), z.number()]).optional(),
+  code: z.string(),
+  language: languageName.optional(),
+  stdin: z.string().optional(),
+  files: z.record(z.string(), z.string()).optional(),
   args,
   timeout_seconds,
   fuel_budget,
   inject_setup,
   profile,
 });
+
 /** A program of a batch. */
-export interface BatchProgram extends z.input<typeof batchProgram> {}
+export interface BatchProgram {
+  /** Repeated in the result. */
+  readonly id?: string | number;
+  /** The program. */
+  readonly code: string;
+  /** Language of the program. Default: Python. */
+  readonly language?: LanguageName;
+  /** Standard input of the program. */
+  readonly stdin?: string;
+  /** Files to write into the workspace before the run. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** Arguments of the program. */
+  readonly args?: readonly string[];
+  /** Overrides the policy for this program. */
+  readonly timeout_seconds?: number;
+  /** Overrides the policy for this program. */
+  readonly fuel_budget?: number;
+  /** Whether packages and helpers are available. Default: true. */
+  readonly inject_setup?: boolean;
+  /** Sample the fuel use finely. Default: false. */
+  readonly profile?: boolean;
+}
 
 const batchOptions = z.strictObject({
   policy: policy.optional(),
@@ -57,6 +74,14 @@ export interface BatchOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Why a program of a batch could not be run. */
+export interface BatchError {
+  /** The code of the `SandboxError`. */
+  readonly code: ErrorCode;
+  /** Its message. */
+  readonly message: string;
+}
+
 /** The result of one program of a batch: `result`, or `error` if it could not be run. */
 export interface BatchResult {
   /** Position of the program in the batch, from 0. */
@@ -66,7 +91,7 @@ export interface BatchResult {
   /** What the program did. A program that fails has a result as well. */
   readonly result?: SandboxResult;
   /** Why the program could not be run: it is invalid, or the host failed. */
-  readonly error?: { readonly code: string; readonly message: string };
+  readonly error?: BatchError;
 }
 
 /**
