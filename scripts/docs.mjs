@@ -14,6 +14,7 @@ const { formatCount, formatFuel, formatPercent, parseFuel, typicalSeconds } = aw
 );
 const settings = await import(at('dist/mcp/settings.js'));
 const { serverSettings } = settings;
+const { SERVER_FIELDS } = await import(at('dist/mcp/gateway/tools-config.js'));
 const { toolTable } = await import(at('dist/mcp/tools/index.js'));
 const { readManifest } = await import(at('dist/packages/manifest.js'));
 const { GRACE } = await import(at('dist/engine/grace.js'));
@@ -131,6 +132,7 @@ const MACHINE_DEFAULTS = {
   fuel_per_minute: '',
   data_dir: '',
   metrics_token: '',
+  tools_config: '',
 };
 
 const TABLES = {
@@ -155,6 +157,11 @@ const TABLES = {
     ]);
     return table(['setting', 'default', 'meaning'], rows);
   },
+  tools_config: () =>
+    table(
+      ['key of a server', 'meaning'],
+      Object.entries(SERVER_FIELDS).map(([name, field]) => [`\`${name}\``, field.description]),
+    ),
   guidance: () => {
     const types = [...new Set(RULES.map(({ type }) => type))];
     return types

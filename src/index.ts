@@ -26,6 +26,7 @@ export {
   type Mount,
   type Optimization,
   type PackageFacts,
+  type PendingCall,
   type Policy,
   type PolicyInput,
   RUNTIME_NAMES,
@@ -34,6 +35,7 @@ export {
   type SessionPolicy,
   type StoppedAt,
   type SuccessfulResult,
+  type ToolCallRecord,
   TRAPS,
   type TrapReason,
 } from './schema.ts';
@@ -75,4 +77,18 @@ export type {
   SessionStore,
   StoredSession,
 } from './stores/store.ts';
+export { type FromMcpOptions, fromMcp, type McpClient, type McpTool } from './tools/from-mcp.ts';
+export type { JsonSchema } from './tools/schema-validation.ts';
+export type { ApprovalDecision, ApprovalRequest, OnApproval, Resolution } from './tools/tool-call.ts';
+export { ToolError, type ToolErrorCode } from './tools/tool-error.ts';
+export type { AiSdkSchema, StandardSchema, ToolSchema } from './tools/tool-schema.ts';
+export {
+  type ToolContext,
+  type ToolDefinition,
+  type ToolDescription,
+  type ToolFunction,
+  type ToolRecord,
+  Toolset,
+  type ToolsOption,
+} from './tools/toolset.ts';
 export { createPool, type Pool, type PoolOptions } from './worker/pool.ts';

@@ -3,13 +3,9 @@
  * escaped: no guest can send control sequences to the user's terminal.
  */
 
-/** Replaces control characters, line breaks and invisible formatting characters with visible escapes. */
-export function escapeControls(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (char) => {
-    const code = char.codePointAt(0)!.toString(16);
-    return code.length <= 2 ? `\\x${code.padStart(2, '0')}` : `\\u{${code}}`;
-  });
-}
+import { escapeControls } from '../analysis/escape-controls.ts';
+
+export { escapeControls };
 
 /** Rows under a header, each column as wide as its longest cell. */
 export function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -2,8 +2,9 @@
  * Runs one tool call: turns errors into results that a model can read, and records every call as a log event, a span and
  * a count. Records carry a digest of the code, never the code.
  */
-import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server';
+import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server';
 import { clientError } from './client-errors.ts';
+import type { ClientInput } from './client-input.ts';
 import { progressReporter } from './progress.ts';
 import type { ServerState } from './server-state.ts';
 import { type Span, shortDigest } from './telemetry.ts';
@@ -18,9 +19,10 @@ export function callTool(
   tool: RunnableTool,
   args: Record<string, unknown>,
   request: ServerContext['mcpReq'],
+  input: ClientInput,
   state: ServerState,
   tenant: Tenant,
-): Promise<CallToolResult> {
+): Promise<CallToolResult | InputRequiredResult> {
   return state.telemetry.span(`tool ${tool.name}`, async (span) => {
     const started = performance.now();
     const record = (outcome: Outcome) =>
@@ -28,7 +30,9 @@ export function callTool(
     try {
       const progress = progressReporter(request);
       state.mainThread.attribute(tenant.id);
-      const result = await tool.run(args, { state, tenant, signal: request.signal, progress });
+      const result = await tool.run(args, { state, tenant, signal: request.signal, progress, input });
+      // The call is recorded when its last round ends.
+      if ('resultType' in result) return result;
       // The result is converted and serialised in this turn.
       state.mainThread.attribute(tenant.id);
       record({ result });

@@ -3,7 +3,7 @@
  * that no client learns the folders, processes or names of the host. The original error goes to the log.
  */
 import { type ErrorCode, SandboxError } from '../errors.ts';
-import { ToolError } from './tool.ts';
+import { CancelledError } from './tool.ts';
 import { replaceLoneSurrogates } from './tool-result.ts';
 
 const OWN_MESSAGE = Symbol('own message');
@@ -48,14 +48,15 @@ const LOGGED: readonly string[] = [
 ];
 
 export interface ClientError {
-  readonly code: ErrorCode | ToolError['code'];
+  readonly code: ErrorCode | CancelledError['code'];
   readonly message: string;
   /** The original error belongs in the log. */
   readonly isHostError: boolean;
 }
 
 export function clientError(cause: unknown): ClientError {
-  if (cause instanceof ToolError) return { code: cause.code, message: cause.message, isHostError: false };
+  if (cause instanceof CancelledError)
+    return { code: cause.code, message: cause.message, isHostError: false };
   if (!(cause instanceof SandboxError)) return { code: 'internal', message: INTERNAL, isHostError: true };
   const { code, publicMessage } = cause;
   const fixed = MESSAGES[code];

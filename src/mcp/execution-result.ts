@@ -13,6 +13,8 @@ import {
   languageName,
   type SandboxResult,
   stoppedAt,
+  type ToolCallRecord,
+  toolCallRecord,
 } from '../schema.ts';
 import { docsUri } from './documentation.ts';
 import type { OutputStream } from './output-cache.ts';
@@ -21,6 +23,7 @@ import { type ToolResult, truncateMiddle } from './tool-result.ts';
 
 /** Files in one result; list_files shows all. */
 const MAX_FILES = 100;
+const MAX_TOOL_CALLS = 100;
 
 const fileChange = z.object({
   path: z.string().describe('Relative to /app.'),
@@ -50,6 +53,10 @@ export const executionOutput = z.object({
     .describe('Paths at which programs can open the files passed to this call.'),
   files_changed: z.array(fileChange).describe(`The first ${MAX_FILES}.`),
   files_changed_total: z.number().int(),
+  tool_calls: z
+    .array(toolCallRecord)
+    .optional()
+    .describe(`The first ${MAX_TOOL_CALLS} calls of tools that the program made, also if it failed.`),
   language: languageName,
   session_id: z.string(),
   state: z.enum(['fresh', 'committed', 'rolled_back', 'paused']),
@@ -106,6 +113,8 @@ export function executionResult(result: SandboxResult, context: ExecutionContext
     ...(files.length > 0 && { files_passed: files.slice(0, MAX_FILES).map(guestPath) }),
     files_changed: changed.slice(0, MAX_FILES),
     files_changed_total: changed.length,
+    ...(metadata.tool_calls !== undefined &&
+      metadata.tool_calls.length > 0 && { tool_calls: metadata.tool_calls.slice(0, MAX_TOOL_CALLS) }),
     language: context.language,
     session_id,
     state: metadata.state,
@@ -178,8 +187,21 @@ function executionText(output: ExecutionOutput): string {
     const more = output.files_changed_total - lines.length;
     parts.push(`files: ${lines.join(', ')}${more > 0 ? ` and ${more} more` : ''}`);
   }
+  if (output.tool_calls !== undefined) parts.push(toolCallText(output.tool_calls));
   parts.push(`session ${output.session_id} (${output.language}), ${output.state}: ${output.state_note}`);
   return parts.join('\n');
+}
+
+/** Consecutive calls with the same outcome are one entry. */
+function toolCallText(calls: readonly ToolCallRecord[]): string {
+  const entries: { text: string; count: number }[] = [];
+  for (const { name, status } of calls) {
+    const text = `${name} ${status}`;
+    const last = entries.at(-1);
+    if (last?.text === text) last.count++;
+    else entries.push({ text, count: 1 });
+  }
+  return `tool calls: ${entries.map(({ text, count }) => (count > 1 ? `${text} (${count} times)` : text)).join(', ')}`;
 }
 
 /** The place without variables is shown only for a trap: the traceback of an exception has it too. */

@@ -12,6 +12,10 @@ import { createMemoryStore } from '../stores/memory/memory-store.ts';
 import type { SessionStore } from '../stores/store.ts';
 import { assetsOf } from '../worker/guest-assets.ts';
 import { WORKERS_PER_CORE, WorkerPool } from '../worker/pool.ts';
+import { Approvals } from './approvals.ts';
+import { createRoundCodec } from './client-input.ts';
+import { Gateway } from './gateway/gateway.ts';
+import { readToolsConfig } from './gateway/tools-config.ts';
 import { MainThreadTime } from './main-thread-time.ts';
 import { ServerMetrics } from './metrics.ts';
 import { errorFields, withoutLogErrors, withoutProgramData } from './safe-log.ts';
@@ -80,6 +84,10 @@ export class ServerState {
   readonly mainThread: MainThreadTime;
   readonly telemetry: Telemetry;
   readonly version: string;
+  /** The tools that programs may call; undefined without a tools configuration. */
+  readonly gateway: Gateway | undefined;
+  readonly approvals = new Approvals();
+  readonly roundCodec = createRoundCodec();
   readonly #sandboxLog: EventLogger;
   readonly #tenants = new Map<string, Tenant>();
   readonly #storeFor: (tenant: string) => SessionStore;
@@ -110,6 +118,9 @@ export class ServerState {
     const { log } = this.telemetry;
     this.#sandboxLog = settings.log_program_data ? log : withoutProgramData(log);
     this.version = options.version ?? '0.0.0';
+    const { tools_config } = settings;
+    if (tools_config !== undefined)
+      this.gateway = new Gateway(readToolsConfig(tools_config), { version: this.version, log });
     this.#storeFor = options.storeFor ?? ((id) => defaultStore(settings, this.pool, id));
     this.metrics = new ServerMetrics({
       running: () => this.pool.running,
@@ -174,6 +185,8 @@ export class ServerState {
   /** Cancels running calls and saves all sessions. Throws if a session could not be saved, after everything is closed. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.approvals.close();
+    await this.gateway?.close();
     const results = await Promise.allSettled([...this.#tenants.values()].map((tenant) => tenant.close()));
     await this.pool.close();
     const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));

@@ -11,6 +11,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { similarNames } from '../analysis/similar-names.ts';
 import { callTool, recordRejectedCall } from './call-tool.ts';
+import { clientInput } from './client-input.ts';
 import { registerPrompts } from './prompts.ts';
 import { JSON_LIMITS } from './request-body.ts';
 import { registerResources } from './resources.ts';
@@ -34,8 +35,8 @@ export type ServerFactory = (context: Pick<McpRequestContext, 'authInfo'>) => Mc
 
 /** Returns the factory of server objects. The tool table and all texts are built once, here. */
 export function serverFactory(state: ServerState, options: McpServerOptions = {}): ServerFactory {
-  const tools = toolTable(state.settings).map(withCachedSchemas);
-  const instructions = serverInstructions(state.settings);
+  const tools = toolTable(state.settings, state.gateway?.servers).map(withCachedSchemas);
+  const instructions = serverInstructions(state.settings, state.gateway?.servers);
   const hint = { ttlMs: LIST_TTL_MS, cacheScope: 'public' as const };
   return ({ authInfo }) => {
     const tenant = state.tenant(authInfo?.clientId ?? LOCAL_TENANT);
@@ -43,6 +44,7 @@ export function serverFactory(state: ServerState, options: McpServerOptions = {}
       { name: SERVER_NAME, title: 'LLM WASM Sandbox', version: state.version },
       {
         ...options,
+        ...(state.gateway && { requestState: { verify: state.roundCodec.verify } }),
         instructions,
         capabilities: { ...STATIC_LISTS, ...options.capabilities },
         maxToolInputElements: JSON_LIMITS.members,
@@ -96,8 +98,8 @@ function registerTool(server: McpServer, tool: RegisteredTool, state: ServerStat
     annotations,
     ...(output && { outputSchema: output }),
   };
-  server.registerTool(tool.name, config, (args: Record<string, unknown>, { mcpReq }: ServerContext) =>
-    callTool(tool, args, mcpReq, state, tenant),
+  server.registerTool(tool.name, config, (args: Record<string, unknown>, context: ServerContext) =>
+    callTool(tool, args, context.mcpReq, clientInput(context, server, state.roundCodec), state, tenant),
   );
 }
 

@@ -54,6 +54,13 @@ export const serverSettings = z.strictObject({
     .describe(
       'Tools that clients see. "minimal": execute_code, read_file and write_file; "standard": also the most used tools for cancellation, sessions, checkpoints, files and packages; "all": every tool. With "minimal" and "standard", results are text without structured content.',
     ),
+  tools_config: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'JSON file with MCP servers (mcpServers) whose tools programs may call. Without it, programs can call no tools.',
+    ),
   max_output_chars: z
     .number()
     .int()

@@ -7,6 +7,7 @@ import { formatBytes, formatFuel, formatLiteral, typicalSeconds } from '../quant
 import { listPackages } from '../runtimes/available-packages.ts';
 import { LANGUAGES, languageTitles } from '../runtimes/languages.ts';
 import { LANGUAGE_NAMES, policy, RUNTIME_NAMES, type RuntimeName } from '../schema.ts';
+import { identifierFor } from '../tools/tool-names.ts';
 import type { ServerSettings } from './settings.ts';
 import { offersTool } from './tool-sets.ts';
 
@@ -43,7 +44,7 @@ function mostExpensiveImport(): string {
 export const suggestedFuelBudget = ({ max_fuel_budget }: ServerSettings) =>
   Math.min(GENEROUS_FUEL, max_fuel_budget);
 
-export function executeCodeDescription(settings: ServerSettings): string {
+export function executeCodeDescription(settings: ServerSettings, servers: readonly string[]): string {
   const languages = RUNTIME_NAMES.map((name) => LANGUAGES[name]);
   const { fuel_budget, max_fuel_budget, timeout_seconds, max_timeout_seconds, memory_bytes } = settings;
   const { workspace_max_bytes } = policy.parse({});
@@ -55,7 +56,7 @@ export function executeCodeDescription(settings: ServerSettings): string {
 
 Use it to calculate numbers, sums and averages, to verify arithmetic, to try out and test functions and regular expressions, to parse, extract, convert, sort, count and transform data, and to read and write CSV, JSON, Excel workbooks, PDF and text files. Not for network requests, installing packages, subprocesses or GUIs: none are available.${languages.map(({ unavailable }) => unavailable && ` ${unavailable}`).join('')}
 
-${languages.map(({ name, title, summary }) => `${title}: ${summary(packagesPhrase(name))}.`).join('\n')}
+${toolCallText(settings, servers)}${languages.map(({ name, title, summary }) => `${title}: ${summary(packagesPhrase(name))}.`).join('\n')}
 
 Patterns
 - One-off: {"code":"print(sum(range(1, 101)))","language":"python"}
@@ -66,6 +67,21 @@ ${languages.flatMap(({ pitfalls }) => pitfalls.map((line) => `- ${line}`)).join(
 - OutOfFuel: infinite loop, large data or heavy imports${mostExpensiveImport()}. Pass a higher fuel_budget${hasSessions ? sessionBudget : ''}.
 
 Limits: ${formatFuel(fuel_budget)} fuel, typically ${typicalSeconds(fuel_budget)} of computing (up to ${formatFuel(max_fuel_budget)}), ${timeout_seconds} s (up to ${max_timeout_seconds} s), ${formatBytes(memory_bytes)} memory, ${formatBytes(workspace_max_bytes)} of files.`;
+}
+
+const MAX_NAMED_SERVERS = 12;
+
+/** How programs call the tools of MCP servers. It names only the servers, so it does not change when they are listed. */
+function toolCallText(settings: ServerSettings, servers: readonly string[]): string {
+  if (servers.length === 0) return '';
+  const names = servers.slice(0, MAX_NAMED_SERVERS).map((name) => identifierFor(name, new Set(), true));
+  const more = servers.length > names.length ? ', …' : '';
+  const discovery = offersTool(settings, 'search_tools')
+    ? 'search_tools and describe_tools list them; programs have search_tools(query) and describe_tool(name) too.'
+    : 'search_tools(query) and describe_tool(name) in a program list them.';
+  return `Programs can call tools of ${names.join(', ')}${more}: in Python \`await tools.${names[0]}.NAME(arg=value)\` or asyncio.gather for several, in JavaScript \`await tools.${names[0]}.NAME({ arg: value })\` or Promise.all. ${discovery} A person may have to approve a call; a denied or failed call raises ToolError.
+
+`;
 }
 
 export function createSessionDescription(settings: ServerSettings): string {
@@ -89,7 +105,7 @@ Example: create_session(language="python") → execute_code(code="x = 41", sessi
 }
 
 /** Server instructions, most important first: some hosts give the model only these and the names of the tools. */
-export function serverInstructions(settings: ServerSettings): string {
+export function serverInstructions(settings: ServerSettings, servers: readonly string[] = []): string {
   const { fuel_budget, timeout_seconds, memory_bytes } = settings;
   const offers = (name: string) => offersTool(settings, name);
   const hasSessions = offers('create_session');
@@ -106,6 +122,8 @@ export function serverInstructions(settings: ServerSettings): string {
       `Use checkpoint_session before a risky step, rollback_session to undo it${offers('fork_session') ? ', fork_session to try alternatives' : ''}.`,
     offers('list_available_packages') &&
       'Call list_available_packages before importing uncommon packages: nothing can be installed.',
+    servers.length > 0 &&
+      'Programs can call tools of other MCP servers; the description of execute_code says how. Write one program for several calls instead of a program per call.',
   ].filter((step) => step !== false);
   return `Runs ${languageTitles('and')} in a local, isolated WebAssembly sandbox: no network, no access to the host, deterministic limits.
 

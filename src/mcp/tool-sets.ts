@@ -16,6 +16,8 @@ const STANDARD: readonly string[] = [
   'reset_workspace',
   'list_files',
   'list_available_packages',
+  'search_tools',
+  'describe_tools',
 ];
 
 /** Whether the server offers a tool. */

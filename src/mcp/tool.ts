@@ -1,20 +1,16 @@
 /** The shape of a tool: texts, schemas, annotations and a function. `tools/index.ts` lists all of them. */
-import type { ToolAnnotations } from '@modelcontextprotocol/server';
+import type { InputRequiredResult, ToolAnnotations } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
 import { sessionId } from '../schema.ts';
+import type { ClientInput } from './client-input.ts';
 import type { ReportProgress } from './progress.ts';
 import type { ServerState } from './server-state.ts';
 import type { Tenant } from './tenant.ts';
 import type { ToolResult } from './tool-result.ts';
 
-/** An error that the server raises itself, with a message for the model. */
-export class ToolError extends Error {
-  constructor(
-    readonly code: 'cancelled',
-    message: string,
-  ) {
-    super(message);
-  }
+/** A call that was cancelled before it started, with a message for the model. */
+export class CancelledError extends Error {
+  readonly code = 'cancelled';
 }
 
 /** The context of one tool call. */
@@ -24,6 +20,8 @@ export interface ToolCall {
   readonly signal: AbortSignal;
   /** Present if the client asked for progress. */
   readonly progress?: ReportProgress | undefined;
+  /** Questions to the person at the client. */
+  readonly input: ClientInput;
 }
 
 export interface Tool {
@@ -36,12 +34,12 @@ export interface Tool {
   /** Absent if the result may be an image, which structured content would hide. */
   readonly output?: z.ZodObject;
   readonly annotations: ToolAnnotations;
-  run(args: Record<string, unknown>, call: ToolCall): Promise<ToolResult>;
+  run(args: Record<string, unknown>, call: ToolCall): Promise<ToolResult | InputRequiredResult>;
 }
 
 type ToolDefinition<I extends z.ZodObject> = Omit<Tool, 'input' | 'run'> & {
   readonly input: I;
-  run(args: z.output<I>, call: ToolCall): Promise<ToolResult>;
+  run(args: z.output<I>, call: ToolCall): Promise<ToolResult | InputRequiredResult>;
 };
 
 /** Infers the type of the arguments from the input schema. */

@@ -13,17 +13,24 @@ const MAX_NAME_CHARS = 128;
 
 /** A tool in the list of an MCP server. */
 export interface McpTool {
+  /** Name of the tool. */
   readonly name: string;
+  /** What the tool does. */
   readonly description?: string | undefined;
+  /** JSON Schema of the arguments. */
   readonly inputSchema?: unknown;
+  /** JSON Schema of the structured content. */
   readonly outputSchema?: unknown;
+  /** Hints of the server. */
   readonly annotations?: { readonly readOnlyHint?: boolean | undefined } | undefined;
 }
 
 /** The methods of an MCP client that are used. `Client` of the official SDK has them, in both of its generations. */
 export interface McpClient {
+  /** Lists a page of tools. */
   // biome-ignore lint/suspicious/noExplicitAny: the generations of the SDK have different types
   listTools(params?: any, options?: any): Promise<any>;
+  /** Calls a tool. */
   // biome-ignore lint/suspicious/noExplicitAny: the generations of the SDK have different types
   callTool(params: any, ...rest: any[]): Promise<any>;
 }
@@ -95,6 +102,8 @@ async function listTools(client: McpClient): Promise<McpTool[]> {
 
 function whyUnusable({ name, inputSchema, outputSchema }: McpTool): string | undefined {
   if (typeof name !== 'string' || !/^[\x20-\x7e]{1,128}$/.test(name)) return 'its name is invalid';
+  // A record with these names would be a tool, not a namespace.
+  if (name === 'execute' || name === 'inputSchema') return 'its name is reserved';
   try {
     for (const [field, schema] of Object.entries({ inputSchema, outputSchema })) {
       if (schema === undefined) continue;

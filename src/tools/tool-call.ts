@@ -27,10 +27,15 @@ export type Resolution =
 
 /** A call that a person has to approve. */
 export interface ApprovalRequest {
+  /** Identifies the request. */
   readonly call_id: string;
+  /** Number of the call in its run, starting at 1. */
   readonly seq: number;
+  /** Name of the tool. */
   readonly name: string;
+  /** A copy of the arguments as the program passed them. */
   readonly arguments: Readonly<Record<string, unknown>>;
+  /** The session of the program, if it has one. */
   readonly session_id: string | undefined;
   /** Aborted when the run ends; the decision is then no longer needed. */
   readonly signal: AbortSignal;

@@ -23,8 +23,9 @@ export class ToolError extends Error {
     message: string,
     /** What went wrong. */
     readonly code: ToolErrorCode = 'failed',
+    options?: ErrorOptions,
   ) {
-    super(message);
+    super(message, options);
   }
 }
 

@@ -4,9 +4,13 @@ import { type JsonSchema, SchemaError, SchemaValidator } from './json-schema.ts'
 
 /** A schema of a library that implements Standard Schema, such as Zod, Valibot or ArkType. */
 export interface StandardSchema {
+  /** The properties of the standard. */
   readonly '~standard': {
+    /** Version of the standard. */
     readonly version: 1;
+    /** Name of the library. */
     readonly vendor: string;
+    /** Checks a value. */
     readonly validate: (value: unknown) => StandardResult | Promise<StandardResult>;
   };
 }
@@ -20,6 +24,7 @@ interface StandardIssue {
 
 /** The result of the function `jsonSchema()` of the AI SDK. */
 export interface AiSdkSchema {
+  /** The JSON Schema. */
   readonly jsonSchema: unknown;
 }
 

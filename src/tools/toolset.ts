@@ -79,8 +79,11 @@ export interface ToolDescription {
   readonly name: string;
   /** The names as identifiers, by which a program reaches the tool. */
   readonly path: readonly string[];
+  /** What the tool does and returns. */
   readonly description: string;
+  /** Schema of the arguments; null if there is none or it has no JSON form. */
   readonly input_schema: JsonSchema | null;
+  /** Schema of the result; null if there is none or it has no JSON form. */
   readonly output_schema: JsonSchema | null;
 }
 

@@ -102,6 +102,7 @@ describe('tools of a hostile MCP server', () => {
     callTool: async () => ({ content: [], structuredContent: undefined }),
   });
 
+  // guarantee: untrusted-tool-servers
   it('are left out if their names or schemas cannot be used', async () => {
     const skipped: string[] = [];
     const tools = await fromMcp(
@@ -122,6 +123,7 @@ describe('tools of a hostile MCP server', () => {
     expect(Toolset.from({ server: tools }).catalog).toHaveLength(2);
   });
 
+  // guarantee: untrusted-tool-servers
   it('are bounded in number, and endless lists end', async () => {
     const many = Array.from({ length: 300 }, (_, i) => ({ name: `t${Math.random()}${i}` }));
     expect(Object.keys(await fromMcp(client(many, 'again')))).toHaveLength(300);

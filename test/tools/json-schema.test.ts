@@ -100,6 +100,7 @@ describe('JSON Schema validation', () => {
     expect(() => new SchemaValidator(schema)).toThrow(message);
   });
 
+  // guarantee: untrusted-tool-servers
   it('refuses schemas that are too deep or too large', () => {
     let deep: Record<string, unknown> = {};
     for (let i = 0; i < 100; i++) deep = { not: deep };
@@ -108,6 +109,7 @@ describe('JSON Schema validation', () => {
     expect(() => new SchemaValidator({ properties: many })).toThrow('more than 5000 parts');
   });
 
+  // guarantee: untrusted-tool-servers
   it('ends for references that lead to themselves', () => {
     const loop = { $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } }, $ref: '#/$defs/a' };
     expect(new SchemaValidator(loop).problemOf(1)).toContain('too complex');
@@ -118,6 +120,7 @@ describe('JSON Schema validation', () => {
     expect(new SchemaValidator(long).problemOf(1)).toContain('too complex');
   });
 
+  // guarantee: untrusted-tool-servers
   it('ends for schemas whose alternatives multiply', () => {
     const $defs = Object.fromEntries(
       Array.from({ length: 60 }, (_, i) => {
@@ -129,6 +132,7 @@ describe('JSON Schema validation', () => {
     expect(new SchemaValidator(schema).problemOf(1)).toContain('too complex');
   });
 
+  // guarantee: untrusted-tool-servers
   it('bounds the time of patterns', () => {
     const evil = new SchemaValidator({ pattern: '^(a+)+$' });
     expect(evil.problemOf(`${'a'.repeat(5000)}b`)).toContain('does not match');

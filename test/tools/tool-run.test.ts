@@ -16,6 +16,7 @@ function start(tools: ToolsOption, options: Partial<ToolRunOptions> = {}) {
 const never = () => new Promise(() => {});
 
 describe('tool calls', () => {
+  // guarantee: tool-calls
   it('validate arguments, call the tool and return its result as JSON', async () => {
     const execute = vi.fn(async ({ n }: { n: number }) => ({
       twice: n * 2,
@@ -46,6 +47,7 @@ describe('tool calls', () => {
     ]);
   });
 
+  // guarantee: tool-calls
   it.each<[string, string, string, string]>([
     ['an unknown name', 'weathr', '{}', 'There is no tool "weathr". Did you mean weather?'],
     ['text that is not JSON', 'weather', '{', 'not valid JSON'],
@@ -86,6 +88,7 @@ describe('tool calls', () => {
   cyclic.push(cyclic);
   let laughs: unknown = 'ha';
   for (let i = 0; i < 40; i++) laughs = [laughs, laughs];
+  // guarantee: tool-calls
   it.each<[string, unknown, string]>([
     ['cyclic data', cyclic, 'nested more than 64 deep, or cyclic'],
     ['data that multiplies', laughs, 'more than'],
@@ -115,6 +118,7 @@ describe('tool calls', () => {
     });
   });
 
+  // guarantee: tool-calls
   it('report errors without stack and paths of the host', async () => {
     const { call } = start({
       plain: async () => {
@@ -168,6 +172,7 @@ describe('tool calls', () => {
 });
 
 describe('limits of tool calls', () => {
+  // guarantee: tool-calls
   it('count calls per run and per tool', async () => {
     const tools = { a: async () => 1, b: { execute: async () => 1, maxCalls: 1 } };
     const { run, call } = start(tools, { limits: { max_calls: 4 } });
@@ -182,6 +187,7 @@ describe('limits of tool calls', () => {
     expect(run.records).toHaveLength(4);
   });
 
+  // guarantee: tool-calls
   it('queue calls above the number in flight', async () => {
     let running = 0;
     let most = 0;
@@ -197,6 +203,7 @@ describe('limits of tool calls', () => {
     expect(most).toBe(3);
   });
 
+  // guarantee: tool-calls
   it('bound the arguments that unanswered calls hold', async () => {
     const { run, call } = start({ never }, { limits: { max_in_flight: 1 } });
     const json = `{"a":"${'x'.repeat(1024 * 1024 - 100)}"}`;
@@ -207,6 +214,7 @@ describe('limits of tool calls', () => {
     run.abort('the test is over');
   });
 
+  // guarantee: tool-calls
   it('stop a tool that takes too long, and do not claim to know its effect', async () => {
     let signal: AbortSignal | undefined;
     const slow = {
@@ -225,6 +233,7 @@ describe('limits of tool calls', () => {
     expect(run.records).toMatchObject([{ status: 'unknown' }]);
   });
 
+  // guarantee: tool-calls
   it('stop all calls when the run is cancelled', async () => {
     const controller = new AbortController();
     const signals: AbortSignal[] = [];
@@ -271,6 +280,7 @@ describe('approval of tool calls', () => {
   const execute = vi.fn(async () => 'done');
   const write = { execute, needsApproval: ({ path }: { path: string }) => path !== '/tmp' };
 
+  // guarantee: approval
   it.each<[string, ToolRunOptions['onApproval'], object]>([
     ['approved', async () => true, { type: 'value', json: '"done"' }],
     [
@@ -307,6 +317,7 @@ describe('approval of tool calls', () => {
     expect(onApproval).not.toHaveBeenCalled();
   });
 
+  // guarantee: approval
   it('cannot change the arguments that the tool receives', async () => {
     const seen = vi.fn(async (args: unknown) => args);
     const onApproval: ToolRunOptions['onApproval'] = (request) => {
@@ -318,6 +329,7 @@ describe('approval of tool calls', () => {
     expect(seen).toHaveBeenCalledWith({ path: '/etc' }, expect.anything());
   });
 
+  // guarantee: approval
   it('leaves the call pending if the run can pause, and executes it once after an approval', async () => {
     execute.mockClear();
     const { run, call } = start({ write }, { canPause: true });

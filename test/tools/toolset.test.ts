@@ -150,6 +150,7 @@ describe('discovery of tools', () => {
     expect(suggestTools('zzzzzz', names)).toEqual([]);
   });
 
+  // guarantee: untrusted-tool-servers
   it('keeps hostile descriptions and schemas inside of their comments and types', () => {
     const hostile = {
       description: 'a */ evil(); /*\n# b\r\nimport os\u2028x',

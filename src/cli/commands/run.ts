@@ -16,6 +16,7 @@ import {
   type SandboxResult,
 } from '../../schema.ts';
 import { createSandbox, isSession } from '../../session/create-sandbox.ts';
+import { askAtTerminal } from '../ask-approval.ts';
 import { onBrokenPipe } from '../broken-pipe.ts';
 import type { CommandDetails } from '../command.ts';
 import { UsageError } from '../exit-codes.ts';
@@ -64,6 +65,7 @@ interface RunFlags {
   readonly isolation?: Isolation;
   readonly profile?: boolean;
   readonly profileOut?: string;
+  readonly toolsConfig?: string;
 }
 
 interface CommandLine {
@@ -168,6 +170,7 @@ async function run(operands: readonly (string | undefined)[], flags: RunFlags): 
       interrupt.abort();
       stopWaitingForReaders();
     });
+  const gateway = flags.toolsConfig && (await import('../open-gateway.ts')).openGateway(flags.toolsConfig);
   const output = new GuestOutput(flags.maxOutput ?? Number.POSITIVE_INFINITY);
   // The call must leave the session in the same state whether or not its output is read to the end.
   if (sandbox.session_id !== undefined) onBrokenPipe(() => output.discard());
@@ -179,8 +182,10 @@ async function run(operands: readonly (string | undefined)[], flags: RunFlags): 
     inject_setup: flags.setup,
     profile: flags.profile === true || flags.profileOut !== undefined,
     ...(Object.keys(files).length > 0 && { files }),
+    ...(gateway && { tools: await gateway.toolset(), onApproval: askAtTerminal }),
     ...(!flags.json && { onOutput: (stream, bytes) => output.write(stream, bytes) }),
   });
+  if (gateway) await gateway.close();
   await output.finish();
   // A read that is still waiting would keep the process alive.
   if (isReadingInput) process.stdin.destroy();
@@ -284,6 +289,10 @@ export const runCommand: CommandDetails<RunFlags> = {
     new Option('--no-setup', 'Run the code exactly as written, without packages and helpers'),
     new Option('--profile', 'Print the program with the share of the fuel that each line used'),
     new Option('--profile-out <FILE>', 'Write a profile with complete stacks to FILE, for speedscope'),
+    new Option(
+      '--tools-config <FILE>',
+      'Let the program call tools of the MCP servers in this JSON file; see docs/TOOLS.md',
+    ),
     new Option('--out <DIR>', 'Copy the files that the program created or modified to DIR'),
     new Option(
       '--deterministic',

@@ -1,24 +1,30 @@
 /** Tools that run programs and cancel them. */
 
+import type { InputRequiredResult } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
+import { sha256Hex } from '../../framing/digest.ts';
 import { formatItems } from '../../quantities.ts';
+import type { ExecuteOptions } from '../../sandbox/call.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { LANGUAGE_RUNTIMES, languageName } from '../../schema.ts';
+import type { OnApproval } from '../../tools/tool-call.ts';
+import type { Progress, RunOwner } from '../approvals.ts';
 import { executionOutput, executionResult } from '../execution-result.ts';
 import { executionStats } from '../metrics.ts';
 import type { ServerSettings } from '../settings.ts';
 import { DEFAULT_SESSION } from '../tenant.ts';
 import {
   ADDITIVE,
+  CancelledError,
   DESTRUCTIVE_IDEMPOTENT,
   defineTool,
   optionalSession,
   type Tool,
   type ToolCall,
-  ToolError,
 } from '../tool.ts';
 import { executeCodeDescription } from '../tool-descriptions.ts';
+import type { ToolResult } from '../tool-result.ts';
 import { fuelBudgetInput } from './fuel-budget-input.ts';
 
 const MAX_CODE_CHARS = 1_000_000;
@@ -65,16 +71,51 @@ async function openTarget(
   throw new SandboxError('session_mismatch', `${reason}. ${advice}. Nothing was run.`);
 }
 
-async function execute(args: ExecuteArguments, call: ToolCall) {
+async function execute(args: ExecuteArguments, call: ToolCall): Promise<ToolResult | InputRequiredResult> {
+  const { state, input } = call;
+  if (state.gateway === undefined) return run(args, call, call.signal, {});
+  const tools = await state.gateway.toolset();
+  if (!input.canAsk) return run(args, call, call.signal, { tools });
+  const owner = { tenant: call.tenant.id, request: sha256Hex(JSON.stringify(args)) };
+  // Progress belongs to the request that started the program.
+  let isAnswered = false;
+  const progress: ToolCall['progress'] = (fuel) => {
+    if (!isAnswered) call.progress?.(fuel);
+  };
+  const step = await nextStep(owner, call, (onApproval, signal) =>
+    run(args, { ...call, progress: call.progress && progress }, signal, { tools, onApproval }),
+  );
+  if (step.type === 'done') return step.value;
+  isAnswered = true;
+  return input.ask(step.questions, step.state);
+}
+
+/** Starts the program, or continues it with the decisions that the request brings. */
+function nextStep(
+  owner: RunOwner,
+  { state: { approvals }, input, signal }: ToolCall,
+  start: (onApproval: OnApproval, signal: AbortSignal) => Promise<ToolResult>,
+): Promise<Progress<ToolResult>> {
+  if (input.state === undefined) return approvals.start(owner, signal, start);
+  return approvals.continue(owner, input.state, (key) => input.decision(key), signal);
+}
+
+/** Runs the program to its end. */
+async function run(
+  args: ExecuteArguments,
+  call: ToolCall,
+  abort: AbortSignal,
+  tools: Pick<ExecuteOptions, 'tools' | 'onApproval'>,
+): Promise<ToolResult> {
   const { state, tenant, progress } = call;
   const session_id = args.session_id ?? DEFAULT_SESSION;
   const sandbox = await openTarget(args, call);
-  const result = await tenant.runCancellable(session_id, call.signal, (signal) =>
-    sandbox.execute(args.code, { ...executeOptions(args), ...progressCallbacks(progress), signal }),
+  const result = await tenant.runCancellable(session_id, abort, (signal) =>
+    sandbox.execute(args.code, { ...executeOptions(args), ...progressCallbacks(progress), ...tools, signal }),
   );
   // A run that no worker has started has used no memory.
   if (result.metadata.trap_reason === 'cancelled' && result.memory_used_bytes === 0)
-    throw new ToolError('cancelled', 'The call was cancelled while queued. Nothing was run.');
+    throw new CancelledError('The call was cancelled while queued. Nothing was run.');
   const stats = executionStats(args.language, result);
   tenant.stats.recordExecution(stats);
   state.metrics.recordExecution(stats);
@@ -116,11 +157,11 @@ function progressCallbacks(progress: ToolCall['progress']) {
   };
 }
 
-export const executeCode = (settings: ServerSettings): Tool =>
+export const executeCode = (settings: ServerSettings, servers: readonly string[]): Tool =>
   defineTool({
     name: 'execute_code',
     title: 'Run code',
-    description: executeCodeDescription(settings),
+    description: executeCodeDescription(settings, servers),
     input: executeInput(settings),
     aliases: { timeout_seconds: 'timeout' },
     output: executionOutput,

@@ -15,10 +15,11 @@ import {
   getActiveSessions,
   resetAllSessions,
 } from './sessions.ts';
+import { describeToolsTool, searchToolsTool } from './tool-discovery.ts';
 
-/** The tools that the server offers. */
-export function toolTable(settings: ServerSettings): readonly Tool[] {
-  const offered = allTools(settings).filter(({ name }) => offersTool(settings, name));
+/** The tools that the server offers. `servers` are the MCP servers whose tools programs can call. */
+export function toolTable(settings: ServerSettings, servers: readonly string[] = []): readonly Tool[] {
+  const offered = allTools(settings, servers).filter(({ name }) => offersTool(settings, name));
   if (settings.tools === 'all') return offered;
   const hasSessions = offersTool(settings, 'create_session');
   return offered.map((tool) => shorten(tool, hasSessions));
@@ -30,9 +31,9 @@ function shorten({ output: _, input, ...tool }: Tool, hasSessions: boolean): Too
   return { ...tool, input: isShorter ? input.omit({ session_id: true }) : input };
 }
 
-function allTools(settings: ServerSettings): readonly Tool[] {
+function allTools(settings: ServerSettings, servers: readonly string[]): readonly Tool[] {
   return [
-    executeCode(settings),
+    executeCode(settings, servers),
     cancelExecution,
     createSession(settings),
     destroySession,
@@ -49,5 +50,6 @@ function allTools(settings: ServerSettings): readonly Tool[] {
     listRuntimes,
     listAvailablePackages,
     getMetrics,
+    ...(servers.length > 0 ? [searchToolsTool, describeToolsTool] : []),
   ];
 }

@@ -1,0 +1,39 @@
+/** Asks the person at the terminal about tool calls of a program. Without a terminal, the decision stays open. */
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { SerialQueue } from '../concurrency/serial-queue.ts';
+import { callText } from '../tools/question-text.ts';
+import type { ApprovalDecision, ApprovalRequest } from '../tools/tool-call.ts';
+
+const questions = new SerialQueue();
+
+/** Calls are asked about one after another. Standard input belongs to the program, so the answer comes from the terminal. */
+export function askAtTerminal(request: ApprovalRequest): Promise<ApprovalDecision> | undefined {
+  if (!process.stderr.isTTY) return undefined;
+  return questions.run(() => ask(request));
+}
+
+async function ask(request: ApprovalRequest): Promise<ApprovalDecision> {
+  const { signal } = request;
+  if (signal.aborted) return undefined;
+  process.stderr.write(`The program wants to call ${callText(request)}\nAllow? [y/N] `);
+  const line = await readLine(signal);
+  if (line === undefined) return undefined;
+  return /^y(?:es)?$/i.test(line.trim()) ? true : { approved: false, reason: 'a person denied it' };
+}
+
+/** A line of the terminal; undefined if there is none or the program has ended. */
+function readLine(signal: AbortSignal): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const input = createReadStream('/dev/tty');
+    const finish = (line: string | undefined) => {
+      input.destroy();
+      resolve(line);
+    };
+    input.once('error', () => finish(undefined));
+    signal.addEventListener('abort', () => finish(undefined), { once: true });
+    createInterface({ input })
+      .once('line', finish)
+      .once('close', () => finish(undefined));
+  });
+}

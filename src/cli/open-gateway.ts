@@ -1,0 +1,17 @@
+/** The MCP servers of `--tools-config`. Servers and tools that cannot be used are reported on standard error. */
+import { Gateway } from '../mcp/gateway/gateway.ts';
+import { readToolsConfig } from '../mcp/gateway/tools-config.ts';
+import { packageFacts } from './package-facts.ts';
+import { escapeControls } from './terminal-text.ts';
+
+export function openGateway(path: string): Gateway {
+  const warn = (fields: { server?: string; tool?: string; reason?: string }) => {
+    const { server, tool, reason } = fields;
+    const what = tool === undefined ? `MCP server ${server}` : `tool ${tool} of MCP server ${server}`;
+    process.stderr.write(`llm-wasm-sandbox: ${escapeControls(`${what}: ${reason}`)}\n`);
+  };
+  return new Gateway(readToolsConfig(path), {
+    version: packageFacts().version,
+    log: { info: () => {}, warn },
+  });
+}

@@ -1,0 +1,95 @@
+/**
+ * Questions to the person at a client, as `input_required` results. For clients of 2025, the SDK sends them as elicitation
+ * requests. Questions quote arguments of a program, which are hostile, so they are escaped and bounded.
+ */
+import { randomBytes } from 'node:crypto';
+import {
+  createRequestStateCodec,
+  type InputRequiredResult,
+  inputRequired,
+  inputResponse,
+  type McpServer,
+  type RequestStateCodec,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import { callText } from '../tools/question-text.ts';
+import type { ApprovalDecision } from '../tools/tool-call.ts';
+import { ANSWER_SECONDS, type ApprovalQuestion, type RoundState } from './approvals.ts';
+
+const DECISION = {
+  type: 'object' as const,
+  properties: {
+    decision: {
+      type: 'string' as const,
+      title: 'Decision',
+      enum: ['allow', 'deny'],
+      description: 'Whether the program may make this call.',
+    },
+  },
+  required: ['decision'],
+};
+
+/** Signs the state of a round; it is valid only for the tenant that received it. */
+export function createRoundCodec(): RequestStateCodec<RoundState> {
+  return createRequestStateCodec<RoundState>({
+    key: randomBytes(32),
+    ttlSeconds: ANSWER_SECONDS,
+    bind: ({ mcpReq, http }) => `${mcpReq.method}\0${http?.authInfo?.clientId ?? ''}`,
+  });
+}
+
+/** What a client can be asked, and what it has answered. */
+export interface ClientInput {
+  /** Whether the client can put a form to a person. */
+  readonly canAsk: boolean;
+  /** The round that this request answers. */
+  readonly state: RoundState | undefined;
+  /** The decision about a call; undefined if the response has none. */
+  decision(key: string): ApprovalDecision;
+  /** The result that asks the questions of a round. */
+  ask(questions: readonly ApprovalQuestion[], state: RoundState): Promise<InputRequiredResult>;
+}
+
+export function clientInput(
+  context: ServerContext,
+  server: McpServer,
+  codec: RequestStateCodec<RoundState>,
+): ClientInput {
+  const { mcpReq } = context;
+  return {
+    canAsk: canElicit(server),
+    state: mcpReq.requestState<RoundState>(),
+    decision: (key) => decisionOf(mcpReq.inputResponses, key),
+    ask: async (questions, state) =>
+      inputRequired({
+        inputRequests: Object.fromEntries(
+          questions.map(({ key, request }) => [
+            key,
+            inputRequired.elicit({ message: questionText(request), requestedSchema: DECISION }),
+          ]),
+        ),
+        requestState: await codec.mint(state, context),
+      }),
+  };
+}
+
+/** An empty capability stands for forms; a client may also support only addresses. */
+function canElicit(server: McpServer): boolean {
+  const elicitation = server.server.getClientCapabilities()?.elicitation;
+  return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
+}
+
+function decisionOf(responses: ServerContext['mcpReq']['inputResponses'], key: string): ApprovalDecision {
+  const response = inputResponse(responses, key);
+  if (response.kind !== 'elicit') return undefined;
+  if (response.action === 'accept' && response.content?.['decision'] === 'allow') return true;
+  return {
+    approved: false,
+    reason: response.action === 'cancel' ? 'the question was closed' : 'a person denied it',
+  };
+}
+
+function questionText(request: ApprovalQuestion['request']): string {
+  const where = request.session_id === undefined ? '' : ` in session ${request.session_id}`;
+  return `A program${where} wants to call ${callText(request)}\nAllow this call?`;
+}

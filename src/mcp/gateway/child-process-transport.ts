@@ -1,0 +1,93 @@
+/**
+ * MCP over the standard input and output of a child process. The process gets only the environment that it is given; the
+ * transport of the SDK would add variables of this process. Messages are bounded in size.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import {
+  type JSONRPCMessage,
+  ReadBuffer,
+  serializeMessage,
+  type Transport,
+} from '@modelcontextprotocol/client';
+
+const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
+const KILL_AFTER_MS = 2000;
+/** The folders of programs on most systems. */
+const MINIMAL_PATH =
+  process.platform === 'win32' ? (process.env['PATH'] ?? '') : '/usr/local/bin:/usr/bin:/bin';
+
+interface ChildProcessOptions {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd?: string | undefined;
+}
+
+export class ChildProcessTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+  readonly #buffer = new ReadBuffer({ maxBufferSize: MAX_MESSAGE_BYTES });
+  #child: ChildProcess | undefined;
+
+  constructor(readonly options: ChildProcessOptions) {}
+
+  start(): Promise<void> {
+    const { command, args, env, cwd } = this.options;
+    const child = spawn(command, [...args], {
+      env: { PATH: MINIMAL_PATH, ...env },
+      ...(cwd !== undefined && { cwd }),
+      // Logs of the server could contain anything; they are not mixed with those of this process.
+      stdio: ['pipe', 'pipe', 'ignore'],
+      windowsHide: true,
+    });
+    this.#child = child;
+    child.stdout!.on('data', (chunk: Buffer) => this.#receive(chunk));
+    for (const stream of [child.stdin!, child.stdout!])
+      stream.on('error', (error: Error) => this.onerror?.(error));
+    child.on('close', () => {
+      this.#child = undefined;
+      this.onclose?.();
+    });
+    return new Promise((resolve, reject) => {
+      child.once('spawn', resolve);
+      child.once('error', (error) => {
+        reject(error);
+        this.onerror?.(error);
+      });
+    });
+  }
+
+  #receive(chunk: Buffer): void {
+    try {
+      this.#buffer.append(chunk);
+      for (let message = this.#buffer.readMessage(); message !== null; message = this.#buffer.readMessage())
+        this.onmessage?.(message);
+    } catch (error) {
+      // After a message that is too large or malformed, the rest of the stream has no meaning.
+      this.onerror?.(error as Error);
+      void this.close();
+    }
+  }
+
+  send(message: JSONRPCMessage): Promise<void> {
+    const stdin = this.#child?.stdin;
+    return new Promise((resolve, reject) => {
+      if (stdin == null || !stdin.writable) reject(new Error('The server has ended.'));
+      else stdin.write(serializeMessage(message), (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  /** Closes the input of the process, and kills it if it does not end. */
+  async close(): Promise<void> {
+    const child = this.#child;
+    if (child === undefined) return;
+    this.#child = undefined;
+    const ended = new Promise((resolve) => child.once('close', resolve));
+    child.stdin?.end();
+    child.kill('SIGTERM');
+    const timer = setTimeout(() => child.kill('SIGKILL'), KILL_AFTER_MS);
+    await ended;
+    clearTimeout(timer);
+  }
+}

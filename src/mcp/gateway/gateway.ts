@@ -1,0 +1,116 @@
+/**
+ * The tools of the configured MCP servers, as one toolset with a namespace per server. Servers are contacted when a program or
+ * a search first needs the tools. A server that cannot be reached has no tools until a later attempt succeeds.
+ */
+import type { EventLogger } from '../../schema.ts';
+import { fromMcp, isNotReadOnly, type McpTool } from '../../tools/from-mcp.ts';
+import { ToolError } from '../../tools/tool-error.ts';
+import { type ToolDefinition, type ToolRecord, Toolset } from '../../tools/toolset.ts';
+import { ServerConnection } from './server-connection.ts';
+import type { GatewayServer, ToolsConfig } from './tools-config.ts';
+
+/** How long a server that could not be reached is left alone. */
+const RETRY_MS = 30_000;
+
+interface GatewayOptions {
+  readonly version: string;
+  readonly log: EventLogger;
+}
+
+interface Listing {
+  readonly tools: Record<string, ToolDefinition>;
+  readonly failedAt?: number;
+}
+
+export class Gateway {
+  readonly #connections: readonly ServerConnection[];
+  readonly #listings = new Map<string, Promise<Listing>>();
+  #toolset: { readonly listings: readonly Listing[]; readonly toolset: Toolset } | undefined;
+
+  constructor(
+    readonly config: ToolsConfig,
+    readonly options: GatewayOptions,
+  ) {
+    this.#connections = [...config].map(
+      ([name, server]) => new ServerConnection(name, server, options.version),
+    );
+  }
+
+  /** Names of the servers, which are the namespaces of their tools. They are known without contacting the servers. */
+  get servers(): readonly string[] {
+    return [...this.config.keys()];
+  }
+
+  /** The tools of all servers that can be reached. The same object is returned until the lists change. */
+  async toolset(): Promise<Toolset> {
+    const listings = await Promise.all(this.#connections.map((connection) => this.#list(connection)));
+    if (this.#toolset === undefined || listings.some((listing, i) => listing !== this.#toolset?.listings[i]))
+      this.#toolset = { listings, toolset: this.#build(listings) };
+    return this.#toolset.toolset;
+  }
+
+  #build(listings: readonly Listing[]): Toolset {
+    const record: Record<string, ToolRecord> = {};
+    for (const [i, { tools }] of listings.entries()) record[this.#connections[i]!.name] = tools;
+    return Toolset.from(record);
+  }
+
+  async #list(connection: ServerConnection): Promise<Listing> {
+    const { name } = connection;
+    const known = await this.#listings.get(name);
+    const isFresh = known?.failedAt === undefined || Date.now() - known.failedAt < RETRY_MS;
+    if (known !== undefined && isFresh) return known;
+    const listing = this.#read(connection);
+    this.#listings.set(name, listing);
+    return listing;
+  }
+
+  async #read(connection: ServerConnection): Promise<Listing> {
+    const { name, server } = connection;
+    const { log } = this.options;
+    try {
+      const tools = await fromMcp(connection, {
+        ...accessPolicy(server),
+        onSkip: (tool, reason) =>
+          log.warn({ event: 'gateway.tool_skipped', server: name, tool, reason }, 'tool left out'),
+      });
+      for (const denied of server.deny) delete tools[denied];
+      if (server.approval === 'deny') denyWrites(tools);
+      log.info(
+        { event: 'gateway.connect', server: name, tools: Object.keys(tools).length },
+        'MCP server connected',
+      );
+      return { tools };
+    } catch (cause) {
+      log.warn(
+        { event: 'gateway.unavailable', server: name, reason: (cause as Error).message },
+        'MCP server unavailable',
+      );
+      return { tools: {}, failedAt: Date.now() };
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#connections.map((connection) => connection.close()));
+  }
+}
+
+function accessPolicy({ tools, approval, timeout_seconds, max_calls }: GatewayServer) {
+  return {
+    ...(tools !== undefined && { tools }),
+    ...(max_calls !== undefined && { maxCalls: max_calls }),
+    timeoutMs: timeout_seconds * 1000,
+    needsApproval: (tool: McpTool) => approval === 'ask' || (approval !== 'allow' && isNotReadOnly(tool)),
+  };
+}
+
+/** Calls that would need an approval fail without a question. */
+function denyWrites(tools: Record<string, ToolDefinition>): void {
+  for (const [name, tool] of Object.entries(tools)) {
+    if (tool.needsApproval !== true) continue;
+    const execute = async () => {
+      throw new ToolError('The operator of this server does not allow calls of this tool.', 'denied');
+    };
+    tools[name] = { ...tool, needsApproval: false, execute };
+  }
+}

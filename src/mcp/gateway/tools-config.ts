@@ -1,0 +1,137 @@
+/**
+ * The file of `--tools-config`: MCP servers whose tools programs may call. It has the object `mcpServers` that other programs
+ * use, with an access policy per server. Unknown keys are rejected, so a misspelt restriction is never ignored.
+ */
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { SandboxError } from '../../errors.ts';
+import { parse } from '../../schema.ts';
+
+const MAX_SERVERS = 32;
+
+/** What happens when a program calls a tool. */
+export const APPROVAL_MODES = ['allow', 'ask', 'deny'] as const;
+
+const policy = {
+  disabled: z.boolean().default(false).describe('Ignore this server.'),
+  tools: z
+    .array(z.string())
+    .optional()
+    .describe('Names of the tools that programs may call; by default all.'),
+  deny: z.array(z.string()).default([]).describe('Names of tools that programs may not call.'),
+  approval: z
+    .enum(APPROVAL_MODES)
+    .optional()
+    .describe(
+      'allow: every call is allowed; ask: a person approves every call; deny: only tools with readOnlyHint can be called. By default tools with readOnlyHint are allowed, and a person approves calls of the others.',
+    ),
+  timeout_seconds: z.number().positive().max(3600).default(60).describe('Time limit of one call.'),
+  max_calls: z
+    .number()
+    .int()
+    .min(0)
+    .max(10_000)
+    .optional()
+    .describe('Calls of each tool that one run may make; by default only the limit of the run applies.'),
+};
+
+const TYPE = 'stdio or http; by default the one that `command` or `url` implies.';
+const texts = z.record(z.string(), z.string());
+const stdioServer = z.strictObject({
+  type: z.literal('stdio').optional().describe(TYPE),
+  command: z.string().min(1).describe('Program that serves MCP over standard input and output.'),
+  args: z.array(z.string()).default([]).describe('Its arguments.'),
+  env: texts
+    .default({})
+    .describe('Its environment. It gets no other variables, except PATH with the usual folders of programs.'),
+  cwd: z.string().optional().describe('Its working directory; by default that of this process.'),
+  ...policy,
+});
+const httpServer = z.strictObject({
+  type: z.enum(['http', 'streamable-http']).optional().describe(TYPE),
+  url: z
+    .string()
+    .regex(/^https?:\/\//, 'must begin with http:// or https://')
+    .describe('Address of the server.'),
+  headers: texts.default({}).describe('Headers of every request, for example Authorization.'),
+  ...policy,
+});
+
+/** Schema of one server, after variables have been replaced. */
+const server = z.unknown().transform((value, context) => {
+  const isHttp = typeof value === 'object' && value !== null && 'url' in value;
+  const parsed = (isHttp ? httpServer : stdioServer).safeParse(value);
+  if (parsed.success) return parsed.data;
+  for (const issue of parsed.error.issues) context.addIssue({ ...issue, code: 'custom' });
+  return z.NEVER;
+});
+const toolsConfig = z.strictObject({
+  mcpServers: z
+    .record(z.string(), server)
+    .refine(
+      (servers) => Object.keys(servers).length <= MAX_SERVERS,
+      `At most ${MAX_SERVERS} servers are allowed.`,
+    )
+    .refine(
+      (servers) => Object.keys(servers).every((name) => /^[\w.-]{1,64}$/.test(name)),
+      'Names have 1 to 64 letters, digits, ".", "_" and "-".',
+    ),
+});
+
+export type StdioServer = z.output<typeof stdioServer>;
+export type HttpServer = z.output<typeof httpServer>;
+export type GatewayServer = StdioServer | HttpServer;
+/** The servers that are not disabled, by name. */
+export type ToolsConfig = ReadonlyMap<string, GatewayServer>;
+
+/** The documented keys of a server, for the table in the documentation. */
+export const SERVER_FIELDS = { ...stdioServer.shape, ...httpServer.shape };
+
+/** Reads the file. Errors quote neither its contents nor the values of variables. */
+export function readToolsConfig(path: string, env: NodeJS.ProcessEnv = process.env): ToolsConfig {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new SandboxError(
+      'invalid_argument',
+      `Cannot read the tools configuration ${path}: ${(cause as Error).message}`,
+    );
+  }
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    throw new SandboxError('invalid_argument', `The tools configuration ${path} is not valid JSON.`);
+  }
+  return parseToolsConfig(json, env);
+}
+
+/** Checks a configuration. */
+export function parseToolsConfig(json: unknown, env: NodeJS.ProcessEnv): ToolsConfig {
+  const { mcpServers } = parse(toolsConfig, replaceVariables(json, env, 0), 'tools_config');
+  return new Map(Object.entries(mcpServers).filter(([, { disabled }]) => !disabled));
+}
+
+const VARIABLE = /\$\{([A-Za-z_]\w*)(:-([^}]*))?\}/g;
+
+/** Replaces `${VAR}` and `${VAR:-default}` in all texts. */
+function replaceVariables(value: unknown, env: NodeJS.ProcessEnv, depth: number): unknown {
+  if (typeof value === 'string')
+    return value.replace(VARIABLE, (_, name: string, hasDefault: string | undefined, fallback = '') => {
+      const found = env[name];
+      if (found !== undefined && (found !== '' || hasDefault === undefined)) return found;
+      if (hasDefault !== undefined) return fallback;
+      throw new SandboxError(
+        'invalid_argument',
+        `tools_config: the environment variable ${name} is not set. Set it, or write \${${name}:-default}.`,
+      );
+    });
+  if (typeof value !== 'object' || value === null || depth > 8) return value;
+  if (Array.isArray(value)) return value.map((item) => replaceVariables(item, env, depth + 1));
+  // A disabled server needs no variables.
+  if ((value as { disabled?: unknown }).disabled === true) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, replaceVariables(item, env, depth + 1)]),
+  );
+}

@@ -1,0 +1,47 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runCli } from '../support/cli.ts';
+
+const FIXTURE = new URL('../tools/gateway-fixture.mjs', import.meta.url).pathname;
+
+describe('run --tools-config', () => {
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'tools-config-'));
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  const config = (options: object) => {
+    const path = join(folder, `${Math.random()}.json`);
+    const server = { command: process.execPath, args: [FIXTURE], ...options };
+    writeFileSync(path, JSON.stringify({ mcpServers: { demo: server } }));
+    return path;
+  };
+
+  test('lets the program call tools, and reports those that cannot be used', () => {
+    const code = 'print(await tools.demo.echo(text="hello"))';
+    const { stdout, stderr, status } = runCli([
+      'run',
+      '-c',
+      code,
+      '--tools-config',
+      config({ approval: 'allow' }),
+    ]);
+    expect([stdout, status]).toEqual(['hello\n', 0]);
+    expect(stderr).toContain('tool hostile of MCP server demo: inputSchema: the schema cannot be used');
+  });
+
+  test('denies calls that need an approval if there is no terminal', () => {
+    const code = 'try:\n  await tools.demo.echo(text="x")\nexcept ToolError as error:\n  print(error.code)';
+    const { stdout } = runCli(['run', '-c', code, '--tools-config', config({})]);
+    expect(stdout).toBe('denied\n');
+  });
+
+  test('rejects a file that is not valid', () => {
+    const { stderr, status } = runCli(['run', '-c', '1', '--tools-config', config({ autoApprove: ['*'] })]);
+    expect(stderr).toContain('autoApprove');
+    expect(status).not.toBe(0);
+  });
+});

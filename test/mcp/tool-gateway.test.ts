@@ -1,0 +1,203 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import type { HttpServer } from 'llm-wasm-sandbox/mcp';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { call, ERAS, type Era, httpClient, startHttp } from '../support/mcp.ts';
+
+/** The official file system server of the MCP registry. */
+const FILESYSTEM = createRequire(import.meta.url).resolve(
+  '@modelcontextprotocol/server-filesystem/dist/index.js',
+);
+const TOKENS = ['alice=alice-secret-token-1', 'bob=bob-secret-token-12'];
+
+let folder: string;
+let files: string;
+let server: HttpServer;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'tool-gateway-'));
+  files = join(folder, 'files');
+  mkdirSync(files);
+  writeFileSync(join(files, 'a.txt'), 'first');
+  const config = join(folder, 'tools.json');
+  writeFileSync(
+    config,
+    JSON.stringify({ mcpServers: { files: { command: process.execPath, args: [FILESYSTEM, files] } } }),
+  );
+  server = await startHttp({ tools_config: config, tokens: TOKENS });
+});
+afterAll(async () => {
+  await server.close();
+  rmSync(folder, { recursive: true });
+});
+
+type Answer = 'allow' | 'deny' | 'decline' | 'cancel';
+
+/** A client with a person who answers questions. */
+async function personAt(era: Era, answer: (message: string) => Answer, tenant = 'alice') {
+  const client = new Client(
+    { name: 'test', version: '1' },
+    {
+      capabilities: { elicitation: { form: {} } },
+      versionNegotiation: { mode: era === 'modern' ? { pin: '2026-07-28' } : 'legacy' },
+    },
+  );
+  const asked: string[] = [];
+  client.setRequestHandler('elicitation/create', async ({ params }) => {
+    asked.push(params.message);
+    const decision = answer(params.message);
+    if (decision === 'decline' || decision === 'cancel') return { action: decision };
+    return { action: 'accept' as const, content: { decision } };
+  });
+  const token = TOKENS.find((entry) => entry.startsWith(tenant))!.split('=')[1];
+  const requestInit = { headers: { authorization: `Bearer ${token}` } };
+  await client.connect(new StreamableHTTPClientTransport(new URL(server.url), { requestInit }));
+  return { client, asked };
+}
+
+const writeProgram = (...names: string[]) =>
+  `
+import asyncio
+async def write(name):
+    try:
+        return await tools.files.write_file(path=${JSON.stringify(`${'FOLDER'}/`)} + name, content="by a program")
+    except ToolError as error:
+        return f"{error.code}: {error}"
+for text in await asyncio.gather(*map(write, ${JSON.stringify(names)})):
+    print(text)
+`.replace('FOLDER', files);
+
+describe.each(ERAS)('programs that call tools of MCP servers, %s era', (era) => {
+  test('read without a question, in both languages', async () => {
+    const { client, asked } = await personAt(era, () => 'deny');
+    const path = JSON.stringify(join(files, 'a.txt'));
+    const python = `print((await tools.files.read_text_file(path=${path}))["content"])`;
+    expect(
+      (await call(client, 'execute_code', { code: python, language: 'python' })).structured,
+    ).toMatchObject({ stdout: 'first\n' });
+    const javascript = `console.log((await tools.files.read_text_file({ path: ${path} })).content)`;
+    expect(
+      (await call(client, 'execute_code', { code: javascript, language: 'javascript' })).structured,
+    ).toMatchObject({ stdout: 'first\n' });
+    expect(asked).toEqual([]);
+    await client.close();
+  });
+
+  // guarantee: approval
+  test('write only what a person allows', async () => {
+    const { client, asked } = await personAt(era, (message) =>
+      message.includes('good') ? 'allow' : message.includes('bad') ? 'deny' : 'cancel',
+    );
+    const code = writeProgram(`good-${era}`, `bad-${era}`, `other-${era}`);
+    const { structured } = await call(client, 'execute_code', { code, language: 'python' });
+    expect(structured['stdout']).toMatch(
+      /Successfully wrote.*\ndenied: .*a person denied it\ndenied: .*the question was closed\n$/s,
+    );
+    expect(readdirSync(files).filter((name) => name.endsWith(era))).toEqual([`good-${era}`]);
+    expect(readFileSync(join(files, `good-${era}`), 'utf8')).toBe('by a program');
+    expect(asked).toHaveLength(3);
+    expect(asked[0]).toContain(
+      `A program wants to call files.write_file with the arguments {"path":"${files}/`,
+    );
+    expect(structured['tool_calls']).toMatchObject([
+      { name: 'files.write_file', status: 'ok' },
+      { name: 'files.write_file', status: 'denied' },
+      { name: 'files.write_file', status: 'denied' },
+    ]);
+    await client.close();
+  });
+
+  // guarantee: approval
+  test('are denied if the client cannot ask a person', async () => {
+    const client = await httpClient(server, era, 'bob-secret-token-12');
+    const { structured, text } = await call(client, 'execute_code', {
+      code: writeProgram(`none-${era}`),
+      language: 'python',
+    });
+    expect(structured['stdout']).toMatch(/^denied: The call needs the approval of a person/);
+    expect(text).toContain('files.write_file');
+    expect(readdirSync(files)).not.toContain(`none-${era}`);
+    await client.close();
+  });
+
+  test('find tools', async () => {
+    const { client } = await personAt(era, () => 'deny');
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['search_tools', 'describe_tools']));
+    expect(tools.find(({ name }) => name === 'execute_code')!.description).toContain(
+      'await tools.files.NAME',
+    );
+    const found = await call(client, 'search_tools', { query: 'write file', limit: 2 });
+    expect(found.structured).toMatchObject({
+      tools: [{ name: 'files.write_file', call: 'tools.files.write_file' }, {}],
+    });
+    const described = await call(client, 'describe_tools', { names: ['files.write_file'] });
+    expect(described.text).toContain('async def write_file(*, path: str, content: str)');
+    const unknown = await call(client, 'describe_tools', { names: ['files.write_fil'] });
+    expect(unknown).toMatchObject({
+      isError: true,
+      text: expect.stringContaining('Did you mean files.write_file'),
+    });
+    await client.close();
+  });
+});
+
+describe('questions to a person', () => {
+  const ask = async (client: Client, name: string, extra: object = {}) =>
+    (await client.callTool(
+      {
+        name: 'execute_code',
+        arguments: { code: writeProgram(name), language: 'python' },
+        ...extra,
+      } as never,
+      { allowInputRequired: true } as never,
+    )) as {
+      resultType?: string;
+      requestState?: string;
+      inputRequests?: Record<string, unknown>;
+      structuredContent?: { stdout: string };
+    };
+  const allow = (key: string) => ({ [key]: { action: 'accept', content: { decision: 'allow' } } });
+
+  // guarantee: approval
+  test('are answered once, by the same tenant and for the same request', async () => {
+    const { client } = await personAt('modern', () => 'deny');
+    const other = await personAt('modern', () => 'deny', 'bob');
+    const first = await ask(client, 'once');
+    expect(first).toMatchObject({
+      resultType: 'input_required',
+      inputRequests: { call_1: { method: 'elicitation/create' } },
+    });
+    const answer = { requestState: first.requestState, inputResponses: allow('call_1') };
+    await expect(ask(other.client, 'once', answer)).rejects.toThrow('Invalid or expired requestState');
+    await expect(ask(client, 'once', { ...answer, requestState: `${first.requestState}x` })).rejects.toThrow(
+      'Invalid or expired requestState',
+    );
+    const changed = await call(client, 'execute_code', { code: 'print(1)', language: 'python' }).then(() =>
+      ask(client, 'another', answer),
+    );
+    expect(changed).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining('no longer waits for this answer') }],
+    });
+    expect((await ask(client, 'once', answer)).structuredContent?.stdout).toContain('Successfully wrote');
+    expect(await ask(client, 'once', answer)).toMatchObject({ isError: true });
+    expect(readdirSync(files)).toContain('once');
+    expect(readdirSync(files)).not.toContain('another');
+    await client.close();
+    await other.client.close();
+  });
+
+  test('are repeated if an answer has no decision', async () => {
+    const { client } = await personAt('modern', () => 'deny');
+    const first = await ask(client, 'empty');
+    const second = await ask(client, 'empty', { requestState: first.requestState, inputResponses: {} });
+    expect(second).toMatchObject({ resultType: 'input_required' });
+    expect(second.requestState).not.toBe(first.requestState);
+    const answer = { requestState: second.requestState, inputResponses: { call_1: { action: 'decline' } } };
+    expect((await ask(client, 'empty', answer)).structuredContent?.stdout).toContain('denied');
+    await client.close();
+  });
+});

@@ -1,0 +1,215 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the syntax of variables in the configuration
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Gateway } from '../../src/mcp/gateway/gateway.ts';
+import { parseToolsConfig, readToolsConfig } from '../../src/mcp/gateway/tools-config.ts';
+import { ToolRun } from '../../src/tools/tool-run.ts';
+
+const require = createRequire(import.meta.url);
+/** The official file system server. */
+const FILESYSTEM = require.resolve('@modelcontextprotocol/server-filesystem/dist/index.js');
+/** A server that reports its environment, fails, ends and sends hostile lists. */
+const FIXTURE = new URL('gateway-fixture.mjs', import.meta.url).pathname;
+const { execPath } = process;
+
+let folder: string;
+const gateways: Gateway[] = [];
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'gateway-'));
+});
+afterAll(async () => {
+  await Promise.all(gateways.map((gateway) => gateway.close()));
+  rmSync(folder, { recursive: true });
+});
+
+type Events = { event: string; reason?: string }[];
+
+function open(servers: Record<string, object>, env: Record<string, string> = {}) {
+  const events: Events = [];
+  const logger = {
+    info: (fields: object) => events.push(fields as Events[number]),
+    warn: (fields: object) => events.push(fields as Events[number]),
+  };
+  const gateway = new Gateway(parseToolsConfig({ mcpServers: servers }, env), { version: '1', log: logger });
+  gateways.push(gateway);
+  return { gateway, events };
+}
+
+async function caller(gateway: Gateway, onApproval?: () => boolean) {
+  const run = new ToolRun(await gateway.toolset(), { canPause: false, ...(onApproval && { onApproval }) });
+  let id = 0;
+  return (name: string, args: object = {}) =>
+    run.call({ id: ++id, name, argumentsJson: JSON.stringify(args) });
+}
+
+const fixture = (options: object = {}) => ({ command: execPath, args: [FIXTURE], ...options });
+
+describe('tools configuration', () => {
+  it('replaces variables, and leaves out disabled servers', () => {
+    const config = parseToolsConfig(
+      {
+        mcpServers: {
+          a: {
+            command: '${BIN}/server',
+            args: ['${X:-one}', '${EMPTY:-two}', '${EMPTY}'],
+            env: { KEY: 'k-${SECRET}' },
+          },
+          b: { type: 'http', url: 'https://${HOST}/mcp', headers: { Authorization: 'Bearer ${SECRET}' } },
+          c: { command: '${UNSET}', disabled: true },
+        },
+      },
+      { BIN: '/bin', SECRET: 's', HOST: 'example.com', EMPTY: '' },
+    );
+    expect([...config.keys()]).toEqual(['a', 'b']);
+    expect(config.get('a')).toMatchObject({
+      command: '/bin/server',
+      args: ['one', 'two', ''],
+      env: { KEY: 'k-s' },
+    });
+    expect(config.get('b')).toMatchObject({
+      url: 'https://example.com/mcp',
+      headers: { Authorization: 'Bearer s' },
+    });
+  });
+
+  it.each<[string, object, string]>([
+    ['an unset variable', { a: { command: '${UNSET}' } }, 'UNSET is not set'],
+    ['an unknown key', { a: { command: 'x', autoApprove: ['*'] } }, 'autoApprove'],
+    [
+      'an unknown approval mode',
+      { a: { command: 'x', approval: 'never' } },
+      'tools_config.mcpServers.a.approval',
+    ],
+    ['a server without a command and a URL', { a: {} }, 'tools_config.mcpServers.a.command'],
+    ['another protocol', { a: { url: 'file:///etc/passwd' } }, 'must begin with http'],
+    ['an invalid name', { 'a b': { command: 'x' } }, 'Names have 1 to 64'],
+    [
+      'too many servers',
+      Object.fromEntries(Array.from({ length: 33 }, (_, i) => [`s${i}`, { command: 'x' }])),
+      'At most 32',
+    ],
+  ])('rejects %s', (_, mcpServers, message) => {
+    expect(() => parseToolsConfig({ mcpServers }, {})).toThrow(message);
+  });
+
+  it('reports files that cannot be read without quoting them', () => {
+    const path = join(folder, 'bad.json');
+    writeFileSync(path, '{"mcpServers": SECRET');
+    expect(() => readToolsConfig(path)).toThrow(/bad\.json is not valid JSON\.$/);
+    expect(() => readToolsConfig(join(folder, 'missing.json'))).toThrow('Cannot read');
+  });
+});
+
+describe('gateway to the official file system server', () => {
+  it('allows reading, and asks before writing', async () => {
+    writeFileSync(join(folder, 'a.txt'), 'hello');
+    const { gateway } = open({ files: { command: execPath, args: [FILESYSTEM, folder] } });
+    const asked: string[] = [];
+    let decision = false;
+    const toolset = await gateway.toolset();
+    const run = new ToolRun(toolset, {
+      canPause: false,
+      onApproval: ({ name, arguments: args }) => {
+        asked.push(`${name} ${args['path']}`);
+        return decision;
+      },
+    });
+    let id = 0;
+    const call = (name: string, args: object) =>
+      run.call({ id: ++id, name, argumentsJson: JSON.stringify(args) });
+    const path = join(folder, 'a.txt');
+    expect(await call('files.read_text_file', { path })).toEqual({
+      type: 'value',
+      json: '{"content":"hello"}',
+    });
+    expect(asked).toEqual([]);
+    const write = { path, content: 'changed' };
+    expect(await call('files.write_file', write)).toMatchObject({ code: 'denied' });
+    expect(readFileSync(path, 'utf8')).toBe('hello');
+    decision = true;
+    expect(await call('files.write_file', write)).toMatchObject({ type: 'value' });
+    expect(readFileSync(path, 'utf8')).toBe('changed');
+    expect(asked).toEqual([`files.write_file ${path}`, `files.write_file ${path}`]);
+    expect(await call('files.read_text_file', { path: '/etc/passwd' })).toMatchObject({ code: 'failed' });
+    expect(await call('files.read_text_file', { file: path })).toMatchObject({ code: 'invalid_arguments' });
+    expect(await gateway.toolset()).toBe(toolset);
+  });
+});
+
+describe('gateway', () => {
+  // guarantee: untrusted-tool-servers
+  it('gives a server only the environment that is configured', async () => {
+    process.env['GATEWAY_TEST_SECRET'] = 'secret';
+    const { gateway } = open(
+      { s: fixture({ env: { OWN: '${GIVEN}' }, approval: 'allow' }) },
+      { GIVEN: 'yes' },
+    );
+    const answer = await (await caller(gateway))('s.environment');
+    delete process.env['GATEWAY_TEST_SECRET'];
+    const { json } = answer as { json: string };
+    expect(JSON.parse(JSON.parse(json))).toEqual({ OWN: 'yes', PATH: expect.any(String) });
+  });
+
+  // guarantee: approval
+  it.each<[string, object, object, boolean]>([
+    ['by default, calls of tools that write', {}, { code: 'denied' }, true],
+    ['calls, with ask', { approval: 'ask' }, { code: 'denied' }, true],
+    ['nothing, with allow', { approval: 'allow' }, { type: 'value' }, false],
+    [
+      'nothing, with deny',
+      { approval: 'deny' },
+      { code: 'denied', message: expect.stringContaining('operator') },
+      false,
+    ],
+  ])('asks for %s', async (_, options, expected, isAsked) => {
+    const { gateway } = open({ s: fixture(options) });
+    let asked = 0;
+    const call = await caller(gateway, () => {
+      asked++;
+      return false;
+    });
+    expect(await call('s.echo', { text: 'x' })).toMatchObject(expected);
+    expect(asked).toBe(isAsked ? 1 : 0);
+  });
+
+  it('offers only the tools that are allowed, and limits their calls', async () => {
+    const { gateway } = open({
+      s: fixture({ tools: ['echo', 'environment'], deny: ['environment'], approval: 'allow', max_calls: 1 }),
+    });
+    expect((await gateway.toolset()).catalog.map(({ name }) => name)).toEqual(['s.echo']);
+    const call = await caller(gateway);
+    expect(await call('s.environment')).toMatchObject({ code: 'unknown_tool' });
+    expect(await call('s.echo', { text: 'x' })).toMatchObject({ type: 'value', json: '"x"' });
+    expect(await call('s.echo', { text: 'x' })).toMatchObject({ code: 'limit' });
+  });
+
+  // guarantee: tool-calls
+  it('connects again after a server has ended, and does not repeat the call', async () => {
+    const { gateway } = open({ s: fixture({ approval: 'allow' }) });
+    const call = await caller(gateway);
+    expect(await call('s.exit')).toMatchObject({ code: 'failed' });
+    expect(await call('s.echo', { text: 'again' })).toMatchObject({ type: 'value' });
+  });
+
+  it('stops waiting for a server after the time limit', async () => {
+    const { gateway } = open({ s: fixture({ approval: 'allow', timeout_seconds: 0.05 }) });
+    expect(await (await caller(gateway))('s.wait')).toMatchObject({ code: 'timeout' });
+  });
+
+  it('works without servers that cannot be reached, and tells the operator why', async () => {
+    const { gateway, events } = open({
+      gone: { command: join(folder, 'missing-program') },
+      http: { url: 'http://127.0.0.1:9/mcp' },
+      s: fixture(),
+    });
+    const { catalog } = await gateway.toolset();
+    expect(new Set(catalog.map(({ path }) => path[0]))).toEqual(new Set(['s']));
+    expect(events.filter(({ event }) => event === 'gateway.unavailable')).toHaveLength(2);
+    expect(events.filter(({ event }) => event === 'gateway.tool_skipped')).toMatchObject([
+      { tool: 'hostile' },
+    ]);
+  });
+});
