@@ -1,0 +1,91 @@
+/**
+ * What one call of a host function costs a program: the time of a run with calls minus that of the same run without them,
+ * divided by the number of calls. The function returns its argument.
+ */
+import { pathToFileURL } from 'node:url';
+import { createSandbox } from '../dist/index.js';
+import { fetched } from '../scripts/fetched.mjs';
+import { markdown, median, quantile, sampleInterleaved, times } from './measure.mjs';
+
+const CALLS = 1000;
+const PARALLEL = 16;
+const ROUNDS = 15;
+
+const JAVASCRIPT = {
+  sequential: (calls) => `for (let i = 0; i < ${calls}; i++) await tools.echo({ i });`,
+  parallel: (calls) =>
+    `for (let i = 0; i < ${calls / PARALLEL}; i++) await Promise.all(Array.from({ length: ${PARALLEL} }, () => tools.echo({ i })));`,
+};
+const PYTHON = {
+  sequential: (calls) => `for i in range(${calls}): await tools.echo(i=i)`,
+  parallel: (calls) =>
+    `import asyncio\nfor i in range(${calls / PARALLEL}): await asyncio.gather(*[tools.echo(i=i) for _ in range(${PARALLEL})])`,
+};
+
+async function ours(runtime, programs) {
+  const tools = { echo: async (args) => args };
+  const sandbox = await createSandbox({ runtime, tools, policy: { max_tool_calls: 10_000 } });
+  const run = async (code) => {
+    const { success, stderr } = await sandbox.execute(code);
+    if (!success) throw new Error(stderr);
+  };
+  return { programs, run };
+}
+
+async function vercelRun() {
+  const folder = fetched('run', ['run@2.1.5']);
+  const { run } = await import(pathToFileURL(`${folder}/node_modules/run/dist/index.js`).href);
+  const hostFunctions = { tools: { echo: async (args) => args } };
+  const limits = { maxBridgeRequests: 10_000, timeoutMs: 60_000 };
+  return {
+    programs: JAVASCRIPT,
+    run: async (source) => {
+      const { status, error } = await run({ source, hostFunctions, limits });
+      if (status !== 'completed') throw new Error(String(error?.message ?? status));
+    },
+  };
+}
+
+export async function table() {
+  const sandboxes = {
+    'this project, Python': await ours('python', PYTHON),
+    'this project, JavaScript': await ours('javascript', JAVASCRIPT),
+    'run 2.1.5, JavaScript': await vercelRun(),
+  };
+  const calls = CALLS - (CALLS % PARALLEL);
+  const alternatives = {};
+  for (const [name, { programs, run }] of Object.entries(sandboxes))
+    for (const [kind, program] of Object.entries(programs)) {
+      alternatives[`${name}|${kind}|none`] = { run: () => run(program(0)) };
+      alternatives[`${name}|${kind}|calls`] = { run: () => run(program(calls)) };
+    }
+  const samples = await sampleInterleaved(alternatives, { warmup: 3, rounds: ROUNDS });
+  const perCall = (name, kind) => {
+    const base = median(samples[`${name}|${kind}|none`]);
+    const costs = samples[`${name}|${kind}|calls`].map((total) => (total - base) / calls);
+    return { median: median(costs), p90: quantile(costs, 0.9), base };
+  };
+  const reference = {
+    sequential: perCall('run 2.1.5, JavaScript', 'sequential'),
+    parallel: perCall('run 2.1.5, JavaScript', 'parallel'),
+  };
+  const rows = Object.keys(sandboxes).flatMap((name) =>
+    ['sequential', 'parallel'].map((kind) => {
+      const cost = perCall(name, kind);
+      return [
+        name,
+        kind === 'parallel' ? `${PARALLEL} at a time` : 'one after another',
+        `${(cost.median * 1000).toFixed(0)} µs`,
+        `${(cost.p90 * 1000).toFixed(0)} µs`,
+        times(cost.median / reference[kind].median),
+        `${cost.base.toFixed(1)} ms`,
+      ];
+    }),
+  );
+  return markdown(
+    'Tool calls',
+    `Cost of one call of a host function that returns its argument, in runs of ${calls} calls: the time of the run minus that of a run\nwithout calls, per call; median and 90th percentile of ${ROUNDS} runs. The last column is the run without calls.`,
+    ['sandbox', 'calls', 'median', 'p90', 'beside run', 'run without calls'],
+    rows,
+  );
+}
