@@ -2,9 +2,9 @@
  * The file of `--tools-config`: MCP servers whose tools programs may call. It has the object `mcpServers` that other programs
  * use, with an access policy per server. Unknown keys are rejected, so a misspelt restriction is never ignored.
  */
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
+import { readTextFile } from '../../host/read-text-file.ts';
 import { parse } from '../../schema.ts';
 
 const MAX_SERVERS = 32;
@@ -89,15 +89,7 @@ export const SERVER_FIELDS = { ...stdioServer.shape, ...httpServer.shape };
 
 /** Reads the file. Errors quote neither its contents nor the values of variables. */
 export function readToolsConfig(path: string, env: NodeJS.ProcessEnv = process.env): ToolsConfig {
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (cause) {
-    throw new SandboxError(
-      'invalid_argument',
-      `Cannot read the tools configuration ${path}: ${(cause as Error).message}`,
-    );
-  }
+  const text = readTextFile(path, 'tools configuration');
   let json: unknown;
   try {
     json = JSON.parse(text);
