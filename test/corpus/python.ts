@@ -199,6 +199,16 @@ export const PYTHON: readonly FailingProgram[] = [
     type: 'UnsupportedFeature',
     says: 'they need no installation',
   },
+  {
+    code: "import sys, subprocess\nsubprocess.check_call([sys.executable, '-m', 'pip', 'install', 'openpyxl==3.1'])",
+    type: 'UnsupportedFeature',
+    says: "for 'openpyxl': import openpyxl",
+  },
+  { code: '!pip install pandas\nimport pandas', type: 'SyntaxError', says: 'packages cannot be installed' },
+  { code: '%pip install -q openpyxl', type: 'SyntaxError', says: "Instead: for 'openpyxl': import openpyxl" },
+  { code: 'pip install requests', type: 'SyntaxError', says: 'There is no network' },
+  { code: 'x = 1\n!ls -la', type: 'SyntaxError', says: 'os.listdir(path)' },
+  { code: '%matplotlib inline', type: 'SyntaxError', says: 'a command of a notebook' },
   { code: "import os\nos.popen('ls').read()", type: 'UnsupportedFeature' },
   { code: 'import os\nos.fork()', type: 'UnsupportedFeature' },
   {

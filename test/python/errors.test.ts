@@ -37,6 +37,14 @@ describe('error details of a Python program', () => {
     expect(await errorOf(program)).toMatchObject(expected);
   });
 
+  test('are on standard error if os.system() runs nothing', async () => {
+    const { exit_code, stdout, stderr } = await python(
+      "import os\nprint(os.system('pip install requests'))\nos.close(2)\nprint(os.system('ls'))",
+    );
+    expect({ exit_code, stdout }).toEqual({ exit_code: 0, stdout: '-1\n-1\n' });
+    expect(stderr).toMatch(/^os\.system: the command was not run.*Packages cannot be installed.*\n$/);
+  });
+
   test('are collected without running code of the program', async () => {
     const result = await python(code`
       class Sly(dict):

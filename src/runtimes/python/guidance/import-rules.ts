@@ -5,14 +5,14 @@ import { type AnalysisInput, vendoredPackage } from '../../../analysis/input.ts'
 import { failedAt, messageMatch, oneLine } from '../../../analysis/quote-guest-text.ts';
 import { DOCS, type Rule, rule } from '../../../analysis/rule.ts';
 import {
-  describeAlternative,
   type MissingFeature,
   packageByOtherName,
   packageNotAvailableRule,
   unsupportedFeatureRule,
 } from '../../../analysis/rules/rule-factories.ts';
 import { commandSubstitute } from './command-substitutes.ts';
-import { ALTERNATIVES, PROCESSES, UNSUPPORTED_MODULES } from './missing-modules.ts';
+import { PROCESSES, UNSUPPORTED_MODULES } from './missing-modules.ts';
+import { alternative, installationAdvice } from './package-installation.ts';
 import { builtinException, moduleException } from './select-exception.ts';
 import { failedCommands, INSTALLERS, NETWORK_PROGRAMS } from './shell-commands.ts';
 
@@ -93,30 +93,17 @@ function missingSystemCall(input: AnalysisInput): MissingFeature | undefined {
     : undefined;
 }
 
-const alternative = (name: string, input: AnalysisInput) =>
-  describeAlternative(Object.hasOwn(ALTERNATIVES, name) ? ALTERNATIVES[name] : undefined, input);
-
 /** The processes that the failed statement would have started, with what does the same job in Python. */
 function missingCommands(input: AnalysisInput): MissingFeature {
   const commands = failedCommands(input);
   const names = [...new Set(commands.map(({ name }) => name))];
   const list = names.map((name) => `'${oneLine(name, 40)}'`).join(', ');
   const installer = commands.find(({ name }) => INSTALLERS.has(name));
-  if (installer !== undefined) {
-    const packages = installer.words.filter(
-      (word) => /^[A-Za-z][\w-]{0,40}$/.test(word) && word !== 'install',
-    );
+  if (installer !== undefined)
     return {
       what: `package installation (${list})`,
-      instead: [
-        'import the vendored packages directly; they need no installation',
-        ...packages.flatMap((name) => {
-          const line = alternative(name, input);
-          return line === undefined ? [] : [`for '${name}': ${line.replace(/^Use instead: /, '')}`];
-        }),
-      ],
+      instead: installationAdvice(installer.words, input),
     };
-  }
   if (names.some((name) => NETWORK_PROGRAMS.has(name)))
     return { ...NETWORK, what: `network access and processes (${list})` };
   const substitutes = names.map((name) => commandSubstitute(name));

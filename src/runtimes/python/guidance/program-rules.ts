@@ -1,8 +1,12 @@
 /** Rules for exceptions that mean a mistake in the program itself. */
+import type { AnalysisInput } from '../../../analysis/input.ts';
 import { errorText, failedStatement, messageMatch, oneLine } from '../../../analysis/quote-guest-text.ts';
 import { exceptionRule, type Rule } from '../../../analysis/rule.ts';
 import { earlierDefinitionAdvice, syntaxErrorRule } from '../../../analysis/rules/rule-factories.ts';
+import { commandSubstitute } from './command-substitutes.ts';
+import { installationAdvice } from './package-installation.ts';
 import { builtinException, moduleException } from './select-exception.ts';
+import { INSTALLERS, shellCommands } from './shell-commands.ts';
 import { AWAIT, noneLine, otherName, typeAdvice } from './value-advice.ts';
 
 /** Standard modules that programs often use without importing them. */
@@ -25,6 +29,28 @@ const TYPING_NAMES = new Set(
 );
 const BIG_INTEGER = /^Exceeds the limit \(\d+ digits\) for integer string conversion/;
 
+/** A line of a notebook that is not Python: `!ls`, `%pip install x`, `%%bash`; or an installer as in a shell. */
+const NOTEBOOK_LINE = /^(?:!|%%?)\s{0,9}(\w[^\n]{0,300})/;
+const INSTALLER_LINE = /^(?:pip3?|conda|npm|apt(?:-get)?)\s{1,9}install\s[^\n]{0,300}/;
+
+/** Advice for a line that is a command of a notebook or a shell. */
+function commandLines(input: AnalysisInput): string[] {
+  const statement = failedStatement(input).trim();
+  const text = NOTEBOOK_LINE.exec(statement)?.[1] ?? INSTALLER_LINE.exec(statement)?.[0];
+  const command = text === undefined ? undefined : shellCommands(text)[0];
+  if (command === undefined) return [];
+  const { name, words } = command;
+  if (INSTALLERS.has(name))
+    return [
+      'Remove the line: packages cannot be installed in the sandbox',
+      ...installationAdvice(words, input).map((line) => `Instead: ${line}`),
+    ];
+  return [
+    'Remove the line: it is a command of a notebook, not Python, and the sandbox has no notebook and no shell',
+    ...(statement.startsWith('!') ? [`Instead: ${commandSubstitute(name)}`] : []),
+  ];
+}
+
 export const programRules: readonly Rule[] = [
   syntaxErrorRule({
     evidence: 'The code could not be parsed (SyntaxError, IndentationError, TabError).',
@@ -33,6 +59,7 @@ export const programRules: readonly Rule[] = [
       return error?.kind === undefined ? undefined : error;
     },
     hints: (error, input) => [
+      ...commandLines(input),
       /\b[rb]?f[rb]?["']/i.test(failedStatement(input))
         ? 'Check the f-string: every { needs a matching }, with an expression between them (a format such as :.2f may follow it)'
         : undefined,

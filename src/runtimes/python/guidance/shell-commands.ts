@@ -39,7 +39,7 @@ function command(words: readonly string[]): ShellCommand | undefined {
 }
 
 /** The commands of a shell text, pipelines and lists included. */
-function shellCommands(text: string): ShellCommand[] {
+export function shellCommands(text: string): ShellCommand[] {
   return text
     .split(/\|\|?|&&|;|\n/)
     .map((part) => command(part.trim().split(/\s+/)))

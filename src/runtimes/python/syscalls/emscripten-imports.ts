@@ -27,6 +27,9 @@ export interface EmscriptenGuest {
 
 /** "Name does not resolve" in musl. */
 const EAI_NONAME = -2;
+/** A program seldom checks the status that os.system() returns, so standard error has the reason too, as from a shell. */
+const NO_SHELL =
+  'os.system: the command was not run, because the sandbox has no shell and no processes. Packages cannot be installed; import the vendored packages directly.\n';
 /** Status of libffi for an unknown calling convention. */
 const FFI_BAD_ABI = 2;
 
@@ -61,7 +64,6 @@ function deniedCalls(): HostFunctions {
     _mmap_js: refuse('ENOTSUP'),
     _munmap_js: refuse('EINVAL'),
     _msync_js: refuse('EINVAL'),
-    _emscripten_system: refuse('ENOSYS'),
     _setitimer_js: refuse('ENOSYS'),
   };
 }
@@ -82,6 +84,11 @@ function guestCalls(guest: EmscriptenGuest): HostFunctions {
 function processCalls(kernel: Kernel, memory: GuestMemory, guest: EmscriptenGuest): HostFunctions {
   const zero = () => 0;
   return {
+    _emscripten_system: (command: number) => {
+      // Without a command, the program asks whether there is a shell.
+      if (command !== 0) kernel.write(2, new TextEncoder().encode(NO_SHELL));
+      throw syscallError('ENOSYS');
+    },
     emscripten_resize_heap: (bytes: number) => (guest.memoryLimit.grow(bytes >>> 0) ? 1 : 0),
     emscripten_get_heap_max: () => guest.memoryLimit.maxBytes,
     _emscripten_get_progname: (out: number, size: number) => {

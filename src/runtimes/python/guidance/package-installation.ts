@@ -1,0 +1,29 @@
+/** Advice for programs that install packages: the packages that they name, or what to use instead. */
+import type { AnalysisInput } from '../../../analysis/input.ts';
+import { describeAlternative, packageByOtherName } from '../../../analysis/rules/rule-factories.ts';
+import { ALTERNATIVES } from './missing-modules.ts';
+
+const PACKAGE = /^([A-Za-z][\w-]{0,40})(?:\[[\w,-]{0,60}\])?(?:[=<>~!].{0,40})?$/;
+const MAX_PACKAGES = 6;
+
+export const alternative = (name: string, input: AnalysisInput) =>
+  describeAlternative(Object.hasOwn(ALTERNATIVES, name) ? ALTERNATIVES[name] : undefined, input);
+
+/** Lines for the words after the name of an installer: `install`, options and packages. */
+export function installationAdvice(words: readonly string[], input: AnalysisInput): string[] {
+  const names = words
+    .filter((word) => word !== 'install')
+    .map((word) => PACKAGE.exec(word)?.[1])
+    .filter((name) => name !== undefined)
+    .slice(0, MAX_PACKAGES);
+  return [
+    'import the vendored packages directly; they need no installation',
+    ...names.flatMap((name) => {
+      const vendored = packageByOtherName(name, input.packages);
+      if (vendored !== undefined)
+        return [`for '${name}': ${input.language.importStatement(vendored.import_names[0]!)}`];
+      const line = alternative(name, input);
+      return line === undefined ? [] : [`for '${name}': ${line.replace(/^Use instead: /, '')}`];
+    }),
+  ];
+}
