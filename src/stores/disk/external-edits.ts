@@ -41,7 +41,9 @@ export async function findExternalEdits(
   foldsCase: boolean,
 ): Promise<ExternalEdits> {
   const scanned = await mirror.scan(synced.mirrored.size + MAX_NEW_ENTRIES);
-  const found = foldsCase ? withMirroredNames(scanned, synced) : scanned;
+  if (isUnchanged(scanned, synced)) return { edits: { removed: [], entries: [] }, next: synced };
+  const sorted = new Map([...scanned].sort(([a], [b]) => (a < b ? -1 : 1)));
+  const found = foldsCase ? withMirroredNames(sorted, synced) : sorted;
   const mirrored = new Map<string, string>();
   const entries: Entry[] = [];
   let freeBytes = MAX_NEW_BYTES;
@@ -67,6 +69,15 @@ export async function findExternalEdits(
   }
   const { removed, tree } = applyEdits(synced, found, entries);
   return { edits: { removed, entries }, next: { tree, mirrored } };
+}
+
+/** Whether workspace/ contains what was mirrored, and nothing else. This is so before most calls. */
+function isUnchanged(found: ReadonlyMap<string, MirrorEntry>, { tree, mirrored }: SyncedWorkspace): boolean {
+  if (found.size !== mirrored.size) return false;
+  for (const [path, { kind, fingerprint }] of found) {
+    if (mirrored.get(path) !== fingerprint || tree.get(path)?.kind !== kind) return false;
+  }
+  return true;
 }
 
 /** On a case-insensitive file system, a file found under a similar name is the mirrored file. */

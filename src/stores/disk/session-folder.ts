@@ -69,6 +69,7 @@ interface FolderState {
 const MAX_PEEK_ATTEMPTS = 5;
 
 const NO_EDITS: TreeEdit = { removed: [], entries: [] };
+const NO_ENTRIES: ReadonlyMap<string, TreeEntry> = new Map();
 
 export class SessionFolder {
   readonly #objects: ObjectFolder;
@@ -112,8 +113,12 @@ export class SessionFolder {
     const { workspace: tree } = states[0]!;
     const foldsCase = await this.#prepare();
     const before = await this.#load().catch(undefinedIfDamaged);
-    const target = this.#mirrorable(tree, foldsCase);
-    const changes = new Map([...outdatedPaths(before, target), ...(before?.outdated ?? [])]);
+    const isSameTree = tree === before?.tree;
+    const target = isSameTree && before.outdated.size === 0 ? NO_ENTRIES : this.#mirrorable(tree, foldsCase);
+    const changes = new Map([
+      ...(isSameTree ? [] : outdatedPaths(before, target)),
+      ...(before?.outdated ?? []),
+    ]);
 
     const objects = new Map(states.flatMap((state) => [...state.objects]));
     const changesBytes = changes.size > 0 ? encodeChanges(changes) : undefined;

@@ -112,7 +112,7 @@ export class WorkspaceMirror {
         if (found.size % CALLS_PER_TURN === 0) await yieldToEventLoop();
       }
     }
-    return new Map([...found].sort(([a], [b]) => (a < b ? -1 : 1)));
+    return found;
   }
 
   /** Reads a folder in small batches, so that a huge folder is rejected before it fills the memory. */

@@ -69,10 +69,20 @@ interface EncodedState {
   readonly manifest: StateManifest;
   /** The objects that the manifest needs, by object name. */
   readonly objects: ReadonlyMap<string, Uint8Array>;
+  /** States with the same workspace have the same map. */
   readonly workspace: ReadonlyMap<string, TreeEntry>;
 }
 
+/** A workspace, encoded. */
+interface EncodedWorkspace {
+  readonly ref: ObjectRef | null;
+  readonly objects: ReadonlyMap<string, Uint8Array>;
+  readonly entries: ReadonlyMap<string, TreeEntry>;
+}
+
 const encodedStates = new WeakMap<SessionState, EncodedState>();
+/** Most calls do not change the workspace, so states share it. */
+const encodedWorkspaces = new WeakMap<FileTree, EncodedWorkspace>();
 
 /** Encodes states of one session in the given order. What they share is encoded once. Throws if a state is invalid. */
 export function encodeStates(states: readonly SessionState[]): EncodedState[] {
@@ -91,32 +101,50 @@ export function encodeState(state: SessionState, before?: ReadonlyMap<string, En
   const cached = encodedStates.get(state);
   if (cached !== undefined) return cached;
   const files = checkState(state, before);
-  const objects = new Map<string, Uint8Array>();
-  const addObject = (kind: 'memory' | 'tree', bytes: Uint8Array) => {
-    const ref = refTo(bytes);
-    objects.set(objectName(kind, ref), bytes);
-    return ref;
-  };
-  const addTree = (entries: readonly TreeEntry[]) =>
-    entries.length > 0 ? addObject('tree', encodeTree(entries)) : null;
-  const addEntry = (entry: Entry): TreeEntry => {
-    const described = toTreeEntry(entry);
-    if (described.kind === 'file') objects.set(objectName('data', described), entry.data!);
-    return described;
-  };
-  const workspace = [...files.workspace.values()].map(addEntry);
+  const workspace = encodeWorkspace(files.workspace);
+  const objects = new Map(workspace.objects);
   const encoded: EncodedState = {
     manifest: {
       version: state.version,
-      memory: state.delta?.map((part) => addObject('memory', part)) ?? null,
-      workspace: addTree(workspace),
-      tmp: addTree(files.tmp.map(addEntry)),
+      memory: state.delta?.map((part) => addObject(objects, 'memory', part)) ?? null,
+      workspace: workspace.ref,
+      tmp: addTree(objects, files.tmp).ref,
     },
     objects,
-    workspace: new Map(workspace.map((entry) => [entry.path, entry])),
+    workspace: workspace.entries,
   };
   encodedStates.set(state, encoded);
   return encoded;
+}
+
+/** The result is cached: the same tree is encoded to the same object. */
+function encodeWorkspace(tree: FileTree): EncodedWorkspace {
+  const cached = encodedWorkspaces.get(tree);
+  if (cached !== undefined) return cached;
+  const objects = new Map<string, Uint8Array>();
+  const { ref, entries } = addTree(objects, tree.values());
+  const encoded = { ref, objects, entries: new Map(entries.map((entry) => [entry.path, entry])) };
+  encodedWorkspaces.set(tree, encoded);
+  return encoded;
+}
+
+function addObject(objects: Map<string, Uint8Array>, kind: 'memory' | 'tree', bytes: Uint8Array): ObjectRef {
+  const ref = refTo(bytes);
+  objects.set(objectName(kind, ref), bytes);
+  return ref;
+}
+
+/** Adds the objects of a tree: the contents of its files, and the tree itself unless it is empty. */
+function addTree(
+  objects: Map<string, Uint8Array>,
+  files: Iterable<Entry>,
+): { ref: ObjectRef | null; entries: readonly TreeEntry[] } {
+  const entries = Array.from(files, (entry) => {
+    const described = toTreeEntry(entry);
+    if (described.kind === 'file') objects.set(objectName('data', described), entry.data!);
+    return described;
+  });
+  return { ref: entries.length > 0 ? addObject(objects, 'tree', encodeTree(entries)) : null, entries };
 }
 
 /** `storedStates` are the states of checkpoints that the session object does not contain, by name. */
