@@ -26,7 +26,9 @@ ${process.version}). On other machines only the ratios apply.
 `;
 
 /** Figures of runs that take too long to repeat with every benchmark. */
-const recorded = readFileSync(new URL('fuzz-and-soak.md', import.meta.url), 'utf8');
+const recorded = ['fuzz-and-soak.md', 'resources.md'].map((name) =>
+  readFileSync(new URL(name, import.meta.url), 'utf8'),
+);
 
 const tables = [];
 for (const name of files) {
@@ -37,6 +39,6 @@ for (const name of files) {
   tables.push(text);
   // Written after each benchmark, because a full run takes long and a later one may fail.
   if (selected.length === 0)
-    writeFileSync(new URL('BENCHMARKS.md', import.meta.url), [intro, ...tables, recorded].join('\n'));
+    writeFileSync(new URL('BENCHMARKS.md', import.meta.url), [intro, ...tables, ...recorded].join('\n'));
 }
 process.exit();
