@@ -1,5 +1,5 @@
 /**
- * MCP over HTTP: one endpoint for both protocol eras, plus /healthz and /metrics. Every request passes the same guards in
+ * MCP over HTTP: one endpoint for both protocol eras, plus /healthz, /readyz and /metrics. Every other request passes the same guards in
  * the same order; none reaches a tool without passing all of them.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -16,7 +16,7 @@ import { type AuthenticatedRequest, LegacyConnections } from './legacy-connectio
 import { BodyError, readJsonBody } from './request-body.ts';
 import { RequestGuards, sendError } from './request-guards.ts';
 import { type ServerFactory, serverFactory } from './server.ts';
-import { type ServerOptions, ServerState } from './server-state.ts';
+import { type Readiness, type ServerOptions, ServerState } from './server-state.ts';
 import { resolveSettings, type ServerSettings, type ServerSettingsInput } from './settings.ts';
 import { ByteBudget, meterResponse, RequestBytes } from './tenant-byte-budget.ts';
 
@@ -178,7 +178,9 @@ class HttpApp {
 
   async #route(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = (request.url ?? '/').split('?')[0]!;
-    if (path === '/healthz') return void health(request, response, this.isClosing);
+    if (path === '/healthz') return void sendStatus(request, response, this.isClosing ? 'stopping' : 'ok');
+    if (path === '/readyz')
+      return void sendStatus(request, response, this.isClosing ? 'stopping' : this.state.readiness());
     const guards = this.#guards;
     if (!guards.checkHost(request, response) || !guards.checkOrigin(request, response)) return;
     if (path !== this.state.settings.path && path !== '/metrics')
@@ -260,11 +262,16 @@ class HttpApp {
   }
 }
 
-function health(request: IncomingMessage, response: ServerResponse, isClosing: boolean): void {
+/** Answers a question of an orchestrator: 200 for `ok` and `ready`, otherwise 503. */
+function sendStatus(
+  request: IncomingMessage,
+  response: ServerResponse,
+  status: Readiness | 'ok' | 'stopping',
+): void {
   if (request.method !== 'GET' && request.method !== 'HEAD') return void sendError(response, 405, 'Use GET.');
-  const status = isClosing ? 'stopping' : 'ok';
+  const isGood = status === 'ok' || status === 'ready';
   response
-    .writeHead(isClosing ? 503 : 200, { 'content-type': 'application/json' })
+    .writeHead(isGood ? 200 : 503, { 'content-type': 'application/json', 'cache-control': 'no-store' })
     .end(JSON.stringify({ status }));
 }
 

@@ -2,10 +2,13 @@
  * State of a server that outlives a request: settings, tenants, worker pool and metrics. The sessions, files and statistics
  * of a tenant are reachable only through its `Tenant` object.
  */
+import { constants } from 'node:fs';
+import { access, mkdir } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { DEFAULT_RUNTIME } from '../runtimes/sources.ts';
 import { type EventLogger, type PolicyInput, policy } from '../schema.ts';
+import { createSandbox } from '../session/create-sandbox.ts';
 import { openSessions } from '../session/registry.ts';
 import { diskStore } from '../stores/disk/disk-store.ts';
 import { createMemoryStore } from '../stores/memory/memory-store.ts';
@@ -27,6 +30,12 @@ import { rejectPositionalFolders, tenantFolder } from './tokens.ts';
 /** Programs of one tenant per core that may run at the same time. Each gets at least half a core beside the others. */
 const PROGRAMS_PER_CORE_AND_TENANT = 2;
 const DRAIN_POLL_MS = 25;
+/** Least time between two checks of readiness. */
+const PROBE_INTERVAL_MS = 5000;
+
+/** Whether programs can run. */
+export type Readiness = 'starting' | 'ready' | 'failed';
+
 /** The only tenant of a server without tokens. */
 export const LOCAL_TENANT = 'local';
 
@@ -92,6 +101,8 @@ export class ServerState {
   readonly #tenants = new Map<string, Tenant>();
   readonly #storeFor: (tenant: string) => SessionStore;
   #sessionCount = 0;
+  #readiness: Readiness = 'starting';
+  #probedAt = 0;
   #isClosed = false;
 
   constructor(
@@ -180,6 +191,40 @@ export class ServerState {
     const { memory_bytes } = this.settings;
     if (assets === undefined || this.#isClosed || memory_bytes < assets.minMemoryBytes) return;
     this.pool.prepareFirst(assets, memory_bytes);
+  }
+
+  /**
+   * Whether programs can run. The first question makes the server run one; until it has run, the answer is `starting`.
+   * After a failure, a question makes the server try again, but not more often than every few seconds.
+   */
+  readiness(): Readiness {
+    const isDue = Date.now() - this.#probedAt > PROBE_INTERVAL_MS;
+    if (this.#probedAt === 0 || (this.#readiness === 'failed' && isDue)) void this.#probe();
+    return this.#readiness;
+  }
+
+  /** Runs an empty program, and checks that the data folder can be written. */
+  async #probe(): Promise<void> {
+    this.#probedAt = Date.now();
+    const { data_dir, memory_bytes } = this.settings;
+    try {
+      if (data_dir !== undefined) {
+        await mkdir(data_dir, { recursive: true });
+        await access(data_dir, constants.R_OK | constants.W_OK);
+      }
+      await using sandbox = await createSandbox({
+        runtime: DEFAULT_RUNTIME,
+        policy: { memory_bytes },
+        pool: this.pool,
+      });
+      const { success, metadata } = await sandbox.execute('');
+      if (!success && !this.#isClosed)
+        throw new Error(`An empty program failed: ${metadata.trap_message ?? metadata.error?.type}.`);
+      this.#readiness = 'ready';
+    } catch (cause) {
+      this.#readiness = 'failed';
+      this.telemetry.log.error({ event: 'server.not_ready', err: cause }, 'programs cannot run');
+    }
   }
 
   /** Cancels running calls and saves all sessions. Throws if a session could not be saved, after everything is closed. */

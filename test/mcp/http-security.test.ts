@@ -1,4 +1,5 @@
 import { request } from 'node:http';
+import { fileURLToPath } from 'node:url';
 import type { HttpServer } from 'llm-wasm-sandbox/mcp';
 import { serveHttp } from 'llm-wasm-sandbox/mcp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -108,6 +109,13 @@ describe('HTTP server with tokens', () => {
     const broken = await send(server, { headers: authorized, body: '{' });
     expect(broken.status).toBe(400);
     expect(JSON.parse(broken.body)).toMatchObject({ error: { code: -32_700 } });
+  });
+
+  test('serves /readyz without a token: 200 when a program has run', async () => {
+    const ask = () => send(server, { method: 'GET', path: '/readyz' });
+    await expect.poll(async () => (await ask()).body, { timeout: 30_000 }).toBe('{"status":"ready"}');
+    expect(await ask()).toMatchObject({ status: 200 });
+    expect(await send(server, { method: 'POST', path: '/readyz' })).toMatchObject({ status: 405 });
   });
 
   test('serves /healthz without a token, but /metrics only with its own', async () => {
@@ -222,4 +230,14 @@ describe('HTTP server', () => {
     expect(Number(responses[4]!.headers['retry-after'])).toBeGreaterThan(0);
     await server.close();
   });
+});
+
+test('a server that cannot use its data folder is not ready', async () => {
+  const server = await startHttp({ data_dir: fileURLToPath(import.meta.url) });
+  const ask = () => send(server, { method: 'GET', path: '/readyz' });
+  await expect.poll(async () => (await ask()).body, { timeout: 30_000 }).toBe('{"status":"failed"}');
+  expect(await ask()).toMatchObject({ status: 503 });
+  expect(await send(server, { method: 'GET', path: '/healthz' })).toMatchObject({ status: 200 });
+  await server.close();
+  await expect(ask()).rejects.toThrow();
 });
