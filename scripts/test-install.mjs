@@ -119,6 +119,14 @@ check('bundle by esbuild, with the package external', () => {
   return expectOutput(process.execPath, ['out/external.mjs'], '42\n');
 });
 
+check('bundle by esbuild that includes the package, without its files and with them', () => {
+  bundle('--outfile=out/included.mjs');
+  const { stderr } = spawnSync(process.execPath, ['out/included.mjs'], { cwd: project, encoding: 'utf8' });
+  if (!stderr.includes('declare it as external')) return stderr;
+  const env = { ...process.env, LLM_WASM_SANDBOX_ASSETS: 'node_modules/llm-wasm-sandbox/dist' };
+  return expectOutput(process.execPath, ['out/included.mjs'], '42\n', { env });
+});
+
 // ---- types ----
 
 const CONSUMER = `

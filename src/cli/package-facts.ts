@@ -1,8 +1,8 @@
 /** Facts about the installed package. */
 import { readFileSync } from 'node:fs';
+import { installedFile } from '../host/install-folder.ts';
 
 export function packageFacts(): { readonly version: string; readonly description: string } {
-  const path = new URL('../../package.json', import.meta.url);
-  const { version, description } = JSON.parse(readFileSync(path, 'utf8'));
+  const { version, description } = JSON.parse(readFileSync(installedFile('../package.json'), 'utf8'));
   return { version, description };
 }

@@ -1,13 +1,15 @@
 /** Reads the documents of this package. Only the files of its folder docs/ can be read, by the names that it lists. */
 import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { installedFile } from './install-folder.ts';
 
-const FOLDER = new URL('../../docs/', import.meta.url);
+const folder = () => installedFile('../docs');
 const EXTENSION = '.md';
 
 /** The names of the documents without their extension; empty if the package was bundled without them. */
 function documentNames(): string[] {
   try {
-    return readdirSync(FOLDER)
+    return readdirSync(folder())
       .filter((name) => name.endsWith(EXTENSION))
       .map((name) => name.slice(0, -EXTENSION.length));
   } catch {
@@ -18,5 +20,5 @@ function documentNames(): string[] {
 /** The text of a document, or undefined if there is none. Letter case does not matter. */
 export function readDocument(wanted: string): string | undefined {
   const name = documentNames().find((other) => other.toLowerCase() === wanted.toLowerCase());
-  return name === undefined ? undefined : readFileSync(new URL(`${name}${EXTENSION}`, FOLDER), 'utf8');
+  return name === undefined ? undefined : readFileSync(join(folder(), `${name}${EXTENSION}`), 'utf8');
 }

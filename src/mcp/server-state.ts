@@ -2,10 +2,9 @@
  * State of a server that outlives a request: settings, tenants, worker pool and metrics. The sessions, files and statistics
  * of a tenant are reachable only through its `Tenant` object.
  */
-import { constants } from 'node:fs';
-import { access, mkdir } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { basename, join, resolve } from 'node:path';
+import { ensureWritableFolder } from '../host/writable-folder.ts';
 import { DEFAULT_RUNTIME } from '../runtimes/sources.ts';
 import { type EventLogger, type PolicyInput, policy } from '../schema.ts';
 import { createSandbox } from '../session/create-sandbox.ts';
@@ -208,10 +207,7 @@ export class ServerState {
     this.#probedAt = Date.now();
     const { data_dir, memory_bytes } = this.settings;
     try {
-      if (data_dir !== undefined) {
-        await mkdir(data_dir, { recursive: true });
-        await access(data_dir, constants.R_OK | constants.W_OK);
-      }
+      if (data_dir !== undefined) await ensureWritableFolder(data_dir);
       await using sandbox = await createSandbox({
         runtime: DEFAULT_RUNTIME,
         policy: { memory_bytes },

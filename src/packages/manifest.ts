@@ -3,6 +3,7 @@
  * the only source of these figures for guidance, listings and documentation.
  */
 import { readFileSync } from 'node:fs';
+import { installedFile } from '../host/install-folder.ts';
 import type { ImportRecord } from '../kernel/module-import-log.ts';
 import type { PackageFacts, RuntimeName } from '../schema.ts';
 import { CATALOG, COSTLY_FUEL } from './catalog.ts';
@@ -28,7 +29,7 @@ export interface Manifest {
 let manifest: Manifest | undefined;
 
 export function readManifest(): Manifest {
-  manifest ??= JSON.parse(readFileSync(new URL('./manifest.json', import.meta.url), 'utf8')) as Manifest;
+  manifest ??= JSON.parse(readFileSync(installedFile('packages/manifest.json'), 'utf8')) as Manifest;
   return manifest;
 }
 

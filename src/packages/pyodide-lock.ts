@@ -31,7 +31,7 @@ export function readPyodideLock(): PyodideLock {
 
 function readLock(): PyodideLock {
   try {
-    return parsePyodideLock(readFileSync(new URL('./pyodide-lock.json', import.meta.url), 'utf8'));
+    return parsePyodideLock(readFileSync(installedFile('packages/pyodide-lock.json'), 'utf8'));
   } catch {
     return { version: '', packages: new Map() };
   }

@@ -6,11 +6,12 @@
  * dist/guests/<runtime>/ guest.json, module.wasm, layer-<n>.pack, boot.image
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import type { CompiledModule } from '../engine/guest.ts';
 import { type ImageOrigin, imageDigest } from '../engine/image-identity.ts';
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
+import { installedFile } from '../host/install-folder.ts';
 import { readSharedFile, type SharedFile, sharedFile } from '../host/shared-file.ts';
 import { damagedFile, type PackFacts, packedLayer, type SharedLayer } from '../host/shared-layer.ts';
 import type { MissingPackage } from '../packages/catalog.ts';
@@ -75,9 +76,7 @@ interface Description {
 
 /** Version of the description and of the files it describes. */
 const FORMAT = 2;
-const GUESTS = new URL('../guests/', import.meta.url);
-
-const file = (runtime: RuntimeName, name: string) => fileURLToPath(new URL(`${runtime}/${name}`, GUESTS));
+const file = (runtime: RuntimeName, name: string) => installedFile(join('guests', runtime, name));
 
 /** Digest of the locations and contents of layers, which binds an image to its layers. */
 export function layersDigest(layers: readonly Pick<PackFacts, 'at' | 'sha256'>[]): string {
@@ -113,7 +112,7 @@ export function writeGuest(guest: BuiltGuest, inputs: string): void {
     writeFileSync(`${path}.new`, bytes);
     renameSync(`${path}.new`, path);
   };
-  mkdirSync(fileURLToPath(new URL(guest.runtime, GUESTS)), { recursive: true });
+  mkdirSync(file(guest.runtime, ''), { recursive: true });
   put('module.wasm', guest.module);
   guest.layers.forEach(({ pack }, i) => {
     put(`layer-${i}.pack`, pack);

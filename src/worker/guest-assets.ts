@@ -1,7 +1,6 @@
 /**
- * The built guests of this process: the memory of each is shared by all threads. A runtime that is not built is built in
- * a worker and written to disk. Images with preloaded modules or user packages are built on first use and
- * cached on disk.
+ * The built guests of this process: the memory of each is shared by all threads. Images with preloaded modules or user
+ * packages are built on first use and cached on disk.
  */
 import { IMAGE_FORMAT, imageDigest } from '../engine/image-identity.ts';
 import { SandboxError } from '../errors.ts';
@@ -36,23 +35,12 @@ const ready = new Map<RuntimeName, Promise<GuestAssets>>();
 export function assetsOf(runtime: RuntimeName): Promise<GuestAssets> {
   let assets = ready.get(runtime);
   if (assets === undefined) {
-    assets = findOrBuild(runtime);
+    assets = (async () => adoptedAssets(runtime) ?? findAssets(runtime))();
     ready.set(runtime, assets);
     // A failure is not cached: the caller may repair the installation and try again.
     assets.catch(() => ready.delete(runtime));
   }
   return assets;
-}
-
-async function findOrBuild(runtime: RuntimeName): Promise<GuestAssets> {
-  try {
-    return adoptedAssets(runtime) ?? findAssets(runtime);
-  } catch (cause) {
-    if (!(cause instanceof SandboxError)) throw cause;
-    process.emitWarning(`${cause.message} It is being built now, which can take a minute.`, 'SandboxWarning');
-    await build(runtime, 'rebuilt');
-    return findAssets(runtime);
-  }
 }
 
 /** Builds a runtime and writes its files. `inputs` identifies what it was built from. */

@@ -4,8 +4,8 @@
  * version of Node.js restricts it, the network are denied because no flag allows them.
  */
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { SandboxError } from '../errors.ts';
+import { installedFile } from '../host/install-folder.ts';
 import { packageFolders } from '../host/package-folders.ts';
 
 /** Names of the flag that enables the permission model, newest first. */
@@ -51,7 +51,7 @@ export function permissionFlags(
 
 /** The installation as workers read it: compiled sources and guests, `package.json`, and the imported packages. */
 function readablePaths(): string[] {
-  const dist = fileURLToPath(new URL('..', import.meta.url));
+  const dist = installedFile('');
   const folders = [dist, ...IMPORTED_PACKAGES.flatMap((name) => packageFolders(name, dist))];
   return [join(dist, '..', 'package.json'), ...folders.map((folder) => join(folder, '*'))];
 }

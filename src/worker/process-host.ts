@@ -4,8 +4,8 @@
  * starts another process.
  */
 import { type ChildProcess, fork } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { SandboxError } from '../errors.ts';
+import { installedFile } from '../host/install-folder.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { type PermissionFlags, permissionFlags } from './permissions.ts';
 import {
@@ -218,10 +218,10 @@ class RemoteThread implements WorkerThread {
 /** Starts the process without the flags, environment and standard input of this one. */
 function startProcess(flags: PermissionFlags): ChildProcess {
   try {
-    return fork(fileURLToPath(new URL('./process-entry.js', import.meta.url)), flags.thread, {
+    return fork(installedFile('worker/process-entry.js'), flags.thread, {
       execArgv: [...flags.process],
       env: {},
-      cwd: fileURLToPath(new URL('.', import.meta.url)),
+      cwd: installedFile('worker'),
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });

@@ -1,5 +1,6 @@
 /** Starts worker threads. Loads little, so that a process can start its first thread before it loads anything else. */
 import { Worker } from 'node:worker_threads';
+import { installedFile } from '../host/install-folder.ts';
 import { CONTROL, HOST_BLOCK, type WorkerSettings } from './control-block.ts';
 
 /**
@@ -32,7 +33,7 @@ export function startThread(
     isOneShot,
     startedAt: performance.timeOrigin + performance.now(),
   };
-  const worker = new Worker(new URL('./entry.cjs', import.meta.url), {
+  const worker = new Worker(installedFile('worker/entry.cjs'), {
     workerData,
     resourceLimits: { stackSizeMb: STACK_MB },
     // A guest's thread gets neither the flags nor the environment of the process. Permissions are not inherited: a

@@ -49,7 +49,8 @@ const SINGULAR_FLAGS: Partial<Record<SettingName, string>> = {
 };
 
 /** Variables with the prefix of the settings that are not settings of the server. */
-const OTHER_VARIABLES = /^LLM_WASM_SANDBOX_(?:CONFIG|CACHE\w*|STORE|PACKAGES_DIR|PYODIDE_URL|TEST\w*)$/;
+const OTHER_VARIABLES =
+  /^LLM_WASM_SANDBOX_(?:ASSETS|CONFIG|CACHE\w*|STORE|PACKAGES_DIR|PYODIDE_URL|TEST\w*)$/;
 
 export function serverCommand({ settings, examples, start }: ServerCommand): CommandDetails<ServerFlags> {
   return {

@@ -1,0 +1,59 @@
+/** A program that is bundled with this package: with its files, and without them. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const DIST = fileURLToPath(new URL('../../dist', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'bundled-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const PROGRAM = `
+import { createSandbox } from 'llm-wasm-sandbox';
+async function main() {
+  const sandbox = await createSandbox({ runtime: 'javascript' });
+  console.log((await sandbox.execute('6 * 7')).metadata.result);
+}
+main().catch((cause) => console.log(cause.code, cause.message));
+`;
+
+function run(bundle: string, env: Record<string, string> = {}) {
+  return spawnSync(process.execPath, [join(folder, bundle)], {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { ...process.env, ...env },
+  });
+}
+
+describe.each([
+  ['esm', 'bundle.mjs'],
+  ['cjs', 'bundle.cjs'],
+] as const)('package in a bundle (%s)', (format, name) => {
+  beforeAll(async () => {
+    await build({
+      stdin: { contents: PROGRAM, resolveDir: DIST },
+      alias: { 'llm-wasm-sandbox': join(DIST, 'index.js') },
+      outfile: join(folder, name),
+      bundle: true,
+      platform: 'node',
+      format,
+      logLevel: 'silent',
+    });
+  });
+
+  it('says that it must be external', () => {
+    const { stdout } = run(name);
+    expect(stdout).toMatch(/^not_installed .*--external:llm-wasm-sandbox.*LLM_WASM_SANDBOX_ASSETS/);
+    expect(run(name, { LLM_WASM_SANDBOX_ASSETS: folder }).stdout).toMatch(
+      /^not_installed .* Set LLM_WASM_SANDBOX_ASSETS to the folder node_modules\/llm-wasm-sandbox\/dist\./,
+    );
+  });
+
+  it('runs with the files that LLM_WASM_SANDBOX_ASSETS names', () => {
+    const { stdout, stderr } = run(name, { LLM_WASM_SANDBOX_ASSETS: DIST });
+    expect([stdout, stderr]).toEqual(['42\n', '']);
+  });
+});
