@@ -3,6 +3,7 @@
  * the list from the pinned pyodide package, which does not contain the wheels themselves.
  */
 import { readFileSync } from 'node:fs';
+import { installedFile } from '../host/install-folder.ts';
 import { normalisedName } from './wheel-metadata.ts';
 
 export interface DistributedPackage {
