@@ -64,6 +64,7 @@ function inputsDigest() {
 async function buildGuests(runtimes, inputs) {
   const { isBuilt } = await import(at('dist/runtimes/guest-artifacts.js'));
   const { build } = await import(at('dist/worker/guest-assets.js'));
+  const { describeMissing } = await import(at('dist/packages/catalog.js'));
   const { formatBytes, formatDuration } = await import(at('dist/quantities.js'));
   const requested = runtimes.filter((name) => process.argv.includes(name));
   for (const runtime of requested.length > 0 ? requested : runtimes) {
@@ -75,8 +76,8 @@ async function buildGuests(runtimes, inputs) {
     const guest = await build(runtime, inputs, (step) => console.log(`${runtime}: ${step} …`));
     const layers = guest.layers.reduce((sum, layer) => sum + layer.pack.length, 0);
     const sizes = `module ${formatBytes(guest.module.length)}, layers ${formatBytes(layers)}, image ${formatBytes(guest.image.length)}`;
-    for (const { name, version, reason } of guest.missing)
-      console.warn(`${runtime}: WARNING: ${name} ${version} is missing: ${reason}`);
+    for (const sentence of describeMissing(guest.missing))
+      console.warn(`${runtime}: WARNING: ${sentence}. Fix this and run "npm run build" again.`);
     console.log(`${runtime}: built in ${formatDuration(performance.now() - started)} (${sizes})`);
   }
 }

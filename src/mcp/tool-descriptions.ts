@@ -13,8 +13,9 @@ import { offersTool } from './tool-sets.ts';
 
 const GENEROUS_FUEL = 20_000_000_000;
 
-/** The packages that the guests of this installation contain. */
-export const packagesOf = (language?: RuntimeName) => listPackages(language).filter((one) => one.available);
+/** The packages that programs of a server can import: those that the guests of this installation contain. */
+export const packagesOf = (language?: RuntimeName) =>
+  listPackages(language).filter(({ source, available }) => source === 'vendored' && available);
 
 /** The best known packages of a language by purpose; only those that are available. */
 function packagesByPurpose(language: RuntimeName): [purpose: string, names: string[]][] {

@@ -52,6 +52,21 @@ export interface MissingPackage {
   readonly reason: string;
 }
 
+/** Describes missing packages with one sentence for each reason. */
+export function describeMissing(missing: readonly MissingPackage[]): string[] {
+  const reasons = new Map<string, string[]>();
+  for (const { name, version, reason } of missing)
+    reasons.set(reason, [...(reasons.get(reason) ?? []), `${name} ${version}`]);
+  return [...reasons].map(([reason, names]) => {
+    const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : '';
+    const subject = `${names.slice(0, MAX_NAMES).join(', ')}${more}`;
+    return `${subject} ${names.length === 1 ? 'is' : 'are'} missing: ${reason}`;
+  });
+}
+
+/** Names in one such sentence. */
+const MAX_NAMES = 5;
+
 /** A package is heavy if its first import takes more than this share of the default fuel budget. */
 export const HEAVY_SHARE = 0.02;
 /** A module of the standard library is costly if its first import takes at least this much fuel. */

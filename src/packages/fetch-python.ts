@@ -32,16 +32,24 @@ export function lockedPackages(): readonly LockedPackage[] {
   return JSON.parse(readFileSync(new URL('./lock.json', import.meta.url), 'utf8')).python;
 }
 
-/** Sources of the first-party packages, with paths relative to site-packages. */
-export function firstPartyFiles(): PackageFile[] {
+/** The first-party packages that cannot work because the package that they are based on is missing. */
+export function withoutBase(missing: readonly MissingPackage[]): MissingPackage[] {
+  return CATALOG.flatMap(({ language, name, first_party }) => {
+    const base = missing.find((one) => one.name === first_party?.version_of);
+    if (language !== 'python' || base === undefined) return [];
+    return [{ name, version: base.version, reason: `requires ${base.name}, which is missing` }];
+  });
+}
+
+/** Sources of the first-party packages that are not missing, with paths relative to site-packages. */
+export function firstPartyFiles(missing: readonly MissingPackage[]): PackageFile[] {
+  const folders = new Set(missing.flatMap(({ name }) => pythonPackage(name)?.import_names ?? []));
   const folder = new URL('./first-party/python/', import.meta.url);
   const names = readdirSync(folder, { recursive: true }) as string[];
   return names
-    .filter((name) => name.endsWith('.py'))
-    .map((name) => ({
-      path: name.replaceAll('\\', '/'),
-      data: new Uint8Array(readFileSync(new URL(name, folder))),
-    }));
+    .map((name) => name.replaceAll('\\', '/'))
+    .filter((path) => path.endsWith('.py') && !folders.has(path.split('/')[0]!))
+    .map((path) => ({ path, data: new Uint8Array(readFileSync(new URL(path, folder))) }));
 }
 
 export async function fetchPackages(locked: readonly LockedPackage[]): Promise<FetchedPackages> {
@@ -58,7 +66,7 @@ export async function fetchPackages(locked: readonly LockedPackage[]): Promise<F
       missing.push({ name, version, reason: (cause as Error).message });
     }
   }
-  return { files, missing };
+  return { files, missing: [...missing, ...withoutBase(missing)] };
 }
 
 /** Returns the files of a downloaded package if they match the lock, and adds them to the cache. */

@@ -4,13 +4,26 @@ import { promisify } from 'node:util';
 import { NATIVE_PLATFORM } from './wheel-files.ts';
 
 const PIP_TIMEOUT_MS = 5 * 60_000;
-const PYTHON_COMMANDS = ['python3', 'python'];
+/** How pip may be called on this machine, in order of preference. */
+const PIP_COMMANDS = [
+  ['python3', '-m', 'pip'],
+  ['python', '-m', 'pip'],
+  ['py', '-3', '-m', 'pip'],
+  ['uvx', 'pip'],
+] as const;
+const NO_PIP: PipFailure = {
+  kind: 'no_pip',
+  message: `pip was not found (tried ${PIP_COMMANDS.map((command) => command.join(' ')).join(', ')}); install Python 3 with pip, or uv`,
+};
 const COMMON_FLAGS = '--quiet --no-deps --only-binary=:all: --disable-pip-version-check'.split(' ');
 /** Selects wheels for the interpreter of the guests, and pure wheels. */
 const GUEST_FLAGS =
   `--platform ${NATIVE_PLATFORM} --python-version 3.14 --implementation cp --abi cp314 --retries 1`.split(
     ' ',
   );
+
+/** What Python prints if it has no pip, and what Windows prints instead of starting Python. */
+const NOT_FOUND = /No module named pip\b|Python was not found/;
 
 const run = promisify(execFile);
 
@@ -26,22 +39,20 @@ export async function pipDownload(
   requirements: readonly string[],
   folder: string,
 ): Promise<PipFailure | undefined> {
-  let failure: PipFailure = { kind: 'no_pip', message: 'python3 is not installed' };
-  for (const python of PYTHON_COMMANDS) {
+  for (const [command, ...prefix] of PIP_COMMANDS) {
     try {
       // Each name is one argument and starts with a letter or digit, so it cannot be taken for an option.
-      await run(python, ['-m', 'pip', 'download', ...COMMON_FLAGS, ...flags, '-d', folder, ...requirements], {
+      await run(command, [...prefix, 'download', ...COMMON_FLAGS, ...flags, '-d', folder, ...requirements], {
         timeout: PIP_TIMEOUT_MS,
       });
       return undefined;
     } catch (cause) {
       const { stderr, message, code } = cause as { stderr?: string; message: string; code?: string | number };
-      if (code === 'ENOENT') continue;
-      failure = classify((stderr || message).trim());
-      break;
+      if (code === 'ENOENT' || code === 'EACCES' || NOT_FOUND.test(stderr ?? '')) continue;
+      return classify((stderr || message).trim());
     }
   }
-  return failure;
+  return NO_PIP;
 }
 
 /** Downloads a wheel that guests can use. */
@@ -51,7 +62,6 @@ export const downloadForGuests = (requirement: string, folder: string) =>
 function classify(output: string): PipFailure {
   const lines = output.split('\n').filter((line) => line !== '');
   const message = lines.findLast((line) => line.startsWith('ERROR')) ?? lines.at(-1) ?? 'pip failed';
-  if (/No module named pip\b/.test(output)) return { kind: 'no_pip', message: 'pip is not installed' };
   if (/connection broken|NewConnectionError|Temporary failure|timed out|ProxyError/i.test(output))
     return { kind: 'no_network', message };
   return { kind: /No matching distribution/.test(output) ? 'no_wheel' : 'other', message };

@@ -392,6 +392,8 @@ async function handle(message: ToWorker): Promise<void> {
     return send({ type: 'extended', id, extended: extendImage(imageOf(job.image), job, context) });
   }
   const { buildGuest } = await import('./build-guest-artifacts.ts');
+  // This thread has no environment of its own, and the programs that the build runs inherit it.
+  Object.assign(process.env, job.env);
   const guest = await buildGuest(RUNTIMES[job.runtime], (step) => send({ type: 'progress', id, step }));
   send({ type: 'built', id, guest });
 }

@@ -53,7 +53,7 @@ export async function build(
   const result = await runAlone(
     sharedPool(),
     `build:${runtime}`,
-    { type: 'build', runtime },
+    { type: 'build', runtime, env: { ...process.env } },
     undefined,
     options,
   );

@@ -134,6 +134,8 @@ export interface ResumedCall {
 export interface BuildJob {
   readonly type: 'build';
   readonly runtime: RuntimeName;
+  /** The environment of the user, for the programs that the build runs: PATH, proxies, settings of pip. */
+  readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 /** Requests an image that extends that of the assets by packages and preloaded modules. */

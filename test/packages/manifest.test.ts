@@ -71,7 +71,7 @@ test('the packages command prints a table or JSON', () => {
   const cli = new URL('../../dist/cli/main.js', import.meta.url).pathname;
   const run = (...args: string[]) => execFileSync(process.execPath, [cli, ...args], { encoding: 'utf8' });
   const lines = run('packages', '--language', 'python').split('\n');
-  expect(lines[0]).toMatch(/^PACKAGE +VERSION +IMPORT +FIRST IMPORT +USE$/);
-  expect(lines[1]).toMatch(/^openpyxl +[\d.]+ +openpyxl +[\d.]+M heavy +Read and write Excel/);
+  expect(lines[0]).toMatch(/^PACKAGE +VERSION +SOURCE +IMPORT +FIRST IMPORT +USE$/);
+  expect(lines[1]).toMatch(/^openpyxl +[\d.]+ +vendored +openpyxl +[\d.]+M heavy +Read and write Excel/);
   expect(JSON.parse(run('packages', '--json'))).toEqual(listPackages());
 });

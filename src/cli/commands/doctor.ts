@@ -34,9 +34,10 @@ const CHECKS: readonly { readonly name: string; readonly check: () => Promise<st
       const assets = findAssets(runtime);
       verifyAssets(assets);
       const { image, missing } = assets;
-      const problems = missing.map(({ name, version, reason }) => `${name} ${version}: ${reason}`);
-      if (missing.length > 0)
-        throw new Error(`incomplete: ${problems.join('; ')}. Fix this and run "npm run build"`);
+      if (missing.length > 0) {
+        const { describeMissing } = await import('../../packages/catalog.ts');
+        throw new Error(`${describeMissing(missing).join('; ')}. Fix this and run "npm run build"`);
+      }
       return `module, layers and image are intact (image ${formatBytes(image.bytes.length)})`;
     },
   })),

@@ -99,7 +99,7 @@ export async function buildPythonLayers(
   const stdlib = compiled(STDLIB, await stdlibSources(), []);
   const library = [...stdlib, ...compiled(STDLIB, runtimeFiles, stdlib)];
   const vendored = compiled(SITE_PACKAGES, packages.files, library);
-  const firstParty = compiled(SITE_PACKAGES, firstPartyFiles(), library);
+  const firstParty = compiled(SITE_PACKAGES, firstPartyFiles(packages.missing), library);
   return [
     layerOf(STDLIB, library.toSorted(bySource)),
     layerOf(SITE_PACKAGES, [...vendored, ...firstParty].toSorted(bySource)),

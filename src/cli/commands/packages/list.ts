@@ -1,4 +1,5 @@
 /** `packages list`: the vendored and the added packages. */
+import { describeMissing } from '../../../packages/catalog.ts';
 import { formatFuel } from '../../../quantities.ts';
 import { LANGUAGE_RUNTIMES } from '../../../schema.ts';
 import { escapeControls, formatTable } from '../../terminal-text.ts';
@@ -17,7 +18,12 @@ export const listPackages: PackagesAction = async (_, { language, json }) => {
     one.source,
     one.import_names.slice(0, 3).join(', '),
     one.available ? `${formatFuel(one.fuel_first_import)}${one.heavy ? ' heavy' : ''}` : 'MISSING',
-    one.available ? escapeControls(one.use) : `${one.problem}; fix this and run "npm run build"`,
+    escapeControls(one.use),
   ]);
   console.log(formatTable(['PACKAGE', 'VERSION', 'SOURCE', 'IMPORT', 'FIRST IMPORT', 'USE'], rows));
+  const missing = packages.flatMap(({ name, version, problem }) =>
+    problem === null ? [] : [{ name, version, reason: problem }],
+  );
+  for (const sentence of describeMissing(missing))
+    process.stderr.write(`llm-wasm-sandbox: ${sentence}. Fix this and run "npm run build".\n`);
 };
