@@ -212,7 +212,7 @@ describe('isolation', () => {
         exit: () => resolve('exit'),
       });
       thread.setRef(true);
-      thread.send({ type: 'job', id: 1, job: { type: 'build', runtime: 'none' as never } });
+      thread.send({ type: 'job', id: 1, job: { type: 'build', env: {}, runtime: 'none' as never } });
     });
     expect(ended).toBe('exit');
   });
