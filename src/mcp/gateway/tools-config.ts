@@ -105,7 +105,7 @@ export function parseToolsConfig(json: unknown, env: NodeJS.ProcessEnv): ToolsCo
   return new Map(Object.entries(mcpServers).filter(([, { disabled }]) => !disabled));
 }
 
-const VARIABLE = /\$\{([A-Za-z_]\w*)(:-([^}]*))?\}/g;
+const VARIABLE = /\$\{([A-Za-z_]\w*)(:-([^}$]*))?\}/g;
 
 /** Replaces `${VAR}` and `${VAR:-default}` in all texts. */
 function replaceVariables(value: unknown, env: NodeJS.ProcessEnv, depth: number): unknown {
