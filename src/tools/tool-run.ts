@@ -40,7 +40,7 @@ interface Call {
 }
 
 const HELD_BYTES_MESSAGE = `The unanswered calls of the run have more than ${formatBytes(MAX_HELD_ARGUMENT_BYTES)} of arguments.`;
-const NO_SESSION = 'only a program in a session can pause';
+const CANNOT_PAUSE = 'this program cannot pause';
 
 /** @internal */
 export class ToolRun {
@@ -220,7 +220,7 @@ export class ToolRun {
     if (approved === true) return undefined;
     if (approved === false) return failure('denied', denialText(reason));
     if (this.options.canPause) return this.#wait(call, raw, 'approval');
-    const why = this.options.whyNoPause ?? NO_SESSION;
+    const why = this.options.whyNoPause ?? CANNOT_PAUSE;
     return failure('denied', `The call needs the approval of a person, who cannot be asked now, and ${why}.`);
   }
 
@@ -330,7 +330,7 @@ export class ToolRun {
 
   #suspended(call: Call, raw: Record<string, unknown>, payload: unknown): ToolAnswer {
     if (this.options.canPause) return this.#wait(call, raw, 'suspended', payload);
-    const why = this.options.whyNoPause ?? NO_SESSION;
+    const why = this.options.whyNoPause ?? CANNOT_PAUSE;
     throw new ToolError(`${call.tool.description.name} cannot answer now, and ${why}.`);
   }
 

@@ -291,7 +291,7 @@ describe('approval of tool calls', () => {
     [
       'left open',
       () => undefined,
-      { code: 'denied', message: expect.stringContaining('only a program in a session can pause') },
+      { code: 'denied', message: expect.stringContaining('this program cannot pause') },
     ],
     [
       'failing',
@@ -425,7 +425,7 @@ describe('suspended tool calls', () => {
     const { call } = start({ ask, open: { inputSchema: {} } });
     expect(await call('ask')).toMatchObject({
       code: 'failed',
-      message: expect.stringContaining('only a program in a session'),
+      message: expect.stringContaining('this program cannot pause'),
     });
     expect(await call('open')).toMatchObject({ code: 'failed' });
   });
