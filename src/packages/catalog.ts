@@ -217,10 +217,11 @@ const js = (name: string, licence: string, use: string, more: Partial<CatalogRow
 const JAVASCRIPT: readonly CatalogRow[] = [
   js('papaparse', 'MIT', 'Read and write CSV of any dialect'),
   js('dayjs', 'MIT', 'Dates: parse, format, compare, add; plugins are dayjs/plugin/NAME', {
-    // timezone needs Intl, which the engine does not have; devHelper needs a browser.
-    submodules: { folder: 'plugin', excluded: ['dayjs/plugin/timezone', 'dayjs/plugin/devHelper'] },
+    // devHelper needs a browser.
+    submodules: { folder: 'plugin', excluded: ['dayjs/plugin/devHelper'] },
   }),
   js('date-fns', 'MIT', 'Functions on Date objects: format, parse, differences, intervals'),
+  js('luxon', 'MIT', 'Dates with time zones, durations and intervals', { default_export: 'namespace' }),
   js('lodash', 'MIT', 'Collections, objects, strings and functions', {
     import_names: ['lodash', 'lodash-es'],
     typical_imports: ['lodash'],

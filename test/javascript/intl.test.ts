@@ -58,3 +58,29 @@ describe('Intl', () => {
     }
   });
 });
+
+describe('Temporal', () => {
+  test('calculates with dates, durations and time zones, and formats them', async () => {
+    const program = `
+      const date = Temporal.PlainDate.from('2024-02-28');
+      const before = Temporal.ZonedDateTime.from('2024-03-10T01:30[America/New_York]');
+      [
+        date.add({ months: 1 }).toString(),
+        date.until('2024-12-25').toString(),
+        before.add({ hours: 1 }).toString(),
+        Temporal.Duration.from({ hours: 25 }).round({ largestUnit: 'day' }).toString(),
+        date.toLocaleString('de-DE', { dateStyle: 'long' }),
+        Temporal.PlainDate.compare(date, '2024-03-01'),
+        Temporal.Now.instant().epochMilliseconds > 0,
+      ]`;
+    expect((await sandbox.execute(program)).metadata.result).toEqual([
+      '2024-03-28',
+      'P301D',
+      '2024-03-10T03:30:00-04:00[America/New_York]',
+      'P1DT1H',
+      '28. Februar 2024',
+      -1,
+      true,
+    ]);
+  });
+});

@@ -44,6 +44,32 @@ test('dayjs calculates with dates and loads plugins', async () => {
   expect(await value(program)).toEqual(['2024-02-29', 37, 1]);
 });
 
+test('luxon and dayjs convert between time zones', async () => {
+  const program = code`
+    import { DateTime, Duration, Interval } from 'luxon';
+    import dayjs from 'dayjs';
+    dayjs.extend(requireVendor('dayjs/plugin/utc'));
+    dayjs.extend(requireVendor('dayjs/plugin/timezone'));
+    const date = DateTime.fromISO('2024-02-28T22:30:00Z', { zone: 'utc' });
+    [
+      date.setZone('America/New_York').toISO(),
+      date.plus({ months: 1 }).toLocaleString(DateTime.DATE_FULL),
+      date.setLocale('de').toFormat('cccc d. LLLL'),
+      Duration.fromObject({ hours: 3, minutes: 70 }).normalize().toHuman(),
+      Interval.after(date, { days: 3 }).count('days'),
+      dayjs.tz('2024-07-01 12:00', 'America/New_York').utc().format(),
+    ]
+  `;
+  expect(await value(program)).toEqual([
+    '2024-02-28T17:30:00.000-05:00',
+    'March 28, 2024',
+    'Mittwoch 28. Februar',
+    '4 hours, 10 minutes',
+    4,
+    '2024-07-01T16:00:00Z',
+  ]);
+});
+
 test('all included plugins of dayjs can be imported', async () => {
   const program = code`
     import dayjs from 'dayjs';

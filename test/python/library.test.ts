@@ -30,6 +30,65 @@ describe('Python standard library', () => {
     expect(result.stdout).toBe("hi /tmp\nb'zz'\n['x']\n");
   });
 
+  test('runs the functions of executors one after the other', async () => {
+    const result = await python(code`
+      import asyncio
+      from concurrent.futures import ThreadPoolExecutor, as_completed
+      def fail(): raise ValueError('x')
+      with ThreadPoolExecutor(max_workers=4) as pool:
+          print(list(pool.map(lambda n: n * n, range(4))))
+          print(sorted(f.result() for f in as_completed([pool.submit(pow, 2, n) for n in range(3)])))
+          print(repr(pool.submit(fail).exception()), pool.submit(len, 'abc').done())
+      try: pool.submit(print)
+      except RuntimeError as error: print(error)
+      async def main():
+          loop = asyncio.get_running_loop()
+          print(await asyncio.to_thread(sum, [1, 2]), await loop.run_in_executor(None, len, 'ab'))
+          print(await asyncio.gather(*(asyncio.to_thread(abs, n) for n in (-1, 2))))
+          try: await asyncio.to_thread(fail)
+          except ValueError as error: print('caught', error)
+      asyncio.run(main())
+    `);
+    expect(result.stderr).toBe('');
+    expect(result.stdout.split('\n')).toEqual([
+      '[0, 1, 4, 9]',
+      '[1, 2, 4]',
+      "ValueError('x') True",
+      'cannot schedule new futures after shutdown',
+      '3 2',
+      '[1, 2]',
+      'caught x',
+      '',
+    ]);
+  });
+
+  test('stops a function of an executor at the fuel limit', async () => {
+    const endless = code`
+      from concurrent.futures import ThreadPoolExecutor
+      def endless():
+          while True: pass
+      with ThreadPoolExecutor() as pool: pool.submit(endless)
+    `;
+    const { metadata } = await python(endless, { fuel_budget: 200_000_000 });
+    expect(metadata.trap_reason).toBe('out_of_fuel');
+  });
+
+  test('derives keys with PBKDF2', async () => {
+    // The first two are test vectors of RFC 6070 and RFC 7914.
+    const result = await python(code`
+      import hashlib
+      print(hashlib.pbkdf2_hmac('sha1', b'password', b'salt', 2).hex())
+      print(hashlib.pbkdf2_hmac('sha256', b'passwd', b'salt', 1, 64).hex())
+      print(hashlib.pbkdf2_hmac('sha512', b'x' * 200, bytearray(b's'), 3, 5).hex())
+    `);
+    expect(result.stdout.split('\n')).toEqual([
+      'ea6c014dc72d6f8ccd1ed92ace1d41f0d8de8957',
+      '55ac046e56e3089fec1691c22544b605f94185216dde0465e68b9d57c20dacbc49ca9cccf179b645991664b39d77ef317c71b845b1e30bd509112041d3a19783',
+      '192f65e89d',
+      '',
+    ]);
+  });
+
   test('stores a SQLite database in the workspace', async () => {
     const result = await python(code`
       import sqlite3

@@ -37,6 +37,7 @@ export const javascript: Runtime = {
       'JS_ThrowReferenceError',
       'qjs_call',
       'qjs_compile',
+      'qjs_dup_value',
       'qjs_eval',
       'qjs_eval_bytecode',
       'qjs_execute_pending_job',

@@ -22,9 +22,11 @@ const EXCLUDED = /^(_?pyodide|site-packages|ensurepip)(\/|$)/;
 /** Files of this runtime by their path in the standard library. */
 const RUNTIME_FILES = {
   'asyncio/unix_events.py': 'asyncio_unix_events.py',
+  'concurrent/futures/thread.py': 'thread_pool_executor.py',
   '_sandbox.py': 'boot.py',
   '_sandbox_display.py': 'display.py',
   '_sandbox_imports.py': 'import_tracker.py',
+  '_sandbox_pbkdf2.py': 'pbkdf2.py',
   '_sandbox_report.py': 'program_report.py',
   'IPython/__init__.py': 'ipython/__init__.py',
   'IPython/display.py': 'ipython/display.py',

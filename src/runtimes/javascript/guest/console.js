@@ -130,6 +130,10 @@ export function createConsole(writeOut, writeErr, inspectOptions = {}, groupWidt
       methods.warn(args.length === 0 ? 'Assertion failed' : `Assertion failed: ${first}`, ...rest);
     },
     clear() {},
+    // Without a profiler attached, these do nothing in Node.js either.
+    profile() {},
+    profileEnd() {},
+    timeStamp() {},
     count(label = 'default') {
       const name = `${label}`;
       const count = (counts.get(name) ?? 0) + 1;
@@ -162,6 +166,9 @@ export function createConsole(writeOut, writeErr, inspectOptions = {}, groupWidt
     trace: methods.trace,
     assert: methods.assert,
     clear: methods.clear,
+    profile: methods.profile,
+    profileEnd: methods.profileEnd,
+    timeStamp: methods.timeStamp,
     count: methods.count,
     countReset: methods.countReset,
     group,

@@ -29,7 +29,7 @@ export const crypto = {
 
 /** Loaded on first use. */
 Object.defineProperty(crypto, 'subtle', {
-  get: () => load('node:crypto').subtle,
+  get: () => load('node:internal/subtle').subtle,
   configurable: true,
   enumerable: true,
 });

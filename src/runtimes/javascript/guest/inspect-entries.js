@@ -1,7 +1,7 @@
 /** The entries of arrays, collections and other objects whose contents are not properties, for util.inspect. */
 import { ARRAY, formatProperty, formatValue, INDEX, isWithinLimit } from './inspect.js';
-import { formatPrimitive, moreItems, style } from './inspect-text.js';
-import { promiseResult, promiseState } from './value-types.js';
+import { formatPrimitive, joinEntries, moreItems, style } from './inspect-text.js';
+import { iteratorRest, promiseResult, promiseState } from './value-types.js';
 
 const { getOwnPropertyDescriptor, hasOwn, keys: enumerableKeys } = Object;
 
@@ -75,6 +75,18 @@ export const formatMap = (ctx, value, recurseTimes) =>
     sizeOf(value, Map),
     ([key, item]) => `${formatValue(ctx, key, recurseTimes)} => ${formatValue(ctx, item, recurseTimes)}`,
   );
+
+/** The remaining values of an iterator of a map or set, and its label. */
+export function formatIterator(value, kind) {
+  const { hasEntries, count, items } = iteratorRest(value);
+  const format = (ctx, _, recurseTimes) =>
+    formatCollection(ctx, items, count, (item) => {
+      if (!hasEntries) return formatValue(ctx, item, recurseTimes);
+      const pair = item.map((one) => formatValue(ctx, one, recurseTimes));
+      return joinEntries(ctx, pair, '', ['[', ']'], true, recurseTimes);
+    });
+  return { label: hasEntries ? `${kind.slice(0, 3)} Entries` : kind, format };
+}
 
 export const sizeOf = (value, type) => getOwnPropertyDescriptor(type.prototype, 'size').get.call(value);
 

@@ -6,6 +6,7 @@ import { BOXES, boxedBase, functionBase } from './inspect-base.js';
 import {
   formatArray,
   formatBytes,
+  formatIterator,
   formatMap,
   formatNothing,
   formatPromise,
@@ -211,8 +212,9 @@ function describeIterable(ctx, value, kind, constructor, tag) {
     return { braces: [`${prefix}[`, ']'], keys, format: formatTypedArray, isArray: true };
   }
   if (kind === 'Map Iterator' || kind === 'Set Iterator') {
-    const label = tag !== '' && !tag.startsWith(kind.slice(0, 3)) ? `[${kind}] [${tag}] ` : `[${kind}] `;
-    return { braces: [`${label}{`, '}'], keys: keysOf(value, ctx.showHidden), format: formatNothing };
+    const { label, format } = formatIterator(value, kind);
+    const ownTag = tag !== '' && !tag.startsWith(kind.slice(0, 3)) ? `[${tag}] ` : '';
+    return { braces: [`[${label}] ${ownTag}{`, '}'], keys: keysOf(value, ctx.showHidden), format };
   }
   return undefined;
 }

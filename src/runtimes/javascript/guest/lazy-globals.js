@@ -9,7 +9,9 @@ const SOURCES = {
   process: ['node:process'],
   Buffer: ['node:buffer', 'Buffer'],
   Intl: ['node:internal/intl', 'Intl'],
+  Temporal: ['node:internal/temporal', 'Temporal'],
   Blob: ['node:internal/blob', 'Blob'],
+  CryptoKey: ['node:internal/subtle', 'CryptoKey'],
   File: ['node:internal/blob', 'File'],
   AbortController: ['node:internal/abort', 'AbortController'],
   AbortSignal: ['node:internal/abort', 'AbortSignal'],
@@ -32,6 +34,8 @@ const SOURCES = {
   TransformStream: ['node:stream/web', 'TransformStream'],
   ByteLengthQueuingStrategy: ['node:stream/web', 'ByteLengthQueuingStrategy'],
   CountQueuingStrategy: ['node:stream/web', 'CountQueuingStrategy'],
+  CompressionStream: ['node:stream/web', 'CompressionStream'],
+  DecompressionStream: ['node:stream/web', 'DecompressionStream'],
   TextEncoderStream: ['node:stream/web', 'TextEncoderStream'],
   TextDecoderStream: ['node:stream/web', 'TextDecoderStream'],
 };

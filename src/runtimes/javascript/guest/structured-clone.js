@@ -1,8 +1,7 @@
 /** structuredClone for the types of the language. Functions, symbols, promises and weak collections cannot be cloned. */
 
 const cloneFailure = (value) => {
-  const what =
-    typeof value === 'symbol' ? String(value) : typeof value === 'function' ? 'A function' : 'An object';
+  const what = typeof value === 'object' ? `#<${value.constructor?.name ?? 'Object'}>` : String(value);
   return new DOMException(`${what} could not be cloned.`, 'DataCloneError');
 };
 

@@ -1,6 +1,6 @@
 /**
- * TextEncoder and TextDecoder of the Encoding Standard for UTF-8, UTF-16LE and windows-1252, to which the labels "latin1"
- * and "ascii" refer. The host converts UTF-8; the other encodings are converted here.
+ * TextEncoder and TextDecoder of the Encoding Standard. UTF-16LE and windows-1252, to which the labels "latin1" and "ascii"
+ * refer, are converted here; the host converts UTF-8 and all other encodings.
  */
 import { host, MAX_DECODE_BYTES } from './host-calls.js';
 
@@ -19,6 +19,8 @@ const LABELS = {
     'x-cp1252',
   ],
 };
+/** Bytes that one `decodeText` call accepts. */
+const MAX_HOST_BYTES = 1 << 24;
 const encodings = new Map(
   Object.entries(LABELS).flatMap(([name, labels]) => labels.map((label) => [label, name])),
 );
@@ -97,6 +99,30 @@ const latinUnit = (bytes, i) =>
   bytes[i] >= 0x80 && bytes[i] < 0xa0 ? HIGH.charCodeAt(bytes[i] - 0x80) : bytes[i];
 const wideUnit = (bytes, i) => bytes[2 * i] | (bytes[2 * i + 1] << 8);
 
+/** Decodes with the tables of the host. */
+function decodeOnHost(encoding, bytes, fatal) {
+  if (bytes.length > MAX_HOST_BYTES)
+    throw new RangeError(
+      `Decode at most ${MAX_HOST_BYTES} bytes of ${encoding} at once, with { stream: true }`,
+    );
+  const text = host.decodeText(encoding, bytes.buffer, bytes.byteOffset, bytes.length, fatal ? 1 : 0);
+  if (typeof text === 'number') throw invalidData(encoding);
+  return text;
+}
+
+const isValidOnHost = (encoding, bytes) =>
+  typeof host.decodeText(encoding, bytes.buffer, bytes.byteOffset, bytes.length, 1) === 'string';
+
+/** An encoding of the host. Bytes are held if the others are valid without them. */
+const hostDecoder = (encoding) => ({
+  held: (bytes) =>
+    Math.max(
+      0,
+      [0, 1, 2, 3].findIndex((held) => isValidOnHost(encoding, bytes.subarray(0, bytes.length - held))),
+    ),
+  decode: (bytes, fatal) => decodeOnHost(encoding, bytes, fatal),
+});
+
 /** Decoders by encoding. `held` is the number of bytes at the end to keep for the next chunk of a stream. */
 const DECODERS = {
   'utf-8': { held: (bytes) => incompleteBytes(bytes, bytes.length), decode: decodeUtf8 },
@@ -153,8 +179,9 @@ export class TextDecoder {
   #started = false;
 
   constructor(label = 'utf-8', { fatal = false, ignoreBOM = false } = {}) {
-    this.#encoding = encodings.get(String(label).trim().toLowerCase());
-    if (this.#encoding === undefined) {
+    const name = String(label).trim().toLowerCase();
+    this.#encoding = encodings.get(name) ?? host.encodingOf(name);
+    if (typeof this.#encoding === 'number') {
       const error = new RangeError(`The "${label}" encoding is not supported`);
       throw Object.assign(error, { code: 'ERR_ENCODING_NOT_SUPPORTED' });
     }
@@ -182,7 +209,7 @@ export class TextDecoder {
       joined.set(bytes, this.#held.length);
       bytes = joined;
     }
-    const { held, decode } = DECODERS[this.#encoding];
+    const { held, decode } = DECODERS[this.#encoding] ?? hostDecoder(this.#encoding);
     const end = bytes.length - (stream ? held(bytes) : 0);
     this.#held = stream ? bytes.slice(end) : new Uint8Array();
     let text = decode(bytes.subarray(0, end), this.#fatal);
@@ -190,7 +217,7 @@ export class TextDecoder {
       !this.#started &&
       !this.#ignoreBOM &&
       text.charCodeAt(0) === 0xfeff &&
-      this.#encoding !== 'windows-1252'
+      this.#encoding.startsWith('utf-')
     ) {
       text = text.slice(1);
       this.#started = stream;

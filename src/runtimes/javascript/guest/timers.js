@@ -1,7 +1,8 @@
 /**
  * Timers of the event loop. The loop has its own clock, which does not advance while code runs and is set to the time of the
  * next timer, so that the order of timers does not depend on the speed of the machine. The real clock only determines how
- * long the loop sleeps. As in Node.js, due timers run first, then the immediates that were set before.
+ * long the loop sleeps: a timer never runs before its delay has passed. As in Node.js, due timers run first, then the
+ * immediates that were set before.
  */
 import { bindContext } from './async-context.js';
 import { host } from './host-calls.js';
@@ -17,7 +18,6 @@ export const interpreterClock = {
 };
 
 let now = 0;
-let realStart = 0;
 let isStarting = true;
 let nextId = 1;
 let nextOrder = 0;
@@ -32,6 +32,9 @@ let round = [];
 let position = 0;
 
 const isBefore = (a, b) => a.at < b.at || (a.at === b.at && a.order < b.order);
+
+/** When a timer that starts now is due: on the clock of the loop, and on the real clock. */
+const deadline = (wait) => ({ at: now + wait, order: nextOrder++, dueAt: host.monotonic() + wait });
 
 function push(timer) {
   let i = heap.length;
@@ -99,7 +102,7 @@ export class Timeout extends Handle {
   refresh() {
     const entry = entries.get(this);
     if (entry.isActive) {
-      const copy = { ...entry, at: now + entry.wait, order: nextOrder++ };
+      const copy = { ...entry, ...deadline(entry.wait) };
       entries.set(this, copy);
       active.set(copy.id, copy);
       entry.isActive = false;
@@ -153,8 +156,7 @@ function schedule(callback, delay, args, repeats) {
   const wait = requested >= 1 && requested <= MAX_DELAY_MS ? Math.trunc(requested) : 1;
   const entry = {
     id: nextId++,
-    at: now + wait,
-    order: nextOrder++,
+    ...deadline(wait),
     call,
     wait,
     repeats,
@@ -192,16 +194,16 @@ export function startClock() {
   round = [];
   position = 0;
   isStarting = true;
-  realStart = host.monotonic() - now;
 }
 
 function takeDueTimer() {
   while (heap.length > 0 && heap[0].at <= now) {
     const timer = pop();
     if (!timer.isActive) continue;
+    // Without a condition, so that the fuel does not depend on the time.
+    host.sleep(timer.dueAt - host.monotonic());
     if (timer.repeats) {
-      timer.at = now + timer.wait;
-      timer.order = nextOrder++;
+      Object.assign(timer, deadline(timer.wait));
       push(timer);
     } else deactivate(timer);
     return timer.call;
@@ -236,7 +238,7 @@ export function endWaiting() {
   waitForAnswer = undefined;
 }
 
-/** Sleeps until the next timer is due and returns its callback, or undefined if nothing keeps the program running. */
+/** Waits until the next timer is due and returns its callback, or undefined if nothing keeps the program running. */
 export function nextTimer() {
   if (isStarting) {
     // Starting a program takes a millisecond of the clock, so that a timeout of 0 precedes an immediate.
@@ -258,13 +260,12 @@ export function nextTimer() {
     while (heap.length > 0 && !heap[0].isActive) pop();
     if (waitForAnswer !== undefined) {
       const isForever = heap.length === 0;
-      const delay = isForever ? Number.POSITIVE_INFINITY : realStart + heap[0].at - host.monotonic();
+      const delay = isForever ? Number.POSITIVE_INFINITY : heap[0].dueAt - host.monotonic();
       const answered = waitForAnswer(delay);
       if (answered !== undefined) return answered;
       if (isForever) continue;
     }
     if (heap.length === 0) return undefined;
     now = Math.max(now, heap[0].at);
-    host.sleep(realStart + now - host.monotonic());
   }
 }

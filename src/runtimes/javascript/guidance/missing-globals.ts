@@ -58,9 +58,9 @@ const PROCESSES: MissingGlobal = {
 export const NODE_FEATURES: Readonly<Record<string, MissingGlobal>> = {
   child_process: PROCESSES,
   crypto: {
-    needs: 'ciphers, signatures and keys',
+    needs: 'signatures and public keys',
     instead:
-      'crypto has createHash, createHmac, pbkdf2Sync, scryptSync, hkdfSync, randomBytes and subtle.digest',
+      'crypto has createHash, createHmac, createCipheriv with AES, pbkdf2Sync, scryptSync, hkdfSync, randomBytes and subtle',
   },
   cluster: PROCESSES,
   dgram: NETWORK,

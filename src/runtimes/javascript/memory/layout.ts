@@ -29,7 +29,13 @@ export const OBJECT = { flags: 8, class: 10, shape: 12, properties: 16, data: 24
 export const IS_FAST_ARRAY = 16;
 /** Relative to the object. */
 export const ARRAY = { values: 28, count: 32 } as const;
-export const MAP_STATE = { count: 12 } as const;
+export const MAP_STATE = { records: 4, count: 12 } as const;
+/** Entry of a map or set, in a list in order of insertion. `isDeleted` is a bit. */
+export const MAP_RECORD = { isDeleted: 4, list: 12 } as const;
+/** A list: addresses of the last and the first item, or of the previous and the next one. */
+export const LIST = { next: 4 } as const;
+/** Data of an iterator of a map or set: the collection, undefined at the end; what it returns; the last entry it returned. */
+export const MAP_ITERATOR = { source: 0, kind: 8, record: 12 } as const;
 export const SHAPE = { hashMask: 16, propertyCount: 24, prototype: 36, hashTable: 40 } as const;
 /** Row of a shape: hash chain and flags, then the name. */
 export const PROPERTY = { flagsShift: 26, kindMask: 0x30, atom: 4, size: 8 } as const;
@@ -59,6 +65,8 @@ export const FLOAT_ADDEND = 0x7ff8_000a;
 export const BYTECODE_CLASSES: ReadonlySet<number> = new Set([13, 17, 55, 59]);
 /** Other functions. */
 export const NATIVE_CLASSES: ReadonlySet<number> = new Set([12, 14, 15, 16, 53, 54, 56, 57]);
+/** Iterators of maps and of sets. */
+export const MAP_ITERATOR_CLASSES: ReadonlySet<number> = new Set([44, 45]);
 export const CLASS = {
   object: 1,
   array: 2,

@@ -7,6 +7,15 @@ import { FILE_TYPE } from '../../../kernel/abi.ts';
 import { MAX_DESCRIPTORS } from '../../../kernel/descriptors.ts';
 import { syscallError } from '../../../kernel/syscall-error.ts';
 import type { FileStatus, Kernel } from '../../../kernel/syscalls.ts';
+import {
+  LIST,
+  MAP_ITERATOR,
+  MAP_ITERATOR_CLASSES,
+  MAP_RECORD,
+  MAP_STATE,
+  OBJECT,
+  TAG,
+} from '../memory/layout.ts';
 import { planProgram } from '../module-to-script.ts';
 import {
   type Argument,
@@ -27,12 +36,18 @@ import type { QuickJsGuest } from './quickjs-guest.ts';
 
 /** Bytes that one call decodes at most. The boot script splits longer texts. */
 const MAX_DECODE_BYTES = 1 << 20;
+/** Bytes of other encodings that one call decodes at most. */
+const MAX_TABLE_DECODE_BYTES = 1 << 24;
+/** Longest label of an encoding. */
+const MAX_LABEL_BYTES = 32;
 /** U+FFFD in UTF-8. */
 const REPLACEMENT = [0xef, 0xbf, 0xbd];
 /** Candidates for surrogates after which host time is charged. A text may consist of nothing else. */
 const CANDIDATES_PER_CHARGE = 4096;
 /** Longest program that is analysed. */
 const MAX_PROGRAM_BYTES = 4 * 1024 * 1024;
+/** Entries of a map after which host time is charged. */
+const STEPS_PER_CHARGE = 4096;
 const MAX_SLEEP_MS = 2 ** 31 - 1;
 /** Number of doubles that `stat` and `fstat` store. */
 const STATUS_FIELDS = 5;
@@ -107,6 +122,33 @@ function decodeUtf8(guest: QuickJsGuest, [buffer, offset, length, fatal]: readon
   return () => guest.call('qjs_new_string', bytes.byteOffset, bytes.length);
 }
 
+/** A decoder for a label of the Encoding Standard, or EINVAL. */
+function decoderFor(label: Argument, fatal: boolean): TextDecoder {
+  const { bytes } = text(label);
+  if (bytes.length > MAX_LABEL_BYTES) throw syscallError('EINVAL');
+  try {
+    return new TextDecoder(lenientDecoder.decode(bytes), { fatal, ignoreBOM: true });
+  } catch {
+    throw syscallError('EINVAL');
+  }
+}
+
+/** Decodes bytes of any encoding that the host knows. */
+function decodeText(
+  guest: QuickJsGuest,
+  [label, buffer, offset, length, fatal]: readonly Argument[],
+): Result {
+  const bytes = slice(buffer, offset, length);
+  if (bytes.length > MAX_TABLE_DECODE_BYTES) throw syscallError('EINVAL');
+  guest.kernel.chargeHostTime(10 + bytes.length / 50);
+  const decoder = decoderFor(label, fatal === 1);
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    throw syscallError('EILSEQ');
+  }
+}
+
 /** Throws an error that the program cannot catch, so that no more of its code runs. */
 function terminate(guest: QuickJsGuest): Result {
   return () => {
@@ -119,6 +161,33 @@ function terminate(guest: QuickJsGuest): Result {
     guest.call('qjs_free_value', error);
     return 0;
   };
+}
+
+/** The data of an iterator of a map or set, and the collection, or 0 if the iterator is at its end. */
+function mapIterator(guest: QuickJsGuest, value: number | undefined): { data: number; source: number } {
+  const { view } = guest;
+  if (value === undefined || view.i32(value + 4) !== TAG.object) throw syscallError('EINVAL');
+  const object = view.u32(value);
+  if (!MAP_ITERATOR_CLASSES.has(view.u16(object + OBJECT.class))) throw syscallError('EINVAL');
+  const data = view.u32(object + OBJECT.data);
+  const isOpen = view.i32(data + MAP_ITERATOR.source + 4) === TAG.object;
+  return { data, source: isOpen ? view.u32(data + MAP_ITERATOR.source) : 0 };
+}
+
+/** The number of entries after a record of a map or set, or of all entries if the record is 0. */
+function countFrom(guest: QuickJsGuest, collection: number, record: number): number {
+  const { view, kernel } = guest;
+  const end = view.u32(collection + OBJECT.data) + MAP_STATE.records;
+  const limit = view.all.length / 8;
+  let count = 0;
+  let steps = 0;
+  let link = record === 0 ? end : record + MAP_RECORD.list;
+  for (link = view.u32(link + LIST.next); link !== end; link = view.u32(link + LIST.next)) {
+    if ((view.u8(link - MAP_RECORD.list + MAP_RECORD.isDeleted) & 1) === 0) count++;
+    if (++steps > limit) throw syscallError('EINVAL');
+    if (steps % STEPS_PER_CHARGE === 0) kernel.chargeHostTime(STEPS_PER_CHARGE / 20);
+  }
+  return count;
 }
 
 /** Examines values in ways that the language does not offer. A value of the wrong type returns EINVAL. */
@@ -141,6 +210,20 @@ const valueCalls: Record<string, SystemCall> = {
   proxyTarget: (guest, _, [value]) => {
     if (value === undefined || guest.call('qjs_is_proxy', value) === 0) throw syscallError('EINVAL');
     return () => guest.call('qjs_get_proxy_target', value);
+  },
+  /** How many values an iterator of a map or set still returns, times 4, plus what it returns: keys, values or entries. */
+  iteratorState: (guest, _, [value]) => {
+    const { data, source } = mapIterator(guest, value);
+    const kind = guest.view.u32(data + MAP_ITERATOR.kind);
+    if (kind > 2) throw syscallError('EINVAL');
+    return (
+      4 * (source === 0 ? 0 : countFrom(guest, source, guest.view.u32(data + MAP_ITERATOR.record))) + kind
+    );
+  },
+  iteratorSource: (guest, _, [value]) => {
+    const { data, source } = mapIterator(guest, value);
+    if (source === 0) throw syscallError('EINVAL');
+    return () => guest.call('qjs_dup_value', data + MAP_ITERATOR.source);
   },
   proxyHandler: (guest, _, [value]) => {
     if (value === undefined || guest.call('qjs_is_proxy', value) === 0) throw syscallError('EINVAL');
@@ -220,6 +303,11 @@ const processCalls: Record<string, SystemCall> = {
     return () => guest.call('qjs_new_array_buffer', range.pointer, range.length);
   },
   decodeUtf8,
+  encodingOf: ({ kernel }, [label]) => {
+    kernel.chargeHostTime(10);
+    return decoderFor(label, false).encoding;
+  },
+  decodeText,
   /** How to run a program, as JSON. */
   planProgram: ({ kernel }, [code]) => {
     const { bytes } = text(code);

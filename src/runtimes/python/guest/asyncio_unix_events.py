@@ -44,6 +44,12 @@ class SandboxEventLoop(base_events.BaseEventLoop):
     def _write_to_self(self):
         pass
 
+    async def shutdown_default_executor(self, timeout=None):
+        # The base class waits for the executor in a thread. Here nothing is pending, because functions run when submitted.
+        self._executor_shutdown_called = True
+        if self._default_executor is not None:
+            self._default_executor.shutdown()
+
     def add_signal_handler(self, sig, callback, *args):
         raise NotImplementedError('signal handlers are not supported in the sandbox')
 

@@ -355,6 +355,7 @@ def _define_entry_points():
 
     for name in WARM_MODULES:
         __import__(name)
+    sys.modules['hashlib'].pbkdf2_hmac = __import__('_sandbox_pbkdf2').pbkdf2_hmac
     imports.track_folder(_SITE_PACKAGES)
     imports.install()
     install_display(True)

@@ -27,7 +27,8 @@ function missingModule(input: AnalysisInput): string | undefined {
 
 const THREADS: MissingFeature = {
   what: 'threads. No thread can ever be started, so trying again does not help',
-  instead: 'do the work in a plain loop, or use asyncio for concurrent tasks (without network connections)',
+  instead:
+    'do the work in a plain loop; concurrent.futures.ThreadPoolExecutor and asyncio.to_thread work and run one function after the other',
 };
 const NETWORK: MissingFeature = {
   what: 'network access',
@@ -50,6 +51,10 @@ export const MISSING_ATTRIBUTES: Readonly<
         ' ',
       ),
     feature: HOST_PROCESS,
+  },
+  hashlib: {
+    names: ['scrypt'],
+    feature: { what: 'scrypt', instead: 'use hashlib.pbkdf2_hmac(name, password, salt, iterations)' },
   },
   time: {
     names: ['clock'],

@@ -1,70 +1,24 @@
-/** The module `crypto`: hashes, HMAC, key derivation, random values and crypto.subtle.digest. */
+/** The module `crypto`: hashes, HMAC, key derivation, random values. Ciphers and crypto.subtle are loaded on first use. */
 import { hkdf } from '@noble/hashes/hkdf.js';
 import { hmac } from '@noble/hashes/hmac.js';
-import { md5, ripemd160, sha1 } from '@noble/hashes/legacy.js';
 import { pbkdf2 } from '@noble/hashes/pbkdf2.js';
 import { scrypt } from '@noble/hashes/scrypt.js';
-import { sha224, sha256, sha384, sha512, sha512_224, sha512_256 } from '@noble/hashes/sha2.js';
-import { sha3_224, sha3_256, sha3_384, sha3_512 } from '@noble/hashes/sha3.js';
 import { crypto as webcrypto } from '../crypto.js';
 import { host } from '../host-calls.js';
+import { load } from '../node-modules.js';
 import { completeLater } from '../timers.js';
 import { Buffer } from './buffer.js';
+import { ALGORITHMS, algorithmOf, bytesOf, KeyObject, output } from './internal/crypto-bytes.js';
 import {
   codedError,
   invalidArgType,
   outOfRange,
   validateFunction,
   validateInteger,
-  validateString,
 } from './internal/errors.js';
 import { Transform } from './stream.js';
 
-const ALGORITHMS = {
-  md5,
-  sha1,
-  sha224,
-  sha256,
-  sha384,
-  sha512,
-  'sha512-224': sha512_224,
-  'sha512-256': sha512_256,
-  'sha3-224': sha3_224,
-  'sha3-256': sha3_256,
-  'sha3-384': sha3_384,
-  'sha3-512': sha3_512,
-  ripemd160,
-  rmd160: ripemd160,
-};
 const RANDOM_BYTES = 65_536;
-
-function algorithmOf(name) {
-  validateString(name, 'algorithm');
-  const lower = name
-    .toLowerCase()
-    .replace(/^(?:rsa-|ssl3-)/, '')
-    .replace(/^sha-(?=\d)/, 'sha');
-  if (!Object.hasOwn(ALGORITHMS, lower)) {
-    throw new Error('Digest method not supported');
-  }
-  return ALGORITHMS[lower];
-}
-
-function bytesOf(data, encoding, name = 'data') {
-  if (typeof data === 'string')
-    return new Uint8Array(Buffer.from(data, encoding === 'buffer' ? 'utf8' : encoding));
-  if (data instanceof ArrayBuffer) return new Uint8Array(data);
-  if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-  if (data instanceof KeyObject) return data.bytes;
-  throw invalidArgType(name, ['string', 'Buffer', 'TypedArray', 'DataView'], data);
-}
-
-const output = (bytes, encoding) => {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return encoding === undefined || encoding === null || encoding === 'buffer'
-    ? buffer
-    : buffer.toString(encoding);
-};
 
 /** A hash or HMAC. It is also a stream. */
 class Digest extends Transform {
@@ -104,19 +58,6 @@ export class Hash extends Digest {
   }
 }
 export class Hmac extends Digest {}
-
-export class KeyObject {
-  constructor(bytes) {
-    this.type = 'secret';
-    Object.defineProperty(this, 'bytes', { value: bytes, enumerable: false });
-  }
-  get symmetricKeySize() {
-    return this.bytes.length;
-  }
-  export() {
-    return Buffer.from(this.bytes);
-  }
-}
 
 function fillRandom(bytes) {
   for (let at = 0; at < bytes.length; at += RANDOM_BYTES) {
@@ -224,36 +165,7 @@ const withCallback =
     completeLater(() => callback(null, value));
   };
 
-const subtle = {
-  async digest(algorithm, data) {
-    const name = typeof algorithm === 'string' ? algorithm : algorithm?.name;
-    if (!/^SHA-(?:1|256|384|512)$/i.test(name))
-      throw new DOMException('Unrecognized algorithm name', 'NotSupportedError');
-    const bytes = algorithmOf(name)(bytesOf(data));
-    return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
-  },
-};
-for (const name of [
-  'encrypt',
-  'decrypt',
-  'sign',
-  'verify',
-  'generateKey',
-  'importKey',
-  'exportKey',
-  'deriveKey',
-  'deriveBits',
-  'wrapKey',
-  'unwrapKey',
-]) {
-  subtle[name] = async () => {
-    throw codedError(
-      Error,
-      'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
-      `crypto.subtle.${name} is not available in the sandbox. Use createHash, createHmac, pbkdf2 or scrypt of node:crypto.`,
-    );
-  };
-}
+const ciphers = () => load('node:internal/ciphers');
 
 const crypto = {
   createHash: (algorithm) => new Hash(algorithmOf(algorithm).create()),
@@ -269,7 +181,9 @@ const crypto = {
   createSecretKey: (key, encoding) => new KeyObject(bytesOf(key, encoding)),
   hash: (algorithm, data, encoding = 'hex') => output(algorithmOf(algorithm)(bytesOf(data)), encoding),
   getHashes: () => Object.keys(ALGORITHMS),
-  getCiphers: () => [],
+  getCiphers: () => ciphers().CIPHERS,
+  createCipheriv: (...args) => ciphers().createCipher(ciphers().Cipheriv, ...args),
+  createDecipheriv: (...args) => ciphers().createCipher(ciphers().Decipheriv, ...args),
   getCurves: () => [],
   getFips: () => 0,
   randomBytes,
@@ -290,12 +204,12 @@ const crypto = {
   Hmac,
   KeyObject,
   webcrypto,
-  subtle,
+  get subtle() {
+    return load('node:internal/subtle').subtle;
+  },
   constants: {},
 };
 for (const name of [
-  'createCipheriv',
-  'createDecipheriv',
   'createSign',
   'createVerify',
   'sign',
@@ -315,7 +229,7 @@ for (const name of [
     throw codedError(
       Error,
       'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
-      `crypto.${name} is not available in the sandbox. Only hashes, HMAC, pbkdf2, scrypt, hkdf and random values are.`,
+      `crypto.${name} is not available in the sandbox. Hashes, HMAC, pbkdf2, scrypt, hkdf, AES ciphers and random values are.`,
     );
   };
 }

@@ -11,6 +11,8 @@ import {
 } from './internal/errors.js';
 
 const captureSymbol = Symbol('kCapture');
+/** Node.js shows this property when it prints an emitter. */
+const shapeSymbol = Symbol('shapeMode');
 export const captureRejectionSymbol = Symbol.for('nodejs.rejection');
 export const errorMonitor = Symbol('events.errorMonitor');
 let defaultMaxListeners = 10;
@@ -32,17 +34,13 @@ EventEmitter.init = function init(options) {
   if (this._events === undefined || this._events === Object.getPrototypeOf(this)._events) {
     this._events = { __proto__: null };
     this._eventsCount = 0;
-  }
+    this[shapeSymbol] = false;
+  } else this[shapeSymbol] = true;
   this._maxListeners ??= undefined;
   const capture = options?.captureRejections ?? defaultCapture;
   if (options?.captureRejections !== undefined && typeof capture !== 'boolean')
     throw invalidArgType('options.captureRejections', 'boolean', capture);
-  Object.defineProperty(this, captureSymbol, {
-    value: capture,
-    writable: true,
-    configurable: true,
-    enumerable: false,
-  });
+  this[captureSymbol] = capture;
 };
 
 const list = (value) => (value === undefined ? [] : typeof value === 'function' ? [value] : value);

@@ -2,8 +2,10 @@
  * Headers, FormData, Request, Response and `fetch` without a network: requests and responses hold data of the program.
  * `fetch` serves `data:` URLs and rejects all others with an error that names the alternative.
  */
+import { customInspect, inspect } from '../../inspect.js';
 import { decodeUtf8, encodeUtf8 } from '../../text-encoding.js';
 import { Blob, concatBytes, File } from './blob.js';
+import { readMultipart, writeMultipart } from './multipart.js';
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~\dA-Za-z]+$/;
 
@@ -21,6 +23,8 @@ function headerValue(value) {
 
 export class Headers {
   #list = new Map();
+  /** The names as they were written first, by their lower-case form. */
+  #names = new Map();
 
   constructor(init = undefined) {
     if (init === undefined) return;
@@ -37,11 +41,13 @@ export class Headers {
   append(name, value) {
     const [key, text] = [headerName(name), headerValue(value)];
     const values = this.#list.get(key);
-    if (values === undefined) this.#list.set(key, [text]);
+    if (values === undefined) this.set(name, text);
     else values.push(text);
   }
   set(name, value) {
-    this.#list.set(headerName(name), [headerValue(value)]);
+    const key = headerName(name);
+    this.#list.set(key, [headerValue(value)]);
+    this.#names.set(key, `${name}`);
   }
   get(name) {
     return this.#list.get(headerName(name))?.join(', ') ?? null;
@@ -75,6 +81,13 @@ export class Headers {
   }
   get [Symbol.toStringTag]() {
     return 'Headers';
+  }
+  [customInspect](depth, options) {
+    if (depth < 0) return this;
+    const shown = Object.fromEntries(
+      [...this.#list.keys()].map((key) => [this.#names.get(key), this.get(key)]),
+    );
+    return `Headers ${inspect(shown, options)}`;
   }
 }
 
@@ -141,25 +154,6 @@ async function readStream(stream) {
   return concatBytes(parts);
 }
 
-const quoted = (text) => text.replaceAll('\n', '%0A').replaceAll('\r', '%0D').replaceAll('"', '%22');
-
-function multipart(form, boundary) {
-  const parts = [];
-  for (const [name, value] of form) {
-    const head = `--${boundary}\r\nContent-Disposition: form-data; name="${quoted(name)}"`;
-    if (value instanceof Blob) {
-      const type = value.type || 'application/octet-stream';
-      parts.push(
-        utf8(`${head}; filename="${quoted(value.name)}"\r\nContent-Type: ${type}\r\n\r\n`),
-        value._bytes,
-      );
-    } else parts.push(utf8(`${head}\r\n\r\n${value.replace(/\r?\n|\r/g, '\r\n')}`));
-    parts.push(utf8('\r\n'));
-  }
-  parts.push(utf8(`--${boundary}--\r\n`));
-  return concatBytes(parts);
-}
-
 /** The bytes of a body, or the stream that supplies them, and the type of its contents. */
 function readBody(body) {
   if (body instanceof Blob) return { bytes: body._bytes, type: body.type || undefined };
@@ -170,7 +164,7 @@ function readBody(body) {
     return { bytes: utf8(`${body}`), type: 'application/x-www-form-urlencoded;charset=UTF-8' };
   if (body instanceof FormData) {
     const boundary = `----formdata-${crypto.randomUUID()}`;
-    return { bytes: multipart(body, boundary), type: `multipart/form-data; boundary=${boundary}` };
+    return { bytes: writeMultipart(body, boundary), type: `multipart/form-data; boundary=${boundary}` };
   }
   if (typeof body === 'object' && typeof body[Symbol.asyncIterator] === 'function') return { stream: body };
   return { bytes: utf8(`${body}`), type: 'text/plain;charset=UTF-8' };
@@ -224,10 +218,15 @@ class Body {
   }
   async formData() {
     const type = this.headers.get('content-type') ?? '';
-    if (!type.startsWith('application/x-www-form-urlencoded'))
-      throw new TypeError('Response.formData: the sandbox parses only application/x-www-form-urlencoded');
     const form = new FormData();
-    for (const [name, value] of new URLSearchParams(await this.text())) form.append(name, value);
+    if (/^multipart\/form-data\s*;/i.test(type)) {
+      for (const part of readMultipart(await this.bytes(), type)) form.append(...part);
+    } else if (/^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(type)) {
+      for (const [name, value] of new URLSearchParams(await this.text())) form.append(name, value);
+    } else
+      throw new TypeError(
+        'Content-Type was not one of "multipart/form-data" or "application/x-www-form-urlencoded".',
+      );
     return form;
   }
   /** The body for a copy. A stream cannot be read twice. */
@@ -311,6 +310,12 @@ export class Response extends Body {
   }
   get [Symbol.toStringTag]() {
     return 'Response';
+  }
+  [customInspect](depth, options) {
+    if (depth < 0) return this;
+    const { status, statusText, headers, body, bodyUsed, ok, redirected, type, url } = this;
+    const shown = { status, statusText, headers, body, bodyUsed, ok, redirected, type, url };
+    return `Response ${inspect(shown, options)}`;
   }
 }
 

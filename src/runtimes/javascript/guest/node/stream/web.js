@@ -1,5 +1,7 @@
 /** The module `stream/web`: the streams of the WHATWG standard from the package web-streams-polyfill. */
 import * as streams from 'web-streams-polyfill';
+import { inspect } from '../../inspect.js';
+import { load } from '../../node-modules.js';
 import { TextDecoder, TextEncoder } from '../../text-encoding.js';
 
 const { TransformStream } = streams;
@@ -54,4 +56,57 @@ class TextDecoderStream {
   }
 }
 
-export default { ...streams, TextEncoderStream, TextDecoderStream };
+const FORMATS = {
+  gzip: ['gzipSync', 'gunzipSync'],
+  deflate: ['deflateSync', 'inflateSync'],
+  'deflate-raw': ['deflateRawSync', 'inflateRawSync'],
+};
+
+/** A stream that converts all of its input at the end. */
+function convertAtEnd(format, direction) {
+  if (!Object.hasOwn(FORMATS, format)) {
+    const error = new TypeError(
+      `The argument 'format' must be one of: 'deflate', 'deflate-raw', 'gzip'. Received ${inspect(format)}`,
+    );
+    throw Object.assign(error, { code: 'ERR_INVALID_ARG_VALUE' });
+  }
+  const parts = [];
+  return new TransformStream({
+    transform(chunk) {
+      parts.push(ArrayBuffer.isView(chunk) ? chunk : new Uint8Array(chunk));
+    },
+    flush(controller) {
+      const convert = load('node:zlib')[FORMATS[format][direction]];
+      const bytes = new Uint8Array(convert(load('node:buffer').Buffer.concat(parts)));
+      if (bytes.length > 0) controller.enqueue(bytes);
+    },
+  });
+}
+
+class CompressionStream {
+  #stream;
+  constructor(format) {
+    this.#stream = convertAtEnd(format, 0);
+  }
+  get readable() {
+    return this.#stream.readable;
+  }
+  get writable() {
+    return this.#stream.writable;
+  }
+}
+
+class DecompressionStream {
+  #stream;
+  constructor(format) {
+    this.#stream = convertAtEnd(format, 1);
+  }
+  get readable() {
+    return this.#stream.readable;
+  }
+  get writable() {
+    return this.#stream.writable;
+  }
+}
+
+export default { ...streams, CompressionStream, DecompressionStream, TextEncoderStream, TextDecoderStream };

@@ -24,6 +24,8 @@ export const LOCALES = [
 ];
 
 export const DEFAULT_LOCALE = 'en-US';
+/** A tag that names no locale. Programs use it to print large numbers with all digits, in the default locale. */
+const NO_LOCALE = 'fullwide';
 const names = new Map(LOCALES.flatMap(({ name, tags = [] }) => [name, ...tags].map((tag) => [tag, name])));
 const TAG =
   /^(?<language>[a-z]{2,3}|[a-z]{5,8})(?:-(?<script>[a-z]{4}))?(?:-(?<region>[a-z]{2}|\d{3}))?(?<variants>(?:-(?:[a-z\d]{5,8}|\d[a-z\d]{3}))*)(?<extensions>(?:-[a-wyz\d](?:-[a-z\d]{2,8})+)*)(?:-x(?:-[a-z\d]{1,8})+)?$/i;
@@ -80,7 +82,8 @@ export const supportedTags = (locales) => getCanonicalLocales(locales).filter((t
  * requested locale must have data. Keywords other than `supported` throw.
  */
 export function resolveLocale(locales, supported) {
-  const requested = getCanonicalLocales(locales)[0] ?? DEFAULT_LOCALE;
+  const [first = DEFAULT_LOCALE] = getCanonicalLocales(locales);
+  const requested = first === NO_LOCALE ? DEFAULT_LOCALE : first;
   const name = dataName(requested);
   if (name === undefined) {
     const known = [...names.keys()].filter((tag) => tag.length <= 5).join(', ');

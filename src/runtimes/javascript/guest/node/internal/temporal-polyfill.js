@@ -1,0 +1,2 @@
+/** The package temporal-polyfill, which temporal.js loads. */
+export { Temporal } from 'temporal-polyfill/implementation';
