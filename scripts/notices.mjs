@@ -13,7 +13,16 @@ const BUNDLED = [
   'core-js-pure',
   ...['@formatjs/intl-listformat', '@formatjs/intl-numberformat', '@formatjs/intl-pluralrules'],
   '@formatjs/intl-relativetimeformat',
-  ...['@noble/hashes', 'cjs-module-lexer', 'pako', 'readable-stream', 'sucrase', 'web-streams-polyfill'],
+  ...[
+    '@noble/ciphers',
+    '@noble/hashes',
+    'cjs-module-lexer',
+    'pako',
+    'readable-stream',
+    'sucrase',
+    'temporal-polyfill',
+    'web-streams-polyfill',
+  ],
   ...manifest.packages.filter(({ language }) => language === 'javascript').map(({ name }) => name),
 ];
 
