@@ -38,7 +38,7 @@ function nameOf(algorithm) {
   throw codedError(
     Error,
     'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
-    `The algorithm ${given} is not available in the sandbox. ${KNOWN.join(', ')} and digests are.`,
+    `crypto.subtle is not available in the sandbox for the algorithm ${given}. It has ${KNOWN.join(', ')} and digests.`,
   );
 }
 
