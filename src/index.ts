@@ -26,6 +26,7 @@ export {
   type Mount,
   type Optimization,
   type PackageFacts,
+  type PausedExecution,
   type PendingCall,
   type Policy,
   type PolicyInput,
@@ -59,6 +60,7 @@ export type {
   SessionInfo,
   SessionsOptions,
 } from './session/registry-options.ts';
+export type { ResumeOptions } from './session/resume-options.ts';
 export type { Session } from './session/session.ts';
 export type { SessionLimits } from './session/session-limits.ts';
 export { type DiskStoreOptions, diskStore } from './stores/disk/disk-store.ts';

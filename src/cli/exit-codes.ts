@@ -27,6 +27,8 @@ const EXIT_CODES: Record<ErrorCode, number> = {
   session_not_found: EXIT.unavailable,
   session_limit: EXIT.unavailable,
   session_damaged: EXIT.unavailable,
+  execution_paused: EXIT.unavailable,
+  execution_not_found: EXIT.unavailable,
   checkpoint_not_found: EXIT.unavailable,
   nothing_to_undo: EXIT.unavailable,
   store_failed: EXIT.unavailable,

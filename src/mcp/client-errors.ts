@@ -25,6 +25,8 @@ const MESSAGES: Readonly<Record<ErrorCode, string | typeof OWN_MESSAGE>> = {
   session_limit: OWN_MESSAGE,
   session_damaged:
     'The stored data of this session is damaged. Its files may still be readable as resources: save those you need, then delete the session with destroy_session.',
+  execution_paused: OWN_MESSAGE,
+  execution_not_found: OWN_MESSAGE,
   checkpoint_not_found: OWN_MESSAGE,
   nothing_to_undo: OWN_MESSAGE,
   store_failed:

@@ -2,12 +2,12 @@
  * The tools of one call: the tools that the options offer, the requests of the program about them, and what the result says
  * about its calls. The decisions are those of `ToolRun`.
  */
-import type { PausedExecution, Policy, ResultMetadata } from '../schema.ts';
+import type { LanguageName, PausedExecution, Policy, ResultMetadata } from '../schema.ts';
 import type { OnApproval, Resolution } from '../tools/tool-call.ts';
 import { DEFAULT_TOOL_LIMITS } from '../tools/tool-limits.ts';
 import { ToolRun } from '../tools/tool-run.ts';
 import { Toolset, type ToolsOption } from '../tools/toolset.ts';
-import type { HostAnswer, HostRequest, JobTools } from '../worker/protocol.ts';
+import type { HostAnswer, HostRequest, JobTools, RunOutcome } from '../worker/protocol.ts';
 
 /** The options about tools, of a sandbox or of a call. */
 export interface ToolOptions {
@@ -31,13 +31,25 @@ export function offeredTools(options: ToolOptions, base?: OfferedTools): Offered
   };
 }
 
+/** What is stored of a call that pauses. */
+interface PausableCall {
+  readonly code: string;
+  readonly language: LanguageName;
+  readonly injectSetup: boolean;
+  readonly limits: { readonly fuel_budget: number; readonly timeout_seconds: number };
+}
+
 /** What a call of `resume` continues. */
 export interface Resumption {
   readonly paused: PausedExecution;
   readonly resolutions: ReadonlyMap<number, Resolution>;
 }
 
+/** Characters of a program that are stored while it is paused, for guidance. */
+const MAX_STORED_CODE = 262_144;
+
 interface CallToolsContext {
+  readonly executionId: string;
   readonly policy: Policy;
   readonly sessionId: string | undefined;
   readonly canPause: boolean;
@@ -58,16 +70,18 @@ export class CallTools {
   readonly #toolset: Toolset;
   readonly #policy: Policy;
   readonly #resumption: Resumption | undefined;
+  readonly #executionId: string;
 
   constructor(
     toolset: Toolset,
     onApproval: OnApproval | undefined,
-    { policy, sessionId, canPause, signal }: CallToolsContext,
+    { executionId, policy, sessionId, canPause, signal }: CallToolsContext,
     resumption?: Resumption,
   ) {
     this.#toolset = toolset;
     this.#policy = policy;
     this.#resumption = resumption;
+    this.#executionId = executionId;
     const paused = resumption?.paused;
     this.run = new ToolRun(toolset, {
       limits: { max_calls: policy.max_tool_calls },
@@ -116,9 +130,34 @@ export class CallTools {
     return {};
   }
 
+  /** The execution of a call that has paused. Limits and calls continue from earlier pauses. */
+  pause(call: PausableCall, { fuelConsumed, durationMs, toolWaitMs = 0 }: RunOutcome): PausedExecution {
+    const before = this.#resumption?.paused;
+    return {
+      execution_id: this.#executionId,
+      paused_at: new Date().toISOString(),
+      pauses: (before?.pauses ?? 0) + 1,
+      code: call.code.slice(0, MAX_STORED_CODE),
+      language: call.language,
+      inject_setup: call.injectSetup,
+      fuel_budget: before?.fuel_budget ?? call.limits.fuel_budget,
+      timeout_seconds: before?.timeout_seconds ?? call.limits.timeout_seconds,
+      fuel_consumed: (before?.fuel_consumed ?? 0) + fuelConsumed,
+      running_ms: (before?.running_ms ?? 0) + Math.max(0, durationMs - toolWaitMs),
+      tool_wait_ms: (before?.tool_wait_ms ?? 0) + toolWaitMs,
+      tool_calls: [...this.run.records],
+      pending: [...this.run.pending],
+    };
+  }
+
   /** What happened, for the result. Tools that still run get their signal. */
   finish(): Pick<ResultMetadata, 'tool_calls'> {
     this.run.abort('the program has ended');
     return { tool_calls: [...this.run.records] };
+  }
+
+  /** What the result of a paused execution says in addition. */
+  get pausedMetadata(): Pick<ResultMetadata, 'state' | 'execution_id' | 'pending'> {
+    return { state: 'paused', execution_id: this.#executionId, pending: [...this.run.pending] };
   }
 }

@@ -6,6 +6,7 @@ import {
   LANGUAGE_NAMES,
   LANGUAGE_RUNTIMES,
   type LanguageName,
+  type PausedExecution,
   type Policy,
   parse,
   type RuntimeName,
@@ -46,6 +47,8 @@ export interface Call {
   readonly results: ResultDelivery;
   /** Absent if the program has no tools. */
   readonly tools: CallTools | undefined;
+  /** The execution that the call continues. */
+  readonly resumes: PausedExecution | undefined;
 }
 
 /** The parts of a call that a worker needs. */
@@ -106,7 +109,14 @@ export function callLanguage(language: LanguageName | undefined, runtime: Runtim
 export function callLimits(
   { fuel_budget, timeout_seconds }: Pick<z.output<typeof executeOptions>, keyof CallLimits>,
   policy: Policy,
+  resumes?: PausedExecution,
 ): CallLimits {
+  // The limits of an execution that continues are those that it has left.
+  if (resumes !== undefined)
+    return {
+      fuel_budget: Math.max(1, resumes.fuel_budget - resumes.fuel_consumed),
+      timeout_seconds: Math.max(0.001, resumes.timeout_seconds - resumes.running_ms / 1000),
+    };
   return {
     fuel_budget: fuel_budget ?? policy.fuel_budget,
     timeout_seconds: timeout_seconds ?? policy.timeout_seconds,

@@ -36,7 +36,7 @@ import {
   type RunnableCall,
 } from './call.ts';
 import { CallHistory } from './call-history.ts';
-import { CallTools, offeredTools } from './call-tools.ts';
+import { CallTools, offeredTools, type Resumption } from './call-tools.ts';
 import { checkMemory, type SandboxParts } from './create-parts.ts';
 import { EventLog } from './event-log.ts';
 import { type Execution, startExecution } from './execution.ts';
@@ -97,14 +97,16 @@ export class Sandbox {
    * output and can cancel the call.
    */
   execute(code: string, options: ExecuteOptions = {}): Execution {
-    return startExecution((output, cancelled) => this.#execute(code, options, output, cancelled));
+    return startExecution((output, cancelled) => this.executeCall(code, options, output, cancelled));
   }
 
-  async #execute(
+  /** @internal */
+  protected async executeCall(
     code: string,
     options: ExecuteOptions,
     output: OutputDelivery,
     cancelled: AbortSignal,
+    resumption?: Resumption,
   ): Promise<SandboxResult> {
     let linked: LinkedSignal | undefined;
     let stdin: Stdin | undefined;
@@ -128,16 +130,18 @@ export class Sandbox {
         onApproval: _onApproval,
         ...given
       } = parseCallOptions(code, options);
-      const limits = callLimits(given, this.policy);
+      const resumes = resumption?.paused;
+      const limits = callLimits(given, this.policy, resumes);
       output.subscribe({ onStdout, onStderr, onOutput });
       const inputFailed = new AbortController();
       const inputErrors: unknown[] = [];
       linked = linkSignals(this.closing.signal, cancelled, signal, inputFailed.signal);
       stdin = new Stdin(source);
-      tools = this.#callTools(options, linked.signal);
+      const executionId = resumes?.execution_id ?? randomUUID();
+      tools = this.#callTools(executionId, options, linked.signal, resumption);
       const call: Call = {
         code,
-        language: callLanguage(language, this.runtime),
+        language: callLanguage(resumes?.language ?? language, this.runtime),
         stdin,
         args,
         onInputError: (cause) => {
@@ -145,7 +149,7 @@ export class Sandbox {
           inputFailed.abort();
         },
         limits,
-        injectSetup: inject_setup,
+        injectSetup: resumes?.inject_setup ?? inject_setup,
         profile,
         files,
         onProgress,
@@ -153,8 +157,8 @@ export class Sandbox {
         output,
         results: new ResultDelivery(output, onResult),
         tools,
+        resumes,
       };
-      const executionId = randomUUID();
       this.events.start(executionId, code, limits);
       const finished = await this.run(call);
       this.checkOpen();
@@ -171,11 +175,22 @@ export class Sandbox {
     }
   }
 
-  #callTools(options: ExecuteOptions, signal: AbortSignal): CallTools | undefined {
+  #callTools(
+    executionId: string,
+    options: ExecuteOptions,
+    signal: AbortSignal,
+    resumption: Resumption | undefined,
+  ): CallTools | undefined {
     const { toolset, onApproval } = offeredTools(options, this.parts.tools);
     if (toolset === undefined) return undefined;
-    const { policy, session_id: sessionId } = this;
-    return new CallTools(toolset, onApproval, { policy, sessionId, canPause: false, signal });
+    const { policy, session_id: sessionId, canPause } = this;
+    const context = { executionId, policy, sessionId, canPause, signal };
+    return new CallTools(toolset, onApproval, context, resumption);
+  }
+
+  /** Whether a program can pause until its calls of tools are answered. @internal */
+  protected get canPause(): boolean {
+    return false;
   }
 
   /** Runs a call when its turn comes and applies its changes. @internal */
@@ -231,6 +246,11 @@ export class Sandbox {
     if (this.session_id !== undefined) plain.metadata.session_id = this.session_id;
     if (undeliveredBytes > 0) plain.metadata.output_undelivered_bytes = undeliveredBytes;
     Object.assign(plain.metadata, call.tools?.finish());
+    if (outcome.isPaused) {
+      Object.assign(plain.metadata, call.tools?.pausedMetadata);
+      this.events.complete(executionId, plain, false);
+      return plain;
+    }
     const { code, limits } = call;
     const { policy } = this;
     const earlier = this.#history.earlierCalls(this.sessionRecord);

@@ -13,6 +13,21 @@ export function sessionExists(session_id: string): SandboxError {
   );
 }
 
+export function executionPaused(execution_id: string): SandboxError {
+  return new SandboxError(
+    'execution_paused',
+    `The session waits for answers to tool calls of the execution ${execution_id}. Continue it with resume(), or discard it with undo().`,
+  );
+}
+
+export function executionNotFound(execution_id: string): SandboxError {
+  const name = JSON.stringify(execution_id.slice(0, 100));
+  return new SandboxError(
+    'execution_not_found',
+    `The session is not paused in the execution ${name}. It has ended, or has been resumed before; paused() returns the execution that waits.`,
+  );
+}
+
 /** Errors of a store are passed on with their code; other errors become `store_failed`. */
 export function saveError(cause: unknown): SandboxError {
   const reason = cause instanceof Error ? cause.message : String(cause);

@@ -9,18 +9,21 @@ import { LANGUAGES } from '../runtimes/languages.ts';
 import { type Variable, variable } from '../runtimes/variable.ts';
 import { type Call, type FinishedCall, outcomeOf } from '../sandbox/call.ts';
 import type { SandboxParts } from '../sandbox/create-parts.ts';
+import { type Execution, startExecution } from '../sandbox/execution.ts';
 import { OutputDelivery } from '../sandbox/output-delivery.ts';
 import { ResultDelivery } from '../sandbox/result-delivery.ts';
 import { Sandbox } from '../sandbox/sandbox.ts';
 import { Stdin } from '../sandbox/stdin.ts';
 import { stoppedByHost } from '../sandbox/to-result.ts';
 import { usageOf } from '../sandbox/workspace.ts';
-import type { RuntimeName } from '../schema.ts';
+import { type PausedExecution, parse, type RuntimeName, textArgument } from '../schema.ts';
 import type { SessionRecord } from '../stores/store.ts';
 import type { JobHandle } from '../worker/job-handle.ts';
 import type { WorkerTurn } from '../worker/pool.ts';
 import type { RunOutcome } from '../worker/protocol.ts';
 import type { CheckpointInfo } from './checkpoint.ts';
+import { parseResolutions, type ResumeOptions, toolsRequired } from './resume-options.ts';
+import { executionNotFound, executionPaused } from './session-errors.ts';
 import { SessionMemory } from './session-memory.ts';
 import type { SessionTimeline } from './timeline.ts';
 import { Transaction } from './transaction.ts';
@@ -101,6 +104,7 @@ export class Session extends Sandbox {
     let transaction: Transaction | undefined;
     try {
       transaction = await Transaction.begin(this.#timeline, this.workspace, call.files);
+      this.#checkPaused(call);
       // A session always runs in the image it began in, because its memory is stored as a difference to that image.
       const job = this.start(turn, this.parts.assets, call, transaction.sessionInput(this.key));
       const outcome = await outcomeOf(job, call);
@@ -109,8 +113,9 @@ export class Session extends Sandbox {
         turn.release();
         return { outcome: { ...outcome, state: 'rolled_back' }, queueMs };
       }
-      transaction.answer(outcome);
-      if (this.parts.commit === 'background') {
+      transaction.answer(outcome, outcome.isPaused ? call.tools?.pause(call, outcome) : undefined);
+      // Another process may resume a paused program as soon as it is known, so it is saved first.
+      if (this.parts.commit === 'background' && !outcome.isPaused) {
         void this.#saveInBackground(turn, job, transaction, outcome);
         return { outcome, queueMs };
       }
@@ -122,6 +127,50 @@ export class Session extends Sandbox {
       turn.release();
       throw cause;
     }
+  }
+
+  /** Throws if the session is paused and the call is not the one that continues it, or the reverse. */
+  #checkPaused({ resumes }: Call): void {
+    const { paused } = this.#timeline.state;
+    if (resumes === undefined) {
+      if (paused !== undefined) throw executionPaused(paused.execution_id);
+    } else if (paused?.execution_id !== resumes.execution_id || paused.pauses !== resumes.pauses)
+      throw executionNotFound(resumes.execution_id);
+  }
+
+  /** @internal */
+  protected override get canPause(): boolean {
+    return this.#timeline.record.auto_persist_globals;
+  }
+
+  /**
+   * The program that waits for answers to calls of tools; undefined if none does. While there is one, `execute` throws
+   * `execution_paused`.
+   */
+  async paused(): Promise<PausedExecution | undefined> {
+    this.checkOpen();
+    return this.#memory.use(async () => this.#timeline.state.paused);
+  }
+
+  /**
+   * Continues a paused program with answers to its calls of tools, in this process or in another one that has the store.
+   * The program pauses again while calls are unanswered. Its limits continue. The tools have to be passed to
+   * `createSandbox` or here. Throws `execution_not_found` if the execution has ended or was resumed before.
+   */
+  resume(execution_id: string, { resolutions, ...options }: ResumeOptions): Execution {
+    return startExecution(async (output, cancelled) => {
+      try {
+        const paused = await this.paused();
+        if (paused?.execution_id !== parse(textArgument, execution_id, 'execution_id'))
+          throw executionNotFound(String(execution_id));
+        const resumption = { paused, resolutions: parseResolutions(resolutions, paused) };
+        if (options.tools === undefined && this.parts.tools.toolset === undefined) throw toolsRequired();
+        return await this.executeCall(paused.code, options, output, cancelled, resumption);
+      } catch (cause) {
+        output.abandon();
+        throw cause;
+      }
+    });
   }
 
   /** Commits the state that the worker saves after the outcome. Only then can the next call of the session start. */
@@ -254,6 +303,7 @@ export class Session extends Sandbox {
         output,
         results: new ResultDelivery(output),
         tools: undefined,
+        resumes: undefined,
       };
       const { report } = await outcomeOf(this.start(turn, this.parts.assets, call, part), {
         ...call,

@@ -7,6 +7,7 @@ import type { TreeEdit } from '../fs/flat-entries.ts';
 import type { VolumeUsage } from '../fs/volume.ts';
 import { notableImports } from '../packages/manifest.ts';
 import type { CallFiles, Workspace } from '../sandbox/workspace.ts';
+import type { PausedExecution } from '../schema.ts';
 import { cacheDigest } from '../stores/format/content-digest.ts';
 import type { SessionState } from '../stores/store.ts';
 import type { RunOutcome, SavedState, SessionInput } from '../worker/protocol.ts';
@@ -19,6 +20,8 @@ export class Transaction {
   readonly #otherUsage: VolumeUsage;
   /** Host edits since the last call, for a guest that continues. */
   #edits: TreeEdit = { removed: [], entries: [] };
+  /** The program of the call, if it is paused. */
+  #paused: PausedExecution | undefined;
   #progress: 'open' | 'committed' | 'reverted' = 'open';
 
   private constructor(timeline: SessionTimeline, workspace: Workspace) {
@@ -50,7 +53,8 @@ export class Transaction {
   }
 
   /** Applies the files that a call left. The memory of a committed call follows with `settle`. */
-  answer(outcome: RunOutcome): void {
+  answer(outcome: RunOutcome, paused: PausedExecution | undefined): void {
+    this.#paused = paused;
     const imports = notableImports(outcome.imports, []).map(({ name }) => name);
     this.#timeline.countCall(outcome, imports);
     if (outcome.state === 'rolled_back') return;
@@ -77,7 +81,8 @@ export class Transaction {
     this.#progress = 'committed';
     const { state } = this.#before;
     const next = { version: state.version + 1, delta, tmp, workspace: this.#workspace.snapshot() };
-    this.#timeline.commit(next, state);
+    const paused = this.#paused;
+    this.#timeline.commit(paused === undefined ? next : { ...next, paused }, state);
   }
 
   /** Restores the state before the call. Edits of the host since then are kept. */

@@ -3,7 +3,7 @@
  * holds the previous version, never a mixture of two. Everything it returns has been validated.
  */
 import type { Entry, TreeEdit } from '../fs/flat-entries.ts';
-import type { SessionRecord } from '../schema.ts';
+import type { PausedExecution, SessionRecord } from '../schema.ts';
 
 export type { SessionRecord };
 
@@ -23,6 +23,8 @@ export interface SessionState {
   readonly workspace: ReadonlyMap<string, Entry>;
   /** Files of /tmp. */
   readonly tmp: readonly Entry[];
+  /** The program that waits for answers to calls of tools, if the interpreter is in the middle of one. */
+  readonly paused?: PausedExecution | undefined;
 }
 
 /** A saved state with a name. */

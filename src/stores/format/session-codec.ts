@@ -3,14 +3,14 @@
  * it checks shapes, sizes and digests before it uses them, and reads no more than the given limit.
  *
  *   manifest   { format, record, state, undo, checkpoints: [{ name, created_at, size_bytes, state }] }
- *   state      { version, memory: [ref, …] | null, workspace: ref | null, tmp: ref | null }   null: empty
+ *   state      { version, memory: [ref, …] | null, workspace: ref | null, tmp: ref | null, paused? }   null: empty
  *   ref        { sha256, bytes }
  */
 import { z } from 'zod';
 import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
 import { FileTree } from '../../fs/file-tree.ts';
 import type { Entry } from '../../fs/flat-entries.ts';
-import { checkpointName, sessionRecord } from '../../schema.ts';
+import { checkpointName, pausedExecution, sessionRecord } from '../../schema.ts';
 import type { SessionState, StoredSession } from '../store.ts';
 import { damaged, decodeJson, FORMAT } from './json-codec.ts';
 import { type ObjectKind, type ObjectRef, type ObjectSource, objectName, refTo } from './session-objects.ts';
@@ -41,6 +41,7 @@ const stateManifest = z.strictObject({
   memory: z.array(objectRef).max(MAX_MEMORY_PARTS).nullable(),
   workspace: objectRef.nullable(),
   tmp: objectRef.nullable(),
+  paused: pausedExecution.optional(),
 });
 export type StateManifest = z.infer<typeof stateManifest>;
 
@@ -109,6 +110,7 @@ export function encodeState(state: SessionState, before?: ReadonlyMap<string, En
       memory: state.delta?.map((part) => addObject(objects, 'memory', part)) ?? null,
       workspace: workspace.ref,
       tmp: addTree(objects, files.tmp).ref,
+      ...(state.paused !== undefined && { paused: state.paused }),
     },
     objects,
     workspace: workspace.entries,
@@ -187,11 +189,12 @@ export async function readStates(
     (ref === null ? [] : trees.get(objectName('tree', ref))!).map((entry) =>
       fromTreeEntry(entry, entry.kind === 'file' ? contents.get(objectName('data', entry)) : undefined),
     );
-  return states.map(({ version, memory, workspace, tmp }) => ({
+  return states.map(({ version, memory, workspace, tmp, paused }) => ({
     version,
     delta: memory?.map((part) => contents.get(objectName('memory', part))!),
     workspace: FileTree.from(entriesOf(workspace)),
     tmp: entriesOf(tmp),
+    ...(paused !== undefined && { paused }),
   }));
 }
 

@@ -7,7 +7,7 @@ import { SandboxError } from '../../errors.ts';
 import { checkTreeEdit } from '../../fs/check-tree-edit.ts';
 import { EMPTY_TREE, FileTree } from '../../fs/file-tree.ts';
 import { checkEntries, type Entry } from '../../fs/flat-entries.ts';
-import { checkpointName, parse, sessionRecord } from '../../schema.ts';
+import { checkpointName, parse, pausedExecution, sessionRecord } from '../../schema.ts';
 import type { SessionState, StoredSession } from '../store.ts';
 
 export const stateVersion = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
@@ -46,6 +46,7 @@ const validTrees = new WeakSet<FileTree>();
  */
 export function checkState(state: SessionState, before?: ReadonlyMap<string, Entry>): CheckedState {
   parse(stateVersion, state.version, 'state.version');
+  parse(pausedExecution.optional(), state.paused, 'state.paused');
   if (state.delta !== undefined && !isArrayOfBytes(state.delta)) {
     throw new SandboxError('invalid_argument', 'state.delta: must be undefined or an array of Uint8Array.');
   }

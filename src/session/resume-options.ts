@@ -1,0 +1,54 @@
+/** The options of `resume`, and the check of the answers that it gets. */
+import { SandboxError } from '../errors.ts';
+import type { ExecuteOptions } from '../sandbox/call.ts';
+import type { PausedExecution } from '../schema.ts';
+import type { Resolution } from '../tools/tool-call.ts';
+
+/** Options of `resume`. */
+export interface ResumeOptions
+  extends Pick<
+    ExecuteOptions,
+    'signal' | 'onStdout' | 'onStderr' | 'onOutput' | 'onProgress' | 'tools' | 'onApproval'
+  > {
+  /**
+   * The answers by the id of the call in `metadata.pending`: a value, the message of an error, or a decision about a call
+   * that needs approval. Calls without an answer stay pending.
+   */
+  resolutions: readonly Resolution[];
+}
+
+const KINDS = ['value', 'error', 'approve', 'deny'] as const;
+
+const invalid = (text: string) => new SandboxError('invalid_argument', `resolutions: ${text}`);
+
+/** Checks the answers: each names a pending call, once, and has one of the four forms. */
+export function parseResolutions(given: unknown, { pending }: PausedExecution): Map<number, Resolution> {
+  if (!Array.isArray(given)) throw invalid('expected an array.');
+  const waiting = pending.map(({ id }) => id);
+  const resolutions = new Map<number, Resolution>();
+  for (const one of given as unknown[]) {
+    const fields = (typeof one === 'object' && one !== null ? one : {}) as Record<string, unknown>;
+    const { id } = fields;
+    const names = Object.keys(fields).filter((name) => name !== 'id');
+    const [kind] = names;
+    const isValid =
+      typeof id === 'number' &&
+      names.length === 1 &&
+      (kind === 'value' ||
+        (kind === 'error' && typeof fields[kind] === 'string') ||
+        (kind === 'approve' && fields[kind] === true) ||
+        (kind === 'deny' && (fields[kind] === true || typeof fields[kind] === 'string')));
+    if (!isValid) throw invalid(`expected { id, ${KINDS.join(' | ')} }, with approve: true or deny: true.`);
+    if (!waiting.includes(id)) throw invalid(`no call ${id} is pending; these are: ${waiting.join(', ')}.`);
+    if (resolutions.has(id)) throw invalid(`the call ${id} has two answers.`);
+    resolutions.set(id, fields as unknown as Resolution);
+  }
+  return resolutions;
+}
+
+export function toolsRequired(): SandboxError {
+  return new SandboxError(
+    'invalid_argument',
+    'tools: the program that continues can call tools. Pass the option tools to createSandbox() or to resume().',
+  );
+}

@@ -1,0 +1,191 @@
+/** Programs that pause at a call of a tool and continue later, in this process or in another one. */
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  createSandbox,
+  diskStore,
+  memoryStore,
+  openSessions,
+  type RuntimeName,
+  type Session,
+  type SessionStore,
+} from 'llm-wasm-sandbox';
+import { afterAll, describe, expect, it } from 'vitest';
+
+const executed: string[] = [];
+const tools = {
+  approve: {
+    needsApproval: true,
+    execute: async ({ item }: { item: string }) => {
+      executed.push(item);
+      return `${item}!`;
+    },
+  },
+  wait: async (_: object, ctx: { suspend(payload?: unknown): never }) => ctx.suspend({ ticket: 1 }),
+  echo: async (args: object) => args,
+};
+
+const folder = mkdtempSync(join(tmpdir(), 'resume-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const PROGRAMS: Record<RuntimeName, string> = {
+  python: `import asyncio
+counter = 40
+async def main():
+    global counter
+    print("before")
+    answers = await asyncio.gather(*(tools.approve(item=i) for i in "abc"))
+    counter += 2
+    print(answers, (await tools.echo(n=1))["n"])
+    return answers
+asyncio.run(main())`,
+  javascript: `var counter = 40;
+console.log('before');
+const answers = await Promise.all(['a', 'b', 'c'].map((item) => tools.approve({ item })));
+counter += 2;
+console.log(answers.join(), (await tools.echo({ n: 1 })).n);
+answers`,
+};
+const PRINTED: Record<RuntimeName, string> = {
+  python: "['a!', 'b!', 'C'] 1\n",
+  javascript: 'a!,b!,C 1\n',
+};
+
+const open = (runtime: RuntimeName, store: SessionStore, session_id: string): Promise<Session> =>
+  createSandbox({ runtime, store, session_id, tools });
+
+/** Pauses a program in a process of its own, which then kills itself. Returns the result. */
+function pauseInOtherProcess(runtime: RuntimeName, session_id: string): Promise<{ metadata: never }> {
+  const script = `import { createSandbox, diskStore } from 'llm-wasm-sandbox';
+const tools = { approve: { needsApproval: true, execute: async () => 0 }, wait: async () => 0, echo: async () => 0 };
+const session = await createSandbox({ runtime: '${runtime}', store: diskStore(${JSON.stringify(folder)}), session_id: '${session_id}', tools });
+const result = await session.execute(${JSON.stringify(PROGRAMS[runtime])});
+process.stdout.write(JSON.stringify(result), () => process.kill(process.pid, 'SIGKILL'));`;
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let text = '';
+    child.stdout.on('data', (chunk) => {
+      text += chunk;
+    });
+    child.on('exit', (_, signal) =>
+      signal === 'SIGKILL' ? resolve(JSON.parse(text)) : reject(new Error(`ended with ${signal}: ${text}`)),
+    );
+  });
+}
+
+describe.each(['python', 'javascript'] as const)('a paused %s program', (runtime) => {
+  it('continues in another process after kill -9, with answers in any order and partly', async () => {
+    executed.length = 0;
+    const first = await pauseInOtherProcess(runtime, `kill-${runtime}`);
+    expect(first).toMatchObject({
+      success: false,
+      exit_code: 75,
+      stdout: 'before\n',
+      metadata: {
+        state: 'paused',
+        trapped: false,
+        pending: [{ name: 'approve', arguments: { item: 'a' }, reason: 'approval' }, {}, {}],
+        tool_calls: [{ status: 'pending' }, { status: 'pending' }, { status: 'pending' }],
+      },
+    });
+    const { execution_id, pending } = first.metadata as { execution_id: string; pending: { id: number }[] };
+    const [a, b, c] = pending.map(({ id }) => id) as [number, number, number];
+    const session = await open(runtime, diskStore(folder), `kill-${runtime}`);
+    expect((await session.paused())?.execution_id).toBe(execution_id);
+    await expect(session.execute('1')).rejects.toMatchObject({ code: 'execution_paused' });
+    await expect(session.resume(execution_id, { resolutions: [{ id: 99, value: 1 }] })).rejects.toMatchObject(
+      { code: 'invalid_argument' },
+    );
+    const second = await session.resume(execution_id, { resolutions: [{ id: c, value: 'C' }] });
+    expect(second).toMatchObject({ exit_code: 75, stdout: '', metadata: { state: 'paused', execution_id } });
+    expect(second.metadata.pending).toHaveLength(2);
+    const resolutions = [
+      { id: b, approve: true },
+      { id: a, approve: true },
+    ] as const;
+    const third = await session.resume(execution_id, { resolutions });
+    expect(third).toMatchObject({
+      success: true,
+      stdout: PRINTED[runtime],
+      metadata: { state: 'committed' },
+    });
+    expect(third.metadata.tool_calls?.map(({ status }) => status)).toEqual(['ok', 'ok', 'ok', 'ok']);
+    expect(executed.sort()).toEqual(['a', 'b']);
+    await expect(session.resume(execution_id, { resolutions })).rejects.toMatchObject({
+      code: 'execution_not_found',
+    });
+    expect((await session.execute('counter')).metadata.result).toBe(42);
+    await session.close();
+  });
+
+  it('can be forked, exported and undone, so that one question has two answers', async () => {
+    const store = memoryStore();
+    const session = await open(runtime, store, 'origin');
+    const paused = await session.execute(
+      runtime === 'python'
+        ? 'x = 1\ny = await tools.wait()'
+        : 'globalThis.x = 1; globalThis.y = await tools.wait({})',
+    );
+    const { execution_id = '', pending = [] } = paused.metadata;
+    expect(pending).toMatchObject([{ reason: 'suspended', payload: { ticket: 1 } }]);
+    const { id } = pending[0]!;
+    await session.checkpoint('asked');
+    const fork = await session.fork('fork');
+    const answer = async (one: Session, value: number) => {
+      await one.resume(execution_id, { resolutions: [{ id, value }] });
+      return (await one.execute('x + y')).metadata.result;
+    };
+    expect(await answer(session, 10)).toBe(11);
+    expect(await answer(fork, 20)).toBe(21);
+    await session.rollback('asked');
+    expect(await answer(session, 30)).toBe(31);
+    await session.rollback('asked');
+    await session.close();
+    await fork.close();
+    await using registry = await openSessions({ store });
+    const bundle = await registry.export('origin');
+    await using target = await openSessions({ store: memoryStore() });
+    await target.import(bundle, { session_id: 'copy' });
+    const imported = await target.get('copy');
+    const result = await imported.resume(execution_id, { resolutions: [{ id, error: 'no' }], tools });
+    expect(result).toMatchObject({ success: false, metadata: { error: { type: 'ToolError' } } });
+  });
+});
+
+describe('a program that cannot pause', () => {
+  it('gets an error that says how to write the call', async () => {
+    const session = await open('python', memoryStore(), 'blocking');
+    const code = `import asyncio
+async def inner(): return await tools.wait()
+def nested(): return asyncio.run(inner())
+for action in (lambda: tools.call("wait"), nested):
+    try:
+        action()
+    except ToolError as error:
+        print(error.code, "await tools.wait(...)" in str(error))`;
+    const result = await session.execute(`${code}\nawait tools.echo()`);
+    expect(result.stdout).toBe('denied True\ndenied True\n');
+    expect(result.metadata.tool_calls?.map(({ status }) => status)).toEqual(['denied', 'denied', 'ok']);
+    await session.close();
+  });
+});
+
+describe('limits of a paused program', () => {
+  it('continue after it is resumed', async () => {
+    const session = await open('javascript', memoryStore(), 'limits');
+    const code = 'for (let i = 0; i < 3e5; i++); await tools.wait({}); for (let i = 0; i < 3e5; i++);';
+    const { fuel_consumed, metadata } = await session.execute(code);
+    await session.undo();
+    const again = await session.execute(code, { fuel_budget: Math.round(fuel_consumed * 1.3) });
+    const { execution_id = '', pending = [] } = again.metadata;
+    expect(metadata.state).toBe('paused');
+    const resolutions = [{ id: pending[0]!.id, value: 1 }];
+    const result = await session.resume(execution_id, { resolutions });
+    expect(result.metadata.trap_reason).toBe('out_of_fuel');
+    await session.close();
+  });
+});
