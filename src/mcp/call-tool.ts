@@ -58,10 +58,12 @@ export function recordRejectedCall(
   );
 }
 
+/** Clients drop images beside structured content. */
 function toCallToolResult({ text, structured, blocks = [] }: ToolResult): CallToolResult {
+  const hasImage = blocks.some(({ type }) => type === 'image');
   return {
     content: [{ type: 'text', text: replaceLoneSurrogates(text) }, ...blocks],
-    ...(structured !== undefined && { structuredContent: replaceLoneSurrogates(structured) }),
+    ...(structured !== undefined && !hasImage && { structuredContent: replaceLoneSurrogates(structured) }),
   };
 }
 

@@ -16,9 +16,11 @@ import {
   type ToolCallRecord,
   toolCallRecord,
 } from '../schema.ts';
+import { describeResult, displayedResult, resultsText } from './displayed-results.ts';
 import { docsUri } from './documentation.ts';
 import type { OutputStream } from './output-cache.ts';
 import { workspaceUri } from './resource-links.ts';
+import type { CachedResult } from './result-cache.ts';
 import { type ToolResult, truncateMiddle } from './tool-result.ts';
 
 /** Files in one result; list_files shows all. */
@@ -57,6 +59,7 @@ export const executionOutput = z.object({
     .array(toolCallRecord)
     .optional()
     .describe(`The first ${MAX_TOOL_CALLS} calls of tools that the program made, also if it failed.`),
+  results: z.array(displayedResult).optional().describe('What the program displayed; see view_result.'),
   language: languageName,
   session_id: z.string(),
   state: z.enum(['fresh', 'committed', 'rolled_back', 'paused']),
@@ -79,6 +82,10 @@ interface ExecutionContext {
   readonly maxChars: number;
   /** Whether the caller asked for the profile. */
   readonly profile: boolean;
+  /** What the program displayed. */
+  readonly results: readonly CachedResult[];
+  /** How to see images; empty if the client gets them. */
+  readonly viewAdvice: string;
   readonly cacheOutput: (stream: OutputStream, text: string) => string;
 }
 
@@ -92,7 +99,7 @@ const STATE_NOTES: Record<SandboxResult['metadata']['state'], string> = {
 
 /** The result of one `execute_code` call. */
 export function executionResult(result: SandboxResult, context: ExecutionContext): ToolResult {
-  const { session_id, files, maxChars, cacheOutput } = context;
+  const { session_id, files, maxChars, results, cacheOutput } = context;
   const { metadata } = result;
   const { error_guidance: guidance } = metadata;
   const stdout = truncateMiddle(result.stdout, maxChars, () => cacheOutput('stdout', result.stdout));
@@ -115,6 +122,7 @@ export function executionResult(result: SandboxResult, context: ExecutionContext
     files_changed_total: changed.length,
     ...(metadata.tool_calls !== undefined &&
       metadata.tool_calls.length > 0 && { tool_calls: metadata.tool_calls.slice(0, MAX_TOOL_CALLS) }),
+    ...(results.length > 0 && { results: results.map(describeResult) }),
     language: context.language,
     session_id,
     state: metadata.state,
@@ -126,7 +134,8 @@ export function executionResult(result: SandboxResult, context: ExecutionContext
       guidance === undefined ? null : { ...guidance, related_docs: guidance.related_docs.map(docsUri) },
     fuel_analysis: metadata.fuel_analysis ?? null,
   };
-  return { text: executionText(structured), structured };
+  const shown = resultsText(results, metadata.results_omitted ?? 0, maxChars, context.viewAdvice);
+  return { text: executionText(structured, shown), structured };
 }
 
 /** The path at which programs find a file of the call. */
@@ -169,12 +178,14 @@ function filesChanged(result: SandboxResult, session_id: string): ExecutionOutpu
 const droppedNote = (bytes: number) =>
   bytes > 0 ? `\n[… ${bytes} bytes dropped: output limit exceeded …]` : '';
 
-function executionText(output: ExecutionOutput): string {
+function executionText(output: ExecutionOutput, results: readonly string[]): string {
   const parts = [output.outcome];
   if (output.result !== undefined) parts.push(`result: ${JSON.stringify(output.result)}`);
   if (output.stdout !== '') parts.push(`stdout:\n${output.stdout.trimEnd()}`);
   if (output.stderr !== '') parts.push(`stderr:\n${output.stderr.trimEnd()}`);
-  if (output.result === undefined && output.stdout === '' && output.stderr === '') parts.push('(no output)');
+  if (results.length > 0) parts.push(`results:\n${results.join('\n')}`);
+  if (output.result === undefined && output.stdout === '' && output.stderr === '' && results.length === 0)
+    parts.push('(no output)');
   if (output.stopped_at !== null)
     parts.push(...stoppedAtText(output.stopped_at, output.trap_reason !== null));
   if (output.error_guidance !== null) parts.push(guidanceText(output.error_guidance));

@@ -1,5 +1,5 @@
 /**
- * MCP resources: workspace files, the full text of truncated outputs, and sections of the documents. A tenant sees only its
+ * MCP resources: workspace files, the full text of truncated outputs, results of programs, and sections of the documents. A tenant sees only its
  * own files and outputs; a URI that belongs to another tenant gets the same answer as one that does not exist.
  */
 import { type McpServer, ResourceNotFoundError, ResourceTemplate } from '@modelcontextprotocol/server';
@@ -106,6 +106,26 @@ function readOutput({ tenant, settings }: ResourceContext, uri: string) {
   return { contents: [{ uri, mimeType: 'text/plain', text }] };
 }
 
+/** The richest form of a result. */
+async function readResult(context: ResourceContext, uri: string, session_id: string, id: string) {
+  const { tenant, settings } = context;
+  const result = tenant.results.get(session_id, id)?.result;
+  if (result === undefined)
+    throw new ResourceNotFoundError(uri, 'This result does not exist or is no longer cached.');
+  const { mime, png, jpeg, svg, html, markdown, latex, json, text, path } = result;
+  checkSize(result.size_bytes, settings);
+  const blob = mime === 'image/png' ? png : mime === 'image/jpeg' ? jpeg : undefined;
+  if (blob !== undefined) return { contents: [{ uri, mimeType: mime, blob }] };
+  if (path !== undefined) {
+    const { contents } = await readWorkspace(context, uri, session_id, path);
+    return { contents: contents.map((one) => ({ ...one, mimeType: mime })) };
+  }
+  const jsonText = json === undefined ? undefined : JSON.stringify(json);
+  const form = svg ?? html ?? markdown ?? latex ?? jsonText ?? text;
+  if (form === undefined) throw new ResourceNotFoundError(uri, 'This result was too large to keep.');
+  return { contents: [{ uri, mimeType: mime, text: form }] };
+}
+
 function readDocs(uri: string) {
   const text = readDocsUri(uri);
   if (text === undefined)
@@ -167,6 +187,14 @@ export function registerResources(server: McpServer, context: ResourceContext): 
     output,
     { title: 'Full output', description: outputDescription, mimeType: 'text/plain' },
     (uri) => answer(context, uri.href, () => readOutput(context, uri.href)),
+  );
+  const results = new ResourceTemplate('result://{session}/{id}', { list: undefined });
+  server.registerResource(
+    'result',
+    results,
+    { title: 'Result', description: 'A table, image or other result that a program displayed.' },
+    (uri, { session, id }) =>
+      answer(context, uri.href, () => readResult(context, uri.href, String(session), String(id))),
   );
   const docs = new ResourceTemplate('docs://{document}/{section}', {
     list: () => answer(context, 'docs://', () => ({ resources: listDocs() })),

@@ -61,6 +61,12 @@ export const serverSettings = z.strictObject({
     .describe(
       'JSON file with MCP servers (mcpServers) whose tools programs may call. Without it, programs can call no tools.',
     ),
+  inline_images: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Return images that programs display as image blocks of execute_code, whose results then have no structured content; otherwise view_result returns them.',
+    ),
   max_output_chars: z
     .number()
     .int()

@@ -17,6 +17,7 @@ import type { SessionRecord } from '../stores/store.ts';
 import type { Pool } from '../worker/pool.ts';
 import { TenantStats } from './metrics.ts';
 import { OutputCache } from './output-cache.ts';
+import { ResultCache } from './result-cache.ts';
 
 /** The session id that stands for the default workspace, which calls without `session_id` use. */
 export const DEFAULT_SESSION = 'default';
@@ -41,6 +42,7 @@ export type PolicyMaximums = Readonly<Record<LimitName, number>>;
 
 export class Tenant {
   readonly outputs = new OutputCache();
+  readonly results = new ResultCache();
   readonly stats = new TenantStats();
   readonly #activeCalls = new Map<string, Set<AbortController>>();
   #defaultWorkspace: Promise<Sandbox> | undefined;

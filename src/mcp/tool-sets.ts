@@ -15,6 +15,7 @@ const STANDARD: readonly string[] = [
   'rollback_session',
   'reset_workspace',
   'list_files',
+  'view_result',
   'list_available_packages',
   'search_tools',
   'describe_tools',

@@ -19,6 +19,7 @@ import { createSandbox, isSession } from '../../session/create-sandbox.ts';
 import { askAtTerminal } from '../ask-approval.ts';
 import { onBrokenPipe } from '../broken-pipe.ts';
 import type { CommandDetails } from '../command.ts';
+import { imageProtocol, resultFiles, resultsReport } from '../displayed-results.ts';
 import { UsageError } from '../exit-codes.ts';
 import { stopWaitingForReaders } from '../exit-when-written.ts';
 import { failureLine, guidanceText } from '../failure-text.ts';
@@ -60,6 +61,7 @@ interface RunFlags {
   readonly packages?: string[] | false;
   readonly setup: boolean;
   readonly out?: string;
+  readonly results?: string;
   readonly deterministic?: boolean;
   readonly seed?: number;
   readonly isolation?: Isolation;
@@ -199,11 +201,25 @@ async function run(operands: readonly (string | undefined)[], flags: RunFlags): 
       );
     await copyWorkspaceFiles(changed, (path) => sandbox.readFile(path), flags.out);
   }
+  if (flags.results !== undefined) {
+    const shown = await resultFiles(result.results, (path) => sandbox.readFile(path));
+    await copyWorkspaceFiles([...shown.keys()], async (name) => shown.get(name)!, flags.results);
+  }
+  if (!flags.json) reportResults(result, flags);
   reportProfile(result, code, flags);
   if (flags.json) process.stdout.write(`${JSON.stringify(result)}\n`);
   process.stderr.write(flags.json ? droppedFromResult(result) : output.note);
   if (!flags.json) process.stderr.write(failureReport(result, sandbox.policy, flags));
   process.exitCode = result.exit_code;
+}
+
+/** Shows what the program displayed, after its output. */
+function reportResults({ results }: SandboxResult, { results: folder }: RunFlags): void {
+  const isTerminal = process.stdout.isTTY === true;
+  const protocol = isTerminal ? imageProtocol(process.env) : undefined;
+  const { stdout, stderr } = resultsReport(results, { protocol, isTerminal, folder });
+  if (stdout !== '') process.stdout.write(stdout);
+  if (stderr !== '') process.stderr.write(stderr);
 }
 
 const droppedFromResult = ({ metadata }: SandboxResult) =>
@@ -294,6 +310,10 @@ export const runCommand: CommandDetails<RunFlags> = {
       'Let the program call tools of the MCP servers in this JSON file; see docs/TOOLS.md',
     ),
     new Option('--out <DIR>', 'Copy the files that the program created or modified to DIR'),
+    new Option(
+      '--results <DIR>',
+      'Write what the program displays, such as images and tables, to files in DIR',
+    ),
     new Option(
       '--deterministic',
       'Make output and fuel consumption identical on every machine: virtual clock, seeded random numbers',

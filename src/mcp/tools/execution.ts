@@ -1,6 +1,6 @@
 /** Tools that run programs and cancel them. */
 
-import type { InputRequiredResult } from '@modelcontextprotocol/server';
+import type { ContentBlock, InputRequiredResult } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
 import { sha256Hex } from '../../framing/digest.ts';
@@ -10,8 +10,10 @@ import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { LANGUAGE_RUNTIMES, languageName } from '../../schema.ts';
 import type { OnApproval } from '../../tools/tool-call.ts';
 import type { Progress, RunOwner } from '../approvals.ts';
+import { IMAGE_LIMITS, isListed, showResult } from '../displayed-results.ts';
 import { executionOutput, executionResult } from '../execution-result.ts';
 import { executionStats } from '../metrics.ts';
+import type { CachedResult } from '../result-cache.ts';
 import type { ServerSettings } from '../settings.ts';
 import { DEFAULT_SESSION } from '../tenant.ts';
 import {
@@ -25,6 +27,7 @@ import {
 } from '../tool.ts';
 import { executeCodeDescription } from '../tool-descriptions.ts';
 import type { ToolResult } from '../tool-result.ts';
+import { offersTool } from '../tool-sets.ts';
 import { fuelBudgetInput } from './fuel-budget-input.ts';
 
 const MAX_CODE_CHARS = 1_000_000;
@@ -32,7 +35,7 @@ const MAX_PROGRESS_CHARS = 2000;
 
 function executeInput(settings: ServerSettings) {
   return z.strictObject({
-    code: z.string().max(MAX_CODE_CHARS).describe('Source code. Print what you want to see.'),
+    code: z.string().max(MAX_CODE_CHARS).describe('Source code. Print or display() what you want to see.'),
     language: languageName.describe(
       'Language of the code. In a session, that of the session; JavaScript and TypeScript can be mixed.',
     ),
@@ -119,14 +122,38 @@ async function run(
   const stats = executionStats(args.language, result);
   tenant.stats.recordExecution(stats);
   state.metrics.recordExecution(stats);
-  return executionResult(result, {
+  const results = result.results.filter(isListed).map((one) => tenant.results.add(session_id, one));
+  const { settings } = state;
+  const shown = executionResult(result, {
     language: args.language,
     session_id,
     files: Object.keys(args.files ?? {}),
-    maxChars: state.settings.max_output_chars,
+    maxChars: settings.max_output_chars,
     profile: args.profile === true,
-    cacheOutput: (stream, text) => tenant.outputs.add(stream, text),
+    results,
+    viewAdvice: viewAdvice(settings, args.session_id),
+    cacheOutput: (stream, output) => tenant.outputs.add(stream, output),
   });
+  if (!settings.inline_images) return shown;
+  return { ...shown, blocks: await imageBlocks(results, sandbox, settings) };
+}
+
+/** How to see the images of a result; empty if the client gets them or has no tool for it. */
+function viewAdvice(settings: ServerSettings, session_id: string | undefined): string {
+  if (settings.inline_images || !offersTool(settings, 'view_result')) return '';
+  const session = session_id === undefined ? '' : `, session_id="${session_id}"`;
+  return `To see an image, call view_result(ids=["…"]${session}).`;
+}
+
+async function imageBlocks(results: readonly CachedResult[], sandbox: Sandbox, settings: ServerSettings) {
+  const blocks: ContentBlock[] = [];
+  for (const one of results) {
+    if (blocks.length >= IMAGE_LIMITS.count) break;
+    if (!one.result.mime.startsWith('image/')) continue;
+    const { block } = await showResult(one, settings.max_output_chars, (path) => sandbox.readFile(path));
+    if (block !== undefined) blocks.push(block);
+  }
+  return blocks;
 }
 
 function executeOptions({ language, stdin, timeout, fuel_budget, files, profile }: ExecuteArguments) {
@@ -164,7 +191,8 @@ export const executeCode = (settings: ServerSettings, servers: readonly string[]
     description: executeCodeDescription(settings, servers),
     input: executeInput(settings),
     aliases: { timeout_seconds: 'timeout' },
-    output: executionOutput,
+    // Clients drop images beside structured content.
+    ...(!settings.inline_images && { output: executionOutput }),
     annotations: ADDITIVE,
     run: execute,
   });

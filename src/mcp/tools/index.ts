@@ -16,6 +16,7 @@ import {
   resetAllSessions,
 } from './sessions.ts';
 import { describeToolsTool, searchToolsTool } from './tool-discovery.ts';
+import { viewResult } from './view-result.ts';
 
 /** The tools that the server offers. `servers` are the MCP servers whose tools programs can call. */
 export function toolTable(settings: ServerSettings, servers: readonly string[] = []): readonly Tool[] {
@@ -47,6 +48,7 @@ function allTools(settings: ServerSettings, servers: readonly string[]): readonl
     listFiles,
     readFile,
     writeFile,
+    viewResult,
     listRuntimes,
     listAvailablePackages,
     getMetrics,

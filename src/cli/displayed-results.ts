@@ -1,0 +1,112 @@
+/**
+ * Shows what a program displayed: text on standard output, images in terminals that can show them, and all results as files
+ * with `--results`. Texts and images come from the program, so control characters never reach the terminal.
+ */
+import { join } from 'node:path';
+import type { DisplayResult } from '../schema.ts';
+import { escapeControls } from './terminal-text.ts';
+
+const EXTENSIONS: Readonly<Record<string, string>> = {
+  'image/png': 'png',
+  'image/jpeg': 'jpg',
+  'image/gif': 'gif',
+  'image/webp': 'webp',
+  'image/svg+xml': 'svg',
+  'text/html': 'html',
+  'text/markdown': 'md',
+  'text/latex': 'tex',
+  'text/plain': 'txt',
+};
+
+/** The name of the file of a result. */
+const fileName = ({ id, mime }: DisplayResult) => `${id}.${EXTENSIONS[mime] ?? 'json'}`;
+
+/** Text of a program for a terminal: only its line breaks have an effect. */
+const escapeLines = (text: string) => text.split('\n').map(escapeControls).join('\n');
+
+/** The richest form of a result as bytes; undefined if it is only in the workspace or was too large. */
+function contentOf(result: DisplayResult): Uint8Array | undefined {
+  const { png, jpeg, svg, html, markdown, latex, json, text, path } = result;
+  if (result.mime === 'image/png' && png !== undefined) return Buffer.from(png, 'base64');
+  if (result.mime === 'image/jpeg' && jpeg !== undefined) return Buffer.from(jpeg, 'base64');
+  if (path !== undefined) return undefined;
+  const form =
+    svg ?? html ?? markdown ?? latex ?? (json === undefined ? undefined : JSON.stringify(json)) ?? text;
+  return form === undefined ? undefined : Buffer.from(form);
+}
+
+/** The results as files: their names and contents. */
+export async function resultFiles(
+  results: readonly DisplayResult[],
+  readFile: (path: string) => Promise<Uint8Array>,
+): Promise<Map<string, Uint8Array>> {
+  const files = new Map<string, Uint8Array>();
+  for (const result of results) {
+    const { path } = result;
+    const content = contentOf(result) ?? (path === undefined ? undefined : await readFile(path));
+    if (content !== undefined) files.set(fileName(result), content);
+  }
+  return files;
+}
+
+export type ImageProtocol = 'kitty' | 'iterm2';
+
+/** The protocol with which a terminal shows images, from its environment variables. */
+export function imageProtocol(env: Readonly<Record<string, string | undefined>>): ImageProtocol | undefined {
+  // Multiplexers do not pass these sequences on.
+  if (env['TMUX'] !== undefined || env['STY'] !== undefined) return undefined;
+  const program = env['TERM_PROGRAM'] ?? '';
+  if (env['KITTY_WINDOW_ID'] !== undefined || env['TERM'] === 'xterm-kitty' || program === 'ghostty')
+    return 'kitty';
+  if (['iTerm.app', 'WezTerm', 'mintty'].includes(program)) return 'iterm2';
+  return undefined;
+}
+
+/** Characters of a chunk in the protocol of kitty. */
+const KITTY_CHUNK = 4096;
+
+/** The escape sequence that shows a PNG image. The base64 text was encoded by the host, so it has no control characters. */
+export function imageSequence(protocol: ImageProtocol, base64: string): string {
+  if (protocol === 'iterm2') return `\x1b]1337;File=inline=1:${base64}\x07\n`;
+  let sequence = '';
+  for (let at = 0; at < base64.length; at += KITTY_CHUNK) {
+    const isLast = at + KITTY_CHUNK >= base64.length;
+    const keys = `${at === 0 ? 'f=100,a=T,' : ''}m=${isLast ? 0 : 1}`;
+    sequence += `\x1b_G${keys};${base64.slice(at, at + KITTY_CHUNK)}\x1b\\`;
+  }
+  return `${sequence}\n`;
+}
+
+interface ReportOptions {
+  readonly protocol: ImageProtocol | undefined;
+  readonly isTerminal: boolean;
+  /** Where the results are written as files, if they are. */
+  readonly folder: string | undefined;
+}
+
+/**
+ * The text about the results of a run: for `stdout` the Markdown or text of what it displayed, and images if the terminal
+ * shows them; for `stderr` a line for each result that is not shown. The plain value of the last expression is not shown, as in
+ * other interpreters.
+ */
+export function resultsReport(
+  results: readonly DisplayResult[],
+  { protocol, isTerminal, folder }: ReportOptions,
+): { stdout: string; stderr: string } {
+  const report = { stdout: '', stderr: '' };
+  for (const result of results) {
+    const { id, mime, is_main_result, markdown, text, png, path, width, height } = result;
+    const isImage = mime.startsWith('image/');
+    if (is_main_result && !isImage) continue;
+    const form = markdown ?? text;
+    if (isImage && png !== undefined && protocol !== undefined) report.stdout += imageSequence(protocol, png);
+    else if (!isImage && form !== undefined) report.stdout += `${isTerminal ? escapeLines(form) : form}\n`;
+    else if (isTerminal || path === undefined || folder !== undefined) {
+      const size = width === undefined ? '' : `, ${width} × ${height} pixels`;
+      const file = folder === undefined ? path : join(folder, fileName(result));
+      const where = file === undefined ? 'save it with --results DIR' : `file ${escapeControls(file)}`;
+      report.stderr += `llm-wasm-sandbox: result ${id}: ${escapeControls(mime)}${size} (${where})\n`;
+    }
+  }
+  return report;
+}

@@ -1,0 +1,44 @@
+/** The tool that shows images and other results of programs. It has no output schema, because clients drop images beside structured content. */
+import { z } from 'zod';
+import { SandboxError } from '../../errors.ts';
+import { IMAGE_LIMITS, showResult } from '../displayed-results.ts';
+import { DEFAULT_SESSION } from '../tenant.ts';
+import { defineTool, optionalSession, READ_ONLY } from '../tool.ts';
+
+const MAX_LISTED = 20;
+
+export const viewResult = defineTool({
+  name: 'view_result',
+  title: 'View a result',
+  description:
+    'See images and other results that execute_code lists under results, by their ids. Images are returned as images, other results as text. Use it to check a plot or picture that a program displayed or saved.',
+  input: z.strictObject({
+    ids: z
+      .array(z.string().max(100))
+      .min(1)
+      .max(IMAGE_LIMITS.count)
+      .describe('Ids of results, e.g. ["r1"]; at most 4.'),
+    session_id: optionalSession,
+  }),
+  annotations: READ_ONLY,
+  run: async ({ ids, session_id = DEFAULT_SESSION }, { tenant, state }) => {
+    const results = ids.map((id) => {
+      const found = tenant.results.get(session_id, id);
+      if (found !== undefined) return found;
+      const known = tenant.results.ids(session_id).slice(0, MAX_LISTED);
+      const advice = known.length > 0 ? `Results of this session: ${known.join(', ')}` : 'It has no results';
+      throw new SandboxError(
+        'invalid_argument',
+        `Session ${session_id} has no result "${id}", or it is no longer cached. ${advice}. Results are listed by execute_code.`,
+      );
+    });
+    const maxChars = Math.ceil(state.settings.max_output_chars / results.length);
+    const readFile = async (path: string) => (await tenant.open(session_id)).readFile(path);
+    const shown = [];
+    for (const one of results) shown.push(await showResult(one, maxChars, readFile));
+    return {
+      text: shown.map(({ text }) => text).join('\n\n'),
+      blocks: shown.flatMap(({ block }) => (block === undefined ? [] : [block])),
+    };
+  },
+});
