@@ -71,7 +71,7 @@ describe('results over MCP', () => {
     const answer = await call(client, 'view_result', { ids: ['r1', 'r2', 'r3'], session_id });
     expect(answer.content).toMatchObject([{ type: 'text' }, { type: 'image', mimeType: 'image/png' }]);
     expect(answer.text).toContain('<b>page</b>');
-    expect(answer.structured).toBeUndefined();
+    expect(answer.structured).toEqual({});
   });
 
   test('view_result names images that clients cannot show, and ids that do not exist', async () => {
@@ -104,7 +104,7 @@ describe('inline images', () => {
     expect(tools.find(({ name }) => name === 'execute_code')).not.toHaveProperty('outputSchema');
     const answer = await call(client, 'execute_code', { code: PROGRAM, language: 'python' });
     expect(answer.content.map(({ type }) => type)).toEqual(['text', 'image']);
-    expect(answer.structured).toBeUndefined();
+    expect(answer.structured).toEqual({});
     await client.close();
     await server.close();
   });

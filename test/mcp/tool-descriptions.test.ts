@@ -62,7 +62,7 @@ describe('tool descriptions', () => {
 
   test.each([
     ['minimal', 3, 1200],
-    ['standard', 11, 3500],
+    ['standard', 12, 3500],
   ] as const)(
     'of the set %s mention only its %i tools, in at most %i tokens',
     async (set, count, maxTokens) => {
@@ -101,7 +101,9 @@ describe('tool descriptions', () => {
         expect(schema, `${tool.name}.${name}`).toHaveProperty('description');
       expect(tool.inputSchema['additionalProperties']).toBe(false);
       // Structured content would hide the image.
-      expect(tool.outputSchema === undefined, tool.name).toBe(tool.name === 'read_file');
+      expect(tool.outputSchema === undefined, tool.name).toBe(
+        ['read_file', 'view_result'].includes(tool.name),
+      );
     }
   });
 
@@ -123,6 +125,7 @@ describe('tool descriptions', () => {
       'reset_all_sessions',
       'reset_workspace',
       'rollback_session',
+      'view_result',
       'write_file',
     ]);
   });

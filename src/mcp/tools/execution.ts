@@ -35,7 +35,7 @@ const MAX_PROGRESS_CHARS = 2000;
 
 function executeInput(settings: ServerSettings) {
   return z.strictObject({
-    code: z.string().max(MAX_CODE_CHARS).describe('Source code. Print or display() what you want to see.'),
+    code: z.string().max(MAX_CODE_CHARS).describe('Source code. print() or display() results.'),
     language: languageName.describe(
       'Language of the code. In a session, that of the session; JavaScript and TypeScript can be mixed.',
     ),

@@ -11,13 +11,9 @@ export const viewResult = defineTool({
   name: 'view_result',
   title: 'View a result',
   description:
-    'See images and other results that execute_code lists under results, by their ids. Images are returned as images, other results as text. Use it to check a plot or picture that a program displayed or saved.',
+    'Show results that execute_code lists, by id: images as images, others as text. Use it to check a plot.',
   input: z.strictObject({
-    ids: z
-      .array(z.string().max(100))
-      .min(1)
-      .max(IMAGE_LIMITS.count)
-      .describe('Ids of results, e.g. ["r1"]; at most 4.'),
+    ids: z.array(z.string().max(100)).min(1).max(IMAGE_LIMITS.count).describe('Ids of results, e.g. ["r1"].'),
     session_id: optionalSession,
   }),
   annotations: READ_ONLY,
