@@ -1,4 +1,4 @@
-/** Asks the person at the terminal about tool calls of a program. Without a terminal, the decision stays open. */
+/** Asks the person at the terminal about tool calls of a program. Without a terminal, they are denied. */
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { SerialQueue } from '../concurrency/serial-queue.ts';
@@ -8,8 +8,8 @@ import type { ApprovalDecision, ApprovalRequest } from '../tools/tool-call.ts';
 const questions = new SerialQueue();
 
 /** Calls are asked about one after another. Standard input belongs to the program, so the answer comes from the terminal. */
-export function askAtTerminal(request: ApprovalRequest): Promise<ApprovalDecision> | undefined {
-  if (!process.stderr.isTTY) return undefined;
+export function askAtTerminal(request: ApprovalRequest): ApprovalDecision | Promise<ApprovalDecision> {
+  if (!process.stderr.isTTY) return { approved: false, reason: 'there is no terminal to ask a person' };
   return questions.run(() => ask(request));
 }
 

@@ -116,7 +116,9 @@ describe.each(ERAS)('programs that call tools of MCP servers, %s era', (era) => 
       code: writeProgram(`none-${era}`),
       language: 'python',
     });
-    expect(structured['stdout']).toMatch(/^denied: The call needs the approval of a person/);
+    expect(structured['stdout']).toMatch(
+      /^denied: The call was not approved. Reason: this client cannot ask a person/,
+    );
     expect(text).toContain('files.write_file');
     expect(readdirSync(files)).not.toContain(`none-${era}`);
     await client.close();

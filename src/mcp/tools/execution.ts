@@ -78,7 +78,7 @@ async function execute(args: ExecuteArguments, call: ToolCall): Promise<ToolResu
   const { state, input } = call;
   if (state.gateway === undefined) return run(args, call, call.signal, {});
   const tools = await state.gateway.toolset();
-  if (!input.canAsk) return run(args, call, call.signal, { tools });
+  if (!input.canAsk) return run(args, call, call.signal, { tools, onApproval: denyWithoutPerson });
   const owner = { tenant: call.tenant.id, request: sha256Hex(JSON.stringify(args)) };
   // Progress belongs to the request that started the program.
   let isAnswered = false;
@@ -92,6 +92,11 @@ async function execute(args: ExecuteArguments, call: ToolCall): Promise<ToolResu
   isAnswered = true;
   return input.ask(step.questions, step.state);
 }
+
+const denyWithoutPerson: OnApproval = () => ({
+  approved: false,
+  reason: 'this client cannot ask a person',
+});
 
 /** Starts the program, or continues it with the decisions that the request brings. */
 function nextStep(
