@@ -33,6 +33,7 @@ export function exampleInput(
     mounts: [],
     imports: [],
     packages: [],
+    addablePackage: () => undefined,
     earlier: NO_EARLIER_CALLS,
     profile: undefined,
     stoppedAt: undefined,

@@ -60,6 +60,8 @@ export interface AnalysisInput {
   readonly imports: readonly ImportFacts[] | undefined;
   /** Vendored packages of the language. */
   readonly packages: readonly VendoredPackage[];
+  /** The name of a package that is not installed, can be added, and contains a top-level module. */
+  readonly addablePackage: (module: string) => string | undefined;
   readonly earlier: EarlierCalls;
   /** Where the run used its fuel; undefined if it used less than one slice, or none was recorded. */
   readonly profile: RunProfile | undefined;

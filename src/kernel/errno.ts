@@ -1,4 +1,4 @@
-/** Error numbers of WASI preview 1. Emscripten's C library uses the same values. */
+/** Error numbers of WASI preview 1, and those that only Emscripten's C library has. It uses the same values, except ENOTSUP. */
 
 export const WASI_ERRNO = {
   E2BIG: 1,
@@ -36,6 +36,8 @@ export const WASI_ERRNO = {
   EROFS: 69,
   ESPIPE: 70,
   EXDEV: 75,
+  /** Emscripten's ENOTSUP too. */
+  EOPNOTSUPP: 138,
 } as const;
 
 export type ErrnoName = keyof typeof WASI_ERRNO;

@@ -5,14 +5,17 @@
 import { availableParallelism } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { ensureWritableFolder } from '../host/writable-folder.ts';
-import { DEFAULT_RUNTIME } from '../runtimes/sources.ts';
+import { requestedPackages } from '../packages/added-packages.ts';
+import { checkSources, readUserPackages } from '../packages/read-user-packages.ts';
+import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
+import { DEFAULT_RUNTIME, PACKAGE_RUNTIME } from '../runtimes/sources.ts';
 import { type EventLogger, type PolicyInput, policy } from '../schema.ts';
 import { createSandbox } from '../session/create-sandbox.ts';
 import { openSessions } from '../session/registry.ts';
 import { diskStore } from '../stores/disk/disk-store.ts';
 import { createMemoryStore } from '../stores/memory/memory-store.ts';
 import type { SessionStore } from '../stores/store.ts';
-import { assetsOf } from '../worker/guest-assets.ts';
+import { assetsOf, extendedAssets } from '../worker/guest-assets.ts';
 import { WORKERS_PER_CORE, WorkerPool } from '../worker/pool.ts';
 import { Approvals } from './approvals.ts';
 import { createRoundCodec } from './client-input.ts';
@@ -69,6 +72,9 @@ function externalMounts(paths: readonly string[]) {
   return paths.map((path) => ({ host_path: path, guest_path: guestPath(path) }));
 }
 
+/** The packages of the settings, by default all added ones. */
+const packageSources = ({ packages }: ServerSettings) => packages ?? requestedPackages();
+
 function defaultStore({ data_dir }: ServerSettings, { held }: WorkerPool, tenant: string): SessionStore {
   if (data_dir === undefined) return createMemoryStore(held.open(tenant));
   return diskStore(join(data_dir, tenantFolder(tenant)));
@@ -96,6 +102,8 @@ export class ServerState {
   readonly gateway: Gateway | undefined;
   readonly approvals = new Approvals();
   readonly roundCodec = createRoundCodec();
+  /** Sources of the packages that programs can import. */
+  readonly packages: readonly string[];
   readonly #sandboxLog: EventLogger;
   readonly #tenants = new Map<string, Tenant>();
   readonly #storeFor: (tenant: string) => SessionStore;
@@ -108,6 +116,8 @@ export class ServerState {
     readonly settings: ServerSettings,
     options: ServerOptions = {},
   ) {
+    this.packages = packageSources(settings);
+    checkSources(this.packages);
     if (options.storeFor === undefined) rejectPositionalFolders(settings.data_dir);
     const cores = availableParallelism();
     const tenants = Math.max(1, settings.tokens.length);
@@ -154,6 +164,7 @@ export class ServerState {
         basePolicy(this.settings),
         maximums(this.settings),
         this.#sandboxLog,
+        this.packages,
       );
       this.#tenants.set(id, tenant);
     }
@@ -186,7 +197,7 @@ export class ServerState {
 
   /** Starts the first thread before the first call asks for it. Errors are those of the call. */
   async prepare(): Promise<void> {
-    const assets = await assetsOf(DEFAULT_RUNTIME).catch(() => undefined);
+    const assets = await this.#firstAssets().catch(() => undefined);
     const { memory_bytes } = this.settings;
     if (assets === undefined || this.#isClosed || memory_bytes < assets.minMemoryBytes) return;
     this.pool.prepareFirst(assets, memory_bytes);
@@ -221,6 +232,15 @@ export class ServerState {
       this.#readiness = 'failed';
       this.telemetry.log.error({ event: 'server.not_ready', err: cause }, 'programs cannot run');
     }
+  }
+
+  /** The assets of calls without a session. */
+  async #firstAssets(): Promise<GuestAssets> {
+    const { pool, settings } = this;
+    if (this.packages.length === 0 || DEFAULT_RUNTIME !== PACKAGE_RUNTIME) return assetsOf(DEFAULT_RUNTIME);
+    const extension = { preload: [], packages: await readUserPackages(this.packages) };
+    const build = { pool, tenant: LOCAL_TENANT, limits: settings, signal: undefined };
+    return extendedAssets(DEFAULT_RUNTIME, extension, build);
   }
 
   /** Cancels running calls and saves all sessions. Throws if a session could not be saved, after everything is closed. */

@@ -145,6 +145,12 @@ export const serverSettings = z.strictObject({
     .describe(
       'When the effects of a tool call on a session are saved: "answer": before the call returns; "background": afterwards.',
     ),
+  packages: z
+    .array(z.string().min(1))
+    .optional()
+    .describe(
+      'Packages that programs can import beyond the vendored ones: names of packages that "packages add" has added, wheels, or folders of wheels. By default all added packages.',
+    ),
   external_files: list('Host files or folders that programs can read under /external.'),
   log_program_data: z
     .boolean()

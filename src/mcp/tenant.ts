@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { linkSignals } from '../concurrency/link-signals.ts';
 import { type ErrorCode, SandboxError } from '../errors.ts';
-import { DEFAULT_RUNTIME } from '../runtimes/sources.ts';
+import { DEFAULT_RUNTIME, PACKAGE_RUNTIME } from '../runtimes/sources.ts';
 import type { SandboxOptions } from '../sandbox/create-parts.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { EventLogger, Policy, PolicyInput, RuntimeName } from '../schema.ts';
@@ -54,7 +54,13 @@ export class Tenant {
     readonly policy: PolicyInput,
     readonly maximums: PolicyMaximums,
     readonly logger: EventLogger,
+    /** Sources of the packages that programs can import. */
+    readonly packages: readonly string[],
   ) {}
+
+  #packagesFor(runtime: RuntimeName): string[] {
+    return runtime === PACKAGE_RUNTIME ? [...this.packages] : [];
+  }
 
   /** Options of every sandbox of this tenant. */
   get #sandboxOptions(): Pick<SandboxOptions, 'pool' | 'tenant' | 'logger'> {
@@ -66,6 +72,7 @@ export class Tenant {
     this.#defaultWorkspace ??= createSandbox({
       ...this.#sandboxOptions,
       runtime: DEFAULT_RUNTIME,
+      packages: this.#packagesFor(DEFAULT_RUNTIME),
       policy: this.policy,
     });
     // A failure is not cached: the next call tries again.
@@ -92,6 +99,7 @@ export class Tenant {
     const options = {
       ...this.#sandboxOptions,
       runtime: language,
+      packages: this.#packagesFor(language),
       policy: { ...this.policy, ...policy },
       auto_persist_globals,
       preload: [...preload],

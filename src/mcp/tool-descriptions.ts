@@ -2,6 +2,7 @@
  * The texts that tell a model which tool to use and how. Every figure is computed from the settings, the policy and the
  * package manifest. Tests limit the length of each text, because clients send it to the model on every turn.
  */
+import { selectAdded } from '../packages/added-packages.ts';
 import { PACKAGES_BY_PURPOSE } from '../packages/catalog.ts';
 import { formatBytes, formatFuel, formatLiteral, typicalSeconds } from '../quantities.ts';
 import { listPackages } from '../runtimes/available-packages.ts';
@@ -13,31 +14,54 @@ import { offersTool } from './tool-sets.ts';
 
 const GENEROUS_FUEL = 20_000_000_000;
 
-/** The packages that programs of a server can import: those that the guests of this installation contain. */
-export const packagesOf = (language?: RuntimeName) =>
-  listPackages(language).filter(({ source, available }) => source === 'vendored' && available);
+/** The packages that programs of the server can import. */
+export function packagesOf({ packages }: Pick<ServerSettings, 'packages'>, language?: RuntimeName) {
+  const added = new Set(selectAdded(packages).map(({ name }) => name));
+  return listPackages(language).filter(
+    (one) => one.available && (one.source === 'vendored' || added.has(one.name)),
+  );
+}
 
 /** The best known packages of a language by purpose; only those that are available. */
-function packagesByPurpose(language: RuntimeName): [purpose: string, names: string[]][] {
-  const available = new Set(packagesOf(language).map(({ name }) => name));
+function packagesByPurpose(
+  settings: ServerSettings,
+  language: RuntimeName,
+): [purpose: string, names: string[]][] {
+  const available = new Set(packagesOf(settings, language).map(({ name }) => name));
   return Object.entries(PACKAGES_BY_PURPOSE[language])
     .map(([purpose, names]): [string, string[]] => [purpose, names.filter((name) => available.has(name))])
     .filter(([, names]) => names.length > 0);
 }
 
-export const notablePackages = (language: RuntimeName) =>
-  packagesByPurpose(language).flatMap(([, names]) => names);
+export const notablePackages = (settings: ServerSettings, language: RuntimeName) =>
+  packagesByPurpose(settings, language).flatMap(([, names]) => names);
 
-function packagesPhrase(language: RuntimeName): string {
-  const { length } = packagesOf(language);
+/** What is said about well-known packages that are missing. */
+function missingPackages(settings: ServerSettings, language: RuntimeName): string {
+  const { unavailable } = LANGUAGES[language];
+  if (unavailable === undefined) return '';
+  const available = new Set(packagesOf(settings, language).map(({ name }) => name));
+  const missing = unavailable.packages.filter((name) => !available.has(name));
+  if (missing.length === 0) return '';
+  return ` ${formatList(missing)} ${missing.length === 1 ? 'is' : 'are'} not available: ${unavailable.instead}.`;
+}
+
+/** `a, b and c`. */
+const formatList = (names: readonly string[]) =>
+  names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+
+function packagesPhrase(settings: ServerSettings, language: RuntimeName): string {
+  const { length } = packagesOf(settings, language);
   if (length === 0) return 'no packages';
-  const purposes = packagesByPurpose(language).map(([purpose, names]) => `${purpose} (${names.join(', ')})`);
+  const purposes = packagesByPurpose(settings, language).map(
+    ([purpose, names]) => `${purpose} (${names.join(', ')})`,
+  );
   return `${length} packages, e.g. for ${purposes.join(', ')}`;
 }
 
 /** The package whose import costs most, in parentheses; empty if there are no packages. */
-function mostExpensiveImport(): string {
-  const [first] = packagesOf().sort((a, b) => b.fuel_first_import - a.fuel_first_import);
+function mostExpensiveImport(settings: ServerSettings): string {
+  const [first] = packagesOf(settings).sort((a, b) => b.fuel_first_import - a.fuel_first_import);
   return first === undefined ? '' : ` (${first.name}: ${formatFuel(first.fuel_first_import)})`;
 }
 
@@ -55,9 +79,9 @@ export function executeCodeDescription(settings: ServerSettings, servers: readon
   const sessionBudget = `, or create_session(fuel_budget=${formatLiteral(suggestedFuelBudget(settings))})`;
   return `Execute ${languageTitles('or')} code (a program, script, function or snippet) in an isolated sandbox; returns output, exit code, changed files and, on failure, steps to fix it.
 
-Use it to calculate numbers, sums and averages, to verify arithmetic, to try out and test functions and regular expressions, to parse, extract, convert, sort, count and transform data, and to read and write CSV, JSON, Excel workbooks, PDF and text files. Not for network requests, installing packages, subprocesses or GUIs: none are available.${languages.map(({ unavailable }) => unavailable && ` ${unavailable}`).join('')}
+Use it to calculate numbers, sums and averages, to verify arithmetic, to try out and test functions and regular expressions, to parse, extract, convert, sort, count and transform data, and to read and write CSV, JSON, Excel workbooks, PDF and text files. Not for network requests, installing packages, subprocesses or GUIs: none are available.${languages.map(({ name }) => missingPackages(settings, name)).join('')}
 
-${toolCallText(settings, servers)}${languages.map(({ name, title, summary }) => `${title}: ${summary(packagesPhrase(name))}.`).join('\n')}
+${toolCallText(settings, servers)}${languages.map(({ name, title, summary }) => `${title}: ${summary(packagesPhrase(settings, name))}.`).join('\n')}
 
 Patterns
 - One-off: {"code":"print(sum(range(1, 101)))","language":"python"}
@@ -65,7 +89,7 @@ Patterns
 
 Pitfalls
 ${languages.flatMap(({ pitfalls }) => pitfalls.map((line) => `- ${line}`)).join('\n')}
-- OutOfFuel: infinite loop, large data or heavy imports${mostExpensiveImport()}. Pass a higher fuel_budget${hasSessions ? sessionBudget : ''}.
+- OutOfFuel: infinite loop, large data or heavy imports${mostExpensiveImport(settings)}. Pass a higher fuel_budget${hasSessions ? sessionBudget : ''}.
 
 Limits: ${formatFuel(fuel_budget)} fuel, typically ${typicalSeconds(fuel_budget)} of computing (up to ${formatFuel(max_fuel_budget)}), ${timeout_seconds} s (up to ${max_timeout_seconds} s), ${formatBytes(memory_bytes)} memory, ${formatBytes(workspace_max_bytes)} of files.`;
 }
@@ -87,7 +111,7 @@ function toolCallText(settings: ServerSettings, servers: readonly string[]): str
 
 export function createSessionDescription(settings: ServerSettings): string {
   const { max_sessions, memory_bytes, max_memory_bytes, fuel_budget } = settings;
-  const heavy = packagesOf().find((one) => one.heavy);
+  const heavy = packagesOf(settings).find((one) => one.heavy);
   return `Start a session: an interpreter that remembers its state (variables, imports and files) between execute_code calls, for work in several steps, optionally with more memory, fuel or time. Returns its session_id.
 
 Which one?

@@ -152,6 +152,14 @@ export const requestedPackages = () =>
     .filter(({ requested }) => requested)
     .map((one) => one.name);
 
+/** The added packages that these sources name, and those that they need; all if no sources are given. */
+export function selectAdded(sources: readonly string[] | undefined): AddedPackage[] {
+  const added = readAddedPackages();
+  if (sources === undefined) return [...added];
+  const named = sources.map((source) => findAdded(added, source)).filter((one) => one !== undefined);
+  return withRequirements(named, added);
+}
+
 /** An added package, by any spelling of its name. */
 export function findAdded(packages: readonly AddedPackage[], wanted: string): AddedPackage | undefined {
   const plain = normalisedName(wanted);

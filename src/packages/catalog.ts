@@ -299,6 +299,11 @@ export function pythonPackage(name: string): CatalogRow | undefined {
 export const PACKAGES_BY_PURPOSE: Readonly<Record<RuntimeName, Readonly<Record<string, readonly string[]>>>> =
   {
     python: {
+      arrays: ['numpy', 'scipy'],
+      'data frames': ['pandas'],
+      charts: ['matplotlib'],
+      images: ['pillow'],
+      'machine learning': ['scikit-learn'],
       Excel: ['openpyxl'],
       PDF: ['pypdf'],
       mathematics: ['sympy'],

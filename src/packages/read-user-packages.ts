@@ -127,6 +127,19 @@ async function loadParts(parts: readonly PackagePart[], sources: readonly string
   };
 }
 
+/** Throws if a source is neither an added nor a vendored package, and does not exist. */
+export function checkSources(sources: readonly string[]): void {
+  const added = readAddedPackages();
+  for (const source of sources)
+    if (findAdded(added, source) === undefined && !existsSync(source) && pythonPackage(source) === undefined)
+      throw notFound(source);
+}
+
+function notFound(source: string): SandboxError {
+  const advice = `Add it with "llm-wasm-sandbox packages add ${source}", or give the path of a wheel`;
+  return invalid(`${source} is not an added package, a wheel or a folder. ${advice}`);
+}
+
 async function readSource(source: string, added: readonly AddedPackage[]): Promise<PackagePart[]> {
   const digest = CONTENTS.exec(source)?.[1];
   if (digest !== undefined) {
@@ -140,8 +153,7 @@ async function readSource(source: string, added: readonly AddedPackage[]): Promi
   if (isName && !existsSync(source)) {
     // A vendored package is always available.
     if (pythonPackage(source) !== undefined) return [];
-    const advice = `Add it with "llm-wasm-sandbox packages add ${source}", or give the path of a wheel`;
-    throw invalid(`${source} is not an added package, a wheel or a folder. ${advice}`);
+    throw notFound(source);
   }
   return (await readPath(source)).filter((files) => files.length > 0).map(partOf);
 }

@@ -36,8 +36,8 @@ export interface Language extends AnalysedLanguage, SourceLanguage {
   readonly helpers: readonly string[];
   /** Frequent mistakes and how to avoid them, one line each, for tool descriptions. */
   readonly pitfalls: readonly string[];
-  /** Well-known packages that are not available, and what to use instead, in one sentence; empty if there is nothing to say. */
-  readonly unavailable: string;
+  /** Well-known packages that are often missing, and what to use instead, for tool descriptions. */
+  readonly unavailable: { readonly packages: readonly string[]; readonly instead: string } | undefined;
   /** A program that computes until a limit stops it, with a mix of common operations. Its speed is measured. */
   readonly speedProgram: string;
   /** All rules of the error guidance for programs of this language, in the order in which they are tried. */

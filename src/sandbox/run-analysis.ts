@@ -1,7 +1,9 @@
 /** Adds error guidance and fuel analysis to a result. With both switched off nothing is collected or added. */
 import { type Analysis, analyse } from '../analysis/analyse.ts';
 import type { AnalysedLimits, AnalysisInput, EarlierCalls } from '../analysis/input.ts';
+import { distributedModule } from '../packages/pyodide-lock.ts';
 import { LANGUAGES } from '../runtimes/languages.ts';
+import { PACKAGE_RUNTIME } from '../runtimes/sources.ts';
 import type { PackageFacts, Policy, SandboxResult } from '../schema.ts';
 import type { RunOutcome } from '../worker/protocol.ts';
 
@@ -56,6 +58,8 @@ function inputOf(result: SandboxResult, run: CompletedRun, packages: readonly Pa
     mounts: run.policy.mounts.map(({ guest_path }) => guest_path),
     imports: metadata.imports,
     packages: packages.filter(({ language }) => language === runtime),
+    addablePackage: (module) =>
+      runtime === PACKAGE_RUNTIME ? distributedModule(module)?.name.toLowerCase() : undefined,
     earlier: run.earlier,
     profile: run.outcome.profile,
     stoppedAt: run.outcome.stoppedAt,

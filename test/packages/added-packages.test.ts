@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createSandbox } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runCli, runCliHere } from '../support/cli.ts';
+import { call, httpClient, startHttp } from '../support/mcp.ts';
 import { nativeWheel } from './native-extension.ts';
 import { wheel } from './wheel-fixtures.ts';
 
@@ -133,7 +134,7 @@ describe('added packages', () => {
   });
 
   test('stay those of a session when others are added, and come back with an imported session', async () => {
-    const call = (program: string, id = 'kept') => run('--session', id, '-c', program);
+    const continued = (program: string, id = 'kept') => run('--session', id, '-c', program);
     const only = run(
       '--session',
       'kept',
@@ -143,12 +144,31 @@ describe('added packages', () => {
       'import counter; print(counter.add(3))',
     );
     expect(only.stdout).toBe('3\n');
-    expect(call('print(counter.add(4))').stdout).toBe('7\n');
+    expect(continued('print(counter.add(4))').stdout).toBe('7\n');
     const file = join(folder, 'kept.session');
     expect((await session('export', 'kept', file)).status).toBe(0);
     expect((await session('import', file, '--session', 'copy')).status).toBe(0);
-    expect(call('print(counter.add(5))', 'copy').stdout).toBe('12\n');
+    expect(continued('print(counter.add(5))', 'copy').stdout).toBe('12\n');
     expect((await session('show', 'copy')).stdout).toContain('counter');
+  });
+
+  test('are available to clients of a server, which lists them', async () => {
+    const server = await startHttp({ packages: ['adder'] });
+    const client = await httpClient(server, 'modern');
+    const { structured } = await call(client, 'list_available_packages', { query: 'adds numbers' });
+    expect(structured['packages']).toMatchObject([{ name: 'adder', import_pattern: 'import adder' }]);
+    const run = (code: string, more = {}) =>
+      call(client, 'execute_code', { code, language: 'python', ...more });
+    expect((await run('import adder; print(adder.add(41))')).text).toContain('42');
+    expect((await run('import counter')).text).toContain('ModuleNotFoundError');
+    const { structured: session } = await call(client, 'create_session', { language: 'python' });
+    const { session_id } = session as { session_id: string };
+    expect((await run('import adder; adder.add(1)', { session_id })).isError).toBe(false);
+    const { structured: none } = await call(client, 'list_available_packages', { query: 'counter' });
+    expect(none['packages']).toEqual([]);
+    await client.close();
+    await server.close();
+    await expect(startHttp({ packages: ['nowhere'] })).rejects.toThrow(/packages add nowhere/);
   });
 
   test('are verified', async () => {

@@ -17,6 +17,7 @@ const DEFINITION = 0;
 const METHODS = 64;
 const COUNTER = 192;
 const NAMES = 200;
+const JUMP_BUFFER = 264;
 /** Fields of PyModuleDef and PyMethodDef on a 32-bit machine. */
 const DEFINITION_FIELDS = { refcount: 0, name: 20, size: 28, methods: 32 };
 const METHOD_BYTES = 16;
@@ -29,12 +30,14 @@ const TYPES: LinkSource['types'] = [
   [['i32', 'i32'], ['i32']],
   [[], ['i32']],
   [['i32'], []],
+  [['i32', 'i32'], []],
 ];
 /** Imported functions. */
 const CREATE = 0;
 const AS_LONG = 1;
 const FROM_LONG = 2;
-const OWN = 3;
+const LONGJMP = 3;
+const OWN = 4;
 
 const argument: Code[] = [
   ['local.get', 1],
@@ -56,6 +59,20 @@ const METHOD_CODE: Readonly<Record<string, readonly Code[]>> = {
   crash: [['unreachable']],
   throws: [...argument, ['throw', 0]],
   recurse: [['local.get', 0], ['local.get', 1], ['call', OWN + 4], ['drop'], ['local.get', 1]],
+  // Calls longjmp of the C library, catches the jump, and returns the value that it carries.
+  jump: [
+    {
+      op: 'try',
+      body: [...address(JUMP_BUFFER), ...argument, ['call', LONGJMP]],
+      catch: [
+        ['i32.load', 2, 4],
+        ['local.set', 0],
+      ],
+      tag: 1,
+    },
+    ['local.get', 0],
+    ['call', FROM_LONG],
+  ],
 };
 const NAME_LIST = [...Object.keys(METHOD_CODE), 'counter'];
 const nameOffset = (index: number) =>
@@ -71,7 +88,7 @@ function extension(): Uint8Array {
       ...word(METHODS + i * METHOD_BYTES + 4, TABLE_BASE, ['i32.const', i], ['i32.add']),
     ]),
   ];
-  const image = new Uint8Array(NAMES + 64);
+  const image = new Uint8Array(JUMP_BUFFER + 16);
   const view = new DataView(image.buffer);
   view.setUint32(DEFINITION + DEFINITION_FIELDS.refcount, 1, true);
   view.setInt32(DEFINITION + DEFINITION_FIELDS.size, -1, true);
@@ -87,7 +104,9 @@ function extension(): Uint8Array {
       ['env', 'PyModule_Create2', { func: 2 }],
       ['env', 'PyLong_AsLong', { func: 1 }],
       ['env', 'PyLong_FromLong', { func: 1 }],
+      ['env', '__wasm_longjmp', { func: 5 }],
       ['env', '__cpp_exception', { tag: 4 }],
+      ['env', '__c_longjmp', { tag: 4 }],
     ],
     functions: [
       ...methods,

@@ -55,6 +55,10 @@ describe('a session with a native library', () => {
     expect(value(await session.execute('counter.add(0)'))).toBe(before);
   });
 
+  test('catches a longjmp of the C library, across calls', async () => {
+    expect(value(await session.execute('[counter.jump(n) for n in range(1, 4)]'))).toEqual([1, 2, 3]);
+  });
+
   // guarantee: native-libraries
   test('does not load what a program wrote, even a copy of an installed library', async () => {
     const attempts = await session.execute(code`

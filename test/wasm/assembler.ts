@@ -25,6 +25,8 @@ export type Code =
       readonly body: readonly Code[];
       /** Handler for tag 0. It starts with the i32 of the exception on the stack. */
       readonly catch?: readonly Code[];
+      /** Tag of `catch`; by default 0. */
+      readonly tag?: number;
       readonly catchAll?: readonly Code[];
       readonly delegate?: number;
     }
@@ -65,7 +67,7 @@ function structured(to: Writer, item: Exclude<Code, readonly unknown[]>): void {
   assemble(to, item.op === 'if' ? item.yes : item.body);
   if (item.op === 'if' && item.no) assemble(opcode(to, 'else'), item.no);
   if (item.op === 'try') {
-    if (item.catch) assemble(opcode(to, 'catch').u32(0), item.catch);
+    if (item.catch) assemble(opcode(to, 'catch').u32(item.tag ?? 0), item.catch);
     if (item.catchAll) assemble(opcode(to, 'catch_all'), item.catchAll);
     if (item.delegate !== undefined) {
       opcode(to, 'delegate').u32(item.delegate);

@@ -68,6 +68,8 @@ export function describeAlternative(
 export const packageNotAvailableRule = (
   row: SharedRow<string> & {
     readonly alternative: (name: string, input: AnalysisInput) => string | undefined;
+    /** Whether the package can be made available, and how. */
+    readonly installation?: (name: string, input: AnalysisInput) => string | undefined;
     /** File names of a module of this name. */
     readonly moduleFiles: (name: string) => readonly string[];
     /** The statement that imports a file in /app. */
@@ -91,6 +93,7 @@ export const packageNotAvailableRule = (
         guidance: [
           `Package '${oneLine(name, 80)}' is not available, and packages cannot be installed`,
           alternative,
+          row.installation?.(name, input),
           similar.length > 0 ? `Vendored packages with a similar name: ${similar.join(', ')}` : undefined,
           ownFile &&
             `Your file '${oneLine(ownFile, 80)}' is imported with: ${row.importFile(oneLine(ownFile, 80))}`,

@@ -23,7 +23,13 @@ import { formatBytes, formatFuel } from '../../quantities.ts';
 import { onBrokenPipe } from '../broken-pipe.ts';
 import type { CommandDetails } from '../command.ts';
 import { exitCodeOf, UsageError } from '../exit-codes.ts';
-import { parseBytesOption, parseCountOption, parseFuelOption, parseSecondsOption } from '../options.ts';
+import {
+  collectPackages,
+  parseBytesOption,
+  parseCountOption,
+  parseFuelOption,
+  parseSecondsOption,
+} from '../options.ts';
 import { packageFacts } from '../package-facts.ts';
 import { optimizeOnHalfOfCores, validateLazily } from '../v8-flags.ts';
 
@@ -61,6 +67,7 @@ export function serverCommand({ settings, examples, start }: ServerCommand): Com
       ),
       new Option('--print-config', 'Print the effective settings, without secrets, as a TOML file, and exit'),
       ...settings.map(settingOption),
+      new Option('--no-packages', 'Do not use added packages'),
     ],
     examples,
     async action(_, flags) {
@@ -160,8 +167,15 @@ function settingsFromFlags(names: readonly SettingName[], flags: ServerFlags): R
   return Object.fromEntries(
     given
       .filter(([, value]) => value !== undefined)
-      .map(([name, value]) => [name, typeof value === 'string' ? parseSettingText(name, value) : value]),
+      .map(([name, value]) => [name, settingValue(name, value)]),
   );
+}
+
+/** The value of a setting from its flag. Text is parsed, and names of packages may be separated by commas. */
+function settingValue(name: SettingName, value: unknown): unknown {
+  if (name === 'packages')
+    return value === false ? [] : (value as string[]).flatMap((one) => collectPackages(one));
+  return typeof value === 'string' ? parseSettingText(name, value) : value;
 }
 
 async function settingsFromFile(path: string | undefined): Promise<Record<string, unknown>> {

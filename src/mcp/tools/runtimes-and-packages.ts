@@ -9,6 +9,7 @@ import {
   type RuntimeName,
   runtimeName,
 } from '../../schema.ts';
+import type { ServerSettings } from '../settings.ts';
 import { defineTool, READ_ONLY } from '../tool.ts';
 import { notablePackages, packagesOf } from '../tool-descriptions.ts';
 
@@ -35,7 +36,7 @@ const packageRow = z.object({
   preloaded: z.boolean(),
 });
 
-function runtimeRows(): z.infer<typeof runtimeRow>[] {
+function runtimeRows(settings: ServerSettings): z.infer<typeof runtimeRow>[] {
   return RUNTIME_NAMES.map((language) => {
     const { engine, version, level, apiNotes, helpers } = LANGUAGES[language];
     return {
@@ -43,16 +44,20 @@ function runtimeRows(): z.infer<typeof runtimeRow>[] {
       engine,
       version,
       language_level: level,
-      packages: packagesOf(language).length,
-      notable_packages: notablePackages(language),
+      packages: packagesOf(settings, language).length,
+      notable_packages: notablePackages(settings, language),
       api_notes: [...apiNotes],
       helpers: [...helpers],
     };
   });
 }
 
-function packageRows(language: RuntimeName | undefined, query: string): z.infer<typeof packageRow>[] {
-  return packagesOf(language)
+function packageRows(
+  settings: ServerSettings,
+  language: RuntimeName | undefined,
+  query: string,
+): z.infer<typeof packageRow>[] {
+  return packagesOf(settings, language)
     .filter((one) => `${one.name} ${one.import_names.join(' ')} ${one.use}`.toLowerCase().includes(query))
     .map((one) => ({
       name: one.name,
@@ -75,8 +80,8 @@ export const listRuntimes = defineTool({
   input: z.strictObject({}),
   output: z.object({ runtimes: z.array(runtimeRow) }),
   annotations: READ_ONLY,
-  run: async () => {
-    const runtimes = runtimeRows();
+  run: async (_, { state }) => {
+    const runtimes = runtimeRows(state.settings);
     const text = runtimes
       .map((one) =>
         [
@@ -104,8 +109,12 @@ export const listAvailablePackages = defineTool({
   }),
   output: z.object({ packages: z.array(packageRow) }),
   annotations: READ_ONLY,
-  run: async ({ language, query = '' }) => {
-    const packages = packageRows(language && LANGUAGE_RUNTIMES[language], query.toLowerCase());
+  run: async ({ language, query = '' }, { state }) => {
+    const packages = packageRows(
+      state.settings,
+      language && LANGUAGE_RUNTIMES[language],
+      query.toLowerCase(),
+    );
     const lines = packages.map(
       (one) =>
         `${one.name} ${one.version} (${one.language}): ${one.use}. ${one.import_pattern}; first import ${formatFuel(one.fuel_first_import)} fuel${one.heavy ? ' (heavy)' : ''}, cached ${formatFuel(one.fuel_cached_import)}${one.preloaded ? ', preloaded' : ''}`,

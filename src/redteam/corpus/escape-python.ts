@@ -669,6 +669,36 @@ seen`,
     expect: { metadata: { result: ['OSError', 'ImportError'] } },
   },
   {
+    name: 'forged-library-stub',
+    code: `import ctypes, importlib.machinery, importlib.util, os
+stub = 'llm-wasm-sandbox side module sha256:%s\\n'
+seen = set()
+for i, text in enumerate([stub % ('a' * 64), stub % ('0' * 64), stub % '../../etc/passwd', stub.strip() % '', stub * 1000 % (('a' * 64,) * 1000)]):
+    for folder in ('/app', '/tmp'):
+        path = f'{folder}/forged{i}.so'
+        open(path, 'w').write(text)
+        os.symlink(path, path + '.link.so')
+        for name in (path, path + '.link.so'):
+            for load in (lambda: ctypes.CDLL(name),
+                         lambda: importlib.machinery.ExtensionFileLoader('forged', name).create_module(
+                             importlib.util.spec_from_file_location('forged', name))):
+                try: load(); seen.add('loaded')
+                except (OSError, ImportError) as error: seen.add(type(error).__name__)
+sorted(seen)`,
+    expect: { metadata: { result: ['ImportError', 'OSError'] } },
+  },
+  {
+    name: 'symbols-of-the-main-program',
+    code: `import ctypes, _ctypes
+seen = []
+for look in (lambda: ctypes.CDLL(None).system, lambda: ctypes.pythonapi.PyRun_SimpleString(b'1'),
+             lambda: _ctypes.dlsym(0, 'emscripten_run_script'), lambda: _ctypes.dlsym(_ctypes.dlopen(None, 0), 'system')):
+    try: look(); seen.append('found')
+    except (OSError, AttributeError, SystemError) as error: seen.append('refused')
+seen`,
+    expect: { metadata: { result: Array(4).fill('refused') } },
+  },
+  {
     name: 'bridge-module-of-its-own',
     code: `import sys, types
 js = types.ModuleType('js'); js.process = 'fake'; sys.modules['js'] = js

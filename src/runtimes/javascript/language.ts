@@ -36,7 +36,7 @@ export const javascriptLanguage: Language = {
   pitfalls: [
     `"TypeError: value is not iterable" (JavaScript): os functions return [result, error]. Use const [files, err] = os.readdir('/app').`,
   ],
-  unavailable: '',
+  unavailable: undefined,
   speedProgram: `
 function work() {
   const counts = new Map();
@@ -49,7 +49,7 @@ function work() {
 }
 for (;;) work();`,
   documentation: 'docs/JAVASCRIPT_CAPABILITIES.md',
-  errno: { ...LINUX_ERRNO, EOPNOTSUPP: LINUX_ERRNO.ENOTSUP },
+  errno: LINUX_ERRNO,
   guidance: javascriptGuidance,
   rules: javascriptRules,
   summary: (packages) =>

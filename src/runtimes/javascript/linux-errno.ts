@@ -38,6 +38,7 @@ const ERRORS = {
   EILSEQ: [84, 'Invalid or incomplete multibyte or wide character'],
   ENOTSOCK: [88, 'Socket operation on non-socket'],
   ENOTSUP: [95, 'Operation not supported'],
+  EOPNOTSUPP: [95, 'Operation not supported'],
   EAFNOSUPPORT: [97, 'Address family not supported by protocol'],
   EDQUOT: [122, 'Disk quota exceeded'],
 } as const satisfies Record<ErrnoName, readonly [number: number, text: string]>;

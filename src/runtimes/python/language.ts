@@ -23,8 +23,10 @@ export const pythonLanguage: Language = {
   ],
   helpers: ['sandbox_utils (find, grep, csv_to_json, json_to_csv and others)'],
   pitfalls: ["FileNotFoundError: data files exist only under /app. Use '/app/data.txt' or a relative path."],
-  unavailable:
-    'numpy, pandas, matplotlib and Pillow are not available: use csv, sqlite3, statistics, and SVG for charts.',
+  unavailable: {
+    packages: ['numpy', 'pandas', 'matplotlib', 'pillow'],
+    instead: 'use csv, sqlite3, statistics, and SVG for charts',
+  },
   speedProgram: `
 def work():
     counts = {}
@@ -36,7 +38,7 @@ def work():
 while True:
     work()`,
   documentation: 'docs/PYTHON_CAPABILITIES.md',
-  errno: { ...WASI_ERRNO, EOPNOTSUPP: 138 },
+  errno: WASI_ERRNO,
   guidance: pythonGuidance,
   rules: pythonRules,
   summary: (packages) => `${VERSION}, standard library, ${packages}`,

@@ -9,6 +9,7 @@ import { liveSessions } from './live-sessions.ts';
 import { mcpRequests } from './mcp-requests.ts';
 import { pathResolution } from './path-resolution.ts';
 import { sessionReader } from './session-reader.ts';
+import { sideModules } from './side-modules.ts';
 import { syscallsJavaScript } from './syscalls-javascript.ts';
 import { syscallsPython } from './syscalls-python.ts';
 import { wasmMetering } from './wasm-metering.ts';
@@ -17,6 +18,7 @@ import { wasmReader } from './wasm-reader.ts';
 export const TARGETS: readonly FuzzTarget[] = [
   wasmReader,
   wasmMetering,
+  sideModules,
   syscallsPython,
   syscallsJavaScript,
   pathResolution,

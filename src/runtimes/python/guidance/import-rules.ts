@@ -11,7 +11,7 @@ import {
   unsupportedFeatureRule,
 } from '../../../analysis/rules/rule-factories.ts';
 import { commandSubstitute } from './command-substitutes.ts';
-import { PROCESSES, UNSUPPORTED_MODULES } from './missing-modules.ts';
+import { NO_BUILD, PROCESSES, UNSUPPORTED_MODULES } from './missing-modules.ts';
 import { alternative, installationAdvice } from './package-installation.ts';
 import { builtinException, moduleException } from './select-exception.ts';
 import { failedCommands, INSTALLERS, NETWORK_PROGRAMS } from './shell-commands.ts';
@@ -88,8 +88,9 @@ function missingSystemCall(input: AnalysisInput): MissingFeature | undefined {
   if (error === undefined) return undefined;
   const code = failedSystemCall(input);
   if (code === 'EAFNOSUPPORT') return NETWORK;
-  if (code === 'EOPNOTSUPP') return missingCommands(input);
-  if (code === 'ENOSYS' || code === 'ENOTSUP') return { what: 'this system call' };
+  if (code === 'EOPNOTSUPP' && (/processes/.test(error.message) || failedCommands(input).length > 0))
+    return missingCommands(input);
+  if (code === 'ENOSYS' || code === 'EOPNOTSUPP') return { what: 'this system call' };
   if (code === 'EPERM' && error.path == null && error.type === 'PermissionError')
     return missingCommands(input);
   if (/^This Python build lacks multiprocessing/.test(error.message)) return PROCESSES;
@@ -216,6 +217,12 @@ export const importRules: readonly Rule[] = [
       return module && topLevel(module);
     },
     alternative,
+    installation: (name, input) => {
+      const addable = input.addablePackage(name);
+      if (addable !== undefined)
+        return `Only the operator of the sandbox can add it, with: llm-wasm-sandbox packages add ${addable}`;
+      return NO_BUILD.has(name) ? `No build of '${name}' exists for the sandbox` : undefined;
+    },
     moduleFiles: (name) => [`${name}.py`, `${name}/__init__.py`],
     importFile: (path) => `import ${path.replace(/(?:\/__init__)?\.py$/, '').replaceAll('/', '.')}`,
   }),

@@ -61,7 +61,7 @@ function deniedCalls(): HostFunctions {
     __syscall_socket: refuse('EAFNOSUPPORT'),
     ...Object.fromEntries(sockets.split(' ').map((name) => [`__syscall_${name}`, refuse('ENOTSOCK')])),
     __syscall_mknodat: refuse('EPERM'),
-    _mmap_js: refuse('ENOTSUP'),
+    _mmap_js: refuse('EOPNOTSUPP'),
     _munmap_js: refuse('EINVAL'),
     _msync_js: refuse('EINVAL'),
     _setitimer_js: refuse('ENOSYS'),
