@@ -41,7 +41,7 @@ function missingPackages(settings: ServerSettings, language: RuntimeName): strin
   const { unavailable } = LANGUAGES[language];
   if (unavailable === undefined) return '';
   const available = new Set(packagesOf(settings, language).map(({ name }) => name));
-  const missing = unavailable.packages.filter((name) => !available.has(name));
+  const missing = unavailable.packages.filter((name) => !available.has(name.toLowerCase()));
   if (missing.length === 0) return '';
   return ` ${formatList(missing)} ${missing.length === 1 ? 'is' : 'are'} not available: ${unavailable.instead}.`;
 }

@@ -24,7 +24,7 @@ export const pythonLanguage: Language = {
   helpers: ['sandbox_utils (find, grep, csv_to_json, json_to_csv and others)'],
   pitfalls: ["FileNotFoundError: data files exist only under /app. Use '/app/data.txt' or a relative path."],
   unavailable: {
-    packages: ['numpy', 'pandas', 'matplotlib', 'pillow'],
+    packages: ['numpy', 'pandas', 'matplotlib', 'Pillow'],
     instead: 'use csv, sqlite3, statistics, and SVG for charts',
   },
   speedProgram: `
