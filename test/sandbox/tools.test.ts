@@ -3,6 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createSandbox, type Sandbox } from '../../dist/index.js';
 
 const aborted: string[] = [];
+/** Called when the tool `never` starts. */
+let onNever = () => {};
 const tools = {
   weather: {
     description: 'The weather in a city.',
@@ -18,7 +20,10 @@ const tools = {
   echo: async (args: object) => args,
   value: async ({ kind }: { kind: string }) => VALUES[kind]!(),
   never: (_: object, { signal }: { signal: AbortSignal }) =>
-    new Promise(() => signal.addEventListener('abort', () => aborted.push('never'))),
+    new Promise(() => {
+      signal.addEventListener('abort', () => aborted.push('never'));
+      onNever();
+    }),
   ask: { needsApproval: true, execute: async () => 'done' },
 };
 
@@ -246,8 +251,9 @@ describe('limits of tools', () => {
   it('end the calls of a run that is cancelled', async () => {
     aborted.length = 0;
     const execution = javascript.execute('await tools.never({})');
-    setTimeout(() => execution.cancel(), 100);
+    onNever = () => execution.cancel();
     const result = await execution;
+    onNever = () => {};
     expect(result.metadata.trap_reason).toBe('cancelled');
     expect(result.metadata.tool_calls).toMatchObject([{ status: 'unknown' }]);
     expect(aborted).toEqual(['never']);
