@@ -4,7 +4,7 @@
  */
 import { selectAdded } from '../packages/added-packages.ts';
 import { PACKAGES_BY_PURPOSE } from '../packages/catalog.ts';
-import { formatBytes, formatFuel, formatLiteral, typicalSeconds } from '../quantities.ts';
+import { formatBytes, formatFuel, formatItems, formatLiteral, typicalSeconds } from '../quantities.ts';
 import { listPackages } from '../runtimes/available-packages.ts';
 import { LANGUAGES, languageTitles } from '../runtimes/languages.ts';
 import { LANGUAGE_NAMES, policy, RUNTIME_NAMES, type RuntimeName } from '../schema.ts';
@@ -56,7 +56,8 @@ function packagesPhrase(settings: ServerSettings, language: RuntimeName): string
   const purposes = packagesByPurpose(settings, language).map(
     ([purpose, names]) => `${purpose} (${names.join(', ')})`,
   );
-  return `${length} packages, e.g. for ${purposes.join(', ')}`;
+  const examples = purposes.length > 0 ? `, e.g. for ${purposes.join(', ')}` : '';
+  return `${formatItems(length, 'package')}${examples}`;
 }
 
 /** The package whose import costs most, in parentheses; empty if there are no packages. */

@@ -40,6 +40,8 @@ interface Call {
 }
 
 const HELD_BYTES_MESSAGE = `The unanswered calls of the run have more than ${formatBytes(MAX_HELD_ARGUMENT_BYTES)} of arguments.`;
+/** Limit of what a suspended call shows in `metadata.pending`, which is stored with the session. */
+const MAX_PAYLOAD_BYTES = 64 * 1024;
 const CANNOT_PAUSE = 'this program cannot pause';
 
 /** @internal */
@@ -259,8 +261,7 @@ export class ToolRun {
     payload?: unknown,
   ): ToolAnswer {
     const { id, record, tool } = call;
-    const data =
-      payload === undefined ? undefined : JSON.parse(toJson(payload, this.#limits.max_result_bytes));
+    const data = payload === undefined ? undefined : JSON.parse(toJson(payload, MAX_PAYLOAD_BYTES));
     const name = tool.description.name;
     const args = raw as PendingCall['arguments'];
     this.#pending.set(id, {

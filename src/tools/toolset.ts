@@ -27,7 +27,7 @@ export interface ToolContext {
   readonly session_id: string | undefined;
   /**
    * Leaves the call unanswered and pauses the program, whose session can be resumed with the answer later. The payload is
-   * shown in `metadata.pending`. Throws; let the exception pass.
+   * shown in `metadata.pending` and has at most 64 KiB of JSON. Throws; let the exception pass.
    */
   suspend(payload?: unknown): never;
   /** The name of `call_id` in the AI SDK. */

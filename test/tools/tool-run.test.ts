@@ -408,6 +408,13 @@ describe('suspended tool calls', () => {
     });
   });
 
+  it('fail if their payload has more than 64 KiB', async () => {
+    const flood = (_: unknown, { suspend }: ToolContext) => suspend('x'.repeat(70_000));
+    const { call, run } = start({ flood }, { canPause: true });
+    expect(await call('flood')).toMatchObject({ type: 'error' });
+    expect(run.pending).toEqual([]);
+  });
+
   it('stay suspended if the tool swallows the exception', async () => {
     const swallow = (_: unknown, { suspend }: ToolContext) => {
       try {
