@@ -10,8 +10,10 @@ import { isWorkspacePath } from '../fs/file-names.ts';
 import type { Entry, TreeEdit } from '../fs/flat-entries.ts';
 import { toShared } from '../fs/shared-bytes.ts';
 import { isMemoryLayer, memoryLayer } from '../host/shared-layer.ts';
+import { MESSAGE_SHAPE } from '../results/limits.ts';
 import type { GuestAssets, PreparedLibrary } from '../runtimes/guest-artifacts.ts';
 import {
+  type DisplayResult,
   displayResult,
   type GuestReport,
   guestReport,
@@ -199,6 +201,13 @@ const saved = z.strictObject({
   newDiffs: z.array(diff),
   tmp: z.strictObject({ removed: z.array(path), entries }),
 });
+/** Checked before the schema, which accepts cyclic data. */
+const displayed = z
+  .custom<object>((result) => {
+    const { json, data, chart } = (result ?? {}) as Partial<DisplayResult>;
+    return [json, data, chart].every((value) => isWithinLimits(value, MESSAGE_SHAPE.members));
+  })
+  .pipe(displayResult.extend({ path: path.optional() }).strict());
 const id = z.number().int();
 const fromWorker = z.discriminatedUnion('type', [
   z.strictObject({
@@ -210,7 +219,7 @@ const fromWorker = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('result'),
     id,
-    result: displayResult.extend({ path: path.optional() }).strict(),
+    result: displayed,
   }),
   z.strictObject({ type: z.literal('progress'), id, step: z.string() }),
   z.strictObject({
