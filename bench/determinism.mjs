@@ -83,7 +83,7 @@ export async function table() {
   }
   return markdown(
     'Determinism of the fuel profile',
-    `Each program runs ${RUNS} times into a limit of ${OPTIONS.fuel_budget / 1e6}M fuel. A run is different if its profile, its stopping place with variables, or its fuel analysis is not equal to those of the first run; restored sessions are compared with continued ones.`,
+    `Each program runs ${RUNS} times until it reaches a limit of ${OPTIONS.fuel_budget / 1e6}M fuel. A run counts as different if its profile, the line and variables at which it stopped, or its fuel analysis differs from that of the first run; restored sessions are compared with continued ones.`,
     ['runtime', 'interpreter', 'profile', 'programs', 'runs', 'samples', 'different runs'],
     rows,
   );

@@ -54,7 +54,7 @@ export async function table() {
   const topics = [...new Set(scored.map(topicOf))];
   return markdown(
     'Error guidance',
-    'Failing programs of the kind that models write (`bench/guidance/`), and the share of them whose guidance is right. In brackets: the programs that are wrong, of those to which the check applies.',
+    'Failing programs of the kind that models write (`bench/guidance/`), and the share of them whose guidance is right. In brackets: how many are wrong, out of those to which the check applies.',
     [
       'programs',
       'count',

@@ -49,7 +49,7 @@ export async function table() {
   }
   return markdown(
     'First import of large packages',
-    'Fuel of the import statement alone. Time of the whole run in a fresh guest, in a warmed-up worker.',
+    'Fuel is that of the import statement alone; time is that of the whole run, in a fresh guest of a warmed-up worker.',
     ['package', 'original, published', 'from source', 'from bytecode', 'preloaded'],
     rows,
   );

@@ -96,7 +96,7 @@ async function callTable() {
   }
   return markdown(
     'Calls in a live session',
-    `Milliseconds from call to result over ${ROUNDS} interleaved rounds. A session is saved after the call returns, so a call right after another waits for the save. Target: at most ×2 the time of a fresh interpreter.`,
+    `Milliseconds from call to result over ${ROUNDS} interleaved rounds. A session is saved after the call returns, so a call that immediately follows another one waits for the save. Target: at most ×2 the time of a fresh interpreter.`,
     ['runtime', 'call', 'p50', 'p95', '/ fresh interpreter', '/ eval'],
     rows,
   );
@@ -363,7 +363,7 @@ function soakTable() {
   const rows = samples.filter((_, i) => i % 2 === 1).map(({ done, rss }) => [String(done), formatBytes(rss)]);
   const half = Math.floor(after.length / 2);
   const drift = median(sizes.slice(half)) / median(sizes.slice(0, half));
-  const note = `${SOAK.calls} calls over ${SOAK.sessions} sessions, half Python, half JavaScript, 4 clients, in ${seconds.toFixed(0)} s (${(SOAK.calls / seconds).toFixed(0)} calls per second). Resident memory after a quarter of the calls: ${formatBytes(Math.min(...sizes))} to ${formatBytes(Math.max(...sizes))}, the median of the second half is ${times(drift)} that of the first.`;
+  const note = `${SOAK.calls} calls over ${SOAK.sessions} sessions, half Python, half JavaScript, 4 clients, in ${seconds.toFixed(0)} s (${(SOAK.calls / seconds).toFixed(0)} calls per second). Resident memory after the first quarter of the calls ranges from ${formatBytes(Math.min(...sizes))} to ${formatBytes(Math.max(...sizes))}; the median of the second half is ${times(drift)} that of the first.`;
   return markdown('Soak', note, ['calls', 'resident memory'], rows);
 }
 

@@ -89,7 +89,7 @@ export async function table() {
   return [
     markdown(
       'The first calls of a process',
-      `Milliseconds of processor time for \`x += 1\` in a session, by number of the call, with the save; median over processes (${PROCESSES}) on ${MACHINE}. With \`optimization: 'idle'\` the first call is made when the training is over, with 'demand' at once. V8 compiles in threads of its own; where there are few cores, calls wait for them.`,
+      `Milliseconds of processor time for \`x += 1\` in a session, by call number, including the save; median over processes (${PROCESSES}) on ${MACHINE}. With \`optimization: 'idle'\` the first call is made after the training has ended, with \`'demand'\` immediately. V8 compiles in its own threads; on machines with few cores, calls wait for these threads.`,
       ['runtime', 'optimization', 'threads', ...SHOWN.map((call) => `call ${call}`)],
       curveRows,
     ),

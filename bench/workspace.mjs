@@ -113,7 +113,7 @@ export async function table() {
   const sizes = SIZES.map((count) => `${count.toLocaleString('en-US')} files`);
   return markdown(
     'Cost against the size of the workspace',
-    `Median milliseconds over ${ROUNDS} interleaved rounds. The files have one byte each and are in ten folders. Before every call of a session on disk, the store looks for edits of the user, for which it reads the attributes of all files; "saving" is the time from the result of a call that writes one file until it is on disk.`,
+    `Median milliseconds over ${ROUNDS} interleaved rounds. The files have one byte each and are in ten folders. Before every call of a session on disk, the store reads the attributes of all files to detect edits by the user; "saving" is the time from the result of a call that writes one file until it is on disk.`,
     ['operation', ...(names.length > 1 ? ['version'] : []), ...sizes, 'largest / empty'],
     rows,
   );
