@@ -35,7 +35,7 @@ function copyDataFiles(runtimes) {
   writePyodideLock();
 }
 
-/** Copies the wheels in the list of packages that Pyodide distributes: the pyodide package is not installed with this one. */
+/** Copies the list of wheels that Pyodide distributes, because the pyodide package is not installed with this one. */
 function writePyodideLock() {
   const read = (name) => JSON.parse(readFileSync(at(`node_modules/pyodide/${name}`), 'utf8'));
   const packages = Object.values(read('pyodide-lock.json').packages)

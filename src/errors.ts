@@ -18,9 +18,8 @@ export const ERROR_CODES = {
   session_mismatch: 'The session exists with a different runtime or different settings.',
   session_not_found: 'The session does not exist.',
   session_limit: 'The number or size of sessions or checkpoints has reached its limit.',
-  execution_paused: 'The session waits for answers to calls of tools, so it cannot run another program.',
-  execution_not_found:
-    'The session is not paused in this execution: it has ended, or has been resumed before.',
+  execution_paused: 'The session is waiting for answers to tool calls, so it cannot run another program.',
+  execution_not_found: 'The session is not paused in this execution, which has ended or was already resumed.',
   session_damaged: 'The stored session is damaged; its files may still be readable.',
   checkpoint_not_found: 'The session has no checkpoint with this name.',
   nothing_to_undo: 'The session has no call to undo: none has run, or the last one was already undone.',

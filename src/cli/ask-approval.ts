@@ -19,10 +19,10 @@ async function ask(request: ApprovalRequest): Promise<ApprovalDecision> {
   process.stderr.write(`The program wants to call ${callText(request)}\nAllow? [y/N] `);
   const line = await readLine(signal);
   if (line === undefined) return undefined;
-  return /^y(?:es)?$/i.test(line.trim()) ? true : { approved: false, reason: 'a person denied it' };
+  return /^y(?:es)?$/i.test(line.trim()) ? true : { approved: false, reason: 'a person denied the call' };
 }
 
-/** A line of the terminal; undefined if there is none or the program has ended. */
+/** A line from the terminal; undefined if there is none or the program has ended. */
 function readLine(signal: AbortSignal): Promise<string | undefined> {
   return new Promise((resolve) => {
     const input = createReadStream('/dev/tty');

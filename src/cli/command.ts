@@ -27,7 +27,7 @@ export function addCommand(parent: Command, spec: CommandSpec): void {
   command.action(async (...received: unknown[]) => {
     // Commander passes the arguments, then the flags and the command itself. A variadic argument is an array.
     const args = received.slice(0, -2).flat() as (string | undefined)[];
-    // A parent command that has the same option takes it, wherever it is.
+    // If a parent command has the same option, Commander assigns the value to the parent, wherever the option appears.
     await spec.action!(args, command.optsWithGlobals());
   });
 }

@@ -53,7 +53,7 @@ export type ImageProtocol = 'kitty' | 'iterm2';
 
 /** The protocol with which a terminal shows images, from its environment variables. */
 export function imageProtocol(env: Readonly<Record<string, string | undefined>>): ImageProtocol | undefined {
-  // Multiplexers do not pass these sequences on.
+  // Terminal multiplexers do not pass these sequences through.
   if (env['TMUX'] !== undefined || env['STY'] !== undefined) return undefined;
   const program = env['TERM_PROGRAM'] ?? '';
   if (env['KITTY_WINDOW_ID'] !== undefined || env['TERM'] === 'xterm-kitty' || program === 'ghostty')
@@ -62,7 +62,7 @@ export function imageProtocol(env: Readonly<Record<string, string | undefined>>)
   return undefined;
 }
 
-/** Characters of a chunk in the protocol of kitty. */
+/** Characters per chunk in the kitty protocol. */
 const KITTY_CHUNK = 4096;
 
 /** The escape sequence that shows a PNG image. The base64 text was encoded by the host, so it has no control characters. */
@@ -80,7 +80,7 @@ export function imageSequence(protocol: ImageProtocol, base64: string): string {
 interface ReportOptions {
   readonly protocol: ImageProtocol | undefined;
   readonly isTerminal: boolean;
-  /** Where the results are written as files, if they are. */
+  /** The folder to which results are written as files, if any. */
   readonly folder: string | undefined;
 }
 

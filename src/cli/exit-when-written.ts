@@ -1,7 +1,7 @@
 /** The end of a process that has nothing left to do but to write its output. */
 import type { Writable } from 'node:stream';
 
-/** How long a process that was asked to end waits for the readers of its output. */
+/** How long an interrupted process waits for the readers of its output. */
 const INTERRUPTED_MS = 500;
 
 let stop!: () => void;

@@ -40,7 +40,7 @@ function remedy(result: SandboxResult, flag: string, timeoutSeconds: number): st
 function fuelInTime({ fuel_consumed, duration_ms }: SandboxResult, timeoutSeconds: number): string {
   const fuel = (fuel_consumed / duration_ms) * 1000 * timeoutSeconds;
   if (!(fuel > fuel_consumed)) return ' and the time limit with --timeout';
-  return `: at this speed, ${formatFuel(Number(fuel.toPrecision(1)))} fuel takes about ${formatDuration(timeoutSeconds * 1000)}, the time limit`;
+  return `: at this speed, ${formatFuel(Number(fuel.toPrecision(1)))} fuel takes about ${formatDuration(timeoutSeconds * 1000)}, which is the time limit`;
 }
 
 /** The guidance of a failed run; empty if there is none. */

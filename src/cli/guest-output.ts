@@ -38,7 +38,7 @@ export class GuestOutput {
     await Promise.race([written, this.#finished]);
   }
 
-  /** Passes on the output that the call did not wait for; it is then in the buffers of the streams. */
+  /** Writes the output that the call did not wait for to the buffers of the streams. */
   async finish(): Promise<void> {
     this.#finish();
     // The remaining calls of `write` no longer wait, so all of them are made before this resolves.

@@ -21,7 +21,7 @@ export interface LocalProgram {
 /** Folders that hold nothing a program needs here. */
 const SKIPPED_FOLDERS: ReadonlySet<string> = new Set(['node_modules', '__pycache__', 'venv']);
 const MAX_FILES = 10_000;
-/** Larger files are data, which --file and --mount pass. */
+/** Larger files are data; pass them with --file or --mount. */
 const MAX_MODULE_BYTES = 10_000_000;
 
 /** Reads the program at a path, or from standard input for "-". */
@@ -120,5 +120,5 @@ function filesBelow(root: string): string[] {
 
 const tooManyFiles = (path: string) =>
   new UsageError(
-    `Cannot copy ${path} into the sandbox: more than ${MAX_FILES} files are needed. Use --mount for data.`,
+    `Cannot copy ${path} into the sandbox: it needs more than ${MAX_FILES} files. Use --mount for data.`,
   );

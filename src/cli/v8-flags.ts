@@ -25,8 +25,8 @@ export function optimizeLate(): void {
 }
 
 /**
- * Lets V8 optimise on half of the cores. By default it uses all of them, so that calls wait, and the memory that each of its
- * threads needs for that is not returned to the system.
+ * Lets V8 optimise on half of the cores. By default it uses all cores, which delays calls, and the memory that its threads
+ * need for this is not returned to the system.
  */
 export function optimizeOnHalfOfCores(): void {
   const tasks = Math.max(1, Math.floor(availableParallelism() / 2));

@@ -397,7 +397,7 @@ export class Guest implements Host, LinkableGuest {
     return performance.now() - start;
   }
 
-  /** Whether clock and random numbers are those of the machine. */
+  /** Whether clock and random numbers are deterministic instead of those of the machine. */
   get isDeterministic(): boolean {
     return this.#run.deterministic !== undefined;
   }

@@ -47,7 +47,7 @@ export class JsonShape {
       case 0x7b: // {
         this.#members++;
         if (++this.#depth > this.limits.depth)
-          return `arrays and objects are nested more than ${this.limits.depth} deep`;
+          return `arrays and objects are nested more than ${this.limits.depth} levels deep`;
         break;
       case 0x5d: // ]
       case 0x7d: // }

@@ -17,7 +17,7 @@ let known: { readonly override: string | undefined; readonly folder: string } | 
 function installFolder(): string {
   const override = process.env[OVERRIDE] ? resolve(process.env[OVERRIDE]) : undefined;
   if (known === undefined || known.override !== override) {
-    // Bundles that are CommonJS have no URL.
+    // CommonJS bundles have no import.meta.url.
     const url: string | undefined = import.meta.url;
     const folder = override ?? (url === undefined ? '' : fileURLToPath(new URL('..', url)));
     if (!existsSync(join(folder, MARKER))) throw notInstalled(folder, override !== undefined);

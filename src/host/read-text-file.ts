@@ -1,4 +1,4 @@
-/** Reads a small text file that the user names. */
+/** Reads a small text file that the user specifies. */
 import { readFileSync, statSync } from 'node:fs';
 import { SandboxError } from '../errors.ts';
 import { formatBytes } from '../quantities.ts';
@@ -12,7 +12,7 @@ export function readTextFile(path: string, what: string): string {
   try {
     const { size } = statSync(path);
     if (size > MAX_BYTES)
-      throw fail(`it has ${formatBytes(size)}; at most ${formatBytes(MAX_BYTES)} are allowed.`);
+      throw fail(`its size is ${formatBytes(size)}; the limit is ${formatBytes(MAX_BYTES)}.`);
     return readFileSync(path, 'utf8');
   } catch (cause) {
     throw cause instanceof SandboxError ? cause : fail((cause as Error).message, cause);

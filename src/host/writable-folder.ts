@@ -1,4 +1,4 @@
-/** Checks folders that the user configures. */
+/** Checks a folder that the user configured. */
 import { constants } from 'node:fs';
 import { access, mkdir } from 'node:fs/promises';
 

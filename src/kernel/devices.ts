@@ -1,4 +1,4 @@
-/** Files that are not part of the file tree. Guests open them by these exact paths. */
+/** Devices, which are not part of the file tree. Guests open them by these exact paths. */
 import type { OpenFile } from './descriptors.ts';
 
 export type Device = Pick<Extract<OpenFile, { kind: 'null' | 'results' }>, 'kind'> | StreamDevice;

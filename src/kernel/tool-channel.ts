@@ -1,7 +1,7 @@
 /**
- * The way from a program to the tools of the caller, as the runtimes use it. Calls are sent without waiting, and answers
- * are fetched with `wait`. Everything that a guest passes is untrusted: an implementation bounds it and throws a system
- * call error for the rest.
+ * The interface through which runtimes call the tools of the caller. Calls are sent without waiting, and `wait` fetches
+ * answers. Everything that a guest passes is untrusted: an implementation limits it and throws a system call error for
+ * anything beyond.
  */
 export interface ToolChannel {
   /** `[name, path]` of every tool as JSON, for the names that a program sees. */
@@ -11,14 +11,14 @@ export interface ToolChannel {
   /**
    * Waits for an answer, at most this long, and returns it as JSON: `{ id, value }` or `{ id, code, message }`. Otherwise
    * returns `{ status }`: `timeout`, `interrupted` by a limit, `idle` if there is nothing to wait for, or `paused` if every
-   * call that is left waits for a decision outside. An infinite time waits for answers only.
+   * remaining call waits for an external decision. An infinite time waits for answers only.
    */
   wait(milliseconds: number): string;
-  /** Gives up a call. Its answer is discarded. */
+  /** Withdraws a call. Its answer is discarded. */
   withdraw(id: number, reason: string): void;
   /** The tools that match a query, as JSON. */
   search(query: string, limit: number): string;
-  /** The description of a tool as JSON; `null` if there is no such tool. */
+  /** The description of a tool as JSON; `null` if the tool does not exist. */
   describe(name: string): string;
   /** Whether the last `wait` returned `paused` and the program did nothing with the channel since. */
   readonly isPaused: boolean;

@@ -1,6 +1,6 @@
 /**
- * Runs that wait for a person's decision between two requests of a client. A waiting run belongs to one tenant and one request;
- * each of its rounds can be answered once, and it is cancelled if no answer comes.
+ * Runs that wait for a person's decision between two requests of a client. A waiting run belongs to one tenant and one request.
+ * Each of its rounds can be answered once, and the run is cancelled if no answer arrives.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -9,23 +9,23 @@ import type { ApprovalDecision, ApprovalRequest, OnApproval } from '../tools/too
 
 /** How long a run waits for the next request of the client. */
 export const ANSWER_SECONDS = 600;
-/** Calls that a program makes at the same time are asked about together. */
+/** Concurrent calls of a program are collected for this long and asked about together. */
 const COLLECT_MS = 20;
 const MAX_ROUNDS = 64;
 
-/** Names a round of a waiting run. The server signs it, and the client returns it with the answers. */
+/** Identifies a round of a waiting run. The server signs it, and the client returns it with the answers. */
 export interface RoundState {
   readonly run: string;
   readonly round: string;
 }
 
-/** A call that a person has to decide about. */
+/** A call that needs a person's decision. */
 export interface ApprovalQuestion {
   readonly key: string;
   readonly request: ApprovalRequest;
 }
 
-/** The value of a run that has ended, or what has to be asked before it can go on. */
+/** The value of a run that has ended, or the questions that must be answered before it can continue. */
 export type Progress<T> =
   | { readonly type: 'done'; readonly value: T }
   | {
@@ -34,7 +34,7 @@ export type Progress<T> =
       readonly state: RoundState;
     };
 
-/** What identifies the client and the request that a run belongs to. */
+/** Identifies the client and the request to which a run belongs. */
 export interface RunOwner {
   readonly tenant: string;
   /** Digest of the tool and its arguments. A client must repeat the same request with its answers. */
@@ -116,7 +116,7 @@ export class Approvals {
     if (waiting === undefined || run === undefined || run.round !== round || !isOwn)
       throw new SandboxError(
         'invalid_argument',
-        'The program no longer waits for this answer: it was answered before, has ended or was cancelled. Call execute_code again without it.',
+        'The program is no longer waiting for this answer: the question was already answered, or the program has ended or was cancelled. Call execute_code again without the answer.',
       );
     clearTimeout(waiting.timer);
     this.#runs.delete(id);
@@ -138,7 +138,7 @@ export class Approvals {
       run.asked.clear();
       return { type: 'done', value: await run.result! };
     }
-    // Each round has a name of its own, so an answer cannot be used twice.
+    // Each round has its own id, so an answer cannot be used twice.
     run.round = randomUUID();
     const timer = setTimeout(() => this.#cancel(run.id), ANSWER_SECONDS * 1000).unref();
     this.#runs.set(run.id, { run, timer });

@@ -58,7 +58,7 @@ export function recordRejectedCall(
   );
 }
 
-/** Clients drop images beside structured content. */
+/** Clients ignore images in results with structured content. */
 function toCallToolResult({ text, structured, blocks = [] }: ToolResult): CallToolResult {
   const hasImage = blocks.some(({ type }) => type === 'image');
   return {

@@ -1,6 +1,6 @@
 /**
  * Questions to the person at a client, as `input_required` results. For clients of 2025, the SDK sends them as elicitation
- * requests. Questions quote arguments of a program, which are hostile, so they are escaped and bounded.
+ * requests. Questions quote arguments of a program, which are untrusted, so they are escaped and truncated.
  */
 import { randomBytes } from 'node:crypto';
 import {
@@ -38,9 +38,9 @@ export function createRoundCodec(): RequestStateCodec<RoundState> {
   });
 }
 
-/** What a client can be asked, and what it has answered. */
+/** Asks the person at a client, and reads the answers. */
 export interface ClientInput {
-  /** Whether the client can put a form to a person. */
+  /** Whether the client can show a form to a person. */
   readonly canAsk: boolean;
   /** The round that this request answers. */
   readonly state: RoundState | undefined;
@@ -73,7 +73,7 @@ export function clientInput(
   };
 }
 
-/** An empty capability stands for forms; a client may also support only addresses. */
+/** An empty capability means forms; a client may also support only URLs. */
 function canElicit(server: McpServer): boolean {
   const elicitation = server.server.getClientCapabilities()?.elicitation;
   return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
@@ -85,7 +85,7 @@ function decisionOf(responses: ServerContext['mcpReq']['inputResponses'], key: s
   if (response.action === 'accept' && response.content?.['decision'] === 'allow') return true;
   return {
     approved: false,
-    reason: response.action === 'cancel' ? 'the question was closed' : 'a person denied it',
+    reason: response.action === 'cancel' ? 'the question was closed' : 'a person denied the call',
   };
 }
 

@@ -20,13 +20,13 @@ interface TrackedConnection {
   readonly address: string;
   requests: number;
   idleSince: number;
-  /** Bytes that the client has not accepted, when they last changed because it read; undefined if there are none. */
+  /** Bytes that the client has not read, as of its last read; undefined if there are none. */
   unread: UnreadBytes | undefined;
 }
 
 interface UnreadBytes {
   readonly since: number;
-  /** Bytes of the response, and of these the bytes that were passed to the system. */
+  /** Bytes of the response, and how many of them were passed to the system. */
   readonly total: number;
   readonly passed: number;
 }
@@ -34,7 +34,7 @@ interface UnreadBytes {
 function unreadBytes(socket: Socket): UnreadBytes | undefined {
   const total = socket.writableLength;
   if (total === 0) return undefined;
-  // Node has no public name for the progress of a large write. It uses this field for its own timeouts.
+  // Node.js has no public API for the progress of a large write. It uses this field for its own timeouts.
   const { _handle: handle } = socket as unknown as { _handle?: { writeQueueSize?: number } | null };
   return { since: performance.now(), total, passed: handle?.writeQueueSize ?? 0 };
 }
@@ -99,7 +99,7 @@ export class ConnectionLimiter {
   }
 
   /**
-   * Closes the connections of clients that have read nothing for too long. The timeout of a socket does not serve for this,
+   * Closes the connections of clients that have read nothing for too long. The timeout of a socket is not suitable,
    * because a client that sends something restarts it.
    */
   #checkWriters(): void {

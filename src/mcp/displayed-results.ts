@@ -1,4 +1,4 @@
-/** How results that a program displayed become descriptions, text and image blocks of a tool result. */
+/** Converts results that a program displayed to descriptions, text and image blocks of a tool result. */
 import type { ContentBlock } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { formatBytes } from '../quantities.ts';
@@ -7,7 +7,7 @@ import type { DisplayResult } from '../schema.ts';
 import type { CachedResult } from './result-cache.ts';
 import { truncateMiddle } from './tool-result.ts';
 
-/** Limits of image blocks. Clients shrink or reject larger images. */
+/** Limits of image blocks. Clients downscale or reject larger images. */
 export const IMAGE_LIMITS = { count: 4, edge: 1568, base64Chars: 700_000 } as const;
 
 export const displayedResult = z.object({
@@ -51,7 +51,7 @@ function headline({ id, result }: CachedResult): string {
 const textForm = ({ markdown, text, latex, json, html, svg }: DisplayResult) =>
   markdown ?? text ?? latex ?? (json === undefined ? undefined : JSON.stringify(json)) ?? html ?? svg;
 
-/** The text about results: a line for each, with its Markdown or text. All of them together have about `maxChars` characters. */
+/** The text about results: a line for each, with its Markdown or text. The total is about `maxChars` characters. */
 export function resultsText(
   results: readonly CachedResult[],
   omitted: number,
@@ -95,7 +95,7 @@ export async function showResult(
   const bytes = await imageBytes(result, readFile);
   const header = bytes && readImageHeader(bytes);
   if (bytes === undefined || header === undefined)
-    return { text: `${line}\nThe image is not available any more: its file was changed or rolled back.` };
+    return { text: `${line}\nThe image is no longer available: its file was changed or rolled back.` };
   const problem = imageProblem(header, bytes.length);
   if (problem !== undefined)
     return { text: `${line}\n${problem} Make it smaller in the program, or read the resource ${uri}.` };
@@ -103,14 +103,14 @@ export async function showResult(
   return { text: line, block: { type: 'image', data, mimeType: header.mime satisfies ImageMime } };
 }
 
-/** Why clients could not show an image, or undefined. */
+/** Why clients cannot show an image, or undefined. */
 function imageProblem(
   { width, height, mime }: { width: number; height: number; mime: ImageMime },
   bytes: number,
 ): string | undefined {
   const { edge, base64Chars } = IMAGE_LIMITS;
   if (!isDecodable({ mime, width, height }) || Math.max(width, height) > edge)
-    return `The image is not shown, because it has more than ${edge} pixels in one direction.`;
+    return `The image is not shown, because its width or height is more than ${edge} pixels.`;
   if (Math.ceil(bytes / 3) * 4 > base64Chars)
     return `The image is not shown, because it is larger than ${formatBytes(Math.floor((base64Chars * 3) / 4))}.`;
   return undefined;

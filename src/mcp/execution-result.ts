@@ -58,7 +58,7 @@ export const executionOutput = z.object({
   tool_calls: z
     .array(toolCallRecord)
     .optional()
-    .describe(`The first ${MAX_TOOL_CALLS} calls of tools that the program made, also if it failed.`),
+    .describe(`The first ${MAX_TOOL_CALLS} tool calls that the program made, even if it failed.`),
   results: z.array(displayedResult).optional().describe('What the program displayed; see view_result.'),
   language: languageName,
   session_id: z.string(),
@@ -84,7 +84,7 @@ interface ExecutionContext {
   readonly profile: boolean;
   /** What the program displayed. */
   readonly results: readonly CachedResult[];
-  /** How to see images; empty if the client gets them. */
+  /** How to view images; empty if the client receives them. */
   readonly viewAdvice: string;
   readonly cacheOutput: (stream: OutputStream, text: string) => string;
 }
@@ -94,7 +94,7 @@ const STATE_NOTES: Record<SandboxResult['metadata']['state'], string> = {
   committed: 'variables and files are kept for the next call in this session',
   rolled_back: 'variables and files are as they were before this call',
   paused:
-    'the program waits for answers to tool calls; other calls in this session are possible when it has ended',
+    'the program is waiting for answers to tool calls; until it has ended, no other call can run in this session',
 };
 
 /** The result of one `execute_code` call. */
@@ -203,7 +203,7 @@ function executionText(output: ExecutionOutput, results: readonly string[]): str
   return parts.join('\n');
 }
 
-/** Consecutive calls with the same outcome are one entry. */
+/** Combines consecutive calls with the same outcome into one entry. */
 function toolCallText(calls: readonly ToolCallRecord[]): string {
   const entries: { text: string; count: number }[] = [];
   for (const { name, status } of calls) {

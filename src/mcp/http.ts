@@ -262,7 +262,7 @@ class HttpApp {
   }
 }
 
-/** Answers a question of an orchestrator: 200 for `ok` and `ready`, otherwise 503. */
+/** Answers a health check: 200 for `ok` and `ready`, otherwise 503. */
 function sendStatus(
   request: IncomingMessage,
   response: ServerResponse,

@@ -122,7 +122,7 @@ async function readResult(context: ResourceContext, uri: string, session_id: str
   }
   const jsonText = json === undefined ? undefined : JSON.stringify(json);
   const form = svg ?? html ?? markdown ?? latex ?? jsonText ?? text;
-  if (form === undefined) throw new ResourceNotFoundError(uri, 'This result was too large to keep.');
+  if (form === undefined) throw new ResourceNotFoundError(uri, 'This result was too large to store.');
   return { contents: [{ uri, mimeType: mime, text: form }] };
 }
 

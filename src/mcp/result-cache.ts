@@ -1,13 +1,13 @@
 /**
- * What programs of a tenant displayed, addressed by id and URI. The oldest results are evicted once the cache holds too many
- * of them or too much text.
+ * Results that programs of a tenant displayed, by id and URI. The oldest results are evicted when the cache holds too many
+ * results or too much text.
  */
 import type { DisplayResult } from '../schema.ts';
 
 const MAX_CACHED_RESULTS = 100;
 const MAX_CHARS = 32_000_000;
 
-/** A result with the id that the server gave it, which is unique for the tenant. */
+/** A result with an id that is unique for the tenant. */
 export interface CachedResult {
   readonly id: string;
   readonly uri: string;
@@ -46,7 +46,7 @@ export class ResultCache {
     return found?.session_id === session_id ? found : undefined;
   }
 
-  /** The ids of the results of a session, the latest first. */
+  /** The ids of the results of a session, latest first. */
   ids(session_id: string): string[] {
     return [...this.#results.values()]
       .filter((one) => one.session_id === session_id)

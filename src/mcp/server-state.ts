@@ -32,7 +32,7 @@ import { rejectPositionalFolders, tenantFolder } from './tokens.ts';
 /** Programs of one tenant per core that may run at the same time. Each gets at least half a core beside the others. */
 const PROGRAMS_PER_CORE_AND_TENANT = 2;
 const DRAIN_POLL_MS = 25;
-/** Least time between two checks of readiness. */
+/** Minimum time between two readiness checks. */
 const PROBE_INTERVAL_MS = 5000;
 
 /** Whether programs can run. */
@@ -204,8 +204,8 @@ export class ServerState {
   }
 
   /**
-   * Whether programs can run. The first question makes the server run one; until it has run, the answer is `starting`.
-   * After a failure, a question makes the server try again, but not more often than every few seconds.
+   * Whether programs can run. The first call starts a probe program; until it has run, the result is `starting`. After a
+   * failure, calls start another probe, at most every few seconds.
    */
   readiness(): Readiness {
     const isDue = Date.now() - this.#probedAt > PROBE_INTERVAL_MS;

@@ -32,7 +32,7 @@ export const serverSettings = z.strictObject({
     .int()
     .min(1)
     .max(Number.MAX_SAFE_INTEGER)
-    // At the usual speed, this fuel and max_timeout_seconds are used up after about the same time.
+    // At the typical speed, a program reaches this limit and max_timeout_seconds at about the same time.
     .default(1_000_000_000_000)
     .describe('Highest fuel budget that a call or session may request.'),
   max_memory_bytes: z
@@ -59,7 +59,7 @@ export const serverSettings = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      'JSON file with MCP servers (mcpServers) whose tools programs may call. Without it, programs can call no tools.',
+      'JSON file with MCP servers (mcpServers) whose tools programs may call. Without it, programs cannot call tools.',
     ),
   inline_images: z
     .boolean()
@@ -231,7 +231,7 @@ export const serverSettings = z.strictObject({
     .max(60)
     .default(30)
     .describe(
-      'Seconds of main-thread time that the requests of one tenant may use per minute. This covers reading, validating and answering requests, not running programs, which have threads of their own. Further requests are rejected with rate_limited.',
+      'Seconds of main-thread time that the requests of one tenant may use per minute. This covers reading, validating and answering requests, not running programs, which have their own threads. Further requests are rejected with rate_limited.',
     ),
   max_clients: count(
     256,

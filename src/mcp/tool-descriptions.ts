@@ -92,12 +92,12 @@ Pitfalls
 ${languages.flatMap(({ pitfalls }) => pitfalls.map((line) => `- ${line}`)).join('\n')}
 - OutOfFuel: infinite loop, large data or heavy imports${mostExpensiveImport(settings)}. Pass a higher fuel_budget${hasSessions ? sessionBudget : ''}.
 
-Limits: ${formatFuel(fuel_budget)} fuel, typically ${typicalSeconds(fuel_budget)} of computing (up to ${formatFuel(max_fuel_budget)}), ${timeout_seconds} s (up to ${max_timeout_seconds} s), ${formatBytes(memory_bytes)} memory, ${formatBytes(workspace_max_bytes)} of files.`;
+Limits: ${formatFuel(fuel_budget)} fuel, typically ${typicalSeconds(fuel_budget)} of computation (up to ${formatFuel(max_fuel_budget)}), ${timeout_seconds} s (up to ${max_timeout_seconds} s), ${formatBytes(memory_bytes)} memory, ${formatBytes(workspace_max_bytes)} of files.`;
 }
 
 const MAX_NAMED_SERVERS = 12;
 
-/** How programs call the tools of MCP servers. It names only the servers, so it does not change when they are listed. */
+/** How programs call the tools of MCP servers. Names only the servers, so that it does not depend on their lists of tools. */
 function toolCallText(settings: ServerSettings, servers: readonly string[]): string {
   if (servers.length === 0) return '';
   const names = servers.slice(0, MAX_NAMED_SERVERS).map((name) => identifierFor(name, new Set(), true));

@@ -8,7 +8,7 @@ import type { ServerState } from './server-state.ts';
 import type { Tenant } from './tenant.ts';
 import type { ToolResult } from './tool-result.ts';
 
-/** A call that was cancelled before it started, with a message for the model. */
+/** The call was cancelled before it started. The message is for the model. */
 export class CancelledError extends Error {
   readonly code = 'cancelled';
 }
@@ -20,7 +20,7 @@ export interface ToolCall {
   readonly signal: AbortSignal;
   /** Present if the client asked for progress. */
   readonly progress?: ReportProgress | undefined;
-  /** Questions to the person at the client. */
+  /** Asks the person at the client. */
   readonly input: ClientInput;
 }
 

@@ -1,5 +1,5 @@
 /**
- * The packages that `packages add` installed for this user. packages.json seals each: the SHA-256 of its wheel, of its files
+ * The packages that `packages add` installed for this user. packages.json records the SHA-256 of each wheel, of its files
  * and of its libraries. A wheel that does not match is rejected.
  *
  * <packages>/packages.json, and <packages>/wheels/<SHA-256 of the wheel>/<file name>
@@ -29,9 +29,9 @@ const addedPackage = z.strictObject({
   file: z.string().regex(/^[\w.!+-]{1,200}\.whl$/),
   sha256,
   source: z.enum(['file', 'pip', 'pyodide']),
-  /** Added by name or file, not only because another package needs it. */
+  /** Added by name or file, not only as a dependency. */
   requested: z.boolean(),
-  /** Names of the added packages that it needs. */
+  /** Names of the added packages that it depends on. */
   requires: z.array(name).max(500),
   /** Digest of the files that guests see. */
   contents_sha256: sha256,
@@ -104,7 +104,7 @@ export function writeAddedPackages(packages: readonly AddedPackage[]): void {
     if (!used.has(folder)) rmSync(join(wheels, folder), { recursive: true, force: true });
 }
 
-/** Copies a wheel to its place. */
+/** Copies a wheel to its folder. */
 export function storeWheel(wheel: Pick<AddedPackage, 'sha256' | 'file'>, bytes: Uint8Array): void {
   writeAtomically(wheelPath(wheel), bytes);
 }
@@ -128,7 +128,7 @@ function writeAtomically(path: string, content: string | Uint8Array): void {
 
 /** The bytes of the wheel of an added package. Throws if it is missing or changed. */
 export function readSealedWheel(added: AddedPackage): Uint8Array {
-  const advice = `Run "llm-wasm-sandbox packages add ${added.name}" to get it again.`;
+  const advice = `Run "llm-wasm-sandbox packages add ${added.name}" to add it again.`;
   let bytes: Uint8Array;
   try {
     bytes = readFileSync(wheelPath(added));
@@ -146,7 +146,7 @@ export function readSealedWheel(added: AddedPackage): Uint8Array {
   );
 }
 
-/** The names of the packages that were added by name or file: the packages of programs that name none. */
+/** The names of the packages that were added by name or file. Programs that specify no packages use these. */
 export const requestedPackages = () =>
   readAddedPackages()
     .filter(({ requested }) => requested)
@@ -166,7 +166,7 @@ export function findAdded(packages: readonly AddedPackage[], wanted: string): Ad
   return packages.find((one) => one.name === plain);
 }
 
-/** The packages and those that they need. */
+/** The packages and their dependencies. */
 export function withRequirements(
   wanted: readonly AddedPackage[],
   packages: readonly AddedPackage[],

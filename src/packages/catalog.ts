@@ -64,7 +64,7 @@ export function describeMissing(missing: readonly MissingPackage[]): string[] {
   });
 }
 
-/** Names in one such sentence. */
+/** Maximum number of names in a sentence. */
 const MAX_NAMES = 5;
 
 /** A package is heavy if its first import takes more than this share of the default fuel budget. */
@@ -295,7 +295,7 @@ export function pythonPackage(name: string): CatalogRow | undefined {
   return CATALOG.find((one) => one.language === 'python' && plain(one.name) === plain(name));
 }
 
-/** The best known packages by what they are for, most used first, for descriptions that cannot list all packages. */
+/** The best-known packages by purpose, most used first, for descriptions that cannot list all packages. */
 export const PACKAGES_BY_PURPOSE: Readonly<Record<RuntimeName, Readonly<Record<string, readonly string[]>>>> =
   {
     python: {

@@ -1,6 +1,6 @@
 /**
  * Evaluates environment markers of Python requirements (PEP 508) for the interpreter of the guests. Wheels are untrusted: a
- * marker that cannot be parsed counts as true, so that a dependency is rather added than missing.
+ * marker that cannot be parsed counts as true, because an unnecessary dependency is better than a missing one.
  */
 import { compareVersions } from './version-specifiers.ts';
 

@@ -29,7 +29,7 @@ const MAX_BYTES = 512 * 1024 * 1024;
 const MAX_FILES = 40_000;
 /** Folders of a working copy that are not part of its packages. */
 const IGNORED = /(^|\/)(\.[^/]*|__pycache__|node_modules|[^/]+\.egg-info)(\/|$)/;
-/** A source that is an added package with these contents, without those that it needs. Sessions record packages so. */
+/** A source that is an added package with these contents, without its dependencies. Sessions record packages in this form. */
 const CONTENTS = /^sha256:([0-9a-f]{64})$/;
 
 /** A library of a package, by its SHA-256. */
@@ -210,7 +210,7 @@ async function readPath(path: string): Promise<PackageFile[][]> {
 
 const readWheelFile = (path: string) => readWheel(basename(path), readFileSync(path));
 
-/** The files of a wheel that guests see, verified. `file` is its name. */
+/** Verifies a wheel and returns the files that guests see. `file` is its name. */
 export async function readWheel(file: string, bytes: Uint8Array): Promise<PackageFile[]> {
   const wheel = parseWheelName(file);
   if (wheel === undefined) throw invalid(`${file} is not a valid wheel file name`);
@@ -226,7 +226,7 @@ export async function readWheel(file: string, bytes: Uint8Array): Promise<Packag
   return pureFiles(`packages: ${file}`, files, compiled === undefined ? {} : { compiled });
 }
 
-/** The sources with which a session that recorded these digests is opened again; undefined if one is not added. */
+/** The sources for reopening a session that recorded these digests; undefined if a package is not added. */
 export function recordedSources(digests: readonly string[]): string[] | undefined {
   const added = new Set(readAddedPackages().map(({ contents_sha256 }) => contents_sha256));
   return digests.every((digest) => added.has(digest)) ? digests.map((one) => `sha256:${one}`) : undefined;

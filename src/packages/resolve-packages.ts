@@ -1,5 +1,5 @@
 /**
- * Finds the wheels of requested packages and of everything that they need, and describes each as packages.json does. Vendored
+ * Finds the wheels of requested packages and their dependencies, and describes each in the form of packages.json. Vendored
  * packages and packages that were added before satisfy requirements.
  */
 import { SandboxError } from '../errors.ts';
@@ -13,7 +13,7 @@ import { isSideModule, parseWheelName } from './wheel-files.ts';
 import { normalisedName, type Requirement, readMetadata } from './wheel-metadata.ts';
 import { findWheel, type WheelSources } from './wheel-sources.ts';
 
-/** Packages of the preset, for which `packages add scientific` is an abbreviation. */
+/** Names for sets of packages, such as `packages add scientific`. */
 export const PRESETS: Readonly<Record<string, readonly string[]>> = {
   scientific: ['numpy', 'pandas', 'scipy', 'matplotlib', 'pillow', 'scikit-learn'],
 };
@@ -26,9 +26,9 @@ export interface ResolvedPackage extends Omit<AddedPackage, 'fuel_first_import' 
 export interface PackageRequest extends Requirement {
   /** The wheel must have this digest. */
   readonly sha256?: string;
-  /** The wheel is a file that the caller named, so a vendored package does not satisfy the request. */
+  /** The caller specified this wheel, so a vendored package does not satisfy the request. */
   readonly isFile?: boolean;
-  /** False: the package is found again only because another needs it. */
+  /** False if the package is only a dependency of another. */
   readonly requested?: boolean;
 }
 
@@ -46,7 +46,7 @@ interface Pending extends PackageRequest {
   readonly requiredBy: string | undefined;
 }
 
-/** `kept` are the added packages that stay as they are. */
+/** `kept` are the added packages that do not change. */
 export async function resolvePackages(
   requests: readonly PackageRequest[],
   kept: readonly AddedPackage[],
@@ -71,7 +71,7 @@ export async function resolvePackages(
       continue;
     }
     if (resolved.size >= MAX_PACKAGES)
-      throw new SandboxError('invalid_argument', `The packages need more than ${MAX_PACKAGES} others.`);
+      throw new SandboxError('invalid_argument', `The packages have more than ${MAX_PACKAGES} dependencies.`);
     const { found, requires } = await resolveOne(
       request,
       requiredBy === undefined && request.requested !== false,
@@ -131,7 +131,7 @@ function distributedRequirements(
     .map((one): Requirement => ({ name: one, specifiers: '' }));
 }
 
-/** The modules of a package, that with the name of the package first, then those with most files. */
+/** The modules of a package: first the one with the name of the package, then those with the most files. */
 function importableModules(files: readonly PackageFile[], name: string): string[] {
   const isCode = ({ path }: PackageFile) => /\.(py|so)$/.test(path);
   const weight = (module: string) =>

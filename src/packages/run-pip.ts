@@ -1,4 +1,4 @@
-/** Downloads wheels with the pip of this machine, so that its indexes, mirrors, proxies and PIP_FIND_LINKS apply. */
+/** Downloads wheels with the pip of this machine, so that its indexes, mirrors, proxies and PIP_FIND_LINKS are used. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { NATIVE_PLATFORM } from './wheel-files.ts';
@@ -27,7 +27,7 @@ const NOT_FOUND = /No module named pip\b|Python was not found/;
 
 const run = promisify(execFile);
 
-/** Why pip has not downloaded a package. */
+/** Why pip did not download a package. */
 export interface PipFailure {
   readonly kind: 'no_pip' | 'no_wheel' | 'no_network' | 'other';
   readonly message: string;

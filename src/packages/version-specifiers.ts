@@ -1,4 +1,4 @@
-/** Versions and version specifiers of Python packages (PEP 440), as far as release numbers go: pre-releases count as releases. */
+/** Versions and version specifiers of Python packages (PEP 440). Only release numbers are compared: pre-releases count as releases. */
 
 /** The numbers of a version: `2.4.6rc1` is 2, 4, 6. */
 function release(version: string): number[] {

@@ -1,11 +1,11 @@
-/** Reads the METADATA of a wheel: what the package is and which packages it needs in a guest. */
+/** Reads the METADATA of a wheel: its summary, its licence and its dependencies in a guest. */
 import { appliesToGuests } from './environment-markers.ts';
 import type { PackageFile } from './package-contents.ts';
 
 export interface Requirement {
   /** Normalised name. */
   readonly name: string;
-  /** Version specifiers such as `>=1.26,<3`; empty if any version will do. */
+  /** Version specifiers such as `>=1.26,<3`; empty if any version is accepted. */
   readonly specifiers: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Where `packages add` gets wheels from, in this order: files that the caller names, pip, and Pyodide's distribution, whose
- * files must have the SHA-256 of its list. Nothing is executed.
+ * Finds wheels for `packages add`, in this order: files that the caller specifies, pip, and Pyodide's distribution, whose
+ * files must match the SHA-256 in its list. Nothing is executed.
  */
 import {
   createWriteStream,
@@ -36,7 +36,7 @@ export interface WheelSources {
   /** Paths of wheels. */
   readonly files: readonly string[];
   readonly pip: boolean;
-  /** Address or folder of Pyodide's distribution; undefined: not used. */
+  /** URL or folder of Pyodide's distribution; undefined if it is not used. */
   readonly pyodideUrl: string | undefined;
   readonly pyodideLock: PyodideLock;
   onStep(text: string): void;
@@ -44,11 +44,11 @@ export interface WheelSources {
 
 const MAX_WHEEL_BYTES = 512 * 1024 * 1024;
 
-/** The address of the files of a release of Pyodide. */
+/** The URL of the files of a Pyodide release. */
 export const pyodideUrl = ({ version }: PyodideLock) =>
   process.env['LLM_WASM_SANDBOX_PYODIDE_URL'] || `https://cdn.jsdelivr.net/pyodide/v${version}/full/`;
 
-/** Finds a wheel for a requirement. `sha256`: only a wheel with this digest will do. Throws if no source has one. */
+/** Finds a wheel for a requirement. With `sha256`, the wheel must have this digest. Throws if no source has one. */
 export async function findWheel(
   requirement: Requirement,
   sources: WheelSources,
@@ -81,13 +81,13 @@ export async function findWheel(
   throw new SandboxError(
     'build_failed',
     `No wheel of ${name}${specifiers} for cp314-${NATIVE_PLATFORM} was found (${problems.join('; ')}). ` +
-      'Give the path of a wheel, or choose a package that is pure Python or built for this platform.',
+      'Pass the path of a wheel, or choose a package that is pure Python or built for this platform.',
   );
 }
 
 const PIP_PROBLEMS: Readonly<Partial<Record<PipFailure['kind'], string>>> = {
   no_wheel: 'no wheel for this platform, and no pure Python wheel',
-  no_network: 'its package index cannot be reached',
+  no_network: 'the package index cannot be reached',
 };
 
 function isWheelOf(path: string, { name, specifiers }: Requirement): boolean {
@@ -104,7 +104,7 @@ function checkDigest(found: FoundWheel, name: string, expected: string | undefin
   );
 }
 
-/** Prefers the version that Pyodide distributes, which is known to work with the others. */
+/** Prefers the version that Pyodide distributes, which is known to work with the other packages. */
 async function findWithPip(
   { name, specifiers }: Requirement,
   distributed: DistributedPackage | undefined,
@@ -114,9 +114,9 @@ async function findWithPip(
   const wanted = isPreferred ? [`${name}==${distributed.version}`, name + specifiers] : [name + specifiers];
   const folder = mkdtempSync(join(tmpdir(), 'llm-wasm-sandbox-'));
   try {
-    let failure: PipFailure = { kind: 'other', message: 'pip has downloaded nothing' };
+    let failure: PipFailure = { kind: 'other', message: 'pip downloaded no wheel' };
     for (const requirement of wanted) {
-      onStep(`pip: looking for ${requirement}`);
+      onStep(`pip: searching for ${requirement}`);
       const failed = await downloadForGuests(requirement, folder);
       const file = listFolder(folder).find((one) => isWheelOf(one, { name, specifiers }));
       if (failed === undefined && file !== undefined)
@@ -129,7 +129,7 @@ async function findWithPip(
   }
 }
 
-/** The bytes of a distributed wheel, or why they cannot be had. An interrupted download is resumed by the next call. */
+/** The bytes of a distributed wheel, or why it is unavailable. The next call resumes an interrupted download. */
 async function fetchDistributed(
   { file_name, sha256 }: DistributedPackage,
   base: string,
@@ -148,8 +148,7 @@ async function fetchDistributed(
     const { code, message } = cause as NodeJS.ErrnoException;
     if (code === 'ENOSPC' || code === 'EDQUOT')
       throw new SandboxError('store_failed', `There is not enough disk space to download ${file_name}.`);
-    const reason =
-      cause instanceof TypeError ? 'there is no network, or the address is not reachable' : message;
+    const reason = cause instanceof TypeError ? 'the network or the server is not reachable' : message;
     return `${file_name} cannot be read from ${base}: ${reason}`;
   }
 }
@@ -178,7 +177,7 @@ async function download(url: URL, partial: string): Promise<Uint8Array> {
     createWriteStream(partial, { flags: isResumed ? 'a' : 'w' }),
   );
   const bytes = readFileSync(partial);
-  // A finished download is kept nowhere but in the store of wheels; a damaged one must not be resumed.
+  // A complete download is stored with the wheels; a damaged one must not be resumed.
   rmSync(partial, { force: true });
   return bytes;
 }
@@ -188,7 +187,7 @@ export function wheelsAt(path: string): string[] {
   if (!existsSync(path))
     throw new SandboxError(
       'invalid_argument',
-      `${path} does not exist. Give a wheel, a folder of wheels or a name.`,
+      `${path} does not exist. Pass a wheel, a folder of wheels or a package name.`,
     );
   if (!statSync(path).isDirectory()) return [path];
   return listFolder(path)

@@ -12,7 +12,7 @@ export interface ImageHeader {
   readonly height: number;
 }
 
-/** Segments of a JPEG file that are searched for its dimensions. */
+/** Maximum number of segments of a JPEG file that are searched for its dimensions. */
 const MAX_JPEG_SEGMENTS = 256;
 
 const ascii = (bytes: Uint8Array, at: number, text: string) =>
@@ -53,7 +53,7 @@ function jpeg(view: DataView): ImageHeader | undefined {
   for (let i = 0; i < MAX_JPEG_SEGMENTS && at + 9 <= view.byteLength; i++) {
     if (view.getUint8(at) !== 0xff) return undefined;
     const marker = view.getUint8(at + 1);
-    // The frame headers, without those of tables (DHT, JPG, DAC).
+    // The frame headers, except DHT, JPG and DAC.
     if (marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker))
       return { mime: 'image/jpeg', width: view.getUint16(at + 7), height: view.getUint16(at + 5) };
     at += marker === 0xff ? 1 : 2 + view.getUint16(at + 2);

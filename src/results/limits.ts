@@ -1,13 +1,13 @@
-/** Limits of what one call can display. They are enforced on the host; guests stay below them to avoid unnecessary work. */
+/** Limits on what one call can display. The host enforces them; guests stay below them to avoid unnecessary work. */
 
 export const RESULT_LIMITS = {
-  /** Results of a call. Further ones are counted and dropped. */
+  /** Results of a call. Further results are counted and dropped. */
   count: 20,
   /** Bytes of one message from a guest. */
   messageBytes: 8 * 1024 * 1024,
   /** Bytes of one form of a result. A larger one becomes a file. */
   formBytes: 1024 * 1024,
-  /** Bytes of all forms in the results of a call. Beyond it, forms become files. */
+  /** Bytes of all forms in the results of a call. Further forms become files. */
   totalBytes: 4 * 1024 * 1024,
   /** Characters of the plain text of a result, which is truncated. */
   textChars: 100_000,

@@ -18,7 +18,7 @@ export interface DisplayMessage {
 const MAX_FORMS = 20;
 const MAX_MIME_CHARS = 100;
 
-/** Returns undefined for bytes that are not a message. The result does not refer to `bytes`. */
+/** Returns undefined for bytes that are not a message. The result does not reference `bytes`. */
 export function parseMessage(bytes: Uint8Array): DisplayMessage | undefined {
   if (bytes.length > RESULT_LIMITS.messageBytes) return undefined;
   const end = bytes.indexOf(0);

@@ -1,6 +1,6 @@
 /**
- * Collects what a program displays. The number of results, the bytes of each form and of all together are limited here, on
- * the host. The richest form of a result that is too large for it becomes a file in the workspace.
+ * Collects what a program displays. The number of results, the size of each form and the total size are limited here, on the
+ * host. If the richest form of a result is too large, it becomes a file in the workspace.
  */
 import { sha256Hex } from '../framing/digest.ts';
 import type { DisplayResult } from '../schema.ts';
@@ -34,7 +34,7 @@ const encoder = new TextEncoder();
 
 export class ResultCollector {
   readonly #host: ResultHost;
-  /** Digests of the images in the results, by size. A file with the same content is not a further result. */
+  /** Digests of the images in the results, by size. A file with the same content is not another result. */
   readonly #images = new Map<number, string[]>();
   #count = 0;
   #bytes = 0;
@@ -135,7 +135,7 @@ export class ResultCollector {
     return this.#images.get(bytes.length)?.includes(sha256Hex(bytes)) ?? false;
   }
 
-  /** Plain text is never a file: it is truncated. */
+  /** Plain text never becomes a file: it is truncated. */
   #addText(draft: Draft, text: string): void {
     const { textChars } = RESULT_LIMITS;
     const shown = text.length <= textChars ? text : `${text.slice(0, textChars)}…`;

@@ -1,4 +1,4 @@
-/** Tables: the rows that a guest sends become Markdown for the reader and columns for programs. */
+/** Tables: rows that a guest sends are converted to Markdown for readers and to columns for programs. */
 import { RESULT_LIMITS } from './limits.ts';
 
 type Cell = string | number | boolean | null;
@@ -6,11 +6,11 @@ type Cell = string | number | boolean | null;
 export interface Table {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly Cell[])[];
-  /** Rows of the original, of which `rows` may be the first ones. */
+  /** Number of rows of the original; `rows` may contain only the first of them. */
   readonly total: number;
 }
 
-/** Checks a table that comes from a guest. Returns undefined if it is not one; rows and columns beyond the limits are cut off. */
+/** Parses a table from a guest. Returns undefined if it is invalid; rows and columns beyond the limits are dropped. */
 export function parseTable(value: unknown): Table | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const { columns, rows, total } = value as { columns?: unknown; rows?: unknown; total?: unknown };
@@ -25,7 +25,7 @@ export function parseTable(value: unknown): Table | undefined {
   };
 }
 
-/** The cells of a row. Missing ones are null, and so are values that are not JSON scalars. */
+/** The cells of a row. Missing cells and values that are not JSON scalars are null. */
 function toCells(row: unknown, count: number): Cell[] {
   const values: readonly unknown[] = Array.isArray(row) ? row : [];
   return Array.from({ length: count }, (_, i) => {
@@ -34,7 +34,7 @@ function toCells(row: unknown, count: number): Cell[] {
   });
 }
 
-/** The columns of a table by name. Of two columns with the same name, the second gets a number. */
+/** The columns of a table by name. If two columns have the same name, a number is appended to the second. */
 export function tableData({ columns, rows }: Table): Record<string, Cell[]> {
   const data = new Map<string, Cell[]>();
   for (const [i, name] of columns.entries()) {
@@ -65,7 +65,7 @@ function cellText(cell: Cell): string {
   return text.length <= RESULT_LIMITS.cellChars ? text : `${text.slice(0, RESULT_LIMITS.cellChars - 1)}…`;
 }
 
-/** One line. A cell cannot end its cell or its row. */
+/** One line. Cells are escaped, so that they cannot end their cell or row. */
 const markdownRow = (cells: readonly string[]) =>
   `| ${cells
     .map((text) =>

@@ -25,7 +25,7 @@ export function languageOfFile(path: string): LanguageName | undefined {
 /** The runtime of a program whose language is not given. */
 export const DEFAULT_RUNTIME: RuntimeName = 'python';
 
-/** The runtime whose programs can import packages of the user. */
+/** The runtime whose programs can import added packages. */
 export const PACKAGE_RUNTIME: RuntimeName = 'python';
 
 /** The runtime of a program in this language. */

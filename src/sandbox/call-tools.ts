@@ -1,6 +1,6 @@
 /**
- * The tools of one call: the tools that the options offer, the requests of the program about them, and what the result says
- * about its calls. The decisions are those of `ToolRun`.
+ * The tools of one call: the tools that the options offer, the requests of the program, and the tool calls in the result.
+ * `ToolRun` makes the decisions.
  */
 import type { LanguageName, PausedExecution, Policy, ResultMetadata } from '../schema.ts';
 import type { OnApproval, Resolution } from '../tools/tool-call.ts';
@@ -9,21 +9,21 @@ import { ToolRun } from '../tools/tool-run.ts';
 import { Toolset, type ToolsOption } from '../tools/toolset.ts';
 import type { HostAnswer, HostRequest, JobTools, RunOutcome } from '../worker/protocol.ts';
 
-/** The options about tools, of a sandbox or of a call. */
+/** The tool options of a sandbox or of a call. */
 export interface ToolOptions {
   /** Functions of the caller that programs can call: a record of tools and namespaces. */
   tools?: ToolsOption | undefined;
-  /** Decides about calls of tools that need approval. Without it, or if it returns undefined, the program pauses if it can. */
+  /** Decides whether to approve calls of tools that need approval. Without it, or if it returns undefined, the program pauses if it can. */
   onApproval?: OnApproval | undefined;
 }
 
-/** The tools of a sandbox, after they have been checked. */
+/** The tools of a sandbox, validated. */
 export interface OfferedTools {
   readonly toolset: Toolset | undefined;
   readonly onApproval: OnApproval | undefined;
 }
 
-/** Those of a call replace those of the sandbox. */
+/** Options of a call override those of the sandbox. */
 export function offeredTools(options: ToolOptions, base?: OfferedTools): OfferedTools {
   return {
     toolset: options.tools === undefined ? base?.toolset : Toolset.from(options.tools),
@@ -31,7 +31,7 @@ export function offeredTools(options: ToolOptions, base?: OfferedTools): Offered
   };
 }
 
-/** What is stored of a call that pauses. */
+/** The part of a call that is stored when it pauses. */
 interface PausableCall {
   readonly code: string;
   readonly language: LanguageName;
@@ -39,7 +39,7 @@ interface PausableCall {
   readonly limits: { readonly fuel_budget: number; readonly timeout_seconds: number };
 }
 
-/** What a call of `resume` continues. */
+/** The execution that `resume` continues, and the answers. */
 export interface Resumption {
   readonly paused: PausedExecution;
   readonly resolutions: ReadonlyMap<number, Resolution>;
@@ -150,13 +150,13 @@ export class CallTools {
     };
   }
 
-  /** What happened, for the result. Tools that still run get their signal. */
+  /** The tool calls, for the result. Aborts tools that are still running. */
   finish(): Pick<ResultMetadata, 'tool_calls'> {
     this.run.abort('the program has ended');
     return { tool_calls: [...this.run.records] };
   }
 
-  /** What the result of a paused execution says in addition. */
+  /** Additional metadata in the result of a paused execution. */
   get pausedMetadata(): Pick<ResultMetadata, 'state' | 'execution_id' | 'pending'> {
     return { state: 'paused', execution_id: this.#executionId, pending: [...this.run.pending] };
   }

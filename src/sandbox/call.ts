@@ -111,7 +111,7 @@ export function callLimits(
   policy: Policy,
   resumes?: PausedExecution,
 ): CallLimits {
-  // The limits of an execution that continues are those that it has left.
+  // A resumed execution gets the rest of its limits.
   if (resumes !== undefined)
     return {
       fuel_budget: Math.max(1, resumes.fuel_budget - resumes.fuel_consumed),

@@ -29,7 +29,7 @@ export class OutputDelivery {
   /** Settles when the callback has received everything so far. Never rejects. */
   #received: Promise<void> = Promise.resolve();
   #undeliveredBytes = 0;
-  /** When the callback was called last, or returned last. */
+  /** When the callback was last called, or last returned. */
   #progressMs = 0;
   #hasStarted = false;
   #thrown: { readonly cause: unknown } | undefined;
@@ -80,7 +80,7 @@ export class OutputDelivery {
   /**
    * Delivers what is left and ends the streams. Throws what a callback threw. Stops waiting for a callback when the signal
    * is aborted, or when a single call of it takes longer than `limitMs`. Returns the number of bytes that the callback has
-   * not received by then; it gets them when it returns.
+   * not received by then; it receives them after it returns.
    */
   async end(signal: AbortSignal, limitMs: number): Promise<number> {
     await this.#wait(signal, limitMs);

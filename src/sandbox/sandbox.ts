@@ -188,7 +188,7 @@ export class Sandbox {
     return new CallTools(toolset, onApproval, context, resumption);
   }
 
-  /** Whether a program can pause until its calls of tools are answered. @internal */
+  /** Whether a program can pause until its tool calls are answered. @internal */
   protected get canPause(): boolean {
     return false;
   }

@@ -41,10 +41,10 @@ export class Stdin {
       const { done, value } = await this.#iterator.next();
       if (done) this.#hasEnded = true;
       else this.#rest = toBytes(value);
-      // A stream of empty chunks must not keep the event loop from running anything else.
+      // A stream of empty chunks must not block the event loop.
       if (this.#rest.length === 0) await nextTurn();
     }
-    // A copy of its own: the slice of a Buffer would share, and be sent with, the whole memory of the Buffer.
+    // A copy: a slice would share the memory of the whole Buffer, which would be sent with it.
     const chunk = new Uint8Array(this.#rest.subarray(0, MAX_CHUNK_BYTES));
     this.#rest = this.#rest.subarray(chunk.length);
     return chunk;

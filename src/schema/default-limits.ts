@@ -1,4 +1,4 @@
-/** Defaults of the limits that the command line has flags for, or mentions. Separate from the schemas, so that it need not load them. */
+/** Defaults of the limits that the command line has flags for, or mentions. Separate from the schemas, so that the command line need not load them. */
 export const DEFAULT_LIMITS = {
   fuel_budget: 10_000_000_000,
   memory_bytes: 256 * 1024 * 1024,

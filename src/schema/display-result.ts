@@ -1,4 +1,4 @@
-/** What a program displays: values, tables, charts and images, in the forms in which they can be shown. */
+/** What a program displays: values, tables, charts and images, in the forms in which they are available. */
 import { z } from 'zod';
 
 const form = (what: string) => z.string().optional().describe(what);
@@ -29,5 +29,5 @@ export const displayResult = z.object({
     .optional()
     .describe('MIME types of forms that are too large, invalid or of an unknown type.'),
 });
-/** A value, table, chart or image that a program displays. The names of its fields are those of E2B. */
+/** A value, table, chart or image that a program displays. The field names are those of E2B. */
 export interface DisplayResult extends z.infer<typeof displayResult> {}

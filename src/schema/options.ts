@@ -44,7 +44,7 @@ const onApproval = z
   .custom<(request: never) => unknown>((value) => typeof value === 'function', 'must be a function')
   .optional()
   .describe(
-    'Decides about calls of tools that need approval. Without it, or if it returns undefined, the program pauses if it can.',
+    'Decides whether to approve calls of tools that need approval. Without it, or if it returns undefined, the program pauses if it can.',
   );
 const tools = z
   .custom<object>((value) => typeof value === 'object' && value !== null, 'must be an object with tools')

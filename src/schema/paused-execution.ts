@@ -1,4 +1,4 @@
-/** A program that waits for answers to calls of tools. It is part of the state of its session. */
+/** A program that is waiting for answers to tool calls. It is part of the state of its session. */
 import { z } from 'zod';
 import { languageName } from './names.ts';
 import { fuelBudget, timeoutSeconds } from './policy.ts';
@@ -11,7 +11,7 @@ export const executionId = z.string().regex(/^[0-9a-f-]{36}$/);
 export const pausedExecution = z.strictObject({
   execution_id: executionId.describe('Identifies the execution in `resume`.'),
   paused_at: z.iso.datetime().describe('Time of the pause, ISO 8601.'),
-  pauses: count.int().describe('How often the execution has paused.'),
+  pauses: count.int().describe('How many times the execution has paused.'),
   code: z.string().describe('The beginning of the program.'),
   language: languageName.describe('Language of the program.'),
   inject_setup: z.boolean().describe('Whether packages and helpers are available to it.'),
@@ -21,7 +21,7 @@ export const pausedExecution = z.strictObject({
   running_ms: count.describe('Time that it has run.'),
   tool_wait_ms: count.describe('Time that it has waited for tools.'),
   tool_calls: z.array(toolCallRecord).max(10_000).describe('Its calls so far.'),
-  pending: z.array(pendingCall).max(10_000).describe('The calls that wait for an answer.'),
+  pending: z.array(pendingCall).max(10_000).describe('The calls that are waiting for an answer.'),
 });
-/** A program that waits for answers to calls of tools. */
+/** A program that is waiting for answers to tool calls. */
 export interface PausedExecution extends z.infer<typeof pausedExecution> {}

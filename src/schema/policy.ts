@@ -60,13 +60,13 @@ export const policy = z.strictObject({
     .min(0)
     .max(10_000)
     .default(100)
-    .describe('Calls of tools that one program may make.'),
+    .describe('Maximum number of tool calls per program.'),
   max_wait_seconds: z
     .number()
     .min(0)
     .max(86_400)
     .default(300)
-    .describe('Time that one program may wait for tools, which is not part of timeout_seconds.'),
+    .describe('Time that one program may wait for tools; not part of timeout_seconds.'),
   stdout_max_bytes: bytes(
     DEFAULT_LIMITS.stdout_max_bytes,
     'Standard output returned per call; the rest is dropped and counted.',

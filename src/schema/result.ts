@@ -111,7 +111,7 @@ export const resultMetadata = z.object({
     .int()
     .optional()
     .describe(
-      'Bytes of output that `onOutput` had not accepted when the call ended; only if there are any. It receives them when it has settled.',
+      'Bytes of output that `onOutput` had not accepted when the call ended; only if there are any. It still receives them after its promise has settled.',
     ),
   files_truncated: z
     .literal(true)
@@ -135,7 +135,7 @@ export const resultMetadata = z.object({
   state: z
     .enum(['fresh', 'committed', 'rolled_back', 'paused'])
     .describe(
-      'fresh: the interpreter was new; committed: its state is kept; rolled_back: it was restored to the state before the call; paused: the program waits for answers to calls of tools, and `resume` continues it.',
+      'fresh: the interpreter was new; committed: its state is kept; rolled_back: it was restored to the state before the call; paused: the program is waiting for answers to tool calls, and `resume` continues it.',
     ),
   session_id: z.string().optional().describe('Name of the session, if there is one.'),
   imports: z.array(importFacts).describe('Packages and costly standard modules that the program imported.'),
@@ -155,13 +155,13 @@ export const resultMetadata = z.object({
     .array(toolCallRecord)
     .optional()
     .describe(
-      'The calls of tools that the program made, also if it failed or was rolled back. Present if the program had tools.',
+      'The tool calls that the program made, even if it failed or was rolled back. Present if the program had tools.',
     ),
   execution_id: z.string().optional().describe('Identifies the execution in `resume`; only if it is paused.'),
   pending: z
     .array(pendingCall)
     .optional()
-    .describe('The calls of tools that wait for an answer; only if the execution is paused.'),
+    .describe('The tool calls that are waiting for an answer; only if the execution is paused.'),
   queue_ms: z.number().describe('Time that the call waited; not part of duration_ms.'),
 });
 

@@ -1,7 +1,7 @@
 /** Tool calls in results: what happened, and which calls are unanswered. */
 import { z } from 'zod';
 
-/** How a tool call ended, or that its effect is not known. */
+/** How a tool call ended; `unknown` if its effect is not known. */
 export const TOOL_CALL_STATUSES = ['ok', 'error', 'denied', 'pending', 'unknown'] as const;
 
 export const toolCallRecord = z.object({
@@ -11,7 +11,7 @@ export const toolCallRecord = z.object({
   status: z
     .enum(TOOL_CALL_STATUSES)
     .describe(
-      'ok: the tool returned a value; error: it failed or was not called; denied: it was not called, because the call was not approved; pending: the call is unanswered; unknown: the run or the call was stopped while the tool ran, so its effect may or may not have happened.',
+      'ok: the tool returned a value; error: it failed or was not called; denied: it was not called, because the call was not approved; pending: the call is unanswered; unknown: the run or the call was stopped while the tool was running, so it may or may not have taken effect.',
     ),
   duration_ms: z.number().describe('Time until the answer.'),
   bytes_in: z.number().int().describe('Size of the arguments as JSON.'),
@@ -30,5 +30,5 @@ export const pendingCall = z.object({
     .describe('approval: a person has to approve the call; suspended: the answer comes from outside.'),
   payload: z.json().optional().describe('What the tool passed to `suspend`.'),
 });
-/** A tool call that waits for `resume`. */
+/** A tool call that is waiting for `resume`. */
 export interface PendingCall extends z.infer<typeof pendingCall> {}

@@ -18,7 +18,7 @@ import {
 import { createPool, type Pool } from '../worker/pool.ts';
 import { createSandbox } from './create-sandbox.ts';
 
-/** Programs that are in memory at the same time, for each that runs. */
+/** Programs in memory per running program. */
 const WINDOW_PER_JOB = 16;
 
 const { args, timeout_seconds, fuel_budget, inject_setup, profile } = executeOptions.shape;
@@ -37,7 +37,7 @@ const batchProgram = z.strictObject({
 
 /** A program of a batch. */
 export interface BatchProgram {
-  /** Repeated in the result. */
+  /** Copied to the result. */
   readonly id?: string | number;
   /** The program. */
   readonly code: string;
@@ -55,7 +55,7 @@ export interface BatchProgram {
   readonly fuel_budget?: number;
   /** Whether packages and helpers are available. Default: true. */
   readonly inject_setup?: boolean;
-  /** Sample the fuel use finely. Default: false. */
+  /** Samples the fuel use in detail. Default: false. */
   readonly profile?: boolean;
 }
 
@@ -68,9 +68,9 @@ const batchOptions = z.strictObject({
 export interface BatchOptions {
   /** Limits of every program. */
   readonly policy?: PolicyInput;
-  /** Programs that run at the same time. Default: one for each CPU core. */
+  /** Number of programs that run concurrently. Default: one per CPU core. */
   readonly jobs?: number;
-  /** Cancels the programs that are running; no further one is started. */
+  /** Cancels the running programs and starts no others. */
   readonly signal?: AbortSignal;
 }
 

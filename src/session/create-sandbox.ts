@@ -15,7 +15,7 @@ import { SessionTimeline } from './timeline.ts';
 export type SessionOptions = SandboxOptions &
   ({ session_id: string } | { store: SessionStore } | { auto_persist_globals: true });
 
-/** Precedes the digest of a package in the record of a session. */
+/** Prefix of the digest of a package in the record of a session. */
 export const PACKAGE_PREFIX = 'packages:';
 
 /** Sessions without a store are kept here until the process ends. */

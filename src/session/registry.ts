@@ -112,7 +112,7 @@ export class SessionRegistry {
       name.startsWith(PACKAGE_PREFIX) ? [name.slice(PACKAGE_PREFIX.length)] : [],
     );
     const given = typeof options === 'function' ? options(record) : options;
-    // Added packages are found by their digests. A caller that uses others must pass them again.
+    // Added packages are found by their digests. Other packages must be passed again.
     const packages = given.packages ?? (digests.length === 0 ? [] : recordedSources(digests));
     if (packages === undefined) throw packagesMissing(session_id);
     const settings = { preload: modules, ...given, packages, runtime, auto_persist_globals, session_id };

@@ -1,4 +1,4 @@
-/** The options of `resume`, and the check of the answers that it gets. */
+/** The options of `resume`, and the validation of the answers. */
 import { SandboxError } from '../errors.ts';
 import type { ExecuteOptions } from '../sandbox/call.ts';
 import type { PausedExecution } from '../schema.ts';
@@ -39,8 +39,9 @@ export function parseResolutions(given: unknown, { pending }: PausedExecution): 
         (kind === 'approve' && fields[kind] === true) ||
         (kind === 'deny' && (fields[kind] === true || typeof fields[kind] === 'string')));
     if (!isValid) throw invalid(`expected { id, ${KINDS.join(' | ')} }, with approve: true or deny: true.`);
-    if (!waiting.includes(id)) throw invalid(`no call ${id} is pending; these are: ${waiting.join(', ')}.`);
-    if (resolutions.has(id)) throw invalid(`the call ${id} has two answers.`);
+    if (!waiting.includes(id))
+      throw invalid(`call ${id} is not pending; pending calls: ${waiting.join(', ')}.`);
+    if (resolutions.has(id)) throw invalid(`call ${id} has more than one answer.`);
     resolutions.set(id, fields as unknown as Resolution);
   }
   return resolutions;
@@ -49,6 +50,6 @@ export function parseResolutions(given: unknown, { pending }: PausedExecution): 
 export function toolsRequired(): SandboxError {
   return new SandboxError(
     'invalid_argument',
-    'tools: the program that continues can call tools. Pass the option tools to createSandbox() or to resume().',
+    'tools: the resumed program can call tools. Pass the option tools to createSandbox() or to resume().',
   );
 }

@@ -16,7 +16,7 @@ export function sessionExists(session_id: string): SandboxError {
 export function executionPaused(execution_id: string): SandboxError {
   return new SandboxError(
     'execution_paused',
-    `The session waits for answers to tool calls of the execution ${execution_id}. Continue it with resume(), or discard it with undo().`,
+    `The session is waiting for answers to tool calls of execution ${execution_id}. Continue it with resume(), or discard it with undo().`,
   );
 }
 
@@ -24,7 +24,7 @@ export function executionNotFound(execution_id: string): SandboxError {
   const name = JSON.stringify(execution_id.slice(0, 100));
   return new SandboxError(
     'execution_not_found',
-    `The session is not paused in the execution ${name}. It has ended, or has been resumed before; paused() returns the execution that waits.`,
+    `The session is not paused in execution ${name}, which has ended or was already resumed. paused() returns the paused execution, if there is one.`,
   );
 }
 
@@ -43,6 +43,6 @@ export function nothingToUndo(): SandboxError {
 export const packagesMissing = (session_id: string) =>
   new SandboxError(
     'session_mismatch',
-    `The session ${session_id} uses packages that are not among the added ones. ` +
+    `The session ${session_id} uses packages that have not been added. ` +
       'Pass the same packages again, or add the same versions with "llm-wasm-sandbox packages add".',
   );

@@ -114,7 +114,7 @@ export class Session extends Sandbox {
         return { outcome: { ...outcome, state: 'rolled_back' }, queueMs };
       }
       transaction.answer(outcome, outcome.isPaused ? call.tools?.pause(call, outcome) : undefined);
-      // Another process may resume a paused program as soon as it is known, so it is saved first.
+      // Another process may resume a paused program as soon as the result is returned, so it is saved first.
       if (this.parts.commit === 'background' && !outcome.isPaused) {
         void this.#saveInBackground(turn, job, transaction, outcome);
         return { outcome, queueMs };
@@ -129,7 +129,7 @@ export class Session extends Sandbox {
     }
   }
 
-  /** Throws if the session is paused and the call is not the one that continues it, or the reverse. */
+  /** Throws if the session is paused and the call does not resume it, or if the call resumes an execution that is not paused. */
   #checkPaused({ resumes }: Call): void {
     const { paused } = this.#timeline.state;
     if (resumes === undefined) {
@@ -144,7 +144,7 @@ export class Session extends Sandbox {
   }
 
   /**
-   * The program that waits for answers to calls of tools; undefined if none does. While there is one, `execute` throws
+   * The program that is waiting for answers to tool calls; undefined if there is none. While there is one, `execute` throws
    * `execution_paused`.
    */
   async paused(): Promise<PausedExecution | undefined> {
@@ -153,9 +153,9 @@ export class Session extends Sandbox {
   }
 
   /**
-   * Continues a paused program with answers to its calls of tools, in this process or in another one that has the store.
+   * Continues a paused program with answers to its tool calls, in this process or in another one that has the store.
    * The program pauses again while calls are unanswered. Its limits continue. The tools have to be passed to
-   * `createSandbox` or here. Throws `execution_not_found` if the execution has ended or was resumed before.
+   * `createSandbox` or here. Throws `execution_not_found` if the execution has ended or was already resumed.
    */
   resume(execution_id: string, { resolutions, ...options }: ResumeOptions): Execution {
     return startExecution(async (output, cancelled) => {

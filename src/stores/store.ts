@@ -23,7 +23,7 @@ export interface SessionState {
   readonly workspace: ReadonlyMap<string, Entry>;
   /** Files of /tmp. */
   readonly tmp: readonly Entry[];
-  /** The program that waits for answers to calls of tools, if the interpreter is in the middle of one. */
+  /** The program that is waiting for answers to tool calls, if there is one. */
   readonly paused?: PausedExecution | undefined;
 }
 

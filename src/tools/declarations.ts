@@ -1,6 +1,6 @@
 /**
  * Declarations of tools for models and editors: TypeScript (`.d.ts`) and Python (`.pyi`), generated from JSON Schemas. Schemas
- * may be hostile: depth and length are bounded, and every text from a schema is quoted or inside a comment that it cannot end.
+ * are untrusted: depth and length are bounded, and text from a schema is quoted or in a comment that it cannot close.
  */
 import type { JsonSchema } from './json-schema.ts';
 import type { ToolDescription } from './toolset.ts';
@@ -54,7 +54,7 @@ const PYTHON: TypeSyntax = {
     values.some((value) => typeof value === 'object' || typeof value === 'number')
       ? 'Any'
       : `Literal[${values.map(pythonLiteral).join(', ')}]`,
-  // A type for a dictionary needs a class of its own; its keys are in the schema.
+  // A typed dictionary would need a class; the schema lists its keys.
   object: (members, rest) => `dict[str, ${members.length === 0 ? (rest ?? 'Any') : 'Any'}]`,
 };
 
@@ -165,7 +165,7 @@ class TypeReader {
       : distinct.join(this.syntax.separator);
   }
 
-  /** Follows one local reference; the depth limits chains of them. */
+  /** Follows one local reference. The depth limit also ends chains of references. */
   #target(schema: unknown): unknown {
     const reference = isObject(schema) ? schema['$ref'] : undefined;
     if (typeof reference !== 'string' || !reference.startsWith('#')) return schema;

@@ -1,6 +1,6 @@
 /**
- * Tools of an MCP server as tools of programs. Everything from the server is untrusted: lists are bounded, a tool with a schema
- * that cannot be checked is left out, and results are data.
+ * Makes the tools of an MCP server available to programs. Everything from the server is untrusted: lists are bounded, tools
+ * whose schemas cannot be checked are skipped, and results are data.
  */
 import { SandboxError } from '../errors.ts';
 import { ToolError } from './tool-error.ts';
@@ -21,31 +21,31 @@ export interface McpTool {
   readonly inputSchema?: unknown;
   /** JSON Schema of the structured content. */
   readonly outputSchema?: unknown;
-  /** Hints of the server. */
+  /** Hints from the server. */
   readonly annotations?: { readonly readOnlyHint?: boolean | undefined } | undefined;
 }
 
-/** The methods of an MCP client that are used. `Client` of the official SDK has them, in both of its generations. */
+/** The methods of an MCP client that `fromMcp` uses. `Client` of the official SDK has them, in v1 and v2. */
 export interface McpClient {
   /** Lists a page of tools. */
-  // biome-ignore lint/suspicious/noExplicitAny: the generations of the SDK have different types
+  // biome-ignore lint/suspicious/noExplicitAny: v1 and v2 of the SDK have different types
   listTools(params?: any, options?: any): Promise<any>;
   /** Calls a tool. */
-  // biome-ignore lint/suspicious/noExplicitAny: the generations of the SDK have different types
+  // biome-ignore lint/suspicious/noExplicitAny: v1 and v2 of the SDK have different types
   callTool(params: any, ...rest: any[]): Promise<any>;
 }
 
 /** Options of `fromMcp`. */
 export interface FromMcpOptions {
-  /** Names of the tools to offer; by default all. */
+  /** Names of the tools to offer. Default: all. */
   readonly tools?: readonly string[];
-  /** Whether calls need an approval; by default those of tools without `readOnlyHint`. */
+  /** Whether calls need approval. Default: calls of tools without `readOnlyHint` do. */
   readonly needsApproval?: boolean | ((tool: McpTool) => boolean);
   /** Time limit of one call in milliseconds. */
   readonly timeoutMs?: number;
-  /** Calls of each tool that one run may make. */
+  /** Maximum number of calls of each tool per run. */
   readonly maxCalls?: number;
-  /** Receives tools that are left out, with the reason. */
+  /** Called for each tool that is skipped, with the reason. */
   readonly onSkip?: (name: string, reason: string) => void;
 }
 
@@ -61,7 +61,7 @@ export async function fromMcp(
   const tools = Object.create(null) as Record<string, ToolDefinition>;
   for (const tool of await listTools(client)) {
     if (options.tools !== undefined && !options.tools.includes(tool.name)) continue;
-    const reason = Object.hasOwn(tools, tool.name) ? 'the name occurs twice' : whyUnusable(tool);
+    const reason = Object.hasOwn(tools, tool.name) ? 'another tool has the same name' : whyUnusable(tool);
     if (reason !== undefined) {
       onSkip?.(String(tool.name).slice(0, MAX_NAME_CHARS), reason);
       continue;
@@ -81,10 +81,10 @@ export async function fromMcp(
   return tools;
 }
 
-/** Only an explicit hint counts, and only of the server that the user has configured. */
+/** Only an explicit hint counts. It is trusted because the user has configured the server. */
 export const isNotReadOnly = ({ annotations }: McpTool): boolean => annotations?.readOnlyHint !== true;
 
-/** Reads all pages of the list, within bounds. */
+/** Reads all pages of the list, up to the limits. */
 async function listTools(client: McpClient): Promise<McpTool[]> {
   const tools: McpTool[] = [];
   let cursor: string | undefined;
@@ -130,7 +130,7 @@ async function callTool(
   signal: AbortSignal,
 ): Promise<unknown> {
   const params = { name, arguments: args };
-  // The limit of the call applies, not the default of the SDK. The first generation has a schema before the options.
+  // The time limit of the call applies, not the default of the SDK. In v1, a schema precedes the options.
   const options = { signal, timeout: 2 ** 31 - 1 };
   const result = (await (client.callTool.length >= 2
     ? client.callTool(params, options)

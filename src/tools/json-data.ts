@@ -7,7 +7,7 @@ import { formatBytes, formatCount } from '../quantities.ts';
 export const MAX_JSON_DEPTH = 64;
 export const MAX_JSON_MEMBERS = 200_000;
 
-/** Data that is not accepted. */
+/** Data that was rejected. */
 export class JsonDataError extends Error {
   constructor(
     readonly what: 'arguments' | 'result',
@@ -23,7 +23,7 @@ export function parseArguments(text: string, maxBytes: number): Record<string, u
   if (bytes > maxBytes)
     throw new JsonDataError(
       'arguments',
-      `The arguments have ${formatBytes(bytes)}; at most ${formatBytes(maxBytes)} are allowed.`,
+      `The arguments are ${formatBytes(bytes)} long; the limit is ${formatBytes(maxBytes)}.`,
     );
   let value: unknown;
   try {
@@ -34,7 +34,7 @@ export function parseArguments(text: string, maxBytes: number): Record<string, u
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new JsonDataError(
       'arguments',
-      'The arguments must be one object with a property for each argument.',
+      'The arguments must be an object with a property for each argument.',
     );
   checkParsed(value, 0, { members: MAX_JSON_MEMBERS });
   checkIntegers(text);
@@ -56,7 +56,7 @@ function checkParsed(value: unknown, depth: number, budget: { members: number })
   }
 }
 
-/** JSON.parse rounds integers beyond 2^53, for example large identifiers of another system. */
+/** JSON.parse rounds integers beyond 2^53, such as large identifiers from other systems. */
 function checkIntegers(text: string): void {
   if (!/\d{16}/.test(text)) return;
   let isInString = false;
@@ -177,12 +177,12 @@ function hasToJson(value: unknown): value is { toJSON(key: string): unknown } {
 const tooLarge = (maxBytes: number) =>
   new JsonDataError(
     'result',
-    `The result has more than ${formatBytes(maxBytes)}. Ask for less, for example a page or a filter.`,
+    `The result is larger than ${formatBytes(maxBytes)}. Request less data, for example one page or with a filter.`,
   );
 const tooDeep = (what: JsonDataError['what']) =>
   new JsonDataError(
     what,
-    `The ${what} ${what === 'result' ? 'is' : 'are'} nested more than ${MAX_JSON_DEPTH} deep, or cyclic.`,
+    `The ${what} ${what === 'result' ? 'is' : 'are'} nested more than ${MAX_JSON_DEPTH} levels deep, or cyclic.`,
   );
 const tooManyMembers = (what: JsonDataError['what']) =>
   new JsonDataError(

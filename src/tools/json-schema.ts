@@ -1,7 +1,7 @@
 /**
  * Validates data against JSON Schemas, which may come from an untrusted server. Schemas are interpreted, never compiled to
- * code. A keyword that constrains data but is not implemented is refused when the schema is read. Time is bounded by a number of
- * steps, so neither references, combinations nor patterns of a schema can stall the host.
+ * code. A keyword that constrains data but is not implemented is rejected when the schema is read. The number of steps is
+ * limited, so that references, combinations and patterns of a schema cannot stall the host.
  */
 import { LinearPattern, UnsupportedPattern } from './linear-pattern.ts';
 import {
@@ -84,7 +84,7 @@ const TYPES = ['null', 'boolean', 'object', 'array', 'number', 'string', 'intege
 
 const isSchema = (value: unknown): value is JsonSchema => typeof value === 'boolean' || isObject(value);
 
-/** A JSON Schema that was read and can check data. */
+/** A JSON Schema that has been read and can validate data. */
 export class SchemaValidator {
   readonly #patterns = new Map<string, LinearPattern>();
   readonly #references = new Map<string, JsonSchema>();
@@ -94,7 +94,7 @@ export class SchemaValidator {
   /** Throws `SchemaError`. The schema must not change afterwards. */
   constructor(readonly schema: JsonSchema) {
     this.#readSchema(schema, 0);
-    // Targets of references may be outside of the keywords that are read. Reading a target can add references.
+    // A reference can point to a part that is not under a known keyword. Reading the target can add references.
     for (const target of this.#references.values()) this.#readSchema(target, 1);
   }
 
@@ -104,14 +104,14 @@ export class SchemaValidator {
       const problems = new Validation(this.#patterns, this.#references).check(this.schema, value, '');
       return problems.length === 0 ? undefined : problems.slice(0, MAX_PROBLEMS).join('; ');
     } catch (cause) {
-      if (cause instanceof TooComplex) return 'the data is too complex to be checked against the schema';
+      if (cause instanceof TooComplex) return 'the data is too complex to check against the schema';
       throw cause;
     }
   }
 
   #readSchema(schema: unknown, depth: number): void {
     if (!isSchema(schema)) throw new SchemaError('a schema must be an object or a boolean');
-    if (depth > MAX_SCHEMA_DEPTH) throw new SchemaError(`nested more than ${MAX_SCHEMA_DEPTH} deep`);
+    if (depth > MAX_SCHEMA_DEPTH) throw new SchemaError(`nested more than ${MAX_SCHEMA_DEPTH} levels deep`);
     if (typeof schema === 'boolean' || this.#read.has(schema)) return;
     this.#read.add(schema);
     if (++this.#parts > MAX_SCHEMA_PARTS) throw new SchemaError(`more than ${MAX_SCHEMA_PARTS} parts`);
@@ -152,13 +152,13 @@ export class SchemaValidator {
     let target: unknown = this.schema;
     if (reference !== '#') {
       if (!reference.startsWith('#/'))
-        throw new SchemaError(`the reference ${reference.slice(0, 100)} leads out of the schema`);
+        throw new SchemaError(`the reference ${reference.slice(0, 100)} points outside the schema`);
       for (const part of reference.slice(2).split('/')) {
         const key = decodePointer(part);
         target = typeof target === 'object' && target !== null ? own(target as SchemaObject, key) : undefined;
       }
     }
-    if (!isSchema(target)) throw new SchemaError(`the reference ${reference.slice(0, 100)} leads nowhere`);
+    if (!isSchema(target)) throw new SchemaError(`the reference ${reference.slice(0, 100)} does not exist`);
     this.#references.set(reference, target);
   }
 }

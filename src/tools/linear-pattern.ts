@@ -1,6 +1,6 @@
 /**
  * Regular expressions of JSON Schemas, which may come from an untrusted server. A pattern becomes a nondeterministic automaton
- * whose states are followed together, so a match takes at most (states × characters) steps and never backtracks.
+ * that is simulated state by state, so a match takes at most (states × characters) steps and never backtracks.
  */
 
 const MAX_STATES = 2000;
@@ -13,7 +13,7 @@ type State =
   | { readonly type: 'start' | 'end'; next: number }
   | { readonly type: 'match' };
 
-/** Takes steps from the budget of the caller, which throws when none are left. */
+/** Takes steps from the caller's budget. Throws when none are left. */
 export type TakeSteps = (count: number) => void;
 
 const isDigit: CharacterSet = (c) => c >= 48 && c <= 57;
@@ -41,7 +41,7 @@ export class UnsupportedPattern extends Error {}
 /** Builds a part of the automaton in front of the state `next`, and returns its first state. */
 type Fragment = (next: number) => number;
 
-/** A pattern that is searched in a text in linear time. */
+/** A pattern that can be searched for in linear time. */
 export class LinearPattern {
   readonly #states: State[] = [];
   readonly #first: number;
@@ -77,7 +77,7 @@ export class LinearPattern {
     return false;
   }
 
-  /** Adds a state and those that it leads to without reading a character. */
+  /** Adds a state and all states that are reachable from it without consuming a character. */
   #follow(first: number, into: Set<number>, isStart: boolean, isEnd: boolean): void {
     const waiting = [first];
     for (let index = waiting.pop(); index !== undefined; index = waiting.pop()) {
@@ -124,7 +124,7 @@ export class LinearPattern {
   #quantified(part: Fragment): Fragment {
     const range = this.#quantifier();
     if (range === undefined) return part;
-    // A lazy quantifier accepts the same texts.
+    // A lazy quantifier matches the same strings.
     this.#accept('?');
     if (this.#quantifier() !== undefined) throw new UnsupportedPattern('nothing to repeat');
     const { min, max } = range;

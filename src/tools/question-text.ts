@@ -1,9 +1,9 @@
-/** The text of a question about a tool call. The call comes from a program, so nothing in it may hide or imitate other text. */
+/** Text that asks a person about a tool call. The call comes from a program, so it must not hide or imitate other text. */
 import { escapeControls } from '../analysis/escape-controls.ts';
 
 const MAX_ARGUMENT_CHARS = 4000;
 
-/** The name and the arguments of a call on one line, of bounded length. */
+/** The name and the arguments of a call on one line, truncated. */
 export function callText(call: { readonly name: string; readonly arguments: unknown }): string {
   const json = JSON.stringify(call.arguments);
   const rest = json.length - MAX_ARGUMENT_CHARS;

@@ -1,7 +1,7 @@
-/** Calls the function of a tool. */
+/** Runs the function of a tool. */
 import type { OfferedTool, ToolContext } from './toolset.ts';
 
-/** The outcome of work, or the reason of the signal if that comes first. The work itself goes on. */
+/** Settles like `work`, or rejects with the reason of the signal if it aborts first. Does not stop the work itself. */
 export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason);
@@ -11,10 +11,10 @@ export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
   });
 }
 
-/** Values of an async iterable, which tools of the AI SDK return for preliminary results; the last one counts. */
+/** Maximum number of values of an async iterable. Tools of the AI SDK return one for preliminary results; the last value is the result. */
 const MAX_ITERATIONS = 100_000;
 
-/** The result of a tool. */
+/** Runs a tool and returns its result. */
 export async function runTool(
   { definition }: OfferedTool,
   args: unknown,

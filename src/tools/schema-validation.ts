@@ -12,7 +12,7 @@ const MAX_STEPS = 500_000;
 const MAX_RECURSION = 256;
 export const MAX_PROBLEMS = 5;
 
-/** The data could not be checked within the number of steps. */
+/** The data could not be checked within the step limit. */
 export class TooComplex extends Error {}
 
 export const isObject = (value: unknown): value is SchemaObject =>
@@ -74,7 +74,7 @@ export class Validation {
     return allowed.some((other) => this.#canonical(other) === text);
   }
 
-  /** The same text for equal data, whatever the order of properties. */
+  /** The same text for equal data, regardless of the order of properties. */
   #canonical(value: unknown): string {
     this.#take(1);
     if (Array.isArray(value)) return `[${value.map((item) => this.#canonical(item)).join()}]`;
@@ -100,7 +100,7 @@ export class Validation {
       if (count > 1) return [`${at(path)}matches more than one alternative`];
     }
     const not = single('not');
-    if (not !== undefined && this.#matches(not, value)) return [`${at(path)}has a value that is excluded`];
+    if (not !== undefined && this.#matches(not, value)) return [`${at(path)}has an excluded value`];
     const condition = single('if');
     if (condition === undefined) return [];
     const branch = single(this.#matches(condition, value) ? 'then' : 'else');
@@ -134,7 +134,7 @@ export class Validation {
       return [`${at(path)}expected at least ${min} items, got ${length}`];
     if (max !== undefined && length > max) return [`${at(path)}expected at most ${max} items, got ${length}`];
     if (own(schema, 'uniqueItems') === true && new Set(items.map((i) => this.#canonical(i))).size < length)
-      return [`${at(path)}items must be different`];
+      return [`${at(path)}items must be unique`];
     const rest = own(schema, 'items');
     const isOldForm = Array.isArray(rest);
     const first = (isOldForm ? rest : own(schema, 'prefixItems')) as readonly JsonSchema[] | undefined;

@@ -42,7 +42,7 @@ export interface ApprovalRequest {
 }
 /** A decision; undefined leaves it open, so that the run pauses if it can. */
 export type ApprovalDecision = boolean | { readonly approved: boolean; readonly reason?: string } | undefined;
-/** Decides about a call of a tool with `needsApproval`. */
+/** Decides whether to approve a call of a tool with `needsApproval`. */
 export type OnApproval = (request: ApprovalRequest) => ApprovalDecision | Promise<ApprovalDecision>;
 
 /** @internal */
@@ -52,11 +52,11 @@ export interface ToolRunOptions {
   readonly onApproval?: OnApproval | undefined;
   /** Aborted when the run is cancelled. */
   readonly signal?: AbortSignal | undefined;
-  /** Whether the run can pause. Without it, calls that would have to wait fail. */
+  /** Whether the run can pause. If not, calls that would have to wait fail. */
   readonly canPause: boolean;
-  /** Why it cannot. */
+  /** Why the run cannot pause. */
   readonly whyNoPause?: string | undefined;
-  /** The calls of a paused execution that continues. */
+  /** The earlier calls of a resumed execution. */
   readonly earlier?:
     | { readonly records: readonly ToolCallRecord[]; readonly pending: readonly PendingCall[] }
     | undefined;

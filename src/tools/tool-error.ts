@@ -1,4 +1,4 @@
-/** Errors of tool calls, and what a program may learn about an error of the host: one line, without stack and paths. */
+/** Errors of tool calls, and the part of a host error that programs may see: one line, without stack and paths. */
 import { homedir } from 'node:os';
 
 /** What went wrong with a tool call. */
@@ -15,7 +15,7 @@ export type ToolErrorCode = (typeof TOOL_ERROR_CODES)[number];
 
 const MAX_MESSAGE_CHARS = 2000;
 
-/** An error for the program. A tool can throw it to choose the code and a message that is passed on unchanged. */
+/** An error for the program. Tools throw it to set the code and a message that the program receives unchanged. */
 export class ToolError extends Error {
   /** Always `ToolError`. */
   override readonly name = 'ToolError';
@@ -29,7 +29,7 @@ export class ToolError extends Error {
   }
 }
 
-/** The code and message of a program's error for anything that a tool throws. */
+/** Converts anything that a tool throws to the code and message that the program sees. */
 export function programError(cause: unknown): { readonly code: ToolErrorCode; readonly message: string } {
   if (cause instanceof ToolError && TOOL_ERROR_CODES.includes(cause.code))
     return { code: cause.code, message: cause.message.slice(0, MAX_MESSAGE_CHARS) };

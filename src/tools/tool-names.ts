@@ -1,7 +1,7 @@
 /** Names of tools as identifiers that are valid in every language, and suggestions for names that do not exist. */
 import { similarNames } from '../analysis/similar-names.ts';
 
-/** Reserved words of the languages, and names with a meaning of their own in every object. */
+/** Reserved words of the languages, and names with a special meaning on every object. */
 const RESERVED = new Set(
   (
     'False None True and as assert async await break class continue def del elif else except finally for from global if ' +
@@ -14,7 +14,7 @@ const RESERVED = new Set(
 /** Functions of the object `tools` itself. */
 const TOP_LEVEL_RESERVED = new Set(['call', 'search_tools', 'describe_tool']);
 
-/** The identifier for a name; differs from those that are taken. */
+/** An identifier for a name, different from those in `taken`. */
 export function identifierFor(name: string, taken: ReadonlySet<string>, isTopLevel: boolean): string {
   // Names with two leading underscores have special meanings.
   let identifier = name.replace(/[^A-Za-z0-9_]/g, '_').replace(/^__+/, '_');

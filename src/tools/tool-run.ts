@@ -1,6 +1,6 @@
 /**
- * The tool calls of one run. Every request comes from a guest and is hostile: limits, arguments and approval are checked here
- * before a tool is called, and every call is recorded before it is dispatched. No method rejects.
+ * The tool calls of one run. Every request comes from a guest and is untrusted: limits, arguments and approval are checked
+ * here before a tool is called, and every call is recorded before it is dispatched. No method rejects.
  */
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
@@ -55,7 +55,7 @@ export class ToolRun {
   readonly #queue: (() => void)[] = [];
   /** Calls that were stopped while the tool ran. */
   readonly #interrupted = new Set<ToolCallRecord>();
-  /** Stops calls that are running, by id. */
+  /** The abort controllers of running calls, by id. */
   readonly #running = new Map<number, AbortController>();
   #inFlight = 0;
   #heldBytes = 0;
@@ -73,7 +73,7 @@ export class ToolRun {
       this.#pending.set(call.id, call);
       this.#ids.add(call.id);
     }
-    // Every call that runs listens to it.
+    // Every running call adds a listener.
     setMaxListeners(0, this.#run.signal);
     const { signal } = options;
     if (signal?.aborted === true) this.abort('the run was cancelled');
@@ -82,7 +82,7 @@ export class ToolRun {
 
   readonly #onAbort = () => this.abort('the run was cancelled');
 
-  /** What happened so far. Calls that are still running have the status `unknown`. */
+  /** The calls so far. Those that are still running have the status `unknown`. */
   get records(): readonly ToolCallRecord[] {
     return this.#records.map((record) => ({ ...record }));
   }
@@ -92,7 +92,7 @@ export class ToolRun {
     return [...this.#pending.values()];
   }
 
-  /** Ends all calls: tools in flight get their signal, and their records keep the status `unknown`. */
+  /** Stops all calls: aborts the signals of running tools, whose records keep the status `unknown`. */
   abort(reason: string): void {
     if (this.#stopped !== undefined) return;
     this.#stopped = reason;
@@ -101,19 +101,20 @@ export class ToolRun {
     for (const next of this.#queue.splice(0)) next();
   }
 
-  /** Stops calls whose answers are no longer wanted, because the program has waited for too long. */
+  /** Stops calls that the program no longer waits for. */
   expire(ids: Iterable<number>): void {
     for (const id of ids)
-      this.#running.get(id)?.abort(new ToolError('The program has waited for too long.', 'timeout'));
+      this.#running.get(id)?.abort(new ToolError('The program no longer waits for this call.', 'timeout'));
   }
 
-  /** Serves a call of the guest. */
+  /** Handles a call of the guest. */
   async call(request: ToolRequest): Promise<ToolAnswer> {
-    if (this.#ids.has(request.id)) return failure('failed', `The call id ${request.id} was used before.`);
+    if (this.#ids.has(request.id))
+      return failure('failed', `The call id ${request.id} has already been used.`);
     if (this.#records.length >= this.#limits.max_calls)
       return failure(
         'limit',
-        `The run has made ${formatCount(this.#limits.max_calls)} tool calls, its limit.`,
+        `The run has reached its limit of ${formatCount(this.#limits.max_calls)} tool calls.`,
       );
     this.#ids.add(request.id);
     const record = this.#addRecord(request);
@@ -150,7 +151,7 @@ export class ToolRun {
     if ('value' in resolution) return this.#result(this.toolset.find(pending.name), resolution.value);
     const tool = this.#find(pending.name);
     if (pending.reason !== 'approval')
-      throw new ToolError(`The call of ${pending.name} waits for a value, not for an approval.`);
+      throw new ToolError(`The call of ${pending.name} is waiting for a value, not for approval.`);
     const args = await this.#checkArguments(tool, pending.arguments);
     return this.#execute({ id: pending.id, record, tool, args, started });
   }
@@ -175,7 +176,7 @@ export class ToolRun {
     const raw = parseArguments(request.argumentsJson, this.#limits.max_arguments_bytes);
     const args = await this.#checkArguments(tool, raw);
     const call: Call = { id: request.id, record, tool, args, started };
-    // The person approves, and `resume` repeats, what the program passed, before a schema converts it.
+    // Approval and `resume` use the arguments that the program passed, before a schema converts them.
     return (await this.#approve(call, raw)) ?? this.#execute(call, raw);
   }
 
@@ -185,7 +186,9 @@ export class ToolRun {
     const names = this.toolset.catalog.map((described) => described.name);
     const similar = suggestTools(name, names);
     const advice =
-      similar.length > 0 ? `Did you mean ${similar.join(' or ')}?` : 'search_tools() lists what exists.';
+      similar.length > 0
+        ? `Did you mean ${similar.join(' or ')}?`
+        : 'search_tools() lists the available tools.';
     throw new ToolError(`There is no tool "${name.slice(0, PREVIEW_CHARS)}". ${advice}`, 'unknown_tool');
   }
 
@@ -223,13 +226,16 @@ export class ToolRun {
     if (approved === false) return failure('denied', denialText(reason));
     if (this.options.canPause) return this.#wait(call, raw, 'approval');
     const why = this.options.whyNoPause ?? CANNOT_PAUSE;
-    return failure('denied', `The call needs the approval of a person, who cannot be asked now, and ${why}.`);
+    return failure(
+      'denied',
+      `The call needs the approval of a person, which cannot be requested now, and ${why}.`,
+    );
   }
 
   async #needsApproval({ tool: { definition }, args }: Call): Promise<boolean> {
     const { needsApproval = false } = definition;
     if (typeof needsApproval === 'boolean') return needsApproval;
-    // Anything but false asks, and an error denies the call.
+    // Any value except false requires approval, and an error fails the call.
     return (await needsApproval(args, { messages: [] })) !== false;
   }
 
@@ -249,7 +255,7 @@ export class ToolRun {
       return await untilAborted(Promise.resolve(onApproval(request)), signal);
     } catch (cause) {
       if (cause instanceof ToolError) throw cause;
-      throw new ToolError('The call was not approved, because the decision failed.', 'denied');
+      throw new ToolError('The call was not approved, because onApproval failed.', 'denied');
     }
   }
 
@@ -285,7 +291,7 @@ export class ToolRun {
     const aborter = new AbortController();
     const timer = setTimeout(() => {
       const text = `${description.name} did not answer within ${formatDuration(timeoutMs)}.`;
-      aborter.abort(new ToolError(`${text} Its effect may or may not have happened.`, 'timeout'));
+      aborter.abort(new ToolError(`${text} It may or may not have taken effect.`, 'timeout'));
     }, timeoutMs);
     const stop = () => aborter.abort(this.#run.signal.reason);
     this.#run.signal.addEventListener('abort', stop, { once: true });
@@ -358,7 +364,7 @@ export class ToolRun {
   }
 
   #leave(): void {
-    // The place passes to the next call without becoming free in between.
+    // Passes the slot directly to the next call, so that no other call can take it.
     const next = this.#queue.shift();
     if (next !== undefined) next();
     else this.#inFlight--;

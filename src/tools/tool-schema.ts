@@ -31,9 +31,9 @@ export interface AiSdkSchema {
 /** A schema of arguments or results: Standard Schema, JSON Schema, or a schema of the AI SDK. */
 export type ToolSchema = StandardSchema | AiSdkSchema | { readonly [keyword: string]: unknown } | boolean;
 
-/** A schema that can check data. */
+/** A schema that validates data. */
 export interface DataCheck {
-  /** The schema as JSON; null if the library that made it cannot convert it. */
+  /** The schema as JSON; null if its library cannot convert it. */
   readonly json: JsonSchema | null;
   /** Returns the value, which the schema may have converted, or what is wrong with it. */
   check(value: unknown): Promise<{ readonly value: unknown } | { readonly problem: string }>;
@@ -86,7 +86,7 @@ function issueText({ message, path = [] }: StandardIssue): string {
   return keys.length === 0 ? message : `${keys.join('.')}: ${message}`;
 }
 
-/** The JSON Schema of a Standard Schema, by the standard extension or by the method that the libraries have. */
+/** The JSON Schema of a Standard Schema, from the standard extension or from a method of the library. */
 function jsonOf(schema: StandardSchema): JsonSchema | null {
   const { jsonSchema } = schema['~standard'] as { jsonSchema?: { input?: (options: object) => unknown } };
   const { toJSONSchema, toJsonSchema } = schema as { toJSONSchema?: unknown; toJsonSchema?: unknown };
@@ -100,7 +100,7 @@ function jsonOf(schema: StandardSchema): JsonSchema | null {
       const json: unknown = convert();
       if (typeof json === 'object' && json !== null) return JSON.parse(JSON.stringify(json)) as JsonSchema;
     } catch {
-      // The schema contains a part that has no JSON Schema. It still checks arguments.
+      // Part of the schema has no JSON Schema equivalent. The schema still validates arguments.
     }
   }
   return null;

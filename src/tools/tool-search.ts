@@ -9,7 +9,7 @@ const SUMMARY_CHARS = 200;
 /** A tool that matches a query. */
 export interface FoundTool {
   readonly name: string;
-  /** The path by which a program reaches the tool, such as `tools.github.create_issue`. */
+  /** The path with which a program accesses the tool, such as `tools.github.create_issue`. */
   readonly call: string;
   /** The beginning of the description. */
   readonly description: string;
@@ -26,7 +26,7 @@ export interface DescribedTool extends ToolDescription {
 
 const pathOf = ({ path }: ToolDescription) => `tools.${path.join('.')}`;
 
-/** The tools whose name or description contains words of the query, best first; without words, all of them by name. */
+/** The tools whose name or description contains words of the query, best match first; without words, all tools by name. */
 export function searchTools(catalog: readonly ToolDescription[], query: string, limit = 20): FoundTool[] {
   const words = query
     .slice(0, MAX_QUERY_CHARS)

@@ -1,6 +1,6 @@
 /**
- * The tools that a caller offers, checked and in one form. The catalog is plain data that is sent to guests; it is bounded, and
- * its names are identifiers in every language.
+ * The tools that a caller offers, validated and normalised. The catalog is plain data that is sent to guests; its size is
+ * limited, and its names are identifiers in every language.
  */
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
@@ -15,7 +15,7 @@ const MAX_NAME_CHARS = 128;
 const MAX_DESCRIPTION_CHARS = 4000;
 const MAX_CATALOG_BYTES = 4 * 1024 * 1024;
 
-/** What a tool learns about the call that it serves. */
+/** Information about a call, for the tool that handles it. */
 export interface ToolContext {
   /** Aborted when the call times out or the run is cancelled. */
   readonly signal: AbortSignal;
@@ -30,9 +30,9 @@ export interface ToolContext {
    * shown in `metadata.pending` and has at most 64 KiB of JSON. Throws; let the exception pass.
    */
   suspend(payload?: unknown): never;
-  /** The name of `call_id` in the AI SDK. */
+  /** The same as `call_id`, under the name that the AI SDK uses. */
   readonly toolCallId: string;
-  /** The name of `signal` in the AI SDK. */
+  /** The same as `signal`, under the name that the AI SDK uses. */
   readonly abortSignal: AbortSignal;
   /** Always empty; tools of the AI SDK expect it. */
   readonly messages: never[];
@@ -50,7 +50,7 @@ export interface ToolDefinition {
   readonly inputSchema?: ToolSchema | undefined;
   /** Schema of the result, which is checked before the program receives it. */
   readonly outputSchema?: ToolSchema | undefined;
-  /** Runs the tool. A tool without it leaves every call to `resume`. */
+  /** Runs the tool. Without it, every call pauses the program until `resume` answers the call. */
   // biome-ignore lint/suspicious/noExplicitAny: the schema determines the type of the arguments
   execute?(args: any, context: ToolContext): unknown;
   /** Whether a person has to approve a call. */
@@ -61,7 +61,7 @@ export interface ToolDefinition {
     | undefined;
   /** Time limit of one call in milliseconds. */
   readonly timeoutMs?: number | undefined;
-  /** Calls of this tool that one run may make. */
+  /** Maximum number of calls of this tool per run. */
   readonly maxCalls?: number | undefined;
 }
 
@@ -70,14 +70,14 @@ export interface ToolRecord {
   readonly [name: string]: ToolFunction | ToolDefinition | ToolRecord;
 }
 
-/** The option `tools`: a record of tools and namespaces, or a toolset. A ToolSet of the AI SDK is such a record. */
+/** The option `tools`: a record of tools and namespaces, or a toolset. A `ToolSet` of the AI SDK is a valid record. */
 export type ToolsOption = ToolRecord | Toolset;
 
 /** A tool as programs see it. */
 export interface ToolDescription {
   /** The original names of namespaces and tool, joined with dots. */
   readonly name: string;
-  /** The names as identifiers, by which a program reaches the tool. */
+  /** The names as identifiers, with which a program accesses the tool. */
   readonly path: readonly string[];
   /** What the tool does and returns. */
   readonly description: string;
@@ -95,7 +95,7 @@ export interface OfferedTool {
   readonly output: DataCheck | undefined;
 }
 
-/** The tools that a caller offers, after they have been checked. */
+/** The tools that a caller offers, validated. */
 export class Toolset {
   /** The tools as data, sorted by name. */
   readonly catalog: readonly ToolDescription[];
@@ -114,15 +114,15 @@ export class Toolset {
     const bytes = Buffer.byteLength(this.catalogJson);
     if (bytes > MAX_CATALOG_BYTES)
       throw invalid(
-        `the descriptions and schemas have ${formatBytes(bytes)}; at most ${formatBytes(MAX_CATALOG_BYTES)} are allowed. Offer fewer tools`,
+        `the descriptions and schemas are ${formatBytes(bytes)} long; the limit is ${formatBytes(MAX_CATALOG_BYTES)}. Offer fewer tools`,
       );
     this.digest = sha256Hex(this.catalogJson);
   }
 
-  /** Checks tools. Throws `SandboxError` with the code `invalid_argument`. */
+  /** Validates tools. Throws `SandboxError` with the code `invalid_argument`. */
   static from(tools: ToolsOption): Toolset {
     if (tools instanceof Toolset) return tools;
-    if (!isRecord(tools)) throw invalid('must be an object with a tool or a namespace for each name');
+    if (!isRecord(tools)) throw invalid('must be an object that maps names to tools or namespaces');
     return new Toolset(tools);
   }
 
@@ -135,7 +135,7 @@ export class Toolset {
 
   #addAll(tools: ToolRecord, names: readonly string[], path: readonly string[], depth: number): void {
     if (depth >= MAX_NAMESPACE_DEPTH)
-      throw invalid(`namespaces are nested more than ${MAX_NAMESPACE_DEPTH} deep`);
+      throw invalid(`namespaces are nested more than ${MAX_NAMESPACE_DEPTH} levels deep`);
     const taken = new Set<string>();
     for (const [name, tool] of Object.entries(tools)) {
       const what = [...names, name].join('.').slice(0, 200);
@@ -199,7 +199,7 @@ function checkDefinition(definition: ToolDefinition, name: string): void {
   const isTime = timeoutMs === undefined || (timeoutMs > 0 && timeoutMs <= 2 ** 31 - 1);
   expect(isTime, 'timeoutMs', 'must be a positive number of milliseconds');
   const isCount = maxCalls === undefined || (Number.isSafeInteger(maxCalls) && maxCalls >= 0);
-  expect(isCount, 'maxCalls', 'must be a whole number');
+  expect(isCount, 'maxCalls', 'must be a non-negative integer');
 }
 
 function hasControlCharacters(name: string): boolean {

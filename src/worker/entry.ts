@@ -392,7 +392,7 @@ async function handle(message: ToWorker): Promise<void> {
     return send({ type: 'extended', id, extended: extendImage(imageOf(job.image), job, context) });
   }
   const { buildGuest } = await import('./build-guest-artifacts.ts');
-  // This thread has no environment of its own, and the programs that the build runs inherit it.
+  // Programs that the build runs inherit the environment, which is empty in this thread.
   Object.assign(process.env, job.env);
   const guest = await buildGuest(RUNTIMES[job.runtime], (step) => send({ type: 'progress', id, step }));
   send({ type: 'built', id, guest });

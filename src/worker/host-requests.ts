@@ -1,6 +1,6 @@
 /**
  * Requests of a running guest that the main thread answers: more standard input, waiting until output was received, and
- * calls of tools. The thread is blocked meanwhile, so answers are taken from the port without the event loop, and other
+ * tool calls. The thread is blocked meanwhile, so answers are taken from the port without the event loop, and other
  * messages are kept for later.
  */
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';

@@ -57,7 +57,7 @@ export class OutputSender {
     }
   }
 
-  /** Sends what is held when the program has ended, and waits for nothing. */
+  /** Sends the remaining output when the program has ended, without waiting. */
   finish(nowMs: number): void {
     this.#hasFinished = true;
     this.flush(nowMs);

@@ -17,13 +17,13 @@ import type { UnsentJob } from './protocol.ts';
 import { ThreadHost } from './thread-host.ts';
 import type { WorkerHost } from './worker-host.ts';
 
-/** How long a thread is kept that is not used, if there are more threads than cores. */
+/** How long an unused thread is kept if there are more threads than cores. */
 const EXTRA_IDLE_MS = 5_000;
 /** The same for other threads, except the last one. */
 const IDLE_MS = 30_000;
-/** The last thread is kept for longer: calls of one user are minutes apart, and the optimised code is lost with it. */
+/** The last thread is kept longer: calls of one user can be minutes apart, and its optimised code is lost when it ends. */
 const LAST_IDLE_MS = 600_000;
-/** How often the pool looks for threads that are not used. */
+/** How often the pool checks for unused threads. */
 const STOP_INTERVAL_MS = 5_000;
 /** How often the pool checks whether all threads are occupied, while any is busy. */
 const SCALE_UP_INTERVAL_MS = 25;
@@ -346,7 +346,7 @@ export class WorkerPool implements Pool {
     }
   }
 
-  /** Whether long-running programs occupy all other threads. Another thread would be started at once. */
+  /** Whether long-running programs occupy all other threads. Another thread would be started immediately. */
   #isSpare(thread: PoolThread): boolean {
     const others = [...this.#threads].filter((other) => other !== thread);
     return others.length > 0 && others.every(({ isHeld }) => isHeld);

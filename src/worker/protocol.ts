@@ -188,7 +188,7 @@ export type UnsentJob = UnsentRunJob | Exclude<Job, RunJob>;
 export interface RunOutcome {
   /** The interpreter was new (`fresh`), keeps the effects of the call, or was reset to its state before the call. */
   readonly state: 'fresh' | 'committed' | 'rolled_back';
-  /** The program waits for answers of tools and can be continued. The state is then `committed`. */
+  /** The program is waiting for answers of tools and can be resumed. The state is then `committed`. */
   readonly isPaused?: boolean;
   /** Time that the run waited for tools; part of `durationMs`. */
   readonly toolWaitMs?: number;
@@ -236,7 +236,7 @@ export type HostRequest =
 export interface HostAnswer {
   /** Bytes of standard input; undefined at its end. */
   readonly bytes?: Uint8Array | undefined;
-  /** The answer to a call of a tool. */
+  /** The answer to a tool call. */
   readonly tool?: ToolAnswer | undefined;
 }
 

@@ -22,13 +22,13 @@ export class RunResults {
     return this.#collector.omitted;
   }
 
-  /** Accepts a message of the guest, whose system call fails otherwise. */
+  /** Accepts a message of the guest. If the message is rejected, the system call fails. */
   receive(message: Uint8Array): void {
     const rejection = this.#collector.receive(message);
     if (rejection !== undefined) throw syscallError(rejection === 'too_large' ? 'EFBIG' : 'EINVAL');
   }
 
-  /** Adds what is known when the program has ended. */
+  /** Adds the results that are known only when the program has ended. */
   finish(report: GuestReport | undefined, { created, modified, entries }: TreeChanges): void {
     const { result, result_text: text } = report ?? {};
     if (result !== undefined && !this.#collector.hasMain)
@@ -46,7 +46,7 @@ function store(volume: Volume, name: string, bytes: Uint8Array): string | undefi
     if (!volume.exists(FOLDER)) volume.mkdir(FOLDER, '/', 0o755);
     const flags = { create: true, truncate: true, write: true, nofollow: true };
     const found = volume.open(path, '/', flags, 0o644);
-    // The program may have replaced the folder by a link.
+    // The program may have replaced the folder with a link.
     if (found.path !== path) return undefined;
     volume.write(found.node, 0, bytes);
     return path.slice('/app/'.length);

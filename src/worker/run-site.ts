@@ -9,6 +9,6 @@ export interface RunSite {
   reportFuel(fuelConsumed: number): void;
   /** Whether to stop the run at once. Called between two slices. */
   isAbandoned?(): boolean;
-  /** Fuel between two slices; absent: as the job says. */
+  /** Fuel between two slices. Default: that of the job. */
   readonly sliceFuel?: number;
 }

@@ -17,7 +17,7 @@ import { stoppedAtState } from './stopped-at.ts';
 export type ProgramOutcome = Pick<RunOutcome, 'trap' | 'report' | 'stoppedAt'> & {
   /** Whether the interpreter returned normally and can run another program. */
   readonly isConsistent: boolean;
-  /** The program waits for answers of tools. */
+  /** The program is waiting for answers of tools. */
   readonly isPaused?: boolean;
 };
 
@@ -56,7 +56,7 @@ export function runProgram(
       const report = { exit_code: PAUSED_EXIT_CODE };
       return { trap: undefined, report, stoppedAt: undefined, isConsistent: true, isPaused: true };
     }
-    // Only a program that manipulated the boot script has no valid report. What it printed is not evidence.
+    // Only a program that manipulated the boot script has no valid report. Its output is not evidence.
     const report = parseGuestReport(text) ?? { exit_code: 1 };
     if (reason === undefined) {
       const stoppedAt = report.stopped_at && observer.placeOf(report.stopped_at);

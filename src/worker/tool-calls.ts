@@ -1,7 +1,7 @@
 /**
- * The calls of tools that one run makes. The worker bounds what a guest can send and how long it can wait; the main thread
- * decides about the calls and executes them. The calls that are sent and not yet taken by the guest are limited, so that
- * neither arguments nor results collect outside the memory of the guest.
+ * The tool calls of one run. The worker limits what a guest can send and how long it can wait; the main thread approves
+ * and executes the calls. The number of calls whose answers the guest has not taken is limited, so that neither arguments
+ * nor results accumulate outside the memory of the guest.
  */
 import type { Guest } from '../engine/guest.ts';
 import { syscallError } from '../kernel/syscall-error.ts';
@@ -13,13 +13,13 @@ import { CONTROL } from './control-block.ts';
 import type { HostRequests } from './host-requests.ts';
 import type { JobTools } from './protocol.ts';
 
-/** Calls beyond the limit of the run that the main thread still sees, so that it can record them. */
+/** Calls beyond the limit of the run that are still sent to the main thread, so that it can record them. */
 const RECORDED_REFUSALS = 16;
-/** Size of the arguments of all calls that wait for a decision outside. They are stored with a paused program. */
+/** Maximum size of the arguments of all calls that wait for an external decision. They are stored with a paused program. */
 const MAX_PENDING_BYTES = 1024 * 1024;
 const MAX_NAME_CHARACTERS = 1000;
 const MAX_QUERY_CHARACTERS = 1000;
-/** Host time of searching or describing, in microseconds for each tool. */
+/** Host time of searching or describing, in microseconds per tool. */
 const SEARCH_US_PER_TOOL = 10;
 
 interface Catalog {
@@ -29,7 +29,7 @@ interface Catalog {
   readonly names: string;
 }
 
-/** The catalog that was read last. Most runs of a thread have the same tools. */
+/** The last catalog that was read. Most runs of a thread have the same tools. */
 let lastCatalog: Catalog | undefined;
 
 function readCatalog(text: string): Catalog {
@@ -56,7 +56,7 @@ export class ToolCalls implements ToolChannel {
   readonly #catalog: readonly ToolDescription[];
   /** Calls in flight by the number of their request. */
   readonly #inFlight = new Map<number, SentCall>();
-  /** Calls that wait for a decision outside. */
+  /** Calls that wait for an external decision. */
   readonly #pending = new Map<number, SentCall>();
   /** Answers that the guest has not taken. */
   readonly #ready: string[] = [];
@@ -82,7 +82,7 @@ export class ToolCalls implements ToolChannel {
 
   call(id: number, name: string, argumentsJson: string): void {
     this.isPaused = false;
-    // Numbers increase, so that none is used twice.
+    // Ids increase, so that none is used twice.
     if (!Number.isSafeInteger(id) || id <= this.#lastId || name.length > MAX_NAME_CHARACTERS)
       throw syscallError('EINVAL');
     if (this.#inFlight.size + this.#ready.length >= this.limits.maxInFlight) throw syscallError('EAGAIN');
@@ -90,11 +90,11 @@ export class ToolCalls implements ToolChannel {
     const { maxCalls, maxArgumentBytes } = this.limits;
     this.guest.kernel.chargeHostTime(20 + argumentsJson.length / 1024);
     if (++this.#calls > maxCalls + RECORDED_REFUSALS) {
-      const message = `the run has made ${maxCalls} calls, and no more are allowed (max_tool_calls)`;
+      const message = `the run has reached its limit of ${maxCalls} tool calls (max_tool_calls)`;
       this.#ready.push(errorAnswer(id, 'limit', message));
       return;
     }
-    // The main thread refuses arguments that are too long; it need not receive all of them.
+    // The main thread rejects arguments that are too long, so it need not receive all of them.
     const text = argumentsJson.slice(0, maxArgumentBytes + 1);
     const number = this.requests.post(this.job, { type: 'tool_call', id, name, arguments: text });
     this.#inFlight.set(number, { id, bytes: text.length });
@@ -144,7 +144,7 @@ export class ToolCalls implements ToolChannel {
     return status(this.guest.limitReached === undefined ? 'timeout' : 'interrupted');
   }
 
-  /** Answers all calls in flight, because the run has waited long enough. */
+  /** Answers all calls in flight with an error, because the run has reached its wait limit. */
   #expire(): void {
     const calls = [...this.#inFlight];
     this.#inFlight.clear();
@@ -160,7 +160,7 @@ export class ToolCalls implements ToolChannel {
     );
   }
 
-  /** The next answer for the guest. Calls that wait for a decision outside are set aside. */
+  /** The next answer for the guest. Calls that wait for an external decision become pending. */
   #take(): string | undefined {
     for (const [number, call] of this.#inFlight) {
       if (this.#ready.length > 0) break;

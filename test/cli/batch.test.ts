@@ -14,7 +14,7 @@ const results = (stdout: string) =>
     .map((line) => JSON.parse(line) as BatchResult);
 
 describe('batch run', () => {
-  it('prints one result per program, in order, and errors in the place of invalid lines', () => {
+  it('prints one result per program, in order, and an error for each invalid line', () => {
     const input = ndjson(
       { id: 'slow', code: 'print(sum(range(300_000)))' },
       { id: 2, code: 'console.log(6 * 7)', language: 'javascript' },
@@ -48,7 +48,7 @@ describe('batch run', () => {
     ]);
   });
 
-  it('ends the running programs on a signal and says so', async () => {
+  it('cancels the running programs on a signal and reports it', async () => {
     const child = spawn(process.execPath, [CLI, 'batch', 'run'], { stdio: ['pipe', 'pipe', 'pipe'] });
     let output = '';
     let errors = '';

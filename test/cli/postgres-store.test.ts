@@ -21,7 +21,7 @@ it('stores sessions in a database, continues them in another process and shows n
   for (const { stdout, stderr } of [shown, missing]) expect(stdout + stderr).not.toContain('secret');
 });
 
-it('says what to check if the database cannot be reached', () => {
+it('advises what to check if the database cannot be reached', () => {
   const unreachable = 'postgres://postgres:secret-password@127.0.0.1:1/none';
   const { status, stderr } = runCli(['session', 'list', '--store', unreachable]);
   expect(status).toBe(69);

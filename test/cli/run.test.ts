@@ -284,7 +284,9 @@ describe('doctor', () => {
     const { status, stdout } = cli(['doctor']);
     expect(stdout).toContain('Everything works.');
     expect(stdout.match(/^ok {4}/gm)).toHaveLength(5);
-    expect(stdout.match(/10B fuel \(the default budget\) is about [\d.]+ m?s of computing/g)).toHaveLength(2);
+    expect(stdout.match(/10B fuel \(the default budget\) is about [\d.]+ m?s of computation/g)).toHaveLength(
+      2,
+    );
     expect(status).toBe(0);
   });
 

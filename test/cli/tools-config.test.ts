@@ -20,7 +20,7 @@ describe('run --tools-config', () => {
     return path;
   };
 
-  test('lets the program call tools, and reports those that cannot be used', () => {
+  test('lets the program call tools, and reports unusable tools', () => {
     const code = 'print(await tools.demo.echo(text="hello"))';
     const { stdout, stderr, status } = runCli([
       'run',
@@ -33,13 +33,13 @@ describe('run --tools-config', () => {
     expect(stderr).toContain('tool hostile of MCP server demo: inputSchema: the schema cannot be used');
   });
 
-  test('denies calls that need an approval if there is no terminal', () => {
+  test('denies calls that need approval if there is no terminal', () => {
     const code = 'try:\n  await tools.demo.echo(text="x")\nexcept ToolError as error:\n  print(error.code)';
     const { stdout } = runCli(['run', '-c', code, '--tools-config', config({})]);
     expect(stdout).toBe('denied\n');
   });
 
-  test('rejects a file that is not valid', () => {
+  test('rejects an invalid file', () => {
     const { stderr, status } = runCli(['run', '-c', '1', '--tools-config', config({ autoApprove: ['*'] })]);
     expect(stderr).toContain('autoApprove');
     expect(status).not.toBe(0);

@@ -208,7 +208,7 @@ export const PYTHON: readonly FailingProgram[] = [
   { code: '%pip install -q openpyxl', type: 'SyntaxError', says: "Instead: for 'openpyxl': import openpyxl" },
   { code: 'pip install requests', type: 'SyntaxError', says: 'There is no network' },
   { code: 'x = 1\n!ls -la', type: 'SyntaxError', says: 'os.listdir(path)' },
-  { code: '%matplotlib inline', type: 'SyntaxError', says: 'a command of a notebook' },
+  { code: '%matplotlib inline', type: 'SyntaxError', says: 'a notebook command' },
   { code: "import os\nos.popen('ls').read()", type: 'UnsupportedFeature' },
   { code: 'import os\nos.fork()', type: 'UnsupportedFeature' },
   {

@@ -112,7 +112,7 @@ describe('server process', () => {
     });
     expect(await ask(request('"eight"', `"x":${'['.repeat(70)}${']'.repeat(70)}`))).toMatchObject({
       id: 'eight',
-      error: error(/64 deep/),
+      error: error(/64 levels deep/),
     });
     expect(await ask(request(`"${'i'.repeat(300)}"`, ''))).toMatchObject({
       id: null,

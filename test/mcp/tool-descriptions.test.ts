@@ -146,7 +146,7 @@ describe('tool descriptions', () => {
       'numpy, pandas, matplotlib and Pillow are not available: use ',
       'Excel (openpyxl',
       'CSV (papaparse)',
-      'typically 2 to 8 s of computing',
+      'typically 2 to 8 s of computation',
       'One-off',
       'File processing',
       'Stateful',

@@ -35,7 +35,7 @@ afterAll(async () => {
 
 type Answer = 'allow' | 'deny' | 'decline' | 'cancel';
 
-/** A client with a person who answers questions. */
+/** A client whose user answers questions. */
 async function personAt(era: Era, answer: (message: string) => Answer, tenant = 'alice') {
   const client = new Client(
     { name: 'test', version: '1' },
@@ -93,7 +93,7 @@ describe.each(ERAS)('programs that call tools of MCP servers, %s era', (era) => 
     const code = writeProgram(`good-${era}`, `bad-${era}`, `other-${era}`);
     const { structured } = await call(client, 'execute_code', { code, language: 'python' });
     expect(structured['stdout']).toMatch(
-      /Successfully wrote.*\ndenied: .*a person denied it\ndenied: .*the question was closed\n$/s,
+      /Successfully wrote.*\ndenied: .*a person denied the call\ndenied: .*the question was closed\n$/s,
     );
     expect(readdirSync(files).filter((name) => name.endsWith(era))).toEqual([`good-${era}`]);
     expect(readFileSync(join(files, `good-${era}`), 'utf8')).toBe('by a program');
@@ -124,7 +124,7 @@ describe.each(ERAS)('programs that call tools of MCP servers, %s era', (era) => 
     await client.close();
   });
 
-  test('find tools', async () => {
+  test('can search for tools', async () => {
     const { client } = await personAt(era, () => 'deny');
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['search_tools', 'describe_tools']));

@@ -51,7 +51,7 @@ afterAll(() => {
 });
 
 describe('packages add', () => {
-  test('adds wheels, and packages by name with what they need', async () => {
+  test('adds wheels, and packages by name with their dependencies', async () => {
     const { status, stderr } = await packages('add', native, 'adder', 'openpyxl');
     expect(stderr).toContain('openpyxl is vendored');
     expect(stderr).toMatch(/added adder 1\.5 \(pip\); first import \S+ fuel/);
@@ -84,9 +84,9 @@ describe('packages add', () => {
       ['broken'],
       /broken was not added: importing broken fails: ModuleNotFoundError/,
     ],
-    ['an option of pip', ['--', '--index-url=x'], /Expected the name of a package/],
+    ['an option of pip', ['--', '--index-url=x'], /Expected a package name/],
     ['a file that does not exist', ['./nothing.whl'], /does not exist/],
-    ['nothing', [], /Give the names of packages/],
+    ['nothing', [], /Specify package names/],
   ])('rejects %s and changes nothing', async (_, names, message) => {
     const before = readFileSync(join(home, 'packages.json'), 'utf8');
     const { status, stderr } = await packages('add', ...names);
@@ -191,16 +191,16 @@ describe('added packages', () => {
     expect((await packages('selftest', '--json', 'adder')).stdout).toContain('"problem": null');
   });
 
-  test('are updated and removed with what only they need', async () => {
+  test('are updated, and removed with the dependencies that only they need', async () => {
     await wheel(index, 'Adder', '1.6', { 'adder.py': 'VERSION = 6\n' });
     expect((await packages('update', 'adder')).stderr).toContain('added adder 1.6 (pip)');
     await packages('add', 'adder==1.5');
-    expect((await packages('remove', 'helper-pkg')).stderr).toContain('is needed by adder');
+    expect((await packages('remove', 'helper-pkg')).stderr).toContain('is required by adder');
     expect((await packages('remove', 'adder')).stdout).toBe('removed adder, helper-pkg\n');
     expect(await added()).toEqual(['counter']);
     expect((await packages('remove', 'counter')).status).toBe(0);
     expect(readdirSync(join(home, 'wheels'))).toEqual([]);
     const { stderr } = run('--session', 'kept', '-c', 'print(1)');
-    expect(stderr).toContain('uses packages that are not among the added ones');
+    expect(stderr).toContain('uses packages that have not been added');
   });
 });

@@ -1,4 +1,4 @@
-/** Which pip downloads packages, what it inherits, and what is reported without it. */
+/** How pip is found, the environment that it inherits, and the report if it is missing. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,13 +35,13 @@ const download = () => pipDownload([], ['six'], folder);
 const called = () => readFileSync(calls, 'utf8').trim().split('\n');
 
 describe.skipIf(process.platform === 'win32')('pip', () => {
-  test('of python3 is preferred, and gets the environment of the user', async () => {
+  test('is run by python3 if possible, with the environment of the user', async () => {
     for (const name of ['python3', 'python', 'py', 'uvx']) command(name, 'exit 0');
     expect(await download()).toBeUndefined();
     expect(called()).toEqual(['python3 -m pip download index=mirror']);
   });
 
-  test('is looked for in other programs if a Python does not exist or has no pip', async () => {
+  test('is run by other programs if Python does not exist or has no pip', async () => {
     command('python3', NO_PIP);
     command('py', NO_PIP);
     command('uvx', 'exit 0');
@@ -53,14 +53,14 @@ describe.skipIf(process.platform === 'win32')('pip', () => {
     ]);
   });
 
-  test('that fails is not replaced by another one', async () => {
+  test('is not retried with another program if it fails', async () => {
     command('python3', 'echo "ERROR: No matching distribution found for six" >&2; exit 1');
     command('python', 'exit 0');
     expect(await download()).toMatchObject({ kind: 'no_wheel' });
     expect(called()).toHaveLength(1);
   });
 
-  test('that is not found gives one message for all packages, and packages based on missing ones are missing', async () => {
+  test('is reported once for all packages if it is not found, and packages based on missing ones are missing', async () => {
     const locked = ['six', 'pypdf'].map((name) => ({ name, version: '1.0', sha256: '0'.repeat(64) }));
     const { missing } = await fetchPackages(locked);
     expect(missing.map(({ name }) => name)).toEqual(['six', 'pypdf', 'PyPDF2']);

@@ -1,4 +1,4 @@
-/** What a wheel says that it needs: requirements, versions and environment markers. */
+/** Dependencies in the metadata of a wheel: requirements, versions and environment markers. */
 import { describe, expect, test } from 'vitest';
 import { appliesToGuests } from '../../src/packages/environment-markers.ts';
 import { compareVersions, satisfies } from '../../src/packages/version-specifiers.ts';
@@ -16,7 +16,7 @@ describe('environment markers', () => {
     ['sys_platform not in "win32 darwin"', true],
     ['extra == "test"', false],
     ['platform_python_implementation != "PyPy"', true],
-    // What cannot be parsed applies.
+    // A marker that cannot be parsed applies.
     ['(python_version', true],
     ['unknown_name == "x"', true],
     ['', true],
@@ -57,7 +57,7 @@ describe('requirements', () => {
     expect(parseRequirement(text)).toEqual(expected);
   });
 
-  test('of METADATA apply to guests without extras', () => {
+  test('are read from METADATA for guests without extras', () => {
     const lines = [
       'Name: x',
       'Summary: An example\u001b[31m',

@@ -61,7 +61,7 @@ test('a wheel has the digest of the list, and an interrupted download is resumed
   expect(ranges).toEqual([undefined, 'bytes=100-']);
 });
 
-test('a damaged or oversized earlier download is not used twice', async () => {
+test('a damaged or oversized partial download is not used again', async () => {
   partial(Buffer.alloc(100));
   await expect(findWheel(requirement, sourcesFor(sha256Hex(bytes)))).rejects.toThrow(/has the SHA-256/);
   expect((await findWheel(requirement, sourcesFor(sha256Hex(bytes)))).file).toBe(FILE);
@@ -69,7 +69,7 @@ test('a damaged or oversized earlier download is not used twice', async () => {
   expect((await findWheel(requirement, sourcesFor(sha256Hex(bytes)))).file).toBe(FILE);
 });
 
-test('a folder can replace the address', async () => {
+test('a folder can replace the URL', async () => {
   expect((await findWheel(requirement, sourcesFor(sha256Hex(bytes), folder))).source).toBe('pyodide');
 });
 

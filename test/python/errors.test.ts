@@ -37,7 +37,7 @@ describe('error details of a Python program', () => {
     expect(await errorOf(program)).toMatchObject(expected);
   });
 
-  test('are on standard error if os.system() runs nothing', async () => {
+  test('are on standard error if os.system() cannot run a command', async () => {
     const { exit_code, stdout, stderr } = await python(
       "import os\nprint(os.system('pip install requests'))\nos.close(2)\nprint(os.system('ls'))",
     );

@@ -9,7 +9,7 @@ import { RUNTIME_NAMES } from '../../src/schema.ts';
 import { repetitions } from '../support/repetitions.ts';
 import { ATTACKS, runAttacks } from './built.ts';
 
-/** One attack in so many is replayed. */
+/** One attack out of this many is replayed. */
 const INTERVAL = repetitions(5, 1);
 
 const replayed = (category: Category) =>

@@ -33,13 +33,13 @@ describe('image header', () => {
     expect(readImageHeader(image)).toEqual(header);
   });
 
-  it('is missing for every truncated image', () => {
+  it('is undefined for every truncated image', () => {
     for (const image of [png(1, 1), jpeg, gif, lossy, lossless, extended])
       for (let length = 0; length < 13; length++)
         expect(readImageHeader(image.subarray(0, length))).toBeUndefined();
   });
 
-  it('is missing for other content, whatever it claims', () => {
+  it('is undefined for other content, regardless of its signature', () => {
     for (const text of [
       '<svg/>',
       '<!DOCTYPE html>',

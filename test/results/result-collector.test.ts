@@ -102,7 +102,7 @@ describe('result collector', () => {
     expect(result.html).toBeUndefined();
   });
 
-  it('names forms that neither fit nor can be written', () => {
+  it('lists forms that are too large and cannot be written to a file', () => {
     const { send, results } = collect({ hasRoom: false });
     send({ data: { 'image/svg+xml': 'x'.repeat(RESULT_LIMITS.formBytes + 1), 'application/pdf': 'JVBE' } });
     expect(results[0]).toMatchObject({

@@ -44,7 +44,7 @@ describe.each([
     });
   });
 
-  it('says that it must be external', () => {
+  it('reports that the package must be external', () => {
     const { stdout } = run(name);
     expect(stdout).toMatch(/^not_installed .*--external:llm-wasm-sandbox.*LLM_WASM_SANDBOX_ASSETS/);
     expect(run(name, { LLM_WASM_SANDBOX_ASSETS: folder }).stdout).toMatch(
@@ -52,7 +52,7 @@ describe.each([
     );
   });
 
-  it('runs with the files that LLM_WASM_SANDBOX_ASSETS names', () => {
+  it('runs with the files in LLM_WASM_SANDBOX_ASSETS', () => {
     const { stdout, stderr } = run(name, { LLM_WASM_SANDBOX_ASSETS: DIST });
     expect([stdout, stderr]).toEqual(['42\n', '']);
   });

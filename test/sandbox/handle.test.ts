@@ -301,7 +301,7 @@ sys.stderr.write('e' * 5000)`;
     expect(most).toBeLessThan(4 * 1024 * 1024);
   });
 
-  it('does not make a program wait that has ended, so that the session stays usable', async () => {
+  it('does not block the session after the program has ended', async () => {
     const policy = { timeout_seconds: 1 };
     await using sandbox = await createSandbox({ runtime: 'python', policy, auto_persist_globals: true });
     const code = 'import os\nfor i in range(32): n = os.write(1, bytes(32768))';
@@ -310,7 +310,7 @@ sys.stderr.write('e' * 5000)`;
     expect((await sandbox.execute('n + 1')).metadata.result).toBe(32769);
   });
 
-  it('that never answers does not keep a call that is cancelled', async () => {
+  it('does not delay a cancelled call if it never returns', async () => {
     await using sandbox = await createSandbox({ runtime: 'python' });
     const run = sandbox.execute('print(1)', {
       onOutput: () => {
@@ -321,7 +321,7 @@ sys.stderr.write('e' * 5000)`;
     expect((await run).stdout).toBe('1\n');
   });
 
-  it('that never answers ends the call when its time is over, and the result counts what it has not received', async () => {
+  it('does not delay a call beyond its time limit if it never returns, and the result counts the undelivered bytes', async () => {
     const policy = { timeout_seconds: 1 };
     await using sandbox = await createSandbox({ runtime: 'python', policy, auto_persist_globals: true });
     const hang = () => new Promise<void>(() => {});

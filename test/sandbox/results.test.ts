@@ -163,7 +163,7 @@ describe('results of Python programs', () => {
     expect(await sandbox.readFile(results[0]!.path!, 'utf8')).toHaveLength(2_000_000);
   });
 
-  it('do not exist without setup, and `display` can be replaced', async () => {
+  it('are not available without setup, and `display` can be replaced', async () => {
     expect((await sandbox.execute('display', { inject_setup: false })).stderr).toContain(
       "'display' is not defined",
     );
@@ -246,7 +246,7 @@ describe('results of JavaScript programs', () => {
     expect([success, stderr.includes(reason)]).toEqual([false, true]);
   });
 
-  it('leave names to programs that declare them', async () => {
+  it('allow programs to declare the same names', async () => {
     expect(await run("const text = 'a', image = 'b', display = 'c'; text + image + display")).toMatchObject([
       { text: 'abc' },
     ]);

@@ -209,7 +209,7 @@ describe('errors of tools', () => {
     ]);
   });
 
-  it('are the line of the call if nothing catches them', async () => {
+  it('point to the line of the call if they are not caught', async () => {
     const result = await javascript.execute('\nawait tools.github.fail({})');
     expect(result.metadata.error).toMatchObject({ type: 'ToolError', line: 2 });
     expect(result.metadata.tool_calls).toMatchObject([{ seq: 1, name: 'github.fail', status: 'error' }]);
@@ -248,7 +248,7 @@ describe('limits of tools', () => {
     expect(result.metadata.tool_calls).toMatchObject([{ name: 'never', status: 'unknown' }]);
   });
 
-  it('end the calls of a run that is cancelled', async () => {
+  it('stop the calls of a cancelled run', async () => {
     aborted.length = 0;
     const execution = javascript.execute('await tools.never({})');
     onNever = () => execution.cancel();

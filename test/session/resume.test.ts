@@ -1,4 +1,4 @@
-/** Programs that pause at a call of a tool and continue later, in this process or in another one. */
+/** Programs that pause at a tool call and continue later, in this process or in another one. */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -56,7 +56,7 @@ const PRINTED: Record<RuntimeName, string> = {
 const open = (runtime: RuntimeName, store: SessionStore, session_id: string): Promise<Session> =>
   createSandbox({ runtime, store, session_id, tools });
 
-/** Pauses a program in a process of its own, which then kills itself. Returns the result. */
+/** Pauses a program in a separate process, which then kills itself. Returns the result. */
 function pauseInOtherProcess(runtime: RuntimeName, session_id: string): Promise<{ metadata: never }> {
   const script = `import { createSandbox, diskStore } from 'llm-wasm-sandbox';
 const tools = { approve: { needsApproval: true, execute: async () => 0 }, wait: async () => 0, echo: async () => 0 };
@@ -78,7 +78,7 @@ process.stdout.write(JSON.stringify(result), () => process.kill(process.pid, 'SI
 }
 
 describe.each(['python', 'javascript'] as const)('a paused %s program', (runtime) => {
-  it('continues in another process after kill -9, with answers in any order and partly', async () => {
+  it('continues in another process after kill -9, with answers in any order and in several steps', async () => {
     executed.length = 0;
     const first = await pauseInOtherProcess(runtime, `kill-${runtime}`);
     expect(first).toMatchObject({
@@ -122,7 +122,7 @@ describe.each(['python', 'javascript'] as const)('a paused %s program', (runtime
     await session.close();
   });
 
-  it('can be forked, exported and undone, so that one question has two answers', async () => {
+  it('can be forked, exported and undone, so that one call can get two answers', async () => {
     const store = memoryStore();
     const session = await open(runtime, store, 'origin');
     const paused = await session.execute(
@@ -157,7 +157,7 @@ describe.each(['python', 'javascript'] as const)('a paused %s program', (runtime
 });
 
 describe('a program that cannot pause', () => {
-  it('gets an error that says how to write the call', async () => {
+  it('gets an error that explains how to write the call', async () => {
     const session = await open('python', memoryStore(), 'blocking');
     const code = `import asyncio
 async def inner(): return await tools.wait()

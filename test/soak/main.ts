@@ -1,7 +1,7 @@
 /**
  * `npm run soak`: mixed load of several tenants against a server on loopback, with cancellations and killed workers. Prints
  * latencies, resources and stalls. Fails if a call has a wrong outcome, if memory, descriptors or threads grow, or if the main
- * thread works for too long at a stretch.
+ * thread is busy for too long without a break.
  */
 import { fork } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';

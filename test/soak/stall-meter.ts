@@ -1,5 +1,5 @@
 /**
- * Measures how long the main thread answers nothing: a timer that is due every few milliseconds records its delay, and how
+ * Measures how long the main thread is unresponsive: a timer that is due every few milliseconds records its delay, and how
  * much of it the thread was running. The rest is time in which the operating system gave the cores to other threads.
  */
 import { readFileSync } from 'node:fs';

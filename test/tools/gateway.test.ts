@@ -85,7 +85,7 @@ describe('tools configuration', () => {
     ],
     ['a server without a command and a URL', { a: {} }, 'tools_config.mcpServers.a.command'],
     ['another protocol', { a: { url: 'file:///etc/passwd' } }, 'must begin with http'],
-    ['an invalid name', { 'a b': { command: 'x' } }, 'Names have 1 to 64'],
+    ['an invalid name', { 'a b': { command: 'x' } }, 'Names must consist of 1 to 64'],
     [
       'too many servers',
       Object.fromEntries(Array.from({ length: 33 }, (_, i) => [`s${i}`, { command: 'x' }])),
@@ -199,7 +199,7 @@ describe('gateway', () => {
     expect(await (await caller(gateway))('s.wait')).toMatchObject({ code: 'timeout' });
   });
 
-  it('works without servers that cannot be reached, and tells the operator why', async () => {
+  it('works without servers that cannot be reached, and logs the reason', async () => {
     const { gateway, events } = open({
       gone: { command: join(folder, 'missing-program') },
       http: { url: 'http://127.0.0.1:9/mcp' },

@@ -65,7 +65,7 @@ describe('tool calls', () => {
       '{"id":12345678901234567891}',
       'cannot be represented exactly',
     ],
-    ['deep data', 'weather', `{"a":${'['.repeat(100)}${']'.repeat(100)}}`, 'nested more than 64 deep'],
+    ['deep data', 'weather', `{"a":${'['.repeat(100)}${']'.repeat(100)}}`, 'nested more than 64 levels deep'],
     ['many members', 'weather', `{"a":[${'0,'.repeat(250_000)}0]}`, 'more than 200,000 members'],
     ['large arguments', 'weather', `{"a":"${'x'.repeat(1024 * 1024)}"}`, 'at most 1 MiB'],
   ])('reject %s', async (_, name, json, message) => {
@@ -90,7 +90,7 @@ describe('tool calls', () => {
   for (let i = 0; i < 40; i++) laughs = [laughs, laughs];
   // guarantee: tool-calls
   it.each<[string, unknown, string]>([
-    ['cyclic data', cyclic, 'nested more than 64 deep, or cyclic'],
+    ['cyclic data', cyclic, 'nested more than 64 levels deep, or cyclic'],
     ['data that multiplies', laughs, 'more than'],
     ['NaN', { a: Number.NaN }, 'contains NaN in "a"'],
     ['a BigInt', 5n, 'a bigint'],
@@ -182,7 +182,7 @@ describe('limits of tool calls', () => {
     await call('missing');
     expect(await call('a')).toMatchObject({
       code: 'limit',
-      message: 'The run has made 4 tool calls, its limit.',
+      message: 'The run has reached its limit of 4 tool calls.',
     });
     expect(run.records).toHaveLength(4);
   });
@@ -255,7 +255,7 @@ describe('limits of tool calls', () => {
     });
   });
 
-  it('expire single calls', async () => {
+  it('stop single calls that have expired', async () => {
     const { run, call } = start({ never, quick: async () => 1 });
     const waiting = call('never');
     await call('quick');
@@ -264,13 +264,13 @@ describe('limits of tool calls', () => {
     expect(run.records.map(({ status }) => status)).toEqual(['unknown', 'ok']);
   });
 
-  it('refuse an id that was used before', async () => {
+  it('refuse an id that has already been used', async () => {
     const { run } = start({ a: async () => 1 });
     const request = { id: 7, name: 'a', argumentsJson: '{}' };
     await run.call(request);
     expect(await run.call(request)).toMatchObject({
       type: 'error',
-      message: 'The call id 7 was used before.',
+      message: 'The call id 7 has already been used.',
     });
     expect(run.records).toHaveLength(1);
   });
@@ -298,7 +298,7 @@ describe('approval of tool calls', () => {
       () => {
         throw new Error('x');
       },
-      { code: 'denied', message: expect.stringContaining('the decision failed') },
+      { code: 'denied', message: expect.stringContaining('onApproval failed') },
     ],
     ['absent', undefined, { code: 'denied' }],
   ])('obeys a decision that is %s', async (_, onApproval, expected) => {
@@ -404,7 +404,7 @@ describe('suspended tool calls', () => {
     const { run, call } = start({ ask }, { canPause: true });
     await call('ask');
     expect(await run.resolve({ id: 1, approve: true })).toMatchObject({
-      message: expect.stringContaining('waits for a value'),
+      message: expect.stringContaining('is waiting for a value'),
     });
   });
 
@@ -437,7 +437,7 @@ describe('suspended tool calls', () => {
     expect(await call('open')).toMatchObject({ code: 'failed' });
   });
 
-  it('include those of tools without a function', async () => {
+  it('include calls of tools without a function', async () => {
     const { run, call } = start({ open: { inputSchema: { type: 'object' } } }, { canPause: true });
     expect(await call('open', { a: 1 })).toEqual({ type: 'pending', reason: 'suspended' });
     expect(await run.resolve({ id: 1, value: { ok: true } })).toEqual({ type: 'value', json: '{"ok":true}' });

@@ -37,7 +37,7 @@ describe('toolset', () => {
     expect(catalog.map((tool) => tool.input_schema)).toEqual([inputSchema.jsonSchema, { type: 'object' }]);
   });
 
-  it('makes identifiers of all names', () => {
+  it('converts all names to identifiers', () => {
     const tool = async () => 1;
     const names = [
       'a-b',
@@ -87,7 +87,7 @@ describe('toolset', () => {
       { 'a.b': async () => 1, a: { b: async () => 1 } },
       'two tools have the name "a.b"',
     ],
-    ['deep namespaces', { a: { a: { a: { a: { a: async () => 1 } } } } }, 'nested more than 4 deep'],
+    ['deep namespaces', { a: { a: { a: { a: { a: async () => 1 } } } } }, 'nested more than 4 levels deep'],
     [
       'a description that is not text',
       { a: { ...weather, description: 5 } },
@@ -151,7 +151,7 @@ describe('discovery of tools', () => {
   });
 
   // guarantee: untrusted-tool-servers
-  it('keeps hostile descriptions and schemas inside of their comments and types', () => {
+  it('keeps hostile descriptions and schemas inside their comments and types', () => {
     const hostile = {
       description: 'a */ evil(); /*\n# b\r\nimport os\u2028x',
       inputSchema: { type: 'object', properties: { 'x": evil; "': { type: 'string' } }, enum: undefined },

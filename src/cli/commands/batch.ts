@@ -49,7 +49,7 @@ async function runFile(path: string | undefined, flags: BatchFlags): Promise<voi
   else if (progress.invalid > 0) process.exitCode = 1;
 }
 
-/** Reads lines as they are needed. A line that is not JSON becomes an error in the place of its program. */
+/** Reads lines as they are needed. For a line that is not JSON, yields an error instead of a program. */
 class LineReader {
   bytesRead = 0;
 

@@ -1,4 +1,4 @@
-/** The speed of a runtime on this machine, in fuel per second of computing. */
+/** Measures the speed of a runtime on this machine, in fuel per second. */
 import { LANGUAGES } from '../../runtimes/languages.ts';
 import type { RuntimeName } from '../../schema.ts';
 import { createSandbox } from '../../session/create-sandbox.ts';
@@ -27,7 +27,7 @@ export async function measureSpeed(runtime: RuntimeName): Promise<number> {
     const { fuel_consumed, duration_ms, metadata } = await sandbox.execute(LANGUAGES[runtime].speedProgram);
     if (metadata.trap_reason !== 'out_of_fuel')
       throw new Error(
-        `cannot measure the speed: a run ended with ${metadata.trap_reason}; the machine is overloaded, or run "npm run build"`,
+        `cannot measure the speed: a run ended with ${metadata.trap_reason}. Try again on an idle machine, or run "npm run build"`,
       );
     const speed = (fuel_consumed / duration_ms) * 1000;
     if (speed > best * GAIN) i = -1;

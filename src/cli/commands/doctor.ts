@@ -53,7 +53,7 @@ const CHECKS: readonly { readonly name: string; readonly check: () => Promise<st
       const speed = await measureSpeed(runtime);
       fuelPerSecond[runtime] = Math.round(speed);
       const { fuel_budget } = DEFAULT_LIMITS;
-      const budget = `${formatFuel(fuel_budget)} fuel (the default budget) is about ${formatDuration((fuel_budget / speed) * 1000)} of computing`;
+      const budget = `${formatFuel(fuel_budget)} fuel (the default budget) is about ${formatDuration((fuel_budget / speed) * 1000)} of computation`;
       return `6 * 7 = 42 in ${formatDuration(result.duration_ms)}, ${formatFuel(result.fuel_consumed)} fuel; ${budget}`;
     },
   })),

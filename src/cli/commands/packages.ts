@@ -14,10 +14,10 @@ interface PackagesSubcommand extends Omit<CommandSpec, 'action'> {
 const NAMES = { '<NAME...>': 'Names of added packages' };
 const listOptions = () => [languageOption('List packages for this language only'), jsonOption()];
 const sourceOptions = () => [
-  new Option('--no-pip', 'Do not look for wheels with pip'),
+  new Option('--no-pip', 'Do not search for wheels with pip'),
   new Option(
     '--no-pyodide',
-    "Do not look for wheels in Pyodide's distribution ($LLM_WASM_SANDBOX_PYODIDE_URL: its address or folder)",
+    "Do not search for wheels in Pyodide's distribution ($LLM_WASM_SANDBOX_PYODIDE_URL: its address or folder)",
   ),
 ];
 
@@ -31,13 +31,13 @@ const SUBCOMMANDS: readonly PackagesSubcommand[] = [
   },
   {
     name: 'add',
-    description: 'Add Python packages, with what they need, for all later runs and servers of this user',
+    description: 'Add Python packages and their dependencies, for all later runs and servers of this user',
     arguments: {
       '[NAME...]':
         'Names such as numpy or pandas==3.0.2, wheels, folders of wheels, or "scientific" (numpy, pandas, scipy, matplotlib, pillow, scikit-learn)',
     },
     options: [
-      new Option('--lock <FILE>', 'Add exactly the packages of the packages.json of another machine'),
+      new Option('--lock <FILE>', 'Add exactly the packages in the packages.json of another machine'),
       ...sourceOptions(),
     ],
     examples: [
@@ -48,14 +48,14 @@ const SUBCOMMANDS: readonly PackagesSubcommand[] = [
   },
   {
     name: 'remove',
-    description: 'Remove added packages, and those that only they need',
+    description: 'Remove added packages and the dependencies that only they need',
     arguments: NAMES,
     examples: ['packages remove pandas'],
     load: async () => (await import('./packages/remove.ts')).removePackages,
   },
   {
     name: 'update',
-    description: 'Get added packages again, in the newest versions that fit this installation',
+    description: 'Update added packages to the newest versions that are compatible with this installation',
     arguments: { '[NAME...]': 'Names of added packages (default: all)' },
     options: sourceOptions(),
     examples: ['packages update', 'packages update numpy'],

@@ -57,7 +57,7 @@ interface RunFlags {
   readonly guidance?: boolean;
   readonly mount?: MountOption[];
   readonly preload?: string[];
-  /** False: without packages. */
+  /** False for --no-packages. */
   readonly packages?: string[] | false;
   readonly setup: boolean;
   readonly out?: string;
@@ -153,7 +153,7 @@ async function openSandbox(language: LanguageName | undefined, flags: RunFlags):
   return sessions.get(session_id, options);
 }
 
-/** The packages of programs for which none are given. */
+/** The packages that are used if none are specified. */
 async function addedPackages(runtime: RuntimeName): Promise<string[]> {
   if (runtime !== PACKAGE_RUNTIME) return [];
   return (await import('../../packages/added-packages.ts')).requestedPackages();
@@ -268,7 +268,7 @@ export const runCommand: CommandDetails<RunFlags> = {
     limit(
       '--fuel <N>',
       'Maximum number of instructions, e.g. 20B',
-      `${formatFuel(DEFAULT_LIMITS.fuel_budget)}, typically ${typicalSeconds(DEFAULT_LIMITS.fuel_budget)} of computing; "doctor" measures it`,
+      `${formatFuel(DEFAULT_LIMITS.fuel_budget)}, typically ${typicalSeconds(DEFAULT_LIMITS.fuel_budget)} of computation; "doctor" measures it`,
     ).argParser(parseFuelOption),
     limit(
       '--memory <BYTES>',

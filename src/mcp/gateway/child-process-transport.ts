@@ -1,6 +1,6 @@
 /**
- * MCP over the standard input and output of a child process. The process gets only the environment that it is given; the
- * transport of the SDK would add variables of this process. Messages are bounded in size.
+ * MCP over the standard input and output of a child process. The process gets only the configured environment; the
+ * transport of the SDK would add variables of this process. The size of messages is limited.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import {
@@ -12,7 +12,7 @@ import {
 
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 const KILL_AFTER_MS = 2000;
-/** The folders of programs on most systems. */
+/** The folders that contain programs on most systems. */
 const MINIMAL_PATH =
   process.platform === 'win32' ? (process.env['PATH'] ?? '') : '/usr/local/bin:/usr/bin:/bin';
 
@@ -37,7 +37,7 @@ export class ChildProcessTransport implements Transport {
     const child = spawn(command, [...args], {
       env: { PATH: MINIMAL_PATH, ...env },
       ...(cwd !== undefined && { cwd }),
-      // Logs of the server could contain anything; they are not mixed with those of this process.
+      // Logs of the server are untrusted and are not mixed with those of this process.
       stdio: ['pipe', 'pipe', 'ignore'],
       windowsHide: true,
     });
@@ -64,7 +64,7 @@ export class ChildProcessTransport implements Transport {
       for (let message = this.#buffer.readMessage(); message !== null; message = this.#buffer.readMessage())
         this.onmessage?.(message);
     } catch (error) {
-      // After a message that is too large or malformed, the rest of the stream has no meaning.
+      // After a message that is too large or malformed, the rest of the stream cannot be parsed.
       this.onerror?.(error as Error);
       void this.close();
     }
@@ -78,7 +78,7 @@ export class ChildProcessTransport implements Transport {
     });
   }
 
-  /** Closes the input of the process, and kills it if it does not end. */
+  /** Closes the input of the process and sends SIGTERM, then SIGKILL if the process does not exit. */
   async close(): Promise<void> {
     const child = this.#child;
     if (child === undefined) return;

@@ -9,7 +9,7 @@ import { type ToolDefinition, type ToolRecord, Toolset } from '../../tools/tools
 import { ServerConnection } from './server-connection.ts';
 import type { GatewayServer, ToolsConfig } from './tools-config.ts';
 
-/** How long a server that could not be reached is left alone. */
+/** How long to wait before connecting again to a server that could not be reached. */
 const RETRY_MS = 30_000;
 
 interface GatewayOptions {
@@ -36,7 +36,7 @@ export class Gateway {
     );
   }
 
-  /** Names of the servers, which are the namespaces of their tools. They are known without contacting the servers. */
+  /** Names of the servers, which are the namespaces of their tools. Known before the servers are contacted. */
   get servers(): readonly string[] {
     return [...this.config.keys()];
   }
@@ -72,7 +72,7 @@ export class Gateway {
       const tools = await fromMcp(connection, {
         ...accessPolicy(server),
         onSkip: (tool, reason) =>
-          log.warn({ event: 'gateway.tool_skipped', server: name, tool, reason }, 'tool left out'),
+          log.warn({ event: 'gateway.tool_skipped', server: name, tool, reason }, 'tool skipped'),
       });
       for (const denied of server.deny) delete tools[denied];
       if (server.approval === 'deny') denyWrites(tools);
@@ -104,12 +104,12 @@ function accessPolicy({ tools, approval, timeout_seconds, max_calls }: GatewaySe
   };
 }
 
-/** Calls that would need an approval fail without a question. */
+/** Makes calls that would need approval fail without asking. */
 function denyWrites(tools: Record<string, ToolDefinition>): void {
   for (const [name, tool] of Object.entries(tools)) {
     if (tool.needsApproval !== true) continue;
     const execute = async () => {
-      throw new ToolError('The operator of this server does not allow calls of this tool.', 'denied');
+      throw new ToolError('The operator of this server does not allow calls to this tool.', 'denied');
     };
     tools[name] = { ...tool, needsApproval: false, execute };
   }

@@ -1,6 +1,6 @@
 /**
- * The connection to one MCP server. It is opened on first use and again after it was lost. A call that failed is never
- * repeated, because its effect may have happened.
+ * The connection to one MCP server. It is opened on first use and reopened after it was lost. A failed call is never
+ * repeated, because it may have taken effect.
  */
 import type { Client, Transport } from '@modelcontextprotocol/client';
 import type { McpClient } from '../../tools/from-mcp.ts';
@@ -27,11 +27,11 @@ export class ServerConnection implements McpClient {
 
   async listTools(params: { readonly cursor?: string } = {}): Promise<unknown> {
     const client = await this.#connect();
-    // With a cursor, the SDK returns one page and does not keep the list.
+    // With a cursor, the SDK returns one page and does not cache the list.
     return client.listTools({ ...params }, { timeout: CONNECT_MS });
   }
 
-  /** Two parameters: `fromMcp` recognises the generation of the SDK by their number. */
+  /** Must have two parameters: `fromMcp` detects the version of the SDK by their number. */
   async callTool(
     params: { name: string; arguments?: Record<string, unknown> },
     options: CallOptions,
@@ -62,7 +62,7 @@ export class ServerConnection implements McpClient {
       {
         capabilities: {},
         listMaxPages: MAX_LIST_PAGES,
-        // Results are checked by this project. The validator of the SDK compiles schemas of the server to code.
+        // This project validates results itself. The validator of the SDK compiles schemas of the server to code.
         jsonSchemaValidator: {
           getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
         },

@@ -1,6 +1,6 @@
 /**
- * The file of `--tools-config`: MCP servers whose tools programs may call. It has the object `mcpServers` that other programs
- * use, with an access policy per server. Unknown keys are rejected, so a misspelt restriction is never ignored.
+ * The file of `--tools-config`: MCP servers whose tools programs may call. It contains the object `mcpServers` that other
+ * MCP clients use, with an access policy per server. Unknown keys are rejected, so that a misspelt restriction is not ignored.
  */
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
@@ -14,16 +14,13 @@ export const APPROVAL_MODES = ['allow', 'ask', 'deny'] as const;
 
 const policy = {
   disabled: z.boolean().default(false).describe('Ignore this server.'),
-  tools: z
-    .array(z.string())
-    .optional()
-    .describe('Names of the tools that programs may call; by default all.'),
+  tools: z.array(z.string()).optional().describe('Names of the tools that programs may call. Default: all.'),
   deny: z.array(z.string()).default([]).describe('Names of tools that programs may not call.'),
   approval: z
     .enum(APPROVAL_MODES)
     .optional()
     .describe(
-      'allow: every call is allowed; ask: a person approves every call; deny: only tools with readOnlyHint can be called. By default tools with readOnlyHint are allowed, and a person approves calls of the others.',
+      'allow: every call is allowed; ask: a person approves every call; deny: only tools with readOnlyHint can be called. Default: tools with readOnlyHint are allowed, and a person approves calls of other tools.',
     ),
   timeout_seconds: z.number().positive().max(3600).default(60).describe('Time limit of one call.'),
   max_calls: z
@@ -32,10 +29,10 @@ const policy = {
     .min(0)
     .max(10_000)
     .optional()
-    .describe('Calls of each tool that one run may make; by default only the limit of the run applies.'),
+    .describe('Maximum number of calls of each tool per run. Default: only the limit of the run applies.'),
 };
 
-const TYPE = 'stdio or http; by default the one that `command` or `url` implies.';
+const TYPE = 'stdio or http. Default: the one that `command` or `url` implies.';
 const texts = z.record(z.string(), z.string());
 const stdioServer = z.strictObject({
   type: z.literal('stdio').optional().describe(TYPE),
@@ -43,16 +40,16 @@ const stdioServer = z.strictObject({
   args: z.array(z.string()).default([]).describe('Its arguments.'),
   env: texts
     .default({})
-    .describe('Its environment. It gets no other variables, except PATH with the usual folders of programs.'),
-  cwd: z.string().optional().describe('Its working directory; by default that of this process.'),
+    .describe('Its environment. It gets no other variables except a PATH with the standard system folders.'),
+  cwd: z.string().optional().describe('Its working directory. Default: that of this process.'),
   ...policy,
 });
 const httpServer = z.strictObject({
   type: z.enum(['http', 'streamable-http']).optional().describe(TYPE),
   url: z
     .string()
-    .regex(/^https?:\/\//, 'must begin with http:// or https://')
-    .describe('Address of the server.'),
+    .regex(/^https?:\/\//, 'must start with http:// or https://')
+    .describe('URL of the server.'),
   headers: texts.default({}).describe('Headers of every request, for example Authorization.'),
   ...policy,
 });
@@ -74,7 +71,7 @@ const toolsConfig = z.strictObject({
     )
     .refine(
       (servers) => Object.keys(servers).every((name) => /^[\w.-]{1,64}$/.test(name)),
-      'Names have 1 to 64 letters, digits, ".", "_" and "-".',
+      'Names must consist of 1 to 64 letters, digits, ".", "_" and "-".',
     ),
 });
 

@@ -143,11 +143,11 @@ async function run(
   return { ...shown, blocks: await imageBlocks(results, sandbox, settings) };
 }
 
-/** How to see the images of a result; empty if the client gets them or has no tool for it. */
+/** How to view the images of a result; empty if the client receives them or has no tool for this. */
 function viewAdvice(settings: ServerSettings, session_id: string | undefined): string {
   if (settings.inline_images || !offersTool(settings, 'view_result')) return '';
   const session = session_id === undefined ? '' : `, session_id="${session_id}"`;
-  return `To see an image, call view_result(ids=["…"]${session}).`;
+  return `To view an image, call view_result(ids=["…"]${session}).`;
 }
 
 async function imageBlocks(results: readonly CachedResult[], sandbox: Sandbox, settings: ServerSettings) {
@@ -196,7 +196,7 @@ export const executeCode = (settings: ServerSettings, servers: readonly string[]
     description: executeCodeDescription(settings, servers),
     input: executeInput(settings),
     aliases: { timeout_seconds: 'timeout' },
-    // Clients drop images beside structured content.
+    // Clients ignore images in results with structured content.
     ...(!settings.inline_images && { output: executionOutput }),
     annotations: ADDITIVE,
     run: execute,

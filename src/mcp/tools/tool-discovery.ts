@@ -20,20 +20,23 @@ export const searchToolsTool = defineTool({
       .string()
       .max(500)
       .default('')
-      .describe('Words to look for, e.g. "create issue"; empty lists all.'),
+      .describe('Words to search for, e.g. "create issue"; empty lists all.'),
     limit: z.number().int().min(1).max(50).default(20).describe('Maximum number of results.'),
   }),
   output: z.object({
     tools: z.array(z.object({ name: z.string(), call: z.string(), description: z.string() })),
-    total: z.number().int().describe('Number of tools that exist.'),
+    total: z.number().int().describe('Number of available tools.'),
   }),
   annotations: READ_ONLY,
   run: async ({ query, limit }, call) => {
     const { catalog } = await toolset(call);
     const tools = searchTools(catalog, query, limit);
     const lines = tools.map((tool) => `${tool.call}: ${tool.description}`);
-    const text = lines.length === 0 ? 'No tool matches.' : lines.join('\n');
-    return { text: `${text}\n(${catalog.length} tools exist)`, structured: { tools, total: catalog.length } };
+    const text = lines.length === 0 ? 'No matching tools.' : lines.join('\n');
+    return {
+      text: `${text}\n(${catalog.length} tools available)`,
+      structured: { tools, total: catalog.length },
+    };
   },
 });
 
@@ -84,6 +87,6 @@ function describedText({ call, pyi, d_ts, input_schema, output_schema }: Record<
 function unknownTool(name: string, names: readonly string[]): SandboxError {
   const similar = suggestTools(name, names);
   const advice =
-    similar.length > 0 ? `Did you mean ${similar.join(' or ')}?` : 'search_tools lists what exists.';
+    similar.length > 0 ? `Did you mean ${similar.join(' or ')}?` : 'search_tools lists the available tools.';
   return new SandboxError('invalid_argument', `names: there is no tool "${name}". ${advice}`);
 }

@@ -163,7 +163,7 @@ class DiskStore {
     return release;
   }
 
-  /** Acquires a session even if its id conflicts with that of another one. Such a session can only be deleted. */
+  /** Acquires a session even if its id conflicts with that of another one. A session with a conflict can only be deleted. */
   async #lock(id: string): Promise<() => Promise<void>> {
     const root = await this.#createRoot();
     const lease = await acquireLease(join(root, LOCKS), foldSessionId(id), id);

@@ -71,7 +71,7 @@ export async function findExternalEdits(
   return { edits: { removed, entries }, next: { tree, mirrored } };
 }
 
-/** Whether workspace/ contains what was mirrored, and nothing else. This is so before most calls. */
+/** Whether workspace/ contains what was mirrored, and nothing else. This is the case before most calls. */
 function isUnchanged(found: ReadonlyMap<string, MirrorEntry>, { tree, mirrored }: SyncedWorkspace): boolean {
   if (found.size !== mirrored.size) return false;
   for (const [path, { kind, fingerprint }] of found) {

@@ -35,7 +35,7 @@ export class StoredCheckpoints {
     for (const { name, created_at } of wanted) {
       const found = manifest?.checkpoints.find((one) => one.name === name && one.created_at === created_at);
       if (found === undefined) {
-        const problem = `${JSON.stringify(name)} has no state, and the store has no checkpoint to take it from`;
+        const problem = `${JSON.stringify(name)} has no state, and the store has no checkpoint with this name and time`;
         throw new SandboxError('invalid_argument', `session.checkpoints: ${problem}.`);
       }
       states.set(name, found.state);

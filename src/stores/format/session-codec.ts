@@ -70,7 +70,7 @@ interface EncodedState {
   readonly manifest: StateManifest;
   /** The objects that the manifest needs, by object name. */
   readonly objects: ReadonlyMap<string, Uint8Array>;
-  /** States with the same workspace have the same map. */
+  /** States with the same workspace share the same map. */
   readonly workspace: ReadonlyMap<string, TreeEntry>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Connections to PostgreSQL. Transactions that fail because of another transaction are repeated; every other error
- * becomes a `SandboxError` that says what to do. The tables are created and migrated before the first query.
+ * Connections to PostgreSQL. Transactions that fail because of another transaction are retried; every other error
+ * becomes a `SandboxError` with advice. The tables are created and migrated before the first query.
  */
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -23,7 +23,7 @@ export interface PostgresClient {
   release(error?: Error | boolean): void;
   /** Adds a listener for a connection that breaks between two queries. */
   on(event: 'error', listener: (error: Error) => void): unknown;
-  /** Removes such a listener. */
+  /** Removes a listener. */
   off(event: 'error', listener: (error: Error) => void): unknown;
 }
 
@@ -37,10 +37,10 @@ export interface PostgresPool {
   end(): Promise<void>;
 }
 
-/** Errors after which the whole transaction is repeated: serialization, deadlock, foreign key of a removed object. */
+/** Errors after which the whole transaction is retried: serialization, deadlock, foreign key of a removed object. */
 const REPEATABLE = new Set(['40001', '40P01', '23503']);
 const MAX_ATTEMPTS = 10;
-/** Pause within a transaction after which the server ends the connection. */
+/** Idle time in a transaction after which the server closes the connection. */
 const IDLE_TIMEOUT_MS = 10_000;
 /** Serialises migrations of all schemas of a database. */
 const MIGRATION_LOCK = 0x5a4db0c5;
@@ -56,7 +56,7 @@ export class Database {
     readonly schema: string,
   ) {}
 
-  /** Runs `work` in a transaction, again from the start if another transaction interfered. */
+  /** Runs `work` in a transaction. Retries from the start if another transaction interferes. */
   async transaction<T>(
     isolation: Isolation,
     work: (client: Pick<PostgresClient, 'query'>) => Promise<T>,
@@ -128,7 +128,7 @@ export class Database {
       throw error;
     } finally {
       client.off('error', ignoreError);
-      // An error with a code of five characters is an answer of the server, so the connection is still usable.
+      // An error with a five-character code is a reply of the server, so the connection is still usable.
       client.release(failure !== undefined && !isServerError(failure) && !(failure instanceof SandboxError));
     }
   }
@@ -206,11 +206,11 @@ function isServerError(error: unknown): boolean {
 
 const ADVICE: readonly (readonly [RegExp, string])[] = [
   [/^(28|3D)/, 'Check the user, the password and the database in the connection string'],
-  [/^42501$/, 'Grant the user the right to create the schema, or create it beforehand'],
+  [/^42501$/, 'Grant the user permission to create the schema, or create it beforehand'],
   [/^53100$/, 'The disk of the database is full: free some space and try again'],
   [/^53/, 'The database lacks resources or connections: reduce the load or raise its limits'],
   [/^(57P|08)/, 'The database is starting, stopping or not reachable: try again'],
-  [/^E[A-Z]+$/, 'Check that the database is running and that its host and port are right, and try again'],
+  [/^E[A-Z]+$/, 'Check that the database is running and that its host and port are correct, and try again'],
 ];
 
 /** Returns a SandboxError unchanged and converts any other error; `operation` completes the text "Could not …". */

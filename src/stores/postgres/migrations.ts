@@ -1,12 +1,12 @@
 /**
- * The tables of the store, as a list of migrations. A migration is never changed once it is released. One that an
- * earlier release can work with names the oldest such release, so that replicas of two releases can share a database
- * during an upgrade.
+ * The tables of the store, as a list of migrations. A migration is never changed once it is released. If
+ * earlier releases can work with a migration, it names the oldest of them, so that replicas of two releases can share a
+ * database during an upgrade.
  *
  *   tenants          bytes that the objects of a tenant occupy
  *   sessions         the manifest of each session (format/session-codec.ts) and the id of its last commit
  *   objects          names and sizes of objects; chunks has their bytes
- *   session_objects  the objects that each session references; one without a reference is garbage
+ *   session_objects  the objects that each session references; objects without a reference are garbage
  *   leases           the writer of each session, with a fencing token that increases with every new writer
  */
 interface Migration {

@@ -18,7 +18,7 @@ type Queryable = Pick<PostgresClient, 'query'>;
 
 /** Size of a chunk. Larger values need more memory on both sides of the connection. */
 const CHUNK_BYTES = 1024 * 1024;
-/** Objects that one query reads or writes at most, unless a single object is larger. */
+/** Maximum bytes of the objects that one query reads or writes, unless a single object is larger. */
 const BATCH_BYTES = 8 * 1024 * 1024;
 
 interface Wanted {
@@ -113,7 +113,7 @@ function joinChunks(
 
 /**
  * Inserts the objects that the tenant does not have, and locks all of them, so that they cannot be removed before this
- * transaction has referenced them. Returns the number of bytes inserted. The order of names prevents deadlocks.
+ * transaction has referenced them. Returns the number of bytes inserted. Sorting the names prevents deadlocks.
  */
 export async function insertObjects(
   database: Database,
@@ -157,7 +157,8 @@ async function insertBatch(
   let inserted = 0;
   for (const { name } of rows as { name: string }[]) {
     const data = batch.get(name);
-    if (data === undefined) throw new SandboxError('internal', `The database returned the object "${name}".`);
+    if (data === undefined)
+      throw new SandboxError('internal', `The database returned the unexpected object "${name}".`);
     inserted += data.length;
   }
   const chunks = rows.flatMap(({ name }) => chunksOf(name as string, batch.get(name as string)!));
@@ -186,7 +187,7 @@ function chunksOf(name: string, bytes: Uint8Array): Chunk[] {
   });
 }
 
-/** Sends the bytes of all chunks as one parameter, because the driver sends single values as they are, but lists as text. */
+/** Sends the bytes of all chunks as one parameter, because the driver sends single values in binary, but lists as text. */
 async function insertChunks(
   database: Database,
   client: Queryable,

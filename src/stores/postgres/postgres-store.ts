@@ -1,5 +1,5 @@
 /**
- * The public face of the store in PostgreSQL: its options, its connections and its error messages. Any number of
+ * The public interface of the PostgreSQL store: its options, its connections and its error messages. Any number of
  * processes on any number of machines can share a database.
  */
 import { SandboxError } from '../../errors.ts';
@@ -15,11 +15,11 @@ const DEFAULT_MAX_SESSION_BYTES = 4 * 1024 * 1024 * 1024;
 
 /** Options of `postgresStore`. Either `connectionString` or `pool` is required. */
 export interface PostgresStoreOptions {
-  /** Address of the database, such as `postgres://user:password@host:5432/database`. Requires the package `pg`. */
+  /** URL of the database, such as `postgres://user:password@host:5432/database`. Requires the package `pg`. */
   readonly connectionString?: string;
   /** A pool of the package `pg`. The store does not close it. */
   readonly pool?: PostgresPool;
-  /** Schema of the tables, which the first query creates. Default: `llm_wasm_sandbox`. */
+  /** Schema of the tables, which are created before the first query. Default: `llm_wasm_sandbox`. */
   readonly schema?: string;
   /** The tenant whose sessions the store contains. Tenants share the tables but no data. Default: the empty string. */
   readonly tenant?: string;
@@ -82,7 +82,7 @@ function databaseFor({ connectionString, pool, schema = DEFAULT_SCHEMA }: Postgr
 
 async function createPool(connectionString: string): Promise<PostgresPool> {
   const { default: pg } = await import('pg').catch((cause) => {
-    const message = 'A store in PostgreSQL requires the package pg. Install it with "npm install pg".';
+    const message = 'The PostgreSQL store requires the package pg. Install it with "npm install pg".';
     throw new SandboxError('not_installed', message, { cause });
   });
   const pool = new pg.Pool({

@@ -1,6 +1,6 @@
 /**
  * Commits a session in one transaction. The transaction inserts the objects that the tenant does not have and the
- * references that the previous commit does not have, so its cost follows what a call changed.
+ * references that the previous commit does not have, so its cost is proportional to what the call changed.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -110,7 +110,7 @@ export class SessionCommits {
     const manifest = toSessionManifest(session, stored);
     const bytes = encodePrettyJson(manifest);
     if (bytes.length > MAX_MANIFEST_BYTES)
-      throw this.#tooLarge('its manifest has', bytes.length, MAX_MANIFEST_BYTES);
+      throw this.#tooLarge('its manifest is', bytes.length, MAX_MANIFEST_BYTES);
     const known = before?.references ?? new Map<string, number>();
     return {
       commitId,
@@ -156,10 +156,10 @@ export class SessionCommits {
     const bytes = Number(rows[0]!['bytes']);
     const { maxTenantBytes } = this.limits;
     if (bytes > maxTenantBytes)
-      throw this.#tooLarge('the sessions of this tenant have', bytes, maxTenantBytes);
+      throw this.#tooLarge('the total size of the sessions of this tenant is', bytes, maxTenantBytes);
   }
 
-  /** What the row of the session contains: the last commit of this object, unless the session was deleted meanwhile. */
+  /** What the row of the session contains: the last commit of this object, unless the session was deleted in the meantime. */
   async #current(client: Queryable): Promise<Committed | undefined> {
     const sessions = this.database.table('sessions');
     const key = [this.tenant, this.id];
@@ -205,7 +205,7 @@ export class SessionCommits {
     return found;
   }
 
-  /** Whether a commit took effect whose answer was lost with the connection; false if the database cannot be asked. */
+  /** Whether a commit took effect although its reply was lost with the connection; false if the database is unreachable. */
   async #tookEffect(commitId: string): Promise<boolean> {
     const sessions = this.database.table('sessions');
     const query = `SELECT FROM ${sessions} WHERE tenant = $1 AND id = $2 AND commit_id = $3`;
@@ -224,13 +224,13 @@ export class SessionCommits {
     let total = 0;
     for (const bytes of references.values()) total += bytes;
     const { maxSessionBytes } = this.limits;
-    if (total > maxSessionBytes) throw this.#tooLarge('it has', total, maxSessionBytes);
+    if (total > maxSessionBytes) throw this.#tooLarge('its size is', total, maxSessionBytes);
   }
 
   #tooLarge(what: string, bytes: number, limit: number): SandboxError {
     return new SandboxError(
       'session_limit',
-      `Session "${this.id}" cannot be stored: ${what} ${formatBytes(bytes)}, and the limit is ${formatBytes(limit)}. Delete files, checkpoints or sessions.`,
+      `Session "${this.id}" cannot be stored: ${what} ${formatBytes(bytes)}, but the limit is ${formatBytes(limit)}. Delete files, checkpoints or sessions.`,
     );
   }
 }
@@ -245,7 +245,7 @@ function storedStates(
     if (state !== undefined) continue;
     const found = before?.checkpoints.find((one) => one.name === name && one.created_at === created_at);
     if (found === undefined) {
-      const problem = `${JSON.stringify(name)} has no state, and the store has no checkpoint to take it from`;
+      const problem = `${JSON.stringify(name)} has no state, and the store has no checkpoint with this name and time`;
       throw new SandboxError('invalid_argument', `session.checkpoints: ${problem}.`);
     }
     states.set(name, found.state);

@@ -1,5 +1,5 @@
 /**
- * The lease of a session: one writer among all processes that share the database. Only the clock of the database counts.
+ * The lease of a session: one writer among all processes that share the database. Only the clock of the database is used.
  * Every new writer gets a higher fencing token, and a commit locks the row of the lease and checks the token in its own
  * transaction, so a writer that has lost its lease cannot commit, however long it was suspended.
  */
@@ -25,7 +25,7 @@ export class SessionLease {
     readonly fencingToken: string,
   ) {}
 
-  /** Acquires the lease if no one holds it or if it has expired. Throws `session_busy`. */
+  /** Acquires the lease if it is free or has expired. Throws `session_busy`. */
   static async acquire(options: LeaseOptions): Promise<SessionLease> {
     const { database, tenant, foldedId, leaseSeconds } = options;
     const owner = randomUUID();
@@ -58,7 +58,7 @@ export class SessionLease {
     if (rows.length === 0) throw lost(this.options.id);
   }
 
-  /** Gives the lease back. It stays in the table as expired, because its fencing token must never decrease. */
+  /** Releases the lease. Its row stays in the table as expired, because the fencing token must never decrease. */
   async release(): Promise<void> {
     clearInterval(this.#timer);
     const { database } = this.options;
@@ -82,7 +82,7 @@ export class SessionLease {
        WHERE tenant = $1 AND folded_id = $2 AND owner = $3 AND fencing_token = $4 AND expires_at > clock_timestamp()`,
       [...this.#key, leaseSeconds],
     );
-    // A renewal that fails is repeated. If the lease expires meanwhile, the next commit is rejected.
+    // A failed renewal is retried by the timer. If the lease expires in the meantime, the next commit is rejected.
     await renewed.catch(() => {});
   }
 }
@@ -102,6 +102,6 @@ async function busy({ database, tenant, id, foldedId }: LeaseOptions): Promise<S
 }
 
 function lost(id: string): SandboxError {
-  const message = `Another process took over session "${id}" because this process did not renew its lease in time. Open the session again.`;
+  const message = `This process did not renew its lease of session "${id}" in time, so another process can take over the session. Open the session again.`;
   return new SandboxError('session_busy', message, { publicMessage: message });
 }

@@ -148,7 +148,7 @@ export class SessionTables {
     return release;
   }
 
-  /** Acquires a session even if its id conflicts with that of another one. Such a session can only be deleted. */
+  /** Acquires a session even if its id conflicts with that of another one. A session with a conflict can only be deleted. */
   async #lock(id: string): Promise<() => Promise<void>> {
     const { database, tenant, limits } = this;
     const { leaseSeconds } = limits;

@@ -54,7 +54,7 @@ test('no commit is lost, applied twice or made by a process that lost its lease'
         child.process.kill('SIGCONT');
       } else await server.restart();
     }
-    // The last faults must not be the end: every process commits again.
+    // After the last faults, every process must commit again.
     const before = children.map(({ lines: own }) => own.length);
     const hasCommitted = (child: Child, i: number) =>
       child.lines.slice(before[i]).some((line) => line.startsWith('ok'));

@@ -1,4 +1,4 @@
-/** What only the store in PostgreSQL guarantees; contract.test.ts has the guarantees of every store. */
+/** Guarantees of the PostgreSQL store only; contract.test.ts tests the guarantees of every store. */
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type PostgresStoreOptions, postgresStore } from '../../../src/stores/postgres/postgres-store.ts';
@@ -64,7 +64,7 @@ describe('lease', () => {
     );
   });
 
-  test('that has expired does not allow commits even if no one has taken it over', async () => {
+  test('does not allow commits after it has expired, even if no other process has acquired it', async () => {
     const store = open();
     await store.acquire('one');
     await sql(`UPDATE llm_wasm_sandbox.leases SET expires_at = now() - interval '1 s' WHERE tenant = $1`);
@@ -100,7 +100,7 @@ describe('object', () => {
     expect(await usage()).toEqual({ counted: 0, stored: 0, objects: 0 });
   });
 
-  test('of another tenant is neither visible nor shared', async () => {
+  test('is neither visible to nor shared with another tenant', async () => {
     const mine = open();
     await mine.write(session('one', state(1, { f: 'secret' })));
     const other = open({ tenant: `${tenant} other` });
@@ -161,7 +161,7 @@ describe('object', () => {
     );
     for (const id of ids)
       expect(plainSession(await readComplete(stores[0]!, id))).toEqual(plainSession(last.get(id)!));
-    // The garbage of commits that met other transactions is collected by the first operation of a new store.
+    // The garbage of commits that conflicted with other transactions is collected by the first operation of a new store.
     await open().list();
     const { counted, stored } = await usage();
     expect(counted).toBe(stored);
@@ -209,7 +209,7 @@ describe('commit', () => {
     };
   };
 
-  test('whose answer is lost with the connection is recognised as committed', async () => {
+  test('is recognised as committed if its reply is lost with the connection', async () => {
     const { pool: lossy, arm } = failing('after');
     const store = open({ pool: lossy });
     await store.write(session('one', state(1, { f: 'a' })));
@@ -219,7 +219,7 @@ describe('commit', () => {
     expect((await open().read('one'))!.state.version).toBe(3);
   });
 
-  test('that did not reach the database fails and leaves the previous session in place', async () => {
+  test('fails if it did not reach the database, and the previous session remains', async () => {
     const { pool: lossy, arm } = failing('before');
     const store = open({ pool: lossy });
     const first = session('one', state(1, { f: 'a' }));
@@ -230,7 +230,7 @@ describe('commit', () => {
     await store.write(session('one', state(2, { f: 'b' })));
   });
 
-  test('is still there after the server was killed', async () => {
+  test('survives a crash of the server', async () => {
     const written = session('one', state(1, { f: 'a' }), {
       checkpoints: [checkpoint('c', state(0, { g: 'b' }))],
     });
@@ -289,7 +289,7 @@ describe('tables', () => {
     expect(await sql('SELECT version FROM created_together.migrations')).toEqual([{ version: 1 }]);
   });
 
-  test('of the next release can be used if it is compatible with this one, and are refused otherwise', async () => {
+  test('can be used if a compatible later release has migrated them, and are rejected otherwise', async () => {
     const schema = 'next_release';
     await open({ schema }).write(session('one', state(1)));
     await sql(`INSERT INTO ${schema}.migrations (version, compatible_with) VALUES (2, 1)`);

@@ -12,7 +12,7 @@ import type { PackagesAction } from './subcommand.ts';
 
 const isPath = (text: string) => text.endsWith('.whl') || /[\\/]/.test(text) || text === '.';
 
-/** The wheels that one argument names, as requests for exactly these. */
+/** Requests for exactly these wheels. */
 function fileRequests(paths: readonly string[]): PackageRequest[] {
   return paths.map((path) => {
     const wheel = parseWheelName(basename(path));
@@ -24,7 +24,7 @@ function fileRequests(paths: readonly string[]): PackageRequest[] {
 function nameRequest(text: string): PackageRequest {
   const parsed = parseRequirement(text);
   if (parsed === undefined)
-    throw new UsageError(`Expected the name of a package, a wheel or a folder, not ${JSON.stringify(text)}.`);
+    throw new UsageError(`Expected a package name, a wheel or a folder, not ${JSON.stringify(text)}.`);
   return { name: parsed.name, specifiers: parsed.specifiers };
 }
 
@@ -39,7 +39,7 @@ function lockRequests(path: string): PackageRequest[] {
 
 export const addPackages: PackagesAction = async (given, flags) => {
   if (given.length === 0 && flags.lock === undefined)
-    throw new UsageError('Give the names of packages, wheels or folders, or --lock FILE.');
+    throw new UsageError('Specify package names, wheels or folders, or --lock FILE.');
   const expanded = given.flatMap((one) => (Object.hasOwn(PRESETS, one) ? PRESETS[one]! : [one]));
   const files = expanded.filter(isPath).flatMap(wheelsAt);
   const requests = [
@@ -47,7 +47,7 @@ export const addPackages: PackagesAction = async (given, flags) => {
     ...expanded.filter((one) => !isPath(one)).map(nameRequest),
     ...(flags.lock === undefined ? [] : lockRequests(flags.lock)),
   ];
-  // A wheel and a version replace a package that was added before; a plain name does not.
+  // A wheel or a version replaces a package that was added before; a plain name does not.
   const replaced = new Set(requests.filter(({ specifiers }) => specifiers !== '').map(({ name }) => name));
   const kept = readAddedPackages().filter(({ name }) => !replaced.has(name));
   await installPackages(requests, files, kept, flags);

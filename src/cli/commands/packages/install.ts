@@ -26,7 +26,7 @@ const NOT_MEASURED = { fuel_first_import: 0, fuel_cached_import: 0 };
 
 const report = (text: string) => process.stderr.write(`${escapeControls(text)}\n`);
 
-/** Adds packages beside those that are `kept`. `files` are wheels that the caller named. */
+/** Adds packages to those in `kept`. `files` are wheels that the caller specified. */
 export async function installPackages(
   requests: readonly PackageRequest[],
   files: readonly string[],
@@ -51,7 +51,7 @@ export async function installPackages(
   try {
     const measured = await tryImports(packages, others);
     const installed = new Set([...measured, ...others].map(({ name }) => name));
-    // Another command may have added packages meanwhile.
+    // Another command may have added packages in the meantime.
     const meanwhile = readAddedPackages().filter(({ name }) => !before.has(name) && !installed.has(name));
     const all = [...meanwhile, ...others, ...measured];
     const needed = withRequirements(
@@ -90,7 +90,7 @@ async function tryImports(
         `${one.name} was not added: importing ${module} fails: ${outcome.failure}`,
       );
     else {
-      report(`warning: importing ${module}, which a package needs, fails: ${outcome.failure}`);
+      report(`warning: importing the dependency ${module} fails: ${outcome.failure}`);
       measured.push({ ...one, ...NOT_MEASURED, measured_imports: [] });
     }
   }

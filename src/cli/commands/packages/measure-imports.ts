@@ -5,7 +5,7 @@ import type { SandboxResult } from '../../../schema.ts';
 import { createSandbox } from '../../../session/create-sandbox.ts';
 import type { Session } from '../../../session/session.ts';
 
-/** Generous enough for the import of the largest packages on a slow machine. */
+/** Sufficient to import the largest packages on a slow machine. */
 const POLICY = {
   fuel_budget: 200_000_000_000,
   memory_bytes: 2 ** 30,
@@ -27,7 +27,7 @@ export const openTestSession = (packages: readonly string[]): Promise<Session> =
     auto_persist_globals: true,
   });
 
-/** The last line of what a failed run printed, or the limit that it reached. */
+/** The last line that a failed run printed to standard error, or the limit that it reached. */
 export const failureOf = ({ metadata, stderr }: SandboxResult): string =>
   metadata.trap_message ?? stderr.trim().split('\n').at(-1) ?? '';
 

@@ -1,4 +1,4 @@
-/** `packages remove`: removes added packages, and those that only they need. */
+/** `packages remove`: removes added packages and the dependencies that only they need. */
 import {
   findAdded,
   readAddedPackages,
@@ -21,7 +21,7 @@ export const removePackages: PackagesAction = async (names) => {
   const needed = removed.find((one) => kept.includes(one));
   if (needed !== undefined) {
     const users = kept.filter(({ requires }) => requires.includes(needed.name)).map(({ name }) => name);
-    throw new UsageError(`${needed.name} is needed by ${users.join(', ')}. Remove these as well.`);
+    throw new UsageError(`${needed.name} is required by ${users.join(', ')}. Remove these packages as well.`);
   }
   writeAddedPackages(kept);
   const gone = added.filter((one) => !kept.includes(one)).map(({ name }) => name);

@@ -32,7 +32,7 @@ async function problemOf(
     const found = await load();
     const digests = new Map(found.libraries.map(({ path, sha256 }) => [path, sha256]));
     const changed = libraries.find(({ path, sha256 }) => digests.get(path) !== sha256);
-    return changed === undefined ? null : `packages.json has another digest for ${changed.path}`;
+    return changed === undefined ? null : `packages.json records a different digest for ${changed.path}`;
   } catch (cause) {
     return (cause as Error).message;
   }

@@ -35,7 +35,7 @@ export function formatRecord(record: SessionRecord, storedBytes: number, locatio
   ]);
 }
 
-/** The names of added packages; of others, the start of the digest. */
+/** The names of added packages; for other packages, the start of the digest. */
 function packageNames(recorded: readonly string[]): string {
   const names = new Map(
     readAddedPackages().map((one) => [PACKAGE_PREFIX + one.contents_sha256, `${one.name} ${one.version}`]),

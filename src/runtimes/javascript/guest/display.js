@@ -95,7 +95,7 @@ function formsOf(value) {
   return table === undefined ? {} : { data: {}, table };
 }
 
-/** Whether bytes begin like a PNG, JPEG, GIF or WebP image. The host recognises the format. */
+/** Whether bytes start with the signature of a PNG, JPEG, GIF or WebP image. The host determines the format. */
 function isImage(bytes) {
   const start = String.fromCharCode(...bytes.subarray(0, 12));
   return /^(?:\x89PNG|\xff\xd8\xff|GIF8|RIFF....WEBP)/s.test(start);

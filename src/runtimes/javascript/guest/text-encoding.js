@@ -113,7 +113,7 @@ function decodeOnHost(encoding, bytes, fatal) {
 const isValidOnHost = (encoding, bytes) =>
   typeof host.decodeText(encoding, bytes.buffer, bytes.byteOffset, bytes.length, 1) === 'string';
 
-/** An encoding of the host. Bytes are held if the others are valid without them. */
+/** An encoding of the host. Trailing bytes are held if the others are valid without them. */
 const hostDecoder = (encoding) => ({
   held: (bytes) =>
     Math.max(

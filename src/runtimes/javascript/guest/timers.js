@@ -222,8 +222,8 @@ function takeImmediate() {
 }
 
 /**
- * Set while calls of tools are unanswered. It waits for an answer, at most the given time, and returns a callback, a number if
- * the program has to wait outside, or undefined.
+ * Set while tool calls are unanswered. It waits for an answer, at most the given time, and returns a callback, a number if
+ * the program is paused or interrupted, or undefined.
  */
 let waitForAnswer;
 

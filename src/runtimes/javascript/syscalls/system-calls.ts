@@ -326,7 +326,7 @@ const processCalls: Record<string, SystemCall> = {
   },
 };
 
-/** Calls of tools. They fail with ENOSYS if the program has no tools. */
+/** Tool calls. They fail with ENOSYS if the program has no tools. */
 const toolsOf = ({ kernel }: QuickJsGuest) => {
   if (kernel.tools === undefined) throw syscallError('ENOSYS');
   return kernel.tools;

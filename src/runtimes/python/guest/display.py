@@ -24,7 +24,7 @@ _METHODS = (
     ('_repr_json_', 'application/json'),
 )
 _IMAGES = ('image/png', 'image/jpeg', 'image/gif', 'image/webp')
-# Types whose text is all there is to show.
+# Types that are shown only as text.
 _PLAIN = frozenset((str, int, float, bool, complex, bytes, type(None)))
 
 _encode = JSONEncoder(allow_nan=False, default=str).encode

@@ -1,6 +1,6 @@
 """An executor without threads. This file replaces `concurrent.futures.thread`.
 
-`submit` runs the function at once, like a pool with one thread that is faster than its caller, and returns a finished future.
+`submit` runs the function immediately and returns a finished future.
 """
 
 from concurrent.futures import _base

@@ -1,7 +1,7 @@
-"""Calls of the tools of the caller: messages to the host, and waiting for answers in the event loop or in place.
+"""Calls the tools of the caller: sends messages to the host and waits for answers, in the event loop or blocking.
 
-When the main loop has nothing to do but wait for decisions outside, it stops, and the program is paused: no frame of the
-interpreter is active then, so the memory of the guest is the whole state.
+When the main loop only waits for external decisions, it stops, and the program is paused: no frame of the interpreter is
+active then, so the memory of the guest is the complete state.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ encode = JSONEncoder(allow_nan=False, separators=(',', ':')).encode
 
 
 class ToolError(Exception):
-    """A call of a tool failed. `code` is one of invalid_arguments, denied, timeout, limit, failed and unknown_tool."""
+    """A tool call failed. `code` is one of invalid_arguments, denied, timeout, limit, failed and unknown_tool."""
 
     def __init__(self, message, code='failed', tool=None):
         super().__init__(message)
@@ -181,9 +181,9 @@ async def perform(tool, arguments):
 
 
 CANNOT_PAUSE = (
-    'the call needs a decision outside of the program, for which the program has to pause, and {} cannot pause. '
-    'Write `await tools.{}(...)` at the top level or in an async function that `asyncio.run(main())` or `await main()` '
-    'at the top level runs'
+    'the call needs an external decision, for which the program has to pause, but {} cannot pause. '
+    'Write `await tools.{}(...)` at the top level, or in an async function that is run with `asyncio.run(main())` or '
+    '`await main()` at the top level'
 )
 
 
@@ -201,7 +201,7 @@ def wait_in_loop(timeout):
         for call_id, (future, tool) in list(State.waiting.items()):
             if future.get_loop() is loop:
                 del State.waiting[call_id]
-                withdraw(call_id, 'an event loop inside of a function cannot pause')
+                withdraw(call_id, 'an event loop inside a function cannot pause')
                 message = CANNOT_PAUSE.format('an event loop that a function runs', tool)
                 future.set_exception(ToolError(message, 'denied', tool))
 
@@ -220,7 +220,7 @@ def call(name, arguments=None, /, **kwargs):
                 withdraw(call_id, 'a blocking call cannot pause')
                 raise ToolError(CANNOT_PAUSE.format('a blocking call', name), 'denied', name)
             elif answer['status'] == 'idle':
-                raise ToolError('the call has no answer', 'failed', name)
+                raise ToolError('the call was not answered', 'failed', name)
         answer = State.blocking[call_id]
     finally:
         del State.blocking[call_id]

@@ -23,7 +23,7 @@ ASYNC = 0x80 | 0x200
 
 
 def _corrected_line(frame, tool):
-    """The line of a call with what it lacks, and its number."""
+    """The corrected line of a call, and its line number."""
     line = frame.f_lineno
     code = frame.f_code
     text = linecache.getline(code.co_filename, line).rstrip('\n')
@@ -139,7 +139,7 @@ def _unknown(name):
     from difflib import get_close_matches
 
     similar = get_close_matches(str(name), list(_by_name), 3)
-    hint = f'Did you mean {", ".join(similar)}?' if similar else 'search_tools(query) finds the tools that exist.'
+    hint = f'Did you mean {", ".join(similar)}?' if similar else 'search_tools(query) lists the available tools.'
     return UnknownToolError(f'there is no tool {str(name)[:200]!r}. {hint}', 'unknown_tool', str(name)[:200])
 
 

@@ -9,7 +9,7 @@ const MAX_PACKAGES = 6;
 export const alternative = (name: string, input: AnalysisInput) =>
   describeAlternative(Object.hasOwn(ALTERNATIVES, name) ? ALTERNATIVES[name] : undefined, input);
 
-/** Lines for the words after the name of an installer: `install`, options and packages. */
+/** Advice for the arguments of an installer: `install`, options and packages. */
 export function installationAdvice(words: readonly string[], input: AnalysisInput): string[] {
   const names = words
     .filter((word) => word !== 'install')

@@ -33,7 +33,7 @@ const BIG_INTEGER = /^Exceeds the limit \(\d+ digits\) for integer string conver
 const NOTEBOOK_LINE = /^(?:!|%%?)\s{0,9}(\w[^\n]{0,300})/;
 const INSTALLER_LINE = /^(?:pip3?|conda|npm|apt(?:-get)?)\s{1,9}install\s[^\n]{0,300}/;
 
-/** Advice for a line that is a command of a notebook or a shell. */
+/** Advice for a line that is a notebook or shell command. */
 function commandLines(input: AnalysisInput): string[] {
   const statement = failedStatement(input).trim();
   const text = NOTEBOOK_LINE.exec(statement)?.[1] ?? INSTALLER_LINE.exec(statement)?.[0];
@@ -46,7 +46,7 @@ function commandLines(input: AnalysisInput): string[] {
       ...installationAdvice(words, input).map((line) => `Instead: ${line}`),
     ];
   return [
-    'Remove the line: it is a command of a notebook, not Python, and the sandbox has no notebook and no shell',
+    'Remove the line: it is a notebook command, not Python, and the sandbox has no notebook and no shell',
     ...(statement.startsWith('!') ? [`Instead: ${commandSubstitute(name)}`] : []),
   ];
 }

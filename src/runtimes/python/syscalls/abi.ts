@@ -88,7 +88,7 @@ export const IMPORT_IOCTL = {
   failed: 0x4c570004,
 } as const;
 
-/** Requests of ioctl, valid on any descriptor, with which guest/tools.py calls the tools of the caller. */
+/** ioctl requests, valid on any descriptor, with which guest/tool_calls.py calls the tools of the caller. */
 export const TOOL_IOCTL = { SEND: 0x4c570011, TAKE: 0x4c570012 } as const;
 
 /** `struct dso` of Emscripten 5.0.3, an open library. Its name follows. */

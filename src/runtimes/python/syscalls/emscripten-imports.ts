@@ -27,7 +27,7 @@ export interface EmscriptenGuest {
 
 /** "Name does not resolve" in musl. */
 const EAI_NONAME = -2;
-/** A program seldom checks the status that os.system() returns, so standard error has the reason too, as from a shell. */
+/** Programs rarely check the status that os.system() returns, so the reason is also written to standard error, as a shell does. */
 const NO_SHELL =
   'os.system: the command was not run, because the sandbox has no shell and no processes. Packages cannot be installed; import the vendored packages directly.\n';
 /** Status of libffi for an unknown calling convention. */

@@ -1,6 +1,6 @@
 /**
- * Tools of the caller, through two requests of ioctl. `send` carries a message and returns the size of the reply, `take`
- * copies the reply. A buffer begins with the length of what follows in 32 bits. The first line of a message is its kind.
+ * Calls the tools of the caller with two ioctl requests. `send` passes a message and returns the size of the reply; `take`
+ * copies the reply. A buffer starts with the length of its contents, in 32 bits. The first line of a message is its kind.
  */
 import type { GuestMemory } from '../../../kernel/guest-memory.ts';
 import { syscallError } from '../../../kernel/syscall-error.ts';
@@ -8,7 +8,7 @@ import type { Kernel } from '../../../kernel/syscalls.ts';
 import type { ToolChannel } from '../../../kernel/tool-channel.ts';
 import { TOOL_IOCTL } from './abi.ts';
 
-/** Longer messages are refused: the longest arguments that any limit allows, and the name of the tool. */
+/** Longer messages are rejected. */
 const MAX_MESSAGE_BYTES = 20 * 1024 * 1024;
 const LENGTH_BYTES = 4;
 
@@ -59,7 +59,7 @@ const KINDS: Readonly<Record<string, (tools: ToolChannel, rest: string) => strin
   describe: (tools, rest) => tools.describe(unquote(rest)),
 };
 
-/** Returns undefined if the request is not one of these, or if the program has no tools. */
+/** The returned function handles both requests. It returns undefined for other requests, or if the program has no tools. */
 export function toolExchange(kernel: Kernel, memory: GuestMemory) {
   let reply = NO_REPLY;
   /** The run that the reply belongs to. The instance may have run another program since. */

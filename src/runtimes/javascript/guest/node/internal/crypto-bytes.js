@@ -1,4 +1,4 @@
-/** What the parts of the module `crypto` share: hash algorithms, and bytes of arguments and results. */
+/** Shared by the parts of the module `crypto`: hash algorithms, and the conversion of arguments and results. */
 import { md5, ripemd160, sha1 } from '@noble/hashes/legacy.js';
 import { sha224, sha256, sha384, sha512, sha512_224, sha512_256 } from '@noble/hashes/sha2.js';
 import { sha3_224, sha3_256, sha3_384, sha3_512 } from '@noble/hashes/sha3.js';

@@ -23,7 +23,7 @@ function headerValue(value) {
 
 export class Headers {
   #list = new Map();
-  /** The names as they were written first, by their lower-case form. */
+  /** The names in their original spelling, by lower-case name. */
   #names = new Map();
 
   constructor(init = undefined) {

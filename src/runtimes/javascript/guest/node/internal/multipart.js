@@ -72,7 +72,7 @@ export function readMultipart(bytes, contentType) {
     start += separator.length;
     if (body[start] === 0x2d && body[start + 1] === 0x2d) return entries;
     if (body[start] !== 0x0d || body[start + 1] !== 0x0a) throw failure();
-    // An empty part has its separator at once.
+    // The separator of an empty part follows immediately.
     const end = find(body, separator, start);
     if (end < 0) throw failure();
     entries.push(readPart(body.subarray(start + 2, end)));

@@ -1,4 +1,4 @@
-/** crypto.subtle: digests, HMAC, AES and key derivation. Keys are bytes of the program. Loaded on first use. */
+/** crypto.subtle: digests, HMAC, AES and key derivation. Keys are held as bytes. Loaded on first use. */
 import { hkdf } from '@noble/hashes/hkdf.js';
 import { hmac } from '@noble/hashes/hmac.js';
 import { pbkdf2 } from '@noble/hashes/pbkdf2.js';
@@ -30,7 +30,7 @@ export class CryptoKey {
 const failure = (name, message) => new DOMException(message, name);
 const buffer = (bytes) => bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
 
-/** The name of an algorithm in its usual spelling. Algorithms with public keys are not available. */
+/** The canonical name of an algorithm. Public-key algorithms are not available. */
 function nameOf(algorithm) {
   const given = typeof algorithm === 'string' ? algorithm : algorithm?.name;
   const name = `${given}`.toUpperCase();
@@ -38,7 +38,7 @@ function nameOf(algorithm) {
   throw codedError(
     Error,
     'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
-    `crypto.subtle is not available in the sandbox for the algorithm ${given}. It has ${KNOWN.join(', ')} and digests.`,
+    `crypto.subtle does not support the algorithm ${given} in the sandbox. It supports ${KNOWN.join(', ')} and digests.`,
   );
 }
 

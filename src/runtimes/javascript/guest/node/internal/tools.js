@@ -1,5 +1,5 @@
 /**
- * The tools of the caller: the global `tools` and the module of the same name. A call is sent to the host at once and is a
+ * The tools of the caller: the global `tools` and the module of the same name. A call is sent to the host immediately and returns a
  * promise. The event loop fetches the answers when it has nothing else to do.
  */
 import { framesOf } from '../../error-stack.js';
@@ -13,7 +13,7 @@ const { defineProperty } = Object;
 const EAGAIN = -11;
 /** The errno of a run without tools. */
 const ENOSYS = -38;
-/** What waiting returns if the program has to wait, but not here. */
+/** Returned by `waitForAnswer` if the program is paused or interrupted. */
 const WAIT_OUTSIDE = 2;
 const MAX_LINE = 500;
 
@@ -81,7 +81,7 @@ function send({ id, tool, text, reject }) {
     if (waiting.size === 0) endWaiting();
     reject(
       result === ENOSYS
-        ? new ToolError('this call of the session has no tools', 'unknown_tool', tool)
+        ? new ToolError('no tools are available in this call of the session', 'unknown_tool', tool)
         : new ToolError('the host rejected the call: its name or its arguments are too long', 'limit', tool),
     );
   }
@@ -104,7 +104,7 @@ function failedCall({ tool, made }, message, code) {
   return error;
 }
 
-/** Waits for an answer. Returns a callback, a number if the program has to wait outside, or undefined after the time. */
+/** Waits for an answer. Returns a callback, a number if the program is paused or interrupted, or undefined after the timeout. */
 function waitForAnswer(milliseconds) {
   const text = host.toolWait(milliseconds === Number.POSITIVE_INFINITY ? -1 : Math.max(0, milliseconds));
   const answer = typeof text === 'string' ? parse(text) : { status: 'idle' };
@@ -219,7 +219,7 @@ function describeTool(name) {
   const found = parse(host.toolDescribe(text));
   if (found === null)
     throw new ToolError(
-      `there is no tool ${stringify(text.slice(0, 200))}; search_tools(query) finds those that exist`,
+      `there is no tool ${stringify(text.slice(0, 200))}; search_tools(query) lists the available tools`,
       'unknown_tool',
       text,
     );

@@ -24,7 +24,7 @@ export const LOCALES = [
 ];
 
 export const DEFAULT_LOCALE = 'en-US';
-/** A tag that names no locale. Programs use it to print large numbers with all digits, in the default locale. */
+/** A tag that is not a locale. Programs use it to print large numbers with all digits, in the default locale. */
 const NO_LOCALE = 'fullwide';
 const names = new Map(LOCALES.flatMap(({ name, tags = [] }) => [name, ...tags].map((tag) => [tag, name])));
 const TAG =
