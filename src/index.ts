@@ -79,11 +79,23 @@ export type {
   SessionStore,
   StoredSession,
 } from './stores/store.ts';
-export { type FromMcpOptions, fromMcp, type McpClient, type McpTool } from './tools/from-mcp.ts';
+export {
+  type FromMcpOptions,
+  fromMcp,
+  type McpClient,
+  type McpTool,
+  type McpToolHints,
+} from './tools/from-mcp.ts';
 export type { JsonSchema } from './tools/schema-validation.ts';
 export type { ApprovalDecision, ApprovalRequest, OnApproval, Resolution } from './tools/tool-call.ts';
-export { ToolError, type ToolErrorCode } from './tools/tool-error.ts';
-export type { AiSdkSchema, StandardSchema, ToolSchema } from './tools/tool-schema.ts';
+export { TOOL_ERROR_CODES, ToolError, type ToolErrorCode } from './tools/tool-error.ts';
+export type {
+  AiSdkSchema,
+  StandardIssue,
+  StandardResult,
+  StandardSchema,
+  ToolSchema,
+} from './tools/tool-schema.ts';
 export {
   type ToolContext,
   type ToolDefinition,

@@ -5,11 +5,17 @@ import type { PausedExecution } from '../schema.ts';
 import type { Resolution } from '../tools/tool-call.ts';
 
 /** Options of `resume`. */
-export interface ResumeOptions
-  extends Pick<
-    ExecuteOptions,
-    'signal' | 'onStdout' | 'onStderr' | 'onOutput' | 'onProgress' | 'tools' | 'onApproval'
-  > {
+export interface ResumeOptions extends Pick<ExecuteOptions, 'tools' | 'onApproval'> {
+  /** As in `execute`. */
+  signal?: ExecuteOptions['signal'];
+  /** As in `execute`. */
+  onStdout?: ExecuteOptions['onStdout'];
+  /** As in `execute`. */
+  onStderr?: ExecuteOptions['onStderr'];
+  /** As in `execute`. */
+  onOutput?: ExecuteOptions['onOutput'];
+  /** As in `execute`. */
+  onProgress?: ExecuteOptions['onProgress'];
   /**
    * The answers by the id of the call in `metadata.pending`: a value, the message of an error, or a decision about a call
    * that needs approval. Calls without an answer stay pending.

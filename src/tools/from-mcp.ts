@@ -22,7 +22,13 @@ export interface McpTool {
   /** JSON Schema of the structured content. */
   readonly outputSchema?: unknown;
   /** Hints from the server. */
-  readonly annotations?: { readonly readOnlyHint?: boolean | undefined } | undefined;
+  readonly annotations?: McpToolHints | undefined;
+}
+
+/** What an MCP server states about a tool. */
+export interface McpToolHints {
+  /** Whether the tool changes nothing. */
+  readonly readOnlyHint?: boolean | undefined;
 }
 
 /** The methods of an MCP client that `fromMcp` uses. `Client` of the official SDK has them, in v1 and v2. */

@@ -14,11 +14,17 @@ export interface StandardSchema {
     readonly validate: (value: unknown) => StandardResult | Promise<StandardResult>;
   };
 }
-type StandardResult =
+
+/** What a Standard Schema says about a value: the value, or what is wrong with it. */
+export type StandardResult =
   | { readonly value: unknown; readonly issues?: undefined }
   | { readonly issues: readonly StandardIssue[] };
-interface StandardIssue {
+
+/** One reason why a value does not match a Standard Schema. */
+export interface StandardIssue {
+  /** The reason. */
   readonly message: string;
+  /** The place in the value. */
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
