@@ -43,9 +43,27 @@ function png(bytes: Uint8Array, view: DataView): ImageHeader | undefined {
   return { mime: 'image/png', width: view.getUint32(16), height: view.getUint32(20) };
 }
 
+/** Frames can be larger than the screen, and decoders allocate memory for both. */
 function gif(view: DataView): ImageHeader | undefined {
   if (view.byteLength < 13) return undefined;
-  return { mime: 'image/gif', width: view.getUint16(6, true), height: view.getUint16(8, true) };
+  let width = view.getUint16(6, true);
+  let height = view.getUint16(8, true);
+  const end = view.byteLength;
+  const colours = (flags: number) => ((flags & 0x80) === 0 ? 0 : 3 * 2 ** ((flags & 7) + 1));
+  let at = 13 + colours(view.getUint8(10));
+  while (at + 10 <= end) {
+    const kind = view.getUint8(at);
+    if (kind === 0x2c) {
+      width = Math.max(width, view.getUint16(at + 1, true) + view.getUint16(at + 5, true));
+      height = Math.max(height, view.getUint16(at + 3, true) + view.getUint16(at + 7, true));
+      at += 11 + colours(view.getUint8(at + 9));
+    } else if (kind === 0x21) at += 2;
+    else break;
+    // The data of a block: parts with a length of one byte, up to an empty one.
+    while (at < end && view.getUint8(at) > 0) at += 1 + view.getUint8(at);
+    at++;
+  }
+  return { mime: 'image/gif', width, height };
 }
 
 function jpeg(view: DataView): ImageHeader | undefined {
@@ -56,7 +74,9 @@ function jpeg(view: DataView): ImageHeader | undefined {
     // The frame headers, except DHT, JPG and DAC.
     if (marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker))
       return { mime: 'image/jpeg', width: view.getUint16(at + 7), height: view.getUint16(at + 5) };
-    at += marker === 0xff ? 1 : 2 + view.getUint16(at + 2);
+    // Decoders skip TEM, RST and SOI, which have no length.
+    const hasLength = marker !== 0x01 && (marker < 0xd0 || marker > 0xd8);
+    at += marker === 0xff ? 1 : hasLength ? 2 + view.getUint16(at + 2) : 2;
   }
   return undefined;
 }

@@ -8,6 +8,8 @@ import { readSchema } from './tool-schema.ts';
 import { MAX_TOOLS, type ToolContext, type ToolDefinition } from './toolset.ts';
 
 const MAX_PAGES = 50;
+/** After this time, no further page is requested. */
+const LIST_TIMEOUT_MS = 10_000;
 const MAX_SCHEMA_CHARS = 64 * 1024;
 const MAX_NAME_CHARS = 128;
 
@@ -93,14 +95,17 @@ export const isNotReadOnly = ({ annotations }: McpTool): boolean => annotations?
 /** Reads all pages of the list, up to the limits. */
 async function listTools(client: McpClient): Promise<McpTool[]> {
   const tools: McpTool[] = [];
+  const seen = new Set<string>();
+  const deadlineMs = performance.now() + LIST_TIMEOUT_MS;
   let cursor: string | undefined;
-  for (let page = 0; page < MAX_PAGES; page++) {
+  for (let page = 0; page < MAX_PAGES && performance.now() < deadlineMs; page++) {
     const result: unknown = await client.listTools(cursor === undefined ? {} : { cursor });
     const { tools: found, nextCursor } = result as { tools?: unknown; nextCursor?: unknown };
     if (!Array.isArray(found))
       throw new SandboxError('invalid_argument', 'The MCP server did not return a list of tools.');
     tools.push(...found.slice(0, MAX_TOOLS - tools.length));
-    if (typeof nextCursor !== 'string' || tools.length >= MAX_TOOLS) return tools;
+    if (typeof nextCursor !== 'string' || tools.length >= MAX_TOOLS || seen.has(nextCursor)) return tools;
+    seen.add(nextCursor);
     cursor = nextCursor;
   }
   return tools;

@@ -38,7 +38,7 @@ export function programError(cause: unknown): { readonly code: ToolErrorCode; re
 
 /** Folders of the host that error messages often contain. */
 const HOST_PATH =
-  /(?:file:\/\/)?(?<![\w./-])\/(?:home|Users|root|tmp|var|etc|usr|opt|private|proc|srv|mnt|media|dev|sys|run)\/[^\s'"`),;]*|(?<!\w)[A-Za-z]:\\[^\s'"`),;]*/g;
+  /(?:file:\/\/)?(?<![\w./-])\/(?:home|Users|Volumes|Applications|Library|root|tmp|var|etc|usr|opt|private|proc|srv|mnt|media|dev|sys|run|data|workspaces?|nix|snap|builds|lib|bin|sbin|boot)\/[^\s'"`),;]*|(?<!\w)(?:[A-Za-z]:\\|\\\\\w)[^\s'"`),;]*/g;
 
 /** The first line of the message of an error, without paths of the host. Getters of the error are not trusted. */
 function hostMessage(cause: unknown): string {

@@ -33,6 +33,34 @@ describe('image header', () => {
     expect(readImageHeader(image)).toEqual(header);
   });
 
+  it.each([0x01, 0xd0, 0xd8])(
+    'of a JPEG has no other dimensions after the marker %s, which has no length',
+    (marker) => {
+      const comment = [0xff, 0xfe, 0xff, 0xfd, ...zeros(0xfffb)];
+      // A reader that takes the marker of the comment for a length ends in the next comment, at a false frame.
+      const hidden = [0xff, 0xfe, 0, 30, ...[0xff, 0xc0, 0, 17, 8, 0, 1, 0, 1], ...zeros(19)];
+      for (let offset = 0; offset < 8; offset++) {
+        const pad = [0xff, 0xfe, 0, 2 + offset, ...zeros(offset)];
+        const frame = [0xff, 0xc0, 0, 17, 8, 0, 30, 0, 40, ...zeros(12)];
+        const image = bytes([0xff, 0xd8, 0xff, marker], comment, pad, hidden, frame);
+        expect(readImageHeader(image)).toEqual({ mime: 'image/jpeg', width: 40, height: 30 });
+      }
+    },
+  );
+
+  it('of a GIF has the size of its largest frame', () => {
+    const frame = [0x2c, 0, 0, 0, 0, 0x60, 0xea, 0x60, 0xea, 0, 2, 1, 0, 0];
+    const image = bytes(
+      [...Buffer.from('GIF89a')],
+      [1, 0, 1, 0, 0x80, 0, 0],
+      zeros(6),
+      [0x21, 0xf9, 1, 0, 0],
+      frame,
+      [0x3b],
+    );
+    expect(readImageHeader(image)).toEqual({ mime: 'image/gif', width: 60_000, height: 60_000 });
+  });
+
   it('is undefined for every truncated image', () => {
     for (const image of [png(1, 1), jpeg, gif, lossy, lossless, extended])
       for (let length = 0; length < 13; length++)

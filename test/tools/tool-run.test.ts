@@ -51,7 +51,7 @@ describe('tool calls', () => {
   it.each<[string, string, string, string]>([
     ['an unknown name', 'weathr', '{}', 'There is no tool "weathr". Did you mean weather?'],
     ['text that is not JSON', 'weather', '{', 'not valid JSON'],
-    ['a list', 'weather', '[]', 'must be one object'],
+    ['a list', 'weather', '[]', 'must be an object'],
     ['a key that changes prototypes', 'weather', '{"a":[{"__proto__":{"x":1}}]}', 'the key "__proto__"'],
     [
       'a constructor with a prototype',
@@ -67,7 +67,7 @@ describe('tool calls', () => {
     ],
     ['deep data', 'weather', `{"a":${'['.repeat(100)}${']'.repeat(100)}}`, 'nested more than 64 levels deep'],
     ['many members', 'weather', `{"a":[${'0,'.repeat(250_000)}0]}`, 'more than 200,000 members'],
-    ['large arguments', 'weather', `{"a":"${'x'.repeat(1024 * 1024)}"}`, 'at most 1 MiB'],
+    ['large arguments', 'weather', `{"a":"${'x'.repeat(1024 * 1024)}"}`, 'the limit is 1 MiB'],
   ])('reject %s', async (_, name, json, message) => {
     const execute = vi.fn();
     const { run, call } = start({ weather: { execute } });
@@ -97,7 +97,7 @@ describe('tool calls', () => {
     ['a function', { f: () => 1 }, 'a function in "f"'],
     ['bytes', Buffer.from('x'), 'Return it as base64 text'],
     ['a Map', new Map(), 'a Map or Set'],
-    ['too many bytes', 'ä'.repeat(2 * 1024 * 1024 + 1), 'more than 4 MiB'],
+    ['too many bytes', 'ä'.repeat(2 * 1024 * 1024 + 1), 'larger than 4 MiB'],
     ['a sparse array', new Array(4_000_000_000), 'more than 200,000'],
   ])('fail for a result that is %s', async (_, value, message) => {
     const { run, call } = start({ bad: async () => value });

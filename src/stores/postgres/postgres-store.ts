@@ -2,8 +2,10 @@
  * The public interface of the PostgreSQL store: its options, its connections and its error messages. Any number of
  * processes on any number of machines can share a database.
  */
+import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
 import type { TreeEdit } from '../../fs/flat-entries.ts';
+import { parse } from '../../schema.ts';
 import { checkSessionId } from '../session-id.ts';
 import type { SessionStore } from '../store.ts';
 import { Database, type PostgresPool, toStoreError } from './database.ts';
@@ -41,6 +43,7 @@ export interface PostgresStore extends SessionStore {
 
 /** Creates a store in a PostgreSQL database, version 14 or newer. Connects when it is first used. */
 export function postgresStore(options: PostgresStoreOptions): PostgresStore {
+  checkOptions(options);
   const {
     tenant = '',
     leaseSeconds = DEFAULT_LEASE_SECONDS,
@@ -65,6 +68,25 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     edits: (id) => withStoreErrors('check for edits in', async () => NO_EDITS, id),
     close: () => (options.pool === undefined ? store.database.close() : Promise.resolve()),
   };
+}
+
+/** A renewal takes place after a third of the lease, so a shorter lease would expire on a busy machine. */
+const seconds = z.number().min(0.1).max(86_400);
+const bytes = z.number().int().min(1);
+const storeOptions = z.object({
+  tenant: z
+    .string()
+    .max(200)
+    .refine((text) => !/[\p{Surrogate}\0]/u.test(text), 'must be valid Unicode without NUL')
+    .optional(),
+  leaseSeconds: seconds.optional(),
+  maxSessionBytes: bytes.optional(),
+  maxTenantBytes: bytes.optional(),
+  ttlSeconds: z.number().min(1).max(1e10).optional(),
+});
+
+function checkOptions(options: PostgresStoreOptions): void {
+  parse(storeOptions, options, 'options');
 }
 
 const NO_EDITS: TreeEdit = { removed: [], entries: [] };

@@ -200,15 +200,32 @@ export class SessionTables {
     this.#sweptAt = performance.now();
     const { ttlSeconds } = this.limits;
     if (ttlSeconds !== undefined) {
-      await this.database.query(
-        `DELETE FROM ${this.database.table('sessions')} s
-         WHERE tenant = $1 AND last_used_at < clock_timestamp() - make_interval(secs => $2) AND NOT EXISTS (
-           SELECT FROM ${this.database.table('leases')} l
-           WHERE l.tenant = s.tenant AND l.folded_id = lower(s.id) AND l.expires_at > clock_timestamp())`,
-        [this.tenant, ttlSeconds],
-      );
+      await this.#deleteExpired(ttlSeconds);
     }
     await removeUnreferenced(this.database, this.tenant).catch(() => {});
+  }
+
+  /**
+   * Takes the lease of each expired session and deletes the session in the same statement. A session whose lease another
+   * process takes at this moment is kept, and so is one that was used meanwhile.
+   */
+  async #deleteExpired(ttlSeconds: number): Promise<void> {
+    const { database, tenant } = this;
+    const isExpired = 'last_used_at < clock_timestamp() - make_interval(secs => $2)';
+    await database.query(
+      `WITH taken AS (
+         INSERT INTO ${database.table('leases')} AS held
+           (tenant, folded_id, fencing_token, owner, holder, since, expires_at)
+         SELECT tenant, lower(id), 1, gen_random_uuid(), 'expiry', clock_timestamp(), '-infinity'
+         FROM ${database.table('sessions')} WHERE tenant = $1 AND ${isExpired}
+         ON CONFLICT (tenant, folded_id) DO UPDATE SET fencing_token = held.fencing_token + 1, owner = excluded.owner,
+           holder = excluded.holder WHERE held.expires_at <= clock_timestamp()
+         RETURNING folded_id
+       )
+       DELETE FROM ${database.table('sessions')}
+       WHERE tenant = $1 AND lower(id) IN (SELECT folded_id FROM taken) AND ${isExpired}`,
+      [tenant, ttlSeconds],
+    );
   }
 
   #withManifest<T>(
