@@ -18,6 +18,8 @@ export type { JsonSchema };
 
 const MAX_SCHEMA_PARTS = 5000;
 const MAX_SCHEMA_DEPTH = 48;
+/** Limit of the steps that build the patterns of one schema. */
+const MAX_PATTERN_STEPS = 500_000;
 
 /** A schema that cannot be used. */
 export class SchemaError extends Error {}
@@ -90,6 +92,7 @@ export class SchemaValidator {
   readonly #references = new Map<string, JsonSchema>();
   readonly #read = new Set<object>();
   #parts = 0;
+  #patternSteps = 0;
 
   /** Throws `SchemaError`. The schema must not change afterwards. */
   constructor(readonly schema: JsonSchema) {
@@ -138,12 +141,16 @@ export class SchemaValidator {
   }
 
   #addPattern(source: string): void {
+    if (this.#patterns.has(source)) return;
     try {
-      if (!this.#patterns.has(source)) this.#patterns.set(source, new LinearPattern(source));
+      const pattern = new LinearPattern(source);
+      this.#patterns.set(source, pattern);
+      this.#patternSteps += pattern.buildSteps;
     } catch (cause) {
       if (!(cause instanceof UnsupportedPattern)) throw cause;
       throw new SchemaError(`the pattern ${JSON.stringify(source.slice(0, 100))}: ${cause.message}`);
     }
+    if (this.#patternSteps > MAX_PATTERN_STEPS) throw new SchemaError('the patterns are too large in total');
   }
 
   /** Only references into the same schema are followed. */

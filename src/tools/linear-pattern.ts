@@ -5,10 +5,14 @@
 
 const MAX_STATES = 2000;
 const MAX_PATTERN_CHARS = 2000;
+/** Limit of the steps that build an automaton. Repetitions of an empty group take steps without adding states. */
+const MAX_BUILD_STEPS = 20_000;
+/** A character class with this many ranges costs one more step per character. */
+const RANGES_PER_STEP = 16;
 
 type CharacterSet = (codePoint: number) => boolean;
 type State =
-  | { readonly type: 'set'; readonly matches: CharacterSet; next: number }
+  | { readonly type: 'set'; readonly matches: CharacterSet; readonly cost: number; next: number }
   | { readonly type: 'split'; next: number; other: number }
   | { readonly type: 'start' | 'end'; next: number }
   | { readonly type: 'match' };
@@ -47,32 +51,42 @@ export class LinearPattern {
   readonly #first: number;
   readonly #characters: readonly string[];
   #at = 0;
+  #buildSteps = 0;
 
   /** Throws `UnsupportedPattern`. */
   constructor(source: string) {
     if (source.length > MAX_PATTERN_CHARS) throw new UnsupportedPattern('the pattern is too long');
     this.#characters = [...source];
+    this.#takeBuildSteps(this.#characters.length);
     const whole = this.#alternatives();
     if (this.#at < this.#characters.length) throw new UnsupportedPattern('unbalanced parenthesis');
     this.#first = whole(this.#add({ type: 'match' }));
   }
 
+  /** The number of steps that building the automaton took. */
+  get buildSteps(): number {
+    return this.#buildSteps;
+  }
+
   /** Whether the pattern occurs anywhere in the text. */
   test(text: string, take: TakeSteps): boolean {
-    const characters = [...text];
     let current = new Set<number>();
-    for (let at = 0; at <= characters.length; at++) {
-      this.#follow(this.#first, current, at === 0, at === characters.length);
+    // The text is read in place, so that a match at its start does not depend on its length.
+    for (let at = 0; at <= text.length; ) {
+      this.#follow(this.#first, current, at === 0, at === text.length);
       take(current.size + 1);
-      const next = new Set<number>();
-      const codePoint = characters[at]?.codePointAt(0);
+      const following = new Set<number>();
+      const codePoint = text.codePointAt(at);
+      const end = at + (codePoint !== undefined && codePoint > 0xffff ? 2 : 1);
       for (const index of current) {
         const state = this.#states[index]!;
         if (state.type === 'match') return true;
-        if (state.type === 'set' && codePoint !== undefined && state.matches(codePoint))
-          this.#follow(state.next, next, false, at + 1 === characters.length);
+        if (state.type !== 'set' || codePoint === undefined) continue;
+        take(state.cost);
+        if (state.matches(codePoint)) this.#follow(state.next, following, false, end === text.length);
       }
-      current = next;
+      current = following;
+      at = end;
     }
     return false;
   }
@@ -90,7 +104,14 @@ export class LinearPattern {
     }
   }
 
+  #takeBuildSteps(count: number): void {
+    this.#buildSteps += count;
+    if (this.#buildSteps > MAX_BUILD_STEPS)
+      throw new UnsupportedPattern('the pattern has too many repetitions');
+  }
+
   #add(state: State): number {
+    this.#takeBuildSteps(1);
     if (this.#states.length >= MAX_STATES) throw new UnsupportedPattern('the pattern has too many states');
     return this.#states.push(state) - 1;
   }
@@ -108,17 +129,22 @@ export class LinearPattern {
   #alternatives(): Fragment {
     const branches = [this.#sequence()];
     while (this.#accept('|')) branches.push(this.#sequence());
-    return (next) =>
-      branches
+    return (next) => {
+      this.#takeBuildSteps(1);
+      return branches
         .map((branch) => branch(next))
         .reduceRight((other, first) => this.#add({ type: 'split', next: first, other }));
+    };
   }
 
   #sequence(): Fragment {
     const parts: Fragment[] = [];
     for (let c = this.#peek(); c !== undefined && c !== '|' && c !== ')'; c = this.#peek())
       parts.push(this.#quantified(this.#atom()));
-    return (next) => parts.reduceRight((after, part) => part(after), next);
+    return (next) => {
+      this.#takeBuildSteps(1);
+      return parts.reduceRight((after, part) => part(after), next);
+    };
   }
 
   #quantified(part: Fragment): Fragment {
@@ -129,6 +155,7 @@ export class LinearPattern {
     if (this.#quantifier() !== undefined) throw new UnsupportedPattern('nothing to repeat');
     const { min, max } = range;
     return (next) => {
+      this.#takeBuildSteps(1);
       let after = max === undefined ? this.#loop(part, next) : next;
       for (let i = max ?? min; i > min; i--)
         after = this.#add({ type: 'split', next: part(after), other: next });
@@ -166,15 +193,15 @@ export class LinearPattern {
     if (c === '^' || c === '$') return (next) => this.#add({ type: c === '^' ? 'start' : 'end', next });
     if (c === '(') return this.#group();
     if (c === '.') return this.#set(not(isLineEnd));
-    if (c === '[') return this.#set(this.#characterClass());
+    if (c === '[') return this.#characterClass();
     if (c === '\\') return this.#set(this.#escape());
     if ('*+?{}]'.includes(c)) throw new UnsupportedPattern(`unescaped "${c}"`);
     const codePoint = c.codePointAt(0)!;
     return this.#set((other) => other === codePoint);
   }
 
-  #set(matches: CharacterSet): Fragment {
-    return (next) => this.#add({ type: 'set', matches, next });
+  #set(matches: CharacterSet, cost = 0): Fragment {
+    return (next) => this.#add({ type: 'set', matches, cost, next });
   }
 
   #group(): Fragment {
@@ -210,7 +237,7 @@ export class LinearPattern {
     return Number.parseInt(text, 16);
   }
 
-  #characterClass(): CharacterSet {
+  #characterClass(): Fragment {
     const isNegated = this.#accept('^');
     const sets: CharacterSet[] = [];
     while (!this.#accept(']')) {
@@ -226,7 +253,7 @@ export class LinearPattern {
       sets.push((c) => c >= low && c <= high);
     }
     const any: CharacterSet = (c) => sets.some((set) => set(c));
-    return isNegated ? not(any) : any;
+    return this.#set(isNegated ? not(any) : any, Math.floor(sets.length / RANGES_PER_STEP));
   }
 
   #classCharacter(): number | CharacterSet {

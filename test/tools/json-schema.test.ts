@@ -141,6 +141,17 @@ describe('JSON Schema validation', () => {
     expect(() => new SchemaValidator({ pattern: '((a{99}){99}){99}' })).toThrow('too many states');
   });
 
+  // guarantee: untrusted-tool-servers
+  it('bounds the steps that build all patterns of a schema', () => {
+    const patterns = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, i) => [`p${i}(){4000}`, true]));
+    expect(new SchemaValidator({ patternProperties: patterns(50) }).problemOf({ p1: 1 })).toBeUndefined();
+    expect(() => new SchemaValidator({ patternProperties: patterns(500) })).toThrow('too large in total');
+    expect(() => new SchemaValidator({ pattern: '(((){5000}){5000}){5000}' })).toThrow(
+      'too many repetitions',
+    );
+  });
+
   it('treats names of prototype properties as data', () => {
     const schema = JSON.parse('{"properties":{"__proto__":{"type":"string"}},"required":["constructor"]}');
     const validator = new SchemaValidator(schema);
