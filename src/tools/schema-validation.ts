@@ -9,6 +9,10 @@ export type JsonSchema = boolean | { readonly [keyword: string]: unknown };
 export type SchemaObject = { readonly [keyword: string]: unknown };
 
 const MAX_STEPS = 500_000;
+/** Characters that are counted, copied or compared in one step. */
+const CHARACTERS_PER_STEP = 32;
+/** Items, properties and entries of keywords that are visited in one step. */
+const MEMBERS_PER_STEP = 4;
 const MAX_RECURSION = 256;
 export const MAX_PROBLEMS = 5;
 
@@ -33,6 +37,14 @@ export class Validation {
     this.#steps -= count;
     if (this.#steps < 0) throw new TooComplex();
   };
+
+  #takeCharacters(text: string): void {
+    this.#take(Math.floor(text.length / CHARACTERS_PER_STEP));
+  }
+
+  #takeMembers(count: number): void {
+    this.#take(Math.floor(count / MEMBERS_PER_STEP));
+  }
 
   check(schema: JsonSchema, value: unknown, path: string): string[] {
     this.#take(1);
@@ -61,8 +73,10 @@ export class Validation {
       if (problems.length > 0) return problems;
     }
     const type = own(schema, 'type');
-    if (type !== undefined && ![type].flat().some((name) => hasType(value, name as string)))
-      return [`${at(path)}expected ${[type].flat().join(' or ')}, got ${typeName(value)}`];
+    const types = (Array.isArray(type) ? type : [type]) as readonly string[];
+    this.#takeMembers(types.length);
+    if (type !== undefined && !types.some((name) => hasType(value, name)))
+      return [`${at(path)}expected ${types.join(' or ')}, got ${typeName(value)}`];
     const allowed = Object.hasOwn(schema, 'const') ? [schema['const']] : (own(schema, 'enum') as unknown[]);
     if (allowed !== undefined && !this.#isOneOf(value, allowed))
       return [`${at(path)}expected ${shortList(allowed)}`];
@@ -77,6 +91,13 @@ export class Validation {
   /** The same text for equal data, regardless of the order of properties. */
   #canonical(value: unknown): string {
     this.#take(1);
+    const text = this.#canonicalText(value);
+    // Every level copies the text of the levels below.
+    this.#takeCharacters(text);
+    return text;
+  }
+
+  #canonicalText(value: unknown): string {
     if (Array.isArray(value)) return `[${value.map((item) => this.#canonical(item)).join()}]`;
     if (!isObject(value)) return JSON.stringify(value) ?? 'undefined';
     const names = Object.keys(value).sort();
@@ -117,7 +138,8 @@ export class Validation {
   #checkText(schema: SchemaObject, text: string, path: string): string[] {
     const [min, max] = [own(schema, 'minLength'), own(schema, 'maxLength')] as (number | undefined)[];
     if (min !== undefined || max !== undefined) {
-      const { length } = [...text];
+      this.#takeCharacters(text);
+      const length = characterCount(text);
       if (length < (min ?? 0)) return [`${at(path)}expected at least ${min} characters, got ${length}`];
       if (length > (max ?? length)) return [`${at(path)}expected at most ${max} characters, got ${length}`];
     }
@@ -129,6 +151,7 @@ export class Validation {
   #checkArray(schema: SchemaObject, items: readonly unknown[], path: string): string[] {
     const count = (keyword: string) => own(schema, keyword) as number | undefined;
     const { length } = items;
+    this.#takeMembers(length);
     const [min, max] = [count('minItems'), count('maxItems')];
     if (min !== undefined && length < min)
       return [`${at(path)}expected at least ${min} items, got ${length}`];
@@ -155,31 +178,56 @@ export class Validation {
   #checkObject(schema: SchemaObject, value: SchemaObject, path: string): string[] {
     const map = (keyword: string) => (own(schema, keyword) ?? {}) as Readonly<Record<string, JsonSchema>>;
     const names = Object.keys(value);
-    const inner = (name: string) => (path === '' ? name : `${path}.${name}`).slice(0, 200);
+    this.#takeMembers(names.length + namesToCheck(schema));
+    // A name can be as long as the data; only its beginning is copied.
+    const inner = (name: string) => (path === '' ? name : `${path}.${name.slice(0, 200)}`).slice(0, 200);
     const problems = missingNames(schema, value).map((name) => `${inner(name)}: is required`);
     const [min, max] = [own(schema, 'minProperties'), own(schema, 'maxProperties')] as (number | undefined)[];
     if (names.length < (min ?? 0) || names.length > (max ?? names.length))
       problems.push(`${at(path)}has the wrong number of properties`);
     const properties = map('properties');
     const patterns = Object.entries(map('patternProperties'));
+    const dependent = Object.entries(map('dependentSchemas'));
+    this.#takeMembers(patterns.length + dependent.length);
     const additional = own(schema, 'additionalProperties') as JsonSchema | undefined;
     const nameSchema = own(schema, 'propertyNames') as JsonSchema | undefined;
+    const checksAll = patterns.length > 0 || additional !== undefined || nameSchema !== undefined;
     for (const name of names) {
       if (problems.length >= MAX_PROBLEMS) return problems;
+      if (!checksAll && !Object.hasOwn(properties, name)) continue;
       const checks = patterns.filter(([source]) => this.patterns.get(source)!.test(name, this.#take));
       const schemas = checks.map(([, part]) => part);
       if (Object.hasOwn(properties, name)) schemas.push(properties[name]!);
-      if (schemas.length === 0 && additional === false)
-        problems.push(`${inner(name)}: is not an argument; expected ${shortList(Object.keys(properties))}`);
-      else if (schemas.length === 0 && additional !== undefined) schemas.push(additional);
+      if (schemas.length === 0 && additional === false) {
+        const expected = Object.keys(properties);
+        this.#takeMembers(expected.length);
+        problems.push(`${inner(name)}: is not an argument; expected ${shortList(expected)}`);
+      } else if (schemas.length === 0 && additional !== undefined) schemas.push(additional);
       for (const part of schemas) problems.push(...this.check(part, value[name], inner(name)));
       if (nameSchema !== undefined && !this.#matches(nameSchema, name))
         problems.push(`${inner(name)}: the name is not allowed`);
     }
-    for (const [name, part] of Object.entries(map('dependentSchemas')))
+    for (const [name, part] of dependent)
       if (Object.hasOwn(value, name)) problems.push(...this.check(part, value, path));
     return problems;
   }
+}
+
+/** The number of names in `required` and `dependentRequired`. */
+function namesToCheck(schema: SchemaObject): number {
+  const required = (own(schema, 'required') ?? []) as readonly string[];
+  const dependent = Object.values((own(schema, 'dependentRequired') ?? {}) as Record<string, string[]>);
+  return dependent.reduce((count, names) => count + names.length + 1, required.length);
+}
+
+/** The number of code points, which are the characters of JSON Schema. */
+function characterCount(text: string): number {
+  let count = 0;
+  for (let at = 0; at < text.length; at++) {
+    if (text.codePointAt(at)! > 0xffff) at++;
+    count++;
+  }
+  return count;
 }
 
 function missingNames(schema: SchemaObject, value: SchemaObject): string[] {

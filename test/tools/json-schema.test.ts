@@ -152,6 +152,48 @@ describe('JSON Schema validation', () => {
     );
   });
 
+  const large = 'x'.repeat(1024 * 1024);
+  const members = Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`k${i}`, 0]));
+  const repeat = (schema: object, count = 200) => ({ allOf: Array(count).fill(schema) });
+  const nested = { a: { a: { a: { a: [large] } } } };
+  // guarantee: untrusted-tool-servers
+  it.each<[string, object, unknown]>([
+    ['minLength', repeat({ minLength: 1 }), large],
+    ['a pattern', repeat({ pattern: 'y' }), large],
+    ['const', repeat({ not: { const: 'y' } }), large],
+    ['enum with nested data', repeat({ not: { enum: ['y'] } }), nested],
+    ['uniqueItems', repeat({ uniqueItems: true }), [large]],
+    ['the length of names', repeat({ propertyNames: { minLength: 1 } }), { [large]: 1 }],
+    ['properties', repeat({ properties: {} }), members],
+    ['items', repeat({ minItems: 1 }), Array(100_000).fill(0)],
+    [
+      'long lists of names',
+      { items: { dependentRequired: { a: Object.keys(members) } } },
+      Array(200).fill({}),
+    ],
+    ['long lists of types', { items: { type: Array(100_000).fill('object') } }, Array(200).fill({})],
+  ])('counts steps in proportion to the data for %s', (_, schema, value) => {
+    expect(new SchemaValidator(schema as Record<string, unknown>).problemOf(value)).toContain('too complex');
+  });
+
+  it('accepts large data with few constraints', () => {
+    const text = { type: 'string', minLength: 1, maxLength: 5_000_000, pattern: '^x' };
+    expect(new SchemaValidator(text).problemOf('x'.repeat(4 * 1024 * 1024))).toBeUndefined();
+    const list = {
+      type: 'array',
+      items: { type: 'object', required: ['id'], properties: { id: { type: 'integer' } } },
+    };
+    expect(new SchemaValidator(list).problemOf(Array(50_000).fill({ id: 1 }))).toBeUndefined();
+    const record = { type: 'object', additionalProperties: { type: 'integer' } };
+    expect(new SchemaValidator(record).problemOf(members)).toBeUndefined();
+    const unique = { type: 'array', uniqueItems: true, items: { type: 'integer' } };
+    expect(
+      new SchemaValidator(unique).problemOf(Array.from({ length: 200_000 }, (_, i) => i)),
+    ).toBeUndefined();
+    expect(new SchemaValidator({ maxLength: 3 }).problemOf('😀😀😀')).toBeUndefined();
+    expect(new SchemaValidator({ maxLength: 2 }).problemOf('😀😀😀')).toContain('got 3');
+  });
+
   it('treats names of prototype properties as data', () => {
     const schema = JSON.parse('{"properties":{"__proto__":{"type":"string"}},"required":["constructor"]}');
     const validator = new SchemaValidator(schema);
