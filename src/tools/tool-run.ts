@@ -3,7 +3,6 @@
  * here before a tool is called, and every call is recorded before it is dispatched. No method rejects.
  */
 import { randomUUID } from 'node:crypto';
-import { setMaxListeners } from 'node:events';
 import { formatBytes, formatCount, formatDuration } from '../quantities.ts';
 import type { PendingCall, ToolCallRecord } from '../schema/tool-calls.ts';
 import { parseArguments, toJson } from './json-data.ts';
@@ -36,7 +35,7 @@ interface Call {
   readonly record: ToolCallRecord;
   readonly tool: OfferedTool;
   readonly args: Record<string, unknown>;
-  readonly started: number;
+  readonly aborter: AbortController;
 }
 
 const HELD_BYTES_MESSAGE = `The unanswered calls of the run have more than ${formatBytes(MAX_HELD_ARGUMENT_BYTES)} of arguments.`;
@@ -51,15 +50,14 @@ export class ToolRun {
   readonly #ids = new Set<number>();
   readonly #callsByTool = new Map<string, number>();
   readonly #limits: ToolLimits;
-  readonly #run = new AbortController();
   readonly #queue: (() => void)[] = [];
   /** Calls that were stopped while the tool ran. */
   readonly #interrupted = new Set<ToolCallRecord>();
-  /** The abort controllers of running calls, by id. */
-  readonly #running = new Map<number, AbortController>();
+  /** The abort controllers of the calls that are being handled, by id. */
+  readonly #active = new Map<number, AbortController>();
   #inFlight = 0;
   #heldBytes = 0;
-  #stopped: string | undefined;
+  #stopped: ToolError | undefined;
 
   constructor(
     readonly toolset: Toolset,
@@ -73,8 +71,6 @@ export class ToolRun {
       this.#pending.set(call.id, call);
       this.#ids.add(call.id);
     }
-    // Every running call adds a listener.
-    setMaxListeners(0, this.#run.signal);
     const { signal } = options;
     if (signal?.aborted === true) this.abort('the run was cancelled');
     else signal?.addEventListener('abort', this.#onAbort, { once: true });
@@ -95,16 +91,15 @@ export class ToolRun {
   /** Stops all calls: aborts the signals of running tools, whose records keep the status `unknown`. */
   abort(reason: string): void {
     if (this.#stopped !== undefined) return;
-    this.#stopped = reason;
+    this.#stopped = new ToolError(`The call was stopped: ${reason}.`);
     this.options.signal?.removeEventListener('abort', this.#onAbort);
-    this.#run.abort(new ToolError(`The call was stopped: ${reason}.`));
-    for (const next of this.#queue.splice(0)) next();
+    for (const aborter of this.#active.values()) aborter.abort(this.#stopped);
   }
 
-  /** Stops calls that the program no longer waits for. */
+  /** Stops calls that the program no longer waits for. A tool that has not started is not called. */
   expire(ids: Iterable<number>): void {
     for (const id of ids)
-      this.#running.get(id)?.abort(new ToolError('The program no longer waits for this call.', 'timeout'));
+      this.#active.get(id)?.abort(new ToolError('The program no longer waits for this call.', 'timeout'));
   }
 
   /** Handles a call of the guest. */
@@ -122,7 +117,7 @@ export class ToolRun {
     if (this.#heldBytes + record.bytes_in > MAX_HELD_ARGUMENT_BYTES)
       return this.#end(record, started, failure('limit', HELD_BYTES_MESSAGE));
     this.#heldBytes += record.bytes_in;
-    const answer = await this.#serve(request, record, started).catch((cause) => errorAnswer(cause));
+    const answer = await this.#handle(request.id, (aborter) => this.#serve(request, record, aborter));
     if (answer.type !== 'pending') this.#heldBytes -= record.bytes_in;
     return this.#end(record, started, answer);
   }
@@ -135,15 +130,27 @@ export class ToolRun {
       return failure('failed', `No call with the id ${resolution.id} is pending.`);
     this.#pending.delete(resolution.id);
     const started = performance.now() - record.duration_ms;
-    const answer = await this.#answerOf(pending, record, resolution, started).catch(errorAnswer);
+    const answer = await this.#handle(resolution.id, (aborter) =>
+      this.#answerOf(pending, record, resolution, aborter),
+    );
     return this.#end(record, started, answer);
+  }
+
+  /** Makes a call stoppable while `work` determines its answer. */
+  async #handle(id: number, work: (aborter: AbortController) => Promise<ToolAnswer>): Promise<ToolAnswer> {
+    const aborter = new AbortController();
+    if (this.#stopped !== undefined) aborter.abort(this.#stopped);
+    this.#active.set(id, aborter);
+    const answer = await work(aborter).catch(errorAnswer);
+    if (this.#active.get(id) === aborter) this.#active.delete(id);
+    return answer;
   }
 
   async #answerOf(
     pending: PendingCall,
     record: ToolCallRecord,
     resolution: Resolution,
-    started: number,
+    aborter: AbortController,
   ): Promise<ToolAnswer> {
     if ('error' in resolution) return failure('failed', resolution.error.slice(0, 2000));
     if ('deny' in resolution)
@@ -152,8 +159,8 @@ export class ToolRun {
     const tool = this.#find(pending.name);
     if (pending.reason !== 'approval')
       throw new ToolError(`The call of ${pending.name} is waiting for a value, not for approval.`);
-    const args = await this.#checkArguments(tool, pending.arguments);
-    return this.#execute({ id: pending.id, record, tool, args, started });
+    const args = await this.#checkArguments(tool, pending.arguments, aborter.signal);
+    return this.#execute({ id: pending.id, record, tool, args, aborter });
   }
 
   #addRecord({ name, argumentsJson }: ToolRequest): ToolCallRecord {
@@ -170,12 +177,12 @@ export class ToolRun {
     return record;
   }
 
-  async #serve(request: ToolRequest, record: ToolCallRecord, started: number): Promise<ToolAnswer> {
+  async #serve(request: ToolRequest, record: ToolCallRecord, aborter: AbortController): Promise<ToolAnswer> {
     const tool = this.#find(request.name);
     this.#checkCallsOf(tool);
     const raw = parseArguments(request.argumentsJson, this.#limits.max_arguments_bytes);
-    const args = await this.#checkArguments(tool, raw);
-    const call: Call = { id: request.id, record, tool, args, started };
+    const args = await this.#checkArguments(tool, raw, aborter.signal);
+    const call: Call = { id: request.id, record, tool, args, aborter };
     // Approval and `resume` use the arguments that the program passed, before a schema converts them.
     return (await this.#approve(call, raw)) ?? this.#execute(call, raw);
   }
@@ -206,9 +213,10 @@ export class ToolRun {
   async #checkArguments(
     { input, description }: OfferedTool,
     args: Record<string, unknown>,
+    signal: AbortSignal,
   ): Promise<Record<string, unknown>> {
     if (input === undefined) return args;
-    const checked = await input.check(args);
+    const checked = await untilAborted(input.check(args), signal);
     if ('problem' in checked)
       throw new ToolError(`${description.name}: ${checked.problem}`.slice(0, 2000), 'invalid_arguments');
     return checked.value as Record<string, unknown>;
@@ -232,17 +240,19 @@ export class ToolRun {
     );
   }
 
-  async #needsApproval({ tool: { definition }, args }: Call): Promise<boolean> {
+  async #needsApproval({ tool: { definition }, args, aborter }: Call): Promise<boolean> {
     const { needsApproval = false } = definition;
     if (typeof needsApproval === 'boolean') return needsApproval;
     // Any value except false requires approval, and an error fails the call.
-    return (await needsApproval(args, { messages: [] })) !== false;
+    const needed = Promise.resolve(needsApproval(args, { messages: [] }));
+    return (await untilAborted(needed, aborter.signal)) !== false;
   }
 
-  async #decide({ record, tool }: Call, raw: Record<string, unknown>): Promise<ApprovalDecision> {
+  async #decide({ record, tool, aborter }: Call, raw: Record<string, unknown>): Promise<ApprovalDecision> {
     const { onApproval, sessionId } = this.options;
     if (onApproval === undefined) return undefined;
-    const { signal } = this.#run;
+    const { signal } = aborter;
+    signal.throwIfAborted();
     const request = {
       call_id: randomUUID(),
       seq: record.seq,
@@ -266,7 +276,8 @@ export class ToolRun {
     reason: 'approval' | 'suspended',
     payload?: unknown,
   ): ToolAnswer {
-    const { id, record, tool } = call;
+    const { id, record, tool, aborter } = call;
+    aborter.signal.throwIfAborted();
     const data = payload === undefined ? undefined : JSON.parse(toJson(payload, MAX_PAYLOAD_BYTES));
     const name = tool.description.name;
     const args = raw as PendingCall['arguments'];
@@ -286,32 +297,29 @@ export class ToolRun {
   async #execute(call: Call, raw: Record<string, unknown> = call.args): Promise<ToolAnswer> {
     const { definition, description } = call.tool;
     if (definition.execute === undefined) return this.#suspended(call, raw, undefined);
-    await this.#enter();
+    const { signal } = call.aborter;
+    await this.#enter(signal);
     const timeoutMs = definition.timeoutMs ?? this.#limits.call_timeout_ms;
-    const aborter = new AbortController();
     const timer = setTimeout(() => {
       const text = `${description.name} did not answer within ${formatDuration(timeoutMs)}.`;
-      aborter.abort(new ToolError(`${text} It may or may not have taken effect.`, 'timeout'));
+      call.aborter.abort(new ToolError(`${text} It may or may not have taken effect.`, 'timeout'));
     }, timeoutMs);
-    const stop = () => aborter.abort(this.#run.signal.reason);
-    this.#run.signal.addEventListener('abort', stop, { once: true });
-    this.#running.set(call.id, aborter);
     const suspension: { payload?: { readonly value: unknown } } = {};
+    let hasStarted = false;
     try {
-      if (this.#stopped !== undefined) throw this.#run.signal.reason;
-      const context = this.#context(call.record.seq, aborter.signal, suspension);
-      const value = await untilAborted(runTool(call.tool, call.args, context), aborter.signal);
+      signal.throwIfAborted();
+      const context = this.#context(call.record.seq, signal, suspension);
+      hasStarted = true;
+      const value = await untilAborted(runTool(call.tool, call.args, context), signal);
       if (suspension.payload !== undefined) return this.#suspended(call, raw, suspension.payload.value);
-      return await this.#result(call.tool, value);
+      return await untilAborted(this.#result(call.tool, value), signal);
     } catch (cause) {
-      if (suspension.payload !== undefined && !aborter.signal.aborted)
+      if (suspension.payload !== undefined && !signal.aborted)
         return this.#suspended(call, raw, suspension.payload.value);
-      if (aborter.signal.aborted) this.#interrupted.add(call.record);
+      if (hasStarted && signal.aborted) this.#interrupted.add(call.record);
       throw cause;
     } finally {
       clearTimeout(timer);
-      this.#running.delete(call.id);
-      this.#run.signal.removeEventListener('abort', stop);
       this.#leave();
     }
   }
@@ -357,10 +365,25 @@ export class ToolRun {
     return { type: 'value', json: toJson(data, this.#limits.max_result_bytes) };
   }
 
-  async #enter(): Promise<void> {
-    if (this.#inFlight >= this.#limits.max_in_flight && this.#stopped === undefined)
-      await new Promise<void>((next) => this.#queue.push(next));
-    else this.#inFlight++;
+  /** Waits until the tool may start. Rejects if the call is stopped before. */
+  async #enter(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (this.#inFlight < this.#limits.max_in_flight) {
+      this.#inFlight++;
+      return;
+    }
+    await new Promise<void>((enter, reject) => {
+      const next = () => {
+        signal.removeEventListener('abort', stop);
+        enter();
+      };
+      const stop = () => {
+        this.#queue.splice(this.#queue.indexOf(next), 1);
+        reject(signal.reason);
+      };
+      this.#queue.push(next);
+      signal.addEventListener('abort', stop, { once: true });
+    });
   }
 
   #leave(): void {

@@ -264,6 +264,64 @@ describe('limits of tool calls', () => {
     expect(run.records.map(({ status }) => status)).toEqual(['unknown', 'ok']);
   });
 
+  // guarantee: tool-calls
+  it.each<[string, (gate: Promise<boolean>) => [object, Partial<ToolRunOptions>]]>([
+    ['approval', (gate) => [{ needsApproval: true }, { onApproval: () => gate }]],
+    [
+      'the decision whether it needs approval',
+      (gate) => [{ needsApproval: () => gate.then(() => false) }, {}],
+    ],
+    ['validation', (gate) => [{ inputSchema: z.object({}).refine(() => gate) }, {}]],
+  ])('do not run a tool whose call has expired while it waits for %s', async (_, setUp) => {
+    let open: (value: boolean) => void = () => {};
+    const gate = new Promise<boolean>((resolve) => {
+      open = resolve;
+    });
+    const execute = vi.fn(async () => 1);
+    const [definition, options] = setUp(gate);
+    const { run, call } = start({ write: { ...definition, execute } }, options);
+    const answer = call('write');
+    await Promise.resolve();
+    run.expire([1]);
+    expect(await answer).toMatchObject({ code: 'timeout' });
+    open(true);
+    await new Promise((next) => setImmediate(next));
+    expect(execute).not.toHaveBeenCalled();
+    expect(run.records).toMatchObject([{ status: 'error' }]);
+  });
+
+  // guarantee: tool-calls
+  it('do not run a tool whose call has expired while it waits for other calls', async () => {
+    const execute = vi.fn(async () => 1);
+    const { run, call } = start({ never, write: execute }, { limits: { max_in_flight: 1 } });
+    const [running, waiting, next] = [call('never'), call('write'), call('write')];
+    await new Promise((done) => setImmediate(done));
+    run.expire([2]);
+    expect(await waiting).toMatchObject({ code: 'timeout' });
+    run.expire([1]);
+    expect(await running).toMatchObject({ code: 'timeout' });
+    expect(await next).toEqual({ type: 'value', json: '1' });
+    expect(await call('write')).toEqual({ type: 'value', json: '1' });
+    expect(execute).toHaveBeenCalledTimes(2);
+    expect(run.records.map(({ status }) => status)).toEqual(['unknown', 'error', 'ok', 'ok']);
+  });
+
+  it('do not run a tool whose call expires after its approval, while it waits for other calls', async () => {
+    const execute = vi.fn(async () => 1);
+    const tools = { never, write: { execute, needsApproval: true } };
+    const { run, call } = start(tools, { canPause: true, limits: { max_in_flight: 1 } });
+    await call('write');
+    const running = call('never');
+    await new Promise((done) => setImmediate(done));
+    const approved = run.resolve({ id: 1, approve: true });
+    await new Promise((done) => setImmediate(done));
+    run.expire([1]);
+    expect(await approved).toMatchObject({ code: 'timeout' });
+    run.expire([2]);
+    await running;
+    expect(execute).not.toHaveBeenCalled();
+  });
+
   it('refuse an id that has already been used', async () => {
     const { run } = start({ a: async () => 1 });
     const request = { id: 7, name: 'a', argumentsJson: '{}' };
