@@ -66,7 +66,7 @@ export class ToolRun {
     const limits = { ...DEFAULT_TOOL_LIMITS, ...options.limits };
     this.#limits = { ...limits, max_calls: Math.min(limits.max_calls, MAX_TOOL_CALLS) };
     this.#records = (options.earlier?.records ?? []).map((record) => ({ ...record }));
-    for (const { name } of this.#records) this.#count(name);
+    for (const { name } of this.#records) this.#count(this.#toolName(name));
     for (const call of options.earlier?.pending ?? []) {
       this.#pending.set(call.id, call);
       this.#ids.add(call.id);
@@ -166,7 +166,7 @@ export class ToolRun {
   #addRecord({ name, argumentsJson }: ToolRequest): ToolCallRecord {
     const record: ToolCallRecord = {
       seq: this.#records.length + 1,
-      name: name.slice(0, PREVIEW_CHARS),
+      name: this.#toolName(name),
       arguments_preview: argumentsJson.slice(0, PREVIEW_CHARS),
       status: 'unknown',
       duration_ms: 0,
@@ -197,6 +197,11 @@ export class ToolRun {
         ? `Did you mean ${similar.join(' or ')}?`
         : 'search_tools() lists the available tools.';
     throw new ToolError(`There is no tool "${name.slice(0, PREVIEW_CHARS)}". ${advice}`, 'unknown_tool');
+  }
+
+  /** The original name of a tool. A program can also use its path. */
+  #toolName(name: string): string {
+    return this.toolset.find(name)?.description.name ?? name.slice(0, PREVIEW_CHARS);
   }
 
   #count(name: string): number {

@@ -188,6 +188,24 @@ describe('limits of tool calls', () => {
   });
 
   // guarantee: tool-calls
+  it.each([
+    ['its path', 'get-user', 'get_user'],
+    ['a long name', `${'n'.repeat(120)}.${'m'.repeat(120)}`, `${'n'.repeat(120)}.${'m'.repeat(120)}`],
+  ])('count calls of a tool by %s in a resumed execution', async (_, name, alias) => {
+    const limited = { execute: async () => 1, maxCalls: 2 };
+    const [first = '', second] = name.split('.');
+    const tools = { [first]: second === undefined ? limited : { [second]: limited } };
+    const { run, call } = start(tools);
+    expect(await call(alias)).toMatchObject({ type: 'value' });
+    expect(run.records).toMatchObject([{ name }]);
+    // Records of older executions can contain the name that the program used.
+    const records = [...run.records, { ...run.records[0]!, seq: 2, name: alias }];
+    const resumed = start(tools, { earlier: { records, pending: [] } });
+    expect(await resumed.call(alias)).toMatchObject({ code: 'limit' });
+    expect(await resumed.call(name)).toMatchObject({ code: 'limit' });
+  });
+
+  // guarantee: tool-calls
   it('queue calls above the number in flight', async () => {
     let running = 0;
     let most = 0;
