@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { formatBytes, formatCount, formatDuration } from '../quantities.ts';
 import type { PendingCall, ToolCallRecord } from '../schema/tool-calls.ts';
+import { CallSlots } from './call-slots.ts';
 import { parseArguments, toJson } from './json-data.ts';
 import { runTool, untilAborted } from './run-tool.ts';
 import {
@@ -50,12 +51,11 @@ export class ToolRun {
   readonly #ids = new Set<number>();
   readonly #callsByTool = new Map<string, number>();
   readonly #limits: ToolLimits;
-  readonly #queue: (() => void)[] = [];
+  readonly #slots: CallSlots;
   /** Calls that were stopped while the tool ran. */
   readonly #interrupted = new Set<ToolCallRecord>();
   /** The abort controllers of the calls that are being handled, by id. */
   readonly #active = new Map<number, AbortController>();
-  #inFlight = 0;
   #heldBytes = 0;
   #stopped: ToolError | undefined;
 
@@ -65,6 +65,7 @@ export class ToolRun {
   ) {
     const limits = { ...DEFAULT_TOOL_LIMITS, ...options.limits };
     this.#limits = { ...limits, max_calls: Math.min(limits.max_calls, MAX_TOOL_CALLS) };
+    this.#slots = new CallSlots(limits.max_in_flight);
     this.#records = (options.earlier?.records ?? []).map((record) => ({ ...record }));
     for (const { name } of this.#records) this.#count(this.#toolName(name));
     for (const call of options.earlier?.pending ?? []) {
@@ -303,7 +304,7 @@ export class ToolRun {
     const { definition, description } = call.tool;
     if (definition.execute === undefined) return this.#suspended(call, raw, undefined);
     const { signal } = call.aborter;
-    await this.#enter(signal);
+    await this.#slots.enter(signal);
     const timeoutMs = definition.timeoutMs ?? this.#limits.call_timeout_ms;
     const timer = setTimeout(() => {
       const text = `${description.name} did not answer within ${formatDuration(timeoutMs)}.`;
@@ -325,7 +326,7 @@ export class ToolRun {
       throw cause;
     } finally {
       clearTimeout(timer);
-      this.#leave();
+      this.#slots.leave();
     }
   }
 
@@ -368,34 +369,6 @@ export class ToolRun {
       data = checked.value;
     }
     return { type: 'value', json: toJson(data, this.#limits.max_result_bytes) };
-  }
-
-  /** Waits until the tool may start. Rejects if the call is stopped before. */
-  async #enter(signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    if (this.#inFlight < this.#limits.max_in_flight) {
-      this.#inFlight++;
-      return;
-    }
-    await new Promise<void>((enter, reject) => {
-      const next = () => {
-        signal.removeEventListener('abort', stop);
-        enter();
-      };
-      const stop = () => {
-        this.#queue.splice(this.#queue.indexOf(next), 1);
-        reject(signal.reason);
-      };
-      this.#queue.push(next);
-      signal.addEventListener('abort', stop, { once: true });
-    });
-  }
-
-  #leave(): void {
-    // Passes the slot directly to the next call, so that no other call can take it.
-    const next = this.#queue.shift();
-    if (next !== undefined) next();
-    else this.#inFlight--;
   }
 
   #end(record: ToolCallRecord, started: number, answer: ToolAnswer): ToolAnswer {
