@@ -87,6 +87,34 @@ function checkInteger(literal: string): void {
   );
 }
 
+/**
+ * Checks the depth, the members and the text of a result before a schema checks it. Accepts values that are not JSON data,
+ * which a schema may convert. Throws `JsonDataError`; getters may throw their own errors.
+ */
+export function checkResultSize(value: unknown, maxBytes: number): void {
+  let members = MAX_JSON_MEMBERS;
+  let rest = maxBytes;
+  const take = (count: number) => {
+    rest -= count;
+    if (rest < 0) throw tooLarge(maxBytes);
+  };
+  const visit = (data: unknown, depth: number) => {
+    if (typeof data === 'string') take(data.length);
+    if (typeof data !== 'object' || data === null) return;
+    if (depth >= MAX_JSON_DEPTH) throw tooDeep('result');
+    if (ArrayBuffer.isView(data)) return take(data.byteLength);
+    const names = Array.isArray(data) ? undefined : Object.keys(data);
+    members -= names?.length ?? (data as unknown[]).length;
+    if (members < 0) throw tooManyMembers('result');
+    if (names === undefined) for (const item of data as unknown[]) visit(item, depth + 1);
+    for (const name of names ?? []) {
+      take(name.length);
+      visit((data as Record<string, unknown>)[name], depth + 1);
+    }
+  };
+  visit(value, 0);
+}
+
 /** Converts a value of the host to JSON text. Throws `JsonDataError`; getters and `toJSON` may throw their own errors. */
 export function toJson(value: unknown, maxBytes: number): string {
   const writer = new JsonWriter(maxBytes);

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { formatBytes, formatCount, formatDuration } from '../quantities.ts';
 import type { PendingCall, ToolCallRecord } from '../schema/tool-calls.ts';
 import { CallSlots } from './call-slots.ts';
-import { parseArguments, toJson } from './json-data.ts';
+import { checkResultSize, parseArguments, toJson } from './json-data.ts';
 import { runTool, untilAborted } from './run-tool.ts';
 import {
   type ApprovalDecision,
@@ -358,6 +358,8 @@ export class ToolRun {
   async #result(tool: OfferedTool | undefined, value: unknown): Promise<ToolAnswer> {
     let data = value;
     if (tool?.output !== undefined) {
+      // A schema may convert the value, so the limits apply before and after the check.
+      checkResultSize(value, this.#limits.max_result_bytes);
       const checked = await tool.output.check(value);
       if ('problem' in checked)
         throw new ToolError(

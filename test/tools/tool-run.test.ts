@@ -119,6 +119,28 @@ describe('tool calls', () => {
   });
 
   // guarantee: tool-calls
+  it.each<[string, unknown, string]>([
+    ['cyclic data', cyclic, 'nested more than 64 levels deep, or cyclic'],
+    ['data that multiplies', laughs, 'more than'],
+    ['a long text', 'x'.repeat(5 * 1024 * 1024), '4 MiB'],
+    ['a long name', { ['x'.repeat(5 * 1024 * 1024)]: 1 }, '4 MiB'],
+    ['bytes', new Uint8Array(5 * 1024 * 1024), '4 MiB'],
+    ['a sparse array', new Array(4_000_000_000), 'more than 200,000'],
+  ])('do not check the output schema for a result that is %s', async (_, value, message) => {
+    const check = vi.fn(() => true);
+    const outputSchema = z.unknown().refine(check);
+    const { call } = start({ bad: { outputSchema, execute: async () => value } });
+    expect(await call('bad')).toMatchObject({ code: 'failed', message: expect.stringContaining(message) });
+    expect(check).not.toHaveBeenCalled();
+  });
+
+  it('return what the output schema converts', async () => {
+    const outputSchema = z.map(z.string(), z.bigint()).transform((map) => [...map.keys()]);
+    const { call } = start({ names: { outputSchema, execute: async () => new Map([['a', 1n]]) } });
+    expect(await call('names')).toEqual({ type: 'value', json: '["a"]' });
+  });
+
+  // guarantee: tool-calls
   it('report errors without stack and paths of the host', async () => {
     const { call } = start({
       plain: async () => {
