@@ -68,7 +68,9 @@ export class ToolRun {
     this.#slots = new CallSlots(limits.max_in_flight);
     this.#records = (options.earlier?.records ?? []).map((record) => ({ ...record }));
     for (const { name } of this.#records) this.#count(this.#toolName(name));
+    const bySeq = new Map(this.#records.map((record) => [record.seq, record]));
     for (const call of options.earlier?.pending ?? []) {
+      this.#heldBytes += bySeq.get(call.seq)?.bytes_in ?? 0;
       this.#pending.set(call.id, call);
       this.#ids.add(call.id);
     }
@@ -134,6 +136,7 @@ export class ToolRun {
     const answer = await this.#handle(resolution.id, (aborter) =>
       this.#answerOf(pending, record, resolution, aborter),
     );
+    if (answer.type !== 'pending') this.#heldBytes -= record.bytes_in;
     return this.#end(record, started, answer);
   }
 

@@ -255,6 +255,31 @@ describe('limits of tool calls', () => {
   });
 
   // guarantee: tool-calls
+  it('release the arguments of a pending call when it is answered, also in a resumed execution', async () => {
+    const open = { inputSchema: { type: 'object' } };
+    const json = `{"a":"${'x'.repeat(1024 * 1024 - 100)}"}`;
+    const calls = 70;
+    const { run, call } = start({ open }, { canPause: true });
+    for (let id = 1; id <= calls; id++) {
+      expect(await call('open', json)).toMatchObject({ type: 'pending' });
+      expect(await run.resolve({ id, value: id })).toMatchObject({ type: 'value' });
+    }
+    const full = start({ open }, { canPause: true });
+    const types: string[] = [];
+    for (let i = 0; i < calls; i++) types.push((await full.call('open', json)).type);
+    const held = types.filter((type) => type === 'pending').length;
+    expect(types).toEqual([...Array(held).fill('pending'), ...Array(calls - held).fill('error')]);
+    expect(held).toBeLessThan(calls);
+    const earlier = { records: full.run.records, pending: full.run.pending };
+    const resumed = new ToolRun(Toolset.from({ open }), { canPause: true, earlier });
+    const next = (id: number) => resumed.call({ id, name: 'open', argumentsJson: json });
+    expect(await next(1001)).toMatchObject({ code: 'limit' });
+    await resumed.resolve({ id: 1, error: 'gone' });
+    expect(await next(1002)).toMatchObject({ type: 'pending' });
+    expect(await next(1003)).toMatchObject({ code: 'limit' });
+  });
+
+  // guarantee: tool-calls
   it('stop a tool that takes too long, and do not claim to know its effect', async () => {
     let signal: AbortSignal | undefined;
     const slow = {
