@@ -84,7 +84,7 @@ describe('tools configuration', () => {
       'tools_config.mcpServers.a.approval',
     ],
     ['a server without a command and a URL', { a: {} }, 'tools_config.mcpServers.a.command'],
-    ['another protocol', { a: { url: 'file:///etc/passwd' } }, 'must begin with http'],
+    ['another protocol', { a: { url: 'file:///etc/passwd' } }, 'must start with http'],
     ['an invalid name', { 'a b': { command: 'x' } }, 'Names must consist of 1 to 64'],
     [
       'too many servers',

@@ -51,7 +51,7 @@ describe('tool calls', () => {
   it.each<[string, string, string, string]>([
     ['an unknown name', 'weathr', '{}', 'There is no tool "weathr". Did you mean weather?'],
     ['text that is not JSON', 'weather', '{', 'not valid JSON'],
-    ['a list', 'weather', '[]', 'must be an object'],
+    ['a list', 'weather', '[]', 'must be an object with a property for each argument'],
     ['a key that changes prototypes', 'weather', '{"a":[{"__proto__":{"x":1}}]}', 'the key "__proto__"'],
     [
       'a constructor with a prototype',
@@ -127,11 +127,11 @@ describe('tool calls', () => {
     ['bytes', new Uint8Array(5 * 1024 * 1024), '4 MiB'],
     ['a sparse array', new Array(4_000_000_000), 'more than 200,000'],
   ])('do not check the output schema for a result that is %s', async (_, value, message) => {
-    const check = vi.fn(() => true);
-    const outputSchema = z.unknown().refine(check);
+    let checks = 0;
+    const outputSchema = z.unknown().refine(() => ++checks > 0);
     const { call } = start({ bad: { outputSchema, execute: async () => value } });
     expect(await call('bad')).toMatchObject({ code: 'failed', message: expect.stringContaining(message) });
-    expect(check).not.toHaveBeenCalled();
+    expect(checks).toBe(0);
   });
 
   it('return what the output schema converts', async () => {
