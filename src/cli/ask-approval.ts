@@ -7,6 +7,8 @@ import { callText } from '../tools/question-text.ts';
 import type { ApprovalDecision, ApprovalRequest } from '../tools/tool-call.ts';
 
 const questions = new SerialQueue();
+/** An open decision would pause the program, and no command resumes it. */
+const UNANSWERED = { approved: false, reason: 'the question was not answered' };
 
 /** Calls are asked about one after another. Standard input belongs to the program, so the answer comes from the terminal. */
 export function askAtTerminal(request: ApprovalRequest): ApprovalDecision | Promise<ApprovalDecision> {
@@ -16,15 +18,11 @@ export function askAtTerminal(request: ApprovalRequest): ApprovalDecision | Prom
 
 async function ask(request: ApprovalRequest): Promise<ApprovalDecision> {
   const { signal } = request;
-  if (signal.aborted) return undefined;
-  // A program could ask the person to press a key before the question appears, but it cannot know this code.
-  const code = String(randomInt(1000, 10_000));
-  process.stderr.write(
-    `The program wants to call ${callText(request)}\nType ${code} to allow the call, or anything else to deny it: `,
-  );
+  if (signal.aborted) return UNANSWERED;
+  process.stderr.write(`The program wants to call ${callText(request)}\nAllow? [y/N] `);
   const line = await readLine(signal);
-  if (line === undefined) return undefined;
-  return line.trim() === code ? true : { approved: false, reason: 'a person denied the call' };
+  if (line === undefined) return UNANSWERED;
+  return /^y(?:es)?$/i.test(line.trim()) ? true : { approved: false, reason: 'a person denied the call' };
 }
 
 /** A line from the terminal; undefined if there is none or the program has ended. */

@@ -120,6 +120,12 @@ describe.each(ERAS)('programs that call tools of MCP servers, %s era', (era) => 
       /^denied: The call was not approved. Reason: this client cannot ask a person/,
     );
     expect(text).toContain('files.write_file');
+    const session_id = `none-${era}`;
+    await call(client, 'create_session', { session_id, language: 'python' });
+    const execute = (code: string) => call(client, 'execute_code', { code, language: 'python', session_id });
+    const inSession = await execute(writeProgram(session_id));
+    expect(inSession.structured['stdout']).toMatch(/^denied: .*this client cannot ask a person/);
+    expect((await execute('print("usable")')).structured).toMatchObject({ stdout: 'usable\n' });
     expect(readdirSync(files)).not.toContain(`none-${era}`);
     await client.close();
   });
