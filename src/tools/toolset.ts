@@ -95,6 +95,9 @@ export interface OfferedTool {
   readonly output: DataCheck | undefined;
 }
 
+/** Called with the namespaces and the name of a tool that is left out. */
+type OnSkip = (names: readonly string[], reason: string) => void;
+
 /** The tools that a caller offers, validated. */
 export class Toolset {
   /** The tools as data, sorted by name. */
@@ -104,18 +107,16 @@ export class Toolset {
   /** SHA-256 of the catalog. A paused execution records it. */
   readonly digest: string;
   readonly #tools = new Map<string, OfferedTool>();
+  readonly #onSkip: OnSkip | undefined;
+  #catalogBytes = 0;
 
-  private constructor(tools: ToolRecord) {
+  private constructor(tools: ToolRecord, onSkip?: OnSkip) {
+    this.#onSkip = onSkip;
     this.#addAll(tools, [], [], 0);
     this.catalog = [...this.#tools.values()]
       .map(({ description }) => description)
       .sort((a, b) => (a.name < b.name ? -1 : 1));
     this.catalogJson = JSON.stringify(this.catalog);
-    const bytes = Buffer.byteLength(this.catalogJson);
-    if (bytes > MAX_CATALOG_BYTES)
-      throw invalid(
-        `the descriptions and schemas are ${formatBytes(bytes)} long; the limit is ${formatBytes(MAX_CATALOG_BYTES)}. Offer fewer tools`,
-      );
     this.digest = sha256Hex(this.catalogJson);
   }
 
@@ -124,6 +125,11 @@ export class Toolset {
     if (tools instanceof Toolset) return tools;
     if (!isRecord(tools)) throw invalid('must be an object that maps names to tools or namespaces');
     return new Toolset(tools);
+  }
+
+  /** @internal Like `from`, but leaves out tools that are invalid, have the name of an earlier tool or exceed a limit. */
+  static fromUsable(namespaces: Record<string, Record<string, ToolDefinition>>, onSkip: OnSkip): Toolset {
+    return new Toolset(namespaces, onSkip);
   }
 
   /** @internal The tool with this original name, or with this path joined with dots. */
@@ -143,9 +149,18 @@ export class Toolset {
         throw invalid(`"${what}": a name must have 1 to ${MAX_NAME_CHARS} printable characters`);
       const identifier = identifierFor(name, taken, depth === 0);
       taken.add(identifier);
-      if (isTool(tool)) this.#add(tool, [...names, name], [...path, identifier]);
+      if (isTool(tool)) this.#addOrSkip(tool, [...names, name], [...path, identifier]);
       else if (isRecord(tool)) this.#addAll(tool, [...names, name], [...path, identifier], depth + 1);
       else throw invalid(`"${what}": must be a function, an object with "execute", or a namespace`);
+    }
+  }
+
+  #addOrSkip(tool: ToolFunction | ToolDefinition, names: readonly string[], path: readonly string[]): void {
+    try {
+      this.#add(tool, names, path);
+    } catch (cause) {
+      if (this.#onSkip === undefined || !(cause instanceof SandboxError)) throw cause;
+      this.#onSkip(names, cause.message);
     }
   }
 
@@ -172,6 +187,12 @@ export class Toolset {
       input,
       output,
     };
+    const bytes = this.#catalogBytes + Buffer.byteLength(JSON.stringify(offered.description)) + 1;
+    if (bytes > MAX_CATALOG_BYTES)
+      throw invalid(
+        `the descriptions and schemas are longer than ${formatBytes(MAX_CATALOG_BYTES)}. Offer fewer tools`,
+      );
+    this.#catalogBytes = bytes;
     this.#tools.set(name, offered);
     this.#byPath.set(path.join('.'), offered);
   }

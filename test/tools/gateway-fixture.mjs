@@ -1,8 +1,12 @@
-/** An MCP server for tests of the gateway. Its list contains a tool with a schema that must not be compiled or followed. */
+/**
+ * An MCP server for tests of the gateway. Its list contains a tool with a schema that must not be compiled or followed. The
+ * variable TOOLS replaces the list by tools with the given names.
+ */
 import { createInterface } from 'node:readline';
 
 const object = { type: 'object' };
-const TOOLS = [
+const names = process.env.TOOLS?.split(' ');
+const TOOLS = names?.map((name) => ({ name, inputSchema: object })) ?? [
   { name: 'echo', inputSchema: { type: 'object', properties: { text: { type: 'string' } } } },
   { name: 'environment', inputSchema: object, annotations: { readOnlyHint: true } },
   { name: 'exit', inputSchema: object },

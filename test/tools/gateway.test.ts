@@ -212,4 +212,21 @@ describe('gateway', () => {
       { tool: 'hostile' },
     ]);
   });
+
+  // guarantee: untrusted-tool-servers
+  it('leaves out tools whose names collide or that exceed the limit, and logs the reason', async () => {
+    const many = Array.from({ length: 998 }, (_, i) => `t${i}`).join(' ');
+    const { gateway, events } = open({
+      a: fixture({ env: { TOOLS: 'b.c own' } }),
+      'a.b': fixture({ env: { TOOLS: 'c d' } }),
+      many: fixture({ env: { TOOLS: many } }),
+    });
+    const names = (await gateway.toolset()).catalog.map(({ name }) => name);
+    expect(names).toHaveLength(1000);
+    expect(names.slice(0, 3)).toEqual(['a.b.c', 'a.b.d', 'a.own']);
+    expect(events.filter(({ event }) => event === 'gateway.tools_skipped')).toMatchObject([
+      { server: 'a.b', tools: 1, reason: expect.stringContaining('two tools have the name "a.b.c"') },
+      { server: 'many', tools: 1, reason: expect.stringContaining('at most 1,000 tools') },
+    ]);
+  });
 });

@@ -1,11 +1,13 @@
 /**
  * The tools of the configured MCP servers, as one toolset with a namespace per server. Servers are contacted when a program or
- * a search first needs the tools. A server that cannot be reached has no tools until a later attempt succeeds.
+ * a search first needs the tools. A server that cannot be reached has no tools until a later attempt succeeds. Tools beyond
+ * the limits of a toolset are left out; servers that are configured first have precedence.
  */
+import { formatItems } from '../../quantities.ts';
 import type { EventLogger } from '../../schema.ts';
 import { fromMcp, isNotReadOnly, type McpTool } from '../../tools/from-mcp.ts';
 import { ToolError } from '../../tools/tool-error.ts';
-import { type ToolDefinition, type ToolRecord, Toolset } from '../../tools/toolset.ts';
+import { type ToolDefinition, Toolset } from '../../tools/toolset.ts';
 import { ServerConnection } from './server-connection.ts';
 import type { GatewayServer, ToolsConfig } from './tools-config.ts';
 
@@ -50,9 +52,19 @@ export class Gateway {
   }
 
   #build(listings: readonly Listing[]): Toolset {
-    const record: Record<string, ToolRecord> = {};
+    const record: Record<string, Listing['tools']> = {};
     for (const [i, { tools }] of listings.entries()) record[this.#connections[i]!.name] = tools;
-    return Toolset.from(record);
+    const skipped = new Map<string, { tools: number; readonly first: string }>();
+    const toolset = Toolset.fromUsable(record, ([server, tool], reason) => {
+      const known = skipped.get(server!);
+      if (known === undefined) skipped.set(server!, { tools: 1, first: `${tool}: ${reason}` });
+      else known.tools++;
+    });
+    for (const [server, { tools, first }] of skipped) {
+      const reason = `${formatItems(tools, 'tool')} left out, the first because of this problem: ${first}`;
+      this.options.log.warn({ event: 'gateway.tools_skipped', server, tools, reason }, 'tools skipped');
+    }
+    return toolset;
   }
 
   async #list(connection: ServerConnection): Promise<Listing> {
