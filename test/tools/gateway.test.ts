@@ -1,8 +1,12 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the syntax of variables in the configuration
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Gateway } from '../../src/mcp/gateway/gateway.ts';
 import { parseToolsConfig, readToolsConfig } from '../../src/mcp/gateway/tools-config.ts';
@@ -139,6 +143,42 @@ describe('gateway to the official file system server', () => {
   });
 });
 
+const BLANK = ' '.repeat(1024 * 1024);
+
+/** An MCP server over HTTP. Its tools answer with the same text, after 17 MiB of blanks in the same message or in others. */
+async function answerOverHttp(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  if (request.method !== 'POST') return void response.writeHead(405).end();
+  const { id, method, params } = JSON.parse(await text(request));
+  if (id === undefined) return void response.writeHead(202).end();
+  const message = (result: object) => JSON.stringify({ jsonrpc: '2.0', id, result });
+  const content = (value: string) => message({ content: [{ type: 'text', text: value }] });
+  const send = (type: string, ...parts: string[]) => {
+    response.writeHead(200, { 'content-type': type });
+    for (const part of parts) response.write(part);
+    response.end();
+  };
+  const json = (body: string) => send('application/json', body);
+  const events = (...parts: string[]) => send('text/event-stream', ...parts);
+  const calls: Record<string, () => void> = {
+    small: () => json(content('small')),
+    long_body: () => json(BLANK.repeat(17) + content('small')),
+    long_event: () => events(`: ${BLANK.repeat(17)}\ndata: ${content('small')}\n\n`),
+    many_events: () =>
+      events(...new Array<string>(17).fill(`: ${BLANK}\r\n\r\n`), `data: ${content('small')}\n\n`),
+  };
+  if (method === 'tools/call') calls[params.name]!();
+  else if (method === 'tools/list')
+    json(message({ tools: Object.keys(calls).map((name) => ({ name, inputSchema: { type: 'object' } })) }));
+  else
+    json(
+      message({
+        protocolVersion: params.protocolVersion,
+        capabilities: { tools: {} },
+        serverInfo: { name: 'http', version: '1' },
+      }),
+    );
+}
+
 describe('gateway', () => {
   // guarantee: untrusted-tool-servers
   it('gives a server only the environment that is configured', async () => {
@@ -228,5 +268,23 @@ describe('gateway', () => {
       { server: 'a.b', tools: 1, reason: expect.stringContaining('two tools have the name "a.b.c"') },
       { server: 'many', tools: 1, reason: expect.stringContaining('at most 1,000 tools') },
     ]);
+  });
+
+  // guarantee: untrusted-tool-servers
+  it('limits the messages of a server over HTTP, and connects again', async () => {
+    const server = createServer(answerOverHttp).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const { gateway } = open({ s: { url: `http://127.0.0.1:${port}/mcp`, approval: 'allow' } });
+    const call = await caller(gateway);
+    const small = { type: 'value', json: '"small"' };
+    expect(await call('s.small')).toEqual(small);
+    expect(await call('s.long_body')).toMatchObject({ code: 'failed' });
+    expect(await call('s.small')).toEqual(small);
+    expect(await call('s.long_event')).toMatchObject({ code: 'failed' });
+    expect(await call('s.many_events')).toEqual(small);
+    await gateway.close();
+    server.closeAllConnections();
+    server.close();
   });
 });

@@ -9,8 +9,8 @@ import {
   serializeMessage,
   type Transport,
 } from '@modelcontextprotocol/client';
+import { MAX_MESSAGE_BYTES } from './message-limit.ts';
 
-const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 const KILL_AFTER_MS = 2000;
 /** The folders that contain programs on most systems. */
 const MINIMAL_PATH =

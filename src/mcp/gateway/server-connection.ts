@@ -5,6 +5,7 @@
 import type { Client, Transport } from '@modelcontextprotocol/client';
 import type { McpClient } from '../../tools/from-mcp.ts';
 import { ToolError } from '../../tools/tool-error.ts';
+import { limitMessages } from './message-limit.ts';
 import type { GatewayServer } from './tools-config.ts';
 
 const CONNECT_MS = 20_000;
@@ -86,9 +87,12 @@ export class ServerConnection implements McpClient {
     const { server } = this;
     if ('command' in server)
       return new (await import('./child-process-transport.ts')).ChildProcessTransport(server);
-    return new sdk.StreamableHTTPClientTransport(new URL(server.url), {
+    const transport = new sdk.StreamableHTTPClientTransport(new URL(server.url), {
       requestInit: { headers: server.headers },
+      // Closing the connection also fails the calls that wait for a message.
+      fetch: limitMessages(() => void transport.close().catch(() => {})),
     });
+    return transport;
   }
 
   async close(): Promise<void> {
