@@ -11,7 +11,9 @@ import type { ApprovalDecision, ApprovalRequest, OnApproval } from '../tools/too
 export const ANSWER_SECONDS = 600;
 /** Concurrent calls of a program are collected for this long and asked about together. */
 const COLLECT_MS = 20;
-const MAX_ROUNDS = 64;
+/** Later questions of a run are denied without asking. */
+export const MAX_ROUNDS = 64;
+const TOO_MANY_QUESTIONS = { approved: false, reason: 'too many questions' };
 
 /** Identifies a round of a waiting run. The server signs it, and the client returns it with the answers. */
 export interface RoundState {
@@ -57,13 +59,22 @@ class WaitingRun<T> {
 
   constructor(readonly owner: RunOwner) {}
 
-  readonly onApproval: OnApproval = (request) =>
-    new Promise((decide) => {
+  readonly onApproval: OnApproval = (request) => {
+    if (this.rounds > MAX_ROUNDS) return TOO_MANY_QUESTIONS;
+    return new Promise((decide) => {
       const key = `call_${request.seq}`;
-      this.asked.set(key, { question: { key, request }, decide });
-      request.signal.addEventListener('abort', () => this.asked.delete(key), { once: true });
+      const forget = () => this.asked.delete(key);
+      request.signal.addEventListener('abort', forget, { once: true });
+      this.asked.set(key, {
+        question: { key, request },
+        decide: (decision) => {
+          request.signal.removeEventListener('abort', forget);
+          decide(decision);
+        },
+      });
       this.#onQuestion?.();
     });
+  };
 
   /** Waits until the run ends or has a question. If `signal` aborts, the run is cancelled. */
   async next(signal: AbortSignal): Promise<{ readonly value: T } | undefined> {
@@ -134,9 +145,10 @@ export class Approvals {
     const ended = await run.next(signal);
     if (ended !== undefined) return { type: 'done', value: ended.value };
     if (++run.rounds > MAX_ROUNDS) {
-      for (const { decide } of run.asked.values()) decide({ approved: false, reason: 'too many questions' });
+      for (const { decide } of run.asked.values()) decide(TOO_MANY_QUESTIONS);
       run.asked.clear();
-      return { type: 'done', value: await run.result! };
+      // No more questions are asked, so this waits for the end of the run.
+      return this.#advance(run, signal);
     }
     // Each round has its own id, so an answer cannot be used twice.
     run.round = randomUUID();

@@ -1,0 +1,41 @@
+import { describe, expect, test } from 'vitest';
+import { Approvals, MAX_ROUNDS } from '../../src/mcp/approvals.ts';
+import type { ApprovalDecision } from '../../src/tools/tool-call.ts';
+
+describe('a run with too many questions', () => {
+  const owner = { tenant: 't', request: 'r' };
+  const denied = { approved: false, reason: 'too many questions' };
+
+  // guarantee: approval
+  test('is denied the rest, and is still cancelled with the request', async () => {
+    const approvals = new Approvals();
+    const request = new AbortController();
+    const decisions: ApprovalDecision[] = [];
+    let step = await approvals.start(owner, request.signal, async (onApproval, signal) => {
+      for (let seq = 1; seq <= MAX_ROUNDS + 2; seq++)
+        decisions.push(
+          await onApproval({
+            call_id: `${seq}`,
+            seq,
+            name: 'n',
+            arguments: {},
+            session_id: undefined,
+            signal,
+          }),
+        );
+      const cancelled = new Promise((resolve) => {
+        signal.addEventListener('abort', () => resolve('cancelled'), { once: true });
+      });
+      request.abort();
+      return cancelled;
+    });
+    let rounds = 0;
+    while (step.type === 'questions') {
+      rounds++;
+      step = await approvals.continue(owner, step.state, () => true, request.signal);
+    }
+    expect(step.value).toBe('cancelled');
+    expect(rounds).toBe(MAX_ROUNDS);
+    expect(decisions).toEqual([...new Array(MAX_ROUNDS).fill(true), denied, denied]);
+  });
+});
