@@ -23,3 +23,6 @@ export interface ToolChannel {
   /** Whether the last `wait` returned `paused` and the program did nothing with the channel since. */
   readonly isPaused: boolean;
 }
+
+/** Maximum size of a text that a guest passes to the channel. Runtimes check it before they decode the text. */
+export const MAX_TOOL_MESSAGE_BYTES = 20 * 1024 * 1024;

@@ -7,6 +7,7 @@ import { FILE_TYPE } from '../../../kernel/abi.ts';
 import { MAX_DESCRIPTORS } from '../../../kernel/descriptors.ts';
 import { syscallError } from '../../../kernel/syscall-error.ts';
 import type { FileStatus, Kernel } from '../../../kernel/syscalls.ts';
+import { MAX_TOOL_MESSAGE_BYTES } from '../../../kernel/tool-channel.ts';
 import {
   LIST,
   MAP_ITERATOR,
@@ -331,7 +332,11 @@ const toolsOf = ({ kernel }: QuickJsGuest) => {
   if (kernel.tools === undefined) throw syscallError('ENOSYS');
   return kernel.tools;
 };
-const decoded = (arg: Argument) => lenientDecoder.decode(text(arg).bytes);
+const decoded = (arg: Argument) => {
+  const { length, bytes } = text(arg);
+  if (length > MAX_TOOL_MESSAGE_BYTES) throw syscallError('EINVAL');
+  return lenientDecoder.decode(bytes);
+};
 
 const toolCalls: Record<string, SystemCall> = {
   toolCall: (guest, [id, name, args]) =>

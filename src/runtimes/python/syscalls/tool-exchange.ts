@@ -5,11 +5,9 @@
 import type { GuestMemory } from '../../../kernel/guest-memory.ts';
 import { syscallError } from '../../../kernel/syscall-error.ts';
 import type { Kernel } from '../../../kernel/syscalls.ts';
-import type { ToolChannel } from '../../../kernel/tool-channel.ts';
+import { MAX_TOOL_MESSAGE_BYTES, type ToolChannel } from '../../../kernel/tool-channel.ts';
 import { TOOL_IOCTL } from './abi.ts';
 
-/** Longer messages are rejected. */
-const MAX_MESSAGE_BYTES = 20 * 1024 * 1024;
 const LENGTH_BYTES = 4;
 
 const encoder = new TextEncoder();
@@ -77,7 +75,7 @@ export function toolExchange(kernel: Kernel, memory: GuestMemory) {
       reply = NO_REPLY;
       return 0;
     }
-    if (length > MAX_MESSAGE_BYTES) throw syscallError('EINVAL');
+    if (length > MAX_TOOL_MESSAGE_BYTES) throw syscallError('EINVAL');
     let text: string;
     try {
       text = decoder.decode(memory.bytes(buffer + LENGTH_BYTES, length));
