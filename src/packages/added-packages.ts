@@ -91,15 +91,20 @@ export function parseAddedPackages(text: string, path: string): readonly AddedPa
   return data.packages;
 }
 
-/** Replaces the list of added packages and deletes wheels that it does not contain. */
+/** Replaces the list of added packages and deletes wheels that it does not contain. The caller is `exclusive`. */
 export function writeAddedPackages(packages: readonly AddedPackage[]): void {
   const sorted = [...packages].sort((a, b) => (a.name < b.name ? -1 : 1));
   const lock = addedPackages.parse({ format: 1, platform: NATIVE_PLATFORM, packages: sorted });
   const path = addedPackagesFile();
   if (sorted.length === 0) rmSync(path, { force: true });
   else writeAtomically(path, `${JSON.stringify(lock, null, 2)}\n`);
+  deleteUnusedWheels();
+}
+
+/** Deletes the wheels that packages.json does not contain. */
+export function deleteUnusedWheels(): void {
   const wheels = join(packagesFolder(), 'wheels');
-  const used = new Set(sorted.map((one) => one.sha256));
+  const used = new Set(readAddedPackages().map((one) => one.sha256));
   for (const folder of listFolder(wheels))
     if (!used.has(folder)) rmSync(join(wheels, folder), { recursive: true, force: true });
 }

@@ -1,9 +1,11 @@
 /** `packages add` and the packages that it adds, with wheels that the test creates. pip looks only into a folder of the test. */
+import { EventEmitter, once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSandbox } from 'llm-wasm-sandbox';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { exclusive } from '../../src/cli/commands/packages/exclusive.ts';
 import { runCli, runCliHere } from '../support/cli.ts';
 import { call, httpClient, startHttp } from '../support/mcp.ts';
 import { nativeWheel } from './native-extension.ts';
@@ -84,6 +86,11 @@ describe('packages add', () => {
       ['broken'],
       /broken was not added: importing broken fails: ModuleNotFoundError/,
     ],
+    [
+      'a package that cannot be imported, with one that is added already',
+      ['adder==1.5', 'broken'],
+      /broken was not added/,
+    ],
     ['an option of pip', ['--', '--index-url=x'], /Expected a package name/],
     ['a file that does not exist', ['./nothing.whl'], /does not exist/],
     ['nothing', [], /Specify package names/],
@@ -94,6 +101,39 @@ describe('packages add', () => {
     expect(status).not.toBe(0);
     expect(readFileSync(join(home, 'packages.json'), 'utf8')).toBe(before);
     expect(readdirSync(join(home, 'wheels'))).toHaveLength(3);
+    expect(await packages('verify')).toMatchObject({ status: 0 });
+  });
+
+  test('waits while another command changes the packages', async () => {
+    const events: string[] = [];
+    const signals = new EventEmitter();
+    const started = once(signals, 'started');
+    const first = exclusive(async () => {
+      events.push('first starts');
+      signals.emit('started');
+      await once(signals, 'end');
+      events.push('first ends');
+    });
+    const second = exclusive(async () => {
+      events.push('second');
+    });
+    const flags = { pip: false, pyodide: false };
+    const both = [first([], flags)];
+    await started;
+    const write = vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+      events.push(String(text));
+      signals.emit('end');
+      return true;
+    });
+    both.push(second([], flags));
+    await Promise.all(both);
+    write.mockRestore();
+    expect(events).toEqual([
+      'first starts',
+      'waiting for another command that changes the added packages\n',
+      'first ends',
+      'second',
+    ]);
   });
 
   test('adds what the list of another machine contains, with the same digests', async () => {

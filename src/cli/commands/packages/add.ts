@@ -7,8 +7,8 @@ import { parseWheelName } from '../../../packages/wheel-files.ts';
 import { normalisedName, parseRequirement } from '../../../packages/wheel-metadata.ts';
 import { wheelsAt } from '../../../packages/wheel-sources.ts';
 import { UsageError } from '../../exit-codes.ts';
+import { exclusive } from './exclusive.ts';
 import { installPackages } from './install.ts';
-import type { PackagesAction } from './subcommand.ts';
 
 const isPath = (text: string) => text.endsWith('.whl') || /[\\/]/.test(text) || text === '.';
 
@@ -37,7 +37,7 @@ function lockRequests(path: string): PackageRequest[] {
   }));
 }
 
-export const addPackages: PackagesAction = async (given, flags) => {
+export const addPackages = exclusive(async (given, flags) => {
   if (given.length === 0 && flags.lock === undefined)
     throw new UsageError('Specify package names, wheels or folders, or --lock FILE.');
   const expanded = given.flatMap((one) => (Object.hasOwn(PRESETS, one) ? PRESETS[one]! : [one]));
@@ -51,4 +51,4 @@ export const addPackages: PackagesAction = async (given, flags) => {
   const replaced = new Set(requests.filter(({ specifiers }) => specifiers !== '').map(({ name }) => name));
   const kept = readAddedPackages().filter(({ name }) => !replaced.has(name));
   await installPackages(requests, files, kept, flags);
-};
+});

@@ -1,10 +1,8 @@
 /** The common part of `packages add` and `packages update`: finds the wheels, tries the imports, and records the packages. */
-import { rmSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { SandboxError } from '../../../errors.ts';
 import {
   type AddedPackage,
-  readAddedPackages,
+  deleteUnusedWheels,
   storeWheel,
   wheelPath,
   withRequirements,
@@ -26,14 +24,13 @@ const NOT_MEASURED = { fuel_first_import: 0, fuel_cached_import: 0 };
 
 const report = (text: string) => process.stderr.write(`${escapeControls(text)}\n`);
 
-/** Adds packages to those in `kept`. `files` are wheels that the caller specified. */
+/** Adds packages to those in `kept`. `files` are wheels that the caller specified. The caller is `exclusive`. */
 export async function installPackages(
   requests: readonly PackageRequest[],
   files: readonly string[],
   kept: readonly AddedPackage[],
   { pip, pyodide }: Pick<PackagesFlags, 'pip' | 'pyodide'>,
 ): Promise<void> {
-  const before = new Set(readAddedPackages().map(({ name }) => name));
   const pyodideLock = readPyodideLock();
   const sources = {
     files,
@@ -47,13 +44,10 @@ export async function installPackages(
   for (const conflict of conflicts) report(`warning: ${conflict}`);
   const requestedNames = new Set(requests.filter((one) => one.requested !== false).map(({ name }) => name));
   const others = kept.map((one) => (requestedNames.has(one.name) ? { ...one, requested: true } : one));
-  for (const one of packages) storeWheel(one, one.bytes);
   try {
+    for (const one of packages) storeWheel(one, one.bytes);
     const measured = await tryImports(packages, others);
-    const installed = new Set([...measured, ...others].map(({ name }) => name));
-    // Another command may have added packages in the meantime.
-    const meanwhile = readAddedPackages().filter(({ name }) => !before.has(name) && !installed.has(name));
-    const all = [...meanwhile, ...others, ...measured];
+    const all = [...others, ...measured];
     const needed = withRequirements(
       all.filter(({ requested }) => requested),
       all,
@@ -62,9 +56,7 @@ export async function installPackages(
     for (const { name, version, source, fuel_first_import } of measured)
       report(`added ${name} ${version} (${source}); first import ${formatFuel(fuel_first_import)} fuel`);
   } catch (cause) {
-    const keptWheels = new Set(kept.map(({ sha256 }) => sha256));
-    for (const one of packages)
-      if (!keptWheels.has(one.sha256)) rmSync(dirname(wheelPath(one)), { recursive: true, force: true });
+    deleteUnusedWheels();
     throw cause;
   }
 }

@@ -6,9 +6,9 @@ import {
   writeAddedPackages,
 } from '../../../packages/added-packages.ts';
 import { UsageError } from '../../exit-codes.ts';
-import type { PackagesAction } from './subcommand.ts';
+import { exclusive } from './exclusive.ts';
 
-export const removePackages: PackagesAction = async (names) => {
+export const removePackages = exclusive(async (names) => {
   const added = readAddedPackages();
   const removed = names.map((name) => {
     const found = findAdded(added, name);
@@ -26,4 +26,4 @@ export const removePackages: PackagesAction = async (names) => {
   writeAddedPackages(kept);
   const gone = added.filter((one) => !kept.includes(one)).map(({ name }) => name);
   process.stdout.write(`removed ${gone.join(', ')}\n`);
-};
+});

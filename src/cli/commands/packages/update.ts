@@ -1,10 +1,10 @@
 /** `packages update`: resolves added packages again. */
 import { findAdded, readAddedPackages, withRequirements } from '../../../packages/added-packages.ts';
 import { UsageError } from '../../exit-codes.ts';
+import { exclusive } from './exclusive.ts';
 import { installPackages } from './install.ts';
-import type { PackagesAction } from './subcommand.ts';
 
-export const updatePackages: PackagesAction = async (names, flags) => {
+export const updatePackages = exclusive(async (names, flags) => {
   const added = readAddedPackages();
   const wanted = names.map((name) => {
     const found = findAdded(added, name);
@@ -22,4 +22,4 @@ export const updatePackages: PackagesAction = async (names, flags) => {
     added.filter((one) => !updated.includes(one)),
     flags,
   );
-};
+});
