@@ -39,10 +39,13 @@ export interface WheelSources {
   /** URL or folder of Pyodide's distribution; undefined if it is not used. */
   readonly pyodideUrl: string | undefined;
   readonly pyodideLock: PyodideLock;
+  /** A download fails when the server sends nothing for this long. Default: 60 seconds. */
+  readonly idleTimeoutMs?: number;
   onStep(text: string): void;
 }
 
 const MAX_WHEEL_BYTES = 512 * 1024 * 1024;
+const IDLE_TIMEOUT_MS = 60_000;
 
 /** The URL of the files of a Pyodide release. */
 export const pyodideUrl = ({ version }: PyodideLock) =>
@@ -72,7 +75,7 @@ export async function findWheel(
     else if (!satisfies(distributed.version, specifiers))
       problems.push(`Pyodide's distribution has version ${distributed.version}`);
     else {
-      const outcome = await fetchDistributed(distributed, sources.pyodideUrl, sources.onStep);
+      const outcome = await fetchDistributed(distributed, sources.pyodideUrl, sources);
       if (typeof outcome !== 'string')
         return checkDigest({ file: distributed.file_name, bytes: outcome, source: 'pyodide' }, name, sha256);
       problems.push(`Pyodide's distribution: ${outcome}`);
@@ -133,13 +136,13 @@ async function findWithPip(
 async function fetchDistributed(
   { file_name, sha256 }: DistributedPackage,
   base: string,
-  onStep: (text: string) => void,
+  { onStep, idleTimeoutMs = IDLE_TIMEOUT_MS }: WheelSources,
 ): Promise<Uint8Array | string> {
   const partial = join(packagesFolder(), 'downloads', sha256);
   try {
     onStep(`Pyodide's distribution: downloading ${file_name}`);
     const bytes = /^https?:/.test(base)
-      ? await download(new URL(file_name, base.endsWith('/') ? base : `${base}/`), partial)
+      ? await download(new URL(file_name, base.endsWith('/') ? base : `${base}/`), partial, idleTimeoutMs)
       : readFileSync(join(base, file_name));
     const digest = sha256Hex(bytes);
     if (digest !== sha256) return `${file_name} has the SHA-256 ${digest}, expected ${sha256}`;
@@ -154,33 +157,55 @@ async function fetchDistributed(
 }
 
 /** Downloads to a file, starting where an earlier download ended, and returns its contents. */
-async function download(url: URL, partial: string): Promise<Uint8Array> {
-  const start = statSync(partial, { throwIfNoEntry: false })?.size ?? 0;
-  const response = await fetch(url, { headers: start > 0 ? { range: `bytes=${start}-` } : {} });
-  const isResumed = response.status === 206 && start > 0;
-  if (response.status === 416) {
-    rmSync(partial, { force: true });
-    return download(url, partial);
-  }
-  if (!response.ok || response.body === null) throw new Error(`status ${response.status}`);
-  let size = isResumed ? start : 0;
-  const limit = new Transform({
-    transform(chunk: Uint8Array, _, done) {
-      size += chunk.length;
-      done(size > MAX_WHEEL_BYTES ? new Error('it is too large') : null, chunk);
-    },
-  });
-  mkdirSync(join(partial, '..'), { recursive: true, mode: 0o700 });
-  await pipeline(
-    Readable.fromWeb(response.body as import('node:stream/web').ReadableStream),
-    limit,
-    createWriteStream(partial, { flags: isResumed ? 'a' : 'w' }),
+async function download(url: URL, partial: string, idleTimeoutMs: number): Promise<Uint8Array> {
+  const idle = new AbortController();
+  const timer = setTimeout(
+    () => idle.abort(new Error(`the server sent nothing for ${idleTimeoutMs / 1000} s`)),
+    idleTimeoutMs,
   );
+  try {
+    const stored = statSync(partial, { throwIfNoEntry: false })?.size ?? 0;
+    let start = stored < MAX_WHEEL_BYTES ? stored : 0;
+    let response = await request(url, start, idle.signal);
+    if (response.status === 416 && start > 0) {
+      start = 0;
+      timer.refresh();
+      response = await request(url, start, idle.signal);
+    }
+    const isResumed = response.status === 206 && start > 0;
+    if (!response.ok || response.body === null) throw new Error(`status ${response.status}`);
+    let size = isResumed ? start : 0;
+    const limit = new Transform({
+      transform(chunk: Uint8Array, _, done) {
+        timer.refresh();
+        size += chunk.length;
+        done(size > MAX_WHEEL_BYTES ? new Error('it is too large') : null, chunk);
+      },
+    });
+    mkdirSync(join(partial, '..'), { recursive: true, mode: 0o700 });
+    try {
+      await pipeline(
+        Readable.fromWeb(response.body as import('node:stream/web').ReadableStream),
+        limit,
+        createWriteStream(partial, { flags: isResumed ? 'a' : 'w' }),
+      );
+    } catch (cause) {
+      if (size > MAX_WHEEL_BYTES) rmSync(partial, { force: true });
+      throw cause;
+    }
+  } catch (cause) {
+    throw idle.signal.aborted ? idle.signal.reason : cause;
+  } finally {
+    clearTimeout(timer);
+  }
   const bytes = readFileSync(partial);
   // A complete download is stored with the wheels; a damaged one must not be resumed.
   rmSync(partial, { force: true });
   return bytes;
 }
+
+const request = (url: URL, start: number, signal: AbortSignal) =>
+  fetch(url, { headers: start > 0 ? { range: `bytes=${start}-` } : {}, signal });
 
 /** The wheels at a path: the path itself or the wheels of a folder. */
 export function wheelsAt(path: string): string[] {

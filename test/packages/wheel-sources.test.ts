@@ -1,6 +1,14 @@
 /** Downloads from a distribution like Pyodide's, served on the loopback interface. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,11 +24,14 @@ const FILE = 'example-1.0-py3-none-any.whl';
 let bytes: Buffer;
 let server: Server;
 const ranges: (string | undefined)[] = [];
+/** Replaces the answers of the server. */
+let answer: ((response: ServerResponse) => void) | undefined;
 
 beforeAll(async () => {
   bytes = readFileSync(await wheel(folder, 'example', '1.0', { 'example.py': 'x = 1\n'.repeat(500) }));
   server = createServer((request, response) => {
     ranges.push(request.headers.range);
+    if (answer !== undefined) return answer(response);
     if (request.url !== `/full/${FILE}`) return response.writeHead(404).end();
     const start = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0);
     if (start >= bytes.length) return response.writeHead(416).end();
@@ -30,6 +41,7 @@ beforeAll(async () => {
 });
 afterAll(() => {
   server.close();
+  server.closeAllConnections();
   vi.unstubAllEnvs();
   rmSync(folder, { recursive: true });
 });
@@ -47,9 +59,10 @@ const sourcesFor = (sha256: string, base?: string) => ({
   onStep: () => {},
 });
 const requirement = { name: 'example', specifiers: '' };
+const partialPath = () => join(folder, 'packages/downloads', sha256Hex(bytes));
 const partial = (content: Uint8Array) => {
   mkdirSync(join(folder, 'packages/downloads'), { recursive: true });
-  writeFileSync(join(folder, 'packages/downloads', sha256Hex(bytes)), content);
+  writeFileSync(partialPath(), content);
 };
 
 test('a wheel has the digest of the list, and an interrupted download is resumed', async () => {
@@ -67,6 +80,41 @@ test('a damaged or oversized partial download is not used again', async () => {
   expect((await findWheel(requirement, sourcesFor(sha256Hex(bytes)))).file).toBe(FILE);
   partial(Buffer.alloc(bytes.length + 10));
   expect((await findWheel(requirement, sourcesFor(sha256Hex(bytes)))).file).toBe(FILE);
+});
+
+test('a server that rejects every range is asked twice', async () => {
+  answer = (response) => response.writeHead(416).end();
+  partial(bytes.subarray(0, 100));
+  ranges.length = 0;
+  await expect(findWheel(requirement, sourcesFor(sha256Hex(bytes)))).rejects.toThrow(/status 416/);
+  expect(ranges).toEqual(['bytes=100-', undefined]);
+  answer = undefined;
+});
+
+test.each([
+  ['an answer', () => {}],
+  ['the rest of a file', (response: ServerResponse) => response.writeHead(200).write('PK')],
+])('a server that does not send %s is not waited for', async (_, silent) => {
+  answer = silent;
+  const sources = { ...sourcesFor(sha256Hex(bytes)), idleTimeoutMs: 200 };
+  await expect(findWheel(requirement, sources)).rejects.toThrow(/the server sent nothing for 0.2 s/);
+  answer = undefined;
+  rmSync(partialPath(), { force: true });
+});
+
+test('a download that becomes too large is deleted, and one that is too large is not resumed', async () => {
+  const limit = 512 * 1024 * 1024;
+  answer = (response) => response.writeHead(206).end(Buffer.alloc(100));
+  partial(Buffer.alloc(0));
+  truncateSync(partialPath(), limit - 10);
+  await expect(findWheel(requirement, sourcesFor(sha256Hex(bytes)))).rejects.toThrow(/too large/);
+  expect(existsSync(partialPath())).toBe(false);
+  answer = undefined;
+  partial(Buffer.alloc(0));
+  truncateSync(partialPath(), limit);
+  ranges.length = 0;
+  expect((await findWheel(requirement, sourcesFor(sha256Hex(bytes)))).file).toBe(FILE);
+  expect(ranges).toEqual([undefined]);
 });
 
 test('a folder can replace the URL', async () => {
@@ -101,7 +149,7 @@ test.each([
   [
     'no server',
     () => [requirement, sourcesFor('a'.repeat(64), 'http://127.0.0.1:1/')],
-    /there is no network/,
+    /the network or the server is not reachable/,
   ],
 ] as const)('%s is an error that says so', async (_, args, message) => {
   await expect(findWheel(...(args() as Parameters<typeof findWheel>))).rejects.toThrow(message);
