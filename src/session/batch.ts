@@ -1,6 +1,7 @@
 /**
  * Runs many independent programs, each in a fresh sandbox, a few at a time. Results are returned in the order of the
- * programs. Only a window of programs is in memory, so the input can be a stream of any length.
+ * programs, each as soon as it and those before it are available. Only a window of programs is in memory, so the input can
+ * be a stream of any length.
  */
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
@@ -20,6 +21,8 @@ import { createSandbox } from './create-sandbox.ts';
 
 /** Programs in memory per running program. */
 const WINDOW_PER_JOB = 16;
+/** No program is read while those in memory have this many characters of code, standard input and files. */
+const WINDOW_CHARACTERS = 64 * 1024 * 1024;
 
 const { args, timeout_seconds, fuel_budget, inject_setup, profile } = executeOptions.shape;
 const batchProgram = z.strictObject({
@@ -105,14 +108,92 @@ export async function* runBatch(
   const { jobs = availableParallelism(), signal } = parse(batchOptions, options, 'options');
   const context = { pool: createPool({ maxWorkers: jobs }), policy: options.policy ?? {}, signal };
   await using _ = context.pool;
-  const waiting: Promise<BatchResult>[] = [];
-  let index = 0;
-  for await (const program of programs) {
-    if (signal?.aborted) break;
-    waiting.push(runOne(program, index++, context));
-    if (waiting.length >= jobs * WINDOW_PER_JOB) yield await waiting.shift()!;
+  const input = new BatchInput(programs, signal);
+  const waiting: { readonly size: number; readonly result: Promise<BatchResult> }[] = [];
+  let size = 0;
+  try {
+    for (let index = 0; ; ) {
+      const hasRoom = waiting.length < jobs * WINDOW_PER_JOB && size < WINDOW_CHARACTERS;
+      const next = hasRoom ? input.next() : undefined;
+      const [first] = waiting;
+      if (next === undefined && first === undefined) return;
+      const event = await Promise.race([next, first?.result].filter((one) => one !== undefined));
+      if ('index' in event) {
+        size -= waiting.shift()!.size;
+        yield event;
+      } else {
+        const program = input.take(event);
+        if (program === undefined) continue;
+        const added = { size: sizeOf(program.value), result: runOne(program.value, index++, context) };
+        size += added.size;
+        waiting.push(added);
+      }
+    }
+  } finally {
+    await input.close();
   }
-  for (const result of waiting) yield await result;
+}
+
+/** Characters of a program that may be invalid. */
+function sizeOf(program: unknown): number {
+  const { code, stdin, files } = (program ?? {}) as Partial<Record<string, unknown>>;
+  const texts = [code, stdin, ...(typeof files === 'object' && files !== null ? Object.values(files) : [])];
+  return texts.reduce((sum: number, text) => sum + (typeof text === 'string' ? text.length : 0), 0);
+}
+
+/** Reads one program at a time. The input ends early when the signal is aborted. */
+class BatchInput {
+  readonly #iterator: AsyncIterator<unknown>;
+  readonly #aborted: Promise<IteratorResult<unknown>>;
+  readonly #listening = new AbortController();
+  #next: Promise<IteratorResult<unknown>> | undefined;
+  #isReading = false;
+  #isDone = false;
+
+  constructor(programs: Iterable<unknown> | AsyncIterable<unknown>, signal: AbortSignal | undefined) {
+    this.#iterator = iterate(programs);
+    this.#aborted = new Promise((resolve) => {
+      const end = () => resolve({ done: true, value: undefined });
+      if (signal?.aborted) end();
+      else signal?.addEventListener('abort', end, { signal: this.#listening.signal });
+    });
+  }
+
+  /** The program that is being read; undefined after the last one. */
+  next(): Promise<IteratorResult<unknown>> | undefined {
+    if (this.#isDone) return undefined;
+    this.#next ??= Promise.race([this.#aborted, this.#read()]);
+    return this.#next;
+  }
+
+  async #read(): Promise<IteratorResult<unknown>> {
+    this.#isReading = true;
+    try {
+      return await this.#iterator.next();
+    } finally {
+      this.#isReading = false;
+    }
+  }
+
+  /** Accepts what `next` resolved to. Returns undefined at the end of the input. */
+  take(read: IteratorResult<unknown>): { readonly value: unknown } | undefined {
+    this.#next = undefined;
+    if (!read.done) return read;
+    this.#isDone = true;
+    return undefined;
+  }
+
+  async close(): Promise<void> {
+    this.#listening.abort();
+    this.#next?.catch(() => {});
+    const closed = this.#iterator.return?.().catch(() => {});
+    // An iterator that is waiting for input closes when that arrives.
+    if (!this.#isReading) await closed;
+  }
+}
+
+async function* iterate(programs: Iterable<unknown> | AsyncIterable<unknown>): AsyncGenerator<unknown> {
+  yield* programs;
 }
 
 interface BatchContext {

@@ -62,7 +62,8 @@ describe('batch run', () => {
       { code: '1' },
       ...Array.from({ length: 40 }, () => ({ code: 'import time; time.sleep(25)' })),
     ];
-    child.stdin.end(ndjson(...programs));
+    // Standard input stays open.
+    child.stdin.write(`${ndjson(...programs)}\n`);
     while (!output.includes('"index":0')) await new Promise((resolve) => setTimeout(resolve, 20));
     child.kill('SIGINT');
     expect(await once(child, 'exit')).toEqual([130, null]);
@@ -73,6 +74,7 @@ describe('batch run', () => {
     const { status, stderr } = runCli(['batch', 'run', 'absent.ndjson']);
     expect(status).not.toBe(0);
     expect(stderr).toContain('absent.ndjson');
+    expect(stderr).not.toContain('node:');
   });
 });
 
@@ -89,6 +91,63 @@ describe('runBatch', () => {
     }
     expect(first).toMatchObject({ index: 0, id: 0, result: { metadata: { result: 0 } } });
     expect(read).toBeLessThan(50);
+  });
+
+  it('yields results while the input waits', async () => {
+    const yielded: number[] = [];
+    let release = () => {};
+    async function* programs() {
+      for (let i = 0; i < 3; i++) {
+        const seen = new Promise<void>((resolve) => {
+          release = resolve;
+        });
+        yield { code: `${i}` };
+        // The next program exists only after the result of this one.
+        await seen;
+      }
+    }
+    for await (const { index } of runBatch(programs(), { jobs: 2 })) {
+      yielded.push(index);
+      release();
+    }
+    expect(yielded).toEqual([0, 1, 2]);
+  });
+
+  it('ends when it is cancelled while the input waits', async () => {
+    const cancel = new AbortController();
+    async function* programs() {
+      yield { code: '1' };
+      await new Promise(() => {});
+    }
+    const yielded: number[] = [];
+    for await (const { index } of runBatch(programs(), { jobs: 1, signal: cancel.signal })) {
+      yielded.push(index);
+      setTimeout(() => cancel.abort(), 10);
+    }
+    expect(yielded).toEqual([0]);
+  });
+
+  it('throws the error of an input that fails', async () => {
+    async function* programs() {
+      yield { code: '1' };
+      throw new Error('unreadable');
+    }
+    const batch = async () => {
+      for await (const _ of runBatch(programs(), { jobs: 1 }));
+    };
+    await expect(batch()).rejects.toThrow('unreadable');
+  });
+
+  it('reads few large programs ahead', async () => {
+    const large = ' '.repeat(33 * 1024 * 1024);
+    let read = 0;
+    function* programs() {
+      for (; read < 14; read++) yield read === 0 ? { code: '1' } : { files: { large } };
+    }
+    for await (const { index } of runBatch(programs(), { jobs: 1 })) {
+      if (index === 0) expect(read).toBeLessThan(4);
+    }
+    expect(read).toBe(14);
   });
 
   it('applies the policy to every program', async () => {

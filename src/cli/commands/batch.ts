@@ -22,15 +22,14 @@ const PROGRESS_INTERVAL_MS = 200;
 const NEWLINE = 0x0a;
 
 async function runFile(path: string | undefined, flags: BatchFlags): Promise<void> {
+  const isFile = path !== undefined && path !== '-';
+  const totalBytes = isFile ? (await stat(path)).size : undefined;
   const cancel = new AbortController();
   const stop = () => cancel.abort();
   process.once('SIGINT', stop).once('SIGTERM', stop);
-  const input = path === undefined || path === '-' ? process.stdin : createReadStream(path);
+  const input = isFile ? createReadStream(path) : process.stdin;
   const reader = new LineReader(input);
-  const progress = new Progress(
-    path === undefined || path === '-' ? undefined : (await stat(path)).size,
-    reader,
-  );
+  const progress = new Progress(totalBytes, reader);
   const { jobs, fuel, timeout, memory } = flags;
   const policy = {
     ...(fuel !== undefined && { fuel_budget: fuel }),
@@ -43,6 +42,8 @@ async function runFile(path: string | undefined, flags: BatchFlags): Promise<voi
     if (!process.stdout.write(`${JSON.stringify(result)}\n`))
       await new Promise((resolve) => process.stdout.once('drain', resolve));
   }
+  // Standard input that stays open would keep a cancelled process running.
+  input.destroy();
   process.off('SIGINT', stop).off('SIGTERM', stop);
   progress.end(cancel.signal.aborted);
   if (cancel.signal.aborted) process.exitCode = 130;
