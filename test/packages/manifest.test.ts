@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { listPackages } from 'llm-wasm-sandbox';
 import { expect, test } from 'vitest';
 import { CATALOG, HEAVY_SHARE, PACKAGES_BY_PURPOSE } from '../../src/packages/catalog.ts';
+import { PRESETS } from '../../src/packages/resolve-packages.ts';
 import { packageFacts, policy } from '../../src/schema.ts';
 import { python } from '../support/sandbox.ts';
 
@@ -18,9 +19,10 @@ test('the manifest has a valid row for each package of the catalogue and no othe
   expect(names(manifest.packages)).toEqual(names(CATALOG));
 });
 
-test('the packages by purpose are packages of the catalogue', () => {
+test('the packages by purpose are in the catalogue or in a set that packages add knows', () => {
   for (const [wanted, purposes] of Object.entries(PACKAGES_BY_PURPOSE)) {
-    const known = CATALOG.filter(({ language }) => language === wanted).map(({ name }) => name);
+    const vendored = CATALOG.filter(({ language }) => language === wanted).map(({ name }) => name);
+    const known = [...vendored, ...(wanted === 'python' ? Object.values(PRESETS).flat() : [])];
     expect(known).toEqual(expect.arrayContaining(Object.values(purposes).flat()));
   }
 });

@@ -58,7 +58,7 @@ const PROCESSES: MissingGlobal = {
 export const NODE_FEATURES: Readonly<Record<string, MissingGlobal>> = {
   child_process: PROCESSES,
   crypto: {
-    needs: 'signatures and public keys',
+    needs: 'signatures, public keys and key wrapping',
     instead:
       'crypto has createHash, createHmac, createCipheriv with AES, pbkdf2Sync, scryptSync, hkdfSync, randomBytes and subtle',
   },

@@ -13,7 +13,7 @@ const NO_BROWSER: Alternative = {
 const MARKUP: Alternative = {
   vendored: ['cheerio', 'fast-xml-parser'],
 };
-const DATES: Alternative = { vendored: ['dayjs', 'date-fns'] };
+const DATES: Alternative = { vendored: ['luxon', 'dayjs', 'date-fns'] };
 const CSV: Alternative = { vendored: ['papaparse', 'csv-simple'] };
 const COLLECTIONS: Alternative = { vendored: ['lodash', 'immutable'] };
 const SCHEMAS: Alternative = { vendored: ['zod', 'ajv'] };
@@ -46,7 +46,7 @@ const GROUPS: readonly (readonly [packages: string, alternative: Alternative])[]
   ['express koa fastify hapi @hapi/hapi next http-server', NO_SERVER],
   ['puppeteer playwright selenium-webdriver', NO_BROWSER],
   ['jsdom xml2js xmldom @xmldom/xmldom node-html-parser htmlparser2 parse5', MARKUP],
-  ['moment moment-timezone luxon', DATES],
+  ['moment moment-timezone', DATES],
   ['csv-parse csv-parser csv csv-parse/sync fast-csv csvtojson neat-csv', CSV],
   ['lodash.groupby immer', COLLECTIONS],
   ['joi yup superstruct', SCHEMAS],
