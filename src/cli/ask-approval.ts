@@ -19,10 +19,14 @@ export function askAtTerminal(request: ApprovalRequest): ApprovalDecision | Prom
 async function ask(request: ApprovalRequest): Promise<ApprovalDecision> {
   const { signal } = request;
   if (signal.aborted) return UNANSWERED;
-  process.stderr.write(`The program wants to call ${callText(request)}\nAllow? [y/N] `);
+  // A program could ask the person to press a key before the question appears, but it cannot know this code.
+  const code = String(randomInt(1000, 10_000));
+  process.stderr.write(
+    `The program wants to call ${callText(request)}\nType ${code} to allow the call, or anything else to deny it: `,
+  );
   const line = await readLine(signal);
   if (line === undefined) return UNANSWERED;
-  return /^y(?:es)?$/i.test(line.trim()) ? true : { approved: false, reason: 'a person denied the call' };
+  return line.trim() === code ? true : { approved: false, reason: 'a person denied the call' };
 }
 
 /** A line from the terminal; undefined if there is none or the program has ended. */
