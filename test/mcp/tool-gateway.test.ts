@@ -188,7 +188,7 @@ describe('questions to a person', () => {
     );
     expect(changed).toMatchObject({
       isError: true,
-      content: [{ text: expect.stringContaining('no longer waits for this answer') }],
+      content: [{ text: expect.stringContaining('no longer waiting for this answer') }],
     });
     expect((await ask(client, 'once', answer)).structuredContent?.stdout).toContain('Successfully wrote');
     expect(await ask(client, 'once', answer)).toMatchObject({ isError: true });
