@@ -52,9 +52,9 @@ export interface BatchProgram {
   readonly files?: Readonly<Record<string, string>>;
   /** Arguments of the program. */
   readonly args?: readonly string[];
-  /** Overrides the policy for this program. */
+  /** Lowers the limit of the policy for this program. Without a limit in the policy, it may also raise the default. */
   readonly timeout_seconds?: number;
-  /** Overrides the policy for this program. */
+  /** Lowers the limit of the policy for this program. Without a limit in the policy, it may also raise the default. */
   readonly fuel_budget?: number;
   /** Whether packages and helpers are available. Default: true. */
   readonly inject_setup?: boolean;
@@ -211,10 +211,20 @@ async function runOne(input: unknown, index: number, context: BatchContext): Pro
     const { id: _, code, ...call } = parse(batchProgram, input, 'program');
     const { pool, policy, signal } = context;
     await using sandbox = await createSandbox({ runtime: runtimeOf(call.language), policy, pool });
-    return { ...facts, result: await sandbox.execute(code, { ...call, ...(signal && { signal }) }) };
+    const limits = {
+      fuel_budget: smaller(call.fuel_budget, policy.fuel_budget),
+      timeout_seconds: smaller(call.timeout_seconds, policy.timeout_seconds),
+    };
+    const result = await sandbox.execute(code, { ...call, ...limits, ...(signal && { signal }) });
+    return { ...facts, result };
   } catch (cause) {
     const { code, message } =
       cause instanceof SandboxError ? cause : new SandboxError('internal', String(cause), { cause });
     return { ...facts, error: { code, message } };
   }
+}
+
+/** A program of a batch may lower the limits of the batch, but not raise them. */
+function smaller(own: number | undefined, limit: number | undefined): number | undefined {
+  return own === undefined || limit === undefined ? own : Math.min(own, limit);
 }

@@ -150,10 +150,13 @@ describe('runBatch', () => {
     expect(read).toBe(14);
   });
 
-  it('applies the policy to every program', async () => {
+  it('applies the policy to every program, which cannot raise its limits', async () => {
     const policy = { fuel_budget: 20_000_000 };
     const batch: BatchResult[] = [];
-    for await (const one of runBatch([{ code: 'while True: pass' }, { code: '1' }], { jobs: 1, policy }))
+    for await (const one of runBatch([{ code: 'while True: pass', fuel_budget: 10 ** 12 }, { code: '1' }], {
+      jobs: 1,
+      policy,
+    }))
       batch.push(one);
     expect(batch.map(({ result }) => result!.success)).toEqual([false, true]);
   });
