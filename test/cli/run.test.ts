@@ -187,7 +187,7 @@ describe('run', () => {
     const inBuiltIn = 'import re\nre.match("(a*)*b", "a" * 99)';
     expect(lines(['--fuel', '300M', '-c', inBuiltIn])).toContainEqual(
       expect.stringMatching(
-        /exit code 152: the fuel budget was used up at main.py:2 \(.*\)\. Raise the limit with --fuel: at this speed, [\d.]+[MBT] fuel takes about 30 s, the time limit\./,
+        /exit code 152: the fuel budget was used up at main.py:2 \(.*\)\. Raise the limit with --fuel: at this speed, [\d.]+[MBT] fuel takes about 30 s, which is the time limit\./,
       ),
     );
     expect(lines(['--timeout', '1', '-c', 'import time\ntime.sleep(60)'])).toContainEqual(

@@ -117,7 +117,7 @@ export const JAVASCRIPT: readonly FailingProgram[] = [
   { code: "os.exec(['ls']);", type: 'UnsupportedFeature' },
 
   { code: "import { f } from './lib/f.js';", type: 'FileNotFoundInWorkspace', says: 'does not exist' },
-  { code: "await crypto.subtle.importKey('raw', new Uint8Array(16));", type: 'UnsupportedFeature' },
+  { code: "await crypto.subtle.wrapKey('raw', 1, 2, { name: 'AES-KW' });", type: 'UnsupportedFeature' },
   { code: 'const line = std.in.getline();\nline.trim();', type: 'InputExhausted', says: 'stdin' },
 
   // ---- names, types, values ----

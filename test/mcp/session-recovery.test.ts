@@ -147,7 +147,7 @@ describe('imported session', () => {
     await server.close();
     const { records } = await diskStore(join(data_dir, 'caller-local')).list();
     expect(records[0]!.policy).toMatchObject({
-      fuel_budget: 100_000_000_000,
+      fuel_budget: 1_000_000_000_000,
       memory_bytes: 2 ** 30,
       timeout_seconds: 300,
       stdout_max_bytes: 2_000_000,
