@@ -12,6 +12,7 @@ import { javascript } from '../../src/runtimes/javascript/index.ts';
 import { withCString } from '../../src/runtimes/javascript/quickjs-api.ts';
 import { SYSTEM_CALL_NAMES } from '../../src/runtimes/javascript/syscalls/quickjs-imports.ts';
 import { buildGuest } from '../../src/worker/build-guest-artifacts.ts';
+import { repetitions } from '../support/repetitions.ts';
 
 let image: Image;
 let program: ConstructorParameters<typeof Guest>[0];
@@ -116,7 +117,7 @@ describe('host calls of JavaScript guests', () => {
         const report = run(guestWithHostCalls(), `${DETACHED}\n${lines.join('\n')}\n;"alive"`);
         expect(report).toHaveProperty('exit_code');
       }),
-      { numRuns: 150 },
+      { numRuns: repetitions(50, 150) },
     );
   });
 
@@ -187,7 +188,7 @@ describe('host calls of JavaScript guests', () => {
           'exit_code',
         );
       }),
-      { numRuns: 100 },
+      { numRuns: repetitions(40, 100) },
     );
   });
 });

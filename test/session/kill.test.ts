@@ -11,8 +11,8 @@ import { scratch } from '../stores/fixtures.ts';
 import { repetitions } from '../support/repetitions.ts';
 import { startSessionProcess } from './start-session-process.ts';
 
-const CALLS = repetitions(80, 400);
-const MIN_KILLS = repetitions(6, 24);
+const CALLS = repetitions(40, 400);
+const MIN_KILLS = repetitions(3, 24);
 const SESSIONS: Record<string, RuntimeName> = {
   'python-1': 'python',
   'python-2': 'python',

@@ -4,6 +4,7 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeBundle, encodeBundle } from '../../../src/stores/bundle/session-bundle.ts';
+import { repetitions } from '../../support/repetitions.ts';
 import { anySession, withDigest } from '../arbitraries.ts';
 import { checkpoint, plainSession, session, state } from '../fixtures.ts';
 import { buildBundle, partsOf } from './bundle-parts.ts';
@@ -37,7 +38,7 @@ describe('exported session', () => {
         expect(plainSession(read)).toEqual(plainSession(written));
         expect(await encodeBundle(read)).toEqual(bundle);
       }),
-      { numRuns: 200 },
+      { numRuns: repetitions(60, 200) },
     );
   });
 
@@ -79,7 +80,7 @@ describe('exported session', () => {
           expect(error).toMatchObject({ name: 'SandboxError', code: 'session_damaged' });
         });
       }),
-      { numRuns: 2000 },
+      { numRuns: repetitions(700, 2000) },
     );
   });
 
@@ -90,7 +91,7 @@ describe('exported session', () => {
         const claim = new Uint8Array(Buffer.concat([head, junk, Buffer.alloc(32)]));
         await expectDamaged(hasDigest ? withDigest(claim) : claim, /./);
       }),
-      { numRuns: 500 },
+      { numRuns: repetitions(200, 500) },
     );
   });
 
