@@ -11,10 +11,10 @@ import { randomUUID } from 'node:crypto';
 import { readdir, realpath, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
-import { SerialQueue } from '../../concurrency/serial-queue.ts';
 import { SandboxError } from '../../errors.ts';
 import { FileTree } from '../../fs/file-tree.ts';
-import { checkSessionId, foldSessionId, isSessionId, rejectCaseConflict } from '../session-id.ts';
+import { foldSessionId, isSessionId, rejectCaseConflict } from '../session-id.ts';
+import { SessionWriters, withStoreErrors } from '../session-writers.ts';
 import { byLastUse, type RecoveredWorkspace, type SessionRecord, type SessionStore } from '../store.ts';
 import { readDiskManifest } from './disk-manifest.ts';
 import { isNotFound, toStoreError } from './file-errors.ts';
@@ -45,51 +45,34 @@ export interface DiskStoreOptions {
 export function diskStore(dir: string, options: DiskStoreOptions = {}): SessionStore {
   const { maxSessionBytes = DEFAULT_MAX_SESSION_BYTES, durability = 'strict' } = options;
   const store = new DiskStore(resolve(dir), maxSessionBytes, durability);
+  const withErrors = <T>(operation: string, work: () => Promise<T>, id?: string) =>
+    withStoreErrors(toStoreError, operation, work, id);
   return {
-    list: () => withStoreErrors('list the sessions', () => store.list()),
-    read: (id) => withStoreErrors('read', () => store.read(id), id),
-    readCheckpoint: (id, name) => withStoreErrors('read', () => store.readCheckpoint(id, name), id),
-    readWorkspace: (id) => withStoreErrors('read', () => store.readWorkspace(id), id),
+    list: () => withErrors('list the sessions', () => store.list()),
+    read: (id) => withErrors('read', () => store.read(id), id),
+    readCheckpoint: (id, name) => withErrors('read', () => store.readCheckpoint(id, name), id),
+    readWorkspace: (id) => withErrors('read', () => store.readWorkspace(id), id),
     write: (session) => {
       const { session_id } = session.record;
       const write = ({ folder, lease }: SessionWriter) => folder.write(session, lease);
-      return withStoreErrors('write', () => store.asWriter(session_id, write), session_id);
+      return withErrors('write', () => store.asWriter(session_id, write), session_id);
     },
-    delete: (id) => withStoreErrors('delete', () => store.delete(id), id),
-    size: (id) => withStoreErrors('determine the size of', () => store.size(id), id),
-    acquire: (id) => withStoreErrors('lock', () => store.acquire(id), id),
+    delete: (id) => withErrors('delete', () => store.delete(id), id),
+    size: (id) => withErrors('determine the size of', () => store.size(id), id),
+    acquire: (id) => withErrors('lock', () => store.acquire(id), id),
     edits: (id) =>
-      withStoreErrors('check for edits in', () => store.asWriter(id, ({ folder }) => folder.edits()), id),
+      withErrors('check for edits in', () => store.asWriter(id, ({ folder }) => folder.edits()), id),
   };
 }
 
-/** Validates the id and translates every error into one that says what to do. */
-async function withStoreErrors<T>(operation: string, work: () => Promise<T>, id?: string): Promise<T> {
-  try {
-    if (id !== undefined) checkSessionId(id);
-    return await work();
-  } catch (error) {
-    if (error instanceof SandboxError && error.code === 'session_damaged') {
-      const advice = 'Read its files with readWorkspace(), then delete the session to start over.';
-      const message = `Session "${id}" is damaged: ${error.message} ${advice}`;
-      throw new SandboxError('session_damaged', message, { cause: error });
-    }
-    throw toStoreError(error, id === undefined ? operation : `${operation} session "${id}"`);
-  }
-}
-
-/** A session whose writer lease this store holds. The queue serialises all operations on its folder. */
-class SessionWriter {
-  readonly queue = new SerialQueue();
-
-  constructor(
-    readonly lease: WriterLease,
-    readonly folder: SessionFolder,
-  ) {}
+/** A session whose writer lease this store holds. */
+interface SessionWriter {
+  readonly lease: WriterLease;
+  readonly folder: SessionFolder;
 }
 
 class DiskStore {
-  readonly #writers = new Map<string, SessionWriter>();
+  readonly #writers = new SessionWriters<SessionWriter>();
   #root: Promise<string> | undefined;
   #hasCleanedUp = false;
 
@@ -115,14 +98,12 @@ class DiskStore {
   }
 
   read(id: string) {
-    const writer = this.#writers.get(id);
-    return writer === undefined ? this.#folder(id).read() : writer.queue.run(() => writer.folder.read());
+    return this.#writers.ifHeld(id, ({ folder }) => folder.read()) ?? this.#folder(id).read();
   }
 
   readCheckpoint(id: string, name: string) {
-    const writer = this.#writers.get(id);
-    if (writer === undefined) return this.#folder(id).readCheckpoint(name);
-    return writer.queue.run(() => writer.folder.readCheckpoint(name));
+    const reading = this.#writers.ifHeld(id, ({ folder }) => folder.readCheckpoint(name));
+    return reading ?? this.#folder(id).readCheckpoint(name);
   }
 
   async readWorkspace(id: string): Promise<RecoveredWorkspace | undefined> {
@@ -167,33 +148,16 @@ class DiskStore {
   async #lock(id: string): Promise<() => Promise<void>> {
     const root = await this.#createRoot();
     const lease = await acquireLease(join(root, LOCKS), foldSessionId(id), id);
-    const writer = new SessionWriter(lease, this.#folder(id));
-    this.#writers.set(id, writer);
-    let released: Promise<void> | undefined;
-    return () => {
-      released ??= (async () => {
-        this.#writers.delete(id);
-        await writer.queue.run(() => lease.release());
-      })();
-      return released;
-    };
+    return this.#writers.add(id, { lease, folder: this.#folder(id) }, () => lease.release());
   }
 
   /** Runs `work` as the writer of a session. Acquires the session for this purpose unless the store already holds it. */
-  async asWriter<T>(
+  asWriter<T>(
     id: string,
     work: (writer: SessionWriter) => Promise<T>,
     acquire = () => this.acquire(id),
   ): Promise<T> {
-    const held = this.#writers.get(id);
-    if (held !== undefined) return held.queue.run(() => work(held));
-    const release = await acquire();
-    const writer = this.#writers.get(id)!;
-    try {
-      return await writer.queue.run(() => work(writer));
-    } finally {
-      await release();
-    }
+    return this.#writers.run(id, work, acquire);
   }
 
   #folder(id: string): SessionFolder {

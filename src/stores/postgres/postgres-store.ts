@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
 import type { TreeEdit } from '../../fs/flat-entries.ts';
 import { parse } from '../../schema.ts';
-import { checkSessionId } from '../session-id.ts';
+import { withStoreErrors } from '../session-writers.ts';
 import type { SessionStore } from '../store.ts';
 import { Database, type PostgresPool, toStoreError } from './database.ts';
 import { SessionTables } from './session-tables.ts';
@@ -53,19 +53,21 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
   } = options;
   const limits = { leaseSeconds, maxSessionBytes, maxTenantBytes, ttlSeconds };
   const store = new SessionTables(databaseFor(options), tenant, limits);
+  const withErrors = <T>(operation: string, work: () => Promise<T>, id?: string) =>
+    withStoreErrors(toStoreError, operation, work, id);
   return {
-    list: () => withStoreErrors('list the sessions', () => store.list()),
-    read: (id) => withStoreErrors('read', () => store.read(id), id),
-    readCheckpoint: (id, name) => withStoreErrors('read', () => store.readCheckpoint(id, name), id),
-    readWorkspace: (id) => withStoreErrors('read', () => store.readWorkspace(id), id),
+    list: () => withErrors('list the sessions', () => store.list()),
+    read: (id) => withErrors('read', () => store.read(id), id),
+    readCheckpoint: (id, name) => withErrors('read', () => store.readCheckpoint(id, name), id),
+    readWorkspace: (id) => withErrors('read', () => store.readWorkspace(id), id),
     write: (session) => {
       const { session_id } = session.record;
-      return withStoreErrors('write', () => store.write(session), session_id);
+      return withErrors('write', () => store.write(session), session_id);
     },
-    delete: (id) => withStoreErrors('delete', () => store.delete(id), id),
-    size: (id) => withStoreErrors('determine the size of', () => store.size(id), id),
-    acquire: (id) => withStoreErrors('lock', () => store.acquire(id), id),
-    edits: (id) => withStoreErrors('check for edits in', async () => NO_EDITS, id),
+    delete: (id) => withErrors('delete', () => store.delete(id), id),
+    size: (id) => withErrors('determine the size of', () => store.size(id), id),
+    acquire: (id) => withErrors('lock', () => store.acquire(id), id),
+    edits: (id) => withErrors('check for edits in', async () => NO_EDITS, id),
     close: () => (options.pool === undefined ? store.database.close() : Promise.resolve()),
   };
 }
@@ -116,18 +118,4 @@ async function createPool(connectionString: string): Promise<PostgresPool> {
   // An idle connection that breaks is replaced when it is needed.
   pool.on('error', () => {});
   return pool;
-}
-
-async function withStoreErrors<T>(operation: string, work: () => Promise<T>, id?: string): Promise<T> {
-  try {
-    if (id !== undefined) checkSessionId(id);
-    return await work();
-  } catch (error) {
-    if (error instanceof SandboxError && error.code === 'session_damaged') {
-      const advice = 'Read its files with readWorkspace(), then delete the session to start over.';
-      const message = `Session "${id}" is damaged: ${error.message} ${advice}`;
-      throw new SandboxError('session_damaged', message, { cause: error });
-    }
-    throw toStoreError(error, id === undefined ? operation : `${operation} session "${id}"`);
-  }
 }

@@ -2,7 +2,6 @@
  * The sessions of one tenant. A read takes place in one snapshot of the database; a write needs the lease of the session
  * (session-lease.ts) and is one transaction (session-commit.ts).
  */
-import { SerialQueue } from '../../concurrency/serial-queue.ts';
 import { SandboxError } from '../../errors.ts';
 import type { Entry } from '../../fs/flat-entries.ts';
 import { ifIntact, recoverEntries } from '../format/recover-entries.ts';
@@ -11,6 +10,7 @@ import type { ObjectSource } from '../format/session-objects.ts';
 import { checkSession, statesOf } from '../format/session-validation.ts';
 import { readTree } from '../format/stored-tree.ts';
 import { foldSessionId, rejectCaseConflict } from '../session-id.ts';
+import { SessionWriters } from '../session-writers.ts';
 import {
   byLastUse,
   type RecoveredWorkspace,
@@ -32,14 +32,8 @@ export interface TableLimits extends CommitLimits {
   readonly ttlSeconds: number | undefined;
 }
 
-/** A session whose lease this process holds. The queue serialises all operations on it. */
-interface SessionWriter {
-  readonly queue: SerialQueue;
-  readonly commits: SessionCommits;
-}
-
 export class SessionTables {
-  readonly #writers = new Map<string, SessionWriter>();
+  readonly #writers = new SessionWriters<SessionCommits>();
   #sweptAt = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -114,15 +108,15 @@ export class SessionTables {
     checkSession(session);
     // Throws for an invalid state before anything is locked. The encoded states are cached.
     encodeStates(statesOf(session));
-    await this.#asWriter(session.record.session_id, async ({ commits }) => {
-      await this.#collect(await commits.write(session));
-    });
+    const { session_id } = session.record;
+    const write = async (commits: SessionCommits) => this.#collect(await commits.write(session));
+    await this.#writers.run(session_id, write, () => this.acquire(session_id));
   }
 
   async delete(id: string): Promise<number> {
-    return this.#asWriter(
+    return this.#writers.run(
       id,
-      async ({ commits }) => {
+      async (commits) => {
         const freed = await this.size(id);
         await this.#collect(await commits.delete());
         return freed;
@@ -160,33 +154,7 @@ export class SessionTables {
       leaseSeconds,
     });
     const commits = new SessionCommits(database, tenant, id, lease, limits);
-    const writer = { queue: new SerialQueue(), commits };
-    this.#writers.set(id, writer);
-    let released: Promise<void> | undefined;
-    return () => {
-      released ??= (async () => {
-        this.#writers.delete(id);
-        await writer.queue.run(() => lease.release());
-      })();
-      return released;
-    };
-  }
-
-  /** Runs `work` as the writer of a session. Acquires the session for this purpose unless the store already holds it. */
-  async #asWriter<T>(
-    id: string,
-    work: (writer: SessionWriter) => Promise<T>,
-    acquire = () => this.acquire(id),
-  ): Promise<T> {
-    const held = this.#writers.get(id);
-    if (held !== undefined) return held.queue.run(() => work(held));
-    const release = await acquire();
-    const writer = this.#writers.get(id)!;
-    try {
-      return await writer.queue.run(() => work(writer));
-    } finally {
-      await release();
-    }
+    return this.#writers.add(id, commits, () => lease.release());
   }
 
   /** Removes objects that are no longer referenced. What remains after a failure is removed by a later sweep. */
