@@ -3,6 +3,7 @@ import { SandboxError } from '../errors.ts';
 import type { ExecuteOptions } from '../sandbox/call.ts';
 import type { PausedExecution } from '../schema.ts';
 import type { Resolution } from '../tools/tool-call.ts';
+import { executionNotFound, executionPaused } from './session-errors.ts';
 
 /** Options of `resume`. */
 export interface ResumeOptions extends Pick<ExecuteOptions, 'tools' | 'onApproval'> {
@@ -58,4 +59,12 @@ export function toolsRequired(): SandboxError {
     'invalid_argument',
     'tools: the resumed program can call tools. Pass the option tools to createSandbox() or to resume().',
   );
+}
+
+/** Throws if the session is paused and the call does not resume it, or if the call resumes an execution that is not paused. */
+export function checkPaused(paused: PausedExecution | undefined, resumes: PausedExecution | undefined): void {
+  if (resumes === undefined) {
+    if (paused !== undefined) throw executionPaused(paused.execution_id);
+  } else if (paused?.execution_id !== resumes.execution_id || paused.pauses !== resumes.pauses)
+    throw executionNotFound(resumes.execution_id);
 }

@@ -3,17 +3,12 @@
  * are committed together, or both are left as they were before the call.
  */
 import { randomUUID } from 'node:crypto';
-import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
-import { LANGUAGES } from '../runtimes/languages.ts';
-import { type Variable, variable } from '../runtimes/variable.ts';
+import type { Variable } from '../runtimes/variable.ts';
 import { type Call, type FinishedCall, outcomeOf } from '../sandbox/call.ts';
 import type { SandboxParts } from '../sandbox/create-parts.ts';
 import { type Execution, startExecution } from '../sandbox/execution.ts';
-import { OutputDelivery } from '../sandbox/output-delivery.ts';
-import { ResultDelivery } from '../sandbox/result-delivery.ts';
 import { Sandbox } from '../sandbox/sandbox.ts';
-import { Stdin } from '../sandbox/stdin.ts';
 import { stoppedByHost } from '../sandbox/to-result.ts';
 import { usageOf } from '../sandbox/workspace.ts';
 import { type PausedExecution, parse, type RuntimeName, textArgument } from '../schema.ts';
@@ -22,14 +17,12 @@ import type { JobHandle } from '../worker/job-handle.ts';
 import type { WorkerTurn } from '../worker/pool.ts';
 import type { RunOutcome } from '../worker/protocol.ts';
 import type { CheckpointInfo } from './checkpoint.ts';
-import { parseResolutions, type ResumeOptions, toolsRequired } from './resume-options.ts';
-import { executionNotFound, executionPaused } from './session-errors.ts';
+import { inspectionCall, reportedVariables } from './inspect-variables.ts';
+import { checkPaused, parseResolutions, type ResumeOptions, toolsRequired } from './resume-options.ts';
+import { executionNotFound } from './session-errors.ts';
 import { SessionMemory } from './session-memory.ts';
 import type { SessionTimeline } from './timeline.ts';
 import { Transaction } from './transaction.ts';
-
-/** Upper bounds for the program that lists the variables of a session. */
-const INSPECTION_LIMITS = { fuel_budget: 2_000_000_000, timeout_seconds: 10 } as const;
 
 /** The registry that a session belongs to. */
 export interface SessionOwner {
@@ -104,7 +97,7 @@ export class Session extends Sandbox {
     let transaction: Transaction | undefined;
     try {
       transaction = await Transaction.begin(this.#timeline, this.workspace, call.files);
-      this.#checkPaused(call);
+      checkPaused(this.#timeline.state.paused, call.resumes);
       // A session always runs in the image it began in, because its memory is stored as a difference to that image.
       const job = this.start(turn, this.parts.assets, call, transaction.sessionInput(this.key));
       const outcome = await outcomeOf(job, call);
@@ -127,15 +120,6 @@ export class Session extends Sandbox {
       turn.release();
       throw cause;
     }
-  }
-
-  /** Throws if the session is paused and the call does not resume it, or if the call resumes an execution that is not paused. */
-  #checkPaused({ resumes }: Call): void {
-    const { paused } = this.#timeline.state;
-    if (resumes === undefined) {
-      if (paused !== undefined) throw executionPaused(paused.execution_id);
-    } else if (paused?.execution_id !== resumes.execution_id || paused.pauses !== resumes.pauses)
-      throw executionNotFound(resumes.execution_id);
   }
 
   /** @internal */
@@ -286,32 +270,11 @@ export class Session extends Sandbox {
       const { version, delta, tmp } = this.#timeline.state;
       const edits = { removed: [], entries: [] };
       const part = { id: this.key, version, delta, tmp, edits, discardState: true };
-      const output = new OutputDelivery();
-      const call = {
-        code: LANGUAGES[this.runtime].variablesProgram(this.#timeline.record.declared),
-        language: this.runtime,
-        stdin: new Stdin(),
-        onInputError: () => {},
-        args: [],
-        limits: {
-          fuel_budget: Math.min(INSPECTION_LIMITS.fuel_budget, this.policy.fuel_budget),
-          timeout_seconds: Math.min(INSPECTION_LIMITS.timeout_seconds, this.policy.timeout_seconds),
-        },
-        injectSetup: true,
-        profile: false,
-        signal: this.closing.signal,
-        output,
-        results: new ResultDelivery(output),
-        tools: undefined,
-        resumes: undefined,
-      };
-      const { report } = await outcomeOf(this.start(turn, this.parts.assets, call, part), {
-        ...call,
-        onProgress: undefined,
-      });
+      const { declared } = this.#timeline.record;
+      const call = inspectionCall(this.runtime, declared, this.policy, this.closing.signal);
+      const { report } = await outcomeOf(this.start(turn, this.parts.assets, call, part), call);
       this.checkOpen();
-      const parsed = z.array(variable).safeParse(report?.result);
-      return parsed.success ? parsed.data : [];
+      return reportedVariables(report?.result);
     } finally {
       turn?.release();
     }

@@ -1,0 +1,48 @@
+/** The call that lists the variables of a session. It runs in a copy of the interpreter, so nothing changes. */
+import { z } from 'zod';
+import { LANGUAGES } from '../runtimes/languages.ts';
+import { type Variable, variable } from '../runtimes/variable.ts';
+import type { Call, CallLimits } from '../sandbox/call.ts';
+import { OutputDelivery } from '../sandbox/output-delivery.ts';
+import { ResultDelivery } from '../sandbox/result-delivery.ts';
+import { Stdin } from '../sandbox/stdin.ts';
+import type { RuntimeName } from '../schema.ts';
+
+/** Upper bounds for the program that lists the variables. */
+const LIMITS = { fuel_budget: 2_000_000_000, timeout_seconds: 10 } as const;
+
+/** `limits` are those of the session. */
+export function inspectionCall(
+  runtime: RuntimeName,
+  declared: readonly string[],
+  limits: CallLimits,
+  signal: AbortSignal,
+): Call {
+  const output = new OutputDelivery();
+  return {
+    code: LANGUAGES[runtime].variablesProgram(declared),
+    language: runtime,
+    stdin: new Stdin(),
+    onInputError: () => {},
+    args: [],
+    limits: {
+      fuel_budget: Math.min(LIMITS.fuel_budget, limits.fuel_budget),
+      timeout_seconds: Math.min(LIMITS.timeout_seconds, limits.timeout_seconds),
+    },
+    injectSetup: true,
+    profile: false,
+    files: undefined,
+    onProgress: undefined,
+    signal,
+    output,
+    results: new ResultDelivery(output),
+    tools: undefined,
+    resumes: undefined,
+  };
+}
+
+/** The variables that the call reported; none if the report, which the program controls, has another form. */
+export function reportedVariables(report: unknown): Variable[] {
+  const parsed = z.array(variable).safeParse(report);
+  return parsed.success ? parsed.data : [];
+}
