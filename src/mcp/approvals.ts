@@ -13,6 +13,8 @@ export const ANSWER_SECONDS = 600;
 const COLLECT_MS = 20;
 /** Later questions of a run are denied without asking. */
 export const MAX_ROUNDS = 64;
+/** Runs of a tenant that can wait at the same time. Each holds its memory and its result. */
+export const MAX_WAITING_RUNS = 16;
 const TOO_MANY_QUESTIONS = { approved: false, reason: 'too many questions' };
 
 /** Identifies a round of a waiting run. The server signs it, and the client returns it with the answers. */
@@ -144,7 +146,9 @@ export class Approvals {
   async #advance<T>(run: WaitingRun<T>, signal: AbortSignal): Promise<Progress<T>> {
     const ended = await run.next(signal);
     if (ended !== undefined) return { type: 'done', value: ended.value };
-    if (++run.rounds > MAX_ROUNDS) {
+    const waiting = [...this.#runs.values()].filter((one) => one.run.owner.tenant === run.owner.tenant);
+    run.rounds = waiting.length < MAX_WAITING_RUNS ? run.rounds + 1 : MAX_ROUNDS + 1;
+    if (run.rounds > MAX_ROUNDS) {
       for (const { decide } of run.asked.values()) decide(TOO_MANY_QUESTIONS);
       run.asked.clear();
       // No more questions are asked, so this waits for the end of the run.

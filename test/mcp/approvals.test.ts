@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Approvals, MAX_ROUNDS } from '../../src/mcp/approvals.ts';
+import { Approvals, MAX_ROUNDS, MAX_WAITING_RUNS } from '../../src/mcp/approvals.ts';
 import type { ApprovalDecision } from '../../src/tools/tool-call.ts';
 
 describe('a run with too many questions', () => {
@@ -38,4 +38,31 @@ describe('a run with too many questions', () => {
     expect(rounds).toBe(MAX_ROUNDS);
     expect(decisions).toEqual([...new Array(MAX_ROUNDS).fill(true), denied, denied]);
   });
+});
+
+// guarantee: approval
+test('only a limited number of runs of a tenant wait for a decision; the others are denied', async () => {
+  const approvals = new Approvals();
+  const { signal } = new AbortController();
+  const start = (tenant: string, request: string) =>
+    approvals.start({ tenant, request }, signal, (onApproval, runSignal) =>
+      Promise.resolve(
+        onApproval({
+          call_id: '1',
+          seq: 1,
+          name: 'n',
+          arguments: {},
+          session_id: undefined,
+          signal: runSignal,
+        }),
+      ),
+    );
+  for (let i = 0; i < MAX_WAITING_RUNS; i++)
+    expect(await start('greedy', `${i}`)).toMatchObject({ type: 'questions' });
+  expect(await start('greedy', 'one more')).toEqual({
+    type: 'done',
+    value: { approved: false, reason: 'too many questions' },
+  });
+  expect(await start('other', 'r')).toMatchObject({ type: 'questions' });
+  approvals.close();
 });
