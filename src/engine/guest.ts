@@ -1,14 +1,16 @@
 /**
- * One WebAssembly instance: its memory, its fuel and its calls. The only file that instantiates modules. A guest is
- * stopped by a trap, never by a JavaScript exception, because guest code could catch an exception.
+ * One WebAssembly instance: its memory, its calls and the limits of its runs. The only file that instantiates modules. A
+ * guest is stopped by a trap, never by a JavaScript exception, because guest code could catch an exception.
  */
 import { randomFillSync } from 'node:crypto';
 import type { Volume } from '../fs/volume.ts';
 import { GuestMemory } from '../kernel/guest-memory.ts';
+import type { Host } from '../kernel/host-services.ts';
 import type { HostFunctions } from '../kernel/syscall-guard.ts';
-import { type Host, Kernel } from '../kernel/syscalls.ts';
+import { Kernel } from '../kernel/syscalls.ts';
 import { classifyException } from './classify-exception.ts';
 import { GuestClock } from './clock.ts';
+import { FuelMeter } from './fuel-meter.ts';
 import { GRACE } from './grace.ts';
 import { GuestStack } from './guest-stack.ts';
 import { type Linkage, linkImports, trampolineFor } from './host-imports.ts';
@@ -24,14 +26,6 @@ import {
 } from './run-context.ts';
 import { seededRandom } from './seeded-random.ts';
 import type { FindSideModule } from './side-module.ts';
-
-/** Instructions between two checks of the limits: about a millisecond of optimised code. */
-const SLICE_FUEL = 2_000_000;
-/** Fuel, and how often in a row it is granted, for a guest with a probe to reach the probed loop. */
-const DEFER_FUEL = 100;
-const MAX_DEFERRALS = 3;
-/** More than a guest executes between two checks of its counter. Reserved so that the grace period is not exceeded. */
-const UNCHECKED_FUEL = 1_000_000;
 
 /** A prepared and compiled module. It can be sent to other threads. */
 export interface CompiledModule {
@@ -54,26 +48,14 @@ export class Guest implements Host, LinkableGuest {
   readonly hostFunctions: Readonly<Record<string, HostFunctions>>;
   readonly linker: Linker;
   readonly #trap: () => never;
-  readonly #fuel: WebAssembly.Global<'i64'>;
-  /** Set by the module while `#onSliceUsed` runs, if it has a probe (see LoopProbe in wasm/prepare-module.ts). */
-  readonly #probe: WebAssembly.Global<'i32'> | undefined;
+  readonly #fuel: FuelMeter;
   #run = UNLIMITED_RUN;
-  /** Fuel granted since the run began. */
-  #granted = 0;
-  /** Number of slices granted since then. */
-  #slices = 0;
-  /** Fuel that may be granted in total. */
-  #budget = 0;
-  /** Upper bound of the fuel consumed, with the grace period; finite once a limit has been reached. */
-  #maxFuel = Number.POSITIVE_INFINITY;
   #deadlineMs = Number.POSITIVE_INFINITY;
   #clock: GuestClock;
   #seededRandom: ((into: Uint8Array) => void) | undefined;
   /** The first limit that was reached; from then on the guest runs in its grace period. */
   #limitReached: LimitReason | undefined;
   #stop: GuestStop | undefined;
-  /** How often the check of the limits has been deferred since the last one. */
-  #deferrals = 0;
   /** Number of calls into the guest that have not returned. */
   #depth = 0;
 
@@ -101,8 +83,7 @@ export class Guest implements Host, LinkableGuest {
     this.hostFunctions = linkage.imports(this);
     const imports = linkImports(compiled.module, this.memory, this.hostFunctions, (name) => this.deny(name));
     this.exports = this.instantiate(compiled.module, imports);
-    this.#fuel = this.exports['fuel'] as WebAssembly.Global<'i64'>;
-    this.#probe = this.exports['probe'] as WebAssembly.Global<'i32'> | undefined;
+    this.#fuel = new FuelMeter(this.exports);
     this.stack = new GuestStack(this.exports);
     this.table = this.exports['__indirect_function_table'] as WebAssembly.Table;
     this.linker = new Linker(this);
@@ -132,7 +113,7 @@ export class Guest implements Host, LinkableGuest {
 
   /** Charges fuel for work of the host. The guest checks the counter when it continues. */
   charge(fuel: number): void {
-    this.#fuel.value = (this.#fuel.value as bigint) - BigInt(fuel);
+    this.#fuel.charge(fuel);
   }
 
   // ---- runs ----
@@ -140,8 +121,6 @@ export class Guest implements Host, LinkableGuest {
   /** Sets the limits and callbacks for the following calls. */
   beginRun(run: RunContext): void {
     this.#run = run;
-    this.#budget = run.fuelBudget;
-    this.#maxFuel = Number.POSITIVE_INFINITY;
     this.#deadlineMs = run.deadlineMs;
     // Both depend on the kernel state, which may be restored after this call.
     this.#clock = this.#newClock();
@@ -149,7 +128,7 @@ export class Guest implements Host, LinkableGuest {
     this.#limitReached = undefined;
     this.memoryLimit.beginRun();
     this.#stop = undefined;
-    this.resetFuel();
+    this.#fuel.beginRun(run.fuelBudget, run.sliceFuel);
   }
 
   /** Replaces the deadline of the run, after work of the host that does not count against its time limit. */
@@ -159,29 +138,18 @@ export class Guest implements Host, LinkableGuest {
 
   /** Restarts the count, after work of the runtime that is not charged to the program. */
   resetFuel(): void {
-    this.#slices = 0;
-    this.#granted = Math.min(this.#nextSlice(), this.#budget);
-    this.#fuel.value = BigInt(this.#granted);
+    this.#fuel.restart();
   }
 
   /** The limit that this run reached, even if the program then returned within its grace period. */
   get limitReached(): LimitReason | undefined {
     // The counter is not checked after the last instructions before a return.
-    return this.#limitReached ?? (this.#charged > this.#budget ? 'out_of_fuel' : undefined);
+    return this.#limitReached ?? (this.#fuel.isExceeded ? 'out_of_fuel' : undefined);
   }
 
   /** Instructions since `beginRun` or `resetFuel`. An instruction that was charged but not executed does not count. */
   get fuelConsumed(): number {
-    return Math.min(this.#charged, this.#maxFuel);
-  }
-
-  /** Slices differ slightly, so that samples are not in step with the loops of a program. */
-  #nextSlice(): number {
-    return (this.#run.sliceFuel ?? SLICE_FUEL) - (Math.imul(++this.#slices, 0x9e3779b1) >>> 18);
-  }
-
-  get #charged(): number {
-    return this.#granted - Number(this.#fuel.value);
+    return this.#fuel.consumed;
   }
 
   /** Calls an export. Throws `GuestStopped` if the guest does not return. */
@@ -249,40 +217,18 @@ export class Guest implements Host, LinkableGuest {
   }
 
   #onSliceUsed(): void {
-    if (this.#deferCheck()) return;
+    if (this.#fuel.deferCheck()) return;
     this.check();
     // Time spent yielding does not count. A guest does not yield in its grace period, which the clock bounds.
     if (this.#limitReached === undefined) this.#deadlineMs += this.#run.onSlice?.(this.fuelConsumed) ?? 0;
-    // A bulk instruction can cost more than a slice; the debt is added to the next one.
-    if (this.#charged > this.#budget) this.#reachLimit('out_of_fuel');
-    else if ((this.#fuel.value as bigint) < 0n) this.#grantSlice();
-    if (this.#probe !== undefined) this.#probe.value = 0;
+    if (this.#fuel.isExceeded) this.#reachLimit('out_of_fuel');
+    else if (this.#fuel.isSliceUsed) this.#fuel.grantSlice();
+    this.#fuel.clearProbe();
   }
 
   /** The probed local of the module if the guest called the host at the probed loop, otherwise 0. */
   get probe(): number {
-    return this.#probe?.value ?? 0;
-  }
-
-  /**
-   * Lets a guest with a probe continue for a moment if it is not at the probed loop, so that its position is known when
-   * the limits are checked. The counter depends on nothing else, so this is the same in every run.
-   */
-  #deferCheck(): boolean {
-    const debt = -Number(this.#fuel.value);
-    const isDeferred = this.#probe?.value === 0 && this.#deferrals < MAX_DEFERRALS && debt < DEFER_FUEL;
-    this.#deferrals = isDeferred ? this.#deferrals + 1 : 0;
-    if (!isDeferred) return false;
-    this.#granted += debt + DEFER_FUEL;
-    this.#fuel.value = BigInt(DEFER_FUEL);
-    return true;
-  }
-
-  #grantSlice(): void {
-    const debt = Math.max(0, -Number(this.#fuel.value));
-    const fuel = Math.min(this.#nextSlice() + debt, this.#budget - this.#granted);
-    this.#granted += fuel;
-    this.#fuel.value = (this.#fuel.value as bigint) + BigInt(fuel);
+    return this.#fuel.probe;
   }
 
   /**
@@ -293,16 +239,14 @@ export class Guest implements Host, LinkableGuest {
     if (this.#limitReached !== undefined) this.#stopAtLimit(this.#limitReached);
     this.#limitReached = reason;
     this.#run.onLimit?.(reason);
-    const charged = this.#charged;
-    this.#maxFuel = Math.min(this.#budget, charged) + GRACE.fuel;
-    this.#budget = this.#maxFuel - UNCHECKED_FUEL;
+    this.#fuel.beginGracePeriod();
     // Fuel bounds the grace period too, so what a program reports when it is out of fuel is the same on every machine.
     const graceEnds = performance.now() + GRACE.milliseconds;
     this.#deadlineMs = reason === 'out_of_fuel' ? Math.max(this.#deadlineMs, graceEnds) : graceEnds;
     // The next instruction costs more than the grace period. It has been charged but will not be executed.
-    if (charged > this.#budget) this.#stopAtLimit(reason);
+    if (this.#fuel.isExceeded) this.#stopAtLimit(reason);
     // Must precede `interrupt`, which may call metered guest code.
-    this.#grantSlice();
+    this.#fuel.grantSlice();
     this.linkage.interrupt(this, reason);
   }
 

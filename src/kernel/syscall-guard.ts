@@ -4,8 +4,8 @@
  * Every call checks the limits first: work on the host costs the guest no fuel, so only the clock bounds it.
  */
 import { WASI_ERRNO } from './errno.ts';
+import type { Host } from './host-services.ts';
 import { isSyscallError } from './syscall-error.ts';
-import type { Host } from './syscalls.ts';
 
 /** A function that a guest module imports. */
 // biome-ignore lint/suspicious/noExplicitAny: the signatures differ between imports

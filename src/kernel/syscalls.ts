@@ -6,47 +6,21 @@
 import type { DirNode, FileNode, Node } from '../fs/nodes.ts';
 import { type BaseDirectory, baseOf } from '../fs/resolve-path.ts';
 import type { Volume } from '../fs/volume.ts';
-import { AT, type FILE_TYPE, O, SEEK } from './abi.ts';
+import { AT, O, SEEK } from './abi.ts';
 import { DescriptorTable, type Listing, type OpenFile } from './descriptors.ts';
 import { DEVICES } from './devices.ts';
+import { deviceStatus, type FileStatus, nodeStatus } from './file-status.ts';
+import type { Host } from './host-services.ts';
 import { ImportLog } from './module-import-log.ts';
 import { newPipe, readPipe, writePipe } from './pipe.ts';
 import { syscallError } from './syscall-error.ts';
 import type { ToolChannel } from './tool-channel.ts';
-
-/** The services that the kernel needs; the engine implements them. */
-export interface Host {
-  /** Wall clock time in milliseconds since 1970, with a fraction. */
-  now(): number;
-  /** Monotonic clock in milliseconds. */
-  monotonic(): number;
-  /** Waits; stops the guest when its time limit is reached or it is cancelled. */
-  sleep(milliseconds: number): void;
-  random(into: Uint8Array): void;
-  /** Instructions executed in this run so far. */
-  readonly fuelConsumed: number;
-  /** Receives output; the receiver enforces the cap. */
-  output(stream: 1 | 2, bytes: Uint8Array): void;
-  /** Receives a result that the program displays, one per write; the receiver checks it and enforces the limits. */
-  result(message: Uint8Array): void;
-  /** Called about once per millisecond of host work; stops the guest when its time limit is reached. */
-  check(): void;
-}
 
 /** Host work, in estimated microseconds, between two calls of `Host.check`. */
 const CHECK_INTERVAL_US = 1000;
 
 /** Names that unfinished listings of directories may hold together, beyond the number of files that the quota allows. */
 const MAX_LISTED_NAMES = 65_536;
-
-export interface FileStatus {
-  kind: keyof typeof FILE_TYPE;
-  ino: number;
-  mode: number;
-  nlink: number;
-  size: number;
-  mtimeMs: number;
-}
 
 /** A directory entry as returned by getdents64 and readdir. */
 interface DirectoryEntry {
@@ -172,8 +146,8 @@ export class Kernel {
 
   stat(base: BaseDirectory, path: string, follow: boolean): FileStatus {
     const device = DEVICES.get(path);
-    if (device !== undefined) return this.#deviceStatus(device.kind, 1);
-    return status(this.volume.lookup(path, base, follow));
+    if (device !== undefined) return deviceStatus(device.kind, 1, this.host.now());
+    return nodeStatus(this.volume.lookup(path, base, follow));
   }
 
   access(base: BaseDirectory, path: string, amode: number): number {
@@ -346,12 +320,8 @@ export class Kernel {
 
   fstat(fd: number): FileStatus {
     const file = this.fds.get(fd);
-    if (file.kind === 'file' || file.kind === 'dir') return status(file.node);
-    return this.#deviceStatus(file.kind, fd + 1);
-  }
-
-  #deviceStatus(kind: 'null' | 'results' | 'stream' | 'pipe', ino: number): FileStatus {
-    return { kind, ino, mode: 0o620, nlink: 1, size: 0, mtimeMs: this.host.now() };
+    if (file.kind === 'file' || file.kind === 'dir') return nodeStatus(file.node);
+    return deviceStatus(file.kind, fd + 1, this.host.now());
   }
 
   /** The node of an open regular file; fails for any other kind of descriptor. */
@@ -393,10 +363,4 @@ export class Kernel {
     const node = dir.entries.get(name);
     return node && { name, ino: node.ino, kind: node.kind };
   }
-}
-
-function status(node: Node): FileStatus {
-  const size = node.kind === 'file' ? node.size : node.kind === 'symlink' ? node.target.length : 4096;
-  const nlink = node.kind === 'file' ? node.nlink : 1;
-  return { kind: node.kind, ino: node.ino, mode: node.mode & 0o7777, nlink, size, mtimeMs: node.mtimeMs };
 }

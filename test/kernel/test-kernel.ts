@@ -2,8 +2,9 @@
 import { readOnlyTree } from '../../src/fs/tree-codec.ts';
 import { Volume } from '../../src/fs/volume.ts';
 import { GuestMemory } from '../../src/kernel/guest-memory.ts';
+import type { Host } from '../../src/kernel/host-services.ts';
 import type { HostFunctions } from '../../src/kernel/syscall-guard.ts';
-import { type Host, Kernel } from '../../src/kernel/syscalls.ts';
+import { Kernel } from '../../src/kernel/syscalls.ts';
 import { wasiFunctions } from '../../src/kernel/wasi.ts';
 import {
   type EmscriptenGuest,

@@ -5,8 +5,9 @@
  */
 import { FILE_TYPE } from '../../../kernel/abi.ts';
 import { MAX_DESCRIPTORS } from '../../../kernel/descriptors.ts';
+import type { FileStatus } from '../../../kernel/file-status.ts';
 import { syscallError } from '../../../kernel/syscall-error.ts';
-import type { FileStatus, Kernel } from '../../../kernel/syscalls.ts';
+import type { Kernel } from '../../../kernel/syscalls.ts';
 import { MAX_TOOL_MESSAGE_BYTES } from '../../../kernel/tool-channel.ts';
 import {
   LIST,

@@ -3,10 +3,11 @@
  * result is a negated errno.
  */
 import { AT, FILE_TYPE, O } from '../../../kernel/abi.ts';
+import type { FileStatus } from '../../../kernel/file-status.ts';
 import type { GuestMemory } from '../../../kernel/guest-memory.ts';
 import { syscallError } from '../../../kernel/syscall-error.ts';
 import type { HostFunctions } from '../../../kernel/syscall-guard.ts';
-import type { FileStatus, Kernel } from '../../../kernel/syscalls.ts';
+import type { Kernel } from '../../../kernel/syscalls.ts';
 import { DIRENT, DIRENT_NAME, FCNTL, POLL, POLLFD, STAT, STATFS, TIMESPEC, UTIME } from './abi.ts';
 import { toolExchange } from './tool-exchange.ts';
 

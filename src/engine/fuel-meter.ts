@@ -1,0 +1,118 @@
+/**
+ * The fuel of one run: the counter in the module, which the guest decrements, and what was granted to it. Fuel is granted
+ * in slices, so that the host regains control about once per millisecond. The count depends only on the instructions of
+ * the guest, so it is the same in every run.
+ */
+import { GRACE } from './grace.ts';
+
+/** Instructions between two checks of the limits: about a millisecond of optimised code. */
+const SLICE_FUEL = 2_000_000;
+/** Fuel, and how often in a row it is granted, for a guest with a probe to reach the probed loop. */
+const DEFER_FUEL = 100;
+const MAX_DEFERRALS = 3;
+/** More than a guest executes between two checks of its counter. Reserved so that the grace period is not exceeded. */
+const UNCHECKED_FUEL = 1_000_000;
+
+export class FuelMeter {
+  readonly #counter: WebAssembly.Global<'i64'>;
+  /** Set by the module while it calls the host for more fuel, if it has a probe (see LoopProbe in wasm/prepare-module.ts). */
+  readonly #probe: WebAssembly.Global<'i32'> | undefined;
+  #sliceFuel = SLICE_FUEL;
+  /** Fuel granted since the count began. */
+  #granted = 0;
+  /** Number of slices granted since then. */
+  #slices = 0;
+  /** Fuel that may be granted in total. */
+  #budget = 0;
+  /** Upper bound of the fuel consumed, with the grace period; finite once a limit has been reached. */
+  #maxFuel = Number.POSITIVE_INFINITY;
+  /** How often the check of the limits has been deferred since the last one. */
+  #deferrals = 0;
+
+  /** `exports` are those of a module prepared by wasm/prepare-module.ts. */
+  constructor(exports: WebAssembly.Exports) {
+    this.#counter = exports['fuel'] as WebAssembly.Global<'i64'>;
+    this.#probe = exports['probe'] as WebAssembly.Global<'i32'> | undefined;
+  }
+
+  beginRun(budget: number, sliceFuel = SLICE_FUEL): void {
+    this.#budget = budget;
+    this.#sliceFuel = sliceFuel;
+    this.#maxFuel = Number.POSITIVE_INFINITY;
+    this.restart();
+  }
+
+  /** Begins a new count with the same budget. */
+  restart(): void {
+    this.#slices = 0;
+    this.#granted = Math.min(this.#nextSlice(), this.#budget);
+    this.#counter.value = BigInt(this.#granted);
+  }
+
+  /** Adds to the count. The guest checks the counter when it continues. */
+  charge(fuel: number): void {
+    this.#counter.value = (this.#counter.value as bigint) - BigInt(fuel);
+  }
+
+  get #charged(): number {
+    return this.#granted - Number(this.#counter.value);
+  }
+
+  /** Instructions since the count began. An instruction that was charged but not executed does not count. */
+  get consumed(): number {
+    return Math.min(this.#charged, this.#maxFuel);
+  }
+
+  /** Whether more than the budget, or more than that of the grace period, has been charged. */
+  get isExceeded(): boolean {
+    return this.#charged > this.#budget;
+  }
+
+  /** Whether the guest has used the fuel that was granted to it. */
+  get isSliceUsed(): boolean {
+    return (this.#counter.value as bigint) < 0n;
+  }
+
+  /** Slices differ slightly, so that samples are not in step with the loops of a program. */
+  #nextSlice(): number {
+    return this.#sliceFuel - (Math.imul(++this.#slices, 0x9e3779b1) >>> 18);
+  }
+
+  /** A bulk instruction can cost more than a slice; the debt is added to the next one. */
+  grantSlice(): void {
+    const debt = Math.max(0, -Number(this.#counter.value));
+    const fuel = Math.min(this.#nextSlice() + debt, this.#budget - this.#granted);
+    this.#granted += fuel;
+    this.#counter.value = (this.#counter.value as bigint) + BigInt(fuel);
+  }
+
+  /** Replaces the budget by that of the grace period, which starts from what has been consumed. */
+  beginGracePeriod(): void {
+    this.#maxFuel = Math.min(this.#budget, this.#charged) + GRACE.fuel;
+    this.#budget = this.#maxFuel - UNCHECKED_FUEL;
+  }
+
+  /** The probed local of the module if the guest called the host at the probed loop, otherwise 0. */
+  get probe(): number {
+    return this.#probe?.value ?? 0;
+  }
+
+  clearProbe(): void {
+    if (this.#probe !== undefined) this.#probe.value = 0;
+  }
+
+  /**
+   * Lets a guest with a probe continue for a moment if it is not at the probed loop, so that its position is known when
+   * the limits are checked. Returns whether it does. The counter depends on nothing else, so this is the same in every
+   * run.
+   */
+  deferCheck(): boolean {
+    const debt = -Number(this.#counter.value);
+    const isDeferred = this.#probe?.value === 0 && this.#deferrals < MAX_DEFERRALS && debt < DEFER_FUEL;
+    this.#deferrals = isDeferred ? this.#deferrals + 1 : 0;
+    if (!isDeferred) return false;
+    this.#granted += debt + DEFER_FUEL;
+    this.#counter.value = BigInt(DEFER_FUEL);
+    return true;
+  }
+}

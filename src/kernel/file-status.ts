@@ -1,0 +1,26 @@
+/** What stat and fstat report about a file, a directory, a link, a device or a pipe. */
+import type { Node } from '../fs/nodes.ts';
+import type { FILE_TYPE } from './abi.ts';
+
+export interface FileStatus {
+  kind: keyof typeof FILE_TYPE;
+  ino: number;
+  mode: number;
+  nlink: number;
+  size: number;
+  mtimeMs: number;
+}
+
+export function nodeStatus(node: Node): FileStatus {
+  const size = node.kind === 'file' ? node.size : node.kind === 'symlink' ? node.target.length : 4096;
+  const nlink = node.kind === 'file' ? node.nlink : 1;
+  return { kind: node.kind, ino: node.ino, mode: node.mode & 0o7777, nlink, size, mtimeMs: node.mtimeMs };
+}
+
+export function deviceStatus(
+  kind: 'null' | 'results' | 'stream' | 'pipe',
+  ino: number,
+  mtimeMs: number,
+): FileStatus {
+  return { kind, ino, mode: 0o620, nlink: 1, size: 0, mtimeMs };
+}

@@ -1,0 +1,227 @@
+/**
+ * Runs the program of one job in a guest and sends its output, its outcome and, in a session, the new state. The guest is
+ * reset after the result has been sent, so that the caller does not wait for it.
+ */
+import type { ProgramState } from '../analysis/run-profile.ts';
+import type { RunContext } from '../engine/run-context.ts';
+import type { FileTree } from '../fs/file-tree.ts';
+import type { TreeChanges } from '../fs/tree-changes.ts';
+import { CappedOutput } from '../kernel/capped-output.ts';
+import type { Kernel } from '../kernel/syscalls.ts';
+import { programFile } from '../runtimes/language.ts';
+import type { StoppedAt } from '../schema.ts';
+import { CooperativeYield } from './cooperative-yield.ts';
+import { DETAILED_SAMPLE_FUEL, FuelProfiler } from './fuel-profiler.ts';
+import type { HostRequests } from './host-requests.ts';
+import { limitChangedFiles } from './limit-changed-files.ts';
+import type { LoadedImage } from './load-image.ts';
+import { OutputSender } from './output-sender.ts';
+import { prepareGuest } from './prepare-guest.ts';
+import type { RunJob, RunOutcome } from './protocol.ts';
+import { RunResults } from './run-results.ts';
+import type { RunSite } from './run-site.ts';
+import { runProgram } from './run-to-outcome.ts';
+import { saveSession } from './save-session.ts';
+import { timed } from './startup-phases.ts';
+import { ToolCalls } from './tool-calls.ts';
+import type { ReceivedTrees } from './tree-updates.ts';
+
+/** What all runs of a thread share. */
+export interface WorkerThread {
+  /** Shared with the main thread (see control-block.ts). */
+  readonly control: Int32Array;
+  /** Shared with all threads of the host. */
+  readonly hostBlock: Int32Array;
+  readonly requests: HostRequests;
+  readonly workspaces: ReceivedTrees;
+}
+
+export function runJob(
+  thread: WorkerThread,
+  id: number,
+  job: RunJob,
+  loaded: LoadedImage,
+  workspace: FileTree,
+  maxPages: number,
+  site: RunSite,
+): void {
+  const { requests, workspaces } = thread;
+  const { guests, send, reportFuel, isAbandoned } = site;
+  const { limits, session } = job;
+  const stdout = new CappedOutput(limits.stdoutMaxBytes);
+  const stderr = new CappedOutput(limits.stderrMaxBytes);
+  const isUncapped = job.streamOutput === 'all';
+  const sendOutput = (stream: 1 | 2, bytes: Uint8Array) => send({ type: 'output', id, stream, bytes });
+  const drain = () => void requests.ask(id, guest, { type: 'drain' });
+  const sender =
+    job.streamOutput === 'none' ? undefined : new OutputSender(sendOutput, isUncapped ? drain : undefined);
+  const cooperativeYield = new CooperativeYield(thread.hostBlock);
+  // Created below, because it reads the guest; the program starts after that.
+  let profiler: FuelProfiler | undefined;
+  let stateAtLimit: ProgramState | undefined;
+  const hooks: RunHooks = {
+    sliceFuel: site.sliceFuel,
+    onSlice: (fuelConsumed) => {
+      if (isAbandoned?.()) guest.stop({ reason: 'cancelled', message: 'abandoned' });
+      profiler?.sample(fuelConsumed);
+      reportFuel(fuelConsumed);
+    },
+    onLimit: () => {
+      stateAtLimit = profiler?.state(guest.fuelConsumed);
+    },
+    result: (message) => results.receive(message),
+  };
+  const results = new RunResults(
+    () => guest.kernel.volume,
+    (result) => send({ type: 'result', id, result }),
+  );
+  const context = runContext(
+    thread.control,
+    id,
+    job,
+    cooperativeYield,
+    { 1: stdout, 2: stderr },
+    sender,
+    hooks,
+  );
+  const { current, stale } = prepareGuest(loaded, job, workspace, maxPages, context, guests);
+  const { guest } = current;
+  const { handles } = loaded.image.header;
+  const call = guest.kernel.calls + 1;
+  const program = { file: programFile(loaded.runtime.source, call), code: job.code };
+  profiler = new FuelProfiler(
+    loaded.runtime.stackReader(guest, handles),
+    program,
+    limits,
+    job.profile,
+    () => guest.memory.buffer.byteLength,
+  );
+  guest.kernel.stdin = job.stdin;
+  if (job.hasMoreStdin)
+    guest.kernel.moreStdin = () => {
+      const answer = requests.ask(id, guest, { type: 'stdin' });
+      return answer === undefined ? 'interrupted' : (answer.bytes ?? 'end');
+    };
+  const tools = job.tools && new ToolCalls(requests, id, guest, job.tools);
+  guest.kernel.tools = tools;
+  // Restoring a session is work of the host and does not count against the time of the program.
+  const startedMs = performance.now();
+  cooperativeYield.start(startedMs);
+  guest.setDeadline(startedMs + limits.timeoutMs);
+  send({ type: 'started', id });
+  const request = {
+    code: job.code,
+    language: job.language,
+    env: job.env,
+    args: job.args,
+    call,
+    keep: session !== undefined,
+    fuel_budget: limits.fuelBudget,
+    timeout_seconds: limits.timeoutMs / 1000,
+    inject_setup: job.injectSetup,
+    tools: tools?.names,
+  };
+  const observer = {
+    file: program.file,
+    stateAtLimit: () => stateAtLimit,
+    stateNow: () => profiler.state(guest.fuelConsumed),
+    placeOf: (place: StoppedAt) => profiler.placeOf(place),
+  };
+  const isResumed = job.tools?.resumed !== undefined;
+  const { trap, report, stoppedAt, isConsistent, isPaused } = timed('first_run', () =>
+    runProgram(guest, loaded.runtime, handles, request, observer, isResumed),
+  );
+  tools?.close();
+  guest.kernel.tools = undefined;
+  const rest = { 1: stdout.finish(), 2: stderr.finish() };
+  if (!isUncapped)
+    for (const stream of [1, 2] as const) sender?.push(stream, rest[stream], performance.now());
+  sender?.finish(performance.now());
+  loaded.checkDamage();
+  const keepsState = session !== undefined && !session.discardState;
+  const state = !keepsState ? 'fresh' : isConsistent ? 'committed' : 'rolled_back';
+  const taken = takeChanges(guest.kernel, state);
+  results.finish(report, taken);
+  const { changes, omitted } = limitChangedFiles(taken);
+  const outcome: RunOutcome = {
+    trap,
+    report,
+    state,
+    ...(isPaused && { isPaused }),
+    ...(tools && { toolWaitMs: tools.waitedMs }),
+    fuelConsumed: guest.fuelConsumed,
+    memoryUsedBytes: guest.memory.buffer.byteLength,
+    durationMs: performance.now() - startedMs - cooperativeYield.yieldedMs,
+    yieldedMs: cooperativeYield.yieldedMs,
+    stdout: stdout.text(),
+    stderr: stderr.text(),
+    stdoutDroppedBytes: stdout.dropped,
+    stderrDroppedBytes: stderr.dropped,
+    changes,
+    filesOmitted: omitted,
+    otherUsage: state === 'committed' ? guest.kernel.volume.usageOutside('/app') : { bytes: 0, files: 0 },
+    imports: guest.kernel.imports.close(guest.fuelConsumed, isConsistent),
+    profile: profiler.finish(trap !== undefined),
+    stoppedAt,
+    resultsOmitted: results.omitted,
+    declared: keepsState ? loaded.runtime.source.declaredNames(job.code) : [],
+  };
+  send({ type: 'done', id, outcome });
+  workspaces.applyChanges(job.workspace.id, changes);
+  const unneeded = [
+    ...(state === 'committed'
+      ? saveSession(id, loaded, current, session!, isPaused === true, site)
+      : [current]),
+    stale,
+  ];
+  for (const released of unneeded) released?.pool.release(released.guest);
+}
+
+/** The changes in the workspace. Memory and workspace are rolled back together. */
+function takeChanges(kernel: Kernel, state: RunOutcome['state']): TreeChanges {
+  if (state === 'rolled_back') return NO_CHANGES;
+  return state === 'committed'
+    ? kernel.volume.commit('/app', kernel.nodesInUse())
+    : kernel.volume.changes('/app');
+}
+
+const NO_CHANGES = { created: [], modified: [], deleted: [], removed: [], entries: [] };
+
+interface RunHooks {
+  readonly sliceFuel: number | undefined;
+  readonly onSlice: (fuelConsumed: number) => void;
+  readonly onLimit: () => void;
+  readonly result: (message: Uint8Array) => void;
+}
+
+function runContext(
+  cancel: Int32Array,
+  id: number,
+  { limits, profile, streamOutput }: RunJob,
+  cooperativeYield: CooperativeYield,
+  outputs: Record<1 | 2, CappedOutput>,
+  sender: OutputSender | undefined,
+  { sliceFuel, ...hooks }: RunHooks,
+): RunContext {
+  return {
+    fuelBudget: limits.fuelBudget,
+    deadlineMs: Number.POSITIVE_INFINITY,
+    cancel,
+    cancelValue: id,
+    sliceFuel: sliceFuel ?? (profile ? DETAILED_SAMPLE_FUEL : undefined),
+    onLimit: hooks.onLimit,
+    result: hooks.result,
+    onSlice: (fuelConsumed) => {
+      hooks.onSlice(fuelConsumed);
+      return cooperativeYield.maybeYield(fuelConsumed);
+    },
+    deterministic: limits.deterministic,
+    output: (stream, bytes) => {
+      const accepted = outputs[stream].push(bytes);
+      sender?.push(stream, streamOutput === 'all' ? bytes : accepted, performance.now());
+    },
+    ...(sender && {
+      onTick: (nowMs, isSleeping) => (isSleeping ? sender.flush(nowMs) : sender.tick(nowMs)),
+    }),
+  };
+}
