@@ -12,7 +12,7 @@ export interface LoopSample {
 }
 
 /** A variable that approaches a bound. */
-export interface Progress {
+export interface LoopProgress {
   readonly name: string;
   readonly value: number;
   readonly bound: number;
@@ -23,7 +23,7 @@ export interface Progress {
 export type LoopFinding =
   /** The loop does not approach its end. */
   | { readonly kind: 'endless'; readonly evidence: string }
-  | { readonly kind: 'progressing'; readonly progress: Progress | undefined }
+  | { readonly kind: 'progressing'; readonly progress: LoopProgress | undefined }
   /** The loop ended and started again between samples. */
   | { readonly kind: 'restarting' }
   | { readonly kind: 'unknown' };

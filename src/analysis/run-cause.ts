@@ -5,7 +5,7 @@
 import { formatBytes, formatPercent } from '../quantities.ts';
 import type { RUN_CAUSES } from '../schema.ts';
 import type { AnalysisInput } from './input.ts';
-import { examineLoop, type LoopSample, type Progress, sizeOf } from './loop-progress.ts';
+import { examineLoop, type LoopProgress, type LoopSample, sizeOf } from './loop-progress.ts';
 import type { SourceLoop } from './loops.ts';
 import { oneLine, sourceLine } from './quote-guest-text.ts';
 import type { ProgramState, RunProfile, StackFrame } from './run-profile.ts';
@@ -22,7 +22,7 @@ export interface RunCause {
 export interface RunFindings {
   readonly cause: RunCause | undefined;
   /** The progress of a loop of the program; undefined if there is a cause for which more fuel does not help. */
-  readonly progress: Progress | undefined;
+  readonly progress: LoopProgress | undefined;
 }
 
 const NONE: RunFindings = { cause: undefined, progress: undefined };
@@ -219,8 +219,8 @@ function examineLoops(
   input: AnalysisInput,
   profile: RunProfile,
   late: readonly ProgramState[],
-): { endless: RunCause | undefined; progress: Progress | undefined } {
-  let progress: Progress | undefined;
+): { endless: RunCause | undefined; progress: LoopProgress | undefined } {
+  let progress: LoopProgress | undefined;
   let isInnerKnown = true;
   for (const { loop, position } of candidates(input, profile, late)) {
     const finding = examineLoop(loop, samplesAt(late, position));

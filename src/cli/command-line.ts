@@ -2,7 +2,7 @@
 import { CommanderError } from 'commander';
 import { handleBrokenPipes } from './broken-pipe.ts';
 import { exitCodeOf } from './exit-codes.ts';
-import { packageFacts } from './package-facts.ts';
+import { ownPackage } from './own-package.ts';
 import { createProgram } from './program.ts';
 import { escapeControls } from './terminal-text.ts';
 
@@ -10,7 +10,7 @@ import { escapeControls } from './terminal-text.ts';
 export async function runCommandLine(args: readonly string[]): Promise<void> {
   handleBrokenPipes();
   try {
-    const program = await createProgram(packageFacts(), args);
+    const program = await createProgram(ownPackage(), args);
     await program.parseAsync(args, { from: 'user' });
   } catch (cause) {
     // Commander has already printed its own messages.

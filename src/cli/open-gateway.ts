@@ -1,7 +1,7 @@
 /** The MCP servers of `--tools-config`. Servers and tools that cannot be used are reported on standard error. */
 import { Gateway } from '../mcp/gateway/gateway.ts';
 import { readToolsConfig } from '../mcp/gateway/tools-config.ts';
-import { packageFacts } from './package-facts.ts';
+import { ownPackage } from './own-package.ts';
 import { escapeControls } from './terminal-text.ts';
 
 export function openGateway(path: string): Gateway {
@@ -11,7 +11,7 @@ export function openGateway(path: string): Gateway {
     process.stderr.write(`llm-wasm-sandbox: ${escapeControls(`${what}: ${reason}`)}\n`);
   };
   return new Gateway(readToolsConfig(path), {
-    version: packageFacts().version,
+    version: ownPackage().version,
     log: { info: () => {}, warn },
   });
 }

@@ -13,7 +13,7 @@ import { FunctionTable, type Slot } from './function-table.ts';
 import { LinkFailure } from './link-failure.ts';
 import { type LinkState, MAX_HANDLES, MAX_SIDE_MODULES } from './link-state.ts';
 import { LinkedModule, type ModuleMemory, type Placement } from './linked-module.ts';
-import { checkState } from './saved-links.ts';
+import { checkLinkState } from './saved-links.ts';
 import { type FindSideModule, type MainSymbols, mainSymbols, type SideModule } from './side-module.ts';
 import { readSideModuleStub } from './side-module-stub.ts';
 
@@ -349,7 +349,7 @@ export class Linker {
   }
 
   #check(state: LinkState): void {
-    checkState(
+    checkLinkState(
       state,
       this.#table.start,
       this.#guest.memory.buffer.byteLength,

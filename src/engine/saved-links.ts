@@ -7,7 +7,7 @@ import type { LinkState } from './link-state.ts';
 import type { SideModule } from './side-module.ts';
 
 /** `tableStart` is the number of table entries of the main module. Throws LinkFailure. */
-export function checkState(
+export function checkLinkState(
   state: LinkState,
   tableStart: number,
   memoryBytes: number,

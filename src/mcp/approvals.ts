@@ -30,7 +30,7 @@ export interface ApprovalQuestion {
 }
 
 /** The value of a run that has ended, or the questions that must be answered before it can continue. */
-export type Progress<T> =
+export type ApprovalProgress<T> =
   | { readonly type: 'done'; readonly value: T }
   | {
       readonly type: 'questions';
@@ -108,7 +108,7 @@ export class Approvals {
     owner: RunOwner,
     signal: AbortSignal,
     work: (onApproval: OnApproval, signal: AbortSignal) => Promise<T>,
-  ): Promise<Progress<T>> {
+  ): Promise<ApprovalProgress<T>> {
     const run = new WaitingRun<T>(owner);
     run.result = work(run.onApproval, run.controller.signal);
     // `next` reports a failure; between two requests nothing awaits the result.
@@ -122,7 +122,7 @@ export class Approvals {
     { run: id, round }: RoundState,
     decisionOf: (key: string) => ApprovalDecision,
     signal: AbortSignal,
-  ): Promise<Progress<T>> {
+  ): Promise<ApprovalProgress<T>> {
     const waiting = this.#runs.get(id);
     const { run } = waiting ?? {};
     const isOwn = run?.owner.tenant === owner.tenant && run.owner.request === owner.request;
@@ -143,7 +143,7 @@ export class Approvals {
     return this.#advance(run as WaitingRun<T>, signal);
   }
 
-  async #advance<T>(run: WaitingRun<T>, signal: AbortSignal): Promise<Progress<T>> {
+  async #advance<T>(run: WaitingRun<T>, signal: AbortSignal): Promise<ApprovalProgress<T>> {
     const ended = await run.next(signal);
     if (ended !== undefined) return { type: 'done', value: ended.value };
     const waiting = [...this.#runs.values()].filter((one) => one.run.owner.tenant === run.owner.tenant);

@@ -10,7 +10,7 @@ import { truncateMiddle } from './tool-result.ts';
 /** Limits of image blocks. Clients downscale or reject larger images. */
 export const IMAGE_LIMITS = { count: 4, edge: 1568, base64Chars: 700_000 } as const;
 
-export const displayedResult = z.object({
+export const resultDescription = z.object({
   id: z.string(),
   mime: z.string(),
   size_bytes: z.number().int(),
@@ -19,14 +19,14 @@ export const displayedResult = z.object({
   path: z.string().optional(),
   uri: z.string(),
 });
-export type DisplayedResult = z.infer<typeof displayedResult>;
+export type ResultDescription = z.infer<typeof resultDescription>;
 
 const isImage = ({ mime }: DisplayResult) => mime.startsWith('image/');
 
 /** The value of the last expression is in `result` already, unless it has richer forms than text. */
 export const isListed = ({ is_main_result, mime }: DisplayResult) => !is_main_result || mime !== 'text/plain';
 
-export function describeResult({ id, uri, result }: CachedResult): DisplayedResult {
+export function describeResult({ id, uri, result }: CachedResult): ResultDescription {
   const { mime, size_bytes, width, height, path } = result;
   return {
     id,

@@ -16,7 +16,7 @@ import {
   type ToolCallRecord,
   toolCallRecord,
 } from '../schema.ts';
-import { describeResult, displayedResult, resultsText } from './displayed-results.ts';
+import { describeResult, resultDescription, resultsText } from './displayed-results.ts';
 import { docsUri } from './documentation.ts';
 import type { OutputStream } from './output-cache.ts';
 import { workspaceUri } from './resource-links.ts';
@@ -59,7 +59,7 @@ export const executionOutput = z.object({
     .array(toolCallRecord)
     .optional()
     .describe(`The first ${MAX_TOOL_CALLS} tool calls that the program made, even if it failed.`),
-  results: z.array(displayedResult).optional().describe('What the program displayed; see view_result.'),
+  results: z.array(resultDescription).optional().describe('What the program displayed; see view_result.'),
   language: languageName,
   session_id: z.string(),
   state: z.enum(['fresh', 'committed', 'rolled_back', 'paused']),

@@ -9,14 +9,14 @@ const MAX_OUTPUT_CHARS = 2000;
 /** Every notification repeats the token of the client. Longer ones are ignored. */
 const MAX_TOKEN_CHARS = 256;
 
-interface Progress {
+interface RunProgress {
   readonly fuel_consumed: number;
   readonly fuel_budget: number;
   /** Output since the last report. */
   readonly output: string;
 }
 
-export type ReportProgress = (progress: Progress) => void;
+export type ReportProgress = (progress: RunProgress) => void;
 
 /**
  * Returns a function that sends the percentage of the fuel budget used and recent output, or undefined if the client did

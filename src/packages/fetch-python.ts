@@ -33,7 +33,7 @@ export function lockedPackages(): readonly LockedPackage[] {
 }
 
 /** The first-party packages that cannot work because the package that they are based on is missing. */
-export function withoutBase(missing: readonly MissingPackage[]): MissingPackage[] {
+function withoutBase(missing: readonly MissingPackage[]): MissingPackage[] {
   return CATALOG.flatMap(({ language, name, first_party }) => {
     const base = missing.find((one) => one.name === first_party?.version_of);
     if (language !== 'python' || base === undefined) return [];

@@ -32,7 +32,7 @@ export interface PackageRequest extends Requirement {
   readonly requested?: boolean;
 }
 
-export interface Resolution {
+export interface PackageResolution {
   readonly packages: readonly ResolvedPackage[];
   /** Requested names that are vendored. */
   readonly vendored: readonly string[];
@@ -51,7 +51,7 @@ export async function resolvePackages(
   requests: readonly PackageRequest[],
   kept: readonly AddedPackage[],
   sources: WheelSources,
-): Promise<Resolution> {
+): Promise<PackageResolution> {
   const resolved = new Map<string, ResolvedPackage>();
   const vendored: string[] = [];
   const conflicts: string[] = [];

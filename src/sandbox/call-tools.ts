@@ -56,15 +56,6 @@ interface CallToolsContext {
   readonly signal: AbortSignal;
 }
 
-/** JSON of a catalog. A catalog never changes. */
-const catalogTexts = new WeakMap<Toolset, string>();
-
-function catalogText(toolset: Toolset): string {
-  const text = catalogTexts.get(toolset) ?? JSON.stringify(toolset.catalog);
-  catalogTexts.set(toolset, text);
-  return text;
-}
-
 export class CallTools {
   readonly run: ToolRun;
   readonly #toolset: Toolset;
@@ -98,7 +89,7 @@ export class CallTools {
     const { max_tool_calls, max_wait_seconds } = this.#policy;
     const paused = this.#resumption?.paused;
     return {
-      catalog: catalogText(this.#toolset),
+      catalog: this.#toolset.catalogJson,
       maxCalls: max_tool_calls,
       usedCalls: paused?.tool_calls.length ?? 0,
       maxInFlight: DEFAULT_TOOL_LIMITS.max_in_flight,

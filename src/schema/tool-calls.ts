@@ -2,7 +2,7 @@
 import { z } from 'zod';
 
 /** How a tool call ended; `unknown` if its effect is not known. */
-export const TOOL_CALL_STATUSES = ['ok', 'error', 'denied', 'pending', 'unknown'] as const;
+const TOOL_CALL_STATUSES = ['ok', 'error', 'denied', 'pending', 'unknown'] as const;
 
 export const toolCallRecord = z.object({
   seq: z.number().int().describe('Number of the call in its run, starting at 1.'),

@@ -4,8 +4,8 @@
  */
 import { formatBytes, formatCount } from '../quantities.ts';
 
-export const MAX_JSON_DEPTH = 64;
-export const MAX_JSON_MEMBERS = 200_000;
+const MAX_JSON_DEPTH = 64;
+const MAX_JSON_MEMBERS = 200_000;
 
 /** Data that was rejected. */
 export class JsonDataError extends Error {

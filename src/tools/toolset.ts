@@ -3,7 +3,6 @@
  * limited, and its names are identifiers in every language.
  */
 import { SandboxError } from '../errors.ts';
-import { sha256Hex } from '../framing/digest.ts';
 import { formatBytes, formatCount } from '../quantities.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { identifierFor } from './tool-names.ts';
@@ -104,8 +103,6 @@ export class Toolset {
   readonly catalog: readonly ToolDescription[];
   /** @internal The catalog as it is sent to a worker. */
   readonly catalogJson: string;
-  /** SHA-256 of the catalog. A paused execution records it. */
-  readonly digest: string;
   readonly #tools = new Map<string, OfferedTool>();
   readonly #onSkip: OnSkip | undefined;
   #catalogBytes = 0;
@@ -117,7 +114,6 @@ export class Toolset {
       .map(({ description }) => description)
       .sort((a, b) => (a.name < b.name ? -1 : 1));
     this.catalogJson = JSON.stringify(this.catalog);
-    this.digest = sha256Hex(this.catalogJson);
   }
 
   /** Validates tools. Throws `SandboxError` with the code `invalid_argument`. */

@@ -27,7 +27,7 @@ import { ToolCalls } from './tool-calls.ts';
 import type { ReceivedTrees } from './tree-updates.ts';
 
 /** What all runs of a thread share. */
-export interface WorkerThread {
+export interface ThreadContext {
   /** Shared with the main thread (see control-block.ts). */
   readonly control: Int32Array;
   /** Shared with all threads of the host. */
@@ -37,7 +37,7 @@ export interface WorkerThread {
 }
 
 export function runJob(
-  thread: WorkerThread,
+  thread: ThreadContext,
   id: number,
   job: RunJob,
   loaded: LoadedImage,

@@ -5,7 +5,7 @@ import { DEFAULT_LIMITS } from '../../schema/default-limits.ts';
 import { RUNTIME_NAMES, type RuntimeName } from '../../schema.ts';
 import type { CommandDetails } from '../command.ts';
 import { jsonOption } from '../options.ts';
-import { packageFacts } from '../package-facts.ts';
+import { ownPackage } from '../own-package.ts';
 
 interface DoctorFlags {
   readonly timings?: boolean;
@@ -97,7 +97,7 @@ function report(findings: readonly Finding[]) {
   const { fuel_budget, timeout_seconds } = DEFAULT_LIMITS;
   return {
     ok: findings.every(({ ok }) => ok),
-    version: packageFacts().version,
+    version: ownPackage().version,
     node: process.version,
     platform: `${process.platform}-${process.arch}`,
     default_limits: { fuel_budget, timeout_seconds },

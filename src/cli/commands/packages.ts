@@ -27,7 +27,7 @@ const SUBCOMMANDS: readonly PackagesSubcommand[] = [
     description: 'List the packages that programs can import, vendored and added',
     options: listOptions(),
     examples: ['packages list --language python'],
-    load: async () => (await import('./packages/list.ts')).listPackages,
+    load: async () => (await import('./packages/list.ts')).packagesList,
   },
   {
     name: 'add',
@@ -44,14 +44,14 @@ const SUBCOMMANDS: readonly PackagesSubcommand[] = [
       'packages add numpy pandas',
       'packages add ./numpy-2.4.6-cp314-cp314-pyemscripten_2026_0_wasm32.whl',
     ],
-    load: async () => (await import('./packages/add.ts')).addPackages,
+    load: async () => (await import('./packages/add.ts')).packagesAdd,
   },
   {
     name: 'remove',
     description: 'Remove added packages and the dependencies that only they need',
     arguments: NAMES,
     examples: ['packages remove pandas'],
-    load: async () => (await import('./packages/remove.ts')).removePackages,
+    load: async () => (await import('./packages/remove.ts')).packagesRemove,
   },
   {
     name: 'update',
@@ -59,14 +59,14 @@ const SUBCOMMANDS: readonly PackagesSubcommand[] = [
     arguments: { '[NAME...]': 'Names of added packages (default: all)' },
     options: sourceOptions(),
     examples: ['packages update', 'packages update numpy'],
-    load: async () => (await import('./packages/update.ts')).updatePackages,
+    load: async () => (await import('./packages/update.ts')).packagesUpdate,
   },
   {
     name: 'verify',
     description: 'Compare the added packages with their recorded digests',
     options: [jsonOption()],
     examples: ['packages verify'],
-    load: async () => (await import('./packages/verify.ts')).verifyPackages,
+    load: async () => (await import('./packages/verify.ts')).packagesVerify,
   },
   {
     name: 'selftest',
@@ -74,7 +74,7 @@ const SUBCOMMANDS: readonly PackagesSubcommand[] = [
     arguments: { '[NAME...]': 'Names of added packages (default: all)' },
     options: [jsonOption()],
     examples: ['packages selftest'],
-    load: async () => (await import('./packages/selftest.ts')).selftestPackages,
+    load: async () => (await import('./packages/selftest.ts')).packagesSelftest,
   },
 ];
 
@@ -87,5 +87,5 @@ export const packagesCommand: CommandDetails<PackagesFlags> = {
     ...spec,
     action: async (args, flags) => (await load())(argumentsOf(args), flags as PackagesFlags),
   })),
-  action: async (args, flags) => (await import('./packages/list.ts')).listPackages(argumentsOf(args), flags),
+  action: async (args, flags) => (await import('./packages/list.ts')).packagesList(argumentsOf(args), flags),
 };

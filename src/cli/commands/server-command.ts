@@ -30,7 +30,7 @@ import {
   parseFuelOption,
   parseSecondsOption,
 } from '../options.ts';
-import { packageFacts } from '../package-facts.ts';
+import { ownPackage } from '../own-package.ts';
 import { optimizeOnHalfOfCores, validateLazily } from '../v8-flags.ts';
 
 interface RunningServer {
@@ -121,7 +121,7 @@ async function runUntilClosed(server: RunningServer): Promise<never> {
 async function serverOptions({ log_level }: ServerSettings): Promise<ServerOptions> {
   const { createStderrLog } = await import('../stderr-log.ts');
   const { createTelemetry } = await import('../../mcp/telemetry.ts');
-  return { version: packageFacts().version, telemetry: await createTelemetry(createStderrLog(log_level)) };
+  return { version: ownPackage().version, telemetry: await createTelemetry(createStderrLog(log_level)) };
 }
 
 const flagName = (name: SettingName) => SINGULAR_FLAGS[name] ?? name.replaceAll('_', '-');

@@ -21,14 +21,14 @@ const SUBCOMMANDS: readonly SessionSubcommand[] = [
     name: 'list',
     description: 'List sessions, most recently used first',
     examples: ['session list', 'session list --json --store ./sessions'],
-    load: async () => (await import('./session/list.ts')).listSessions,
+    load: async () => (await import('./session/list.ts')).sessionList,
   },
   {
     name: 'show',
     description: 'Show the limits, variables, files and checkpoints of a session',
     arguments: ID,
     examples: ['session show notes'],
-    load: async () => (await import('./session/show.ts')).showSession,
+    load: async () => (await import('./session/show.ts')).sessionShow,
   },
   {
     name: 'files',
@@ -60,21 +60,21 @@ const SUBCOMMANDS: readonly SessionSubcommand[] = [
       'session checkpoint notes --list',
       'session checkpoint notes before-cleanup --delete',
     ],
-    load: async () => (await import('./session/checkpoint.ts')).checkpointSession,
+    load: async () => (await import('./session/checkpoint.ts')).sessionCheckpoint,
   },
   {
     name: 'rollback',
     description: 'Restore a session to a checkpoint, or undo its last call',
     arguments: { ...ID, '[NAME]': 'Checkpoint to restore (default: the state before the last call)' },
     examples: ['session rollback notes', 'session rollback notes before-cleanup'],
-    load: async () => (await import('./session/rollback.ts')).rollbackSession,
+    load: async () => (await import('./session/rollback.ts')).sessionRollback,
   },
   {
     name: 'fork',
     description: 'Create a session that starts from the current state of another',
     arguments: { ...ID, '[NEW_ID]': 'Name of the new session (default: a UUID)' },
     examples: ['session fork notes notes-2'],
-    load: async () => (await import('./session/fork.ts')).forkSession,
+    load: async () => (await import('./session/fork.ts')).sessionFork,
   },
   {
     name: 'export',
@@ -82,7 +82,7 @@ const SUBCOMMANDS: readonly SessionSubcommand[] = [
     arguments: { ...ID, '<FILE>': 'File to write; "-" for standard output' },
     options: [new Option('--force', 'Overwrite FILE if it exists')],
     examples: ['session export notes notes.session'],
-    load: async () => (await import('./session/export.ts')).exportSession,
+    load: async () => (await import('./session/export.ts')).sessionExport,
   },
   {
     name: 'import',
@@ -90,7 +90,7 @@ const SUBCOMMANDS: readonly SessionSubcommand[] = [
     arguments: { '<FILE>': 'File to read; "-" for standard input' },
     options: [new Option('--session <ID>', 'Name for the session (default: its name when exported)')],
     examples: ['session import notes.session', 'session import notes.session --session notes-copy'],
-    load: async () => (await import('./session/import.ts')).importSession,
+    load: async () => (await import('./session/import.ts')).sessionImport,
   },
   {
     name: 'prune',
@@ -102,14 +102,14 @@ const SUBCOMMANDS: readonly SessionSubcommand[] = [
       new Option('--dry-run', 'Show what would be deleted, without deleting it'),
     ],
     examples: ['session prune --older-than 720 --dry-run', 'session prune --older-than 720'],
-    load: async () => (await import('./session/prune.ts')).pruneSessions,
+    load: async () => (await import('./session/prune.ts')).sessionPrune,
   },
   {
     name: 'rm',
     description: 'Delete sessions, including damaged ones',
     arguments: { '<ID...>': 'Names of the sessions' },
     examples: ['session rm notes notes-2'],
-    load: async () => (await import('./session/rm.ts')).removeSessions,
+    load: async () => (await import('./session/rm.ts')).sessionRm,
   },
 ];
 

@@ -10,7 +10,7 @@ import { parse } from '../../schema.ts';
 const MAX_SERVERS = 32;
 
 /** What happens when a program calls a tool. */
-export const APPROVAL_MODES = ['allow', 'ask', 'deny'] as const;
+const APPROVAL_MODES = ['allow', 'ask', 'deny'] as const;
 
 const policy = {
   disabled: z.boolean().default(false).describe('Ignore this server.'),
@@ -75,9 +75,9 @@ const toolsConfig = z.strictObject({
     ),
 });
 
-export type StdioServer = z.output<typeof stdioServer>;
-export type HttpServer = z.output<typeof httpServer>;
-export type GatewayServer = StdioServer | HttpServer;
+export type StdioServerConfig = z.output<typeof stdioServer>;
+export type HttpServerConfig = z.output<typeof httpServer>;
+export type GatewayServer = StdioServerConfig | HttpServerConfig;
 /** The servers that are not disabled, by name. */
 export type ToolsConfig = ReadonlyMap<string, GatewayServer>;
 

@@ -9,7 +9,7 @@ import type { ExecuteOptions } from '../../sandbox/call.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { LANGUAGE_RUNTIMES, languageName } from '../../schema.ts';
 import type { OnApproval } from '../../tools/tool-call.ts';
-import type { Progress, RunOwner } from '../approvals.ts';
+import type { ApprovalProgress, RunOwner } from '../approvals.ts';
 import { IMAGE_LIMITS, isListed, showResult } from '../displayed-results.ts';
 import { executionOutput, executionResult } from '../execution-result.ts';
 import { executionStats } from '../metrics.ts';
@@ -103,7 +103,7 @@ function nextStep(
   owner: RunOwner,
   { state: { approvals }, input, signal }: ToolCall,
   start: (onApproval: OnApproval, signal: AbortSignal) => Promise<ToolResult>,
-): Promise<Progress<ToolResult>> {
+): Promise<ApprovalProgress<ToolResult>> {
   if (input.state === undefined) return approvals.start(owner, signal, start);
   return approvals.continue(owner, input.state, (key) => input.decision(key), signal);
 }

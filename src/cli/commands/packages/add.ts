@@ -37,7 +37,7 @@ function lockRequests(path: string): PackageRequest[] {
   }));
 }
 
-export const addPackages = exclusive(async (given, flags) => {
+export const packagesAdd = exclusive(async (given, flags) => {
   if (given.length === 0 && flags.lock === undefined)
     throw new UsageError('Specify package names, wheels or folders, or --lock FILE.');
   const expanded = given.flatMap((one) => (Object.hasOwn(PRESETS, one) ? PRESETS[one]! : [one]));

@@ -5,7 +5,7 @@ import { LANGUAGE_RUNTIMES } from '../../../schema.ts';
 import { escapeControls, formatTable } from '../../terminal-text.ts';
 import type { PackagesAction } from './subcommand.ts';
 
-export const listPackages: PackagesAction = async (_, { language, json }) => {
+export const packagesList: PackagesAction = async (_, { language, json }) => {
   const library = await import('../../../runtimes/available-packages.ts');
   const packages = library.listPackages(language && LANGUAGE_RUNTIMES[language]);
   if (json) {

@@ -8,7 +8,7 @@ import {
 import { UsageError } from '../../exit-codes.ts';
 import { exclusive } from './exclusive.ts';
 
-export const removePackages = exclusive(async (names) => {
+export const packagesRemove = exclusive(async (names) => {
   const added = readAddedPackages();
   const removed = names.map((name) => {
     const found = findAdded(added, name);

@@ -19,7 +19,7 @@ interface SelftestRow {
   readonly problem: string | null;
 }
 
-export const selftestPackages: PackagesAction = async (names, { json }) => {
+export const packagesSelftest: PackagesAction = async (names, { json }) => {
   const added = readAddedPackages();
   const chosen =
     names.length === 0

@@ -4,7 +4,7 @@ import { UsageError } from '../../exit-codes.ts';
 import { exclusive } from './exclusive.ts';
 import { installPackages } from './install.ts';
 
-export const updatePackages = exclusive(async (names, flags) => {
+export const packagesUpdate = exclusive(async (names, flags) => {
   const added = readAddedPackages();
   const wanted = names.map((name) => {
     const found = findAdded(added, name);

@@ -5,7 +5,7 @@ import { EXIT } from '../../exit-codes.ts';
 import { formatTable } from '../../terminal-text.ts';
 import type { PackagesAction } from './subcommand.ts';
 
-export const verifyPackages: PackagesAction = async (_, { json }) => {
+export const packagesVerify: PackagesAction = async (_, { json }) => {
   const rows = [];
   for (const { name, version, sha256, contents_sha256, libraries } of readAddedPackages()) {
     const problem = await problemOf(contents_sha256, libraries);

@@ -8,7 +8,7 @@ import { formatCheckpoints } from './record-text.ts';
 import type { SessionAction } from './subcommand.ts';
 import { syncExternalEdits, updateSession } from './update-session.ts';
 
-export const checkpointSession: SessionAction = async (context, [id, name], flags) => {
+export const sessionCheckpoint: SessionAction = async (context, [id, name], flags) => {
   if (flags.list) {
     const checkpoints = (await readSession(context, id!)).checkpoints.map(describeCheckpoint);
     const text = checkpoints.length > 0 ? formatCheckpoints(checkpoints) : 'The session has no checkpoints.';

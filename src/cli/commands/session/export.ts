@@ -9,7 +9,7 @@ import type { SessionAction } from './subcommand.ts';
 /** An exported session contains all data of its programs, so only its owner may read it. */
 const EXPORT_MODE = 0o600;
 
-export const exportSession: SessionAction = async (context, [id, file], { force, json: asJson }) => {
+export const sessionExport: SessionAction = async (context, [id, file], { force, json: asJson }) => {
   if (file === '-' && asJson)
     throw new UsageError(
       '--json cannot be combined with writing the session to standard output: give a FILE.',

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { SessionAction } from './subcommand.ts';
 import { syncExternalEdits, updateSession } from './update-session.ts';
 
-export const forkSession: SessionAction = async (context, [id, newId = randomUUID()]) => {
+export const sessionFork: SessionAction = async (context, [id, newId = randomUUID()]) => {
   const unreserve = await context.sessions.reserve(newId);
   try {
     const { record } = await updateSession(context, id!, async (session) => {

@@ -4,7 +4,7 @@ import { readLocalFile } from '../../local-files.ts';
 import { formatRecord } from './record-text.ts';
 import type { SessionAction } from './subcommand.ts';
 
-export const importSession: SessionAction = async ({ sessions, store, location }, [file], { session }) => {
+export const sessionImport: SessionAction = async ({ sessions, store, location }, [file], { session }) => {
   const bytes = readLocalFile(file!);
   const record = await sessions
     .import(bytes, session === undefined ? {} : { session_id: session })

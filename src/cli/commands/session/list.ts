@@ -8,7 +8,7 @@ const HEADER = ['SESSION', 'LANGUAGE', 'CALLS', 'FUEL', 'SIZE', 'LAST USED'];
 const DAMAGED_NOTE =
   'Copy the files of a damaged session with "session files ID --out DIR", then delete it with "session rm ID".';
 
-export const listSessions: SessionAction = async ({ store, location }) => {
+export const sessionList: SessionAction = async ({ store, location }) => {
   const { records, damaged: damagedIds } = await store.list();
   const sessions = await Promise.all(
     [...records]

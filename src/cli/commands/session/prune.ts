@@ -3,7 +3,7 @@ import { formatBytes, formatItems } from '../../../quantities.ts';
 import { formatTable } from '../../terminal-text.ts';
 import type { SessionAction } from './subcommand.ts';
 
-export const pruneSessions: SessionAction = async ({ sessions }, _, { olderThan, dryRun = false }) => {
+export const sessionPrune: SessionAction = async ({ sessions }, _, { olderThan, dryRun = false }) => {
   const report = await sessions.prune({ older_than_hours: olderThan!, dry_run: dryRun });
   const rows = report.pruned.map(({ session_id, bytes }) => [session_id, formatBytes(bytes)]);
   const count = formatItems(rows.length, 'session');

@@ -4,7 +4,7 @@ import { formatBytes } from '../../../quantities.ts';
 import { notInStore } from './context.ts';
 import type { SessionAction } from './subcommand.ts';
 
-export const removeSessions: SessionAction = async (context, ids) => {
+export const sessionRm: SessionAction = async (context, ids) => {
   const deleted: { session_id: string; bytes: number }[] = [];
   const errors: { session_id: string; error: string }[] = [];
   for (const session_id of ids as readonly string[]) {

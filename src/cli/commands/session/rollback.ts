@@ -3,7 +3,7 @@ import { escapeControls } from '../../terminal-text.ts';
 import type { SessionAction } from './subcommand.ts';
 import { updateSession } from './update-session.ts';
 
-export const rollbackSession: SessionAction = async (context, [id, name]) => {
+export const sessionRollback: SessionAction = async (context, [id, name]) => {
   await updateSession(context, id!, (session) => session.rollback(name));
   return {
     json: { session_id: id, checkpoint: name ?? null },

@@ -8,7 +8,7 @@ import { readSession, type SessionContext } from './context.ts';
 import { formatCheckpoints, formatFiles, formatRecord } from './record-text.ts';
 import type { SessionAction } from './subcommand.ts';
 
-export const showSession: SessionAction = async (context, [id]) => {
+export const sessionShow: SessionAction = async (context, [id]) => {
   const { record, state, checkpoints: stored } = await readSession(context, id!);
   const stored_bytes = await context.store.size(id!);
   const salvaged = await context.store.readWorkspace(id!);

@@ -36,25 +36,25 @@ const PATH_MAX = 4096;
 export const strictDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 export const lenientDecoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-export function integer(arg: Argument): number {
+export function toInteger(arg: Argument): number {
   if (typeof arg !== 'number' || !Number.isSafeInteger(arg)) throw syscallError('EINVAL');
   return arg;
 }
 
 /** A 32-bit integer: a descriptor, a mode or flags. */
 export function int32(arg: Argument): number {
-  const value = integer(arg);
+  const value = toInteger(arg);
   if (value !== (value | 0)) throw syscallError('EINVAL');
   return value;
 }
 
-export function text(arg: Argument): GuestBytes {
+export function toText(arg: Argument): GuestBytes {
   if (!(arg instanceof GuestBytes) || !arg.isText) throw syscallError('EINVAL');
   return arg;
 }
 
 export function path(arg: Argument): string {
-  const range = text(arg);
+  const range = toText(arg);
   if (range.length >= PATH_MAX) throw syscallError('ENAMETOOLONG');
   let decoded: string;
   try {
@@ -69,8 +69,8 @@ export function path(arg: Argument): string {
 /** Part of an ArrayBuffer. */
 export function slice(buffer: Argument, offset: Argument, length: Argument): Uint8Array {
   if (!(buffer instanceof GuestBytes) || buffer.isText) throw syscallError('EINVAL');
-  const start = integer(offset);
-  const size = integer(length);
+  const start = toInteger(offset);
+  const size = toInteger(length);
   if (start < 0 || size < 0 || start + size > buffer.length) throw syscallError('EINVAL');
   return buffer.bytes.subarray(start, start + size);
 }

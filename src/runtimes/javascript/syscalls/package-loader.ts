@@ -5,7 +5,7 @@
 import { isSyscallError } from '../../../kernel/syscall-error.ts';
 import type { Kernel } from '../../../kernel/syscalls.ts';
 import { LINUX_ERRNO } from '../linux-errno.ts';
-import { type Argument, lenientDecoder, type Result, type SystemCall, text } from './call-arguments.ts';
+import { type Argument, lenientDecoder, type Result, type SystemCall, toText } from './call-arguments.ts';
 import { copyToHeap, type QuickJsGuest } from './quickjs-guest.ts';
 
 export const PACKAGES_PATH = '/data/js-modules';
@@ -97,7 +97,7 @@ function evaluate(guest: QuickJsGuest, pointer: number, length: number): number 
   return 0;
 }
 
-const packageName = (arg: Argument) => lenientDecoder.decode(text(arg).bytes.subarray(0, MAX_NAME_BYTES));
+const packageName = (arg: Argument) => lenientDecoder.decode(toText(arg).bytes.subarray(0, MAX_NAME_BYTES));
 
 /**
  * Loads a package and returns its namespace, or a text if there is no such package. If the package is already loaded, only

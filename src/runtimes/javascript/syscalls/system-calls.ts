@@ -23,14 +23,14 @@ import {
   type Argument,
   type GuestBytes,
   int32,
-  integer,
   lenientDecoder,
   path,
   type Result,
   type SystemCall,
   slice,
   strictDecoder,
-  text,
+  toInteger,
+  toText,
 } from './call-arguments.ts';
 import { throwReferenceError } from './module-loader.ts';
 import { findPackageName, loadPackage } from './package-loader.ts';
@@ -94,8 +94,8 @@ function replaceLoneSurrogates(kernel: Kernel, range: GuestBytes): Uint8Array {
 
 /** Evaluates code in the guest. With `compileOnly`, returns 1 if it compiles and 0 otherwise. */
 function evaluate(guest: QuickJsGuest, args: readonly Argument[], compileOnly: boolean): () => number {
-  const code = text(args[0]);
-  const file = text(args[1]);
+  const code = toText(args[0]);
+  const file = toText(args[1]);
   const flags = int32(args[2]) & EVAL_FLAGS;
   if (!compileOnly) return () => guest.call('qjs_eval', code.pointer, code.length, file.pointer, flags);
   return () => {
@@ -126,7 +126,7 @@ function decodeUtf8(guest: QuickJsGuest, [buffer, offset, length, fatal]: readon
 
 /** A decoder for a label of the Encoding Standard, or EINVAL. */
 function decoderFor(label: Argument, fatal: boolean): TextDecoder {
-  const { bytes } = text(label);
+  const { bytes } = toText(label);
   if (bytes.length > MAX_LABEL_BYTES) throw syscallError('EINVAL');
   try {
     return new TextDecoder(lenientDecoder.decode(bytes), { fatal, ignoreBOM: true });
@@ -264,11 +264,11 @@ const descriptorCalls: Record<string, SystemCall> = {
   read: ({ kernel }, [fd, buffer, offset, length]) => kernel.read(int32(fd), slice(buffer, offset, length)),
   write: ({ kernel }, [fd, buffer, offset, length]) => kernel.write(int32(fd), slice(buffer, offset, length)),
   writeText: ({ kernel }, [fd, string]) =>
-    kernel.write(int32(fd), replaceLoneSurrogates(kernel, text(string))),
-  seek: ({ kernel }, [fd, offset, whence]) => kernel.seek(int32(fd), integer(offset), int32(whence)),
+    kernel.write(int32(fd), replaceLoneSurrogates(kernel, toText(string))),
+  seek: ({ kernel }, [fd, offset, whence]) => kernel.seek(int32(fd), toInteger(offset), int32(whence)),
   fstat: ({ kernel }, [fd, out]) => storeStatus(out, kernel.fstat(int32(fd))),
   truncate: ({ kernel }, [fd, size]) =>
-    returnZero(kernel.volume.truncate(kernel.regularFile(int32(fd), true), integer(size))),
+    returnZero(kernel.volume.truncate(kernel.regularFile(int32(fd), true), toInteger(size))),
   dup: ({ kernel }, [fd]) => kernel.dup(int32(fd)),
   dup2: ({ kernel }, [fd, target]) => kernel.dup2(int32(fd), int32(target)),
   /** Returns both descriptors in one number: the reading end times MAX_DESCRIPTORS plus the writing end. */
@@ -300,7 +300,7 @@ const processCalls: Record<string, SystemCall> = {
   },
   terminate,
   encodeUtf8: (guest, [string]) => {
-    const range = text(string);
+    const range = toText(string);
     guest.kernel.chargeHostTime(1 + replaceLoneSurrogates(guest.kernel, range).length / 4096);
     return () => guest.call('qjs_new_array_buffer', range.pointer, range.length);
   },
@@ -312,7 +312,7 @@ const processCalls: Record<string, SystemCall> = {
   decodeText,
   /** How to run a program, as JSON. */
   planProgram: ({ kernel }, [code]) => {
-    const { bytes } = text(code);
+    const { bytes } = toText(code);
     if (bytes.length > MAX_PROGRAM_BYTES) throw syscallError('EINVAL');
     // The tokenizer takes up to a microsecond for a byte.
     kernel.chargeHostTime(1 + bytes.length);
@@ -334,14 +334,14 @@ const toolsOf = ({ kernel }: QuickJsGuest) => {
   return kernel.tools;
 };
 const decoded = (arg: Argument) => {
-  const { length, bytes } = text(arg);
+  const { length, bytes } = toText(arg);
   if (length > MAX_TOOL_MESSAGE_BYTES) throw syscallError('EINVAL');
   return lenientDecoder.decode(bytes);
 };
 
 const toolCalls: Record<string, SystemCall> = {
   toolCall: (guest, [id, name, args]) =>
-    returnZero(toolsOf(guest).call(integer(id), decoded(name), decoded(args))),
+    returnZero(toolsOf(guest).call(toInteger(id), decoded(name), decoded(args))),
   /** A negative time waits for an answer only. */
   toolWait: (guest, [milliseconds]) => {
     const time = Number(milliseconds);

@@ -1,0 +1,58 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+
+const root = new URL('../..', import.meta.url).pathname;
+
+const filesIn = (folder: string) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((path) => /\.m?ts$|\.mjs$/.test(path))
+    .map((path) => ({ path: `${folder}/${path}`, text: readFileSync(join(root, folder, path), 'utf8') }));
+
+const source = filesIn('src');
+
+interface Export {
+  readonly name: string;
+  readonly path: string;
+  readonly isValue: boolean;
+}
+
+const exported: Export[] = source.flatMap(({ path, text }) =>
+  [
+    ...text.matchAll(/^export (?:abstract |async )*(interface|type|class|function\*?|const|enum) ([\w$]+)/gm),
+  ].map(([, kind, name]) => ({ name: name!, path, isValue: kind !== 'interface' && kind !== 'type' })),
+);
+
+/** Runtimes, and stores, implement the same parts, so a name may occur once in each of their folders. */
+const implementation = (path: string) => /^src\/(runtimes|stores)\/[^/]+\//.exec(path)?.[0];
+
+function isOnePerImplementation(paths: readonly string[]): boolean {
+  const folders = paths.map(implementation);
+  return new Set(folders).size === paths.length && !folders.includes(undefined);
+}
+
+test('the pattern finds the exports of a file', () => {
+  expect(exported.filter(({ path }) => path === 'src/errors.ts').map(({ name }) => name)).toEqual(
+    expect.arrayContaining(['ERROR_CODES', 'SandboxError']),
+  );
+});
+
+test('an exported name is declared in one file, or in one file of each runtime or store', () => {
+  const pathsOf = new Map<string, Set<string>>();
+  for (const { name, path } of exported) pathsOf.set(name, (pathsOf.get(name) ?? new Set()).add(path));
+  const repeated = [...pathsOf]
+    .filter(([, paths]) => paths.size > 1 && !isOnePerImplementation([...paths]))
+    .map(([name, paths]) => `${name}: ${[...paths].join(', ')}`);
+  expect(repeated).toEqual([]);
+});
+
+test('every exported value is used in another file', () => {
+  const words = [...source, ...['test', 'scripts', 'bench'].flatMap(filesIn)].map(({ path, text }) => ({
+    path,
+    words: new Set(text.match(/[\w$]+/g)),
+  }));
+  const unused = exported
+    .filter(({ isValue }) => isValue)
+    .filter(({ name, path }) => !words.some((other) => other.path !== path && other.words.has(name)));
+  expect(unused.map(({ name, path }) => `${path}: ${name}`)).toEqual([]);
+});
