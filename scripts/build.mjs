@@ -85,7 +85,11 @@ async function buildGuests(runtimes, inputs) {
 compile();
 const schemas = await import(at('dist/schema.js'));
 annotateTypes(at('dist/schema'), schemas);
-pruneTypes(at('dist'), ['index.d.ts', 'mcp/index.d.ts'], at('types'));
+pruneTypes(
+  at('dist'),
+  ['index.d.ts', 'mcp/index.d.ts', 'adapters/index.d.ts', 'adapters/e2b/index.d.ts'],
+  at('types'),
+);
 copyDataFiles(schemas.RUNTIME_NAMES);
 // Before bundling, which mixes the inputs of an image with other code.
 const inputs = inputsDigest();

@@ -1,5 +1,5 @@
 /** Converts results that a program displayed to descriptions, text and image blocks of a tool result. */
-import type { ContentBlock } from '@modelcontextprotocol/server';
+import type { ImageContent } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { formatBytes } from '../quantities.ts';
 import { type ImageMime, isDecodable, readImageHeader } from '../results/image-header.ts';
@@ -77,7 +77,7 @@ export function resultsText(
 
 export interface ShownResult {
   readonly text: string;
-  readonly block?: ContentBlock;
+  readonly block?: ImageContent;
 }
 
 /** A result as text or as an image block. `readFile` reads a file of its session. */
@@ -101,6 +101,22 @@ export async function showResult(
     return { text: `${line}\n${problem} Make it smaller in the program, or read the resource ${uri}.` };
   const data = Buffer.from(bytes).toString('base64');
   return { text: line, block: { type: 'image', data, mimeType: header.mime satisfies ImageMime } };
+}
+
+/** The images among the results that clients can show. `readFile` reads a file of their session. */
+export async function imageBlocks(
+  results: readonly CachedResult[],
+  maxChars: number,
+  readFile: (path: string) => Promise<Uint8Array>,
+): Promise<ImageContent[]> {
+  const blocks: ImageContent[] = [];
+  for (const one of results) {
+    if (blocks.length >= IMAGE_LIMITS.count) break;
+    if (!isImage(one.result)) continue;
+    const { block } = await showResult(one, maxChars, readFile);
+    if (block !== undefined) blocks.push(block);
+  }
+  return blocks;
 }
 
 /** Why clients cannot show an image, or undefined. */

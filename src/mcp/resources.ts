@@ -12,7 +12,7 @@ import { mimeType, workspaceUri } from './resource-links.ts';
 import type { ServerSettings } from './settings.ts';
 import type { ServerLog } from './telemetry.ts';
 import { DEFAULT_SESSION, type Tenant } from './tenant.ts';
-import { asText } from './tools/files.ts';
+import { asText } from './workspace-files.ts';
 
 export interface ResourceContext {
   readonly tenant: Tenant;

@@ -14,8 +14,10 @@ import { offersTool } from './tool-sets.ts';
 
 const GENEROUS_FUEL = 20_000_000_000;
 
+type PackageSettings = Pick<ServerSettings, 'packages'>;
+
 /** The packages that programs of the server can import. */
-export function packagesOf({ packages }: Pick<ServerSettings, 'packages'>, language?: RuntimeName) {
+export function packagesOf({ packages }: PackageSettings, language?: RuntimeName) {
   const added = new Set(selectAdded(packages).map(({ name }) => name));
   return listPackages(language).filter(
     (one) => one.available && (one.source === 'vendored' || added.has(one.name)),
@@ -24,7 +26,7 @@ export function packagesOf({ packages }: Pick<ServerSettings, 'packages'>, langu
 
 /** The best known packages of a language by purpose; only those that are available. */
 function packagesByPurpose(
-  settings: ServerSettings,
+  settings: PackageSettings,
   language: RuntimeName,
 ): [purpose: string, names: string[]][] {
   const available = new Set(packagesOf(settings, language).map(({ name }) => name));
@@ -37,7 +39,7 @@ export const notablePackages = (settings: ServerSettings, language: RuntimeName)
   packagesByPurpose(settings, language).flatMap(([, names]) => names);
 
 /** What is said about well-known packages that are missing. */
-function missingPackages(settings: ServerSettings, language: RuntimeName): string {
+export function missingPackagesText(settings: PackageSettings, language: RuntimeName): string {
   const { unavailable } = LANGUAGES[language];
   if (unavailable === undefined) return '';
   const available = new Set(packagesOf(settings, language).map(({ name }) => name));
@@ -50,7 +52,7 @@ function missingPackages(settings: ServerSettings, language: RuntimeName): strin
 const formatList = (names: readonly string[]) =>
   names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 
-function packagesPhrase(settings: ServerSettings, language: RuntimeName): string {
+function packagesPhrase(settings: PackageSettings, language: RuntimeName): string {
   const { length } = packagesOf(settings, language);
   if (length === 0) return 'no packages';
   const purposes = packagesByPurpose(settings, language).map(
@@ -60,8 +62,14 @@ function packagesPhrase(settings: ServerSettings, language: RuntimeName): string
   return `${formatItems(length, 'package')}${examples}`;
 }
 
+/** A language and its packages, in one line. */
+export function languageLine(settings: PackageSettings, language: RuntimeName): string {
+  const { title, summary } = LANGUAGES[language];
+  return `${title}: ${summary(packagesPhrase(settings, language))}.`;
+}
+
 /** The package whose import costs most, in parentheses; empty if there are no packages. */
-function mostExpensiveImport(settings: ServerSettings): string {
+function mostExpensiveImport(settings: PackageSettings): string {
   const [first] = packagesOf(settings).sort((a, b) => b.fuel_first_import - a.fuel_first_import);
   return first === undefined ? '' : ` (${first.name}: ${formatFuel(first.fuel_first_import)})`;
 }
@@ -69,6 +77,10 @@ function mostExpensiveImport(settings: ServerSettings): string {
 /** A fuel budget that is enough for most programs, within the maximum of the server. */
 export const suggestedFuelBudget = ({ max_fuel_budget }: ServerSettings) =>
   Math.min(GENEROUS_FUEL, max_fuel_budget);
+
+/** What running code is for, and what it is not for. */
+export const EXECUTE_CODE_PURPOSE =
+  'Use it to calculate numbers, sums and averages, to verify arithmetic, to try out and test functions and regular expressions, to parse, extract, convert, sort, count and transform data, and to read and write CSV, JSON, Excel workbooks, PDF and text files. Not for network requests, installing packages, subprocesses or GUIs: none are available.';
 
 export function executeCodeDescription(settings: ServerSettings, servers: readonly string[]): string {
   const languages = RUNTIME_NAMES.map((name) => LANGUAGES[name]);
@@ -80,9 +92,9 @@ export function executeCodeDescription(settings: ServerSettings, servers: readon
   const sessionBudget = `, or create_session(fuel_budget=${formatLiteral(suggestedFuelBudget(settings))})`;
   return `Execute ${languageTitles('or')} code (a program, script, function or snippet) in an isolated sandbox; returns output, exit code, changed files and, on failure, steps to fix it.
 
-Use it to calculate numbers, sums and averages, to verify arithmetic, to try out and test functions and regular expressions, to parse, extract, convert, sort, count and transform data, and to read and write CSV, JSON, Excel workbooks, PDF and text files. Not for network requests, installing packages, subprocesses or GUIs: none are available.${languages.map(({ name }) => missingPackages(settings, name)).join('')}
+${EXECUTE_CODE_PURPOSE}${languages.map(({ name }) => missingPackagesText(settings, name)).join('')}
 
-${toolCallText(settings, servers)}${languages.map(({ name, title, summary }) => `${title}: ${summary(packagesPhrase(settings, name))}.`).join('\n')}
+${toolCallText(settings, servers)}${languages.map(({ name }) => languageLine(settings, name)).join('\n')}
 
 Patterns
 - One-off: {"code":"print(sum(range(1, 101)))","language":"python"}

@@ -4,6 +4,7 @@
 export const IMPORT_ORDER: readonly (readonly string[])[] = [
   ['cli'],
   ['redteam'],
+  ['adapters'],
   ['mcp'],
   ['index'],
   ['session'],

@@ -1,6 +1,6 @@
 /** Tools that run programs and cancel them. */
 
-import type { ContentBlock, InputRequiredResult } from '@modelcontextprotocol/server';
+import type { InputRequiredResult } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
 import { sha256Hex } from '../../framing/digest.ts';
@@ -10,10 +10,9 @@ import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { LANGUAGE_RUNTIMES, languageName } from '../../schema.ts';
 import type { OnApproval } from '../../tools/tool-call.ts';
 import type { ApprovalProgress, RunOwner } from '../approvals.ts';
-import { IMAGE_LIMITS, isListed, showResult } from '../displayed-results.ts';
+import { imageBlocks, isListed } from '../displayed-results.ts';
 import { executionOutput, executionResult } from '../execution-result.ts';
 import { executionStats } from '../metrics.ts';
-import type { CachedResult } from '../result-cache.ts';
 import type { ServerSettings } from '../settings.ts';
 import { DEFAULT_SESSION } from '../tenant.ts';
 import {
@@ -140,7 +139,8 @@ async function run(
     cacheOutput: (stream, output) => tenant.outputs.add(stream, output),
   });
   if (!settings.inline_images) return shown;
-  return { ...shown, blocks: await imageBlocks(results, sandbox, settings) };
+  const readFile = (path: string) => sandbox.readFile(path);
+  return { ...shown, blocks: await imageBlocks(results, settings.max_output_chars, readFile) };
 }
 
 /** How to view the images of a result; empty if the client receives them or has no tool for this. */
@@ -148,17 +148,6 @@ function viewAdvice(settings: ServerSettings, session_id: string | undefined): s
   if (settings.inline_images || !offersTool(settings, 'view_result')) return '';
   const session = session_id === undefined ? '' : `, session_id="${session_id}"`;
   return `To view an image, call view_result(ids=["…"]${session}).`;
-}
-
-async function imageBlocks(results: readonly CachedResult[], sandbox: Sandbox, settings: ServerSettings) {
-  const blocks: ContentBlock[] = [];
-  for (const one of results) {
-    if (blocks.length >= IMAGE_LIMITS.count) break;
-    if (!one.result.mime.startsWith('image/')) continue;
-    const { block } = await showResult(one, settings.max_output_chars, (path) => sandbox.readFile(path));
-    if (block !== undefined) blocks.push(block);
-  }
-  return blocks;
 }
 
 function executeOptions({ language, stdin, timeout, fuel_budget, files, profile }: ExecuteArguments) {

@@ -1,35 +1,21 @@
 /** Tools that list, read, write and delete workspace files. Paths refer to the workspace, never to the host. */
 
-import { setImmediate as nextTick } from 'node:timers/promises';
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
 import { formatItems } from '../../quantities.ts';
 import { isDocsUri, readDocsUri } from '../documentation.ts';
-import { mimeType, workspaceUri } from '../resource-links.ts';
+import { workspaceUri } from '../resource-links.ts';
 import { DEFAULT_SESSION } from '../tenant.ts';
 import { DESTRUCTIVE_IDEMPOTENT, defineTool, optionalSession, READ_ONLY, type ToolCall } from '../tool.ts';
-import { type ToolResult, truncateMiddle } from '../tool-result.ts';
-
-const path = z
-  .string()
-  .min(1)
-  .max(4096)
-  .describe('Path in the workspace, e.g. "data.csv" or "/app/out/report.csv".');
-/** No character can match in two places, so long text that is not base64 is rejected in linear time. */
-const BASE64 = /^[A-Za-z0-9+/\s]*(?:=[=\s]*)?$/;
-const LARGE_CHARS = 256 * 1024;
-const MAX_IMAGE_BYTES = 3 * 1024 * 1024;
-const IMAGES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
-
-/** Decodes bytes as UTF-8. Returns undefined for binary data. */
-export function asText(bytes: Uint8Array): string | undefined {
-  if (bytes.includes(0)) return undefined;
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
-}
+import type { ToolResult } from '../tool-result.ts';
+import {
+  encodingInput,
+  filePath,
+  listWorkspaceFiles,
+  readOffset,
+  readWorkspaceFile,
+  writeWorkspaceFile,
+} from '../workspace-files.ts';
 
 /** A section of the documentation. Many clients let models call tools but not read resources. */
 function readDocs(uri: string): ToolResult {
@@ -48,33 +34,12 @@ async function read(
 ): Promise<ToolResult> {
   if (isDocsUri(args.path)) return readDocs(args.path);
   const session_id = args.session_id ?? DEFAULT_SESSION;
-  const bytes = await (await tenant.open(session_id)).readFile(args.path);
-  const mime = mimeType(args.path);
-  if (mime !== undefined && IMAGES.includes(mime) && bytes.length <= MAX_IMAGE_BYTES) {
-    const data = Buffer.from(bytes).toString('base64');
-    return {
-      text: `${args.path}: ${mime}, ${bytes.length} bytes.`,
-      blocks: [{ type: 'image', data, mimeType: mime }],
-    };
-  }
   const uri = workspaceUri(session_id, args.path);
-  const text = asText(bytes);
-  if (text === undefined) {
-    const advice = `Process it with execute_code, or read the resource ${uri}`;
-    return { text: `${args.path}: ${bytes.length} bytes of binary data. ${advice}.` };
-  }
-  const shown = truncateMiddle(text.slice(args.offset ?? 0), state.settings.max_output_chars, () => uri);
-  return { text: shown.text };
-}
-
-/** Files in one result. */
-const MAX_FILES = 500;
-
-/** The prefix of all paths in a folder of the workspace; empty for the workspace itself. */
-function folderPrefix(folder: string): string {
-  const parts = folder.split('/').filter((part, i) => part !== '' && !(part === '.' && i === 0));
-  if (folder.startsWith('/') && parts[0] === 'app') parts.shift();
-  return parts.length === 0 ? '' : `${parts.join('/')}/`;
+  return readWorkspaceFile(await tenant.open(session_id), args, {
+    maxChars: state.settings.max_output_chars,
+    uri,
+    binaryAdvice: `Process it with execute_code, or read the resource ${uri}`,
+  });
 }
 
 export const listFiles = defineTool({
@@ -99,21 +64,8 @@ export const listFiles = defineTool({
     total: z.number().int(),
   }),
   annotations: READ_ONLY,
-  run: async ({ session_id = DEFAULT_SESSION, folder }, { tenant }) => {
-    const prefix = folder === undefined ? '' : folderPrefix(folder);
-    const all = (await (await tenant.open(session_id)).listFiles()).filter((file) =>
-      file.path.startsWith(prefix),
-    );
-    const files = all
-      .slice(0, MAX_FILES)
-      .map((file) => ({ ...file, uri: workspaceUri(session_id, file.path) }));
-    const lines = files.map((file) => `${file.path} (${file.size_bytes} bytes, ${file.modified_at})`);
-    if (all.length > files.length) lines.push(`… and ${all.length - files.length} more`);
-    return {
-      text: `${formatItems(all.length, 'file')} in session ${session_id}.\n${lines.join('\n')}`.trimEnd(),
-      structured: { session_id, files, total: all.length },
-    };
-  },
+  run: async ({ session_id = DEFAULT_SESSION, folder }, { tenant }) =>
+    listWorkspaceFiles(await tenant.open(session_id), session_id, folder),
 });
 
 export const readFile = defineTool({
@@ -122,14 +74,9 @@ export const readFile = defineTool({
   description:
     'Read a file of a session or the default workspace, as text or, for PNG, JPEG, GIF and WebP, as an image. Use it to see results that programs saved. For other formats (xlsx, pdf, zip) use execute_code. Also reads docs:// links of error_guidance.',
   input: z.strictObject({
-    path,
+    path: filePath,
     session_id: optionalSession,
-    offset: z
-      .number()
-      .int()
-      .min(0)
-      .optional()
-      .describe('Number of characters to skip, to page through long text.'),
+    offset: readOffset,
   }),
   annotations: READ_ONLY,
   run: read,
@@ -141,9 +88,9 @@ export const writeFile = defineTool({
   description:
     'Put (upload) a file into a session or the default workspace; an existing file is replaced. Programs in the sandbox find it under /app. Use it for data that programs will read; small text files can also be passed to execute_code(files=…).',
   input: z.strictObject({
-    path,
+    path: filePath,
     content: z.string().describe('Text, or base64 data.'),
-    encoding: z.enum(['utf8', 'base64']).optional().describe('Default utf8; base64 for binary files.'),
+    encoding: encodingInput,
     session_id: optionalSession,
   }),
   output: z.object({
@@ -153,22 +100,8 @@ export const writeFile = defineTool({
     uri: z.string(),
   }),
   annotations: DESTRUCTIVE_IDEMPOTENT,
-  run: async ({ path: name, content, encoding = 'utf8', session_id = DEFAULT_SESSION }, { tenant }) => {
-    // Decoding a large file blocks the event loop, so other requests are served first.
-    if (content.length > LARGE_CHARS) await nextTick();
-    if (encoding === 'base64' && !BASE64.test(content))
-      throw new SandboxError(
-        'invalid_argument',
-        'content: not valid base64. Send valid base64, or set encoding to "utf8".',
-      );
-    const bytes = new Uint8Array(Buffer.from(content, encoding));
-    await (await tenant.open(session_id)).writeFile(name, bytes);
-    const uri = workspaceUri(session_id, name.replace(/^\/app\//, ''));
-    return {
-      text: `Wrote ${formatItems(bytes.length, 'byte')} to ${name} in session ${session_id}. Programs can open it at this path.`,
-      structured: { session_id, path: name, size_bytes: bytes.length, uri },
-    };
-  },
+  run: async ({ session_id = DEFAULT_SESSION, ...file }, { tenant }) =>
+    writeWorkspaceFile(await tenant.open(session_id), session_id, file),
 });
 
 export const resetWorkspace = defineTool({

@@ -1,0 +1,146 @@
+/** What a program produced, in the classes and field names of `@e2b/code-interpreter`. */
+import type { DisplayResult, SandboxResult } from '../../schema.ts';
+
+/** A chunk of output. */
+export class OutputMessage {
+  constructor(
+    /** The text. */
+    readonly line: string,
+    /** Unix time in nanoseconds. */
+    readonly timestamp: number,
+    /** Whether it is standard error. */
+    readonly error: boolean,
+  ) {}
+
+  toString(): string {
+    return this.line;
+  }
+}
+
+/** Why a program failed: an uncaught exception, or a limit that it reached. */
+export class ExecutionError {
+  constructor(
+    /** Name of the exception class, or of the limit. */
+    public name: string,
+    /** Message of the exception. */
+    public value: string,
+    /** Traceback as text. */
+    public traceback: string,
+  ) {}
+}
+
+const FORMATS = ['text', 'html', 'markdown', 'svg', 'png', 'jpeg', 'latex', 'json', 'data', 'chart'] as const;
+type Format = (typeof FORMATS)[number];
+
+/** The forms of a displayed value, by format. */
+export type RawData = { readonly [key in Format]?: unknown };
+
+/** A value, table, chart or image that a program displayed. */
+export class E2bResult {
+  /** Plain text. */
+  readonly text?: string;
+  /** HTML. It comes from the program: show it only in a sandboxed frame. */
+  readonly html?: string;
+  /** Markdown. */
+  readonly markdown?: string;
+  /** SVG. It comes from the program: show it only as an image. */
+  readonly svg?: string;
+  /** PNG image in base64. */
+  readonly png?: string;
+  /** JPEG image in base64. */
+  readonly jpeg?: string;
+  /** Programs in this sandbox do not display PDF documents. */
+  readonly pdf?: string;
+  /** LaTeX. */
+  readonly latex?: string;
+  /** JSON data. */
+  readonly json?: unknown;
+  /** Programs in this sandbox do not display JavaScript. */
+  readonly javascript?: string;
+  /** The columns of a table, by name. */
+  readonly data?: Record<string, unknown>;
+  /** The data of a chart. */
+  readonly chart?: unknown;
+
+  constructor(
+    /** The forms by format. */
+    readonly raw: RawData,
+    /** Whether it is the value of the last expression. */
+    readonly isMainResult: boolean,
+  ) {
+    for (const format of FORMATS)
+      if (raw[format] !== undefined) Object.assign(this, { [format]: raw[format] });
+  }
+
+  /** The available formats. */
+  formats(): string[] {
+    return FORMATS.filter((format) => this.raw[format] !== undefined);
+  }
+
+  /** The forms as data, without tables and charts. */
+  toJSON(): Record<string, unknown> {
+    const { data: _data, chart: _chart, ...forms } = this.raw;
+    return forms;
+  }
+}
+
+/** Output of a program. */
+export interface Logs {
+  /** Standard output. */
+  stdout: string[];
+  /** Standard error. */
+  stderr: string[];
+}
+
+/** What a program did. */
+export class E2bExecution {
+  constructor(
+    /** What the program displayed, and the value of its last expression. */
+    public results: E2bResult[] = [],
+    /** Its output. */
+    public logs: Logs = { stdout: [], stderr: [] },
+    /** Why it failed; undefined if it did not. */
+    public error?: ExecutionError,
+    /** Number of the call in its context, from 1. */
+    public executionCount?: number,
+  ) {}
+
+  /** The value of the last expression as text. */
+  get text(): string | undefined {
+    return this.results.find(({ isMainResult }) => isMainResult)?.text;
+  }
+
+  toJSON(): { results: E2bResult[]; logs: Logs; error: ExecutionError | undefined } {
+    const { results, logs, error } = this;
+    return { results, logs, error };
+  }
+}
+
+/** Converts a displayed value. `readFile` reads the file with its largest form, if that is only in a file. */
+export async function toE2bResult(
+  { is_main_result, mime, path, ...result }: DisplayResult,
+  readFile: (path: string) => Promise<Uint8Array>,
+): Promise<E2bResult> {
+  const forms: Record<string, unknown> = {};
+  for (const format of FORMATS) {
+    const form = (result as Readonly<Record<string, unknown>>)[format];
+    if (form !== undefined) forms[format] = form;
+  }
+  const image = /^image\/(png|jpeg)$/.exec(mime)?.[1];
+  if (image !== undefined && path !== undefined)
+    forms[image] ??= Buffer.from(await readFile(path)).toString('base64');
+  return new E2bResult(forms as RawData, is_main_result);
+}
+
+/** The exception that ended a program, or the limit that stopped it. */
+export function executionError(result: SandboxResult): ExecutionError | undefined {
+  if (result.success) return undefined;
+  const { error, trap_reason, trap_message, error_guidance } = result.metadata;
+  if (trap_reason !== null) {
+    const advice = error_guidance?.actionable_guidance[0];
+    const value = advice === undefined ? trap_message! : `${trap_message}. ${advice}`;
+    return new ExecutionError(error_guidance?.error_type ?? trap_reason, value, result.stderr);
+  }
+  if (error !== undefined) return new ExecutionError(error.type, error.message, error.stack ?? result.stderr);
+  return new ExecutionError('SystemExit', String(result.exit_code), result.stderr);
+}

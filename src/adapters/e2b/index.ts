@@ -1,0 +1,19 @@
+/** Public entry point `llm-wasm-sandbox/adapters/e2b`: replaces the import of `@e2b/code-interpreter`. */
+
+export { SandboxError } from '../../errors.ts';
+export type { Context } from './contexts.ts';
+export {
+  E2bExecution as Execution,
+  E2bResult as Result,
+  ExecutionError,
+  type Logs,
+  OutputMessage,
+  type RawData,
+} from './execution.ts';
+export type { EntryInfo, FileData, Filesystem, WriteEntry, WriteInfo } from './filesystem.ts';
+export {
+  E2bSandbox as default,
+  E2bSandbox as Sandbox,
+  type RunCodeOpts,
+  type SandboxOpts,
+} from './sandbox.ts';

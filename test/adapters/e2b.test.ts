@@ -1,0 +1,170 @@
+import { Execution, type OutputMessage, Result, Sandbox } from 'llm-wasm-sandbox/adapters/e2b';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+let sandbox: Sandbox;
+beforeAll(async () => {
+  sandbox = await Sandbox.create({
+    timeoutMs: 600_000,
+    envs: { CITY: 'Bern' },
+    metadata: { purpose: 'test' },
+    policy: { fuel_budget: 200_000_000 },
+  });
+});
+afterAll(() => sandbox.kill());
+
+describe('runCode', () => {
+  test('keeps variables and returns output and the last value', async () => {
+    await sandbox.runCode('x = 20');
+    const chunks: OutputMessage[] = [];
+    const execution = await sandbox.runCode('import os\nprint(os.environ["CITY"])\nx + 1', {
+      onStdout: (message) => chunks.push(message),
+    });
+    expect(execution).toBeInstanceOf(Execution);
+    expect(execution.text).toBe('21');
+    expect(execution.logs).toEqual({ stdout: ['Bern\n'], stderr: [] });
+    expect(chunks.map(({ line }) => line).join('')).toBe('Bern\n');
+    expect(chunks[0]).toMatchObject({ error: false });
+    expect(execution.executionCount).toBe(2);
+    expect(JSON.parse(JSON.stringify(execution))).toMatchObject({ results: [{ text: '21' }] });
+  });
+
+  test('reports exceptions and limits as errors', async () => {
+    const errors: unknown[] = [];
+    const execution = await sandbox.runCode('1 / 0', { onError: (error) => errors.push(error) });
+    expect(execution.error).toMatchObject({ name: 'ZeroDivisionError', value: 'division by zero' });
+    expect(execution.error!.traceback).toContain('line 1');
+    expect(errors).toEqual([execution.error]);
+    const { error } = await sandbox.runCode('while True: pass');
+    expect(error).toMatchObject({ name: 'OutOfFuel', value: expect.stringContaining('OutOfFuel') });
+    expect((await sandbox.runCode('raise SystemExit(3)')).error).toMatchObject({
+      name: 'SystemExit',
+      value: '3',
+    });
+  });
+
+  test('returns what programs display in its formats', async () => {
+    const seen: Result[] = [];
+    const code = 'display([{"a": 1}, {"a": 2}])\ndisplay("<b>x</b>", mime="text/html")';
+    const { results } = await sandbox.runCode(code, { onResult: (result) => seen.push(result) });
+    expect(seen).toEqual(results);
+    expect(results[0]).toMatchObject({ data: { a: [1, 2] }, isMainResult: false });
+    expect(results[0]!.formats()).toEqual(expect.arrayContaining(['markdown', 'data']));
+    expect(results[1]).toMatchObject({ html: '<b>x</b>' });
+    expect(results[1]!.formats()).toEqual(['html']);
+  });
+
+  test('reads images that are too large for a result from their file', async () => {
+    const code =
+      'import os, struct, zlib\nsize = 700\n' +
+      'rows = b"".join(b"\\0" + os.urandom(size * 3) for i in range(size))\n' +
+      'def chunk(t, d): return struct.pack(">I", len(d)) + t + d + struct.pack(">I", zlib.crc32(t + d))\n' +
+      'png = b"\\x89PNG\\r\\n\\x1a\\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", size, size, 8, 2, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(rows, 0)) + chunk(b"IEND", b"")\n' +
+      'display(png, mime="image/png")';
+    const big = await Sandbox.create();
+    try {
+      const { results, error } = await big.runCode(code);
+      expect(error).toBeUndefined();
+      expect(Buffer.from(results[0]!.png!, 'base64').length).toBeGreaterThan(1024 * 1024);
+    } finally {
+      await big.kill();
+    }
+  });
+});
+
+describe('contexts', () => {
+  test('have their own variables and the same files', async () => {
+    const context = await sandbox.createCodeContext({ language: 'python' });
+    expect(context).toMatchObject({ language: 'python', cwd: '/app' });
+    await sandbox.runCode('y = 1; open("shared.txt", "w").write("one")');
+    const missing = await sandbox.runCode('y', { context });
+    expect(missing.error?.name).toBe('NameError');
+    expect((await sandbox.runCode('open("shared.txt").read()', { context })).text).toBe("'one'");
+    await sandbox.runCode('import os; os.remove("shared.txt"); open("two.txt", "w").write("2")', { context });
+    const other =
+      'const { existsSync, readFileSync } = require("node:fs");\nconsole.log(existsSync("shared.txt"), readFileSync("two.txt", "utf8"))';
+    const { logs } = await sandbox.runCode(other, { language: 'javascript' });
+    expect(logs.stdout).toEqual(['false 2\n']);
+    expect((await sandbox.runCode('const n: number = 4; n', { language: 'typescript' })).text).toBe('4');
+
+    await sandbox.runCode('z = 1', { context });
+    await sandbox.restartCodeContext(context);
+    expect((await sandbox.runCode('z', { context })).error?.name).toBe('NameError');
+    expect((await sandbox.runCode('open("two.txt").read()', { context })).text).toBe("'2'");
+    await sandbox.removeCodeContext(context);
+    expect((await sandbox.listCodeContexts()).map(({ id }) => id)).not.toContain(context.id);
+    await expect(sandbox.runCode('1', { context })).rejects.toMatchObject({ code: 'session_not_found' });
+  });
+});
+
+describe('files', () => {
+  test('are written, read, listed, renamed and removed', async () => {
+    const { files } = sandbox;
+    expect(await files.write('d/a.txt', 'hello')).toEqual({
+      name: 'a.txt',
+      type: 'file',
+      path: '/app/d/a.txt',
+    });
+    await files.write([
+      { path: 'd/e/b.bin', data: new Uint8Array([1, 2]).buffer },
+      { path: '/app/d/c.txt', data: new Blob(['blob']) },
+    ]);
+    expect(await files.read('d/a.txt')).toBe('hello');
+    expect(await files.read('d/e/b.bin', { format: 'bytes' })).toEqual(new Uint8Array([1, 2]));
+    expect(await (await files.read('d/c.txt', { format: 'blob' })).text()).toBe('blob');
+    const stream = await files.read('d/c.txt', { format: 'stream' });
+    expect(await new Response(stream).text()).toBe('blob');
+    expect((await files.list('d')).map(({ name, type }) => [name, type])).toEqual([
+      ['a.txt', 'file'],
+      ['c.txt', 'file'],
+      ['e', 'dir'],
+    ]);
+    expect((await files.list('/app', { depth: 3 })).map(({ path }) => path)).toContain('/app/d/e/b.bin');
+    expect([await files.exists('d'), await files.exists('d/a.txt'), await files.exists('d/x')]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    expect(await files.rename('d/a.txt', 'd/z.txt')).toMatchObject({ name: 'z.txt', size: 5 });
+    await files.remove('d/e');
+    expect((await files.list('d')).map(({ name }) => name)).toEqual(['c.txt', 'z.txt']);
+    await expect(files.remove('d/e')).rejects.toMatchObject({ code: 'file_not_found' });
+    await expect(files.read('none')).rejects.toMatchObject({ code: 'file_not_found' });
+    await expect(files.read('/home/user/x')).rejects.toMatchObject({ code: 'invalid_path' });
+  });
+});
+
+describe('sandbox', () => {
+  test('refuses what it does not have with a reason', async () => {
+    await expect(sandbox.commands['run']!()).rejects.toThrow(
+      'commands.run is not available: there are no processes',
+    );
+    await expect(sandbox.files.makeDir('x')).rejects.toThrow('files.makeDir is not available');
+    await expect(Sandbox.connect('x')).rejects.toThrow('connect is not available');
+    expect(() => sandbox.getHost(80)).toThrow('no network');
+    await expect(sandbox.runCode('1', { language: 'r' })).rejects.toThrow('language: "r" is not available');
+    await expect(sandbox.runCode('1', { envs: { A: 'b' } as never })).rejects.toThrow('envs');
+    await expect(Sandbox.create('base' as never)).rejects.toThrow('Templates are not available');
+    await expect(Sandbox.create({ allowInternetAccess: true as never })).rejects.toThrow('no network');
+    await expect(Sandbox.create({ mcp: {} } as never)).rejects.toMatchObject({ code: 'invalid_argument' });
+  });
+
+  test('ends when it is killed or its time is up', async () => {
+    const other = await Sandbox.create();
+    expect(await other.getInfo()).toMatchObject({ state: 'running', sandboxId: other.sandboxId });
+    const running = other.runCode('while True: pass');
+    const failed = expect(running).rejects.toMatchObject({ code: 'sandbox_closed' });
+    expect(await other.kill()).toBe(true);
+    await failed;
+    expect(await other.kill()).toBe(false);
+    expect(await other.isRunning()).toBe(false);
+    await expect(other.runCode('1')).rejects.toMatchObject({ code: 'sandbox_closed' });
+    const brief = await Sandbox.create();
+    await brief.setTimeout(1);
+    await expect.poll(() => brief.isRunning()).toBe(false);
+  });
+
+  test('constructs results as E2B does', () => {
+    const result = new Result({ text: '1', chart: { type: 'line' } }, true);
+    expect([result.formats(), result.toJSON()]).toEqual([['text', 'chart'], { text: '1' }]);
+  });
+});

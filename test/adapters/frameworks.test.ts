@@ -1,0 +1,127 @@
+/** The examples of docs/ADAPTERS.md run with the real packages and a model that calls the tools. */
+import { spawnSync } from 'node:child_process';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { transformSync } from 'esbuild';
+import { describe, expect, type TestContext, test } from 'vitest';
+import { fetched } from '../../scripts/fetched.mjs';
+import { PNG } from './models/programs.mjs';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const document = readFileSync(join(root, 'docs/ADAPTERS.md'), 'utf8');
+const INSTALL_TIMEOUT_MS = 300_000;
+const ZOD = 'zod@4.6.7';
+const E2B = '@e2b/code-interpreter@2.8.0';
+
+const FRAMEWORKS: Readonly<Record<string, readonly string[]>> = {
+  'ai-sdk': ['ai@6.0.326', ZOD],
+  langchain: ['@langchain/core@1.2.13', ZOD],
+  'openai-agents': ['@openai/agents@0.20.0', ZOD],
+  mastra: ['@mastra/core@1.71.0', ZOD],
+};
+
+/** The installed packages. Without access to the registry, the test is skipped and says so. */
+function install(name: string, packages: readonly string[], { skip }: TestContext): string {
+  try {
+    return join(fetched(`adapter-${name}`, packages), 'node_modules');
+  } catch (cause) {
+    return skip((cause as Error).message);
+  }
+}
+
+/** Runs an example in a project with this package, other packages and a model. Returns what it prints. */
+function runExample(name: string, packages?: string): string {
+  const code = new RegExp(`<!-- adapter: ${name} -->\\n\`\`\`js\\n([\\s\\S]*?)\`\`\``).exec(document)![1]!;
+  const project = mkdtempSync(join(tmpdir(), 'adapter-'));
+  try {
+    const modules = join(project, 'node_modules');
+    mkdirSync(modules);
+    symlinkSync(root, join(modules, 'llm-wasm-sandbox'));
+    for (const entry of packages === undefined ? [] : readdirSync(packages))
+      if (!entry.startsWith('.')) symlinkSync(join(packages!, entry), join(modules, entry));
+    for (const file of packages === undefined ? [] : ['programs', 'ai-sdk', name])
+      copyFileSync(join(root, `test/adapters/models/${file}.mjs`), join(project, `${file}.mjs`));
+    writeFileSync(join(project, 'model.js'), `export { model } from './${name}.mjs';`);
+    writeFileSync(join(project, 'package.json'), '{"type":"module"}');
+    const script = transformSync(code, { loader: 'js', target: 'node20', format: 'esm' }).code;
+    writeFileSync(join(project, 'example.js'), script);
+    const run = spawnSync(process.execPath, ['example.js'], { cwd: project, encoding: 'utf8' });
+    expect(run.stderr).toBe('');
+    return run.stdout;
+  } finally {
+    rmSync(project, { recursive: true, force: true });
+  }
+}
+
+describe('adapter example', () => {
+  for (const [name, packages] of Object.entries(FRAMEWORKS))
+    test(
+      `${name} gives the model output, guidance and an image`,
+      (context) => {
+        const stdout = runExample(name, install(name, packages, context));
+        const { results, tools } = JSON.parse(stdout) as { results: unknown[]; tools?: { name: string }[] };
+        const [first, second, third] = results.map((result) => JSON.stringify(result));
+        expect(first).toMatch(/Succeeded \(.* fuel\)\.\\nstdout:\\n42\\n/);
+        expect(second).toMatch(/Failed: KeyError: 'b' on line 1 .*with x = 6\\nHow to fix /);
+        expect(third).toContain(PNG);
+        const names = tools?.map((tool) => tool.name) ?? [
+          'execute_code',
+          'read_file',
+          'write_file',
+          'list_files',
+        ];
+        expect(names).toEqual(['execute_code', 'read_file', 'write_file', 'list_files']);
+      },
+      INSTALL_TIMEOUT_MS,
+    );
+
+  test('generic lists the tools and runs a program', () => {
+    const lines = runExample('generic').split('\n');
+    expect(lines.slice(0, 4)).toEqual([
+      'execute_code code stdin files',
+      'read_file path offset',
+      'write_file path content encoding',
+      'list_files folder',
+    ]);
+    expect(lines.slice(4, 7)).toEqual([expect.stringMatching(/^Succeeded/), 'stdout:', '42']);
+  });
+
+  test('e2b runs programs that share variables and files', () => {
+    expect(runExample('e2b')).toBe('stdout: 2\n6 undefined\n');
+  });
+});
+
+test(
+  'every member of the E2B replacement exists in the package that it replaces',
+  async (context) => {
+    const folder = install('e2b', [E2B], context);
+    const theirs = await import(join(folder, '@e2b/code-interpreter/dist/index.mjs'));
+    const ours = await import('llm-wasm-sandbox/adapters/e2b');
+    const membersOf = (type: { prototype: object }) =>
+      Object.getOwnPropertyNames(type.prototype).filter((name) => name !== 'constructor');
+    expect(membersOf(ours.Sandbox).filter((name) => !(name in theirs.Sandbox.prototype))).toEqual([]);
+    const real = new theirs.Sandbox({ sandboxId: 'x', envdVersion: '0.4.0', apiKey: 'e2b_x', debug: true });
+    const sandbox = await ours.Sandbox.create();
+    try {
+      expect(membersOf(sandbox.files.constructor as never).filter((name) => !(name in real.files))).toEqual(
+        [],
+      );
+      expect(Object.keys(sandbox.commands).filter((name) => !(name in real.commands))).toEqual([]);
+      expect(Object.keys(sandbox.pty).filter((name) => !(name in real.pty))).toEqual([]);
+    } finally {
+      await sandbox.kill();
+    }
+  },
+  INSTALL_TIMEOUT_MS,
+);
