@@ -36,6 +36,8 @@ export function exampleInput(
     addablePackage: () => undefined,
     earlier: NO_EARLIER_CALLS,
     profile: undefined,
+    hasTools: false,
+    pending: undefined,
     stoppedAt: undefined,
     ...run,
   };

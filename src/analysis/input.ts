@@ -2,7 +2,15 @@
  * The input of the analysis: plain data about one run, collected by the host. Everything that comes from the guest (the
  * exception, standard error) is untrusted and is only ever quoted in shortened form.
  */
-import type { GuestError, ImportFacts, PackageFacts, Policy, StoppedAt, TrapReason } from '../schema.ts';
+import type {
+  GuestError,
+  ImportFacts,
+  PackageFacts,
+  PendingCall,
+  Policy,
+  StoppedAt,
+  TrapReason,
+} from '../schema.ts';
 import type { AnalysedLanguage } from './language.ts';
 import type { RunProfile } from './run-profile.ts';
 
@@ -18,6 +26,7 @@ export type AnalysedLimits = Pick<
   | 'stderr_max_bytes'
   | 'workspace_max_bytes'
   | 'workspace_max_files'
+  | 'max_tool_calls'
 >;
 
 /** What earlier calls of the same sandbox or session did. */
@@ -65,6 +74,10 @@ export interface AnalysisInput {
   readonly earlier: EarlierCalls;
   /** Where the run used its fuel; undefined if it used less than one slice, or none was recorded. */
   readonly profile: RunProfile | undefined;
+  /** Whether the program could call tools. */
+  readonly hasTools: boolean;
+  /** The calls for which the program is paused; undefined if it is not. */
+  readonly pending: readonly PendingCall[] | undefined;
   /** Where a limit or an uncaught exception ended the program. */
   readonly stoppedAt: StoppedAt | undefined;
 }

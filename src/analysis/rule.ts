@@ -59,4 +59,6 @@ export const DOCS = {
   files: '#files',
   security: 'docs/MCP_INTEGRATION.md#security-considerations',
   limits: 'docs/ERROR_GUIDANCE.md#limits',
+  tools: 'docs/TOOLS.md#calling-tools',
+  pausing: 'docs/TOOLS.md#pausing-and-resuming',
 } as const;

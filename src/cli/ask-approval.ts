@@ -1,35 +1,72 @@
-/** Asks the person at the terminal about tool calls of a program. Without a terminal, they are denied. */
+/** Asks the person at the terminal about tool calls of a program. Without an answer, a program in a session pauses. */
 import { randomInt } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { escapeControls } from '../analysis/escape-controls.ts';
 import { SerialQueue } from '../concurrency/serial-queue.ts';
+import type { PendingCall } from '../schema.ts';
 import { callText } from '../tools/question-text.ts';
-import type { ApprovalDecision, ApprovalRequest } from '../tools/tool-call.ts';
+import type { ApprovalDecision, OnApproval, Resolution } from '../tools/tool-call.ts';
 
 const questions = new SerialQueue();
-/** An open decision would pause the program, and no command resumes it. */
-const UNANSWERED = { approved: false, reason: 'the question was not answered' };
+const NEVER = new AbortController().signal;
+export const DENIED_BY_PERSON = 'a person denied the call';
 
-/** Calls are asked about one after another. Standard input belongs to the program, so the answer comes from the terminal. */
-export function askAtTerminal(request: ApprovalRequest): ApprovalDecision | Promise<ApprovalDecision> {
-  if (!process.stderr.isTTY) return { approved: false, reason: 'there is no terminal to ask a person' };
-  return questions.run(() => ask(request));
-}
+/** Whether questions can be asked. They appear on standard error, because standard output belongs to the program. */
+export const hasTerminal = () => process.stderr.isTTY === true;
 
-async function ask(request: ApprovalRequest): Promise<ApprovalDecision> {
-  const { signal } = request;
-  if (signal.aborted) return UNANSWERED;
+/** Calls are asked about one after another. An unanswered question leaves the decision open if the program can pause. */
+export const approvalAtTerminal =
+  (canPause: boolean): OnApproval =>
+  async (request) => {
+    const unanswered = (reason: string) => (canPause ? undefined : { approved: false, reason });
+    if (!hasTerminal()) return unanswered('there is no terminal to ask a person');
+    const decision = await questions.run(() => askApproval(request, request.signal));
+    return decision ?? unanswered('the question was not answered');
+  };
+
+async function askApproval(
+  call: { readonly name: string; readonly arguments: unknown },
+  signal: AbortSignal,
+): Promise<ApprovalDecision> {
   // A program could ask the person to press a key before the question appears, but it cannot know this code.
   const code = String(randomInt(1000, 10_000));
-  process.stderr.write(
-    `The program wants to call ${callText(request)}\nType ${code} to allow the call, or anything else to deny it: `,
-  );
-  const line = await readLine(signal);
-  if (line === undefined) return UNANSWERED;
-  return line.trim() === code ? true : { approved: false, reason: 'a person denied the call' };
+  // The name is repeated, because long arguments scroll it away.
+  const question = `Type ${code} to allow this call of ${escapeControls(call.name)}, or anything else to deny it: `;
+  const line = await ask(`The program wants to call ${callText(call)}\n${question}`, signal);
+  if (line === undefined) return undefined;
+  return line.trim() === code ? true : { approved: false, reason: DENIED_BY_PERSON };
 }
 
-/** A line from the terminal; undefined if there is none or the program has ended. */
+/** Asks how to answer a call of a paused program. Undefined leaves it unanswered. */
+export async function askResolution(call: PendingCall): Promise<Resolution | undefined> {
+  const { id, reason } = call;
+  if (reason === 'approval') {
+    const decision = await askApproval(call, NEVER);
+    if (decision === undefined) return undefined;
+    return decision === true ? { id, approve: true } : { id, deny: DENIED_BY_PERSON };
+  }
+  for (;;) {
+    const line = await ask(
+      `The program waits for the result of ${callText(call)}\nType it as JSON, or press Enter to leave the call unanswered: `,
+      NEVER,
+    );
+    if (line === undefined || line.trim() === '') return undefined;
+    try {
+      return { id, value: JSON.parse(line) };
+    } catch {
+      process.stderr.write('This is not JSON. Write text in double quotes.\n');
+    }
+  }
+}
+
+function ask(text: string, signal: AbortSignal): Promise<string | undefined> {
+  if (signal.aborted) return Promise.resolve(undefined);
+  process.stderr.write(text);
+  return readLine(signal);
+}
+
+/** A line from the terminal, because standard input belongs to the program; undefined if there is none or the program has ended. */
 function readLine(signal: AbortSignal): Promise<string | undefined> {
   return new Promise((resolve) => {
     const input = createReadStream('/dev/tty');

@@ -10,8 +10,19 @@ const stopped = new Promise<void>((resolve) => {
 });
 
 /** Makes `exitWhenWritten` give up soon: the user or the system wants the process to end, even if its output is not read. */
-export function stopWaitingForReaders(): void {
+function stopWaitingForReaders(): void {
   setTimeout(stop, INTERRUPTED_MS).unref();
+}
+
+/** Aborted when the user or the system asks the process to end. The process then does not wait for readers. */
+export function interruptSignal(): AbortSignal {
+  const controller = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.once(name, () => {
+      controller.abort();
+      stopWaitingForReaders();
+    });
+  return controller.signal;
 }
 
 /**

@@ -65,4 +65,5 @@ export const storeOption = () =>
     '--store <PLACE>',
     "Folder or postgres:// address where sessions are stored (default: $LLM_WASM_SANDBOX_STORE, else the user's data folder)",
   );
+export const toolsConfigOption = (description: string) => new Option('--tools-config <FILE>', description);
 export const jsonOption = (description = 'Print JSON instead of text') => new Option('--json', description);

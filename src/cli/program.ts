@@ -23,6 +23,16 @@ const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/session.ts')).sessionCommand,
   },
   {
+    name: 'pending',
+    description: 'List paused programs and the tool calls that they wait for',
+    load: async () => (await import('./commands/pending.ts')).pendingCommand,
+  },
+  {
+    name: 'resume',
+    description: 'Answer the tool calls of a paused program and continue it',
+    load: async () => (await import('./commands/resume.ts')).resumeCommand,
+  },
+  {
     name: 'batch',
     description: 'Run many programs and print one result per line',
     load: async () => (await import('./commands/batch.ts')).batchCommand,

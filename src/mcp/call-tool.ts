@@ -43,6 +43,12 @@ export function callTool(
       if (isHostError)
         state.telemetry.log.error({ event: 'tool.error', tool: tool.name, err: cause }, 'tool failed');
       return { isError: true, content: [{ type: 'text', text: `${code}: ${message}` }] };
+    } finally {
+      const { session_id } = args;
+      if (typeof session_id === 'string')
+        await tenant.releaseIfPaused(session_id).catch((err) => {
+          state.telemetry.log.error({ event: 'tool.error', tool: tool.name, err }, 'session not saved');
+        });
     }
   });
 }
@@ -84,7 +90,8 @@ function callFields(
 ) {
   const structured = result?.structured;
   const code = args['code'];
-  const execution = tool.name === 'execute_code' ? structured : undefined;
+  const runsProgram = tool.name === 'execute_code' || tool.name === 'resume_execution';
+  const execution = runsProgram ? structured : undefined;
   // A program that fails is a successful tool call; `outcome` reports the failure.
   const failure =
     execution?.['success'] === false ? (execution['trap_reason'] ?? 'program_failed') : undefined;

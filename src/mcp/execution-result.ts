@@ -3,7 +3,7 @@
  * shortened to its beginning and end, with a link to the full text.
  */
 import { z } from 'zod';
-import { formatDuration, formatFuel, formatPercent } from '../quantities.ts';
+import { formatDuration, formatFuel, formatItems, formatPercent } from '../quantities.ts';
 import {
   errorGuidance,
   type FuelProfile,
@@ -11,6 +11,7 @@ import {
   fuelProfile,
   type LanguageName,
   languageName,
+  type PendingCall,
   type SandboxResult,
   stoppedAt,
   type ToolCallRecord,
@@ -26,6 +27,7 @@ import { type ToolResult, truncateMiddle } from './tool-result.ts';
 /** Files in one result; list_files shows all. */
 const MAX_FILES = 100;
 const MAX_TOOL_CALLS = 100;
+const MAX_PENDING = 20;
 
 const fileChange = z.object({
   path: z.string().describe('Relative to /app.'),
@@ -59,6 +61,18 @@ export const executionOutput = z.object({
     .array(toolCallRecord)
     .optional()
     .describe(`The first ${MAX_TOOL_CALLS} tool calls that the program made, even if it failed.`),
+  execution_id: z.string().optional().describe('Identifies a paused program, for resume_execution.'),
+  pending: z
+    .array(
+      z.object({
+        id: z.number().int(),
+        name: z.string(),
+        arguments: z.json(),
+        reason: z.enum(['approval', 'suspended']),
+      }),
+    )
+    .optional()
+    .describe(`The first ${MAX_PENDING} calls for which a paused program waits.`),
   results: z.array(resultDescription).optional().describe('What the program displayed; see view_result.'),
   language: languageName,
   session_id: z.string(),
@@ -122,6 +136,8 @@ export function executionResult(result: SandboxResult, context: ExecutionContext
     files_changed_total: changed.length,
     ...(metadata.tool_calls !== undefined &&
       metadata.tool_calls.length > 0 && { tool_calls: metadata.tool_calls.slice(0, MAX_TOOL_CALLS) }),
+    ...(metadata.execution_id !== undefined && { execution_id: metadata.execution_id }),
+    ...(metadata.pending !== undefined && { pending: pendingCalls(metadata.pending, maxChars) }),
     ...(results.length > 0 && { results: results.map(describeResult) }),
     language: context.language,
     session_id,
@@ -138,6 +154,21 @@ export function executionResult(result: SandboxResult, context: ExecutionContext
   return { text: executionText(structured, shown), structured };
 }
 
+/** Long arguments are shortened like a long result. */
+function pendingCalls(
+  pending: readonly PendingCall[],
+  maxChars: number,
+): NonNullable<ExecutionOutput['pending']> {
+  const shown = pending.slice(0, MAX_PENDING);
+  const room = Math.ceil(maxChars / shown.length);
+  return shown.map(({ id, name, arguments: given, reason }) => ({
+    id,
+    name,
+    arguments: shortResult(given, room) ?? null,
+    reason,
+  }));
+}
+
 /** The path at which programs find a file of the call. */
 const guestPath = (name: string) => (name.startsWith('/') ? name : `/app/${name}`);
 
@@ -151,6 +182,8 @@ function outcomeLine(result: SandboxResult): string {
   const { metadata, exit_code } = result;
   const cost = `${formatDuration(result.duration_ms)}, ${formatFuel(result.fuel_consumed)} fuel`;
   if (result.success) return `Succeeded (${cost}).`;
+  if (metadata.state === 'paused')
+    return `Paused: the program waits for ${formatItems(metadata.pending?.length ?? 0, 'tool call')} (${cost}).`;
   if (metadata.trap_message !== null)
     return `Failed: ${metadata.trap_message} (exit code ${exit_code}, ${cost}).`;
   const { error, error_guidance: guidance } = metadata;
@@ -198,7 +231,10 @@ function executionText(output: ExecutionOutput, results: readonly string[]): str
     const more = output.files_changed_total - lines.length;
     parts.push(`files: ${lines.join(', ')}${more > 0 ? ` and ${more} more` : ''}`);
   }
+  for (const { id, name, arguments: given, reason } of output.pending ?? [])
+    parts.push(`pending call ${id} (${reason}): ${name} ${JSON.stringify(given)}`);
   if (output.tool_calls !== undefined) parts.push(toolCallText(output.tool_calls));
+  if (output.execution_id !== undefined) parts.push(`execution_id: ${output.execution_id}`);
   parts.push(`session ${output.session_id} (${output.language}), ${output.state}: ${output.state_note}`);
   return parts.join('\n');
 }

@@ -185,6 +185,13 @@ export class Tenant {
     await this.sessions.release(session_id);
   }
 
+  /** Closes a session whose program is paused, so that a person can resume it from another process. */
+  async releaseIfPaused(session_id: string): Promise<void> {
+    if (this.sessions.store.isInMemory || this.activeCalls(session_id) > 0) return;
+    if (this.sessions.opened(session_id)?.session.paused !== undefined)
+      await this.sessions.release(session_id);
+  }
+
   /** Files of a session. A closed session is read from the store, without starting an interpreter or taking its lock. */
   async files(session_id: string): Promise<{ readonly path: string; readonly size_bytes: number }[]> {
     const open =

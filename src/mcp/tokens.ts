@@ -22,6 +22,10 @@ export function tenantFolder(tenant: string): string {
   return TENANT_FOLDER_PREFIX + tenant;
 }
 
+/** The folders of tenants in `data_dir`. */
+export const tenantFolders = (data_dir: string): string[] =>
+  listFolder(data_dir).filter((name) => name.startsWith(TENANT_FOLDER_PREFIX));
+
 /** Splits the tokens into tenant and secret. Rejects tokens that would make two tenants one, or one tenant two. */
 export function parseTokens({
   tokens,

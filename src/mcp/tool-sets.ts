@@ -19,6 +19,7 @@ const STANDARD: readonly string[] = [
   'list_available_packages',
   'search_tools',
   'describe_tools',
+  'resume_execution',
 ];
 
 /** Whether the server offers a tool. */

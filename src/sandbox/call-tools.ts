@@ -15,12 +15,18 @@ export interface ToolOptions {
   tools?: ToolsOption | undefined;
   /** Decides whether to approve calls of tools that need approval. Without it, or if it returns undefined, the program pauses if it can. */
   onApproval?: OnApproval | undefined;
+  /**
+   * `wait`, the default: the host runs the tools. `pause`: it runs none; every call stays unanswered, and the program
+   * pauses when it has nothing else to do, so that the caller can answer with `resume`. Requires a session.
+   */
+  onPending?: 'wait' | 'pause' | undefined;
 }
 
 /** The tools of a sandbox, validated. */
 export interface OfferedTools {
   readonly toolset: Toolset | undefined;
   readonly onApproval: OnApproval | undefined;
+  readonly onPending: ToolOptions['onPending'];
 }
 
 /** Options of a call override those of the sandbox. */
@@ -28,6 +34,7 @@ export function offeredTools(options: ToolOptions, base?: OfferedTools): Offered
   return {
     toolset: options.tools === undefined ? base?.toolset : Toolset.from(options.tools),
     onApproval: options.onApproval ?? base?.onApproval,
+    onPending: options.onPending ?? base?.onPending,
   };
 }
 
@@ -65,7 +72,7 @@ export class CallTools {
 
   constructor(
     toolset: Toolset,
-    onApproval: OnApproval | undefined,
+    { onApproval, onPending }: OfferedTools,
     { executionId, policy, sessionId, canPause, signal }: CallToolsContext,
     resumption?: Resumption,
   ) {
@@ -80,6 +87,7 @@ export class CallTools {
       onApproval,
       signal,
       canPause,
+      leavesUnanswered: onPending === 'pause',
       earlier: paused && { records: paused.tool_calls, pending: paused.pending },
     });
   }

@@ -62,6 +62,8 @@ function inputOf(result: SandboxResult, run: CompletedRun, packages: readonly Pa
       runtime === PACKAGE_RUNTIME ? distributedModule(module)?.name.toLowerCase() : undefined,
     earlier: run.earlier,
     profile: run.outcome.profile,
+    hasTools: metadata.tool_calls !== undefined,
+    pending: metadata.pending,
     stoppedAt: run.outcome.stoppedAt,
   };
 }

@@ -128,6 +128,7 @@ export class Sandbox {
         onResult,
         tools: _tools,
         onApproval: _onApproval,
+        onPending: _onPending,
         ...given
       } = parseCallOptions(code, options);
       const resumes = resumption?.paused;
@@ -181,11 +182,12 @@ export class Sandbox {
     signal: AbortSignal,
     resumption: Resumption | undefined,
   ): CallTools | undefined {
-    const { toolset, onApproval } = offeredTools(options, this.parts.tools);
-    if (toolset === undefined) return undefined;
+    const offered = offeredTools(options, this.parts.tools);
     const { policy, session_id: sessionId, canPause } = this;
+    if (offered.onPending === 'pause' && !canPause) throw pauseRequiresSession();
+    if (offered.toolset === undefined) return undefined;
     const context = { executionId, policy, sessionId, canPause, signal };
-    return new CallTools(toolset, onApproval, context, resumption);
+    return new CallTools(offered.toolset, offered, context, resumption);
   }
 
   /** Whether a program can pause until its tool calls are answered. @internal */
@@ -246,11 +248,7 @@ export class Sandbox {
     if (this.session_id !== undefined) plain.metadata.session_id = this.session_id;
     if (undeliveredBytes > 0) plain.metadata.output_undelivered_bytes = undeliveredBytes;
     Object.assign(plain.metadata, call.tools?.finish());
-    if (outcome.isPaused) {
-      Object.assign(plain.metadata, call.tools?.pausedMetadata);
-      this.events.complete(executionId, plain, false);
-      return plain;
-    }
+    if (outcome.isPaused) Object.assign(plain.metadata, call.tools?.pausedMetadata);
     const { code, limits } = call;
     const { policy } = this;
     const earlier = this.#history.earlierCalls(this.sessionRecord);
@@ -358,6 +356,13 @@ export class Sandbox {
       'The sandbox is closed. Create another one with createSandbox().',
     );
   }
+}
+
+function pauseRequiresSession(): SandboxError {
+  return new SandboxError(
+    'invalid_argument',
+    "onPending: 'pause' requires a session whose variables persist. Pass session_id or store to createSandbox(), without auto_persist_globals: false.",
+  );
 }
 
 function emptyWorkspace(policy: Policy): Workspace {

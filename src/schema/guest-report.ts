@@ -41,6 +41,8 @@ export const guestError = z.object({
   length: z.number().int().optional().describe('Number of items in the container.'),
   position: z.number().int().optional().describe('Position of the error in the text or bytes.'),
   near: shortText.optional().describe('Text around that position.'),
+  code: shortText.optional().describe('Code of a failed tool call.'),
+  tool: shortText.optional().describe('Name of that tool.'),
 });
 /** An uncaught exception as the interpreter reports it. It comes from the guest, so it is truncated and untrusted. */
 export interface GuestError extends z.infer<typeof guestError> {}

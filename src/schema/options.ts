@@ -46,6 +46,12 @@ const onApproval = z
   .describe(
     'Decides whether to approve calls of tools that need approval. Without it, or if it returns undefined, the program pauses if it can.',
   );
+const onPending = z
+  .enum(['wait', 'pause'])
+  .optional()
+  .describe(
+    'wait, the default: the host runs the tools. pause: it runs none; every call stays unanswered, and the program pauses when it has nothing else to do. Requires a session.',
+  );
 const tools = z
   .custom<object>((value) => typeof value === 'object' && value !== null, 'must be an object with tools')
   .optional();
@@ -87,6 +93,7 @@ export const sandboxOptions = z.strictObject({
   logger: eventLogger.optional().describe('Receives structured events, such as execution.complete.'),
   tools: tools.describe('Functions that programs can call: a record of tools and namespaces.'),
   onApproval,
+  onPending,
   pool: z
     .custom<object>()
     .optional()
@@ -160,6 +167,7 @@ export const executeOptions = z.strictObject({
     .describe('Called about ten times a second with the fuel that the run has used so far.'),
   tools: tools.describe('Functions that the program can call, instead of those of the sandbox.'),
   onApproval,
+  onPending,
   files: z
     .record(z.string(), fileContent)
     .optional()

@@ -1,6 +1,7 @@
 /** The record of a session. */
 import { z } from 'zod';
 import { runtimeName, sessionId } from './names.ts';
+import { pausedExecution } from './paused-execution.ts';
 import { sessionPolicy } from './policy.ts';
 
 const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
@@ -27,6 +28,10 @@ export const sessionRecord = z.strictObject({
     .describe('Top-level names that programs may have declared, for languages that cannot list them.'),
   preload: z.array(recordedModule).max(10_000).describe('Modules preloaded into the image of the session.'),
   policy: sessionPolicy.describe('The limits that apply unless a caller passes others.'),
+  paused: pausedExecution
+    .pick({ execution_id: true, paused_at: true })
+    .optional()
+    .describe('The execution that is waiting for answers to tool calls, if there is one.'),
 });
 type ReadonlyFields<T> = {
   readonly [K in keyof T]: T[K] extends readonly (infer Item)[] ? readonly Item[] : T[K];

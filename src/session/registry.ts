@@ -30,6 +30,7 @@ import type { Session, SessionOwner } from './session.ts';
 import { SessionAdmission } from './session-admission.ts';
 import { packagesMissing, sessionNotFound } from './session-errors.ts';
 import type { SessionLimits } from './session-limits.ts';
+import { withPaused } from './session-record.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -274,7 +275,8 @@ export class SessionRegistry {
     const session_id = given.session_id ?? checkSessionId(stored.record.session_id);
     const policy = parse(sessionPolicy, { ...stored.record.policy, ...given.policy }, 'policy');
     // An import counts as a use; otherwise an old session would expire at once.
-    const record = { ...stored.record, session_id, policy, last_used_at: new Date().toISOString() };
+    const last_used_at = new Date().toISOString();
+    const record = withPaused({ ...stored.record, session_id, policy, last_used_at }, stored.state);
     const releaseLock = await this.store.acquire(session_id);
     try {
       const unreserve = await this.reserve(session_id);

@@ -6,7 +6,7 @@ import type { Resolution } from '../tools/tool-call.ts';
 import { executionNotFound, executionPaused } from './session-errors.ts';
 
 /** Options of `resume`. */
-export interface ResumeOptions extends Pick<ExecuteOptions, 'tools' | 'onApproval'> {
+export interface ResumeOptions extends Pick<ExecuteOptions, 'tools' | 'onApproval' | 'onPending'> {
   /** As in `execute`. */
   signal?: ExecuteOptions['signal'];
   /** As in `execute`. */
@@ -15,6 +15,8 @@ export interface ResumeOptions extends Pick<ExecuteOptions, 'tools' | 'onApprova
   onStderr?: ExecuteOptions['onStderr'];
   /** As in `execute`. */
   onOutput?: ExecuteOptions['onOutput'];
+  /** As in `execute`. */
+  onResult?: ExecuteOptions['onResult'];
   /** As in `execute`. */
   onProgress?: ExecuteOptions['onProgress'];
   /**

@@ -6,10 +6,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { SerialQueue } from '../concurrency/serial-queue.ts';
 import { SandboxError } from '../errors.ts';
-import { EMPTY_TREE, type FileTree } from '../fs/file-tree.ts';
+import type { FileTree } from '../fs/file-tree.ts';
 import { MAX_VARIABLES } from '../runtimes/language.ts';
 import type { Workspace } from '../sandbox/workspace.ts';
-import { type PolicyInput, parse, type RuntimeName, type SessionPolicy, sessionPolicy } from '../schema.ts';
+import { parse, type SessionPolicy, sessionPolicy } from '../schema.ts';
 import { checkSessionId, rejectCaseConflict } from '../stores/session-id.ts';
 import type {
   Checkpoint,
@@ -21,16 +21,13 @@ import type {
 import type { RunOutcome } from '../worker/protocol.ts';
 import { type CheckpointInfo, describeCheckpoint, makeCheckpoint } from './checkpoint.ts';
 import { nothingToUndo, saveError, sessionExists, sessionNotFound } from './session-errors.ts';
-
-/** How a session is opened. */
-export interface SessionSettings {
-  readonly session_id: string;
-  readonly runtime: RuntimeName;
-  readonly auto_persist_globals: boolean;
-  readonly preload: readonly string[];
-  /** Limits that replace those of the stored session, from now on. */
-  readonly policy: Omit<PolicyInput, 'mounts'>;
-}
+import {
+  checkSettings,
+  EMPTY_STATE,
+  newSession,
+  type SessionSettings,
+  withPaused,
+} from './session-record.ts';
 
 /** What a failed change restores. */
 export interface TimelineMark {
@@ -38,8 +35,6 @@ export interface TimelineMark {
   readonly undo: SessionState | undefined;
   readonly checkpoints: ReadonlyMap<string, Checkpoint>;
 }
-
-const EMPTY: SessionState = { version: 0, delta: undefined, workspace: EMPTY_TREE, tmp: [] };
 
 export class SessionTimeline {
   #record: SessionRecord;
@@ -73,7 +68,7 @@ export class SessionTimeline {
     readonly isNew: boolean,
     readonly release: () => Promise<void>,
   ) {
-    this.#record = { ...stored.record, policy };
+    this.#record = withPaused({ ...stored.record, policy }, stored.state);
     this.#isStored = !isNew && isDeepStrictEqual(policy, stored.record.policy);
     this.#state = stored.state;
     this.#undo = stored.undo;
@@ -151,7 +146,7 @@ export class SessionTimeline {
 
   /** Frees the states, which must be saved. */
   unload(): void {
-    this.#state = { ...EMPTY, version: this.#state.version };
+    this.#state = { ...EMPTY_STATE, version: this.#state.version };
     this.#undo = undefined;
     this.#latest = undefined;
     this.#isLoaded = false;
@@ -165,7 +160,7 @@ export class SessionTimeline {
   }
 
   load(state: SessionState, undo: SessionState | undefined): void {
-    this.#state = state;
+    this.#replaceState(state);
     this.#undo = undo;
     this.#isLoaded = true;
   }
@@ -208,8 +203,14 @@ export class SessionTimeline {
   /** Replaces the current state with the one that a call left, and keeps `before` for undo. */
   commit(next: SessionState, before: SessionState): void {
     this.#undo = before;
-    this.#state = next;
+    this.#replaceState(next);
     this.persist();
+  }
+
+  /** The record says whether the current state is paused, so that a store can list it. */
+  #replaceState(state: SessionState): void {
+    this.#state = state;
+    this.#record = withPaused(this.#record, state);
   }
 
   /** Replaces the files of the current state; the memory stays. */
@@ -241,7 +242,7 @@ export class SessionTimeline {
     if (target === undefined) throw name === undefined ? nothingToUndo() : this.#checkpointNotFound(name);
     if (name === undefined) this.#undo = undefined;
     // The old state gets a new version, so that no live guest is mistaken for it.
-    this.#state = { ...target, version: this.#state.version + 1 };
+    this.#replaceState({ ...target, version: this.#state.version + 1 });
     this.persist();
   }
 
@@ -268,7 +269,7 @@ export class SessionTimeline {
   /** Restores earlier states after a change that could not be saved; the caller reports that failure. */
   restore({ state, undo, checkpoints }: TimelineMark): void {
     // A worker may hold a guest with the version of the abandoned state, so that version is not used again.
-    this.#state = { ...state, version: this.#state.version + 1 };
+    this.#replaceState({ ...state, version: this.#state.version + 1 });
     this.#undo = undo;
     this.#checkpoints = new Map(checkpoints);
     this.persist(true);
@@ -356,40 +357,5 @@ export class SessionTimeline {
     } finally {
       await this.release();
     }
-  }
-}
-
-function newSession(
-  settings: SessionSettings,
-  policy: SessionPolicy,
-  origin: SessionTimeline | undefined,
-): StoredSession {
-  const { session_id, runtime, auto_persist_globals, preload } = settings;
-  const now = new Date().toISOString();
-  const record: SessionRecord = {
-    session_id,
-    runtime,
-    auto_persist_globals,
-    preload,
-    policy,
-    created_at: now,
-    last_used_at: now,
-    calls: 0,
-    fuel_consumed: 0,
-    // A fork inherits what the interpreter contains, but not what it cost.
-    imports: origin?.record.imports ?? [],
-    declared: origin?.record.declared ?? [],
-  };
-  return { record, state: origin?.state ?? EMPTY, undo: undefined, checkpoints: [] };
-}
-
-function checkSettings(record: SessionRecord, settings: SessionSettings): void {
-  for (const field of ['runtime', 'auto_persist_globals', 'preload'] as const) {
-    if (String(record[field]) === String(settings[field])) continue;
-    const facts = `${field} ${record[field]}, not ${settings[field]}`;
-    throw new SandboxError(
-      'session_mismatch',
-      `The session ${record.session_id} has ${facts}. Open it with its own settings, or use another session_id.`,
-    );
   }
 }

@@ -37,7 +37,7 @@ export interface ApprovalRequest {
   readonly arguments: Readonly<Record<string, unknown>>;
   /** The session of the program, if it has one. */
   readonly session_id: string | undefined;
-  /** Aborted when the run ends; the decision is then no longer needed. */
+  /** Aborted when the call is no longer waiting for a decision, because the run was cancelled, has timed out or has ended. */
   readonly signal: AbortSignal;
 }
 /** A decision; undefined leaves it open, so that the run pauses if it can. */
@@ -54,6 +54,8 @@ export interface ToolRunOptions {
   readonly signal?: AbortSignal | undefined;
   /** Whether the run can pause. If not, calls that would have to wait fail. */
   readonly canPause: boolean;
+  /** Whether no tool is called: every accepted call stays unanswered. Requires `canPause`. */
+  readonly leavesUnanswered?: boolean;
   /** Why the run cannot pause. */
   readonly whyNoPause?: string | undefined;
   /** The earlier calls of a resumed execution. */

@@ -25,6 +25,9 @@ export function identifierFor(name: string, taken: ReadonlySet<string>, isTopLev
   return unique;
 }
 
+/** Whether a program may call tools, judging by its text. */
+export const mentionsTools = (code: string) => /tool/i.test(code);
+
 /** The names that are most similar to one that does not exist; also compares the parts after the namespace. */
 export function suggestTools(wanted: string, names: readonly string[]): string[] {
   const whole = similarNames(wanted, names, 3);

@@ -305,7 +305,8 @@ export class ToolRun {
 
   async #execute(call: Call, raw: Record<string, unknown> = call.args): Promise<ToolAnswer> {
     const { definition, description } = call.tool;
-    if (definition.execute === undefined) return this.#suspended(call, raw, undefined);
+    if (definition.execute === undefined || this.options.leavesUnanswered === true)
+      return this.#suspended(call, raw, undefined);
     const { signal } = call.aborter;
     await this.#slots.enter(signal);
     const timeoutMs = definition.timeoutMs ?? this.#limits.call_timeout_ms;

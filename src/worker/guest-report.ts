@@ -45,6 +45,8 @@ export const ERROR_FIELDS: { readonly [K in keyof Required<GuestError>]: Check<G
   length: optional(anyInteger),
   position: optional(anyInteger),
   near: shortText,
+  code: shortText,
+  tool: shortText,
 };
 
 /** Returns undefined for text that is not a JSON object. */

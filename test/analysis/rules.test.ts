@@ -48,6 +48,12 @@ describe('rule table', () => {
       'create_session',
       'error_guidance',
       'fuel_analysis',
+      // Functions of programs, and a tool of the MCP server.
+      'search_tools',
+      'describe_tool',
+      'resume_execution',
+      // The tool of an example.
+      'send_mail',
       // Names of Python's standard library.
       'set_int_max_str_digits',
       'exist_ok',

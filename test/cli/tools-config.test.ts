@@ -33,12 +33,10 @@ describe('run --tools-config', () => {
     expect(stderr).toContain('tool hostile of MCP server demo: inputSchema: the schema cannot be used');
   });
 
-  test('denies calls that need approval if there is no terminal, and leaves the session usable', () => {
-    const code = 'try:\n  await tools.demo.echo(text="x")\nexcept ToolError as error:\n  print(error.code)';
-    const session = ['--session', 'unasked', '--store', join(folder, 'store')];
-    const { stdout } = runCli(['run', '-c', code, '--tools-config', config({}), ...session]);
-    expect(stdout).toBe('denied\n');
-    expect(runCli(['run', '-c', 'print("usable")', ...session]).stdout).toBe('usable\n');
+  test('denies calls that need approval if there is neither a terminal nor a session', () => {
+    const code = 'try:\n  await tools.demo.echo(text="x")\nexcept ToolError as error:\n  print(error)';
+    const { stdout } = runCli(['run', '-c', code, '--tools-config', config({})]);
+    expect(stdout).toBe('The call was not approved. Reason: there is no terminal to ask a person\n');
   });
 
   test('rejects an invalid file', () => {

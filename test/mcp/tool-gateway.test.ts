@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { HttpServer } from 'llm-wasm-sandbox/mcp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runCliHere } from '../support/cli.ts';
 import { call, ERAS, type Era, httpClient, startHttp } from '../support/mcp.ts';
 
 /** The official file system server of the MCP registry. */
@@ -110,21 +111,21 @@ describe.each(ERAS)('programs that call tools of MCP servers, %s era', (era) => 
   });
 
   // guarantee: approval
-  test('are denied if the client cannot ask a person', async () => {
+  test('are denied if the client cannot ask a person and the program cannot wait for one', async () => {
     const client = await httpClient(server, era, 'bob-secret-token-12');
     const { structured, text } = await call(client, 'execute_code', {
       code: writeProgram(`none-${era}`),
       language: 'python',
     });
     expect(structured['stdout']).toMatch(
-      /^denied: The call was not approved. Reason: this client cannot ask a person/,
+      /^denied: The call was not approved. Reason: this client cannot ask a person, and only a program in a session/,
     );
     expect(text).toContain('files.write_file');
     const session_id = `none-${era}`;
     await call(client, 'create_session', { session_id, language: 'python' });
     const execute = (code: string) => call(client, 'execute_code', { code, language: 'python', session_id });
     const inSession = await execute(writeProgram(session_id));
-    expect(inSession.structured['stdout']).toMatch(/^denied: .*this client cannot ask a person/);
+    expect(inSession.structured['stdout']).toMatch(/^denied: .*this server keeps sessions in memory/);
     expect((await execute('print("usable")')).structured).toMatchObject({ stdout: 'usable\n' });
     expect(readdirSync(files)).not.toContain(`none-${era}`);
     await client.close();
@@ -208,4 +209,108 @@ describe('questions to a person', () => {
     expect((await ask(client, 'empty', answer)).structuredContent?.stdout).toContain('denied');
     await client.close();
   });
+});
+
+describe('a program whose calls nobody at the client can approve', () => {
+  let parking: HttpServer;
+  let data: string;
+  beforeAll(async () => {
+    data = join(folder, 'data');
+    parking = await startHttp({ tools_config: join(folder, 'tools.json'), tokens: TOKENS, data_dir: data });
+  });
+  afterAll(() => parking.close());
+
+  const start = async (client: Client, session_id: string, code: string) => {
+    await call(client, 'create_session', { session_id, language: 'python' });
+    return call(client, 'execute_code', { session_id, language: 'python', code });
+  };
+  const resume = (execution_id: unknown, ...args: string[]) =>
+    runCliHere(['resume', String(execution_id), '--data-dir', data, ...args], folder);
+
+  // guarantee: approval
+  test('pauses until a person approves them on the command line', async () => {
+    const client = await httpClient(parking, 'modern', 'alice-secret-token-1');
+    const path = join(files, 'approved-later');
+    const code = `text = await tools.files.write_file(path=${JSON.stringify(path)}, content="late")\nprint(text)`;
+    const { structured, text } = await start(client, 'parked', `x = 20\n${code}`);
+    expect(structured).toMatchObject({
+      success: false,
+      exit_code: 75,
+      state: 'paused',
+      pending: [{ id: 1, name: 'files.write_file', arguments: { path }, reason: 'approval' }],
+      error_guidance: { error_type: 'ProgramPaused' },
+    });
+    expect(text).toContain('llm-wasm-sandbox resume EXECUTION_ID --approve CALL_ID');
+    const { execution_id } = structured;
+    const blocked = await call(client, 'execute_code', {
+      session_id: 'parked',
+      language: 'python',
+      code: '1',
+    });
+    expect(blocked).toMatchObject({ isError: true, text: expect.stringContaining('execution_paused') });
+    for (const decision of [{ approve: true }, { deny: true }, {}, { value: 1, error: 'x' }]) {
+      const forged = await call(client, 'resume_execution', {
+        session_id: 'parked',
+        execution_id,
+        resolutions: [{ id: 1, ...decision }],
+      }).catch((cause: Error) => ({ isError: true, text: cause.message }));
+      expect(forged.isError).toBe(true);
+    }
+    const other = await httpClient(parking, 'modern', 'bob-secret-token-12');
+    const foreign = { session_id: 'parked', execution_id, resolutions: [{ id: 1, value: 'x' }] };
+    expect(await call(other, 'resume_execution', foreign)).toMatchObject({ isError: true });
+    expect(readdirSync(files)).not.toContain('approved-later');
+    const config = ['--tools-config', join(folder, 'tools.json')];
+    const approved = await resume(execution_id, '--approve', '1', ...config);
+    expect([approved.status, approved.stdout]).toEqual([0, expect.stringContaining('Successfully wrote')]);
+    expect(readFileSync(path, 'utf8')).toBe('late');
+    expect((await resume(execution_id, '--approve', '1', ...config)).stderr).toContain(
+      'No session is paused',
+    );
+    const after = await call(client, 'execute_code', {
+      session_id: 'parked',
+      language: 'python',
+      code: 'x + 1',
+    });
+    expect(after.structured).toMatchObject({ result: 21 });
+    await client.close();
+    await other.close();
+  });
+
+  test('continues with a value that the model gives instead of the call', async () => {
+    const client = await httpClient(parking, 'modern', 'alice-secret-token-1');
+    const path = join(files, 'never');
+    const code = `print(await tools.files.write_file(path=${JSON.stringify(path)}, content="x"))`;
+    const { structured } = await start(client, 'valued', code);
+    const { execution_id } = structured;
+    const answer = {
+      session_id: 'valued',
+      execution_id,
+      resolutions: [{ id: 1, value: { content: 'skipped' } }],
+    };
+    expect((await call(client, 'resume_execution', answer)).structured).toMatchObject({
+      success: true,
+      stdout: "{'content': 'skipped'}\n",
+      state: 'committed',
+      tool_calls: [{ name: 'files.write_file', status: 'ok' }],
+    });
+    expect(readdirSync(files)).not.toContain('never');
+    expect(await call(client, 'resume_execution', answer)).toMatchObject({
+      isError: true,
+      text: expect.stringContaining('execution_not_found'),
+    });
+    await client.close();
+  });
+});
+
+// guarantee: approval
+test('a person is not asked about arguments that a form cannot show completely', async () => {
+  const { client, asked } = await personAt('modern', () => 'allow');
+  const code = `await tools.files.write_file(path=${JSON.stringify(join(files, 'long'))}, content="x" * 5000)`;
+  const { structured } = await call(client, 'execute_code', { code, language: 'python' });
+  expect(structured['stderr']).toContain('the arguments are too long to be shown to a person');
+  expect(structured['error_guidance']).toMatchObject({ error_type: 'ToolError' });
+  expect(asked).toEqual([]);
+  expect(readdirSync(files)).not.toContain('long');
+  await client.close();
 });

@@ -189,3 +189,87 @@ describe('limits of a paused program', () => {
     await session.close();
   });
 });
+
+describe("execute with onPending: 'pause'", () => {
+  it.each(['python', 'javascript'] as const)(
+    'leaves all calls of a %s program to the caller',
+    async (runtime) => {
+      executed.length = 0;
+      const session = await open(runtime, memoryStore(), `caller-${runtime}`);
+      const first = await session.execute(PROGRAMS[runtime], { onPending: 'pause' });
+      expect(first).toMatchObject({
+        exit_code: 75,
+        metadata: { state: 'paused', error_guidance: { error_type: 'ProgramPaused' } },
+      });
+      expect(session.session.paused?.execution_id).toBe(first.metadata.execution_id);
+      const answers = { a: 'a!', b: 'b!', c: 'C' };
+      let result = first;
+      for (let rounds = 0; result.metadata.state === 'paused' && rounds < 3; rounds++)
+        result = await session.resume(first.metadata.execution_id!, {
+          onPending: 'pause',
+          resolutions: result.metadata.pending!.map(({ id, name, arguments: args }) => ({
+            id,
+            value: name === 'echo' ? args : answers[args['item'] as keyof typeof answers],
+          })),
+        });
+      expect(result).toMatchObject({ success: true, stdout: PRINTED[runtime] });
+      expect(result.metadata.tool_calls?.map(({ status }) => status)).toEqual(['ok', 'ok', 'ok', 'ok']);
+      expect(executed).toEqual([]);
+      await session.flush();
+      expect(session.session.paused).toBeUndefined();
+      await session.close();
+    },
+  );
+
+  it('is rejected without a session', async () => {
+    await using sandbox = await createSandbox({ runtime: 'javascript', tools });
+    await expect(sandbox.execute('1', { onPending: 'pause' })).rejects.toMatchObject({
+      code: 'invalid_argument',
+      message: expect.stringContaining('requires a session'),
+    });
+  });
+});
+
+describe('resume', () => {
+  it('reports what the rest of the program displays while it runs', async () => {
+    const session = await open('javascript', memoryStore(), 'display');
+    const { metadata } = await session.execute("await tools.wait({}); display('later');");
+    const shown: unknown[] = [];
+    const { execution_id = '', pending = [] } = metadata;
+    const result = await session.resume(execution_id, {
+      resolutions: [{ id: pending[0]!.id, value: 1 }],
+      onResult: (one) => void shown.push(one),
+    });
+    expect(result.results[0]).toMatchObject({ text: 'later' });
+    expect(shown).toEqual(result.results);
+    await session.close();
+  });
+});
+
+describe('records of paused sessions', () => {
+  it('follow checkpoints, rollbacks, forks and imports', async () => {
+    const store = memoryStore();
+    await using registry = await openSessions({ store });
+    const session = await registry.create({ runtime: 'javascript', session_id: 'origin', tools });
+    const { metadata } = await session.execute('await tools.wait({})');
+    const { execution_id = '', pending = [] } = metadata;
+    const paused = async (one = registry) =>
+      (await one.list()).flatMap((record) => (record.paused ? [record.session_id] : [])).sort();
+    await session.checkpoint('asked');
+    await session.fork('fork');
+    expect(await paused()).toEqual(['fork', 'origin']);
+    await session.resume(execution_id, { resolutions: [{ id: pending[0]!.id, value: 1 }] });
+    await session.flush();
+    expect(await paused()).toEqual(['fork']);
+    await session.rollback('asked');
+    await session.flush();
+    expect((await store.list()).records.find(({ session_id }) => session_id === 'origin')!.paused).toEqual({
+      execution_id,
+      paused_at: expect.any(String),
+    });
+    const bundle = await registry.export('origin');
+    await using target = await openSessions({ store: memoryStore() });
+    expect((await target.import(bundle)).paused?.execution_id).toBe(execution_id);
+    expect(await paused(target)).toEqual(['origin']);
+  });
+});

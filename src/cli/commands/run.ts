@@ -10,20 +10,18 @@ import {
   isolationMode,
   LANGUAGE_NAMES,
   type LanguageName,
-  type Policy,
   type PolicyInput,
   type RuntimeName,
   type SandboxResult,
 } from '../../schema.ts';
 import { createSandbox, isSession } from '../../session/create-sandbox.ts';
-import { askAtTerminal } from '../ask-approval.ts';
+import { approvalAtTerminal } from '../ask-approval.ts';
 import { onBrokenPipe } from '../broken-pipe.ts';
 import type { CommandDetails } from '../command.ts';
-import { imageProtocol, resultFiles, resultsReport } from '../displayed-results.ts';
+import { resultFiles } from '../displayed-results.ts';
 import { UsageError } from '../exit-codes.ts';
-import { stopWaitingForReaders } from '../exit-when-written.ts';
-import { failureLine, guidanceText } from '../failure-text.ts';
-import { droppedNote, GuestOutput } from '../guest-output.ts';
+import { interruptSignal } from '../exit-when-written.ts';
+import { GuestOutput } from '../guest-output.ts';
 import { copyWorkspaceFiles, readLocalFile, writeLocalFile } from '../local-files.ts';
 import { type LocalProgram, readFiles, readProgram } from '../local-program.ts';
 import {
@@ -39,8 +37,10 @@ import {
   parseFuelOption,
   parseSecondsOption,
   storeOption,
+  toolsConfigOption,
 } from '../options.ts';
 import { profileText, toSpeedscope } from '../profile-report.ts';
+import { reportRun } from '../report-run.ts';
 
 interface RunFlags {
   readonly code?: string;
@@ -166,13 +166,11 @@ async function run(operands: readonly (string | undefined)[], flags: RunFlags): 
   const files = { ...program.files, ...readFiles(flags.file ?? []) };
   const stdin = inputFor(flags, flags.code === undefined && given[0] === '-');
   await using sandbox = await openSandbox(language, flags);
-  const interrupt = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-    process.once(signal, () => {
-      interrupt.abort();
-      stopWaitingForReaders();
-    });
-  const gateway = flags.toolsConfig && (await import('../open-gateway.ts')).openGateway(flags.toolsConfig);
+  const interrupted = interruptSignal();
+  await using gateway =
+    flags.toolsConfig === undefined
+      ? undefined
+      : (await import('../open-gateway.ts')).openGateway(flags.toolsConfig);
   const output = new GuestOutput(flags.maxOutput ?? Number.POSITIVE_INFINITY);
   // The call must leave the session in the same state whether or not its output is read to the end.
   if (sandbox.session_id !== undefined) onBrokenPipe(() => output.discard());
@@ -180,14 +178,13 @@ async function run(operands: readonly (string | undefined)[], flags: RunFlags): 
     ...(language && { language }),
     stdin,
     args: [...args],
-    signal: interrupt.signal,
+    signal: interrupted,
     inject_setup: flags.setup,
     profile: flags.profile === true || flags.profileOut !== undefined,
     ...(Object.keys(files).length > 0 && { files }),
-    ...(gateway && { tools: await gateway.toolset(), onApproval: askAtTerminal }),
+    ...(gateway && { tools: await gateway.toolset(), onApproval: approvalAtTerminal(canPause(sandbox)) }),
     ...(!flags.json && { onOutput: (stream, bytes) => output.write(stream, bytes) }),
   });
-  if (gateway) await gateway.close();
   await output.finish();
   // A read that is still waiting would keep the process alive.
   if (isReadingInput) process.stdin.destroy();
@@ -205,35 +202,12 @@ async function run(operands: readonly (string | undefined)[], flags: RunFlags): 
     const shown = await resultFiles(result.results, (path) => sandbox.readFile(path));
     await copyWorkspaceFiles([...shown.keys()], async (name) => shown.get(name)!, flags.results);
   }
-  if (!flags.json) reportResults(result, flags);
   reportProfile(result, code, flags);
-  if (flags.json) process.stdout.write(`${JSON.stringify(result)}\n`);
-  process.stderr.write(flags.json ? droppedFromResult(result) : output.note);
-  if (!flags.json) process.stderr.write(failureReport(result, sandbox.policy, flags));
-  process.exitCode = result.exit_code;
+  reportRun(result, sandbox.policy, output.note, flags);
 }
 
-/** Shows what the program displayed, after its output. */
-function reportResults({ results }: SandboxResult, { results: folder }: RunFlags): void {
-  const isTerminal = process.stdout.isTTY === true;
-  const protocol = isTerminal ? imageProtocol(process.env) : undefined;
-  const { stdout, stderr } = resultsReport(results, { protocol, isTerminal, folder });
-  if (stdout !== '') process.stdout.write(stdout);
-  if (stderr !== '') process.stderr.write(stderr);
-}
-
-const droppedFromResult = ({ metadata }: SandboxResult) =>
-  droppedNote({ stdout: metadata.stdout_dropped_bytes, stderr: metadata.stderr_dropped_bytes });
-
-/** A limit is always reported. Other failures have printed their own message, so they are only on a terminal. */
-function failureReport(
-  result: SandboxResult,
-  { timeout_seconds }: Policy,
-  { guidance = process.stderr.isTTY }: RunFlags,
-): string {
-  if (result.success || !(guidance || process.stderr.isTTY || result.metadata.trapped)) return '';
-  return `${failureLine(result, timeout_seconds)}\n${guidance ? guidanceText(result) : ''}`;
-}
+/** Only the interpreter of a session can be stored. */
+const canPause = (sandbox: Sandbox) => isSession(sandbox) && sandbox.session.auto_persist_globals;
 
 /** Prints the profile to standard error and writes it to a file, as the flags ask for. */
 function reportProfile({ metadata }: SandboxResult, code: string, { profile, profileOut }: RunFlags): void {
@@ -305,10 +279,7 @@ export const runCommand: CommandDetails<RunFlags> = {
     new Option('--no-setup', 'Run the code exactly as written, without packages and helpers'),
     new Option('--profile', 'Print the program with the share of the fuel that each line used'),
     new Option('--profile-out <FILE>', 'Write a profile with complete stacks to FILE, for speedscope'),
-    new Option(
-      '--tools-config <FILE>',
-      'Let the program call tools of the MCP servers in this JSON file; see docs/TOOLS.md',
-    ),
+    toolsConfigOption('Let the program call tools of the MCP servers in this JSON file; see docs/TOOLS.md'),
     new Option('--out <DIR>', 'Copy the files that the program created or modified to DIR'),
     new Option(
       '--results <DIR>',

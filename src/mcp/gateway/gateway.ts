@@ -26,7 +26,7 @@ interface Listing {
 
 export class Gateway {
   readonly #connections: readonly ServerConnection[];
-  readonly #listings = new Map<string, Promise<Listing>>();
+  readonly #listings = new Map<string, { readonly promise: Promise<Listing>; listing?: Listing }>();
   #toolset: { readonly listings: readonly Listing[]; readonly toolset: Toolset } | undefined;
 
   constructor(
@@ -51,6 +51,11 @@ export class Gateway {
     return this.#toolset.toolset;
   }
 
+  /** The tools that are known without contacting a server; undefined if they have not been listed yet. */
+  get listedToolset(): Toolset | undefined {
+    return this.#toolset?.toolset;
+  }
+
   #build(listings: readonly Listing[]): Toolset {
     const record: Record<string, Listing['tools']> = {};
     for (const [i, { tools }] of listings.entries()) record[this.#connections[i]!.name] = tools;
@@ -67,14 +72,20 @@ export class Gateway {
     return toolset;
   }
 
-  async #list(connection: ServerConnection): Promise<Listing> {
+  /** Concurrent requests share one listing. */
+  #list(connection: ServerConnection): Promise<Listing> {
     const { name } = connection;
-    const known = await this.#listings.get(name);
-    const isFresh = known?.failedAt === undefined || Date.now() - known.failedAt < RETRY_MS;
-    if (known !== undefined && isFresh) return known;
-    const listing = this.#read(connection);
-    this.#listings.set(name, listing);
-    return listing;
+    const known = this.#listings.get(name);
+    const failedAt = known?.listing?.failedAt;
+    if (known !== undefined && (failedAt === undefined || Date.now() - failedAt < RETRY_MS))
+      return known.promise;
+    const promise = this.#read(connection).then((listing) => {
+      entry.listing = listing;
+      return listing;
+    });
+    const entry: { readonly promise: Promise<Listing>; listing?: Listing } = { promise };
+    this.#listings.set(name, entry);
+    return promise;
   }
 
   async #read(connection: ServerConnection): Promise<Listing> {
@@ -100,6 +111,10 @@ export class Gateway {
       );
       return { tools: {}, failedAt: Date.now() };
     }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
   }
 
   async close(): Promise<void> {

@@ -3,21 +3,16 @@
 import type { InputRequiredResult } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
-import { sha256Hex } from '../../framing/digest.ts';
 import { formatItems } from '../../quantities.ts';
-import type { ExecuteOptions } from '../../sandbox/call.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { LANGUAGE_RUNTIMES, languageName } from '../../schema.ts';
-import type { OnApproval } from '../../tools/tool-call.ts';
-import type { ApprovalProgress, RunOwner } from '../approvals.ts';
-import { imageBlocks, isListed } from '../displayed-results.ts';
-import { executionOutput, executionResult } from '../execution-result.ts';
-import { executionStats } from '../metrics.ts';
+import { mentionsTools } from '../../tools/tool-names.ts';
+import { executionOutput } from '../execution-result.ts';
+import { runProgram } from '../run-program.ts';
 import type { ServerSettings } from '../settings.ts';
 import { DEFAULT_SESSION } from '../tenant.ts';
 import {
   ADDITIVE,
-  CancelledError,
   DESTRUCTIVE_IDEMPOTENT,
   defineTool,
   optionalSession,
@@ -26,11 +21,9 @@ import {
 } from '../tool.ts';
 import { executeCodeDescription } from '../tool-descriptions.ts';
 import type { ToolResult } from '../tool-result.ts';
-import { offersTool } from '../tool-sets.ts';
 import { fuelBudgetInput } from './fuel-budget-input.ts';
 
 const MAX_CODE_CHARS = 1_000_000;
-const MAX_PROGRESS_CHARS = 2000;
 
 function executeInput(settings: ServerSettings) {
   return z.strictObject({
@@ -74,80 +67,26 @@ async function openTarget(
 }
 
 async function execute(args: ExecuteArguments, call: ToolCall): Promise<ToolResult | InputRequiredResult> {
-  const { state, input } = call;
-  if (state.gateway === undefined) return run(args, call, call.signal, {});
-  const tools = await state.gateway.toolset();
-  if (!input.canAsk) return run(args, call, call.signal, { tools, onApproval: denyWithoutPerson });
-  const owner = { tenant: call.tenant.id, request: sha256Hex(JSON.stringify(args)) };
-  // Progress belongs to the request that started the program.
-  let isAnswered = false;
-  const progress: ToolCall['progress'] = (fuel) => {
-    if (!isAnswered) call.progress?.(fuel);
-  };
-  const step = await nextStep(owner, call, (onApproval, signal) =>
-    run(args, { ...call, progress: call.progress && progress }, signal, { tools, onApproval }),
-  );
-  if (step.type === 'done') return step.value;
-  isAnswered = true;
-  return input.ask(step.questions, step.state);
-}
-
-const denyWithoutPerson: OnApproval = () => ({
-  approved: false,
-  reason: 'this client cannot ask a person',
-});
-
-/** Starts the program, or continues it with the decisions that the request brings. */
-function nextStep(
-  owner: RunOwner,
-  { state: { approvals }, input, signal }: ToolCall,
-  start: (onApproval: OnApproval, signal: AbortSignal) => Promise<ToolResult>,
-): Promise<ApprovalProgress<ToolResult>> {
-  if (input.state === undefined) return approvals.start(owner, signal, start);
-  return approvals.continue(owner, input.state, (key) => input.decision(key), signal);
-}
-
-/** Runs the program to its end. */
-async function run(
-  args: ExecuteArguments,
-  call: ToolCall,
-  abort: AbortSignal,
-  tools: Pick<ExecuteOptions, 'tools' | 'onApproval'>,
-): Promise<ToolResult> {
-  const { state, tenant, progress } = call;
   const session_id = args.session_id ?? DEFAULT_SESSION;
-  const sandbox = await openTarget(args, call);
-  const result = await tenant.runCancellable(session_id, abort, (signal) =>
-    sandbox.execute(args.code, { ...executeOptions(args), ...progressCallbacks(progress), ...tools, signal }),
-  );
-  // A run that no worker has started has used no memory.
-  if (result.metadata.trap_reason === 'cancelled' && result.memory_used_bytes === 0)
-    throw new CancelledError('The call was cancelled while queued. Nothing was run.');
-  const stats = executionStats(args.language, result);
-  tenant.stats.recordExecution(stats);
-  state.metrics.recordExecution(stats);
-  const results = result.results.filter(isListed).map((one) => tenant.results.add(session_id, one));
-  const { settings } = state;
-  const shown = executionResult(result, {
-    language: args.language,
+  return runProgram(call, {
+    request: args,
     session_id,
+    language: args.language,
     files: Object.keys(args.files ?? {}),
-    maxChars: settings.max_output_chars,
     profile: args.profile === true,
-    results,
-    viewAdvice: viewAdvice(settings, args.session_id),
-    cacheOutput: (stream, output) => tenant.outputs.add(stream, output),
+    needsTools: () => needsTools(args, call),
+    open: () => openTarget(args, call),
+    start: (sandbox, options) => sandbox.execute(args.code, { ...executeOptions(args), ...options }),
   });
-  if (!settings.inline_images) return shown;
-  const readFile = (path: string) => sandbox.readFile(path);
-  return { ...shown, blocks: await imageBlocks(results, settings.max_output_chars, readFile) };
 }
 
-/** How to view the images of a result; empty if the client receives them or has no tool for this. */
-function viewAdvice(settings: ServerSettings, session_id: string | undefined): string {
-  if (settings.inline_images || !offersTool(settings, 'view_result')) return '';
-  const session = session_id === undefined ? '' : `, session_id="${session_id}"`;
-  return `To view an image, call view_result(ids=["…"]${session}).`;
+/** Whether a program may call tools. Code from earlier calls and modules in the workspace may do so without being mentioned. */
+async function needsTools(
+  { session_id, code, files }: ExecuteArguments,
+  { tenant }: ToolCall,
+): Promise<boolean> {
+  if (session_id !== undefined || files !== undefined || mentionsTools(code)) return true;
+  return (await (await tenant.defaultWorkspace()).listFiles()).length > 0;
 }
 
 function executeOptions({ language, stdin, timeout, fuel_budget, files, profile }: ExecuteArguments) {
@@ -158,23 +97,6 @@ function executeOptions({ language, stdin, timeout, fuel_budget, files, profile 
     ...(timeout !== undefined && { timeout_seconds: timeout }),
     ...(fuel_budget !== undefined && { fuel_budget }),
     ...(files !== undefined && { files }),
-  };
-}
-
-/** Callbacks that forward fuel and output to the client, if it asked for progress. */
-function progressCallbacks(progress: ToolCall['progress']) {
-  if (progress === undefined) return {};
-  let output = '';
-  const collect = (text: string) => {
-    output = (output + text).slice(-MAX_PROGRESS_CHARS);
-  };
-  return {
-    onStdout: collect,
-    onStderr: collect,
-    onProgress: (fuel: { fuel_consumed: number; fuel_budget: number }) => {
-      progress({ ...fuel, output });
-      output = '';
-    },
   };
 }
 

@@ -7,6 +7,7 @@ import { cancelExecution, executeCode } from './execution.ts';
 import { listFiles, readFile, resetWorkspace, writeFile } from './files.ts';
 import { getWorkspaceInfo } from './get-workspace-info.ts';
 import { getMetrics } from './metrics.ts';
+import { resumeExecution } from './resume-execution.ts';
 import { listAvailablePackages, listRuntimes } from './runtimes-and-packages.ts';
 import {
   createSession,
@@ -52,6 +53,6 @@ function allTools(settings: ServerSettings, servers: readonly string[]): readonl
     listRuntimes,
     listAvailablePackages,
     getMetrics,
-    ...(servers.length > 0 ? [searchToolsTool, describeToolsTool] : []),
+    ...(servers.length > 0 ? [searchToolsTool, describeToolsTool, resumeExecution(settings)] : []),
   ];
 }

@@ -4,6 +4,7 @@
  */
 import { framesOf } from './error-stack.js';
 import { safeInspect as inspect, typeName } from './inspect.js';
+import { isLoaded, load } from './node-modules.js';
 
 /** The file name of the current program in stack traces. */
 let programFile = '';
@@ -127,6 +128,8 @@ function describe(error, line) {
   // Node.js negates the number.
   if (Number.isInteger(error.errno)) details.errno = Math.abs(error.errno);
   if (typeof error.path === 'string') details.path = truncate(error.path);
+  if (isLoaded('node:internal/tools'))
+    Object.assign(details, load('node:internal/tools').failedCallOf(error));
   return { text, details, place: placeOf(location) };
 }
 

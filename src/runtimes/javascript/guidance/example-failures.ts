@@ -145,4 +145,11 @@ export const guidanceExamples: readonly GuidanceExample[] = [
     type: 'TypeMismatch',
     run: { source: 'const [a, b] = 5;', error: thrown('TypeError', 'value is not iterable') },
   },
+  {
+    type: 'ToolsNotAvailable',
+    run: {
+      source: "console.log(await tools.weather({ city: 'Berlin' }));",
+      error: thrown('ReferenceError', 'tools is not defined'),
+    },
+  },
 ];

@@ -11,6 +11,7 @@ import {
   packageNotAvailableRule,
   unsupportedFeatureRule,
 } from '../../../analysis/rules/rule-factories.ts';
+import { noToolsRule } from '../../../analysis/rules/tools.ts';
 import { FAILING_GLOBALS, MISSING_GLOBALS, type MissingGlobal, NODE_FEATURES } from './missing-globals.ts';
 import { ALTERNATIVES } from './missing-packages.ts';
 import { engineError } from './select-engine-error.ts';
@@ -102,6 +103,11 @@ function missingFeature(input: AnalysisInput): MissingFeature | undefined {
 }
 
 export const importRules: readonly Rule[] = [
+  noToolsRule({
+    evidence:
+      'ReferenceError for `tools` or one of its functions, or an import of `tools`, in a run without tools.',
+    missingName: (input) => requestedModule(input) ?? undefinedName(input),
+  }),
   rule({
     type: 'MissingRequireVendor',
     evidence: 'A vendored package was imported under the wrong name, or used as a global.',

@@ -168,7 +168,11 @@ def define(current, program_files):
     def describe_details(error, tb, last):
         """The details of an exception beyond type and message, by the built-in class from which it derives."""
         details = {}
-        if isinstance(error, SyntaxError) and error.filename == current['file']:
+        calls = sys.modules.get('_sandbox_tool_calls')
+        if calls is not None and isinstance(error, calls.ToolError):
+            details['code'] = short(str(error.code))
+            details['tool'] = short(str(error.tool)) if error.tool is not None else None
+        elif isinstance(error, SyntaxError) and error.filename == current['file']:
             details['line'] = int32_or_none(error.lineno)
             details['column'] = int32_or_none(error.offset)
         elif isinstance(error, OSError):

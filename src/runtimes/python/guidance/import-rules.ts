@@ -10,6 +10,7 @@ import {
   packageNotAvailableRule,
   unsupportedFeatureRule,
 } from '../../../analysis/rules/rule-factories.ts';
+import { noToolsRule } from '../../../analysis/rules/tools.ts';
 import { commandSubstitute } from './command-substitutes.ts';
 import { NO_BUILD, PROCESSES, UNSUPPORTED_MODULES } from './missing-modules.ts';
 import { alternative, installationAdvice } from './package-installation.ts';
@@ -128,6 +129,10 @@ const missingParser = (input: AnalysisInput) => {
 };
 
 export const importRules: readonly Rule[] = [
+  noToolsRule({
+    evidence: 'NameError or ModuleNotFoundError for `tools` or one of its functions, in a run without tools.',
+    missingName: (input) => missingModule(input) ?? builtinException(input, 'NameError')?.name ?? undefined,
+  }),
   rule({
     type: 'MissingVendoredPackage',
     evidence: 'ModuleNotFoundError for a vendored package: the program removed it from the import path.',

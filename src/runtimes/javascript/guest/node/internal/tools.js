@@ -16,6 +16,7 @@ const ENOSYS = -38;
 /** Returned by `waitForAnswer` if the program is paused or interrupted. */
 const WAIT_OUTSIDE = 2;
 const MAX_LINE = 500;
+const MAX_NAME = 190;
 
 export class ToolError extends Error {
   constructor(message, code = 'failed', tool = undefined) {
@@ -26,6 +27,20 @@ export class ToolError extends Error {
 }
 for (const [key, value] of Object.entries({ name: 'ToolError' }))
   defineProperty(ToolError.prototype, key, { value, writable: true, configurable: true });
+
+/** The calls of errors that this module created. The program can create such errors too. */
+const failedCalls = new WeakMap();
+
+function toolError(message, code, tool) {
+  const error = new ToolError(message, code, tool);
+  failedCalls.set(error, { raised: false, code, tool: stringOf(tool) });
+  return error;
+}
+
+const stringOf = (value) => String(value).slice(0, MAX_NAME);
+
+/** What the report says about an error of a call; undefined for other errors. */
+export const failedCallOf = (error) => failedCalls.get(error);
 
 let lastId = 0;
 /** Calls without an answer, by number. */
@@ -38,7 +53,7 @@ let queue = [];
 function rejectLossy(tool, key, value) {
   const fail = (what) => {
     const where = key === '' ? 'the arguments' : `the argument ${stringify(String(key).slice(0, 50))}`;
-    throw new ToolError(
+    throw toolError(
       `${where}: ${what} is not JSON data; pass a string, an array or a plain object`,
       'invalid_arguments',
       tool,
@@ -57,7 +72,7 @@ function encodeArguments(tool, args) {
   const isObject =
     typeof first === 'object' && first !== null && !Array.isArray(first) && !(first instanceof Promise);
   if (args.length > 1 || !isObject)
-    throw new ToolError(
+    throw toolError(
       `${tool} takes one object with its arguments, as in tools.${tool}({ name: value })`,
       'invalid_arguments',
       tool,
@@ -66,7 +81,7 @@ function encodeArguments(tool, args) {
     return stringify(first, (key, value) => rejectLossy(tool, key, value));
   } catch (error) {
     if (error instanceof ToolError) throw error;
-    throw new ToolError(`the arguments are not JSON data: ${error?.message}`, 'invalid_arguments', tool);
+    throw toolError(`the arguments are not JSON data: ${error?.message}`, 'invalid_arguments', tool);
   }
 }
 
@@ -81,8 +96,8 @@ function send({ id, tool, text, reject }) {
     if (waiting.size === 0) endWaiting();
     reject(
       result === ENOSYS
-        ? new ToolError('no tools are available in this call of the session', 'unknown_tool', tool)
-        : new ToolError('the host rejected the call: its name or its arguments are too long', 'limit', tool),
+        ? toolError('no tools are available in this call of the session', 'unknown_tool', tool)
+        : toolError('the host rejected the call: its name or its arguments are too long', 'limit', tool),
     );
   }
   return true;
@@ -99,7 +114,7 @@ function settle({ id, value, code, message }) {
 
 /** The error of a call, with the place of the call. */
 function failedCall({ tool, made }, message, code) {
-  const error = new ToolError(message, code, tool);
+  const error = toolError(message, code, tool);
   error.stack = `ToolError: ${message}\n${framesOf(made)}`;
   return error;
 }
@@ -218,7 +233,7 @@ function describeTool(name) {
   const text = typeof name === 'function' ? name.name : String(name);
   const found = parse(host.toolDescribe(text));
   if (found === null)
-    throw new ToolError(
+    throw toolError(
       `there is no tool ${stringify(text.slice(0, 200))}; search_tools(query) lists the available tools`,
       'unknown_tool',
       text,

@@ -1,0 +1,112 @@
+/** Rules for programs that call tools: failed calls, paused programs, and calls without tools. */
+import { formatLiteral } from '../../quantities.ts';
+import type { GuestError } from '../../schema.ts';
+import type { AnalysisInput } from '../input.ts';
+import { failedAt, oneLine } from '../quote-guest-text.ts';
+import { DOCS, exceptionRule, type Rule, rule } from '../rule.ts';
+
+/** Names that programs use to call tools. */
+const TOOL_NAMES: ReadonlySet<string> = new Set(['tools', 'search_tools', 'describe_tool', 'ToolError']);
+const SHOWN_CALLS = 5;
+
+const toolOf = ({ tool = '' }: GuestError) => oneLine(tool, 80);
+
+const NO_TOOLS: readonly string[] = [
+  'This run has no tools, so the program cannot call any',
+  'Tools are an option of the caller: tools of createSandbox() or execute(), or --tools-config of the command line and the MCP server',
+  'Without them, compute the result in the program, or pass the data with the files option',
+];
+
+/** Advice by the code of a ToolError. */
+const ADVICE: Readonly<
+  Record<string, (error: GuestError, input: AnalysisInput) => readonly (string | undefined)[]>
+> = {
+  invalid_arguments: (error) => [
+    `The arguments of tools.${toolOf(error)} are not valid, so the tool was not called: ${oneLine(error.message)}`,
+    `describe_tool("${toolOf(error)}") returns its parameters: correct the names and types of the arguments`,
+  ],
+  denied: (error) => [
+    `The call of tools.${toolOf(error)} was not approved, so the tool was not called: ${oneLine(error.message)}`,
+    'Do not repeat the call unchanged: solve the task without it, or ask the user',
+    'Catch ToolError if the program can continue without the result',
+  ],
+  timeout: (error) => [
+    `tools.${toolOf(error)} did not answer in time. It may or may not have taken effect: ${oneLine(error.message)}`,
+    'Before you repeat a call that changes something, check whether it has taken effect',
+  ],
+  limit: (error, { limits }) => [
+    `A limit was reached, so tools.${toolOf(error)} was not called: ${oneLine(error.message)}`,
+    `Make fewer or smaller calls. A run may make ${formatLiteral(limits.max_tool_calls)} calls (policy max_tool_calls)`,
+  ],
+  failed: (error) => [
+    `tools.${toolOf(error)} failed: ${oneLine(error.message)}`,
+    'Correct what the message says, or catch ToolError if the program can continue without the result',
+  ],
+  unknown_tool: (error, { hasTools }) =>
+    hasTools
+      ? [
+          `There is no such tool: ${oneLine(error.message)}`,
+          'search_tools("words") in a program lists the tools and how to call them',
+        ]
+      : NO_TOOLS,
+};
+
+/** The failed call, if the program did not raise the exception itself. */
+function failedCall({ error }: AnalysisInput): GuestError | undefined {
+  if (error?.code === undefined || error.raised === true) return undefined;
+  return Object.hasOwn(ADVICE, error.code) ? error : undefined;
+}
+
+export const toolRules: readonly Rule[] = [
+  rule({
+    type: 'ProgramPaused',
+    evidence: 'The program is paused: it waits for answers to tool calls.',
+    docs: [DOCS.pausing],
+    match: ({ pending }) => pending,
+    advise: (pending) => {
+      const calls = pending.slice(0, SHOWN_CALLS).map(({ id, name }) => `${id} (${oneLine(name, 80)})`);
+      const more = pending.length > calls.length ? `, … ${pending.length} in all` : '';
+      const isApproval = pending.some(({ reason }) => reason === 'approval');
+      return {
+        message: 'The program is paused',
+        guidance: [
+          `The program waits for the calls ${calls.join(', ')}${more}. Do not run it again: it continues when they are answered`,
+          isApproval
+            ? 'A person has to approve or deny them, for example with: llm-wasm-sandbox resume EXECUTION_ID --approve CALL_ID. The author of the program cannot'
+            : undefined,
+          'session.resume(), or resume_execution of the MCP server, answers calls with values or errors',
+          'Until the program has ended, no other program can run in the session; undo discards it',
+        ],
+      };
+    },
+  }),
+  exceptionRule({
+    type: 'ToolError',
+    evidence:
+      'A tool call failed, and the program does not handle the ToolError. The advice depends on its code.',
+    docs: [DOCS.tools],
+    match: failedCall,
+    lines: (error, input) => [
+      ...ADVICE[error.code!]!(error, input),
+      input.hasTools
+        ? 'metadata.tool_calls lists the calls that were made: do not repeat those that succeeded'
+        : undefined,
+    ],
+  }),
+];
+
+/** A program that uses tools in a run without tools. `missingName` returns the name or module that does not exist. */
+export const noToolsRule = (row: {
+  readonly evidence: string;
+  missingName(input: AnalysisInput): string | undefined;
+}): Rule =>
+  rule({
+    type: 'ToolsNotAvailable',
+    evidence: row.evidence,
+    docs: [DOCS.tools],
+    match: (input) => {
+      const name = input.hasTools ? undefined : row.missingName(input);
+      return name !== undefined && TOOL_NAMES.has(name) ? name : undefined;
+    },
+    advise: (_, input) => ({ guidance: [...NO_TOOLS, failedAt(input)] }),
+  });

@@ -1,0 +1,61 @@
+/** `pending`: lists the paused programs of a store with the tool calls that wait for an answer. Changes nothing. */
+import type { PendingCall } from '../../schema.ts';
+import { callText } from '../../tools/question-text.ts';
+import type { CommandDetails } from '../command.ts';
+import { EXIT } from '../exit-codes.ts';
+import { jsonOption } from '../options.ts';
+import {
+  closeStores,
+  findPaused,
+  openStores,
+  type PausedSession,
+  type StoreFlags,
+  storeOptions,
+} from '../paused-sessions.ts';
+import { escapeControls } from '../terminal-text.ts';
+import { ageOf } from './session/record-text.ts';
+
+interface PendingFlags extends StoreFlags {
+  readonly json?: boolean;
+}
+
+const WAITS_FOR: Record<PendingCall['reason'], string> = {
+  approval: 'needs approval',
+  suspended: 'needs a value',
+};
+
+function formatPaused({
+  session_id,
+  execution: { execution_id, paused_at, pending },
+}: PausedSession): string {
+  const calls = pending.map((call) => `  call ${call.id} ${WAITS_FOR[call.reason]}: ${callText(call)}`);
+  return [
+    `${escapeControls(session_id)}: execution ${execution_id}, paused ${ageOf(paused_at)}`,
+    ...calls,
+  ].join('\n');
+}
+
+async function listPending(flags: PendingFlags): Promise<void> {
+  const contexts = openStores(flags);
+  try {
+    const { paused, problems } = await findPaused(contexts);
+    for (const line of problems) process.stderr.write(`llm-wasm-sandbox: ${escapeControls(line)}\n`);
+    if (problems.length > 0) process.exitCode = EXIT.unavailable;
+    const json = paused.map(({ context, session_id, execution }) => ({
+      session_id,
+      ...execution,
+      store: context.location,
+    }));
+    if (flags.json) process.stdout.write(`${JSON.stringify({ paused: json }, null, 2)}\n`);
+    else if (paused.length === 0) process.stdout.write('No paused programs.\n');
+    else process.stdout.write(`${paused.map(formatPaused).join('\n')}\n`);
+  } finally {
+    await closeStores(contexts);
+  }
+}
+
+export const pendingCommand: CommandDetails<PendingFlags> = {
+  options: [...storeOptions(), jsonOption()],
+  examples: ['pending', 'pending --json --store ./sessions', 'pending --data-dir /var/lib/sandbox'],
+  action: (_, flags) => listPending(flags),
+};

@@ -1,0 +1,64 @@
+/** The paused programs in session stores. The records say which sessions are paused, so no other session is read. */
+import { join } from 'node:path';
+import { Option } from 'commander';
+import { SandboxError } from '../errors.ts';
+import { tenantFolders } from '../mcp/tokens.ts';
+import type { PausedExecution } from '../schema.ts';
+import { openSessionContext, type SessionContext } from './commands/session/context.ts';
+import { UsageError } from './exit-codes.ts';
+import { storeOption } from './options.ts';
+
+export interface StoreFlags {
+  readonly store?: string;
+  readonly dataDir?: string;
+}
+
+export const storeOptions = () => [
+  storeOption(),
+  new Option(
+    '--data-dir <DIR>',
+    'Folder in which an MCP server stores sessions, instead of --store; includes all its tenants',
+  ).conflicts('store'),
+];
+
+export interface PausedSession {
+  readonly context: SessionContext;
+  readonly session_id: string;
+  readonly execution: PausedExecution;
+}
+
+/** The stores that the flags name: one, or those of all tenants of a server. */
+export function openStores({ store, dataDir }: StoreFlags): SessionContext[] {
+  if (dataDir === undefined) return [openSessionContext(store)];
+  const folders = tenantFolders(dataDir);
+  if (folders.length === 0)
+    throw new UsageError(`${dataDir} does not contain sessions of an MCP server. Pass its data_dir.`);
+  return folders.map((name) => openSessionContext(join(dataDir, name)));
+}
+
+/** The paused programs, longest waiting first, and the sessions that could not be read. */
+export async function findPaused(
+  contexts: readonly SessionContext[],
+): Promise<{ readonly paused: PausedSession[]; readonly problems: string[] }> {
+  const paused: PausedSession[] = [];
+  const problems: string[] = [];
+  for (const context of contexts) {
+    const { records, damaged } = await context.store.list();
+    for (const id of damaged) problems.push(`Session ${id} in ${context.location} is damaged.`);
+    for (const { session_id, paused: hint } of records) {
+      if (hint === undefined) continue;
+      try {
+        const execution = (await context.store.read(session_id))?.state.paused;
+        if (execution !== undefined) paused.push({ context, session_id, execution });
+      } catch (cause) {
+        if (!(cause instanceof SandboxError)) throw cause;
+        problems.push(`Session ${session_id} in ${context.location}: ${cause.message}`);
+      }
+    }
+  }
+  paused.sort((a, b) => (a.execution.paused_at < b.execution.paused_at ? -1 : 1));
+  return { paused, problems };
+}
+
+export const closeStores = (contexts: readonly SessionContext[]) =>
+  Promise.all(contexts.map(({ sessions }) => sessions.close()));

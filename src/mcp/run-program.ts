@@ -1,0 +1,170 @@
+/**
+ * Runs a program for a tool call: with the tools of the gateway, the decisions of a person, progress and statistics. A call that
+ * needs approval is presented to the person at the client. If that is not possible, the program pauses, provided that another
+ * process can resume it; otherwise the call is denied. The model never decides.
+ */
+import type { ContentBlock, InputRequiredResult } from '@modelcontextprotocol/server';
+import { sha256Hex } from '../framing/digest.ts';
+import type { ExecuteOptions } from '../sandbox/call.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
+import type { LanguageName, SandboxResult } from '../schema.ts';
+import { isSession } from '../session/create-sandbox.ts';
+import { fitsForm } from '../tools/question-text.ts';
+import type { OnApproval } from '../tools/tool-call.ts';
+import type { ApprovalProgress, RunOwner } from './approvals.ts';
+import { IMAGE_LIMITS, isListed, showResult } from './displayed-results.ts';
+import { executionResult } from './execution-result.ts';
+import { executionStats } from './metrics.ts';
+import type { CachedResult } from './result-cache.ts';
+import type { ServerSettings } from './settings.ts';
+import { DEFAULT_SESSION } from './tenant.ts';
+import { CancelledError, type ToolCall } from './tool.ts';
+import type { ToolResult } from './tool-result.ts';
+import { offersTool } from './tool-sets.ts';
+
+const MAX_PROGRESS_CHARS = 2000;
+
+/** The options of a run that the server determines. */
+type RunOptions = Pick<
+  ExecuteOptions,
+  'tools' | 'onApproval' | 'signal' | 'onStdout' | 'onStderr' | 'onProgress'
+>;
+
+/** A program to run, or to continue. */
+interface ProgramRun {
+  /** The arguments of the tool call. A client repeats them when it answers a question. */
+  readonly request: unknown;
+  readonly session_id: string;
+  readonly language: LanguageName;
+  /** Names of the files that were passed with the call. */
+  readonly files: readonly string[];
+  readonly profile: boolean;
+  /** Whether the program may call tools. If not, a slow MCP server does not delay it. */
+  needsTools(): Promise<boolean>;
+  open(): Promise<Sandbox>;
+  start(sandbox: Sandbox, options: RunOptions): Promise<SandboxResult>;
+}
+
+export async function runProgram(
+  call: ToolCall,
+  program: ProgramRun,
+): Promise<ToolResult | InputRequiredResult> {
+  const { state, input } = call;
+  const { gateway } = state;
+  const tools = gateway && (await program.needsTools()) ? await gateway.toolset() : gateway?.listedToolset;
+  const sandbox = await program.open();
+  if (tools === undefined) return run(program, sandbox, call, call.signal, {});
+  const whyNot = whyNotParked(sandbox, call);
+  const leaveOpen = (reason: string) =>
+    whyNot === undefined ? undefined : { approved: false, reason: `${reason}, and ${whyNot}` };
+  if (!input.canAsk) {
+    const onApproval: OnApproval = () => leaveOpen('this client cannot ask a person');
+    return run(program, sandbox, call, call.signal, { tools, onApproval });
+  }
+  const owner = { tenant: call.tenant.id, request: sha256Hex(JSON.stringify(program.request)) };
+  // Progress belongs to the request that started the program.
+  let isAnswered = false;
+  const progress: ToolCall['progress'] = (fuel) => {
+    if (!isAnswered) call.progress?.(fuel);
+  };
+  const step = await nextStep(owner, call, (ask, signal) => {
+    const onApproval: OnApproval = (request) =>
+      fitsForm(request) ? ask(request) : leaveOpen('the arguments are too long to be shown to a person');
+    return run(program, sandbox, { ...call, progress: call.progress && progress }, signal, {
+      tools,
+      onApproval,
+    });
+  });
+  if (step.type === 'done') return step.value;
+  isAnswered = true;
+  return input.ask(step.questions, step.state);
+}
+
+/** Why a program cannot wait for a person who uses the command line; undefined if it can. */
+function whyNotParked(sandbox: Sandbox, { tenant }: ToolCall): string | undefined {
+  if (!isSession(sandbox) || !sandbox.session.auto_persist_globals)
+    return 'only a program in a session that keeps its variables can wait for one. Use create_session';
+  if (tenant.sessions.store.isInMemory)
+    return 'this server keeps sessions in memory, so no other process can resume the program. Its operator has to set data_dir';
+  return undefined;
+}
+
+/** Starts the program, or continues it with the decisions that the request brings. */
+function nextStep(
+  owner: RunOwner,
+  { state: { approvals }, input, signal }: ToolCall,
+  start: (onApproval: OnApproval, signal: AbortSignal) => Promise<ToolResult>,
+): Promise<ApprovalProgress<ToolResult>> {
+  if (input.state === undefined) return approvals.start(owner, signal, start);
+  return approvals.continue(owner, input.state, (key) => input.decision(key), signal);
+}
+
+/** Runs the program until it ends or pauses. */
+async function run(
+  program: ProgramRun,
+  sandbox: Sandbox,
+  call: ToolCall,
+  abort: AbortSignal,
+  tools: Pick<ExecuteOptions, 'tools' | 'onApproval'>,
+): Promise<ToolResult> {
+  const { state, tenant, progress } = call;
+  const { session_id, language } = program;
+  const result = await tenant.runCancellable(session_id, abort, (signal) =>
+    program.start(sandbox, { ...progressCallbacks(progress), ...tools, signal }),
+  );
+  // A run that no worker has started has used no memory.
+  if (result.metadata.trap_reason === 'cancelled' && result.memory_used_bytes === 0)
+    throw new CancelledError('The call was cancelled while queued. Nothing was run.');
+  const stats = executionStats(language, result);
+  tenant.stats.recordExecution(stats);
+  state.metrics.recordExecution(stats);
+  const results = result.results.filter(isListed).map((one) => tenant.results.add(session_id, one));
+  const { settings } = state;
+  const shown = executionResult(result, {
+    language,
+    session_id,
+    files: program.files,
+    maxChars: settings.max_output_chars,
+    profile: program.profile,
+    results,
+    viewAdvice: viewAdvice(settings, session_id),
+    cacheOutput: (stream, output) => tenant.outputs.add(stream, output),
+  });
+  if (!settings.inline_images) return shown;
+  return { ...shown, blocks: await imageBlocks(results, sandbox, settings) };
+}
+
+/** How to view the images of a result; empty if the client receives them or has no tool for this. */
+function viewAdvice(settings: ServerSettings, session_id: string): string {
+  if (settings.inline_images || !offersTool(settings, 'view_result')) return '';
+  const session = session_id === DEFAULT_SESSION ? '' : `, session_id="${session_id}"`;
+  return `To view an image, call view_result(ids=["…"]${session}).`;
+}
+
+async function imageBlocks(results: readonly CachedResult[], sandbox: Sandbox, settings: ServerSettings) {
+  const blocks: ContentBlock[] = [];
+  for (const one of results) {
+    if (blocks.length >= IMAGE_LIMITS.count) break;
+    if (!one.result.mime.startsWith('image/')) continue;
+    const { block } = await showResult(one, settings.max_output_chars, (path) => sandbox.readFile(path));
+    if (block !== undefined) blocks.push(block);
+  }
+  return blocks;
+}
+
+/** Callbacks that forward fuel and output to the client, if it asked for progress. */
+function progressCallbacks(progress: ToolCall['progress']) {
+  if (progress === undefined) return {};
+  let output = '';
+  const collect = (text: string) => {
+    output = (output + text).slice(-MAX_PROGRESS_CHARS);
+  };
+  return {
+    onStdout: collect,
+    onStderr: collect,
+    onProgress: (fuel: { fuel_consumed: number; fuel_budget: number }) => {
+      progress({ ...fuel, output });
+      output = '';
+    },
+  };
+}

@@ -1,0 +1,70 @@
+/** The tool that answers calls of a paused program. It cannot approve calls: that is for a person. */
+import type { InputRequiredResult } from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import { SandboxError } from '../../errors.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
+import { sessionId } from '../../schema.ts';
+import type { Session } from '../../session/session.ts';
+import { executionNotFound } from '../../session/session-errors.ts';
+import type { Resolution } from '../../tools/tool-call.ts';
+import { executionOutput } from '../execution-result.ts';
+import { runProgram } from '../run-program.ts';
+import type { ServerSettings } from '../settings.ts';
+import { ADDITIVE, defineTool, type Tool, type ToolCall } from '../tool.ts';
+import type { ToolResult } from '../tool-result.ts';
+
+const input = z.strictObject({
+  session_id: sessionId.describe('Session of the paused program.'),
+  execution_id: z.string().max(100).describe('execution_id of its result.'),
+  resolutions: z
+    .array(
+      z.strictObject({
+        id: z.number().int().describe('id of the pending call.'),
+        value: z.json().optional().describe('Result of the call.'),
+        error: z.string().max(2000).optional().describe('Message of a ToolError, instead of a value.'),
+      }),
+    )
+    .min(1)
+    .max(100)
+    .describe('Answers to pending calls.'),
+});
+type ResumeArguments = z.output<typeof input>;
+
+function toResolution({ id, value, error }: ResumeArguments['resolutions'][number]): Resolution {
+  if ((value === undefined) === (error === undefined))
+    throw new SandboxError('invalid_argument', `resolutions: call ${id} needs either a value or an error.`);
+  return error === undefined ? { id, value } : { id, error };
+}
+
+async function resume(args: ResumeArguments, call: ToolCall): Promise<ToolResult | InputRequiredResult> {
+  const { session_id, execution_id } = args;
+  const resolutions = args.resolutions.map(toResolution);
+  // With the answers to questions, the program is already running again.
+  const isAnswer = call.input.state !== undefined;
+  const session: Session = await call.tenant.session(session_id);
+  const paused = isAnswer ? undefined : await session.paused();
+  if (!isAnswer && paused?.execution_id !== execution_id) throw executionNotFound(execution_id);
+  return runProgram(call, {
+    request: args,
+    session_id,
+    language: paused?.language ?? session.runtime,
+    files: [],
+    profile: false,
+    needsTools: async () => true,
+    open: async (): Promise<Sandbox> => session,
+    start: (_, options) => session.resume(execution_id, { resolutions, ...options }),
+  });
+}
+
+export const resumeExecution = (settings: ServerSettings): Tool =>
+  defineTool({
+    name: 'resume_execution',
+    title: 'Answer calls of paused code',
+    description:
+      'Continue a program that execute_code reported as paused: give its pending tool calls values or errors, without making the calls. Returns the result of the rest of the program. Approving a call is not possible here; only a person can do that.',
+    input,
+    // Clients ignore images in results with structured content.
+    ...(!settings.inline_images && { output: executionOutput }),
+    annotations: ADDITIVE,
+    run: resume,
+  });

@@ -1,0 +1,124 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { runCliHere } from '../support/cli.ts';
+
+const FIXTURE = new URL('../tools/gateway-fixture.mjs', import.meta.url).pathname;
+const folder = mkdtempSync(join(tmpdir(), 'resume-cli-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const config = join(folder, 'tools.json');
+const server = { command: process.execPath, args: [FIXTURE], tools: ['echo'] };
+writeFileSync(config, JSON.stringify({ mcpServers: { demo: server } }));
+
+const store = join(folder, 'store');
+const cli = (...args: string[]) => runCliHere(args, store);
+const PROGRAM = `import asyncio
+async def echo(text):
+    try:
+        return await tools.demo.echo(text=text)
+    except ToolError as error:
+        return f"{error.code}: {error}"
+print(await asyncio.gather(echo("a"), echo("b\\x1b"), echo("c")))`;
+
+interface Paused {
+  readonly session_id: string;
+  readonly execution_id: string;
+  readonly paused_at: string;
+  readonly pending: { readonly id: number; readonly name: string }[];
+}
+
+async function listPaused(...args: string[]): Promise<Paused[]> {
+  const { stdout, status } = await cli('pending', '--json', ...args);
+  expect(status).toBe(0);
+  return JSON.parse(stdout).paused;
+}
+
+describe('pending and resume', () => {
+  test('list the calls of a paused program, and answer them in several steps', async () => {
+    expect((await cli('pending')).stdout).toBe('No paused programs.\n');
+    await cli('run', '-c', 'x = 1', '--session', 'other');
+    const started = await cli('run', '-c', PROGRAM, '--session', 'shop', '--tools-config', config);
+    expect(started).toMatchObject({ status: 75, stdout: '' });
+    expect(started.stderr).toContain('the program is paused and waits for 3 tool calls (demo.echo)');
+
+    const [paused, ...others] = await listPaused();
+    const id = paused!.execution_id;
+    expect(started.stderr).toContain(`llm-wasm-sandbox resume ${id}`);
+    expect(paused).toMatchObject({
+      session_id: 'shop',
+      language: 'python',
+      paused_at: expect.stringMatching(/^20\d\d-/),
+      pending: [
+        { id: 1, name: 'demo.echo', arguments: { text: 'a' }, reason: 'approval' },
+        { id: 2, arguments: { text: 'b\u001b' } },
+        { id: 3 },
+      ],
+    });
+    expect(others).toEqual([]);
+    const { stdout } = await cli('pending');
+    expect(stdout).toContain(`shop: execution ${id}, paused `);
+    expect(stdout).toContain('  call 1 needs approval: demo.echo with the arguments {"text":"a"}\n');
+    expect(stdout).not.toContain('\u001b');
+
+    for (const [args, problem] of [
+      [[], 'Answer at least one call with --approve'],
+      [['--approve', 'x'], ''],
+      [['--value', '1=x'], ''],
+      [['--approve', '9', '--tools-config', config], 'call 9 is not pending; pending calls: 1, 2, 3'],
+      [['--approve', '1', '--deny', '1', '--tools-config', config], 'more than one answer'],
+      [['--approve', '1'], 'add --tools-config'],
+      [['--session', 'other', '--deny', '1'], 'No session is paused in execution'],
+    ] as const) {
+      const { status, stderr } = await cli('resume', id, ...args);
+      expect([status, stderr]).toEqual([expect.toBeOneOf([2, 69]), expect.stringContaining(problem)]);
+    }
+
+    const second = await cli('resume', id, '--deny', '2');
+    expect(second).toMatchObject({ status: 75, stdout: '' });
+    expect((await listPaused())[0]!.pending.map((call) => call.id)).toEqual([1, 3]);
+    const third = await cli('resume', id, '--value', '1={"n":1}', '--approve-all', '--tools-config', config);
+    expect(third).toMatchObject({
+      status: 0,
+      stdout: "[{'n': 1}, 'denied: The call was not approved. Reason: a person denied the call', 'c']\n",
+    });
+    expect((await cli('resume', id, '--deny', '2')).status).toBe(69);
+    expect(await listPaused()).toEqual([]);
+  });
+
+  test('find a program by its session if a fork has the same execution, and print the result as JSON', async () => {
+    await cli(
+      'run',
+      '-c',
+      'y = await tools.demo.echo(text="q")',
+      '--session',
+      'one',
+      '--tools-config',
+      config,
+    );
+    await cli('session', 'fork', 'one', 'two');
+    const [{ execution_id }] = (await listPaused()) as [Paused];
+    expect(await listPaused()).toHaveLength(2);
+    const answer = ['--error', '1=no', '--json'];
+    expect((await cli('resume', execution_id, ...answer)).stderr).toContain('More than one session');
+    const failed = await cli('resume', execution_id, ...answer, '--session', 'two');
+    expect(JSON.parse(failed.stdout)).toMatchObject({
+      exit_code: 1,
+      metadata: {
+        session_id: 'two',
+        error: { type: 'ToolError', code: 'failed', tool: 'demo.echo' },
+        error_guidance: { error_type: 'ToolError' },
+      },
+    });
+    expect(await listPaused()).toMatchObject([{ session_id: 'one' }]);
+    await cli('session', 'rollback', 'one');
+    expect(await listPaused()).toEqual([]);
+  });
+
+  test('reject a data folder without sessions', async () => {
+    expect(await cli('pending', '--data-dir', folder)).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('does not contain sessions of an MCP server'),
+    });
+  });
+});
