@@ -211,7 +211,7 @@ describe('questions to a person', () => {
   });
 });
 
-describe('a program whose calls nobody at the client can approve', () => {
+describe('a program whose client cannot ask a person', () => {
   let parking: HttpServer;
   let data: string;
   beforeAll(async () => {
