@@ -8,7 +8,7 @@ import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { LANGUAGE_RUNTIMES, languageName } from '../../schema.ts';
 import { mentionsTools } from '../../tools/tool-names.ts';
 import { executionOutput } from '../execution-result.ts';
-import { runProgram } from '../run-program.ts';
+import { runForClient } from '../run-for-client.ts';
 import type { ServerSettings } from '../settings.ts';
 import { DEFAULT_SESSION } from '../tenant.ts';
 import {
@@ -68,7 +68,7 @@ async function openTarget(
 
 async function execute(args: ExecuteArguments, call: ToolCall): Promise<ToolResult | InputRequiredResult> {
   const session_id = args.session_id ?? DEFAULT_SESSION;
-  return runProgram(call, {
+  return runForClient(call, {
     request: args,
     session_id,
     language: args.language,

@@ -8,7 +8,7 @@ import type { Session } from '../../session/session.ts';
 import { executionNotFound } from '../../session/session-errors.ts';
 import type { Resolution } from '../../tools/tool-call.ts';
 import { executionOutput } from '../execution-result.ts';
-import { runProgram } from '../run-program.ts';
+import { runForClient } from '../run-for-client.ts';
 import type { ServerSettings } from '../settings.ts';
 import { ADDITIVE, defineTool, type Tool, type ToolCall } from '../tool.ts';
 import type { ToolResult } from '../tool-result.ts';
@@ -44,7 +44,7 @@ async function resume(args: ResumeArguments, call: ToolCall): Promise<ToolResult
   const session: Session = await call.tenant.session(session_id);
   const paused = isAnswer ? undefined : await session.paused();
   if (!isAnswer && paused?.execution_id !== execution_id) throw executionNotFound(execution_id);
-  return runProgram(call, {
+  return runForClient(call, {
     request: args,
     session_id,
     language: paused?.language ?? session.runtime,

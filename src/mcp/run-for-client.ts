@@ -45,7 +45,7 @@ interface ProgramRun {
   start(sandbox: Sandbox, options: RunOptions): Promise<SandboxResult>;
 }
 
-export async function runProgram(
+export async function runForClient(
   call: ToolCall,
   program: ProgramRun,
 ): Promise<ToolResult | InputRequiredResult> {

@@ -1,0 +1,42 @@
+/** Failed runs of programs that call tools, one for each code of a failed call. */
+import type { GuidanceExample } from '../../../analysis/example-failure.ts';
+
+export const toolExamples: readonly GuidanceExample[] = [
+  {
+    type: 'ProgramPaused',
+    run: {
+      source: 'await tools.send_mail(to="ada@example.com")',
+      exitCode: 75,
+      ending: 'exited',
+      hasTools: true,
+      pending: [
+        { id: 1, seq: 1, name: 'send_mail', arguments: { to: 'ada@example.com' }, reason: 'approval' },
+      ],
+    },
+  },
+  ...(
+    [
+      ['invalid_arguments', 'weather: city: expected a string'],
+      ['denied', 'The call was not approved. Reason: a person denied the call'],
+      ['timeout', 'weather did not answer within 60 s. It may or may not have taken effect.'],
+      ['limit', 'The run has reached its limit of 100 tool calls.'],
+      ['failed', 'no data for this city'],
+      ['unknown_tool', 'There is no tool "wether". Did you mean weather?'],
+    ] as const
+  ).map(([code, message]) => ({
+    type: 'ToolError',
+    run: {
+      source: 'print(await tools.weather(city="Berlin"))',
+      hasTools: true,
+      error: {
+        type: 'ToolError',
+        module: 'tools',
+        kind: 'Exception',
+        message,
+        line: 1,
+        code,
+        tool: 'weather',
+      },
+    },
+  })),
+];
