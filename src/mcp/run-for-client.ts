@@ -3,7 +3,7 @@
  * needs approval is presented to the person at the client. If that is not possible, the program pauses, provided that another
  * process can resume it; otherwise the call is denied. The model never decides.
  */
-import type { ContentBlock, InputRequiredResult } from '@modelcontextprotocol/server';
+import type { InputRequiredResult } from '@modelcontextprotocol/server';
 import { sha256Hex } from '../framing/digest.ts';
 import type { ExecuteOptions } from '../sandbox/call.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
@@ -12,10 +12,9 @@ import { isSession } from '../session/create-sandbox.ts';
 import { fitsForm } from '../tools/question-text.ts';
 import type { OnApproval } from '../tools/tool-call.ts';
 import type { ApprovalProgress, RunOwner } from './approvals.ts';
-import { IMAGE_LIMITS, isListed, showResult } from './displayed-results.ts';
+import { imageBlocks, isListed } from './displayed-results.ts';
 import { executionResult } from './execution-result.ts';
 import { executionStats } from './metrics.ts';
-import type { CachedResult } from './result-cache.ts';
 import type { ServerSettings } from './settings.ts';
 import { DEFAULT_SESSION } from './tenant.ts';
 import { CancelledError, type ToolCall } from './tool.ts';
@@ -131,7 +130,8 @@ async function run(
     cacheOutput: (stream, output) => tenant.outputs.add(stream, output),
   });
   if (!settings.inline_images) return shown;
-  return { ...shown, blocks: await imageBlocks(results, sandbox, settings) };
+  const readFile = (path: string) => sandbox.readFile(path);
+  return { ...shown, blocks: await imageBlocks(results, settings.max_output_chars, readFile) };
 }
 
 /** How to view the images of a result; empty if the client receives them or has no tool for this. */
@@ -139,17 +139,6 @@ function viewAdvice(settings: ServerSettings, session_id: string): string {
   if (settings.inline_images || !offersTool(settings, 'view_result')) return '';
   const session = session_id === DEFAULT_SESSION ? '' : `, session_id="${session_id}"`;
   return `To view an image, call view_result(ids=["…"]${session}).`;
-}
-
-async function imageBlocks(results: readonly CachedResult[], sandbox: Sandbox, settings: ServerSettings) {
-  const blocks: ContentBlock[] = [];
-  for (const one of results) {
-    if (blocks.length >= IMAGE_LIMITS.count) break;
-    if (!one.result.mime.startsWith('image/')) continue;
-    const { block } = await showResult(one, settings.max_output_chars, (path) => sandbox.readFile(path));
-    if (block !== undefined) blocks.push(block);
-  }
-  return blocks;
 }
 
 /** Callbacks that forward fuel and output to the client, if it asked for progress. */
