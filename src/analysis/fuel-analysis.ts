@@ -4,7 +4,7 @@
  */
 import { formatFuel, formatLiteral } from '../quantities.ts';
 import type { FuelAnalysis } from '../schema.ts';
-import { type HeavyImport, heavyImports, NOTICEABLE_FUEL, vendoredImports } from './heavy-imports.ts';
+import { type HeavyImport, heavyImports, NOTICEABLE_FUEL, packageImports } from './heavy-imports.ts';
 import type { AnalysisInput } from './input.ts';
 import { failedLocation } from './quote-guest-text.ts';
 import { hopelessCause, runFindings } from './run-cause.ts';
@@ -68,9 +68,7 @@ export function likelyCauses(input: AnalysisInput): string[] {
   const causes = heavy.map(
     (one) => `Heavy package import detected: ${one.package.name} (requires ${formatFuel(one.fuel)} fuel)`,
   );
-  const noticeable = vendoredImports(input).filter(
-    ({ cost }) => !cost.cached && cost.fuel >= NOTICEABLE_FUEL,
-  );
+  const noticeable = packageImports(input).filter(({ cost }) => !cost.cached && cost.fuel >= NOTICEABLE_FUEL);
   const packages = new Set([...noticeable, ...heavy].map((one) => one.package.name));
   if (packages.size > 1) causes.push('Multiple package imports (cumulative fuel cost)');
   const location = stoppedLocation(input);

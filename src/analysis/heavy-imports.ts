@@ -1,6 +1,6 @@
 /** Vendored packages that a run imported, with their cost, and heavy ones that it did not get to before fuel ran out. */
 import type { ImportFacts } from '../schema.ts';
-import { type AnalysisInput, type VendoredPackage, vendoredPackage } from './input.ts';
+import { type AnalysisInput, type AvailablePackage, availablePackage } from './input.ts';
 
 /** An import that cost less was in the boot image or cached. */
 export const NOTICEABLE_FUEL = 1e6;
@@ -11,7 +11,7 @@ const SOURCE_MAX = 32_768;
 const LINE_MAX = 300;
 
 export interface HeavyImport {
-  readonly package: VendoredPackage;
+  readonly package: AvailablePackage;
   /** The cost in this run or, if the run ended before the import was complete, the measured cost. */
   readonly fuel: number;
   readonly cached: boolean;
@@ -20,23 +20,23 @@ export interface HeavyImport {
 }
 
 /** Packages that the source imports. Used only for imports that the run did not get to, since source need not run. */
-function packagesInSource(input: AnalysisInput): Set<VendoredPackage> {
+function packagesInSource(input: AnalysisInput): Set<AvailablePackage> {
   const lines = input.source.slice(0, SOURCE_MAX).split('\n');
   const modules = new Set(
     lines
       .filter(({ length }) => length <= LINE_MAX)
       .flatMap((line) => input.language.guidance.importedModules(line)),
   );
-  const packages = [...modules].map((module) => vendoredPackage(input, module));
+  const packages = [...modules].map((module) => availablePackage(input, module));
   return new Set(packages.filter((one) => one !== undefined));
 }
 
-/** The vendored packages that the run imported. */
-export function vendoredImports(
+/** The packages that the run imported. */
+export function packageImports(
   input: AnalysisInput,
-): { readonly package: VendoredPackage; readonly cost: ImportFacts }[] {
+): { readonly package: AvailablePackage; readonly cost: ImportFacts }[] {
   return (input.imports ?? []).flatMap((cost) => {
-    const found = vendoredPackage(input, cost.name);
+    const found = availablePackage(input, cost.name);
     return found === undefined ? [] : [{ package: found, cost }];
   });
 }
@@ -54,7 +54,7 @@ export function heavyImports(input: AnalysisInput): readonly HeavyImport[] {
 }
 
 function findHeavyImports(input: AnalysisInput): readonly HeavyImport[] {
-  const imported = vendoredImports(input);
+  const imported = packageImports(input);
   const heavy = imported
     .filter((one) => one.package.heavy && (one.cost.cached || one.cost.fuel >= NOTICEABLE_FUEL))
     .map((one) => ({ package: one.package, fuel: one.cost.fuel, cached: one.cost.cached, missing: 0 }));

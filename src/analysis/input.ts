@@ -39,8 +39,8 @@ export interface EarlierCalls {
   readonly heavyImports: ReadonlyMap<string, number>;
 }
 
-/** A vendored package with its measured costs. */
-export type VendoredPackage = Pick<
+/** A package that programs can import, vendored or added, with its measured costs. */
+export type AvailablePackage = Pick<
   PackageFacts,
   'name' | 'import_names' | 'heavy' | 'fuel_first_import' | 'fuel_cached_import' | 'use'
 >;
@@ -68,7 +68,7 @@ export interface AnalysisInput {
   /** Packages that this run imported; undefined if the runtime did not report them. */
   readonly imports: readonly ImportFacts[] | undefined;
   /** Vendored packages of the language. */
-  readonly packages: readonly VendoredPackage[];
+  readonly packages: readonly AvailablePackage[];
   /** The name of a package that is not installed, can be added, and contains a top-level module. */
   readonly addablePackage: (module: string) => string | undefined;
   readonly earlier: EarlierCalls;
@@ -88,11 +88,11 @@ export const NO_EARLIER_CALLS: EarlierCalls = {
   heavyImports: new Map(),
 };
 
-/** The vendored package that a module such as `openpyxl.styles` is part of. Case-sensitive, as imports are. */
-export function vendoredPackage(
+/** The package that a module such as `openpyxl.styles` is part of. Case-sensitive, as imports are. */
+export function availablePackage(
   { language, packages }: AnalysisInput,
   module: string,
-): VendoredPackage | undefined {
+): AvailablePackage | undefined {
   const name = language.guidance.packageOfModule(module);
   return packages.find(({ import_names }) => import_names.includes(name));
 }

@@ -15,13 +15,15 @@ import { addedPackagesFile, packagesFolder } from '../host/user-folders.ts';
 import { DEFAULT_LIMITS } from '../schema/default-limits.ts';
 import type { PackageFacts } from '../schema.ts';
 import { HEAVY_SHARE } from './catalog.ts';
-import { NATIVE_PLATFORM } from './wheel-files.ts';
+import { NATIVE_PLATFORM } from './python-abi.ts';
 import { normalisedName } from './wheel-metadata.ts';
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const fuel = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 const name = z.string().regex(/^[a-z0-9][a-z0-9-]{0,100}$/);
-const moduleName = z.string().regex(/^[A-Za-z_]\w{0,100}$/);
+const moduleName = z
+  .string()
+  .regex(/^[A-Za-z_]\w{0,100}$/, 'expected at most 101 letters, digits and underscores');
 
 const addedPackage = z.strictObject({
   name,
@@ -52,6 +54,21 @@ const addedPackages = z.strictObject({
 
 /** A package that was added, as packages.json describes it. */
 export type AddedPackage = Readonly<z.infer<typeof addedPackage>>;
+
+/** Throws if a wheel cannot be recorded in packages.json. Wheels are untrusted. */
+export function checkDescription(wheel: Partial<AddedPackage> & Pick<AddedPackage, 'file'>): void {
+  const { success, error } = addedPackage.partial().safeParse(wheel);
+  if (success) return;
+  const { path, message } = error.issues[0]!;
+  const [field, index] = path;
+  const value =
+    typeof index === 'number' ? (wheel[field as keyof AddedPackage] as unknown[])[index] : undefined;
+  const shown = typeof value === 'string' ? ` ${JSON.stringify(value.slice(0, 40))}` : '';
+  throw new SandboxError(
+    'invalid_argument',
+    `${wheel.file} cannot be added: ${String(field)}${shown} is not valid (${message}).`,
+  );
+}
 
 export const wheelPath = ({ sha256, file }: Pick<AddedPackage, 'sha256' | 'file'>) =>
   join(packagesFolder(), 'wheels', sha256, file);

@@ -2,14 +2,13 @@
  * Evaluates environment markers of Python requirements (PEP 508) for the interpreter of the guests. Wheels are untrusted: a
  * marker that cannot be parsed counts as true, because an unnecessary dependency is better than a missing one.
  */
+import { PYTHON_FULL_VERSION, PYTHON_VERSION } from './python-abi.ts';
 import { compareVersions } from './version-specifiers.ts';
-
-const PYTHON_VERSION = '3.14';
 
 const ENVIRONMENT: Readonly<Record<string, string>> = {
   python_version: PYTHON_VERSION,
-  python_full_version: `${PYTHON_VERSION}.2`,
-  implementation_version: `${PYTHON_VERSION}.2`,
+  python_full_version: PYTHON_FULL_VERSION,
+  implementation_version: PYTHON_FULL_VERSION,
   implementation_name: 'cpython',
   platform_python_implementation: 'CPython',
   sys_platform: 'emscripten',

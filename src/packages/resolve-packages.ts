@@ -4,7 +4,7 @@
  */
 import { SandboxError } from '../errors.ts';
 import { sha256Hex } from '../framing/digest.ts';
-import { type AddedPackage, findAdded } from './added-packages.ts';
+import { type AddedPackage, checkDescription, findAdded } from './added-packages.ts';
 import { pythonPackage } from './catalog.ts';
 import { filesDigest, type PackageFile } from './package-contents.ts';
 import { readWheel, topLevelModules } from './read-user-packages.ts';
@@ -99,7 +99,7 @@ async function resolveOne(
   const { summary, licence, requires } = readMetadata(files);
   const needed = [...requires, ...distributedRequirements(request.name, source, sources)];
   const importNames = importableModules(files, request.name);
-  const found: ResolvedPackage = {
+  const description: Omit<ResolvedPackage, 'bytes'> = {
     name: request.name,
     version: parseWheelName(file)!.version,
     file,
@@ -113,9 +113,9 @@ async function resolveOne(
     measured_imports: importNames.slice(0, 1),
     use: summary || `The package ${request.name}`,
     licence,
-    bytes,
   };
-  return { found, requires: needed };
+  checkDescription(description);
+  return { found: { ...description, bytes }, requires: needed };
 }
 
 /** Requirements of a wheel of Pyodide's distribution that its metadata does not contain. */
@@ -134,10 +134,16 @@ function distributedRequirements(
 /** The modules of a package: first the one with the name of the package, then those with the most files. */
 function importableModules(files: readonly PackageFile[], name: string): string[] {
   const isCode = ({ path }: PackageFile) => /\.(py|so)$/.test(path);
+  const fileCounts = new Map<string, number>();
+  for (const { path } of files) {
+    const [folder, ...rest] = path.split('/');
+    if (rest.length > 0) fileCounts.set(folder!, (fileCounts.get(folder!) ?? 0) + 1);
+  }
   const weight = (module: string) =>
-    (normalisedName(module) === name ? 1e6 : 0) +
-    files.filter(({ path }) => path.startsWith(`${module}/`)).length;
+    normalisedName(module) === name ? Number.POSITIVE_INFINITY : (fileCounts.get(module) ?? 0);
   return topLevelModules(files.filter(isCode))
     .filter((module) => !module.startsWith('_'))
-    .sort((a, b) => weight(b) - weight(a));
+    .map((module) => ({ module, weight: weight(module) }))
+    .sort((a, b) => (a.weight === b.weight ? 0 : b.weight - a.weight))
+    .map(({ module }) => module);
 }

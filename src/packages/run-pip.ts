@@ -1,7 +1,7 @@
 /** Downloads wheels with the pip of this machine, so that its indexes, mirrors, proxies and PIP_FIND_LINKS are used. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { NATIVE_PLATFORM } from './wheel-files.ts';
+import { NATIVE_PLATFORM, PYTHON_TAG, PYTHON_VERSION } from './python-abi.ts';
 
 const PIP_TIMEOUT_MS = 5 * 60_000;
 /** How pip may be called on this machine, in order of preference. */
@@ -18,7 +18,7 @@ const NO_PIP: PipFailure = {
 const COMMON_FLAGS = '--quiet --no-deps --only-binary=:all: --disable-pip-version-check'.split(' ');
 /** Selects wheels for the interpreter of the guests, and pure wheels. */
 const GUEST_FLAGS =
-  `--platform ${NATIVE_PLATFORM} --python-version 3.14 --implementation cp --abi cp314 --retries 1`.split(
+  `--platform ${NATIVE_PLATFORM} --python-version ${PYTHON_VERSION} --implementation cp --abi ${PYTHON_TAG} --retries 1`.split(
     ' ',
   );
 

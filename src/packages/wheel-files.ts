@@ -6,14 +6,14 @@ import { SandboxError } from '../errors.ts';
 import { sha256 } from '../framing/digest.ts';
 import type { CatalogRow } from './catalog.ts';
 import type { PackageFile } from './package-contents.ts';
+import { NATIVE_PLATFORM, NATIVE_TAGS, PYTHON_TAG } from './python-abi.ts';
 
 /** Compiled code. */
 const COMPILED = /\.(so(\.\d+)*|pyd|dylib|dll|a|lib|exe)$/;
 const LIBRARY = /\.so(\.\d+)*$/;
 const WASM_MAGIC = [0x00, 0x61, 0x73, 0x6d];
-/** The tags of the libraries that guests can load: CPython 3.14 and the ABI of its binary. */
-const PYTHON_TAGS: ReadonlySet<string> = new Set(['cp314', 'abi3']);
-export const NATIVE_PLATFORM = 'pyemscripten_2026_0_wasm32';
+/** The ABI tags of the libraries that guests can load. */
+const ABI_TAGS: ReadonlySet<string> = new Set([PYTHON_TAG, 'abi3']);
 /** Sources of machine code, tests, type stubs, and installation records except metadata, entry points and licences. */
 const EXCLUDED =
   /\.(c|cc|cpp|h|hpp|pyx|pxd|pxi|pyi|pyc)$|(^|\/)(tests|__pycache__)\/|\.dist-info\/(?!METADATA$|entry_points\.txt$|licenses\/|LICEN[CS]E)|^[^/]+\.data\//;
@@ -46,11 +46,11 @@ export function checkTags(
   files: readonly PackageFile[],
 ): void {
   if (!files.some(isSideModule)) return;
-  if (abis.some((abi) => PYTHON_TAGS.has(abi)) && platforms.includes(NATIVE_PLATFORM)) return;
+  if (abis.some((abi) => ABI_TAGS.has(abi)) && platforms.includes(NATIVE_PLATFORM)) return;
   throw new SandboxError(
     'invalid_argument',
     `${label} is built for ${abis.join('.')}-${platforms.join('.')}, which guests cannot load. ` +
-      `Use a wheel for cp314-${NATIVE_PLATFORM}, or a pure Python package.`,
+      `Use a wheel for ${NATIVE_TAGS}, or a pure Python package.`,
   );
 }
 
@@ -69,7 +69,7 @@ export function pureFiles(
     throw new SandboxError(
       'invalid_argument',
       `${label} contains compiled code (${binary.path}), which guests cannot load. ` +
-        `Use a pure Python package, or a wheel for cp314-${NATIVE_PLATFORM}.`,
+        `Use a pure Python package, or a wheel for ${NATIVE_TAGS}.`,
     );
   }
   const isOmitted = (path: string) => EXCLUDED.test(path) || omitted_files?.test(path) === true;

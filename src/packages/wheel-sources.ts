@@ -21,9 +21,10 @@ import { listFolder } from '../host/list-folder.ts';
 import { packagesFolder } from '../host/user-folders.ts';
 import type { AddedPackage } from './added-packages.ts';
 import type { DistributedPackage, PyodideLock } from './pyodide-lock.ts';
+import { NATIVE_TAGS } from './python-abi.ts';
 import { downloadForGuests, type PipFailure } from './run-pip.ts';
 import { satisfies } from './version-specifiers.ts';
-import { NATIVE_PLATFORM, parseWheelName } from './wheel-files.ts';
+import { parseWheelName } from './wheel-files.ts';
 import { normalisedName, type Requirement } from './wheel-metadata.ts';
 
 export interface FoundWheel {
@@ -83,7 +84,7 @@ export async function findWheel(
   }
   throw new SandboxError(
     'build_failed',
-    `No wheel of ${name}${specifiers} for cp314-${NATIVE_PLATFORM} was found (${problems.join('; ')}). ` +
+    `No wheel of ${name}${specifiers} for ${NATIVE_TAGS} was found (${problems.join('; ')}). ` +
       'Pass the path of a wheel, or choose a package that is pure Python or built for this platform.',
   );
 }

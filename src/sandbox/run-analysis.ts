@@ -19,7 +19,7 @@ export interface CompletedRun {
   readonly files: () => readonly string[];
 }
 
-/** Adds the blocks that the policy asks for to the metadata of a result. `packages` are the vendored packages of all languages. */
+/** Adds the blocks that the policy asks for to the metadata of a result. `packages` are those of all languages. */
 export function addAnalysis(
   result: SandboxResult,
   run: CompletedRun,

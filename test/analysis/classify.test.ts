@@ -142,7 +142,7 @@ describe('packages', () => {
     expect(advice).not.toContain('sys.path');
   });
 
-  test('only vendored packages are suggested as alternatives', () => {
+  test('only installed packages are suggested as alternatives', () => {
     expect(adviceFor(missing('pandas'))).toContain('openpyxl');
     expect(adviceFor({ ...missing('pandas'), packages: [] })).not.toContain('openpyxl');
   });

@@ -1,6 +1,6 @@
 /** Inputs of the analysis for tests, with a few vendored packages whose costs are round numbers. */
 import { exampleInput, type GuidanceExample } from '../../src/analysis/example-failure.ts';
-import type { AnalysisInput, VendoredPackage } from '../../src/analysis/input.ts';
+import type { AnalysisInput, AvailablePackage } from '../../src/analysis/input.ts';
 import { LANGUAGES } from '../../src/runtimes/languages.ts';
 import type { GuestError, RuntimeName } from '../../src/schema.ts';
 
@@ -8,8 +8,8 @@ const vendored = (
   name: string,
   fuel_first_import: number,
   fuel_cached_import: number,
-  more: Partial<VendoredPackage> = {},
-): VendoredPackage => ({
+  more: Partial<AvailablePackage> = {},
+): AvailablePackage => ({
   name,
   import_names: [name],
   heavy: fuel_first_import > 1e9,
@@ -19,7 +19,7 @@ const vendored = (
   ...more,
 });
 
-const PACKAGES: Readonly<Record<RuntimeName, readonly VendoredPackage[]>> = {
+const PACKAGES: Readonly<Record<RuntimeName, readonly AvailablePackage[]>> = {
   python: [
     vendored('openpyxl', 6_500_000_000, 60_000_000),
     vendored('PyPDF2', 5_500_000_000, 40_000_000),

@@ -102,7 +102,7 @@ test.each([
     const vendored = readManifest().packages.filter((one) => one.language === language);
     // Packages that can be added are suggested where they are installed.
     const names = [...vendored.map(({ name }) => name), ...PRESETS['scientific']!];
-    const suggested = Object.values(table).flatMap((one) => one.vendored ?? []);
+    const suggested = Object.values(table).flatMap((one) => one.packages ?? []);
     expect(suggested.filter((name) => !names.includes(name))).toEqual([]);
     const importNames = vendored.flatMap(({ import_names }) => import_names);
     expect(Object.keys(table).filter((name) => importNames.includes(name))).toEqual([]);

@@ -72,9 +72,10 @@ describe('batch run', () => {
 
   it('reports a file that does not exist', () => {
     const { status, stderr } = runCli(['batch', 'run', 'absent.ndjson']);
-    expect(status).not.toBe(0);
-    expect(stderr).toContain('absent.ndjson');
-    expect(stderr).not.toContain('node:');
+    expect(status).toBe(2);
+    expect(stderr).toContain('Cannot read absent.ndjson: ENOENT');
+    const folder = runCli(['batch', 'run', '.']);
+    expect([folder.status, folder.stderr]).toEqual([2, expect.stringContaining('. is a folder.')]);
   });
 });
 

@@ -1,7 +1,7 @@
 /** Rules that every language has, each with its own evidence: the language recognises the failure, the advice is shared. */
 import type { GuestError } from '../../schema.ts';
 import { isDefinedEarlier } from '../earlier-definitions.ts';
-import type { AnalysisInput, VendoredPackage } from '../input.ts';
+import type { AnalysisInput, AvailablePackage } from '../input.ts';
 import { failedAt, markdownFenceAdvice, oneLine } from '../quote-guest-text.ts';
 import { DOCS, type Rule, rule } from '../rule.ts';
 import { similarNames } from '../similar-names.ts';
@@ -42,8 +42,8 @@ export interface Alternative {
   readonly instead?: string;
   /** Why there is no alternative, and what to do. */
   readonly note?: string;
-  /** Names of vendored packages that do part of the job. */
-  readonly vendored?: readonly string[];
+  /** Names of packages that do part of the job. Those that programs cannot import are left out. */
+  readonly packages?: readonly string[];
 }
 
 /** The row of a table of alternatives as one line; undefined if there is no row. */
@@ -52,13 +52,13 @@ export function describeAlternative(
   { language, packages }: AnalysisInput,
 ): string | undefined {
   if (row === undefined) return undefined;
-  const vendored = (row.vendored ?? [])
+  const installed = (row.packages ?? [])
     .map((wanted) => packages.find((one) => one.name === wanted))
     .filter((one) => one !== undefined)
     .map((one) => `${one.name} (${language.importStatement(one.import_names[0]!)}; ${one.use})`);
   const options = [
     row.instead,
-    vendored.length > 0 ? `vendored packages: ${vendored.join(', ')}` : undefined,
+    installed.length > 0 ? `installed packages: ${installed.join(', ')}` : undefined,
   ];
   const instead = options.filter((option) => option !== undefined).join('; ');
   return [row.note, instead && `Use instead: ${instead}`].filter(Boolean).join('. ');
@@ -141,8 +141,8 @@ export const invalidJsonLines = (error: GuestError, isEmpty: boolean): (string |
 
 const normalise = (name: string) => name.toLowerCase().replace(/[-_.]/g, '');
 
-/** A vendored package whose distribution or import name differs from `name` only in letter case or punctuation. */
-export function packageByOtherName(name: string, packages: readonly VendoredPackage[]) {
+/** A package whose distribution or import name differs from `name` only in letter case or punctuation. */
+export function packageByOtherName(name: string, packages: readonly AvailablePackage[]) {
   const wanted = normalise(name);
   return packages.find((one) => [one.name, ...one.import_names].some((other) => normalise(other) === wanted));
 }

@@ -7,6 +7,7 @@ import { SandboxError } from '../../errors.ts';
 import { formatBytes, formatCount, formatDuration, formatItems } from '../../quantities.ts';
 import { type BatchResult, runBatch } from '../../session/batch.ts';
 import type { CommandDetails } from '../command.ts';
+import { UsageError } from '../exit-codes.ts';
 import { parseBytesOption, parseCountOption, parseFuelOption, parseSecondsOption } from '../options.ts';
 
 interface BatchFlags {
@@ -23,7 +24,7 @@ const NEWLINE = 0x0a;
 
 async function runFile(path: string | undefined, flags: BatchFlags): Promise<void> {
   const isFile = path !== undefined && path !== '-';
-  const totalBytes = isFile ? (await stat(path)).size : undefined;
+  const totalBytes = isFile ? await fileSize(path) : undefined;
   const cancel = new AbortController();
   const stop = () => cancel.abort();
   process.once('SIGINT', stop).once('SIGTERM', stop);
@@ -48,6 +49,15 @@ async function runFile(path: string | undefined, flags: BatchFlags): Promise<voi
   progress.end(cancel.signal.aborted);
   if (cancel.signal.aborted) process.exitCode = 130;
   else if (progress.invalid > 0) process.exitCode = 1;
+}
+
+async function fileSize(path: string): Promise<number> {
+  const found = await stat(path).catch((cause: Error) => {
+    throw new UsageError(`Cannot read ${path}: ${cause.message}`);
+  });
+  if (found.isDirectory())
+    throw new UsageError(`${path} is a folder. Pass an NDJSON file, or - for standard input.`);
+  return found.size;
 }
 
 /** Reads lines as they are needed. For a line that is not JSON, yields an error instead of a program. */

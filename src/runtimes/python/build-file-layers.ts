@@ -10,10 +10,11 @@ import { packEntries, unpackEntries } from '../../fs/tree-codec.ts';
 import { readCached, writeCached } from '../../host/disk-cache.ts';
 import type { MissingPackage } from '../../packages/catalog.ts';
 import { type PackageFile, toEntries, toFiles } from '../../packages/package-contents.ts';
+import { PYTHON_VERSION } from '../../packages/python-abi.ts';
 import { readZip } from '../../packages/read-zip.ts';
 import { LAYER_TIME_MS, type Layer } from '../runtime.ts';
 
-const STDLIB = '/lib/python3.14';
+const STDLIB = `/lib/python${PYTHON_VERSION}`;
 const SITE_PACKAGES = '/data/site-packages';
 export const USER_PACKAGES = '/data/packages';
 /** Parts of the archive that guests cannot use: the bridge to JavaScript and package installers. */

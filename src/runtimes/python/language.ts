@@ -1,19 +1,18 @@
 /** Python as the code above `runtimes/` sees it. */
 import { WASI_ERRNO } from '../../kernel/errno.ts';
+import { PYTHON_VERSION } from '../../packages/python-abi.ts';
 import { type Language, MAX_VARIABLES } from '../language.ts';
 import { pythonGuidance, pythonRules } from './guidance/index.ts';
 import { localImports } from './local-imports.ts';
 import { pythonSource } from './source.ts';
-
-const VERSION = '3.14';
 
 export const pythonLanguage: Language = {
   ...pythonSource,
   name: 'python',
   title: 'Python',
   engine: 'CPython',
-  version: VERSION,
-  level: `Python ${VERSION} with its standard library`,
+  version: PYTHON_VERSION,
+  level: `Python ${PYTHON_VERSION} with its standard library`,
   entryFiles: ['__main__.py', 'main.py', 'app.py'],
   apiNotes: [
     'Packages are already on sys.path: import them directly; pip is not available.',
@@ -41,7 +40,7 @@ while True:
   errno: WASI_ERRNO,
   guidance: pythonGuidance,
   rules: pythonRules,
-  summary: (packages) => `${VERSION}, standard library, ${packages}`,
+  summary: (packages) => `${PYTHON_VERSION}, standard library, ${packages}`,
   importStatement: (module) => `import ${module}`,
   localImports,
   variablesProgram: () => `__import__('_sandbox').variables(${MAX_VARIABLES})`,

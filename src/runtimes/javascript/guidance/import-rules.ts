@@ -1,6 +1,6 @@
 /** Rules for packages, modules and globals that do not exist, or are not available under that name. */
 
-import { type AnalysisInput, type VendoredPackage, vendoredPackage } from '../../../analysis/input.ts';
+import { type AnalysisInput, type AvailablePackage, availablePackage } from '../../../analysis/input.ts';
 import { failedAt, messageMatch, oneLine } from '../../../analysis/quote-guest-text.ts';
 import { DOCS, type Rule, rule } from '../../../analysis/rule.ts';
 import { existingFileLine, workspaceListing } from '../../../analysis/rules/files.ts';
@@ -60,15 +60,15 @@ const requestedVendor = (input: AnalysisInput) =>
   );
 
 /** The vendored package that the program tried to use, and why that failed. */
-function misusedPackage(input: AnalysisInput): { vendored: VendoredPackage; reason: string } | undefined {
+function misusedPackage(input: AnalysisInput): { vendored: AvailablePackage; reason: string } | undefined {
   const module = requestedModule(input);
   if (module !== undefined) {
-    const vendored = vendoredPackage(input, module) ?? packageByOtherName(module, input.packages);
+    const vendored = availablePackage(input, module) ?? packageByOtherName(module, input.packages);
     return vendored && { vendored, reason: 'Package names are case-sensitive' };
   }
   const name = undefinedName(input);
   if (name === undefined) return undefined;
-  const vendored = vendoredPackage(
+  const vendored = availablePackage(
     input,
     Object.hasOwn(PACKAGE_GLOBALS, name) ? PACKAGE_GLOBALS[name]! : name,
   );

@@ -11,14 +11,14 @@ const NO_BROWSER: Alternative = {
   note: 'There is no browser and no network: save the page outside the sandbox and pass it with the files option',
 };
 const MARKUP: Alternative = {
-  vendored: ['cheerio', 'fast-xml-parser'],
+  packages: ['cheerio', 'fast-xml-parser'],
 };
-const DATES: Alternative = { vendored: ['luxon', 'dayjs', 'date-fns'] };
-const CSV: Alternative = { vendored: ['papaparse', 'csv-simple'] };
-const COLLECTIONS: Alternative = { vendored: ['lodash', 'immutable'] };
-const SCHEMAS: Alternative = { vendored: ['zod', 'ajv'] };
-const NUMBERS: Alternative = { vendored: ['decimal.js', 'mathjs'], instead: 'Math and BigInt' };
-const IDS: Alternative = { vendored: ['nanoid', 'uuid'], instead: 'crypto.randomUUID()' };
+const DATES: Alternative = { packages: ['luxon', 'dayjs', 'date-fns'] };
+const CSV: Alternative = { packages: ['papaparse', 'csv-simple'] };
+const COLLECTIONS: Alternative = { packages: ['lodash', 'immutable'] };
+const SCHEMAS: Alternative = { packages: ['zod', 'ajv'] };
+const NUMBERS: Alternative = { packages: ['decimal.js', 'mathjs'], instead: 'Math and BigInt' };
+const IDS: Alternative = { packages: ['nanoid', 'uuid'], instead: 'crypto.randomUUID()' };
 const DATABASE: Alternative = {
   instead: "arrays, Maps and JSON files; Python has sqlite3: run the code with language='python'",
 };
@@ -28,11 +28,11 @@ const IMAGES: Alternative = {
 };
 const TESTS: Alternative = { instead: 'plain checks: if (actual !== expected) throw new Error(...)' };
 const CONSOLE: Alternative = { instead: 'console.log' };
-const EXCEL: Alternative = { vendored: ['xlsx'] };
+const EXCEL: Alternative = { packages: ['xlsx'] };
 const FILES: Alternative = { instead: 'readText, writeText, listFiles, copyFile and removeFile' };
 const UI: Alternative = {
   note: 'There is no DOM',
-  vendored: ['mustache', 'handlebars'],
+  packages: ['mustache', 'handlebars'],
   instead: 'HTML as text',
 };
 

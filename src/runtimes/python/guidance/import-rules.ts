@@ -1,7 +1,7 @@
 /** Rules for modules and features that do not exist. They rely on the class of the exception and the module it names. */
 
 import { failedSystemCall } from '../../../analysis/failed-system-call.ts';
-import { type AnalysisInput, vendoredPackage } from '../../../analysis/input.ts';
+import { type AnalysisInput, availablePackage } from '../../../analysis/input.ts';
 import { failedAt, messageMatch, oneLine } from '../../../analysis/quote-guest-text.ts';
 import { DOCS, type Rule, rule } from '../../../analysis/rule.ts';
 import {
@@ -135,12 +135,12 @@ export const importRules: readonly Rule[] = [
   }),
   rule({
     type: 'MissingVendoredPackage',
-    evidence: 'ModuleNotFoundError for a vendored package: the program removed it from the import path.',
+    evidence: 'ModuleNotFoundError for an installed package: the program removed it from the import path.',
     docs: [DOCS.packages],
     match: (input) => {
       const name = missingModule(input);
       if (name === undefined || (name.includes('.') && input.error!.on_path === true)) return undefined;
-      return vendoredPackage(input, name) && topLevel(name);
+      return availablePackage(input, name) && topLevel(name);
     },
     advise: (name, input) => ({
       guidance:
@@ -167,17 +167,17 @@ export const importRules: readonly Rule[] = [
     docs: [DOCS.packages],
     match: (input) => {
       const name = missingModule(input);
-      if (name === undefined) return builtinException(input, 'ImportError') && { vendored: undefined };
-      const vendored = name.includes('.') ? undefined : packageByOtherName(name, input.packages);
+      if (name === undefined) return builtinException(input, 'ImportError') && { installed: undefined };
+      const installed = name.includes('.') ? undefined : packageByOtherName(name, input.packages);
       const isSubmodule = name.includes('.') && input.error!.message.startsWith(`No module named '${name}'`);
-      return vendored !== undefined || isSubmodule ? { vendored } : undefined;
+      return installed !== undefined || isSubmodule ? { installed } : undefined;
     },
-    advise: ({ vendored }, input) => {
+    advise: ({ installed }, input) => {
       const location = failedAt(input);
-      if (vendored !== undefined) {
-        const statement = input.language.importStatement(vendored.import_names[0]!);
+      if (installed !== undefined) {
+        const statement = input.language.importStatement(installed.import_names[0]!);
         return {
-          guidance: [`The package ${vendored.name} is vendored under another name: ${statement}`, location],
+          guidance: [`The package ${installed.name} is installed under another name: ${statement}`, location],
           examples: [statement],
         };
       }
@@ -195,7 +195,7 @@ export const importRules: readonly Rule[] = [
   }),
   rule({
     type: 'PackageNotAvailable',
-    evidence: 'Beautiful Soup was asked for a parser whose package is not vendored.',
+    evidence: 'Beautiful Soup was asked for a parser whose package is not installed.',
     docs: [DOCS.packages],
     match: missingParser,
     advise: (parser, input) => ({
@@ -216,7 +216,7 @@ export const importRules: readonly Rule[] = [
     match: missingFeature,
   }),
   packageNotAvailableRule({
-    evidence: 'ModuleNotFoundError for a package that is not vendored.',
+    evidence: 'ModuleNotFoundError for a package that is not installed.',
     match: (input) => {
       const module = missingModule(input);
       return module && topLevel(module);

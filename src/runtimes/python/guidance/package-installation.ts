@@ -17,11 +17,11 @@ export function installationAdvice(words: readonly string[], input: AnalysisInpu
     .filter((name) => name !== undefined)
     .slice(0, MAX_PACKAGES);
   return [
-    'import the vendored packages directly; they need no installation',
+    'import the installed packages directly; they need no installation',
     ...names.flatMap((name) => {
-      const vendored = packageByOtherName(name, input.packages);
-      if (vendored !== undefined)
-        return [`for '${name}': ${input.language.importStatement(vendored.import_names[0]!)}`];
+      const installed = packageByOtherName(name, input.packages);
+      if (installed !== undefined)
+        return [`for '${name}': ${input.language.importStatement(installed.import_names[0]!)}`];
       const line = alternative(name, input);
       return line === undefined ? [] : [`for '${name}': ${line.replace(/^Use instead: /, '')}`];
     }),

@@ -1,0 +1,1 @@
+export function replaceSection(document: string, name: string, text: string, machine: string): string;

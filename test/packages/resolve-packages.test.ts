@@ -1,0 +1,48 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { parsePyodideLock } from '../../src/packages/pyodide-lock.ts';
+import { resolvePackages } from '../../src/packages/resolve-packages.ts';
+import { wheel } from './wheel-fixtures.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'resolve-packages-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+async function resolve(name: string, files: Readonly<Record<string, string>>) {
+  const sources = {
+    files: [await wheel(folder, name, '1.0', files)],
+    pip: false,
+    pyodideUrl: undefined,
+    pyodideLock: parsePyodideLock('{"version":"0","packages":[]}'),
+    onStep: () => {},
+  };
+  return (await resolvePackages([{ name, specifiers: '', isFile: true }], [], sources)).packages[0]!;
+}
+
+test('the modules of a wheel are its namesake first, then those with the most files', async () => {
+  const { import_names, measured_imports } = await resolve('example', {
+    'few/__init__.py': '',
+    'many/__init__.py': '',
+    'many/a.py': '',
+    'single.py': '',
+    'example.py': '',
+    '_private.py': '',
+  });
+  expect(import_names).toEqual(['example', 'many', 'few', 'single']);
+  expect(measured_imports).toEqual(['example']);
+});
+
+test('a wheel with 2,000 modules, or with a module name that is too long, is rejected with the reason', async () => {
+  const many = Object.fromEntries(Array.from({ length: 2_000 }, (_, i) => [`m${i}/__init__.py`, '']));
+  await expect(resolve('many', many)).rejects.toMatchObject({
+    code: 'invalid_argument',
+    message: expect.stringMatching(/^many-1\.0-py3-none-any\.whl cannot be added: import_names is not valid/),
+  });
+  await expect(resolve('long', { [`${'x'.repeat(150)}.py`]: '' })).rejects.toMatchObject({
+    code: 'invalid_argument',
+    message: expect.stringMatching(
+      /^long-.*: import_names "x{40}" is not valid \(expected at most 101 letters, digits and underscores\)\.$/,
+    ),
+  });
+});
