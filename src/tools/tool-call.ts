@@ -56,8 +56,6 @@ export interface ToolRunOptions {
   readonly canPause: boolean;
   /** Whether no tool is called: every accepted call stays unanswered. Requires `canPause`. */
   readonly leavesUnanswered?: boolean;
-  /** Why the run cannot pause. */
-  readonly whyNoPause?: string | undefined;
   /** The earlier calls of a resumed execution. */
   readonly earlier?:
     | { readonly records: readonly ToolCallRecord[]; readonly pending: readonly PendingCall[] }

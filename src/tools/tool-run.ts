@@ -242,10 +242,9 @@ export class ToolRun {
     if (approved === true) return undefined;
     if (approved === false) return failure('denied', denialText(reason));
     if (this.options.canPause) return this.#wait(call, raw, 'approval');
-    const why = this.options.whyNoPause ?? CANNOT_PAUSE;
     return failure(
       'denied',
-      `The call needs the approval of a person, which cannot be requested now, and ${why}.`,
+      `The call needs the approval of a person, which cannot be requested now, and ${CANNOT_PAUSE}.`,
     );
   }
 
@@ -355,8 +354,7 @@ export class ToolRun {
 
   #suspended(call: Call, raw: Record<string, unknown>, payload: unknown): ToolAnswer {
     if (this.options.canPause) return this.#wait(call, raw, 'suspended', payload);
-    const why = this.options.whyNoPause ?? CANNOT_PAUSE;
-    throw new ToolError(`${call.tool.description.name} cannot answer now, and ${why}.`);
+    throw new ToolError(`${call.tool.description.name} cannot answer now, and ${CANNOT_PAUSE}.`);
   }
 
   async #result(tool: OfferedTool | undefined, value: unknown): Promise<ToolAnswer> {
