@@ -101,11 +101,12 @@ function listen(server: Server, { host, port }: ServerSettings): Promise<void> {
 }
 
 async function shutDown(server: Server, app: HttpApp): Promise<void> {
+  // New requests get 503 and a balancer sees that the server is not ready, while running calls finish.
+  app.isClosing = true;
+  await app.state.drain();
   const ended = new Promise<void>((resolve) => {
     server.close(() => resolve());
   });
-  app.isClosing = true;
-  await app.state.drain();
   // A call ends shortly before its response is sent.
   const deadline = Date.now() + RESPONSE_FLUSH_MS;
   while (app.openRequests > 0 && Date.now() < deadline)
@@ -188,7 +189,10 @@ class HttpApp {
     if (request.method === 'OPTIONS' && response.hasHeader('access-control-allow-origin'))
       return guards.answerPreflight(response);
     if (this.isClosing)
-      return void sendError(response, 503, 'The server is shutting down.', { 'retry-after': '5' });
+      return void sendError(response, 503, 'The server is shutting down.', {
+        'retry-after': '5',
+        connection: 'close',
+      });
     if (path === '/metrics') return this.#metrics(request, response);
     const tenant = guards.authenticate(request);
     // Requests with an unknown token are rate limited by address, all others by tenant.

@@ -3,7 +3,7 @@
  * of a tenant are reachable only through its `Tenant` object.
  */
 import { availableParallelism } from 'node:os';
-import { basename, join, resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { ensureWritableFolder } from '../host/writable-folder.ts';
 import { requestedPackages } from '../packages/added-packages.ts';
 import { checkSources, readUserPackages } from '../packages/read-user-packages.ts';
@@ -12,8 +12,8 @@ import { DEFAULT_RUNTIME, PACKAGE_RUNTIME } from '../runtimes/sources.ts';
 import { type EventLogger, type PolicyInput, policy } from '../schema.ts';
 import { createSandbox } from '../session/create-sandbox.ts';
 import { openSessions } from '../session/registry.ts';
-import { diskStore } from '../stores/disk/disk-store.ts';
 import { createMemoryStore } from '../stores/memory/memory-store.ts';
+import { type OpenedStore, openStore } from '../stores/open-store.ts';
 import type { SessionStore } from '../stores/store.ts';
 import { assetsOf, extendedAssets } from '../worker/guest-assets.ts';
 import { WORKERS_PER_CORE, WorkerPool } from '../worker/pool.ts';
@@ -75,10 +75,16 @@ function externalMounts(paths: readonly string[]) {
 /** The packages of the settings, by default all added ones. */
 const packageSources = ({ packages }: ServerSettings) => packages ?? requestedPackages();
 
-function defaultStore({ data_dir }: ServerSettings, { held }: WorkerPool, tenant: string): SessionStore {
-  if (data_dir === undefined) return createMemoryStore(held.open(tenant));
-  return diskStore(join(data_dir, tenantFolder(tenant)));
+/** Opens the store that the settings name; undefined if sessions are kept in memory. */
+function openSettingsStore(settings: ServerSettings): OpenedStore | undefined {
+  const address = settings.store ?? settings.data_dir;
+  if (address === undefined) return undefined;
+  const { store_connections: maxConnections, lease_seconds: leaseSeconds } = settings;
+  return openStore(address, { maxConnections, leaseSeconds });
 }
+
+/** The tenant of the command line, which a server without tokens shares. */
+const tenantInStore = (tenant: string) => (tenant === LOCAL_TENANT ? '' : tenant);
 
 /** Options of a server that are not settings. */
 export interface ServerOptions {
@@ -107,6 +113,7 @@ export class ServerState {
   readonly #sandboxLog: EventLogger;
   readonly #tenants = new Map<string, Tenant>();
   readonly #storeFor: (tenant: string) => SessionStore;
+  readonly #store: OpenedStore | undefined;
   #sessionCount = 0;
   #readiness: Readiness = 'starting';
   #probedAt = 0;
@@ -118,7 +125,8 @@ export class ServerState {
   ) {
     this.packages = packageSources(settings);
     checkSources(this.packages);
-    if (options.storeFor === undefined) rejectPositionalFolders(settings.data_dir);
+    if (options.storeFor === undefined) this.#store = openSettingsStore(settings);
+    if (this.#store?.pool === undefined) rejectPositionalFolders(this.#store?.location);
     const cores = availableParallelism();
     const tenants = Math.max(1, settings.tokens.length);
     this.pool = new WorkerPool({
@@ -141,7 +149,11 @@ export class ServerState {
     const { tools_config } = settings;
     if (tools_config !== undefined)
       this.gateway = new Gateway(readToolsConfig(tools_config), { version: this.version, log });
-    this.#storeFor = options.storeFor ?? ((id) => defaultStore(settings, this.pool, id));
+    this.#storeFor =
+      options.storeFor ??
+      ((id) =>
+        this.#store?.storeFor(tenantInStore(id), tenantFolder(id)) ??
+        createMemoryStore(this.pool.held.open(id)));
     this.metrics = new ServerMetrics({
       running: () => this.pool.running,
       queued: () => this.pool.queued,
@@ -156,7 +168,10 @@ export class ServerState {
     if (tenant === undefined) {
       const limits = { max_sessions: this.settings.max_sessions };
       const { commit } = this.settings;
-      const sessions = openSessions({ store: this.#storeFor(id), limits, commit });
+      const store = this.#storeFor(id);
+      const lease = store.revision === undefined ? 'open' : 'call';
+      const { lease_wait_seconds } = this.settings;
+      const sessions = openSessions({ store, limits, commit, lease, lease_wait_seconds });
       tenant = new Tenant(
         id,
         sessions,
@@ -213,12 +228,12 @@ export class ServerState {
     return this.#readiness;
   }
 
-  /** Runs an empty program, and checks that the data folder can be written. */
+  /** Runs an empty program, and checks the store. */
   async #probe(): Promise<void> {
     this.#probedAt = Date.now();
-    const { data_dir, memory_bytes } = this.settings;
+    const { memory_bytes } = this.settings;
     try {
-      if (data_dir !== undefined) await ensureWritableFolder(data_dir);
+      await this.#checkStore();
       await using sandbox = await createSandbox({
         runtime: DEFAULT_RUNTIME,
         policy: { memory_bytes },
@@ -232,6 +247,14 @@ export class ServerState {
       this.#readiness = 'failed';
       this.telemetry.log.error({ event: 'server.not_ready', err: cause }, 'programs cannot run');
     }
+  }
+
+  /** Throws if the folder of the store cannot be written, or its database cannot be reached. */
+  async #checkStore(): Promise<void> {
+    if (this.#store === undefined) return;
+    const { pool, location } = this.#store;
+    if (pool === undefined) await ensureWritableFolder(location);
+    else await pool.query({ text: 'SELECT 1' });
   }
 
   /** The assets of calls without a session. */
@@ -250,6 +273,7 @@ export class ServerState {
     await this.gateway?.close();
     const results = await Promise.allSettled([...this.#tenants.values()].map((tenant) => tenant.close()));
     await this.pool.close();
+    await this.#store?.close();
     const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
     for (const cause of failures)
       this.telemetry.log.error({ event: 'server.unsaved_sessions', err: cause }, 'sessions not saved');

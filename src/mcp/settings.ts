@@ -3,7 +3,9 @@
  * derive from this schema. Unknown names are rejected, so a misspelt limit is never silently ignored.
  */
 import { z } from 'zod';
+import { SandboxError } from '../errors.ts';
 import { commitMode, isolationMode, optimizationMode, parse, policy } from '../schema.ts';
+import { isDatabaseAddress } from '../stores/database-address.ts';
 import { parseTokens } from './tokens.ts';
 
 const MiB = 1024 * 1024;
@@ -140,6 +142,30 @@ export const serverSettings = z.strictObject({
     .min(1)
     .optional()
     .describe('Folder in which sessions are stored. Without it, sessions are lost when the server stops.'),
+  store: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'Where sessions are stored, instead of data_dir: a folder, or the address of a PostgreSQL database, such as postgres://USER:PASSWORD@HOST:PORT/DATABASE. Servers with the same database share their sessions.',
+    ),
+  store_connections: count(10, 'Connections to the database of store.'),
+  lease_seconds: z
+    .number()
+    .min(1)
+    .max(3600)
+    .default(30)
+    .describe(
+      'Time after which another server with the same database takes over a session of a server that does not respond.',
+    ),
+  lease_wait_seconds: z
+    .number()
+    .min(0)
+    .max(3600)
+    .default(20)
+    .describe(
+      'How long a call waits for a session that another server with the same database is using, before it fails with session_busy.',
+    ),
   commit: commitMode
     .default('answer')
     .describe(
@@ -289,12 +315,26 @@ export function settingKind(name: string): 'number' | 'list' | 'boolean' | 'text
 
 /** Merges and validates sources of settings; later sources take precedence. */
 export function resolveSettings(...sources: readonly Record<string, unknown>[]): ServerSettings {
-  const settings = parse(serverSettings, Object.assign({}, ...sources), 'settings');
+  const settings = parse(serverSettings, mergeSources(sources), 'settings');
   parseTokens(settings);
   for (const [limit, maximum] of LIMITS) {
     if (settings[limit] > settings[maximum]) settings[maximum] = settings[limit];
   }
   return settings;
+}
+
+/** `store` and `data_dir` replace each other. */
+function mergeSources(sources: readonly Record<string, unknown>[]): Record<string, unknown> {
+  const merged: Record<string, unknown> = {};
+  for (const source of sources) {
+    const { store, data_dir } = source;
+    if (store !== undefined && data_dir !== undefined)
+      throw new SandboxError('invalid_argument', 'store, data_dir: set only one of the two.');
+    if (store !== undefined) delete merged['data_dir'];
+    if (data_dir !== undefined) delete merged['store'];
+    Object.assign(merged, source);
+  }
+  return merged;
 }
 
 /** Default limits with their maximums. A default above its maximum raises the maximum. */
@@ -316,5 +356,6 @@ export function redactSettings(settings: ServerSettings): Record<string, unknown
     ...settings,
     tokens: parseTokens(settings).map(({ tenant }) => `${tenant}=${REDACTED}`),
     ...(settings.metrics_token !== undefined && { metrics_token: REDACTED }),
+    ...(settings.store !== undefined && isDatabaseAddress(settings.store) && { store: REDACTED }),
   };
 }

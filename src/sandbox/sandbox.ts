@@ -281,7 +281,7 @@ export class Sandbox {
 
   /** The files of the workspace, sorted by path. */
   async listFiles(): Promise<WorkspaceFile[]> {
-    return this.withFiles(async () => this.workspace.list());
+    return this.withFiles(async () => this.workspace.list(), 'read');
   }
 
   /** Reads a file of the workspace as bytes, or as text with the encoding `utf8`. */
@@ -290,14 +290,13 @@ export class Sandbox {
   async readFile(path: string, encoding?: 'utf8'): Promise<Uint8Array<ArrayBuffer> | string> {
     parse(fileEncoding, encoding, 'encoding');
     const name = parse(textArgument, path, 'path');
-    const bytes = await this.withFiles(async () => this.workspace.read(name));
+    const bytes = await this.withFiles(async () => this.workspace.read(name), 'read');
     return encoding === 'utf8' ? new TextDecoder().decode(bytes) : bytes;
   }
 
   /** The size of a file of the workspace. @internal */
   async fileSize(path: string): Promise<number> {
-    this.checkOpen();
-    return this.workspace.size(path);
+    return this.withFiles(async () => this.workspace.size(path), 'read');
   }
 
   /** Writes a file into the workspace and creates missing folders. */
@@ -307,7 +306,7 @@ export class Sandbox {
     return this.withFiles(async () => {
       this.workspace.write({ [name]: parsed });
       await this.workspaceChanged();
-    });
+    }, 'write');
   }
 
   /** Deletes a file of the workspace. */
@@ -316,7 +315,7 @@ export class Sandbox {
     return this.withFiles(async () => {
       this.workspace.delete(name);
       await this.workspaceChanged();
-    });
+    }, 'write');
   }
 
   /** Deletes everything in the workspace, including folders and links. Returns the number of files deleted. */
@@ -326,11 +325,11 @@ export class Sandbox {
       this.workspace.clear();
       await this.workspaceChanged();
       return count;
-    });
+    }, 'write');
   }
 
   /** Runs host code that uses the workspace. @internal */
-  protected async withFiles<T>(work: () => Promise<T>): Promise<T> {
+  protected async withFiles<T>(work: () => Promise<T>, _access: 'read' | 'write'): Promise<T> {
     this.checkOpen();
     return work();
   }

@@ -8,7 +8,7 @@ import { memoryStore } from '../stores/memory/memory-store.ts';
 import type { SessionStore } from '../stores/store.ts';
 import type { ImageExtension } from '../worker/guest-assets.ts';
 import { Session, type SessionOwner } from './session.ts';
-import { sessionNotFound } from './session-errors.ts';
+import { sessionExists, sessionNotFound } from './session-errors.ts';
 import { SessionTimeline } from './timeline.ts';
 
 /** Options that ask for a session: a name, a store, or an interpreter that persists between calls. */
@@ -45,27 +45,32 @@ export function isSession(sandbox: Sandbox): sandbox is Session {
 }
 
 /**
- * Opens a session as its only writer; creates it unless it `mustExist`. `owner` is the registry that it belongs to, if
- * any.
+ * Opens a session as its only writer, or creates it; `mustBe` excludes one of the two. `owner` is the registry that it
+ * belongs to, if any.
  */
 export async function openSession(
   options: z.output<typeof sandboxOptions>,
   givenPolicy: PolicyInput,
-  { owner, mustExist = false }: { readonly owner?: SessionOwner; readonly mustExist?: boolean } = {},
+  { owner, mustBe }: { readonly owner?: SessionOwner; readonly mustBe?: 'new' | 'stored' | undefined } = {},
 ): Promise<Session> {
   const { runtime, session_id = randomUUID(), auto_persist_globals = true } = options;
   const parts = await createParts(options);
-  const timeline = await SessionTimeline.open((options.store as SessionStore | undefined) ?? processStore, {
+  const settings = {
     session_id,
     runtime,
     auto_persist_globals,
     preload: recordedPreload(parts.extension),
     policy: givenLimits(givenPolicy),
-  });
-  // It was deleted while it was being opened.
-  if (mustExist && timeline.isNew) {
+  };
+  const store = (options.store as SessionStore | undefined) ?? processStore;
+  const wait = owner?.leaseWaitMs === undefined ? undefined : { ms: owner.leaseWaitMs };
+  const timeline =
+    (wait && (await SessionTimeline.openShared(store, settings))) ??
+    (await SessionTimeline.open(store, settings, undefined, wait));
+  // It was deleted or created while it was being opened.
+  if (mustBe !== undefined && timeline.isNew !== (mustBe === 'new')) {
     await timeline.release();
-    throw sessionNotFound(session_id);
+    throw mustBe === 'new' ? sessionExists(session_id) : sessionNotFound(session_id);
   }
   const policy = { ...parts.policy, ...timeline.record.policy };
   try {

@@ -58,6 +58,14 @@ export interface SessionsOptions {
   readonly limits?: Partial<SessionLimits>;
   /** Default of the option `commit` of sessions: `background`, or `answer` to save a call before it returns. */
   readonly commit?: Commit;
+  /**
+   * When a session holds its lease. `open`: while it is open, so no other process can use it; the default. `call`: during
+   * each operation, so processes that share the store take turns. This requires a store with `revision`, such as
+   * `postgresStore`.
+   */
+  readonly lease?: 'open' | 'call';
+  /** With `lease: 'call'`, how long an operation waits for a session that another process is using; by default 20. */
+  readonly lease_wait_seconds?: number;
 }
 
 /** Options for opening a session that exists. */
@@ -76,6 +84,8 @@ export const sessionsOptions = z.strictObject({
   store: sessionStore.optional(),
   limits: sessionLimits.prefault({}),
   commit: commitMode.default('background'),
+  lease: z.enum(['open', 'call']).default('open'),
+  lease_wait_seconds: z.number().min(0).max(3600).default(20),
 });
 export const createMode = z.strictObject({ exclusive: z.boolean().default(false) });
 export const importOptions = z.strictObject({

@@ -10,8 +10,9 @@ import { type Commit, parse, sandboxOptions, sessionPolicy, textArgument } from 
 import { decodeBundle, encodeBundle } from '../stores/bundle/session-bundle.ts';
 import { memoryStore } from '../stores/memory/memory-store.ts';
 import { checkSessionId } from '../stores/session-id.ts';
-import type { Checkpoint, SessionRecord, SessionStore } from '../stores/store.ts';
+import type { Checkpoint, LeaseWait, SessionRecord, SessionStore } from '../stores/store.ts';
 import { openSession, PACKAGE_PREFIX } from './create-sandbox.ts';
+import { pruneSessions } from './prune-sessions.ts';
 import {
   type CreateMode,
   type CreateOptions,
@@ -28,16 +29,28 @@ import {
 } from './registry-options.ts';
 import type { Session, SessionOwner } from './session.ts';
 import { SessionAdmission } from './session-admission.ts';
-import { packagesMissing, sessionNotFound } from './session-errors.ts';
+import { packagesMissing, runtimeMismatch, sessionNotFound } from './session-errors.ts';
 import type { SessionLimits } from './session-limits.ts';
 import { withPaused } from './session-record.ts';
 
 const HOUR_MS = 3_600_000;
+/** Shared sessions that were not used for this long are closed. Opening them again reads them from the store. */
+const CLOSE_IDLE_MS = 600_000;
 
 /** Opens a registry of the sessions in a store. */
 export function openSessions(options: SessionsOptions = {}): SessionRegistry {
-  const { store, limits, commit } = parse(sessionsOptions, options, 'options');
-  return new SessionRegistry((store as SessionStore | undefined) ?? memoryStore(), limits, commit);
+  const {
+    store: given,
+    limits,
+    commit,
+    lease,
+    lease_wait_seconds,
+  } = parse(sessionsOptions, options, 'options');
+  const store = (given as SessionStore | undefined) ?? memoryStore();
+  if (lease === 'call' && store.revision === undefined)
+    throw new SandboxError('invalid_argument', 'options.lease: this store cannot be shared by processes.');
+  const leaseWaitMs = lease === 'call' ? lease_wait_seconds * 1000 : undefined;
+  return new SessionRegistry(store, limits, commit, leaseWaitMs);
 }
 
 interface OpenEntry {
@@ -58,11 +71,9 @@ export class SessionRegistry {
   /** Sessions that are being deleted, with a promise that resolves when that has ended. */
   readonly #deletions = new Map<string, Promise<unknown>>();
   readonly #expiry: NodeJS.Timeout;
-  readonly #owner: SessionOwner = {
-    reserve: (session_id) => this.reserve(session_id),
-    adopt: (session) => this.#register(session.session_id, Promise.resolve(session)),
-    closed: (session) => this.#forget(session.session_id, session),
-  };
+  readonly #owner: SessionOwner;
+  readonly #wait: LeaseWait | undefined;
+  #idleTimer: NodeJS.Timeout | undefined;
 
   /** @internal */
   constructor(
@@ -72,8 +83,19 @@ export class SessionRegistry {
     readonly limits: SessionLimits,
     /** Default of the option `commit` of sessions. */
     readonly commit: Commit,
+    /** How long an operation waits for the lease; undefined if sessions hold it while they are open. */
+    leaseWaitMs: number | undefined,
   ) {
-    this.#admission = new SessionAdmission(store, limits, () => this.#open.keys());
+    this.#owner = {
+      reserve: (session_id) => this.reserve(session_id),
+      adopt: (session) => this.#register(session.session_id, Promise.resolve(session)),
+      closed: (session) => this.#forget(session.session_id, session),
+      leaseWaitMs,
+    };
+    this.#wait = leaseWaitMs === undefined ? undefined : { ms: leaseWaitMs };
+    // Another process may have deleted a session that is open here.
+    this.#admission = new SessionAdmission(store, limits, () => (this.#isShared ? [] : this.#open.keys()));
+    if (this.#isShared) this.#idleTimer = setInterval(() => this.#closeIdle(), CLOSE_IDLE_MS / 10).unref();
     this.#expiry = setInterval(
       () => void this.prune({ older_than_hours: limits.idle_hours }).catch(() => {}),
       HOUR_MS,
@@ -87,8 +109,10 @@ export class SessionRegistry {
     const { session_id = randomUUID() } = this.#checkOptions(options);
     const unreserve = await this.#admission.reserve(session_id, exclusive);
     try {
-      const session = await this.#openOnce(session_id, { ...options, session_id }, false);
-      return sameRuntime(session, options.runtime);
+      const mode = exclusive ? 'new' : undefined;
+      const session = await this.#openOnce(session_id, { ...options, session_id }, mode);
+      if (session.runtime !== options.runtime) throw runtimeMismatch(session, options.runtime);
+      return session;
     } finally {
       unreserve();
     }
@@ -100,12 +124,8 @@ export class SessionRegistry {
     options: OpenOptions | ((record: SessionRecord) => OpenOptions) = {},
   ): Promise<Session> {
     parse(textArgument, session_id, 'session_id');
-    await this.#closed(session_id);
-    const entry = this.#open.get(session_id);
-    if (entry !== undefined) {
-      entry.lastRequestedMs = Date.now();
-      return entry.opening;
-    }
+    const open = await this.#openSession(session_id);
+    if (open !== undefined) return open;
     const record = await this.#record(session_id);
     const { runtime, auto_persist_globals, preload } = record;
     const modules = preload.filter((name) => !name.startsWith(PACKAGE_PREFIX));
@@ -117,7 +137,7 @@ export class SessionRegistry {
     const packages = given.packages ?? (digests.length === 0 ? [] : recordedSources(digests));
     if (packages === undefined) throw packagesMissing(session_id);
     const settings = { preload: modules, ...given, packages, runtime, auto_persist_globals, session_id };
-    return this.#openOnce(session_id, settings, true);
+    return this.#openOnce(session_id, settings, 'stored');
   }
 
   /** The session if it is open already. */
@@ -127,16 +147,42 @@ export class SessionRegistry {
   }
 
   /** Returns the open session, which another caller may have opened meanwhile, or opens it. */
-  async #openOnce(session_id: string, options: CreateOptions, mustExist: boolean): Promise<Session> {
-    await this.#closed(session_id);
-    const entry = this.#open.get(session_id);
-    if (entry !== undefined) {
-      entry.lastRequestedMs = Date.now();
-      return entry.opening;
-    }
-    const opening = this.#openNow(options, mustExist);
+  async #openOnce(
+    session_id: string,
+    options: CreateOptions,
+    mustBe: 'new' | 'stored' | undefined,
+  ): Promise<Session> {
+    do {
+      const open = await this.#openSession(session_id);
+      if (open !== undefined) return open;
+      // Another caller may have started to open it meanwhile.
+    } while (this.#open.has(session_id));
+    const opening = this.#openNow(options, mustBe);
     this.#register(session_id, opening);
     return opening;
+  }
+
+  get #isShared(): boolean {
+    return this.#wait !== undefined;
+  }
+
+  /** The session if it is open or being opened, and the store still has it. */
+  async #openSession(session_id: string): Promise<Session | undefined> {
+    await this.#closed(session_id);
+    const entry = this.#open.get(session_id);
+    if (entry === undefined) return undefined;
+    entry.lastRequestedMs = Date.now();
+    const session = await entry.opening;
+    if (!this.#isShared || (await session.isCurrent())) return session;
+    await session.close();
+    return this.#openSession(session_id);
+  }
+
+  #closeIdle(): void {
+    const idleSince = Date.now() - CLOSE_IDLE_MS;
+    for (const [session_id, { session, lastRequestedMs }] of this.#open)
+      if (session?.isIdle === true && lastRequestedMs < idleSince)
+        void this.release(session_id).catch(() => {});
   }
 
   /** Waits for a session that is being closed or deleted, so that it can be opened again. */
@@ -147,8 +193,8 @@ export class SessionRegistry {
     else await entry?.releasing;
   }
 
-  async #openNow(options: CreateOptions, mustExist: boolean): Promise<Session> {
-    return openSession(this.#checkOptions(options), options.policy ?? {}, { owner: this.#owner, mustExist });
+  async #openNow(options: CreateOptions, mustBe: 'new' | 'stored' | undefined): Promise<Session> {
+    return openSession(this.#checkOptions(options), options.policy ?? {}, { owner: this.#owner, mustBe });
   }
 
   #checkOptions(options: CreateOptions): z.output<typeof sandboxOptions> {
@@ -176,8 +222,10 @@ export class SessionRegistry {
   async list(): Promise<SessionRecord[]> {
     const { records } = await this.store.list();
     const current = new Map(records.map((record) => [record.session_id, record]));
-    // The record of an open session may be newer than the stored one.
-    for (const [session_id, { session }] of this.#open) if (session) current.set(session_id, session.session);
+    // The record of an open session may be newer than the stored one, unless processes share the sessions.
+    if (!this.#isShared)
+      for (const [session_id, { session }] of this.#open)
+        if (session) current.set(session_id, session.session);
     return [...current.values()].sort((a, b) => (a.last_used_at < b.last_used_at ? 1 : -1));
   }
 
@@ -244,7 +292,7 @@ export class SessionRegistry {
   /** Makes sure that nothing has the session open. A session that cannot be locked otherwise can still be deleted. */
   async #lock(session_id: string): Promise<(() => Promise<void>) | undefined> {
     try {
-      return await this.store.acquire(session_id);
+      return await this.store.acquire(session_id, this.#wait);
     } catch (cause) {
       if (cause instanceof SandboxError && cause.code === 'session_busy') throw cause;
       return undefined;
@@ -277,7 +325,7 @@ export class SessionRegistry {
     // An import counts as a use; otherwise an old session would expire at once.
     const last_used_at = new Date().toISOString();
     const record = withPaused({ ...stored.record, session_id, policy, last_used_at }, stored.state);
-    const releaseLock = await this.store.acquire(session_id);
+    const releaseLock = await this.store.acquire(session_id, this.#wait);
     try {
       const unreserve = await this.reserve(session_id);
       try {
@@ -311,34 +359,14 @@ export class SessionRegistry {
    * reports. The age of a damaged session is unknown, so it is listed among the errors.
    */
   async prune(options: PruneOptions): Promise<PruneReport> {
-    const { older_than_hours, dry_run } = parse(pruneOptions, options, 'options');
-    const beforeMs = Date.now() - older_than_hours * HOUR_MS;
-    const before = new Date(beforeMs).toISOString();
-    // A session that was just requested is about to be used.
-    const isRequested = (id: string) => (this.#open.get(id)?.lastRequestedMs ?? 0) > beforeMs;
-    const old = (await this.list()).filter(
-      ({ session_id, last_used_at }) => last_used_at <= before && !isRequested(session_id),
-    );
-    const pruned: { session_id: string; bytes: number }[] = [];
-    const errors = (await this.store.list()).damaged.map((session_id) => ({
-      session_id,
-      error:
-        'The session is damaged, so its age is unknown. Save the files you need, then delete it by name.',
-    }));
-    for (const { session_id } of old) {
-      try {
-        const bytes = dry_run ? await this.store.size(session_id) : await this.delete(session_id);
-        pruned.push({ session_id, bytes });
-      } catch (cause) {
-        errors.push({ session_id, error: cause instanceof Error ? cause.message : String(cause) });
-      }
-    }
-    return { pruned, reclaimed_bytes: pruned.reduce((sum, { bytes }) => sum + bytes, 0), errors, dry_run };
+    const isRequestedSince = (id: string, ms: number) => (this.#open.get(id)?.lastRequestedMs ?? 0) > ms;
+    return pruneSessions(this, isRequestedSince, parse(pruneOptions, options, 'options'));
   }
 
   /** Closes all open sessions; they stay in the store. Throws `store_failed` if any could not be saved when it was closed. */
   async close(): Promise<void> {
     clearInterval(this.#expiry);
+    clearInterval(this.#idleTimer);
     await Promise.allSettled([...this.#open.keys()].map((session_id) => this.release(session_id)));
     const [first] = this.#unsaved.values();
     if (first === undefined) return;
@@ -369,13 +397,4 @@ export class SessionRegistry {
   async reserve(session_id: string): Promise<() => void> {
     return this.#admission.reserve(session_id, true);
   }
-}
-
-function sameRuntime(session: Session, runtime: string): Session {
-  if (session.runtime === runtime) return session;
-  const facts = `runtime ${session.runtime}, not ${runtime}`;
-  throw new SandboxError(
-    'session_mismatch',
-    `The session ${session.session_id} has ${facts}. Open it with its own runtime, or use another session_id.`,
-  );
 }

@@ -44,12 +44,19 @@ export class SessionMemory {
 
   /** Keeps the states in memory while `work` runs. */
   async use<T>(work: () => Promise<T>): Promise<T> {
-    const release = this.pin();
-    try {
+    return this.pinned(async () => {
       if (!this.#timeline.isLoaded) {
         this.#loading ??= this.#load();
         await this.#loading;
       }
+      return work();
+    });
+  }
+
+  /** Keeps the states from being unloaded while `work` runs, but does not load them. */
+  async pinned<T>(work: () => Promise<T>): Promise<T> {
+    const release = this.pin();
+    try {
       return await work();
     } finally {
       release();

@@ -1,8 +1,10 @@
 /** The record of a session: how it begins, what it requires when the session is opened again, and what it says about the state. */
 import { SandboxError } from '../errors.ts';
 import { EMPTY_TREE } from '../fs/file-tree.ts';
-import type { PolicyInput, RuntimeName, SessionPolicy } from '../schema.ts';
-import type { SessionRecord, SessionState, StoredSession } from '../stores/store.ts';
+import { MAX_VARIABLES } from '../runtimes/language.ts';
+import { type PolicyInput, parse, type RuntimeName, type SessionPolicy, sessionPolicy } from '../schema.ts';
+import type { Checkpoint, SessionRecord, SessionState, StoredSession } from '../stores/store.ts';
+import type { RunOutcome } from '../worker/protocol.ts';
 
 /** How a session is opened. */
 export interface SessionSettings {
@@ -12,6 +14,13 @@ export interface SessionSettings {
   readonly preload: readonly string[];
   /** Limits that replace those of the stored session, from now on. */
   readonly policy: Omit<PolicyInput, 'mounts'>;
+}
+
+/** What a failed change restores. */
+export interface TimelineMark {
+  readonly state: SessionState;
+  readonly undo: SessionState | undefined;
+  readonly checkpoints: ReadonlyMap<string, Checkpoint>;
 }
 
 export const EMPTY_STATE: SessionState = { version: 0, delta: undefined, workspace: EMPTY_TREE, tmp: [] };
@@ -48,8 +57,13 @@ export function newSession(
   return { record, state: origin?.state ?? EMPTY_STATE, undo: undefined, checkpoints: [] };
 }
 
-/** Throws `session_mismatch` if a stored session has other settings. */
-export function checkSettings(record: SessionRecord, settings: SessionSettings): void {
+/** The limits of a session that is opened. Throws `session_mismatch` if the stored session has other settings. */
+export function policyFor(settings: SessionSettings, stored: SessionRecord | undefined): SessionPolicy {
+  if (stored !== undefined) checkSettings(stored, settings);
+  return parse(sessionPolicy, { ...stored?.policy, ...settings.policy }, 'policy');
+}
+
+function checkSettings(record: SessionRecord, settings: SessionSettings): void {
   for (const field of ['runtime', 'auto_persist_globals', 'preload'] as const) {
     if (String(record[field]) === String(settings[field])) continue;
     const facts = `${field} ${record[field]}, not ${settings[field]}`;
@@ -58,4 +72,20 @@ export function checkSettings(record: SessionRecord, settings: SessionSettings):
       `The session ${record.session_id} has ${facts}. Open it with its own settings, or use another session_id.`,
     );
   }
+}
+
+/** The record after a call, whatever its outcome. */
+export function countCall(
+  record: SessionRecord,
+  { fuelConsumed, declared }: RunOutcome,
+  imports: readonly string[],
+): SessionRecord {
+  return {
+    ...record,
+    declared: [...new Set([...record.declared, ...declared])].slice(-MAX_VARIABLES),
+    last_used_at: new Date().toISOString(),
+    calls: record.calls + 1,
+    fuel_consumed: record.fuel_consumed + fuelConsumed,
+    imports: [...new Set([...record.imports, ...imports])].sort(),
+  };
 }

@@ -3,7 +3,6 @@
  * are committed together, or both are left as they were before the call.
  */
 import { randomUUID } from 'node:crypto';
-import { SandboxError } from '../errors.ts';
 import type { Variable } from '../runtimes/variable.ts';
 import { type Call, type FinishedCall, outcomeOf } from '../sandbox/call.ts';
 import type { SandboxParts } from '../sandbox/create-parts.ts';
@@ -13,12 +12,11 @@ import { stoppedByHost } from '../sandbox/to-result.ts';
 import { usageOf } from '../sandbox/workspace.ts';
 import { type PausedExecution, parse, type RuntimeName, textArgument } from '../schema.ts';
 import type { SessionRecord } from '../stores/store.ts';
-import type { JobHandle } from '../worker/job-handle.ts';
-import type { WorkerTurn } from '../worker/pool.ts';
-import type { RunOutcome } from '../worker/protocol.ts';
+import { CallSaver } from './call-saver.ts';
 import type { CheckpointInfo } from './checkpoint.ts';
 import { inspectionCall, reportedVariables } from './inspect-variables.ts';
 import { checkPaused, parseResolutions, type ResumeOptions, toolsRequired } from './resume-options.ts';
+import { SessionAccess } from './session-access.ts';
 import { executionNotFound } from './session-errors.ts';
 import { SessionMemory } from './session-memory.ts';
 import type { SessionTimeline } from './timeline.ts';
@@ -32,6 +30,8 @@ export interface SessionOwner {
   adopt(session: Session): void;
   /** Called when a session has been closed. */
   closed(session: Session): void;
+  /** How long an operation waits for the lease; undefined if a session holds it while it is open. */
+  readonly leaseWaitMs: number | undefined;
 }
 
 /** A sandbox with a persistent interpreter, checkpoints, undo and forks. Created by `createSandbox` or a registry. */
@@ -39,6 +39,8 @@ export class Session extends Sandbox {
   readonly #timeline: SessionTimeline;
   readonly #owner: SessionOwner | undefined;
   readonly #memory: SessionMemory;
+  readonly #saver: CallSaver;
+  readonly #access: SessionAccess;
   #closed: Promise<void> | undefined;
 
   /** @internal */
@@ -47,7 +49,15 @@ export class Session extends Sandbox {
     this.#timeline = timeline;
     this.#owner = owner;
     this.#memory = new SessionMemory(timeline, this.workspace, parts.pool, this.tenant);
+    this.#saver = new CallSaver(timeline, this.#memory);
     this.#loadFiles();
+    const accessed = {
+      checkOpen: () => this.checkOpen(),
+      loadFiles: () => this.#loadFiles(),
+      acquireTurn: () => parts.pool.acquireKey(this.tenant, this.key),
+      onGone: () => void this.close().catch(() => {}),
+    };
+    this.#access = new SessionAccess(timeline, this.#memory, accessed, owner?.leaseWaitMs);
     timeline.onSaveFailed = (error) =>
       this.events.emit(
         'session.save_failed',
@@ -61,6 +71,22 @@ export class Session extends Sandbox {
     const { workspace, tmp } = this.#timeline.state;
     this.workspace.replace(workspace);
     this.workspace.otherUsage = usageOf(tmp);
+  }
+
+  /** Whether the store still has this session. @internal */
+  async isCurrent(): Promise<boolean> {
+    try {
+      await this.#access.read(async () => {});
+      return !this.isClosed;
+    } catch (cause) {
+      if (this.isClosed) return false;
+      throw cause;
+    }
+  }
+
+  /** Whether no operation uses the session. Always false for a session that holds its lease while it is open. @internal */
+  get isIdle(): boolean {
+    return this.#access.isReleased;
   }
 
   /** Logs that the session was opened. A fork is logged as a fork instead. @internal */
@@ -85,7 +111,7 @@ export class Session extends Sandbox {
 
   /** @internal */
   protected override run(call: Call): Promise<FinishedCall> {
-    return this.#memory.use(() => this.#run(call));
+    return this.#access.use(() => this.#run(call), call.signal);
   }
 
   async #run(call: Call): Promise<FinishedCall> {
@@ -109,10 +135,10 @@ export class Session extends Sandbox {
       transaction.answer(outcome, outcome.isPaused ? call.tools?.pause(call, outcome) : undefined);
       // Another process may resume a paused program as soon as the result is returned, so it is saved first.
       if (this.parts.commit === 'background' && !outcome.isPaused) {
-        void this.#saveInBackground(turn, job, transaction, outcome);
+        void this.#saver.inBackground(turn, job, transaction, outcome);
         return { outcome, queueMs };
       }
-      const saved = await this.#saveBeforeAnswer(job, transaction, outcome);
+      const saved = await this.#saver.beforeAnswer(job, transaction, outcome);
       turn.release();
       return { outcome: saved, queueMs };
     } catch (cause) {
@@ -133,7 +159,7 @@ export class Session extends Sandbox {
    */
   async paused(): Promise<PausedExecution | undefined> {
     this.checkOpen();
-    return this.#memory.use(async () => this.#timeline.state.paused);
+    return this.#access.read(async () => this.#timeline.state.paused);
   }
 
   /**
@@ -157,50 +183,6 @@ export class Session extends Sandbox {
     });
   }
 
-  /** Commits the state that the worker saves after the outcome. Only then can the next call of the session start. */
-  async #saveInBackground(
-    turn: WorkerTurn,
-    job: JobHandle,
-    transaction: Transaction,
-    { state }: RunOutcome,
-  ): Promise<void> {
-    const unpin = this.#memory.pin();
-    try {
-      const isCommitted = await this.#settle(job, transaction);
-      if (!isCommitted && state === 'committed') this.#timeline.recordLostCommit(this.#timeline.record.calls);
-    } catch (cause) {
-      transaction.revert();
-      const reason = cause instanceof SandboxError ? cause : undefined;
-      this.#timeline.recordLostCommit(this.#timeline.record.calls, reason);
-    } finally {
-      unpin();
-      turn.release();
-    }
-  }
-
-  /**
-   * Commits a call before it returns, so that its result is true whatever happens afterwards. Throws `store_failed` if
-   * the store fails; the caller then reverts the call.
-   */
-  async #saveBeforeAnswer(
-    job: JobHandle,
-    transaction: Transaction,
-    outcome: RunOutcome,
-  ): Promise<RunOutcome> {
-    const isCommitted = await this.#settle(job, transaction);
-    if (isCommitted) await this.#timeline.flush();
-    else if (outcome.state === 'committed')
-      return { ...stoppedByHost('worker_lost', outcome.durationMs), state: 'rolled_back' };
-    return outcome;
-  }
-
-  /** Commits what the worker saved, if it saved anything. Throws `session_limit` if the memory for it is not available. */
-  async #settle(job: JobHandle, transaction: Transaction): Promise<boolean> {
-    const saved = await job.saved;
-    if (saved !== undefined) await this.#memory.claim(transaction.statesAfter(saved));
-    return transaction.settle(saved);
-  }
-
   /** Saves the current state (memory, open files and workspace together) under a name. */
   async checkpoint(name?: string): Promise<CheckpointInfo> {
     return this.#change(async () => {
@@ -213,7 +195,8 @@ export class Session extends Sandbox {
 
   /** The checkpoints of the session, oldest first. */
   async checkpoints(): Promise<CheckpointInfo[]> {
-    return this.#inOrder(async () => this.#timeline.checkpoints());
+    this.checkOpen();
+    return this.#access.read(() => this.#inTurn(async () => this.#timeline.checkpoints()));
   }
 
   /** Deletes a checkpoint. Throws `checkpoint_not_found`. */
@@ -258,7 +241,7 @@ export class Session extends Sandbox {
   /** The variables of the interpreter, read from a copy of it; nothing changes. */
   async variables(): Promise<Variable[]> {
     this.checkOpen();
-    return this.#memory.use(() => this.#inspectVariables());
+    return this.#access.read(() => this.#inspectVariables());
   }
 
   async #inspectVariables(): Promise<Variable[]> {
@@ -285,17 +268,19 @@ export class Session extends Sandbox {
     try {
       await this.#memory.open();
       this.#timeline.persistIfNew();
-      if (this.parts.commit === 'background' || !this.#timeline.isNew) return;
-      await this.#timeline.flush();
+      if (this.parts.commit === 'answer' && this.#timeline.isNew) await this.#timeline.flush();
     } catch (cause) {
       this.#memory.close();
       await this.#timeline.release();
       throw cause;
     }
+    await this.#access.opened();
   }
 
   /** Waits until the session is saved. Throws if a save failed. */
   async flush(): Promise<void> {
+    // A session is saved before its lease is released.
+    if (this.#access.isReleased) return this.#timeline.reportFailure();
     await this.#inOrder(() => this.#timeline.flush());
   }
 
@@ -311,6 +296,7 @@ export class Session extends Sandbox {
 
   async #close(): Promise<void> {
     await super.close();
+    await this.#access.close();
     const turn = await this.parts.pool.acquireKey(this.tenant, this.key);
     // Only now, because the end of the last call records its thread again.
     this.parts.pool.forget(this.key);
@@ -336,10 +322,12 @@ export class Session extends Sandbox {
 
   /** Saves host edits without waiting for the next call. Waits only with `commit: 'answer'`. @internal */
   protected override async workspaceChanged(): Promise<void> {
-    const saved = this.#inOrder(async () => {
-      this.#timeline.persist();
-      if (this.parts.commit === 'answer') await this.#timeline.flush();
-    });
+    const saved = this.#memory.use(() =>
+      this.#inTurn(async () => {
+        this.#timeline.persist();
+        if (this.parts.commit === 'answer') await this.#timeline.flush();
+      }),
+    );
     if (this.parts.commit === 'answer') await saved;
     // The session may be closed meanwhile. A failed save is reported by the next operation.
     else saved.catch(() => {});
@@ -366,27 +354,34 @@ export class Session extends Sandbox {
   /** Runs host code in order with the calls of this session, on the state they left. */
   async #inOrder<T>(work: () => Promise<T>): Promise<T> {
     this.checkOpen();
-    return this.#memory.use(async () => {
-      const turn = await this.parts.pool.acquireKey(this.tenant, this.key);
-      try {
-        this.#timeline.setWorkspace(this.workspace.snapshot());
-        return await work();
-      } finally {
-        turn.release();
-      }
+    return this.#access.use(() => {
+      this.checkOpen();
+      return this.#inTurn(work);
     });
   }
 
+  /** The same for an operation that has access already. */
+  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = await this.parts.pool.acquireKey(this.tenant, this.key);
+    try {
+      this.#timeline.setWorkspace(this.workspace.snapshot());
+      return await work();
+    } finally {
+      turn.release();
+    }
+  }
+
   /** @internal */
-  protected override async withFiles<T>(work: () => Promise<T>): Promise<T> {
+  protected override async withFiles<T>(work: () => Promise<T>, access: 'read' | 'write'): Promise<T> {
     this.checkOpen();
-    return this.#memory.use(() => super.withFiles(work));
+    const use = () => super.withFiles(work, access);
+    return access === 'read' ? this.#access.read(use) : this.#access.use(use);
   }
 
   /** The two sandboxes share the files, which therefore stay in memory. @internal */
   override async withRuntime(runtime: RuntimeName): Promise<Sandbox> {
     this.checkOpen();
-    return this.#memory.use(() => {
+    return this.#access.read(() => {
       this.#memory.pin();
       return super.withRuntime(runtime);
     });

@@ -3,16 +3,17 @@
  * are immutable and share their bytes, so a checkpoint, an undo or a fork is a reference and costs nothing. The caller
  * serialises all changes; this class never waits for a guest.
  */
+import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { SerialQueue } from '../concurrency/serial-queue.ts';
 import { SandboxError } from '../errors.ts';
 import type { FileTree } from '../fs/file-tree.ts';
-import { MAX_VARIABLES } from '../runtimes/language.ts';
 import type { Workspace } from '../sandbox/workspace.ts';
-import { parse, type SessionPolicy, sessionPolicy } from '../schema.ts';
+import type { SessionPolicy } from '../schema.ts';
 import { checkSessionId, rejectCaseConflict } from '../stores/session-id.ts';
 import type {
   Checkpoint,
+  LeaseWait,
   SessionRecord,
   SessionState,
   SessionStore,
@@ -20,21 +21,16 @@ import type {
 } from '../stores/store.ts';
 import type { RunOutcome } from '../worker/protocol.ts';
 import { type CheckpointInfo, describeCheckpoint, makeCheckpoint } from './checkpoint.ts';
-import { nothingToUndo, saveError, sessionExists, sessionNotFound } from './session-errors.ts';
 import {
-  checkSettings,
-  EMPTY_STATE,
-  newSession,
-  type SessionSettings,
-  withPaused,
-} from './session-record.ts';
-
-/** What a failed change restores. */
-export interface TimelineMark {
-  readonly state: SessionState;
-  readonly undo: SessionState | undefined;
-  readonly checkpoints: ReadonlyMap<string, Checkpoint>;
-}
+  checkpointNotFound,
+  commitLost,
+  nothingToUndo,
+  saveError,
+  sessionExists,
+  sessionNotFound,
+} from './session-errors.ts';
+import type { SessionSettings, TimelineMark } from './session-record.ts';
+import { countCall, EMPTY_STATE, newSession, policyFor, withPaused } from './session-record.ts';
 
 export class SessionTimeline {
   #record: SessionRecord;
@@ -57,6 +53,9 @@ export class SessionTimeline {
   /** Why the newest state is not in the store; a later save clears it. */
   #saveFailure: { readonly error: SandboxError; isReported: boolean } | undefined;
   #lostCommit: SandboxError | undefined;
+  /** The revision of the states in memory, if the store has revisions; undefined if it is not known. */
+  #revision: string | undefined;
+  #releaseLease: (() => Promise<void>) | undefined;
   /** Called for every save that fails. */
   onSaveFailed: (error: SandboxError) => void = () => {};
 
@@ -66,8 +65,11 @@ export class SessionTimeline {
     policy: SessionPolicy,
     /** The store does not have the session yet. */
     readonly isNew: boolean,
-    readonly release: () => Promise<void>,
+    release: (() => Promise<void>) | undefined,
+    revision: string | undefined,
   ) {
+    this.#releaseLease = release;
+    this.#revision = revision;
     this.#record = withPaused({ ...stored.record, policy }, stored.state);
     this.#isStored = !isNew && isDeepStrictEqual(policy, stored.record.policy);
     this.#state = stored.state;
@@ -80,25 +82,32 @@ export class SessionTimeline {
     store: SessionStore,
     settings: SessionSettings,
     origin?: SessionTimeline,
+    wait?: LeaseWait,
   ): Promise<SessionTimeline> {
-    const release = await store.acquire(settings.session_id);
+    const release = await store.acquire(settings.session_id, wait);
     try {
+      const revision = await store.revision?.(settings.session_id);
       const found = await store.read(settings.session_id);
-      if (found !== undefined) checkSettings(found.record, settings);
-      const policy = parse(sessionPolicy, { ...found?.record.policy, ...settings.policy }, 'policy');
+      const policy = policyFor(settings, found?.record);
       const stored = found ?? newSession(settings, policy, origin);
-      return new SessionTimeline(store, stored, policy, found === undefined, release);
+      return new SessionTimeline(store, stored, policy, found === undefined, release, revision);
     } catch (cause) {
       await release();
       throw cause;
     }
   }
 
-  /** Opens a stored session as its only writer, with its own settings. Throws `session_not_found`. */
-  static async resume(store: SessionStore, session_id: string): Promise<SessionTimeline> {
-    const found = await store.read(session_id);
-    if (found === undefined) throw sessionNotFound(session_id);
-    return SessionTimeline.open(store, found.record);
+  /** Opens a stored session without becoming its writer; undefined if it does not exist or its record has to be changed. */
+  static async openShared(
+    store: SessionStore,
+    settings: SessionSettings,
+  ): Promise<SessionTimeline | undefined> {
+    const revision = await store.revision?.(settings.session_id);
+    const found = revision && (await store.read(settings.session_id));
+    if (!found) return undefined;
+    const policy = policyFor(settings, found.record);
+    if (!isDeepStrictEqual(policy, found.record.policy)) return undefined;
+    return new SessionTimeline(store, found, policy, false, undefined, revision);
   }
 
   /** Creates another session from the current state of this one; `persistIfNew` saves it. Throws `session_exists`. */
@@ -107,6 +116,56 @@ export class SessionTimeline {
     rejectCaseConflict(newId, [this.#record.session_id]);
     if ((await this.store.read(newId)) !== undefined) throw sessionExists(newId);
     return SessionTimeline.open(this.store, { ...this.#record, session_id: newId }, this);
+  }
+
+  get hasLease(): boolean {
+    return this.#releaseLease !== undefined;
+  }
+
+  /** Becomes the only writer again. */
+  async acquire(wait: LeaseWait): Promise<void> {
+    this.#releaseLease = await this.store.acquire(this.#record.session_id, wait);
+  }
+
+  /** Lets others write. */
+  async release(): Promise<void> {
+    const release = this.#releaseLease;
+    this.#releaseLease = undefined;
+    await release?.();
+  }
+
+  /** Reads the session if the store has other states; `gone` if it was deleted or replaced, or its limits have changed. */
+  async readChanges(): Promise<{ stored: StoredSession; revision: string } | 'gone' | undefined> {
+    const { session_id, created_at, policy } = this.#record;
+    const revision = await this.store.revision?.(session_id);
+    if (revision === undefined) return 'gone';
+    if (this.#isLoaded && revision === this.#revision) return undefined;
+    const stored = await this.store.read(session_id);
+    const isSame =
+      stored?.record.created_at === created_at && isDeepStrictEqual(stored.record.policy, policy);
+    return isSame ? { stored, revision } : 'gone';
+  }
+
+  /** Replaces everything by what another process has written. */
+  replace({ record, state, undo, checkpoints }: StoredSession, revision: string): void {
+    // A worker may hold guests with the version of the current state and the next one, which are not used again.
+    this.#state = { ...state, version: Math.max(state.version, this.#state.version + 2) };
+    this.#record = withPaused(record, state);
+    this.#undo = undo;
+    this.#checkpoints = new Map(checkpoints.map((checkpoint) => [checkpoint.name, checkpoint]));
+    this.#isLoaded = true;
+    this.#mustCheckQuota = true;
+    this.#revision = revision;
+  }
+
+  /** Waits for pending saves. After a failure, the states in memory are not used again. */
+  async settle(): Promise<void> {
+    if (await this.isSaved()) return;
+    if (!this.hasReportedFailure) this.#lostCommit ??= this.#saveFailure?.error;
+    this.#saveFailure = undefined;
+    this.#latest = undefined;
+    this.#hasUnsavedEdits = false;
+    this.#revision = undefined;
   }
 
   /** Saves a session that the store does not have yet, or has with other limits. */
@@ -149,6 +208,7 @@ export class SessionTimeline {
     this.#state = { ...EMPTY_STATE, version: this.#state.version };
     this.#undo = undefined;
     this.#latest = undefined;
+    this.#revision = undefined;
     this.#isLoaded = false;
   }
 
@@ -170,15 +230,8 @@ export class SessionTimeline {
   }
 
   /** Counts a call, whatever its outcome. */
-  countCall({ fuelConsumed, declared }: RunOutcome, imports: readonly string[]): void {
-    this.#record = {
-      ...this.#record,
-      declared: [...new Set([...this.#record.declared, ...declared])].slice(-MAX_VARIABLES),
-      last_used_at: new Date().toISOString(),
-      calls: this.#record.calls + 1,
-      fuel_consumed: this.#record.fuel_consumed + fuelConsumed,
-      imports: [...new Set([...this.#record.imports, ...imports])].sort(),
-    };
+  countCall(outcome: RunOutcome, imports: readonly string[]): void {
+    this.#record = countCall(this.#record, outcome, imports);
   }
 
   /**
@@ -232,14 +285,15 @@ export class SessionTimeline {
   }
 
   deleteCheckpoint(name: string): void {
-    if (!this.#checkpoints.delete(name)) throw this.#checkpointNotFound(name);
+    if (!this.#checkpoints.delete(name)) throw checkpointNotFound(name, this.#checkpoints.keys());
     this.persist();
   }
 
   /** Restores a checkpoint, or the state before the last call. */
   async rollback(name: string | undefined): Promise<void> {
     const target = name === undefined ? this.#undo : await this.#checkpointState(name);
-    if (target === undefined) throw name === undefined ? nothingToUndo() : this.#checkpointNotFound(name);
+    if (target === undefined)
+      throw name === undefined ? nothingToUndo() : checkpointNotFound(name, this.#checkpoints.keys());
     if (name === undefined) this.#undo = undefined;
     // The old state gets a new version, so that no live guest is mistaken for it.
     this.#replaceState({ ...target, version: this.#state.version + 1 });
@@ -250,15 +304,6 @@ export class SessionTimeline {
     const checkpoint = this.#checkpoints.get(name);
     if (checkpoint === undefined || checkpoint.state !== undefined) return checkpoint?.state;
     return this.store.readCheckpoint?.(this.#record.session_id, name);
-  }
-
-  #checkpointNotFound(name: string): SandboxError {
-    const names = [...this.#checkpoints.keys()];
-    const listing = names.length > 0 ? `Its checkpoints are: ${names.join(', ')}` : 'It has no checkpoints';
-    return new SandboxError(
-      'checkpoint_not_found',
-      `The session has no checkpoint ${JSON.stringify(name)}. ${listing}.`,
-    );
   }
 
   /** The current states, for `restore`. */
@@ -291,13 +336,16 @@ export class SessionTimeline {
     this.#hasUnsavedEdits = false;
     void this.#saves.run(async () => {
       if (this.#latest !== stored) return;
+      const revision = randomUUID();
       try {
-        await this.store.write(stored);
+        await this.store.write(stored, revision);
+        this.#revision = revision;
         if (this.#latest === stored) this.#latest = undefined;
         this.#saveFailure = undefined;
         this.#releaseCheckpoints(stored);
       } catch (cause) {
         const error = saveError(cause);
+        this.#revision = undefined;
         this.#saveFailure = { error, isReported };
         this.onSaveFailed(error);
       }
@@ -307,19 +355,14 @@ export class SessionTimeline {
   /** Frees the states of saved checkpoints, if the store can return them. */
   #releaseCheckpoints({ checkpoints }: StoredSession): void {
     if (this.store.readCheckpoint === undefined) return;
-    for (const checkpoint of checkpoints) {
-      if (this.#checkpoints.get(checkpoint.name) !== checkpoint) continue;
-      this.#checkpoints.set(checkpoint.name, { ...checkpoint, state: undefined });
-    }
+    for (const checkpoint of checkpoints)
+      if (this.#checkpoints.get(checkpoint.name) === checkpoint)
+        this.#checkpoints.set(checkpoint.name, { ...checkpoint, state: undefined });
   }
 
   /** Records that a call which was reported as committed was not saved; the next operation reports it. */
   recordLostCommit(call: number, reason?: SandboxError): void {
-    const fact = `The state after call ${call} could not be saved, and the session is as it was before that call`;
-    this.#lostCommit = new SandboxError(
-      reason?.code ?? 'store_failed',
-      `${fact}. ${reason?.message ?? 'Run the call again.'}`,
-    );
+    this.#lostCommit = commitLost(call, reason);
     this.onSaveFailed(this.#lostCommit);
   }
 
@@ -352,10 +395,6 @@ export class SessionTimeline {
   }
 
   async close(): Promise<void> {
-    try {
-      await this.flush();
-    } finally {
-      await this.release();
-    }
+    await this.flush().finally(() => this.release());
   }
 }

@@ -11,7 +11,8 @@ import type { PausedExecution } from '../schema.ts';
 import { cacheDigest } from '../stores/format/content-digest.ts';
 import type { SessionState } from '../stores/store.ts';
 import type { RunOutcome, SavedState, SessionInput } from '../worker/protocol.ts';
-import type { SessionTimeline, TimelineMark } from './timeline.ts';
+import type { TimelineMark } from './session-record.ts';
+import type { SessionTimeline } from './timeline.ts';
 
 export class Transaction {
   readonly #timeline: SessionTimeline;

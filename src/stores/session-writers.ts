@@ -26,7 +26,7 @@ export class SessionWriters<Writer> {
     let released: Promise<void> | undefined;
     return () => {
       released ??= (async () => {
-        this.#held.delete(id);
+        if (this.#held.get(id) === held) this.#held.delete(id);
         await held.queue.run(releaseLease);
       })();
       return released;

@@ -59,6 +59,14 @@ export interface RecoveredWorkspace {
   readonly damage: string | undefined;
 }
 
+/** How long to wait for a session that another process is using. */
+export interface LeaseWait {
+  /** Maximum time in milliseconds. */
+  readonly ms: number;
+  /** Ends the wait with `session_busy`. */
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** Saves sessions. Methods throw `invalid_argument` for an invalid session id. */
 export interface SessionStore {
   /**
@@ -81,17 +89,25 @@ export interface SessionStore {
    * For a damaged session it returns the files that are still readable.
    */
   readWorkspace(id: string): Promise<RecoveredWorkspace | undefined>;
-  /** Replaces the stored session atomically. If the caller does not hold the session, acquires it for the write. */
-  write(session: StoredSession): Promise<void>;
+  /**
+   * Replaces the stored session atomically. If the caller does not hold the session, acquires it for the write. A store
+   * with `revision` stores the given revision, by default a new one.
+   */
+  write(session: StoredSession, revision?: string): Promise<void>;
+  /**
+   * Returns the revision of the last write, or undefined if the session does not exist. A store with this method can be
+   * shared: a session whose revision has not changed was not written by another process.
+   */
+  revision?(id: string): Promise<string | undefined>;
   /** Deletes a session, damaged or not, and returns the number of bytes freed; 0 if it does not exist. */
   delete(id: string): Promise<number>;
   /** Returns the number of bytes that the session occupies in the store; 0 if it does not exist. */
   size(id: string): Promise<number>;
   /**
    * Makes the caller the only writer of a session and returns a function that releases it. Throws `session_busy` if
-   * the session already has a writer.
+   * the session already has a writer. A store with `revision` waits for its turn first, as long as `wait` allows.
    */
-  acquire(id: string): Promise<() => Promise<void>>;
+  acquire(id: string, wait?: LeaseWait): Promise<() => Promise<void>>;
   /**
    * Returns external edits: changes to the workspace that the session itself did not make. The writer calls it before
    * each call, when no write is pending. An edit is reported once, and again to the next writer if no write followed.

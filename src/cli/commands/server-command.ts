@@ -4,10 +4,12 @@
  * only when a command runs.
  */
 import { readFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import { Option } from 'commander';
 import { z } from 'zod';
 import type { ServerOptions } from '../../mcp/server-state.ts';
 import {
+  environmentName,
   parseSettingText,
   REDACTED,
   redactSettings,
@@ -20,9 +22,11 @@ import {
   settingsFromEnvironment,
 } from '../../mcp/settings.ts';
 import { formatBytes, formatFuel } from '../../quantities.ts';
+import { isDatabaseAddress } from '../../stores/database-address.ts';
 import { onBrokenPipe } from '../broken-pipe.ts';
 import type { CommandDetails } from '../command.ts';
 import { exitCodeOf, UsageError } from '../exit-codes.ts';
+import { hideArguments } from '../hide-arguments.ts';
 import {
   collectPackages,
   parseBytesOption,
@@ -55,8 +59,9 @@ const SINGULAR_FLAGS: Partial<Record<SettingName, string>> = {
 };
 
 /** Variables with the prefix of the settings that are not settings of the server. */
-const OTHER_VARIABLES =
-  /^LLM_WASM_SANDBOX_(?:ASSETS|CONFIG|CACHE\w*|STORE|PACKAGES_DIR|PYODIDE_URL|TEST\w*)$/;
+const OTHER_VARIABLES = /^LLM_WASM_SANDBOX_(?:ASSETS|CONFIG|CACHE\w*|PACKAGES_DIR|PYODIDE_URL|TEST\w*)$/;
+
+const STORE_VARIABLE = environmentName('store');
 
 export function serverCommand({ settings, examples, start }: ServerCommand): CommandDetails<ServerFlags> {
   return {
@@ -76,10 +81,11 @@ export function serverCommand({ settings, examples, start }: ServerCommand): Com
         settingsFromEnvironment(settingVariables()),
         settingsFromFlags(settings, flags),
       );
+      hideArguments(resolved.store);
       if (flags.printConfig) return printSettings(resolved);
       validateLazily();
       optimizeOnHalfOfCores();
-      await runUntilClosed(await start(resolved, await serverOptions(resolved)));
+      await runUntilClosed(await start(resolved, await serverOptions(resolved)), resolved);
     },
   };
 }
@@ -99,13 +105,29 @@ async function printSettings(settings: ServerSettings): Promise<void> {
 
 /** SIGHUP arrives when a terminal or a service manager goes away. It stops the server like SIGTERM. */
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+/** How long saving the sessions may take after the calls have ended, for example if the database does not respond. */
+const SAVE_MS = 10_000;
 /** How long the process waits at exit for its log to be read. */
 const LOG_FLUSH_MS = 1000;
 
-async function runUntilClosed(server: RunningServer): Promise<never> {
+async function runUntilClosed(server: RunningServer, settings: ServerSettings): Promise<never> {
   // A client may close standard error and continue. If it closes standard output, the transport ends.
   onBrokenPipe(() => {});
-  for (const signal of STOP_SIGNALS) process.once(signal, () => server.close().catch(() => {}));
+  let isStopping = false;
+  const stop = (signal: NodeJS.Signals) => {
+    // The second signal ends the process at once.
+    if (isStopping) process.exit(128 + constants.signals[signal]);
+    isStopping = true;
+    setTimeout(
+      () => {
+        process.stderr.write('llm-wasm-sandbox: the server could not be stopped in time.\n');
+        process.exit(1);
+      },
+      settings.shutdown_seconds * 1000 + SAVE_MS,
+    ).unref();
+    server.close().catch(() => {});
+  };
+  for (const signal of STOP_SIGNALS) process.on(signal, stop);
   let exitCode = 0;
   try {
     await server.closed;
@@ -159,7 +181,11 @@ function settingOption(name: SettingName): Option {
 }
 
 function settingVariables(): Record<string, string | undefined> {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !OTHER_VARIABLES.test(name)));
+  const { [STORE_VARIABLE]: store, ...others } = process.env;
+  const variables = Object.entries(others).filter(([name]) => !OTHER_VARIABLES.test(name));
+  // A folder in this variable has the sessions of the command line, which are not those of a server.
+  if (store !== undefined && isDatabaseAddress(store)) variables.push([STORE_VARIABLE, store]);
+  return Object.fromEntries(variables);
 }
 
 function settingsFromFlags(names: readonly SettingName[], flags: ServerFlags): Record<string, unknown> {

@@ -49,10 +49,9 @@ type Isolation = 'READ COMMITTED' | 'REPEATABLE READ READ ONLY';
 
 export class Database {
   #ready: Promise<void> | undefined;
-  #pool: Promise<PostgresPool> | undefined;
 
   constructor(
-    readonly createPool: () => Promise<PostgresPool>,
+    readonly pool: PostgresPool,
     readonly schema: string,
   ) {}
 
@@ -84,10 +83,8 @@ export class Database {
   }
 
   async close(): Promise<void> {
-    const pool = this.#pool;
-    this.#pool = undefined;
     this.#ready = undefined;
-    await (await pool)?.end();
+    await this.pool.end();
   }
 
   #transactionOnce<T>(
@@ -113,12 +110,7 @@ export class Database {
   }
 
   async #withClient<T>(work: (client: PostgresClient) => Promise<T>): Promise<T> {
-    this.#pool ??= this.createPool();
-    // A failure is not cached, because the next attempt may succeed.
-    this.#pool.catch(() => {
-      this.#pool = undefined;
-    });
-    const client = await (await this.#pool).connect();
+    const client = await this.pool.connect();
     client.on('error', ignoreError);
     let failure: unknown;
     try {

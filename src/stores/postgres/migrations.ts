@@ -8,6 +8,7 @@
  *   objects          names and sizes of objects; chunks has their bytes
  *   session_objects  the objects that each session references; objects without a reference are garbage
  *   leases           the writer of each session, with a fencing token that increases with every new writer
+ *   lease_waiters    the processes that wait for a lease, in the order of their tickets
  */
 interface Migration {
   /** The oldest version of the tables that a release must know to work with the tables after this migration. */
@@ -68,6 +69,23 @@ export const MIGRATIONS: readonly Migration[] = [
         expires_at timestamptz NOT NULL,
         PRIMARY KEY (tenant, folded_id)
       );
+    `,
+  },
+  {
+    // Earlier releases take leases without waiting, which is unfair but safe.
+    compatibleWith: 1,
+    sql: `
+      CREATE SEQUENCE fencing_tokens;
+      SELECT setval('fencing_tokens', (SELECT coalesce(max(fencing_token), 0) + 1000 FROM leases));
+      CREATE TABLE lease_waiters (
+        tenant text NOT NULL,
+        folded_id text COLLATE "C" NOT NULL,
+        owner uuid NOT NULL,
+        ticket bigint GENERATED ALWAYS AS IDENTITY,
+        expires_at timestamptz NOT NULL,
+        PRIMARY KEY (tenant, folded_id, owner)
+      );
+      ALTER TABLE leases SET (fillfactor = 70);
     `,
   },
 ];

@@ -8,6 +8,7 @@ import type { TreeEdit } from '../../fs/flat-entries.ts';
 import { parse } from '../../schema.ts';
 import { withStoreErrors } from '../session-writers.ts';
 import type { SessionStore } from '../store.ts';
+import { connectionPool } from './connection-pool.ts';
 import { Database, type PostgresPool, toStoreError } from './database.ts';
 import { SessionTables } from './session-tables.ts';
 
@@ -27,6 +28,8 @@ export interface PostgresStoreOptions {
   readonly tenant?: string;
   /** Time after which another process can take over the session of a process that does not respond. Default: 30. */
   readonly leaseSeconds?: number;
+  /** How long to wait for a session that another process is using, before `session_busy` is thrown. Default: 0. */
+  readonly leaseWaitSeconds?: number;
   /** Maximum size of one session in bytes, including its undo state and checkpoints. Default: 4 GiB. */
   readonly maxSessionBytes?: number;
   /** Maximum size of all sessions of the tenant in bytes; contents that they share count once. Default: no limit. */
@@ -47,12 +50,14 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
   const {
     tenant = '',
     leaseSeconds = DEFAULT_LEASE_SECONDS,
+    leaseWaitSeconds = 0,
     maxSessionBytes = DEFAULT_MAX_SESSION_BYTES,
     maxTenantBytes = Number.POSITIVE_INFINITY,
     ttlSeconds,
   } = options;
   const limits = { leaseSeconds, maxSessionBytes, maxTenantBytes, ttlSeconds };
   const store = new SessionTables(databaseFor(options), tenant, limits);
+  const defaultWait = leaseWaitSeconds > 0 ? { ms: leaseWaitSeconds * 1000 } : undefined;
   const withErrors = <T>(operation: string, work: () => Promise<T>, id?: string) =>
     withStoreErrors(toStoreError, operation, work, id);
   return {
@@ -60,13 +65,14 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     read: (id) => withErrors('read', () => store.read(id), id),
     readCheckpoint: (id, name) => withErrors('read', () => store.readCheckpoint(id, name), id),
     readWorkspace: (id) => withErrors('read', () => store.readWorkspace(id), id),
-    write: (session) => {
+    write: (session, revision) => {
       const { session_id } = session.record;
-      return withErrors('write', () => store.write(session), session_id);
+      return withErrors('write', () => store.write(session, revision), session_id);
     },
+    revision: (id) => withErrors('read', () => store.revision(id), id),
     delete: (id) => withErrors('delete', () => store.delete(id), id),
     size: (id) => withErrors('determine the size of', () => store.size(id), id),
-    acquire: (id) => withErrors('lock', () => store.acquire(id), id),
+    acquire: (id, wait = defaultWait) => withErrors('lock', () => store.acquire(id, wait), id),
     edits: (id) => withErrors('check for edits in', async () => NO_EDITS, id),
     close: () => (options.pool === undefined ? store.database.close() : Promise.resolve()),
   };
@@ -82,6 +88,7 @@ const storeOptions = z.object({
     .refine((text) => !/[\p{Surrogate}\0]/u.test(text), 'must be valid Unicode without NUL')
     .optional(),
   leaseSeconds: seconds.optional(),
+  leaseWaitSeconds: z.number().min(0).max(3600).optional(),
   maxSessionBytes: bytes.optional(),
   maxTenantBytes: bytes.optional(),
   ttlSeconds: z.number().min(1).max(1e10).optional(),
@@ -101,21 +108,5 @@ function databaseFor({ connectionString, pool, schema = DEFAULT_SCHEMA }: Postgr
       'invalid_argument',
       'postgresStore: schema must consist of up to 63 lower-case letters, digits and underscores, and start with a letter or an underscore.',
     );
-  return new Database(pool === undefined ? () => createPool(connectionString!) : async () => pool, schema);
-}
-
-async function createPool(connectionString: string): Promise<PostgresPool> {
-  const { default: pg } = await import('pg').catch((cause) => {
-    const message = 'The PostgreSQL store requires the package pg. Install it with "npm install pg".';
-    throw new SandboxError('not_installed', message, { cause });
-  });
-  const pool = new pg.Pool({
-    connectionString,
-    connectionTimeoutMillis: 10_000,
-    keepAlive: true,
-    allowExitOnIdle: true,
-  });
-  // An idle connection that breaks is replaced when it is needed.
-  pool.on('error', () => {});
-  return pool;
+  return new Database(pool ?? connectionPool(connectionString!), schema);
 }

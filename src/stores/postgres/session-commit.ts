@@ -2,7 +2,6 @@
  * Commits a session in one transaction. The transaction inserts the objects that the tenant does not have and the
  * references that the previous commit does not have, so its cost is proportional to what the call changed.
  */
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SandboxError } from '../../errors.ts';
 import { formatBytes } from '../../quantities.ts';
@@ -16,6 +15,7 @@ import {
   toSessionManifest,
 } from '../format/session-codec.ts';
 import { statesOf } from '../format/session-validation.ts';
+import { foldSessionId } from '../session-id.ts';
 import type { StoredSession } from '../store.ts';
 import type { Database, PostgresClient } from './database.ts';
 import { asDamaged, insertObjects, ObjectRows } from './object-rows.ts';
@@ -39,6 +39,41 @@ interface Committed {
   readonly checkpoints: SessionManifest['checkpoints'];
   /** The objects that the session references, with their sizes. */
   readonly references: ReadonlyMap<string, number>;
+  /** The objects of the states that only the store has, by state. */
+  readonly storedObjects: ReadonlyMap<string, ReadonlyMap<string, number>>;
+}
+
+/** Object names of the cached commits of a store. */
+const MAX_CACHED_NAMES = 100_000;
+
+/** The last commits of the sessions that this process has written. A commit needs to read nothing if it is here. */
+export class CommitCache {
+  /** Least recently used first. */
+  readonly #commits = new Map<string, Committed>();
+  #names = 0;
+
+  get(id: string): Committed | undefined {
+    return this.#commits.get(id);
+  }
+
+  set(id: string, commit: Committed | undefined): void {
+    this.#names -= namesOf(this.#commits.get(id));
+    this.#commits.delete(id);
+    if (commit === undefined) return;
+    this.#commits.set(id, commit);
+    this.#names += namesOf(commit);
+    for (const [oldest, other] of this.#commits) {
+      if (this.#names <= MAX_CACHED_NAMES) break;
+      this.#names -= namesOf(other);
+      this.#commits.delete(oldest);
+    }
+  }
+}
+
+function namesOf(commit: Committed | undefined): number {
+  if (commit === undefined) return 0;
+  const stored = [...commit.storedObjects.values()].reduce((sum, { size }) => sum + size, 0);
+  return 1 + commit.references.size + stored;
 }
 
 /** A commit that is being written. */
@@ -52,21 +87,17 @@ interface NextCommit extends Committed {
 
 /** Commits the states of one session, for the holder of its lease. */
 export class SessionCommits {
-  #last: Committed | undefined;
-  /** The objects of states of checkpoints, by state; they never change. */
-  readonly #objectsByState = new Map<string, ReadonlyMap<string, number>>();
-
   constructor(
     readonly database: Database,
     readonly tenant: string,
     readonly id: string,
     readonly lease: SessionLease,
     readonly limits: CommitLimits,
+    readonly cache: CommitCache,
   ) {}
 
   /** Commits a session. Returns the names of the objects that it no longer references. */
-  async write(session: StoredSession): Promise<readonly string[]> {
-    const commitId = randomUUID();
+  async write(session: StoredSession, commitId: string): Promise<readonly string[]> {
     let next: NextCommit | undefined;
     try {
       await this.database.transaction('READ COMMITTED', async (client) => {
@@ -76,16 +107,20 @@ export class SessionCommits {
         await this.#writeRows(client, next, session.record.last_used_at);
       });
     } catch (error) {
-      this.#last = undefined;
-      if (error instanceof SandboxError || !(await this.#tookEffect(commitId))) throw error;
+      this.cache.set(this.id, undefined);
+      if (error instanceof SandboxError) throw error;
+      const tookEffect = await this.#tookEffect(commitId);
+      if (tookEffect === undefined) throw this.#unknownOutcome(error);
+      if (!tookEffect) throw error;
     }
-    this.#last = next;
-    return next!.removed;
+    const { manifest: _manifest, added: _added, removed, ...commit } = next!;
+    this.cache.set(this.id, commit);
+    return removed;
   }
 
   /** Deletes the session. Returns the names of the objects that it referenced. */
   async delete(): Promise<readonly string[]> {
-    this.#last = undefined;
+    this.cache.set(this.id, undefined);
     return this.database.transaction('READ COMMITTED', async (client) => {
       await this.lease.lock(client);
       const references = await this.#references(client);
@@ -104,8 +139,14 @@ export class SessionCommits {
     const objects = new Map(encodeStates(statesOf(session)).flatMap((state) => [...state.objects]));
     const references = new Map([...objects].map(([name, { length }]) => [name, length]));
     const stored = storedStates(before, session);
-    for (const state of stored.values())
-      for (const [name, bytes] of await this.#objectsOf(client, state)) references.set(name, bytes);
+    const storedObjects = new Map<string, ReadonlyMap<string, number>>();
+    for (const state of stored.values()) {
+      const key = JSON.stringify(state);
+      const known = storedObjects.get(key) ?? before?.storedObjects.get(key);
+      storedObjects.set(key, known ?? (await this.#objectsOf(client, state)));
+    }
+    for (const names of storedObjects.values())
+      for (const [name, bytes] of names) references.set(name, bytes);
     this.#checkSize(references);
     const manifest = toSessionManifest(session, stored);
     const bytes = encodePrettyJson(manifest);
@@ -116,6 +157,7 @@ export class SessionCommits {
       commitId,
       checkpoints: manifest.checkpoints,
       references,
+      storedObjects,
       manifest: bytes,
       added: new Map([...objects].filter(([name]) => !known.has(name))),
       removed: [...known.keys()].filter((name) => !references.has(name)),
@@ -159,7 +201,7 @@ export class SessionCommits {
       throw this.#tooLarge('the total size of the sessions of this tenant is', bytes, maxTenantBytes);
   }
 
-  /** What the row of the session contains: the last commit of this object, unless the session was deleted in the meantime. */
+  /** What the row of the session contains. It is read unless the cached commit is the one that the row has. */
   async #current(client: Queryable): Promise<Committed | undefined> {
     const sessions = this.database.table('sessions');
     const key = [this.tenant, this.id];
@@ -169,10 +211,12 @@ export class SessionCommits {
     );
     if (rows.length === 0) return undefined;
     const commitId = rows[0]!['commit_id'] as string;
-    if (this.#last?.commitId === commitId) return this.#last;
+    const last = this.cache.get(this.id);
+    if (last?.commitId === commitId) return last;
     const found = await client.query(`SELECT manifest FROM ${sessions} WHERE tenant = $1 AND id = $2`, key);
     const references = await this.#references(client);
-    return { commitId, checkpoints: this.#checkpoints(found.rows[0]!['manifest']), references };
+    const checkpoints = this.#checkpoints(found.rows[0]!['manifest']);
+    return { commitId, checkpoints, references, storedObjects: new Map() };
   }
 
   /** A write may replace a damaged session, which has no checkpoints to keep. */
@@ -194,30 +238,39 @@ export class SessionCommits {
     return new Map(rows.map(({ name, bytes }) => [name as string, Number(bytes)]));
   }
 
-  async #objectsOf(client: Queryable, state: StateManifest): Promise<ReadonlyMap<string, number>> {
-    const key = JSON.stringify(state);
-    let found = this.#objectsByState.get(key);
-    if (found === undefined) {
-      const objects = new ObjectRows(this.database, client, this.tenant);
-      found = await referencedObjects(state, objects).catch(asDamaged);
-      this.#objectsByState.set(key, found);
-    }
-    return found;
+  #objectsOf(client: Queryable, state: StateManifest): Promise<ReadonlyMap<string, number>> {
+    return referencedObjects(state, new ObjectRows(this.database, client, this.tenant)).catch(asDamaged);
   }
 
-  /** Whether a commit took effect although its reply was lost with the connection; false if the database is unreachable. */
-  async #tookEffect(commitId: string): Promise<boolean> {
-    const sessions = this.database.table('sessions');
-    const query = `SELECT FROM ${sessions} WHERE tenant = $1 AND id = $2 AND commit_id = $3`;
+  /**
+   * Whether a commit took effect although its reply was lost with the connection; undefined if that cannot be determined.
+   * The lost transaction has locked the lease, so the check waits until that transaction has ended.
+   */
+  async #tookEffect(commitId: string): Promise<boolean | undefined> {
+    const leases = `SELECT FROM ${this.database.table('leases')} WHERE tenant = $1 AND folded_id = $2 FOR UPDATE`;
+    const sessions = `SELECT FROM ${this.database.table('sessions')} WHERE tenant = $1 AND id = $2 AND commit_id = $3`;
     for (let check = 0; check < OUTCOME_CHECKS; check++) {
       try {
-        const { rows } = await this.database.query(query, [this.tenant, this.id, commitId]);
-        return rows.length > 0;
+        return await this.database.transaction('READ COMMITTED', async (client) => {
+          await client.query(leases, [this.tenant, foldSessionId(this.id)]);
+          const { rows } = await client.query(sessions, [this.tenant, this.id, commitId]);
+          return rows.length > 0;
+        });
       } catch {
         await sleep(OUTCOME_DELAY_MS);
       }
     }
-    return false;
+    return undefined;
+  }
+
+  #unknownOutcome(cause: unknown): SandboxError {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const fact = `The connection to the session store was lost while session "${this.id}" was being saved, so it is not known whether the change took effect`;
+    const advice = 'Read the state of the session before you repeat the change';
+    return new SandboxError('store_failed', `${fact}: ${reason}. ${advice}.`, {
+      cause,
+      publicMessage: `${fact}. ${advice}.`,
+    });
   }
 
   #checkSize(references: ReadonlyMap<string, number>): void {

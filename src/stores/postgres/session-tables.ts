@@ -2,6 +2,7 @@
  * The sessions of one tenant. A read takes place in one snapshot of the database; a write needs the lease of the session
  * (session-lease.ts) and is one transaction (session-commit.ts).
  */
+import { randomUUID } from 'node:crypto';
 import { SandboxError } from '../../errors.ts';
 import type { Entry } from '../../fs/flat-entries.ts';
 import { ifIntact, recoverEntries } from '../format/recover-entries.ts';
@@ -13,6 +14,7 @@ import { foldSessionId, rejectCaseConflict } from '../session-id.ts';
 import { SessionWriters } from '../session-writers.ts';
 import {
   byLastUse,
+  type LeaseWait,
   type RecoveredWorkspace,
   type SessionRecord,
   type SessionState,
@@ -20,7 +22,7 @@ import {
 } from '../store.ts';
 import type { Database } from './database.ts';
 import { asDamaged, ObjectRows, removeUnreferenced } from './object-rows.ts';
-import { type CommitLimits, SessionCommits } from './session-commit.ts';
+import { CommitCache, type CommitLimits, SessionCommits } from './session-commit.ts';
 import { SessionLease } from './session-lease.ts';
 import { decodeManifest } from './session-manifest.ts';
 
@@ -34,6 +36,7 @@ export interface TableLimits extends CommitLimits {
 
 export class SessionTables {
   readonly #writers = new SessionWriters<SessionCommits>();
+  readonly #commits = new CommitCache();
   #sweptAt = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -104,12 +107,20 @@ export class SessionTables {
     return Number(rows[0]?.['bytes'] ?? 0);
   }
 
-  async write(session: StoredSession): Promise<void> {
+  async revision(id: string): Promise<string | undefined> {
+    const { rows } = await this.database.query(
+      `SELECT commit_id FROM ${this.database.table('sessions')} WHERE tenant = $1 AND id = $2`,
+      [this.tenant, id],
+    );
+    return rows[0]?.['commit_id'] as string | undefined;
+  }
+
+  async write(session: StoredSession, revision: string = randomUUID()): Promise<void> {
     checkSession(session);
     // Throws for an invalid state before anything is locked. The encoded states are cached.
     encodeStates(statesOf(session));
     const { session_id } = session.record;
-    const write = async (commits: SessionCommits) => this.#collect(await commits.write(session));
+    const write = async (commits: SessionCommits) => this.#collect(await commits.write(session, revision));
     await this.#writers.run(session_id, write, () => this.acquire(session_id));
   }
 
@@ -125,9 +136,9 @@ export class SessionTables {
     );
   }
 
-  async acquire(id: string): Promise<() => Promise<void>> {
+  async acquire(id: string, wait?: LeaseWait): Promise<() => Promise<void>> {
     await this.#sweep();
-    const release = await this.#lock(id);
+    const release = await this.#lock(id, wait);
     try {
       const { rows } = await this.database.query(
         `SELECT id FROM ${this.database.table('sessions')} WHERE tenant = $1 AND lower(id) = $2`,
@@ -143,17 +154,12 @@ export class SessionTables {
   }
 
   /** Acquires a session even if its id conflicts with that of another one. A session with a conflict can only be deleted. */
-  async #lock(id: string): Promise<() => Promise<void>> {
+  async #lock(id: string, wait?: LeaseWait): Promise<() => Promise<void>> {
     const { database, tenant, limits } = this;
     const { leaseSeconds } = limits;
-    const lease = await SessionLease.acquire({
-      database,
-      tenant,
-      id,
-      foldedId: foldSessionId(id),
-      leaseSeconds,
-    });
-    const commits = new SessionCommits(database, tenant, id, lease, limits);
+    const options = { database, tenant, id, foldedId: foldSessionId(id), leaseSeconds };
+    const lease = await SessionLease.acquire(options, wait);
+    const commits = new SessionCommits(database, tenant, id, lease, limits, this.#commits);
     return this.#writers.add(id, commits, () => lease.release());
   }
 
@@ -162,7 +168,7 @@ export class SessionTables {
     await removeUnreferenced(this.database, this.tenant, names).catch(() => {});
   }
 
-  /** Deletes expired sessions and the objects that killed processes left behind, at most once a minute. */
+  /** Deletes expired sessions, and what killed processes left behind, at most once a minute. */
   async #sweep(): Promise<void> {
     if (performance.now() - this.#sweptAt < SWEEP_INTERVAL_MS) return;
     this.#sweptAt = performance.now();
@@ -170,7 +176,22 @@ export class SessionTables {
     if (ttlSeconds !== undefined) {
       await this.#deleteExpired(ttlSeconds);
     }
+    await this.#deleteUnusedLeases().catch(() => {});
     await removeUnreferenced(this.database, this.tenant).catch(() => {});
+  }
+
+  /** Deletes the leases of sessions that do not exist, and the places of processes that no longer wait. */
+  async #deleteUnusedLeases(): Promise<void> {
+    const { database, tenant } = this;
+    await database.query(
+      `WITH waiters AS (
+         DELETE FROM ${database.table('lease_waiters')}
+         WHERE tenant = $1 AND expires_at < clock_timestamp() - make_interval(mins => 1))
+       DELETE FROM ${database.table('leases')} l
+       WHERE tenant = $1 AND expires_at < clock_timestamp() - make_interval(mins => 1) AND NOT EXISTS (
+         SELECT FROM ${database.table('sessions')} s WHERE s.tenant = l.tenant AND lower(s.id) = l.folded_id)`,
+      [tenant],
+    );
   }
 
   /**
@@ -184,9 +205,10 @@ export class SessionTables {
       `WITH taken AS (
          INSERT INTO ${database.table('leases')} AS held
            (tenant, folded_id, fencing_token, owner, holder, since, expires_at)
-         SELECT tenant, lower(id), 1, gen_random_uuid(), 'expiry', clock_timestamp(), '-infinity'
+         SELECT tenant, lower(id), nextval('${database.table('fencing_tokens')}'), gen_random_uuid(), 'expiry',
+           clock_timestamp(), '-infinity'
          FROM ${database.table('sessions')} WHERE tenant = $1 AND ${isExpired}
-         ON CONFLICT (tenant, folded_id) DO UPDATE SET fencing_token = held.fencing_token + 1, owner = excluded.owner,
+         ON CONFLICT (tenant, folded_id) DO UPDATE SET fencing_token = excluded.fencing_token, owner = excluded.owner,
            holder = excluded.holder WHERE held.expires_at <= clock_timestamp()
          RETURNING folded_id
        )

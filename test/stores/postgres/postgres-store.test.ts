@@ -1,6 +1,7 @@
 /** Guarantees of the PostgreSQL store only; contract.test.ts tests the guarantees of every store. */
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { MIGRATIONS } from '../../../src/stores/postgres/migrations.ts';
 import { type PostgresStoreOptions, postgresStore } from '../../../src/stores/postgres/postgres-store.ts';
 import { PostgresServer } from '../../support/postgres.ts';
 import { checkpoint, plainSession, readComplete, record, session, state } from '../fixtures.ts';
@@ -286,16 +287,19 @@ describe('tables', () => {
     const stores = Array.from({ length: 8 }, () => open({ schema: 'created_together' }));
     await Promise.all(stores.map((store, i) => store.write(session(`s${i}`, state(1)))));
     expect((await stores[0]!.list()).records).toHaveLength(8);
-    expect(await sql('SELECT version FROM created_together.migrations')).toEqual([{ version: 1 }]);
+    expect(await sql('SELECT version FROM created_together.migrations ORDER BY 1')).toEqual(
+      MIGRATIONS.map((_, i) => ({ version: i + 1 })),
+    );
   });
 
   test('can be used if a compatible later release has migrated them, and are rejected otherwise', async () => {
     const schema = 'next_release';
     await open({ schema }).write(session('one', state(1)));
-    await sql(`INSERT INTO ${schema}.migrations (version, compatible_with) VALUES (2, 1)`);
+    const next = MIGRATIONS.length + 1;
+    await sql(`INSERT INTO ${schema}.migrations (version, compatible_with) VALUES (${next}, ${next - 1})`);
     expect((await open({ schema }).list()).records).toHaveLength(1);
-    await sql(`INSERT INTO ${schema}.migrations (version, compatible_with) VALUES (3, 2)`);
-    await expect(open({ schema }).list()).rejects.toThrow(/have version 3, which is too new.*Upgrade/);
+    await sql(`INSERT INTO ${schema}.migrations (version, compatible_with) VALUES (${next + 1}, ${next})`);
+    await expect(open({ schema }).list()).rejects.toThrow(/have version \d+, which is too new.*Upgrade/);
   });
 
   test('need a schema with a plain name, and either a pool or a connection string', () => {

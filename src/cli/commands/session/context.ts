@@ -2,9 +2,9 @@
 import { SandboxError } from '../../../errors.ts';
 import { sessionFolder } from '../../../host/user-folders.ts';
 import { openSessions, type SessionRegistry } from '../../../session/registry.ts';
-import { diskStore } from '../../../stores/disk/disk-store.ts';
-import { postgresStore } from '../../../stores/postgres/postgres-store.ts';
+import { openStore } from '../../../stores/open-store.ts';
 import type { SessionStore, StoredSession } from '../../../stores/store.ts';
+import { hideArguments } from '../../hide-arguments.ts';
 
 export interface SessionContext {
   /** The folder or the database of the store, for messages. Contains no password. */
@@ -13,18 +13,15 @@ export interface SessionContext {
   readonly sessions: SessionRegistry;
 }
 
-/** `location` is the value of --store: a folder, or the address of a PostgreSQL database. */
-export function openSessionContext(location: string = sessionFolder()): SessionContext {
-  const isDatabase = /^postgres(ql)?:\/\//.test(location);
-  const store = isDatabase ? postgresStore({ connectionString: location }) : diskStore(location);
-  const shown = isDatabase ? withoutPassword(location) : location;
-  return { location: shown, store, sessions: openSessions({ store }) };
-}
+/** How long a command waits for a session that a server is using. */
+const LEASE_WAIT_SECONDS = 20;
 
-function withoutPassword(address: string): string {
-  if (!URL.canParse(address)) return 'the PostgreSQL database';
-  const { protocol, username, host, pathname } = new URL(address);
-  return `${protocol}//${username === '' ? '' : `${username}@`}${host}${pathname}`;
+/** `address` is the value of --store: a folder, or the address of a PostgreSQL database. */
+export function openSessionContext(address: string = sessionFolder()): SessionContext {
+  hideArguments(address);
+  const { location, storeFor } = openStore(address, { leaseWaitSeconds: LEASE_WAIT_SECONDS });
+  const store = storeFor('', '');
+  return { location, store, sessions: openSessions({ store }) };
 }
 
 export async function readSession(context: SessionContext, id: string): Promise<StoredSession> {

@@ -1,5 +1,4 @@
 /** Changes to a stored session outside of a call: checkpoints, rollback, fork. */
-import { SandboxError } from '../../../errors.ts';
 import { Workspace } from '../../../sandbox/workspace.ts';
 import { SessionTimeline } from '../../../session/timeline.ts';
 import { notInStore, type SessionContext } from './context.ts';
@@ -10,10 +9,9 @@ export async function updateSession<T>(
   id: string,
   change: (session: SessionTimeline) => Promise<T> | T,
 ): Promise<T> {
-  const session = await SessionTimeline.resume(context.store, id).catch((cause) => {
-    const isMissing = cause instanceof SandboxError && cause.code === 'session_not_found';
-    throw isMissing ? notInStore(context, id) : cause;
-  });
+  const stored = await context.store.read(id);
+  if (stored === undefined) throw notInStore(context, id);
+  const session = await SessionTimeline.open(context.store, stored.record);
   let result: T;
   try {
     result = await change(session);

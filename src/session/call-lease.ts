@@ -1,0 +1,159 @@
+/**
+ * The lease of a session in a store that several processes share. It is held while operations use the session, so that
+ * the processes take turns. Invariant: after each acquisition, and before each read without the lease, the session is
+ * compared with the store and read again if another process has written it.
+ */
+import { SerialQueue } from '../concurrency/serial-queue.ts';
+import type { LeaseWait } from '../stores/store.ts';
+
+/** Operations that start later wait for the next acquisition, so that other processes get a turn. */
+const MAX_HOLD_MS = 1000;
+
+/** What the lease needs from the session. */
+interface LeasedSession {
+  acquire(wait: LeaseWait): Promise<void>;
+  /** Reads the session again if another process has written it. */
+  refresh(): Promise<void>;
+  /** Waits for pending saves. Never rejects. */
+  settle(): Promise<void>;
+  /** Releases the lease. Never rejects. */
+  release(): Promise<void>;
+}
+
+/** One acquisition of the lease, shared by all operations that start while it lasts. */
+class Hold {
+  users = 1;
+  /** Time of the acquisition. */
+  since = Number.POSITIVE_INFINITY;
+  readonly controller = new AbortController();
+  readonly ready: Promise<void>;
+  readonly ended: Promise<void>;
+  #end: () => void = () => {};
+
+  constructor(acquire: (hold: Hold) => Promise<void>) {
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+    this.ready = acquire(this);
+    // Every operation awaits it and reports the error.
+    this.ready.catch(() => {});
+  }
+
+  get isOpen(): boolean {
+    return this.users > 0 && performance.now() - this.since < MAX_HOLD_MS;
+  }
+
+  end(): void {
+    this.#end();
+  }
+}
+
+export class CallLease {
+  /** The latest acquisition. */
+  #hold: Hold;
+  #isHeld: boolean;
+  readonly #refreshes = new SerialQueue();
+
+  /** `isHeld` says that the session was opened with its lease, which `opened` releases. */
+  constructor(
+    readonly session: LeasedSession,
+    readonly waitMs: number,
+    isHeld: boolean,
+  ) {
+    this.#isHeld = isHeld;
+    this.#hold = new Hold(async () => {});
+    this.#hold.since = performance.now();
+    if (!isHeld) this.#leave(this.#hold);
+  }
+
+  /** Whether the state in memory is the newest one. */
+  get isHeld(): boolean {
+    return this.#isHeld;
+  }
+
+  /** Ends the acquisition with which the session was opened. */
+  async opened(): Promise<void> {
+    const hold = this.#hold;
+    if (hold.users > 0) this.#leave(hold);
+    await hold.ended;
+  }
+
+  /**
+   * Runs `work` while the lease is held. If the signal is aborted first, `work` runs without the lease, so that it can
+   * report the cancellation; it must not use the session then.
+   */
+  async use<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const hold = this.#join();
+    try {
+      await untilAborted(hold.ready, signal);
+      return await work();
+    } finally {
+      this.#leave(hold);
+    }
+  }
+
+  /** Brings the session up to date without the lease, so that reading never waits for the calls of other processes. */
+  async refresh(): Promise<void> {
+    if (this.#isHeld) return;
+    await this.#refreshes.run(async () => {
+      if (!this.#isHeld) await this.session.refresh();
+    });
+  }
+
+  /** Ends waiting for the lease, and waits until it is released. */
+  async close(): Promise<void> {
+    this.#hold.controller.abort();
+    await this.#hold.ended;
+  }
+
+  #join(): Hold {
+    const current = this.#hold;
+    if (current.isOpen) {
+      current.users++;
+      return current;
+    }
+    this.#hold = new Hold((hold) => this.#acquire(hold, current.ended));
+    return this.#hold;
+  }
+
+  async #acquire(hold: Hold, previous: Promise<void>): Promise<void> {
+    // The hold counts as open until the lease is acquired.
+    await previous;
+    await this.session.acquire({ ms: this.waitMs, signal: hold.controller.signal });
+    hold.since = performance.now();
+    this.#isHeld = true;
+    try {
+      await this.#refreshes.run(() => this.session.refresh());
+    } catch (cause) {
+      this.#isHeld = false;
+      await this.session.release();
+      throw cause;
+    }
+  }
+
+  #leave(hold: Hold): void {
+    if (--hold.users > 0) return;
+    hold.controller.abort();
+    const release = async () => {
+      if (!this.#isHeld) return;
+      await this.session.settle();
+      this.#isHeld = false;
+      await this.session.release();
+    };
+    void hold.ready.then(release, () => {}).then(() => hold.end());
+  }
+}
+
+async function untilAborted(ready: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  if (signal === undefined) return ready;
+  const ended = new AbortController();
+  const aborted = new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true, signal: ended.signal });
+  });
+  try {
+    await Promise.race([ready, aborted]);
+  } finally {
+    ended.abort();
+  }
+}

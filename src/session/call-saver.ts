@@ -1,0 +1,59 @@
+/** Commits what a call left, before or after it returns. A call that cannot be committed is reverted. */
+import { SandboxError } from '../errors.ts';
+import { stoppedByHost } from '../sandbox/to-result.ts';
+import type { JobHandle } from '../worker/job-handle.ts';
+import type { WorkerTurn } from '../worker/pool.ts';
+import type { RunOutcome } from '../worker/protocol.ts';
+import type { SessionMemory } from './session-memory.ts';
+import type { SessionTimeline } from './timeline.ts';
+import type { Transaction } from './transaction.ts';
+
+export class CallSaver {
+  readonly #timeline: SessionTimeline;
+  readonly #memory: SessionMemory;
+
+  constructor(timeline: SessionTimeline, memory: SessionMemory) {
+    this.#timeline = timeline;
+    this.#memory = memory;
+  }
+
+  /** Commits the state that the worker saves after the outcome. Only then can the next call of the session start. */
+  async inBackground(
+    turn: WorkerTurn,
+    job: JobHandle,
+    transaction: Transaction,
+    { state }: RunOutcome,
+  ): Promise<void> {
+    const unpin = this.#memory.pin();
+    try {
+      const isCommitted = await this.#settle(job, transaction);
+      if (!isCommitted && state === 'committed') this.#timeline.recordLostCommit(this.#timeline.record.calls);
+    } catch (cause) {
+      transaction.revert();
+      const reason = cause instanceof SandboxError ? cause : undefined;
+      this.#timeline.recordLostCommit(this.#timeline.record.calls, reason);
+    } finally {
+      unpin();
+      turn.release();
+    }
+  }
+
+  /**
+   * Commits a call before it returns, so that its result is true whatever happens afterwards. Throws `store_failed` if
+   * the store fails; the caller then reverts the call.
+   */
+  async beforeAnswer(job: JobHandle, transaction: Transaction, outcome: RunOutcome): Promise<RunOutcome> {
+    const isCommitted = await this.#settle(job, transaction);
+    if (isCommitted) await this.#timeline.flush();
+    else if (outcome.state === 'committed')
+      return { ...stoppedByHost('worker_lost', outcome.durationMs), state: 'rolled_back' };
+    return outcome;
+  }
+
+  /** Commits what the worker saved, if it saved anything. Throws `session_limit` if the memory for it is not available. */
+  async #settle(job: JobHandle, transaction: Transaction): Promise<boolean> {
+    const saved = await job.saved;
+    if (saved !== undefined) await this.#memory.claim(transaction.statesAfter(saved));
+    return transaction.settle(saved);
+  }
+}

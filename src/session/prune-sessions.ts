@@ -1,0 +1,38 @@
+/** Deletes sessions that have not been used for some time. */
+import type { SessionRecord, SessionStore } from '../stores/store.ts';
+import type { PruneOptions, PruneReport } from './registry-options.ts';
+
+const HOUR_MS = 3_600_000;
+
+interface PrunedSessions {
+  readonly store: SessionStore;
+  list(): Promise<SessionRecord[]>;
+  delete(session_id: string): Promise<number>;
+}
+
+/** `isRequestedSince` says that a session was requested after a time, so it is about to be used. */
+export async function pruneSessions(
+  sessions: PrunedSessions,
+  isRequestedSince: (session_id: string, ms: number) => boolean,
+  { older_than_hours, dry_run = false }: PruneOptions,
+): Promise<PruneReport> {
+  const beforeMs = Date.now() - older_than_hours * HOUR_MS;
+  const before = new Date(beforeMs).toISOString();
+  const old = (await sessions.list()).filter(
+    ({ session_id, last_used_at }) => last_used_at <= before && !isRequestedSince(session_id, beforeMs),
+  );
+  const pruned: { session_id: string; bytes: number }[] = [];
+  const errors = (await sessions.store.list()).damaged.map((session_id) => ({
+    session_id,
+    error: 'The session is damaged, so its age is unknown. Save the files you need, then delete it by name.',
+  }));
+  for (const { session_id } of old) {
+    try {
+      const bytes = dry_run ? await sessions.store.size(session_id) : await sessions.delete(session_id);
+      pruned.push({ session_id, bytes });
+    } catch (cause) {
+      errors.push({ session_id, error: cause instanceof Error ? cause.message : String(cause) });
+    }
+  }
+  return { pruned, reclaimed_bytes: pruned.reduce((sum, { bytes }) => sum + bytes, 0), errors, dry_run };
+}

@@ -1,0 +1,58 @@
+/**
+ * Opens a store from its address: a folder, or a PostgreSQL database. The only place that interprets addresses. Neither
+ * `location` nor an error contains the password of a database.
+ */
+import { join } from 'node:path';
+import { SandboxError } from '../errors.ts';
+import { isDatabaseAddress } from './database-address.ts';
+import { diskStore } from './disk/disk-store.ts';
+import { type ConnectionPool, connectionPool } from './postgres/connection-pool.ts';
+import { postgresStore } from './postgres/postgres-store.ts';
+import type { SessionStore } from './store.ts';
+
+export interface OpenedStore {
+  /** The folder or the database, for messages. */
+  readonly location: string;
+  /** The connections to the database; undefined for a folder. */
+  readonly pool: ConnectionPool | undefined;
+  /** The sessions of a tenant. In a folder, they are in the subfolder `folder`. */
+  storeFor(tenant: string, folder: string): SessionStore;
+  /** Closes the connections. */
+  close(): Promise<void>;
+}
+
+export interface StoreSettings {
+  /** Connections to a database, shared by all tenants. */
+  readonly maxConnections?: number;
+  readonly leaseSeconds?: number;
+  readonly leaseWaitSeconds?: number;
+}
+
+export function openStore(address: string, settings: StoreSettings = {}): OpenedStore {
+  if (!isDatabaseAddress(address))
+    return {
+      location: address,
+      pool: undefined,
+      storeFor: (_, folder) => diskStore(join(address, folder)),
+      close: async () => {},
+    };
+  const { maxConnections, ...options } = settings;
+  const location = withoutPassword(address);
+  const pool = connectionPool(address, maxConnections);
+  return {
+    location,
+    pool,
+    storeFor: (tenant) => postgresStore({ pool, tenant, ...options }),
+    close: () => pool.end(),
+  };
+}
+
+function withoutPassword(address: string): string {
+  if (!URL.canParse(address))
+    throw new SandboxError(
+      'invalid_argument',
+      'store: the address of the database is not a valid URL. Use the form postgres://USER:PASSWORD@HOST:PORT/DATABASE, with special characters percent-encoded.',
+    );
+  const { protocol, username, host, pathname } = new URL(address);
+  return `${protocol}//${username === '' ? '' : `${username}@`}${host}${pathname}`;
+}

@@ -1,0 +1,149 @@
+/** Servers that share a database: any of them answers any call, and calls of one session take turns. */
+import type { Client } from '@modelcontextprotocol/client';
+import type { HttpServer, ServerSettingsInput } from 'llm-wasm-sandbox/mcp';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { call, httpClient, startHttp } from '../support/mcp.ts';
+import { PostgresServer } from '../support/postgres.ts';
+
+const TOKENS = ['ann=ann-has-a-long-secret', 'bob=bob-has-a-long-secret'];
+const SECRETS = TOKENS.map((token) => token.split('=')[1]!);
+
+let database: PostgresServer;
+let servers: HttpServer[];
+/** Clients of tenant ann at each server. */
+let first: Client;
+let second: Client;
+
+const settings = (): ServerSettingsInput => ({
+  store: database.connectionString,
+  tokens: [...TOKENS],
+  optimization: 'demand',
+  lease_wait_seconds: 5,
+});
+
+beforeAll(async () => {
+  database = await PostgresServer.start();
+  servers = [await startHttp(settings()), await startHttp(settings())];
+  [first, second] = (await Promise.all(
+    servers.map((server) => httpClient(server, 'modern', SECRETS[0])),
+  )) as [Client, Client];
+});
+afterAll(async () => {
+  await Promise.all([first, second].map((client) => client?.close()));
+  await Promise.all((servers ?? []).map((server) => server.close()));
+  await database?.stop();
+});
+
+const create = (client: Client, session_id: string, language = 'javascript') =>
+  call(client, 'create_session', { session_id, language });
+
+const run = async (client: Client, session_id: string, code: string) => {
+  const { text, structured, isError } = await call(client, 'execute_code', {
+    session_id,
+    code,
+    language: 'javascript',
+  });
+  return isError ? text : String(structured['stdout'] ?? text).trim();
+};
+
+describe('a session', () => {
+  test('continues at any server, with its variables and files', async () => {
+    await create(first, 'moving');
+    await run(first, 'moving', 'const fs = require("fs"); let n = 1; fs.writeFileSync("f", "one")');
+    expect(await run(second, 'moving', 'n += 1; console.log(n, fs.readFileSync("f", "utf8"))')).toBe('2 one');
+    await call(second, 'write_file', { session_id: 'moving', path: 'f', content: 'two' });
+    expect((await call(first, 'read_file', { session_id: 'moving', path: 'f' })).text).toContain('two');
+    expect(await run(first, 'moving', 'n += 1; console.log(n, fs.readFileSync("f", "utf8"))')).toBe('3 two');
+    expect(await run(first, 'moving', 'n += 1; console.log(n)')).toBe('4');
+    expect(await run(second, 'moving', 'console.log(n)')).toBe('4');
+  });
+
+  test('has its checkpoints, undo and forks at any server', async () => {
+    await create(first, 'timeline');
+    await run(first, 'timeline', 'let n = 1');
+    await call(second, 'checkpoint_session', { session_id: 'timeline', name: 'one' });
+    await run(first, 'timeline', 'n = 2');
+    await call(second, 'fork_session', { session_id: 'timeline', new_session_id: 'branch' });
+    await run(second, 'timeline', 'n = 3');
+    await call(first, 'rollback_session', { session_id: 'timeline' });
+    expect(await run(second, 'timeline', 'console.log(n)')).toBe('2');
+    await call(second, 'rollback_session', { session_id: 'timeline', name: 'one' });
+    expect(await run(first, 'timeline', 'console.log(n)')).toBe('1');
+    expect(await run(first, 'branch', 'console.log(n)')).toBe('2');
+  });
+
+  test('is replaced at every server when it is deleted and created again', async () => {
+    await create(first, 'replaced');
+    await run(first, 'replaced', 'let n = 1');
+    await run(second, 'replaced', 'n = 2');
+    await call(second, 'destroy_session', { session_id: 'replaced' });
+    expect(await run(first, 'replaced', 'console.log(n)')).toContain('session_not_found');
+    await create(second, 'replaced');
+    expect(await run(first, 'replaced', 'console.log(typeof n)')).toBe('undefined');
+    const again = await create(first, 'replaced');
+    expect(again.text).toContain('session_exists');
+    const listed = await call(first, 'get_active_sessions');
+    const ids = (listed.structured['sessions'] as { session_id: string }[]).map((one) => one.session_id);
+    expect(ids.filter((id) => id === 'replaced')).toHaveLength(1);
+  });
+
+  test('is created by one of the servers that are asked at the same time', async () => {
+    const answers = await Promise.all([first, second, first, second].map((client) => create(client, 'once')));
+    expect(answers.filter(({ isError }) => !isError)).toHaveLength(1);
+    for (const { isError, text } of answers) if (isError) expect(text).toContain('session_exists');
+  });
+
+  test('runs concurrent calls of several servers one after another', async () => {
+    await create(first, 'counter');
+    await run(first, 'counter', 'let n = 0');
+    const calls = Array.from({ length: 16 }, (_, i) =>
+      run(i % 2 === 0 ? first : second, 'counter', 'n += 1; console.log(n)'),
+    );
+    const seen = (await Promise.all(calls)).map(Number).sort((a, b) => a - b);
+    expect(seen).toEqual(Array.from({ length: 16 }, (_, i) => i + 1));
+  });
+
+  // guarantee: tenant-isolation
+  test('is invisible to other tenants, who can use the same name', async () => {
+    await create(first, 'private');
+    await run(first, 'private', 'let secret = 7');
+    const other = await httpClient(servers[1]!, 'modern', SECRETS[1]);
+    expect(await run(other, 'private', 'console.log(secret)')).toContain('session_not_found');
+    await create(other, 'private');
+    expect(await run(other, 'private', 'console.log(typeof secret)')).toBe('undefined');
+    await call(other, 'destroy_session', { session_id: 'private' });
+    expect(await run(second, 'private', 'console.log(secret)')).toBe('7');
+    await other.close();
+  });
+
+  test('is not blocked for readers while another server runs a call, and a call reports why it waits', async () => {
+    await create(first, 'busy');
+    await call(first, 'write_file', { session_id: 'busy', path: 'f', content: 'text' });
+    const running = call(first, 'execute_code', {
+      session_id: 'busy',
+      language: 'javascript',
+      code: 'for (;;) {}',
+      timeout: 60,
+      fuel_budget: 1_000_000_000_000,
+    });
+    while ((await leases()) === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    expect((await call(second, 'read_file', { session_id: 'busy', path: 'f' })).text).toContain('text');
+    const refused = await run(second, 'busy', '1');
+    expect(refused).toContain('session_busy');
+    expect(refused).toContain('not free within 5 s');
+    expect(refused).toContain('Retry');
+    await call(first, 'cancel_execution', { session_id: 'busy' });
+    await running;
+    expect(await run(second, 'busy', 'console.log("free")')).toBe('free');
+  });
+});
+
+async function leases(): Promise<number> {
+  const { default: pg } = await import('pg');
+  const client = new pg.Client({ connectionString: database.connectionString });
+  await client.connect();
+  const held = `SELECT FROM llm_wasm_sandbox.leases WHERE folded_id = 'busy' AND expires_at > now()`;
+  const { rowCount } = await client.query(held);
+  await client.end();
+  return rowCount ?? 0;
+}
