@@ -1,8 +1,8 @@
 /** The session store that a command works on. Loads the library, so it is imported only when a command runs. */
 import { SandboxError } from '../../../errors.ts';
 import { sessionFolder } from '../../../host/user-folders.ts';
+import { openStore } from '../../../session/open-store.ts';
 import { openSessions, type SessionRegistry } from '../../../session/registry.ts';
-import { openStore } from '../../../stores/open-store.ts';
 import type { SessionStore, StoredSession } from '../../../stores/store.ts';
 import { hideArguments } from '../../hide-arguments.ts';
 

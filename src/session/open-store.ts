@@ -4,11 +4,11 @@
  */
 import { join } from 'node:path';
 import { SandboxError } from '../errors.ts';
-import { isDatabaseAddress } from './database-address.ts';
-import { diskStore } from './disk/disk-store.ts';
-import { type ConnectionPool, connectionPool } from './postgres/connection-pool.ts';
-import { postgresStore } from './postgres/postgres-store.ts';
-import type { SessionStore } from './store.ts';
+import { isDatabaseAddress } from '../stores/database-address.ts';
+import { diskStore } from '../stores/disk/disk-store.ts';
+import { type ConnectionPool, connectionPool } from '../stores/postgres/connection-pool.ts';
+import { postgresStore } from '../stores/postgres/postgres-store.ts';
+import type { SessionStore } from '../stores/store.ts';
 
 export interface OpenedStore {
   /** The folder or the database, for messages. */
