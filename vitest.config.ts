@@ -4,7 +4,27 @@ import { defineConfig } from 'vitest/config';
 // Tests must not depend on packages that the user has added.
 process.env['LLM_WASM_SANDBOX_PACKAGES_DIR'] = `${tmpdir()}/llm-wasm-sandbox-no-packages`;
 
-/** `unit` imports src/ and needs no build; `guest` runs the built package as a user would. */
+const UNIT =
+  'test/{framing,wasm,fs,host,kernel,stores,analysis,concurrency,schema,quantities,tools,results,architecture}/**/*.test.ts';
+
+/** Files that change the environment of their process, or measure its memory, processor time, stalls or children. */
+const OWN_PROCESS = [
+  'test/escape/linear-time.test.ts',
+  'test/fuzz/**/*.test.ts',
+  'test/limits/stress.test.ts',
+  'test/mcp/request-limits.test.ts',
+  'test/packages/added-packages.test.ts',
+  'test/packages/run-pip.test.ts',
+  'test/packages/wheel-sources.test.ts',
+  'test/redteam/**/*.test.ts',
+  'test/sandbox/mounts.test.ts',
+  'test/worker/isolation.test.ts',
+];
+
+/**
+ * `unit` imports src/ and needs no build; `guest` runs the built package as a user would. The files of a project share one
+ * process per core, with the modules and the pool of worker threads that are loaded once; those of `own-process` do not.
+ */
 export default defineConfig({
   test: {
     // Many tests wait for limits, processes and disks: a core for each file is used better than one kept free.
@@ -13,9 +33,8 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: [
-            'test/{framing,wasm,fs,host,kernel,stores,analysis,concurrency,schema,quantities,tools,results,architecture}/**/*.test.ts',
-          ],
+          include: [UNIT],
+          isolate: false,
           testTimeout: 60_000,
           hookTimeout: 120_000,
         },
@@ -24,9 +43,16 @@ export default defineConfig({
         test: {
           name: 'guest',
           include: ['test/**/*.test.ts'],
-          exclude: [
-            'test/{framing,wasm,fs,host,kernel,stores,analysis,concurrency,schema,quantities,tools,results,architecture}/**',
-          ],
+          exclude: [UNIT, ...OWN_PROCESS],
+          isolate: false,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'own-process',
+          include: OWN_PROCESS,
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

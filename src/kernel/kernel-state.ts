@@ -20,7 +20,7 @@ import { MAX_TIME_MS } from '../fs/flat-entries.ts';
 import { FsError } from '../fs/fs-error.ts';
 import type { DirNode, FileNode, Node } from '../fs/nodes.ts';
 import { type BaseDirectory, baseOf } from '../fs/resolve-path.ts';
-import { WRITABLE_ROOTS, type WritableRoot } from '../fs/volume.ts';
+import { type Volume, WRITABLE_ROOTS, type WritableRoot } from '../fs/volume.ts';
 import { DescriptorTable, MAX_DESCRIPTORS, type OpenFile } from './descriptors.ts';
 import { newPipe, PIPE_CAPACITY, type PipeBuffer, unreadBytes } from './pipe.ts';
 import { syscallError } from './syscall-error.ts';
@@ -164,10 +164,12 @@ export function restoreKernelState(kernel: Kernel, state: KernelState): void {
   });
   const cwd = nodes.workingDirectory(state.cwd);
   if (files.some(({ refs }) => refs === 0) || !nodes.areAllUsed) throw syscallError('EBADF');
-  for (const file of files) {
-    if (file.kind === 'file') kernel.volume.retain(file.node);
+  retainAll(
+    kernel.volume,
+    files.flatMap((file) => (file.kind === 'file' ? [file.node] : [])),
+  );
+  for (const file of files)
     if (file.kind === 'pipe') file.pipe[file.end === 'read' ? 'readers' : 'writers']++;
-  }
   kernel.fds = table;
   kernel.cwd = cwd;
   kernel.umask = state.umask;
@@ -177,6 +179,20 @@ export function restoreKernelState(kernel: Kernel, state: KernelState): void {
   for (const root of WRITABLE_ROOTS) {
     const { mode, mtime_ms } = state.roots[root];
     Object.assign(rootNode(kernel, root), { mode, mtimeMs: mtime_ms });
+  }
+}
+
+/** Counts a descriptor of each node. Counts none if the quota does not allow all of them. */
+function retainAll(volume: Volume, nodes: readonly Node[]): void {
+  const retained: Node[] = [];
+  try {
+    for (const node of nodes) {
+      volume.retain(node);
+      retained.push(node);
+    }
+  } catch (cause) {
+    for (const node of retained) volume.release(node);
+    throw cause;
   }
 }
 

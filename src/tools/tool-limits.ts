@@ -21,6 +21,10 @@ export const DEFAULT_TOOL_LIMITS: ToolLimits = {
   call_timeout_ms: 60_000,
 };
 export const MAX_TOOL_CALLS = 10_000;
+/** Maximum length of the name of a tool in a call. Names of tools are shorter. */
+export const MAX_CALLED_NAME_CHARACTERS = 1000;
+/** Maximum length of the reason for which a program withdraws a call. */
+export const MAX_REASON_CHARACTERS = 1000;
 /** Maximum bytes of arguments that the host holds for the unanswered calls of a run. */
 export const MAX_HELD_ARGUMENT_BYTES = 64 * 1024 * 1024;
 export const PREVIEW_CHARS = 200;

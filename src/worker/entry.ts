@@ -126,6 +126,9 @@ async function handle(message: ToWorker): Promise<void> {
 const describe = (cause: unknown) =>
   cause instanceof FsError ? `a file operation of the host failed: ${cause.code}` : String(cause);
 
+/** Messages can quote a guest, for example the exception of a module that is preloaded. */
+const MAX_FAILURE_CHARACTERS = 16 * 1024;
+
 let currentJob = 0;
 
 function receive(message: ToWorker): void {
@@ -135,7 +138,7 @@ function receive(message: ToWorker): void {
     .catch((cause: unknown) => {
       const { code, message: text } =
         cause instanceof SandboxError ? cause : { code: 'internal', message: describe(cause) };
-      send({ type: 'failed', id: currentJob, code, message: text });
+      send({ type: 'failed', id: currentJob, code, message: text.slice(0, MAX_FAILURE_CHARACTERS) });
     })
     .then(() => idleWork.resume());
   for (const deferred of requests.takeDeferred()) receive(deferred);

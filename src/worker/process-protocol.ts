@@ -21,6 +21,12 @@ import {
   stoppedAt,
   TRAPS,
 } from '../schema.ts';
+import {
+  DEFAULT_TOOL_LIMITS,
+  MAX_CALLED_NAME_CHARACTERS,
+  MAX_REASON_CHARACTERS,
+  MAX_TOOL_CALLS,
+} from '../tools/tool-limits.ts';
 import { isWithinLimits } from './guest-report.ts';
 import { type ExtendedImage, type FromWorker, type Job, NO_JOB, type ToWorker } from './protocol.ts';
 
@@ -136,6 +142,24 @@ export function shareJob(job: Job): Job {
 /** The copy in shared memory belongs to one object and does not keep the whole message alive. */
 const bytes = z.instanceof(Uint8Array).transform(toShared);
 const count = z.number().min(0);
+/** Texts of this package, such as error messages. */
+const text = z.string().max(64 * 1024);
+const toolRequestId = z.number().int().min(0);
+const toolRequests = [
+  z.strictObject({
+    type: z.literal('tool_call'),
+    id: toolRequestId,
+    name: z.string().max(MAX_CALLED_NAME_CHARACTERS),
+    // The worker sends one character too many of arguments that are too long.
+    arguments: z.string().max(DEFAULT_TOOL_LIMITS.max_arguments_bytes + 1),
+  }),
+  z.strictObject({ type: z.literal('tool_resume'), id: toolRequestId }),
+  z.strictObject({
+    type: z.literal('tool_withdraw'),
+    ids: z.array(toolRequestId).max(MAX_TOOL_CALLS),
+    reason: z.string().max(MAX_REASON_CHARACTERS),
+  }),
+] as const;
 const path = z.string().refine(isWorkspacePath);
 const entry = z.strictObject({
   path,
@@ -157,7 +181,7 @@ const outcome = z.strictObject({
   isPaused: z.boolean().optional(),
   toolWaitMs: count.optional(),
   trap: z
-    .strictObject({ reason: z.enum(Object.keys(TRAPS) as [keyof typeof TRAPS]), detail: z.string() })
+    .strictObject({ reason: z.enum(Object.keys(TRAPS) as [keyof typeof TRAPS]), detail: text })
     .optional(),
   report: z
     .custom<object>((report) => isWithinLimits((report as GuestReport | null)?.result))
@@ -187,13 +211,13 @@ const outcome = z.strictObject({
   declared: z.array(z.string()),
 });
 const extension = z.strictObject({
-  origin: z.strictObject({ runtime: z.string(), module: z.string(), layers: z.string() }),
+  origin: z.strictObject({ runtime: text, module: text, layers: text }),
   image: bytes,
   minMemoryBytes: count,
-  addedLayers: z.array(z.strictObject({ at: z.string(), index: bytes, data: bytes })),
+  addedLayers: z.array(z.strictObject({ at: text, index: bytes, data: bytes })),
 });
 const diff = z
-  .strictObject({ bytes, sha256: z.string() })
+  .strictObject({ bytes, sha256: text })
   .refine((received) => sha256Hex(received.bytes) === received.sha256);
 const saved = z.strictObject({
   deltaHeader: bytes,
@@ -221,23 +245,18 @@ const fromWorker = z.discriminatedUnion('type', [
     id,
     result: displayed,
   }),
-  z.strictObject({ type: z.literal('progress'), id, step: z.string() }),
+  z.strictObject({ type: z.literal('progress'), id, step: text }),
   z.strictObject({
     type: z.literal('request'),
     id,
     number: count,
-    request: z.union([
-      z.strictObject({ type: z.enum(['stdin', 'drain']) }),
-      z.strictObject({ type: z.literal('tool_call'), id: count, name: z.string(), arguments: z.string() }),
-      z.strictObject({ type: z.literal('tool_resume'), id: count }),
-      z.strictObject({ type: z.literal('tool_withdraw'), ids: z.array(count), reason: z.string() }),
-    ]),
+    request: z.union([z.strictObject({ type: z.enum(['stdin', 'drain']) }), ...toolRequests]),
   }),
   z.strictObject({ type: z.literal('started'), id }),
   z.strictObject({ type: z.literal('done'), id, outcome }),
   z.strictObject({ type: z.literal('saved'), id, saved }),
-  z.strictObject({ type: z.literal('failed'), id, code: z.string(), message: z.string() }),
-  z.strictObject({ type: z.literal('trained'), id: z.literal(NO_JOB), image: z.string(), programs: count }),
+  z.strictObject({ type: z.literal('failed'), id, code: text, message: text }),
+  z.strictObject({ type: z.literal('trained'), id: z.literal(NO_JOB), image: text, programs: count }),
 ]);
 const thread = z.number().int();
 const fromProcess = z.discriminatedUnion('type', [

@@ -7,6 +7,7 @@ import type { Guest } from '../engine/guest.ts';
 import { syscallError } from '../kernel/syscall-error.ts';
 import type { ToolChannel } from '../kernel/tool-channel.ts';
 import type { ToolAnswer } from '../tools/tool-call.ts';
+import { MAX_CALLED_NAME_CHARACTERS, MAX_REASON_CHARACTERS } from '../tools/tool-limits.ts';
 import { describeTool, searchTools } from '../tools/tool-search.ts';
 import type { ToolDescription } from '../tools/toolset.ts';
 import { CONTROL } from './control-block.ts';
@@ -17,7 +18,6 @@ import type { JobTools } from './protocol.ts';
 const RECORDED_REFUSALS = 16;
 /** Maximum size of the arguments of all calls that wait for an external decision. They are stored with a paused program. */
 const MAX_PENDING_BYTES = 1024 * 1024;
-const MAX_NAME_CHARACTERS = 1000;
 const MAX_QUERY_CHARACTERS = 1000;
 /** Host time of searching or describing, in microseconds per tool. */
 const SEARCH_US_PER_TOOL = 10;
@@ -83,7 +83,7 @@ export class ToolCalls implements ToolChannel {
   call(id: number, name: string, argumentsJson: string): void {
     this.isPaused = false;
     // Ids increase, so that none is used twice.
-    if (!Number.isSafeInteger(id) || id <= this.#lastId || name.length > MAX_NAME_CHARACTERS)
+    if (!Number.isSafeInteger(id) || id <= this.#lastId || name.length > MAX_CALLED_NAME_CHARACTERS)
       throw syscallError('EINVAL');
     if (this.#inFlight.size + this.#ready.length >= this.limits.maxInFlight) throw syscallError('EAGAIN');
     this.#lastId = id;
@@ -193,7 +193,7 @@ export class ToolCalls implements ToolChannel {
     this.#inFlight.delete(number ?? 0);
     this.#pending.delete(id);
     this.#pendingBytes -= pending?.bytes ?? 0;
-    this.#withdraw([id], reason.slice(0, MAX_QUERY_CHARACTERS));
+    this.#withdraw([id], reason.slice(0, MAX_REASON_CHARACTERS));
   }
 
   #withdraw(ids: readonly number[], reason: string): void {
@@ -212,7 +212,7 @@ export class ToolCalls implements ToolChannel {
 
   describe(name: string): string {
     this.#chargeSearch();
-    return JSON.stringify(describeTool(this.#catalog, name.slice(0, MAX_NAME_CHARACTERS)) ?? null);
+    return JSON.stringify(describeTool(this.#catalog, name.slice(0, MAX_CALLED_NAME_CHARACTERS)) ?? null);
   }
 
   #chargeSearch(): void {

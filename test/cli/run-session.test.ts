@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { CLI } from '../support/cli.ts';
 import { temporarySessionStore } from '../support/cli-sessions.ts';
 
-const { folder, store, cli, run, json, execute } = temporarySessionStore();
+const { folder, store, cli, cliHere, run, runHere, json, execute } = temporarySessionStore();
 
 describe('run --session', () => {
   it('preserves variables and files across processes', () => {
@@ -18,33 +18,34 @@ describe('run --session', () => {
     expect(run('preserved', 'x.append(2); print(x, open("f.txt").read())').stdout).toBe('[1, 2] file\n');
   });
 
-  it('uses the language of the session and rejects a program in another language', () => {
-    run('script', 'let n = 41', '--language', 'javascript');
-    expect(run('script', 'console.log(n + 1)').stdout).toBe('42\n');
-    writeFileSync(join(folder, 'wrong.py'), 'print(1)');
-    const { status, stdout, stderr } = cli(['run', 'wrong.py', '--session', 'script']);
+  it('uses the language of the session and rejects a program in another language', async () => {
+    await runHere('script', 'let n = 41', '--language', 'javascript');
+    expect((await runHere('script', 'console.log(n + 1)')).stdout).toBe('42\n');
+    const wrong = join(folder, 'wrong.py');
+    writeFileSync(wrong, 'print(1)');
+    const { status, stdout, stderr } = await cliHere(['run', wrong, '--session', 'script']);
     expect([status, stdout]).toEqual([69, '']);
     expect(stderr).toContain('Session script runs javascript, but the program is python. Omit --language');
   });
 
   it('keeps the limits of a session until a call changes them', async () => {
-    run('limited', 'x = 1', '--fuel', '30M', '--seed', '3');
-    expect(run('limited', 'while True: pass').status).toBe(152);
+    await runHere('limited', 'x = 1', '--fuel', '30M', '--seed', '3');
+    expect((await runHere('limited', 'while True: pass')).status).toBe(152);
     expect((await json('session', 'show', 'limited')).policy).toMatchObject({
       fuel_budget: 30_000_000,
       timeout_seconds: 30,
       deterministic: { seed: 3 },
     });
-    run('limited', 'x = 1', '--timeout', '7');
+    await runHere('limited', 'x = 1', '--timeout', '7');
     expect((await json('session', 'show', 'limited')).policy).toMatchObject({
       fuel_budget: 30_000_000,
       timeout_seconds: 7,
     });
   });
 
-  it("stores sessions in --store, or else in the user's data folder", () => {
+  it("stores sessions in --store, or else in the user's data folder", async () => {
     const elsewhere = join(folder, 'elsewhere');
-    run('here', 'x = 1', '--store', elsewhere);
+    await runHere('here', 'x = 1', '--store', elsewhere);
     expect(readdirSync(elsewhere)).toContain('here');
     expect(existsSync(join(store, 'here'))).toBe(false);
     const home = {
@@ -73,9 +74,12 @@ describe('run --session', () => {
     }
   });
 
-  it('rejects session names that are unsafe as folder names, and --store without --session', () => {
-    expect(run('../up', '1')).toMatchObject({ status: 2, stderr: expect.stringContaining('session id') });
-    expect(cli(['run', '-c', '1', '--store', store])).toMatchObject({
+  it('rejects session names that are unsafe as folder names, and --store without --session', async () => {
+    expect(await runHere('../up', '1')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('session id'),
+    });
+    expect(await cliHere(['run', '-c', '1', '--store', store])).toMatchObject({
       status: 2,
       stderr: expect.stringContaining('--store requires --session'),
     });

@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RUNTIME_NAMES } from '../../src/schema.ts';
-import { CLI, runCli } from '../support/cli.ts';
+import { CLI, runCli, runCliHere } from '../support/cli.ts';
 
 let folder = '';
 beforeAll(() => {
@@ -25,7 +25,10 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
+/** Runs a command in a process of its own, which also starts the guest before it parses its arguments. */
 const cli = (args: readonly string[], input = '') => runCli(args, { cwd: folder, input });
+/** Runs a command in this process. */
+const cliHere = (args: readonly string[]) => runCliHere(args, '', folder);
 
 describe('run', () => {
   it("passes the program's output through and exits with its exit code", () => {
@@ -89,17 +92,18 @@ describe('run', () => {
     expect(cli(['run', '-', '--stdin', '-'], '1')).toMatchObject({ status: 2 });
   });
 
-  it('passes arguments to the program', () => {
+  it('passes arguments to the program', async () => {
     writeFileSync(join(folder, 'args.py'), 'import sys\nprint(sys.argv)');
-    expect(cli(['run', 'args.py', 'a', '--', '--flag', 'b c']).stdout).toBe(
+    expect((await cliHere(['run', 'args.py', 'a', '--', '--flag', 'b c'])).stdout).toBe(
       "['/app/main.py', 'a', '--flag', 'b c']\n",
     );
     expect(
-      cli(['run', '-l', 'javascript', '-c', 'console.log(process.argv.slice(2))', '--', '-x']).stdout,
+      (await cliHere(['run', '-l', 'javascript', '-c', 'console.log(process.argv.slice(2))', '--', '-x']))
+        .stdout,
     ).toBe("[ '-x' ]\n");
   });
 
-  it('passes modules next to the program, and only those that it imports', () => {
+  it('passes modules next to the program, and only those that it imports', async () => {
     const at = (path: string) => join(folder, 'project', path);
     mkdirSync(at('pkg/deep'), { recursive: true });
     mkdirSync(at('lib'));
@@ -123,37 +127,41 @@ describe('run', () => {
     symlinkSync(at('secret.py'), at('linked.py'));
     symlinkSync(folder, at('outside'));
     writeFileSync(at('big.bin'), Buffer.alloc(11_000_000));
-    expect(cli(['run', 'project/main.py'])).toEqual({
+    expect(await cliHere(['run', 'project/main.py'])).toEqual({
       status: 0,
       stdout: "other other ['helper.py', 'pkg']\n",
       stderr: '',
     });
-    expect(cli(['run', 'project/main.mjs'])).toEqual({ status: 0, stdout: "8 [ 'lib' ]\n", stderr: '' });
+    expect(await cliHere(['run', 'project/main.mjs'])).toEqual({
+      status: 0,
+      stdout: "8 [ 'lib' ]\n",
+      stderr: '',
+    });
   });
 
-  it('runs a folder', () => {
+  it('runs a folder', async () => {
     const at = (path: string) => join(folder, 'tool', path);
     mkdirSync(at('.git'), { recursive: true });
     mkdirSync(at('node_modules'));
     writeFileSync(at('__main__.py'), "import os\nprint(open('data.txt').read(), sorted(os.listdir()))");
     writeFileSync(at('data.txt'), 'data');
     writeFileSync(at('.git/config'), 'hidden');
-    expect(cli(['run', 'tool']).stdout).toBe("data ['__main__.py', 'data.txt']\n");
+    expect((await cliHere(['run', 'tool'])).stdout).toBe("data ['__main__.py', 'data.txt']\n");
     writeFileSync(at('index.js'), 'console.log(1)');
-    expect(cli(['run', 'tool']).stderr).toContain('tool has both __main__.py and index.js');
-    expect(cli(['run', 'tool', '-l', 'javascript']).stdout).toBe('1\n');
+    expect((await cliHere(['run', 'tool'])).stderr).toContain('tool has both __main__.py and index.js');
+    expect((await cliHere(['run', 'tool', '-l', 'javascript'])).stdout).toBe('1\n');
     mkdirSync(join(folder, 'empty'));
     symlinkSync(at('index.js'), join(folder, 'empty/index.js'));
-    expect(cli(['run', 'empty']).stderr).toContain(
+    expect((await cliHere(['run', 'empty'])).stderr).toContain(
       'Cannot find a program in empty: it contains none of these files: __main__.py',
     );
   });
 
-  it('copies files into the workspace with --file', () => {
+  it('copies files into the workspace with --file', async () => {
     writeFileSync(join(folder, 'numbers.txt'), '1 2 3');
-    expect(cli(['run', '--file', 'numbers.txt', '-c', "print(open('numbers.txt').read())"]).stdout).toBe(
-      '1 2 3\n',
-    );
+    expect(
+      (await cliHere(['run', '--file', 'numbers.txt', '-c', "print(open('numbers.txt').read())"])).stdout,
+    ).toBe('1 2 3\n');
   });
 
   it('passes all output through unchanged, also binary output beyond the limits of a result', () => {
@@ -164,47 +172,47 @@ describe('run', () => {
     ).toBe(true);
   });
 
-  it('says what was dropped', () => {
+  it('says what was dropped', async () => {
     const code = "print('x' * 99)";
-    expect(cli(['run', '--max-output', '10', '-c', code])).toEqual({
+    expect(await cliHere(['run', '--max-output', '10', '-c', code])).toEqual({
       status: 0,
       stdout: 'x'.repeat(10),
       stderr:
         'llm-wasm-sandbox: 90 bytes of standard output were dropped. Raise the limit with --max-output.\n',
     });
-    const json = cli(['run', '--json', '--max-output', '10', '-c', code]);
+    const json = await cliHere(['run', '--json', '--max-output', '10', '-c', code]);
     expect(JSON.parse(json.stdout)).toMatchObject({ stdout: 'x'.repeat(10) });
     expect(json.stderr).toContain('90 bytes of standard output were dropped');
   });
 
-  it('says which limit stopped the program, where, and what to try', () => {
-    const lines = (args: readonly string[]) => cli(['run', ...args]).stderr.split('\n');
-    expect(lines(['--fuel', '100M', '-c', 'x = 1\nwhile x:\n  pass'])).toContainEqual(
+  it('says which limit stopped the program, where, and what to try', async () => {
+    const lines = async (args: readonly string[]) => (await cliHere(['run', ...args])).stderr.split('\n');
+    expect(await lines(['--fuel', '100M', '-c', 'x = 1\nwhile x:\n  pass'])).toContainEqual(
       expect.stringMatching(
         /exit code 152: the fuel budget was used up at main.py:[23] \(.*\)\. Probabl[ye] endless loop/,
       ),
     );
     const inBuiltIn = 'import re\nre.match("(a*)*b", "a" * 99)';
-    expect(lines(['--fuel', '300M', '-c', inBuiltIn])).toContainEqual(
+    expect(await lines(['--fuel', '300M', '-c', inBuiltIn])).toContainEqual(
       expect.stringMatching(
         /exit code 152: the fuel budget was used up at main.py:2 \(.*\)\. Raise the limit with --fuel: at this speed, [\d.]+[MBT] fuel takes about 30 s, which is the time limit\./,
       ),
     );
-    expect(lines(['--timeout', '1', '-c', 'import time\ntime.sleep(60)'])).toContainEqual(
+    expect(await lines(['--timeout', '1', '-c', 'import time\ntime.sleep(60)'])).toContainEqual(
       expect.stringMatching(
         /exit code 124: the time limit was reached.*\. Raise the limit with --timeout\.$/,
       ),
     );
   });
 
-  it('explains failures with --guidance', () => {
-    const { stderr } = cli(['run', '--guidance', '-c', 'import numpy']);
+  it('explains failures with --guidance', async () => {
+    const { stderr } = await cliHere(['run', '--guidance', '-c', 'import numpy']);
     expect(stderr).toContain('How to fix PackageNotAvailable:\n  - ');
-    expect(cli(['run', '-c', 'import numpy']).stderr).not.toContain('How to fix');
+    expect((await cliHere(['run', '-c', 'import numpy'])).stderr).not.toContain('How to fix');
   });
 
-  it('prints only the result with --json', () => {
-    const { status, stdout, stderr } = cli(['run', '--json', '-c', "print('x')\n1/0"]);
+  it('prints only the result with --json', async () => {
+    const { status, stdout, stderr } = await cliHere(['run', '--json', '-c', "print('x')\n1/0"]);
     const result = JSON.parse(stdout);
     expect(status).toBe(1);
     expect(stderr).toBe('');
@@ -216,18 +224,20 @@ describe('run', () => {
     });
   });
 
-  it('enforces --fuel, --timeout and --memory', () => {
-    expect(cli(['run', '-c', 'while True: pass', '--fuel', '20M'])).toMatchObject({ status: 152 });
-    expect(cli(['run', '-c', 'import time; time.sleep(60)', '--timeout', '0.2'])).toMatchObject({
+  it('enforces --fuel, --timeout and --memory', async () => {
+    expect(await cliHere(['run', '-c', 'while True: pass', '--fuel', '20M'])).toMatchObject({ status: 152 });
+    expect(await cliHere(['run', '-c', 'import time; time.sleep(60)', '--timeout', '0.2'])).toMatchObject({
       status: 124,
     });
-    expect(cli(['run', '-c', 'x = bytes(50_000_000)', '--memory', '64Mi']).stderr).toContain('MemoryError');
+    expect((await cliHere(['run', '-c', 'x = bytes(50_000_000)', '--memory', '64Mi'])).stderr).toContain(
+      'MemoryError',
+    );
   });
 
-  it('mounts host paths and copies new files out', () => {
+  it('mounts host paths and copies new files out', async () => {
     writeFileSync(join(folder, 'data.csv'), 'a,b');
     const program = "open('sub.txt', 'w').write(open('/external/data.csv').read().upper())";
-    expect(cli(['run', '-c', program, '--mount', '.:/external', '--out', 'result'])).toMatchObject({
+    expect(await cliHere(['run', '-c', program, '--mount', '.:/external', '--out', 'result'])).toMatchObject({
       status: 0,
       stderr: '',
     });
@@ -236,7 +246,7 @@ describe('run', () => {
   });
 
   // guarantee: output-folder
-  it('does not write through links in the folder of --out', () => {
+  it('does not write through links in the folder of --out', async () => {
     mkdirSync(join(folder, 'outside'));
     mkdirSync(join(folder, 'linked'));
     for (const name of ['victim.txt', 'hard.txt']) writeFileSync(join(folder, 'outside', name), 'untouched');
@@ -246,20 +256,22 @@ describe('run', () => {
     const write = (path: string) =>
       `import os\nos.makedirs(os.path.dirname("/app/${path}"), exist_ok=True)\nopen("/app/${path}", "w").write("changed")`;
     for (const path of ['folder/victim.txt', 'file.txt', 'folder/new.txt']) {
-      const { status, stderr } = cli(['run', '-c', write(path), '--out', 'linked']);
+      const { status, stderr } = await cliHere(['run', '-c', write(path), '--out', 'linked']);
       expect(status).toBe(2);
       expect(stderr).toMatch(/Remove it or choose another folder/);
     }
-    expect(cli(['run', '-c', write('hard.txt'), '--out', 'linked']).status).toBe(0);
+    expect((await cliHere(['run', '-c', write('hard.txt'), '--out', 'linked'])).status).toBe(0);
     expect(readFileSync(join(folder, 'linked', 'hard.txt'), 'utf8')).toBe('changed');
     expect(readdirSync(join(folder, 'outside')).sort()).toEqual(['hard.txt', 'victim.txt']);
     for (const name of ['victim.txt', 'hard.txt'])
       expect(readFileSync(join(folder, 'outside', name), 'utf8')).toBe('untouched');
   });
 
-  it('gives the same output for the same --seed', () => {
+  it('gives the same output for the same --seed', async () => {
     const program = 'import random, time\nprint(random.random(), time.time())';
-    expect(cli(['run', '--seed', '5', '-c', program])).toEqual(cli(['run', '--seed', '5', '-c', program]));
+    expect(await cliHere(['run', '--seed', '5', '-c', program])).toEqual(
+      await cliHere(['run', '--seed', '5', '-c', program]),
+    );
   });
 
   it.each([
@@ -271,8 +283,8 @@ describe('run', () => {
     [['run', '-c', '1', '--memory', '5'], 'the minimum is'],
     [['run', '-c', '1', '--language', 'ruby'], 'python, javascript'],
     [['frobnicate'], 'unknown command'],
-  ])('reports %j as a usage error and says what to do', (args, message) => {
-    const { status, stdout, stderr } = cli(args);
+  ])('reports %j as a usage error and says what to do', async (args, message) => {
+    const { status, stdout, stderr } = await cliHere(args);
     expect(status).toBe(2);
     expect(stdout).toBe('');
     expect(stderr).toContain(message);
@@ -290,8 +302,8 @@ describe('doctor', () => {
     expect(status).toBe(0);
   });
 
-  it('prints its findings and the measured speed with --json', () => {
-    const { status, stdout } = cli(['doctor', '--json']);
+  it('prints its findings and the measured speed with --json', async () => {
+    const { status, stdout } = await cliHere(['doctor', '--json']);
     const report = JSON.parse(stdout);
     expect(report).toMatchObject({
       ok: true,

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { transformSync } from 'esbuild';
 import { createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
+import { runCliHere } from '../support/cli.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -117,7 +118,18 @@ describe('documentation', () => {
     expect(named.filter((name) => !(name in scripts))).toEqual([]);
   });
 
-  test.each(ownDocuments)('uses only commands and options that exist in %s', (document) => {
+  const helpOf = new Map<string, string>();
+  async function help(command: readonly string[]): Promise<string> {
+    const key = command.join(' ');
+    if (!helpOf.has(key)) {
+      const { stdout, status } = await runCliHere([...command, '--help'], '');
+      expect(status, key).toBe(0);
+      helpOf.set(key, stdout);
+    }
+    return helpOf.get(key)!;
+  }
+
+  test.each(ownDocuments)('uses only commands and options that exist in %s', async (document) => {
     const lines = blocksOf(read(document))
       .filter(({ language }) => language === 'sh')
       .flatMap(({ code }) => code.split('\n'))
@@ -125,8 +137,7 @@ describe('documentation', () => {
     for (const line of lines) {
       const words = line.slice(line.indexOf('llm-wasm-sandbox ')).split(' ').slice(1);
       const isGroup = words[0] === 'session';
-      const { stdout, status } = run(['dist/cli/main.js', ...words.slice(0, isGroup ? 2 : 1), '--help']);
-      expect(status, line).toBe(0);
+      const stdout = await help(words.slice(0, isGroup ? 2 : 1));
       for (const flag of words.filter((word) => /^(--[a-z-]+|-[a-z])$/.test(word)))
         expect(stdout, `${line}: ${flag}`).toMatch(new RegExp(`(^|[\\s,])${flag}\\b`, 'm'));
     }

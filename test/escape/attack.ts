@@ -20,16 +20,20 @@ const SECRET = 'host-secret-5d1f';
 
 let canary = '';
 
-beforeAll(() => {
-  canary = mkdtempSync(join(tmpdir(), 'canary-'));
-  writeFileSync(join(canary, 'secret.txt'), SECRET);
-  process.env['CANARY_SECRET'] = SECRET;
-});
+/** Gives the host a secret file and variable while the tests of a file run. Every file that uses this module calls it. */
+export function useCanary(): void {
+  beforeAll(() => {
+    canary = mkdtempSync(join(tmpdir(), 'canary-'));
+    writeFileSync(join(canary, 'secret.txt'), SECRET);
+    process.env['CANARY_SECRET'] = SECRET;
+  });
 
-afterAll(() => {
-  rmSync(canary, { recursive: true });
-  delete process.env['CANARY_SECRET'];
-});
+  afterAll(() => {
+    rmSync(canary, { recursive: true });
+    delete process.env['CANARY_SECRET'];
+    canary = '';
+  });
+}
 
 /** The parts of this process and its files that an attack could change. */
 function hostState() {

@@ -1,6 +1,8 @@
 /** Exhausting, reusing and swapping file descriptors. */
 import { describe, expect, test } from 'vitest';
-import { attack, tryJavaScript } from './attack.ts';
+import { attack, tryJavaScript, useCanary } from './attack.ts';
+
+useCanary();
 
 describe('file descriptors', () => {
   test('of the standard streams can be closed and replaced', async () => {

@@ -1,7 +1,9 @@
 /** File names that are not valid text, are too long, or are special to JavaScript, a shell or another system. */
 import { createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import { attack, tryJavaScript } from './attack.ts';
+import { attack, tryJavaScript, useCanary } from './attack.ts';
+
+useCanary();
 
 describe('file name', () => {
   const ODD = [

@@ -1,6 +1,8 @@
 /** A program can make the boot script report anything. The host reads the report in bounded time and does not trust it. */
 import { describe, expect, test } from 'vitest';
-import { attack } from './attack.ts';
+import { attack, useCanary } from './attack.ts';
+
+useCanary();
 
 /** Makes the boot script's `encode` return the value of this expression. */
 const forge = (text: string) => `import _sandbox

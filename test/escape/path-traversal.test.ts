@@ -1,7 +1,9 @@
 /** Path traversal with `..`, in every form a path can take. */
 import { createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import { attack, canaryFile, tryJavaScript } from './attack.ts';
+import { attack, canaryFile, tryJavaScript, useCanary } from './attack.ts';
+
+useCanary();
 
 const UP = '../'.repeat(60);
 

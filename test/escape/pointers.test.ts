@@ -1,7 +1,9 @@
 /** Arbitrary addresses and lengths in system calls: at and past the end of memory, gigabytes, overlapping buffers. */
 import { describe, expect, test } from 'vitest';
 import { MEMORY_BYTES, testKernel } from '../kernel/test-kernel.ts';
-import { tryJavaScript } from './attack.ts';
+import { tryJavaScript, useCanary } from './attack.ts';
+
+useCanary();
 
 const EFAULT = 21;
 const EINVAL = 28;

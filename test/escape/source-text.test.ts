@@ -1,7 +1,9 @@
 /** The host scans JavaScript source before it starts the guest, so the scan must be linear for any text. */
 import { describe, expect, test } from 'vitest';
 import { planProgram } from '../../src/runtimes/javascript/module-to-script.ts';
-import { attack } from './attack.ts';
+import { attack, useCanary } from './attack.ts';
+
+useCanary();
 
 const SIZE = 250_000;
 const fill = (part: string) => part.repeat(Math.ceil(SIZE / part.length)).slice(0, SIZE);

@@ -1,7 +1,9 @@
 /** Symbolic links that a guest creates, as the host sees them. */
 import { createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
-import { canaryFile } from './attack.ts';
+import { canaryFile, useCanary } from './attack.ts';
+
+useCanary();
 
 describe('link', () => {
   // guarantee: file-isolation

@@ -6,12 +6,17 @@ import { allocateShared, countedBytes, countShared, toShared } from '../../src/f
 describe('shared bytes', () => {
   // guarantee: memory-limit
   test('count towards garbage collection in the thread that creates or receives them', () => {
-    const created = allocateShared(1_000_000);
-    expect(countedBytes(created.buffer)).toBe(1_000_000);
-    const received = new SharedArrayBuffer(200_000);
-    countShared([received]);
-    expect(countedBytes(received)).toBe(200_000);
-    expect(process.memoryUsage().arrayBuffers).toBeGreaterThan(1_200_000);
+    const growths = Array.from({ length: 5 }, () => {
+      const before = process.memoryUsage().arrayBuffers;
+      const created = allocateShared(1_000_000);
+      expect(countedBytes(created.buffer)).toBe(1_000_000);
+      const received = new SharedArrayBuffer(200_000);
+      countShared([received]);
+      expect(countedBytes(received)).toBe(200_000);
+      return process.memoryUsage().arrayBuffers - before;
+    });
+    // Other buffers may be collected meanwhile, but not every time.
+    expect(Math.max(...growths)).toBeGreaterThanOrEqual(1_200_000);
   });
 
   test('count together when they are small', () => {

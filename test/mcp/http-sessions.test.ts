@@ -153,7 +153,7 @@ describe('sessions of an HTTP server', () => {
       stores.set(tenant, store);
       return store;
     };
-    const server = await serveHttp({ port: 0 }, { storeFor });
+    const server = await serveHttp({ port: 0, optimization: 'demand' }, { storeFor });
     const client = await httpClient(server, 'modern');
     const session = { language: 'javascript', session_id: 'stored' };
     await call(client, 'create_session', session);

@@ -97,7 +97,7 @@ describe('log of a server', () => {
       throw new Error('no space');
     };
     const telemetry = await createTelemetry({ info: fail, warn: fail, error: fail });
-    const server = await serveHttp({ port: 0 }, { telemetry });
+    const server = await serveHttp({ port: 0, optimization: 'demand' }, { telemetry });
     const client = await httpClient(server, 'modern');
     const run = await call(client, 'execute_code', { code: '1 + 1', language: 'javascript' });
     expect(run.structured).toMatchObject({ success: true, result: 2 });
@@ -113,7 +113,7 @@ describe('log of a server', () => {
       const events: object[] = [];
       const record = (fields: object) => events.push(fields);
       const telemetry = await createTelemetry({ info: record, warn: record, error: record });
-      const server = await serveHttp({ port: 0, log_program_data }, { telemetry });
+      const server = await serveHttp({ port: 0, optimization: 'demand', log_program_data }, { telemetry });
       const client = await httpClient(server, 'modern');
       const programs = [
         ['python', 'class HiddenError(Exception): pass\nraise HiddenError("hidden words")'],

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Client } from '@modelcontextprotocol/client';
 import { diskStore, openSessions } from 'llm-wasm-sandbox';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CLI, call, httpClient, startHttp, stdioClient } from '../support/mcp.ts';
 
 const newFolder = () => mkdtempSync(join(tmpdir(), 'recovery-'));
@@ -72,17 +72,27 @@ describe('session that cannot be opened', () => {
     writeFileSync(path, text);
   }
 
+  let started: Awaited<ReturnType<typeof serverWithSession>>;
+  const saved = newFolder();
+  beforeAll(async () => {
+    started = await serverWithSession();
+    cpSync(join(started.folder, 'good'), saved, { recursive: true });
+  });
+  afterAll(() => started.close());
+
   // guarantee: session-recovery
   test.each(damages)('because of %s can be destroyed', async (_, damage) => {
-    const { client, close, folder } = await serverWithSession();
-    cpSync(join(folder, 'good'), join(folder, 'bad'), { recursive: true });
-    rewriteId(join(folder, 'bad'), 'bad');
+    const { client, folder } = started;
+    for (const id of ['good', 'bad']) {
+      cpSync(saved, join(folder, id), { recursive: true });
+      rewriteId(join(folder, id), id);
+    }
+    expect((await sessionIds(client)).sort()).toEqual(['bad', 'good']);
     damage(folder);
     expect(await call(client, 'destroy_session', { session_id: 'bad' })).toMatchObject({ isError: false });
     const { text, structured } = await call(client, 'reset_all_sessions');
     expect({ text, failed: structured['failed'] }).toMatchObject({ failed: [] });
     expect(await sessionIds(client)).toEqual([]);
-    await close();
   });
 });
 
@@ -169,10 +179,9 @@ describe('server that is stopped by a signal', () => {
   }
 
   async function expectKept(data_dir: string): Promise<void> {
-    const { client } = await stdioClient('modern', ['mcp', '--data-dir', data_dir, '--log-level', 'silent']);
-    const { structured } = await call(client, 'execute_code', { ...run, code: 'x' });
-    expect(structured).toMatchObject({ result: 'finished' });
-    await client.close();
+    await using sessions = openSessions({ store: diskStore(join(data_dir, 'caller-local')) });
+    const session = await sessions.get('kept');
+    expect((await session.execute('x')).metadata).toMatchObject({ result: 'finished' });
   }
 
   // guarantee: session-recovery

@@ -36,7 +36,7 @@ test('every tool call is recorded as a span, a log event and a metric, each with
   const events: Record<string, unknown>[] = [];
   const record = (fields: object) => events.push(fields as Record<string, unknown>);
   const telemetry = await createTelemetry({ info: record, warn: record, error: record });
-  const server = await serveHttp({ port: 0 }, { telemetry });
+  const server = await serveHttp({ port: 0, optimization: 'demand' }, { telemetry });
   const client = await httpClient(server, 'modern');
   const run = (code: string) => call(client, 'execute_code', { code, language: 'javascript' });
   await run('console.log("hidden words"); 1');

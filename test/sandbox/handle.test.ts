@@ -264,7 +264,7 @@ describe('onOutput', () => {
   };
 
   it.each(['thread', 'process'] as const)('receives all bytes beyond the limits (%s)', async (isolation) => {
-    await using pool = createPool({ isolation, maxWorkers: 1 });
+    await using pool = createPool({ isolation, maxWorkers: 1, optimization: 'demand' });
     const policy = { stdout_max_bytes: 1000, stderr_max_bytes: 1000 };
     await using sandbox = await createSandbox({ runtime: 'python', policy, pool });
     const { onOutput, read } = received();

@@ -14,7 +14,7 @@ for folder, folders, files in sorted(os.walk('.')):
 test.each(['thread', 'process'] as const)(
   'a program sees what the host and earlier programs have written (%s)',
   async (isolation) => {
-    await using pool = createPool({ isolation, maxWorkers: 1 });
+    await using pool = createPool({ isolation, maxWorkers: 1, optimization: 'demand' });
     await using fresh = await createSandbox({ runtime: 'python', pool });
     await using session = await createSandbox({ runtime: 'python', pool, auto_persist_globals: true });
     const start = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`d${i % 3}/f${i}`, String(i)]));
@@ -56,7 +56,7 @@ test.each(['thread', 'process'] as const)(
 );
 
 test('a call that fails in the worker does not affect the files of the next one', async () => {
-  await using pool = createPool({ maxWorkers: 1 });
+  await using pool = createPool({ maxWorkers: 1, optimization: 'demand' });
   await using sandbox = await createSandbox({ runtime: 'python', pool });
   await sandbox.writeFile('a', '1');
   await sandbox.execute('open("b", "w").write("2")\nwhile True: pass', { fuel_budget: 200_000_000 });

@@ -13,13 +13,13 @@ test('restoring a session does not count against the time limit of the program',
   const store = memoryStore();
   const policy = { memory_bytes: 512 * 1024 * 1024, fuel_budget: 50_000_000_000, timeout_seconds: 120 };
   const options = { runtime: 'python', session_id: 'large', store, policy } as const;
-  await using first = createPool({ maxWorkers: 1 });
+  await using first = createPool({ maxWorkers: 1, optimization: 'demand' });
   const session = await createSandbox({ ...options, pool: first });
   const { metadata } = await session.execute(`import os\ndata = os.urandom(5_000_000) * 40\nlen(data)`);
   expect(metadata).toMatchObject({ result: SIZE, state: 'committed' });
   await session.close();
 
-  await using second = createPool({ maxWorkers: 1 });
+  await using second = createPool({ maxWorkers: 1, optimization: 'demand' });
   // Starts the thread and loads the image, so that only restoring is left.
   await using other = await createSandbox({ runtime: 'python', pool: second });
   await other.execute('1');

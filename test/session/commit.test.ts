@@ -118,7 +118,7 @@ describe('session with commit: answer', () => {
 
   // guarantee: durability
   test('reports a call as rolled_back if its thread ends before the state is saved', async () => {
-    await using pool = createPool({ maxWorkers: 1 });
+    await using pool = createPool({ maxWorkers: 1, optimization: 'demand' });
     await using session = await open(memoryStore(), { commit: 'answer', pool, runtime: 'python' });
     await session.execute('x = 1');
     // The output arrives before the state, which takes long to save, is complete.
@@ -170,7 +170,7 @@ describe('session with commit: background', () => {
 
   // guarantee: durability
   test('reports a call whose thread ends while it saves, restores the state before it, and stays usable', async () => {
-    await using pool = createPool({ maxWorkers: 1 });
+    await using pool = createPool({ maxWorkers: 1, optimization: 'demand' });
     const program = `import os
 data = os.urandom(5_000_000) * 12
 x = 2

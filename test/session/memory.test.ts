@@ -1,6 +1,8 @@
 /** The memory of open sessions: what they hold, what is unloaded, and what is refused. */
 import { createPool, diskStore, memoryStore, openSessions, type SessionStore } from 'llm-wasm-sandbox';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { createMemoryStore } from '../../dist/stores/memory/memory-store.js';
+import type { WorkerPool } from '../../dist/worker/pool.js';
 import { scratch } from '../stores/fixtures.ts';
 
 const MB = 1_000_000;
@@ -8,7 +10,7 @@ const limitError = { code: 'session_limit' };
 
 /** Sessions with files of 1 MB in a pool that may hold 2.5 MB. */
 function open(store: SessionStore, maxHeldBytes = 2.5 * MB) {
-  const pool = createPool({ maxWorkers: 1, maxHeldBytes });
+  const pool = createPool({ maxWorkers: 1, maxHeldBytes, optimization: 'demand' });
   const sessions = openSessions({ store, commit: 'answer' });
   onTestFinished(async () => {
     await sessions.close();
@@ -104,4 +106,64 @@ describe('memory of sessions in a memory store', () => {
     await session.execute(`x = 4; ${write('f', MB + 3)}`);
     expect((await session.execute('x')).metadata.result).toBe(4);
   });
+});
+
+/** All orders of the given items. */
+const orders = <T>(items: readonly T[]): T[][] =>
+  items.length <= 1
+    ? [[...items]]
+    : items.flatMap((item, i) =>
+        orders([...items.slice(0, i), ...items.slice(i + 1)]).map((rest) => [item, ...rest]),
+      );
+
+describe('memory that sessions hold', () => {
+  // guarantee: memory-limit
+  test.each(['memory', 'disk'] as const)(
+    'depends only on what is left, in whichever order forks, checkpoints and sessions are removed (%s store)',
+    async (kind) => {
+      const pool = createPool({ maxWorkers: 1, optimization: 'demand' }) as WorkerPool;
+      const store =
+        kind === 'memory'
+          ? createMemoryStore(pool.held.open('tenant'))
+          : diskStore(scratch(), { durability: 'relaxed' });
+      const sessions = openSessions({ store });
+      const held = new Map<string, number>();
+      for (const [round, order] of orders(['a', 'b', 'session', 'fork']).entries()) {
+        const id = `s${round}`;
+        const session = await sessions.create({ runtime: 'javascript', session_id: id, pool });
+        await session.writeFile('f', 'x'.repeat(10_000));
+        await session.checkpoint('a');
+        await session.writeFile('f', 'y'.repeat(20_000));
+        await session.checkpoint('b');
+        await session.writeFile('g', 'z'.repeat(40_000));
+        const fork = await session.fork(`${id}-fork`);
+        await fork.writeFile('f', 'fork'.repeat(20_000));
+        await Promise.all([session.flush(), fork.flush()]);
+        const remaining = new Set(order);
+        const remove: Record<string, () => Promise<unknown>> = {
+          a: async () => remaining.has('session') && (await session.deleteCheckpoint('a')),
+          b: async () => remaining.has('session') && (await session.deleteCheckpoint('b')),
+          session: async () => [await session.close(), await sessions.delete(id)],
+          fork: async () => [await fork.close(), await sessions.delete(`${id}-fork`)],
+        };
+        for (const item of [undefined, ...order]) {
+          if (item !== undefined) {
+            await remove[item]!();
+            remaining.delete(item);
+            // The checkpoints of a session are removed with it.
+            if (item === 'session') for (const name of ['a', 'b']) remaining.delete(name);
+            if (remaining.has('session')) await session.flush();
+          }
+          const key = [...remaining].sort().join();
+          held.set(key, held.get(key) ?? pool.heldBytes);
+          expect(pool.heldBytes, `${order}: ${key}`).toBe(held.get(key));
+        }
+        expect(pool.heldBytes, String(order)).toBe(0);
+      }
+      if (kind === 'memory') expect(held.get('a,b,session')).toBeGreaterThan(held.get('b,session')! + 9000);
+      expect(held.get('a,b,fork,session')).toBeGreaterThan(held.get('a,b,session')! + 80_000);
+      await sessions.close();
+      await pool.close();
+    },
+  );
 });

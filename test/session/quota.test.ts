@@ -24,7 +24,7 @@ describe.each(Object.entries(FILL))('session whose guest filled %s', (_, fill) =
   // guarantee: workspace-limit
   test('refuses host files with quota_exceeded and runs further calls, live and restored', async () => {
     const store = memoryStore();
-    await using first = createPool({ maxWorkers: 1 });
+    await using first = createPool({ maxWorkers: 1, optimization: 'demand' });
     const live = await open(store, first);
     expect((await live.execute(fill)).success).toBe(true);
     await expect(live.writeFile('host', 'text')).rejects.toMatchObject({ code: 'quota_exceeded' });
@@ -34,7 +34,7 @@ describe.each(Object.entries(FILL))('session whose guest filled %s', (_, fill) =
     expect((await live.execute('f.tell()')).metadata).toMatchObject({ result: QUOTA, state: 'committed' });
     await live.close();
 
-    await using second = createPool({ maxWorkers: 1 });
+    await using second = createPool({ maxWorkers: 1, optimization: 'demand' });
     await using restored = await open(store, second);
     expect((await restored.execute('f.tell()')).metadata).toMatchObject({ result: QUOTA });
     const denied = await restored.execute('with open("more", "w") as more: more.write("x" * 10)');
@@ -45,7 +45,7 @@ describe.each(Object.entries(FILL))('session whose guest filled %s', (_, fill) =
   // guarantee: workspace-limit
   test('runs further calls when the host wrote a file during the call', async () => {
     const store = memoryStore();
-    await using first = createPool({ maxWorkers: 1 });
+    await using first = createPool({ maxWorkers: 1, optimization: 'demand' });
     const live = await open(store, first);
     const running = live.execute(`print("started", flush=True)\n${fill}`, {
       onStdout: () => void live.writeFile('host', 'text'),
@@ -53,7 +53,7 @@ describe.each(Object.entries(FILL))('session whose guest filled %s', (_, fill) =
     expect((await running).success).toBe(true);
     expect((await live.execute('open("host").read()')).metadata.result).toBe('text');
     await live.close();
-    await using second = createPool({ maxWorkers: 1 });
+    await using second = createPool({ maxWorkers: 1, optimization: 'demand' });
     await using restored = await open(store, second);
     await restored.deleteFile('host');
     expect((await restored.execute('f.tell()')).metadata.result).toBe(QUOTA);
@@ -63,14 +63,14 @@ describe.each(Object.entries(FILL))('session whose guest filled %s', (_, fill) =
 describe('restored session', () => {
   test('starts in /app when the host replaced its working directory and an open directory by files', async () => {
     const store = memoryStore();
-    await using first = createPool({ maxWorkers: 1 });
+    await using first = createPool({ maxWorkers: 1, optimization: 'demand' });
     const live = await open(store, first);
     await live.execute('import os\nos.mkdir("d")\nos.chdir("d")\nfd = os.open(".", os.O_RDONLY)');
     await live.clearFiles();
     await live.writeFile('d', 'text');
     expect((await live.execute('open("/app/d").read()')).metadata.result).toBe('text');
     await live.close();
-    await using second = createPool({ maxWorkers: 1 });
+    await using second = createPool({ maxWorkers: 1, optimization: 'demand' });
     await using restored = await open(store, second);
     expect((await restored.execute('os.getcwd()')).metadata.result).toBe('/app');
   });

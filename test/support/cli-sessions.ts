@@ -22,6 +22,10 @@ export function temporarySessionStore() {
   const run = (session: string, code: string, ...more: string[]) =>
     cli(['run', '--session', session, '-c', code, ...more]);
 
+  /** Runs a program in a session, in this process. */
+  const runHere = (session: string, code: string, ...more: string[]) =>
+    runCliHere(['run', '--session', session, '-c', code, ...more], store, folder);
+
   /** Runs a command in this process and returns its JSON output. */
   async function json(...args: string[]) {
     const { status, stdout, stderr } = await cliHere([...args, '--json']);
@@ -38,5 +42,5 @@ export function temporarySessionStore() {
 
   const at = (name: string) => join(folder, name);
 
-  return { folder, store, cli, cliHere, run, json, execute, at };
+  return { folder, store, cli, cliHere, run, runHere, json, execute, at };
 }

@@ -1,6 +1,7 @@
 /** Runs the built command line: as a process, or inside the test process to save its start-up time. */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { format } from 'node:util';
 import { CommanderError } from 'commander';
 import { vi } from 'vitest';
 
@@ -33,8 +34,16 @@ export function runCli(args: readonly string[], { cwd, env, input = '' }: CliOpt
   return { status, stdout, stderr };
 }
 
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
 /** The outcome of a command that runs in this process, with `store` as the default session store. */
-export async function runCliHere(args: readonly string[], store: string): Promise<CliOutcome> {
+export async function runCliHere(
+  args: readonly string[],
+  store: string,
+  cwd = process.cwd(),
+): Promise<CliOutcome> {
+  const previousFolder = process.cwd();
+  const listeners = SIGNALS.map((signal) => new Set(process.listeners(signal)));
   const output = { stdout: '', stderr: '' };
   const spies = (['stdout', 'stderr'] as const).map((stream) =>
     vi.spyOn(process[stream], 'write').mockImplementation((text, callback) => {
@@ -43,9 +52,14 @@ export async function runCliHere(args: readonly string[], store: string): Promis
       return true;
     }),
   );
+  // Vitest replaces the console, which does not write to the streams of the process.
+  const log = vi.spyOn(console, 'log').mockImplementation((...values) => {
+    output.stdout += `${format(...values)}\n`;
+  });
   vi.stubEnv('LLM_WASM_SANDBOX_STORE', store);
   let status = 0;
   try {
+    process.chdir(cwd);
     const program = await createProgram({ version: '0.0.0', description: '' }, args);
     await program.parseAsync(args, { from: 'user' });
     status = Number(process.exitCode ?? 0);
@@ -54,7 +68,11 @@ export async function runCliHere(args: readonly string[], store: string): Promis
     if (!(cause instanceof CommanderError)) output.stderr += (cause as Error).message;
   } finally {
     process.exitCode = undefined;
-    for (const spy of spies) spy.mockRestore();
+    process.chdir(previousFolder);
+    for (const [i, signal] of SIGNALS.entries())
+      for (const listener of process.listeners(signal))
+        if (!listeners[i]!.has(listener)) process.off(signal, listener);
+    for (const spy of [...spies, log]) spy.mockRestore();
     vi.unstubAllEnvs();
   }
   return { status, ...output };

@@ -19,11 +19,12 @@ export function newClient(era: Era): Client {
   return new Client({ name: 'test', version: '1' }, { versionNegotiation: NEGOTIATION[era] });
 }
 
+/** Starts a server in a process of its own. It is used too briefly to gain from optimising ahead of need. */
 export async function stdioClient(era: Era, args: readonly string[] = ['mcp', '--log-level', 'silent']) {
   const client = newClient(era);
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: [CLI, ...args],
+    args: [CLI, ...args, '--optimization', 'demand'],
     stderr: 'pipe',
   });
   await client.connect(transport);
@@ -37,12 +38,12 @@ export async function httpClient(server: Pick<HttpServer, 'url'>, era: Era, toke
   return client;
 }
 
-/** Starts a server on a free port. */
 /** A server with its internal state, which tests wait for. */
 type InspectableServer = HttpServer & { readonly state: ServerState };
 
+/** Starts a server on a free port. It is used too briefly to gain from optimising ahead of need. */
 export async function startHttp(settings: ServerSettingsInput = {}): Promise<InspectableServer> {
-  return (await serveHttp({ port: 0, ...settings })) as InspectableServer;
+  return (await serveHttp({ port: 0, optimization: 'demand', ...settings })) as InspectableServer;
 }
 
 /** The workspace files that the server lists as resources. */

@@ -99,6 +99,70 @@ const CONTRACT: Record<string, (pool: Pool) => Promise<unknown>> = {
     await Promise.all([session.close(), fork.close()]);
     return values;
   },
+  'calls tools, whose arguments and results are limited, and withdraws calls': async (pool) => {
+    const aborted: string[] = [];
+    const tools = {
+      twice: async ({ text }: { text: string }) => text + text,
+      fails: async () => {
+        throw new Error('a failure of the tool');
+      },
+      never: (_: object, { signal }: { signal: AbortSignal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => {
+            aborted.push('never');
+            reject(signal.reason);
+          });
+        }),
+    };
+    await using python = await createSandbox({ runtime: 'python', pool, tools });
+    await using javascript = await createSandbox({ runtime: 'javascript', pool, tools });
+    const codes = [
+      'import asyncio',
+      'seen = []',
+      'async def attempt(call):',
+      '    try:',
+      '        seen.append(len(await call))',
+      '    except ToolError as error:',
+      '        seen.append(error.code)',
+      '    except TimeoutError:',
+      '        seen.append("withdrawn")',
+      'await attempt(tools.twice(text="x" * 1_000_000))',
+      'await attempt(tools.twice(text="x" * 1_100_000))',
+      'await attempt(tools.twice(text="x" * 5_000_000))',
+      'await attempt(tools.fails())',
+      'await attempt(asyncio.wait_for(tools.never(), 0.05))',
+      'seen',
+    ];
+    const inPython = await python.execute(codes.join('\n'));
+    expect(inPython.metadata.result).toEqual([2_000_000, 'limit', 'limit', 'failed', 'withdrawn']);
+    expect(aborted).toEqual(['never']);
+    const inJavaScript = await javascript.execute(
+      "(await Promise.all(['a', 'b', 'c'].map((text) => tools.twice({ text })))).join()",
+    );
+    return [inPython, inJavaScript].map(({ stderr, metadata: { result, tool_calls } }) => ({
+      stderr,
+      result,
+      aborted,
+      calls: tool_calls?.map(({ name, status, bytes_in, bytes_out }) => [name, status, bytes_in, bytes_out]),
+    }));
+  },
+  'pauses a program at a tool call and resumes it': async (pool) => {
+    const tools = { wait: async (_: object, ctx: { suspend(): never }) => ctx.suspend() };
+    const store = memoryStore();
+    await using session = await createSandbox({
+      runtime: 'javascript',
+      pool,
+      session_id: 'paused',
+      store,
+      tools,
+    });
+    const { metadata } = await session.execute('const x = await tools.wait({}); x + 1');
+    const { execution_id = '', pending = [], state } = metadata;
+    const resolutions = pending.map(({ id }) => ({ id, value: 41 }));
+    const resumed = await session.resume(execution_id, { resolutions });
+    expect([pending.length, resumed.metadata.result]).toEqual([1, 42]);
+    return { state, pending: pending.length, result: resumed.metadata.result };
+  },
   'runs programs at the same time': async (pool) => {
     const sandboxes = await Promise.all(
       Array.from({ length: 4 }, () => createSandbox({ runtime: 'javascript', pool })),
@@ -117,8 +181,8 @@ function childProcesses(): number[] {
 
 describe('isolation', () => {
   const pools = {
-    thread: createPool({ maxWorkers: 2 }),
-    process: createPool({ maxWorkers: 2, isolation: 'process' }),
+    thread: createPool({ maxWorkers: 2, optimization: 'demand' }),
+    process: createPool({ maxWorkers: 2, isolation: 'process', optimization: 'demand' }),
   };
   afterAll(() => Promise.all([pools.thread.close(), pools.process.close()]));
 
@@ -141,7 +205,7 @@ describe('isolation', () => {
   test.runIf(process.platform === 'linux')(
     '"process" reports a killed process as a lost worker and starts another',
     async () => {
-      await using pool = createPool({ maxWorkers: 1, isolation: 'process' });
+      await using pool = createPool({ maxWorkers: 1, isolation: 'process', optimization: 'demand' });
       const before = new Set(childProcesses());
       await using session = await createSandbox({ runtime: 'javascript', pool, session_id: 'killed' });
       await session.execute('let x = 1');
@@ -254,6 +318,18 @@ describe('isolation', () => {
     const withResult = (result: object) =>
       parseFromProcess({ type: 'message', thread: 1, message: { type: 'result', id: 1, result } });
     expect(withResult({ ...shown, json: [1], path: 'results/a.png' })).toBeDefined();
+    const withRequest = (request: object) =>
+      parseFromProcess({
+        type: 'message',
+        thread: 1,
+        message: { type: 'request', id: 1, number: 1, request },
+      });
+    const toolCall = { type: 'tool_call', id: 1, name: 'n'.repeat(1000), arguments: ' '.repeat(2 ** 20 + 1) };
+    const withdrawal = { type: 'tool_withdraw', ids: [1], reason: 'r'.repeat(1000) };
+    const failed = { type: 'failed', id: 1, code: 'internal', message: 'm'.repeat(16_384) };
+    expect(withRequest(toolCall)).toBeDefined();
+    expect(withRequest(withdrawal)).toBeDefined();
+    expect(parseFromProcess({ type: 'message', thread: 1, message: failed })).toBeDefined();
     const forged = [
       withEntry({ ...file, path: '../../etc/cron.d/x' }),
       withEntry({ ...file, path: '/etc/passwd' }),
@@ -270,6 +346,13 @@ describe('isolation', () => {
       withResult({ ...shown, json: cyclic }),
       withResult({ ...shown, png: new Uint8Array(1) }),
       withResult({ ...shown, extra: 1 }),
+      withRequest({ ...toolCall, name: 'n'.repeat(1001) }),
+      withRequest({ ...toolCall, arguments: ' '.repeat(2 ** 20 + 2) }),
+      withRequest({ ...toolCall, id: 0.5 }),
+      withRequest({ type: 'tool_resume', id: -1 }),
+      withRequest({ ...withdrawal, ids: Array.from({ length: 10_001 }, (_, i) => i) }),
+      withRequest({ ...withdrawal, reason: 'r'.repeat(1001) }),
+      parseFromProcess({ type: 'message', thread: 1, message: { ...failed, message: 'm'.repeat(70_000) } }),
       parseFromProcess({ type: 'exit' }),
       parseFromProcess(null),
     ];

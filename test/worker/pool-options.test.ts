@@ -29,7 +29,7 @@ describe('fuel allowance', () => {
 
 describe('createPool', () => {
   it('limits the number of threads', async () => {
-    await using pool = createPool({ maxWorkers: 1 });
+    await using pool = createPool({ maxWorkers: 1, optimization: 'demand' });
     const sandboxes = await Promise.all(
       Array.from({ length: 3 }, () => createSandbox({ runtime: 'javascript', pool })),
     );
@@ -39,7 +39,7 @@ describe('createPool', () => {
   });
 
   it('lets calls of one tenant wait, but only as many as allowed', async () => {
-    await using pool = createPool({ maxWorkers: 1, maxQueuedPerTenant: 1 });
+    await using pool = createPool({ maxWorkers: 1, maxQueuedPerTenant: 1, optimization: 'demand' });
     const create = () => createSandbox({ runtime: 'javascript', pool, tenant: 'ann' });
     const [one, two, three] = await Promise.all([create(), create(), create()]);
     const running = one.execute('for (;;) {}', { timeout_seconds: 30 });
@@ -51,7 +51,7 @@ describe('createPool', () => {
   });
 
   it('limits the fuel of a tenant per minute', async () => {
-    await using pool = createPool({ maxWorkers: 1, fuelPerMinutePerTenant: 100_000 });
+    await using pool = createPool({ maxWorkers: 1, fuelPerMinutePerTenant: 100_000, optimization: 'demand' });
     const create = (tenant: string) => createSandbox({ runtime: 'javascript', pool, tenant });
     const [ann, again, bob] = await Promise.all([create('ann'), create('ann'), create('bob')]);
     const { fuel_consumed } = await ann.execute('for (let i = 0; i < 1e5; i++);');
@@ -64,7 +64,7 @@ describe('createPool', () => {
   });
 
   it('starts a thread for a call that is made while it closes', async () => {
-    const pool = createPool({ maxWorkers: 1 });
+    const pool = createPool({ maxWorkers: 1, optimization: 'demand' });
     const sandbox = await createSandbox({ runtime: 'javascript', pool });
     await sandbox.execute('1');
     const closing = pool.close();
@@ -74,7 +74,7 @@ describe('createPool', () => {
   });
 
   it('is usable again after close', async () => {
-    const pool = createPool({ maxWorkers: 1 });
+    const pool = createPool({ maxWorkers: 1, optimization: 'demand' });
     const sandbox = await createSandbox({ runtime: 'javascript', pool });
     const lost = sandbox.execute('for (;;) {}');
     while (pool.running === 0) await new Promise((next) => setTimeout(next, 10));
