@@ -134,7 +134,13 @@ const CONTRACT: Record<string, (pool: Pool) => Promise<unknown>> = {
       'seen',
     ];
     const inPython = await python.execute(codes.join('\n'));
-    expect(inPython.metadata.result).toEqual([2_000_000, 'limit', 'limit', 'failed', 'withdrawn']);
+    expect(inPython.metadata.result).toEqual([
+      2_000_000,
+      'invalid_arguments',
+      'invalid_arguments',
+      'failed',
+      'withdrawn',
+    ]);
     expect(aborted).toEqual(['never']);
     const inJavaScript = await javascript.execute(
       "(await Promise.all(['a', 'b', 'c'].map((text) => tools.twice({ text })))).join()",
