@@ -19,11 +19,20 @@ test('two sandboxes in one workspace run at the same time and keep the files of 
   await using one = await create('python');
   await using two = await one.withRuntime('python');
   const done = new AbortController();
-  const endless = one.execute('open("endless", "w").close()\nwhile True: pass', {
-    fuel_budget: Number.MAX_SAFE_INTEGER,
-    timeout_seconds: 100,
-    signal: done.signal,
+  let isWritten = () => {};
+  const written = new Promise<void>((resolve) => {
+    isWritten = resolve;
   });
+  const endless = one.execute(
+    'open("endless", "w").close()\nprint("written", flush=True)\nwhile True: pass',
+    {
+      fuel_budget: Number.MAX_SAFE_INTEGER,
+      timeout_seconds: 100,
+      signal: done.signal,
+      onStdout: () => isWritten(),
+    },
+  );
+  await written;
   expect(await two.execute('open("quick", "w").close()')).toMatchObject({ success: true });
   done.abort();
   expect((await endless).metadata.trap_reason).toBe('cancelled');
