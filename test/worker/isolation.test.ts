@@ -101,13 +101,19 @@ const CONTRACT: Record<string, (pool: Pool) => Promise<unknown>> = {
   },
   'calls tools, whose arguments and results are limited, and withdraws calls': async (pool) => {
     const aborted: string[] = [];
+    let hasStarted = () => {};
+    const started = new Promise<void>((resolve) => {
+      hasStarted = resolve;
+    });
     const tools = {
       twice: async ({ text }: { text: string }) => text + text,
       fails: async () => {
         throw new Error('a failure of the tool');
       },
+      started: () => started,
       never: (_: object, { signal }: { signal: AbortSignal }) =>
         new Promise((_resolve, reject) => {
+          hasStarted();
           signal.addEventListener('abort', () => {
             aborted.push('never');
             reject(signal.reason);
@@ -124,13 +130,16 @@ const CONTRACT: Record<string, (pool: Pool) => Promise<unknown>> = {
       '        seen.append(len(await call))',
       '    except ToolError as error:',
       '        seen.append(error.code)',
-      '    except TimeoutError:',
+      '    except asyncio.CancelledError:',
       '        seen.append("withdrawn")',
       'await attempt(tools.twice(text="x" * 1_000_000))',
       'await attempt(tools.twice(text="x" * 1_100_000))',
       'await attempt(tools.twice(text="x" * 5_000_000))',
       'await attempt(tools.fails())',
-      'await attempt(asyncio.wait_for(tools.never(), 0.05))',
+      'never = asyncio.create_task(attempt(tools.never()))',
+      'await tools.started()',
+      'never.cancel()',
+      'await never',
       'seen',
     ];
     const inPython = await python.execute(codes.join('\n'));
