@@ -27,6 +27,8 @@ export interface LanguageGuidance {
   readonly endlessLoop: RegExp;
   /** What programs of the language use to memoize a function. */
   readonly memoization: string;
+  /** Advice for a program that waits for ever because of a timer that it never stops; undefined for other programs. */
+  endlessTimer?(source: string): string | undefined;
   /** A call that matches a regular expression. */
   readonly regexCall: RegExp;
   /** The loops of a program, outer loops before the loops that they contain. */
@@ -47,6 +49,6 @@ export interface LanguageGuidance {
   packageOfModule(module: string): string;
   /** Matches a top-level line that assigns, declares or imports a name. `name` is an identifier, escaped for patterns. */
   definitionOf(name: string): RegExp;
-  /** The statement that creates a folder. */
-  createFolder(path: string): string;
+  /** The statement that creates a folder, in the style of the program. */
+  createFolder(path: string, source: string): string;
 }

@@ -121,6 +121,18 @@ export function hottestFunction({ profile }: AnalysisInput): { name: string; sha
   return share > HOT_SHARE ? { name, share } : undefined;
 }
 
+/** A quantified group that contains a quantifier or alternatives, as in (a+)+ or (a|ab)*. */
+const NESTED_QUANTIFIER = /\((?:[^()\\\n]|\\.){0,80}(?:[+*|]|\{\d+,)(?:[^()\\\n]|\\.){0,80}\)(?:[+*]|\{\d+,)/;
+const PATTERN_SOURCE_MAX = 32_768;
+
+/** The line of a regular expression that backtracks without end: it is stuck, and the program has a pattern that can do so. */
+export function backtrackingRegex(input: AnalysisInput): number | undefined {
+  const line = stuckRegex(input);
+  return line !== undefined && NESTED_QUANTIFIER.test(input.source.slice(0, PATTERN_SOURCE_MAX))
+    ? line
+    : undefined;
+}
+
 /** The line of a regular expression that was running, with unchanged variables, in every late sample. */
 export function stuckRegex({ profile, source, language }: AnalysisInput): number | undefined {
   const late = profile?.states.slice(-Math.ceil(profile.states.length / 2)) ?? [];
@@ -139,11 +151,15 @@ export function stuckRegex({ profile, source, language }: AnalysisInput): number
 
 const keyOf = ({ file, function: name }: StackFrame) => JSON.stringify([file, name]);
 
-function findRecursion({ source }: AnalysisInput, late: readonly ProgramState[]): RunCause | undefined {
+/** Functions without a name that run inside the function that calls them: comprehensions and callbacks. */
+const isNested = ({ function: name }: StackFrame) => /(?:^|\.)<(?!module|eval|lambda)\w+>$/.test(name);
+
+function findRecursion(input: AnalysisInput, late: readonly ProgramState[]): RunCause | undefined {
   const recursive = new Map<string, { frame: StackFrame; states: number }>();
   for (const { stack } of late) {
     const counts = new Map<string, number>();
     for (const frame of stack) {
+      if (isNested(frame)) continue;
       const key = keyOf(frame);
       const count = (counts.get(key) ?? 0) + 1;
       counts.set(key, count);
@@ -166,44 +182,90 @@ function findRecursion({ source }: AnalysisInput, late: readonly ProgramState[])
       function: name,
     };
   }
-  const calls = selfCalls(source, name, key, late);
-  if (calls.count < 2 || !repeatsArguments(key, late)) return undefined;
+  const calls = selfCalls(input, name, key, late);
+  if ((calls.count < 2 && !calls.isRepeated) || !repeatsArguments(key, late)) return undefined;
   const depthText = `up to ${Math.max(...depths)} calls deep`;
+  const times = calls.isRepeated ? 'several' : calls.count;
   return {
     kind: 'exponential_recursion',
-    text: `Exponential recursion: ${name} calls itself ${calls.count} times per call, on ${calls.lines.length > 1 ? 'lines' : 'line'} ${calls.lines.join(', ')}, ${depthText}, repeatedly with the same arguments`,
+    text: `Exponential recursion: ${name} calls itself ${times} times per call, on ${calls.lines.length > 1 ? 'lines' : 'line'} ${calls.lines.join(', ')}, ${depthText}, repeatedly with the same arguments`,
     function: name,
   };
 }
 
+interface SelfCalls {
+  readonly count: number;
+  readonly lines: readonly number[];
+  /** A call is in a loop, a comprehension or a callback. */
+  readonly isRepeated: boolean;
+}
+
 /** The lines on which the function calls itself in the samples, and the number of calls on them. */
 function selfCalls(
-  source: string,
+  { source, language }: AnalysisInput,
   name: string,
   key: string,
   late: readonly ProgramState[],
-): { count: number; lines: number[] } {
+): SelfCalls {
   const lines = new Set<number>();
-  for (const { stack } of late)
-    for (const [i, frame] of stack.entries())
-      if (i > 0 && keyOf(frame) === key && keyOf(stack[i - 1]!) === key) lines.add(frame.line);
-  const count = [...lines].reduce((sum, line) => {
-    const statement = sourceLine(source, line);
-    // The line of a call can also contain the definition.
-    const call = `(?<!\\bdef |\\bfunction |\\bfunction\\* |\\bfunction \\*|[\\w$])${name.replace(/[^\w]/g, '\\$&')}\\s*\\(`;
-    return sum + statement.split(new RegExp(call)).length - 1;
-  }, 0);
-  return { count, lines: [...lines].sort((a, b) => a - b).slice(0, 3) };
+  let isRepeated = false;
+  for (const { stack } of late) {
+    let callee: string | undefined;
+    let isInner = false;
+    for (const frame of stack) {
+      // A nested function is a part of the function that it was called by.
+      if (isNested(frame)) {
+        if (callee === key) lines.add(frame.line);
+        isInner ||= callee === key;
+        continue;
+      }
+      if (callee === key && keyOf(frame) === key) {
+        if (isInner) isRepeated = true;
+        else lines.add(frame.line);
+      }
+      callee = keyOf(frame);
+      isInner = false;
+    }
+  }
+  // The line of a call can also contain the definition.
+  const call = `(?<!\\bdef |\\bfunction |\\bfunction\\* |\\bfunction \\*|[\\w$])${name.replace(/[^\w]/g, '\\$&')}\\s*\\(`;
+  const definition = definitionLine(source, name);
+  const loops = language.guidance.loops(source).filter((loop) => loop.line > definition);
+  let count = 0;
+  for (const line of lines) {
+    count += sourceLine(source, line).split(new RegExp(call)).length - 1;
+    isRepeated ||= loops.some((loop) => loop.line <= line && line <= loop.lastLine);
+  }
+  return { count, lines: [...lines].sort((a, b) => a - b).slice(0, 3), isRepeated };
 }
 
-/** Whether the function has the same variables in several of the samples. */
+/** The line that defines a function; 0 if there is none. */
+function definitionLine(source: string, name: string): number {
+  const escaped = name.replace(/[^\w]/g, '\\$&');
+  const at = source.search(new RegExp(`\\b(?:def|function\\*?|const|let|var)\\s{1,9}${escaped}(?![\\w$])`));
+  return at < 0 ? 0 : source.slice(0, at).split('\n').length;
+}
+
+/** Share of the samples in which a call of the function must repeat an earlier one. */
+const REPEATED_SHARE = 0.1;
+
+/** Whether calls of the function with the same variables were reached from different callers: the work is done again. */
 function repeatsArguments(key: string, late: readonly ProgramState[]): boolean {
-  const seen = late.flatMap(({ stack, variables }) =>
-    variables
+  const paths = new Map<string, Set<string>>();
+  let repeated = 0;
+  for (const { stack, variables } of late) {
+    const calls = variables
       .filter((_, i) => stack[i] !== undefined && keyOf(stack[i]!) === key)
-      .map((one) => JSON.stringify(one)),
-  );
-  return seen.length >= 4 && new Set(seen).size <= seen.length * 0.9;
+      // Objects have the same text whatever they contain.
+      .map((one) => Object.entries(one).filter(([, value]) => !/^<.*>$/.test(value)));
+    const [call, ...callers] = calls;
+    if (call === undefined || call.length === 0) continue;
+    const known = paths.get(JSON.stringify(call)) ?? new Set();
+    const path = JSON.stringify(callers);
+    if (known.size > 0 && !known.has(path)) repeated++;
+    paths.set(JSON.stringify(call), known.add(path));
+  }
+  return repeated >= Math.max(2, late.length * REPEATED_SHARE);
 }
 
 // ---- loops ----

@@ -6,7 +6,8 @@ import type { LimitReason } from './run-context.ts';
 /** A host function that replaces a function of the module. */
 export interface HostOverride<Guest> {
   readonly signature: Signature;
-  readonly call: (guest: Guest, ...args: number[]) => number | undefined;
+  /** Arguments of type i64 are passed as bigint. */
+  readonly call: (guest: Guest, ...args: (number | bigint)[]) => number | undefined;
 }
 
 /** The parts of a runtime that link its module. The type parameter avoids an import cycle with guest.ts. */

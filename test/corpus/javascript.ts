@@ -163,6 +163,58 @@ export const JAVASCRIPT: readonly FailingProgram[] = [
   { code: "new RegExp('(');", type: 'RegexError' },
   { code: "decodeURIComponent('%');", type: 'EncodingError' },
 
+  {
+    code: 'class C {\n  n = 0;\n  inc() { return ++this.n; }\n}\nconst f = new C().inc;\nf();',
+    type: 'UndefinedValue',
+    says: 'this is undefined',
+  },
+  {
+    code: 'const cfg = { db: 1 };\nconsole.log(cfg.database.host);',
+    type: 'UndefinedValue',
+    says: 'cfg has the properties: db',
+  },
+  {
+    code: 'const xs = [{ v: 1 }];\nfor (let i = 0; i <= xs.length; i++) xs[i].v++;',
+    type: 'UndefinedValue',
+    says: 'use i < xs.length',
+  },
+  {
+    code: 'const out = [];\n[1].forEach(async (x) => { await null; out.push({ x }); });\nout[0].x;',
+    type: 'UndefinedValue',
+    says: 'forEach does not wait',
+  },
+  {
+    code: "const s = 'abc';\ns.push('d');",
+    type: 'NotAFunction',
+    says: 's.push is not a function: s is "abc"',
+  },
+  { code: 'function* g() {}\ng.next();', type: 'NotAFunction', says: 'g is a generator function' },
+  { code: 'class P {}\n\nP();', type: 'NotAFunction', says: 'line 3: P();' },
+  {
+    code: 'class A {}\nclass B extends A { constructor() { this.m = 1; } }\nnew B();',
+    type: 'UndefinedName',
+    says: 'call super(...) first',
+  },
+  { code: 'await Promise.all(1, 2);', type: 'TypeMismatch', says: 'Promise.all([first, second])' },
+  { code: "new URL('example.com/path');", type: 'TypeMismatch', says: 'needs a scheme' },
+  { code: "require('crypto').createHash('md6');", type: 'InvalidValue', says: 'getHashes()' },
+  {
+    code: "require('assert').strictEqual(1, 2);",
+    type: 'AssertionFailed',
+    says: 'strictly equal',
+  },
+  {
+    code: 'setInterval(() => {}, 50);',
+    type: 'Timeout',
+    says: 'clearInterval',
+    options: { timeout_seconds: 0.3 },
+  },
+  {
+    code: "require('fs').writeFileSync('out/a.txt', 'x');",
+    type: 'FileNotFoundInWorkspace',
+    says: "fs.mkdirSync('out'",
+  },
+
   // ---- data ----
   { code: "JSON.parse('');", type: 'DataShape', says: 'empty' },
   { code: "JSON.parse('{bad}');", type: 'DataShape', says: 'not valid JSON' },

@@ -233,6 +233,35 @@ export const PYTHON: readonly FailingProgram[] = [
   { code: 'import js', type: 'UnsupportedFeature' },
   { code: "import sys\nsys.path = ['/app']\nimport nothing_vendored", type: 'PackageNotAvailable' },
 
+  // ---- waits that nothing can end ----
+  {
+    code: 'import threading\ndone = threading.Event()\ndone.wait()',
+    type: 'UnsupportedFeature',
+    says: 'before the line that waits',
+  },
+  {
+    code: 'import queue\nq = queue.Queue()\nitem = q.get()',
+    type: 'UnsupportedFeature',
+    says: 'get_nowait()',
+  },
+  {
+    code: 'import threading\nlock = threading.Lock()\ndef add(n):\n    with lock:\n        return n and add(n - 1)\nadd(2)',
+    type: 'UnsupportedFeature',
+    says: 'threading.RLock',
+  },
+  {
+    code: 'import asyncio\nawait asyncio.Queue().get()',
+    type: 'AsyncMisuse',
+    says: 'Every task waits',
+  },
+  { code: 'import bcrypt', type: 'PackageNotAvailable', says: 'hashlib.pbkdf2_hmac' },
+  { code: 'from utils import helper', type: 'PackageNotAvailable', says: 'module of yours' },
+  {
+    code: "import argparse\np = argparse.ArgumentParser()\np.add_argument('--input', required=True)\np.parse_args()",
+    type: 'WrongArguments',
+    says: 'the following arguments are required: --input',
+  },
+
   // ---- names, types, values ----
   { code: 'print(totl)', type: 'UndefinedName', says: "'totl'" },
   { code: 'total = 1\nprint(totl)', type: 'UndefinedName', says: "mean 'total'" },
@@ -301,6 +330,46 @@ export const PYTHON: readonly FailingProgram[] = [
   { code: 'd = {1: 2}\nfor k in d:\n    d[k + 1] = 0', type: 'MutationDuringIteration' },
   { code: 's = {1, 2}\nfor x in s:\n    s.add(x + 10)', type: 'MutationDuringIteration' },
 
+  {
+    code: 'class A:\n    def add(amount):\n        return amount\nA().add(5)',
+    type: 'WrongArguments',
+    says: 'def add(self, ...)',
+  },
+  {
+    code: 'class A:\n    def add(self, n):\n        self.total += n\nA().add(5)',
+    type: 'MissingAttribute',
+    says: 'Assign self.total in __init__ of A',
+  },
+  {
+    code: 'from decimal import Decimal\nDecimal("10.5") * 1.2',
+    type: 'TypeMismatch',
+    says: 'Decimal(str(value))',
+  },
+  { code: 'sorted([3, "a", None])', type: 'TypeMismatch', says: 'different types' },
+  { code: 'list(5)', type: 'TypeMismatch', says: 'single number' },
+  { code: '"%d items" % "five"', type: 'TypeMismatch', says: 'The value is text' },
+  {
+    code: 'from abc import ABC, abstractmethod\nclass S(ABC):\n    @abstractmethod\n    def area(self): ...\nS()',
+    type: 'TypeMismatch',
+    says: 'abstract method',
+  },
+  {
+    code: 'import asyncio\nasync def f(x): return x\nawait asyncio.gather([f(1), f(2)])',
+    type: 'TypeMismatch',
+    says: 'gather(*tasks)',
+  },
+  {
+    code: 'from enum import Enum\nclass C(Enum):\n    RED = 1\nC("RED")',
+    type: 'InvalidValue',
+    says: 'square brackets',
+  },
+  {
+    code: 'from zoneinfo import ZoneInfo\nZoneInfo("US/Estern")',
+    type: 'InvalidValue',
+    says: 'available_timezones()',
+  },
+  { code: 'import pickle\npickle.dumps(lambda x: x)', type: 'TypeMismatch', says: 'not as a lambda' },
+
   // ---- data ----
   { code: "user = {'name': 'Ada', 'mail': 'x'}\nprint(user['email'])", type: 'DataShape', says: "'mail'" },
   { code: "data = {'users': [{'id': 1}]}\ndata['users'][0]['name']", type: 'DataShape', says: "'id'" },
@@ -350,6 +419,31 @@ export const PYTHON: readonly FailingProgram[] = [
   },
   { code: "import sqlite3\nsqlite3.connect(':memory:').execute('SELEC 1')", type: 'DatabaseError' },
   { code: "import sqlite3\nsqlite3.connect('/data/x/app.db')", type: 'DatabaseError', says: '/app/data.db' },
+
+  { code: 'd = {"1": "a"}\nd[1]', type: 'DataShape', says: 'The keys are text' },
+  { code: 'd = {1: "a"}\nd["1"]', type: 'DataShape', says: 'd[int(key)]' },
+  {
+    code: 'import csv, io\nfor r in csv.DictReader(io.StringIO("name;age\\nAnn;31")):\n    r["age"]',
+    type: 'DataShape',
+    says: "delimiter=';'",
+  },
+  {
+    code: 'import csv, io\nfor r in csv.reader(io.BytesIO(b"a,b")):\n    pass',
+    type: 'FileMode',
+    says: 'text mode',
+  },
+  { code: 'd = {"ab": 1, "cde": 2}\nfor k, v in d:\n    pass', type: 'DataShape', says: 'd.items()' },
+  { code: 'import json\na = {}\na["a"] = a\njson.dumps(a)', type: 'InvalidValue', says: 'contains itself' },
+  {
+    code: 'import sqlite3\nsqlite3.connect(":memory:").execute("create table t (order text)")',
+    type: 'DatabaseError',
+    says: 'needs double quotes',
+  },
+  {
+    code: 'import sqlite3\nsqlite3.connect(":memory:").execute("select ?", ({},))',
+    type: 'DatabaseError',
+    says: 'json.dumps(value)',
+  },
 
   // ---- syntax ----
   { code: 'x = 1\ny = = 2', type: 'SyntaxError', says: 'line 2: y = = 2' },

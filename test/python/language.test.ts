@@ -153,6 +153,55 @@ describe('asynchronous Python', () => {
     expect(result.stderr).toContain('would wait forever');
   });
 
+  test('names the tasks that wait if nothing can wake the event loop', async () => {
+    const { stderr } = await python(
+      'import asyncio\nasync def take(q):\n    await q.get()\nasync def main():\n    await take(asyncio.Queue())\nasyncio.run(main())',
+    );
+    expect(stderr).toContain('waiting: take (line 3)');
+  });
+
+  test('raises RuntimeError for a wait that only another thread could end', async () => {
+    const { stdout, stderr, metadata } = await python(`
+      import queue, threading
+      from concurrent.futures import Future
+      held = threading.Lock()
+      held.acquire()
+      tasks = queue.Queue()
+      tasks.put(1)
+      for wait in (
+          threading.Event().wait, queue.Queue().get, queue.SimpleQueue().get, tasks.join, held.acquire,
+          threading.Semaphore(0).acquire, threading.Barrier(2).wait, Future().result,
+      ):
+          try:
+              wait()
+          except RuntimeError as error:
+              print(error)
+      held.acquire()
+    `);
+    expect(new Set(stdout.trim().split('\n')).size).toBe(1);
+    expect(stdout.match(/the wait would never end: there are no threads/g)).toHaveLength(8);
+    expect(stderr).not.toContain('_sandbox');
+    expect(metadata.error).toMatchObject({ type: 'RuntimeError', line: 19, raised: false });
+  });
+
+  test('waits for a lock, an event and a queue without using fuel', async () => {
+    const waiting = await python(`
+      import queue, threading, time
+      start = time.monotonic()
+      held = threading.Lock()
+      held.acquire()
+      print(held.acquire(timeout=0.05), threading.Event().wait(0.05))
+      for source in (queue.Queue(), queue.SimpleQueue()):
+          try:
+              source.get(timeout=0.05)
+          except queue.Empty:
+              print('empty')
+      print(time.monotonic() - start >= 0.2)
+    `);
+    expect(waiting.stdout).toBe('False False\nempty\nempty\nTrue\n');
+    expect(waiting.fuel_consumed).toBeLessThan(20_000_000);
+  });
+
   test('gets tracebacks of awaited functions without frames of the runtime', async () => {
     const result = await python('async def f():\n    raise ValueError("z")\nawait f()');
     expect(result.stderr).not.toContain('asyncio');

@@ -111,6 +111,28 @@ const PROGRAMS: Record<string, Program> = {
     code: 'function last(n) { let t = 0; for (let i = 0; i < 2000; i++) t += i; return n === 0 ? t : last(n - 1); }\nlet n = 0;\nwhile (n < 1e6) n += last(20) > 0 ? 1 : 2;\n',
     says: 'of the fuel was used in last',
   },
+  'recursion in a comprehension that repeats its work': {
+    runtime: 'python',
+    code: 'def ways(n):\n    if n < 2: return 1\n    return sum(ways(n - i) for i in (1, 2))\nways(60)\n',
+    cause: 'exponential_recursion',
+    says: 'ways calls itself several times per call, on line 3',
+  },
+  'recursion in a loop that repeats its work': {
+    runtime: 'javascript',
+    code: 'function ways(n) {\n  if (n < 2) return 1;\n  let t = 0;\n  for (const i of [1, 2]) t += ways(n - i);\n  return t;\n}\nways(60);\n',
+    cause: 'exponential_recursion',
+    says: 'ways calls itself several times per call, on line 4',
+  },
+  'recursion in a loop that visits each node once': {
+    runtime: 'python',
+    code: 'def visit(node):\n    total = sum(range(node, node + 300))\n    for child in (2 * node, 2 * node + 1):\n        if child < 2**40:\n            total += visit(child)\n    return total\nvisit(1)\n',
+    says: 'of the fuel was used in visit',
+  },
+  'a regular expression that backtracks': {
+    runtime: 'javascript',
+    code: "console.log(/^(\\w+\\s?)+$/.test('a'.repeat(40) + '!'));\n",
+    says: 'The regular expression on line 1 probably backtracks: its pattern has nested quantifiers',
+  },
   'an import that uses most of the fuel': {
     runtime: 'python',
     code: 'import sympy\nprint(sympy.pi)\n',

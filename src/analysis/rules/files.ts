@@ -153,7 +153,9 @@ export const fileRules: readonly Rule[] = [
           failedAt(input),
         ],
         examples:
-          folder === undefined ? undefined : [input.language.guidance.createFolder(oneLine(folder, 80))],
+          folder === undefined
+            ? undefined
+            : [input.language.guidance.createFolder(oneLine(folder, 80), input.source)],
       };
     },
   }),

@@ -12,7 +12,7 @@ import { heavyImports } from '../heavy-imports.ts';
 import type { AnalysisInput } from '../input.ts';
 import { failedAt, oneLine } from '../quote-guest-text.ts';
 import { DOCS, type Rule, rule } from '../rule.ts';
-import { hopelessCause, hottestFunction, stuckRegex } from '../run-cause.ts';
+import { backtrackingRegex, hopelessCause, hottestFunction, stuckRegex } from '../run-cause.ts';
 import { suggestedBytes, suggestedSeconds } from '../suggested-limits.ts';
 
 /** Characters of the source that are searched for an endless loop. */
@@ -33,6 +33,11 @@ function raisedInstead(
 /** What to change in a program for which no budget is enough; undefined for other programs. */
 function fixOf(input: AnalysisInput): readonly string[] | undefined {
   const cause = hopelessCause(input);
+  if (cause === undefined && backtrackingRegex(input) !== undefined)
+    return [
+      'Solution 1: Rewrite the pattern without nested quantifiers such as (a+)+ or (a|ab)*, or check the text with plain string operations',
+      'More fuel or time does not help: the number of steps can double with each character',
+    ];
   if (cause === undefined)
     return needsTooMuchFuel(input)
       ? ['Solution 1: Use a faster algorithm or less data', progressText(input)!]
@@ -55,7 +60,7 @@ function fixOf(input: AnalysisInput): readonly string[] | undefined {
 /** What the samples show beyond the cause. */
 function samplesText(input: AnalysisInput): (string | undefined)[] {
   const hot = hottestFunction(input);
-  const regexLine = stuckRegex(input);
+  const regexLine = backtrackingRegex(input) === undefined ? stuckRegex(input) : undefined;
   return [
     hot && !hot.name.startsWith('<')
       ? `${Math.round(hot.share * 100)}% of the fuel was used in ${oneLine(hot.name, 80)}`
@@ -66,10 +71,15 @@ function samplesText(input: AnalysisInput): (string | undefined)[] {
   ];
 }
 
+const regexText = (line: number) =>
+  `The regular expression on line ${line} probably backtracks: its pattern has nested quantifiers`;
+
 /** The cause for the `Likely cause:` line of the specification. */
 function likelyCause(input: AnalysisInput): string {
   const hopeless = hopelessCause(input);
   if (hopeless !== undefined) return hopeless.text;
+  const regexLine = backtrackingRegex(input);
+  if (regexLine !== undefined) return regexText(regexLine);
   const heavy = heavyImports(input).filter(({ cached }) => !cached);
   const importFuel = heavy.reduce((sum, { fuel }) => sum + fuel, 0);
   if (heavy.length > 0 && importFuel * 5 >= input.limits.fuel_budget) {
@@ -125,7 +135,9 @@ export const limitRules: readonly Rule[] = [
     advise: (trap, input) => {
       const { timeout_seconds: seconds, fuel_budget } = input.limits;
       const isWaiting = input.fuelConsumed < fuel_budget / 100;
-      const cause = hopelessCause(input);
+      const regexLine = backtrackingRegex(input);
+      const cause = hopelessCause(input)?.text ?? (regexLine && regexText(regexLine));
+      const timers = isWaiting ? input.language.guidance.endlessTimer?.(input.source) : undefined;
       return {
         message: trap.message,
         guidance: [
@@ -133,12 +145,13 @@ export const limitRules: readonly Rule[] = [
           failedAt(input, 'The time limit was reached at'),
           ...(cause === undefined
             ? [
-                isWaiting
-                  ? 'The program was mostly waiting: shorten or remove sleeps'
-                  : 'The program was computing: use a faster algorithm or less data',
-                `Or raise the limit: timeout_seconds=${suggestedSeconds(seconds)}`,
+                timers ??
+                  (isWaiting
+                    ? 'The program was mostly waiting: shorten or remove sleeps'
+                    : 'The program was computing: use a faster algorithm or less data'),
+                timers ? undefined : `Or raise the limit: timeout_seconds=${suggestedSeconds(seconds)}`,
               ]
-            : [`Likely cause: ${cause.text}`, ...fixOf(input)!]),
+            : [`Likely cause: ${cause}`, ...fixOf(input)!]),
           ...(isWaiting ? [] : samplesText(input)),
         ],
       };

@@ -29,6 +29,10 @@ import { TRAINING_PROGRAMS } from './training-programs.ts';
 const LIMIT_TEXT_BYTES = 200;
 /** Signal numbers that programs do not use. The boot script installs handlers that raise an exception. */
 const LIMIT_SIGNALS: Record<LimitReason, number> = { out_of_fuel: 60, timeout: 61, cancelled: 62 };
+/** The boot script installs a handler that raises a RuntimeError. */
+const ENDLESS_WAIT_SIGNAL = 63;
+/** Result of a wait in CPython: handle signals, and wait again for the rest of the time. */
+const PARK_INTERRUPTED = -3;
 const BINARY_SHA256 = 'cc36e3cab04fdfc9a63ff13eb52eae2b911bf46c025cc7b281f394bd3de1d5e6';
 const BOOT_ENV = {
   PYTHONHOME: '/',
@@ -120,6 +124,13 @@ function interrupt(guest: Guest, reason: LimitReason): void {
   guest.call('PyErr_SetInterruptEx', LIMIT_SIGNALS[reason]);
 }
 
+/** There is one thread, so nothing can end the wait: it lasts until its time is up, or fails if it has no limit. */
+function waitForSemaphore(guest: Guest, nanoseconds: number): number {
+  if (nanoseconds < 0) guest.call('PyErr_SetInterruptEx', ENDLESS_WAIT_SIGNAL);
+  guest.sleep(Math.max(0, nanoseconds) / 1e6);
+  return PARK_INTERRUPTED;
+}
+
 /** Calls a function of the boot script with a JSON text as bytes object. */
 function callBootScript(guest: Guest, target: number, request: unknown): number {
   const bytes = encoder.encode(JSON.stringify(request));
@@ -203,7 +214,7 @@ export const python: Runtime = {
       'malloc',
       'free',
     ],
-    hostOverrides: ['emscripten_thread_sleep'],
+    hostOverrides: ['emscripten_thread_sleep', '_PySemaphore_Wait'],
     stackPointer: '__stack_pointer',
     linkable: true,
   },
@@ -222,9 +233,14 @@ export const python: Runtime = {
         // All sleeping goes through this function. The compiled version is a busy loop.
         signature: { params: ['f64'], results: [] },
         call: (guest, milliseconds) => {
-          guest.sleep(milliseconds!);
+          guest.sleep(Number(milliseconds));
           return undefined;
         },
+      },
+      {
+        // Locks, events and queues wait here: semaphore, nanoseconds, whether to detach the thread state.
+        signature: { params: ['i32', 'i64', 'i32'], results: ['i32'] },
+        call: (guest, _semaphore, nanoseconds) => waitForSemaphore(guest, Number(nanoseconds)),
       },
     ],
   },

@@ -22,7 +22,8 @@ import {
 } from '../../../analysis/rules/rule-factories.ts';
 import { similarNames } from '../../../analysis/similar-names.ts';
 import type { GuestError } from '../../../schema.ts';
-import { engineError, NOT_ITERABLE } from './select-engine-error.ts';
+import { notCallableLines, promiseListLine, undefinedValueLines } from './failed-expression.ts';
+import { CLASS_CALLED, engineError, NOT_ITERABLE } from './select-engine-error.ts';
 import { syntaxHints } from './syntax-hints.ts';
 import { failedIteration, originatingCall, RETURNS, unawaitedFunction } from './value-origin.ts';
 
@@ -41,6 +42,14 @@ const TYPE_ADVICE: readonly (readonly [RegExp, string])[] = [
   [
     /BigInt/i,
     'BigInt and number cannot be mixed: use BigInt on both sides (3n, BigInt(value)); Math functions do not accept BigInt: instead of Math.min and Math.max, compare with < and >',
+  ],
+  [
+    /^Invalid URL/,
+    "A URL needs a scheme, as in https://example.com/path; for a relative one pass a base: new URL(path, 'https://example.com')",
+  ],
+  [
+    /^private class field/,
+    'The object is not an instance of the class that declares this field: check how it was created',
   ],
   [/circular/, 'Remove the circular reference before JSON.stringify, or leave it out with a replacer'],
   [/^empty array$/, 'reduce of an empty array requires an initial value: array.reduce(callback, 0)'],
@@ -165,7 +174,12 @@ export const errorRules: readonly Rule[] = [
     evidence: 'URIError or InvalidCharacterError: text cannot be decoded or encoded.',
     docs: [DOCS.files],
     match: (input) => engineError(input, 'URIError', 'InvalidCharacterError'),
-    lines: (error) => [`The text cannot be decoded or encoded: ${oneLine(error.message)}`],
+    lines: (error) => [
+      `The text cannot be decoded or encoded: ${oneLine(error.message)}`,
+      error.type === 'URIError'
+        ? 'Each % must be followed by two hex digits that form valid UTF-8: encode text with encodeURIComponent first'
+        : 'Base64 consists of A-Z, a-z, 0-9, + and /, and btoa accepts Latin-1 only: for other text use Buffer.from(text)',
+    ],
   }),
   exceptionRule({
     type: 'RegexError',
@@ -246,6 +260,8 @@ export const errorRules: readonly Rule[] = [
     match: (input) => engineError(input, 'ReferenceError'),
     lines: (error, input) => {
       const name = oneLine(messageMatch(error, /^'?([^\s']+)'? is not/) ?? '', 80);
+      if (name === 'this')
+        return ['The constructor of a subclass uses this before super(): call super(...) first'];
       if (/is not initialized$/.test(error.message))
         return [`'${name}' is used before its declaration with let, const or class`];
       const others = declaredNames(input.source).filter((other) => other !== name);
@@ -272,11 +288,11 @@ export const errorRules: readonly Rule[] = [
       const path = isNullable && call.path !== undefined ? call.path : undefined;
       return [
         `The value is null or undefined: ${oneLine(error.message)}`,
+        ...(isNullable ? [] : undefinedValueLines(error, input)),
         isNullable
           ? `${call.name}${path === undefined ? '' : `('${oneLine(path, 80)}')`} returns null on failure: check the result before using it`
           : undefined,
         isNullable ? ((path && existingFileLine(path, input)) ?? workspaceListing(input)) : undefined,
-        isNullable ? undefined : 'Check the value first, or use optional chaining: value?.property',
       ];
     },
   }),
@@ -292,8 +308,13 @@ export const errorRules: readonly Rule[] = [
     lines: (error, input) => [
       `Invalid call: ${oneLine(error.message)}`,
       markdownFenceAdvice(input),
-      methodAdvice(failedStatement(input)),
-      'Check the spelling of the method and the type of the value (strings and objects have no array methods)',
+      ...(CLASS_CALLED.test(error.message)
+        ? ['Create the object with new, as in new Name(...)']
+        : [
+            methodAdvice(failedStatement(input)),
+            ...notCallableLines(error, input),
+            'Check the spelling of the method and the type of the value (strings and objects have no array methods)',
+          ]),
     ],
   }),
   exceptionRule({
@@ -327,15 +348,39 @@ export const errorRules: readonly Rule[] = [
       error.message === 'Date value is NaN'
         ? 'The date is invalid: check its text, and use the form 2026-01-31T12:00:00Z'
         : undefined,
+      /time zone/i.test(error.message)
+        ? "Use an IANA name such as Europe/Berlin or America/New_York; Intl.supportedValuesOf('timeZone') lists them"
+        : undefined,
     ],
   }),
   exceptionRule({
     type: 'TypeMismatch',
     evidence: 'TypeError: an operation does not support the type of its operand.',
     match: (input) => engineError(input, 'TypeError', 'DataCloneError'),
-    lines: (error) => [
+    lines: (error, input) => [
       `The operation does not support this type: ${oneLine(error.message)}`,
+      NOT_ITERABLE.test(error.message) ? promiseListLine(failedStatement(input)) : undefined,
       TYPE_ADVICE.find(([pattern]) => pattern.test(error.message))?.[1],
+    ],
+  }),
+  exceptionRule({
+    type: 'AssertionFailed',
+    evidence: 'AssertionError: an assertion of node:assert in the program failed.',
+    match: ({ error }) => (error?.type === 'AssertionError' ? error : undefined),
+    lines: (error) => [
+      `An assertion failed${error.message === '' ? '' : `: ${oneLine(error.message, 300)}`}`,
+      'Print both sides of the comparison: either the code or the expectation is wrong',
+    ],
+  }),
+  exceptionRule({
+    type: 'InvalidValue',
+    evidence: 'An Error of a Node.js function: it rejected an argument, or could not do its work with it.',
+    match: (input) => engineError(input, 'Error'),
+    lines: (error) => [
+      `A function rejected a value: ${oneLine(error.message)}`,
+      /^Digest method not supported|^Invalid digest/.test(error.message)
+        ? 'crypto.getHashes() lists the algorithms; sha256, sha512 and md5 are among them'
+        : undefined,
     ],
   }),
 ];

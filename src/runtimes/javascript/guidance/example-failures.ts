@@ -152,4 +152,18 @@ export const guidanceExamples: readonly GuidanceExample[] = [
       error: thrown('ReferenceError', 'tools is not defined'),
     },
   },
+  {
+    type: 'AssertionFailed',
+    run: {
+      source: "const assert = require('assert');\nassert.strictEqual(1 + 1, 3);",
+      error: thrown('AssertionError', 'Expected values to be strictly equal: 2 !== 3', { line: 2 }),
+    },
+  },
+  {
+    type: 'InvalidValue',
+    run: {
+      source: "const { createHash } = require('crypto');\ncreateHash('md6');",
+      error: thrown('Error', 'Digest method not supported', { line: 2 }),
+    },
+  },
 ];

@@ -6,14 +6,23 @@ import { ruleTable } from '../../../analysis/rule-table.ts';
 import { errorRules } from './error-rules.ts';
 import { importRules } from './import-rules.ts';
 import { javascriptLoops } from './loops.ts';
-import { NOT_ITERABLE, parseUncaughtError } from './select-engine-error.ts';
+import { CLASS_CALLED, NOT_ITERABLE, parseUncaughtError } from './select-engine-error.ts';
 import { failedIteration } from './value-origin.ts';
 
+const SOURCE_MAX = 32_768;
 const STACK_OVERFLOWS = ['stack overflow', 'Maximum call stack size exceeded'];
 const IMPORTS = [
   /requireVendor\(\s*['"]([^'"]{1,100})['"]/,
   /^\s*import\b[^'"]{0,200}['"]([^'"]{1,100})['"]/,
 ];
+
+/** The line of the second frame of a stack, if both frames are in the program. */
+function callerLine(stack: string): number | undefined {
+  const [called, caller] = stack
+    .split('\n', 2)
+    .map((frame) => /\((\/app\/[^:()]{1,200}):(\d{1,9})(?::\d{1,9})?\)$/.exec(frame));
+  return called && caller && called[1] === caller[1] ? Number(caller[2]) : undefined;
+}
 
 export const javascriptGuidance: LanguageGuidance = {
   typicalSource: /^[ \t]*(const|let|var) [\w[{]|^[ \t]*function\b|^[ \t]*console\.log\(|=> ?\{|^[ \t]*\/\//m,
@@ -31,7 +40,12 @@ export const javascriptGuidance: LanguageGuidance = {
     const statement = failedStatement({ source, error });
     const raised = error.raised === true || (!error.thrower && /\bthrow\b/.test(statement));
     const isShifted = !raised && NOT_ITERABLE.test(error.message);
-    const line = (isShifted ? failedIteration({ source, error })?.line : undefined) ?? error.line;
+    const isConstructor = CLASS_CALLED.test(error.message);
+    const line =
+      (isShifted ? failedIteration({ source, error })?.line : undefined) ??
+      // QuickJS reports the position of the class; the call is the next frame.
+      (isConstructor ? callerLine(error.stack ?? '') : undefined) ??
+      error.line;
     // Standard error has the list of packages already.
     const message = error.message.replace(/: available packages: [\s\S]*$/, '');
     return { ...error, message, raised, line };
@@ -43,7 +57,16 @@ export const javascriptGuidance: LanguageGuidance = {
     new RegExp(
       `^(?:export )?(?:const|let|var|(?:async )?function\\*?|class)\\s+(?:[[{][^=]*)?${name}(?![\\w$])`,
     ),
-  createFolder: (path) => `os.mkdir('${path}')`,
+  createFolder: (path, source) =>
+    /\bfs\b/.test(source.slice(0, SOURCE_MAX))
+      ? `fs.mkdirSync('${path}', { recursive: true })`
+      : `os.mkdir('${path}')`,
+  endlessTimer: (source) => {
+    const code = source.slice(0, SOURCE_MAX);
+    return /\bsetInterval\s*\(/.test(code) && !/\bclearInterval\s*\(/.test(code)
+      ? 'A timer of setInterval keeps the program running: stop it with clearInterval(timer) when the work is done, or call process.exit()'
+      : undefined;
+  },
 };
 
 export const javascriptRules = ruleTable([...importRules, ...errorRules]);

@@ -12,6 +12,9 @@ export function engineError({ error }: AnalysisInput, ...types: readonly string[
 export const NOT_ITERABLE =
   /^value is not iterable$|^cannot read property 'Symbol\.iterator' of (?:null|undefined)$/;
 
+/** A class that is called like a function. */
+export const CLASS_CALLED = /^class constructors must be invoked with 'new'/;
+
 const UNCAUGHT = /^Uncaught (?:\(in promise\) )?(\w{1,60}Error): ([^\n]{0,2000})$/;
 const STACK_FRAME = /^\s+at /;
 

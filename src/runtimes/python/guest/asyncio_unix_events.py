@@ -5,9 +5,29 @@ The loop never waits for a descriptor, so it only sleeps. Nothing outside can wa
 
 import time
 
-from . import base_events, events
+from . import base_events, events, tasks
 
 __all__ = ('SelectorEventLoop', 'EventLoop')
+
+
+def _waiting_tasks():
+    """Where the first tasks of the running loop wait, for the error message."""
+    places = []
+    for task in tasks.all_tasks():
+        name = line = None
+        # The innermost coroutine that is not part of asyncio.
+        coroutine = task.get_coro()
+        for _ in range(100):
+            frame = getattr(coroutine, 'cr_frame', None)
+            if frame is None:
+                break
+            if '/asyncio/' not in frame.f_code.co_filename:
+                name, line = frame.f_code.co_name, frame.f_lineno
+            coroutine = coroutine.cr_await
+        if name is not None:
+            places.append((line, f'{name} (line {line})'))
+    places.sort()
+    return ''.join(f'{", " if i else "; waiting: "}{text}' for i, (_, text) in enumerate(places[:5]))
 
 
 class _SleepingSelector:
@@ -20,7 +40,7 @@ class _SleepingSelector:
         if self.tools is not None and type(self).tools(timeout):
             return []
         if timeout is None:
-            raise RuntimeError('the event loop would wait forever: no timer or callback is scheduled')
+            raise RuntimeError(f'the event loop would wait forever: no timer or callback is scheduled{_waiting_tasks()}')
         if timeout > 0:
             time.sleep(timeout)
         return []

@@ -14,6 +14,7 @@ _MAIN_FILE = '/app/main.py'
 # Later calls of a session have different file names, so that tracebacks and `inspect` find the sources of earlier calls.
 _CALL_FILE = '/app/call-{}.py'
 _TOOL_FILES = ('/lib/python3.14/_sandbox_tools.py', '/lib/python3.14/_sandbox_tool_calls.py')
+_ARGPARSE_FILE = '/lib/python3.14/argparse.py'
 _SITE_PACKAGES = '/data/site-packages'
 
 # Imported into the boot image, because programs use them often. Each one makes the image larger.
@@ -70,8 +71,13 @@ def _define_entry_points():
     def on_limit(number, frame):
         raise limits[number](limit_text.rstrip(b'\0').decode())
 
+    def on_endless_wait(number, frame):
+        raise RuntimeError('the wait would never end: there are no threads that could release the lock, set the event or add an item')
+
+    handlers = on_limit.__code__, on_endless_wait.__code__
     for number in limits:
         signal.signal(number, on_limit)
+    signal.signal(63, on_endless_wait)
 
     def compile_main(source, file, tools):
         """Compiles a program to code objects: its statements and, if it ends with an expression, that expression."""
@@ -150,11 +156,11 @@ def _define_entry_points():
             tb = tb.tb_next
 
     def program_traceback(error):
-        """The traceback from the first frame of the program on, without the signal handler that raised a limit."""
+        """The traceback from the first frame of the program on, without the signal handler that raised the exception."""
         start = tb = error.__traceback__
-        if isinstance(error, limit_types):
+        if isinstance(error, (*limit_types, RuntimeError)):
             while tb.tb_next is not None:
-                if tb.tb_next.tb_frame.f_code is on_limit.__code__:
+                if tb.tb_next.tb_frame.f_code in handlers:
                     tb.tb_next = None
                     break
                 tb = tb.tb_next
@@ -178,6 +184,18 @@ def _define_entry_points():
             return low_bits(status, 0xFF)
         print(status, file=sys.stderr)
         return 1
+
+    def rejected_arguments(error):
+        """The error for which argparse ended the program; None if something else ended it."""
+        tb = error.__traceback__
+        while tb is not None:
+            code = tb.tb_frame.f_code
+            if code.co_name == 'error' and code.co_filename == _ARGPARSE_FILE:
+                message = tb.tb_frame.f_locals.get('message')
+                details = describe_error(error, program_traceback(error))
+                return {**details, 'type': 'ArgumentError', 'module': 'argparse', 'message': truncate(str(message))}
+            tb = tb.tb_next
+        return None
 
     def shorten(tb):
         """Removes the middle of a long traceback."""
@@ -222,6 +240,8 @@ def _define_entry_points():
             if report['exit_code'] != 0 and isinstance(handled, Exception):
                 # Many programs end with `except ...: sys.exit(1)`. The cause is the exception that they were handling.
                 report['exit_cause'] = describe_error(handled, program_traceback(handled))
+            elif report['exit_code'] != 0:
+                report['exit_cause'] = rejected_arguments(error)
         except BaseException as error:
             tb = program_traceback(error)
             report['exit_code'] = 1

@@ -33,6 +33,32 @@ function dataShapeError(input: AnalysisInput): GuestError | undefined {
   return moduleException(input, 'json.decoder');
 }
 
+const isQuoted = (text: string) => /^['"]/.test(text);
+
+/** Advice if the dict has the key as text instead of a number, or the other way round. */
+function otherTypeLine(key: string, available: readonly string[]): string | undefined {
+  const other = available.find((one) => unquoted(one) === unquoted(key) && isQuoted(one) !== isQuoted(key));
+  if (other === undefined) return undefined;
+  return isQuoted(other)
+    ? `The keys are text: use str(key), as in d[${oneLine(other, 60)}]; keys of JSON objects are always text`
+    : `The keys are not text: convert the key first, as in d[int(key)]`;
+}
+
+/** Advice if the only column of a table has several names. */
+function delimiterLine(available: readonly string[]): string | undefined {
+  const [, delimiter] = available.length === 1 ? (/\w(;|\\t|\|)\w/.exec(available[0]!) ?? []) : [];
+  return (
+    delimiter && `The columns are separated by '${delimiter}': pass delimiter='${delimiter}' to the reader`
+  );
+}
+
+/** Advice for a loop over the items of a dict without items(). */
+function itemsLine(input: AnalysisInput): string | undefined {
+  const [, name] = /^for\s+\(?\w+\s*,\s*\w+\)?\s+in\s+(\w{1,80})\s*:/.exec(failedStatement(input)) ?? [];
+  const isDict = name !== undefined && /^\{.*[:\d]/.test(input.stoppedAt?.variables[name] ?? '');
+  return isDict ? `${name} is a dict: loop over ${name}.items()` : undefined;
+}
+
 /** What is known about the container in which a key or index was not found. */
 function containerLines(error: GuestError, input: AnalysisInput): (string | undefined)[] {
   const { key, available, length, container } = error;
@@ -51,7 +77,8 @@ function containerLines(error: GuestError, input: AnalysisInput): (string | unde
     const similar = similarNames(unquoted(key ?? ''), available.map(unquoted), 1)[0];
     if (available.some((one) => unquoted(one).startsWith('\\ufeff')))
       lines.push("The first key begins with a byte order mark: open the file with encoding='utf-8-sig'");
-    else if (similar !== undefined && key !== undefined)
+    else if (key !== undefined) lines.push(otherTypeLine(key, available) ?? delimiterLine(available));
+    if (lines.at(-1) === undefined && similar !== undefined)
       lines.push(`Did you mean '${oneLine(similar, 60)}'?`);
   } else if (length !== undefined && container !== undefined) {
     const last = length > 0 ? `valid indices are 0 to ${length - 1}` : 'no index is valid';
@@ -79,6 +106,7 @@ function dataShapeLines(error: GuestError, input: AnalysisInput): (string | unde
     UNPACK.test(error.message)
       ? `The number of variables does not match the number of values: ${oneLine(error.message)}`
       : undefined,
+    UNPACK.test(error.message) ? itemsLine(input) : undefined,
     error.type === 'IndexError' && error.length === undefined
       ? 'The index is past the end of the sequence'
       : undefined,
@@ -95,7 +123,11 @@ export const dataRules: readonly Rule[] = [
     docs: [DOCS.files],
     match: (input) => {
       const value = builtinException(input, 'ValueError');
-      return value?.message.startsWith('I/O operation on closed file') ? value : moduleException(input, 'io');
+      if (value?.message.startsWith('I/O operation on closed file')) return value;
+      const csv = moduleException(input, '_csv');
+      return csv !== undefined && /opened in text mode/.test(csv.message)
+        ? csv
+        : moduleException(input, 'io');
     },
     advise: fileModeAdvice,
   }),
@@ -152,7 +184,10 @@ export const dataRules: readonly Rule[] = [
     evidence:
       'A library could not parse its input: zip, gzip, tar, XML, CSV, TOML, base64, pickle, struct or configuration.',
     docs: [DOCS.files],
-    match: (input) => moduleException(input, ...FORMAT_MODULES),
+    match: (input) => {
+      const error = moduleException(input, ...FORMAT_MODULES);
+      return error?.type === 'PicklingError' ? undefined : error;
+    },
     lines: (error) => [
       `The data does not have the expected format: ${errorText(error)}`,
       'Inspect the first bytes before parsing: print(open(path, "rb").read(80))',
@@ -175,6 +210,15 @@ export const dataRules: readonly Rule[] = [
           : undefined,
         /^UNIQUE constraint failed/.test(error.message)
           ? 'A row with this value exists already: use INSERT OR REPLACE, INSERT OR IGNORE, or another key'
+          : undefined,
+        /^NOT NULL constraint failed/.test(error.message)
+          ? 'The column must have a value: pass one instead of None, or give the column a DEFAULT'
+          : undefined,
+        /^Error binding parameter/.test(error.message)
+          ? 'SQLite stores None, int, float, str and bytes: convert other values first, for example with json.dumps(value) or str(value)'
+          : undefined,
+        /^near "\w+": syntax error/.test(error.message)
+          ? 'Check the SQL before this word; a table or column with the name of an SQL keyword needs double quotes, as in "order"'
           : undefined,
         table && `Create the table first, in the same database: CREATE TABLE ${oneLine(table, 60)} (...)`,
         error.message === 'unable to open database file'

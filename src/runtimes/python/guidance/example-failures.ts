@@ -367,4 +367,28 @@ export const guidanceExamples: readonly GuidanceExample[] = [
       stdoutDroppedBytes: 1_000_000,
     },
   },
+  {
+    type: 'WrongArguments',
+    run: {
+      source:
+        "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--input', required=True)\nargs = parser.parse_args()",
+      exitCode: 2,
+      error: raised('ArgumentError', 'the following arguments are required: --input', {
+        module: 'argparse',
+        kind: 'SystemExit',
+        line: 4,
+      }),
+    },
+  },
+  {
+    type: 'TypeMismatch',
+    run: {
+      source: 'import pickle\npickle.dumps(lambda x: x)',
+      error: raised('PicklingError', "Can't pickle <function <lambda>>", {
+        module: 'pickle',
+        kind: 'Exception',
+        line: 2,
+      }),
+    },
+  },
 ];

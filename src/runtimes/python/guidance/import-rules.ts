@@ -2,7 +2,7 @@
 
 import { failedSystemCall } from '../../../analysis/failed-system-call.ts';
 import { type AnalysisInput, availablePackage } from '../../../analysis/input.ts';
-import { failedAt, messageMatch, oneLine } from '../../../analysis/quote-guest-text.ts';
+import { failedAt, failedStatement, messageMatch, oneLine } from '../../../analysis/quote-guest-text.ts';
 import { DOCS, type Rule, rule } from '../../../analysis/rule.ts';
 import {
   type MissingFeature,
@@ -31,6 +31,29 @@ const THREADS: MissingFeature = {
   instead:
     'do the work in a plain loop; concurrent.futures.ThreadPoolExecutor and asyncio.to_thread work and run one function after the other',
 };
+const ENDLESS_WAIT = /^the wait would never end/;
+/** What to do instead of waiting for another thread, by the statement that waits. */
+const WAIT_SUBSTITUTES: readonly (readonly [RegExp, string])[] = [
+  [
+    /\.get\(/,
+    'put all items into the queue before reading it, and read with get_nowait() until queue.Empty; or loop over a list',
+  ],
+  [/\.join\(/, 'call task_done() once for each item before join(), or leave join() out'],
+  [
+    /\bwith\b|\.acquire\(/,
+    'release the lock first: the program holds it itself; for a function that takes its own lock again use threading.RLock',
+  ],
+];
+
+/** A wait that only another thread could end. */
+const endlessWait = (input: AnalysisInput): MissingFeature => ({
+  what: 'threads. The wait can never end: no other thread exists that could set the event, release the lock or add an item',
+  instead: [
+    WAIT_SUBSTITUTES.find(([pattern]) => pattern.test(failedStatement(input)))?.[1] ??
+      'call the function that sets the event or the result before the line that waits for it',
+    'run the functions one after the other, producers before consumers; or use asyncio, whose tasks can wait for each other',
+  ],
+});
 const NETWORK: MissingFeature = {
   what: 'network access',
   instead: 'fetch the data outside the sandbox, pass it with the files option, and read it from /app',
@@ -66,7 +89,9 @@ export const MISSING_ATTRIBUTES: Readonly<
 function missingFeature(input: AnalysisInput): MissingFeature | undefined {
   const module = topLevel(missingModule(input) ?? '');
   if (Object.hasOwn(UNSUPPORTED_MODULES, module)) return UNSUPPORTED_MODULES[module];
-  if (builtinException(input, 'RuntimeError')?.message === "can't start new thread") return THREADS;
+  const runtimeError = builtinException(input, 'RuntimeError')?.message ?? '';
+  if (runtimeError === "can't start new thread") return THREADS;
+  if (ENDLESS_WAIT.test(runtimeError)) return endlessWait(input);
   if (moduleException(input, 'socket', 'urllib.error', 'http.client', 'ssl')) return NETWORK;
   const attribute = builtinException(input, 'AttributeError');
   if (attribute !== undefined) {
@@ -229,6 +254,7 @@ export const importRules: readonly Rule[] = [
       return NO_BUILD.has(name) ? `No build of '${name}' exists for the sandbox` : undefined;
     },
     moduleFiles: (name) => [`${name}.py`, `${name}/__init__.py`],
+    hint: 'If it is a module of yours, write its file to /app first or pass it with the files option',
     importFile: (path) => `import ${path.replace(/(?:\/__init__)?\.py$/, '').replaceAll('/', '.')}`,
   }),
 ];

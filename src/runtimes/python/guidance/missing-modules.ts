@@ -13,6 +13,11 @@ const PLOTS = 'write an SVG or HTML file to /app as text, or print a table';
 const IMAGES = 'zlib and struct to write PNG files; SVG is plain text';
 const LEARNING = 'statistics (linear_regression, correlation) or plain Python for small models';
 
+const PASSWORDS: Alternative = {
+  instead:
+    "hashlib.pbkdf2_hmac('sha256', password, salt, 10_000), with secrets.token_bytes(16) as the salt, and hmac.compare_digest to compare; each iteration uses about 33,000 fuel",
+};
+
 /** By top-level import name. */
 export const ALTERNATIVES: Readonly<Record<string, Alternative>> = {
   numpy: { instead: NUMBERS, packages: ['mpmath', 'sympy'] },
@@ -75,10 +80,10 @@ export const ALTERNATIVES: Readonly<Record<string, Alternative>> = {
   reportlab: { instead: 'HTML or SVG files', packages: ['pypdf'] },
   cryptography: { instead: 'hashlib, hmac and secrets' },
   Crypto: { instead: 'hashlib, hmac and secrets' },
-  bcrypt: {
-    instead:
-      'hashlib.blake2b(password, salt=salt), with secrets.token_bytes(16) as the salt; unlike bcrypt it is fast, so do not use it to store real passwords',
-  },
+  bcrypt: PASSWORDS,
+  passlib: PASSWORDS,
+  argon2: PASSWORDS,
+  scrypt: PASSWORDS,
   pydantic: { instead: 'dataclasses and typing', packages: ['attrs', 'jsonschema'] },
   tqdm: { instead: 'print()' },
   typer: { instead: 'argparse', packages: ['click'] },

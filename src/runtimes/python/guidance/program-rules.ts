@@ -7,7 +7,15 @@ import { commandSubstitute } from './command-substitutes.ts';
 import { installationAdvice } from './package-installation.ts';
 import { builtinException, moduleException } from './select-exception.ts';
 import { INSTALLERS, shellCommands } from './shell-commands.ts';
-import { AWAIT, noneLine, otherName, typeAdvice } from './value-advice.ts';
+import {
+  AWAIT,
+  missingSelf,
+  noneLine,
+  otherName,
+  ownAttribute,
+  typeAdvice,
+  valueAdvice,
+} from './value-advice.ts';
 
 /** Standard modules that programs often use without importing them. */
 const MODULES = new Set(
@@ -19,6 +27,7 @@ const SYNTAX_ERRORS = ['SyntaxError', 'IndentationError', 'TabError'];
 const ARGUMENTS =
   /(takes \d+ positional arguments? but|takes from \d+ to|missing \d+ required|got an unexpected keyword argument|got multiple values for|takes no arguments|takes exactly|expected (at least|at most|exactly)? ?\d+ arguments?)/;
 const NONE = /'?NoneType'?/;
+const COMPARED = /^'[<>]=?' not supported/;
 /** Modules whose exceptions mean an invalid argument. */
 const VALUE_ERROR_MODULES =
   'decimal statistics zoneinfo zoneinfo._common uuid ipaddress fractions locale getopt graphlib copy inspect string random'.split(
@@ -99,6 +108,7 @@ export const programRules: readonly Rule[] = [
       error.container === 'NoneType' ? noneLine(input) : undefined,
       error.container === 'coroutine' ? AWAIT : undefined,
       otherName(error),
+      ownAttribute(error, input),
       error.module_name && `print(dir(${oneLine(error.module_name, 60)})) lists the attributes of the module`,
     ],
   }),
@@ -109,9 +119,31 @@ export const programRules: readonly Rule[] = [
       const error = builtinException(input, 'TypeError');
       return error !== undefined && ARGUMENTS.test(error.message) ? error : undefined;
     },
-    lines: (error) => [
+    lines: (error, input) => [
       `The arguments do not match the function: ${oneLine(error.message)}`,
-      'Compare the call with the definition: number, order and names of the arguments',
+      missingSelf(error, input) ??
+        'Compare the call with the definition: number, order and names of the arguments',
+    ],
+  }),
+  exceptionRule({
+    type: 'WrongArguments',
+    evidence: 'argparse ended the program, because the command line lacks an argument or has an unknown one.',
+    match: (input) => moduleException(input, 'argparse'),
+    lines: (error) => [
+      `argparse rejected the command line: ${oneLine(error.message)}`,
+      "Pass the arguments with the args option of the call, or in the code: parser.parse_args(['--name', 'value']); or give the argument a default",
+    ],
+  }),
+  exceptionRule({
+    type: 'TypeMismatch',
+    evidence: 'A PicklingError: the object cannot be pickled.',
+    match: (input) => {
+      const error = moduleException(input, 'pickle', '_pickle');
+      return error?.type === 'PicklingError' ? error : undefined;
+    },
+    lines: (error) => [
+      `The object cannot be pickled: ${oneLine(error.message)}`,
+      'Functions and classes are pickled by name: define them with def or class at the top level, not as a lambda or inside a function',
     ],
   }),
   exceptionRule({
@@ -120,7 +152,7 @@ export const programRules: readonly Rule[] = [
     match: (input) => builtinException(input, 'TypeError'),
     lines: (error, input) => [
       `The operation does not support these types: ${oneLine(error.message)}`,
-      NONE.test(error.message) ? noneLine(input) : typeAdvice(error),
+      NONE.test(error.message) && !COMPARED.test(error.message) ? noneLine(input) : typeAdvice(error, input),
     ],
   }),
   exceptionRule({
@@ -193,10 +225,16 @@ export const programRules: readonly Rule[] = [
       const known = error !== undefined && /(event loop|await|coroutine|asyncio)/i.test(error.message);
       return known ? error : moduleException(input, 'asyncio.exceptions', 'asyncio.queues');
     },
-    lines: (error) => [
-      `Invalid use of asynchronous code: ${errorText(error)}`,
-      'Use await at the top level, or call asyncio.run(main()) once; inside async functions use await',
-    ],
+    lines: (error) =>
+      error.message.startsWith('the event loop would wait forever')
+        ? [
+            `Every task waits for something that cannot happen: ${oneLine(error.message)}`,
+            'Set the event or the result, put a last item such as None into the queue and leave the loop when it arrives, or cancel the waiting tasks: task.cancel()',
+          ]
+        : [
+            `Invalid use of asynchronous code: ${errorText(error)}`,
+            'Use await at the top level, or call asyncio.run(main()) once; inside async functions use await',
+          ],
   }),
   exceptionRule({
     type: 'InvalidValue',
@@ -206,15 +244,7 @@ export const programRules: readonly Rule[] = [
       moduleException(input, ...VALUE_ERROR_MODULES),
     lines: (error) => [
       `A function rejected a value: ${oneLine(error.message) || oneLine(error.type)}`,
-      /^time data/.test(error.message)
-        ? 'The format string must match the text exactly: print(repr(text)) and compare'
-        : undefined,
-      /^invalid literal for int\(\) with base 10: '\s*-?\d+\.\d*\s*'/.test(error.message)
-        ? 'The text has decimals: convert it with float() first, as in int(float(text))'
-        : undefined,
-      /^invalid literal for int|^could not convert string to float/.test(error.message)
-        ? 'Clean the text first: strip(), remove thousands separators and units, skip empty values'
-        : undefined,
+      valueAdvice(error),
     ],
   }),
 ];

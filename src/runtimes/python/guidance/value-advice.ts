@@ -1,5 +1,6 @@
 /** Advice for values of the wrong type, by the message of the exception and the names that programs expect. */
 import type { AnalysisInput } from '../../../analysis/input.ts';
+import { failedStatement, oneLine } from '../../../analysis/quote-guest-text.ts';
 import type { GuestError } from '../../../schema.ts';
 
 const SOURCE_MAX = 32_768;
@@ -16,7 +17,27 @@ const TYPE_ADVICE: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /unhashable type/,
-    'Dict keys and set members must be immutable: use a tuple instead of a list, or frozenset',
+    'Dict keys, set members and arguments of cached functions must be hashable: use a tuple instead of a list, or frozenset',
+  ],
+  [
+    /^Can't instantiate abstract class/,
+    'Define each abstract method in the subclass under exactly this name, and create an object of the subclass',
+  ],
+  [
+    /'(?:decimal\.)?Decimal' and 'float'|'float' and '(?:decimal\.)?Decimal'/,
+    'Decimal and float cannot be mixed: write the number as text, Decimal("1.2"), or convert it with Decimal(str(value))',
+  ],
+  [
+    /^'[<>]=?' not supported between instances/,
+    'The values have different types: convert them to one type first, or leave out the ones that differ, as in [x for x in values if x is not None]',
+  ],
+  [
+    /'(?:int|float|bool)' object is not (?:iterable|subscriptable)/,
+    'The value is a single number, not a list: loop over range(value) to count, or check with isinstance(value, list) first',
+  ],
+  [
+    /(?:a real number is required|an integer is required|must be real number), not str|%[dfxi] format/,
+    'The value is text: convert it with int() or float() first',
   ],
   [/not JSON serializable/, 'Convert it before json.dumps (str(), list(), isoformat()), or pass default=str'],
   [
@@ -85,9 +106,67 @@ export function noneLine({ source, error }: AnalysisInput): string {
 }
 
 /** Advice for an operation that does not support the types of its operands. */
-export function typeAdvice({ message }: GuestError): string {
+export function typeAdvice({ message }: GuestError, input: AnalysisInput): string {
+  if (/unhashable type: 'list'/.test(message) && /\bgather\(/.test(failedStatement(input)))
+    return 'asyncio.gather takes the coroutines as separate arguments: await asyncio.gather(*tasks)';
   return (
     TYPE_ADVICE.find(([pattern]) => pattern.test(message))?.[1] ??
     'Convert explicitly with str(), int(), float() or list(), or check the type first'
   );
+}
+
+/** Advice by the message of a ValueError or a similar exception. */
+const VALUE_ADVICE: readonly (readonly [RegExp, string])[] = [
+  [/^time data/, 'The format string must match the text exactly: print(repr(text)) and compare'],
+  [
+    /^invalid literal for int\(\) with base 10: '\s*-?\d+\.\d*\s*'/,
+    'The text has decimals: convert it with float() first, as in int(float(text))',
+  ],
+  [
+    /^invalid literal for int|^could not convert string to float/,
+    'Clean the text first: strip(), remove thousands separators and units, skip empty values',
+  ],
+  [/^mutable default /, 'Write the field as: name: list = field(default_factory=list)'],
+  [
+    /^Circular reference detected/,
+    'The data contains itself, and JSON has no references: leave out the link back, or write the id of the object',
+  ],
+  [
+    /is not a valid \w+$/,
+    'Enum(value) looks up a value; for a name use square brackets, as in Color["RED"]; list(Color) shows the members',
+  ],
+  [
+    /No time zone found with key/,
+    'Use an IANA name such as Europe/Berlin or America/New_York; zoneinfo.available_timezones() lists them',
+  ],
+];
+
+export const valueAdvice = ({ message }: GuestError): string | undefined =>
+  VALUE_ADVICE.find(([pattern]) => pattern.test(message))?.[1];
+
+/** Advice for a method of the program that lacks its first parameter. */
+export function missingSelf(error: GuestError, { source }: AnalysisInput): string | undefined {
+  const [, name, takes, given] =
+    /^\w{1,80}\.(\w{1,80})\(\) takes (\d+) positional arguments? but (\d+) (?:was|were) given/.exec(
+      error.message,
+    ) ?? [];
+  if (name === undefined || Number(given) !== Number(takes) + 1) return undefined;
+  const isMissing = source
+    .slice(0, SOURCE_MAX)
+    .split('\n')
+    .some((line) => {
+      const [, found, first] = /^\s+def (\w{1,80})\(\s*(\w{0,80})/.exec(line.slice(0, LINE_MAX)) ?? [];
+      return found === name && first !== 'self' && first !== 'cls';
+    });
+  return isMissing ? `Add self as the first parameter of the method: def ${name}(self, ...)` : undefined;
+}
+
+/** Advice for an attribute that no method of the program's own class has set. */
+export function ownAttribute({ container, name }: GuestError, input: AnalysisInput): string | undefined {
+  if (container == null || name == null || !/^\w{1,80}$/.test(container)) return undefined;
+  const isOwn = new RegExp(`^\\s*class ${container}\\b`, 'm').test(input.source.slice(0, SOURCE_MAX));
+  const isOnSelf = failedStatement(input).includes(`self.${name}`);
+  return isOwn && isOnSelf
+    ? `Assign self.${oneLine(name, 60)} in __init__ of ${container} before other methods use it`
+    : undefined;
 }

@@ -1,0 +1,115 @@
+/**
+ * Advice about the expression that failed. QuickJS reports the column at which the expression of a failed read starts, and
+ * the column of the name of a failed call, so both can be quoted; the variables at the stop say what they belong to.
+ */
+import type { AnalysisInput } from '../../../analysis/input.ts';
+import { failedStatement, messageMatch, oneLine } from '../../../analysis/quote-guest-text.ts';
+import type { GuestError } from '../../../schema.ts';
+
+const SOURCE_MAX = 32_768;
+const LINE_MAX = 2_000;
+const CHAIN_MAX = 200;
+/** A variable, followed by properties and simple indices. */
+const MEMBERS = `[A-Za-z_$][\\w$]{0,60}(?:\\??\\.[A-Za-z_$#][\\w$]{0,60}|\\[[\\w$.'"+ -]{1,40}\\])`;
+const CHAIN =
+  /(?<![\w$.\])])[A-Za-z_$][\w$]{0,60}(?:\??\.[A-Za-z_$#][\w$]{0,60}|\[[\w$.'"+ -]{1,40}\]){0,8}$/;
+
+/** The text of the failed line up to the reported column; undefined if the position is unknown. */
+function textToColumn({ line, column, file }: GuestError, source: string): string | undefined {
+  if (typeof line !== 'number' || typeof column !== 'number' || file != null) return undefined;
+  const text = source.slice(0, SOURCE_MAX).split('\n')[line - 1];
+  return text === undefined || column > Math.min(text.length, LINE_MAX)
+    ? undefined
+    : text.slice(0, column - 1);
+}
+
+/** The expression that has no value, as in `user.address` if the read of `user.address.city` fails. */
+function undefinedExpression(error: GuestError, source: string, property: string): string | undefined {
+  if (textToColumn(error, source) === undefined || !/^[\w$]+$/.test(property)) return undefined;
+  const found = new RegExp(`^(${MEMBERS}*?)\\??\\.${property.replaceAll('$', '\\$')}(?![\\w$])`);
+  return found.exec(lineRest(error, source))?.[1];
+}
+
+/** The expression whose property is at the reported column, as in `user.address` for `user.address.city`. */
+function objectExpression(error: GuestError, source: string): string | undefined {
+  const before = textToColumn(error, source)?.slice(-CHAIN_MAX);
+  const owner = before === undefined ? undefined : /^(.*?)\??\.?$/.exec(before)?.[1];
+  return owner === undefined ? undefined : CHAIN.exec(owner)?.[0];
+}
+
+/** The names of the properties that a short form such as `{db: {1 item}, port: 1}` shows. */
+const shownKeys = (text: string) =>
+  /^\{.*\}$/.test(text)
+    ? [...text.matchAll(/(?:^\{|, )([A-Za-z_$][\w$]{0,60}):/g)].map(([, key]) => key!)
+    : [];
+
+/** Advice for a property of null or undefined. */
+export function undefinedValueLines(error: GuestError, input: AnalysisInput): (string | undefined)[] {
+  const { source, stoppedAt } = input;
+  const statement = failedStatement(input);
+  const property = messageMatch(error, /property '([^']{1,80})' of/);
+  const members = [...statement.matchAll(/\bthis\.([\w$]{1,80})/g)];
+  if (/ of undefined$/.test(error.message) && members.some(([, name]) => name === property))
+    return [
+      `this is undefined: the function was called without its object. Call it as object.method(), or pass object.method.bind(object); in a callback use an arrow function, which keeps this`,
+    ];
+  const expression = undefinedExpression(error, source, property ?? '');
+  if (expression === undefined) return ['Check the value first, or use optional chaining: value?.property'];
+  const shown = oneLine(expression, 100);
+  const [, root, member] = /^([\w$]+)\.([\w$]+)$/.exec(expression) ?? [];
+  const keys = root === undefined ? [] : shownKeys(stoppedAt?.variables[root] ?? '');
+  const isMissing = member !== undefined && keys.length > 0 && !keys.includes(member);
+  const [, list, index] = /^([\w$.]+)\[([\w$]+)\]$/.exec(expression) ?? [];
+  const isPastEnd =
+    list !== undefined &&
+    new RegExp(`\\b${index}\\s*<=\\s*${escaped(list)}\\.length`).test(source.slice(0, SOURCE_MAX));
+  return [
+    `${shown} is null or undefined`,
+    isMissing ? `${root} has the properties: ${keys.slice(0, 10).join(', ')}` : undefined,
+    isPastEnd ? `The last index is ${list}.length - 1: use ${index} < ${list}.length` : undefined,
+    ASYNC_FOR_EACH.test(source.slice(0, SOURCE_MAX))
+      ? 'forEach does not wait for an async callback: use for...of with await, or await Promise.all(items.map(...))'
+      : undefined,
+    isMissing || isPastEnd
+      ? undefined
+      : `Check the value first, or use optional chaining: ${shown}?.${property ?? 'property'}`,
+  ];
+}
+
+const ASYNC_FOR_EACH = /\.forEach\(\s{0,9}async\b/;
+const escaped = (text: string) => text.replace(/[$.]/g, '\\$&');
+
+/** Advice for a call of a value that is not a function. */
+export function notCallableLines(error: GuestError, input: AnalysisInput): (string | undefined)[] {
+  const { source, stoppedAt } = input;
+  const before = textToColumn(error, source);
+  const name = before === undefined ? undefined : /^[A-Za-z_$][\w$]{0,60}/.exec(lineRest(error, source))?.[0];
+  if (before === undefined || name === undefined) return [];
+  const owner = before.endsWith('.') ? objectExpression(error, source) : undefined;
+  const value = owner === undefined ? undefined : stoppedAt?.variables[owner];
+  const isGenerator =
+    owner !== undefined &&
+    new RegExp(`\\bfunction\\s{0,9}\\*\\s{0,9}${escaped(owner)}\\b`).test(source.slice(0, SOURCE_MAX));
+  if (before.endsWith('.') && owner === undefined) return [`${name} is not a function`];
+  const called = owner === undefined ? name : `${owner}.${name}`;
+  return [
+    `${oneLine(called, 120)} is not a function${value === undefined ? '' : `: ${oneLine(owner!, 60)} is ${oneLine(value, 80)}`}`,
+    isGenerator
+      ? `${owner} is a generator function: call it first, as in const iterator = ${owner}()`
+      : undefined,
+  ];
+}
+
+/** The text of the failed line from the reported column on. */
+function lineRest({ line, column }: GuestError, source: string): string {
+  return source
+    .slice(0, SOURCE_MAX)
+    .split('\n')
+    [line! - 1]!.slice(column! - 1, column! + CHAIN_MAX);
+}
+
+/** Advice for a call of Promise.all with separate arguments. */
+export function promiseListLine(statement: string): string | undefined {
+  const [, name] = /\bPromise\.(all|allSettled|any|race)\((?!\s*\[)/.exec(statement) ?? [];
+  return name && `Promise.${name} takes one array: Promise.${name}([first, second])`;
+}
