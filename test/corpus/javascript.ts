@@ -209,11 +209,6 @@ export const JAVASCRIPT: readonly FailingProgram[] = [
     says: 'clearInterval',
     options: { timeout_seconds: 0.3 },
   },
-  {
-    code: "require('fs').writeFileSync('out/a.txt', 'x');",
-    type: 'FileNotFoundInWorkspace',
-    says: "fs.mkdirSync('out'",
-  },
 
   // ---- data ----
   { code: "JSON.parse('');", type: 'DataShape', says: 'empty' },

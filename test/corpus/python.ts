@@ -488,7 +488,7 @@ export const PYTHON: readonly FailingProgram[] = [
   { code: "import sys\nsys.exit('usage: main.py FILE')", type: null },
   {
     code: "import argparse\np = argparse.ArgumentParser()\np.add_argument('file')\np.parse_args()",
-    type: null,
+    type: 'WrongArguments',
   },
   {
     code: 'import unittest\nclass T(unittest.TestCase):\n    def test(self): self.assertEqual(1, 2)\nunittest.main()',

@@ -161,7 +161,7 @@ describe('asynchronous Python', () => {
   });
 
   test('raises RuntimeError for a wait that only another thread could end', async () => {
-    const { stdout, stderr, metadata } = await python(`
+    const { stdout, stderr, metadata } = await python(code`
       import queue, threading
       from concurrent.futures import Future
       held = threading.Lock()
@@ -181,11 +181,11 @@ describe('asynchronous Python', () => {
     expect(new Set(stdout.trim().split('\n')).size).toBe(1);
     expect(stdout.match(/the wait would never end: there are no threads/g)).toHaveLength(8);
     expect(stderr).not.toContain('_sandbox');
-    expect(metadata.error).toMatchObject({ type: 'RuntimeError', line: 19, raised: false });
+    expect(metadata.error).toMatchObject({ type: 'RuntimeError', line: 15, raised: false });
   });
 
   test('waits for a lock, an event and a queue without using fuel', async () => {
-    const waiting = await python(`
+    const waiting = await python(code`
       import queue, threading, time
       start = time.monotonic()
       held = threading.Lock()

@@ -23,11 +23,20 @@ function textToColumn({ line, column, file }: GuestError, source: string): strin
     : text.slice(0, column - 1);
 }
 
-/** The expression that has no value, as in `user.address` if the read of `user.address.city` fails. */
-function undefinedExpression(error: GuestError, source: string, property: string): string | undefined {
-  if (textToColumn(error, source) === undefined || !/^[\w$]+$/.test(property)) return undefined;
-  const found = new RegExp(`^(${MEMBERS}*?)\\??\\.${property.replaceAll('$', '\\$')}(?![\\w$])`);
-  return found.exec(lineRest(error, source))?.[1];
+/**
+ * The expression that has no value, as in `user.address` if the read of `user.address.city` fails: the one at the reported
+ * column, or the only one on the line.
+ */
+function undefinedExpression(error: GuestError, input: AnalysisInput, property: string): string | undefined {
+  if (!/^[\w$]{1,80}$/.test(property)) return undefined;
+  const read = `(${MEMBERS}{0,8}?)\\??\\.${property.replaceAll('$', '\\$')}(?![\\w$])`;
+  if (textToColumn(error, input.source) !== undefined) {
+    const found = new RegExp(`^${read}`).exec(lineRest(error, input.source))?.[1];
+    if (found !== undefined) return found;
+  }
+  const statement = failedStatement(input);
+  const all = [...statement.matchAll(new RegExp(`(?<![\\w$.\\])])${read}`, 'g'))].map(([, one]) => one);
+  return new Set(all).size === 1 ? all[0] : undefined;
 }
 
 /** The expression whose property is at the reported column, as in `user.address` for `user.address.city`. */
@@ -53,7 +62,7 @@ export function undefinedValueLines(error: GuestError, input: AnalysisInput): (s
     return [
       `this is undefined: the function was called without its object. Call it as object.method(), or pass object.method.bind(object); in a callback use an arrow function, which keeps this`,
     ];
-  const expression = undefinedExpression(error, source, property ?? '');
+  const expression = undefinedExpression(error, input, property ?? '');
   if (expression === undefined) return ['Check the value first, or use optional chaining: value?.property'];
   const shown = oneLine(expression, 100);
   const [, root, member] = /^([\w$]+)\.([\w$]+)$/.exec(expression) ?? [];
