@@ -85,6 +85,18 @@ const SECTIONS = {
   ],
   'Paused programs': ['PausedExecution', 'ResumeOptions'],
   Batches: ['runBatch', 'BatchProgram', 'BatchOptions', 'BatchResult', 'BatchError'],
+  Jobs: [
+    'openJobQueue',
+    'JobQueueOptions',
+    'JobStoreOptions',
+    'JobQueue',
+    'SubmitOptions',
+    'SubmittedJob',
+    'JobState',
+    'runJobWorker',
+    'JobWorkerOptions',
+    'JobEvent',
+  ],
   Stores: [
     'memoryStore',
     'MemoryStoreOptions',

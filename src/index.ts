@@ -1,6 +1,16 @@
 /** The public surface of llm-wasm-sandbox. */
 export { ERROR_CODES, type ErrorCode, SandboxError } from './errors.ts';
 export type { Entry, TreeEdit } from './fs/flat-entries.ts';
+export type { JobStoreOptions } from './jobs/boss.ts';
+export {
+  type JobQueue,
+  type JobQueueOptions,
+  type JobState,
+  openJobQueue,
+  type SubmitOptions,
+  type SubmittedJob,
+} from './jobs/job-queue.ts';
+export { type JobEvent, type JobWorkerOptions, runJobWorker } from './jobs/job-worker.ts';
 export { type ListedPackage, listPackages } from './runtimes/available-packages.ts';
 export type { Variable } from './runtimes/variable.ts';
 export type { ExecuteOptions } from './sandbox/call.ts';

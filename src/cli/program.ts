@@ -38,6 +38,11 @@ const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/batch.ts')).batchCommand,
   },
   {
+    name: 'worker',
+    description: 'Run the jobs of batch submit until stopped',
+    load: async () => (await import('./commands/worker.ts')).workerCommand,
+  },
+  {
     name: 'packages',
     description: 'List the packages that programs can import, and the fuel their first import costs',
     load: async () => (await import('./commands/packages.ts')).packagesCommand,

@@ -25,7 +25,7 @@ const WINDOW_PER_JOB = 16;
 const WINDOW_CHARACTERS = 64 * 1024 * 1024;
 
 const { args, timeout_seconds, fuel_budget, inject_setup, profile } = executeOptions.shape;
-const batchProgram = z.strictObject({
+export const batchProgram = z.strictObject({
   id: z.union([z.string().max(200), z.number()]).optional(),
   code: z.string(),
   language: languageName.optional(),
@@ -124,7 +124,10 @@ export async function* runBatch(
       } else {
         const program = input.take(event);
         if (program === undefined) continue;
-        const added = { size: sizeOf(program.value), result: runOne(program.value, index++, context) };
+        const added = {
+          size: sizeOf(program.value),
+          result: runBatchProgram(program.value, index++, context),
+        };
         size += added.size;
         waiting.push(added);
       }
@@ -196,14 +199,29 @@ async function* iterate(programs: Iterable<unknown> | AsyncIterable<unknown>): A
   yield* programs;
 }
 
-interface BatchContext {
+/** What the programs of a batch share. */
+export interface BatchContext {
   readonly pool: Pool;
   readonly policy: PolicyInput;
   readonly signal: AbortSignal | undefined;
 }
 
-/** Never rejects. */
-async function runOne(input: unknown, index: number, context: BatchContext): Promise<BatchResult> {
+/** Returns the program of a batch, or the error that says why it is invalid. */
+export function checkBatchProgram(input: unknown): BatchProgram | SandboxError {
+  if (input instanceof SandboxError) return input;
+  try {
+    return parse(batchProgram, input, 'program') as BatchProgram;
+  } catch (cause) {
+    return cause as SandboxError;
+  }
+}
+
+/** Runs one program in a fresh sandbox. Never rejects. */
+export async function runBatchProgram(
+  input: unknown,
+  index: number,
+  context: BatchContext,
+): Promise<BatchResult> {
   const id = (input as Partial<BatchProgram> | null)?.id;
   const facts = { index, ...((typeof id === 'string' || typeof id === 'number') && { id }) };
   try {

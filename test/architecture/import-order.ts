@@ -7,6 +7,7 @@ export const IMPORT_ORDER: readonly (readonly string[])[] = [
   ['adapters'],
   ['mcp'],
   ['index'],
+  ['jobs'],
   ['session'],
   ['sandbox'],
   ['worker'],

@@ -136,7 +136,7 @@ describe('documentation', () => {
       .filter((line) => line.includes('llm-wasm-sandbox '));
     for (const line of lines) {
       const words = line.slice(line.indexOf('llm-wasm-sandbox ')).split(' ').slice(1);
-      const isGroup = words[0] === 'session';
+      const isGroup = ['session', 'batch'].includes(words[0]!);
       const stdout = await help(words.slice(0, isGroup ? 2 : 1));
       for (const flag of words.filter((word) => /^(--[a-z-]+|-[a-z])$/.test(word)))
         expect(stdout, `${line}: ${flag}`).toMatch(new RegExp(`(^|[\\s,])${flag}\\b`, 'm'));

@@ -1,0 +1,53 @@
+/** Options that the commands for batches and workers share. */
+import { availableParallelism } from 'node:os';
+import { Option } from 'commander';
+import type { PolicyInput } from '../schema.ts';
+import { UsageError } from './exit-codes.ts';
+import { parseBytesOption, parseCountOption, parseFuelOption, parseSecondsOption } from './options.ts';
+
+/** Limits of each program. */
+export interface LimitFlags {
+  readonly fuel?: number;
+  readonly timeout?: number;
+  readonly memory?: number;
+}
+
+export const PROGRAMS_ARGUMENT =
+  'File with one program per line, {"code": "...", "language"?, "id"?, "stdin"?, "files"?, "args"?, "fuel_budget"?, "timeout_seconds"?} (default: standard input)';
+
+export const jobsOption = () =>
+  new Option(
+    '--jobs <N>',
+    `Programs that run at the same time (default: one per CPU core, here ${availableParallelism()})`,
+  ).argParser(parseCountOption);
+
+export const limitOptions = () => [
+  new Option('--fuel <N>', 'Maximum number of instructions of each program, e.g. 20B').argParser(
+    parseFuelOption,
+  ),
+  new Option('--timeout <SECONDS>', 'Maximum running time of each program').argParser(parseSecondsOption),
+  new Option('--memory <BYTES>', 'Maximum memory of each program, e.g. 512Mi').argParser(parseBytesOption),
+];
+
+export function limitPolicy({ fuel, timeout, memory }: LimitFlags): PolicyInput {
+  return {
+    ...(fuel !== undefined && { fuel_budget: fuel }),
+    ...(timeout !== undefined && { timeout_seconds: timeout }),
+    ...(memory !== undefined && { memory_bytes: memory }),
+  };
+}
+
+/** Jobs are in a database; there is no default for its address. */
+export const jobStoreOption = () =>
+  new Option(
+    '--store <URL>',
+    'PostgreSQL database of the job queue, e.g. postgres://db/jobs (default: $LLM_WASM_SANDBOX_STORE)',
+  );
+
+export function jobStoreAddress(store: string | undefined): string {
+  const address = store ?? process.env['LLM_WASM_SANDBOX_STORE'];
+  if (address !== undefined && /^postgres(ql)?:\/\//.test(address)) return address;
+  throw new UsageError(
+    'Jobs are stored in PostgreSQL. Pass --store postgres://USER@HOST/DATABASE, or set LLM_WASM_SANDBOX_STORE.',
+  );
+}

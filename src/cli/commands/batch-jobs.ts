@@ -1,0 +1,143 @@
+/** `batch submit` and `batch result`: the programs of an NDJSON file as jobs, which workers run. */
+import { createReadStream } from 'node:fs';
+import { Option } from 'commander';
+import { SandboxError } from '../../errors.ts';
+import type { JobQueue, SubmittedJob } from '../../jobs/job-queue.ts';
+import { formatItems } from '../../quantities.ts';
+import { jobStoreAddress, jobStoreOption, PROGRAMS_ARGUMENT } from '../batch-options.ts';
+import { BatchProgress } from '../batch-progress.ts';
+import type { CommandSpec } from '../command.ts';
+import { parseCountOption } from '../options.ts';
+import { ProgramLines, programFileSize } from '../program-lines.ts';
+
+interface JobFlags {
+  readonly store?: string;
+  readonly tenant?: string;
+  readonly priority?: number;
+  readonly watch?: boolean;
+}
+
+/** Programs that are submitted together. */
+const CHUNK = 1000;
+
+async function openQueue({ store, tenant }: JobFlags): Promise<JobQueue> {
+  const { openJobQueue } = await import('../../jobs/job-queue.ts');
+  return openJobQueue({ connectionString: jobStoreAddress(store), ...(tenant !== undefined && { tenant }) });
+}
+
+function print(value: object): Promise<void> | undefined {
+  if (process.stdout.write(`${JSON.stringify(value)}\n`)) return undefined;
+  return new Promise((resolve) => process.stdout.once('drain', resolve));
+}
+
+async function submit(path: string | undefined, flags: JobFlags): Promise<void> {
+  const isFile = path !== undefined && path !== '-';
+  if (isFile) await programFileSize(path);
+  await using queue = await openQueue(flags);
+  const input = isFile ? createReadStream(path) : process.stdin;
+  const ids: string[] = [];
+  let chunk: { readonly index: number; readonly program: unknown }[] = [];
+  let index = 0;
+  let invalid = 0;
+  const flush = async () => {
+    const { priority } = flags;
+    const submitted = await submitValid(queue, chunk, priority === undefined ? {} : { priority });
+    chunk = [];
+    for (const line of submitted) {
+      if (line.job_id === undefined) invalid++;
+      else ids.push(line.job_id);
+      if (!flags.watch || line.job_id === undefined) await print(line);
+    }
+  };
+  for await (const program of new ProgramLines(input).programs()) {
+    chunk.push({ index: index++, program });
+    if (chunk.length >= CHUNK) await flush();
+  }
+  await flush();
+  process.stderr.write(`Submitted ${formatItems(ids.length, 'job')}.\n`);
+  if (flags.watch) await watch(queue, ids);
+  if (invalid > 0) process.exitCode = 1;
+}
+
+interface SubmittedLine {
+  readonly index: number;
+  readonly job_id?: string;
+  readonly error?: { readonly code: string; readonly message: string };
+}
+
+/** Submits the valid programs of a chunk in one transaction. */
+async function submitValid(
+  queue: JobQueue,
+  chunk: readonly { readonly index: number; readonly program: unknown }[],
+  options: { readonly priority?: number },
+): Promise<SubmittedLine[]> {
+  const { checkBatchProgram } = await import('../../session/batch.ts');
+  const checked = chunk.map(({ index, program }) => ({ index, program: checkBatchProgram(program) }));
+  const valid = checked.flatMap(({ program }) => (program instanceof SandboxError ? [] : [program]));
+  const ids = valid.length > 0 ? await queue.submitMany(valid, options) : [];
+  return checked.map(({ index, program }) => {
+    if (program instanceof SandboxError)
+      return { index, error: { code: program.code, message: program.message } };
+    return { index, job_id: ids.shift()! };
+  });
+}
+
+async function watch(queue: JobQueue, ids: readonly string[]): Promise<void> {
+  const cancel = new AbortController();
+  const stop = () => cancel.abort();
+  process.once('SIGINT', stop).once('SIGTERM', stop);
+  let done = 0;
+  const progress = new BatchProgress(() => done / ids.length);
+  for await (const result of queue.results(ids, { signal: cancel.signal })) {
+    done++;
+    progress.count(result);
+    await print(result);
+  }
+  process.off('SIGINT', stop).off('SIGTERM', stop);
+  progress.end(cancel.signal.aborted);
+  if (cancel.signal.aborted) process.exitCode = 130;
+  else if (progress.invalid > 0) process.exitCode = 1;
+}
+
+async function showResults(ids: readonly string[], flags: JobFlags): Promise<void> {
+  await using queue = await openQueue(flags);
+  // The queue is closed when this function returns.
+  if (flags.watch) await watch(queue, ids);
+  else await printJobs(queue, ids);
+}
+
+async function printJobs(queue: JobQueue, ids: readonly string[]): Promise<void> {
+  for (const id of ids) {
+    const found: SubmittedJob | undefined = await queue.result(id);
+    if (found === undefined) throw new SandboxError('file_not_found', `There is no job ${id}.`);
+    await print(found);
+  }
+}
+
+const tenantOption = () =>
+  new Option('--tenant <NAME>', 'Tenant that the jobs belong to (default: the empty name)');
+
+export const submitSubcommand: CommandSpec<JobFlags> = {
+  name: 'submit',
+  description: 'Submit the programs of an NDJSON file as jobs and print their ids',
+  arguments: { '[FILE]': PROGRAMS_ARGUMENT },
+  options: [
+    jobStoreOption(),
+    tenantOption(),
+    new Option('--priority <N>', 'Jobs with a higher priority run first (default: 0)').argParser(
+      parseCountOption,
+    ),
+    new Option('--watch', 'Wait for the jobs and print their results in the order of the programs'),
+  ],
+  examples: ['batch submit programs.ndjson --store postgres://db/jobs --watch > results.ndjson'],
+  action: ([path], flags) => submit(path, flags),
+};
+
+export const resultSubcommand: CommandSpec<JobFlags> = {
+  name: 'result',
+  description: 'Print jobs and, if they have ended, their results',
+  arguments: { '<JOB_ID...>': 'Ids that "batch submit" has printed' },
+  options: [jobStoreOption(), tenantOption(), new Option('--watch', 'Wait until the jobs have ended')],
+  examples: ['batch result 0d7bd5a6-2f5a-4a0b-8d8f-3f1f0c1f4f7e --watch'],
+  action: (ids, flags) => showResults(ids as string[], flags),
+};

@@ -1,0 +1,60 @@
+/** `worker`: runs the jobs of `batch submit` until it is stopped. */
+import { Option } from 'commander';
+import { formatItems } from '../../quantities.ts';
+import {
+  jobStoreAddress,
+  jobStoreOption,
+  jobsOption,
+  type LimitFlags,
+  limitOptions,
+  limitPolicy,
+} from '../batch-options.ts';
+import type { CommandDetails } from '../command.ts';
+import { parseCountOption, parseSecondsOption } from '../options.ts';
+
+interface WorkerFlags extends LimitFlags {
+  readonly store?: string;
+  readonly jobs?: number;
+  readonly tenantJobs?: number;
+  readonly shutdownSeconds?: number;
+}
+
+async function work({ store, jobs, tenantJobs, shutdownSeconds, ...limits }: WorkerFlags): Promise<void> {
+  const connectionString = jobStoreAddress(store);
+  const { runJobWorker } = await import('../../jobs/job-worker.ts');
+  const stopping = new AbortController();
+  const stop = () => stopping.abort();
+  process.once('SIGINT', stop).once('SIGTERM', stop).once('SIGHUP', stop);
+  const counts = { completed: 0, repeated: 0 };
+  process.stderr.write('llm-wasm-sandbox: waiting for jobs\n');
+  await runJobWorker({
+    connectionString,
+    policy: limitPolicy(limits),
+    signal: stopping.signal,
+    ...(jobs !== undefined && { jobs }),
+    ...(tenantJobs !== undefined && { tenantJobs }),
+    ...(shutdownSeconds !== undefined && { shutdownSeconds }),
+    onJob: ({ outcome }) => {
+      counts[outcome]++;
+    },
+  });
+  process.stderr.write(`Ran ${formatItems(counts.completed, 'job')}, ${counts.repeated} to repeat.\n`);
+}
+
+export const workerCommand: CommandDetails<WorkerFlags> = {
+  options: [
+    jobStoreOption(),
+    jobsOption(),
+    new Option(
+      '--tenant-jobs <N>',
+      'Programs of one tenant that run at the same time, in all workers together (default: no limit)',
+    ).argParser(parseCountOption),
+    ...limitOptions(),
+    new Option(
+      '--shutdown-seconds <SECONDS>',
+      'How long running programs may continue after SIGTERM (default: 30)',
+    ).argParser(parseSecondsOption),
+  ],
+  examples: ['worker --store postgres://db/jobs', 'worker --jobs 8 --tenant-jobs 2 --timeout 10'],
+  action: (_, flags) => work(flags),
+};

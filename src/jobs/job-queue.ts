@@ -1,0 +1,197 @@
+/** Submits programs as jobs and reads their results. Workers in other processes run them (`runJobWorker`). */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { type ErrorCode, SandboxError } from '../errors.ts';
+import { parse, policy, type SandboxResult } from '../schema.ts';
+import { type BatchError, type BatchProgram, batchProgram } from '../session/batch.ts';
+import { toStoreError } from '../stores/postgres/database.ts';
+import {
+  closeJobStore,
+  createTenantQueue,
+  decodeOutcome,
+  inTransaction,
+  type JobData,
+  type JobStore,
+  type JobStoreOptions,
+  openJobStore,
+  queueOf,
+} from './boss.ts';
+
+const DEFAULT_LEASE_SECONDS = 60;
+/** Jobs in one statement. */
+const INSERT_CHUNK = 500;
+const MAX_PROGRAM_CHARS = 16 * 1024 * 1024;
+const POLL_MS = { first: 50, last: 1000 };
+
+const queueOptions = z.object({
+  tenant: z.string().max(200).default(''),
+  leaseSeconds: z.number().min(1).max(86_400).default(DEFAULT_LEASE_SECONDS),
+});
+const submitOptions = z.strictObject({
+  priority: z.number().int().min(-1_000_000).max(1_000_000).default(0),
+});
+
+/** Options of `openJobQueue`. */
+export interface JobQueueOptions extends JobStoreOptions {
+  /** The tenant whose jobs are submitted and read. Default: the empty string. */
+  readonly tenant?: string;
+  /**
+   * Time after the time limit of a program within which its worker must record the result. Afterwards the worker counts as
+   * crashed, and another one repeats the job. Default: 60.
+   */
+  readonly leaseSeconds?: number;
+}
+
+/** Options of `submit` and `submitMany`. */
+export interface SubmitOptions {
+  /** Jobs of a tenant with a higher priority run first. Default: 0. */
+  readonly priority?: number;
+}
+
+/** The state of a job: it waits, runs, has a result, or the host has repeatedly failed to run it. */
+export type JobState = 'queued' | 'running' | 'completed' | 'failed';
+
+/** A job and its result, if it has ended. */
+export interface SubmittedJob {
+  /** Identifies the job. */
+  readonly job_id: string;
+  /** What has happened to the job. */
+  readonly state: JobState;
+  /** The id of the program, if it has one. */
+  readonly id?: string | number;
+  /** What the program did. A program that fails has a result as well. */
+  readonly result?: SandboxResult;
+  /** Why the program could not be run. */
+  readonly error?: BatchError;
+  /** How often the job was started. */
+  readonly attempts: number;
+}
+
+const STATES: Readonly<Record<string, JobState>> = {
+  created: 'queued',
+  retry: 'queued',
+  active: 'running',
+  completed: 'completed',
+};
+
+/** The jobs of one tenant. */
+export class JobQueue {
+  readonly #store: JobStore;
+  readonly #tenant: string;
+  readonly #leaseSeconds: number;
+
+  /** @internal */
+  constructor(store: JobStore, tenant: string, leaseSeconds: number) {
+    this.#store = store;
+    this.#tenant = tenant;
+    this.#leaseSeconds = leaseSeconds;
+  }
+
+  /** Submits a program. Returns the id of the job. */
+  async submit(program: BatchProgram, options: SubmitOptions = {}): Promise<string> {
+    return (await this.submitMany([program], options))[0]!;
+  }
+
+  /** Submits programs, all of them or none. Returns the ids of the jobs in the same order. */
+  async submitMany(programs: readonly BatchProgram[], options: SubmitOptions = {}): Promise<string[]> {
+    const { priority } = parse(submitOptions, options, 'options');
+    const name = queueOf(this.#tenant);
+    const jobs = programs.map((program, i) => this.#job(name, program, i, priority));
+    await this.#withErrors('submit the programs', async () => {
+      const { boss } = this.#store;
+      await createTenantQueue(this.#store, name);
+      if (jobs.length <= INSERT_CHUNK) return boss.insert(jobs);
+      return inTransaction(this.#store, async (db) => {
+        for (let start = 0; start < jobs.length; start += INSERT_CHUNK)
+          await boss.insert(jobs.slice(start, start + INSERT_CHUNK), { db });
+      });
+    });
+    return jobs.map(({ id }) => id);
+  }
+
+  #job(name: string, input: BatchProgram, i: number, priority: number) {
+    const program = parse(batchProgram, input, `programs[${i}]`);
+    const text = JSON.stringify(program);
+    if (text.length > MAX_PROGRAM_CHARS)
+      throw new SandboxError(
+        'invalid_argument',
+        `programs[${i}]: longer than ${MAX_PROGRAM_CHARS} characters.`,
+      );
+    const timeout_seconds = program.timeout_seconds ?? policy.parse({}).timeout_seconds;
+    const data: JobData = { tenant: this.#tenant, timeout_seconds, program: text };
+    const expireInSeconds = Math.ceil(timeout_seconds + this.#leaseSeconds);
+    // Jobs that are submitted together have the same time, and start in the order of their ids.
+    const id = i.toString(16).padStart(8, '0') + randomUUID().slice(8);
+    return { id, name, data, priority, expireInSeconds };
+  }
+
+  /** A job and, if it has ended, its result; undefined if this tenant has no such job. */
+  async result(job_id: string): Promise<SubmittedJob | undefined> {
+    const id = parse(z.guid(), job_id, 'job_id');
+    const options = { includeArchive: true };
+    const job = await this.#withErrors('read the job', () =>
+      this.#store.boss.getJobById<JobData>(queueOf(this.#tenant), id, options),
+    );
+    if (job === null) return undefined;
+    const state = STATES[job.state] ?? 'failed';
+    const attempts = job.startedOn === null ? 0 : job.retryCount + 1;
+    const outcome = state === 'completed' ? decodeOutcome(job.output) : undefined;
+    if (outcome !== undefined) return { job_id, state, attempts, ...outcome };
+    return { job_id, state, attempts, ...(state === 'failed' && { error: failureOf(job.output) }) };
+  }
+
+  /** Waits for jobs to end and yields them in the given order. Ends early when the signal is aborted. */
+  async *results(
+    job_ids: Iterable<string>,
+    { signal }: { readonly signal?: AbortSignal } = {},
+  ): AsyncGenerator<SubmittedJob, void, undefined> {
+    for (const id of job_ids) {
+      for (let wait = POLL_MS.first; ; wait = Math.min(wait * 2, POLL_MS.last)) {
+        if (signal?.aborted) return;
+        const found = await this.result(id);
+        if (found === undefined) throw new SandboxError('file_not_found', `There is no job ${id}.`);
+        if (found.state === 'completed' || found.state === 'failed') {
+          yield found;
+          break;
+        }
+        await sleep(wait, undefined, { ...(signal && { signal }) }).catch(() => {});
+      }
+    }
+  }
+
+  /** Closes the connections to the database. */
+  async close(): Promise<void> {
+    await closeJobStore(this.#store);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #withErrors<T>(operation: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (cause) {
+      throw toStoreError(cause, operation);
+    }
+  }
+}
+
+const failure = z.object({ code: z.string().optional(), message: z.string() });
+
+/** Why the host failed to run a job. */
+function failureOf(output: unknown): BatchError {
+  const value = (output as { value?: unknown } | null)?.value ?? output;
+  const { data } = failure.safeParse(value);
+  return {
+    code: (data?.code ?? 'internal') as ErrorCode,
+    message: data?.message ?? 'The host failed to run the job.',
+  };
+}
+
+/** Opens the job queue of a tenant. The tables are created on first use. */
+export async function openJobQueue(options: JobQueueOptions): Promise<JobQueue> {
+  const { tenant, leaseSeconds } = parse(queueOptions, options, 'options');
+  return new JobQueue(await openJobStore(options, {}), tenant, leaseSeconds);
+}

@@ -1,0 +1,257 @@
+/**
+ * Runs jobs until it is stopped. The result of a program and the end of its job are one statement, so a job has exactly one
+ * result, even if it ran more than once. Only failures of the host are repeated, never what a program did.
+ */
+import { availableParallelism } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type PgBoss from 'pg-boss';
+import { z } from 'zod';
+import type { ErrorCode } from '../errors.ts';
+import { type PolicyInput, parse, policy, RUNTIME_NAMES } from '../schema.ts';
+import { type BatchResult, runBatchProgram } from '../session/batch.ts';
+import { createSandbox } from '../session/create-sandbox.ts';
+import { toStoreError } from '../stores/postgres/database.ts';
+import { createPool, type Pool } from '../worker/pool.ts';
+import {
+  closeJobStore,
+  connect,
+  encodeOutcome,
+  isTenantQueue,
+  type JobData,
+  type JobStore,
+  type JobStoreOptions,
+  openJobStore,
+} from './boss.ts';
+import { type TenantSlot, TenantSlots } from './tenant-slots.ts';
+
+/** How long a worker without jobs waits before it looks for some. */
+const POLL_MS = 500;
+const COMPLETE_ATTEMPTS = 6;
+/** Errors that the program itself causes. Repeating it would not help. */
+const PROGRAM_ERRORS: readonly ErrorCode[] = [
+  'invalid_argument',
+  'invalid_path',
+  'file_not_found',
+  'quota_exceeded',
+];
+
+const workerOptions = z.object({
+  jobs: z.number().int().min(1).max(1024).optional(),
+  tenantJobs: z.number().int().min(1).max(1024).optional(),
+  policy: policy.optional(),
+  shutdownSeconds: z.number().min(0).max(86_400).default(30),
+  maintenanceSeconds: z.number().int().min(1).max(3600).default(10),
+  signal: z.instanceof(AbortSignal).optional(),
+});
+
+/** What happened to a job in this worker: it has a result, or it is repeated because the host failed. */
+export interface JobEvent {
+  /** Identifies the job. */
+  readonly job_id: string;
+  /** The tenant that submitted it. */
+  readonly tenant: string;
+  /** What happened. */
+  readonly outcome: 'completed' | 'repeated';
+  /** Whether the program succeeded; only if the job is completed. */
+  readonly success?: boolean;
+}
+
+/** Options of `runJobWorker`. */
+export interface JobWorkerOptions extends JobStoreOptions {
+  /** Number of programs that run concurrently. Default: one per CPU core. */
+  readonly jobs?: number;
+  /** Number of programs of one tenant that run concurrently, in all workers together. Default: no limit. */
+  readonly tenantJobs?: number;
+  /** Limits of every program. */
+  readonly policy?: PolicyInput;
+  /** How long running programs may continue after the signal. The others are repeated by another worker. Default: 30. */
+  readonly shutdownSeconds?: number;
+  /** How often jobs of crashed workers are looked for. Default: 10. */
+  readonly maintenanceSeconds?: number;
+  /** Stops the worker. */
+  readonly signal?: AbortSignal;
+  /** Receives an event for each job that has ended. */
+  readonly onJob?: (event: JobEvent) => void;
+}
+
+/** Runs jobs until the signal is aborted. Resolves when the last program has ended. */
+export async function runJobWorker(options: JobWorkerOptions): Promise<void> {
+  const {
+    jobs = availableParallelism(),
+    maintenanceSeconds,
+    ...checked
+  } = parse(workerOptions, options, 'options');
+  await using pool = createPool({ maxWorkers: jobs });
+  for (const runtime of RUNTIME_NAMES) {
+    // A policy that no program can run with must not become the result of every job.
+    await using _ = await createSandbox({ runtime, policy: options.policy ?? {}, pool });
+  }
+  const store = await openJobStore(options, {
+    supervise: true,
+    maintenanceIntervalSeconds: maintenanceSeconds,
+  });
+  const worker = new JobWorker(
+    store,
+    pool,
+    { ...checked, jobs, policy: options.policy ?? {} },
+    options.onJob,
+  );
+  try {
+    await worker.run(checked.signal ?? new AbortController().signal, checked.shutdownSeconds);
+  } finally {
+    await worker.close();
+    await closeJobStore(store);
+  }
+}
+
+interface WorkerLimits {
+  readonly jobs: number;
+  readonly tenantJobs?: number | undefined;
+  readonly policy: PolicyInput;
+}
+
+type FetchedJob = PgBoss.JobWithMetadata<JobData>;
+
+class JobWorker {
+  readonly #running = new Set<Promise<void>>();
+  readonly #slots: TenantSlots | undefined;
+  readonly #abort = new AbortController();
+  #lastQueue = '';
+
+  constructor(
+    readonly store: JobStore,
+    readonly pool: Pool,
+    readonly limits: WorkerLimits,
+    readonly onJob: ((event: JobEvent) => void) | undefined,
+  ) {
+    const { tenantJobs } = limits;
+    if (tenantJobs !== undefined) this.#slots = new TenantSlots(() => connect(store), tenantJobs);
+  }
+
+  async run(stop: AbortSignal, shutdownSeconds: number): Promise<void> {
+    const stopped = onAbort(stop);
+    while (!stop.aborted) {
+      const started = await this.#startJobs(stop);
+      const isFull = this.#running.size >= this.limits.jobs;
+      if (started > 0 && !isFull) continue;
+      await Promise.race([stopped, ...this.#running, ...(isFull ? [] : [sleep(POLL_MS)])]);
+    }
+    const drained = Promise.all(this.#running);
+    const timer = setTimeout(() => this.#abort.abort(), shutdownSeconds * 1000);
+    await drained;
+    clearTimeout(timer);
+  }
+
+  async close(): Promise<void> {
+    await this.#slots?.close();
+  }
+
+  /** Starts one job of each tenant in turn. Returns the number of jobs started. */
+  async #startJobs(stop: AbortSignal): Promise<number> {
+    let started = 0;
+    for (const queue of await this.#queues()) {
+      if (stop.aborted || this.#running.size >= this.limits.jobs) break;
+      if (await this.#startJob(queue)) started++;
+    }
+    return started;
+  }
+
+  /** The queues with jobs that can start, beginning after the one that was used last. */
+  async #queues(): Promise<string[]> {
+    if (this.#running.size >= this.limits.jobs) return [];
+    const { boss, schema } = this.store;
+    const pending = `SELECT FROM ${schema}.job j WHERE j.name = q.name AND j.state < 'active' AND j.start_after < now()`;
+    try {
+      const { rows } = await boss
+        .getDb()
+        .executeSql(`SELECT name FROM ${schema}.queue q WHERE EXISTS (${pending}) ORDER BY name`, []);
+      const names = rows.map(({ name }) => String(name)).filter(isTenantQueue);
+      return [
+        ...names.filter((name) => name > this.#lastQueue),
+        ...names.filter((name) => name <= this.#lastQueue),
+      ];
+    } catch {
+      // The database is not reachable: the next poll tries again.
+      return [];
+    }
+  }
+
+  async #startJob(queue: string): Promise<boolean> {
+    let slot: TenantSlot | undefined;
+    try {
+      slot = await this.#slots?.acquire(queue);
+    } catch {
+      return false;
+    }
+    if (this.#slots !== undefined && slot === undefined) return false;
+    const [job] = await this.store.boss.fetch<JobData>(queue, { batchSize: 1, includeMetadata: true });
+    if (job === undefined) {
+      if (slot !== undefined) await this.#slots?.release(slot);
+      return false;
+    }
+    this.#lastQueue = queue;
+    const running = this.#run(job)
+      .catch(() => {})
+      .finally(async () => {
+        if (slot !== undefined) await this.#slots?.release(slot);
+        this.#running.delete(running);
+      });
+    this.#running.add(running);
+    return true;
+  }
+
+  /** Runs a job and records its end. If the database stays unreachable, the job expires and is repeated. */
+  async #run(job: FetchedJob): Promise<void> {
+    const { tenant, timeout_seconds, program } = job.data;
+    const own = this.limits.policy;
+    const limit = Math.min(timeout_seconds, own.timeout_seconds ?? timeout_seconds);
+    const context = {
+      pool: this.pool,
+      policy: { ...own, timeout_seconds: limit },
+      signal: this.#abort.signal,
+    };
+    const outcome = await runBatchProgram(JSON.parse(program), 0, context);
+    const failure = hostFailure(outcome);
+    const { boss } = this.store;
+    await persistently(() =>
+      failure === undefined
+        ? boss.complete(job.name, job.id, encodeOutcome(outcome))
+        : boss.fail(job.name, job.id, failure),
+    );
+    this.onJob?.({
+      job_id: job.id,
+      tenant,
+      ...(failure === undefined
+        ? { outcome: 'completed', success: outcome.result?.success === true }
+        : { outcome: 'repeated' }),
+    });
+  }
+}
+
+/** Why the host could not run a program to its end; undefined if the program has a result of its own. */
+function hostFailure({ result, error }: BatchResult): { code: string; message: string } | undefined {
+  if (error !== undefined) return PROGRAM_ERRORS.includes(error.code) ? undefined : { ...error };
+  const reason = result?.metadata.trap_reason;
+  if (reason === 'worker_lost' || reason === 'cancelled')
+    return { code: 'internal', message: result!.metadata.trap_message ?? reason };
+  return undefined;
+}
+
+/** Repeats a statement until the database answers. The statement has an effect only once. */
+async function persistently(statement: () => Promise<unknown>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await statement();
+      return;
+    } catch (cause) {
+      if (attempt >= COMPLETE_ATTEMPTS) throw toStoreError(cause, 'record the result of a job');
+      await sleep(100 * 2 ** attempt);
+    }
+  }
+}
+
+const onAbort = (signal: AbortSignal) =>
+  new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });

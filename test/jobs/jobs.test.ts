@@ -1,0 +1,212 @@
+/** Jobs in a PostgreSQL database: submitting, workers, repetition after failures of the host, and the command line. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  type JobEvent,
+  type JobWorkerOptions,
+  openJobQueue,
+  runJobWorker,
+  type SubmittedJob,
+} from 'llm-wasm-sandbox';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CLI, runCli } from '../support/cli.ts';
+import { PostgresServer } from '../support/postgres.ts';
+
+let server: PostgresServer;
+let database: pg.Client;
+beforeAll(async () => {
+  server = await PostgresServer.start();
+  database = new pg.Client({ connectionString: server.connectionString });
+  await database.connect();
+});
+const children = new Set<ChildProcess>();
+afterAll(async () => {
+  for (const child of children) child.kill('SIGKILL');
+  await database.end();
+  await server.stop();
+});
+
+const connection = () => ({ connectionString: server.connectionString });
+
+/** A worker in a process of its own. */
+function spawnWorker(...flags: string[]) {
+  const worker = spawn(process.execPath, [CLI, 'worker', '--store', server.connectionString, ...flags]);
+  children.add(worker);
+  worker.once('exit', () => children.delete(worker));
+  return worker;
+}
+
+/** Runs a worker until `work` has ended. Returns the events of the worker. */
+async function withWorker(
+  options: Partial<JobWorkerOptions>,
+  work: (stop: () => void) => Promise<void>,
+): Promise<JobEvent[]> {
+  const events: JobEvent[] = [];
+  const stopping = new AbortController();
+  const onJob = (event: JobEvent) => events.push(event);
+  const ended = runJobWorker({ ...connection(), ...options, signal: stopping.signal, onJob });
+  try {
+    await work(() => stopping.abort());
+  } finally {
+    stopping.abort();
+    await ended;
+  }
+  return events;
+}
+
+async function collect(results: AsyncIterable<SubmittedJob>): Promise<SubmittedJob[]> {
+  const all: SubmittedJob[] = [];
+  for await (const result of results) all.push(result);
+  return all;
+}
+
+describe('jobs', () => {
+  test('return the results of programs, which are never repeated because a program failed', async () => {
+    await using queue = await openJobQueue({ ...connection(), tenant: 'a' });
+    await expect(queue.submitMany([{ code: '1' }, { code: 2 } as never])).rejects.toThrow('programs[1]');
+    const ids = await queue.submitMany([
+      { id: 'text', code: 'print("\\0 \\ud800", file=__import__("sys").stderr); print(6 * 7)' },
+      { code: '1 / 0' },
+      { code: 'while True: pass', fuel_budget: 20_000_000 },
+      { code: 'console.log(1)', language: 'javascript' },
+      { code: '1', files: { '../x': '' } },
+    ]);
+    expect(await queue.result(ids[0]!)).toEqual({ job_id: ids[0], state: 'queued', attempts: 0 });
+    let results: SubmittedJob[] = [];
+    const events = await withWorker({}, async () => {
+      results = await collect(queue.results(ids));
+    });
+    expect(results).toMatchObject([
+      { id: 'text', state: 'completed', result: { stdout: '42\n', stderr: expect.stringContaining('\0') } },
+      { state: 'completed', result: { success: false, metadata: { error: { type: 'ZeroDivisionError' } } } },
+      { state: 'completed', result: { metadata: { trap_reason: 'out_of_fuel' } } },
+      { state: 'completed', result: { stdout: '1\n' } },
+      { state: 'completed', error: { code: 'invalid_path' } },
+    ]);
+    expect(results.map(({ attempts }) => attempts)).toEqual([1, 1, 1, 1, 1]);
+    expect(events).toHaveLength(5);
+    await using other = await openJobQueue({ ...connection(), tenant: 'b' });
+    expect(await other.result(ids[0]!)).toBeUndefined();
+  });
+
+  test('of a higher priority run first, and tenants take turns', async () => {
+    await using first = await openJobQueue({ ...connection(), tenant: 'c' });
+    await using second = await openJobQueue({ ...connection(), tenant: 'd' });
+    const low = await first.submitMany([{ code: '1' }, { code: '2' }]);
+    const high = await first.submit({ code: '3' }, { priority: 5 });
+    const other = await second.submitMany([{ code: '4' }, { code: '5' }]);
+    const events = await withWorker({ jobs: 1 }, async () => {
+      await collect(first.results([...low, high]));
+      await collect(second.results(other));
+    });
+    const order = (tenant: string) =>
+      events.filter((event) => event.tenant === tenant).map(({ job_id }) => job_id);
+    expect(order('c')).toEqual([high, ...low]);
+    expect(order('d')).toEqual(other);
+    const [one, two] = events.map(({ tenant }) => tenant);
+    expect(new Set([one, two])).toEqual(new Set(['c', 'd']));
+  });
+
+  test('of one tenant run one at a time if the workers are told so', async () => {
+    await using queue = await openJobQueue({ ...connection(), tenant: 'e' });
+    const ids = await queue.submitMany(Array.from({ length: 4 }, (_, i) => ({ code: `print(${i})` })));
+    await withWorker({ jobs: 2, tenantJobs: 1 }, () =>
+      withWorker({ jobs: 2, tenantJobs: 1 }, async () => {
+        await collect(queue.results(ids));
+      }).then(() => {}),
+    );
+    const { rows } = await database.query(
+      'SELECT started_on, completed_on FROM llm_wasm_sandbox_jobs.job WHERE id = ANY($1) ORDER BY started_on',
+      [ids],
+    );
+    expect(rows).toHaveLength(4);
+    for (const [i, { started_on }] of rows.entries())
+      if (i > 0) expect(started_on >= rows[i - 1].completed_on).toBe(true);
+  });
+
+  test('are repeated when their worker is killed, and have one result', async () => {
+    await using queue = await openJobQueue({ ...connection(), tenant: 'f', leaseSeconds: 2 });
+    const id = await queue.submit({
+      code: 'import time; time.sleep(1); print("done")',
+      timeout_seconds: 5,
+    });
+    const worker = spawnWorker('--jobs', '1');
+    await expect.poll(async () => (await queue.result(id))?.state, { timeout: 60_000 }).toBe('running');
+    worker.kill('SIGKILL');
+    await once(worker, 'exit');
+    let results: SubmittedJob[] = [];
+    await withWorker({ jobs: 1, maintenanceSeconds: 1 }, async () => {
+      results = await collect(queue.results([id]));
+    });
+    expect(results).toMatchObject([{ state: 'completed', result: { stdout: 'done\n' } }]);
+    expect(results[0]!.attempts).toBeGreaterThan(1);
+  });
+
+  test('that the host repeatedly fails to run become dead letters', async () => {
+    await using queue = await openJobQueue({ ...connection(), tenant: 'g' });
+    const id = await queue.submit({ code: 'import time; time.sleep(60)', timeout_seconds: 100 });
+    await database.query('UPDATE llm_wasm_sandbox_jobs.job SET retry_limit = 0 WHERE id = $1', [id]);
+    const events = await withWorker({ shutdownSeconds: 0 }, async (stop) => {
+      await expect.poll(async () => (await queue.result(id))?.state, { timeout: 60_000 }).toBe('running');
+      stop();
+    });
+    expect(events).toMatchObject([{ job_id: id, outcome: 'repeated' }]);
+    expect(await queue.result(id)).toMatchObject({
+      state: 'failed',
+      attempts: 1,
+      error: { code: 'internal', message: expect.stringContaining('Cancelled') },
+    });
+    const { rows } = await database.query(
+      "SELECT data->>'tenant' AS tenant FROM llm_wasm_sandbox_jobs.job WHERE name = 'dead-letters'",
+    );
+    expect(rows).toEqual([{ tenant: 'g' }]);
+  });
+});
+
+describe('command line', () => {
+  test('submits the programs of a file, waits for a worker and prints the results', async () => {
+    const env = { LLM_WASM_SANDBOX_STORE: server.connectionString };
+    const lines = [{ code: 'print(1)' }, { code: 'print(2)', id: 'two' }].map((one) => JSON.stringify(one));
+    const submitted = runCli(['batch', 'submit', '--tenant', 'h'], {
+      env,
+      input: `${lines.join('\n')}\nnot JSON`,
+    });
+    expect(submitted).toMatchObject({ status: 1, stderr: 'Submitted 2 jobs.\n' });
+    const printed = submitted.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(printed).toMatchObject([
+      { index: 0 },
+      { index: 1 },
+      { index: 2, error: { code: 'invalid_argument' } },
+    ]);
+    const worker = spawnWorker('--shutdown-seconds', '20');
+    let stderr = '';
+    worker.stderr.on('data', (text) => {
+      stderr += text;
+    });
+    const ids = [printed[0].job_id, printed[1].job_id];
+    const { stdout } = runCli(['batch', 'result', '--watch', '--tenant', 'h', ...ids], { env });
+    expect(
+      stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toMatchObject([
+      { job_id: ids[0], state: 'completed', result: { stdout: '1\n' } },
+      { job_id: ids[1], id: 'two', result: { stdout: '2\n' } },
+    ]);
+    worker.kill('SIGTERM');
+    expect(await once(worker, 'exit')).toEqual([0, null]);
+    expect(stderr).toBe('llm-wasm-sandbox: waiting for jobs\nRan 2 jobs, 0 to repeat.\n');
+  });
+
+  test('says that jobs need a database', () => {
+    for (const args of [['worker'], ['batch', 'submit']]) {
+      const { status, stderr } = runCli([...args, '--store', '/tmp/folder']);
+      expect([status, stderr]).toEqual([2, expect.stringContaining('Jobs are stored in PostgreSQL')]);
+    }
+  });
+});
