@@ -2,7 +2,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type BatchResult, runBatch } from 'llm-wasm-sandbox';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { BatchProgress } from '../../src/cli/batch-progress.ts';
 import { CLI, runCli } from '../support/cli.ts';
 
 const ndjson = (...lines: readonly unknown[]) =>
@@ -160,5 +161,26 @@ describe('runBatch', () => {
     }))
       batch.push(one);
     expect(batch.map(({ result }) => result!.success)).toEqual([false, true]);
+  });
+});
+
+describe('progress', () => {
+  it('is a bar on a terminal and a summary at the end', () => {
+    const written: string[] = [];
+    const write = vi
+      .spyOn(process.stderr, 'write')
+      .mockImplementation((text) => written.push(String(text)) > 0);
+    const { isTTY } = process.stderr;
+    process.stderr.isTTY = true;
+    try {
+      const progress = new BatchProgress(() => 0.42);
+      progress.count({});
+      progress.end(false);
+    } finally {
+      process.stderr.isTTY = isTTY;
+      write.mockRestore();
+    }
+    expect(written[0]).toMatch(/\[######## {12}\] {2}42 % 1 program, 0 failed, 1 could not be run, /);
+    expect(written[1]).toMatch(/1 program, 0 failed, 1 could not be run, .*\n$/);
   });
 });
