@@ -65,7 +65,7 @@ export async function findWheel(
     return checkDigest(found, name, sha256);
   }
   const distributed = sources.pyodideLock.packages.get(name);
-  const problems: string[] = [];
+  const problems: string[] = sources.files.length > 0 ? ['it is not among the given wheels'] : [];
   if (sources.pip) {
     const outcome = await findWithPip(requirement, distributed, sources);
     if ('bytes' in outcome) return checkDigest(outcome, name, sha256);
@@ -82,6 +82,7 @@ export async function findWheel(
       problems.push(`Pyodide's distribution: ${outcome}`);
     }
   }
+  if (problems.length === 0) problems.push('pip and the Pyodide distribution are turned off');
   throw new SandboxError(
     'build_failed',
     `No wheel of ${name}${specifiers} for ${NATIVE_TAGS} was found (${problems.join('; ')}). ` +

@@ -154,3 +154,13 @@ test.each([
 ] as const)('%s is an error that says so', async (_, args, message) => {
   await expect(findWheel(...(args() as Parameters<typeof findWheel>))).rejects.toThrow(message);
 });
+
+test('the error of a wheel that is not found names the sources', async () => {
+  const none = { ...sourcesFor(''), pyodideUrl: undefined };
+  await expect(findWheel(requirement, none)).rejects.toThrow(
+    '(pip and the Pyodide distribution are turned off)',
+  );
+  await expect(findWheel(requirement, { ...none, files: ['other-1.0-py3-none-any.whl'] })).rejects.toThrow(
+    '(it is not among the given wheels)',
+  );
+});
