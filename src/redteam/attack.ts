@@ -5,7 +5,7 @@
 import type { PolicyInput, RuntimeName } from '../schema.ts';
 
 /** What an attack aims at, in the order in which the categories run. */
-export const CATEGORIES = ['escape', 'limits', 'truth', 'session', 'server', 'host_memory'] as const;
+export const CATEGORIES = ['escape', 'limits', 'truth', 'session', 'tools', 'server', 'host_memory'] as const;
 export type Category = (typeof CATEGORIES)[number];
 
 /**
@@ -74,6 +74,14 @@ export interface SessionAttack extends AttackFacts {
   readonly maxGrowthBytes?: number;
 }
 
+/** A program in a session with the tools of the runner. The tool `danger` needs an approval that is never given. */
+export interface ToolAttack extends AttackFacts {
+  readonly callsTools: string;
+  readonly policy?: PolicyInput;
+  readonly ends?: readonly string[];
+  readonly expect?: Pattern;
+}
+
 /** A request to a server with the tenants `ann` and `bob`. */
 export interface ServerRequest {
   /** Tenant whose token is sent; `ann` unless given. With null, no token is sent. */
@@ -100,7 +108,7 @@ export interface ServerAttack extends AttackFacts {
   readonly maxStallMs?: number;
 }
 
-export type AttackRow = ExpressionAttack | ProgramAttack | SessionAttack | ServerAttack;
+export type AttackRow = ExpressionAttack | ProgramAttack | SessionAttack | ToolAttack | ServerAttack;
 
 /** A row of the corpus with its id and category. */
 export type Attack<Row extends AttackRow = AttackRow> = Row & {

@@ -10,11 +10,13 @@ import type {
   ProgramAttack,
   ServerAttack,
   SessionAttack,
+  ToolAttack,
   Verdict,
 } from './attack.ts';
 import { runExpressions, runProgramAttack } from './run-program.ts';
 import { TargetServer } from './run-server.ts';
 import { runSession } from './run-session.ts';
+import { runToolAttack } from './run-tools.ts';
 import { Surroundings } from './surroundings.ts';
 
 const MiB = 1024 * 1024;
@@ -27,6 +29,7 @@ const MAX_ATTACK_MS = 90_000;
 const isExpression = (attack: Attack): attack is Attack<ExpressionAttack> => 'evaluate' in attack;
 const isServer = (attack: Attack): attack is Attack<ServerAttack> => 'requests' in attack;
 const isSession = (attack: Attack): attack is Attack<SessionAttack> => 'steps' in attack;
+const callsTools = (attack: Attack): attack is Attack<ToolAttack> => 'callsTools' in attack;
 const runsAlone = (attack: Attack) => attack.category === 'host_memory';
 
 /** Runs all attacks and reports each verdict as soon as it is known. The verdicts are in the order of the attacks. */
@@ -60,6 +63,7 @@ export async function runAttacks(
 }
 
 function runOne(attack: Attack, surroundings: Surroundings): Promise<string[]> {
+  if (callsTools(attack)) return runToolAttack(attack, surroundings);
   return isSession(attack)
     ? runSession(attack, surroundings)
     : runProgramAttack(attack as Attack<ProgramAttack>, surroundings);

@@ -227,7 +227,7 @@ describe('a program whose client cannot ask a person', () => {
   const resume = (execution_id: unknown, ...args: string[]) =>
     runCliHere(['resume', String(execution_id), '--data-dir', data, ...args], folder);
 
-  // guarantee: approval
+  // guarantee: approval, paused-programs
   test('pauses until a person approves them on the command line', async () => {
     const client = await httpClient(parking, 'modern', 'alice-secret-token-1');
     const path = join(files, 'approved-later');
@@ -277,6 +277,7 @@ describe('a program whose client cannot ask a person', () => {
     await other.close();
   });
 
+  // guarantee: paused-programs
   test('continues with a value that the model gives instead of the call', async () => {
     const client = await httpClient(parking, 'modern', 'alice-secret-token-1');
     const path = join(files, 'never');

@@ -82,6 +82,14 @@ describe('attack on a session', () => {
   });
 });
 
+describe('attack with tool calls', () => {
+  const problemsOf = replay('tools');
+  // guarantee: tool-calls, approval, paused-programs
+  test.each(idsOf('tools'))('calls no tool without approval or with other arguments: %s', (id) => {
+    expect(problemsOf(id)).toEqual([]);
+  });
+});
+
 describe('attack on the server', () => {
   const problemsOf = replay('server');
   test.each(idsOf('server'))('is rejected and delays no other client: %s', (id) => {

@@ -1,8 +1,10 @@
 /** Programs that pause at a tool call and continue later, in this process or in another one. */
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { brotliDecompressSync } from 'node:zlib';
 import {
   createSandbox,
   diskStore,
@@ -78,6 +80,7 @@ process.stdout.write(JSON.stringify(result), () => process.kill(process.pid, 'SI
 }
 
 describe.each(['python', 'javascript'] as const)('a paused %s program', (runtime) => {
+  // guarantee: paused-programs
   it('continues in another process after kill -9, with answers in any order and in several steps', async () => {
     executed.length = 0;
     const first = await pauseInOtherProcess(runtime, `kill-${runtime}`);
@@ -271,5 +274,35 @@ describe('records of paused sessions', () => {
     await using target = await openSessions({ store: memoryStore() });
     expect((await target.import(bundle)).paused?.execution_id).toBe(execution_id);
     expect(await paused(target)).toEqual(['origin']);
+  });
+});
+
+describe('the stored image of a paused program', () => {
+  // guarantee: paused-programs
+  it('contains the data of the program and nothing of the tools, and only its owner can read it', async () => {
+    const secret = `secret-${randomUUID()}`;
+    const store = diskStore(join(folder, 'images'));
+    const session = await createSandbox({
+      runtime: 'javascript',
+      store,
+      session_id: 'image',
+      tools: { ask: { needsApproval: true, description: 'Asks.', execute: async () => secret } },
+    });
+    await session.execute(
+      "globalThis.own = 'own-secret-42 '.repeat(1000); await tools.ask({ key: own.slice(0, 13) })",
+    );
+    await session.close();
+    const { state } = (await store.read('image'))!;
+    const [, ...diffs] = state.delta!;
+    const image = Buffer.concat(diffs.map((diff) => brotliDecompressSync(diff)));
+    expect(image.includes('own-secret-42 own-secret-42')).toBe(true);
+    expect(image.includes(secret)).toBe(false);
+    expect(state.paused?.pending[0]?.arguments).toEqual({ key: 'own-secret-42' });
+    const files = readdirSync(join(folder, 'images', 'image'), { recursive: true, encoding: 'utf8' });
+    for (const name of files) {
+      const path = join(folder, 'images', 'image', name);
+      expect(statSync(path).mode & 0o077).toBe(0);
+      if (statSync(path).isFile()) expect(readFileSync(path).includes(secret)).toBe(false);
+    }
   });
 });

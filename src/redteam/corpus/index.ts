@@ -7,6 +7,7 @@ import { HOST_MEMORY } from './host-memory.ts';
 import { LIMITS } from './limits.ts';
 import { SERVER } from './server.ts';
 import { SESSIONS } from './sessions.ts';
+import { TOOLS } from './tools.ts';
 import { TRUTH } from './truth.ts';
 
 const TABLES: Readonly<Record<Category, AttackTable>> = {
@@ -14,6 +15,7 @@ const TABLES: Readonly<Record<Category, AttackTable>> = {
   limits: LIMITS,
   truth: TRUTH,
   session: SESSIONS,
+  tools: TOOLS,
   server: SERVER,
   host_memory: HOST_MEMORY,
 };

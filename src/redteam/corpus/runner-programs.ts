@@ -47,3 +47,9 @@ for (let number = 0; number < lines.length; number++) {
 }
 `,
 };
+
+/** Runs after an attack with tools, in the same session. Must print `[1]`. */
+export const TOOL_PROBE: Readonly<Record<RuntimeName, string>> = {
+  python: 'print(list((await tools.echo(n=1)).values()))',
+  javascript: 'process.stdout.write(JSON.stringify(Object.values(await tools.echo({ n: 1 }))) + "\\n");',
+};

@@ -1,0 +1,90 @@
+/**
+ * Runs attacks of programs that call tools. Whatever the program does, the host must call no tool without approval, call
+ * tools only with arguments that match their schemas, and resume a paused program once.
+ */
+import { SandboxError } from '../errors.ts';
+import type { SandboxResult } from '../schema.ts';
+import { createSandbox } from '../session/create-sandbox.ts';
+import type { Session } from '../session/session.ts';
+import { memoryStore } from '../stores/memory/memory-store.ts';
+import type { ToolRecord } from '../tools/toolset.ts';
+import type { Attack, ToolAttack } from './attack.ts';
+import { checkResult } from './check-result.ts';
+import { TOOL_PROBE } from './corpus/runner-programs.ts';
+import type { Surroundings } from './surroundings.ts';
+
+const DEFAULT_LIMITS = { fuel_budget: 2_000_000_000, timeout_seconds: 20, max_tool_calls: 50 };
+/** Calls beyond the limit that are recorded, too. */
+const RECORDED_REFUSALS = 16;
+const LARGE_TEXT = 'x'.repeat(3_000_000);
+
+/** The tools of an attack. `problems` receives what must not happen. */
+function offeredTools(problems: string[]): ToolRecord {
+  return {
+    echo: {
+      inputSchema: { type: 'object', properties: { n: { type: 'integer' } }, additionalProperties: false },
+      execute: async (args: Record<string, unknown>) => {
+        const isValid = Object.keys(args).every((key) => key === 'n' && Number.isInteger(args[key]));
+        if (!isValid) problems.push('a tool was called with arguments that its schema rejects');
+        return args;
+      },
+    },
+    danger: {
+      needsApproval: true,
+      execute: async () => {
+        problems.push('a tool was called without approval');
+      },
+    },
+    wait: (_: object, context: { suspend(): never }) => context.suspend(),
+    flood: async () => LARGE_TEXT,
+  };
+}
+
+export async function runToolAttack(
+  { runtime, policy, callsTools, ends, expect }: Attack<ToolAttack>,
+  surroundings: Surroundings,
+): Promise<string[]> {
+  const problems: string[] = [];
+  await using session: Session = await createSandbox({
+    runtime: runtime!,
+    session_id: 'attacked',
+    store: memoryStore(),
+    policy: { ...DEFAULT_LIMITS, ...policy },
+    tools: offeredTools(problems),
+  });
+  const result = await session.execute(callsTools);
+  const limits = { ...session.policy, timeout_seconds: session.policy.timeout_seconds * 2 };
+  problems.push(...checkResult(result, limits, { ...(ends && { ends }), expect }));
+  problems.push(...recordProblems(result));
+  if (result.metadata.state === 'paused') problems.push(...(await resumeTwice(session, result)));
+  const { fuel_budget } = DEFAULT_LIMITS;
+  const next = await session.execute(TOOL_PROBE[runtime!], { fuel_budget });
+  if (next.stdout !== '[1]\n') problems.push(`the next run printed ${JSON.stringify(next.stdout)}`);
+  return [...problems, ...surroundings.checkHost()];
+}
+
+function recordProblems({ metadata: { tool_calls = [], pending = [] } }: SandboxResult): string[] {
+  const problems: string[] = [];
+  if (tool_calls.length > DEFAULT_LIMITS.max_tool_calls + RECORDED_REFUSALS)
+    problems.push(`${tool_calls.length} calls are recorded`);
+  if (tool_calls.some(({ name, status }) => name === 'danger' && status === 'ok'))
+    problems.push('a call that nobody approved is recorded as ok');
+  if (new Set(pending.map(({ id }) => id)).size !== pending.length)
+    problems.push('two pending calls have the same id');
+  return problems;
+}
+
+/** Denies all calls, then tries to use the same execution again. */
+async function resumeTwice(session: Session, { metadata }: SandboxResult): Promise<string[]> {
+  const { execution_id = '', pending = [] } = metadata;
+  const deny = (calls: typeof pending) => calls.map(({ id }) => ({ id, deny: true as const }));
+  const resolutions = deny(pending);
+  let { metadata: last } = await session.resume(execution_id, { resolutions });
+  // Calls that had to wait for others become pending now. Every round answers at least one.
+  for (let rounds = 0; last.state === 'paused' && rounds < DEFAULT_LIMITS.max_tool_calls; rounds++)
+    ({ metadata: last } = await session.resume(execution_id, { resolutions: deny(last.pending ?? []) }));
+  if (last.state === 'paused') return ['the program is still paused although all calls were answered'];
+  const codeOf = (cause: unknown) => (cause instanceof SandboxError ? cause.code : String(cause));
+  const again = await session.resume(execution_id, { resolutions }).then(() => 'success', codeOf);
+  return again === 'execution_not_found' ? [] : [`the execution was resumed twice: ${again}`];
+}
