@@ -2,7 +2,8 @@
  * Declarations of tools for models and editors: TypeScript (`.d.ts`) and Python (`.pyi`), generated from JSON Schemas. Schemas
  * are untrusted: depth and length are bounded, and text from a schema is quoted or in a comment that it cannot close.
  */
-import type { JsonSchema } from './json-schema.ts';
+import { type JsonSchema, localTarget } from './json-schema.ts';
+import { isObject } from './schema-validation.ts';
 import type { ToolDescription } from './toolset.ts';
 
 const MAX_DEPTH = 8;
@@ -26,6 +27,14 @@ interface Member {
   readonly type: string;
   readonly isRequired: boolean;
 }
+
+/** Words that cannot be names of parameters in Python. */
+const PYTHON_KEYWORDS: ReadonlySet<string> = new Set(
+  (
+    'False None True and as assert async await break class continue def del elif else except finally for from global if ' +
+    'import in is lambda nonlocal not or pass raise return try while with yield __debug__'
+  ).split(' '),
+);
 
 const isIdentifier = (name: string) => /^[A-Za-z_$][\w$]*$/.test(name);
 const propertyName = (name: string) => (isIdentifier(name) ? name : JSON.stringify(name));
@@ -79,12 +88,12 @@ export function pythonStub({ path, description, ...tool }: ToolDescription): str
   return `${comment}async def ${path.at(-1)}(${parameters}) -> ${output}: ...`;
 }
 
-/** Names that are not identifiers are passed as `**{"name": value}`. */
+/** Names that cannot be parameters, such as `from`, are passed as `**{"from": value}`. */
 function pythonParameters(schema: JsonSchema | null): string {
   if (schema === null) return '**arguments: Any';
   const reader = new TypeReader(schema, PYTHON);
   const members = reader.members(schema, 0).sort((a, b) => Number(b.isRequired) - Number(a.isRequired));
-  const named = members.filter(({ name }) => /^[A-Za-z_]\w*$/.test(name));
+  const named = members.filter(({ name }) => /^[A-Za-z_]\w*$/.test(name) && !PYTHON_KEYWORDS.has(name));
   const parts = named.map(({ name, type, isRequired }) =>
     `${name}: ${type}${isRequired ? '' : ' = ...'}`.slice(0, MAX_TYPE_CHARS),
   );
@@ -169,17 +178,8 @@ class TypeReader {
   #target(schema: unknown): unknown {
     const reference = isObject(schema) ? schema['$ref'] : undefined;
     if (typeof reference !== 'string' || !reference.startsWith('#')) return schema;
-    let target: unknown = this.root;
-    for (const part of reference.split('/').slice(1)) {
-      const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
-      target = isObject(target) && Object.hasOwn(target, key) ? target[key] : undefined;
-    }
-    return target;
+    return localTarget(this.root, reference);
   }
-}
-
-function isObject(value: unknown): value is SchemaObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The description on one line. */

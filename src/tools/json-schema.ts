@@ -156,18 +156,23 @@ export class SchemaValidator {
   /** Only references into the same schema are followed. */
   #addReference(reference: string): void {
     if (this.#references.has(reference)) return;
-    let target: unknown = this.schema;
-    if (reference !== '#') {
-      if (!reference.startsWith('#/'))
-        throw new SchemaError(`the reference ${reference.slice(0, 100)} points outside the schema`);
-      for (const part of reference.slice(2).split('/')) {
-        const key = decodePointer(part);
-        target = typeof target === 'object' && target !== null ? own(target as SchemaObject, key) : undefined;
-      }
-    }
+    if (reference !== '#' && !reference.startsWith('#/'))
+      throw new SchemaError(`the reference ${reference.slice(0, 100)} points outside the schema`);
+    const target = localTarget(this.schema, reference);
     if (!isSchema(target)) throw new SchemaError(`the reference ${reference.slice(0, 100)} does not exist`);
     this.#references.set(reference, target);
   }
+}
+
+/** What a reference into the schema itself points to; undefined if it does not exist. */
+export function localTarget(schema: JsonSchema, reference: string): unknown {
+  let target: unknown = schema;
+  for (const part of reference.split('/').slice(1))
+    target =
+      typeof target === 'object' && target !== null
+        ? own(target as SchemaObject, decodePointer(part))
+        : undefined;
+  return target;
 }
 
 const areNames = (value: unknown) => Array.isArray(value) && value.every((name) => typeof name === 'string');

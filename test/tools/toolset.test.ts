@@ -158,6 +158,14 @@ describe('discovery of tools', () => {
     );
   });
 
+  it('writes valid Python for parameters that are keywords', () => {
+    const properties = { from: { type: 'string' }, class: {}, to: { type: 'string' }, None: {} };
+    const mail = { inputSchema: { type: 'object', properties, required: ['from', 'to'] }, execute: () => 0 };
+    expect(describeTool(Toolset.from({ mail } as never).catalog, 'mail')!.pyi).toBe(
+      'async def mail(*, to: str, **arguments: Any) -> Any: ...',
+    );
+  });
+
   it('bounds declarations of large and recursive schemas', () => {
     const node = (depth: number): object =>
       depth === 0
