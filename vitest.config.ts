@@ -1,4 +1,4 @@
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 // Tests must not depend on packages that the user has added.
@@ -22,13 +22,13 @@ const OWN_PROCESS = [
 ];
 
 /**
- * `unit` imports src/ and needs no build; `guest` runs the built package as a user would. The files of a project share one
- * process per core, with the modules and the pool of worker threads that are loaded once; those of `own-process` do not.
+ * `unit` imports src/ and needs no build; `guest` runs the built package as a user would. The files of a project share a
+ * few processes, whose modules and worker threads are loaded once; those of `own-process` do not.
  */
 export default defineConfig({
   test: {
-    // Many tests wait for limits, processes and disks: a core for each file is used better than one kept free.
-    maxWorkers: '100%',
+    // Tests wait for limits, processes and disks for about a quarter of their time: one more process uses the cores fully.
+    maxWorkers: availableParallelism() + 1,
     projects: [
       {
         test: {

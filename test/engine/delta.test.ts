@@ -7,6 +7,7 @@ import { PAGE_BYTES } from '../../src/engine/image-identity.ts';
 import { type CaptureState, captureBytes } from '../../src/engine/memory-capture.ts';
 import { RUNTIMES } from '../../src/runtimes/registry.ts';
 import { type GuestTemplate, instantiateGuest } from '../../src/worker/guest-from-image.ts';
+import { repetitions } from '../support/repetitions.ts';
 
 let template: GuestTemplate;
 let image: Image;
@@ -28,6 +29,7 @@ beforeAll(async () => {
 });
 
 const MAX_PAGES = 400;
+const ROUNDS = repetitions(10, 25);
 const newGuest = () => instantiateGuest(template, MAX_PAGES);
 
 const sizeOf = (delta: Delta) => delta.reduce((sum, { length }) => sum + length, 0);
@@ -87,7 +89,7 @@ describe('delta', () => {
     let guest = newGuest();
     let previous: CaptureState | undefined;
     let diffs = 0;
-    for (let round = 0; round < 25; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
       mutate(guest, next);
       const { delta, capture } = captureDelta(guest, image, [], previous);
       diffs = Math.max(diffs, readDelta(delta).header.memory.length);

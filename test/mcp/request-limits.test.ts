@@ -356,7 +356,7 @@ describe('connections', () => {
   // guarantee: request-limits
   test('may have eight requests in progress, and are closed if they have more', async () => {
     const server = await startHttp({ max_queued: 50 });
-    const sleep = toolCall('execute_code', '{"code":"import time\\ntime.sleep(3)","language":"python"}');
+    const sleep = toolCall('execute_code', '{"code":"import time\\ntime.sleep(1)","language":"python"}');
     const list = message('tools/list', `{"_meta":{${META}}}`);
     const eight = openConnection(server.url, rawRequest(server.url, list).repeat(8));
     const responses = () => eight.received.split('HTTP/1.1 200').length - 1;

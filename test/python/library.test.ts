@@ -200,6 +200,7 @@ describe('unavailable in a Python guest', () => {
   test('the environment of the host', async () => {
     process.env['SANDBOX_TEST_SECRET'] = 'secret';
     const { stdout } = await python('import os\nprint(sorted(os.environ))');
+    delete process.env['SANDBOX_TEST_SECRET'];
     expect(stdout).toBe(
       "['HOME', 'LANG', 'PYTHONDONTWRITEBYTECODE', 'PYTHONHASHSEED', 'PYTHONHOME', 'PYTHONUTF8', 'TZ']\n",
     );

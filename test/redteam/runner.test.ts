@@ -3,7 +3,7 @@ import { createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import type { AttackRow, Category } from '../../src/redteam/attack.ts';
 import { mismatch } from '../../src/redteam/match.ts';
-import { runCli } from '../support/cli.ts';
+import { runCli, runCliHere } from '../support/cli.ts';
 import { attacksOf, runAttacks, SECRET, Surroundings } from './built.ts';
 
 /** The problems that the runner reports for a row. */
@@ -145,12 +145,12 @@ describe('pattern', () => {
 });
 
 describe('redteam command', () => {
-  test('prints the verdicts as a table or as JSON, and exits with 0 if all attacks fail', () => {
+  test('prints the verdicts as a table or as JSON, and exits with 0 if all attacks fail', async () => {
     const text = runCli(['redteam', '--only', 'escape/python/bridge-js']);
     expect(text.status).toBe(0);
     expect(text.stdout).toMatch(/^pass +escape\/python\/bridge-js +CVE-2026-25905/m);
     expect(text.stdout).toMatch(/^escape +1 +1 +0$/m);
-    const json = runCli(['redteam', '--json', '--only', 'escape/python/bridge-js']);
+    const json = await runCliHere(['redteam', '--json', '--only', 'escape/python/bridge-js'], '');
     expect(JSON.parse(json.stdout)).toMatchObject({
       passed: true,
       categories: [{ category: 'escape', attacks: 1, failed: 0 }],

@@ -135,14 +135,14 @@ describe('workers', () => {
       const pool = createPool({ maxWorkers: cores + 2 });
       const make = (count) =>
         Promise.all(Array.from({ length: count }, () => createSandbox({ runtime: 'python', pool })));
-      const limits = { fuel_budget: 1e12, timeout_seconds: 3 };
+      const limits = { fuel_budget: 1e12, timeout_seconds: 2 };
       let isOver = false;
       const running = Promise.all((await make(cores + 1)).map((one) => one.execute('while True: pass', limits)));
       running.then(() => { isOver = true; });
       const [short] = await make(1);
       while (!isOver) await short.execute('1 + 1');
       const ended = (await running).map(({ duration_ms, metadata: { trap_reason, queue_ms } }) =>
-        [trap_reason, duration_ms >= 3000, queue_ms > 0, queue_ms < 2 * duration_ms]);
+        [trap_reason, duration_ms >= 2000, queue_ms > 0, queue_ms < 2 * duration_ms]);
       console.log(JSON.stringify(ended.every((one) => one.join() === 'timeout,true,true,true') || ended));
     `;
     expect(JSON.parse(inProcess(script))).toBe(true);
