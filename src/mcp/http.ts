@@ -146,7 +146,7 @@ class HttpApp {
   ) {
     const { settings } = state;
     const factory = extend(serverFactory(state, serverOptions));
-    this.#guards = new RequestGuards(settings);
+    this.#guards = new RequestGuards(settings, state.requestLimiter);
     const onerror = (cause: Error) => state.logTransportError(cause);
     const { max_body_bytes: maxBodyBytes, max_clients: maxClients, client_idle_seconds } = settings;
     this.#modern = createMcpHandler(factory, { legacy: 'reject', maxRequestBodySize: maxBodyBytes, onerror });
@@ -196,8 +196,11 @@ class HttpApp {
     if (path === '/metrics') return this.#metrics(request, response);
     const tenant = guards.authenticate(request);
     // Requests with an unknown token are rate limited by address, all others by tenant.
-    const key = tenant === undefined ? `address ${request.socket.remoteAddress}` : `tenant ${tenant}`;
-    if (!(await guards.checkRate(key, response))) return;
+    const isAdmitted =
+      tenant === undefined
+        ? await guards.checkRate(`address ${request.socket.remoteAddress}`, response)
+        : await guards.checkTenantRate(tenant, response);
+    if (!isAdmitted) return;
     if (tenant === undefined) return void guards.sendUnauthorized(request, response);
     if (!guards.checkMainThread(tenant, this.state.mainThread, response)) return;
     const attribute = () => this.state.mainThread.attribute(tenant);

@@ -10,6 +10,7 @@ import { SandboxError } from '../errors.ts';
 import type { MainThreadTime } from './main-thread-time.ts';
 import { LOCAL_TENANT } from './server-state.ts';
 import type { ServerSettings } from './settings.ts';
+import type { RequestLimiter } from './shared-limits.ts';
 import { parseTokens } from './tokens.ts';
 
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
@@ -54,9 +55,14 @@ export class RequestGuards {
   readonly #hosts: Set<string>;
   readonly #tokens: readonly { readonly tenant: string; readonly hash: Buffer }[];
   readonly #metricsHash: Buffer | undefined;
-  readonly #rateLimiter: RateLimiterMemory;
+  readonly #rateLimiter: RequestLimiter;
+  readonly #tenantLimiter: RequestLimiter;
 
-  constructor(readonly settings: ServerSettings) {
+  /** `tenantLimiter` counts the requests of tenants; by default each server counts for itself. */
+  constructor(
+    readonly settings: ServerSettings,
+    tenantLimiter?: RequestLimiter,
+  ) {
     checkExposure(settings);
     const ownHost = isIP(settings.host) === 6 ? `[${settings.host}]` : settings.host;
     this.#hosts = new Set(
@@ -65,6 +71,7 @@ export class RequestGuards {
     this.#tokens = parseTokens(settings).map(({ tenant, secret }) => ({ tenant, hash: sha256(secret) }));
     this.#metricsHash = settings.metrics_token === undefined ? undefined : sha256(settings.metrics_token);
     this.#rateLimiter = new RateLimiterMemory({ points: settings.rate_per_minute, duration: 60 });
+    this.#tenantLimiter = tenantLimiter ?? this.#rateLimiter;
   }
 
   /** Prevents DNS rebinding: a web page must not reach the server under its own host name. */
@@ -135,10 +142,19 @@ export class RequestGuards {
     });
   }
 
-  /** Counts a request against the rate limit of `key`. */
-  async checkRate(key: string, response: ServerResponse): Promise<boolean> {
+  /** Counts a request against the rate limit of a tenant. */
+  checkTenantRate(tenant: string, response: ServerResponse): Promise<boolean> {
+    return this.#consume(this.#tenantLimiter, `tenant ${tenant}`, response);
+  }
+
+  /** Counts a request without a tenant against the rate limit of `key`. */
+  checkRate(key: string, response: ServerResponse): Promise<boolean> {
+    return this.#consume(this.#rateLimiter, key, response);
+  }
+
+  async #consume(limiter: RequestLimiter, key: string, response: ServerResponse): Promise<boolean> {
     try {
-      await this.#rateLimiter.consume(key);
+      await limiter.consume(key);
       return true;
     } catch (cause) {
       if (!(cause instanceof RateLimiterRes)) throw cause;

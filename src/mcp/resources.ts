@@ -98,8 +98,8 @@ function checkSize(bytes: number, { max_resource_bytes }: ServerSettings): void 
   );
 }
 
-function readOutput({ tenant, settings }: ResourceContext, uri: string) {
-  const text = tenant.outputs.get(uri);
+async function readOutput({ tenant, settings }: ResourceContext, uri: string) {
+  const text = await tenant.recent.output(uri);
   if (text === undefined)
     throw new ResourceNotFoundError(uri, 'This output does not exist or is no longer cached.');
   checkSize(Buffer.byteLength(text), settings);
@@ -109,7 +109,7 @@ function readOutput({ tenant, settings }: ResourceContext, uri: string) {
 /** The richest form of a result. */
 async function readResult(context: ResourceContext, uri: string, session_id: string, id: string) {
   const { tenant, settings } = context;
-  const result = tenant.results.get(session_id, id)?.result;
+  const result = (await tenant.recent.result(session_id, id))?.result;
   if (result === undefined)
     throw new ResourceNotFoundError(uri, 'This result does not exist or is no longer cached.');
   const { mime, png, jpeg, svg, html, markdown, latex, json, text, path } = result;

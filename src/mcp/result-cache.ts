@@ -15,7 +15,7 @@ export interface CachedResult {
   readonly result: DisplayResult;
 }
 
-const resultUri = (session_id: string, id: string) => `result://${session_id}/${id}`;
+export const resultUri = (session_id: string, id: string) => `result://${session_id}/${id}`;
 
 /** Characters that a result holds in memory. */
 const charsOf = ({ text, html, markdown, svg, png, jpeg, latex, json, data, chart }: DisplayResult) =>
@@ -27,8 +27,11 @@ export class ResultCache {
   #chars = 0;
   #lastId = 0;
 
+  /** `newId` returns an id that the tenant has not used; by default r1, r2 and so on. */
+  constructor(readonly newId: () => string = () => `r${++this.#lastId}`) {}
+
   add(session_id: string, result: DisplayResult): CachedResult {
-    const id = `r${++this.#lastId}`;
+    const id = this.newId();
     const cached = { id, uri: resultUri(session_id, id), session_id, result, chars: charsOf(result) };
     this.#results.set(id, cached);
     this.#chars += cached.chars;

@@ -117,7 +117,7 @@ async function run(
   const stats = executionStats(language, result);
   tenant.stats.recordExecution(stats);
   state.metrics.recordExecution(stats);
-  const results = result.results.filter(isListed).map((one) => tenant.results.add(session_id, one));
+  const results = result.results.filter(isListed).map((one) => tenant.recent.addResult(session_id, one));
   const { settings } = state;
   const shown = executionResult(result, {
     language,
@@ -127,8 +127,9 @@ async function run(
     profile: program.profile,
     results,
     viewAdvice: viewAdvice(settings, session_id),
-    cacheOutput: (stream, output) => tenant.outputs.add(stream, output),
+    cacheOutput: (stream, output) => tenant.recent.addOutput(session_id, stream, output),
   });
+  await tenant.recent.publish();
   if (!settings.inline_images) return shown;
   const readFile = (path: string) => sandbox.readFile(path);
   return { ...shown, blocks: await imageBlocks(results, settings.max_output_chars, readFile) };

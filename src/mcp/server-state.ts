@@ -14,6 +14,7 @@ import { createSandbox } from '../session/create-sandbox.ts';
 import { type OpenedStore, openStore } from '../session/open-store.ts';
 import { openSessions } from '../session/registry.ts';
 import { createMemoryStore } from '../stores/memory/memory-store.ts';
+import { CachedValues } from '../stores/postgres/cached-values.ts';
 import type { SessionStore } from '../stores/store.ts';
 import { assetsOf, extendedAssets } from '../worker/guest-assets.ts';
 import { WORKERS_PER_CORE, WorkerPool } from '../worker/pool.ts';
@@ -25,8 +26,9 @@ import { MainThreadTime } from './main-thread-time.ts';
 import { ServerMetrics } from './metrics.ts';
 import { errorFields, withoutLogErrors, withoutProgramData } from './safe-log.ts';
 import type { ServerSettings } from './settings.ts';
+import { type RequestLimiter, SharedFuel, SharedRequestLimiter } from './shared-limits.ts';
 import { noTelemetry, type Telemetry } from './telemetry.ts';
-import { type PolicyMaximums, Tenant } from './tenant.ts';
+import { type PolicyMaximums, Tenant, type TenantShare } from './tenant.ts';
 import { rejectPositionalFolders, tenantFolder } from './tokens.ts';
 
 /** Programs of one tenant per core that may run at the same time. Each gets at least half a core beside the others. */
@@ -114,6 +116,8 @@ export class ServerState {
   readonly #tenants = new Map<string, Tenant>();
   readonly #storeFor: (tenant: string) => SessionStore;
   readonly #store: OpenedStore | undefined;
+  /** Counts the requests of tenants at all servers of the database; undefined without a database. */
+  readonly requestLimiter: RequestLimiter | undefined;
   #sessionCount = 0;
   #readiness: Readiness = 'starting';
   #probedAt = 0;
@@ -126,10 +130,15 @@ export class ServerState {
     this.packages = packageSources(settings);
     checkSources(this.packages);
     if (options.storeFor === undefined) this.#store = openSettingsStore(settings);
-    if (this.#store?.pool === undefined) rejectPositionalFolders(this.#store?.location);
+    const database = this.#store?.database;
+    if (database === undefined) rejectPositionalFolders(this.#store?.location);
+    else this.requestLimiter = new SharedRequestLimiter(database, settings.rate_per_minute);
+    const { fuel_per_minute } = settings;
+    const sharedFuel =
+      database && fuel_per_minute !== undefined ? new SharedFuel(database, fuel_per_minute) : undefined;
     const cores = availableParallelism();
     const tenants = Math.max(1, settings.tokens.length);
-    this.pool = new WorkerPool({
+    const poolOptions = {
       maxWorkers: settings.max_concurrent ?? Math.max(WORKERS_PER_CORE * cores, tenants),
       maxRunningPerTenant: settings.max_concurrent_per_caller ?? PROGRAMS_PER_CORE_AND_TENANT * cores,
       maxQueuedPerTenant: settings.max_queued,
@@ -138,8 +147,9 @@ export class ServerState {
       maxHeldBytesPerTenant: settings.max_held_bytes_per_tenant,
       isolation: settings.isolation,
       optimization: settings.optimization,
-      ...(settings.fuel_per_minute !== undefined && { fuelPerMinutePerTenant: settings.fuel_per_minute }),
-    });
+      ...(fuel_per_minute !== undefined && { fuelPerMinutePerTenant: fuel_per_minute }),
+    };
+    this.pool = new WorkerPool(poolOptions, sharedFuel);
     this.mainThread = new MainThreadTime(settings.cpu_seconds_per_minute);
     const telemetry = options.telemetry ?? noTelemetry;
     this.telemetry = { ...telemetry, log: withoutLogErrors(telemetry.log) };
@@ -180,10 +190,21 @@ export class ServerState {
         maximums(this.settings),
         this.#sandboxLog,
         this.packages,
+        this.#tenantShare(id),
       );
       this.#tenants.set(id, tenant);
     }
     return tenant;
+  }
+
+  /** The default workspace is a session of a tenant of its own, so it is not listed and has no limit of sessions. */
+  #tenantShare(id: string): TenantShare | undefined {
+    const { database } = this.#store ?? {};
+    if (database === undefined) return undefined;
+    const { commit, lease_wait_seconds } = this.settings;
+    const store = this.#store!.storeFor(`${tenantInStore(id)}/default`, '');
+    const workspaces = openSessions({ store, commit, lease: 'call', lease_wait_seconds });
+    return { values: new CachedValues(database, tenantInStore(id)), workspaces };
   }
 
   /** Logs an error of a connection. */
@@ -252,9 +273,9 @@ export class ServerState {
   /** Throws if the folder of the store cannot be written, or its database cannot be reached. */
   async #checkStore(): Promise<void> {
     if (this.#store === undefined) return;
-    const { pool, location } = this.#store;
-    if (pool === undefined) await ensureWritableFolder(location);
-    else await pool.query({ text: 'SELECT 1' });
+    const { database, location } = this.#store;
+    if (database === undefined) await ensureWritableFolder(location);
+    else await database.query('SELECT 1', []);
   }
 
   /** The assets of calls without a session. */

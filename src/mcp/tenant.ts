@@ -11,13 +11,13 @@ import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { EventLogger, Policy, PolicyInput, RuntimeName } from '../schema.ts';
 import { createSandbox } from '../session/create-sandbox.ts';
 import type { SessionRegistry } from '../session/registry.ts';
-import type { OpenOptions, SessionInfo } from '../session/registry-options.ts';
+import type { CreateOptions, OpenOptions, SessionInfo } from '../session/registry-options.ts';
 import type { Session } from '../session/session.ts';
+import type { CachedValues } from '../stores/postgres/cached-values.ts';
 import type { SessionRecord } from '../stores/store.ts';
 import type { Pool } from '../worker/pool.ts';
 import { TenantStats } from './metrics.ts';
-import { OutputCache } from './output-cache.ts';
-import { ResultCache } from './result-cache.ts';
+import { RecentResults } from './recent-results.ts';
 
 /** The session id that stands for the default workspace, which calls without `session_id` use. */
 export const DEFAULT_SESSION = 'default';
@@ -40,11 +40,19 @@ type LimitName = {
 /** The highest limits that the server grants to a session. */
 export type PolicyMaximums = Readonly<Record<LimitName, number>>;
 
+/** What the servers of a database share for a tenant, besides its sessions. */
+export interface TenantShare {
+  readonly values: CachedValues;
+  /** Has the default workspace as its only session. */
+  readonly workspaces: SessionRegistry;
+}
+
 export class Tenant {
-  readonly outputs = new OutputCache();
-  readonly results = new ResultCache();
+  /** Outputs and results of recent calls. */
+  readonly recent: RecentResults;
   readonly stats = new TenantStats();
   readonly #activeCalls = new Map<string, Set<AbortController>>();
+  readonly #workspaces: SessionRegistry | undefined;
   #defaultWorkspace: Promise<Sandbox> | undefined;
 
   constructor(
@@ -56,7 +64,11 @@ export class Tenant {
     readonly logger: EventLogger,
     /** Sources of the packages that programs can import. */
     readonly packages: readonly string[],
-  ) {}
+    shared: TenantShare | undefined,
+  ) {
+    this.recent = new RecentResults(shared?.values);
+    this.#workspaces = shared?.workspaces;
+  }
 
   #packagesFor(runtime: RuntimeName): string[] {
     return runtime === PACKAGE_RUNTIME ? [...this.packages] : [];
@@ -69,12 +81,14 @@ export class Tenant {
 
   /** The files of calls without a session. They do not count against the session limit. */
   defaultWorkspace(): Promise<Sandbox> {
-    this.#defaultWorkspace ??= createSandbox({
+    const options = {
       ...this.#sandboxOptions,
       runtime: DEFAULT_RUNTIME,
       packages: this.#packagesFor(DEFAULT_RUNTIME),
       policy: this.policy,
-    });
+    };
+    if (this.#workspaces !== undefined) return sharedWorkspace(this.#workspaces, options);
+    this.#defaultWorkspace ??= createSandbox(options);
     // A failure is not cached: the next call tries again.
     this.#defaultWorkspace.catch(() => {
       this.#defaultWorkspace = undefined;
@@ -256,12 +270,19 @@ export class Tenant {
   async close(): Promise<void> {
     this.cancel();
     try {
-      await this.sessions.close();
+      await Promise.all([this.sessions.close(), this.#workspaces?.close()]);
     } finally {
       // A workspace that could not be created has nothing to close.
       await (await this.#defaultWorkspace?.catch(() => undefined))?.close();
     }
   }
+}
+
+/** The default workspace that the servers of a database share: a session without an interpreter. */
+async function sharedWorkspace(workspaces: SessionRegistry, options: CreateOptions): Promise<Sandbox> {
+  const open = workspaces.opened(DEFAULT_SESSION);
+  if (open !== undefined && (await open.isCurrent())) return open;
+  return workspaces.create({ ...options, session_id: DEFAULT_SESSION, auto_persist_globals: false });
 }
 
 /** The tools that resolve errors of creating a session. */

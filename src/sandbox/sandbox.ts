@@ -204,17 +204,24 @@ export class Sandbox {
     try {
       const assets = call.injectSetup ? this.parts.assets : await assetsOf(this.runtime);
       if (call.files !== undefined) {
-        this.workspace.write(call.files);
+        await this.changeFiles(() => this.workspace.write(call.files!));
         // Writing many files blocks the event loop, and so does sending them to a worker. Other work can run in between.
         await nextTurn();
       }
       const job = this.start(turn, assets, call, undefined);
       const outcome = await outcomeOf(job, call);
-      this.workspace.apply(outcome.changes);
+      const { changes } = outcome;
+      if (changes.removed.length + changes.entries.length > 0)
+        await this.changeFiles(() => this.workspace.apply(changes));
       return { outcome, queueMs };
     } finally {
       turn.release();
     }
+  }
+
+  /** Changes the files of the workspace for a call. @internal */
+  protected async changeFiles(change: () => void): Promise<void> {
+    change();
   }
 
   /** Waits for a worker; undefined if the signal is aborted first. @internal */
@@ -273,10 +280,15 @@ export class Sandbox {
    */
   async withRuntime(runtime: RuntimeName): Promise<Sandbox> {
     this.checkOpen();
-    if (runtime === this.runtime) return new Sandbox(this.parts, this.workspace);
+    return new Sandbox(await this.partsFor(runtime), this.workspace);
+  }
+
+  /** The parts of a sandbox of any runtime that shares the files of this one. @internal */
+  protected async partsFor(runtime: RuntimeName): Promise<SandboxParts> {
+    if (runtime === this.runtime) return this.parts;
     const assets = await assetsOf(runtime);
     checkMemory(this.policy, assets);
-    return new Sandbox({ ...this.parts, runtime, assets, extension: undefined }, this.workspace);
+    return { ...this.parts, runtime, assets, extension: undefined };
   }
 
   /** The files of the workspace, sorted by path. */

@@ -6,15 +6,16 @@ import { join } from 'node:path';
 import { SandboxError } from '../errors.ts';
 import { isDatabaseAddress } from '../stores/database-address.ts';
 import { diskStore } from '../stores/disk/disk-store.ts';
-import { type ConnectionPool, connectionPool } from '../stores/postgres/connection-pool.ts';
-import { postgresStore } from '../stores/postgres/postgres-store.ts';
+import { connectionPool } from '../stores/postgres/connection-pool.ts';
+import { Database } from '../stores/postgres/database.ts';
+import { DEFAULT_SCHEMA, postgresStore } from '../stores/postgres/postgres-store.ts';
 import type { SessionStore } from '../stores/store.ts';
 
 export interface OpenedStore {
   /** The folder or the database, for messages. */
   readonly location: string;
-  /** The connections to the database; undefined for a folder. */
-  readonly pool: ConnectionPool | undefined;
+  /** The database, for data that is not a session; undefined for a folder. */
+  readonly database: Database | undefined;
   /** The sessions of a tenant. In a folder, they are in the subfolder `folder`. */
   storeFor(tenant: string, folder: string): SessionStore;
   /** Closes the connections. */
@@ -32,7 +33,7 @@ export function openStore(address: string, settings: StoreSettings = {}): Opened
   if (!isDatabaseAddress(address))
     return {
       location: address,
-      pool: undefined,
+      database: undefined,
       storeFor: (_, folder) => diskStore(join(address, folder)),
       close: async () => {},
     };
@@ -41,7 +42,7 @@ export function openStore(address: string, settings: StoreSettings = {}): Opened
   const pool = connectionPool(address, maxConnections);
   return {
     location,
-    pool,
+    database: new Database(pool, DEFAULT_SCHEMA),
     storeFor: (tenant) => postgresStore({ pool, tenant, ...options }),
     close: () => pool.end(),
   };

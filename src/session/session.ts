@@ -19,6 +19,7 @@ import { checkPaused, parseResolutions, type ResumeOptions, toolsRequired } from
 import { SessionAccess } from './session-access.ts';
 import { executionNotFound } from './session-errors.ts';
 import { SessionMemory } from './session-memory.ts';
+import { SharedFilesSandbox } from './shared-files-sandbox.ts';
 import type { SessionTimeline } from './timeline.ts';
 import { Transaction } from './transaction.ts';
 
@@ -378,10 +379,19 @@ export class Session extends Sandbox {
     return access === 'read' ? this.#access.read(use) : this.#access.use(use);
   }
 
-  /** The two sandboxes share the files, which therefore stay in memory. @internal */
+  /** The two sandboxes share the files, which stay in memory unless other processes can change them. @internal */
   override async withRuntime(runtime: RuntimeName): Promise<Sandbox> {
     this.checkOpen();
-    return this.#access.read(() => {
+    if (this.#owner?.leaseWaitMs !== undefined)
+      return new SharedFilesSandbox(await this.partsFor(runtime), this.workspace, {
+        read: (work) => this.#access.read(work),
+        change: (change) =>
+          this.withFiles(async () => {
+            change();
+            await this.workspaceChanged();
+          }, 'write'),
+      });
+    return this.#memory.use(() => {
       this.#memory.pin();
       return super.withRuntime(runtime);
     });

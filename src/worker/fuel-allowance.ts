@@ -3,7 +3,15 @@ import { MinuteAllowance } from '../concurrency/minute-allowance.ts';
 import { SandboxError } from '../errors.ts';
 import { formatFuel } from '../quantities.ts';
 
-export class FuelAllowance extends MinuteAllowance {
+/** Decides whether a tenant may run a program. */
+export interface TenantFuel {
+  /** Throws or rejects with `rate_limited` if a tenant has no fuel left. */
+  check(tenant: string): void | Promise<void>;
+  /** Counts what a program has used. */
+  charge(tenant: string, fuel: number): void;
+}
+
+export class FuelAllowance extends MinuteAllowance implements TenantFuel {
   /** Throws `rate_limited` if a tenant has no fuel left. */
   check(tenant: string): void {
     const seconds = this.secondsToWait(tenant);

@@ -9,7 +9,7 @@ import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { type Isolation, isolationMode, type Optimization, optimizationMode, parse } from '../schema.ts';
 import { HeldBytes } from '../stores/held-bytes.ts';
 import { FairScheduler, type Turn, type TurnRequest } from './fair-scheduler.ts';
-import { FuelAllowance } from './fuel-allowance.ts';
+import { FuelAllowance, type TenantFuel } from './fuel-allowance.ts';
 import type { JobHandle } from './job-handle.ts';
 import { type JobOptions, PoolThread } from './pool-thread.ts';
 import { ProcessHost } from './process-host.ts';
@@ -147,7 +147,7 @@ export class WorkerPool implements Pool {
   readonly #host: WorkerHost;
   /** The memory that sessions take. */
   readonly held: HeldBytes;
-  readonly #allowance: FuelAllowance | undefined;
+  readonly #allowance: TenantFuel | undefined;
   readonly #optimization: Optimization;
   /** The threads that train, by the digests of the modules. The threads of a host share the optimised code. */
   readonly #trainings = new Map<
@@ -157,7 +157,8 @@ export class WorkerPool implements Pool {
   #reaper: NodeJS.Timeout | undefined;
   #scaler: NodeJS.Timeout | undefined;
 
-  constructor(options: PoolOptions = {}) {
+  /** `fuel` replaces the allowance of `fuelPerMinutePerTenant`. */
+  constructor(options: PoolOptions = {}, fuel?: TenantFuel) {
     const cores = availableParallelism();
     const parsed = parse(poolOptions, options, 'options');
     const { maxWorkers, maxRunningPerTenant, maxQueuedPerTenant, expectedTenants, isolation } = parsed;
@@ -166,7 +167,7 @@ export class WorkerPool implements Pool {
     this.#optimization = parsed.optimization;
     const { fuelPerMinutePerTenant } = parsed;
     this.#allowance =
-      fuelPerMinutePerTenant === undefined ? undefined : new FuelAllowance(fuelPerMinutePerTenant);
+      fuel ?? (fuelPerMinutePerTenant === undefined ? undefined : new FuelAllowance(fuelPerMinutePerTenant));
     this.#host = isolation === 'process' ? new ProcessHost() : new ThreadHost();
     this.maxWorkers = maxWorkers ?? WORKERS_PER_CORE * cores;
     this.#baseWorkers = Math.min(cores, this.maxWorkers);
@@ -199,13 +200,13 @@ export class WorkerPool implements Pool {
 
   /** Waits for a turn with a thread; undefined if the signal is aborted first. */
   async acquire({ hasAffinity = false, ...request }: WorkerRequest): Promise<WorkerTurn | undefined> {
-    this.#allowance?.check(request.tenant);
+    await this.#allowance?.check(request.tenant);
     const turn = await this.#scheduler.acquire({ ...request, needsWorker: true });
     if (turn === undefined) return undefined;
     let thread: PoolThread;
     try {
       // Calls that ran while this one waited have used fuel.
-      this.#allowance?.check(request.tenant);
+      await this.#allowance?.check(request.tenant);
       thread = this.#reserve(request.key);
     } catch (cause) {
       turn.release();

@@ -2,6 +2,8 @@
 import type { Client } from '@modelcontextprotocol/client';
 import type { HttpServer, ServerSettingsInput } from 'llm-wasm-sandbox/mcp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import * as sharedLimits from '../../src/mcp/shared-limits.ts';
+import { openStore } from '../../src/session/open-store.ts';
 import { call, httpClient, startHttp } from '../support/mcp.ts';
 import { PostgresServer } from '../support/postgres.ts';
 
@@ -135,6 +137,75 @@ describe('a session', () => {
     await call(first, 'cancel_execution', { session_id: 'busy' });
     await running;
     expect(await run(second, 'busy', 'console.log("free")')).toBe('free');
+  });
+});
+
+describe('servers of a database', () => {
+  test('share the files of calls without a session', async () => {
+    const code = 'require("fs").writeFileSync("made.txt", "by a program")';
+    await call(first, 'execute_code', {
+      code,
+      language: 'javascript',
+      files: { 'given.txt': 'by a client' },
+    });
+    const listed = await call(second, 'list_files');
+    expect(listed.text).toContain('made.txt');
+    const both =
+      'console.log(["made.txt", "given.txt"].map((f) => require("fs").readFileSync(f, "utf8")).join())';
+    const read = await call(second, 'execute_code', { code: both, language: 'javascript' });
+    expect(read.structured['stdout']).toBe('by a program,by a client\n');
+    await Promise.all(
+      [first, second].map((client, i) => call(client, 'write_file', { path: `file-${i}`, content: 'x' })),
+    );
+    for (const client of [first, second]) {
+      const { text } = await call(client, 'list_files');
+      for (const name of ['made.txt', 'given.txt', 'file-0', 'file-1']) expect(text).toContain(name);
+    }
+    expect((await call(first, 'get_active_sessions')).text).not.toContain('default');
+  });
+
+  test('share long outputs and results', async () => {
+    const code = 'console.log("x".repeat(50_000)); display({ columns: ["a"], rows: [[1]] });';
+    const { content, structured } = await call(first, 'execute_code', { code, language: 'javascript' });
+    const uris = JSON.stringify([content, structured]).match(/(?:output|result):\/\/[^"\\ )]+/g) ?? [];
+    expect(uris.some((uri) => uri.startsWith('output://'))).toBe(true);
+    for (const uri of new Set(uris)) {
+      const { contents } = await second.readResource({ uri });
+      expect(JSON.stringify(contents).length).toBeGreaterThan(10);
+      const other = await httpClient(servers[1]!, 'modern', SECRETS[1]);
+      await expect(other.readResource({ uri })).rejects.toThrow();
+      await other.close();
+    }
+  });
+});
+
+describe('limits per minute', () => {
+  const { SharedFuel, SharedRequestLimiter } = sharedLimits;
+  const open = () => openStore(database.connectionString).database!;
+
+  test('of requests count those of all servers', async () => {
+    const limiters = [new SharedRequestLimiter(open(), 300), new SharedRequestLimiter(open(), 300)];
+    let admitted = 0;
+    for (let i = 0; i < 400; i++)
+      await limiters[i % 2]!.consume('tenant x').then(
+        () => admitted++,
+        (cause) => expect(cause.msBeforeNext).toBeGreaterThan(0),
+      );
+    expect(admitted).toBeGreaterThanOrEqual(295);
+    expect(admitted).toBeLessThanOrEqual(300);
+  });
+
+  test('of fuel count that of all servers', async () => {
+    const [one, two] = [new SharedFuel(open(), 5_000_000_000), new SharedFuel(open(), 5_000_000_000)];
+    await two.check('tenant y');
+    one.charge('tenant y', 5_000_000_000);
+    const isRejected = () =>
+      two.check('tenant y').then(
+        () => false,
+        (cause) => cause.code === 'rate_limited',
+      );
+    while (!(await isRejected())) await new Promise((resolve) => setTimeout(resolve, 10));
+    await one.check('tenant z');
   });
 });
 

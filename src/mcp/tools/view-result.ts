@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
 import { IMAGE_LIMITS, showResult } from '../displayed-results.ts';
+import type { CachedResult } from '../result-cache.ts';
 import { DEFAULT_SESSION } from '../tenant.ts';
 import { defineTool, optionalSession, READ_ONLY } from '../tool.ts';
 
@@ -18,16 +19,20 @@ export const viewResult = defineTool({
   }),
   annotations: READ_ONLY,
   run: async ({ ids, session_id = DEFAULT_SESSION }, { tenant, state }) => {
-    const results = ids.map((id) => {
-      const found = tenant.results.get(session_id, id);
-      if (found !== undefined) return found;
-      const known = tenant.results.ids(session_id).slice(0, MAX_LISTED);
+    const results: CachedResult[] = [];
+    for (const id of ids) {
+      const found = await tenant.recent.result(session_id, id);
+      if (found !== undefined) {
+        results.push(found);
+        continue;
+      }
+      const known = (await tenant.recent.resultIds(session_id)).slice(0, MAX_LISTED);
       const advice = known.length > 0 ? `Results of this session: ${known.join(', ')}` : 'It has no results';
       throw new SandboxError(
         'invalid_argument',
         `Session ${session_id} has no result "${id}", or it is no longer cached. ${advice}. Results are listed by execute_code.`,
       );
-    });
+    }
     const maxChars = Math.ceil(state.settings.max_output_chars / results.length);
     const readFile = async (path: string) => (await tenant.open(session_id)).readFile(path);
     const shown = [];

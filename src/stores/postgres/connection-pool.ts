@@ -1,21 +1,14 @@
 /** A pool of connections of the package `pg`, which is loaded when the first connection is needed. */
 import { SandboxError } from '../../errors.ts';
-import type { PostgresClient, PostgresPool, PostgresResult } from './database.ts';
+import type { PostgresClient, PostgresPool } from './database.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 /** A server that does not answer must not block a call forever. */
 const QUERY_TIMEOUT_MS = 30_000;
 
-export interface ConnectionPool extends PostgresPool {
-  /** Runs a query on any connection. */
-  query(config: { readonly text: string; readonly values?: unknown[] }): Promise<PostgresResult>;
-}
-
-type LoadedPool = PostgresPool & Pick<ConnectionPool, 'query'>;
-
 /** `max` is the maximum number of connections. */
-export function connectionPool(connectionString: string, max = 10): ConnectionPool {
-  let loading: Promise<LoadedPool> | undefined;
+export function connectionPool(connectionString: string, max = 10): PostgresPool {
+  let loading: Promise<PostgresPool> | undefined;
   const load = () => {
     loading ??= loadPool(connectionString, max);
     // A failure is not cached, because the next attempt may succeed.
@@ -26,7 +19,6 @@ export function connectionPool(connectionString: string, max = 10): ConnectionPo
   };
   return {
     connect: async (): Promise<PostgresClient> => (await load()).connect(),
-    query: async (config) => (await load()).query(config),
     on: () => {},
     end: async () => {
       const pool = loading;
@@ -36,7 +28,7 @@ export function connectionPool(connectionString: string, max = 10): ConnectionPo
   };
 }
 
-async function loadPool(connectionString: string, max: number): Promise<LoadedPool> {
+async function loadPool(connectionString: string, max: number): Promise<PostgresPool> {
   const { default: pg } = await import('pg').catch((cause) => {
     const message = 'The PostgreSQL store requires the package pg. Install it with "npm install pg".';
     throw new SandboxError('not_installed', message, { cause, publicMessage: message });
@@ -51,5 +43,5 @@ async function loadPool(connectionString: string, max: number): Promise<LoadedPo
   });
   // An idle connection that breaks is replaced when it is needed.
   pool.on('error', () => {});
-  return pool as unknown as LoadedPool;
+  return pool;
 }

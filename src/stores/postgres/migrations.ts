@@ -9,6 +9,8 @@
  *   session_objects  the objects that each session references; objects without a reference are garbage
  *   leases           the writer of each session, with a fencing token that increases with every new writer
  *   lease_waiters    the processes that wait for a lease, in the order of their tickets
+ *   cached_values    outputs and results of recent calls, which any server can return
+ *   rate_limits      what each tenant has used in the current minute; the columns are those of rate-limiter-flexible
  */
 interface Migration {
   /** The oldest version of the tables that a release must know to work with the tables after this migration. */
@@ -86,6 +88,21 @@ export const MIGRATIONS: readonly Migration[] = [
         PRIMARY KEY (tenant, folded_id, owner)
       );
       ALTER TABLE leases SET (fillfactor = 70);
+      CREATE TABLE cached_values (
+        tenant text NOT NULL,
+        key text COLLATE "C" NOT NULL,
+        session_id text COLLATE "C" NOT NULL,
+        position bigint GENERATED ALWAYS AS IDENTITY,
+        value bytea NOT NULL,
+        created_at timestamptz NOT NULL DEFAULT now(),
+        PRIMARY KEY (tenant, key)
+      );
+      ALTER TABLE cached_values ALTER COLUMN value SET STORAGE EXTERNAL;
+      CREATE TABLE rate_limits (
+        key varchar(255) PRIMARY KEY,
+        points integer NOT NULL DEFAULT 0,
+        expire bigint
+      );
     `,
   },
 ];

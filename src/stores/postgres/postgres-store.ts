@@ -12,7 +12,7 @@ import { connectionPool } from './connection-pool.ts';
 import { Database, type PostgresPool, toStoreError } from './database.ts';
 import { SessionTables } from './session-tables.ts';
 
-const DEFAULT_SCHEMA = 'llm_wasm_sandbox';
+export const DEFAULT_SCHEMA = 'llm_wasm_sandbox';
 const DEFAULT_LEASE_SECONDS = 30;
 const DEFAULT_MAX_SESSION_BYTES = 4 * 1024 * 1024 * 1024;
 

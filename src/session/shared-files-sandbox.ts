@@ -1,0 +1,33 @@
+/**
+ * A sandbox without a session whose files several processes share. Programs start from the newest files and run at the
+ * same time; the changes of each are applied to the files that the others have left meanwhile.
+ */
+import type { Call, FinishedCall } from '../sandbox/call.ts';
+import type { SandboxParts } from '../sandbox/create-parts.ts';
+import { Sandbox } from '../sandbox/sandbox.ts';
+import type { Workspace } from '../sandbox/workspace.ts';
+
+/** The session that stores the files. */
+interface FilesOwner {
+  /** Keeps the newest files in memory while `work` runs. */
+  read<T>(work: () => Promise<T>): Promise<T>;
+  /** Changes the newest files and saves them. */
+  change(change: () => void): Promise<void>;
+}
+
+export class SharedFilesSandbox extends Sandbox {
+  readonly #owner: FilesOwner;
+
+  constructor(parts: SandboxParts, workspace: Workspace, owner: FilesOwner) {
+    super(parts, workspace);
+    this.#owner = owner;
+  }
+
+  protected override run(call: Call): Promise<FinishedCall> {
+    return this.#owner.read(() => super.run(call));
+  }
+
+  protected override changeFiles(change: () => void): Promise<void> {
+    return this.#owner.change(change);
+  }
+}

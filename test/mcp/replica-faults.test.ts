@@ -1,0 +1,113 @@
+/**
+ * Servers on one database under load from several tenants, while servers are killed, suspended and stopped, connections
+ * are cut and the database is restarted. A checker compares what the clients saw with the final lists.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { PostgresServer } from '../support/postgres.ts';
+import { repetitions } from '../support/repetitions.ts';
+import { TcpProxy } from '../support/tcp-proxy.ts';
+import { type Operation, violations } from './append-history.ts';
+import { callTool, client, itemsOf, type LoadState, operate, Replica } from './replica-load.ts';
+
+const REPLICAS = 3;
+const FAULTS = repetitions(5, 200);
+const CLIENTS = 4;
+const TOKENS = ['ann=ann-has-a-long-secret', 'bob=bob-has-a-long-secret'];
+const SESSIONS = ['one', 'two'];
+const LEASE_SECONDS = 1;
+
+const FAULT_KINDS = ['kill', 'cut', 'suspend', 'restart_database', 'stop'] as const;
+
+// guarantee: stored-sessions
+// guarantee: tenant-isolation
+test('servers lose no commit, apply none twice, and show no tenant the data of another', async () => {
+  const database = await PostgresServer.start();
+  const proxy = await TcpProxy.start(database.port);
+  const flags = [
+    ...['--store', `postgres://postgres@127.0.0.1:${proxy.port}/postgres`],
+    ...['--lease-seconds', String(LEASE_SECONDS), '--lease-wait-seconds', '5', '--shutdown-seconds', '2'],
+    ...['--rate-per-minute', '1000000'],
+    ...TOKENS.flatMap((token) => ['--token', token]),
+  ];
+  const replicas = Array.from({ length: REPLICAS }, () => new Replica(flags));
+  const targets = TOKENS.flatMap((token) => {
+    const [tenant, secret] = token.split('=') as [string, string];
+    return SESSIONS.map((session_id) => ({ secret, session_id, list: `${tenant}/${session_id}` }));
+  });
+  const state: LoadState = { replicas, targets, history: [], problems: [], counts: new Map(), isOver: false };
+  const faults = new Map<string, number>();
+  try {
+    await Promise.all(replicas.map((replica) => replica.start()));
+    for (const { secret, session_id } of targets) {
+      const args = { session_id, language: 'javascript' };
+      await callTool(replicas[0]!.url!, secret, 'create_session', args);
+      const code = "const fs = require('fs'); const items = []; fs.writeFileSync('log', '')";
+      expect(await callTool(replicas[1]!.url!, secret, 'execute_code', { ...args, code })).toMatchObject({
+        failure: undefined,
+      });
+    }
+    const clients = Array.from({ length: CLIENTS }, (_, i) => client(state, `c${i}`));
+    for (let n = 0; n < FAULTS; n++) {
+      await sleep(200 + Math.random() * 600);
+      const kind = FAULT_KINDS[n % FAULT_KINDS.length]!;
+      const replica = replicas[Math.floor(Math.random() * REPLICAS)]!;
+      faults.set(kind, (faults.get(kind) ?? 0) + 1);
+      if (kind === 'kill') {
+        await replica.end('SIGKILL');
+        await replica.start();
+      } else if (kind === 'stop') {
+        expect(await replica.end('SIGTERM')).toBe(0);
+        await replica.start();
+      } else if (kind === 'suspend') {
+        replica.child!.kill('SIGSTOP');
+        await sleep(LEASE_SECONDS * 1000 + 1000);
+        replica.child!.kill('SIGCONT');
+      } else if (kind === 'cut') proxy.cut();
+      else await database.restart();
+    }
+    // After the last fault, every server must append again.
+    for (const [i, { url }] of replicas.entries())
+      for (const target of targets) {
+        const append = (attempt: number) => operate(state, url!, target, `last-${i}-${attempt}`);
+        for (let n = 0; (await append(n)).outcome !== 'ok'; n++) expect(n).toBeLessThan(50);
+      }
+    state.isOver = true;
+    await Promise.all(clients);
+
+    const final = new Map<string, readonly string[]>();
+    for (const { secret, session_id, list } of targets) {
+      const lists = await Promise.all(
+        replicas.map(({ url }) => callTool(url!, secret, 'read_file', { session_id, path: 'log' })),
+      );
+      final.set(list, itemsOf(lists[0]!.text));
+      for (const { text } of lists) expect(itemsOf(text)).toEqual(final.get(list));
+    }
+    expect(state.problems).toEqual([]);
+    expect(violations(state.history, final)).toEqual([]);
+    for (const [list, items] of final)
+      for (const item of items) expect(item.startsWith(`${list}/`)).toBe(true);
+    if (process.env['NIGHTLY_TESTS'] === '1') report(state.history, state.counts, faults);
+  } finally {
+    state.isOver = true;
+    await Promise.all(replicas.map((replica) => replica.end('SIGKILL')));
+    proxy.close();
+    await database.stop();
+  }
+});
+
+function report(
+  history: readonly Operation[],
+  counts: LoadState['counts'],
+  faults: Map<string, number>,
+): void {
+  const seconds = Math.round((history.at(-1)!.endMs - history[0]!.startMs) / 1000);
+  console.log(
+    JSON.stringify({
+      seconds,
+      calls: history.length,
+      counts: Object.fromEntries(counts),
+      faults: Object.fromEntries(faults),
+    }),
+  );
+}
