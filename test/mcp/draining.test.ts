@@ -1,58 +1,45 @@
 /** A server that is asked to stop while calls are running. */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
-import { CLI, call, httpClient } from '../support/mcp.ts';
+import { callTool, Replica } from './replica-load.ts';
 
-const children: ChildProcess[] = [];
-afterEach(() => {
-  for (const child of children.splice(0)) child.kill('SIGKILL');
-});
+let server: Replica;
+afterEach(() => server.end('SIGKILL'));
 
-async function startServer(): Promise<{ child: ChildProcess; url: string }> {
-  const args = ['serve', '--port', '0', '--log-level', 'silent', '--optimization', 'demand'];
-  const child = spawn(process.execPath, [CLI, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
-  children.push(child);
-  for await (const line of createInterface({ input: child.stderr! })) {
-    const url = /listening on (\S+)/.exec(line)?.[1];
-    if (url !== undefined) return { child, url };
-  }
-  throw new Error('The server has exited.');
+/** Starts a server and a call, and returns when the call is running. */
+async function startCall(code: string) {
+  server = new Replica([]);
+  await server.start();
+  const url = server.url!;
+  const running = callTool(url, '', 'execute_code', { code, language: 'javascript' });
+  running.catch(() => {});
+  const metrics = async () => (await fetch(new URL('/metrics', url))).text();
+  while (!(await metrics()).includes('_running 1')) await sleep(20);
+  return { url, running };
 }
 
-const statusOf = async (url: string, path: string) => (await fetch(new URL(path, url))).status;
-
-const untilRunning = async (url: string) => {
-  const metrics = async () => (await fetch(new URL('/metrics', url))).text();
-  while (!(await metrics()).includes('_running 1')) await new Promise((resolve) => setTimeout(resolve, 20));
-};
+async function stop(url: string): Promise<void> {
+  server.child!.kill('SIGTERM');
+  const readiness = async () => (await fetch(new URL('/readyz', url))).text();
+  while (!(await readiness()).includes('stopping')) await sleep(10);
+}
 
 test('is not ready as soon as the signal arrives, finishes its calls and exits with 0', async () => {
-  const { child, url } = await startServer();
-  const client = await httpClient({ url }, 'modern');
-  const code = 'await new Promise((resolve) => setTimeout(resolve, 2000)); console.log("finished")';
-  const running = call(client, 'execute_code', { code, language: 'javascript' });
-  await untilRunning(url);
-  const ended = once(child, 'exit');
-  child.kill('SIGTERM');
-  while ((await statusOf(url, '/readyz')) !== 503) await new Promise((resolve) => setTimeout(resolve, 10));
-  expect(await statusOf(url, '/mcp')).toBe(503);
-  expect((await running).text).toContain('finished');
+  const code = 'await new Promise((resolve) => setTimeout(resolve, 3000)); console.log("finished")';
+  const { url, running } = await startCall(code);
+  const ended = once(server.child!, 'exit');
+  await stop(url);
+  expect((await fetch(new URL('/readyz', url))).status).toBe(503);
+  expect((await callTool(url, '', 'list_files', {})).failure).toBe('http_503');
+  expect((await running).stdout).toBe('finished\n');
   expect(await ended).toEqual([0, null]);
 });
 
 test('ends at once when a second signal arrives', async () => {
-  const { child, url } = await startServer();
-  const client = await httpClient({ url }, 'modern');
-  const running = call(client, 'execute_code', { code: 'for (;;) {}', language: 'javascript' }).catch(
-    () => {},
-  );
-  await untilRunning(url);
-  const ended = once(child, 'exit');
-  child.kill('SIGTERM');
-  while ((await statusOf(url, '/readyz')) !== 503) await new Promise((resolve) => setTimeout(resolve, 10));
-  child.kill('SIGTERM');
+  const { url } = await startCall('for (;;) {}');
+  const ended = once(server.child!, 'exit');
+  await stop(url);
+  server.child!.kill('SIGTERM');
   expect(await ended).toEqual([143, null]);
-  await running;
 });
