@@ -22,7 +22,7 @@ const LEASE_SECONDS = 1;
 const FAULT_KINDS = ['kill', 'cut', 'suspend', 'restart_database', 'stop'] as const;
 
 // guarantee: stored-sessions
-// guarantee: tenant-isolation
+// guarantee: tenant-identity
 test('servers lose no commit, apply none twice, and show no tenant the data of another', async () => {
   const database = await PostgresServer.start();
   const proxy = await TcpProxy.start(database.port);

@@ -105,7 +105,7 @@ describe('a session', () => {
     expect(seen).toEqual(Array.from({ length: 16 }, (_, i) => i + 1));
   });
 
-  // guarantee: tenant-isolation
+  // guarantee: tenant-identity
   test('is invisible to other tenants, who can use the same name', async () => {
     await create(first, 'private');
     await run(first, 'private', 'let secret = 7');

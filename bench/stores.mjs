@@ -1,0 +1,224 @@
+/**
+ * The cost of a call in a session by store, measured together, with what each call sends to PostgreSQL; and the
+ * throughput of several servers that share a database.
+ */
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import pg from 'pg';
+import { diskStore, memoryStore, openSessions, postgresStore } from '../dist/index.js';
+import { formatBytes } from '../dist/quantities.js';
+import { markdown, median, ms, quantile, sampleInterleaved } from './measure.mjs';
+
+const ROUNDS = 100;
+const WARMUP = 15;
+const LOAD_SECONDS = 8;
+const CLIENTS_PER_SERVER = 4;
+const CLI = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url));
+
+/** Starts the PostgreSQL server of the tests. */
+async function startPostgres(folder) {
+  const outfile = join(folder, 'postgres.mjs');
+  const entry = fileURLToPath(new URL('../test/support/postgres.ts', import.meta.url));
+  const banner =
+    "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
+  await build({
+    entryPoints: [entry],
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    outfile,
+    external: ['pg-native', 'cloudflare:sockets', '*/fetched.mjs'],
+    banner: { js: banner },
+    plugins: [
+      {
+        name: 'fetched',
+        setup: (context) =>
+          context.onResolve({ filter: /fetched\.mjs$/ }, () => ({
+            path: new URL('../scripts/fetched.mjs', import.meta.url).href,
+            external: true,
+          })),
+      },
+    ],
+  });
+  const { PostgresServer } = await import(outfile);
+  return PostgresServer.start();
+}
+
+async function transactions(client) {
+  await client.query('SELECT pg_stat_force_next_flush()');
+  await new Promise((next) => setTimeout(next, 1500));
+  const { rows } = await client.query(
+    "SELECT xact_commit::int AS n FROM pg_stat_database WHERE datname = 'postgres'",
+  );
+  return rows[0].n;
+}
+
+async function callCosts(folder, database) {
+  const pool = new pg.Pool({ connectionString: database.connectionString, max: 4 });
+  const sent = () => pool._clients.reduce((sum, { connection }) => sum + connection.stream.bytesWritten, 0);
+  const received = () => pool._clients.reduce((sum, { connection }) => sum + connection.stream.bytesRead, 0);
+  const registries = {
+    memory: openSessions({ store: memoryStore(), commit: 'answer' }),
+    disk: openSessions({ store: diskStore(join(folder, 'sessions')), commit: 'answer' }),
+    'PostgreSQL, lease held while open': openSessions({
+      store: postgresStore({ pool, tenant: 'open' }),
+      commit: 'answer',
+    }),
+    'PostgreSQL, lease for each call': openSessions({
+      store: postgresStore({ pool, tenant: 'call' }),
+      commit: 'answer',
+      lease: 'call',
+    }),
+  };
+  const sessions = {};
+  for (const [name, registry] of Object.entries(registries)) {
+    sessions[name] = await registry.create({ runtime: 'javascript', session_id: 'bench' });
+    await sessions[name].execute('let x = 1');
+  }
+  const alternatives = Object.fromEntries(
+    Object.entries(sessions).map(([name, session]) => [name, { run: () => session.execute('x += 1') }]),
+  );
+  const samples = await sampleInterleaved(alternatives, { warmup: WARMUP, rounds: ROUNDS });
+  const monitor = new pg.Client({ connectionString: database.connectionString });
+  await monitor.connect();
+  const perCall = {};
+  for (const name of Object.keys(sessions).filter((one) => one.startsWith('PostgreSQL'))) {
+    const before = { n: await transactions(monitor), sent: sent(), received: received() };
+    for (let i = 0; i < ROUNDS; i++) await sessions[name].execute('x += 1');
+    const after = { sent: sent(), received: received(), n: await transactions(monitor) };
+    perCall[name] = {
+      transactions: (after.n - before.n) / ROUNDS,
+      sent: (after.sent - before.sent) / ROUNDS,
+      received: (after.received - before.received) / ROUNDS,
+    };
+  }
+  await monitor.end();
+  for (const registry of Object.values(registries)) await registry.close();
+  await pool.end();
+  const base = median(samples.memory);
+  return Object.entries(samples).map(([name, times]) => [
+    name,
+    ms(median(times)),
+    ms(quantile(times, 0.95)),
+    `${(median(times) / base).toFixed(2)}×`,
+    perCall[name] ? perCall[name].transactions.toFixed(1) : '–',
+    perCall[name] ? formatBytes(Math.round(perCall[name].sent)) : '–',
+    perCall[name] ? formatBytes(Math.round(perCall[name].received)) : '–',
+  ]);
+}
+
+async function startServer(store) {
+  const flags = ['--store', store, '--port', '0', '--log-level', 'silent', '--rate-per-minute', '1000000'];
+  const child = spawn(process.execPath, [CLI, 'serve', ...flags], { stdio: ['ignore', 'ignore', 'pipe'] });
+  for await (const line of createInterface({ input: child.stderr })) {
+    const url = /listening on (\S+)/.exec(line)?.[1];
+    if (url !== undefined) return { child, url };
+  }
+  throw new Error('The server has exited.');
+}
+
+const VERSION = '2026-07-28';
+const META = {
+  'io.modelcontextprotocol/protocolVersion': VERSION,
+  'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1' },
+  'io.modelcontextprotocol/clientCapabilities': {},
+};
+
+async function callTool(url, name, args) {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': VERSION,
+      'mcp-method': 'tools/call',
+      'mcp-name': name,
+    },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name, arguments: args, _meta: META },
+    }),
+  });
+  const text = await response.text();
+  if (!response.ok || text.includes('"isError":true')) throw new Error(text.slice(0, 300));
+}
+
+/** Calls per second of sessions that stay at their server, or that move to another server with every call. */
+async function throughput(database, count, isMoving) {
+  const servers = [];
+  for (let i = 0; i < count; i++) servers.push(await startServer(database.connectionString));
+  const clients = Array.from({ length: CLIENTS_PER_SERVER * count }, (_, i) => ({
+    session_id: `load-${count}-${isMoving}-${i}`,
+    home: i % count,
+  }));
+  const language = 'javascript';
+  for (const { session_id, home } of clients) {
+    await callTool(servers[home].url, 'create_session', { session_id, language });
+    await callTool(servers[home].url, 'execute_code', { session_id, language, code: 'let x = 1' });
+  }
+  let calls = 0;
+  const endsAt = performance.now() + LOAD_SECONDS * 1000;
+  const load = async ({ session_id, home }) => {
+    for (let n = 0; performance.now() < endsAt; n++) {
+      const { url } = servers[(home + (isMoving ? n : 0)) % count];
+      await callTool(url, 'execute_code', { session_id, language, code: 'x += 1' });
+      calls++;
+    }
+  };
+  await Promise.all(clients.map(load));
+  for (const { child } of servers) child.kill('SIGKILL');
+  return calls / LOAD_SECONDS;
+}
+
+export async function table() {
+  const folder = mkdtempSync(join(tmpdir(), 'bench-stores-'));
+  const database = await startPostgres(folder);
+  try {
+    const costs = await callCosts(folder, database);
+    const rates = [];
+    for (const [count, isMoving] of [
+      [1, false],
+      [2, false],
+      [2, true],
+      [3, false],
+      [3, true],
+    ])
+      rates.push([
+        String(count),
+        isMoving ? 'another server with every call' : 'the same server',
+        (await throughput(database, count, isMoving)).toFixed(0),
+      ]);
+    return [
+      markdown(
+        'Sessions by store',
+        'A call `x += 1` of a JavaScript session that is saved before it returns. PostgreSQL runs on the same machine with fsync off.',
+        [
+          'store',
+          'median ms',
+          'p95 ms',
+          'ratio',
+          'transactions per call',
+          'sent per call',
+          'received per call',
+        ],
+        costs,
+      ),
+      markdown(
+        'Servers that share a database',
+        `${CLIENTS_PER_SERVER} clients per server, each with a session. Servers, clients and database share the cores of one machine.`,
+        ['servers', 'calls of a session go to', 'calls per second'],
+        rates,
+      ),
+    ].join('\n');
+  } finally {
+    await database.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
