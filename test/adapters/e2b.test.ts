@@ -1,4 +1,4 @@
-import { Execution, type OutputMessage, Result, Sandbox } from 'llm-wasm-sandbox/adapters/e2b';
+import { Execution, FileType, type OutputMessage, Result, Sandbox } from 'llm-wasm-sandbox/adapters/e2b';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 let sandbox: Sandbox;
@@ -116,7 +116,7 @@ describe('files', () => {
     expect((await files.list('d')).map(({ name, type }) => [name, type])).toEqual([
       ['a.txt', 'file'],
       ['c.txt', 'file'],
-      ['e', 'dir'],
+      ['e', FileType.DIR],
     ]);
     expect((await files.list('/app', { depth: 3 })).map(({ path }) => path)).toContain('/app/d/e/b.bin');
     expect([await files.exists('d'), await files.exists('d/a.txt'), await files.exists('d/x')]).toEqual([

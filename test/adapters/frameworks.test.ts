@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import {
   copyFileSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -101,6 +102,63 @@ describe('adapter example', () => {
     expect(runExample('e2b')).toBe('stdout: 2\n6 undefined\n');
   });
 });
+
+/** Uses every adapter with the types of the real packages. */
+const TYPED = `
+import { generateText, type LanguageModel } from 'ai';
+import { tool as langChainTool } from '@langchain/core/tools';
+import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
+import { Agent as OpenAiAgent, tool as openAiTool } from '@openai/agents';
+import { Agent as MastraAgent } from '@mastra/core/agent';
+import { createTool } from '@mastra/core/tools';
+import type { Sandbox as RealSandbox } from '@e2b/code-interpreter';
+import { createSandbox } from 'llm-wasm-sandbox';
+import { aiSdkTools, langChainTools, mastraTools, openAiAgentsTools } from 'llm-wasm-sandbox/adapters';
+import { Sandbox } from 'llm-wasm-sandbox/adapters/e2b';
+
+declare const model: LanguageModel;
+declare const chat: BaseChatModel;
+const sandbox = await createSandbox({ runtime: 'python' });
+await generateText({ model, tools: aiSdkTools(sandbox), prompt: '' });
+await chat.bindTools!(langChainTools(langChainTool, sandbox)).invoke([]);
+new OpenAiAgent({ name: '', tools: openAiAgentsTools(openAiTool, sandbox) });
+new MastraAgent({ id: '', name: '', instructions: '', model: '', tools: mastraTools(createTool, sandbox) });
+const e2b = await Sandbox.create();
+type Contexts = 'createCodeContext' | 'listCodeContexts' | 'removeCodeContext' | 'restartCodeContext';
+export const same: Pick<RealSandbox, Contexts | 'kill' | 'isRunning' | 'setTimeout' | 'sandboxId'> = e2b;
+export const files: Pick<RealSandbox['files'], 'exists' | 'remove'> = e2b.files;
+const { text, error, logs, results } = await e2b.runCode('');
+export const outcome: [string | undefined, string | undefined, string[], string[]] = [
+  text, error?.traceback, logs.stdout, results[0]!.formats(),
+];
+`;
+
+test(
+  'adapters compile with the types of the packages',
+  (context) => {
+    const folders = Object.entries({ ...FRAMEWORKS, e2b: [E2B] }).map(([name, packages]) =>
+      install(name, packages, context),
+    );
+    const project = mkdtempSync(join(tmpdir(), 'adapter-types-'));
+    try {
+      mkdirSync(join(project, 'node_modules'));
+      symlinkSync(root, join(project, 'node_modules/llm-wasm-sandbox'));
+      for (const folder of folders)
+        for (const name of ['ai', 'zod', '@langchain', '@openai', '@mastra', '@e2b'])
+          if (existsSync(join(folder, name)) && !existsSync(join(project, 'node_modules', name)))
+            symlinkSync(join(folder, name), join(project, 'node_modules', name));
+      writeFileSync(join(project, 'typed.mts'), TYPED);
+      const flags = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2023'];
+      const lib = ['--lib', 'es2023,esnext.disposable,dom'];
+      const tsc = [join(root, 'node_modules/typescript/bin/tsc'), ...flags, ...lib, 'typed.mts'];
+      const { stdout } = spawnSync(process.execPath, tsc, { cwd: project, encoding: 'utf8' });
+      expect(stdout).toBe('');
+    } finally {
+      rmSync(project, { recursive: true, force: true });
+    }
+  },
+  INSTALL_TIMEOUT_MS,
+);
 
 test(
   'every member of the E2B replacement exists in the package that it replaces',

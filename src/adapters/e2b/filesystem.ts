@@ -5,11 +5,17 @@ import { type WorkspaceFile, workspacePath } from '../../sandbox/workspace.ts';
 import type { Contexts } from './contexts.ts';
 import { unsupported } from './unsupported.ts';
 
+/** Kinds of entries. */
+export const FileType = { FILE: 'file', DIR: 'dir' } as const;
+/** The kind of an entry. */
+export type FileType = (typeof FileType)[keyof typeof FileType];
+
 /** A file that was written. */
 export interface WriteInfo {
   /** Last part of the path. */
   name: string;
-  type: 'file' | 'dir';
+  /** Whether it is a file or a folder. */
+  type: FileType;
   /** Absolute path. */
   path: string;
 }
@@ -36,7 +42,7 @@ type ReadFormat = 'text' | 'bytes' | 'blob' | 'stream';
 const ROOT = '/app';
 
 function writeInfo(path: string): WriteInfo {
-  return { name: path.slice(path.lastIndexOf('/') + 1), type: 'file', path: `${ROOT}/${path}` };
+  return { name: path.slice(path.lastIndexOf('/') + 1), type: FileType.FILE, path: `${ROOT}/${path}` };
 }
 
 /** The prefix of paths in a folder; empty for the working directory. */
@@ -55,8 +61,8 @@ function entriesIn(prefix: string, depth: number, files: readonly WorkspaceFile[
       const entry = prefix + parts.slice(0, level).join('/');
       const isFile = level === parts.length;
       const kind = isFile
-        ? { type: 'file' as const, size: size_bytes, modifiedTime: new Date(modified_at) }
-        : { type: 'dir' as const, size: 0 };
+        ? { type: FileType.FILE, size: size_bytes, modifiedTime: new Date(modified_at) }
+        : { type: FileType.DIR, size: 0 };
       entries.set(entry, { ...writeInfo(entry), ...kind });
     }
   }

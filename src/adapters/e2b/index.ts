@@ -10,7 +10,14 @@ export {
   OutputMessage,
   type RawData,
 } from './execution.ts';
-export type { EntryInfo, FileData, Filesystem, WriteEntry, WriteInfo } from './filesystem.ts';
+export {
+  type EntryInfo,
+  type FileData,
+  type Filesystem,
+  FileType,
+  type WriteEntry,
+  type WriteInfo,
+} from './filesystem.ts';
 export {
   E2bSandbox as default,
   E2bSandbox as Sandbox,
