@@ -68,7 +68,7 @@ function recordProblems({ metadata: { tool_calls = [], pending = [] } }: Sandbox
   if (tool_calls.length > DEFAULT_LIMITS.max_tool_calls + RECORDED_REFUSALS)
     problems.push(`${tool_calls.length} calls are recorded`);
   if (tool_calls.some(({ name, status }) => name === 'danger' && status === 'ok'))
-    problems.push('a call that nobody approved is recorded as ok');
+    problems.push('a call without approval is recorded as ok');
   if (new Set(pending.map(({ id }) => id)).size !== pending.length)
     problems.push('two pending calls have the same id');
   return problems;
