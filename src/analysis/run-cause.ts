@@ -183,9 +183,12 @@ function findRecursion(input: AnalysisInput, late: readonly ProgramState[]): Run
     };
   }
   const calls = selfCalls(input, name, key, late);
-  if ((calls.count < 2 && !calls.isRepeated) || !repeatsArguments(key, late)) return undefined;
+  // A call in a loop can be one of many, or visit each item once: it needs the stronger evidence.
+  const isExponential =
+    calls.count < 2 ? calls.isRepeated && repeatsWork(key, late) : repeatsArguments(key, late);
+  if (!isExponential) return undefined;
   const depthText = `up to ${Math.max(...depths)} calls deep`;
-  const times = calls.isRepeated ? 'several' : calls.count;
+  const times = calls.count < 2 ? 'several' : calls.count;
   return {
     kind: 'exponential_recursion',
     text: `Exponential recursion: ${name} calls itself ${times} times per call, on ${calls.lines.length > 1 ? 'lines' : 'line'} ${calls.lines.join(', ')}, ${depthText}, repeatedly with the same arguments`,
@@ -249,23 +252,37 @@ function definitionLine(source: string, name: string): number {
 /** Share of the samples in which a call of the function must repeat an earlier one. */
 const REPEATED_SHARE = 0.1;
 
-/** Whether calls of the function with the same variables were reached from different callers: the work is done again. */
-function repeatsArguments(key: string, late: readonly ProgramState[]): boolean {
-  const paths = new Map<string, Set<string>>();
+/** Whether calls of the function with the same variables have different callers: the work is done again. */
+function repeatsWork(key: string, late: readonly ProgramState[]): boolean {
+  const callers = new Map<string, Set<string>>();
   let repeated = 0;
   for (const { stack, variables } of late) {
     const calls = variables
       .filter((_, i) => stack[i] !== undefined && keyOf(stack[i]!) === key)
       // Objects have the same text whatever they contain.
-      .map((one) => Object.entries(one).filter(([, value]) => !/^<.*>$/.test(value)));
-    const [call, ...callers] = calls;
-    if (call === undefined || call.length === 0) continue;
-    const known = paths.get(JSON.stringify(call)) ?? new Set();
-    const path = JSON.stringify(callers);
-    if (known.size > 0 && !known.has(path)) repeated++;
-    paths.set(JSON.stringify(call), known.add(path));
+      .map((one) => Object.entries(one).filter(([, value]) => !/^<.*>$/.test(value)))
+      .map((entries) => (entries.length === 0 ? undefined : JSON.stringify(entries)));
+    let isRepeated = false;
+    for (const [i, call] of calls.slice(0, -1).entries()) {
+      const caller = calls[i + 1];
+      if (call === undefined || caller === undefined) continue;
+      const known = callers.get(call) ?? new Set();
+      if (known.size > 0 && !known.has(caller)) isRepeated = true;
+      callers.set(call, known.add(caller));
+    }
+    if (isRepeated) repeated++;
   }
   return repeated >= Math.max(2, late.length * REPEATED_SHARE);
+}
+
+/** Whether the function has the same variables in several of the samples. */
+function repeatsArguments(key: string, late: readonly ProgramState[]): boolean {
+  const seen = late.flatMap(({ stack, variables }) =>
+    variables
+      .filter((_, i) => stack[i] !== undefined && keyOf(stack[i]!) === key)
+      .map((one) => JSON.stringify(one)),
+  );
+  return seen.length >= 4 && new Set(seen).size <= seen.length * 0.9;
 }
 
 // ---- loops ----

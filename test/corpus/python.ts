@@ -429,7 +429,7 @@ export const PYTHON: readonly FailingProgram[] = [
   },
   {
     code: 'import csv, io\nfor r in csv.reader(io.BytesIO(b"a,b")):\n    pass',
-    type: 'FileMode',
+    type: 'InvalidFormat',
     says: 'text mode',
   },
   { code: 'd = {"ab": 1, "cde": 2}\nfor k, v in d:\n    pass', type: 'DataShape', says: 'd.items()' },

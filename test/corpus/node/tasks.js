@@ -215,3 +215,71 @@ let n = 0; do { n += 3; } while (n < 10); console.log(kind(-1), kind(0), kind(1)
 // program: calls functions with this, arguments and defaults
 function show(a, b = a + 1, ...rest) { return [this?.tag, a, b, rest, arguments.length]; }
 console.log(show.call({ tag: 't' }, 1), show.apply({ tag: 'u' }, [1, 2, 3]), show.bind({ tag: 'v' }, 9)(8), show.length, show.name, (() => {}).name, new (function Thing() { this.x = 1; })());
+// program: quotes the assertion that failed among several
+const assert = require('assert');
+const show = (f) => { try { f(); } catch (e) { console.log(e.message); } };
+show(() => { assert(1); assert(0); });
+show(() => { assert.ok(1), assert.ok(null, undefined); });
+show(() => assert(0));
+show(() => assert.equal(assert(false), 1));
+show(() => { assert(typeof 123 === 'string') });
+function check(v) { assert(v); }
+show(() => { assert(1); check(0); assert(2) });
+show(() => { assert.ok(
+  [1, 2].every((x) => x > 1),
+); });
+const { ok, strict } = assert;
+show(() => { ok(0 == 1); strict(''); });
+show(() => { strict(''); ok(1) });
+const a2 = assert;
+show(() => { a2(0) });
+show(() => { assert(ok(1) === 5) });
+show(() => { if (assert.ok(1) || !0) assert.ok("" && ")") });
+class T { m() { this.assert = assert; this.assert(0); } }
+show(() => new T().m());
+[0].forEach(assert.doesNotThrow ? (x) => show(() => assert(x)) : 0);
+try { [0].forEach((v) => assert(v)); } catch (e) { console.log(e.message) }
+try { [0].forEach(assert); } catch (e) { console.log(e.message) }
+// program: reads .env files
+const fs = require('fs');
+const util = require('util');
+const text = 'B=1\nexport A = two words # comment\n# note\n\nC="x\\ny"\nD=\'a # b\'\nE=`t`\nF=\nG="open\nB=3\r\nH=a=b';
+console.log(util.parseEnv(text));
+fs.writeFileSync('.env', 'FROM_FILE=yes\nKEPT=ignored');
+process.env.KEPT = 'earlier';
+process.loadEnvFile();
+console.log(process.env.FROM_FILE, process.env.KEPT);
+for (const run of [() => process.loadEnvFile('missing.env'), () => util.parseEnv(1)])
+  try { run(); } catch (e) { console.log(e.code, e.message); }
+// program: converts domain names with punycode
+const punycode = require('punycode');
+for (const name of ['münchen.de', '例え.テスト', 'user@bücher.example', 'plain.org', '😀.ws', 'a。b'])
+  console.log(punycode.toASCII(name), punycode.toUnicode(punycode.toASCII(name)));
+console.log(punycode.encode('mañana'), punycode.decode('maana-pta'), punycode.ucs2.decode('a😀'), punycode.ucs2.encode([97, 128512]));
+try { punycode.decode('xn--\u00e4'); } catch (e) { console.log(e.name, e.message); }
+// module: connects two streams, and opens a file as a blob
+import { openAsBlob, writeFileSync } from 'node:fs';
+import { duplexPair } from 'node:stream';
+const [left, right] = duplexPair({ encoding: 'utf8' });
+const seen = [];
+right.on('data', (chunk) => { seen.push(`right ${chunk}`); right.write(chunk.toUpperCase()); });
+right.on('end', () => right.end('bye'));
+left.on('data', (chunk) => seen.push(`left ${chunk}`));
+left.write('one');
+left.end('two');
+await new Promise((resolve) => left.on('close', resolve));
+console.log(seen);
+writeFileSync('b.txt', 'héllo');
+const blob = await openAsBlob('b.txt', { type: 'text/plain' });
+console.log(blob.size, blob.type, await blob.text());
+try { await openAsBlob('missing'); } catch (e) { console.log(e.code, e.message); }
+// program: prints dates as text with their time zone
+process.env.TZ = "UTC";
+const d = new Date(Date.UTC(2024, 0, 31, 12));
+console.log(String(d), d + '', `${d}`, d.toTimeString(), d.toDateString(), d.toUTCString(), new Date(NaN).toString(), new Date(NaN).toTimeString());
+console.log(d.toString.name, d.toString.length, [d, 1].join(' | '));
+// program: prints classes that extend the result of a call
+const mixin = (Base) => class extends Base { hi() { return `hi ${this.name}`; } };
+class Shape { constructor(name) { this.name = name; } }
+class Named extends mixin(Shape) {}
+console.log(Named, new Named('q'), mixin(Shape), class extends Shape {}, class /* ( */ A {}, [Named, Shape]);

@@ -5,11 +5,16 @@ import { classOf } from './value-types.js';
 const { getPrototypeOf, hasOwn } = Object;
 const functionSource = Function.prototype.toString;
 
+/** Whether Node.js prints a function with this source as a class: not if a call precedes its body. */
+function isClassSource(source) {
+  if (!/^class[\s{]/.test(source) || !source.endsWith('}')) return false;
+  const head = source.slice(0, source.indexOf('{'));
+  return !head.replace(/\/\/.*|\/\*[\s\S]*?\*\//g, '').includes('(');
+}
+
 export function functionBase(value, constructor, tag) {
   const source = functionSource.call(value);
-  if (source.startsWith('class') && source.endsWith('}') && /^class[\s{]/.test(source)) {
-    return classBase(value, constructor, tag);
-  }
+  if (isClassSource(source)) return classBase(value, constructor, tag);
   const kind = classOf(value) ?? 'Function';
   const type = /^(?:Async)?(?:Generator)?Function$/.test(kind) ? kind : 'Function';
   let base = `[${type}${constructor === null ? ' (null prototype)' : ''}`;

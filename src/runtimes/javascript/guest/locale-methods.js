@@ -21,6 +21,13 @@ const dateMethod = (required, defaults) =>
     return intl().dateToLocaleString(this, locales, options, required, defaults);
   };
 
+/** The engine does not know the name of the time zone, which is always UTC. */
+const withZoneName = (base) =>
+  function () {
+    const text = base.call(this);
+    return text === 'Invalid Date' ? text : `${text} (Coordinated Universal Time)`;
+  };
+
 function listToLocaleString(locales, options) {
   return Array.from(this, (item) => (item == null ? '' : item.toLocaleString(locales, options))).join(',');
 }
@@ -49,6 +56,8 @@ const METHODS = [
       toLocaleString: dateMethod('any', 'all'),
       toLocaleDateString: dateMethod('date', 'date'),
       toLocaleTimeString: dateMethod('time', 'time'),
+      toString: withZoneName(Date.prototype.toString),
+      toTimeString: withZoneName(Date.prototype.toTimeString),
     },
   ],
   [

@@ -94,7 +94,7 @@ function missingFeature(input: AnalysisInput): MissingFeature | undefined {
   const module = requested?.replace(/^node:/, '');
   if (module !== undefined && module !== requested) return describeFeature(module, featureOf(module) ?? NODE);
   const error = engineError(input, 'Error') ?? engineError(input, 'TypeError');
-  const api = messageMatch(error, /^([\w.]+) is not available in the sandbox/);
+  const api = messageMatch(error, /^([\w.]+) (?:is not available|does not support .{1,80}) in the sandbox/);
   if (api !== undefined)
     return describeFeature(api, featureOf(api.split('.')[0]!) ?? FAILING_GLOBALS[api] ?? FUNCTION);
   const name = undefinedName(input);

@@ -123,11 +123,7 @@ export const dataRules: readonly Rule[] = [
     docs: [DOCS.files],
     match: (input) => {
       const value = builtinException(input, 'ValueError');
-      if (value?.message.startsWith('I/O operation on closed file')) return value;
-      const csv = moduleException(input, '_csv');
-      return csv !== undefined && /opened in text mode/.test(csv.message)
-        ? csv
-        : moduleException(input, 'io');
+      return value?.message.startsWith('I/O operation on closed file') ? value : moduleException(input, 'io');
     },
     advise: fileModeAdvice,
   }),
@@ -190,7 +186,9 @@ export const dataRules: readonly Rule[] = [
     },
     lines: (error) => [
       `The data does not have the expected format: ${errorText(error)}`,
-      'Inspect the first bytes before parsing: print(open(path, "rb").read(80))',
+      /opened in text mode/.test(error.message)
+        ? 'Open the file in text mode: open(path, newline="", encoding="utf-8"), or decode the bytes first'
+        : 'Inspect the first bytes before parsing: print(open(path, "rb").read(80))',
     ],
   }),
   exceptionRule({

@@ -93,7 +93,6 @@ Object.defineProperty(fs, 'promises', {
 const UNAVAILABLE = {
   watch: 'No other process changes files.',
   watchFile: 'No other process changes files.',
-  openAsBlob: 'Use new Blob([readFileSync(path)]).',
   glob: 'Use readdir with recursive: true.',
   globSync: 'Use readdirSync with recursive: true.',
 };
@@ -107,5 +106,14 @@ for (const [name, advice] of Object.entries(UNAVAILABLE)) {
   };
 }
 fs.unwatchFile = () => {};
+fs.openAsBlob = (path, options = {}) => {
+  let bytes;
+  try {
+    bytes = sync.readFileSync(path);
+  } catch {
+    throw codedError(TypeError, 'ERR_INVALID_ARG_VALUE', 'Unable to open file as blob');
+  }
+  return Promise.resolve(new globalThis.Blob([bytes], { type: options.type ?? '' }));
+};
 
 export default fs;

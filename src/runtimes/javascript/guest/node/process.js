@@ -11,6 +11,7 @@ import {
   validateString,
 } from './internal/errors.js';
 import { check } from './internal/file-access.js';
+import { parseEnv } from './internal/parse-env.js';
 import { resetInput, StandardOutput, stdin } from './internal/standard-streams.js';
 
 const VERSION = '20.19.0';
@@ -190,6 +191,12 @@ Object.assign(process, {
   getBuiltinModule: (name) =>
     globalThis.require('module').isBuiltin(name) ? globalThis.require(name) : undefined,
   openStdin: () => stdin,
+  /** Variables that exist already keep their values. */
+  loadEnvFile(path = '.env') {
+    const text = globalThis.require('fs').readFileSync(path, 'utf8');
+    for (const [name, value] of Object.entries(parseEnv(text)))
+      if (!environment.has(name)) environment.set(name, value);
+  },
 });
 Object.defineProperty(process, 'exitCode', {
   get: () => exit.code,

@@ -9,6 +9,7 @@ import { TextDecoder, TextEncoder } from '../text-encoding.js';
 import { isDeepStrictEqual } from './internal/deep-equal.js';
 import { invalidArgType, invalidArgValue, validateString } from './internal/errors.js';
 import { parseArgs } from './internal/parse-args.js';
+import { parseEnv } from './internal/parse-env.js';
 import { callbackify, promisify } from './internal/promisify.js';
 import types from './util/types.js';
 
@@ -153,6 +154,7 @@ const util = {
   isArray: Array.isArray,
   isDeepStrictEqual,
   parseArgs,
+  parseEnv,
   promisify,
   stripVTControlCharacters(text) {
     validateString(text, 'str');

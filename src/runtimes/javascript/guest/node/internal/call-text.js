@@ -27,26 +27,41 @@ function sourceOf(file) {
   }
 }
 
+/** A call of a function that has the name of an assertion without comparison. */
+const ASSERTION = /(?:[\w$]+\s*\.\s*)*\b(?:assert|ok|strict)(?:\s*\.\s*(?:assert|ok|strict))*\s*\(/g;
+const ANY_CALL = /[\w$]+\s*\(/y;
+
+/**
+ * Start and end of the call that failed. The engine reports the position of its last argument that contains a call, or else
+ * of its name: the innermost assertion around that position failed, or a call there of a function with another name.
+ */
+function failedCall(code, position) {
+  const from = Math.max(0, position - MAX_LENGTH);
+  let found;
+  for (const match of code.slice(from, position + 100).matchAll(ASSERTION)) {
+    const start = from + match.index;
+    if (start > position) break;
+    const end = closing(code, start + match[0].length - 1);
+    if (end !== undefined && position < end) found = { start, end };
+  }
+  if (found !== undefined) return found;
+  ANY_CALL.lastIndex = position;
+  const call = ANY_CALL.exec(code);
+  const end = call === null ? undefined : closing(code, position + call[0].length - 1);
+  return end === undefined ? undefined : { start: position, end };
+}
+
 /** The message for the first frame of the program, or undefined if its source is not found. */
 export function callText() {
   const frame = /\((\/[^()\n]*):(\d+):(\d+)\)/.exec(new Error().stack);
   const code = frame === null ? undefined : sourceOf(frame[1]);
   if (code === undefined) return undefined;
-  const lines = code.split('\n');
-  const line = Number(frame[2]) - 1;
-  const before = lines.slice(0, line).reduce((sum, one) => sum + one.length + 1, 0);
-  const text = lines[line] ?? '';
-  const call = /[\w$]*\b(?:assert|ok|strict)\b(?:\.\w+)*\s*\(/g;
-  let found;
-  for (const match of text.matchAll(call))
-    if (found === undefined || match.index <= Number(frame[3]) - 1) found = match;
-  if (found === undefined) return undefined;
-  const start = before + found.index;
-  const end = closing(code, start + found[0].length - 1);
-  if (end === undefined) return undefined;
-  const column = found.index;
+  const before = code.split('\n', Number(frame[2]) - 1).reduce((sum, one) => sum + one.length + 1, 0);
+  const call = failedCall(code, before + Number(frame[3]) - 1);
+  if (call === undefined) return undefined;
+  const column = call.start - (code.lastIndexOf('\n', call.start - 1) + 1);
   const expression = code
-    .slice(start, end)
+    .slice(call.start, call.end)
     .split('\n')
     .map((one, i) => (i === 0 ? one : one.replace(new RegExp(`^ {0,${column}}`), '')))
     .join('\n  ');
