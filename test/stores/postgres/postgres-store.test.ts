@@ -72,6 +72,45 @@ describe('lease', () => {
     await expect(store.write(session('one', state(1)))).rejects.toEqual(code('session_busy'));
   });
 
+  test('is given to the processes that wait for it in the order of their arrival', async () => {
+    const release = await open().acquire('one');
+    const order: number[] = [];
+    const waiting: Promise<void>[] = [];
+    for (const n of [1, 2, 3]) {
+      const wait = async () => {
+        const next = await open().acquire('one', { ms: 60_000 });
+        order.push(n);
+        await next();
+      };
+      waiting.push(wait());
+      const count = async () =>
+        (await sql('SELECT FROM llm_wasm_sandbox.lease_waiters WHERE tenant = $1')).length;
+      while ((await count()) < n) await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    await release();
+    await Promise.all(waiting);
+    expect(order).toEqual([1, 2, 3]);
+    expect(await sql('SELECT FROM llm_wasm_sandbox.lease_waiters WHERE tenant = $1')).toEqual([]);
+  });
+
+  test('is waited for no longer than the caller allows', async () => {
+    const release = await open().acquire('one');
+    await expect(open().acquire('one', { ms: 50 })).rejects.toThrow('not free within 0.05 s');
+    const abort = new AbortController();
+    const waiting = open().acquire('one', { ms: 60_000, signal: abort.signal });
+    abort.abort();
+    await expect(waiting).rejects.toEqual(code('session_busy'));
+    await release();
+  });
+
+  test('leaves no row for a session that does not exist', async () => {
+    const store = open();
+    await (await store.acquire('never-written'))();
+    await store.write(session('deleted', state(1)));
+    await store.delete('deleted');
+    expect(await sql('SELECT FROM llm_wasm_sandbox.leases WHERE tenant = $1')).toEqual([]);
+  });
+
   test('is renewed while it is held', async () => {
     const store = open({ leaseSeconds: 0.3 });
     const release = await store.acquire('one');
@@ -82,6 +121,20 @@ describe('lease', () => {
     const first = await expiry();
     while ((await expiry()) <= first) await new Promise((resolve) => setTimeout(resolve, 20));
     await release();
+  });
+});
+
+describe('revision', () => {
+  test('is that of the last write, by any process', async () => {
+    const store = open();
+    expect(await store.revision!('one')).toBeUndefined();
+    const revision = '11111111-2222-4333-8444-555555555555';
+    await store.write(session('one', state(1)), revision);
+    expect(await open().revision!('one')).toBe(revision);
+    await open().write(session('one', state(2)));
+    expect(await store.revision!('one')).not.toBe(revision);
+    await store.delete('one');
+    expect(await store.revision!('one')).toBeUndefined();
   });
 });
 
