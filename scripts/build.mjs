@@ -1,7 +1,7 @@
 /**
- * Builds the package: compiles TypeScript, copies the boot scripts, bundles the command line and the worker, and builds the
- * guest of each runtime unless it is up to date. `--force` rebuilds guests that are up to date; names of runtimes limit the
- * build to their guests.
+ * Builds the package: compiles TypeScript, copies the boot scripts, bundles the command line, the worker and the page of the
+ * playground, and builds the guest of each runtime unless it is up to date. `--force` rebuilds guests that are up to date;
+ * names of runtimes limit the build to their guests.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -9,6 +9,7 @@ import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeF
 import { fileURLToPath } from 'node:url';
 import { annotateTypes } from './annotate-types.mjs';
 import { bundle } from './bundle.mjs';
+import { bundlePage } from './bundle-page.mjs';
 import { pruneTypes } from './prune-types.mjs';
 
 const root = new URL('../', import.meta.url);
@@ -94,4 +95,5 @@ copyDataFiles(schemas.RUNTIME_NAMES);
 // Before bundling, which mixes the inputs of an image with other code.
 const inputs = inputsDigest();
 await bundle();
+await bundlePage();
 await buildGuests(schemas.RUNTIME_NAMES, inputs);

@@ -318,7 +318,9 @@ const files = [
   'README.md',
   'SECURITY.md',
   'server.json',
-  ...readdirSync(at('docs')).map((name) => `docs/${name}`),
+  ...readdirSync(at('docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
 ];
 for (const file of files) {
   let text;

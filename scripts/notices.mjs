@@ -23,6 +23,11 @@ const BUNDLED = [
     'temporal-polyfill',
     'web-streams-polyfill',
   ],
+  // The page of the playground.
+  ...['preact', '@lezer/highlight'],
+  ...['autocomplete', 'commands', 'lang-javascript', 'lang-python', 'language', 'state', 'view'].map(
+    (name) => `@codemirror/${name}`,
+  ),
   ...manifest.packages.filter(({ language }) => language === 'javascript').map(({ name }) => name),
 ];
 

@@ -57,7 +57,7 @@ export {
   type BatchResult,
   runBatch,
 } from './session/batch.ts';
-export type { CheckpointInfo } from './session/checkpoint.ts';
+export type { CheckpointInfo, ForkOptions } from './session/checkpoint.ts';
 export { createSandbox, isSession, type SessionOptions } from './session/create-sandbox.ts';
 export { openSessions, type SessionRegistry } from './session/registry.ts';
 export type {

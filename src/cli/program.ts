@@ -67,6 +67,11 @@ const COMMANDS: readonly CommandEntry[] = [
     description: 'Serve MCP over HTTP',
     load: async () => (await import('./commands/serve.ts')).serveCommand,
   },
+  {
+    name: 'playground',
+    description: 'Open a local page to run programs and explore sessions',
+    load: async () => (await import('./commands/playground.ts')).playgroundCommand,
+  },
 ];
 
 /** All commands, loaded. */

@@ -1,6 +1,6 @@
 /**
- * MCP over HTTP: one endpoint for both protocol eras, plus /healthz, /readyz and /metrics. Every other request passes the same guards in
- * the same order; none reaches a tool without passing all of them.
+ * MCP over HTTP: one endpoint for both protocol eras, plus /healthz, /readyz, /metrics and, if a setting asks for it, the
+ * playground. Every request to a tool or to the interface of the playground passes the same guards in the same order.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -11,9 +11,12 @@ import {
   isLegacyRequest,
   type McpServerOptions,
 } from '@modelcontextprotocol/server';
+import { SandboxError } from '../errors.ts';
+import type { Playground } from '../playground/playground.ts';
+import { clientError } from './client-errors.ts';
 import { ConnectionLimiter } from './connection-limits.ts';
 import { type AuthenticatedRequest, LegacyConnections } from './legacy-connections.ts';
-import { BodyError, readJsonBody } from './request-body.ts';
+import { BodyError, readBody, readJsonBody } from './request-body.ts';
 import { RequestGuards, sendError } from './request-guards.ts';
 import { type ServerFactory, serverFactory } from './server.ts';
 import { type Readiness, type ServerOptions, ServerState } from './server-state.ts';
@@ -56,7 +59,9 @@ export async function serveHttp(
   options: HttpServerOptions = {},
 ): Promise<HttpServer> {
   const settings = resolveSettings(input);
+  checkPlayground(settings);
   const app = new HttpApp(new ServerState(settings, options), options);
+  if (settings.playground) await app.openPlayground();
   const server = createServer(
     { connectionsCheckingInterval: RECEIVE_CHECK_MS },
     (request, response) => void app.handle(request, response),
@@ -88,6 +93,15 @@ export async function serveHttp(
     return closed;
   };
   return { url, state: app.state, closed, close };
+}
+
+/** The page cannot tell users of this machine apart, so it needs a token even on the loopback interface. */
+function checkPlayground({ playground, tokens }: ServerSettings): void {
+  if (!playground || tokens.length > 0) return;
+  throw new SandboxError(
+    'invalid_argument',
+    'playground: the page needs a token. Set one (--token or LLM_WASM_SANDBOX_TOKENS), or run the command "playground", which creates one.',
+  );
 }
 
 function listen(server: Server, { host, port }: ServerSettings): Promise<void> {
@@ -128,6 +142,12 @@ class ParsedBody {
   }
 }
 
+interface MountedPlayground {
+  readonly app: Playground;
+  readonly apiPath: string;
+  sendPageFile(request: IncomingMessage, response: ServerResponse, path: string): boolean;
+}
+
 /** Routes requests through the guards to the MCP handlers. */
 class HttpApp {
   isClosing = false;
@@ -139,6 +159,8 @@ class HttpApp {
   readonly #legacy: LegacyConnections;
   readonly #modern: ReturnType<typeof createMcpHandler>;
   readonly #serveModern: ReturnType<typeof toNodeHandler>;
+  /** Absent unless the setting asks for it. */
+  #playground: MountedPlayground | undefined;
 
   constructor(
     readonly state: ServerState,
@@ -160,6 +182,26 @@ class HttpApp {
       idleMs: client_idle_seconds * 1000,
       maxBodyBytes,
     });
+  }
+
+  /** Loads the playground, which other servers do not need. */
+  async openPlayground(): Promise<void> {
+    const [{ createPlayground }, { API_PATH }, { sendPageFile }] = await Promise.all([
+      import('../playground/routes.ts'),
+      import('../playground/playground.ts'),
+      import('../playground/page.ts'),
+    ]);
+    const { version, gateway, telemetry } = this.state;
+    const app = createPlayground({
+      version,
+      toolset: async () => gateway?.toolset(),
+      clientError: (cause) => {
+        const error = clientError(cause);
+        if (error.isHostError) telemetry.log.error({ event: 'http.error', err: cause }, 'request failed');
+        return error;
+      },
+    });
+    this.#playground = { app, apiPath: API_PATH, sendPageFile };
   }
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -184,7 +226,10 @@ class HttpApp {
       return void sendStatus(request, response, this.isClosing ? 'stopping' : this.state.readiness());
     const guards = this.#guards;
     if (!guards.checkHost(request, response) || !guards.checkOrigin(request, response)) return;
-    if (path !== this.state.settings.path && path !== '/metrics')
+    const playground = this.#playground;
+    const isApi = playground !== undefined && path.startsWith(playground.apiPath);
+    if (request.method === 'GET' && playground?.sendPageFile(request, response, path)) return;
+    if (path !== this.state.settings.path && path !== '/metrics' && !isApi)
       return void sendError(response, 404, 'Not found.');
     if (request.method === 'OPTIONS' && response.hasHeader('access-control-allow-origin'))
       return guards.answerPreflight(response);
@@ -208,7 +253,30 @@ class HttpApp {
     (request as AuthenticatedRequest).auth = { token: '', clientId: tenant, scopes: [] };
     const bytes = new RequestBytes([this.#budget(tenant), this.#connectionBudget(request.socket)], response);
     meterResponse(response, bytes);
-    await this.#mcp(request, response, bytes, attribute);
+    if (isApi) await this.#playgroundApi(playground.app, request, response, tenant, bytes);
+    else await this.#mcp(request, response, bytes, attribute);
+  }
+
+  async #playgroundApi(
+    playground: Playground,
+    request: IncomingMessage,
+    response: ServerResponse,
+    tenant: string,
+    budget: RequestBytes,
+  ): Promise<void> {
+    const limits = { maxBytes: this.state.settings.max_body_bytes, budget };
+    try {
+      await playground.handle({
+        request,
+        response,
+        tenant: this.state.tenant(tenant),
+        readJson: () => readJsonBody(request, limits),
+        readBytes: () => readBody(request, limits),
+      });
+    } catch (cause) {
+      if (!(cause instanceof BodyError)) throw cause;
+      sendError(response, cause.status, cause.message, {}, cause.code);
+    }
   }
 
   #connectionBudget(socket: Socket): ByteBudget {

@@ -61,12 +61,37 @@ export async function readJsonBody(request: IncomingMessage, limits: BodyLimits)
   return body;
 }
 
-function readText(request: IncomingMessage, { maxBytes, budget }: BodyLimits): Promise<string> {
+async function readText(request: IncomingMessage, limits: BodyLimits): Promise<string> {
+  const shape = new JsonShape(JSON_LIMITS);
+  // Decoding chunk by chunk spreads the work over many turns of the event loop.
+  const decoder = new StringDecoder('utf8');
+  const parts: string[] = [];
+  await receive(request, limits, (chunk) => {
+    const problem = shape.scan(chunk);
+    if (problem !== undefined) return new BodyError(400, `Bad Request: ${problem}.`);
+    parts.push(decoder.write(chunk));
+    return undefined;
+  });
+  return parts.join('') + decoder.end();
+}
+
+/** Reads a body that is not JSON. Throws `BodyError`; the rest of a rejected body is discarded. */
+export async function readBody(request: IncomingMessage, limits: BodyLimits): Promise<Uint8Array> {
+  const chunks: Buffer[] = [];
+  await receive(request, limits, (chunk) => {
+    chunks.push(chunk);
+    return undefined;
+  });
+  return Buffer.concat(chunks);
+}
+
+/** Passes the chunks of a body to `accept` until the body ends or `accept` returns an error. */
+function receive(
+  request: IncomingMessage,
+  { maxBytes, budget }: BodyLimits,
+  accept: (chunk: Buffer) => BodyError | undefined,
+): Promise<void> {
   return new Promise((resolve, reject) => {
-    const shape = new JsonShape(JSON_LIMITS);
-    // Decoding chunk by chunk spreads the work over many turns of the event loop.
-    const decoder = new StringDecoder('utf8');
-    const parts: string[] = [];
     let size = 0;
     let failure: BodyError | undefined;
     const fail = (cause: BodyError) => {
@@ -80,13 +105,10 @@ function readText(request: IncomingMessage, { maxBytes, budget }: BodyLimits): P
       size += chunk.length;
       if (size > maxBytes) return fail(tooLarge(maxBytes));
       if (!budget.take(chunk.length)) return fail(new BodyError(503, BUSY_MESSAGE));
-      const problem = shape.scan(chunk);
-      if (problem !== undefined) return fail(new BodyError(400, `Bad Request: ${problem}.`));
-      parts.push(decoder.write(chunk));
+      const rejected = accept(chunk);
+      if (rejected !== undefined) fail(rejected);
     });
-    request.once('end', () =>
-      failure === undefined ? resolve(parts.join('') + decoder.end()) : reject(failure),
-    );
+    request.once('end', () => (failure === undefined ? resolve() : reject(failure)));
     request.once('error', reject);
     request.once('close', () => reject(new BodyError(400, 'Bad Request: the body is incomplete.')));
   });

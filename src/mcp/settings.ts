@@ -200,6 +200,10 @@ export const serverSettings = z.strictObject({
     .regex(/^\/[\w./-]*$/, 'must begin with "/"')
     .default('/mcp')
     .describe('Path of the MCP endpoint.'),
+  playground: z
+    .boolean()
+    .default(false)
+    .describe('Serve the playground, a page to run programs, at /playground/. It needs a token.'),
   tokens: z
     .array(token)
     .default([])

@@ -2,7 +2,8 @@
 import { SandboxError } from '../errors.ts';
 import { checkpointName, parse } from '../schema.ts';
 import { stateBytes } from '../stores/format/state-size.ts';
-import type { Checkpoint, SessionState } from '../stores/store.ts';
+import type { Checkpoint, SessionState, SessionStore } from '../stores/store.ts';
+import { checkpointNotFound } from './session-errors.ts';
 
 /** Maximum number of checkpoints per session, and maximum size of their memory images and files together. */
 const CHECKPOINT_LIMITS = { count: 32, bytes: 512 * 1024 * 1024 } as const;
@@ -15,6 +16,12 @@ export interface CheckpointInfo {
   readonly created_at: string;
   /** Size of its memory and files, including what it shares with other states. */
   readonly size_bytes: number;
+}
+
+/** Options of `fork`. */
+export interface ForkOptions {
+  /** The checkpoint that the fork begins with; by default it begins with the current state. */
+  readonly checkpoint?: string;
 }
 
 /** Creates a checkpoint of `state`. Throws for an invalid name, or if the session has too many checkpoints. */
@@ -32,6 +39,19 @@ export function makeCheckpoint(
   const bytes = kept.reduce((sum, other) => sum + other.size_bytes, size_bytes);
   if (bytes > CHECKPOINT_LIMITS.bytes) throw limit(`${CHECKPOINT_LIMITS.bytes} bytes of checkpoints`);
   return { name: chosen, created_at: new Date().toISOString(), size_bytes, state };
+}
+
+/** The state of a checkpoint, which may be in the store only. Throws `checkpoint_not_found`. */
+export async function checkpointState(
+  store: SessionStore,
+  session_id: string,
+  checkpoints: ReadonlyMap<string, Checkpoint>,
+  name: string,
+): Promise<SessionState> {
+  const checkpoint = checkpoints.get(name);
+  const state = checkpoint && (checkpoint.state ?? (await store.readCheckpoint?.(session_id, name)));
+  if (state === undefined) throw checkpointNotFound(name, checkpoints.keys());
+  return state;
 }
 
 export function describeCheckpoint({ name, created_at, size_bytes }: Checkpoint): CheckpointInfo {

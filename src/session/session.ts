@@ -13,7 +13,7 @@ import { usageOf } from '../sandbox/workspace.ts';
 import { type PausedExecution, parse, type RuntimeName, textArgument } from '../schema.ts';
 import type { SessionRecord } from '../stores/store.ts';
 import { CallSaver } from './call-saver.ts';
-import type { CheckpointInfo } from './checkpoint.ts';
+import type { CheckpointInfo, ForkOptions } from './checkpoint.ts';
 import { inspectionCall, reportedVariables } from './inspect-variables.ts';
 import { checkPaused, parseResolutions, type ResumeOptions, toolsRequired } from './resume-options.ts';
 import { SessionAccess } from './session-access.ts';
@@ -220,14 +220,14 @@ export class Session extends Sandbox {
     return this.rollback();
   }
 
-  /** Creates another session from the current state of this one. Afterwards the two are independent. */
-  async fork(newId: string = randomUUID()): Promise<Session> {
+  /** Creates another session from the current state or a checkpoint of this one. Afterwards the two are independent. */
+  async fork(newId: string = randomUUID(), { checkpoint }: ForkOptions = {}): Promise<Session> {
     this.checkOpen();
     const unreserve = await this.#owner?.reserve(newId);
     try {
       return await this.#inOrder(async () => {
         await this.#timeline.syncExternalEdits(this.workspace);
-        const timeline = await this.#timeline.fork(newId);
+        const timeline = await this.#timeline.fork(newId, checkpoint);
         this.events.session('session.fork', newId, { forked_from: this.session_id });
         const fork = new Session(this.parts, timeline, this.#owner);
         await fork.saveIfNew();

@@ -20,7 +20,7 @@ import type {
   StoredSession,
 } from '../stores/store.ts';
 import type { RunOutcome } from '../worker/protocol.ts';
-import { type CheckpointInfo, describeCheckpoint, makeCheckpoint } from './checkpoint.ts';
+import { type CheckpointInfo, checkpointState, describeCheckpoint, makeCheckpoint } from './checkpoint.ts';
 import {
   checkpointNotFound,
   commitLost,
@@ -81,7 +81,7 @@ export class SessionTimeline {
   static async open(
     store: SessionStore,
     settings: SessionSettings,
-    origin?: SessionTimeline,
+    origin?: Pick<StoredSession, 'record' | 'state'>,
     wait?: LeaseWait,
   ): Promise<SessionTimeline> {
     const release = await store.acquire(settings.session_id, wait);
@@ -110,12 +110,14 @@ export class SessionTimeline {
     return new SessionTimeline(store, found, policy, false, undefined, revision);
   }
 
-  /** Creates another session from the current state of this one; `persistIfNew` saves it. Throws `session_exists`. */
-  async fork(newId: string): Promise<SessionTimeline> {
+  /** Creates another session from the current state or a checkpoint of this one; `persistIfNew` saves it. */
+  async fork(newId: string, checkpoint?: string): Promise<SessionTimeline> {
     checkSessionId(newId);
     rejectCaseConflict(newId, [this.#record.session_id]);
     if ((await this.store.read(newId)) !== undefined) throw sessionExists(newId);
-    return SessionTimeline.open(this.store, { ...this.#record, session_id: newId }, this);
+    const state = checkpoint === undefined ? this.#state : await this.#checkpointState(checkpoint);
+    const origin = { record: this.#record, state };
+    return SessionTimeline.open(this.store, { ...this.#record, session_id: newId }, origin);
   }
 
   get hasLease(): boolean {
@@ -292,18 +294,15 @@ export class SessionTimeline {
   /** Restores a checkpoint, or the state before the last call. */
   async rollback(name: string | undefined): Promise<void> {
     const target = name === undefined ? this.#undo : await this.#checkpointState(name);
-    if (target === undefined)
-      throw name === undefined ? nothingToUndo() : checkpointNotFound(name, this.#checkpoints.keys());
+    if (target === undefined) throw nothingToUndo();
     if (name === undefined) this.#undo = undefined;
     // The old state gets a new version, so that no live guest is mistaken for it.
     this.#replaceState({ ...target, version: this.#state.version + 1 });
     this.persist();
   }
 
-  async #checkpointState(name: string): Promise<SessionState | undefined> {
-    const checkpoint = this.#checkpoints.get(name);
-    if (checkpoint === undefined || checkpoint.state !== undefined) return checkpoint?.state;
-    return this.store.readCheckpoint?.(this.#record.session_id, name);
+  #checkpointState(name: string): Promise<SessionState> {
+    return checkpointState(this.store, this.#record.session_id, this.#checkpoints, name);
   }
 
   /** The current states, for `restore`. */

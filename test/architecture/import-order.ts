@@ -6,6 +6,7 @@ export const IMPORT_ORDER: readonly (readonly string[])[] = [
   ['redteam'],
   ['adapters'],
   ['mcp'],
+  ['playground'],
   ['index'],
   ['jobs'],
   ['session'],

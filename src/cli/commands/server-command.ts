@@ -1,5 +1,5 @@
 /**
- * The common part of `mcp` and `serve`. Their options derive from the table of server settings. Options override
+ * The common part of `mcp`, `serve` and `playground`. Their options derive from the table of server settings. Options override
  * environment variables, which override the configuration file, which overrides the defaults. The MCP SDK is loaded
  * only when a command runs.
  */
@@ -16,6 +16,7 @@ import {
   resolveSettings,
   SETTING_NAMES,
   type ServerSettings,
+  type ServerSettingsInput,
   type SettingName,
   serverSettings,
   settingKind,
@@ -46,7 +47,13 @@ interface RunningServer {
 interface ServerCommand {
   readonly settings: readonly SettingName[];
   readonly examples: readonly string[];
-  start(settings: ServerSettings, options: ServerOptions): Promise<RunningServer>;
+  /** Options that are not settings. */
+  readonly options?: readonly Option[];
+  /** Settings that the user can change, if they differ from the defaults of the server. */
+  readonly defaults?: ServerSettingsInput;
+  /** Settings that the user cannot change. */
+  overrides?(): ServerSettingsInput;
+  start(settings: ServerSettings, options: ServerOptions, flags: ServerFlags): Promise<RunningServer>;
 }
 
 type ServerFlags = { readonly config?: string; readonly printConfig?: boolean } & Record<string, unknown>;
@@ -63,7 +70,8 @@ const OTHER_VARIABLES = /^LLM_WASM_SANDBOX_(?:ASSETS|CONFIG|CACHE\w*|PACKAGES_DI
 
 const STORE_VARIABLE = environmentName('store');
 
-export function serverCommand({ settings, examples, start }: ServerCommand): CommandDetails<ServerFlags> {
+export function serverCommand(command: ServerCommand): CommandDetails<ServerFlags> {
+  const { settings, examples, options = [], defaults = {}, overrides = () => ({}), start } = command;
   return {
     options: [
       new Option(
@@ -71,21 +79,24 @@ export function serverCommand({ settings, examples, start }: ServerCommand): Com
         'Read settings from a TOML file; --print-config shows the keys (default: $LLM_WASM_SANDBOX_CONFIG)',
       ),
       new Option('--print-config', 'Print the effective settings, without secrets, as a TOML file, and exit'),
-      ...settings.map(settingOption),
+      ...options,
+      ...settings.map((name) => settingOption(name, defaults[name])),
       new Option('--no-packages', 'Do not use added packages'),
     ],
     examples,
     async action(_, flags) {
       const resolved = resolveSettings(
+        defaults,
         await settingsFromFile(flags.config ?? process.env['LLM_WASM_SANDBOX_CONFIG']),
         settingsFromEnvironment(settingVariables()),
         settingsFromFlags(settings, flags),
+        overrides(),
       );
       hideArguments(resolved.store);
       if (flags.printConfig) return printSettings(resolved);
       validateLazily();
       optimizeOnHalfOfCores();
-      await runUntilClosed(await start(resolved, await serverOptions(resolved)), resolved);
+      await runUntilClosed(await start(resolved, await serverOptions(resolved), flags), resolved);
     },
   };
 }
@@ -160,11 +171,11 @@ function numberFormat(name: SettingName) {
   return { value: 'N', parse: parseCountOption, format: String };
 }
 
-function settingOption(name: SettingName): Option {
+function settingOption(name: SettingName, ownDefault: unknown): Option {
   const flag = flagName(name);
   const schema = serverSettings.shape[name];
   const kind = settingKind(name);
-  const fallback = schema.safeParse(undefined).data;
+  const fallback = ownDefault ?? schema.safeParse(undefined).data;
   const description = schema.description!.replace(/\.$/, '');
   if (kind === 'number') {
     const { value, parse, format } = numberFormat(name);

@@ -1,0 +1,77 @@
+/** Tool calls that wait for a person, as cards to approve, deny or answer. */
+import { useState } from 'preact/hooks';
+import type { PausedExecution } from './api.ts';
+
+type Pending = PausedExecution['pending'][number];
+
+interface Props {
+  readonly paused: PausedExecution;
+  onResolve(resolution: object): void;
+  onDiscard(): void;
+}
+
+export function Approvals({ paused, onResolve, onDiscard }: Props) {
+  return (
+    <section class="approvals" aria-label="Tool calls that wait for a decision">
+      {paused.pending.map((call) => (
+        <ApprovalCard key={call.id} call={call} onResolve={onResolve} />
+      ))}
+      <button type="button" class="small quiet" onClick={onDiscard}>
+        Discard the paused program
+      </button>
+    </section>
+  );
+}
+
+function ApprovalCard({ call, onResolve }: { call: Pending; onResolve(resolution: object): void }) {
+  const { id, name, reason, payload } = call;
+  return (
+    <article class="card approval" aria-label={`Call of ${name}`}>
+      <header>
+        <span class="badge warn">{reason === 'approval' ? 'needs approval' : 'waits for an answer'}</span>
+        <h3>{name}</h3>
+      </header>
+      <pre class="text">{JSON.stringify(call.arguments, null, 2)}</pre>
+      {payload !== undefined && <pre class="text">{JSON.stringify(payload, null, 2)}</pre>}
+      {reason === 'approval' ? (
+        <div class="actions">
+          <button type="button" class="primary" onClick={() => onResolve({ id, approve: true })}>
+            Approve
+          </button>
+          <button type="button" class="danger" onClick={() => onResolve({ id, deny: true })}>
+            Deny
+          </button>
+        </div>
+      ) : (
+        <Answer onAnswer={(value) => onResolve({ id, value })} />
+      )}
+    </article>
+  );
+}
+
+function Answer({ onAnswer }: { onAnswer(value: unknown): void }) {
+  const [text, setText] = useState('');
+  const [problem, setProblem] = useState('');
+  const submit = (event: Event) => {
+    event.preventDefault();
+    try {
+      onAnswer(JSON.parse(text));
+    } catch {
+      setProblem('Enter the answer as JSON, such as "text" or {"ok": true}.');
+    }
+  };
+  return (
+    <form class="actions" onSubmit={submit}>
+      <input
+        aria-label="Answer as JSON"
+        value={text}
+        placeholder="Answer as JSON"
+        onInput={({ currentTarget }) => setText(currentTarget.value)}
+      />
+      <button type="submit" class="primary">
+        Answer
+      </button>
+      {problem !== '' && <p class="note">{problem}</p>}
+    </form>
+  );
+}

@@ -1,0 +1,96 @@
+/** The guidance of a failed call as a card, with a button for each change that it suggests. */
+import type { CallDetail } from './api.ts';
+
+interface Fix {
+  readonly line: number;
+  readonly word: string;
+  readonly replacement: string;
+}
+
+type Outcome = NonNullable<CallDetail['outcome']>;
+
+interface Props {
+  readonly outcome: Outcome;
+  onFix(fix: Fix): void;
+  onInsert(code: string): void;
+}
+
+export function Guidance({ outcome, onFix, onInsert }: Props) {
+  const { error_guidance: guidance, stopped_at } = outcome.metadata;
+  if (guidance === undefined) return null;
+  const { error_type, error_message, actionable_guidance, code_examples = [], related_docs } = guidance;
+  const fix = suggestedFix(outcome);
+  const variables = Object.entries(stopped_at?.variables ?? {}).slice(0, 6);
+  return (
+    <section class="card guidance" aria-labelledby="guidance-title">
+      <header>
+        <span class="badge danger">{error_type}</span>
+        <h3 id="guidance-title">{error_message}</h3>
+      </header>
+      <ul>
+        {actionable_guidance.map((line) => (
+          <li key={line}>{line}</li>
+        ))}
+      </ul>
+      {fix && (
+        <p class="fix">
+          <code class="old">{fix.word}</code>
+          <span aria-hidden="true"> → </span>
+          <code class="new">{fix.replacement}</code>
+          <button type="button" class="primary small" onClick={() => onFix(fix)}>
+            Apply to line {fix.line}
+          </button>
+        </p>
+      )}
+      {code_examples.map((code) => (
+        <div class="example" key={code}>
+          <pre>{code}</pre>
+          <button type="button" class="small" onClick={() => onInsert(code)}>
+            Insert
+          </button>
+        </div>
+      ))}
+      {variables.length > 0 && (
+        <p class="note">
+          Where it stopped:{' '}
+          {variables.map(([name, value]) => (
+            <code key={name} class="variable">
+              {name} = {String(value)}
+            </code>
+          ))}
+        </p>
+      )}
+      {related_docs.length > 0 && <p class="note">See {related_docs.join(', ')}</p>}
+    </section>
+  );
+}
+
+/** The replacement of a misspelt name or key that the error reports. */
+function suggestedFix({ metadata }: Outcome): Fix | undefined {
+  const error = metadata.error as Record<string, unknown> | undefined;
+  const line = error?.['line'];
+  if (error === undefined || typeof line !== 'number') return undefined;
+  const text = (name: string) => (typeof error[name] === 'string' ? unquoted(error[name]) : undefined);
+  const word = text('name') ?? text('attribute') ?? text('key');
+  const available = Array.isArray(error['available'])
+    ? error['available'].map((one) => unquoted(String(one)))
+    : [];
+  if (word === undefined) return undefined;
+  const replacement = text('suggestion') ?? available.find((one) => distance(one, word) <= 2);
+  return replacement === undefined || replacement === word ? undefined : { line, word, replacement };
+}
+
+const unquoted = (text: string) => text.replace(/^(['"])(.*)\1$/s, '$2');
+
+/** The number of edits between two short words. */
+function distance(a: string, b: string): number {
+  if (Math.max(a.length, b.length) > 64) return Number.POSITIVE_INFINITY;
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (const [i, x] of [...a].entries()) {
+    const next = [i + 1];
+    for (const [j, y] of [...b].entries())
+      next.push(Math.min(row[j + 1]! + 1, next[j]! + 1, row[j]! + (x === y ? 0 : 1)));
+    row = next;
+  }
+  return row[b.length]!;
+}

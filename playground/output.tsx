@@ -1,0 +1,150 @@
+/** The output of a call: what it printed and displayed, how it ended, and the fuel that it used. */
+import { useEffect, useRef } from 'preact/hooks';
+import { formatBytes, formatDuration, formatFuel } from '../src/quantities.ts';
+import type { CallDetail, TimelineNode } from './api.ts';
+import { Guidance } from './guidance.tsx';
+import { Result } from './results.tsx';
+
+interface Props {
+  readonly session: string;
+  readonly node: TimelineNode | undefined;
+  readonly detail: CallDetail | undefined;
+  readonly progress: { readonly fuel_consumed: number; readonly fuel_budget: number } | undefined;
+  readonly isLatest: boolean;
+  onFix(fix: { line: number; word: string; replacement: string }): void;
+  onInsert(code: string): void;
+  onEdit(code: string): void;
+}
+
+export function Output({ session, node, detail, progress, isLatest, onFix, onInsert, onEdit }: Props) {
+  const end = useRef<HTMLDivElement>(null);
+  const isRunning = node?.status === 'running';
+  useEffect(() => {
+    if (isRunning) end.current?.scrollIntoView({ block: 'nearest' });
+  }, [isRunning, detail]);
+  const outcome = detail?.outcome;
+  return (
+    <section class="panel output" aria-labelledby="output-title">
+      <header>
+        <h2 id="output-title">Output</h2>
+        <RunStatus node={node} detail={detail} />
+        {!isLatest && detail && (
+          <button type="button" class="small" onClick={() => onEdit(detail.code)}>
+            Edit this code
+          </button>
+        )}
+      </header>
+      <FuelGauge detail={detail} progress={isRunning ? progress : undefined} />
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+      <section class="scroll" tabIndex={0} aria-label="Output of the program">
+        {detail === undefined && <Hint node={node} />}
+        {detail && !isLatest && <pre class="text past">{detail.code}</pre>}
+        {detail && detail.output.length > 0 && (
+          <pre class="stream" role="log">
+            {detail.output.map(({ stream, text }, i) => (
+              <span key={`${i}`} class={stream}>
+                {text}
+              </span>
+            ))}
+          </pre>
+        )}
+        {detail?.outputTruncated && <p class="note">The rest of the output is not shown.</p>}
+        {detail?.results.map((result) => (
+          <Result key={result.id} result={result} session={session} />
+        ))}
+        {detail?.error && (
+          <section class="card guidance" aria-label="The call could not run">
+            <header>
+              <span class="badge danger">{detail.error.code}</span>
+              <h3>{detail.error.message}</h3>
+            </header>
+          </section>
+        )}
+        {outcome && <Guidance outcome={outcome} onFix={onFix} onInsert={onInsert} />}
+        {outcome && <ChangedFiles outcome={outcome} />}
+        <div ref={end} />
+      </section>
+    </section>
+  );
+}
+
+function Hint({ node }: { node: TimelineNode | undefined }) {
+  const isGone = node?.kind === 'call' && node.status !== 'running';
+  return (
+    <p class="empty">
+      {isGone ? 'The output of this call is no longer kept.' : 'Run a program to see its output here.'}
+    </p>
+  );
+}
+
+const STATUS_TEXT: Readonly<Record<TimelineNode['status'], string>> = {
+  running: 'Running …',
+  paused: 'Paused',
+  ok: 'Finished',
+  failed: 'Failed',
+  stopped: 'Stopped',
+};
+
+function RunStatus({ node, detail }: { node: TimelineNode | undefined; detail: CallDetail | undefined }) {
+  if (node?.kind !== 'call') return <span class="status" role="status" />;
+  const { status, duration_ms } = node;
+  const outcome = detail?.outcome;
+  return (
+    <span class="status" role="status" data-status={status}>
+      <span class={`led ${status}`} aria-hidden="true" />
+      {STATUS_TEXT[status]}
+      {duration_ms !== undefined && status !== 'running' && ` after ${formatDuration(duration_ms)}`}
+      {outcome && <span class="note"> · {formatBytes(outcome.memory_used_bytes)}</span>}
+    </span>
+  );
+}
+
+function FuelGauge({ detail, progress }: Pick<Props, 'detail' | 'progress'>) {
+  const analysis = detail?.outcome?.metadata.fuel_analysis;
+  const used = progress?.fuel_consumed ?? analysis?.consumed;
+  const budget = progress?.fuel_budget ?? analysis?.budget;
+  if (used === undefined || budget === undefined) return null;
+  const percent = Math.min(100, (used / budget) * 100);
+  const status = progress === undefined ? (analysis?.status ?? '') : 'running';
+  const text = `${formatFuel(used)} of ${formatFuel(budget)} instructions`;
+  return (
+    <div class="gauge" data-status={status}>
+      {/* biome-ignore lint/a11y/useSemanticElements: the parts of <meter> cannot be styled in all browsers */}
+      <div
+        class="track"
+        role="meter"
+        aria-label="Fuel"
+        aria-valuenow={Math.round(percent)}
+        aria-valuemin={0}
+        aria-valuemax={100}
+        aria-valuetext={`${text}, ${status}`}
+      >
+        <div class="fill" style={{ width: `${Math.max(percent, used > 0 ? 0.6 : 0)}%` }} />
+      </div>
+      <span class="text">{text}</span>
+      <span class={`badge fuel-${status}`}>{status}</span>
+      {analysis?.recommendation && progress === undefined && <p class="note">{analysis.recommendation}</p>}
+    </div>
+  );
+}
+
+function ChangedFiles({ outcome }: { outcome: NonNullable<CallDetail['outcome']> }) {
+  const { files_created, files_modified, files_deleted } = outcome;
+  const parts = [
+    ['Created', files_created],
+    ['Changed', files_modified],
+    ['Deleted', files_deleted],
+  ] as const;
+  const shown = parts.filter(([, paths]) => paths.length > 0);
+  if (shown.length === 0) return null;
+  return (
+    <p class="note changes">
+      {shown.map(([what, paths]) => (
+        <span key={what}>
+          {what}: {paths.slice(0, 5).join(', ')}
+          {paths.length > 5 && ` and ${paths.length - 5} more`}
+        </span>
+      ))}
+    </p>
+  );
+}

@@ -1,0 +1,130 @@
+/**
+ * What programs display. SVG is shown as an image and HTML in a frame without scripts, requests or access to the page; all
+ * other forms are text.
+ */
+import { useEffect, useState } from 'preact/hooks';
+import { formatCount } from '../src/quantities.ts';
+import type { DisplayResult } from '../src/schema.ts';
+import { api } from './api.ts';
+
+const MAX_ROWS = 200;
+
+/** Assigning text to `srcdoc` is allowed only through this policy. */
+const trusted = (
+  globalThis as {
+    trustedTypes?: { createPolicy(name: string, rules: object): { createHTML(text: string): string } };
+  }
+).trustedTypes?.createPolicy('guest-html', { createHTML: (text: string) => text });
+
+export function Result({ result, session }: { result: DisplayResult; session: string }) {
+  const { is_main_result, omitted } = result;
+  return (
+    <figure class="result">
+      {is_main_result && <figcaption class="tag">value</figcaption>}
+      <Form result={result} session={session} />
+      {omitted && (
+        <p class="note">Not shown, because it is too large or of an unknown type: {omitted.join(', ')}</p>
+      )}
+    </figure>
+  );
+}
+
+function Form({ result, session }: { result: DisplayResult; session: string }) {
+  const { svg, png, jpeg, data, html, markdown, latex, json, text, mime, path } = result;
+  const alt = titleOf(result) ?? 'Image that the program displayed';
+  if (png !== undefined) return <img class="picture" alt={alt} src={`data:image/png;base64,${png}`} />;
+  if (jpeg !== undefined) return <img class="picture" alt={alt} src={`data:image/jpeg;base64,${jpeg}`} />;
+  if (svg !== undefined)
+    return <img class="picture" alt={alt} src={`data:image/svg+xml,${encodeURIComponent(svg)}`} />;
+  if (path !== undefined && mime.startsWith('image/'))
+    return <FilePicture session={session} path={path} type={mime} alt={alt} />;
+  if (data !== undefined) return <Table data={data} />;
+  if (html !== undefined) return <Frame html={html} />;
+  const shown = markdown ?? latex ?? (json === undefined ? text : JSON.stringify(json, null, 2)) ?? '';
+  return <pre class="text">{shown}</pre>;
+}
+
+function titleOf({ chart, text }: DisplayResult): string | undefined {
+  const title = (chart as { title?: unknown } | undefined)?.title;
+  return typeof title === 'string' && title !== '' ? `Chart: ${title}` : text?.slice(0, 120);
+}
+
+/** HTML of the program. The empty sandbox attribute forbids scripts, forms, navigation and access to this page. */
+function Frame({ html }: { html: string }) {
+  const srcdoc = trusted === undefined ? html : trusted.createHTML(html);
+  return (
+    <iframe class="frame" sandbox="" srcdoc={srcdoc as string} title="HTML that the program displayed" />
+  );
+}
+
+function FilePicture({
+  session,
+  path,
+  type,
+  alt,
+}: {
+  session: string;
+  path: string;
+  type: string;
+  alt: string;
+}) {
+  const [url, setUrl] = useState<string>();
+  useEffect(() => {
+    let made: string | undefined;
+    let isGone = false;
+    api.readFile(session, path).then(
+      (blob) => {
+        if (isGone) return;
+        made = URL.createObjectURL(new Blob([blob], { type }));
+        setUrl(made);
+      },
+      () => {},
+    );
+    return () => {
+      isGone = true;
+      if (made !== undefined) URL.revokeObjectURL(made);
+    };
+  }, [session, path]);
+  return url === undefined ? <p class="note">{path}</p> : <img class="picture" alt={alt} src={url} />;
+}
+
+function Table({ data }: { data: NonNullable<DisplayResult['data']> }) {
+  const names = Object.keys(data);
+  const count = Math.max(0, ...names.map((name) => data[name]!.length));
+  const rows = Array.from({ length: Math.min(count, MAX_ROWS) }, (_, i) => i);
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+    <section class="table-scroll" tabIndex={0} aria-label="Table that the program displayed">
+      <table>
+        <thead>
+          <tr>
+            {names.map((name) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row}>
+              {names.map((name) => (
+                <Cell key={name} value={data[name]![row]} />
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <p class="note">
+        {formatCount(count)} rows, {names.length} columns
+        {count > MAX_ROWS && `; the first ${MAX_ROWS} are shown`}
+      </p>
+    </section>
+  );
+}
+
+function Cell({ value }: { value: unknown }) {
+  if (typeof value === 'number') return <td class="number">{String(value)}</td>;
+  if (value === null || value === undefined) return <td class="note">–</td>;
+  return <td>{typeof value === 'string' ? value : JSON.stringify(value)}</td>;
+}

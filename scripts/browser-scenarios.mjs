@@ -1,0 +1,320 @@
+/** What the browser tests do on the page, by name. A scenario throws if the page does not behave as expected. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const TIMEOUT_MS = 30_000;
+
+/** Waits until the text of an element contains a text. */
+async function waitForText(page, selector, text) {
+  try {
+    await page.waitForFunction(
+      (selector, text) =>
+        [...document.querySelectorAll(selector)].some((one) => one.textContent.includes(text)),
+      { timeout: TIMEOUT_MS },
+      selector,
+      text,
+    );
+  } catch {
+    const found = await page.$$eval(selector, (all) => all.map((one) => one.textContent.slice(0, 300)));
+    throw new Error(`${selector} does not contain ${JSON.stringify(text)}, but ${JSON.stringify(found)}`);
+  }
+}
+
+async function clickButton(page, text, within = '') {
+  const handle = await page.waitForFunction(
+    (text, within) =>
+      [...document.querySelectorAll(`${within} button`)].find(
+        (one) => one.textContent.trim().startsWith(text) && !one.disabled,
+      ),
+    { timeout: TIMEOUT_MS },
+    text,
+    within,
+  );
+  await handle.click();
+}
+
+/** Replaces the program. Typing would add brackets and indentation. */
+async function setCode(page, code) {
+  await page.waitForSelector('.cm-content', { timeout: TIMEOUT_MS });
+  await page.focus('.cm-content');
+  await page.keyboard.down('Control');
+  await page.keyboard.press('a');
+  await page.keyboard.up('Control');
+  const session = await page.createCDPSession();
+  await session.send('Input.insertText', { text: code });
+  await session.detach();
+}
+
+const ready = (page) => page.waitForSelector('button.run:not(:disabled)', { timeout: TIMEOUT_MS });
+const status = (page, wanted) => waitForText(page, '.output .status', wanted);
+const code = (page) => page.$$eval('.cm-line', (lines) => lines.map((line) => line.textContent).join('\n'));
+
+/** Waits until the state of the last step is kept, so that the next change can start. */
+const settled = (page) =>
+  page.waitForFunction(
+    () =>
+      document.querySelector('button.run')?.textContent.includes('Run') &&
+      document.querySelector('[aria-current="step"]'),
+    { timeout: TIMEOUT_MS },
+  );
+
+async function run(page, program, wanted = 'Finished') {
+  await ready(page);
+  await setCode(page, program);
+  await clickButton(page, '▶');
+  await status(page, wanted);
+  await settled(page);
+}
+
+/** Starts in a Python session of its own. */
+async function newSession(page) {
+  await ready(page);
+  await page.click('input[value="python"]');
+  await page.waitForFunction(() => document.querySelector('.bar select').value.startsWith('python'));
+  await ready(page);
+  const before = await page.$eval('.bar select', (one) => one.value);
+  await clickButton(page, 'New session');
+  await page.waitForFunction((old) => document.querySelector('.bar select').value !== old, {}, before);
+  await ready(page);
+}
+
+async function chooseExample(page, title) {
+  await page.evaluate((title) => {
+    const select = [...document.querySelectorAll('.bar select')].at(-1);
+    select.value = title;
+    select.dispatchEvent(new Event('change', { bubbles: true }));
+  }, title);
+}
+
+function equal(actual, expected, what) {
+  if (actual !== expected)
+    throw new Error(`${what}: ${JSON.stringify(actual)}, expected ${JSON.stringify(expected)}`);
+}
+
+export const SCENARIOS = {
+  'runs the first program and shows its output, table, variables and fuel': async (t) => {
+    const page = await t.openPage();
+    await ready(page);
+    equal(new URL(page.url()).hash.includes('token'), false, 'The address contains the token');
+    await clickButton(page, '▶');
+    await status(page, 'Finished');
+    await waitForText(page, '.stream', 'Mean: 4.466');
+    await waitForText(page, '.table-scroll th', 'square');
+    await waitForText(page, '.variables', 'samples');
+    await waitForText(page, '.gauge', 'efficient');
+    await t.checkAccessibility(page);
+    await t.screenshot(page, 'run');
+  },
+
+  'fails, shows the guidance and fixes the program': async (t) => {
+    const page = await t.openPage();
+    await newSession(page);
+    await chooseExample(page, 'A mistake with a suggested fix');
+    await clickButton(page, '▶');
+    await status(page, 'Failed');
+    await waitForText(page, '.guidance', "Did you mean 'print'?");
+    await page.waitForSelector('.cm-error-line');
+    await t.checkAccessibility(page);
+    await t.screenshot(page, 'guidance');
+    await clickButton(page, 'Apply', '.guidance');
+    await page.keyboard.down('Control');
+    await page.keyboard.press('Enter');
+    await page.keyboard.up('Control');
+    await waitForText(page, '.stream', 'Area: 50.27');
+    await status(page, 'Finished');
+  },
+
+  'shows a chart and the fuel of each line': async (t) => {
+    const page = await t.openPage();
+    await newSession(page);
+    await chooseExample(page, 'A chart');
+    await clickButton(page, '▶');
+    await page.waitForFunction(() => document.querySelector('.picture')?.naturalWidth > 100, {
+      timeout: TIMEOUT_MS,
+    });
+    await settled(page);
+    await chooseExample(page, 'Where the fuel goes');
+    await clickButton(page, '▶');
+    await page.waitForSelector('.fuel-bar', { timeout: TIMEOUT_MS });
+    await status(page, 'Finished');
+    await t.screenshot(page, 'fuel');
+  },
+
+  'shows HTML of a program in a frame that can run no script': async (t) => {
+    const page = await t.openPage();
+    await newSession(page);
+    const html = '<b style=\\"color:green\\">bold</b><script>parent.document.title=\\"x\\"</script>';
+    await run(page, `display("${html}", mime="text/html")`);
+    await page.waitForSelector('iframe[sandbox=""]');
+    const title = await page.title();
+    equal(title.includes('Playground'), true, 'Guest HTML has changed the page');
+  },
+
+  'stops an endless loop': async (t) => {
+    const page = await t.openPage();
+    await newSession(page);
+    await setCode(page, 'n = 0\nprint("begin")\nwhile True:\n    n += 1');
+    await clickButton(page, '▶');
+    await waitForText(page, '.stream', 'begin');
+    await t.screenshot(page, 'running');
+    await clickButton(page, '■');
+    await status(page, 'Stopped');
+    await settled(page);
+    await run(page, 'print("usable again")');
+    await waitForText(page, '.stream', 'usable again');
+  },
+
+  'goes back to an earlier step and branches from one': async (t) => {
+    const page = await t.openPage();
+    await newSession(page);
+    await run(page, 'value = 1\nopen("one.txt", "w").write("1")');
+    await run(page, 'value = 2\nopen("two.txt", "w").write("2")');
+    await waitForText(page, '.files', 'two.txt');
+    await clickButton(page, 'Checkpoint', '.timeline');
+    await page.waitForSelector('[data-kind="checkpoint"]');
+    await page.click('[data-kind="call"]');
+    await clickButton(page, 'Go back to here');
+    await page.waitForSelector('[data-kind="rollback"]');
+    await page.waitForFunction(() => !document.querySelector('.files').textContent.includes('two.txt'));
+    await run(page, 'print("value is", value)');
+    await waitForText(page, '.stream', 'value is 1');
+    const first = await page.$eval('.bar select', (one) => one.value);
+    await page.click('[data-kind="checkpoint"]');
+    await clickButton(page, 'Branch from here');
+    await page.waitForFunction((old) => document.querySelector('.bar select').value !== old, {}, first);
+    await run(page, 'print("branch has", value)');
+    await waitForText(page, '.stream', 'branch has 2');
+    await page.select('.bar select', first);
+    await page.waitForSelector('[data-kind="fork"]');
+    await run(page, 'value += 10; print("original has", value)');
+    await waitForText(page, '.stream', 'original has 11');
+    await page.click('[data-kind="fork"]');
+    await t.checkAccessibility(page);
+    await t.screenshot(page, 'timeline');
+  },
+
+  'approves and denies tool calls': async (t) => {
+    const page = await t.openPage();
+    await newSession(page);
+    const path = join(t.server.shared, 'note.txt');
+    const write = `await tools.files.write_file(path=${JSON.stringify(path)}, content="hello")`;
+    await run(page, `${write}\nprint("written")`, 'Paused').catch(async (cause) => {
+      if (!/current="step"/.test(String(cause))) throw cause;
+    });
+    await waitForText(page, '.approval h3', 'write_file');
+    await t.checkAccessibility(page);
+    await t.screenshot(page, 'approval');
+    await page.reload();
+    await waitForText(page, '.approval h3', 'write_file');
+    await clickButton(page, 'Approve');
+    await waitForText(page, '.stream', 'written');
+    equal(readFileSync(path, 'utf8'), 'hello', 'The file of the tool');
+    await settled(page);
+    await setCode(page, `try:\n    ${write}\nexcept Exception as error:\n    print("refused:", error)`);
+    await clickButton(page, '▶');
+    await waitForText(page, '.approval h3', 'write_file');
+    await clickButton(page, 'Deny');
+    await waitForText(page, '.stream', 'refused:');
+  },
+
+  'restores the session after a reload, even while a program runs': async (t) => {
+    const page = await t.openPage();
+    await newSession(page);
+    const program = 'import time\nprint("started")\ntime.sleep(3)\nprint("ended")';
+    await setCode(page, program);
+    await clickButton(page, '▶');
+    await waitForText(page, '.stream', 'started');
+    await page.reload();
+    await waitForText(page, '.stream', 'started');
+    equal(await code(page), program, 'The program after the reload');
+    await waitForText(page, '.stream', 'ended');
+    await status(page, 'Finished');
+  },
+
+  'shows the same session in two tabs': async (t) => {
+    const one = await t.openPage();
+    await newSession(one);
+    const id = await one.$eval('.bar select', (select) => select.value);
+    const two = await t.openPage({ address: `${t.server.address}&session=${id}` });
+    await ready(two);
+    equal(await two.$eval('.bar select', (select) => select.value), id, 'The session of the second tab');
+    await one.bringToFront();
+    await run(one, 'shared = 41; print("from one")');
+    await two.bringToFront();
+    await waitForText(two, '.stream', 'from one');
+    await run(two, 'print("two sees", shared + 1)');
+    await one.bringToFront();
+    await waitForText(one, '.stream', 'two sees 42');
+  },
+
+  'runs JavaScript and TypeScript': async (t) => {
+    const page = await t.openPage();
+    await ready(page);
+    await page.click('input[value="typescript"]');
+    await page.waitForFunction(() => document.querySelector('.bar select').value.startsWith('javascript'), {
+      timeout: TIMEOUT_MS,
+    });
+    await run(page, 'const n: number = 6;\nconsole.log("n is", n * 7);');
+    await waitForText(page, '.stream', 'n is 42');
+    await page.click('input[value="javascript"]');
+    await run(page, 'console.log("typed", typeof n)');
+    await waitForText(page, '.stream', 'typed number');
+  },
+
+  'uploads, downloads and deletes files': async (t) => {
+    const page = await t.openPage();
+    await newSession(page);
+    const input = await page.$('.files input[type=file]');
+    const source = join(t.server.shared, '../tools.json');
+    await input.uploadFile(source);
+    await waitForText(page, '.files .tree', 'tools.json');
+    await page.waitForSelector('[data-kind="files"]');
+    await run(page, 'print(open("tools.json").read()[:12])');
+    await waitForText(page, '.stream', '{"mcpServers');
+    const session = await page.createCDPSession();
+    await session.send('Browser.setDownloadBehavior', {
+      behavior: 'allow',
+      downloadPath: t.server.shared,
+      eventsEnabled: true,
+    });
+    const done = new Promise((resolve) =>
+      session.on('Browser.downloadProgress', ({ state }) => state === 'completed' && resolve()),
+    );
+    await page.click('[aria-label="Download tools.json"]');
+    await done;
+    equal(
+      readFileSync(join(t.server.shared, 'tools.json'), 'utf8'),
+      readFileSync(source, 'utf8'),
+      'The downloaded file',
+    );
+    await page.click('[aria-label="Delete tools.json"]');
+    await waitForText(page, '.files', 'Drop files');
+  },
+
+  'fits a phone and has a dark theme': async (t) => {
+    const page = await t.openPage({ width: 390, height: 844 });
+    await newSession(page);
+    await clickButton(page, '▶');
+    await status(page, 'Finished');
+    await page.waitForSelector('.table-scroll');
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    equal(overflow <= 0, true, `The page is ${overflow} pixels too wide`);
+    await t.screenshot(page, 'phone');
+    await page.click('[aria-label="Use the dark theme"]');
+    await t.checkAccessibility(page);
+    await page.setViewport({ width: 1440, height: 900 });
+    await t.checkAccessibility(page);
+    await t.screenshot(page, 'dark');
+    await page.click('[aria-label="Use the light theme"]');
+  },
+
+  'asks for the token if the address has none': async (t) => {
+    const [address] = t.server.address.split('#');
+    const page = await t.openPage({ address });
+    await page.waitForSelector('#token');
+    await t.checkAccessibility(page);
+    await page.type('#token', 'wrong-token-wrong-token');
+    await clickButton(page, 'Connect');
+    await waitForText(page, '[role=alert]', 'not valid');
+  },
+};

@@ -1,0 +1,173 @@
+/**
+ * Tests the playground in a real browser, against the built command line. Needs a build and Chromium (CHROMIUM names its
+ * program). Screenshots go to build/playground/. `--only TEXT` runs the scenarios whose names contain the text.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { SCENARIOS } from './browser-scenarios.mjs';
+import { fetched } from './fetched.mjs';
+
+const BROWSERS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+const root = fileURLToPath(new URL('../', import.meta.url));
+const screenshots = join(root, 'build/playground');
+
+function browserPath() {
+  const candidates = process.env.CHROMIUM ? [process.env.CHROMIUM] : BROWSERS;
+  const found = candidates.find((name) => spawnSync(name, ['--version']).status === 0);
+  if (found !== undefined) return spawnSync('which', [found], { encoding: 'utf8' }).stdout.trim() || found;
+  console.error(
+    'The browser tests need Chromium. Install it (Debian: apt-get install chromium), or set CHROMIUM to its program.',
+  );
+  process.exit(1);
+}
+
+/** Starts the command under test. Its first line is the address with the token. */
+async function startPlayground(folder) {
+  const filesystem = createRequire(import.meta.url).resolve(
+    '@modelcontextprotocol/server-filesystem/dist/index.js',
+  );
+  const shared = join(folder, 'shared');
+  mkdirSync(shared);
+  const config = join(folder, 'tools.json');
+  const files = { command: process.execPath, args: [filesystem, shared] };
+  writeFileSync(config, JSON.stringify({ mcpServers: { files } }));
+  const args = [join(root, 'dist/cli/main.js'), 'playground', '--no-open', '--tools-config', config];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const address = await new Promise((resolve, reject) => {
+    child.stdout.once('data', (line) => resolve(String(line).trim()));
+    child.once('exit', (code) => reject(new Error(`The playground has exited with code ${code}.`)));
+  });
+  return { child, address, shared };
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'playground-test-'));
+const modules = fetched('browser-tests', ['puppeteer-core@24.10.0', 'axe-core@4.14.0']);
+const require = createRequire(join(modules, 'index.js'));
+const { default: puppeteer } = await import(require.resolve('puppeteer-core'));
+const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+
+const executablePath = browserPath();
+mkdirSync(screenshots, { recursive: true });
+const started = performance.now();
+const server = await startPlayground(folder);
+const browser = await puppeteer.launch({
+  executablePath,
+  headless: true,
+  userDataDir: join(folder, 'profile'),
+  // Containers often allow neither user namespaces nor a large shared memory.
+  args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--hide-scrollbars'],
+});
+
+/** The browser reports a rejected token, and a script of a program that it has not run. */
+const EXPECTED_ERRORS = /status of 401|Blocked script execution in 'about:srcdoc'/;
+
+/** Requests of the page to other servers, and violations of its content security policy. */
+const problems = [];
+
+async function openPage({ width = 1440, height = 900, address = server.address } = {}) {
+  const page = await browser.newPage();
+  await page.setViewport({ width, height });
+  await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'light' }]);
+  const { host } = new URL(server.address);
+  page.on('request', (request) => {
+    const url = new URL(request.url());
+    if (['data:', 'blob:', 'about:'].includes(url.protocol)) return;
+    if (url.host !== host) problems.push(`request to ${url.host}`);
+  });
+  page.on('pageerror', (error) => problems.push(`error in the page: ${error.message}`));
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !EXPECTED_ERRORS.test(message.text()))
+      problems.push(`console: ${message.text()}`);
+  });
+  await page.evaluateOnNewDocument(() => {
+    globalThis.cspViolations = [];
+    addEventListener('securitypolicyviolation', (event) =>
+      globalThis.cspViolations.push(`${event.violatedDirective} ${event.blockedURI}`),
+    );
+  });
+  await page.goto(address);
+  return page;
+}
+
+/** Fails if an accessibility check of the page finds anything serious. */
+async function checkAccessibility(page) {
+  // The page allows no scripts but its own; the debugger is not subject to that.
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => globalThis.axe.run());
+  const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+  if (serious.length === 0) return;
+  const nodes = serious.flatMap(({ id, nodes }) =>
+    nodes.slice(0, 3).map(({ target, failureSummary }) => `${id}: ${target}: ${failureSummary}`),
+  );
+  throw new Error(`The accessibility check found: ${nodes.join('; ')}`);
+}
+
+const context = {
+  server,
+  openPage,
+  checkAccessibility,
+  screenshot: (page, name) => page.screenshot({ path: join(screenshots, `${name}.png`) }),
+};
+
+/**
+ * Time from a command to the output of a program: on the page, from the start of the server to the output of the first
+ * program, and on the command line.
+ */
+async function measureFirstRun() {
+  const program = 'print(6 * 7)';
+  const page = await openPage();
+  await page.waitForSelector('button.run:not(:disabled)', { timeout: 30_000 });
+  const loaded = performance.now();
+  await page.click('button.run');
+  await page.waitForSelector('.status[data-status="ok"]', { timeout: 30_000 });
+  const shown = performance.now();
+  await page.close();
+  spawnSync(process.execPath, [join(root, 'dist/cli/main.js'), 'run', '-c', program]);
+  const ms = (from, to) => `${Math.round(to - from)} ms`;
+  return `first program on the page: ${ms(loaded, shown)} after the click, ${ms(started, shown)} after the start of server and browser; run -c: ${ms(shown, performance.now())}`;
+}
+
+const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : '';
+const firstRun = await measureFirstRun();
+const counts = { passed: 0, failed: 0 };
+for (const [name, run] of Object.entries(SCENARIOS)) {
+  if (!name.includes(only)) continue;
+  const start = performance.now();
+  problems.length = 0;
+  const pages = [];
+  let failure;
+  try {
+    await run({
+      ...context,
+      openPage: async (options) => {
+        const page = await openPage(options);
+        pages.push(page);
+        return page;
+      },
+    });
+    for (const page of pages)
+      problems.push(...(await page.evaluate(() => globalThis.cspViolations)).map((one) => `CSP: ${one}`));
+    if (problems.length > 0) throw new Error(problems.join('\n'));
+  } catch (cause) {
+    failure = cause;
+    if (pages[0]) await pages[0].screenshot({ path: join(screenshots, 'failed.png') }).catch(() => {});
+  }
+  for (const page of pages) await page.close().catch(() => {});
+  counts[failure ? 'failed' : 'passed']++;
+  const seconds = ((performance.now() - start) / 1000).toFixed(1);
+  console.log(`${failure ? 'FAILED' : 'ok    '} ${name} (${seconds} s)`);
+  if (failure) console.log(`       ${String(failure.stack).split('\n').slice(0, 6).join('\n       ')}`);
+}
+
+await browser.close();
+server.child.kill('SIGTERM');
+await new Promise((resolve) => server.child.once('exit', resolve));
+rmSync(folder, { recursive: true, force: true });
+console.log(`${counts.passed} passed, ${counts.failed} failed`);
+console.log(firstRun);
+console.log(`total ${((performance.now() - started) / 1000).toFixed(0)} s, screenshots in ${screenshots}`);
+if (counts.failed > 0) process.exitCode = 1;

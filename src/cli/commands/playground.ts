@@ -1,0 +1,53 @@
+/**
+ * `playground`: serves the playground on the loopback interface under a random token and opens it in the browser. The token
+ * is in the fragment of the address, which browsers do not send to servers.
+ */
+import { randomBytes } from 'node:crypto';
+import { Option } from 'commander';
+import { SETTING_NAMES, type SettingName } from '../../mcp/settings.ts';
+import { serverCommand } from './server-command.ts';
+
+const MiB = 1024 * 1024;
+
+/** Settings that the command fixes, or that concern MCP clients only. */
+const LEFT_OUT: readonly SettingName[] = [
+  'tools',
+  'inline_images',
+  'max_output_chars',
+  'max_resource_bytes',
+  'host',
+  'path',
+  'playground',
+  'tokens',
+  'metrics_token',
+  'allowed_hosts',
+  'cors_origins',
+  'max_clients',
+  'client_idle_seconds',
+];
+
+export const playgroundCommand = serverCommand({
+  settings: SETTING_NAMES.filter((name) => !LEFT_OUT.includes(name)),
+  options: [new Option('--no-open', 'Print the address without opening it in the browser')],
+  examples: ['playground', 'playground --tools-config tools.json --no-open'],
+  defaults: { port: 0, log_level: 'warn', max_body_bytes: 64 * MiB },
+  overrides: () => ({
+    host: '127.0.0.1',
+    playground: true,
+    tokens: [`playground=${randomBytes(24).toString('base64url')}`],
+    allowed_hosts: [],
+    cors_origins: [],
+  }),
+  async start(settings, options, { open }) {
+    const { serveHttp } = await import('../../mcp/http.ts');
+    const server = await serveHttp(settings, options);
+    const secret = settings.tokens[0]!.replace(/^playground=/, '');
+    const address = `${new URL('/playground/', server.url)}#token=${secret}`;
+    process.stdout.write(`${address}\n`);
+    if (open !== false) {
+      const { openInBrowser } = await import('../open-in-browser.ts');
+      openInBrowser(address);
+    }
+    return server;
+  },
+});

@@ -1,0 +1,28 @@
+/**
+ * Opens an address with a secret in the browser of the user. Other users of the machine can read the arguments of processes,
+ * so the browser is given a file that only this user can read, and the file leads to the address.
+ */
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const COMMANDS: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> = {
+  darwin: ['open'],
+  win32: ['cmd', '/c', 'start', ''],
+};
+
+/** Does nothing if no browser can be opened: the address is also printed. */
+export function openInBrowser(address: string): void {
+  const hasDisplay = process.platform !== 'linux' || process.env['DISPLAY'] || process.env['WAYLAND_DISPLAY'];
+  if (!hasDisplay) return;
+  const folder = mkdtempSync(join(tmpdir(), 'llm-wasm-sandbox-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'playground.html');
+  const page = `<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=${address}"><a href="${address}">Playground</a>`;
+  writeFileSync(file, page, { mode: 0o600 });
+  const [command, ...args] = COMMANDS[process.platform] ?? ['xdg-open'];
+  const child = spawn(command, [...args, file], { detached: true, stdio: 'ignore' });
+  child.on('error', () => {});
+  child.unref();
+}

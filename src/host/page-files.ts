@@ -1,0 +1,18 @@
+/** Reads the built files of the playground page, with the form that the build has compressed. */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { installedFile } from './install-folder.ts';
+
+export interface PageFile {
+  readonly bytes: Buffer;
+  /** Brotli. */
+  readonly compressed: Buffer;
+  readonly digest: string;
+}
+
+/** Reads a file of `dist/playground/page`. `name` is a constant of the program. */
+export function readPageFile(name: string): PageFile {
+  const bytes = readFileSync(installedFile(`playground/page/${name}`));
+  const compressed = readFileSync(installedFile(`playground/page/${name}.br`));
+  return { bytes, compressed, digest: createHash('sha256').update(bytes).digest('hex').slice(0, 32) };
+}

@@ -1,0 +1,175 @@
+/** The JSON interface of the playground: one row per operation. Unknown fields of a body are rejected. */
+import { z } from 'zod';
+import { SandboxError } from '../errors.ts';
+import { executionId } from '../schema/paused-execution.ts';
+import {
+  checkpointName,
+  executeOptions,
+  LANGUAGE_NAMES,
+  LANGUAGE_RUNTIMES,
+  languageName,
+  parse,
+} from '../schema.ts';
+import type { Resolution } from '../tools/tool-call.ts';
+import {
+  type ApiCall,
+  newSessionId,
+  Playground,
+  type PlaygroundOptions,
+  type Route,
+  streamEvents,
+} from './playground.ts';
+
+const nodeId = z.number().int().min(1).max(Number.MAX_SAFE_INTEGER);
+
+const BODIES = {
+  create: z.strictObject({ language: languageName }),
+  run: z.strictObject({
+    code: z.string(),
+    language: languageName,
+    fuel_budget: executeOptions.shape.fuel_budget,
+  }),
+  // The library checks the form of each answer against the calls that are pending.
+  resume: z.strictObject({ execution_id: executionId, resolutions: z.array(z.json()).max(1000) }),
+  checkpoint: z.strictObject({ name: checkpointName.optional() }),
+  node: z.strictObject({ node: nodeId }),
+} as const;
+
+const ROUTES: readonly Route[] = [
+  { method: 'GET', path: 'info', handle: info },
+  {
+    method: 'GET',
+    path: 'sessions',
+    handle: async ({ tenant }) => ({ sessions: await tenant.sessions.list() }),
+  },
+  { method: 'POST', path: 'sessions', handle: create },
+  { method: 'DELETE', path: 'sessions/:', handle: destroy },
+  {
+    method: 'GET',
+    path: 'sessions/:/events',
+    handle: async (call) => streamEvents(call, await call.workbench()),
+  },
+  { method: 'GET', path: 'sessions/:/nodes/:', handle: detail },
+  { method: 'POST', path: 'sessions/:/run', handle: run },
+  {
+    method: 'POST',
+    path: 'sessions/:/stop',
+    handle: async (call) => ({ stopped: (await call.workbench()).stop() }),
+  },
+  { method: 'POST', path: 'sessions/:/resume', handle: resume },
+  { method: 'POST', path: 'sessions/:/checkpoint', handle: checkpoint },
+  { method: 'POST', path: 'sessions/:/rollback', handle: rollback },
+  { method: 'POST', path: 'sessions/:/fork', handle: fork },
+  { method: 'GET', path: 'sessions/:/variables', handle: variables },
+  {
+    method: 'GET',
+    path: 'sessions/:/files',
+    handle: async (call) => ({ files: await (await call.workbench()).session.listFiles() }),
+  },
+  { method: 'GET', path: 'sessions/:/file', handle: readFile },
+  { method: 'PUT', path: 'sessions/:/file', handle: writeFile },
+  { method: 'DELETE', path: 'sessions/:/file', handle: deleteFile },
+];
+
+export function createPlayground(options: Omit<PlaygroundOptions, 'routes'>): Playground {
+  return new Playground({ ...options, routes: ROUTES });
+}
+
+async function info({ playground, tenant }: ApiCall): Promise<object> {
+  const { version, toolset } = playground.options;
+  const languages = LANGUAGE_NAMES.map((name) => ({ name, runtime: LANGUAGE_RUNTIMES[name] }));
+  const tools = (await toolset())?.catalog.map(({ name, description }) => ({ name, description })) ?? [];
+  return { version, languages, tools, max_fuel_budget: tenant.maximums.fuel_budget };
+}
+
+async function create(call: ApiCall): Promise<object> {
+  const { language } = await call.body(BODIES.create);
+  const { tenant, playground } = call;
+  const runtime = LANGUAGE_RUNTIMES[language];
+  const { session_id } = await tenant.create({
+    language: runtime,
+    session_id: newSessionId(runtime),
+    policy: {},
+  });
+  await playground.workbench(tenant, session_id);
+  return { session_id };
+}
+
+async function destroy({ tenant, playground, params }: ApiCall): Promise<object> {
+  await tenant.destroy(params[0]!);
+  await playground.forget(tenant, params[0]!);
+  return { deleted: true };
+}
+
+async function detail(call: ApiCall): Promise<object> {
+  const id = parse(nodeId, Number(call.params[1]), 'node');
+  return { detail: (await call.workbench()).timeline.detail(id) ?? null };
+}
+
+async function run(call: ApiCall): Promise<object> {
+  const request = await call.body(BODIES.run);
+  const maximum = call.tenant.maximums.fuel_budget;
+  if ((request.fuel_budget ?? 0) > maximum)
+    throw new SandboxError('invalid_argument', `fuel_budget: the highest budget is ${maximum}.`);
+  return { node: (await call.workbench()).run(request).id };
+}
+
+async function resume(call: ApiCall): Promise<object> {
+  const { execution_id, resolutions } = await call.body(BODIES.resume);
+  const workbench = await call.workbench();
+  return { node: workbench.resume(execution_id, resolutions as unknown as Resolution[]).id };
+}
+
+async function checkpoint(call: ApiCall): Promise<object> {
+  const { name } = await call.body(BODIES.checkpoint);
+  return { node: (await (await call.workbench()).checkpoint(name)).id };
+}
+
+async function rollback(call: ApiCall): Promise<object> {
+  const { node } = await call.body(BODIES.node);
+  return { node: (await (await call.workbench()).rollback(node)).id };
+}
+
+async function fork(call: ApiCall): Promise<object> {
+  const { node } = await call.body(BODIES.node);
+  const { tenant, playground, params } = call;
+  const workbench = await call.workbench();
+  const label = workbench.timeline.node(node)?.label ?? '';
+  const { session_id } = (await workbench.fork(node, newSessionId(workbench.session.runtime))).fork;
+  await playground.workbench(tenant, session_id, `Branch of ${params[0]}, after: ${label}`);
+  return { session_id };
+}
+
+async function variables(call: ApiCall): Promise<object> {
+  const { session, isIdle } = await call.workbench();
+  // The variables of a running program can be read when it has ended.
+  return { variables: isIdle ? await session.variables() : null };
+}
+
+function pathOf({ query }: ApiCall): string {
+  const path = query.get('path');
+  if (path === null || path === '')
+    throw new SandboxError('invalid_argument', 'path: expected the path of a file.');
+  return path;
+}
+
+/** Sends a file as an attachment of unknown type, which no browser displays or runs. */
+async function readFile(call: ApiCall): Promise<undefined> {
+  const bytes = await (await call.workbench()).session.readFile(pathOf(call));
+  call.response
+    .writeHead(200, { 'content-type': 'application/octet-stream', 'content-disposition': 'attachment' })
+    .end(bytes);
+}
+
+async function writeFile(call: ApiCall): Promise<object> {
+  const path = pathOf(call);
+  const workbench = await call.workbench();
+  await workbench.writeFile(path, await call.readBytes());
+  return { path };
+}
+
+async function deleteFile(call: ApiCall): Promise<object> {
+  const path = pathOf(call);
+  await (await call.workbench()).deleteFile(path);
+  return { path };
+}

@@ -1,0 +1,373 @@
+/**
+ * A session as the playground uses it: one program at a time, every step on the timeline, and a checkpoint after each step
+ * that changes the state, so that the page can return to it or branch from it. Old automatic checkpoints are deleted.
+ */
+import { randomBytes } from 'node:crypto';
+import { SandboxError } from '../errors.ts';
+import type { Execution } from '../sandbox/execution.ts';
+import type { DisplayResult, LanguageName, PausedExecution, SandboxResult } from '../schema.ts';
+import type { Session } from '../session/session.ts';
+import type { Resolution } from '../tools/tool-call.ts';
+import type { Toolset } from '../tools/toolset.ts';
+import { Timeline, type TimelineNode } from './timeline.ts';
+
+/** Automatic checkpoints of one session. A session can have 32 checkpoints in total. */
+const MAX_AUTOMATIC = 20;
+const AUTOMATIC = /^step-/;
+const MAX_LABEL_CHARS = 80;
+
+/** What the playground needs from its server. */
+export interface WorkbenchHost {
+  /** The tools that programs may call, if there are any. */
+  toolset(): Promise<Toolset | undefined>;
+  /** Runs work that `destroy` of the session and the shutdown of the server cancel. */
+  runCancellable<T>(
+    session_id: string,
+    signal: AbortSignal,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T>;
+  /** An error as clients may see it. */
+  clientError(cause: unknown): { readonly code: string; readonly message: string };
+}
+
+export interface ProgramRequest {
+  readonly code: string;
+  readonly language: LanguageName;
+  readonly fuel_budget?: number | undefined;
+}
+
+/** What a page shows of a session when it opens it. */
+export interface Snapshot {
+  readonly session_id: string;
+  readonly runtime: string;
+  readonly calls: number;
+  readonly nodes: readonly TimelineNode[];
+  readonly head: number;
+  readonly paused: PausedExecution | undefined;
+}
+
+export class Workbench {
+  readonly timeline = new Timeline();
+  #running: { readonly id: number; readonly controller: AbortController } | undefined;
+  /** Steps that change the state outside a program, such as a rollback, are in progress. */
+  #isChanging = false;
+  #knownCalls = 0;
+  lastUsedMs = Date.now();
+
+  private constructor(
+    readonly session: Session,
+    readonly host: WorkbenchHost,
+  ) {}
+
+  /** Opens the timeline of a session. Checkpoints that exist already are its first steps. */
+  static async open(session: Session, host: WorkbenchHost, origin?: string): Promise<Workbench> {
+    const workbench = new Workbench(session, host);
+    await workbench.#start(origin);
+    return workbench;
+  }
+
+  async #start(origin: string | undefined): Promise<void> {
+    const { session, timeline } = this;
+    const { calls } = session.session;
+    this.#knownCalls = calls;
+    const paused = await session.paused();
+    const checkpoints = await session.checkpoints();
+    const label = origin ?? (calls === 0 ? 'New session' : `Session with ${calls} earlier calls`);
+    const start = timeline.add({ kind: 'start', label, status: 'ok' });
+    for (const { name } of checkpoints)
+      timeline.add(
+        { kind: 'checkpoint', label: name, status: 'ok', checkpoint: name },
+        { parent: start.id, movesHead: false },
+      );
+    if (paused === undefined) return this.#keep(start.id);
+    const { id } = timeline.add({
+      kind: 'call',
+      label: labelOf(paused.code),
+      status: 'paused',
+      language: paused.language,
+    });
+    timeline.begin(id, paused.code);
+  }
+
+  get isIdle(): boolean {
+    return this.#running === undefined && !this.#isChanging;
+  }
+
+  async snapshot(): Promise<Snapshot> {
+    const { session, timeline } = this;
+    const paused = this.isIdle ? await session.paused() : undefined;
+    if (this.isIdle) await this.#noteOtherCalls();
+    const { session_id, calls } = session.session;
+    const { nodes, head } = timeline;
+    return { session_id, runtime: session.runtime, calls, nodes, head, paused };
+  }
+
+  /** Adds a step for calls that another client of the session made. */
+  async #noteOtherCalls(): Promise<void> {
+    const { calls } = this.session.session;
+    const others = calls - this.#knownCalls;
+    this.#knownCalls = calls;
+    if (others <= 0) return;
+    const label = `${others} ${others === 1 ? 'call' : 'calls'} from another client`;
+    const { id } = this.timeline.add({ kind: 'call', label, status: 'ok' });
+    await this.#keep(id);
+  }
+
+  /** Starts a program. The step is returned at once; the timeline reports the rest. */
+  run({ code, language, fuel_budget }: ProgramRequest): TimelineNode {
+    this.#checkIdle();
+    const node = this.timeline.add({ kind: 'call', label: labelOf(code), status: 'running', language });
+    this.timeline.begin(node.id, code);
+    this.#launch(node.id, (options, tools, onResult) =>
+      this.session.execute(code, {
+        ...options,
+        language,
+        profile: true,
+        onResult,
+        ...(tools !== undefined && { tools }),
+        ...(fuel_budget !== undefined && { fuel_budget }),
+      }),
+    );
+    return node;
+  }
+
+  /** Continues the paused program with answers to its tool calls. */
+  resume(execution_id: string, resolutions: readonly Resolution[]): TimelineNode {
+    this.#checkIdle();
+    const paused = this.timeline.nodes.findLast(({ status }) => status === 'paused');
+    if (paused === undefined) throw notPaused();
+    const node = this.timeline.update(paused.id, { status: 'running' })!;
+    this.#launch(node.id, (options, tools, onResult) =>
+      this.session.resume(execution_id, {
+        ...options,
+        resolutions,
+        onResult,
+        ...(tools !== undefined && { tools }),
+      }),
+    );
+    return node;
+  }
+
+  /** Stops the running program. Returns whether there was one. */
+  stop(): boolean {
+    this.#running?.controller.abort();
+    return this.#running !== undefined;
+  }
+
+  #launch(id: number, execute: Execute): void {
+    const controller = new AbortController();
+    this.#running = { id, controller };
+    void this.host
+      .runCancellable(this.session.session_id, controller.signal, (signal) =>
+        this.#execute(id, signal, execute),
+      )
+      .catch((cause: unknown) => {
+        // The program did not run: the session is busy, or the server is overloaded or shutting down.
+        this.timeline.finish(id, { outcome: undefined, error: this.host.clientError(cause) });
+        this.timeline.update(id, { status: 'failed', checkpoint: this.#parentCheckpoint(id) });
+      })
+      .finally(() => {
+        this.#running = undefined;
+        this.timeline.emit({ type: 'files' });
+      });
+  }
+
+  async #execute(id: number, signal: AbortSignal, execute: Execute): Promise<void> {
+    const { timeline } = this;
+    const tools = await this.host.toolset();
+    const options = {
+      signal,
+      onStdout: (text: string) => timeline.addOutput(id, 'stdout', text),
+      onStderr: (text: string) => timeline.addOutput(id, 'stderr', text),
+      onProgress: (progress: { fuel_consumed: number; fuel_budget: number }) =>
+        timeline.emit({ type: 'progress', id, ...progress }),
+    };
+    const result = await execute(options, tools, (display) => timeline.addResult(id, display));
+    this.#knownCalls = this.session.session.calls;
+    const { stdout, stderr, results, ...outcome } = result;
+    const shown = new Set(timeline.detail(id)?.results.map((display) => display.id));
+    for (const display of results) if (!shown.has(display.id)) timeline.addResult(id, display);
+    // Complete stacks are large, and the page shows lines only.
+    const { fuel_profile } = outcome.metadata;
+    if (fuel_profile !== undefined) delete fuel_profile.stacks;
+    timeline.finish(id, { outcome, error: undefined });
+    const { state } = result.metadata;
+    timeline.update(id, {
+      status: statusOf(result),
+      fuel_consumed: result.fuel_consumed,
+      duration_ms: result.duration_ms,
+      ...(state === 'rolled_back' && { checkpoint: this.#parentCheckpoint(id) }),
+    });
+    if (state === 'committed') await this.#keep(id);
+  }
+
+  #parentCheckpoint(id: number): string | undefined {
+    const { parent } = this.timeline.node(id) ?? {};
+    return typeof parent === 'number' ? this.timeline.node(parent)?.checkpoint : undefined;
+  }
+
+  /** Saves the current state under a name. */
+  async checkpoint(name: string | undefined): Promise<TimelineNode> {
+    return this.#change(async () => {
+      const made = await this.session.checkpoint(name ?? (await this.#freeName()));
+      return this.timeline.add({
+        kind: 'checkpoint',
+        label: made.name,
+        status: 'ok',
+        checkpoint: made.name,
+      });
+    });
+  }
+
+  /** Automatic checkpoints do not count. */
+  async #freeName(): Promise<string> {
+    const taken = new Set((await this.session.checkpoints()).map(({ name }) => name));
+    let number = 1;
+    while (taken.has(`checkpoint-${number}`)) number++;
+    return `checkpoint-${number}`;
+  }
+
+  /** Returns to the state after a step. The later steps stay on the timeline. */
+  async rollback(id: number): Promise<TimelineNode> {
+    return this.#change(async () => {
+      const target = this.#withState(id);
+      await this.session.rollback(target.checkpoint);
+      const { checkpoint, label } = target;
+      for (const node of this.timeline.nodes)
+        if (node.status === 'paused') this.timeline.update(node.id, { status: 'stopped' });
+      const node = this.timeline.add(
+        { kind: 'rollback', label: `Back to: ${label}`, status: 'ok', checkpoint },
+        { parent: id },
+      );
+      this.timeline.emit({ type: 'files' });
+      return node;
+    });
+  }
+
+  /** Creates another session from the state after a step. */
+  async fork(id: number, newId: string): Promise<{ readonly node: TimelineNode; readonly fork: Session }> {
+    return this.#change(async () => {
+      const { checkpoint } = this.#withState(id);
+      const fork = await this.session.fork(newId, { checkpoint: checkpoint! });
+      const node = this.timeline.add(
+        { kind: 'fork', label: `Branch ${newId}`, status: 'ok', forked_session: newId },
+        { parent: id, movesHead: false },
+      );
+      return { node, fork };
+    });
+  }
+
+  async writeFile(path: string, bytes: Uint8Array): Promise<void> {
+    await this.#changeFiles(`Uploaded ${path}`, () => this.session.writeFile(path, bytes));
+  }
+
+  async deleteFile(path: string): Promise<void> {
+    await this.#changeFiles(`Deleted ${path}`, () => this.session.deleteFile(path));
+  }
+
+  async #changeFiles(label: string, work: () => Promise<void>): Promise<void> {
+    await this.#change(async () => {
+      await work();
+      const { id } = this.timeline.add({
+        kind: 'files',
+        label: label.slice(0, MAX_LABEL_CHARS),
+        status: 'ok',
+      });
+      await this.#keep(id);
+      this.timeline.emit({ type: 'files' });
+    });
+  }
+
+  #withState(id: number): TimelineNode {
+    const node = this.timeline.node(id);
+    if (node === undefined) throw new SandboxError('invalid_argument', `node: there is no step ${id}.`);
+    if (node.checkpoint !== undefined) return node;
+    throw new SandboxError(
+      'checkpoint_not_found',
+      `The state after step ${id} is no longer kept. Choose a later step.`,
+    );
+  }
+
+  async #change<T>(work: () => Promise<T>): Promise<T> {
+    this.#checkIdle();
+    this.#isChanging = true;
+    try {
+      return await work();
+    } finally {
+      this.#isChanging = false;
+    }
+  }
+
+  #checkIdle(): void {
+    if (this.isIdle) return;
+    throw new SandboxError(
+      'invalid_argument',
+      'The session is busy with a program or a change. Wait until it has ended, or stop the program.',
+    );
+  }
+
+  /** Makes an automatic checkpoint of the current state for a step, and deletes the oldest ones that exceed the limit. */
+  async #keep(id: number): Promise<void> {
+    const name = `step-${id}-${randomBytes(4).toString('hex')}`;
+    await this.#deleteAutomatic(MAX_AUTOMATIC - 1);
+    try {
+      await this.session.checkpoint(name);
+    } catch (cause) {
+      if (!(cause instanceof SandboxError) || cause.code !== 'session_limit') throw cause;
+      // Large states: the session keeps only the most recent ones, or none.
+      await this.#deleteAutomatic(0);
+      try {
+        await this.session.checkpoint(name);
+      } catch (again) {
+        if (!(again instanceof SandboxError) || again.code !== 'session_limit') throw again;
+        return;
+      }
+    }
+    this.timeline.update(id, { checkpoint: name });
+  }
+
+  async #deleteAutomatic(keep: number): Promise<void> {
+    const names = (await this.session.checkpoints())
+      .map(({ name }) => name)
+      .filter((name) => AUTOMATIC.test(name));
+    for (const name of names.slice(0, Math.max(0, names.length - keep))) {
+      await this.session.deleteCheckpoint(name);
+      for (const node of this.timeline.nodes)
+        if (node.checkpoint === name) this.timeline.update(node.id, { checkpoint: undefined });
+    }
+  }
+}
+
+interface RunCallbacks {
+  readonly signal: AbortSignal;
+  readonly onStdout: (text: string) => void;
+  readonly onStderr: (text: string) => void;
+  readonly onProgress: (progress: { fuel_consumed: number; fuel_budget: number }) => void;
+}
+
+type Execute = (
+  options: RunCallbacks,
+  tools: Toolset | undefined,
+  onResult: (result: DisplayResult) => void,
+) => Execution;
+
+function statusOf({ success, metadata }: SandboxResult): TimelineNode['status'] {
+  if (metadata.state === 'paused') return 'paused';
+  if (metadata.trap_reason === 'cancelled') return 'stopped';
+  return success ? 'ok' : 'failed';
+}
+
+/** The first line of a program that is neither empty nor a comment, if there is one near its beginning. */
+function labelOf(code: string): string {
+  const lines = code
+    .slice(0, 4096)
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+  const label = lines.find((line) => !line.startsWith('#') && !line.startsWith('//')) ?? lines[0];
+  return (label ?? 'Empty program').slice(0, MAX_LABEL_CHARS);
+}
+
+function notPaused(): SandboxError {
+  return new SandboxError('execution_not_found', 'No program of this session is paused.');
+}

@@ -1,0 +1,275 @@
+/** The interface of the playground over HTTP, as the page and hostile clients use it. */
+import { request as httpRequest } from 'node:http';
+import type { HttpServer } from 'llm-wasm-sandbox/mcp';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startHttp } from '../support/mcp.ts';
+
+const SECRETS = { alice: 'alice-secret-token-1', bob: 'bob-secret-token-12' };
+const TOKENS = Object.entries(SECRETS).map(([name, secret]) => `${name}=${secret}`);
+
+let server: HttpServer;
+let plain: HttpServer;
+beforeAll(async () => {
+  server = await startHttp({ playground: true, tokens: TOKENS, max_body_bytes: 100_000 });
+  plain = await startHttp({ tokens: TOKENS });
+});
+afterAll(() => Promise.all([server.close(), plain.close()]));
+
+interface Given {
+  readonly method?: string;
+  readonly body?: unknown;
+  readonly headers?: Record<string, string>;
+  readonly token?: string | undefined;
+  readonly to?: HttpServer;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Record<string, unknown>;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: the tests read fields of many different answers
+  readonly json: any;
+}
+
+/** `fetch` does not allow a client to choose its Host header. */
+function send(
+  path: string,
+  { method = 'GET', body, headers = {}, token = SECRETS.alice, to = server }: Given = {},
+): Promise<Answer> {
+  const isText = typeof body === 'string';
+  const sent: Record<string, string> = { ...headers };
+  if (token !== undefined && token !== '') sent['authorization'] = `Bearer ${token}`;
+  if (body !== undefined) sent['content-type'] ??= 'application/json';
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(new URL(path, to.url), { method, headers: sent }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('end', () => {
+        const text = Buffer.concat(chunks).toString();
+        let json: unknown;
+        try {
+          json = JSON.parse(text);
+        } catch {}
+        resolve({ status: response.statusCode!, headers: response.headers, text, json });
+      });
+      response.on('error', reject);
+    });
+    request.on('error', reject);
+    request.end(body === undefined ? undefined : isText ? body : JSON.stringify(body));
+  });
+}
+
+const api = (path: string, given?: Given) => send(`/playground/api/${path}`, given);
+const post = (path: string, body: unknown = {}, given: Given = {}) =>
+  api(path, { method: 'POST', body, ...given });
+
+interface Node {
+  readonly id: number;
+  readonly kind: string;
+  readonly status: string;
+  readonly checkpoint?: string;
+}
+
+interface Event {
+  readonly type: string;
+  readonly node?: Node;
+}
+
+/** Reads the events of a session until one of them satisfies a condition. */
+async function eventUntil(session: string, isLast: (event: Event) => boolean) {
+  const controller = new AbortController();
+  const response = await fetch(new URL(`/playground/api/sessions/${session}/events`, server.url), {
+    headers: { authorization: `Bearer ${SECRETS.alice}` },
+    signal: controller.signal,
+  });
+  let pending = '';
+  for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+    const lines = (pending + chunk).split('\n');
+    pending = lines.pop()!;
+    for (const line of lines) {
+      const event = JSON.parse(line);
+      if (!isLast(event)) continue;
+      controller.abort();
+      return event;
+    }
+  }
+  throw new Error('The event stream has ended.');
+}
+
+const snapshot = (session: string) => eventUntil(session, ({ type }) => type === 'snapshot');
+const newSession = async () => (await post('sessions', { language: 'python' })).json.session_id as string;
+
+/** Runs a program and returns its step, once its state is kept. */
+async function run(session: string, code: string): Promise<Node> {
+  const isKept = (node: Node) => node.status !== 'running' && node.checkpoint !== undefined;
+  let id: number | undefined;
+  const done = eventUntil(session, ({ type, node }) => type === 'node' && node?.id === id && isKept(node!));
+  await snapshot(session);
+  id = (await post(`sessions/${session}/run`, { code, language: 'python' })).json.node;
+  return (await done).node;
+}
+
+describe('playground', () => {
+  // guarantee: playground
+  test('is served only if the setting asks for it', async () => {
+    for (const path of ['/playground/', '/playground/app.js', '/playground/api/info'])
+      expect(await send(path, { to: plain })).toMatchObject({ status: 404 });
+  });
+
+  // guarantee: playground
+  test('refuses to start without a token', async () => {
+    await expect(startHttp({ playground: true })).rejects.toMatchObject({ code: 'invalid_argument' });
+  });
+
+  // guarantee: playground
+  test('answers no request without a valid token, for another host or from another site', async () => {
+    const rejected: [Given, number][] = [
+      [{ token: '' }, 401],
+      [{ token: 'unknown-token-unknown' }, 401],
+      [{ headers: { host: 'attacker.example' } }, 403],
+      [{ headers: { origin: 'https://attacker.example' } }, 403],
+      [{ headers: { origin: 'http://localhost:1' } }, 400],
+      [{ headers: { 'sec-fetch-site': 'cross-site' } }, 400],
+    ];
+    for (const [given, status] of rejected) {
+      const answer = await api('sessions', given);
+      expect({ given, status: answer.status }).toEqual({ given, status });
+      expect(answer.text).not.toContain('session_id');
+    }
+  });
+
+  // guarantee: playground
+  test('keeps the sessions of tenants apart', async () => {
+    const session = await newSession();
+    const { bob: token } = SECRETS;
+    expect((await api('sessions', { token })).json.sessions).toEqual([]);
+    for (const [method, path] of [
+      ['GET', 'events'],
+      ['GET', 'files'],
+      ['GET', 'variables'],
+    ])
+      expect(await api(`sessions/${session}/${path}`, { method: method!, token })).toMatchObject({
+        status: 404,
+      });
+    expect(await api(`sessions/${session}`, { method: 'DELETE', token })).toMatchObject({ status: 404 });
+    expect((await api('sessions')).json.sessions).toContainEqual(
+      expect.objectContaining({ session_id: session }),
+    );
+  });
+
+  // guarantee: playground
+  test('sends a page that may load only its own scripts and may not be framed', async () => {
+    const { headers, text } = await send('/playground/', { token: '' });
+    const policy = String(headers['content-security-policy']);
+    for (const rule of [
+      "default-src 'none'",
+      "script-src 'self'",
+      "connect-src 'self'",
+      "frame-ancestors 'none'",
+    ])
+      expect(policy.split('; ')).toContain(rule);
+    expect(headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' });
+    expect(text).not.toMatch(/<script(?![^>]*src="app\.js")|\son\w+=|https?:/);
+  });
+
+  test('weighs at most 400 KB compressed', async () => {
+    const headers = { 'accept-encoding': 'br' };
+    let bytes = 0;
+    for (const file of ['', 'app.js', 'app.css', 'icon.svg']) {
+      const answer = await send(`/playground/${file}`, { token: '', headers });
+      expect(answer).toMatchObject({ status: 200, headers: { 'content-encoding': 'br' } });
+      bytes += Number(answer.headers['content-length']);
+    }
+    expect(bytes).toBeLessThan(400_000);
+  });
+
+  // guarantee: playground
+  test('rejects requests with unknown fields, invalid values and bodies above the limit', async () => {
+    const session = await newSession();
+    const rejected: [string, unknown, number][] = [
+      ['run', { code: 'x', language: 'python', tools: {} }, 400],
+      ['run', { code: 'x', language: 'cobol' }, 400],
+      ['run', { code: 'x', language: 'python', fuel_budget: 1e15 }, 400],
+      ['run', { code: 'x'.repeat(200_000), language: 'python' }, 413],
+      ['run', '{', 400],
+      ['rollback', { node: 10_000 }, 400],
+      ['rollback', { node: '../../etc' }, 400],
+      ['fork', { node: -1 }, 400],
+      ['checkpoint', { name: '../x' }, 400],
+      ['resume', { execution_id: 'x', resolutions: [] }, 400],
+      ['unknown', {}, 404],
+    ];
+    for (const [path, body, status] of rejected)
+      expect({ path, status: (await post(`sessions/${session}/${path}`, body)).status }).toEqual({
+        path,
+        status,
+      });
+    const file = (path: string) => api(`sessions/${session}/file?path=${encodeURIComponent(path)}`);
+    expect((await file('../../etc/passwd')).status).toBeGreaterThanOrEqual(400);
+    expect((await api('sessions/%ff/files')).status).toBe(400);
+  });
+});
+
+describe('sessions of the playground', () => {
+  test('keep every step, return to one and branch from one', async () => {
+    const session = await newSession();
+    const one = await run(session, 'x = 1\nopen("one.txt", "w").write("1")');
+    const two = await run(session, 'x = 2');
+    expect((await api(`sessions/${session}/variables`)).json.variables).toMatchObject([
+      { name: 'x', repr: '2' },
+    ]);
+    expect((await post(`sessions/${session}/rollback`, { node: one.id })).status).toBe(200);
+    expect((await api(`sessions/${session}/variables`)).json.variables).toMatchObject([
+      { name: 'x', repr: '1' },
+    ]);
+    const fork = (await post(`sessions/${session}/fork`, { node: two.id })).json.session_id;
+    expect((await api(`sessions/${fork}/variables`)).json.variables).toMatchObject([
+      { name: 'x', repr: '2' },
+    ]);
+    expect((await api(`sessions/${fork}/files`)).json.files).toMatchObject([{ path: 'one.txt' }]);
+    const { nodes, head } = await snapshot(session);
+    expect(nodes.map(({ kind }: Node) => kind)).toEqual(['start', 'call', 'call', 'rollback', 'fork']);
+    expect(nodes.find(({ id }: Node) => id === head).kind).toBe('rollback');
+  });
+
+  test('stream output, and stop a program', async () => {
+    const session = await newSession();
+    const printed = eventUntil(session, ({ type }) => type === 'output');
+    await snapshot(session);
+    await post(`sessions/${session}/run`, { code: 'print("go")\nwhile True: pass', language: 'python' });
+    expect(await printed).toMatchObject({ stream: 'stdout', text: 'go\n' });
+    expect((await post(`sessions/${session}/run`, { code: '', language: 'python' })).status).toBe(400);
+    const ended = eventUntil(session, (event) => event.node?.status === 'stopped');
+    expect((await post(`sessions/${session}/stop`)).json).toEqual({ stopped: true });
+    await ended;
+  });
+
+  test('send files as attachments that no browser displays', async () => {
+    const session = await newSession();
+    const path = `sessions/${session}/file?path=a.html`;
+    const headers = { 'content-type': 'application/octet-stream' };
+    expect((await api(path, { method: 'PUT', body: '<script>1</script>', headers })).status).toBe(200);
+    expect(await api(path)).toMatchObject({
+      text: '<script>1</script>',
+      headers: {
+        'content-type': 'application/octet-stream',
+        'content-disposition': 'attachment',
+        'x-content-type-options': 'nosniff',
+      },
+    });
+    expect((await api(path, { method: 'DELETE' })).status).toBe(200);
+    expect((await api(path)).status).toBe(404);
+  });
+
+  test('delete old automatic checkpoints', async () => {
+    const session = await newSession();
+    for (let i = 0; i < 24; i++)
+      await api(`sessions/${session}/file?path=f`, { method: 'PUT', body: String(i) });
+    const { nodes } = await snapshot(session);
+    const kept = nodes.filter(({ checkpoint }: Node) => checkpoint !== undefined);
+    expect(kept).toHaveLength(20);
+    expect(kept.at(-1)).toBe(nodes.at(-1));
+    const answer = await post(`sessions/${session}/rollback`, { node: nodes[0].id });
+    expect(answer).toMatchObject({ status: 404, json: { error: { code: 'checkpoint_not_found' } } });
+  });
+});
