@@ -67,6 +67,7 @@ const SECTIONS = {
     'SessionOptions',
     'Commit',
     'Session',
+    'ForkOptions',
     'isSession',
     'CheckpointInfo',
     'Variable',

@@ -213,7 +213,7 @@ Promise.prototype.then = then;`,
   {
     name: 'prototype-arguments',
     callsTools: [
-      String.raw`JSON.parse('{"__proto__":{"polluted":1}}')`,
+      `JSON.parse('{"__proto__":{"polluted":1}}')`,
       '{ constructor: { prototype: { polluted: 1 } } }',
       'Object.create({ n: 1 }, { n: { get: () => ({ toString: null }), enumerable: true } })',
     ]
