@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { annotateTypes } from './annotate-types.mjs';
+import { buildCharts } from './build-charts.mjs';
 import { bundle } from './bundle.mjs';
 import { bundlePage } from './bundle-page.mjs';
 import { pruneTypes } from './prune-types.mjs';
@@ -83,6 +84,32 @@ async function buildGuests(runtimes, inputs) {
   }
 }
 
+/** Builds the renderer of charts unless it is up to date. It contains the image of a guest. */
+async function buildChartRenderer(guestInputs) {
+  const { isRendererBuilt } = await import(at('dist/charts/artifacts.js'));
+  const { formatBytes, formatDuration } = await import(at('dist/quantities.js'));
+  const hash = createHash('sha256').update(guestInputs);
+  const sources = [
+    'scripts/build-charts.mjs',
+    'scripts/chart-font.mjs',
+    ...['dist/charts', 'src/charts/guest'].flatMap((folder) =>
+      readdirSync(at(folder))
+        .sort()
+        .map((name) => `${folder}/${name}`),
+    ),
+  ];
+  for (const path of sources) if (path.includes('.', 1)) hash.update(path).update(readFileSync(at(path)));
+  const inputs = hash.digest('hex');
+  if (isRendererBuilt(inputs) && !process.argv.includes('--force')) {
+    console.log('charts: up to date');
+    return;
+  }
+  const started = performance.now();
+  const { image, module } = await buildCharts(inputs);
+  const sizes = `image ${formatBytes(image)}, rasteriser ${formatBytes(module)}`;
+  console.log(`charts: built in ${formatDuration(performance.now() - started)} (${sizes})`);
+}
+
 compile();
 const schemas = await import(at('dist/schema.js'));
 annotateTypes(at('dist/schema'), schemas);
@@ -97,3 +124,4 @@ const inputs = inputsDigest();
 await bundle();
 await bundlePage();
 await buildGuests(schemas.RUNTIME_NAMES, inputs);
+await buildChartRenderer(inputs);

@@ -28,6 +28,8 @@ const BUNDLED = [
   ...['autocomplete', 'commands', 'lang-javascript', 'lang-python', 'language', 'state', 'view'].map(
     (name) => `@codemirror/${name}`,
   ),
+  // The chart renderer.
+  ...['vega', 'vega-lite', '@resvg/resvg-wasm', 'dejavu-fonts-ttf'],
   ...manifest.packages.filter(({ language }) => language === 'javascript').map(({ name }) => name),
 ];
 

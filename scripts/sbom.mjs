@@ -60,9 +60,24 @@ const interpreters = Object.values(RUNTIMES).map(({ name, binary: { specifier, s
   };
 });
 
+/** The packages that the chart renderer is built from. */
+const renderer = ['vega', 'vega-lite', '@resvg/resvg-wasm', 'dejavu-fonts-ttf'].map((name) => {
+  const { version, license } = npmPackages[`node_modules/${name}`];
+  const purl = `pkg:npm/${name}@${version}`;
+  return {
+    'bom-ref': `charts:${name}`,
+    type: 'library',
+    name,
+    version,
+    purl,
+    ...licences(license),
+    ...npmHashes(name),
+  };
+});
+
 const known = new Set(bom.components.map((component) => component['bom-ref']));
 bom.components.push(
-  ...[...vendored, ...interpreters].filter((component) => !known.has(component['bom-ref'])),
+  ...[...vendored, ...interpreters, ...renderer].filter((component) => !known.has(component['bom-ref'])),
 );
 bom.metadata.component.name = readJson('package.json').name;
 // Both change with every run.

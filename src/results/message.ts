@@ -23,7 +23,7 @@ export function parseMessage(bytes: Uint8Array): DisplayMessage | undefined {
   if (bytes.length > RESULT_LIMITS.messageBytes) return undefined;
   const end = bytes.indexOf(0);
   const header = end < 0 ? bytes : bytes.subarray(0, end);
-  const fields = parseObject(header);
+  const fields = parseLimitedObject(header);
   const data = fields?.['data'];
   if (fields === undefined || typeof data !== 'object' || data === null) return undefined;
   const { binary: mime } = fields;
@@ -39,7 +39,8 @@ export function parseMessage(bytes: Uint8Array): DisplayMessage | undefined {
   };
 }
 
-function parseObject(bytes: Uint8Array): Record<string, unknown> | undefined {
+/** Parses JSON text of a guest, which must be an object of limited depth and size; otherwise undefined. */
+export function parseLimitedObject(bytes: Uint8Array): Record<string, unknown> | undefined {
   if (new JsonShape(MESSAGE_SHAPE).scan(bytes) !== undefined) return undefined;
   try {
     // A copy, because the memory of a guest may be shared, which decoders reject.

@@ -15,6 +15,23 @@ export interface ResultHost {
   onResult(result: DisplayResult): void;
 }
 
+/** A chart as it was drawn, or why it was not. */
+export type DrawnChart =
+  | {
+      readonly svg: string;
+      readonly png: Uint8Array | undefined;
+      readonly chart: DisplayResult['chart'];
+      readonly note?: string | undefined;
+    }
+  | { readonly note: string };
+
+/** A displayed chart, which is drawn when the program has ended. */
+interface PendingChart {
+  readonly draft: Draft;
+  readonly message: DisplayMessage;
+  readonly spec: unknown;
+}
+
 /** Why a message was not accepted. */
 export type Rejection = 'too_large' | 'invalid';
 
@@ -28,6 +45,8 @@ const TEXT_FORMS: readonly (readonly [mime: string, field: Field, extension: str
   ['text/markdown', 'markdown', 'md'],
   ['text/latex', 'latex', 'tex'],
 ];
+/** Specifications of Vega-Lite and Vega. */
+const CHART_MIME = /^application\/vnd\.vega(?:lite)?\.v\d{1,2}\+json$/;
 const JSON_MIME = /^application\/(?:[\w.+-]*\+)?json$/;
 
 const encoder = new TextEncoder();
@@ -36,6 +55,7 @@ export class ResultCollector {
   readonly #host: ResultHost;
   /** Digests of the images in the results, by size. A file with the same content is not another result. */
   readonly #images = new Map<number, string[]>();
+  readonly #charts: PendingChart[] = [];
   #count = 0;
   #bytes = 0;
   /** Results beyond the limit. */
@@ -83,15 +103,58 @@ export class ResultCollector {
     return { id: `r${this.#count + 1}`, is_main_result: isMain, mime: '', size_bytes: 0 };
   }
 
-  #emit(draft: Draft): void {
+  /** Assigns the id of the draft to it. */
+  #reserve(draft: Draft): void {
     this.#count++;
     this.hasMain ||= draft.is_main_result;
+  }
+
+  #emit(draft: Draft): void {
+    this.#reserve(draft);
     this.#host.onResult(draft);
   }
 
+  /** Whether charts were displayed that `drawCharts` has not drawn yet. */
+  get hasCharts(): boolean {
+    return this.#charts.length > 0;
+  }
+
+  /** Draws the charts, which the results then contain. `draw` receives a specification as JSON text. */
+  drawCharts(draw: (spec: string) => DrawnChart): void {
+    for (const { draft, message, spec } of this.#charts.splice(0)) {
+      const drawn = draw(JSON.stringify(spec));
+      if (drawn.note !== undefined) draft.note = drawn.note;
+      if (!('svg' in drawn)) {
+        this.#addForms(draft, message);
+        this.#host.onResult(draft);
+        continue;
+      }
+      const { svg, png, chart } = drawn;
+      const forms = new Map([...message.forms, ['image/svg+xml', svg]]);
+      const binary = message.binary ?? (png && { mime: 'image/png', bytes: png });
+      this.#addForms(draft, { ...message, forms, binary });
+      if (chart !== undefined && this.#takeBytes(JSON.stringify(chart).length)) draft.chart = chart;
+      this.#host.onResult(draft);
+    }
+  }
+
   /** Returns false if the message contains nothing that can be shown. */
-  #add({ isMain, forms, binary, table }: DisplayMessage): boolean {
-    const draft = this.#draft(isMain);
+  #add(message: DisplayMessage): boolean {
+    const draft = this.#draft(message.isMain);
+    const { forms } = message;
+    const chart = [...forms].find(([mime, form]) => CHART_MIME.test(mime) && isObject(form));
+    if (chart !== undefined && !forms.has('image/svg+xml')) {
+      this.#reserve(draft);
+      this.#charts.push({ draft, message, spec: chart[1] });
+      return true;
+    }
+    this.#addForms(draft, message);
+    if (draft.mime === '') return false;
+    this.#emit(draft);
+    return true;
+  }
+
+  #addForms(draft: Draft, { forms, binary, table }: DisplayMessage): void {
     const used = new Set(['text/plain']);
     if (binary !== undefined && !this.#addImage(draft, binary.bytes)) omit(draft, binary.mime);
     const texts = new Map(forms);
@@ -111,9 +174,6 @@ export class ResultCollector {
     const plain = forms.get('text/plain');
     if (typeof plain === 'string') this.#addText(draft, plain);
     for (const mime of forms.keys()) if (!used.has(mime)) omit(draft, mime);
-    if (draft.mime === '') return false;
-    this.#emit(draft);
-    return true;
   }
 
   #addImage(draft: Draft, bytes: Uint8Array): boolean {
@@ -179,6 +239,8 @@ export class ResultCollector {
     return true;
   }
 }
+
+const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function omit(draft: Draft, mime: string): void {
   const omitted = draft.omitted ?? [];

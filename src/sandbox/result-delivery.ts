@@ -3,6 +3,9 @@ import { RESULT_LIMITS } from '../results/limits.ts';
 import type { DisplayResult } from '../schema.ts';
 import type { OutputDelivery } from './output-delivery.ts';
 
+/** The number in the id of a result, which counts the results of a call. */
+const numberOf = (id: string) => Number(id.slice(1));
+
 export class ResultDelivery {
   readonly list: DisplayResult[] = [];
 
@@ -14,7 +17,9 @@ export class ResultDelivery {
   add(result: DisplayResult): void {
     // A process that runs guests is not trusted to enforce the limit.
     if (this.list.length >= RESULT_LIMITS.count) return;
-    this.list.push(result);
+    // Charts arrive after results that were displayed later.
+    const after = this.list.findLastIndex(({ id }) => numberOf(id) < numberOf(result.id));
+    this.list.splice(after + 1, 0, result);
     this.output.guard(() => this.onResult?.(result));
   }
 }

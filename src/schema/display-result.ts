@@ -24,6 +24,7 @@ export const displayResult = z.object({
     .string()
     .optional()
     .describe('File in the workspace with the form that `mime` names, if it is large or a program wrote it.'),
+  note: form('Why a chart is not drawn.'),
   omitted: z
     .array(z.string())
     .optional()

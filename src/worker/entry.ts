@@ -37,7 +37,7 @@ recordStart(settings.startedAt);
 const availableAssets = new Map<string, GuestAssets>();
 const loadedImages = new Map<string, LoadedImage>();
 const workspaces = new ReceivedTrees();
-const thread = { control, hostBlock, requests, workspaces };
+const thread = { control, hostBlock, requests, workspaces, loadedImages };
 
 function imageOf(id: string): LoadedImage {
   let loaded = loadedImages.get(id);

@@ -52,7 +52,10 @@ export class ActiveJob implements JobHandle {
   readonly saved: Promise<SavedState | undefined>;
   /** Resolves when the time of a run starts; never, if the run does not start. */
   readonly started: Promise<void>;
+  /** Resolves when the program of a run has ended and its charts are drawn; never, if it has none. */
+  readonly drawing: Promise<void>;
   #start!: () => void;
+  #draw!: () => void;
   #resolve!: (result: JobResult) => void;
   #reject!: (cause: unknown) => void;
   #finish!: (saved: SavedState | undefined) => void;
@@ -69,6 +72,9 @@ export class ActiveJob implements JobHandle {
     });
     this.started = new Promise((resolve) => {
       this.#start = resolve;
+    });
+    this.drawing = new Promise((resolve) => {
+      this.#draw = resolve;
     });
     this.saved = new Promise((resolve) => {
       this.#finish = resolve;
@@ -96,6 +102,9 @@ export class ActiveJob implements JobHandle {
         return false;
       case 'started':
         this.#start();
+        return false;
+      case 'drawing':
+        this.#draw();
         return false;
       case 'saved': {
         const { deltaHeader, newDiffs, tmp } = message.saved;

@@ -253,6 +253,7 @@ const fromWorker = z.discriminatedUnion('type', [
     request: z.union([z.strictObject({ type: z.enum(['stdin', 'drain']) }), ...toolRequests]),
   }),
   z.strictObject({ type: z.literal('started'), id }),
+  z.strictObject({ type: z.literal('drawing'), id }),
   z.strictObject({ type: z.literal('done'), id, outcome }),
   z.strictObject({ type: z.literal('saved'), id, saved }),
   z.strictObject({ type: z.literal('failed'), id, code: text, message: text }),

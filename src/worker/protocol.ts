@@ -272,6 +272,8 @@ export type FromWorker =
     }
   /** The guest of a run is ready, and its time starts. */
   | { readonly type: 'started'; readonly id: number }
+  /** The program has ended, and its charts are drawn. */
+  | { readonly type: 'drawing'; readonly id: number }
   | { readonly type: 'done'; readonly id: number; readonly outcome: RunOutcome }
   | { readonly type: 'saved'; readonly id: number; readonly saved: SavedState }
   | { readonly type: 'built'; readonly id: number; readonly guest: BuiltGuest }

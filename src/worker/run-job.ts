@@ -10,6 +10,7 @@ import { CappedOutput } from '../kernel/capped-output.ts';
 import type { Kernel } from '../kernel/syscalls.ts';
 import { programFile } from '../runtimes/language.ts';
 import type { StoppedAt } from '../schema.ts';
+import { ChartRenderer } from './chart-renderer.ts';
 import { CooperativeYield } from './cooperative-yield.ts';
 import { DETAILED_SAMPLE_FUEL, FuelProfiler } from './fuel-profiler.ts';
 import type { HostRequests } from './host-requests.ts';
@@ -34,6 +35,8 @@ export interface ThreadContext {
   readonly hostBlock: Int32Array;
   readonly requests: HostRequests;
   readonly workspaces: ReceivedTrees;
+  /** The images that the thread has loaded, by id. */
+  readonly loadedImages: ReadonlyMap<string, LoadedImage>;
 }
 
 export function runJob(
@@ -138,6 +141,13 @@ export function runJob(
     for (const stream of [1, 2] as const) sender?.push(stream, rest[stream], performance.now());
   sender?.finish(performance.now());
   loaded.checkDamage();
+  const durationMs = performance.now() - startedMs - cooperativeYield.yieldedMs;
+  if (results.hasCharts) {
+    send({ type: 'drawing', id });
+    const cancellation = { cancel: thread.control, cancelValue: id };
+    const charts = new ChartRenderer(cancellation, () => thread.loadedImages.values());
+    results.drawCharts((spec) => charts.draw(spec));
+  }
   const keepsState = session !== undefined && !session.discardState;
   const state = !keepsState ? 'fresh' : isConsistent ? 'committed' : 'rolled_back';
   const taken = takeChanges(guest.kernel, state);
@@ -151,7 +161,7 @@ export function runJob(
     ...(tools && { toolWaitMs: tools.waitedMs }),
     fuelConsumed: guest.fuelConsumed,
     memoryUsedBytes: guest.memory.buffer.byteLength,
-    durationMs: performance.now() - startedMs - cooperativeYield.yieldedMs,
+    durationMs,
     yieldedMs: cooperativeYield.yieldedMs,
     stdout: stdout.text(),
     stderr: stderr.text(),

@@ -3,7 +3,7 @@ import { FsError } from '../fs/fs-error.ts';
 import type { TreeChanges } from '../fs/tree-changes.ts';
 import type { Volume } from '../fs/volume.ts';
 import { syscallError } from '../kernel/syscall-error.ts';
-import { ResultCollector } from '../results/result-collector.ts';
+import { type DrawnChart, ResultCollector } from '../results/result-collector.ts';
 import type { DisplayResult, GuestReport } from '../schema.ts';
 
 /** Where results that are too large for the result of the call are written. */
@@ -26,6 +26,15 @@ export class RunResults {
   receive(message: Uint8Array): void {
     const rejection = this.#collector.receive(message);
     if (rejection !== undefined) throw syscallError(rejection === 'too_large' ? 'EFBIG' : 'EINVAL');
+  }
+
+  get hasCharts(): boolean {
+    return this.#collector.hasCharts;
+  }
+
+  /** Adds the charts that the program has displayed. Must precede `finish`, because it may write files. */
+  drawCharts(draw: (spec: string) => DrawnChart): void {
+    this.#collector.drawCharts(draw);
   }
 
   /** Adds the results that are known only when the program has ended. */

@@ -37,7 +37,9 @@ const NOT_ANSWERS: ReadonlySet<FromWorker['type']> = new Set([
   'output',
   'progress',
   'request',
+  'result',
   'started',
+  'drawing',
   'saved',
   'trained',
 ]);

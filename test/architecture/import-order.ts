@@ -12,6 +12,7 @@ export const IMPORT_ORDER: readonly (readonly string[])[] = [
   ['session'],
   ['sandbox'],
   ['worker'],
+  ['charts'],
   ['runtimes'],
   ['packages'],
   ['engine'],

@@ -6,7 +6,16 @@ import { IMPORT_ORDER } from './import-order.ts';
 /** Folders that do not import each other although the order would allow it. */
 const INDEPENDENT = [['wasm', 'fs', 'analysis', 'concurrency']];
 const PURE = ['wasm', 'fs', 'analysis', 'schema', 'errors', 'quantities'];
-const FILE_SYSTEM_FOLDERS = ['stores', 'host', 'runtimes', 'packages', 'worker/build', 'cli', 'redteam'];
+const FILE_SYSTEM_FOLDERS = [
+  'stores',
+  'host',
+  'runtimes',
+  'packages',
+  'worker/build',
+  'charts/artifacts',
+  'cli',
+  'redteam',
+];
 
 interface Import {
   readonly target: string;

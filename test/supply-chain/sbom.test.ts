@@ -49,6 +49,14 @@ describe('software bill of materials', () => {
       expect(find(name, version)?.properties?.map(({ value }) => value)).toContain(sha256);
   });
 
+  test('lists the packages of the chart renderer', () => {
+    const { devDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+      devDependencies: Record<string, string>;
+    };
+    for (const name of ['vega', 'vega-lite', '@resvg/resvg-wasm', 'dejavu-fonts-ttf'])
+      expect(find(name, devDependencies[name]!), name).toBeDefined();
+  });
+
   test('lists the interpreter binaries with their digests', () => {
     const digests = bom.components.flatMap(({ hashes = [] }) => hashes.map(({ content }) => content));
     for (const { binary } of Object.values(RUNTIMES)) expect(digests).toContain(binary.sha256);

@@ -25,6 +25,7 @@ const RUNTIME_FILES = {
   'asyncio/unix_events.py': 'asyncio_unix_events.py',
   'concurrent/futures/thread.py': 'thread_pool_executor.py',
   '_sandbox.py': 'boot.py',
+  '_sandbox_chart.py': 'chart.py',
   '_sandbox_display.py': 'display.py',
   '_sandbox_imports.py': 'import_tracker.py',
   '_sandbox_pbkdf2.py': 'pbkdf2.py',

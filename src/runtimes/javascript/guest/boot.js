@@ -137,8 +137,16 @@ export const preload = packages.requireVendor;
 
 /** Globals that exist unless the program runs without setup (inject_setup is false). */
 const { display, text, image } = displaying;
+/** The functions that create charts. Their module is loaded on first use. */
+const chart = Object.fromEntries(
+  ['line', 'bar', 'scatter', 'histogram', 'pie', 'heatmap'].map((kind) => [
+    kind,
+    (data, options) => load('node:internal/chart').create(kind, data, options),
+  ]),
+);
 const setupGlobals = {
   ...fileHelpers,
+  chart,
   display,
   text,
   image,
@@ -356,6 +364,7 @@ nodeModules.addBootParts({
   'error-stack': errorStack,
   'host-calls': hostCalls,
   inspect: inspection,
+  display: displaying,
   'inspect-error': inspectError,
   'inspect-text': inspectText,
   'lazy-globals': { defineLazily },

@@ -18,7 +18,7 @@ const TABLE_COLUMNS = 100;
 const CELL_LIMIT = 1000;
 /** The method with which objects describe themselves to Jupyter front ends, as in Deno. */
 const JUPYTER_DISPLAY = Symbol.for('Jupyter.display');
-const VEGA_LITE = 'application/vnd.vegalite.v5+json';
+const VEGA_LITE = 'application/vnd.vegalite.v6+json';
 
 const { stringify } = JSON;
 const { getPrototypeOf, keys, hasOwn } = Object;

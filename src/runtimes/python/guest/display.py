@@ -152,7 +152,7 @@ def _forms(value):
     if type(value) is dict:
         schema = value.get('$schema')
         if type(schema) is str and '/vega' in schema:
-            return {'application/vnd.vegalite.v5+json': value}
+            return {'application/vnd.vegalite.v6+json': value}
         return {}
     forms = {}
     bundle = _call(value, '_repr_mimebundle_', include=None, exclude=None)
@@ -238,10 +238,40 @@ def display(*objects, mime=None, raw=False, include=None, exclude=None, metadata
             _publish(forms, table)
 
 
+class _Charts:
+    """The functions that create charts: `chart.line(data, x, y, color, title)` and others. Their module is loaded on first use."""
+
+    __slots__ = ()
+
+    def __getattr__(self, kind):
+        from _sandbox_chart import KINDS, create
+
+        if kind not in KINDS:
+            raise AttributeError(f'chart has no {kind!r}. It has {", ".join(KINDS)}')
+
+        def create_chart(data=None, x=None, y=None, color=None, title=None, **options):
+            return create(kind, data, x, y, color, title, **options)
+
+        create_chart.__name__ = create_chart.__qualname__ = kind
+        return create_chart
+
+    def __dir__(self):
+        from _sandbox_chart import KINDS
+
+        return list(KINDS)
+
+    def __repr__(self):
+        return f'<charts: {", ".join(dir(self))}>'
+
+
+_BUILTINS = {'display': display, 'chart': _Charts()}
+
+
 def install(wanted):
-    """Adds `display` to the built-in functions, or removes it. A function that a program has put there stays."""
+    """Adds `display` and `chart` to the built-in names, or removes them. Values that a program has put there stay."""
     names = vars(builtins)
-    if wanted:
-        names.setdefault('display', display)
-    elif names.get('display') is display:
-        del names['display']
+    for name, value in _BUILTINS.items():
+        if wanted:
+            names.setdefault(name, value)
+        elif names.get(name) is value:
+            del names[name]

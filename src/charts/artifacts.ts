@@ -1,0 +1,117 @@
+/**
+ * The built parts of the chart renderer, in dist/guests/charts/: the image of the JavaScript guest that has loaded Vega, the
+ * metered rasteriser with its image, and the fonts. A thread reads them when a program first displays a chart; `charts.json`
+ * has their digests.
+ */
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readImage } from '../engine/image.ts';
+import { type ImageOrigin, imageDigest } from '../engine/image-identity.ts';
+import { SandboxError } from '../errors.ts';
+import { sha256Hex } from '../framing/digest.ts';
+import { installedFile } from '../host/install-folder.ts';
+import { sharedFile } from '../host/shared-file.ts';
+import { damagedFile } from '../host/shared-layer.ts';
+import { findAssets, type GuestAssets } from '../runtimes/guest-artifacts.ts';
+import { RENDERER_RUNTIME } from '../runtimes/javascript/vega-guest.ts';
+import type { Rasteriser } from './rasteriser.ts';
+
+export interface BuiltCharts {
+  /** Image of the JavaScript guest, with the handle of its function `render`. */
+  readonly image: Uint8Array;
+  readonly minMemoryBytes: number;
+  readonly rasteriser: {
+    readonly module: Uint8Array;
+    readonly minPages: number;
+    readonly stateGlobals: readonly string[];
+    readonly origin: ImageOrigin;
+    readonly image: Uint8Array;
+  };
+  readonly fontFamily: string;
+  readonly fonts: readonly Uint8Array[];
+}
+
+interface Description {
+  inputs: string;
+  image: { digest: string; bytes: number };
+  minMemoryBytes: number;
+  rasteriser: { minPages: number; stateGlobals: string[]; origin: ImageOrigin };
+  fontFamily: string;
+  /** SHA-256 of each font. */
+  fonts: string[];
+}
+
+const file = (name: string) => installedFile(join('guests', 'charts', name));
+const fontFile = (i: number) => file(`font-${i}.ttf`);
+
+function readDescription(): Description | undefined {
+  const path = file('charts.json');
+  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Description) : undefined;
+}
+
+/** Whether the renderer on disk was built from these inputs. */
+export const isRendererBuilt = (inputs: string) => readDescription()?.inputs === inputs;
+
+export function writeRenderer(built: BuiltCharts, inputs: string): void {
+  const put = (path: string, bytes: Uint8Array | string) => {
+    writeFileSync(`${path}.new`, bytes);
+    renameSync(`${path}.new`, path);
+  };
+  mkdirSync(file(''), { recursive: true });
+  const { image, minMemoryBytes, rasteriser, fontFamily, fonts } = built;
+  const { module, minPages, stateGlobals, origin } = rasteriser;
+  put(file('vega.image'), image);
+  put(file('resvg.wasm'), module);
+  put(file('resvg.image'), rasteriser.image);
+  fonts.forEach((font, i) => {
+    put(fontFile(i), font);
+  });
+  const description: Description = {
+    inputs,
+    image: { digest: imageDigest(image), bytes: image.length },
+    minMemoryBytes,
+    rasteriser: { minPages, stateGlobals: [...stateGlobals], origin },
+    fontFamily,
+    fonts: fonts.map((font) => sha256Hex(font)),
+  };
+  put(file('charts.json'), `${JSON.stringify(description, null, 2)}\n`);
+}
+
+function description(): Description {
+  const found = readDescription();
+  if (found !== undefined) return found;
+  throw new SandboxError(
+    'not_installed',
+    'The chart renderer is not built. Run "npm run build" in a checkout, or install the package again.',
+  );
+}
+
+/** The assets of the guest that runs Vega: those of its runtime with another image. */
+export function findRenderer(): GuestAssets {
+  const { image, minMemoryBytes } = description();
+  return {
+    ...findAssets(RENDERER_RUNTIME),
+    id: 'charts',
+    image: sharedFile(file('vega.image'), image.bytes),
+    imageDigest: image.digest,
+    minMemoryBytes,
+  };
+}
+
+/** Reads, verifies and compiles the rasteriser. */
+export function loadRasteriser(): Rasteriser {
+  const { rasteriser, fontFamily, fonts } = description();
+  const { minPages, stateGlobals, origin } = rasteriser;
+  const read = (path: string, digest: string) => {
+    const bytes = readFileSync(path);
+    if (sha256Hex(bytes) !== digest) throw damagedFile(path, 'its digest does not match');
+    return bytes;
+  };
+  const module = new WebAssembly.Module(read(file('resvg.wasm'), origin.module));
+  return {
+    compiled: { module, minPages, stateGlobals },
+    image: readImage(readFileSync(file('resvg.image')), origin),
+    fonts: fonts.map((digest, i) => read(fontFile(i), digest)),
+    fontFamily,
+  };
+}

@@ -1,0 +1,129 @@
+/**
+ * Draws an SVG as a PNG. resvg runs as a guest: its module is metered like that of an interpreter, so fuel, time and memory bound
+ * what a hostile SVG can cost. Every image starts from the same memory.
+ */
+import { type CompiledModule, Guest } from '../engine/guest.ts';
+import type { Linkage } from '../engine/host-imports.ts';
+import { type Image, writeImage } from '../engine/image.ts';
+import { PAGE_BYTES } from '../engine/image-identity.ts';
+import type { RunContext } from '../engine/run-context.ts';
+import { Volume } from '../fs/volume.ts';
+import { CHART_LIMITS } from './limits.ts';
+import { copyIn, HostValues, rasteriserImports } from './rasteriser-imports.ts';
+
+/** The functions of resvg that are used. */
+export const RASTERISER_EXPORTS = [
+  '__wbindgen_add_to_stack_pointer',
+  '__wbindgen_exn_store',
+  '__wbindgen_malloc',
+  'renderedimage_asPng',
+  'resvg_height',
+  'resvg_new',
+  'resvg_render',
+  'resvg_width',
+] as const;
+
+export const RASTERISER_LINKAGE: Linkage<Guest> = {
+  imports: (guest) => ({ wbg: rasteriserImports(guest) }),
+  overrides: [],
+  // It cannot be interrupted: it is stopped when its grace period is over.
+  interrupt: () => {},
+};
+
+const NO_FILES = new Volume({ maxBytes: 0, maxFiles: 0 }, () => 0);
+
+export interface Rasteriser {
+  readonly compiled: CompiledModule;
+  readonly image: Image;
+  /** TrueType files. The first one is that of text without a known family. */
+  readonly fonts: readonly Uint8Array[];
+  readonly fontFamily: string;
+}
+
+export interface Picture {
+  readonly png: Uint8Array;
+  readonly width: number;
+  readonly height: number;
+  readonly fuel: number;
+}
+
+interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+/**
+ * Draws an SVG. If its size is not known, it is parsed twice. Throws `GuestStopped` if a limit is reached, and an Error if the
+ * SVG is invalid.
+ */
+export function rasterise(
+  rasteriser: Rasteriser,
+  svg: string,
+  known: Size | undefined,
+  context: RunContext,
+): Picture {
+  const { compiled, image } = rasteriser;
+  const maxPages = CHART_LIMITS.memoryBytes / PAGE_BYTES;
+  const guest = new Guest(compiled, RASTERISER_LINKAGE, { pages: image.header.pages, maxPages }, NO_FILES);
+  writeImage(guest, image);
+  guest.beginRun(context);
+  const source = { kind: 'text', text: svg } as const;
+  const width = widthFor(known ?? sizeOf(guest, open(guest, rasteriser, source, undefined)));
+  const drawn = call(guest, 'resvg_render', open(guest, rasteriser, source, width));
+  const index = call(guest, 'renderedimage_asPng', drawn);
+  const png = HostValues.of(guest).get(index, 'bytes').bytes;
+  const header = new DataView(png.buffer, png.byteOffset, png.byteLength);
+  return { png, width: header.getUint32(16), height: header.getUint32(20), fuel: guest.fuelConsumed };
+}
+
+/** The width of the image, such that neither edge is above the limit. */
+function widthFor({ width, height }: Size): number {
+  const { scale, edge } = CHART_LIMITS;
+  if (!(width > 0 && height > 0)) throw new Error('it has no size');
+  return Math.max(1, Math.floor(width * Math.min(scale, edge / width, edge / height)));
+}
+
+function open(
+  guest: Guest,
+  { fonts, fontFamily }: Rasteriser,
+  svg: { readonly kind: 'text'; readonly text: string },
+  width: number | undefined,
+): number {
+  const values = HostValues.of(guest);
+  const options = {
+    font: {
+      loadSystemFonts: false,
+      defaultFontFamily: fontFamily,
+      sansSerifFamily: fontFamily,
+      serifFamily: fontFamily,
+      monospaceFamily: fontFamily,
+      cursiveFamily: fontFamily,
+      fantasyFamily: fontFamily,
+    },
+    ...(width !== undefined && { fitTo: { mode: 'width', value: width } }),
+  };
+  const text = new TextEncoder().encode(JSON.stringify(options));
+  const items = fonts.map((bytes) => values.add({ kind: 'bytes', bytes }));
+  const list = values.add({ kind: 'list', items });
+  return call(guest, 'resvg_new', values.add(svg), copyIn(guest, text), text.length, list);
+}
+
+/** Calls a function that returns a value or an error through memory. */
+function call(guest: Guest, name: string, ...args: number[]): number {
+  const out = guest.call('__wbindgen_add_to_stack_pointer', -16) >>> 0;
+  guest.call(name, out, ...args);
+  const [value, error, isError] = [0, 4, 8].map((offset) => guest.view.u32(out + offset)) as [
+    number,
+    number,
+    number,
+  ];
+  guest.call('__wbindgen_add_to_stack_pointer', 16);
+  if (isError === 0) return value;
+  const reason = HostValues.of(guest).peek(error);
+  throw new Error(reason?.kind === 'text' ? reason.text.slice(0, 300) : 'the SVG is invalid');
+}
+
+const sizeOf = (guest: Guest, handle: number): Size => ({
+  width: guest.call('resvg_width', handle),
+  height: guest.call('resvg_height', handle),
+});

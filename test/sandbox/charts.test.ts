@@ -1,0 +1,215 @@
+/** Charts that programs display, drawn by the built package. */
+import { createSandbox, type DisplayResult, type Sandbox } from 'llm-wasm-sandbox';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { decodePng } from '../support/png.ts';
+import { code } from '../support/sandbox.ts';
+
+/** Texts in an SVG, in the order of the document. */
+const textsOf = (svg: string) => [...svg.matchAll(/<text[^>]*>([^<]*)</g)].map(([, text]) => text);
+/** Heights of the bars in an SVG. */
+const barsOf = (svg: string) =>
+  [...svg.matchAll(/aria-roledescription="bar"[^>]*? d="M[-\d.]+,[-\d.]+h[-\d.]+v([-\d.]+)/g)].map(
+    ([, height]) => Number(height),
+  );
+const summary = ({ chart }: DisplayResult) => chart as { type: string; title: string; elements: unknown[] };
+
+/** The part of the image, as a share of its height from the top, in which dark pixels occur first. */
+function firstDarkRow(base64: string): number {
+  const { width, height, isDark } = decodePng(base64);
+  for (let y = 0; y < height; y++) for (let x = 0; x < width; x++) if (isDark(x, y)) return y / height;
+  return 1;
+}
+
+/** A drawn chart has all forms, and its title is drawn with dark pixels at the top. */
+function expectDrawn(result: DisplayResult, texts: readonly string[]): void {
+  expect(result.note).toBeUndefined();
+  expect(result).toMatchObject({
+    mime: 'image/png',
+    json: { $schema: expect.stringContaining('vega-lite') },
+  });
+  const { svg = '', png = '', width = 0, height = 0 } = result;
+  expect(textsOf(svg)).toEqual(expect.arrayContaining([...texts]));
+  const pixels = decodePng(png);
+  expect([pixels.width, pixels.height]).toEqual([width, height]);
+  expect(Math.max(width, height)).toBeLessThanOrEqual(1568);
+  expect(firstDarkRow(png)).toBeLessThan(0.05);
+}
+
+describe('charts of Python programs', () => {
+  let sandbox: Sandbox;
+  beforeAll(async () => {
+    sandbox = await createSandbox({ runtime: 'python' });
+  });
+  afterAll(() => sandbox.close());
+
+  it('are drawn with every function of chart', async () => {
+    const { results, stderr } = await sandbox.execute(code`
+      import datetime, random
+      random.seed(1)
+      sales = [{'region': r, 'sales': n} for r, n in (('North', 30), ('South', 52), ('West', 21))]
+      display(chart.bar(sales, x='region', y='sales', title='Sales per region'))
+      days = [datetime.date(2026, 1, 1) + datetime.timedelta(days=i) for i in range(10)]
+      display(chart.line({'day': days, 'a': range(10), 'b': [n * n for n in range(10)]}, x='day', y=['a', 'b'], title='Growth'))
+      display(chart.scatter([(random.random(), random.random(), 'ab'[i % 2]) for i in range(50)], title='Points'))
+      display(chart.histogram([random.gauss(0, 1) for _ in range(2000)], title='Normal'))
+      display(chart.pie({'yes': 60, 'no': 40}, title='Votes'))
+      chart.heatmap([[1, 2], [3, 4]], title='Heat')
+    `);
+    expect(stderr).toBe('');
+    expect(results.map(({ id, is_main_result }) => [id, is_main_result])).toEqual(
+      [1, 2, 3, 4, 5, 6].map((i) => [`r${i}`, i === 6]),
+    );
+    const [bar, line, scatter, histogram, pie, heatmap] = results as [DisplayResult, ...DisplayResult[]];
+    expectDrawn(bar, ['Sales per region', 'North', 'South', 'West', 'region', 'sales']);
+    const heights = barsOf(bar.svg!);
+    expect(heights.map((height) => Math.round((height / heights[0]!) * 30))).toEqual([30, 52, 21]);
+    expect(bar.chart).toMatchObject({
+      type: 'bar',
+      title: 'Sales per region',
+      x_label: 'region',
+      y_label: 'sales',
+      elements: [
+        { label: 'North', group: '', value: 30 },
+        { label: 'South', group: '', value: 52 },
+        { label: 'West', group: '', value: 21 },
+      ],
+    });
+    expectDrawn(line!, ['Growth', 'day', 'a', 'b']);
+    expect(line!.chart).toMatchObject({
+      type: 'line',
+      x_scale: 'datetime',
+      elements: [
+        { label: 'a', points: expect.arrayContaining([['2026-01-04T00:00:00.000Z', 3]]) },
+        { label: 'b' },
+      ],
+    });
+    expectDrawn(scatter!, ['Points']);
+    expect(summary(scatter!)).toMatchObject({ type: 'scatter', elements: [{ label: 'a' }, { label: 'b' }] });
+    expectDrawn(histogram!, ['Normal', 'count']);
+    const counts = summary(histogram!).elements as { value: number }[];
+    expect(counts.reduce((sum, { value }) => sum + value, 0)).toBe(2000);
+    expectDrawn(pie!, ['Votes', 'yes', 'no']);
+    expect(summary(pie!).elements).toMatchObject([
+      { label: 'yes', value: 60, angle: expect.closeTo(216) },
+      { label: 'no', value: 40, angle: expect.closeTo(144) },
+    ]);
+    expectDrawn(heatmap!, ['Heat']);
+  });
+
+  it('are drawn from specifications and from objects with a form of Vega-Lite', async () => {
+    const { results } = await sandbox.execute(code`
+      spec = {'$schema': 'https://vega.github.io/schema/vega-lite/v5.json', 'title': 'Means',
+              'data': {'values': [{'g': 'a', 'v': 2}, {'g': 'a', 'v': 4}, {'g': 'b', 'v': 6}]}, 'mark': 'bar',
+              'encoding': {'x': {'field': 'g', 'type': 'nominal'}, 'y': {'aggregate': 'mean', 'field': 'v'}}}
+      class Figure:
+          def _repr_mimebundle_(self, include=None, exclude=None): return {'application/vnd.vegalite.v5+json': spec}
+      display(spec, 'between')
+      Figure()
+    `);
+    expect(results.map(({ mime }) => mime)).toEqual(['image/png', 'text/plain', 'image/png']);
+    expectDrawn(results[0]!, ['Means', 'Mean of v']);
+    expect(summary(results[0]!).elements).toMatchObject([
+      { label: 'a', value: 3 },
+      { label: 'b', value: 6 },
+    ]);
+    expect(results[2]!.svg).toBe(results[0]!.svg);
+  });
+
+  it('have a note and keep their specification if they cannot be drawn', async () => {
+    const { results, success } = await sandbox.execute(code`
+      schema = 'https://vega.github.io/schema/vega-lite/v6.json'
+      xy = {'x': {'field': 'x', 'type': 'quantitative'}, 'y': {'field': 'y', 'type': 'quantitative'}}
+      point = {'values': [{'x': 1, 'y': 2}]}
+      display({'$schema': schema, 'data': {'url': 'https://example.com/d.csv'}, 'mark': 'bar', 'encoding': xy})
+      display({'$schema': schema, 'data': point, 'mark': 'nonsense', 'encoding': xy})
+      display({'$schema': schema, 'data': point, 'mark': 'point', 'encoding': xy, 'width': 100_000, 'height': 100_000})
+      display({'$schema': schema, 'data': {'sequence': {'start': 0, 'stop': 10**9}}, 'mark': 'point', 'encoding': xy})
+    `);
+    expect(success).toBe(true);
+    expect(results.map(({ mime, json, png, note }) => [mime, typeof json, png, note])).toEqual(
+      [
+        'The chart is not drawn: the data "https://example.com/d.csv" is at a URL, and charts load nothing. Read the data in the program and pass it as values.',
+        expect.stringMatching(/^The chart is not drawn: there is no mark "nonsense". The marks are arc, /),
+        expect.stringMatching(/^The chart is not drawn: it is 100\d+ × 100\d+ pixels/),
+        expect.stringMatching(/^The chart is not drawn: drawing it takes too (much|long)/),
+      ].map((note) => ['application/vnd.vegalite.v6+json', 'object', undefined, note]),
+    );
+  });
+
+  it.each([
+    [
+      "chart.bar([{'sales': 1, 'region': 'a'}], x='region', y='sale')",
+      "chart.bar: there is no column 'sale'. Did you mean 'sales'? The columns are 'sales', 'region'",
+    ],
+    [
+      'chart.line(range(1_000_000))',
+      'chart.line: the data has 1,000,000 rows, and at most 10,000 are drawn. Sample or aggregate it',
+    ],
+    ['chart.pie([])', 'chart.pie: the data has no rows'],
+    ['chart.box([1])', "chart has no 'box'. It has line, bar, scatter, histogram, pie, heatmap"],
+  ])('report errors: %s', async (source, message) => {
+    const { stderr } = await sandbox.execute(source);
+    expect(stderr).toContain(message);
+  });
+});
+
+describe('charts of JavaScript programs', () => {
+  let sandbox: Sandbox;
+  beforeAll(async () => {
+    sandbox = await createSandbox({ runtime: 'javascript' });
+  });
+  afterAll(() => sandbox.close());
+
+  it('are drawn with every function of chart', async () => {
+    const { results, stderr } = await sandbox.execute(code`
+      const sales = { month: ['2026-01', '2026-02', '2026-03'], north: [30, 34, 41], south: [22, 27, 25] };
+      display(chart.line(sales, { x: 'month', y: ['north', 'south'], title: 'Sales <2026>' }));
+      display(chart.bar(sales, { x: 'month', y: 'north', title: 'North' }));
+      display(chart.scatter([[1, 2], [2, 4], [3, 9]], { title: 'Pairs' }));
+      display(chart.histogram([1, 2, 2, 3, 3, 3], { bins: 3, title: 'Counts' }));
+      display(chart.pie({ a: 1, b: 3 }, { title: 'Parts' }));
+      chart.heatmap([{ d: 'Mo', h: 1, n: 5 }, { d: 'Tu', h: 2, n: 7 }], { x: 'd', y: 'h', color: 'n', title: 'Load' })
+    `);
+    expect(stderr).toBe('');
+    const titles = ['Sales &lt;2026&gt;', 'North', 'Pairs', 'Counts', 'Parts', 'Load'];
+    expect(results).toHaveLength(titles.length);
+    results.forEach((result, i) => {
+      expectDrawn(result, [titles[i]!]);
+    });
+    expect(barsOf(results[1]!.svg!).map((height) => Math.round(height))).toHaveLength(3);
+    expect(summary(results[3]!).elements).toMatchObject([{ value: 1 }, { value: 2 }, { value: 3 }]);
+    expect(results.at(-1)).toMatchObject({ is_main_result: true, text: 'Chart(heatmap, 2 rows, "Load")' });
+  });
+
+  it('contain no references and run no code of the host', async () => {
+    const { results } = await sandbox.execute(code`
+      const $schema = 'https://vega.github.io/schema/vega-lite/v6.json';
+      const values = [{ x: 1, y: 1, u: 'https://example.com/x.png', f: 'file:///etc/passwd' }];
+      const position = { x: { field: 'x', type: 'quantitative' }, y: { field: 'y', type: 'quantitative' } };
+      display({ $schema, data: { values }, mark: 'image', encoding: { ...position, url: { field: 'u' } } });
+      display({ $schema, data: { values }, mark: 'point', encoding: { ...position, href: { field: 'f' } } });
+      display({ $schema, data: { values }, mark: 'point', encoding: position,
+        transform: [{ calculate: 'toString.constructor("return process.version")()', as: 'z' }] });
+    `);
+    for (const { svg = '' } of results) expect(svg).not.toMatch(/href=|<script/);
+    expect(JSON.stringify(results.map(({ chart }) => chart))).not.toContain(process.version);
+  });
+
+  it.each([
+    [
+      "chart.bar([{ sales: 1, region: 'a' }], { x: 'region', y: 'sale' })",
+      'chart.bar: there is no column "sale". Did you mean "sales"? The columns are "sales", "region"',
+    ],
+    [
+      "chart.bar([{ a: 1, b: 2 }], { colour: 'a' })",
+      'chart.bar: there is no option "colour". Did you mean color?',
+    ],
+    [
+      'chart.line(5)',
+      'chart.line: expected an array of objects, an object of columns or an array of pairs, not number',
+    ],
+  ])('report errors: %s', async (source, message) => {
+    const { stderr } = await sandbox.execute(source);
+    expect(stderr).toContain(message);
+  });
+});

@@ -1,0 +1,54 @@
+/** Decodes PNG images with 8 bits per channel and without interlacing, which is what the rasteriser writes. */
+import { inflateSync } from 'node:zlib';
+
+export interface Pixels {
+  readonly width: number;
+  readonly height: number;
+  /** Whether a pixel is darker than half. Transparent pixels are not. */
+  isDark(x: number, y: number): boolean;
+}
+
+export function decodePng(base64: string): Pixels {
+  const bytes = Buffer.from(base64, 'base64');
+  const [width, height, channels] = [bytes.readUInt32BE(16), bytes.readUInt32BE(20), bytes[25] === 6 ? 4 : 3];
+  const data: Buffer[] = [];
+  for (let at = 8; at < bytes.length; ) {
+    const length = bytes.readUInt32BE(at);
+    if (bytes.toString('latin1', at + 4, at + 8) === 'IDAT')
+      data.push(bytes.subarray(at + 8, at + 8 + length));
+    at += 12 + length;
+  }
+  const stride = width * channels;
+  const rows = unfilter(inflateSync(Buffer.concat(data)), height, stride, channels);
+  return {
+    width,
+    height,
+    isDark: (x, y) => {
+      const at = y * stride + x * channels;
+      const isOpaque = channels === 3 || rows[at + 3]! > 127;
+      return isOpaque && rows[at]! + rows[at + 1]! + rows[at + 2]! < 384;
+    },
+  };
+}
+
+function unfilter(raw: Uint8Array, height: number, stride: number, channels: number): Uint8Array {
+  const rows = new Uint8Array(height * stride);
+  for (let y = 0; y < height; y++) {
+    const filter = raw[y * (stride + 1)]!;
+    for (let i = 0; i < stride; i++) {
+      const at = y * stride + i;
+      const left = i < channels ? 0 : rows[at - channels]!;
+      const up = y === 0 ? 0 : rows[at - stride]!;
+      const corner = y === 0 || i < channels ? 0 : rows[at - stride - channels]!;
+      const predicted = [0, left, up, (left + up) >> 1, paeth(left, up, corner)][filter]!;
+      rows[at] = raw[y * (stride + 1) + 1 + i]! + predicted;
+    }
+  }
+  return rows;
+}
+
+function paeth(left: number, up: number, corner: number): number {
+  const estimate = left + up - corner;
+  const [a, b, c] = [left, up, corner].map((value) => Math.abs(estimate - value)) as [number, number, number];
+  return a <= b && a <= c ? left : b <= c ? up : corner;
+}
