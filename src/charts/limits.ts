@@ -2,11 +2,11 @@
 
 export const CHART_LIMITS = {
   /** Fuel of one chart: of Vega, and of the rasteriser. Neither is charged to the program. */
-  fuel: 10_000_000_000,
+  fuel: 20_000_000_000,
   /** Fuel of all charts of a call. */
-  totalFuel: 30_000_000_000,
+  totalFuel: 40_000_000_000,
   /** Time of all charts of a call, in milliseconds. */
-  totalMs: 20_000,
+  totalMs: 60_000,
   /** Memory of the guest that runs Vega, and of the rasteriser. */
   memoryBytes: 256 * 1024 * 1024,
   /** Characters of an SVG. */

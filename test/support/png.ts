@@ -40,15 +40,21 @@ function unfilter(raw: Uint8Array, height: number, stride: number, channels: num
       const left = i < channels ? 0 : rows[at - channels]!;
       const up = y === 0 ? 0 : rows[at - stride]!;
       const corner = y === 0 || i < channels ? 0 : rows[at - stride - channels]!;
-      const predicted = [0, left, up, (left + up) >> 1, paeth(left, up, corner)][filter]!;
+      const predicted = predict(filter, left, up, corner);
       rows[at] = raw[y * (stride + 1) + 1 + i]! + predicted;
     }
   }
   return rows;
 }
 
-function paeth(left: number, up: number, corner: number): number {
+function predict(filter: number, left: number, up: number, corner: number): number {
+  if (filter === 1) return left;
+  if (filter === 2) return up;
+  if (filter === 3) return (left + up) >> 1;
+  if (filter === 0) return 0;
   const estimate = left + up - corner;
-  const [a, b, c] = [left, up, corner].map((value) => Math.abs(estimate - value)) as [number, number, number];
+  const a = Math.abs(estimate - left);
+  const b = Math.abs(estimate - up);
+  const c = Math.abs(estimate - corner);
   return a <= b && a <= c ? left : b <= c ? up : corner;
 }

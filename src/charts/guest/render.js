@@ -17,6 +17,8 @@ const DEFAULT_SIZE = {
   discreteHeight: { step: 24 },
 };
 const MAX_EDGE = 16_384;
+/** Charts with more rows have no descriptions for screen readers, which take more room than the points themselves. */
+const MAX_DESCRIBED = 200;
 
 const isBold = (weight) => weight === 'bold' || Number(weight) >= 600;
 
@@ -87,7 +89,8 @@ function toVega(spec, log) {
     ...(width !== undefined && { width: width === 'container' ? view.continuousWidth : width }),
     ...(height !== undefined && { height: height === 'container' ? view.continuousHeight : height }),
   };
-  return compile(sized, { config: { ...config, view }, logger: log }).spec;
+  const isDescribed = !(spec.data?.values?.length > MAX_DESCRIBED);
+  return compile(sized, { config: { aria: isDescribed, ...config, view }, logger: log }).spec;
 }
 
 /** Throws if the specification refers to data that is not part of it. */
