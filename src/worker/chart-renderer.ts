@@ -127,7 +127,10 @@ function reasonOf(cause: unknown): string {
 
 /** A message as the end of a clause. */
 function oneLine(message: string): string {
-  const text = message.slice(0, 500).replaceAll(/[\p{C}\s]/gu, ' ').trim();
+  const text = message
+    .slice(0, 500)
+    .replaceAll(/[\p{C}\s]/gu, ' ')
+    .trim();
   return text.endsWith('.') ? text.slice(0, -1) : text;
 }
 
