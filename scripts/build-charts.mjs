@@ -76,7 +76,7 @@ async function captureRenderer(source) {
   const { UNLIMITED_RUN } = await import('../dist/engine/run-context.js');
   const { IMAGE_TIME_MS } = await import('../dist/engine/image-identity.js');
   const { findAssets } = await import('../dist/runtimes/guest-artifacts.js');
-  const { compileModule } = await import('../dist/runtimes/javascript/build-file-layers.js');
+  const { compileBytecode } = await import('../dist/runtimes/javascript/build-file-layers.js');
   const { Volume } = await import('../dist/fs/volume.js');
   const { loadRenderer, RENDER_HANDLE, RENDERER_RUNTIME } = await import(
     '../dist/runtimes/javascript/vega-guest.js'
@@ -89,7 +89,7 @@ async function captureRenderer(source) {
     for (const { at, tree } of template.layers) guest.kernel.volume.mount(at, tree);
     return guest;
   };
-  const bytecode = compileModule(create(), { name: 'sandbox:charts', aliases: [], source });
+  const bytecode = compileBytecode(create(), { name: 'sandbox:charts', aliases: [], source });
   const guest = create();
   const handles = { ...template.image.header.handles, [RENDER_HANDLE]: loadRenderer(guest, bytecode) };
   const image = captureImage(guest, template.assets.origin, handles);

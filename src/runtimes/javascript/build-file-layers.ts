@@ -107,7 +107,7 @@ async function nodeModuleSources(): Promise<ModuleSource[]> {
 }
 
 /** Compiles a module in a booted guest, which knows the built-in modules that it imports. */
-export function compileModule(guest: Guest, { name, source }: ModuleSource): Uint8Array {
+export function compileBytecode(guest: Guest, { name, source }: ModuleSource): Uint8Array {
   const length = guest.call('wasm_malloc', 4);
   const pointer = withCString(guest, source, (code, size) =>
     withCString(guest, name, (file) =>
@@ -139,10 +139,10 @@ export async function buildJavaScriptLayers(
     boot(guest);
     for (const one of nodeModules) {
       const path = one.name.slice('sandbox:node/'.length) + BYTECODE_SUFFIX;
-      nodeFiles.push({ path, data: compileModule(guest, one) });
+      nodeFiles.push({ path, data: compileBytecode(guest, one) });
     }
     for (const one of modules)
-      files.push({ path: one.name + BYTECODE_SUFFIX, data: compileModule(guest, one) });
+      files.push({ path: one.name + BYTECODE_SUFFIX, data: compileBytecode(guest, one) });
   });
   const links = modules.flatMap(({ name, aliases }) =>
     aliases.map((alias): Entry => {
