@@ -114,6 +114,7 @@ const SECTIONS = {
     'SessionState',
     'Checkpoint',
     'RecoveredWorkspace',
+    'LeaseWait',
     'TreeEdit',
     'Entry',
   ],

@@ -83,6 +83,7 @@ export {
 } from './stores/postgres/postgres-store.ts';
 export type {
   Checkpoint,
+  LeaseWait,
   RecoveredWorkspace,
   SessionRecord,
   SessionState,
