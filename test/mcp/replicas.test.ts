@@ -195,6 +195,12 @@ describe('limits per minute', () => {
     expect(admitted).toBeLessThanOrEqual(300);
   });
 
+  test('of requests admit as many concurrent requests as successive ones', async () => {
+    const limiter = new SharedRequestLimiter(open(), 600);
+    const settled = await Promise.allSettled(Array.from({ length: 300 }, () => limiter.consume('tenant c')));
+    expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(300);
+  });
+
   test('of fuel count that of all servers', async () => {
     const [one, two] = [new SharedFuel(open(), 5_000_000_000), new SharedFuel(open(), 5_000_000_000)];
     await two.check('tenant y');
