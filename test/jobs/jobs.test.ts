@@ -65,6 +65,9 @@ describe('jobs', () => {
   test('return the results of programs, which are never repeated because a program failed', async () => {
     await using queue = await openJobQueue({ ...connection(), tenant: 'a' });
     await expect(queue.submitMany([{ code: '1' }, { code: 2 } as never])).rejects.toThrow('programs[1]');
+    await expect(openJobQueue({ connectionString: 'postgres://u:p#w@host/db' })).rejects.toThrow(
+      'options.connectionString: must be a valid URL, with special characters percent-encoded',
+    );
     const ids = await queue.submitMany([
       { id: 'text', code: 'print("\\0 \\ud800", file=__import__("sys").stderr); print(6 * 7)' },
       { code: '1 / 0' },
