@@ -1,5 +1,6 @@
 /** Tool calls that wait for a person, as cards to approve, deny or answer. */
 import { useState } from 'preact/hooks';
+import { escapeControls } from '../src/analysis/escape-controls.ts';
 import type { PausedExecution } from './api.ts';
 
 type Pending = PausedExecution['pending'][number];
@@ -23,16 +24,20 @@ export function Approvals({ paused, onResolve, onDiscard }: Props) {
   );
 }
 
+/** Arguments come from the program, so characters that hide or reorder text are escaped. */
+const visibleJson = (value: unknown) =>
+  JSON.stringify(value, null, 2).split('\n').map(escapeControls).join('\n');
+
 function ApprovalCard({ call, onResolve }: { call: Pending; onResolve(resolution: object): void }) {
   const { id, name, reason, payload } = call;
   return (
     <article class="card approval" aria-label={`Call of ${name}`}>
       <header>
         <span class="badge warn">{reason === 'approval' ? 'needs approval' : 'waits for an answer'}</span>
-        <h3>{name}</h3>
+        <h3>{escapeControls(name)}</h3>
       </header>
-      <pre class="text">{JSON.stringify(call.arguments, null, 2)}</pre>
-      {payload !== undefined && <pre class="text">{JSON.stringify(payload, null, 2)}</pre>}
+      <pre class="text">{visibleJson(call.arguments)}</pre>
+      {payload !== undefined && <pre class="text">{visibleJson(payload)}</pre>}
       {reason === 'approval' ? (
         <div class="actions">
           <button type="button" class="primary" onClick={() => onResolve({ id, approve: true })}>

@@ -11,6 +11,7 @@ import { storeOption } from './options.ts';
 export interface StoreFlags {
   readonly store?: string;
   readonly dataDir?: string;
+  readonly tenant?: string;
 }
 
 export const storeOptions = () => [
@@ -19,6 +20,10 @@ export const storeOptions = () => [
     '--data-dir <DIR>',
     'Folder in which an MCP server stores sessions, instead of --store; includes all its tenants',
   ).conflicts('store'),
+  new Option(
+    '--tenant <NAME>',
+    'Tenant of an MCP server that stores sessions in the database of --store (default: that of servers without tokens)',
+  ).conflicts('dataDir'),
 ];
 
 export interface PausedSession {
@@ -28,8 +33,8 @@ export interface PausedSession {
 }
 
 /** The stores that the flags name: one, or those of all tenants of a server. */
-export function openStores({ store, dataDir }: StoreFlags): SessionContext[] {
-  if (dataDir === undefined) return [openSessionContext(store)];
+export function openStores({ store, dataDir, tenant }: StoreFlags): SessionContext[] {
+  if (dataDir === undefined) return [openSessionContext(store, tenant)];
   const folders = tenantFolders(dataDir);
   if (folders.length === 0)
     throw new UsageError(`${dataDir} does not contain sessions of an MCP server. Pass its data_dir.`);

@@ -21,7 +21,11 @@ const RETRIES = 3;
 const connectionOptions = z.object({
   connectionString: z
     .string()
-    .regex(/^postgres(ql)?:\/\//, 'must be an address that starts with postgres://'),
+    .regex(/^postgres(ql)?:\/\//, 'must be an address that starts with postgres://')
+    .refine(
+      (address) => URL.canParse(address),
+      'must be a valid URL, with special characters percent-encoded',
+    ),
   schema: z
     .string()
     .regex(/^[a-z_][a-z0-9_]{0,49}$/, 'must consist of up to 50 lower-case letters, digits and underscores')

@@ -178,13 +178,14 @@ class JobWorker {
 
   async #startJob(queue: string): Promise<boolean> {
     let slot: TenantSlot | undefined;
+    let job: FetchedJob | undefined;
     try {
       slot = await this.#slots?.acquire(queue);
+      if (this.#slots !== undefined && slot === undefined) return false;
+      [job] = await this.store.boss.fetch<JobData>(queue, { batchSize: 1, includeMetadata: true });
     } catch {
-      return false;
+      // The database is not reachable: the next poll tries again.
     }
-    if (this.#slots !== undefined && slot === undefined) return false;
-    const [job] = await this.store.boss.fetch<JobData>(queue, { batchSize: 1, includeMetadata: true });
     if (job === undefined) {
       if (slot !== undefined) await this.#slots?.release(slot);
       return false;

@@ -23,7 +23,8 @@ export class TenantSlots {
   readonly #connect: () => Promise<LockClient>;
   /** Jobs of each tenant that may run at the same time. */
   readonly #limit: number;
-  #client: LockClient | undefined;
+  /** Jobs that end and start at the same time share one connection: a lock belongs to the connection that took it. */
+  #client: Promise<LockClient> | undefined;
   /** A connection can take a lock twice, so the slots that this process uses are recorded. */
   readonly #used = new Map<string, Set<number>>();
 
@@ -59,19 +60,22 @@ export class TenantSlots {
     return rows[0]?.locked === true;
   }
 
-  async #connected(): Promise<LockClient> {
+  #connected(): Promise<LockClient> {
     if (this.#client !== undefined) return this.#client;
-    const client = await this.#connect();
+    const connecting = this.#connect();
     const forget = () => {
-      if (this.#client === client) this.#client = undefined;
+      if (this.#client === connecting) this.#client = undefined;
     };
-    client.on('error', forget);
-    client.on('end', forget);
-    this.#client = client;
-    return client;
+    connecting.then((client) => {
+      client.on('error', forget);
+      client.on('end', forget);
+    }, forget);
+    this.#client = connecting;
+    return connecting;
   }
 
   async close(): Promise<void> {
-    await this.#client?.end().catch(() => {});
+    const client = await this.#client?.catch(() => undefined);
+    await client?.end().catch(() => {});
   }
 }

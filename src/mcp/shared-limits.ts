@@ -42,6 +42,8 @@ export class SharedRequestLimiter implements RequestLimiter {
   readonly #block: number;
   /** Requests that were counted in the database but have not arrived. */
   readonly #left = new Map<string, { count: number; expiresMs: number }>();
+  /** Blocks that are being counted. Concurrent requests share a block, so that none of it is lost. */
+  readonly #counting = new Map<string, Promise<void>>();
 
   constructor(database: Database, perMinute: number) {
     this.#limiter = limiterOf(database, 'requests', perMinute);
@@ -49,13 +51,28 @@ export class SharedRequestLimiter implements RequestLimiter {
   }
 
   async consume(key: string): Promise<void> {
+    while (!this.#take(key)) await (this.#counting.get(key) ?? this.#countBlock(key));
+  }
+
+  #take(key: string): boolean {
     const left = this.#left.get(key);
-    if (left !== undefined && left.count > 0 && performance.now() < left.expiresMs) {
-      left.count--;
-      return;
-    }
-    const { msBeforeNext } = await this.#limiter.consume(key, this.#block);
-    this.#left.set(key, { count: this.#block - 1, expiresMs: performance.now() + msBeforeNext });
+    if (left === undefined || left.count === 0 || performance.now() >= left.expiresMs) return false;
+    left.count--;
+    return true;
+  }
+
+  #countBlock(key: string): Promise<void> {
+    const count = async () => {
+      try {
+        const { msBeforeNext } = await this.#limiter.consume(key, this.#block);
+        this.#left.set(key, { count: this.#block, expiresMs: performance.now() + msBeforeNext });
+      } finally {
+        this.#counting.delete(key);
+      }
+    };
+    const counting = count();
+    this.#counting.set(key, counting);
+    return counting;
   }
 }
 

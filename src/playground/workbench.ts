@@ -13,7 +13,8 @@ import { Timeline, type TimelineNode } from './timeline.ts';
 
 /** Automatic checkpoints of one session. A session can have 32 checkpoints in total. */
 const MAX_AUTOMATIC = 20;
-const AUTOMATIC = /^step-/;
+/** The names that `#keep` gives. Checkpoints of other clients may also begin with "step-". */
+const AUTOMATIC = /^step-\d+-[0-9a-f]{8}$/;
 const MAX_LABEL_CHARS = 80;
 
 /** What the playground needs from its server. */

@@ -82,7 +82,9 @@ async function resumeTwice(session: Session, { metadata }: SandboxResult): Promi
   let { metadata: last } = await session.resume(execution_id, { resolutions });
   // Calls that had to wait for others become pending now. Every round answers at least one.
   for (let rounds = 0; last.state === 'paused' && rounds < DEFAULT_LIMITS.max_tool_calls; rounds++)
-    ({ metadata: last } = await session.resume(execution_id, { resolutions: deny(last.pending ?? []) }));
+    ({ metadata: last } = await session.resume(last.execution_id!, {
+      resolutions: deny(last.pending ?? []),
+    }));
   if (last.state === 'paused') return ['the program is still paused although all calls were answered'];
   const codeOf = (cause: unknown) => (cause instanceof SandboxError ? cause.code : String(cause));
   const again = await session.resume(execution_id, { resolutions }).then(() => 'success', codeOf);

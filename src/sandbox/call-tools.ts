@@ -2,6 +2,7 @@
  * The tools of one call: the tools that the options offer, the requests of the program, and the tool calls in the result.
  * `ToolRun` makes the decisions.
  */
+import { randomUUID } from 'node:crypto';
 import type { LanguageName, PausedExecution, Policy, ResultMetadata } from '../schema.ts';
 import type { OnApproval, Resolution } from '../tools/tool-call.ts';
 import { DEFAULT_TOOL_LIMITS } from '../tools/tool-limits.ts';
@@ -68,6 +69,7 @@ export class CallTools {
   readonly #toolset: Toolset;
   readonly #policy: Policy;
   readonly #resumption: Resumption | undefined;
+  /** The id under which the program can be resumed if it pauses. */
   readonly #executionId: string;
 
   constructor(
@@ -79,7 +81,9 @@ export class CallTools {
     this.#toolset = toolset;
     this.#policy = policy;
     this.#resumption = resumption;
-    this.#executionId = executionId;
+    // Every pause has an id of its own. With the same id, an approval of a call that a person has seen could reach the call of
+    // another pause, if the program was meanwhile restored and continued with other answers.
+    this.#executionId = resumption === undefined ? executionId : randomUUID();
     const paused = resumption?.paused;
     this.run = new ToolRun(toolset, {
       limits: { max_calls: policy.max_tool_calls },

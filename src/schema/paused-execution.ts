@@ -9,7 +9,7 @@ const count = z.number().min(0).max(Number.MAX_SAFE_INTEGER);
 export const executionId = z.string().regex(/^[0-9a-f-]{36}$/);
 
 export const pausedExecution = z.strictObject({
-  execution_id: executionId.describe('Identifies the execution in `resume`.'),
+  execution_id: executionId.describe('Identifies this pause of the execution in `resume`.'),
   paused_at: z.iso.datetime().describe('Time of the pause, ISO 8601.'),
   pauses: count.int().describe('How many times the execution has paused.'),
   code: z.string().describe('The beginning of the program.'),

@@ -157,7 +157,10 @@ export const resultMetadata = z.object({
     .describe(
       'The tool calls that the program made, even if it failed or was rolled back. Present if the program had tools.',
     ),
-  execution_id: z.string().optional().describe('Identifies the execution in `resume`; only if it is paused.'),
+  execution_id: z
+    .string()
+    .optional()
+    .describe('Identifies this pause of the execution in `resume`; only if it is paused.'),
   pending: z
     .array(pendingCall)
     .optional()

@@ -96,6 +96,18 @@ describe('contexts', () => {
   });
 });
 
+test('a context receives a file that has replaced a folder, and a folder that has replaced a file', async () => {
+  await using other = await Sandbox.create();
+  await other.runCode("import os; os.mkdir('d'); open('d/x', 'w').write('1'); open('f', 'w').write('2')");
+  const javascript = { language: 'javascript' };
+  expect((await other.runCode("require('fs').readdirSync('d')[0]", javascript)).text).toBe('x');
+  await other.runCode(
+    "os.remove('d/x'); os.rmdir('d'); open('d', 'w').write('a'); os.remove('f'); os.mkdir('f'); open('f/y', 'w').write('b')",
+  );
+  const read = "['d', 'f/y'].map((path) => require('fs').readFileSync(path, 'utf8')).join('')";
+  expect((await other.runCode(read, javascript)).text).toBe('ab');
+});
+
 describe('files', () => {
   test('are written, read, listed, renamed and removed', async () => {
     const { files } = sandbox;

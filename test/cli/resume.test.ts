@@ -76,8 +76,12 @@ describe('pending and resume', () => {
 
     const second = await cli('resume', id, '--deny', '2');
     expect(second).toMatchObject({ status: 75, stdout: '' });
-    expect((await listPaused())[0]!.pending.map((call) => call.id)).toEqual([1, 3]);
-    const third = await cli('resume', id, '--value', '1={"n":1}', '--approve-all', '--tools-config', config);
+    const [again] = await listPaused();
+    expect(again!.pending.map((call) => call.id)).toEqual([1, 3]);
+    expect(second.stderr).toContain(`llm-wasm-sandbox resume ${again!.execution_id}`);
+    const left = ['--value', '1={"n":1}', '--approve-all', '--tools-config', config];
+    expect((await cli('resume', id, ...left)).status).toBe(69);
+    const third = await cli('resume', again!.execution_id, ...left);
     expect(third).toMatchObject({
       status: 0,
       stdout: "[{'n': 1}, 'denied: The call was not approved. Reason: a person denied the call', 'c']\n",

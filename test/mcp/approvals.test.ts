@@ -66,3 +66,26 @@ test('only a limited number of runs of a tenant wait for a decision; the others 
   expect(await start('other', 'r')).toMatchObject({ type: 'questions' });
   approvals.close();
 });
+
+test('a run whose only question is withdrawn while it is collected continues without asking', async () => {
+  const approvals = new Approvals();
+  const step = await approvals.start(
+    { tenant: 't', request: 'r' },
+    new AbortController().signal,
+    async (ask) => {
+      const withdrawn = new AbortController();
+      void ask({
+        call_id: '1',
+        seq: 1,
+        name: 'n',
+        arguments: {},
+        session_id: undefined,
+        signal: withdrawn.signal,
+      });
+      setImmediate(() => withdrawn.abort());
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      return 'ended';
+    },
+  );
+  expect(step).toEqual({ type: 'done', value: 'ended' });
+});

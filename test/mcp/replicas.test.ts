@@ -1,9 +1,11 @@
 /** Servers that share a database: any of them answers any call, and calls of one session take turns. */
 import type { Client } from '@modelcontextprotocol/client';
+import { createSandbox, postgresStore } from 'llm-wasm-sandbox';
 import type { HttpServer, ServerSettingsInput } from 'llm-wasm-sandbox/mcp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as sharedLimits from '../../src/mcp/shared-limits.ts';
 import { openStore } from '../../src/session/open-store.ts';
+import { runCliHere } from '../support/cli.ts';
 import { call, httpClient, startHttp } from '../support/mcp.ts';
 import { PostgresServer } from '../support/postgres.ts';
 
@@ -179,6 +181,29 @@ describe('servers of a database', () => {
   });
 });
 
+test('the command line finds the paused programs of a tenant', async () => {
+  const tools = { ask: { needsApproval: true, execute: async () => 'asked' } };
+  const store = postgresStore({ connectionString: database.connectionString, tenant: 'ann' });
+  const session = await createSandbox({ runtime: 'javascript', session_id: 'parked', store, tools });
+  const { metadata } = await session.execute(
+    'globalThis.y = await tools.ask({}).catch((error) => error.message)',
+  );
+  await session.close();
+  await store.close();
+  const command = (...args: string[]) => runCliHere(args, database.connectionString);
+  expect((await command('pending')).stdout).toBe('No paused programs.\n');
+  expect((await command('pending', '--tenant', 'ann')).stdout).toContain(
+    `execution ${metadata.execution_id}`,
+  );
+  const denied = await command('resume', metadata.execution_id!, '--deny', '1', '--tenant', 'ann');
+  expect(denied.status).toBe(0);
+  expect(await run(first, 'parked', 'console.log(y)')).toContain('not approved');
+  expect(await runCliHere(['pending', '--tenant', 'ann'], '.')).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('--data-dir'),
+  });
+});
+
 describe('limits per minute', () => {
   const { SharedFuel, SharedRequestLimiter } = sharedLimits;
   const open = () => openStore(database.connectionString).database!;
@@ -193,6 +218,12 @@ describe('limits per minute', () => {
       );
     expect(admitted).toBeGreaterThanOrEqual(295);
     expect(admitted).toBeLessThanOrEqual(300);
+  });
+
+  test('of requests admit as many concurrent requests as successive ones', async () => {
+    const limiter = new SharedRequestLimiter(open(), 600);
+    const settled = await Promise.allSettled(Array.from({ length: 300 }, () => limiter.consume('tenant c')));
+    expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(300);
   });
 
   test('of fuel count that of all servers', async () => {

@@ -261,13 +261,15 @@ describe('sessions of the playground', () => {
     expect((await api(path)).status).toBe(404);
   });
 
-  test('delete old automatic checkpoints', async () => {
+  test('delete old automatic checkpoints, and no others', async () => {
     const session = await newSession();
+    const { json: own } = await post(`sessions/${session}/checkpoint`, { name: 'step-1' });
     for (let i = 0; i < 24; i++)
       await api(`sessions/${session}/file?path=f`, { method: 'PUT', body: String(i) });
     const { nodes } = await snapshot(session);
-    const kept = nodes.filter(({ checkpoint }: Node) => checkpoint !== undefined);
+    const kept = nodes.filter(({ id, checkpoint }: Node) => id !== own.node && checkpoint !== undefined);
     expect(kept).toHaveLength(20);
+    expect(nodes.find(({ id }: Node) => id === own.node)).toMatchObject({ checkpoint: 'step-1' });
     expect(kept.at(-1)).toBe(nodes.at(-1));
     const answer = await post(`sessions/${session}/rollback`, { node: nodes[0].id });
     expect(answer).toMatchObject({ status: 404, json: { error: { code: 'checkpoint_not_found' } } });

@@ -104,13 +104,17 @@ describe.each(['python', 'javascript'] as const)('a paused %s program', (runtime
       { code: 'invalid_argument' },
     );
     const second = await session.resume(execution_id, { resolutions: [{ id: c, value: 'C' }] });
-    expect(second).toMatchObject({ exit_code: 75, stdout: '', metadata: { state: 'paused', execution_id } });
+    expect(second).toMatchObject({ exit_code: 75, stdout: '', metadata: { state: 'paused' } });
     expect(second.metadata.pending).toHaveLength(2);
+    expect((await session.paused())?.execution_id).toBe(second.metadata.execution_id);
     const resolutions = [
       { id: b, approve: true },
       { id: a, approve: true },
     ] as const;
-    const third = await session.resume(execution_id, { resolutions });
+    await expect(session.resume(execution_id, { resolutions })).rejects.toMatchObject({
+      code: 'execution_not_found',
+    });
+    const third = await session.resume(second.metadata.execution_id!, { resolutions });
     expect(third).toMatchObject({
       success: true,
       stdout: PRINTED[runtime],
@@ -208,7 +212,7 @@ describe("execute with onPending: 'pause'", () => {
       const answers = { a: 'a!', b: 'b!', c: 'C' };
       let result = first;
       for (let rounds = 0; result.metadata.state === 'paused' && rounds < 3; rounds++)
-        result = await session.resume(first.metadata.execution_id!, {
+        result = await session.resume(result.metadata.execution_id!, {
           onPending: 'pause',
           resolutions: result.metadata.pending!.map(({ id, name, arguments: args }) => ({
             id,
@@ -246,6 +250,32 @@ describe('resume', () => {
     expect(result.results[0]).toMatchObject({ text: 'later' });
     expect(shown).toEqual(result.results);
     await session.close();
+  });
+});
+
+describe('an approval', () => {
+  // guarantee: approval
+  it('does not reach another call with the same number after a rollback or in a fork', async () => {
+    executed.length = 0;
+    const session = await open('javascript', memoryStore(), 'swapped');
+    const first = await session.execute('await tools.approve({ item: await tools.wait({}) })');
+    const fork = await session.fork('swapped-fork');
+    const id = first.metadata.pending![0]!.id;
+    const answer = (one: Session, value: string) =>
+      one.resume(first.metadata.execution_id!, { resolutions: [{ id, value }] });
+    const { metadata: seen } = await answer(session, 'harmless');
+    const call = seen.pending![0]!;
+    expect(call).toMatchObject({ name: 'approve', arguments: { item: 'harmless' } });
+    await session.undo();
+    for (const other of [session, fork]) {
+      const { metadata } = await answer(other, 'harmful');
+      expect(metadata.pending).toMatchObject([{ id: call.id, arguments: { item: 'harmful' } }]);
+      await expect(
+        other.resume(seen.execution_id!, { resolutions: [{ id: call.id, approve: true }] }),
+      ).rejects.toMatchObject({ code: 'execution_not_found' });
+      await other.close();
+    }
+    expect(executed).toEqual([]);
   });
 });
 

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { SerialQueue } from '../../concurrency/serial-queue.ts';
-import { SandboxError } from '../../errors.ts';
+import { type ErrorCode, SandboxError } from '../../errors.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { LanguageName, PolicyInput, RuntimeName, SandboxResult } from '../../schema.ts';
 import { LANGUAGE_RUNTIMES } from '../../schema.ts';
@@ -35,11 +35,22 @@ interface OpenContext extends Context {
 
 const WORKING_DIRECTORY = '/app';
 
-const isMissing = (cause: unknown) => cause instanceof SandboxError && cause.code === 'file_not_found';
+const hasCode = (cause: unknown, ...codes: ErrorCode[]) =>
+  cause instanceof SandboxError && codes.includes(cause.code);
+
+/** The contents of a file; undefined if it was deleted or a folder has replaced it. */
+async function contentsOf({ session }: OpenContext, path: string): Promise<Uint8Array | undefined> {
+  return session.readFile(path).catch((cause: unknown) => {
+    if (hasCode(cause, 'file_not_found', 'invalid_path')) return undefined;
+    throw cause;
+  });
+}
 
 export class Contexts {
   readonly #queue = new SerialQueue();
   readonly #contexts = new Map<string, OpenContext>();
+  /** The context that has changed files last. It has the current contents of all files. */
+  #latest: OpenContext | undefined;
   #isClosed = false;
 
   constructor(readonly policy: PolicyInput) {}
@@ -76,6 +87,10 @@ export class Contexts {
 
   async #copyAll(source: OpenContext, target: OpenContext): Promise<void> {
     await this.#update(source);
+    await this.#copyFiles(source, target);
+  }
+
+  async #copyFiles(source: OpenContext, target: OpenContext): Promise<void> {
     for (const { path } of await source.session.listFiles())
       await target.session.writeFile(path, await source.session.readFile(path));
   }
@@ -160,17 +175,26 @@ export class Contexts {
 
   /** Copies the files that other contexts have changed. */
   async #update(context: OpenContext): Promise<void> {
-    for (const [path, source] of context.outdated) {
-      try {
-        await context.session.writeFile(path, await source.session.readFile(path));
-      } catch (cause) {
-        if (!isMissing(cause)) throw cause;
-        await context.session.deleteFile(path).catch((failure: unknown) => {
-          if (!isMissing(failure)) throw failure;
-        });
-      }
+    try {
+      await this.#copyChanges(context);
+    } catch (cause) {
+      if (!hasCode(cause, 'invalid_path') || this.#latest === undefined) throw cause;
+      // A file has replaced a folder, or the reverse.
+      await context.session.clearFiles();
+      await this.#copyFiles(this.#latest, context);
     }
     context.outdated.clear();
+  }
+
+  async #copyChanges({ session, outdated }: OpenContext): Promise<void> {
+    for (const [path, source] of outdated) {
+      const bytes = await contentsOf(source, path);
+      if (bytes !== undefined) await session.writeFile(path, bytes);
+      else
+        await session.deleteFile(path).catch((cause: unknown) => {
+          if (!hasCode(cause, 'file_not_found')) throw cause;
+        });
+    }
   }
 
   async #changed(context: OpenContext, result: SandboxResult): Promise<void> {
@@ -186,6 +210,7 @@ export class Contexts {
   }
 
   #markChanged(source: OpenContext, paths: readonly string[]): void {
+    if (paths.length > 0) this.#latest = source;
     for (const other of this.#contexts.values())
       if (other !== source) for (const path of paths) other.outdated.set(path, source);
   }

@@ -3,7 +3,9 @@ import { SandboxError } from '../../../errors.ts';
 import { sessionFolder } from '../../../host/user-folders.ts';
 import { openStore } from '../../../session/open-store.ts';
 import { openSessions, type SessionRegistry } from '../../../session/registry.ts';
+import { isDatabaseAddress } from '../../../stores/database-address.ts';
 import type { SessionStore, StoredSession } from '../../../stores/store.ts';
+import { UsageError } from '../../exit-codes.ts';
 import { hideArguments } from '../../hide-arguments.ts';
 
 export interface SessionContext {
@@ -16,11 +18,15 @@ export interface SessionContext {
 /** How long a command waits for a session that a server is using. */
 const LEASE_WAIT_SECONDS = 20;
 
-/** `address` is the value of --store: a folder, or the address of a PostgreSQL database. */
-export function openSessionContext(address: string = sessionFolder()): SessionContext {
+/** `address` is the value of --store: a folder, or the address of a PostgreSQL database, which has tenants. */
+export function openSessionContext(address: string = sessionFolder(), tenant?: string): SessionContext {
   hideArguments(address);
+  if (tenant !== undefined && !isDatabaseAddress(address))
+    throw new UsageError(
+      '--tenant names a tenant of a database. For a folder of an MCP server, use --data-dir.',
+    );
   const { location, storeFor } = openStore(address, { leaseWaitSeconds: LEASE_WAIT_SECONDS });
-  const store = storeFor('', '');
+  const store = storeFor(tenant ?? '', '');
   return { location, store, sessions: openSessions({ store }) };
 }
 
