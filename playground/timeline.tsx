@@ -113,7 +113,9 @@ function StepActions({
           <button type="button" class="small" disabled={isBusy || !hasState} onClick={() => onFork(id)}>
             Branch from this step
           </button>
-          {!hasState && node.status !== 'running' && <p class="note">The state of this step is not kept.</p>}
+          {!hasState && node.status !== 'running' && (
+            <p class="note">The state of this step is not available.</p>
+          )}
         </>
       ) : (
         <button type="button" class="small" onClick={() => onOpenSession(forked_session)}>

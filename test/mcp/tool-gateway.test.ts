@@ -228,7 +228,7 @@ describe('a program whose client cannot ask a person', () => {
     runCliHere(['resume', String(execution_id), '--data-dir', data, ...args], folder);
 
   // guarantee: approval, paused-programs
-  test('pauses until a person approves them on the command line', async () => {
+  test('pauses until a person approves its calls on the command line', async () => {
     const client = await httpClient(parking, 'modern', 'alice-secret-token-1');
     const path = join(files, 'approved-later');
     const code = `text = await tools.files.write_file(path=${JSON.stringify(path)}, content="late")\nprint(text)`;
