@@ -39,7 +39,7 @@ const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'worker',
-    description: 'Run jobs that were submitted with "batch submit", until stopped',
+    description: 'Run jobs from "batch submit" until stopped',
     load: async () => (await import('./commands/worker.ts')).workerCommand,
   },
   {

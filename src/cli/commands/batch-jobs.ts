@@ -115,7 +115,7 @@ async function printJobs(queue: JobQueue, ids: readonly string[]): Promise<void>
 }
 
 const tenantOption = () =>
-  new Option('--tenant <NAME>', 'Tenant that the jobs belong to (default: the empty name)');
+  new Option('--tenant <NAME>', 'Tenant that the jobs belong to (default: an empty name)');
 
 export const submitSubcommand: CommandSpec<JobFlags> = {
   name: 'submit',
