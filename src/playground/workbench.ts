@@ -72,7 +72,9 @@ export class Workbench {
     this.#knownCalls = calls;
     const paused = await session.paused();
     const checkpoints = await session.checkpoints();
-    const label = origin ?? (calls === 0 ? 'New session' : `Session with ${calls} earlier calls`);
+    const label =
+      origin ??
+      (calls === 0 ? 'New session' : `Session with ${calls} earlier ${calls === 1 ? 'call' : 'calls'}`);
     const start = timeline.add({ kind: 'start', label, status: 'ok' });
     for (const { name } of checkpoints)
       timeline.add(

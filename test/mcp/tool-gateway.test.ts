@@ -265,7 +265,7 @@ describe('a program whose client cannot ask a person', () => {
     expect([approved.status, approved.stdout]).toEqual([0, expect.stringContaining('Successfully wrote')]);
     expect(readFileSync(path, 'utf8')).toBe('late');
     expect((await resume(execution_id, '--approve', '1', ...config)).stderr).toContain(
-      'No session is paused',
+      'There is no paused program',
     );
     const after = await call(client, 'execute_code', {
       session_id: 'parked',
