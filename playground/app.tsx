@@ -50,7 +50,7 @@ function TokenForm({ problem, onSubmit }: { problem: string; onSubmit(): void })
         }}
       >
         <h1>Playground</h1>
-        <p>Open the address that the server has printed, or enter its token.</p>
+        <p>Open the address printed by the server, or enter a token.</p>
         <label for="token">Token</label>
         <input id="token" ref={input} type="password" autocomplete="off" required />
         {problem !== '' && <p role="alert">{problem}</p>}

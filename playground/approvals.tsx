@@ -1,4 +1,4 @@
-/** Tool calls that wait for a person, as cards to approve, deny or answer. */
+/** Tool calls that are waiting for a person, as cards to approve, deny or answer. */
 import { useState } from 'preact/hooks';
 import { escapeControls } from '../src/analysis/escape-controls.ts';
 import type { PausedExecution } from './api.ts';
@@ -13,7 +13,7 @@ interface Props {
 
 export function Approvals({ paused, onResolve, onDiscard }: Props) {
   return (
-    <section class="approvals" aria-label="Tool calls that wait for a decision">
+    <section class="approvals" aria-label="Tool calls waiting for a decision">
       {paused.pending.map((call) => (
         <ApprovalCard key={call.id} call={call} onResolve={onResolve} />
       ))}
@@ -31,9 +31,9 @@ const visibleJson = (value: unknown) =>
 function ApprovalCard({ call, onResolve }: { call: Pending; onResolve(resolution: object): void }) {
   const { id, name, reason, payload } = call;
   return (
-    <article class="card approval" aria-label={`Call of ${name}`}>
+    <article class="card approval" aria-label={`Call to ${name}`}>
       <header>
-        <span class="badge warn">{reason === 'approval' ? 'needs approval' : 'waits for an answer'}</span>
+        <span class="badge warn">{reason === 'approval' ? 'needs approval' : 'waiting for an answer'}</span>
         <h3>{escapeControls(name)}</h3>
       </header>
       <pre class="text">{visibleJson(call.arguments)}</pre>

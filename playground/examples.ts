@@ -86,7 +86,7 @@ squares = sum(i * i for i in range(50000))
 print(squares)`,
   },
   {
-    title: 'An endless loop to stop',
+    title: 'Stopping an endless loop',
     language: 'python',
     code: `import time
 

@@ -122,7 +122,7 @@ export function Header(props: Props) {
           <dt>
             <kbd>Ctrl</kbd> <kbd>S</kbd>
           </dt>
-          <dd>Make a checkpoint</dd>
+          <dd>Create a checkpoint</dd>
           <dt>
             <kbd>Esc</kbd> <kbd>Tab</kbd>
           </dt>
@@ -133,7 +133,7 @@ export function Header(props: Props) {
         </p>
         {info.tools.length > 0 && (
           <>
-            <h2>Tools of programs</h2>
+            <h2>Tools available to programs</h2>
             <ul class="tools">
               {info.tools.map(({ name, description }) => (
                 <li key={name}>

@@ -53,7 +53,7 @@ export function Output({ session, node, detail, progress, isLatest, onFix, onIns
           <Result key={result.id} result={result} session={session} />
         ))}
         {detail?.error && (
-          <section class="card guidance" aria-label="The call could not run">
+          <section class="card guidance" aria-label="The program could not run">
             <header>
               <span class="badge danger">{detail.error.code}</span>
               <h3>{detail.error.message}</h3>
@@ -72,7 +72,7 @@ function Hint({ node }: { node: TimelineNode | undefined }) {
   const isGone = node?.kind === 'call' && node.status !== 'running';
   return (
     <p class="empty">
-      {isGone ? 'The output of this call is no longer kept.' : 'Run a program to see its output here.'}
+      {isGone ? 'The output of this call is no longer available.' : 'Run a program to see its output here.'}
     </p>
   );
 }

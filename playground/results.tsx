@@ -31,7 +31,7 @@ export function Result({ result, session }: { result: DisplayResult; session: st
 
 function Form({ result, session }: { result: DisplayResult; session: string }) {
   const { svg, png, jpeg, data, html, markdown, latex, json, text, mime, path } = result;
-  const alt = titleOf(result) ?? 'Image that the program displayed';
+  const alt = titleOf(result) ?? 'Image displayed by the program';
   if (png !== undefined) return <img class="picture" alt={alt} src={`data:image/png;base64,${png}`} />;
   if (jpeg !== undefined) return <img class="picture" alt={alt} src={`data:image/jpeg;base64,${jpeg}`} />;
   if (svg !== undefined)
@@ -52,9 +52,7 @@ function titleOf({ chart, text }: DisplayResult): string | undefined {
 /** HTML of the program. The empty sandbox attribute forbids scripts, forms, navigation and access to this page. */
 function Frame({ html }: { html: string }) {
   const srcdoc = trusted === undefined ? html : trusted.createHTML(html);
-  return (
-    <iframe class="frame" sandbox="" srcdoc={srcdoc as string} title="HTML that the program displayed" />
-  );
+  return <iframe class="frame" sandbox="" srcdoc={srcdoc as string} title="HTML displayed by the program" />;
 }
 
 function FilePicture({
@@ -94,7 +92,7 @@ function Table({ data }: { data: NonNullable<DisplayResult['data']> }) {
   const rows = Array.from({ length: Math.min(count, MAX_ROWS) }, (_, i) => i);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-    <section class="table-scroll" tabIndex={0} aria-label="Table that the program displayed">
+    <section class="table-scroll" tabIndex={0} aria-label="Table displayed by the program">
       <table>
         <thead>
           <tr>

@@ -108,12 +108,14 @@ function StepActions({
             disabled={isBusy || !hasState || id === head}
             onClick={() => onRollback(id)}
           >
-            Go back to here
+            Go back to this step
           </button>
           <button type="button" class="small" disabled={isBusy || !hasState} onClick={() => onFork(id)}>
-            Branch from here
+            Branch from this step
           </button>
-          {!hasState && node.status !== 'running' && <p class="note">The state of this step is not kept.</p>}
+          {!hasState && node.status !== 'running' && (
+            <p class="note">The state of this step is not available.</p>
+          )}
         </>
       ) : (
         <button type="button" class="small" onClick={() => onOpenSession(forked_session)}>

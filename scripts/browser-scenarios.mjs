@@ -173,14 +173,14 @@ export const SCENARIOS = {
     await clickButton(page, 'Checkpoint', '.timeline');
     await page.waitForSelector('[data-kind="checkpoint"]');
     await page.click('[data-kind="call"]');
-    await clickButton(page, 'Go back to here');
+    await clickButton(page, 'Go back to this step');
     await page.waitForSelector('[data-kind="rollback"]');
     await page.waitForFunction(() => !document.querySelector('.files').textContent.includes('two.txt'));
     await run(page, 'print("value is", value)');
     await waitForText(page, '.stream', 'value is 1');
     const first = await page.$eval('.bar select', (one) => one.value);
     await page.click('[data-kind="checkpoint"]');
-    await clickButton(page, 'Branch from here');
+    await clickButton(page, 'Branch from this step');
     await page.waitForFunction((old) => document.querySelector('.bar select').value !== old, {}, first);
     await run(page, 'print("branch has", value)');
     await waitForText(page, '.stream', 'branch has 2');

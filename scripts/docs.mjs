@@ -125,12 +125,14 @@ const requireFuel = await measuredRequires();
 
 const firstSentence = (text) => /^.*?[.;](?=\s|$)/s.exec(text)?.[0].replace(/;$/, '.') ?? text;
 
-/** Settings whose default depends on the machine; their description states it. */
-const MACHINE_DEFAULTS = {
+/** Settings without a fixed default; their description states what applies. */
+const NO_FIXED_DEFAULT = {
   max_concurrent: '',
   max_concurrent_per_caller: '',
   fuel_per_minute: '',
   data_dir: '',
+  store: '',
+  packages: '',
   metrics_token: '',
   tools_config: '',
 };
@@ -152,7 +154,7 @@ const TABLES = {
     const rows = Object.entries(serverSettings.shape).map(([name, field]) => [
       `\`${name}\``,
       // A port is a name, not a quantity.
-      MACHINE_DEFAULTS[name] ?? (name === 'port' ? defaults.port : show(defaults[name])),
+      NO_FIXED_DEFAULT[name] ?? (name === 'port' ? defaults.port : show(defaults[name])),
       field.description,
     ]);
     return table(['setting', 'default', 'meaning'], rows);

@@ -1,6 +1,6 @@
 /**
  * The tools of a sandbox as tools of agent frameworks. A framework's factory function is passed in, not imported, so that
- * this module depends on none of them and uses the copy that the application has installed.
+ * this module does not depend on any framework and uses the copy that the application has installed.
  */
 import type { z } from 'zod';
 import type { Sandbox } from '../sandbox/sandbox.ts';

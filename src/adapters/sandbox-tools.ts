@@ -59,9 +59,9 @@ export interface SandboxToolsOptions {
   readonly names?: readonly SandboxToolName[];
   /** Characters of standard output in a result. Longer output is shortened to its beginning and end. Default: 20,000. */
   readonly max_output_chars?: number;
-  /** The highest fuel budget that the model may request for a call. Default: that of the policy, which is then fixed. */
+  /** The highest fuel budget that the model may request for a call. Default: the model cannot choose; the value of the policy applies. */
   readonly max_fuel_budget?: number;
-  /** The longest timeout that the model may request for a call. Default: that of the policy, which is then fixed. */
+  /** The longest timeout that the model may request for a call. Default: the model cannot choose; the value of the policy applies. */
   readonly max_timeout_seconds?: number;
   /** Receives the complete result of every program. */
   readonly onResult?: (result: SandboxResult) => void;
@@ -83,7 +83,7 @@ export interface SandboxToolResult {
   readonly images: readonly SandboxToolImage[];
   /** Whether the call failed. A program that fails is a successful call whose text describes the failure. */
   readonly isError: boolean;
-  /** The same facts as data, for the application. */
+  /** The same information as data, for the application. */
   readonly structured?: Readonly<Record<string, unknown>>;
 }
 
@@ -97,8 +97,8 @@ export interface SandboxTool {
   /** The arguments as a JSON Schema. */
   readonly jsonSchema: Readonly<Record<string, unknown>>;
   /**
-   * Calls the tool. Mistakes of the model, such as invalid arguments or a missing file, are results with `isError`. A
-   * failure of the host is thrown as a `SandboxError`.
+   * Calls the tool. Mistakes by the model, such as invalid arguments or the path of a missing file, are returned as results with
+   * `isError`. Host failures are thrown as `SandboxError`.
    */
   execute(args: unknown, call?: { readonly signal?: AbortSignal | undefined }): Promise<SandboxToolResult>;
 }
@@ -265,7 +265,7 @@ function linkedText(uri: string, { session_id, outputs, results }: ToolsContext)
   if (text !== undefined) return text;
   throw new SandboxError(
     'file_not_found',
-    `There is no ${uri}, or it is no longer cached. Use a link from the last results, or a path in the workspace.`,
+    `There is no ${uri}, or it is no longer cached. Use a link from recent results, or a path in the workspace.`,
   );
 }
 

@@ -20,7 +20,7 @@ export const approvalAtTerminal =
   (canPause: boolean): OnApproval =>
   async (request) => {
     const unanswered = (reason: string) => (canPause ? undefined : { approved: false, reason });
-    if (!hasTerminal()) return unanswered('there is no terminal to ask a person');
+    if (!hasTerminal()) return unanswered('there is no terminal on which a person can be asked');
     const decision = await questions.run(() => askApproval(request, request.signal));
     return decision ?? unanswered('the question was not answered');
   };
@@ -31,8 +31,8 @@ async function askApproval(
 ): Promise<ApprovalDecision> {
   // A program could ask the person to press a key before the question appears, but it cannot know this code.
   const code = String(randomInt(1000, 10_000));
-  // The name is repeated, because long arguments scroll it away.
-  const question = `Type ${code} to allow this call of ${escapeControls(call.name)}, or anything else to deny it: `;
+  // The name is repeated, because it may have scrolled out of view.
+  const question = `Type ${code} to allow this call to ${escapeControls(call.name)}, or anything else to deny it: `;
   const line = await ask(`The program wants to call ${callText(call)}\n${question}`, signal);
   if (line === undefined) return undefined;
   return line.trim() === code ? true : { approved: false, reason: DENIED_BY_PERSON };
@@ -48,14 +48,14 @@ export async function askResolution(call: PendingCall): Promise<Resolution | und
   }
   for (;;) {
     const line = await ask(
-      `The program waits for the result of ${callText(call)}\nType it as JSON, or press Enter to leave the call unanswered: `,
+      `The program is waiting for the result of ${callText(call)}\nType it as JSON, or press Enter to leave the call unanswered: `,
       NEVER,
     );
     if (line === undefined || line.trim() === '') return undefined;
     try {
       return { id, value: JSON.parse(line) };
     } catch {
-      process.stderr.write('This is not JSON. Write text in double quotes.\n');
+      process.stderr.write('This is not valid JSON. Put text in double quotes.\n');
     }
   }
 }

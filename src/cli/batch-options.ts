@@ -18,11 +18,11 @@ export const PROGRAMS_ARGUMENT =
 export const jobsOption = () =>
   new Option(
     '--jobs <N>',
-    `Programs that run at the same time (default: one per CPU core, here ${availableParallelism()})`,
+    `Number of programs to run at the same time (default: one per CPU core, here ${availableParallelism()})`,
   ).argParser(parseCountOption);
 
 export const limitOptions = () => [
-  new Option('--fuel <N>', 'Maximum number of instructions of each program, e.g. 20B').argParser(
+  new Option('--fuel <N>', 'Maximum number of instructions for each program, e.g. 20B').argParser(
     parseFuelOption,
   ),
   new Option('--timeout <SECONDS>', 'Maximum running time of each program').argParser(parseSecondsOption),

@@ -1,6 +1,6 @@
 /**
  * Opens an address with a secret in the browser of the user. Other users of the machine can read the arguments of processes,
- * so the browser is given a file that only this user can read, and the file leads to the address.
+ * so the browser opens a file that only this user can read and that redirects to the address.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -18,7 +18,7 @@ export const storeOptions = () => [
   storeOption(),
   new Option(
     '--data-dir <DIR>',
-    'Folder in which an MCP server stores sessions, instead of --store; includes all its tenants',
+    'data_dir of an MCP server, instead of --store; includes the sessions of all tenants',
   ).conflicts('store'),
   new Option(
     '--tenant <NAME>',

@@ -24,7 +24,7 @@ const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'pending',
-    description: 'List paused programs and the tool calls that they wait for',
+    description: 'List paused programs and their pending tool calls',
     load: async () => (await import('./commands/pending.ts')).pendingCommand,
   },
   {
@@ -39,7 +39,7 @@ const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'worker',
-    description: 'Run the jobs of batch submit until stopped',
+    description: 'Run jobs from "batch submit" until stopped',
     load: async () => (await import('./commands/worker.ts')).workerCommand,
   },
   {
@@ -69,7 +69,7 @@ const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'playground',
-    description: 'Open a local page to run programs and explore sessions',
+    description: 'Open a local web page for running programs and exploring sessions',
     load: async () => (await import('./commands/playground.ts')).playgroundCommand,
   },
 ];

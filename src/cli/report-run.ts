@@ -48,7 +48,7 @@ function endReport(
 
 function pausedText({ metadata: { pending = [], execution_id } }: SandboxResult): string {
   const names = [...new Set(pending.map(({ name }) => name))].slice(0, 5).join(', ');
-  const fact = `the program is paused and waits for ${formatItems(pending.length, 'tool call')} (${escapeControls(names)})`;
+  const fact = `the program is paused and is waiting for ${formatItems(pending.length, 'tool call')} (${escapeControls(names)})`;
   const advice = `"llm-wasm-sandbox pending" shows the calls, and "llm-wasm-sandbox resume ${execution_id}" answers them`;
   return `llm-wasm-sandbox: ${fact}. ${advice}.\n`;
 }

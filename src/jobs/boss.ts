@@ -1,6 +1,6 @@
 /**
- * The connection to pg-boss, which stores the jobs in PostgreSQL. Every tenant has a queue of its own, so tenants cannot delay
- * each other. Programs and results are stored as JSON text inside of JSON, because PostgreSQL rejects some strings.
+ * The connection to pg-boss, which stores the jobs in PostgreSQL. Every tenant has its own queue, so tenants cannot delay
+ * each other. Programs and results are stored as JSON text inside JSON, because PostgreSQL rejects some strings.
  */
 import type PgBoss from 'pg-boss';
 import { z } from 'zod';
@@ -15,7 +15,7 @@ const DEFAULT_SCHEMA = 'llm_wasm_sandbox_jobs';
 /** Receives the jobs that the host has repeatedly failed to run. */
 const DEAD_LETTER_QUEUE = 'dead-letters';
 const QUEUE_PREFIX = 'programs-';
-/** How often a job is repeated after a failure of the host. */
+/** How often a job is retried after a host failure. */
 const RETRIES = 3;
 
 const connectionOptions = z.object({
@@ -55,7 +55,7 @@ export async function openJobStore(options: JobStoreOptions, supervision: object
     throw new SandboxError('not_installed', message, { cause });
   });
   const boss = new Boss({ connectionString, schema, schedule: false, supervise: false, ...supervision });
-  // Failed queries are reported by the call that made them; maintenance is repeated.
+  // Failed queries are reported by the call that made them; maintenance is retried.
   boss.on('error', () => {});
   try {
     await boss.start();
@@ -71,7 +71,7 @@ export async function closeJobStore({ boss }: JobStore): Promise<void> {
   await boss.stop({ graceful: false });
 }
 
-/** A connection of its own. */
+/** Opens a separate connection. */
 export async function connect({ connectionString }: JobStore) {
   const { default: pg } = await import('pg');
   const client = new pg.Client({ connectionString, keepAlive: true, connectionTimeoutMillis: 10_000 });
@@ -97,7 +97,7 @@ export async function inTransaction(
   }
 }
 
-/** The name of a tenant may contain any characters, that of a queue may not. */
+/** Tenant names may contain any characters, but queue names may not. */
 export const queueOf = (tenant: string) => QUEUE_PREFIX + sha256Hex(tenant).slice(0, 40);
 
 export const isTenantQueue = (name: string) => name.startsWith(QUEUE_PREFIX);

@@ -37,34 +37,34 @@ export interface JobQueueOptions extends JobStoreOptions {
   /** The tenant whose jobs are submitted and read. Default: the empty string. */
   readonly tenant?: string;
   /**
-   * Time after the time limit of a program within which its worker must record the result. Afterwards the worker counts as
-   * crashed, and another one repeats the job. Default: 60.
+   * Time after the time limit of a program within which its worker must record the result. After that, the worker is
+   * considered crashed, and another worker retries the job. Default: 60.
    */
   readonly leaseSeconds?: number;
 }
 
 /** Options of `submit` and `submitMany`. */
 export interface SubmitOptions {
-  /** Jobs of a tenant with a higher priority run first. Default: 0. */
+  /** Within a tenant, jobs with a higher priority run first. Default: 0. */
   readonly priority?: number;
 }
 
-/** The state of a job: it waits, runs, has a result, or the host has repeatedly failed to run it. */
+/** The state of a job: waiting, running, ended with a result, or given up because the host repeatedly failed to run it. */
 export type JobState = 'queued' | 'running' | 'completed' | 'failed';
 
 /** A job and its result, if it has ended. */
 export interface SubmittedJob {
   /** Identifies the job. */
   readonly job_id: string;
-  /** What has happened to the job. */
+  /** State of the job. */
   readonly state: JobState;
   /** The id of the program, if it has one. */
   readonly id?: string | number;
-  /** What the program did. A program that fails has a result as well. */
+  /** Result of the program, even if the program failed. */
   readonly result?: SandboxResult;
   /** Why the program could not be run. */
   readonly error?: BatchError;
-  /** How often the job was started. */
+  /** Number of times the job was started. */
   readonly attempts: number;
 }
 
@@ -93,7 +93,7 @@ export class JobQueue {
     return (await this.submitMany([program], options))[0]!;
   }
 
-  /** Submits programs, all of them or none. Returns the ids of the jobs in the same order. */
+  /** Submits either all programs or none. Returns the ids of the jobs in the same order. */
   async submitMany(programs: readonly BatchProgram[], options: SubmitOptions = {}): Promise<string[]> {
     const { priority } = parse(submitOptions, options, 'options');
     const name = queueOf(this.#tenant);

@@ -1,6 +1,6 @@
 /**
  * Runs jobs until it is stopped. The result of a program and the end of its job are one statement, so a job has exactly one
- * result, even if it ran more than once. Only failures of the host are repeated, never what a program did.
+ * result, even if it ran more than once. Jobs are retried only after host failures, not because a program failed.
  */
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -27,7 +27,7 @@ import { type TenantSlot, TenantSlots } from './tenant-slots.ts';
 /** How long a worker without jobs waits before it looks for some. */
 const POLL_MS = 500;
 const COMPLETE_ATTEMPTS = 6;
-/** Errors that the program itself causes. Repeating it would not help. */
+/** Errors that the program itself causes. A retry would not help. */
 const PROGRAM_ERRORS: readonly ErrorCode[] = [
   'invalid_argument',
   'invalid_path',
@@ -44,14 +44,14 @@ const workerOptions = z.object({
   signal: z.instanceof(AbortSignal).optional(),
 });
 
-/** What happened to a job in this worker: it has a result, or it is repeated because the host failed. */
+/** What happened to a job in this worker: it has a result, or it will be retried because the host failed. */
 export interface JobEvent {
   /** Identifies the job. */
   readonly job_id: string;
   /** The tenant that submitted it. */
   readonly tenant: string;
   /** What happened. */
-  readonly outcome: 'completed' | 'repeated';
+  readonly outcome: 'completed' | 'retried';
   /** Whether the program succeeded; only if the job is completed. */
   readonly success?: boolean;
 }
@@ -60,13 +60,13 @@ export interface JobEvent {
 export interface JobWorkerOptions extends JobStoreOptions {
   /** Number of programs that run concurrently. Default: one per CPU core. */
   readonly jobs?: number;
-  /** Number of programs of one tenant that run concurrently, in all workers together. Default: no limit. */
+  /** Number of programs of one tenant that run concurrently, across all workers. Default: no limit. */
   readonly tenantJobs?: number;
   /** Limits of every program. */
   readonly policy?: PolicyInput;
-  /** How long running programs may continue after the signal. The others are repeated by another worker. Default: 30. */
+  /** How long running programs may continue after the signal. After that, another worker retries their jobs. Default: 30. */
   readonly shutdownSeconds?: number;
-  /** How often jobs of crashed workers are looked for. Default: 10. */
+  /** Interval at which the worker looks for jobs of crashed workers. Default: 10. */
   readonly maintenanceSeconds?: number;
   /** Stops the worker. */
   readonly signal?: AbortSignal;
@@ -201,7 +201,7 @@ class JobWorker {
     return true;
   }
 
-  /** Runs a job and records its end. If the database stays unreachable, the job expires and is repeated. */
+  /** Runs a job and records its end. If the database stays unreachable, the job expires and is retried. */
   async #run(job: FetchedJob): Promise<void> {
     const { tenant, timeout_seconds, program } = job.data;
     const own = this.limits.policy;
@@ -224,7 +224,7 @@ class JobWorker {
       tenant,
       ...(failure === undefined
         ? { outcome: 'completed', success: outcome.result?.success === true }
-        : { outcome: 'repeated' }),
+        : { outcome: 'retried' }),
     });
   }
 }
@@ -238,7 +238,7 @@ function hostFailure({ result, error }: BatchResult): { code: string; message: s
   return undefined;
 }
 
-/** Repeats a statement until the database answers. The statement has an effect only once. */
+/** Retries a statement until the database answers. The statement has an effect only once. */
 async function persistently(statement: () => Promise<unknown>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {

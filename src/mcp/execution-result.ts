@@ -72,7 +72,7 @@ export const executionOutput = z.object({
       }),
     )
     .optional()
-    .describe(`The first ${MAX_PENDING} calls for which a paused program waits.`),
+    .describe(`The first ${MAX_PENDING} pending calls of a paused program.`),
   results: z.array(resultDescription).optional().describe('What the program displayed; see view_result.'),
   language: languageName,
   session_id: z.string(),
@@ -183,7 +183,7 @@ function outcomeLine(result: SandboxResult): string {
   const cost = `${formatDuration(result.duration_ms)}, ${formatFuel(result.fuel_consumed)} fuel`;
   if (result.success) return `Succeeded (${cost}).`;
   if (metadata.state === 'paused')
-    return `Paused: the program waits for ${formatItems(metadata.pending?.length ?? 0, 'tool call')} (${cost}).`;
+    return `Paused: the program is waiting for ${formatItems(metadata.pending?.length ?? 0, 'tool call')} (${cost}).`;
   if (metadata.trap_message !== null)
     return `Failed: ${metadata.trap_message} (exit code ${exit_code}, ${cost}).`;
   const { error, error_guidance: guidance } = metadata;

@@ -1,5 +1,5 @@
 /**
- * MCP over HTTP: one endpoint for both protocol eras, plus /healthz, /readyz, /metrics and, if a setting asks for it, the
+ * MCP over HTTP: one endpoint for both protocol eras, plus /healthz, /readyz, /metrics and, if it is enabled, the
  * playground. Every request to a tool or to the interface of the playground passes the same guards in the same order.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -100,7 +100,7 @@ function checkPlayground({ playground, tokens }: ServerSettings): void {
   if (!playground || tokens.length > 0) return;
   throw new SandboxError(
     'invalid_argument',
-    'playground: the page needs a token. Set one (--token or LLM_WASM_SANDBOX_TOKENS), or run the command "playground", which creates one.',
+    'playground: a token is required. Set one with --token or LLM_WASM_SANDBOX_TOKENS, or run the command "playground", which creates one.',
   );
 }
 
@@ -159,7 +159,7 @@ class HttpApp {
   readonly #legacy: LegacyConnections;
   readonly #modern: ReturnType<typeof createMcpHandler>;
   readonly #serveModern: ReturnType<typeof toNodeHandler>;
-  /** Absent unless the setting asks for it. */
+  /** Undefined if the playground is not enabled. */
   #playground: MountedPlayground | undefined;
 
   constructor(

@@ -29,7 +29,7 @@ type RunOptions = Pick<
   'tools' | 'onApproval' | 'signal' | 'onStdout' | 'onStderr' | 'onProgress'
 >;
 
-/** A program to run, or to continue. */
+/** A program to run or to continue. */
 interface ProgramRun {
   /** The arguments of the tool call. A client repeats them when it answers a question. */
   readonly request: unknown;
@@ -84,7 +84,7 @@ function whyNotParked(sandbox: Sandbox, { tenant }: ToolCall): string | undefine
   if (!isSession(sandbox) || !sandbox.session.auto_persist_globals)
     return 'only a program in a session that keeps its variables can wait for one. Use create_session';
   if (tenant.sessions.store.isInMemory)
-    return 'this server keeps sessions in memory, so no other process can resume the program. Its operator has to set data_dir or store';
+    return 'this server keeps sessions in memory, so no other process can resume the program. Its operator must set data_dir or store';
   return undefined;
 }
 

@@ -197,7 +197,7 @@ export class ServerState {
     return tenant;
   }
 
-  /** The default workspace is a session of a tenant of its own, so it is not listed and has no limit of sessions. */
+  /** The default workspace is a session of a separate tenant, so it is not listed and does not count towards `max_sessions`. */
   #tenantShare(id: string): TenantShare | undefined {
     const { database } = this.#store ?? {};
     if (database === undefined) return undefined;

@@ -92,7 +92,7 @@ export const serverSettings = z.strictObject({
     .min(MiB)
     .default(2048 * MiB)
     .describe(
-      'Bytes of files and interpreter memory that the sessions of all tenants may hold in memory. At the limit, idle sessions are unloaded to data_dir; if that is not enough, calls fail with session_limit.',
+      'Bytes of files and interpreter memory that the sessions of all tenants may hold in memory. At the limit, idle sessions are unloaded to data_dir or store; if that is not enough, calls fail with session_limit.',
     ),
   max_held_bytes_per_tenant: z
     .number()
@@ -141,7 +141,9 @@ export const serverSettings = z.strictObject({
     .string()
     .min(1)
     .optional()
-    .describe('Folder in which sessions are stored. Without it, sessions are lost when the server stops.'),
+    .describe(
+      'Folder in which sessions are stored. Without it and without store, sessions are lost when the server stops.',
+    ),
   store: z
     .string()
     .min(1)
@@ -149,14 +151,14 @@ export const serverSettings = z.strictObject({
     .describe(
       'Where sessions are stored, instead of data_dir: a folder, or the address of a PostgreSQL database, such as postgres://USER:PASSWORD@HOST:PORT/DATABASE. Servers with the same database share their sessions.',
     ),
-  store_connections: count(10, 'Connections to the database of store.'),
+  store_connections: count(10, 'Maximum number of connections to the database of store.'),
   lease_seconds: z
     .number()
     .min(1)
     .max(3600)
     .default(30)
     .describe(
-      'Time after which another server with the same database takes over a session of a server that does not respond.',
+      'Time after which another server with the same database can take over the sessions of a server that does not respond.',
     ),
   lease_wait_seconds: z
     .number()
@@ -203,12 +205,12 @@ export const serverSettings = z.strictObject({
   playground: z
     .boolean()
     .default(false)
-    .describe('Serve the playground, a page to run programs, at /playground/. It needs a token.'),
+    .describe('Serve the playground, a web page for running programs, at /playground/. Requires a token.'),
   tokens: z
     .array(token)
     .default([])
     .describe(
-      'Bearer tokens, as SECRET or NAME=SECRET; each token is a separate tenant. The name identifies the sessions of the tenant in data_dir; without a name, a digest of the secret does.',
+      'Bearer tokens, as SECRET or NAME=SECRET; each token is a separate tenant. The name identifies the stored sessions of the tenant; without a name, a digest of the secret does.',
     ),
   metrics_token: z
     .string()

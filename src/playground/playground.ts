@@ -50,7 +50,7 @@ export interface PlaygroundRequest {
   readBytes(): Promise<Uint8Array>;
 }
 
-/** What a handler knows about its request. */
+/** The request, as handlers receive it. */
 export interface ApiCall extends PlaygroundRequest {
   readonly playground: Playground;
   /** The parts of the path that the route leaves open. */
@@ -174,7 +174,7 @@ export class Playground {
     return opening;
   }
 
-  /** Forgets the timelines that were not used for the longest time and that no page watches. */
+  /** Removes the least recently used timelines that no page shows. */
   async #evict(known: Map<string, Promise<Workbench>>): Promise<void> {
     if (known.size <= MAX_WORKBENCHES) return;
     const settled = await Promise.allSettled(
@@ -187,7 +187,7 @@ export class Playground {
     for (const [id] of idle.slice(0, known.size - MAX_WORKBENCHES)) known.delete(id);
   }
 
-  /** Forgets a session that was deleted, and tells the pages that watch it. */
+  /** Removes a session that was deleted, and notifies the pages that show it. */
   async forget(tenant: PlaygroundTenant, session_id: string): Promise<void> {
     const known = this.#workbenches(tenant);
     const workbench = await known.get(session_id)?.catch(() => undefined);
@@ -203,7 +203,10 @@ export const newSessionId = (prefix: string) => `${prefix}-${randomBytes(3).toSt
 export async function streamEvents({ request, response }: ApiCall, workbench: Workbench): Promise<void> {
   const { timeline } = workbench;
   if (timeline.subscribers >= MAX_WATCHERS)
-    throw new SandboxError('queue_full', `${MAX_WATCHERS} pages watch this session. Close one of them.`);
+    throw new SandboxError(
+      'queue_full',
+      `${MAX_WATCHERS} pages already show this session. Close one of them.`,
+    );
   const snapshot = await workbench.snapshot();
   if (response.destroyed) return;
   response.writeHead(200, { 'content-type': 'application/x-ndjson; charset=utf-8' });
@@ -259,7 +262,7 @@ function checkSameOrigin({ headers }: IncomingMessage): void {
   if (isOwn && (site === undefined || site === 'same-origin' || site === 'none')) return;
   throw new SandboxError(
     'invalid_argument',
-    'The request comes from another site. Open the page of the playground.',
+    'The request comes from another site. Open the playground page.',
   );
 }
 

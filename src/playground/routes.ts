@@ -110,7 +110,7 @@ async function run(call: ApiCall): Promise<object> {
   const request = await call.body(BODIES.run);
   const maximum = call.tenant.maximums.fuel_budget;
   if ((request.fuel_budget ?? 0) > maximum)
-    throw new SandboxError('invalid_argument', `fuel_budget: the highest budget is ${maximum}.`);
+    throw new SandboxError('invalid_argument', `fuel_budget: the maximum is ${maximum}.`);
   return { node: (await call.workbench()).run(request).id };
 }
 
@@ -153,7 +153,7 @@ function pathOf({ query }: ApiCall): string {
   return path;
 }
 
-/** Sends a file as an attachment of unknown type, which no browser displays or runs. */
+/** Sends a file as an attachment of a generic type, which browsers do not display or run. */
 async function readFile(call: ApiCall): Promise<undefined> {
   const bytes = await (await call.workbench()).session.readFile(pathOf(call));
   call.response

@@ -73,7 +73,9 @@ export class Workbench {
     this.#knownCalls = calls;
     const paused = await session.paused();
     const checkpoints = await session.checkpoints();
-    const label = origin ?? (calls === 0 ? 'New session' : `Session with ${calls} earlier calls`);
+    const label =
+      origin ??
+      (calls === 0 ? 'New session' : `Session with ${calls} earlier ${calls === 1 ? 'call' : 'calls'}`);
     const start = timeline.add({ kind: 'start', label, status: 'ok' });
     for (const { name } of checkpoints)
       timeline.add(
@@ -237,7 +239,7 @@ export class Workbench {
       for (const node of this.timeline.nodes)
         if (node.status === 'paused') this.timeline.update(node.id, { status: 'stopped' });
       const node = this.timeline.add(
-        { kind: 'rollback', label: `Back to: ${label}`, status: 'ok', checkpoint },
+        { kind: 'rollback', label: `Rolled back to: ${label}`, status: 'ok', checkpoint },
         { parent: id },
       );
       this.timeline.emit({ type: 'files' });
@@ -285,7 +287,7 @@ export class Workbench {
     if (node.checkpoint !== undefined) return node;
     throw new SandboxError(
       'checkpoint_not_found',
-      `The state after step ${id} is no longer kept. Choose a later step.`,
+      `The state after step ${id} is no longer available. Choose a later step.`,
     );
   }
 
@@ -303,7 +305,7 @@ export class Workbench {
     if (this.isIdle) return;
     throw new SandboxError(
       'invalid_argument',
-      'The session is busy with a program or a change. Wait until it has ended, or stop the program.',
+      'The session is busy: a program is running or a change is in progress. Wait until it has ended, or stop the program.',
     );
   }
 

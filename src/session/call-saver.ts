@@ -39,7 +39,7 @@ export class CallSaver {
   }
 
   /**
-   * Commits a call before it returns, so that its result is true whatever happens afterwards. Throws `store_failed` if
+   * Commits a call before it returns, so that a later failure cannot invalidate its result. Throws `store_failed` if
    * the store fails; the caller then reverts the call.
    */
   async beforeAnswer(job: JobHandle, transaction: Transaction, outcome: RunOutcome): Promise<RunOutcome> {

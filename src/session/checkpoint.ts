@@ -20,7 +20,7 @@ export interface CheckpointInfo {
 
 /** Options of `fork`. */
 export interface ForkOptions {
-  /** The checkpoint that the fork begins with; by default it begins with the current state. */
+  /** The checkpoint from which the fork starts. Default: the current state. */
   readonly checkpoint?: string;
 }
 

@@ -10,7 +10,7 @@ interface PrunedSessions {
   delete(session_id: string): Promise<number>;
 }
 
-/** `isRequestedSince` says that a session was requested after a time, so it is about to be used. */
+/** `isRequestedSince` returns whether a session was requested after a given time; such a session is not deleted. */
 export async function pruneSessions(
   sessions: PrunedSessions,
   isRequestedSince: (session_id: string, ms: number) => boolean,

@@ -1,4 +1,4 @@
-/** The record of a session: how it begins, what it requires when the session is opened again, and what it says about the state. */
+/** Creates, checks and updates the record of a session. */
 import { SandboxError } from '../errors.ts';
 import { EMPTY_TREE } from '../fs/file-tree.ts';
 import { MAX_VARIABLES } from '../runtimes/language.ts';
@@ -74,7 +74,7 @@ function checkSettings(record: SessionRecord, settings: SessionSettings): void {
   }
 }
 
-/** The record after a call, whatever its outcome. */
+/** The record after a call, regardless of its outcome. */
 export function countCall(
   record: SessionRecord,
   { fuelConsumed, declared }: RunOutcome,

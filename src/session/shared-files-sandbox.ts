@@ -1,6 +1,6 @@
 /**
  * A sandbox without a session whose files several processes share. Programs start from the newest files and run at the
- * same time; the changes of each are applied to the files that the others have left meanwhile.
+ * same time; the changes of each program are applied to the files as the others have left them.
  */
 import type { Call, FinishedCall } from '../sandbox/call.ts';
 import type { SandboxParts } from '../sandbox/create-parts.ts';

@@ -146,7 +146,7 @@ describe('files', () => {
 });
 
 describe('sandbox', () => {
-  test('refuses what it does not have with a reason', async () => {
+  test('rejects unavailable features with a reason', async () => {
     await expect(sandbox.commands['run']!()).rejects.toThrow(
       'commands.run is not available: there are no processes',
     );

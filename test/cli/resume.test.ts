@@ -40,7 +40,7 @@ describe('pending and resume', () => {
     await cli('run', '-c', 'x = 1', '--session', 'other');
     const started = await cli('run', '-c', PROGRAM, '--session', 'shop', '--tools-config', config);
     expect(started).toMatchObject({ status: 75, stdout: '' });
-    expect(started.stderr).toContain('the program is paused and waits for 3 tool calls (demo.echo)');
+    expect(started.stderr).toContain('the program is paused and is waiting for 3 tool calls (demo.echo)');
 
     const [paused, ...others] = await listPaused();
     const id = paused!.execution_id;
@@ -68,7 +68,7 @@ describe('pending and resume', () => {
       [['--approve', '9', '--tools-config', config], 'call 9 is not pending; pending calls: 1, 2, 3'],
       [['--approve', '1', '--deny', '1', '--tools-config', config], 'more than one answer'],
       [['--approve', '1'], 'add --tools-config'],
-      [['--session', 'other', '--deny', '1'], 'No session is paused in execution'],
+      [['--session', 'other', '--deny', '1'], 'There is no paused program with execution id'],
     ] as const) {
       const { status, stderr } = await cli('resume', id, ...args);
       expect([status, stderr]).toEqual([expect.toBeOneOf([2, 69]), expect.stringContaining(problem)]);

@@ -36,7 +36,9 @@ describe('run --tools-config', () => {
   test('denies calls that need approval if there is neither a terminal nor a session', () => {
     const code = 'try:\n  await tools.demo.echo(text="x")\nexcept ToolError as error:\n  print(error)';
     const { stdout } = runCli(['run', '-c', code, '--tools-config', config({})]);
-    expect(stdout).toBe('The call was not approved. Reason: there is no terminal to ask a person\n');
+    expect(stdout).toBe(
+      'The call was not approved. Reason: there is no terminal on which a person can be asked\n',
+    );
   });
 
   test('rejects an invalid file', () => {

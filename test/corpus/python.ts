@@ -255,7 +255,7 @@ export const PYTHON: readonly FailingProgram[] = [
     says: 'Every task waits',
   },
   { code: 'import bcrypt', type: 'PackageNotAvailable', says: 'hashlib.pbkdf2_hmac' },
-  { code: 'from utils import helper', type: 'PackageNotAvailable', says: 'module of yours' },
+  { code: 'from utils import helper', type: 'PackageNotAvailable', says: 'your own module' },
   {
     code: "import argparse\np = argparse.ArgumentParser()\np.add_argument('--input', required=True)\np.parse_args()",
     type: 'WrongArguments',
@@ -433,7 +433,11 @@ export const PYTHON: readonly FailingProgram[] = [
     says: 'text mode',
   },
   { code: 'd = {"ab": 1, "cde": 2}\nfor k, v in d:\n    pass', type: 'DataShape', says: 'd.items()' },
-  { code: 'import json\na = {}\na["a"] = a\njson.dumps(a)', type: 'InvalidValue', says: 'contains itself' },
+  {
+    code: 'import json\na = {}\na["a"] = a\njson.dumps(a)',
+    type: 'InvalidValue',
+    says: 'contains a reference to itself',
+  },
   {
     code: 'import sqlite3\nsqlite3.connect(":memory:").execute("create table t (order text)")',
     type: 'DatabaseError',

@@ -62,7 +62,7 @@ async function collect(results: AsyncIterable<SubmittedJob>): Promise<SubmittedJ
 }
 
 describe('jobs', () => {
-  test('return the results of programs, which are never repeated because a program failed', async () => {
+  test('return the results of programs and are not retried if a program fails', async () => {
     await using queue = await openJobQueue({ ...connection(), tenant: 'a' });
     await expect(queue.submitMany([{ code: '1' }, { code: 2 } as never])).rejects.toThrow('programs[1]');
     await expect(openJobQueue({ connectionString: 'postgres://u:p#w@host/db' })).rejects.toThrow(
@@ -93,7 +93,7 @@ describe('jobs', () => {
     expect(await other.result(ids[0]!)).toBeUndefined();
   });
 
-  test('of a higher priority run first, and tenants take turns', async () => {
+  test('with a higher priority run first, and tenants take turns', async () => {
     await using first = await openJobQueue({ ...connection(), tenant: 'c' });
     await using second = await openJobQueue({ ...connection(), tenant: 'd' });
     const low = await first.submitMany([{ code: '1' }, { code: '2' }]);
@@ -111,7 +111,7 @@ describe('jobs', () => {
     expect(new Set([one, two])).toEqual(new Set(['c', 'd']));
   });
 
-  test('of one tenant run one at a time if the workers are told so', async () => {
+  test('of one tenant run one at a time if tenantJobs is 1', async () => {
     await using queue = await openJobQueue({ ...connection(), tenant: 'e' });
     const ids = await queue.submitMany(Array.from({ length: 4 }, (_, i) => ({ code: `print(${i})` })));
     await withWorker({ jobs: 2, tenantJobs: 1 }, () =>
@@ -128,7 +128,7 @@ describe('jobs', () => {
       if (i > 0) expect(started_on >= rows[i - 1].completed_on).toBe(true);
   });
 
-  test('are repeated when their worker is killed, and have one result', async () => {
+  test('are retried when their worker is killed, and have one result', async () => {
     await using queue = await openJobQueue({ ...connection(), tenant: 'f', leaseSeconds: 2 });
     const id = await queue.submit({
       code: 'import time; time.sleep(1); print("done")',
@@ -175,7 +175,7 @@ describe('jobs', () => {
       await expect.poll(async () => (await queue.result(id))?.state, { timeout: 60_000 }).toBe('running');
       stop();
     });
-    expect(events).toMatchObject([{ job_id: id, outcome: 'repeated' }]);
+    expect(events).toMatchObject([{ job_id: id, outcome: 'retried' }]);
     expect(await queue.result(id)).toMatchObject({
       state: 'failed',
       attempts: 1,
@@ -224,7 +224,7 @@ describe('command line', () => {
     ]);
     worker.kill('SIGTERM');
     expect(await once(worker, 'exit')).toEqual([0, null]);
-    expect(stderr).toBe('llm-wasm-sandbox: waiting for jobs\nRan 2 jobs, 0 to repeat.\n');
+    expect(stderr).toBe('llm-wasm-sandbox: waiting for jobs\nRan 2 jobs, 0 to be retried.\n');
   });
 
   test('says that jobs need a database', () => {

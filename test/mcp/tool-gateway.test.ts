@@ -228,7 +228,7 @@ describe('a program whose client cannot ask a person', () => {
     runCliHere(['resume', String(execution_id), '--data-dir', data, ...args], folder);
 
   // guarantee: approval, paused-programs
-  test('pauses until a person approves them on the command line', async () => {
+  test('pauses until a person approves its calls on the command line', async () => {
     const client = await httpClient(parking, 'modern', 'alice-secret-token-1');
     const path = join(files, 'approved-later');
     const code = `text = await tools.files.write_file(path=${JSON.stringify(path)}, content="late")\nprint(text)`;
@@ -265,7 +265,7 @@ describe('a program whose client cannot ask a person', () => {
     expect([approved.status, approved.stdout]).toEqual([0, expect.stringContaining('Successfully wrote')]);
     expect(readFileSync(path, 'utf8')).toBe('late');
     expect((await resume(execution_id, '--approve', '1', ...config)).stderr).toContain(
-      'No session is paused',
+      'There is no paused program',
     );
     const after = await call(client, 'execute_code', {
       session_id: 'parked',

@@ -20,7 +20,7 @@ async function resolve(name: string, files: Readonly<Record<string, string>>) {
   return (await resolvePackages([{ name, specifiers: '', isFile: true }], [], sources)).packages[0]!;
 }
 
-test('the modules of a wheel are its namesake first, then those with the most files', async () => {
+test('the modules of a wheel start with the one of the same name, followed by those with the most files', async () => {
   const { import_names, measured_imports } = await resolve('example', {
     'few/__init__.py': '',
     'many/__init__.py': '',

@@ -111,7 +111,7 @@ async function run(session: string, code: string): Promise<Node> {
 
 describe('playground', () => {
   // guarantee: playground
-  test('is served only if the setting asks for it', async () => {
+  test('is served only if it is enabled', async () => {
     for (const path of ['/playground/', '/playground/app.js', '/playground/api/info'])
       expect(await send(path, { to: plain })).toMatchObject({ status: 404 });
   });
@@ -122,7 +122,7 @@ describe('playground', () => {
   });
 
   // guarantee: playground
-  test('answers no request without a valid token, for another host or from another site', async () => {
+  test('rejects requests without a valid token, for another host or from another site', async () => {
     const rejected: [Given, number][] = [
       [{ token: '' }, 401],
       [{ token: 'unknown-token-unknown' }, 401],
@@ -172,7 +172,7 @@ describe('playground', () => {
     expect(text).not.toMatch(/<script(?![^>]*src="app\.js")|\son\w+=|https?:/);
   });
 
-  test('weighs at most 400 KB compressed', async () => {
+  test('has at most 400 KB of compressed files', async () => {
     const headers = { 'accept-encoding': 'br' };
     let bytes = 0;
     for (const file of ['', 'app.js', 'app.css', 'icon.svg']) {

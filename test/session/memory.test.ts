@@ -119,7 +119,7 @@ const orders = <T>(items: readonly T[]): T[][] =>
 describe('memory that sessions hold', () => {
   // guarantee: memory-limit
   test.each(['memory', 'disk'] as const)(
-    'depends only on what is left, in whichever order forks, checkpoints and sessions are removed (%s store)',
+    'depends only on what remains, regardless of the order in which forks, checkpoints and sessions are removed (%s store)',
     async (kind) => {
       const pool = createPool({ maxWorkers: 1, optimization: 'demand' }) as WorkerPool;
       const store =

@@ -25,9 +25,9 @@ export interface Context {
 interface OpenContext extends Context {
   readonly runtime: RuntimeName;
   session: Session;
-  /** Whether programs run in it that name only a language. */
+  /** Whether programs that specify only a language run in it. */
   readonly isDefault: boolean;
-  /** Programs that have run. */
+  /** Number of programs that have run. */
   count: number;
   /** Paths that other contexts have changed, with the one that has the current contents. */
   readonly outdated: Map<string, OpenContext>;

@@ -48,7 +48,7 @@ export interface SandboxOpts {
   secure?: boolean;
   /** Time after which the sandbox is killed, in milliseconds. Default: 5 minutes. */
   timeoutMs?: number;
-  /** Text of the application about the sandbox; part of `getInfo()`. */
+  /** Application-defined text about the sandbox; returned by `getInfo()`. */
   metadata?: Record<string, string>;
   /** Environment variables of all programs. */
   envs?: Record<string, string>;
@@ -67,9 +67,7 @@ const runOptions = z.strictObject({
   onStderr: isFunction.optional(),
   onResult: isFunction.optional(),
   onError: isFunction.optional(),
-  envs: z
-    .record(z.string(), z.never(), 'environment variables are set by Sandbox.create({ envs })')
-    .optional(),
+  envs: z.record(z.string(), z.never(), 'set environment variables with Sandbox.create({ envs })').optional(),
   timeoutMs: lifetimeMs.optional(),
   requestTimeoutMs: z.number().optional(),
   language: z.string().optional(),
@@ -86,7 +84,7 @@ export interface RunCodeOpts {
   onResult?: (data: E2bResult) => unknown;
   /** Receives the error if the program failed. */
   onError?: (error: ExecutionError) => unknown;
-  /** Environment variables are set by `Sandbox.create`; only an empty record is accepted. */
+  /** Set environment variables with `Sandbox.create`; only an empty object is accepted here. */
   envs?: Record<string, never>;
   /** Time limit of the program in milliseconds. Default: that of the policy. */
   timeoutMs?: number;
@@ -134,7 +132,7 @@ export class E2bSandbox {
     this.files = new Filesystem(contexts);
   }
 
-  /** Creates a sandbox. Templates do not exist here: use `policy` for limits. */
+  /** Creates a sandbox. There are no templates: set limits with `policy`. */
   static create(opts?: SandboxOpts): Promise<E2bSandbox>;
   static async create(opts: SandboxOpts | string = {}): Promise<E2bSandbox> {
     if (typeof opts === 'string')
@@ -201,12 +199,12 @@ export class E2bSandbox {
     return this.#contexts.restart(typeof context === 'string' ? context : context.id);
   }
 
-  /** Whether the sandbox was not killed. */
+  /** Whether the sandbox is running. */
   async isRunning(_opts?: object): Promise<boolean> {
     return !this.#isKilled;
   }
 
-  /** Kills the sandbox after this time from now. */
+  /** Sets the time, from now, after which the sandbox is killed. */
   async setTimeout(timeoutMs: number, _opts?: object): Promise<void> {
     this.#killAfter(parse(lifetimeMs, timeoutMs, 'timeoutMs'));
   }
@@ -218,7 +216,7 @@ export class E2bSandbox {
     this.#timer = globalThis.setTimeout(() => void this.kill(), timeoutMs).unref();
   }
 
-  /** Facts about the sandbox. */
+  /** Information about the sandbox. */
   async getInfo(_opts?: object) {
     return {
       sandboxId: this.sandboxId,

@@ -4,7 +4,7 @@ import { SandboxError } from '../../errors.ts';
 const NO_PROCESSES = 'there are no processes and no shell. Run code with runCode()';
 const NO_NETWORK = 'programs have no network and no ports';
 
-/** Members that are refused, and why. */
+/** Members that are not available, and why. */
 export const UNSUPPORTED = {
   'commands.run': NO_PROCESSES,
   'commands.list': NO_PROCESSES,
@@ -13,7 +13,7 @@ export const UNSUPPORTED = {
   'commands.sendStdin': NO_PROCESSES,
   'pty.create': NO_PROCESSES,
   'files.watchDir': 'files change only during runCode(). List them afterwards',
-  'files.makeDir': 'folders exist while they contain files. Write a file into the folder',
+  'files.makeDir': 'folders exist only while they contain files. Write a file to the folder',
   connect: 'a sandbox belongs to the process that created it. Keep the object, or use sessions with a store',
   pause: 'sandboxes are not stored. Use createSandbox() with a session_id and a store',
   createSnapshot: 'sandboxes are not stored. Use createSandbox() and the checkpoints of its session',

@@ -13,7 +13,7 @@ const toolOf = ({ tool = '' }: GuestError) => oneLine(tool, 80);
 
 const NO_TOOLS: readonly string[] = [
   'This run has no tools, so the program cannot call any',
-  'Tools are an option of the caller: tools of createSandbox() or execute(), or --tools-config of the command line and the MCP server',
+  'Tools are provided by the caller, with the tools option of createSandbox() or execute(), or with --tools-config on the command line and for the MCP server',
   'Without them, compute the result in the program, or pass the data with the files option',
 ];
 
@@ -26,12 +26,12 @@ const ADVICE: Readonly<
     `describe_tool("${toolOf(error)}") returns its parameters: correct the names and types of the arguments`,
   ],
   denied: (error) => [
-    `The call of tools.${toolOf(error)} was not approved, so the tool was not called: ${oneLine(error.message)}`,
+    `The call to tools.${toolOf(error)} was not approved, so the tool was not called: ${oneLine(error.message)}`,
     'Do not repeat the call unchanged: solve the task without it, or ask the user',
     'Catch ToolError if the program can continue without the result',
   ],
   timeout: (error) => [
-    `tools.${toolOf(error)} did not answer in time. It may or may not have taken effect: ${oneLine(error.message)}`,
+    `tools.${toolOf(error)} did not answer in time: ${oneLine(error.message)}`,
     'Before you repeat a call that changes something, check whether it has taken effect',
   ],
   limit: (error, { limits }) => [
@@ -40,7 +40,7 @@ const ADVICE: Readonly<
   ],
   failed: (error) => [
     `tools.${toolOf(error)} failed: ${oneLine(error.message)}`,
-    'Correct what the message says, or catch ToolError if the program can continue without the result',
+    'Fix the problem that the message describes, or catch ToolError if the program can continue without the result',
   ],
   unknown_tool: (error, { hasTools }) =>
     hasTools
@@ -60,7 +60,7 @@ function failedCall({ error }: AnalysisInput): GuestError | undefined {
 export const toolRules: readonly Rule[] = [
   rule({
     type: 'ProgramPaused',
-    evidence: 'The program is paused: it waits for answers to tool calls.',
+    evidence: 'The program is paused: it is waiting for answers to tool calls.',
     docs: [DOCS.pausing],
     match: ({ pending }) => pending,
     advise: (pending) => {
@@ -70,12 +70,12 @@ export const toolRules: readonly Rule[] = [
       return {
         message: 'The program is paused',
         guidance: [
-          `The program waits for the calls ${calls.join(', ')}${more}. Do not run it again: it continues when they are answered`,
+          `The program is waiting for these calls: ${calls.join(', ')}${more}. Do not run it again: it continues when they are answered`,
           isApproval
-            ? 'A person has to approve or deny them, for example with: llm-wasm-sandbox resume EXECUTION_ID --approve CALL_ID. The author of the program cannot'
+            ? 'A person must approve or deny them, for example with: llm-wasm-sandbox resume EXECUTION_ID --approve CALL_ID. The author of the program cannot do this'
             : undefined,
-          'session.resume(), or resume_execution of the MCP server, answers calls with values or errors',
-          'Until the program has ended, no other program can run in the session; undo discards it',
+          'session.resume() and the MCP tool resume_execution answer calls with values or errors',
+          'No other program can run in the session until this one has ended; rolling back the session discards it',
         ],
       };
     },

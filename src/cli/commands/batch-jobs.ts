@@ -115,7 +115,7 @@ async function printJobs(queue: JobQueue, ids: readonly string[]): Promise<void>
 }
 
 const tenantOption = () =>
-  new Option('--tenant <NAME>', 'Tenant that the jobs belong to (default: the empty name)');
+  new Option('--tenant <NAME>', 'Tenant that the jobs belong to (default: an empty name)');
 
 export const submitSubcommand: CommandSpec<JobFlags> = {
   name: 'submit',
@@ -135,8 +135,8 @@ export const submitSubcommand: CommandSpec<JobFlags> = {
 
 export const resultSubcommand: CommandSpec<JobFlags> = {
   name: 'result',
-  description: 'Print jobs and, if they have ended, their results',
-  arguments: { '<JOB_ID...>': 'Ids that "batch submit" has printed' },
+  description: 'Print the state of jobs and, if they have ended, their results',
+  arguments: { '<JOB_ID...>': 'Ids printed by "batch submit"' },
   options: [jobStoreOption(), tenantOption(), new Option('--watch', 'Wait until the jobs have ended')],
   examples: ['batch result 0d7bd5a6-2f5a-4a0b-8d8f-3f1f0c1f4f7e --watch'],
   action: (ids, flags) => showResults(ids as string[], flags),

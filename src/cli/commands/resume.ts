@@ -35,7 +35,7 @@ interface ResumeFlags extends StoreFlags {
 
 function callId(text: string): number {
   if (!/^[1-9]\d{0,15}$/.test(text))
-    throw new InvalidArgumentError('Expected the number of a call, as "pending" shows it.');
+    throw new InvalidArgumentError('Expected the number of a call, as shown by "pending".');
   return Number(text);
 }
 
@@ -51,7 +51,7 @@ function valueAnswer(text: string): Resolution {
   try {
     return { id, value: JSON.parse(json) };
   } catch {
-    throw new InvalidArgumentError('The answer is not JSON. Write text in double quotes: \'3="yes"\'.');
+    throw new InvalidArgumentError('The answer is not valid JSON. Put text in double quotes: \'3="yes"\'.');
   }
 }
 
@@ -79,7 +79,7 @@ function selectPaused(
   if (first === undefined)
     throw new SandboxError(
       'execution_not_found',
-      `No session is paused in execution ${JSON.stringify(execution_id.slice(0, 100))}. "llm-wasm-sandbox pending" lists the paused programs of a store.`,
+      `There is no paused program with execution id ${JSON.stringify(execution_id.slice(0, 100))}. "llm-wasm-sandbox pending" lists the paused programs of a store.`,
     );
   if (second === undefined) return first;
   const names = found.map(({ session_id, context }) => `${session_id} in ${context.location}`).join(', ');
@@ -104,7 +104,7 @@ async function resolutionsFor({ pending }: PausedExecution, flags: ResumeFlags):
     const resolution = await askResolution(call);
     if (resolution !== undefined) asked.push(resolution);
   }
-  if (asked.length === 0) throw new UsageError('No call was answered, so the program stays paused.');
+  if (asked.length === 0) throw new UsageError('No call was answered, so the program remains paused.');
   return asked;
 }
 
@@ -118,7 +118,9 @@ async function resume(execution_id: string, flags: ResumeFlags): Promise<void> {
     const { context, session_id, execution } = selectPaused(paused, execution_id, flags);
     const resolutions = await resolutionsFor(execution, flags);
     if (flags.toolsConfig === undefined && resolutions.some((one) => 'approve' in one))
-      throw new UsageError('An approved call is made now, so its tool is needed: add --tools-config FILE.');
+      throw new UsageError(
+        'This command makes the approved calls, so it needs their tools: add --tools-config FILE.',
+      );
     const { sharedPool } = await import('../../worker/pool.ts');
     // The process ends with the run, so optimising ahead of need would only delay its end.
     const pool = sharedPool({ optimization: 'demand' });
@@ -148,9 +150,9 @@ async function resume(execution_id: string, flags: ResumeFlags): Promise<void> {
 }
 
 export const resumeCommand: CommandDetails<ResumeFlags> = {
-  arguments: { '<EXECUTION_ID>': 'Execution to continue, as "pending" and the result show it' },
+  arguments: { '<EXECUTION_ID>': 'Execution to continue, as shown by "pending" and in the result' },
   options: [
-    new Option('--approve <CALL_ID>', 'Approve a call, which is then made; repeatable').argParser(
+    new Option('--approve <CALL_ID>', 'Approve a call and make it; repeatable').argParser(
       collect((text) => approval(callId(text))),
     ),
     new Option('--deny <CALL_ID>', 'Deny a call; the program gets a ToolError; repeatable').argParser(
@@ -167,7 +169,10 @@ export const resumeCommand: CommandDetails<ResumeFlags> = {
     toolsConfigOption(
       'JSON file with the MCP servers whose tools the program calls; without it, no tool can be called',
     ),
-    new Option('--session <ID>', 'Session of the program, if several are paused in the same execution'),
+    new Option(
+      '--session <ID>',
+      'Session of the program, if several sessions are paused in the same execution',
+    ),
     new Option(
       '--mount <HOST:GUEST>',
       'Copy a host file or folder into the guest, read-only; repeatable',

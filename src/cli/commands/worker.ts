@@ -25,7 +25,7 @@ async function work({ store, jobs, tenantJobs, shutdownSeconds, ...limits }: Wor
   const stopping = new AbortController();
   const stop = () => stopping.abort();
   process.once('SIGINT', stop).once('SIGTERM', stop).once('SIGHUP', stop);
-  const counts = { completed: 0, repeated: 0 };
+  const counts = { completed: 0, retried: 0 };
   process.stderr.write('llm-wasm-sandbox: waiting for jobs\n');
   await runJobWorker({
     connectionString,
@@ -38,7 +38,7 @@ async function work({ store, jobs, tenantJobs, shutdownSeconds, ...limits }: Wor
       counts[outcome]++;
     },
   });
-  process.stderr.write(`Ran ${formatItems(counts.completed, 'job')}, ${counts.repeated} to repeat.\n`);
+  process.stderr.write(`Ran ${formatItems(counts.completed, 'job')}, ${counts.retried} to be retried.\n`);
 }
 
 export const workerCommand: CommandDetails<WorkerFlags> = {
@@ -47,7 +47,7 @@ export const workerCommand: CommandDetails<WorkerFlags> = {
     jobsOption(),
     new Option(
       '--tenant-jobs <N>',
-      'Programs of one tenant that run at the same time, in all workers together (default: no limit)',
+      'Number of programs of one tenant to run at the same time, across all workers (default: no limit)',
     ).argParser(parseCountOption),
     ...limitOptions(),
     new Option(

@@ -61,7 +61,7 @@ export const resumeExecution = (settings: ServerSettings): Tool =>
     name: 'resume_execution',
     title: 'Answer calls of paused code',
     description:
-      'Continue a program that execute_code reported as paused: give its pending tool calls values or errors, without making the calls. Returns the result of the rest of the program. Approving a call is not possible here; only a person can do that.',
+      'Continue a program that execute_code reported as paused: answer its pending tool calls with values or errors, without making the calls. Returns the result of the rest of the program. Approving a call is not possible here; only a person can do that.',
     input,
     // Clients ignore images in results with structured content.
     ...(!settings.inline_images && { output: executionOutput }),

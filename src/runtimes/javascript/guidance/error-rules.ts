@@ -45,7 +45,7 @@ const TYPE_ADVICE: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^Invalid URL/,
-    "A URL needs a scheme, as in https://example.com/path; for a relative one pass a base: new URL(path, 'https://example.com')",
+    "A URL needs a scheme, as in https://example.com/path; for a relative URL pass a base: new URL(path, 'https://example.com')",
   ],
   [
     /^private class field/,
@@ -374,7 +374,7 @@ export const errorRules: readonly Rule[] = [
   }),
   exceptionRule({
     type: 'InvalidValue',
-    evidence: 'An Error of a Node.js function: it rejected an argument, or could not do its work with it.',
+    evidence: 'An Error from a Node.js function that rejected an argument or failed because of it.',
     match: (input) => engineError(input, 'Error'),
     lines: (error) => [
       `A function rejected a value: ${oneLine(error.message)}`,

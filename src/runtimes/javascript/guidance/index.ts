@@ -64,7 +64,7 @@ export const javascriptGuidance: LanguageGuidance = {
   endlessTimer: (source) => {
     const code = source.slice(0, SOURCE_MAX);
     return /\bsetInterval\s*\(/.test(code) && !/\bclearInterval\s*\(/.test(code)
-      ? 'The program was waiting: a timer of setInterval keeps it running. Stop it with clearInterval(timer) when the work is done, or call process.exit()'
+      ? 'The program was waiting: a setInterval timer keeps it running. Stop it with clearInterval(timer) when the work is done, or call process.exit()'
       : undefined;
   },
 };

@@ -41,7 +41,7 @@ const WAIT_SUBSTITUTES: readonly (readonly [RegExp, string])[] = [
   [/\.join\(/, 'call task_done() once for each item before join(), or leave join() out'],
   [
     /\bwith\b|\.acquire\(/,
-    'release the lock first: the program holds it itself; for a function that takes its own lock again use threading.RLock',
+    'release the lock first, because the program already holds it; if a function must acquire its own lock again, use threading.RLock',
   ],
 ];
 
@@ -220,7 +220,7 @@ export const importRules: readonly Rule[] = [
   }),
   rule({
     type: 'PackageNotAvailable',
-    evidence: 'Beautiful Soup was asked for a parser whose package is not installed.',
+    evidence: 'A program requested a Beautiful Soup parser whose package is not installed.',
     docs: [DOCS.packages],
     match: missingParser,
     advise: (parser, input) => ({
@@ -254,7 +254,7 @@ export const importRules: readonly Rule[] = [
       return NO_BUILD.has(name) ? `No build of '${name}' exists for the sandbox` : undefined;
     },
     moduleFiles: (name) => [`${name}.py`, `${name}/__init__.py`],
-    hint: 'If it is a module of yours, write its file to /app first or pass it with the files option',
+    hint: 'If it is your own module, write its file to /app first or pass it with the files option',
     importFile: (path) => `import ${path.replace(/(?:\/__init__)?\.py$/, '').replaceAll('/', '.')}`,
   }),
 ];

@@ -127,7 +127,7 @@ export const programRules: readonly Rule[] = [
   }),
   exceptionRule({
     type: 'WrongArguments',
-    evidence: 'argparse ended the program, because the command line lacks an argument or has an unknown one.',
+    evidence: 'argparse ended the program because an argument is missing or unknown.',
     match: (input) => moduleException(input, 'argparse'),
     lines: (error) => [
       `argparse rejected the command line: ${oneLine(error.message)}`,
@@ -229,7 +229,7 @@ export const programRules: readonly Rule[] = [
       error.message.startsWith('the event loop would wait forever')
         ? [
             `Every task waits for something that cannot happen: ${oneLine(error.message)}`,
-            'Set the event or the result, put a last item such as None into the queue and leave the loop when it arrives, or cancel the waiting tasks: task.cancel()',
+            'Set the event or the result, put a final item such as None into the queue and leave the loop when it arrives, or cancel the waiting tasks: task.cancel()',
           ]
         : [
             `Invalid use of asynchronous code: ${errorText(error)}`,

@@ -21,7 +21,7 @@ const TYPE_ADVICE: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^Can't instantiate abstract class/,
-    'Define each abstract method in the subclass under exactly this name, and create an object of the subclass',
+    'Define each abstract method in the subclass under exactly this name, and instantiate the subclass',
   ],
   [
     /'(?:decimal\.)?Decimal' and 'float'|'float' and '(?:decimal\.)?Decimal'/,
@@ -29,7 +29,7 @@ const TYPE_ADVICE: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^'[<>]=?' not supported between instances/,
-    'The values have different types: convert them to one type first, or leave out the ones that differ, as in [x for x in values if x is not None]',
+    'The values have different types: convert them to one type first, or filter out the others, as in [x for x in values if x is not None]',
   ],
   [
     /'(?:int|float|bool)' object is not (?:iterable|subscriptable)/,
@@ -129,7 +129,7 @@ const VALUE_ADVICE: readonly (readonly [RegExp, string])[] = [
   [/^mutable default /, 'Write the field as: name: list = field(default_factory=list)'],
   [
     /^Circular reference detected/,
-    'The data contains itself, and JSON has no references: leave out the link back, or write the id of the object',
+    'The data contains a reference to itself, which JSON cannot represent: omit the back reference, or write the id of the object instead',
   ],
   [
     /is not a valid \w+$/,
