@@ -1,12 +1,12 @@
 /** Limits of rendering. Specifications and SVG come from programs, so everything that they can enlarge is bounded here. */
 
 export const CHART_LIMITS = {
-  /** Fuel of one chart: of Vega, and of the rasteriser. Neither is charged to the program. */
+  /** Fuel of one chart: of Vega, and of the rasteriser. It counts for the tenant's fuel per minute, not for the program's budget. */
   fuel: 20_000_000_000,
   /** Fuel of all charts of a call. */
   totalFuel: 40_000_000_000,
-  /** Time of all charts of a call, in milliseconds. */
-  totalMs: 60_000,
+  /** Time of all charts of a call, in milliseconds: the time limit of the call, but within these bounds. */
+  totalMs: { min: 10_000, max: 60_000 },
   /** Memory of the guest that runs Vega, and of the rasteriser. */
   memoryBytes: 256 * 1024 * 1024,
   /** Characters of an SVG. */
@@ -20,3 +20,9 @@ export const CHART_LIMITS = {
   /** Pixels of a PNG per unit of the SVG, unless the image becomes too large. */
   scale: 2,
 } as const;
+
+/** How long the charts of a call with this time limit may take, in milliseconds. */
+export function chartTimeMs(timeoutMs: number): number {
+  const { min, max } = CHART_LIMITS.totalMs;
+  return Math.min(max, Math.max(min, timeoutMs));
+}

@@ -16,6 +16,8 @@ type HostValue =
   | { readonly kind: 'item'; readonly value: number | undefined };
 
 const MAX_VALUES = 10_000;
+/** Of all values that a rasteriser keeps: copies of the SVG, the fonts and the image. */
+const MAX_BYTES = 256 * 1024 * 1024;
 /** wasm-bindgen reserves the numbers below it. */
 const FIRST = 132;
 
@@ -25,6 +27,7 @@ const tables = new WeakMap<Guest, HostValues>();
 export class HostValues {
   readonly #values = new Map<number, HostValue>();
   #next = FIRST;
+  #bytes = 0;
 
   constructor(readonly guest: Guest) {}
 
@@ -38,7 +41,9 @@ export class HostValues {
   }
 
   add(value: HostValue): number {
-    if (this.#values.size >= MAX_VALUES) return this.guest.abort('the rasteriser keeps too many values');
+    this.#bytes += bytesOf(value);
+    if (this.#values.size >= MAX_VALUES || this.#bytes > MAX_BYTES)
+      return this.guest.abort('the rasteriser keeps too many values');
     this.#values.set(this.#next, value);
     return this.#next++;
   }
@@ -54,6 +59,7 @@ export class HostValues {
   }
 
   drop(index: number): void {
+    this.#bytes -= bytesOf(this.#values.get(index));
     this.#values.delete(index);
   }
 
@@ -64,6 +70,12 @@ export class HostValues {
     const { at, length } = this.get(index, 'view');
     return this.guest.view.bytes(at, length);
   }
+}
+
+/** Bytes that a value takes beyond the memory of the rasteriser. */
+function bytesOf(value: HostValue | undefined): number {
+  if (value?.kind === 'text') return 2 * value.text.length;
+  return value?.kind === 'bytes' ? value.bytes.length : 0;
 }
 
 const decoder = new TextDecoder();

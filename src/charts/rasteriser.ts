@@ -44,7 +44,6 @@ export interface Picture {
   readonly png: Uint8Array;
   readonly width: number;
   readonly height: number;
-  readonly fuel: number;
 }
 
 interface Size {
@@ -54,13 +53,14 @@ interface Size {
 
 /**
  * Draws an SVG. If its size is not known, it is parsed twice. Throws `GuestStopped` if a limit is reached, and an Error if the
- * SVG is invalid.
+ * SVG is invalid. `charge` receives the fuel that was used, also if drawing fails.
  */
 export function rasterise(
   rasteriser: Rasteriser,
   svg: string,
   known: Size | undefined,
   context: RunContext,
+  charge: (fuel: number) => void,
 ): Picture {
   const { compiled, image } = rasteriser;
   const maxPages = CHART_LIMITS.memoryBytes / PAGE_BYTES;
@@ -68,12 +68,16 @@ export function rasterise(
   writeImage(guest, image);
   guest.beginRun(context);
   const source = { kind: 'text', text: svg } as const;
-  const width = widthFor(known ?? sizeOf(guest, open(guest, rasteriser, source, undefined)));
-  const drawn = call(guest, 'resvg_render', open(guest, rasteriser, source, width));
-  const index = call(guest, 'renderedimage_asPng', drawn);
-  const png = HostValues.of(guest).get(index, 'bytes').bytes;
-  const header = new DataView(png.buffer, png.byteOffset, png.byteLength);
-  return { png, width: header.getUint32(16), height: header.getUint32(20), fuel: guest.fuelConsumed };
+  try {
+    const width = widthFor(known ?? sizeOf(guest, open(guest, rasteriser, source, undefined)));
+    const drawn = call(guest, 'resvg_render', open(guest, rasteriser, source, width));
+    const index = call(guest, 'renderedimage_asPng', drawn);
+    const png = HostValues.of(guest).get(index, 'bytes').bytes;
+    const header = new DataView(png.buffer, png.byteOffset, png.byteLength);
+    return { png, width: header.getUint32(16), height: header.getUint32(20) };
+  } finally {
+    charge(guest.fuelConsumed);
+  }
 }
 
 /** The width of the image, such that neither edge is above the limit. */

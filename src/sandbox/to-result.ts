@@ -22,6 +22,7 @@ export function stoppedByHost(reason: keyof typeof STOPPED_BY_HOST, durationMs: 
     report: undefined,
     state: 'fresh',
     fuelConsumed: 0,
+    chartFuel: 0,
     memoryUsedBytes: 0,
     durationMs,
     yieldedMs: 0,

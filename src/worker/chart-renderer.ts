@@ -3,7 +3,7 @@
  * images, so charts cannot influence each other. Nothing is loaded before the first chart of the thread.
  */
 import { findRenderer, loadRasteriser } from '../charts/artifacts.ts';
-import { CHART_LIMITS } from '../charts/limits.ts';
+import { CHART_LIMITS, chartTimeMs } from '../charts/limits.ts';
 import { type Rasteriser, rasterise } from '../charts/rasteriser.ts';
 import { svgProblem, withoutReferences } from '../charts/svg-check.ts';
 import type { Guest } from '../engine/guest.ts';
@@ -28,14 +28,17 @@ type Cancellation = Pick<RunContext, 'cancel' | 'cancelValue'>;
 
 /** The charts of one call, which share a budget of fuel and time. */
 export class ChartRenderer {
-  readonly #deadlineMs = performance.now() + CHART_LIMITS.totalMs;
+  readonly #deadlineMs: number;
   #fuel = CHART_LIMITS.totalFuel as number;
 
   /** `others` are the images that the thread has loaded. */
   constructor(
     readonly cancellation: Cancellation,
     readonly others: () => Iterable<LoadedImage>,
-  ) {}
+    timeoutMs: number,
+  ) {
+    this.#deadlineMs = performance.now() + chartTimeMs(timeoutMs);
+  }
 
   /** Fuel that the charts have used. */
   get fuelConsumed(): number {
@@ -95,9 +98,9 @@ export class ChartRenderer {
     rasteriser ??= loadRasteriser();
     const problem = svgProblem(svg);
     if (problem !== undefined) throw new ChartError(problem);
-    const { png, fuel } = rasterise(rasteriser, svg, size, this.#context());
-    this.#fuel -= fuel;
-    return png;
+    return rasterise(rasteriser, svg, size, this.#context(), (fuel) => {
+      this.#fuel -= fuel;
+    }).png;
   }
 }
 

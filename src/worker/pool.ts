@@ -281,7 +281,9 @@ export class WorkerPool implements Pool {
   async #charge(tenant: string, job: JobHandle): Promise<void> {
     if (this.#allowance === undefined) return;
     const result = await job.result.catch(() => undefined);
-    this.#allowance.charge(tenant, result?.type === 'done' ? result.outcome.fuelConsumed : job.fuelSpent);
+    const fuel =
+      result?.type === 'done' ? result.outcome.fuelConsumed + result.outcome.chartFuel : job.fuelSpent;
+    this.#allowance.charge(tenant, fuel);
   }
 
   #run(thread: PoolThread, job: UnsentJob, assets: GuestAssets | undefined, options: JobOptions): JobHandle {

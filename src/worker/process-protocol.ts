@@ -188,6 +188,7 @@ const outcome = z.strictObject({
     .pipe(guestReport)
     .optional(),
   fuelConsumed: count,
+  chartFuel: count,
   memoryUsedBytes: count,
   durationMs: count,
   yieldedMs: count,

@@ -196,6 +196,8 @@ export interface RunOutcome {
   /** Absent if the program stopped without a report. */
   readonly report: GuestReport | undefined;
   readonly fuelConsumed: number;
+  /** Fuel of drawing charts. It is not part of `fuelConsumed`. */
+  readonly chartFuel: number;
   readonly memoryUsedBytes: number;
   readonly durationMs: number;
   /** Time that the run yielded to others; not part of `durationMs`. */

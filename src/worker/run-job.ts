@@ -142,11 +142,13 @@ export function runJob(
   sender?.finish(performance.now());
   loaded.checkDamage();
   const durationMs = performance.now() - startedMs - cooperativeYield.yieldedMs;
+  let chartFuel = 0;
   if (results.hasCharts) {
     send({ type: 'drawing', id });
     const cancellation = { cancel: thread.control, cancelValue: id };
-    const charts = new ChartRenderer(cancellation, () => thread.loadedImages.values());
+    const charts = new ChartRenderer(cancellation, () => thread.loadedImages.values(), limits.timeoutMs);
     results.drawCharts((spec) => charts.draw(spec));
+    chartFuel = charts.fuelConsumed;
   }
   const keepsState = session !== undefined && !session.discardState;
   const state = !keepsState ? 'fresh' : isConsistent ? 'committed' : 'rolled_back';
@@ -160,6 +162,7 @@ export function runJob(
     ...(isPaused && { isPaused }),
     ...(tools && { toolWaitMs: tools.waitedMs }),
     fuelConsumed: guest.fuelConsumed,
+    chartFuel,
     memoryUsedBytes: guest.memory.buffer.byteLength,
     durationMs,
     yieldedMs: cooperativeYield.yieldedMs,

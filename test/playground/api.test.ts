@@ -2,6 +2,7 @@
 import { request as httpRequest } from 'node:http';
 import type { HttpServer } from 'llm-wasm-sandbox/mcp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runCliHere } from '../support/cli.ts';
 import { startHttp } from '../support/mcp.ts';
 
 const SECRETS = { alice: 'alice-secret-token-1', bob: 'bob-secret-token-12' };
@@ -119,6 +120,15 @@ describe('playground', () => {
   // guarantee: playground
   test('refuses to start without a token', async () => {
     await expect(startHttp({ playground: true })).rejects.toMatchObject({ code: 'invalid_argument' });
+  });
+
+  // guarantee: playground
+  test('cannot be combined with tools for clients that know the token', async () => {
+    const flags = ['--playground', '--token', 'x'.repeat(32), '--tools-config', 'tools.json', '--port', '0'];
+    expect(await runCliHere(['serve', ...flags], '')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('playground: cannot be combined with tools_config'),
+    });
   });
 
   // guarantee: playground

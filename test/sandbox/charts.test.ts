@@ -1,5 +1,5 @@
 /** Charts that programs display, drawn by the built package. */
-import { createSandbox, type DisplayResult, type Sandbox } from 'llm-wasm-sandbox';
+import { createPool, createSandbox, type DisplayResult, type Sandbox } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodePng } from '../support/png.ts';
 import { code } from '../support/sandbox.ts';
@@ -179,6 +179,19 @@ describe('charts of JavaScript programs', () => {
     expect(barsOf(results[1]!.svg!).map((height) => Math.round(height))).toHaveLength(3);
     expect(summary(results[3]!).elements).toMatchObject([{ value: 1 }, { value: 5 }]);
     expect(results.at(-1)).toMatchObject({ is_main_result: true, text: 'Chart(heatmap, 2 rows, "Load")' });
+  });
+
+  it('count towards the fuel of the tenant per minute, not towards that of the program', async () => {
+    await using pool = createPool({
+      maxWorkers: 1,
+      fuelPerMinutePerTenant: 100_000_000,
+      optimization: 'demand',
+    });
+    const inPool = await createSandbox({ runtime: 'javascript', pool, tenant: 'ann' });
+    const { fuel_consumed, results } = await inPool.execute('chart.bar({ a: 1, b: 3 })');
+    expect(results[0]!.png).toBeDefined();
+    expect(fuel_consumed).toBeLessThan(100_000_000);
+    await expect(inPool.execute('1')).rejects.toMatchObject({ code: 'rate_limited' });
   });
 
   it('contain no references and run no code of the host', async () => {

@@ -1,4 +1,5 @@
 /** `serve`: serves MCP over HTTP. */
+import { SandboxError } from '../../errors.ts';
 import { SETTING_NAMES } from '../../mcp/settings.ts';
 import { serverCommand } from './server-command.ts';
 
@@ -6,6 +7,12 @@ export const serveCommand = serverCommand({
   settings: SETTING_NAMES,
   examples: ['serve --port 8080', 'serve --config server.toml --print-config'],
   async start(settings, options) {
+    // The clients of the server have the tokens that open the page, so a model could approve its own calls there.
+    if (settings.playground && settings.tools_config !== undefined)
+      throw new SandboxError(
+        'invalid_argument',
+        'playground: cannot be combined with tools_config, because every client could approve its own tool calls on the page. Run the command "playground" with --tools-config instead.',
+      );
     const { serveHttp } = await import('../../mcp/http.ts');
     const server = await serveHttp(settings, options);
     const { printToStderr } = await import('../stderr-log.ts');
