@@ -200,7 +200,9 @@ export class WorkerPool implements Pool {
 
   /** Waits for a turn with a thread; undefined if the signal is aborted first. */
   async acquire({ hasAffinity = false, ...request }: WorkerRequest): Promise<WorkerTurn | undefined> {
-    await this.#allowance?.check(request.tenant);
+    // Awaited only if there is something to wait for, because callers get their turns in the order of their calls.
+    const checked = this.#allowance?.check(request.tenant);
+    if (checked !== undefined) await checked;
     const turn = await this.#scheduler.acquire({ ...request, needsWorker: true });
     if (turn === undefined) return undefined;
     let thread: PoolThread;
