@@ -1,16 +1,17 @@
 /** Combines the policy of a sandbox with the options of a call into the job that a worker runs. */
+import type { FileTree } from '../fs/file-tree.ts';
 import { deterministicMode, type LanguageName, type Policy } from '../schema.ts';
 import type { MountSet, SessionInput, StreamedOutput, UnsentRunJob } from '../worker/protocol.ts';
 import type { CallLimits } from './call.ts';
 import type { CallTools } from './call-tools.ts';
 import type { Stdin } from './stdin.ts';
-import type { Workspace } from './workspace.ts';
 
 /** The parts of a job that come from the sandbox. */
 export interface JobContext {
   readonly policy: Policy;
   readonly mountSet: MountSet;
-  readonly workspace: Workspace;
+  /** The files that the program starts from, and the id under which workers know them. */
+  readonly workspace: { readonly id: string; readonly tree: FileTree };
 }
 
 /** The parts of a job that come from the call. */
@@ -55,7 +56,7 @@ export function buildRunJob(
       workspaceMaxFiles: policy.workspace_max_files,
       deterministic: deterministicMode(policy),
     },
-    workspace: { id: workspace.id, tree: workspace.snapshot() },
+    workspace,
     mountSet,
     streamOutput: request.live,
     profile: request.profile,

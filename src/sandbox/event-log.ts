@@ -2,6 +2,7 @@
  * Writes the structured events of a sandbox to the caller's logger. An event is one object with a name and flat fields.
  * Text from the guest appears only in the shortened form that guidance uses. A logger that throws does not affect a run.
  */
+import type { SandboxError } from '../errors.ts';
 import type { EventLogger, Policy, RuntimeName, SandboxResult, TrapReason } from '../schema.ts';
 
 /** All events and their meaning. */
@@ -94,5 +95,10 @@ export class EventLog {
       };
       this.emit('execution.unclassified_error', { execution_id, exit_code, trap_reason, ...known }, 'warn');
     }
+  }
+
+  /** A session could not be saved. */
+  saveFailed(session_id: string, { code, message }: SandboxError): void {
+    this.emit('session.save_failed', { session_id, error: code, error_message: message }, 'warn');
   }
 }

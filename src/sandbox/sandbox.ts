@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type LinkedSignal, linkSignals } from '../concurrency/link-signals.ts';
 import { SandboxError } from '../errors.ts';
+import type { FileTree } from '../fs/file-tree.ts';
 import { readManifest } from '../packages/manifest.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import {
@@ -196,19 +197,25 @@ export class Sandbox {
   }
 
   /** Runs a call when its turn comes and applies its changes. @internal */
-  protected async run(call: Call): Promise<FinishedCall> {
+  protected run(call: Call): Promise<FinishedCall> {
+    return this.runIn(call, undefined);
+  }
+
+  /** The same with the given files; by default the program starts from those that the workspace has then. @internal */
+  protected async runIn(call: Call, files: FileTree | undefined): Promise<FinishedCall> {
     const queuedAt = performance.now();
     const turn = await this.acquire(call.signal);
     const queueMs = performance.now() - queuedAt;
     if (turn === undefined) return { outcome: stoppedByHost('cancelled', 0), queueMs };
     try {
       const assets = call.injectSetup ? this.parts.assets : await assetsOf(this.runtime);
+      let tree = files;
       if (call.files !== undefined) {
-        await this.changeFiles(() => this.workspace.write(call.files!));
+        tree = await this.changeFiles(() => this.workspace.write(call.files!));
         // Writing many files blocks the event loop, and so does sending them to a worker. Other work can run in between.
         await nextTurn();
       }
-      const job = this.start(turn, assets, call, undefined);
+      const job = this.start(turn, assets, call, undefined, tree);
       const outcome = await outcomeOf(job, call);
       const { changes } = outcome;
       if (changes.removed.length + changes.entries.length > 0)
@@ -219,9 +226,10 @@ export class Sandbox {
     }
   }
 
-  /** Changes the files of the workspace for a call. @internal */
-  protected async changeFiles(change: () => void): Promise<void> {
+  /** Changes the files of the workspace for a call. Returns the files if only those are committed. @internal */
+  protected async changeFiles(change: () => void): Promise<FileTree | undefined> {
     change();
+    return undefined;
   }
 
   /** Waits for a worker; undefined if the signal is aborted first. @internal */
@@ -235,9 +243,10 @@ export class Sandbox {
     assets: GuestAssets,
     call: RunnableCall,
     session: SessionInput | undefined,
+    tree: FileTree = this.workspace.snapshot(),
   ): JobHandle {
     const { policy, mountSet } = this.parts;
-    const context = { policy, mountSet, workspace: this.workspace };
+    const context = { policy, mountSet, workspace: { id: this.workspace.id, tree } };
     const job = buildRunJob(assets.id, context, { ...call, live: call.output.start(), session });
     const limitMs = call.limits.timeout_seconds * 1000 + (job.tools?.maxWaitMs ?? 0);
     return turn.run(job, assets, { limitMs, signal: call.signal, observer: observerOf(call) });
@@ -293,7 +302,7 @@ export class Sandbox {
 
   /** The files of the workspace, sorted by path. */
   async listFiles(): Promise<WorkspaceFile[]> {
-    return this.withFiles(async () => this.workspace.list(), 'read');
+    return this.withFiles(async (files) => files.list(), 'read');
   }
 
   /** Reads a file of the workspace as bytes, or as text with the encoding `utf8`. */
@@ -302,13 +311,13 @@ export class Sandbox {
   async readFile(path: string, encoding?: 'utf8'): Promise<Uint8Array<ArrayBuffer> | string> {
     parse(fileEncoding, encoding, 'encoding');
     const name = parse(textArgument, path, 'path');
-    const bytes = await this.withFiles(async () => this.workspace.read(name), 'read');
+    const bytes = await this.withFiles(async (files) => files.read(name), 'read');
     return encoding === 'utf8' ? new TextDecoder().decode(bytes) : bytes;
   }
 
   /** The size of a file of the workspace. @internal */
   async fileSize(path: string): Promise<number> {
-    return this.withFiles(async () => this.workspace.size(path), 'read');
+    return this.withFiles(async (files) => files.size(path), 'read');
   }
 
   /** Writes a file into the workspace and creates missing folders. */
@@ -340,10 +349,13 @@ export class Sandbox {
     }, 'write');
   }
 
-  /** Runs host code that uses the workspace. @internal */
-  protected async withFiles<T>(work: () => Promise<T>, _access: 'read' | 'write'): Promise<T> {
+  /** Runs host code that uses the workspace. It is passed the files to read. @internal */
+  protected async withFiles<T>(
+    work: (files: Workspace) => Promise<T>,
+    _access: 'read' | 'write',
+  ): Promise<T> {
     this.checkOpen();
-    return work();
+    return work(this.workspace);
   }
 
   /** Called after the host changed the workspace. @internal */

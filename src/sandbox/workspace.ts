@@ -136,6 +136,13 @@ export class Workspace {
     this.#loaded = FileTree.of(entries);
   }
 
+  /** A workspace with other entries. */
+  with(entries: ReadonlyMap<string, Entry>): Workspace {
+    const other = new Workspace(this.now, this.limits);
+    other.load(entries);
+    return other;
+  }
+
   /** The current files. Later changes do not affect them. */
   snapshot(): FileTree {
     return this.#tree;

@@ -1,10 +1,11 @@
 /**
  * The lease of a session in a store that several processes share. It is held while operations use the session, so that
- * the processes take turns. Invariant: after each acquisition, and before each read without the lease, the session is
- * compared with the store and read again if another process has written it.
+ * the processes take turns. Invariant: after each acquisition and for every read, the session is compared with the store
+ * and read again if another process has written it. A read returns what is committed, also while the lease is held.
  */
 import { SerialQueue } from '../concurrency/serial-queue.ts';
 import type { LeaseWait } from '../stores/store.ts';
+import type { CommittedSession } from './known-revisions.ts';
 
 /** Operations that start later wait for the next acquisition, so that other processes get a turn. */
 const MAX_HOLD_MS = 1000;
@@ -12,8 +13,10 @@ const MAX_HOLD_MS = 1000;
 /** What the lease needs from the session. */
 interface LeasedSession {
   acquire(wait: LeaseWait): Promise<void>;
-  /** Reads the session again if another process has written it. */
-  refresh(): Promise<void>;
+  /** Reads the session again if another process has written it. Returns what is in memory then. */
+  refresh(): Promise<CommittedSession>;
+  /** Returns what is in the store, without changing what is in memory. */
+  readCommitted(): Promise<CommittedSession>;
   /** Waits for pending saves. Never rejects. */
   settle(): Promise<void>;
   /** Releases the lease. Never rejects. */
@@ -92,12 +95,17 @@ export class CallLease {
     }
   }
 
-  /** Brings the session up to date without the lease, so that reading never waits for the calls of other processes. */
+  /** Brings the session up to date, unless an operation is using it. */
   async refresh(): Promise<void> {
-    if (this.#isHeld) return;
-    await this.#refreshes.run(async () => {
-      if (!this.#isHeld) await this.session.refresh();
-    });
+    if (!this.#isHeld) await this.read();
+  }
+
+  /**
+   * Returns the session as it is committed, without waiting for the calls of this process or another one. While the lease
+   * is held, the states in memory may not be committed yet, and they may be old if the process was suspended.
+   */
+  read(): Promise<CommittedSession> {
+    return this.#refreshes.run(() => (this.#isHeld ? this.session.readCommitted() : this.session.refresh()));
   }
 
   /** Ends waiting for the lease, and waits until it is released. */

@@ -54,6 +54,13 @@ export async function checkpointState(
   return state;
 }
 
+/** Frees the states of saved checkpoints, which the store can return. */
+export function releaseStates(checkpoints: Map<string, Checkpoint>, saved: readonly Checkpoint[]): void {
+  for (const checkpoint of saved)
+    if (checkpoints.get(checkpoint.name) === checkpoint)
+      checkpoints.set(checkpoint.name, { ...checkpoint, state: undefined });
+}
+
 export function describeCheckpoint({ name, created_at, size_bytes }: Checkpoint): CheckpointInfo {
   return { name, created_at, size_bytes };
 }

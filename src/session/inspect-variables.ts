@@ -7,6 +7,8 @@ import { OutputDelivery } from '../sandbox/output-delivery.ts';
 import { ResultDelivery } from '../sandbox/result-delivery.ts';
 import { Stdin } from '../sandbox/stdin.ts';
 import type { RuntimeName } from '../schema.ts';
+import type { SessionState } from '../stores/store.ts';
+import type { SessionInput } from '../worker/protocol.ts';
 
 /** Upper bounds for the program that lists the variables. */
 const LIMITS = { fuel_budget: 2_000_000_000, timeout_seconds: 10 } as const;
@@ -39,6 +41,11 @@ export function inspectionCall(
     tools: undefined,
     resumes: undefined,
   };
+}
+
+/** The interpreter that the call runs in. `id` is the key of the session. */
+export function copyOf({ version, delta, tmp }: SessionState, id: string): SessionInput {
+  return { id, version, delta, tmp, edits: { removed: [], entries: [] }, discardState: true };
 }
 
 /** The variables that the call reported; none if the report, which the program controls, has another form. */

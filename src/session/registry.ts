@@ -242,7 +242,7 @@ export class SessionRegistry {
     ]);
     await session.flush();
     return {
-      ...session.session,
+      ...(await session.committedRecord()),
       files,
       workspace_bytes: files.reduce((sum, file) => sum + file.size_bytes, 0),
       stored_bytes: await this.store.size(session_id),

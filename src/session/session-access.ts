@@ -1,15 +1,17 @@
 /**
  * Access of operations to the states of a session: they are in memory while an operation uses them. If processes share
- * the session, a change needs the lease, and a read brings the states up to date first.
+ * the session, a change needs the lease, and a read uses the states that are committed at that time.
  */
 import type { Turn } from '../worker/fair-scheduler.ts';
 import { CallLease } from './call-lease.ts';
+import type { CommittedSession } from './known-revisions.ts';
 import { sessionNotFound } from './session-errors.ts';
 import type { SessionMemory } from './session-memory.ts';
 import type { SessionTimeline } from './timeline.ts';
 
 /** What access needs from the session. */
 interface AccessedSession {
+  isClosed(): boolean;
   checkOpen(): void;
   /** Makes the files of the current state the workspace. */
   loadFiles(): void;
@@ -25,6 +27,8 @@ export class SessionAccess {
   readonly #session: AccessedSession;
   /** Undefined if the session holds its lease while it is open. */
   readonly #lease: CallLease | undefined;
+  /** Changes that were reported as done and are being saved. */
+  readonly #unsaved = new Set<Promise<void>>();
 
   constructor(
     timeline: SessionTimeline,
@@ -39,6 +43,7 @@ export class SessionAccess {
     const leased = {
       acquire: (wait: Parameters<SessionTimeline['acquire']>[0]) => timeline.acquire(wait),
       refresh: () => this.#refresh(),
+      readCommitted: () => this.#readCommitted(),
       settle: () => this.#settle(),
       // A lease that cannot be released expires.
       release: () => timeline.release().catch(() => {}),
@@ -63,12 +68,37 @@ export class SessionAccess {
     return this.#memory.pinned(() => lease.use(() => this.#memory.use(work), signal));
   }
 
-  /** Runs an operation that changes nothing, on the states that the last writer left. */
-  read<T>(work: () => Promise<T>): Promise<T> {
+  /**
+   * Runs an operation that changes nothing. If processes share the session, it is passed what is committed and must not use
+   * the states in memory.
+   */
+  read<T>(work: (committed?: CommittedSession) => Promise<T>): Promise<T> {
+    const lease = this.#lease;
+    if (lease === undefined) return this.#memory.use(() => work());
     return this.#memory.pinned(async () => {
-      await this.#lease?.refresh();
-      return this.#memory.use(work);
+      await Promise.all(this.#unsaved);
+      return work(await lease.read());
     });
+  }
+
+  /** Lets later reads wait for a change that is saved in the background. */
+  saveInBackground(save: Promise<unknown>): void {
+    const end = async () => {
+      await this.#timeline.isSaved();
+      this.#unsaved.delete(ended);
+    };
+    // A failed save is reported by the next operation.
+    const ended = save.then(end, end);
+    this.#unsaved.add(ended);
+  }
+
+  /** Brings the states up to date, unless an operation is using them. Closes a session that the store no longer has. */
+  async refresh(): Promise<void> {
+    try {
+      await this.#memory.pinned(async () => this.#lease?.refresh());
+    } catch (cause) {
+      if (!this.#session.isClosed()) throw cause;
+    }
   }
 
   /** Waits until the lease is released. Operations that wait for it fail. */
@@ -76,18 +106,31 @@ export class SessionAccess {
     await this.#lease?.close();
   }
 
-  async #refresh(): Promise<void> {
+  async #refresh(): Promise<CommittedSession> {
     this.#session.checkOpen();
-    const changes = await this.#timeline.readChanges();
-    if (changes === undefined) return;
-    if (changes === 'gone') {
-      this.#session.onGone();
-      throw sessionNotFound(this.#timeline.record.session_id);
+    const changes = await this.#timeline.known.readChanges(this.#timeline.record);
+    if (changes === 'gone') throw this.#gone();
+    if (changes !== undefined) {
+      const { state, undo } = changes.stored;
+      await this.#memory.claim(undo === undefined ? [state] : [state, undo]);
+      this.#timeline.replace(changes.stored, changes.revision);
+      this.#session.loadFiles();
     }
-    const { state, undo } = changes.stored;
-    await this.#memory.claim(undo === undefined ? [state] : [state, undo]);
-    this.#timeline.replace(changes.stored, changes.revision);
-    this.#session.loadFiles();
+    return this.#timeline.known.committed!;
+  }
+
+  async #readCommitted(): Promise<CommittedSession> {
+    this.#session.checkOpen();
+    const committed = await this.#timeline.known.readCommitted(this.#timeline.record);
+    if (committed === 'gone') throw this.#gone();
+    const inMemory = this.#timeline.loadedStates;
+    if (!inMemory.includes(committed.state)) await this.#memory.claim([...inMemory, committed.state]);
+    return committed;
+  }
+
+  #gone(): Error {
+    this.#session.onGone();
+    return sessionNotFound(this.#timeline.record.session_id);
   }
 
   /** Waits until the calls that have returned are saved. */

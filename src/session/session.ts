@@ -3,18 +3,20 @@
  * are committed together, or both are left as they were before the call.
  */
 import { randomUUID } from 'node:crypto';
+import { FileTree } from '../fs/file-tree.ts';
 import type { Variable } from '../runtimes/variable.ts';
 import { type Call, type FinishedCall, outcomeOf } from '../sandbox/call.ts';
 import type { SandboxParts } from '../sandbox/create-parts.ts';
 import { type Execution, startExecution } from '../sandbox/execution.ts';
 import { Sandbox } from '../sandbox/sandbox.ts';
 import { stoppedByHost } from '../sandbox/to-result.ts';
-import { usageOf } from '../sandbox/workspace.ts';
+import { usageOf, type Workspace } from '../sandbox/workspace.ts';
 import { type PausedExecution, parse, type RuntimeName, textArgument } from '../schema.ts';
 import type { SessionRecord } from '../stores/store.ts';
 import { CallSaver } from './call-saver.ts';
 import type { CheckpointInfo, ForkOptions } from './checkpoint.ts';
-import { inspectionCall, reportedVariables } from './inspect-variables.ts';
+import { copyOf, inspectionCall, reportedVariables } from './inspect-variables.ts';
+import type { CommittedSession } from './known-revisions.ts';
 import { checkPaused, parseResolutions, type ResumeOptions, toolsRequired } from './resume-options.ts';
 import { SessionAccess } from './session-access.ts';
 import { executionNotFound } from './session-errors.ts';
@@ -53,18 +55,14 @@ export class Session extends Sandbox {
     this.#saver = new CallSaver(timeline, this.#memory);
     this.#loadFiles();
     const accessed = {
+      isClosed: () => this.isClosed,
       checkOpen: () => this.checkOpen(),
       loadFiles: () => this.#loadFiles(),
       acquireTurn: () => parts.pool.acquireKey(this.tenant, this.key),
       onGone: () => void this.close().catch(() => {}),
     };
     this.#access = new SessionAccess(timeline, this.#memory, accessed, owner?.leaseWaitMs);
-    timeline.onSaveFailed = (error) =>
-      this.events.emit(
-        'session.save_failed',
-        { session_id: this.session_id, error: error.code, error_message: error.message },
-        'warn',
-      );
+    timeline.onSaveFailed = (error) => this.events.saveFailed(this.session_id, error);
   }
 
   /** Makes the files of the current state the workspace. The next call reports what deleted open files take. */
@@ -76,13 +74,8 @@ export class Session extends Sandbox {
 
   /** Whether the store still has this session. @internal */
   async isCurrent(): Promise<boolean> {
-    try {
-      await this.#access.read(async () => {});
-      return !this.isClosed;
-    } catch (cause) {
-      if (this.isClosed) return false;
-      throw cause;
-    }
+    await this.#access.refresh();
+    return !this.isClosed;
   }
 
   /** Whether no operation uses the session. Always false for a session that holds its lease while it is open. @internal */
@@ -103,6 +96,11 @@ export class Session extends Sandbox {
   /** The stored facts about the session: calls, fuel, imports, limits. */
   get session(): SessionRecord {
     return this.#timeline.record;
+  }
+
+  /** The facts as they are stored, if processes share the session. @internal */
+  async committedRecord(): Promise<SessionRecord> {
+    return this.#access.read(async (committed) => (committed ?? this.#timeline).record);
   }
 
   /** @internal */
@@ -136,7 +134,7 @@ export class Session extends Sandbox {
       transaction.answer(outcome, outcome.isPaused ? call.tools?.pause(call, outcome) : undefined);
       // Another process may resume a paused program as soon as the result is returned, so it is saved first.
       if (this.parts.commit === 'background' && !outcome.isPaused) {
-        void this.#saver.inBackground(turn, job, transaction, outcome);
+        this.#access.saveInBackground(this.#saver.inBackground(turn, job, transaction, outcome));
         return { outcome, queueMs };
       }
       const saved = await this.#saver.beforeAnswer(job, transaction, outcome);
@@ -160,7 +158,7 @@ export class Session extends Sandbox {
    */
   async paused(): Promise<PausedExecution | undefined> {
     this.checkOpen();
-    return this.#access.read(async () => this.#timeline.state.paused);
+    return this.#access.read(async (committed) => (committed ?? this.#timeline).state.paused);
   }
 
   /**
@@ -197,7 +195,9 @@ export class Session extends Sandbox {
   /** The checkpoints of the session, oldest first. */
   async checkpoints(): Promise<CheckpointInfo[]> {
     this.checkOpen();
-    return this.#access.read(() => this.#inTurn(async () => this.#timeline.checkpoints()));
+    return this.#access.read(async (committed) =>
+      committed ? [...committed.checkpoints] : this.#inTurn(async () => this.#timeline.checkpoints()),
+    );
   }
 
   /** Deletes a checkpoint. Throws `checkpoint_not_found`. */
@@ -242,21 +242,20 @@ export class Session extends Sandbox {
   /** The variables of the interpreter, read from a copy of it; nothing changes. */
   async variables(): Promise<Variable[]> {
     this.checkOpen();
-    return this.#access.read(() => this.#inspectVariables());
+    return this.#access.read((committed) => this.#inspectVariables(committed));
   }
 
-  async #inspectVariables(): Promise<Variable[]> {
+  async #inspectVariables(committed?: CommittedSession): Promise<Variable[]> {
     this.checkOpen();
     const turn = await this.acquire(this.closing.signal);
     try {
       this.checkOpen();
       if (turn === undefined) return [];
-      const { version, delta, tmp } = this.#timeline.state;
-      const edits = { removed: [], entries: [] };
-      const part = { id: this.key, version, delta, tmp, edits, discardState: true };
-      const { declared } = this.#timeline.record;
-      const call = inspectionCall(this.runtime, declared, this.policy, this.closing.signal);
-      const { report } = await outcomeOf(this.start(turn, this.parts.assets, call, part), call);
+      const { record, state } = committed ?? this.#timeline;
+      const call = inspectionCall(this.runtime, record.declared, this.policy, this.closing.signal);
+      const files = committed && FileTree.of(state.workspace);
+      const job = this.start(turn, this.parts.assets, call, copyOf(state, this.key), files);
+      const { report } = await outcomeOf(job, call);
       this.checkOpen();
       return reportedVariables(report?.result);
     } finally {
@@ -330,8 +329,8 @@ export class Session extends Sandbox {
       }),
     );
     if (this.parts.commit === 'answer') await saved;
-    // The session may be closed meanwhile. A failed save is reported by the next operation.
-    else saved.catch(() => {});
+    // The session may be closed meanwhile.
+    else this.#access.saveInBackground(saved);
   }
 
   /** Changes the states of the session. With `commit: 'answer'` the change is reverted if it cannot be saved. */
@@ -373,10 +372,16 @@ export class Session extends Sandbox {
   }
 
   /** @internal */
-  protected override async withFiles<T>(work: () => Promise<T>, access: 'read' | 'write'): Promise<T> {
+  protected override async withFiles<T>(
+    work: (files: Workspace) => Promise<T>,
+    access: 'read' | 'write',
+  ): Promise<T> {
     this.checkOpen();
     const use = () => super.withFiles(work, access);
-    return access === 'read' ? this.#access.read(use) : this.#access.use(use);
+    if (access === 'write') return this.#access.use(use);
+    return this.#access.read((committed) =>
+      committed ? work(this.workspace.with(committed.state.workspace)) : use(),
+    );
   }
 
   /** The two sandboxes share the files, which stay in memory unless other processes can change them. @internal */
@@ -384,12 +389,8 @@ export class Session extends Sandbox {
     this.checkOpen();
     if (this.#owner?.leaseWaitMs !== undefined)
       return new SharedFilesSandbox(await this.partsFor(runtime), this.workspace, {
-        read: (work) => this.#access.read(work),
-        change: (change) =>
-          this.withFiles(async () => {
-            change();
-            await this.workspaceChanged();
-          }, 'write'),
+        withFiles: (work, access) => this.withFiles(work, access),
+        workspaceChanged: () => this.workspaceChanged(),
       });
     return this.#memory.use(() => {
       this.#memory.pin();

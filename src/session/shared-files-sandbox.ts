@@ -2,6 +2,7 @@
  * A sandbox without a session whose files several processes share. Programs start from the newest files and run at the
  * same time; the changes of each program are applied to the files as the others have left them.
  */
+import type { FileTree } from '../fs/file-tree.ts';
 import type { Call, FinishedCall } from '../sandbox/call.ts';
 import type { SandboxParts } from '../sandbox/create-parts.ts';
 import { Sandbox } from '../sandbox/sandbox.ts';
@@ -9,10 +10,10 @@ import type { Workspace } from '../sandbox/workspace.ts';
 
 /** The session that stores the files. */
 interface FilesOwner {
-  /** Keeps the newest files in memory while `work` runs. */
-  read<T>(work: () => Promise<T>): Promise<T>;
-  /** Changes the newest files and saves them. */
-  change(change: () => void): Promise<void>;
+  /** Keeps the newest files in memory while `work` uses them. */
+  withFiles<T>(work: (files: Workspace) => Promise<T>, access: 'read' | 'write'): Promise<T>;
+  /** Saves the files. */
+  workspaceChanged(): Promise<void>;
 }
 
 export class SharedFilesSandbox extends Sandbox {
@@ -24,10 +25,15 @@ export class SharedFilesSandbox extends Sandbox {
   }
 
   protected override run(call: Call): Promise<FinishedCall> {
-    return this.#owner.read(() => super.run(call));
+    return this.#owner.withFiles((files) => this.runIn(call, files.snapshot()), 'read');
   }
 
-  protected override changeFiles(change: () => void): Promise<void> {
-    return this.#owner.change(change);
+  protected override changeFiles(change: () => void): Promise<FileTree> {
+    return this.#owner.withFiles(async (files) => {
+      change();
+      const changed = files.snapshot();
+      await this.#owner.workspaceChanged();
+      return changed;
+    }, 'write');
   }
 }

@@ -20,7 +20,14 @@ import type {
   StoredSession,
 } from '../stores/store.ts';
 import type { RunOutcome } from '../worker/protocol.ts';
-import { type CheckpointInfo, checkpointState, describeCheckpoint, makeCheckpoint } from './checkpoint.ts';
+import {
+  type CheckpointInfo,
+  checkpointState,
+  describeCheckpoint,
+  makeCheckpoint,
+  releaseStates,
+} from './checkpoint.ts';
+import { KnownRevisions } from './known-revisions.ts';
 import {
   checkpointNotFound,
   commitLost,
@@ -53,8 +60,7 @@ export class SessionTimeline {
   /** Why the newest state is not in the store; a later save clears it. */
   #saveFailure: { readonly error: SandboxError; isReported: boolean } | undefined;
   #lostCommit: SandboxError | undefined;
-  /** The revision of the states in memory, if the store has revisions; undefined if it is not known. */
-  #revision: string | undefined;
+  readonly known: KnownRevisions;
   #releaseLease: (() => Promise<void>) | undefined;
   /** Called for every save that fails. */
   onSaveFailed: (error: SandboxError) => void = () => {};
@@ -69,7 +75,7 @@ export class SessionTimeline {
     revision: string | undefined,
   ) {
     this.#releaseLease = release;
-    this.#revision = revision;
+    this.known = new KnownRevisions(store, stored, revision);
     this.#record = withPaused({ ...stored.record, policy }, stored.state);
     this.#isStored = !isNew && isDeepStrictEqual(policy, stored.record.policy);
     this.#state = stored.state;
@@ -136,18 +142,6 @@ export class SessionTimeline {
     await release?.();
   }
 
-  /** Reads the session if the store has other states; `gone` if it was deleted or replaced, or its limits have changed. */
-  async readChanges(): Promise<{ stored: StoredSession; revision: string } | 'gone' | undefined> {
-    const { session_id, created_at, policy } = this.#record;
-    const revision = await this.store.revision?.(session_id);
-    if (revision === undefined) return 'gone';
-    if (this.#isLoaded && revision === this.#revision) return undefined;
-    const stored = await this.store.read(session_id);
-    const isSame =
-      stored?.record.created_at === created_at && isDeepStrictEqual(stored.record.policy, policy);
-    return isSame ? { stored, revision } : 'gone';
-  }
-
   /** Replaces everything by what another process has written. */
   replace({ record, state, undo, checkpoints }: StoredSession, revision: string): void {
     // A worker may hold guests with the version of the current state and the next one, which are not used again.
@@ -157,7 +151,8 @@ export class SessionTimeline {
     this.#checkpoints = new Map(checkpoints.map((checkpoint) => [checkpoint.name, checkpoint]));
     this.#isLoaded = true;
     this.#mustCheckQuota = true;
-    this.#revision = revision;
+    this.known.add(revision, { record: this.#record, state: this.#state, undo, checkpoints });
+    this.known.inMemory = revision;
   }
 
   /** Waits for pending saves. After a failure, the states in memory are not used again. */
@@ -167,7 +162,7 @@ export class SessionTimeline {
     this.#saveFailure = undefined;
     this.#latest = undefined;
     this.#hasUnsavedEdits = false;
-    this.#revision = undefined;
+    this.known.inMemory = undefined;
   }
 
   /** Saves a session that the store does not have yet, or has with other limits. */
@@ -210,7 +205,7 @@ export class SessionTimeline {
     this.#state = { ...EMPTY_STATE, version: this.#state.version };
     this.#undo = undefined;
     this.#latest = undefined;
-    this.#revision = undefined;
+    this.known.clear();
     this.#isLoaded = false;
   }
 
@@ -336,27 +331,20 @@ export class SessionTimeline {
     void this.#saves.run(async () => {
       if (this.#latest !== stored) return;
       const revision = randomUUID();
+      this.known.add(revision, stored);
       try {
         await this.store.write(stored, revision);
-        this.#revision = revision;
+        this.known.inMemory = revision;
         if (this.#latest === stored) this.#latest = undefined;
         this.#saveFailure = undefined;
-        this.#releaseCheckpoints(stored);
+        if (this.store.readCheckpoint !== undefined) releaseStates(this.#checkpoints, stored.checkpoints);
       } catch (cause) {
         const error = saveError(cause);
-        this.#revision = undefined;
+        this.known.inMemory = undefined;
         this.#saveFailure = { error, isReported };
         this.onSaveFailed(error);
       }
     });
-  }
-
-  /** Frees the states of saved checkpoints, if the store can return them. */
-  #releaseCheckpoints({ checkpoints }: StoredSession): void {
-    if (this.store.readCheckpoint === undefined) return;
-    for (const checkpoint of checkpoints)
-      if (this.#checkpoints.get(checkpoint.name) === checkpoint)
-        this.#checkpoints.set(checkpoint.name, { ...checkpoint, state: undefined });
   }
 
   /** Records that a call which was reported as committed was not saved; the next operation reports it. */

@@ -1,6 +1,13 @@
 /** Servers that share a database: any of them answers any call, and calls of one session take turns. */
 import type { Client } from '@modelcontextprotocol/client';
-import { createSandbox, postgresStore } from 'llm-wasm-sandbox';
+import {
+  createSandbox,
+  openSessions,
+  type PostgresStore,
+  postgresStore,
+  type Session,
+  type SessionRegistry,
+} from 'llm-wasm-sandbox';
 import type { HttpServer, ServerSettingsInput } from 'llm-wasm-sandbox/mcp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as sharedLimits from '../../src/mcp/shared-limits.ts';
@@ -8,6 +15,7 @@ import { openStore } from '../../src/session/open-store.ts';
 import { runCliHere } from '../support/cli.ts';
 import { call, httpClient, startHttp } from '../support/mcp.ts';
 import { PostgresServer } from '../support/postgres.ts';
+import { TcpProxy } from '../support/tcp-proxy.ts';
 
 const TOKENS = ['ann=ann-has-a-long-secret', 'bob=bob-has-a-long-secret'];
 const SECRETS = TOKENS.map((token) => token.split('=')[1]!);
@@ -142,6 +150,102 @@ describe('a session', () => {
   });
 });
 
+describe('a read while a call of the same server is being saved', () => {
+  const write = (text: string) => `require('fs').writeFileSync('f', ${JSON.stringify(text)})`;
+  let proxy: TcpProxy;
+  let registry: SessionRegistry;
+  let session: Session;
+  /** Lets writes to the store continue. */
+  let open: () => void;
+  let opened: Promise<void>;
+  /** Resolves when a write has started to wait. */
+  let waiting: Promise<void>;
+  let onWait: () => void;
+  let store: PostgresStore;
+
+  const hold = () => {
+    opened = new Promise((resolve) => {
+      open = resolve;
+    });
+    waiting = new Promise((resolve) => {
+      onWait = resolve;
+    });
+  };
+
+  beforeAll(async () => {
+    proxy = await TcpProxy.start(database.port);
+    store = postgresStore({ connectionString: `postgres://postgres@127.0.0.1:${proxy.port}/postgres` });
+    const slow: PostgresStore = {
+      ...store,
+      write: async (...written) => {
+        onWait();
+        await opened;
+        return store.write(...written);
+      },
+    };
+    hold();
+    open();
+    registry = openSessions({ store: slow, lease: 'call', commit: 'answer' });
+    session = await registry.create({ runtime: 'javascript', session_id: 'read' });
+    await session.execute(`let n = 1; ${write('old')}`);
+  });
+  afterAll(async () => {
+    await registry?.close().catch(() => {});
+    await store?.close();
+    proxy?.close();
+  });
+
+  test('returns the state before the call, and afterwards that of the call', async () => {
+    hold();
+    const running = session.execute(`n = 2; ${write('new')}`, { files: { given: '1' } });
+    await waiting;
+    expect(await session.readFile('f', 'utf8')).toBe('old');
+    expect((await session.listFiles()).map(({ path }) => path)).toEqual(['f']);
+    expect(await session.paused()).toBeUndefined();
+    open();
+    expect(await running).toMatchObject({ success: true });
+    expect(await session.readFile('f', 'utf8')).toBe('new');
+    expect(await registry.info('read')).toMatchObject({
+      calls: 2,
+      variables: [{ name: 'n', repr: '2' }],
+      files: [{ path: 'f' }, { path: 'given' }],
+    });
+  });
+
+  test('returns what another server has written since the lease expired', async () => {
+    hold();
+    const running = session.execute(write('lost')).catch((error: unknown) => error);
+    await waiting;
+    await query("UPDATE llm_wasm_sandbox.leases SET expires_at = '-infinity' WHERE folded_id = 'read'");
+    const other = openSessions({
+      store: postgresStore({ connectionString: database.connectionString }),
+      lease: 'call',
+      commit: 'answer',
+    });
+    const there = await other.get('read');
+    await there.execute(write('other'));
+    await there.checkpoint('made');
+    expect(await session.readFile('f', 'utf8')).toBe('other');
+    expect(await session.checkpoints()).toMatchObject([{ name: 'made' }]);
+    open();
+    expect(await running).toMatchObject({ code: 'session_busy' });
+    expect(await session.readFile('f', 'utf8')).toBe('other');
+    await other.close();
+    await (other.store as PostgresStore).close();
+  });
+
+  test('fails with store_failed if the database cannot be reached', async () => {
+    hold();
+    const running = session.execute(write('unsaved')).catch((error: unknown) => error);
+    await waiting;
+    proxy.close();
+    await expect(session.readFile('f')).rejects.toMatchObject({ code: 'store_failed' });
+    await expect(session.checkpoints()).rejects.toMatchObject({ code: 'store_failed' });
+    open();
+    expect(await running).toMatchObject({ code: 'store_failed' });
+  });
+});
+
 describe('servers of a database', () => {
   test('share the files of calls without a session', async () => {
     const code = 'require("fs").writeFileSync("made.txt", "by a program")';
@@ -241,11 +345,15 @@ describe('limits per minute', () => {
 });
 
 async function leases(): Promise<number> {
+  return query(`SELECT FROM llm_wasm_sandbox.leases WHERE folded_id = 'busy' AND expires_at > now()`);
+}
+
+/** Runs a statement and returns the number of rows. */
+async function query(statement: string): Promise<number> {
   const { default: pg } = await import('pg');
   const client = new pg.Client({ connectionString: database.connectionString });
   await client.connect();
-  const held = `SELECT FROM llm_wasm_sandbox.leases WHERE folded_id = 'busy' AND expires_at > now()`;
-  const { rowCount } = await client.query(held);
+  const { rowCount } = await client.query(statement);
   await client.end();
   return rowCount ?? 0;
 }
