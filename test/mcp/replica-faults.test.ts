@@ -11,7 +11,7 @@ import { PostgresServer } from '../support/postgres.ts';
 import { repetitions } from '../support/repetitions.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
 import { violations } from './append-history.ts';
-import { callTool, client, itemsOf, type LoadState, operate, Replica } from './replica-load.ts';
+import { callTool, client, itemsOf, type LoadState, operate, Replica, type Target } from './replica-load.ts';
 
 const REPLICAS = repetitions(2, 3);
 /** One fault of each kind, or as many as fit into three minutes. */
@@ -21,6 +21,10 @@ const CLIENTS = 4;
 const TOKENS = ['ann=ann-has-a-long-secret', 'bob=bob-has-a-long-secret'];
 const SESSIONS = ['one', 'two'];
 const LEASE_SECONDS = 1;
+/** Minimum time between two faults. */
+const PAUSE_MS = repetitions(100, 200);
+/** How long a server stays suspended after its leases have expired. */
+const TAKEOVER_MS = repetitions(500, 1000);
 
 const FAULT_KINDS = ['kill', 'cut', 'suspend', 'restart_database', 'stop'] as const;
 
@@ -46,18 +50,19 @@ test('servers lose no commit, apply none twice, and show no tenant the data of a
   let isPassed = false;
   try {
     await Promise.all(replicas.map((replica) => replica.start()));
-    for (const { secret, session_id } of targets) {
+    const create = async ({ secret, session_id }: Target) => {
       const args = { session_id, language: 'javascript' };
       await callTool(replicas[0]!.url!, secret, 'create_session', args);
       const code = "const fs = require('fs'); const items = []; fs.writeFileSync('log', '')";
       expect(await callTool(replicas[1]!.url!, secret, 'execute_code', { ...args, code })).toMatchObject({
         failure: undefined,
       });
-    }
+    };
+    await Promise.all(targets.map(create));
     const clients = Array.from({ length: CLIENTS }, (_, i) => client(state, `c${i}`));
     const endsAt = performance.now() + MAX_SECONDS * 1000;
     for (let n = 0; n < FAULTS && performance.now() < endsAt; n++) {
-      await sleep(100 + Math.random() * 400);
+      await sleep(PAUSE_MS + Math.random() * 3 * PAUSE_MS);
       const kind = FAULT_KINDS[n % FAULT_KINDS.length]!;
       const replica = replicas[Math.floor(Math.random() * REPLICAS)]!;
       faults.set(kind, (faults.get(kind) ?? 0) + 1);
@@ -69,19 +74,20 @@ test('servers lose no commit, apply none twice, and show no tenant the data of a
         await replica.start();
       } else if (kind === 'suspend') {
         replica.child!.kill('SIGSTOP');
-        await sleep(LEASE_SECONDS * 1000 + 500);
+        await sleep(LEASE_SECONDS * 1000 + TAKEOVER_MS);
         replica.child!.kill('SIGCONT');
       } else if (kind === 'cut') proxy.cut();
       else await database.restart();
     }
     // After the last fault, every server must append again.
-    for (const [i, { url }] of replicas.entries())
-      for (const target of targets) {
+    state.isOver = true;
+    const appendAgain = async (target: Target) => {
+      for (const [i, { url }] of replicas.entries()) {
         const append = (attempt: number) => operate(state, url!, target, `last-${i}-${attempt}`);
         for (let n = 0; (await append(n)).outcome !== 'ok'; n++) expect(n).toBeLessThan(50);
       }
-    state.isOver = true;
-    await Promise.all(clients);
+    };
+    await Promise.all([...clients, ...targets.map(appendAgain)]);
 
     for (const { secret, session_id, list } of targets) {
       const lists = await Promise.all(

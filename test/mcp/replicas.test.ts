@@ -9,7 +9,7 @@ import {
   type SessionRegistry,
 } from 'llm-wasm-sandbox';
 import type { HttpServer, ServerSettingsInput } from 'llm-wasm-sandbox/mcp';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import * as sharedLimits from '../../src/mcp/shared-limits.ts';
 import { openStore } from '../../src/session/open-store.ts';
 import { runCliHere } from '../support/cli.ts';
@@ -189,6 +189,8 @@ describe('a read while a call of the same server is being saved', () => {
     session = await registry.create({ runtime: 'javascript', session_id: 'read' });
     await session.execute(`let n = 1; ${write('old')}`);
   });
+  // Also after a failure, because closing the session waits for its writes.
+  afterEach(() => open());
   afterAll(async () => {
     await registry?.close().catch(() => {});
     await store?.close();
