@@ -18,7 +18,7 @@ export const storeOptions = () => [
   storeOption(),
   new Option(
     '--data-dir <DIR>',
-    'data_dir of an MCP server, instead of --store; includes the sessions of all tenants',
+    'Sessions of all tenants in the data_dir of an MCP server, instead of --store',
   ).conflicts('store'),
   new Option(
     '--tenant <NAME>',
