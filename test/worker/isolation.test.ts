@@ -303,6 +303,7 @@ describe('isolation', () => {
       trap: undefined,
       report: { exit_code: 0, result: [1] },
       fuelConsumed: 1,
+      chartFuel: 0,
       memoryUsedBytes: 1,
       durationMs: 1,
       yieldedMs: 0,
