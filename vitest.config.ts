@@ -21,6 +21,10 @@ const OWN_PROCESS = [
   'test/worker/isolation.test.ts',
 ];
 
+/** Installs agent frameworks, which takes minutes on a machine that does not have them: `npm run test:frameworks`. */
+const FRAMEWORKS = 'test/adapters/frameworks.test.ts';
+const withFrameworks = Boolean(process.env['FRAMEWORK_TESTS'] ?? process.env['NIGHTLY_TESTS']);
+
 /**
  * `unit` imports src/ and needs no build; `guest` runs the built package as a user would. The files of a project share a
  * few processes, whose modules and worker threads are loaded once; those of `own-process` do not.
@@ -43,7 +47,7 @@ export default defineConfig({
         test: {
           name: 'guest',
           include: ['test/**/*.test.ts'],
-          exclude: [UNIT, ...OWN_PROCESS],
+          exclude: [UNIT, FRAMEWORKS, ...OWN_PROCESS],
           isolate: false,
           testTimeout: 120_000,
           hookTimeout: 120_000,
@@ -56,6 +60,9 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },
+      },
+      {
+        test: { name: 'frameworks', include: withFrameworks ? [FRAMEWORKS] : [] },
       },
     ],
   },
