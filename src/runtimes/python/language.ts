@@ -24,7 +24,7 @@ export const pythonLanguage: Language = {
   pitfalls: ["FileNotFoundError: data files exist only under /app. Use '/app/data.txt' or a relative path."],
   unavailable: {
     packages: ['numpy', 'pandas', 'matplotlib', 'Pillow'],
-    instead: 'use csv, sqlite3, statistics, and chart.bar() etc. for charts',
+    instead: 'use csv, sqlite3, statistics; chart.bar() for charts',
   },
   speedProgram: `
 def work():
