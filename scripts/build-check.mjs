@@ -1,7 +1,6 @@
 /**
  * Checks that the build is reproducible: builds the committed sources twice, in folders with different names, and compares
- * every byte of dist/. Fails with the names of the files that differ. With `--dist`, the first build is the dist/ that
- * exists, which must have been built from the committed sources.
+ * every byte of dist/. Fails with the names of the files that differ.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -13,8 +12,15 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'build-check-'));
 
-/** The digest of each file of a build. */
-function digests(dist) {
+/** Builds in a folder of this name and returns the digest of each file. */
+function build(name) {
+  const path = join(folder, name);
+  mkdirSync(path);
+  const archive = execFileSync('git', ['archive', 'HEAD'], { cwd: root, maxBuffer: 2 ** 28 });
+  execFileSync('tar', ['-x', '-C', path], { input: archive });
+  symlinkSync(join(root, 'node_modules'), join(path, 'node_modules'));
+  execFileSync(process.execPath, ['scripts/build.mjs', '--force'], { cwd: path, stdio: 'inherit' });
+  const dist = join(path, 'dist');
   const files = readdirSync(dist, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   return new Map(
     files.map((entry) => {
@@ -24,20 +30,8 @@ function digests(dist) {
   );
 }
 
-/** Builds in a folder of this name. */
-function build(name) {
-  const path = join(folder, name);
-  mkdirSync(path);
-  const archive = execFileSync('git', ['archive', 'HEAD'], { cwd: root, maxBuffer: 2 ** 28 });
-  execFileSync('tar', ['-x', '-C', path], { input: archive });
-  symlinkSync(join(root, 'node_modules'), join(path, 'node_modules'));
-  execFileSync(process.execPath, ['scripts/build.mjs', '--force'], { cwd: path, stdio: 'inherit' });
-  return digests(join(path, 'dist'));
-}
-
 try {
-  const one = process.argv.includes('--dist') ? digests(join(root, 'dist')) : build('one');
-  const other = build('another-name');
+  const [one, other] = [build('one'), build('another-name')];
   const names = [...new Set([...one.keys(), ...other.keys()])].sort();
   const different = names.filter((name) => one.get(name) !== other.get(name));
   for (const name of different) console.error(`differs: ${name}`);
