@@ -46,14 +46,15 @@ export interface JobStore {
   readonly connectionString: string;
 }
 
+function rejectMissing(cause: unknown): never {
+  const message = 'Jobs require the packages pg and pg-boss. Install them with "npm install pg pg-boss@10".';
+  throw new SandboxError('not_installed', message, { cause });
+}
+
 /** Connects to the database, and creates or upgrades the tables. */
 export async function openJobStore(options: JobStoreOptions, supervision: object): Promise<JobStore> {
   const { connectionString, schema } = parse(connectionOptions, options, 'options');
-  const { default: Boss } = await import('pg-boss').catch((cause) => {
-    const message =
-      'Jobs require the packages pg and pg-boss. Install them with "npm install pg pg-boss@10".';
-    throw new SandboxError('not_installed', message, { cause });
-  });
+  const { default: Boss } = await import('pg-boss').catch(rejectMissing);
   const boss = new Boss({ connectionString, schema, schedule: false, supervise: false, ...supervision });
   // Failed queries are reported by the call that made them; maintenance is retried.
   boss.on('error', () => {});
@@ -73,7 +74,7 @@ export async function closeJobStore({ boss }: JobStore): Promise<void> {
 
 /** Opens a separate connection. */
 export async function connect({ connectionString }: JobStore) {
-  const { default: pg } = await import('pg');
+  const { default: pg } = await import('pg').catch(rejectMissing);
   const client = new pg.Client({ connectionString, keepAlive: true, connectionTimeoutMillis: 10_000 });
   // A connection that breaks between two queries fails the next one.
   client.on('error', () => {});
