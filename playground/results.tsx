@@ -49,10 +49,22 @@ function titleOf({ chart, text }: DisplayResult): string | undefined {
   return typeof title === 'string' && title !== '' ? `Chart: ${title}` : text?.slice(0, 120);
 }
 
+/** Elements that can contact other servers without a request that the content security policy covers, or can contain such. */
+const CONTACTS = 'link, meta, base, template';
+const NO_DNS_PREFETCH = '<meta http-equiv="x-dns-prefetch-control" content="off">';
+
+const trust = (html: string) => trusted?.createHTML(html) ?? html;
+
+function withoutContacts(html: string): string {
+  const parsed = new DOMParser().parseFromString(trust(html), 'text/html');
+  for (const element of parsed.querySelectorAll(CONTACTS)) element.remove();
+  return `${NO_DNS_PREFETCH}${parsed.documentElement.outerHTML}`;
+}
+
 /** HTML of the program. The empty sandbox attribute forbids scripts, forms, navigation and access to this page. */
 function Frame({ html }: { html: string }) {
-  const srcdoc = trusted === undefined ? html : trusted.createHTML(html);
-  return <iframe class="frame" sandbox="" srcdoc={srcdoc as string} title="HTML displayed by the program" />;
+  const srcdoc = trust(withoutContacts(html));
+  return <iframe class="frame" sandbox="" srcdoc={srcdoc} title="HTML displayed by the program" />;
 }
 
 function FilePicture({

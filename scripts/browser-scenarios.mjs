@@ -1,5 +1,6 @@
 /** What the browser tests do on the page, by name. A scenario throws if the page does not behave as expected. */
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 
 const TIMEOUT_MS = 30_000;
@@ -148,6 +149,26 @@ export const SCENARIOS = {
     await page.waitForSelector('iframe[sandbox=""]');
     const title = await page.title();
     equal(title.includes('Playground'), true, 'Guest HTML has changed the page');
+  },
+
+  'contacts no server for HTML of a program': async (t) => {
+    const page = await t.openPage();
+    await newSession(page);
+    let contacts = 0;
+    const server = createServer((socket) => {
+      contacts++;
+      socket.destroy();
+    });
+    await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const address = `http://127.0.0.1:${server.address().port}`;
+    const link = `<link rel='preconnect' href='${address}'>`;
+    const hidden = `<template shadowrootmode='open'>${link}</template>`;
+    await run(page, `display("<p>shown</p>${link}<div>${hidden}</div>", mime="text/html")`);
+    const frame = await (await page.waitForSelector('iframe[sandbox=""]')).contentFrame();
+    await frame.waitForSelector('p');
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    server.close();
+    equal(contacts, 0, 'Guest HTML has contacted a server');
   },
 
   'stops an endless loop': async (t) => {

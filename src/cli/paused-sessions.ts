@@ -7,6 +7,7 @@ import type { PausedExecution } from '../schema.ts';
 import { openSessionContext, type SessionContext } from './commands/session/context.ts';
 import { UsageError } from './exit-codes.ts';
 import { storeOption } from './options.ts';
+import { escapeControls } from './terminal-text.ts';
 
 export interface StoreFlags {
   readonly store?: string;
@@ -41,10 +42,10 @@ export function openStores({ store, dataDir, tenant }: StoreFlags): SessionConte
   return folders.map((name) => openSessionContext(join(dataDir, name)));
 }
 
-/** The paused programs, longest waiting first, and the sessions that could not be read. */
+/** The paused programs, longest waiting first. Sessions that cannot be read are reported on standard error and counted. */
 export async function findPaused(
   contexts: readonly SessionContext[],
-): Promise<{ readonly paused: PausedSession[]; readonly problems: string[] }> {
+): Promise<{ readonly paused: PausedSession[]; readonly unreadable: number }> {
   const paused: PausedSession[] = [];
   const problems: string[] = [];
   for (const context of contexts) {
@@ -62,7 +63,8 @@ export async function findPaused(
     }
   }
   paused.sort((a, b) => (a.execution.paused_at < b.execution.paused_at ? -1 : 1));
-  return { paused, problems };
+  for (const line of problems) process.stderr.write(`llm-wasm-sandbox: ${escapeControls(line)}\n`);
+  return { paused, unreadable: problems.length };
 }
 
 export const closeStores = (contexts: readonly SessionContext[]) =>

@@ -62,7 +62,7 @@ export interface JobWorkerOptions extends JobStoreOptions {
   readonly jobs?: number;
   /** Number of programs of one tenant that run concurrently, across all workers. Default: no limit. */
   readonly tenantJobs?: number;
-  /** Limits of every program. */
+  /** Limits of every program. Without `fuel_budget` or `timeout_seconds`, a program can choose its own. */
   readonly policy?: PolicyInput;
   /** How long running programs may continue after the signal. After that, another worker retries their jobs. Default: 30. */
   readonly shutdownSeconds?: number;

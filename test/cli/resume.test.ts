@@ -35,6 +35,15 @@ async function listPaused(...args: string[]): Promise<Paused[]> {
 }
 
 describe('pending and resume', () => {
+  test('report sessions that cannot be read', async () => {
+    const damaged = join(folder, 'damaged');
+    await cli('run', '-c', 'x = 1', '--session', 'broken', '--store', damaged);
+    writeFileSync(join(damaged, 'broken', 'session.json'), '{"format": 2}');
+    const problem = expect.stringContaining(`Session broken in ${damaged} is damaged.`);
+    expect(await cli('pending', '--store', damaged)).toMatchObject({ status: 69, stderr: problem });
+    expect(await cli('resume', 'unknown', '--store', damaged)).toMatchObject({ stderr: problem });
+  });
+
   test('list the calls of a paused program, and answer them in several steps', async () => {
     expect((await cli('pending')).stdout).toBe('No paused programs.\n');
     await cli('run', '-c', 'x = 1', '--session', 'other');

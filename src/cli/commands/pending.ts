@@ -38,9 +38,8 @@ function formatPaused({
 async function listPending(flags: PendingFlags): Promise<void> {
   const contexts = openStores(flags);
   try {
-    const { paused, problems } = await findPaused(contexts);
-    for (const line of problems) process.stderr.write(`llm-wasm-sandbox: ${escapeControls(line)}\n`);
-    if (problems.length > 0) process.exitCode = EXIT.unavailable;
+    const { paused, unreadable } = await findPaused(contexts);
+    if (unreadable > 0) process.exitCode = EXIT.unavailable;
     const json = paused.map(({ context, session_id, execution }) => ({
       session_id,
       ...execution,
