@@ -1,24 +1,22 @@
 /**
- * The sessions of one store: the only registry of open sessions. A session stays open until it is closed, released or
- * deleted; opening it again returns the same object.
+ * The sessions of one store: creates, opens, lists and deletes them. It is the only registry of open sessions. A session
+ * stays open until it is closed, released or deleted; opening it again returns the same object.
  */
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import { SandboxError } from '../errors.ts';
 import { recordedSources } from '../packages/read-user-packages.ts';
-import { type Commit, parse, sandboxOptions, sessionPolicy, textArgument } from '../schema.ts';
-import { decodeBundle, encodeBundle } from '../stores/bundle/session-bundle.ts';
+import { type Commit, parse, sandboxOptions, textArgument } from '../schema.ts';
 import { memoryStore } from '../stores/memory/memory-store.ts';
-import { checkSessionId } from '../stores/session-id.ts';
-import type { Checkpoint, LeaseWait, SessionRecord, SessionStore } from '../stores/store.ts';
+import type { LeaseWait, SessionRecord, SessionStore } from '../stores/store.ts';
 import { openSession, PACKAGE_PREFIX } from './create-sandbox.ts';
+import { OpenSessions } from './open-sessions.ts';
 import { pruneSessions } from './prune-sessions.ts';
 import {
   type CreateMode,
   type CreateOptions,
   createMode,
   type ImportOptions,
-  importOptions,
   type OpenOptions,
   type PruneOptions,
   type PruneReport,
@@ -31,7 +29,7 @@ import type { Session, SessionOwner } from './session.ts';
 import { SessionAdmission } from './session-admission.ts';
 import { packagesMissing, runtimeMismatch, sessionNotFound } from './session-errors.ts';
 import type { SessionLimits } from './session-limits.ts';
-import { withPaused } from './session-record.ts';
+import { decodeExport, exportSession } from './transfer-session.ts';
 
 const HOUR_MS = 3_600_000;
 /** Shared sessions that were not used for this long are closed. Opening them again reads them from the store. */
@@ -53,20 +51,9 @@ export function openSessions(options: SessionsOptions = {}): SessionRegistry {
   return new SessionRegistry(store, limits, commit, leaseWaitMs);
 }
 
-interface OpenEntry {
-  readonly opening: Promise<Session>;
-  /** Undefined until it is open. */
-  session: Session | undefined;
-  /** Resolves when `release` has closed it; never rejects. */
-  releasing?: Promise<void>;
-  lastRequestedMs: number;
-}
-
 /** Creates, opens, lists and deletes the sessions of one store. Created by `openSessions`. */
 export class SessionRegistry {
-  readonly #open = new Map<string, OpenEntry>();
-  /** Sessions whose last state was lost when they were closed, with the error. */
-  readonly #unsaved = new Map<string, unknown>();
+  readonly #open = new OpenSessions();
   readonly #admission: SessionAdmission;
   /** Sessions that are being deleted, with a promise that resolves when that has ended. */
   readonly #deletions = new Map<string, Promise<unknown>>();
@@ -88,14 +75,17 @@ export class SessionRegistry {
   ) {
     this.#owner = {
       reserve: (session_id) => this.reserve(session_id),
-      adopt: (session) => this.#register(session.session_id, Promise.resolve(session)),
-      closed: (session) => this.#forget(session.session_id, session),
+      adopt: (session) => this.#open.add(session.session_id, Promise.resolve(session)),
+      closed: (session) => this.#open.remove(session),
       leaseWaitMs,
     };
     this.#wait = leaseWaitMs === undefined ? undefined : { ms: leaseWaitMs };
     // Another process may have deleted a session that is open here.
-    this.#admission = new SessionAdmission(store, limits, () => (this.#isShared ? [] : this.#open.keys()));
-    if (this.#isShared) this.#idleTimer = setInterval(() => this.#closeIdle(), CLOSE_IDLE_MS / 10).unref();
+    this.#admission = new SessionAdmission(store, limits, () => (this.#isShared ? [] : this.#open.names()));
+    if (this.#isShared) {
+      const closeIdle = () => this.#open.closeIdle(CLOSE_IDLE_MS);
+      this.#idleTimer = setInterval(closeIdle, CLOSE_IDLE_MS / 10).unref();
+    }
     this.#expiry = setInterval(
       () => void this.prune({ older_than_hours: limits.idle_hours }).catch(() => {}),
       HOUR_MS,
@@ -142,8 +132,7 @@ export class SessionRegistry {
 
   /** The session if it is open already. */
   opened(session_id: string): Session | undefined {
-    const session = this.#open.get(session_id)?.session;
-    return session?.isClosed ? undefined : session;
+    return this.#open.opened(session_id);
   }
 
   /** Returns the open session, which another caller may have opened meanwhile, or opens it. */
@@ -158,7 +147,7 @@ export class SessionRegistry {
       // Another caller may have started to open it meanwhile.
     } while (this.#open.has(session_id));
     const opening = this.#openNow(options, mustBe);
-    this.#register(session_id, opening);
+    this.#open.add(session_id, opening);
     return opening;
   }
 
@@ -169,28 +158,16 @@ export class SessionRegistry {
   /** The session if it is open or being opened, and the store still has it. */
   async #openSession(session_id: string): Promise<Session | undefined> {
     await this.#closed(session_id);
-    const entry = this.#open.get(session_id);
-    if (entry === undefined) return undefined;
-    entry.lastRequestedMs = Date.now();
-    const session = await entry.opening;
-    if (!this.#isShared || (await session.isCurrent())) return session;
+    const session = await this.#open.request(session_id);
+    if (session === undefined || !this.#isShared || (await session.isCurrent())) return session;
     await session.close();
     return this.#openSession(session_id);
-  }
-
-  #closeIdle(): void {
-    const idleSince = Date.now() - CLOSE_IDLE_MS;
-    for (const [session_id, { session, lastRequestedMs }] of this.#open)
-      if (session?.isIdle === true && lastRequestedMs < idleSince)
-        void this.release(session_id).catch(() => {});
   }
 
   /** Waits for a session that is being closed or deleted, so that it can be opened again. */
   async #closed(session_id: string): Promise<void> {
     await this.#deletions.get(session_id);
-    const entry = this.#open.get(session_id);
-    if (entry?.session?.isClosed) await entry.session.close();
-    else await entry?.releasing;
+    await this.#open.waitUntilClosed(session_id);
   }
 
   async #openNow(options: CreateOptions, mustBe: 'new' | 'stored' | undefined): Promise<Session> {
@@ -201,31 +178,13 @@ export class SessionRegistry {
     return parse(sandboxOptions, { commit: this.commit, ...options, store: this.store }, 'options');
   }
 
-  #register(session_id: string, opening: Promise<Session>): void {
-    const entry: OpenEntry = { opening, session: undefined, lastRequestedMs: Date.now() };
-    this.#open.set(session_id, entry);
-    opening.then(
-      (session) => {
-        entry.session = session;
-      },
-      () => {
-        if (this.#open.get(session_id) === entry) this.#open.delete(session_id);
-      },
-    );
-  }
-
-  #forget(session_id: string, session: Session): void {
-    if (this.#open.get(session_id)?.session === session) this.#open.delete(session_id);
-  }
-
   /** The records of all sessions, most recently used first. */
   async list(): Promise<SessionRecord[]> {
     const { records } = await this.store.list();
     const current = new Map(records.map((record) => [record.session_id, record]));
     // The record of an open session may be newer than the stored one, unless processes share the sessions.
     if (!this.#isShared)
-      for (const [session_id, { session }] of this.#open)
-        if (session) current.set(session_id, session.session);
+      for (const { session_id, session } of this.#open.sessions()) current.set(session_id, session);
     return [...current.values()].sort((a, b) => (a.last_used_at < b.last_used_at ? 1 : -1));
   }
 
@@ -274,7 +233,7 @@ export class SessionRegistry {
     const wasOpen = this.#open.has(session_id);
     // A session that is about to be deleted need not be saved.
     await this.release(session_id).catch(() => {});
-    this.#unsaved.delete(session_id);
+    this.#open.forgetFailure(session_id);
     const { records, damaged } = await this.store.list();
     const isStored = records.some((record) => record.session_id === session_id);
     if (!isStored && !damaged.includes(session_id)) {
@@ -304,54 +263,31 @@ export class SessionRegistry {
     parse(textArgument, session_id, 'session_id');
     await this.#closed(session_id);
     await this.opened(session_id)?.flush();
-    const stored = await this.store.read(session_id);
-    if (stored === undefined) throw sessionNotFound(session_id);
-    const checkpoints: Checkpoint[] = [];
-    for (const checkpoint of stored.checkpoints) {
-      const state = checkpoint.state ?? (await this.store.readCheckpoint?.(session_id, checkpoint.name));
-      checkpoints.push({ ...checkpoint, state });
-    }
-    return encodeBundle({ ...stored, checkpoints });
+    return exportSession(this.store, session_id);
   }
 
   /** Imports an exported session under its own name or another. It keeps its limits unless others are given. */
   async import(bytes: Uint8Array, options: ImportOptions = {}): Promise<SessionRecord> {
-    if (!(bytes instanceof Uint8Array))
-      throw new SandboxError('invalid_argument', 'bytes: expected a Uint8Array.');
-    const given = parse(importOptions, options, 'options');
-    const stored = await decodeBundle(bytes);
-    const session_id = given.session_id ?? checkSessionId(stored.record.session_id);
-    const policy = parse(sessionPolicy, { ...stored.record.policy, ...given.policy }, 'policy');
-    // An import counts as a use; otherwise an old session would expire at once.
-    const last_used_at = new Date().toISOString();
-    const record = withPaused({ ...stored.record, session_id, policy, last_used_at }, stored.state);
+    const stored = await decodeExport(bytes, options);
+    const { session_id } = stored.record;
     const releaseLock = await this.store.acquire(session_id, this.#wait);
     try {
       const unreserve = await this.reserve(session_id);
       try {
-        await this.store.write({ ...stored, record });
+        await this.store.write(stored);
       } finally {
         unreserve();
       }
     } finally {
       await releaseLock();
     }
-    return record;
+    return stored.record;
   }
 
   /** Closes a session; it stays in the store. Throws if it cannot be saved. */
   async release(session_id: string): Promise<void> {
     parse(textArgument, session_id, 'session_id');
-    const entry = this.#open.get(session_id);
-    if (entry === undefined) return;
-    const closing = entry.opening.then((session) =>
-      session.close().catch((cause: unknown) => {
-        this.#unsaved.set(session_id, cause);
-        throw cause;
-      }),
-    );
-    entry.releasing = closing.catch(() => {});
-    await closing;
+    await this.#open.release(session_id);
   }
 
   /**
@@ -359,7 +295,7 @@ export class SessionRegistry {
    * reports. The age of a damaged session is unknown, so it is listed among the errors.
    */
   async prune(options: PruneOptions): Promise<PruneReport> {
-    const isRequestedSince = (id: string, ms: number) => (this.#open.get(id)?.lastRequestedMs ?? 0) > ms;
+    const isRequestedSince = (id: string, ms: number) => this.#open.isRequestedSince(id, ms);
     return pruneSessions(this, isRequestedSince, parse(pruneOptions, options, 'options'));
   }
 
@@ -367,15 +303,7 @@ export class SessionRegistry {
   async close(): Promise<void> {
     clearInterval(this.#expiry);
     clearInterval(this.#idleTimer);
-    await Promise.allSettled([...this.#open.keys()].map((session_id) => this.release(session_id)));
-    const [first] = this.#unsaved.values();
-    if (first === undefined) return;
-    const names = [...this.#unsaved.keys()].join(', ');
-    this.#unsaved.clear();
-    const reason = first instanceof Error ? first.message : String(first);
-    throw new SandboxError('store_failed', `These sessions could not be saved: ${names}. ${reason}`, {
-      cause: first,
-    });
+    await this.#open.closeAll();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -10,13 +10,14 @@ import type { SandboxParts } from '../sandbox/create-parts.ts';
 import { type Execution, startExecution } from '../sandbox/execution.ts';
 import { Sandbox } from '../sandbox/sandbox.ts';
 import { stoppedByHost } from '../sandbox/to-result.ts';
-import { usageOf, type Workspace } from '../sandbox/workspace.ts';
+import type { Workspace } from '../sandbox/workspace.ts';
 import { type PausedExecution, parse, type RuntimeName, textArgument } from '../schema.ts';
 import type { SessionRecord } from '../stores/store.ts';
 import { CallSaver } from './call-saver.ts';
 import type { CheckpointInfo, ForkOptions } from './checkpoint.ts';
 import { copyOf, inspectionCall, reportedVariables } from './inspect-variables.ts';
 import type { CommittedSession } from './known-revisions.ts';
+import { loadFiles, OrderedOperations } from './ordered-operations.ts';
 import { checkPaused, parseResolutions, type ResumeOptions, toolsRequired } from './resume-options.ts';
 import { SessionAccess } from './session-access.ts';
 import { executionNotFound } from './session-errors.ts';
@@ -44,6 +45,7 @@ export class Session extends Sandbox {
   readonly #memory: SessionMemory;
   readonly #saver: CallSaver;
   readonly #access: SessionAccess;
+  readonly #operations: OrderedOperations;
   #closed: Promise<void> | undefined;
 
   /** @internal */
@@ -53,23 +55,23 @@ export class Session extends Sandbox {
     this.#owner = owner;
     this.#memory = new SessionMemory(timeline, this.workspace, parts.pool, this.tenant);
     this.#saver = new CallSaver(timeline, this.#memory);
-    this.#loadFiles();
-    const accessed = {
-      isClosed: () => this.isClosed,
+    const { workspace } = this;
+    loadFiles(timeline, workspace);
+    const shared = {
       checkOpen: () => this.checkOpen(),
-      loadFiles: () => this.#loadFiles(),
       acquireTurn: () => parts.pool.acquireKey(this.tenant, this.key),
+    };
+    const accessed = {
+      ...shared,
+      isClosed: () => this.isClosed,
+      loadFiles: () => loadFiles(timeline, workspace),
       onGone: () => void this.close().catch(() => {}),
     };
     this.#access = new SessionAccess(timeline, this.#memory, accessed, owner?.leaseWaitMs);
+    const { commit } = parts;
+    const operated = { ...shared, timeline, workspace, memory: this.#memory, access: this.#access, commit };
+    this.#operations = new OrderedOperations(operated);
     timeline.onSaveFailed = (error) => this.events.saveFailed(this.session_id, error);
-  }
-
-  /** Makes the files of the current state the workspace. The next call reports what deleted open files take. */
-  #loadFiles(): void {
-    const { workspace, tmp } = this.#timeline.state;
-    this.workspace.replace(workspace);
-    this.workspace.otherUsage = usageOf(tmp);
   }
 
   /** Whether the store still has this session. @internal */
@@ -184,7 +186,7 @@ export class Session extends Sandbox {
 
   /** Saves the current state (memory, open files and workspace together) under a name. */
   async checkpoint(name?: string): Promise<CheckpointInfo> {
-    return this.#change(async () => {
+    return this.#operations.change(async () => {
       await this.#timeline.syncExternalEdits(this.workspace);
       const made = this.#timeline.checkpoint(name);
       this.events.session('session.checkpoint', this.session_id, { checkpoint: made.name });
@@ -196,20 +198,22 @@ export class Session extends Sandbox {
   async checkpoints(): Promise<CheckpointInfo[]> {
     this.checkOpen();
     return this.#access.read(async (committed) =>
-      committed ? [...committed.checkpoints] : this.#inTurn(async () => this.#timeline.checkpoints()),
+      committed
+        ? [...committed.checkpoints]
+        : this.#operations.inTurn(async () => this.#timeline.checkpoints()),
     );
   }
 
   /** Deletes a checkpoint. Throws `checkpoint_not_found`. */
   async deleteCheckpoint(name: string): Promise<void> {
-    return this.#change(async () => this.#timeline.deleteCheckpoint(name));
+    return this.#operations.change(async () => this.#timeline.deleteCheckpoint(name));
   }
 
   /** Restores a checkpoint; without a name, the state before the last call. Throws `checkpoint_not_found` or `nothing_to_undo`. */
   async rollback(name?: string): Promise<void> {
-    return this.#change(async () => {
+    return this.#operations.change(async () => {
       await this.#timeline.rollback(name);
-      this.#loadFiles();
+      loadFiles(this.#timeline, this.workspace);
       const fields = name === undefined ? {} : { checkpoint: name };
       this.events.session('session.rollback', this.session_id, fields);
     });
@@ -225,7 +229,7 @@ export class Session extends Sandbox {
     this.checkOpen();
     const unreserve = await this.#owner?.reserve(newId);
     try {
-      return await this.#inOrder(async () => {
+      return await this.#operations.inOrder(async () => {
         await this.#timeline.syncExternalEdits(this.workspace);
         const timeline = await this.#timeline.fork(newId, checkpoint);
         this.events.session('session.fork', newId, { forked_from: this.session_id });
@@ -281,7 +285,7 @@ export class Session extends Sandbox {
   async flush(): Promise<void> {
     // A session is saved before its lease is released.
     if (this.#access.isReleased) return this.#timeline.reportFailure();
-    await this.#inOrder(() => this.#timeline.flush());
+    await this.#operations.inOrder(() => this.#timeline.flush());
   }
 
   /**
@@ -320,55 +324,9 @@ export class Session extends Sandbox {
     }
   }
 
-  /** Saves host edits without waiting for the next call. Waits only with `commit: 'answer'`. @internal */
+  /** @internal */
   protected override async workspaceChanged(): Promise<void> {
-    const saved = this.#memory.use(() =>
-      this.#inTurn(async () => {
-        this.#timeline.persist();
-        if (this.parts.commit === 'answer') await this.#timeline.flush();
-      }),
-    );
-    if (this.parts.commit === 'answer') await saved;
-    // The session may be closed meanwhile.
-    else this.#access.saveInBackground(saved);
-  }
-
-  /** Changes the states of the session. With `commit: 'answer'` the change is reverted if it cannot be saved. */
-  #change<T>(work: () => Promise<T>): Promise<T> {
-    return this.#inOrder(async () => {
-      this.#timeline.reportFailure();
-      const before = this.#timeline.mark();
-      const result = await work();
-      if (this.parts.commit === 'background') return result;
-      try {
-        await this.#timeline.flush();
-      } catch (cause) {
-        this.#timeline.restore(before);
-        this.#loadFiles();
-        throw cause;
-      }
-      return result;
-    });
-  }
-
-  /** Runs host code in order with the calls of this session, on the state they left. */
-  async #inOrder<T>(work: () => Promise<T>): Promise<T> {
-    this.checkOpen();
-    return this.#access.use(() => {
-      this.checkOpen();
-      return this.#inTurn(work);
-    });
-  }
-
-  /** The same for an operation that has access already. */
-  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = await this.parts.pool.acquireKey(this.tenant, this.key);
-    try {
-      this.#timeline.setWorkspace(this.workspace.snapshot());
-      return await work();
-    } finally {
-      turn.release();
-    }
+    await this.#operations.saveHostEdits();
   }
 
   /** @internal */

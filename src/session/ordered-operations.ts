@@ -1,0 +1,92 @@
+/**
+ * Runs host code in order with the calls of a session, on the state that they left. With `commit: 'answer'`, a change that
+ * cannot be saved is reverted.
+ */
+import { usageOf, type Workspace } from '../sandbox/workspace.ts';
+import type { Commit } from '../schema.ts';
+import type { Turn } from '../worker/fair-scheduler.ts';
+import type { SessionAccess } from './session-access.ts';
+import type { SessionMemory } from './session-memory.ts';
+import type { SessionTimeline } from './timeline.ts';
+
+/** What the operations need from the session. */
+interface OperatedSession {
+  readonly timeline: SessionTimeline;
+  readonly workspace: Workspace;
+  readonly memory: SessionMemory;
+  readonly access: SessionAccess;
+  readonly commit: Commit;
+  checkOpen(): void;
+  /** Waits for the calls that were started. */
+  acquireTurn(): Promise<Turn>;
+}
+
+export class OrderedOperations {
+  readonly #session: OperatedSession;
+
+  constructor(session: OperatedSession) {
+    this.#session = session;
+  }
+
+  /** Runs an operation that changes the states of the session. */
+  change<T>(work: () => Promise<T>): Promise<T> {
+    const { timeline, workspace, commit } = this.#session;
+    return this.inOrder(async () => {
+      timeline.reportFailure();
+      const before = timeline.mark();
+      const result = await work();
+      if (commit === 'background') return result;
+      try {
+        await timeline.flush();
+      } catch (cause) {
+        timeline.restore(before);
+        loadFiles(timeline, workspace);
+        throw cause;
+      }
+      return result;
+    });
+  }
+
+  /** Runs an operation that uses the current state. */
+  async inOrder<T>(work: () => Promise<T>): Promise<T> {
+    const { access } = this.#session;
+    this.#session.checkOpen();
+    return access.use(() => {
+      this.#session.checkOpen();
+      return this.inTurn(work);
+    });
+  }
+
+  /** The same for an operation that has access already. */
+  async inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const { timeline, workspace } = this.#session;
+    const turn = await this.#session.acquireTurn();
+    try {
+      timeline.setWorkspace(workspace.snapshot());
+      return await work();
+    } finally {
+      turn.release();
+    }
+  }
+
+  /** Saves host edits without waiting for the next call. Waits only with `commit: 'answer'`. */
+  async saveHostEdits(): Promise<void> {
+    const { timeline, memory, access, commit } = this.#session;
+    const saved = memory.use(() =>
+      this.inTurn(async () => {
+        timeline.persist();
+        if (commit === 'answer') await timeline.flush();
+      }),
+    );
+    if (commit === 'answer') await saved;
+    // The session may be closed meanwhile.
+    else access.saveInBackground(saved);
+  }
+}
+
+/** Makes the files of the current state the workspace. The next call reports what deleted open files take. */
+export function loadFiles(timeline: SessionTimeline, workspace: Workspace): void {
+  const { state } = timeline;
+  workspace.replace(state.workspace);
+  workspace.otherUsage = usageOf(state.tmp);
+}

@@ -1,0 +1,35 @@
+/** Export of a stored session as one file, and import of such a file. */
+import { SandboxError } from '../errors.ts';
+import { parse, sessionPolicy } from '../schema.ts';
+import { decodeBundle, encodeBundle } from '../stores/bundle/session-bundle.ts';
+import { checkSessionId } from '../stores/session-id.ts';
+import type { Checkpoint, SessionStore, StoredSession } from '../stores/store.ts';
+import { type ImportOptions, importOptions } from './registry-options.ts';
+import { sessionNotFound } from './session-errors.ts';
+import { withPaused } from './session-record.ts';
+
+/** Reads a session from the store, with the states of its checkpoints, and encodes it. Throws `session_not_found`. */
+export async function exportSession(store: SessionStore, session_id: string): Promise<Uint8Array> {
+  const stored = await store.read(session_id);
+  if (stored === undefined) throw sessionNotFound(session_id);
+  const checkpoints: Checkpoint[] = [];
+  for (const checkpoint of stored.checkpoints) {
+    const state = checkpoint.state ?? (await store.readCheckpoint?.(session_id, checkpoint.name));
+    checkpoints.push({ ...checkpoint, state });
+  }
+  return encodeBundle({ ...stored, checkpoints });
+}
+
+/** Decodes and checks an exported session. The caller writes it to the store. */
+export async function decodeExport(bytes: Uint8Array, options: ImportOptions): Promise<StoredSession> {
+  if (!(bytes instanceof Uint8Array))
+    throw new SandboxError('invalid_argument', 'bytes: expected a Uint8Array.');
+  const given = parse(importOptions, options, 'options');
+  const stored = await decodeBundle(bytes);
+  const session_id = given.session_id ?? checkSessionId(stored.record.session_id);
+  const policy = parse(sessionPolicy, { ...stored.record.policy, ...given.policy }, 'policy');
+  // An import counts as a use; otherwise an old session would expire at once.
+  const last_used_at = new Date().toISOString();
+  const record = withPaused({ ...stored.record, session_id, policy, last_used_at }, stored.state);
+  return { ...stored, record };
+}
