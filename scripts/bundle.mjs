@@ -110,6 +110,20 @@ const external = (files) => ({
   },
 });
 
+/** Refuses packages that every start of a bundle would load. A dynamic import in a module that is part of the bundle is fine. */
+const onlyBuiltins = {
+  name: 'only builtins',
+  setup({ onEnd, initialOptions }) {
+    initialOptions.metafile = true;
+    onEnd(({ metafile }) => {
+      for (const [file, { imports }] of Object.entries(metafile?.outputs ?? {}))
+        for (const { path, kind, external } of imports)
+          if (external && kind !== 'dynamic-import' && /^[^./]/.test(path) && !isBuiltin(path))
+            throw new Error(`${file} imports ${path} at every start. Import it where it is used.`);
+    });
+  },
+};
+
 /** They are bundled separately: chunks that they shared would be smaller and more. */
 export async function bundle() {
   const entry = (name, plugins = []) => ({ entryPoints: [name], plugins: [...plugins, ...OPTIONS.plugins] });
@@ -117,9 +131,12 @@ export async function bundle() {
     ...MODULES,
     ...entry('cli/main.js', [external(/^\.\/(early-start|run-command-line)\.js$/)]),
   });
-  await build({ ...MODULE, ...entry('cli/early-start.js') });
-  await build({ ...MODULE, ...entry('cli/run-command-line.js', [external(/^\.\/commands\/(?!run\.js)/)]) });
+  await build({ ...MODULE, ...entry('cli/early-start.js', [onlyBuiltins]) });
+  await build({
+    ...MODULE,
+    ...entry('cli/run-command-line.js', [onlyBuiltins, external(/^\.\/commands\/(?!run\.js)/)]),
+  });
   await build({ ...MODULES, ...entry('worker/process-entry.js') });
-  await build({ ...SCRIPT, ...entry('worker/entry.js') });
+  await build({ ...SCRIPT, ...entry('worker/entry.js', [onlyBuiltins]) });
   await rm(join(dist, 'worker/entry.js'));
 }

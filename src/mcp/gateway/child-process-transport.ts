@@ -3,12 +3,7 @@
  * transport of the SDK would add variables of this process. The size of messages is limited.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import {
-  type JSONRPCMessage,
-  ReadBuffer,
-  serializeMessage,
-  type Transport,
-} from '@modelcontextprotocol/client';
+import type { JSONRPCMessage, ReadBuffer, Transport } from '@modelcontextprotocol/client';
 import { MAX_MESSAGE_BYTES } from './message-limit.ts';
 
 const KILL_AFTER_MS = 2000;
@@ -23,14 +18,22 @@ interface ChildProcessOptions {
   readonly cwd?: string | undefined;
 }
 
+/** The package is passed in, because bundles load what a module imports even when the module is loaded on demand. */
+type Sdk = Pick<typeof import('@modelcontextprotocol/client'), 'ReadBuffer' | 'serializeMessage'>;
+
 export class ChildProcessTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
-  readonly #buffer = new ReadBuffer({ maxBufferSize: MAX_MESSAGE_BYTES });
+  readonly #buffer: ReadBuffer;
   #child: ChildProcess | undefined;
 
-  constructor(readonly options: ChildProcessOptions) {}
+  constructor(
+    readonly options: ChildProcessOptions,
+    readonly sdk: Sdk,
+  ) {
+    this.#buffer = new sdk.ReadBuffer({ maxBufferSize: MAX_MESSAGE_BYTES });
+  }
 
   start(): Promise<void> {
     const { command, args, env, cwd } = this.options;
@@ -74,7 +77,7 @@ export class ChildProcessTransport implements Transport {
     const stdin = this.#child?.stdin;
     return new Promise((resolve, reject) => {
       if (stdin == null || !stdin.writable) reject(new Error('The server has ended.'));
-      else stdin.write(serializeMessage(message), (error) => (error ? reject(error) : resolve()));
+      else stdin.write(this.sdk.serializeMessage(message), (error) => (error ? reject(error) : resolve()));
     });
   }
 

@@ -5,6 +5,7 @@
 import type { Client, Transport } from '@modelcontextprotocol/client';
 import type { McpClient } from '../../tools/from-mcp.ts';
 import { ToolError } from '../../tools/tool-error.ts';
+import { ChildProcessTransport } from './child-process-transport.ts';
 import { limitMessages } from './message-limit.ts';
 import type { GatewayServer } from './tools-config.ts';
 
@@ -85,8 +86,7 @@ export class ServerConnection implements McpClient {
 
   async #transport(sdk: typeof import('@modelcontextprotocol/client')): Promise<Transport> {
     const { server } = this;
-    if ('command' in server)
-      return new (await import('./child-process-transport.ts')).ChildProcessTransport(server);
+    if ('command' in server) return new ChildProcessTransport(server, sdk);
     const transport = new sdk.StreamableHTTPClientTransport(new URL(server.url), {
       requestInit: { headers: server.headers },
       // Closing the connection also fails the calls that wait for a message.
