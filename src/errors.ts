@@ -11,7 +11,7 @@ export const ERROR_CODES = {
   file_not_found: 'The workspace does not contain the file.',
   quota_exceeded: 'The change exceeds the workspace quota.',
   sandbox_closed: 'The sandbox was closed before or during the call.',
-  rate_limited: 'This tenant has used the fuel or the time of the main thread that is allowed per minute.',
+  rate_limited: 'This tenant has used up its fuel or its main-thread time for the current minute.',
   queue_full: 'Too many calls of this tenant are waiting for a worker.',
   session_busy: 'Another process or sandbox has the session open for writing.',
   session_exists: 'A session with this name already exists.',

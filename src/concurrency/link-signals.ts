@@ -1,4 +1,7 @@
-/** Combines abort signals. Unlike `AbortSignal.any`, long-lived sources hold nothing after `unlink`. */
+/**
+ * Combines abort signals. After `unlink`, long-lived sources do not refer to the combined signal, as they do with
+ * `AbortSignal.any`.
+ */
 
 export interface LinkedSignal {
   /** Aborted as soon as one of the sources is. */

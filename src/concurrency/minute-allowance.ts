@@ -1,6 +1,6 @@
 /**
- * An amount that each key may use per minute. It accrues steadily up to one minute's worth. Use may begin while any is
- * left, and what exceeds the rest delays the next use.
+ * An amount that each key may use per minute. It accrues steadily up to one minute's worth. A use may start while any
+ * of it is left; a use that exceeds the rest delays the next one.
  */
 
 const MINUTE_MS = 60_000;
@@ -19,7 +19,7 @@ export class MinuteAllowance {
     readonly now: () => number = () => performance.now(),
   ) {}
 
-  /** Seconds until the key has something left, rounded up; 0 if it has now. */
+  /** Seconds until the key has some allowance left, rounded up; 0 if it has some now. */
   secondsToWait(key: string): number {
     const left = this.#left(key);
     return left > 0 ? 0 : Math.max(1, Math.ceil((-left / this.perMinute) * 60));

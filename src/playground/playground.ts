@@ -53,7 +53,7 @@ export interface PlaygroundRequest {
 /** The request, as handlers receive it. */
 export interface ApiCall extends PlaygroundRequest {
   readonly playground: Playground;
-  /** The parts of the path that the route leaves open. */
+  /** The parts of the path that match the `:` segments of the route. */
   readonly params: readonly string[];
   readonly query: URLSearchParams;
   body<S extends z.ZodType>(schema: S): Promise<z.output<S>>;
@@ -215,7 +215,7 @@ export async function streamEvents({ request, response }: ApiCall, workbench: Wo
     else if (!response.destroyed) response.write(`${JSON.stringify(event)}\n`);
   };
   const latest = timeline.nodes.findLast(({ kind }) => kind === 'call')?.id;
-  // Nothing between the snapshot and the subscription waits, except for the check of the connection above.
+  // No other code runs between the snapshot and the subscription, so no event is lost or sent twice.
   const unsubscribe = timeline.subscribe(send);
   send({
     type: 'snapshot',

@@ -142,7 +142,7 @@ async function fork(call: ApiCall): Promise<object> {
 
 async function variables(call: ApiCall): Promise<object> {
   const { session, isIdle } = await call.workbench();
-  // The variables of a running program can be read when it has ended.
+  // The variables of a running program can be read only after it has ended.
   return { variables: isIdle ? await session.variables() : null };
 }
 

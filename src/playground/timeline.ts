@@ -117,7 +117,10 @@ export class Timeline {
     for (const receive of [...this.#subscribers]) receive(event);
   }
 
-  /** Adds a step after the head, or after `parent`. It becomes the head unless it leaves the state of the session alone. */
+  /**
+   * Adds a step after the head, or after `parent`. It becomes the head, unless it does not change the state of the
+   * session.
+   */
   add(
     step: Pick<TimelineNode, 'kind' | 'label' | 'status'> & Partial<TimelineNode>,
     { parent = this.#head, movesHead = true } = {},

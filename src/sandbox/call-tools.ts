@@ -3,6 +3,7 @@
  * `ToolRun` makes the decisions.
  */
 import { randomUUID } from 'node:crypto';
+import { SandboxError } from '../errors.ts';
 import type { LanguageName, PausedExecution, Policy, ResultMetadata } from '../schema.ts';
 import type { OnApproval, Resolution } from '../tools/tool-call.ts';
 import { DEFAULT_TOOL_LIMITS } from '../tools/tool-limits.ts';
@@ -72,7 +73,19 @@ export class CallTools {
   /** The id under which the program can be resumed if it pauses. */
   readonly #executionId: string;
 
-  constructor(
+  /** The tools that a call has from its options or from the sandbox; undefined if there are none. */
+  static start(
+    options: ToolOptions,
+    base: OfferedTools,
+    context: CallToolsContext,
+    resumption: Resumption | undefined,
+  ): CallTools | undefined {
+    const offered = offeredTools(options, base);
+    if (offered.onPending === 'pause' && !context.canPause) throw pauseRequiresSession();
+    return offered.toolset && new CallTools(offered.toolset, offered, context, resumption);
+  }
+
+  private constructor(
     toolset: Toolset,
     { onApproval, onPending }: OfferedTools,
     { executionId, policy, sessionId, canPause, signal }: CallToolsContext,
@@ -81,8 +94,8 @@ export class CallTools {
     this.#toolset = toolset;
     this.#policy = policy;
     this.#resumption = resumption;
-    // Every pause has an id of its own. With the same id, an approval of a call that a person has seen could reach the call of
-    // another pause, if the program was meanwhile restored and continued with other answers.
+    // Every pause has its own id. Otherwise an approval could apply to a call of another pause, which the person has
+    // not seen, if the program was meanwhile restored and continued with other answers.
     this.#executionId = resumption === undefined ? executionId : randomUUID();
     const paused = resumption?.paused;
     this.run = new ToolRun(toolset, {
@@ -163,4 +176,11 @@ export class CallTools {
   get pausedMetadata(): Pick<ResultMetadata, 'state' | 'execution_id' | 'pending'> {
     return { state: 'paused', execution_id: this.#executionId, pending: [...this.run.pending] };
   }
+}
+
+function pauseRequiresSession(): SandboxError {
+  return new SandboxError(
+    'invalid_argument',
+    "onPending: 'pause' requires a session whose variables persist. Pass session_id or store to createSandbox(), without auto_persist_globals: false.",
+  );
 }

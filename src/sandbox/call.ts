@@ -32,7 +32,7 @@ export interface Call {
   readonly code: string;
   readonly language: LanguageName;
   readonly stdin: Stdin;
-  /** Ends the call with the error of a stream that is its standard input. */
+  /** Ends the call with the error of its input stream. */
   readonly onInputError: (cause: unknown) => void;
   readonly args: readonly string[];
   readonly limits: CallLimits;
@@ -71,7 +71,7 @@ export function parseCallOptions(code: string, options: ExecuteOptions): z.outpu
   if (parsed.onOutput !== undefined && (parsed.onStdout ?? parsed.onStderr) !== undefined)
     throw new SandboxError(
       'invalid_argument',
-      'options.onOutput: receives both streams as bytes. Omit onStdout and onStderr.',
+      'options.onOutput: cannot be combined with onStdout or onStderr, because it receives both streams. Omit those two.',
     );
   return parsed;
 }

@@ -37,7 +37,7 @@ import {
   type RunnableCall,
 } from './call.ts';
 import { CallHistory } from './call-history.ts';
-import { CallTools, offeredTools, type Resumption } from './call-tools.ts';
+import { CallTools, type Resumption } from './call-tools.ts';
 import { checkMemory, type SandboxParts } from './create-parts.ts';
 import { EventLog } from './event-log.ts';
 import { type Execution, startExecution } from './execution.ts';
@@ -140,7 +140,9 @@ export class Sandbox {
       linked = linkSignals(this.closing.signal, cancelled, signal, inputFailed.signal);
       stdin = new Stdin(source);
       const executionId = resumes?.execution_id ?? randomUUID();
-      tools = this.#callTools(executionId, options, linked.signal, resumption);
+      const { policy, session_id: sessionId, canPause } = this;
+      const context = { executionId, policy, sessionId, canPause, signal: linked.signal };
+      tools = CallTools.start(options, this.parts.tools, context, resumption);
       const call: Call = {
         code,
         language: callLanguage(resumes?.language ?? language, this.runtime),
@@ -177,20 +179,6 @@ export class Sandbox {
     }
   }
 
-  #callTools(
-    executionId: string,
-    options: ExecuteOptions,
-    signal: AbortSignal,
-    resumption: Resumption | undefined,
-  ): CallTools | undefined {
-    const offered = offeredTools(options, this.parts.tools);
-    const { policy, session_id: sessionId, canPause } = this;
-    if (offered.onPending === 'pause' && !canPause) throw pauseRequiresSession();
-    if (offered.toolset === undefined) return undefined;
-    const context = { executionId, policy, sessionId, canPause, signal };
-    return new CallTools(offered.toolset, offered, context, resumption);
-  }
-
   /** Whether a program can pause until its tool calls are answered. @internal */
   protected get canPause(): boolean {
     return false;
@@ -201,7 +189,10 @@ export class Sandbox {
     return this.runIn(call, undefined);
   }
 
-  /** The same with the given files; by default the program starts from those that the workspace has then. @internal */
+  /**
+   * The same with the given files; by default the program starts from the files of the workspace at that time.
+   * @internal
+   */
   protected async runIn(call: Call, files: FileTree | undefined): Promise<FinishedCall> {
     const queuedAt = performance.now();
     const turn = await this.acquire(call.signal);
@@ -226,7 +217,10 @@ export class Sandbox {
     }
   }
 
-  /** Changes the files of the workspace for a call. Returns the files if only those are committed. @internal */
+  /**
+   * Changes the files of the workspace for a call. Returns the files that the program has to start from, if not those
+   * of the workspace. @internal
+   */
   protected async changeFiles(change: () => void): Promise<FileTree | undefined> {
     change();
     return undefined;
@@ -349,7 +343,7 @@ export class Sandbox {
     }, 'write');
   }
 
-  /** Runs host code that uses the workspace. It is passed the files to read. @internal */
+  /** Runs host code that uses the workspace, and passes it the files to read. @internal */
   protected async withFiles<T>(
     work: (files: Workspace) => Promise<T>,
     _access: 'read' | 'write',
@@ -379,13 +373,6 @@ export class Sandbox {
       'The sandbox is closed. Create another one with createSandbox().',
     );
   }
-}
-
-function pauseRequiresSession(): SandboxError {
-  return new SandboxError(
-    'invalid_argument',
-    "onPending: 'pause' requires a session whose variables persist. Pass session_id or store to createSandbox(), without auto_persist_globals: false.",
-  );
 }
 
 function emptyWorkspace(policy: Policy): Workspace {

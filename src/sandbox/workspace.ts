@@ -101,7 +101,7 @@ class AddedEntries {
 }
 
 export class Workspace {
-  /** Under which workers know the files. */
+  /** The id under which workers know the files. */
   readonly id = randomUUID();
   /** Undefined while the files are only in the store of a session. */
   #loaded: FileTree | undefined = EMPTY_TREE;

@@ -1,13 +1,17 @@
 /**
  * The lease of a session in a store that several processes share. It is held while operations use the session, so that
- * the processes take turns. Invariant: after each acquisition and for every read, the session is compared with the store
- * and read again if another process has written it. A read returns what is committed, also while the lease is held.
+ * the processes take turns. Invariant: after each acquisition and for every read, the session is compared with the
+ * store and read again if another process has written it. A read returns what is committed, even while the lease is
+ * held.
  */
 import { SerialQueue } from '../concurrency/serial-queue.ts';
 import type { LeaseWait } from '../stores/store.ts';
 import type { CommittedSession } from './known-revisions.ts';
 
-/** Operations that start later wait for the next acquisition, so that other processes get a turn. */
+/**
+ * An operation that starts later than this after an acquisition waits for the next one, so that other processes get a
+ * turn.
+ */
 const MAX_HOLD_MS = 1000;
 
 /** What the lease needs from the session. */
@@ -57,7 +61,7 @@ export class CallLease {
   #isHeld: boolean;
   readonly #refreshes = new SerialQueue();
 
-  /** `isHeld` says that the session was opened with its lease, which `opened` releases. */
+  /** `isHeld`: whether the session was opened with its lease, which `opened` releases. */
   constructor(
     readonly session: LeasedSession,
     readonly waitMs: number,

@@ -46,7 +46,10 @@ export function openSessions(options: SessionsOptions = {}): SessionRegistry {
   } = parse(sessionsOptions, options, 'options');
   const store = (given as SessionStore | undefined) ?? memoryStore();
   if (lease === 'call' && store.revision === undefined)
-    throw new SandboxError('invalid_argument', 'options.lease: this store cannot be shared by processes.');
+    throw new SandboxError(
+      'invalid_argument',
+      'options.lease: "call" requires a store that processes can share, such as postgresStore().',
+    );
   const leaseWaitMs = lease === 'call' ? lease_wait_seconds * 1000 : undefined;
   return new SessionRegistry(store, limits, commit, leaseWaitMs);
 }
@@ -248,7 +251,10 @@ export class SessionRegistry {
     }
   }
 
-  /** Makes sure that nothing has the session open. A session that cannot be locked otherwise can still be deleted. */
+  /**
+   * Locks the session, so that nothing has it open. Throws `session_busy`; if the lock fails for another reason, the
+   * session can still be deleted.
+   */
   async #lock(session_id: string): Promise<(() => Promise<void>) | undefined> {
     try {
       return await this.store.acquire(session_id, this.#wait);

@@ -30,7 +30,7 @@ import { Transaction } from './transaction.ts';
 export interface SessionOwner {
   /** Reserves a place for a new session and returns a function that releases it. Throws `session_exists` or `session_limit`. */
   reserve(session_id: string): Promise<() => void>;
-  /** Takes over a session that was created from one of its own. */
+  /** Adds a fork of one of its sessions. */
   adopt(session: Session): void;
   /** Called when a session has been closed. */
   closed(session: Session): void;
@@ -125,7 +125,7 @@ export class Session extends Sandbox {
     try {
       transaction = await Transaction.begin(this.#timeline, this.workspace, call.files);
       checkPaused(this.#timeline.state.paused, call.resumes);
-      // A session always runs in the image it began in, because its memory is stored as a difference to that image.
+      // A session always runs in the image it began in, because its memory is stored as its difference from that image.
       const job = this.start(turn, this.parts.assets, call, transaction.sessionInput(this.key));
       const outcome = await outcomeOf(job, call);
       if (outcome.trap?.reason === 'worker_lost') {
@@ -165,8 +165,9 @@ export class Session extends Sandbox {
 
   /**
    * Continues a paused program with answers to its tool calls, in this process or in another one that has the store.
-   * The program pauses again while calls are unanswered. Its limits continue. The tools have to be passed to
-   * `createSandbox` or here. Throws `execution_not_found` if the execution has ended or was already resumed.
+   * The program pauses again while calls are unanswered. What it has already used counts towards its limits. The tools
+   * have to be passed to `createSandbox` or here. Throws `execution_not_found` if the execution has ended or was
+   * already resumed.
    */
   resume(execution_id: string, { resolutions, ...options }: ResumeOptions): Execution {
     return startExecution(async (output, cancelled) => {

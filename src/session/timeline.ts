@@ -142,7 +142,7 @@ export class SessionTimeline {
     await release?.();
   }
 
-  /** Replaces everything by what another process has written. */
+  /** Replaces everything with what another process has written. */
   replace({ record, state, undo, checkpoints }: StoredSession, revision: string): void {
     // A worker may hold guests with the version of the current state and the next one, which are not used again.
     this.#state = { ...state, version: Math.max(state.version, this.#state.version + 2) };
