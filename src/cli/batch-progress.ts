@@ -1,14 +1,14 @@
 /** Shows the progress of a batch on standard error. */
-import { formatCount, formatDuration, formatItems } from '../quantities.ts';
+import { formatCount, formatDuration, formatItems, formatPercent } from '../quantities.ts';
 import type { BatchResult } from '../session/batch.ts';
 
 const PROGRESS_INTERVAL_MS = 200;
 const BAR_WIDTH = 20;
 
-/** `[########            ]  40 %`. */
+/** `[########            ]  40%`. */
 function progressBar(share: number): string {
   const filled = Math.min(BAR_WIDTH, Math.floor(share * BAR_WIDTH));
-  const percent = `${Math.min(100, Math.floor(share * 100))} %`.padStart(5);
+  const percent = formatPercent(Math.min(100, Math.floor(share * 100))).padStart(4);
   return `[${'#'.repeat(filled)}${' '.repeat(BAR_WIDTH - filled)}] ${percent}`;
 }
 

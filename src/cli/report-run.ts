@@ -35,7 +35,10 @@ function reportResults({ results }: SandboxResult, { results: folder }: ReportFl
 const droppedFromResult = ({ metadata }: SandboxResult) =>
   droppedNote({ stdout: metadata.stdout_dropped_bytes, stderr: metadata.stderr_dropped_bytes });
 
-/** A pause and a limit are always reported. Other failures have printed their own message, so they are only on a terminal. */
+/**
+ * A pause and a limit are always reported. Other failures have printed their own message, so they are reported only on
+ * a terminal.
+ */
 function endReport(
   result: SandboxResult,
   { timeout_seconds }: Policy,

@@ -11,7 +11,7 @@ import type { ApprovalDecision, ApprovalRequest, OnApproval } from '../tools/too
 export const ANSWER_SECONDS = 600;
 /** Concurrent calls of a program are collected for this long and asked about together. */
 const COLLECT_MS = 20;
-/** Later questions of a run are denied without asking. */
+/** Times that a run may ask. Later calls that need approval are denied without asking. */
 export const MAX_ROUNDS = 64;
 /** Runs of a tenant that can wait at the same time. Each holds its memory and its result. */
 export const MAX_WAITING_RUNS = 16;

@@ -1,7 +1,7 @@
 /** Converts results that a program displayed to descriptions, text and image blocks of a tool result. */
 import type { ImageContent } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { formatBytes } from '../quantities.ts';
+import { formatBytes, formatItems } from '../quantities.ts';
 import { type ImageMime, isDecodable, readImageHeader } from '../results/image-header.ts';
 import type { DisplayResult } from '../schema.ts';
 import type { CachedResult } from './result-cache.ts';
@@ -69,7 +69,7 @@ export function resultsText(
     room -= shown.length;
     lines.push(headline(one) + shown);
   }
-  if (omitted > 0) lines.push(`${omitted} more results were omitted.`);
+  if (omitted > 0) lines.push(`${formatItems(omitted, 'result')} omitted.`);
   const hasHidden = results.some(({ result }) => isImage(result));
   if (hasHidden && viewAdvice !== '') lines.push(viewAdvice);
   return lines;

@@ -251,7 +251,7 @@ function toolCallText(calls: readonly ToolCallRecord[]): string {
   return `tool calls: ${entries.map(({ text, count }) => (count > 1 ? `${text} (${count} times)` : text)).join(', ')}`;
 }
 
-/** The place without variables is shown only for a trap: the traceback of an exception has it too. */
+/** A place without variables is shown only for a trap, because the traceback of an exception contains it. */
 function stoppedAtText(place: NonNullable<ExecutionOutput['stopped_at']>, isTrap: boolean): string[] {
   const variables = Object.entries(place.variables).map(([name, value]) => `${name} = ${value}`);
   const where = `stopped at ${place.file}:${place.line} in ${place.function}`;

@@ -115,7 +115,7 @@ function listen(server: Server, { host, port }: ServerSettings): Promise<void> {
 }
 
 async function shutDown(server: Server, app: HttpApp): Promise<void> {
-  // New requests get 503 and a balancer sees that the server is not ready, while running calls finish.
+  // While running calls finish, new requests get 503, and load balancers see that the server is not ready.
   app.isClosing = true;
   await app.state.drain();
   const ended = new Promise<void>((resolve) => {

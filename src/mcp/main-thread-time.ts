@@ -1,7 +1,7 @@
 /**
  * Measures how long the main thread works for each tenant, and limits it per minute. All requests share this thread;
  * programs run in others. Where work for a tenant begins, `attribute` names the tenant: the time from there to the next
- * such place, or to the end of the turn of the event loop, counts as its time. That takes no hook into every promise.
+ * such place, or to the end of the turn of the event loop, counts as its time. This needs no hook into every promise.
  */
 import { MinuteAllowance } from '../concurrency/minute-allowance.ts';
 

@@ -16,9 +16,9 @@ export class RecentResults {
   /** What was added since the last `publish`. */
   #added: CachedValue[] = [];
 
-  /** `shared` is where the servers of a database have the outputs and results of the tenant. */
+  /** `shared` stores the outputs and results of the tenant for all servers of a database. */
   constructor(readonly shared: CachedValues | undefined) {
-    // Ids that count up would collide with those of other servers.
+    // Sequential ids would collide with those of other servers.
     this.#results = shared ? new ResultCache(() => `r${randomBytes(5).toString('hex')}`) : new ResultCache();
   }
 

@@ -41,13 +41,13 @@ interface BodyLimits {
   readonly maxBytes: number;
   /** Limits the bytes of all bodies of the tenant. The caller returns them when the request has ended. */
   readonly budget: ByteBudget;
-  /** Called before work on a large body that runs in a turn of the event loop of its own. */
+  /** Called before work on a large body, which runs in a separate turn of the event loop. */
   readonly onWork?: () => void;
 }
 
 /** How long the rest of a rejected body is discarded before the response is sent. */
 const LINGER_MS = 1000;
-/** Bodies larger than this are parsed in a turn of the event loop of their own. */
+/** Bodies larger than this are parsed in a separate turn of the event loop. */
 const LARGE_CHARS = 256 * 1024;
 
 /** Reads and parses the body. Throws `BodyError`; the rest of a rejected body is discarded. */

@@ -132,7 +132,7 @@ export class RequestGuards {
     });
   }
 
-  /** Rejects a request of a tenant that has used its time of the main thread. */
+  /** Rejects a request of a tenant that has used up its main-thread time. */
   checkMainThread(tenant: string, mainThread: MainThreadTime, response: ServerResponse): boolean {
     const seconds = mainThread.secondsToWait(tenant);
     if (seconds === 0) return true;

@@ -3,7 +3,7 @@
  * here before a tool is called, and every call is recorded before it is dispatched. No method rejects.
  */
 import { randomUUID } from 'node:crypto';
-import { formatBytes, formatCount, formatDuration } from '../quantities.ts';
+import { formatBytes, formatCount, formatDuration, formatItems } from '../quantities.ts';
 import type { PendingCall, ToolCallRecord } from '../schema/tool-calls.ts';
 import { CallSlots } from './call-slots.ts';
 import { checkResultSize, parseArguments, toJson } from './json-data.ts';
@@ -216,7 +216,7 @@ export class ToolRun {
 
   #checkCallsOf({ description: { name }, definition: { maxCalls } }: OfferedTool): void {
     if (this.#count(name) > (maxCalls ?? Number.POSITIVE_INFINITY))
-      throw new ToolError(`A run may call ${name} at most ${maxCalls} times.`, 'limit');
+      throw new ToolError(`A run may call ${name} at most ${formatItems(maxCalls, 'time')}.`, 'limit');
   }
 
   async #checkArguments(

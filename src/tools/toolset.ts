@@ -25,8 +25,9 @@ export interface ToolContext {
   /** The session of the program, if it has one. */
   readonly session_id: string | undefined;
   /**
-   * Leaves the call unanswered and pauses the program, whose session can be resumed with the answer later. The payload is
-   * shown in `metadata.pending` and has at most 64 KiB of JSON. Throws; let the exception pass.
+   * Leaves the call unanswered and pauses the program, whose session can be resumed with the answer later. The payload
+   * is shown in `metadata.pending` and has at most 64 KiB of JSON. It throws an exception, which the tool must not
+   * catch.
    */
   suspend(payload?: unknown): never;
   /** The same as `call_id`, under the name that the AI SDK uses. */

@@ -180,7 +180,7 @@ describe('progress', () => {
       process.stderr.isTTY = isTTY;
       write.mockRestore();
     }
-    expect(written[0]).toMatch(/\[######## {12}\] {2}42 % 1 program, 0 failed, 1 could not be run, /);
+    expect(written[0]).toMatch(/\[######## {12}\] {2}42% 1 program, 0 failed, 1 could not be run, /);
     expect(written[1]).toMatch(/1 program, 0 failed, 1 could not be run, .*\n$/);
   });
 });

@@ -199,7 +199,7 @@ describe('limits of tool calls', () => {
     const tools = { a: async () => 1, b: { execute: async () => 1, maxCalls: 1 } };
     const { run, call } = start(tools, { limits: { max_calls: 4 } });
     await call('b');
-    expect(await call('b')).toMatchObject({ code: 'limit', message: 'A run may call b at most 1 times.' });
+    expect(await call('b')).toMatchObject({ code: 'limit', message: 'A run may call b at most 1 time.' });
     await call('a');
     await call('missing');
     expect(await call('a')).toMatchObject({

@@ -10,7 +10,7 @@ const RUNS_WITHOUT_GAIN = 4;
 const GAIN = 1.05;
 /** Measuring also ends after this time. */
 const MAX_MS = 5000;
-/** Time for one run, also on a slow or busy machine. */
+/** Time limit of one run, sufficient even on a slow or busy machine. */
 const TIMEOUT_SECONDS = 120;
 
 export async function measureSpeed(runtime: RuntimeName): Promise<number> {

@@ -1,6 +1,7 @@
 /** Tools that describe what programs can call. They exist only if the server has a tools configuration. */
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
+import { formatItems } from '../../quantities.ts';
 import { suggestTools } from '../../tools/tool-names.ts';
 import { describeTool, searchTools } from '../../tools/tool-search.ts';
 import type { Toolset } from '../../tools/toolset.ts';
@@ -34,7 +35,7 @@ export const searchToolsTool = defineTool({
     const lines = tools.map((tool) => `${tool.call}: ${tool.description}`);
     const text = lines.length === 0 ? 'No matching tools.' : lines.join('\n');
     return {
-      text: `${text}\n(${catalog.length} tools available)`,
+      text: `${text}\n(${formatItems(catalog.length, 'tool')} available)`,
       structured: { tools, total: catalog.length },
     };
   },
