@@ -27,7 +27,7 @@ export interface LanguageGuidance {
   readonly endlessLoop: RegExp;
   /** What programs of the language use to memoize a function. */
   readonly memoization: string;
-  /** Advice for a program that waits for ever because of a timer that it never stops; undefined for other programs. */
+  /** Advice for a program that never ends because of a timer that it does not stop; undefined for other programs. */
   endlessTimer?(source: string): string | undefined;
   /** A call that matches a regular expression. */
   readonly regexCall: RegExp;

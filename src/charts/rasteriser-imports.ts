@@ -16,9 +16,9 @@ type HostValue =
   | { readonly kind: 'item'; readonly value: number | undefined };
 
 const MAX_VALUES = 10_000;
-/** Of all values that a rasteriser keeps: copies of the SVG, the fonts and the image. */
+/** Total size of the values that a rasteriser keeps: copies of the SVG, the fonts and the image. */
 const MAX_BYTES = 256 * 1024 * 1024;
-/** wasm-bindgen reserves the numbers below it. */
+/** wasm-bindgen reserves the numbers below this one. */
 const FIRST = 132;
 
 const tables = new WeakMap<Guest, HostValues>();

@@ -35,7 +35,7 @@ const NO_FILES = new Volume({ maxBytes: 0, maxFiles: 0 }, () => 0);
 export interface Rasteriser {
   readonly compiled: CompiledModule;
   readonly image: Image;
-  /** TrueType files. The first one is that of text without a known family. */
+  /** TrueType files. The first one is used for text without a known family. */
   readonly fonts: readonly Uint8Array[];
   readonly fontFamily: string;
 }
@@ -52,8 +52,8 @@ interface Size {
 }
 
 /**
- * Draws an SVG. If its size is not known, it is parsed twice. Throws `GuestStopped` if a limit is reached, and an Error if the
- * SVG is invalid. `charge` receives the fuel that was used, also if drawing fails.
+ * Draws an SVG. If its size is not known, it is parsed twice. Throws `GuestStopped` if a limit is reached, and an Error
+ * if the SVG is invalid. `charge` receives the fuel that was used, even if drawing fails.
  */
 export function rasterise(
   rasteriser: Rasteriser,

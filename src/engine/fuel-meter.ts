@@ -7,7 +7,7 @@ import { GRACE } from './grace.ts';
 
 /** Instructions between two checks of the limits: about a millisecond of optimised code. */
 const SLICE_FUEL = 2_000_000;
-/** Fuel, and how often in a row it is granted, for a guest with a probe to reach the probed loop. */
+/** Fuel that a guest with a probe gets to reach the probed loop, and how many times in a row. */
 const DEFER_FUEL = 100;
 const MAX_DEFERRALS = 3;
 /** More than a guest executes between two checks of its counter. Reserved so that the grace period is not exceeded. */
@@ -86,7 +86,7 @@ export class FuelMeter {
     this.#counter.value = (this.#counter.value as bigint) + BigInt(fuel);
   }
 
-  /** Replaces the budget by that of the grace period, which starts from what has been consumed. */
+  /** Replaces the budget with that of the grace period, which starts from what has been consumed. */
   beginGracePeriod(): void {
     this.#maxFuel = Math.min(this.#budget, this.#charged) + GRACE.fuel;
     this.#budget = this.#maxFuel - UNCHECKED_FUEL;

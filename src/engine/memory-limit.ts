@@ -1,6 +1,6 @@
 /**
- * The memory limit of one guest: growth up to the limit, and whether the guest has reached it. The maximum of the memory
- * itself enforces the limit, also for growth that the guest performs with an instruction.
+ * The memory limit of one guest: growth up to the limit, and whether the guest has reached it. The maximum of the
+ * memory itself enforces the limit, even if the guest grows its memory with an instruction.
  */
 import { PAGE_BYTES } from './image-identity.ts';
 

@@ -14,7 +14,7 @@ import { type Image, ZEROS } from './image.ts';
 import { PAGE_BYTES } from './image-identity.ts';
 
 export const DIFF_PAGE_BYTES = 4096;
-/** Pages that one diff holds at most, so that encoding takes little memory: 8 MiB of guest memory. */
+/** Maximum number of pages in one diff, so that encoding takes little memory: 8 MiB of guest memory. */
 export const MAX_PAGES_PER_DIFF = 2048;
 const PAGE_WORDS = DIFF_PAGE_BYTES / 4;
 const PAGE_MASKS = PAGE_WORDS / 32;

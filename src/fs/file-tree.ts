@@ -63,7 +63,7 @@ export class FileTree implements ReadonlyMap<string, Entry> {
     this.#root = root;
   }
 
-  /** Creates a tree. Of entries with the same path, the last one counts. */
+  /** Creates a tree. If several entries have the same path, the last one applies. */
   static from(entries: Iterable<Entry>): FileTree {
     const sorted = sortByPath(entries);
     return new FileTree(build(sorted, 0, sorted.length));

@@ -1,6 +1,6 @@
 /**
- * The inode numbers of one volume. They are unique and grow, until `restart` precedes new numbers for all nodes: between
- * two calls of a session, this gives a tree that stayed in memory the same numbers as one that was restored.
+ * The inode numbers of one volume. They are unique and increasing. Between two calls of a session, `restart` starts a
+ * new sequence, so that a tree that stayed in memory gets the same numbers as one that was restored.
  */
 
 /** Above the numbers of all layers. */
@@ -17,7 +17,7 @@ export class InodeNumbers {
     return this.#next - count;
   }
 
-  /** Starts numbers that replace all those of the nodes below the writable roots. */
+  /** Starts a new sequence, which replaces the numbers of all nodes below the writable roots. */
   restart(): void {
     this.#next = FIRST_ASSIGNED;
   }

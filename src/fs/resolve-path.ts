@@ -38,7 +38,7 @@ export type FinalLink = 'follow' | 'nofollow' | 'entry';
  */
 export type BaseDirectory = string | DirNode;
 
-/** The base directory that a resolved directory is. */
+/** Converts a resolved directory to a base for relative paths. */
 export function baseOf(node: DirNode, path: string): BaseDirectory {
   return node.nlink === 0 ? node : path;
 }

@@ -7,7 +7,7 @@
 /** Smaller buffers share one counterpart of about this length. */
 const MIN_COUNTERPART_BYTES = 64 * 1024;
 
-/** Number of small buffers that share a counterpart at most. */
+/** Maximum number of small buffers that share a counterpart. */
 const MAX_SMALL = 4096;
 
 const counterparts = new WeakMap<SharedArrayBuffer, ArrayBuffer>();

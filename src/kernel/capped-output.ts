@@ -89,8 +89,8 @@ function concatenate(a: Uint8Array, b: Uint8Array): Uint8Array {
 }
 
 /**
- * The length of the multi-byte character at a position; 0 if more bytes are needed to tell; for an invalid sequence, minus
- * the number of bytes that decoders replace by one U+FFFD.
+ * The length of the multi-byte character at a position; 0 if more bytes are needed to tell; for an invalid sequence,
+ * minus the number of bytes that decoders replace with one U+FFFD.
  */
 function characterBytes(bytes: Uint8Array, at: number): number {
   const lead = bytes[at]!;

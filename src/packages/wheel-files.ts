@@ -55,8 +55,8 @@ export function checkTags(
 }
 
 /**
- * Returns the files of a wheel that a guest can use, without `omitted_files`. Throws if it contains code for a processor, unless
- * `compiled` says that the package works without. `label` names the wheel in the error.
+ * Returns the files of a wheel that a guest can use, without `omitted_files`. Throws if it contains code for a
+ * processor, unless `compiled` says that the package works without it. `label` names the wheel in the error.
  */
 export function pureFiles(
   label: string,

@@ -1,4 +1,4 @@
-/** Tells addresses of databases from folders. */
+/** Distinguishes addresses of databases from folders. */
 
 /** Whether the address of a store is that of a database. All others are folders. */
 export function isDatabaseAddress(address: string): boolean {

@@ -216,7 +216,7 @@ export class ToolRun {
 
   #checkCallsOf({ description: { name }, definition: { maxCalls } }: OfferedTool): void {
     if (this.#count(name) > (maxCalls ?? Number.POSITIVE_INFINITY))
-      throw new ToolError(`A run may call ${name} at most ${formatItems(maxCalls, 'time')}.`, 'limit');
+      throw new ToolError(`A run may call ${name} at most ${formatItems(maxCalls!, 'time')}.`, 'limit');
   }
 
   async #checkArguments(

@@ -33,7 +33,9 @@ const send = (message: FromWorker) => port.postMessage(message);
 const requests = new HostRequests(port, control);
 recordStart(settings.startedAt);
 
-/** What the thread can run; an image is loaded when a job first needs it, so that a failure is that of the job. */
+/**
+ * What the thread can run; an image is loaded when a job first needs it, so that a failure to load it fails that job.
+ */
 const availableAssets = new Map<string, GuestAssets>();
 const loadedImages = new Map<string, LoadedImage>();
 const workspaces = new ReceivedTrees();

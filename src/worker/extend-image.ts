@@ -1,5 +1,5 @@
 /**
- * Builds an image that extends another by a layer of the user's packages and by preloaded modules. The code of both
+ * Builds an image that extends another with a layer of the user's packages and with preloaded modules. The code of both
  * runs in a guest under limits, like any program.
  */
 import type { Guest } from '../engine/guest.ts';

@@ -33,7 +33,7 @@ const LIMITS: Omit<RunLimits, 'memoryBytes'> = {
   workspaceMaxFiles: 16,
   deterministic: undefined,
 };
-/** Programs that training starts at most for each of its programs. Every one that a job interrupts is started again. */
+/** Limit of all starts, as a multiple of the number of programs. A program that a job interrupts is started again. */
 const MAX_ATTEMPTS = 3;
 
 export class IdleTraining {

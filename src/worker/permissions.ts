@@ -13,7 +13,9 @@ const PERMISSION_FLAGS = ['--permission', '--experimental-permission'] as const;
 /** The packages that workers import; none of them has dependencies. */
 const IMPORTED_PACKAGES = ['zod'] as const;
 
-/** Resolving a symbolic link would need permission to read every folder above it. Warnings are about the flags. */
+/**
+ * Resolving a symbolic link would need permission to read every folder above it. The only warnings are about the flags.
+ */
 const OTHER_FLAGS = ['--preserve-symlinks', '--no-warnings'] as const;
 
 /** Permissions that a process or thread with guests must not have. The process itself starts threads. */

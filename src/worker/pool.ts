@@ -116,7 +116,7 @@ export function createPool(options: PoolOptions = {}): Pool {
 
 let shared: WorkerPool | undefined;
 
-/** The pool of sandboxes that are created without one. The options of the first call count. */
+/** The pool of sandboxes that are created without one. The options of the first call apply. */
 export function sharedPool(options: PoolOptions = {}): WorkerPool {
   shared ??= new WorkerPool(options);
   return shared;
@@ -257,7 +257,10 @@ export class WorkerPool implements Pool {
     this.#trainings.set(module, { thread, programs: thread.train(assets, memoryBytes) });
   }
 
-  /** Waits for the ends of the trainings, and returns how many programs each has completed. For tests and benchmarks. */
+  /**
+   * Waits until all training has ended, and returns how many programs each thread has completed. For tests and
+   * benchmarks.
+   */
   trained(): Promise<number[]> {
     return Promise.all([...this.#trainings.values()].map(({ programs }) => programs));
   }

@@ -1,6 +1,7 @@
 /**
- * Lets a thread load a guest before there is a pool, in a process that runs one job: the thread works while the main thread
- * loads the library. Loads little itself. The runtime may be a guess: for another one, the thread has done work for nothing.
+ * Lets a thread load a guest before there is a pool, in a process that runs one job: the thread works while the main
+ * thread loads the library. Loads little itself. The runtime may be a guess: if it is wrong, the work of the thread is
+ * wasted.
  */
 import { findAssets, type GuestAssets } from '../runtimes/guest-artifacts.ts';
 import type { RuntimeName } from '../schema/runtime-names.ts';

@@ -138,7 +138,7 @@ export interface BuildJob {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Requests an image that extends that of the assets by packages and preloaded modules. */
+/** Requests an image that extends that of the assets with packages and preloaded modules. */
 export interface ExtendJob {
   readonly type: 'extend';
   /** The `id` of the assets to extend. */

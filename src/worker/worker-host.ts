@@ -10,7 +10,7 @@ export interface WorkerThread {
   readonly fuelSpent: number;
   /** Sends a message. Throws if the message cannot be cloned. */
   send(message: ToWorker): void;
-  /** Cancels a job, also one that has not arrived yet. */
+  /** Cancels a job, even one that has not arrived yet. */
   cancel(job: number): void;
   /** Whether the thread keeps the process alive. A new thread does not. */
   setRef(keepsAlive: boolean): void;

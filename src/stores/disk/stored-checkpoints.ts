@@ -27,7 +27,7 @@ export class StoredCheckpoints {
     readonly objects: ObjectSource,
   ) {}
 
-  /** Finds the checkpoints of which the session object does not contain the state. */
+  /** Finds the checkpoints whose states the session object does not contain. */
   async find({ checkpoints }: StoredSession): Promise<FoundCheckpoints> {
     const wanted = checkpoints.filter(({ state }) => state === undefined);
     const manifest = wanted.length > 0 ? await readDiskManifest(this.folder, this.id) : undefined;
