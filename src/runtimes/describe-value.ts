@@ -6,12 +6,12 @@ const MAX_ITEMS = 6;
 
 /** Items of a container that are described. */
 export const DESCRIBED_ITEMS = MAX_ITEMS;
-/** Characters of a string that are read: of a variable, and of an item in a container. */
+/** Characters of a string that are read: for a variable, and for an item in a container. */
 export const stringChars = (depth: number) => (depth === 0 ? 120 : 30);
 
 export const countItems = (items: number) => `${items} item${items === 1 ? '' : 's'}`;
 
-/** The first items of a container as far as there is room, and its size if they are not all. */
+/** As many of the first items of a container as fit, and its size if some are left out. */
 export function describeItems(
   [open, close]: readonly [string, string],
   items: Iterable<string>,
@@ -28,7 +28,7 @@ export function describeItems(
   return `${open}${shown.join(', ')}${close}`;
 }
 
-/** A quoted string, of which `read` characters were read. A variable shows its length if they are not all. */
+/** A quoted string, of which `read` characters were read. For a variable, its length is shown if some are left out. */
 export function describeString(quoted: string, read: number, length: number, depth: number): string {
   if (length <= read && quoted.length <= MAX_CHARS) return quoted;
   return `${quoted.slice(0, MAX_CHARS)}…${depth === 0 ? ` (${length} characters)` : ''}`;

@@ -41,7 +41,7 @@ export abstract class StackWalker implements StackReader {
     return found;
   }
 
-  /** Short forms of variables, the preferred ones first. Of variables with the same name, the first is shown. */
+  /** Short forms of variables, the preferred ones first. If several have the same name, the first is shown. */
   protected describeAll(values: Iterable<NamedValue>, isPreferred: (name: string) => boolean): Variables {
     const all = [...values];
     const found = new Map<string, string>();

@@ -28,7 +28,7 @@ function plots(node, found = []) {
   return found;
 }
 
-/** Whether a mark, or the group with the lines of one color each, shows data. */
+/** Whether a mark shows data. A group that contains one line for each color counts as a mark. */
 const isDrawn = (mark) => drawnMark(mark) !== undefined;
 
 function drawnMark(mark) {

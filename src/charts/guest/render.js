@@ -138,8 +138,6 @@ function sizeOf(view) {
   const height = Math.ceil(view._viewHeight + top + bottom);
   if (!(width > 0 && height > 0)) throw new Error('its width or height is 0');
   if (!(width <= MAX_EDGE && height <= MAX_EDGE))
-    throw new Error(
-      `it is ${width} × ${height} pixels, and at most ${MAX_EDGE} in each direction are possible`,
-    );
+    throw new Error(`it has ${width} × ${height} pixels, and the maximum is ${MAX_EDGE} in each direction`);
   return { width, height, origin: [x + left, y + top] };
 }

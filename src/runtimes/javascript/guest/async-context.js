@@ -35,7 +35,7 @@ export function runInContext(value, call, self, args) {
   }
 }
 
-/** Whether contexts are captured: from when `async_hooks` is loaded. */
+/** Whether contexts are captured. True once `async_hooks` is loaded. */
 export const capture = { isEnabled: false };
 
 /** A function that calls `callback` in the current context. */

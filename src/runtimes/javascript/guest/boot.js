@@ -347,7 +347,7 @@ registerModule('os', os);
 registerModule('sandbox-utils', fileHelpers);
 packages.addPackage('sandbox-utils', fileHelpers);
 
-/** What util.promisify makes of the timer functions. */
+/** The forms of the timer functions that util.promisify returns. */
 for (const timer of [timers.setTimeout, timers.setImmediate]) {
   const get = () => load('node:timers/promises')[timer === timers.setTimeout ? 'setTimeout' : 'setImmediate'];
   Object.defineProperty(timer, Symbol.for('nodejs.util.promisify.custom'), {

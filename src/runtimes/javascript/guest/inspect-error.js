@@ -4,7 +4,7 @@ import { prefixOf } from './inspect.js';
 
 const fullStack = (error) => (error.stack ? String(error.stack).trimEnd() : headline(error));
 
-/** Replaces the name at the start of the stack by the name of the class, if they differ. */
+/** Replaces the name at the start of the stack with the name of the class, if they differ. */
 function withClassName(stack, constructor, name, tag) {
   const isNamed =
     name.endsWith('Error') &&

@@ -1,6 +1,6 @@
 /**
- * Globals that are loaded when a program first uses them. Each is an accessor that replaces itself by the value; assigning
- * to the name replaces it too.
+ * Globals that are loaded when a program first uses them. Each is an accessor that replaces itself with the value;
+ * assigning to the name replaces it too.
  */
 import { load } from './node-modules.js';
 

@@ -11,7 +11,7 @@ const UNSUPPORTED: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^namespaces with values are not supported/,
-    'Replace namespace N { export const a = 1 } by const N = { a: 1 }, or move it to a file and import it',
+    'Replace namespace N { export const a = 1 } with const N = { a: 1 }, or move it to a file and import it',
   ],
 ];
 const JSX = /(?:[=(?:]|=>|\breturn)\s{0,4}\(?\s{0,9}<(?:[A-Za-z][\w.]{0,40})?(?:\s+[\w-]+=|\s*\/?>)/;

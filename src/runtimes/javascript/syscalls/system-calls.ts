@@ -36,9 +36,9 @@ import { throwReferenceError } from './module-loader.ts';
 import { findPackageName, loadPackage } from './package-loader.ts';
 import type { QuickJsGuest } from './quickjs-guest.ts';
 
-/** Bytes that one call decodes at most. The boot script splits longer texts. */
+/** Maximum number of bytes that one call decodes. The boot script splits longer texts. */
 const MAX_DECODE_BYTES = 1 << 20;
-/** Bytes of other encodings that one call decodes at most. */
+/** Maximum number of bytes of other encodings that one call decodes. */
 const MAX_TABLE_DECODE_BYTES = 1 << 24;
 /** Longest label of an encoding. */
 const MAX_LABEL_BYTES = 32;

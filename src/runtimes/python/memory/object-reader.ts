@@ -1,7 +1,7 @@
 /**
  * Short texts of Python objects, read from guest memory without calling the guest. Only the exact built-in types are
- * read; of other objects only the name of their class is shown. Pointers and lengths are hostile: every access is
- * checked by GuestMemory and every loop is bounded, so a text may be wrong but is always short.
+ * read; for other objects, only the class name is shown. Pointers and lengths are hostile: every access is checked by
+ * GuestMemory and every loop is bounded, so a text may be wrong but is always short.
  */
 import type { CompiledModule, Guest } from '../../../engine/guest.ts';
 import {

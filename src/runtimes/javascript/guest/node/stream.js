@@ -6,7 +6,7 @@ Object.defineProperty(Stream, 'promises', { value: promises, configurable: true,
 /** Two streams: what is written to one can be read from the other. */
 function duplexPair(options) {
   const sides = [];
-  /** The callback of the write that each side waits with until it is read. */
+  /** For each side, the callback of a write that the other side has not read yet. */
   const waiting = [undefined, undefined];
   for (const own of [0, 1]) {
     const other = 1 - own;
