@@ -115,7 +115,7 @@ function runner(runtime) {
       }),
     );
     if (report.exit_code !== 0) throw new Error(`a benchmark program failed: ${JSON.stringify(report)}`);
-    // The way of a profile into the result: sent to the main thread and converted there.
+    // Converts a profile as a run does: it is sent to the main thread and converted there.
     if (profiler !== undefined)
       inside(() => {
         const profile = structuredClone(profiler.finish(false));

@@ -49,7 +49,7 @@ function titleOf({ chart, text }: DisplayResult): string | undefined {
   return typeof title === 'string' && title !== '' ? `Chart: ${title}` : text?.slice(0, 120);
 }
 
-/** Elements that can contact other servers without a request that the content security policy covers, or can contain such. */
+/** Elements that can contact other servers without a request that the content security policy covers, and elements that can contain them. */
 const CONTACTS = 'link, meta, base, template';
 const NO_DNS_PREFETCH = '<meta http-equiv="x-dns-prefetch-control" content="off">';
 

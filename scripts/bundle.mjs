@@ -24,7 +24,7 @@ const keepPaths = {
       const own = JSON.stringify(`../${relative(dist, path).replaceAll(sep, '/')}`);
       const contents = withoutBuiltinImports(text)
         .replaceAll('import.meta.url', `new URL(${own}, import.meta.url).href`)
-        // Of a namespace import, esbuild includes only what is used.
+        // esbuild includes only the parts of a namespace import that are used.
         .replaceAll("import { z } from 'zod'", "import * as z from 'zod'");
       return { contents, loader: 'js' };
     });
@@ -124,7 +124,7 @@ const onlyBuiltins = {
   },
 };
 
-/** They are bundled separately: chunks that they shared would be smaller and more. */
+/** They are bundled separately, because shared chunks would be smaller and more numerous. */
 export async function bundle() {
   const entry = (name, plugins = []) => ({ entryPoints: [name], plugins: [...plugins, ...OPTIONS.plugins] });
   await build({
