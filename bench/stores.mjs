@@ -144,7 +144,7 @@ async function callTool(url, name, args) {
   if (!response.ok || text.includes('"isError":true')) throw new Error(text.slice(0, 300));
 }
 
-/** Calls per second of sessions that stay at their server, or that move to another server with every call. */
+/** Calls per second of sessions that stay on their server, or that move to another server with every call. */
 async function throughput(database, count, isMoving) {
   const servers = [];
   for (let i = 0; i < count; i++) servers.push(await startServer(database.connectionString));

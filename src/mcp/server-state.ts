@@ -116,7 +116,7 @@ export class ServerState {
   readonly #tenants = new Map<string, Tenant>();
   readonly #storeFor: (tenant: string) => SessionStore;
   readonly #store: OpenedStore | undefined;
-  /** Counts the requests of tenants at all servers of the database; undefined without a database. */
+  /** Counts the requests of tenants to all servers of the database; undefined without a database. */
   readonly requestLimiter: RequestLimiter | undefined;
   #sessionCount = 0;
   #readiness: Readiness = 'starting';

@@ -76,7 +76,7 @@ export class SharedRequestLimiter implements RequestLimiter {
   }
 }
 
-/** The fuel that the programs of a tenant may use per minute at all servers together. */
+/** The fuel that the programs of a tenant may use per minute on all servers together. */
 export class SharedFuel implements TenantFuel {
   readonly #limiter: RateLimiterPostgres;
 

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-it('stores sessions in a database, continues them in another process and shows no password', () => {
+it('the command line stores sessions in a database, continues them in another process and shows no password', () => {
   const store = server.connectionString.replace('postgres@', 'postgres:secret-password@');
   const shared = { LLM_WASM_SANDBOX_STORE: store };
   runCli(['run', '--session', 'shared', '-c', 'x = 41', '--store', store]);
@@ -21,7 +21,7 @@ it('stores sessions in a database, continues them in another process and shows n
   for (const { stdout, stderr } of [shown, missing]) expect(stdout + stderr).not.toContain('secret');
 });
 
-it('advises what to check if the database cannot be reached', () => {
+it('the command line says what to check if the database cannot be reached', () => {
   const unreachable = 'postgres://postgres:secret-password@127.0.0.1:1/none';
   const { status, stderr } = runCli(['session', 'list', '--store', unreachable]);
   expect(status).toBe(69);

@@ -164,7 +164,7 @@ describe('run', () => {
     ).toBe('1 2 3\n');
   });
 
-  it('passes all output through unchanged, also binary output beyond the limits of a result', () => {
+  it('passes all output through unchanged, including binary output beyond the limits of a result', () => {
     const code = 'import sys\nsys.stdout.buffer.write(bytes(range(256)) * 10000)';
     const { stdout } = spawnSync(process.execPath, [CLI, 'run', '-c', code], { maxBuffer: 10_000_000 });
     expect(

@@ -77,7 +77,7 @@ describe('node:test', () => {
     expect(result.stdout).toContain('before,each,one,end,each,two,end,each,end,each,end');
   });
 
-  test('reports success, tests that never end and limits of time', async () => {
+  test('reports success, tests that never end and time limits', async () => {
     await using sandbox = await createSandbox({ runtime: 'javascript', auto_persist_globals: true });
     const good = await sandbox.execute(`import test from 'node:test'; await test('one', () => {});`);
     expect(good.exit_code, good.stderr).toBe(0);

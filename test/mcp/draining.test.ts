@@ -25,7 +25,7 @@ async function stop(url: string): Promise<void> {
   while (!(await readiness()).includes('stopping')) await sleep(10);
 }
 
-test('is not ready as soon as the signal arrives, finishes its calls and exits with 0', async () => {
+test('a server is not ready once the signal has arrived, finishes its calls and exits with 0', async () => {
   const code = 'await new Promise((resolve) => setTimeout(resolve, 3000)); console.log("finished")';
   const { url, running } = await startCall(code);
   const ended = once(server.child!, 'exit');
@@ -36,7 +36,7 @@ test('is not ready as soon as the signal arrives, finishes its calls and exits w
   expect(await ended).toEqual([0, null]);
 });
 
-test('ends at once when a second signal arrives', async () => {
+test('a server ends at once when a second signal arrives', async () => {
   const { url } = await startCall('for (;;) {}');
   const ended = once(server.child!, 'exit');
   await stop(url);

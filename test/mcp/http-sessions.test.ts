@@ -11,7 +11,7 @@ import { call, httpClient, listedFiles, startHttp } from '../support/mcp.ts';
 const ANN = 'ann-secret-0123456789';
 const BOB = 'bob-secret-0123456789';
 
-describe('sessions of an HTTP server', () => {
+describe('HTTP server with sessions', () => {
   test('limits sessions but not one-off calls', async () => {
     const server = await startHttp({ max_sessions: 3 });
     const client = await httpClient(server, 'modern');

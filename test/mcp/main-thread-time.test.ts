@@ -20,7 +20,7 @@ function start() {
 }
 
 describe('time of the main thread', () => {
-  test('is that from the start of work for a tenant to the end of the turn', () => {
+  test('is counted from the start of work for a tenant to the end of the turn', () => {
     const { time, work, endTurn } = start();
     work(100);
     time.attribute('ann');

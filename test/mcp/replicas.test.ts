@@ -22,7 +22,7 @@ const SECRETS = TOKENS.map((token) => token.split('=')[1]!);
 
 let database: PostgresServer;
 let servers: HttpServer[];
-/** Clients of tenant ann at each server. */
+/** Clients of tenant ann, one for each server. */
 let first: Client;
 let second: Client;
 
@@ -59,7 +59,7 @@ const run = async (client: Client, session_id: string, code: string) => {
 };
 
 describe('a session', () => {
-  test('continues at any server, with its variables and files', async () => {
+  test('continues on any server, with its variables and files', async () => {
     await create(first, 'moving');
     await run(first, 'moving', 'const fs = require("fs"); let n = 1; fs.writeFileSync("f", "one")');
     expect(await run(second, 'moving', 'n += 1; console.log(n, fs.readFileSync("f", "utf8"))')).toBe('2 one');
@@ -70,7 +70,7 @@ describe('a session', () => {
     expect(await run(second, 'moving', 'console.log(n)')).toBe('4');
   });
 
-  test('has its checkpoints, undo and forks at any server', async () => {
+  test('has its checkpoints, undo and forks on any server', async () => {
     await create(first, 'timeline');
     await run(first, 'timeline', 'let n = 1');
     await call(second, 'checkpoint_session', { session_id: 'timeline', name: 'one' });
@@ -84,7 +84,7 @@ describe('a session', () => {
     expect(await run(first, 'branch', 'console.log(n)')).toBe('2');
   });
 
-  test('is replaced at every server when it is deleted and created again', async () => {
+  test('is replaced on every server when it is deleted and created again', async () => {
     await create(first, 'replaced');
     await run(first, 'replaced', 'let n = 1');
     await run(second, 'replaced', 'n = 2');

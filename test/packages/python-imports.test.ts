@@ -3,7 +3,7 @@ import { createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import { code, python } from '../support/sandbox.ts';
 
-test('records a first import with its fuel', async () => {
+test('the import tracker records a first import with its fuel', async () => {
   const result = await python('import yaml');
   expect(result.metadata.imports).toEqual([{ name: 'yaml', fuel: expect.any(Number), cached: false }]);
   const { fuel } = result.metadata.imports[0]!;
@@ -12,12 +12,12 @@ test('records a first import with its fuel', async () => {
   expect(result.fuel_consumed - fuel).toBeLessThan(1_000_000);
 });
 
-test('records the same fuel for the same program', async () => {
+test('the import tracker records the same fuel for the same program', async () => {
   const [first, second] = await Promise.all([python('import jinja2'), python('import jinja2')]);
   expect(second.metadata.imports).toEqual(first.metadata.imports);
 });
 
-test('counts nested imports and submodules as part of the package, and repeated imports once', async () => {
+test('the import tracker counts nested imports and submodules as part of the package, and repeated imports once', async () => {
   const result = await python(code`
     import openpyxl
     import openpyxl
@@ -30,19 +30,19 @@ test('counts nested imports and submodules as part of the package, and repeated 
   expect(imports.every(({ cached }) => !cached)).toBe(true);
 });
 
-test('records costly modules of the standard library and no cheap ones', async () => {
+test('the import tracker records costly modules of the standard library and no cheap ones', async () => {
   const result = await python('import json, string, colorsys\nimport asyncio');
   expect(result.metadata.imports).toEqual([{ name: 'asyncio', fuel: expect.any(Number), cached: false }]);
 });
 
-test('records imports in functions and in modules of the workspace', async () => {
+test('the import tracker records imports in functions and in modules of the workspace', async () => {
   const result = await python('import own\nown.work()', {
     files: { 'own.py': 'import tabulate\ndef work():\n    import markupsafe\n' },
   });
   expect(result.metadata.imports.map(({ name }) => name)).toEqual(['tabulate', 'markupsafe']);
 });
 
-test('records a failing import, whose traceback contains no frames of the runtime', async () => {
+test('the import tracker records a failing import, whose traceback contains no frames of the runtime', async () => {
   const result = await python('import yaml.nothing_here');
   expect(result.metadata.imports.map(({ name }) => name)).toEqual(['yaml']);
   expect(result.stderr).toBe(
@@ -56,19 +56,19 @@ test('records a failing import, whose traceback contains no frames of the runtim
   );
 });
 
-test('removes its frames from the traceback of importlib.import_module', async () => {
+test('the import tracker removes its frames from the traceback of importlib.import_module', async () => {
   const result = await python('import importlib\nimportlib.import_module("not_there")');
   expect(result.stderr.match(/_find_and_load$/gm)).toHaveLength(1);
 });
 
-test('removes its frames from the traceback of an exception in an imported module', async () => {
+test('the import tracker removes its frames from the traceback of an exception in an imported module', async () => {
   const result = await python('import own', { files: { 'own.py': '1 / 0\n' } });
   expect(result.stderr).not.toContain('importlib');
   expect(result.stderr).not.toContain('_sandbox');
   expect(result.stderr.match(/ File /g)).toHaveLength(2);
 });
 
-test('records an import that runs out of fuel', async () => {
+test('the import tracker records an import that runs out of fuel', async () => {
   const result = await python('import sympy', { fuel_budget: 300_000_000 });
   expect(result.metadata.trap_reason).toBe('out_of_fuel');
   const [sympy] = result.metadata.imports;
@@ -76,7 +76,7 @@ test('records an import that runs out of fuel', async () => {
   expect(sympy!.fuel).toBeGreaterThan(290_000_000);
 });
 
-test('adds less than one per cent of fuel', async () => {
+test('the import tracker adds less than one per cent of fuel', async () => {
   const program = (recorded: boolean, name: string) => code`
     import importlib._bootstrap as bootstrap
     wrapper = bootstrap._find_and_load

@@ -255,7 +255,7 @@ describe('limits of tool calls', () => {
   });
 
   // guarantee: tool-calls
-  it('release the arguments of a pending call when it is answered, also in a resumed execution', async () => {
+  it('release the arguments of a pending call when it is answered, even in a resumed execution', async () => {
     const open = { inputSchema: { type: 'object' } };
     const json = `{"a":"${'x'.repeat(1024 * 1024 - 100)}"}`;
     const calls = 70;

@@ -152,7 +152,7 @@ describe('a turn', () => {
   });
 });
 
-it('keeps its cost per call constant when thousands of tenants wait', async () => {
+it('the scheduler keeps its cost per call constant when thousands of tenants wait', async () => {
   const { order, call, end } = start({ maxRunning: 1 });
   const count = 20_000;
   for (let i = 0; i < count; i++) void call(`t${i}`, { tenant: `t${i}` });

@@ -74,7 +74,7 @@ describe.each(['python', 'javascript'] as const)('training of the %s interpreter
   });
 });
 
-test('a training program that jobs interrupt is started again, but not for ever', () => {
+test('a training program that jobs interrupt is started again, but not forever', () => {
   const training = new IdleTraining('image', { name: 'python', trainingPrograms: ['first', 'second'] });
   const started: string[] = [];
   const saved = {
