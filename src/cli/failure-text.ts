@@ -1,6 +1,7 @@
 /** How `run` describes a failed run on standard error: one line, and the guidance if it is wanted. */
 import { formatDuration, formatFuel } from '../quantities.ts';
 import type { SandboxResult, TrapReason } from '../schema.ts';
+import { paint } from './color.ts';
 import { escapeControls } from './terminal-text.ts';
 
 /** The limits that stop a program, and the flag that raises each. */
@@ -10,7 +11,7 @@ const LIMITS: Partial<Record<TrapReason, { readonly text: string; readonly flag:
   memory_limit: { text: 'the memory limit was reached', flag: '--memory' },
 };
 
-/** The reason for the failure, where the program stopped, the cost of the run and what to try. */
+/** The reason for the failure, where the program stopped, the cost of the run and what to try. Contains text of the program. */
 export function failureLine(result: SandboxResult, timeoutSeconds: number): string {
   const { exit_code, fuel_consumed, duration_ms, metadata } = result;
   const { error, trap_reason, trap_message } = metadata;
@@ -18,9 +19,7 @@ export function failureLine(result: SandboxResult, timeoutSeconds: number): stri
   const reason = limit?.text ?? trap_message ?? error?.type ?? '';
   const cost = `${formatFuel(fuel_consumed)} fuel, ${formatDuration(duration_ms)}`;
   const what = `exit code ${exit_code}${reason && `: ${reason}`}${place(result)} (${cost})`;
-  return escapeControls(
-    `llm-wasm-sandbox: ${what}.${limit ? ` ${remedy(result, limit.flag, timeoutSeconds)}` : ''}`,
-  );
+  return `${what}.${limit ? ` ${remedy(result, limit.flag, timeoutSeconds)}` : ''}`;
 }
 
 function place({ metadata: { stopped_at, error } }: SandboxResult): string {
@@ -51,8 +50,8 @@ export function guidanceText({ metadata: { error_guidance } }: SandboxResult): s
   const examples = code_examples.map((example) =>
     example
       .split('\n')
-      .map((line) => `      ${escapeControls(line)}`)
+      .map((line) => `      ${paint('code', escapeControls(line))}`)
       .join('\n'),
   );
-  return [`How to fix ${error_type}:`, ...steps, ...examples].map((line) => `${line}\n`).join('');
+  return [paint('title', `How to fix ${error_type}:`), ...steps, ...examples].join('\n');
 }

@@ -3,8 +3,10 @@
  * dropped and counted.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { printWarning } from './diagnostics.ts';
 
 type StreamName = 'stdout' | 'stderr';
+export type DroppedBytes = Readonly<Record<StreamName, number>>;
 
 const TITLES = { stdout: 'standard output', stderr: 'standard error' } as const;
 
@@ -45,18 +47,17 @@ export class GuestOutput {
     await nextTurn();
   }
 
-  /** Says what was dropped; empty if nothing was. */
-  get note(): string {
-    return droppedNote(this.#dropped);
+  /** The bytes that were dropped. */
+  get dropped(): DroppedBytes {
+    return this.#dropped;
   }
 }
 
-export function droppedNote(dropped: Record<StreamName, number>): string {
-  return (['stdout', 'stderr'] as const)
-    .filter((stream) => dropped[stream] > 0)
-    .map((stream) => {
-      const fact = `${dropped[stream]} bytes of ${TITLES[stream]} were dropped`;
-      return `llm-wasm-sandbox: ${fact}. Raise the limit with --max-output.\n`;
-    })
-    .join('');
+/** Says what was dropped, if anything was. */
+export function warnOfDropped(dropped: DroppedBytes): void {
+  for (const stream of ['stdout', 'stderr'] as const)
+    if (dropped[stream] > 0)
+      printWarning(
+        `${dropped[stream]} bytes of ${TITLES[stream]} were dropped. Raise the limit with --max-output.`,
+      );
 }

@@ -1,14 +1,14 @@
 /** The MCP servers of `--tools-config`. Servers and tools that cannot be used are reported on standard error. */
 import { Gateway } from '../mcp/gateway/gateway.ts';
 import { readToolsConfig } from '../mcp/gateway/tools-config.ts';
+import { printWarning } from './diagnostics.ts';
 import { ownPackage } from './own-package.ts';
-import { escapeControls } from './terminal-text.ts';
 
 export function openGateway(path: string): Gateway {
   const warn = (fields: { server?: string; tool?: string; reason?: string }) => {
     const { server, tool, reason } = fields;
     const what = tool === undefined ? `MCP server ${server}` : `tool ${tool} of MCP server ${server}`;
-    process.stderr.write(`llm-wasm-sandbox: ${escapeControls(`${what}: ${reason}`)}\n`);
+    printWarning(`${what}: ${reason}`);
   };
   return new Gateway(readToolsConfig(path), {
     version: ownPackage().version,

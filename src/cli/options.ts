@@ -65,5 +65,25 @@ export const storeOption = () =>
     '--store <PLACE>',
     "Folder or postgres:// address where sessions are stored (default: $LLM_WASM_SANDBOX_STORE, else the user's data folder)",
   );
+
+/** Where the sessions of a command are stored. */
+export interface StoreFlags {
+  readonly store?: string;
+  readonly dataDir?: string;
+  readonly tenant?: string;
+}
+
+/** The options for `StoreFlags`. `defaultTenant` says which tenants of a data folder are used without --tenant. */
+export const storeOptions = (defaultTenant: string) => [
+  storeOption(),
+  new Option(
+    '--data-dir <DIR>',
+    'Folder in the setting data_dir of an MCP server, instead of --store',
+  ).conflicts('store'),
+  new Option(
+    '--tenant <NAME>',
+    `Tenant of an MCP server, with --data-dir (default: ${defaultTenant}) or the database of --store (default: that of servers without tokens)`,
+  ),
+];
 export const toolsConfigOption = (description: string) => new Option('--tools-config <FILE>', description);
 export const jsonOption = (description = 'Print JSON instead of text') => new Option('--json', description);

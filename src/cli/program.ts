@@ -3,7 +3,9 @@
  * is named on the command line, so `--help` loads none.
  */
 import { Command, CommanderError, Help, Option } from 'commander';
-import { addCommand, type CommandDetails, type CommandSpec } from './command.ts';
+import { COLOR_MODES, hasColor, paint, readColorMode } from './color.ts';
+import { addCommand, type CommandDetails, type CommandSpec, suggestingChoices } from './command.ts';
+import { commanderError } from './diagnostics.ts';
 
 interface CommandEntry {
   readonly name: string;
@@ -74,6 +76,13 @@ const COMMANDS: readonly CommandEntry[] = [
   },
 ];
 
+/** Options of all commands. */
+const globalOptions = () => [
+  new Option('--color <WHEN>', 'Colour messages: on terminals (auto), always or never')
+    .choices(COLOR_MODES)
+    .default('auto'),
+];
+
 /** All commands, loaded. */
 export function loadCommands(): Promise<CommandSpec[]> {
   return Promise.all(COMMANDS.map(loadCommand));
@@ -97,6 +106,7 @@ export async function createProgram(
   { version, description }: ProgramFacts,
   args: readonly string[],
 ): Promise<Command> {
+  readColorMode(args);
   const help = new Help();
   const program: Command = new Command('llm-wasm-sandbox')
     .description(description)
@@ -110,14 +120,22 @@ export async function createProgram(
     .helpCommand('help [COMMAND]', 'Show help for a command')
     .exitOverride()
     .showHelpAfterError('(add --help for usage)')
-    .configureOutput({ writeErr: (text) => process.stderr.write(text) })
+    .configureOutput({
+      writeErr: (text) => process.stderr.write(text),
+      outputError: (text, write) => write(commanderError(text)),
+      getOutHasColors: () => hasColor(process.stdout),
+      getErrHasColors: () => hasColor(process.stderr),
+    })
     .configureHelp({
+      showGlobalOptions: true,
+      styleTitle: (title) => paint('title', title, process.stdout),
       // The options and arguments of commands that are not loaded are unknown.
       subcommandTerm: (command) =>
         command.parent === program && command.name() !== 'help'
           ? command.name()
           : help.subcommandTerm(command),
     });
+  for (const option of globalOptions()) program.addOption(suggestingChoices(option));
   for (const entry of COMMANDS) {
     addCommand(program, args.includes(entry.name) ? await loadCommand(entry) : entry);
   }

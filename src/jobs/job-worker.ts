@@ -70,6 +70,8 @@ export interface JobWorkerOptions extends JobStoreOptions {
   readonly maintenanceSeconds?: number;
   /** Stops the worker. */
   readonly signal?: AbortSignal;
+  /** Called once, when the worker is connected to the database and starts to wait for jobs. */
+  readonly onReady?: () => void;
   /** Receives an event for each job that has ended. */
   readonly onJob?: (event: JobEvent) => void;
 }
@@ -96,6 +98,7 @@ export async function runJobWorker(options: JobWorkerOptions): Promise<void> {
     { ...checked, jobs, policy: options.policy ?? {} },
     options.onJob,
   );
+  options.onReady?.();
   try {
     await worker.run(checked.signal ?? new AbortController().signal, checked.shutdownSeconds);
   } finally {

@@ -8,10 +8,9 @@ import { isIP } from 'node:net';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { SandboxError } from '../errors.ts';
 import type { MainThreadTime } from './main-thread-time.ts';
-import { LOCAL_TENANT } from './server-state.ts';
 import type { ServerSettings } from './settings.ts';
 import type { RequestLimiter } from './shared-limits.ts';
-import { parseTokens } from './tokens.ts';
+import { LOCAL_TENANT, parseTokens } from './tokens.ts';
 
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
 

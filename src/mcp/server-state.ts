@@ -29,7 +29,7 @@ import type { ServerSettings } from './settings.ts';
 import { type RequestLimiter, SharedFuel, SharedRequestLimiter } from './shared-limits.ts';
 import { noTelemetry, type Telemetry } from './telemetry.ts';
 import { type PolicyMaximums, Tenant, type TenantShare } from './tenant.ts';
-import { rejectPositionalFolders, tenantFolder } from './tokens.ts';
+import { LOCAL_TENANT, rejectPositionalFolders, tenantFolder } from './tokens.ts';
 
 /** Programs of one tenant per core that may run at the same time. Each gets at least half a core beside the others. */
 const PROGRAMS_PER_CORE_AND_TENANT = 2;
@@ -39,9 +39,6 @@ const PROBE_INTERVAL_MS = 5000;
 
 /** Whether programs can run. */
 export type Readiness = 'starting' | 'ready' | 'failed';
-
-/** The only tenant of a server without tokens. */
-export const LOCAL_TENANT = 'local';
 
 const DEFAULT_POLICY = policy.parse({});
 

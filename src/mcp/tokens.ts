@@ -11,6 +11,8 @@ export interface TenantToken {
   readonly secret: string;
 }
 
+/** The only tenant of a server without tokens. In a database, its sessions are those of the command line. */
+export const LOCAL_TENANT = 'local';
 /** Prefix of the ids of tenants whose token has no name. */
 const UNNAMED_PREFIX = 'token-';
 const DIGEST_CHARS = 16;
@@ -63,6 +65,10 @@ function parseToken(text: string): TenantToken {
   if (tenant.toLowerCase().startsWith(UNNAMED_PREFIX))
     throw invalidTokens(
       `the name "${tenant}" is reserved for tokens without a name. Choose a name that does not start with "${UNNAMED_PREFIX}".`,
+    );
+  if (tenant.toLowerCase() === LOCAL_TENANT)
+    throw invalidTokens(
+      `the name "${tenant}" is reserved for servers without tokens and for the command line. Choose another name; to keep the sessions in data_dir, rename the folder ${tenantFolder(LOCAL_TENANT)} to ${tenantFolder('NAME')}.`,
     );
   return { tenant, secret };
 }

@@ -43,6 +43,8 @@ export interface WheelSources {
   /** A download fails when the server sends nothing for this long. Default: 60 seconds. */
   readonly idleTimeoutMs?: number;
   onStep(text: string): void;
+  /** Text that suggests a package with a similar name; empty if there is none. */
+  suggest?(name: string): string;
 }
 
 const MAX_WHEEL_BYTES = 512 * 1024 * 1024;
@@ -66,9 +68,12 @@ export async function findWheel(
   }
   const distributed = sources.pyodideLock.packages.get(name);
   const problems: string[] = sources.files.length > 0 ? ['it is not among the given wheels'] : [];
+  /** Whether a source could not be asked, so that it may have the package. */
+  let isUncertain = false;
   if (sources.pip) {
     const outcome = await findWithPip(requirement, distributed, sources);
     if ('bytes' in outcome) return checkDigest(outcome, name, sha256);
+    isUncertain ||= outcome.kind !== 'no_wheel';
     problems.push(`pip: ${PIP_PROBLEMS[outcome.kind] ?? outcome.message}`);
   }
   if (sources.pyodideUrl !== undefined) {
@@ -79,14 +84,16 @@ export async function findWheel(
       const outcome = await fetchDistributed(distributed, sources.pyodideUrl, sources);
       if (typeof outcome !== 'string')
         return checkDigest({ file: distributed.file_name, bytes: outcome, source: 'pyodide' }, name, sha256);
+      isUncertain = true;
       problems.push(`Pyodide's distribution: ${outcome}`);
     }
   }
   if (problems.length === 0) problems.push('pip and the Pyodide distribution are turned off');
   throw new SandboxError(
-    'build_failed',
+    isUncertain ? 'store_failed' : 'invalid_argument',
     `No wheel of ${name}${specifiers} for ${NATIVE_TAGS} was found (${problems.join('; ')}). ` +
-      'Pass the path of a wheel, or choose a package that is pure Python or built for this platform.',
+      'Pass the path of a wheel, or choose a package that is pure Python or built for this platform.' +
+      (sources.suggest?.(name) ?? ''),
   );
 }
 

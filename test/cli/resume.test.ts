@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { runCliHere } from '../support/cli.ts';
+import { ESCAPE, Terminal, withoutColors } from '../support/terminal.ts';
 
 const FIXTURE = new URL('../tools/gateway-fixture.mjs', import.meta.url).pathname;
 const folder = mkdtempSync(join(tmpdir(), 'resume-cli-'));
@@ -125,6 +126,37 @@ describe('pending and resume', () => {
     });
     expect(await listPaused()).toMatchObject([{ session_id: 'one' }]);
     await cli('session', 'rollback', 'one');
+    expect(await listPaused()).toEqual([]);
+  });
+
+  test('ask the person at the terminal about each call, and leave unanswered ones open', async () => {
+    const env = { LLM_WASM_SANDBOX_STORE: store };
+    await cli('run', '-c', PROGRAM, '--session', 'asked', '--tools-config', config);
+    const [{ execution_id }] = (await listPaused()) as [Paused];
+    {
+      // The end of input leaves all calls unanswered.
+      using terminal = new Terminal(['resume', execution_id, '--tools-config', config], env);
+      await terminal.shows(/wants to call demo\.echo with the arguments {"text":"a"}/);
+      for (const _ of [1, 2, 3]) {
+        await terminal.shows(/anything else to deny it: /);
+        terminal.type('\x04');
+      }
+      await terminal.shows(/No call was answered, so the program remains paused/);
+      expect(await terminal.exitCode()).toBe(2);
+    }
+    expect((await listPaused())[0]!.pending).toHaveLength(3);
+    using terminal = new Terminal(['resume', execution_id, '--tools-config', config], env);
+    const [, code] = await terminal.shows(/Type (\d{4}) to allow this call to demo\.echo/);
+    terminal.type(`${code}\n`);
+    await terminal.shows(/"b\\u001b".*\s+Type \d{4} to allow/);
+    terminal.type('no\n');
+    const [, last] = await terminal.shows(/"c".*\s+Type (\d{4}) to allow/);
+    terminal.type(`${last}\n`);
+    await terminal.shows(
+      /\['a', 'denied: The call was not approved\. Reason: a person denied the call', 'c'\]/,
+    );
+    expect(await terminal.exitCode()).toBe(0);
+    expect(withoutColors(terminal.output)).not.toContain(ESCAPE);
     expect(await listPaused()).toEqual([]);
   });
 

@@ -74,6 +74,26 @@ describe('session', () => {
     expect(missing).toMatchObject({ status: 69, stderr: expect.stringContaining('no checkpoint "one"') });
   });
 
+  it('uses the sessions of one tenant of an MCP server', async () => {
+    await execute('mine', 'x = 1', at('server/caller-local'));
+    await execute('hers', 'x = 2', at('server/caller-ann'));
+    const names = async (...args: string[]) =>
+      (await json('session', 'list', '--data-dir', at('server'), ...args)).sessions.map(
+        (one: { session_id: string }) => one.session_id,
+      );
+    expect(await names()).toEqual(['mine']);
+    expect(await names('--tenant', 'ann')).toEqual(['hers']);
+    for (const [args, message] of [
+      [['--data-dir', at('server'), '--tenant', '../x'], 'Pass --tenant with one of: ann, local'],
+      [['--data-dir', folder], 'does not contain sessions of an MCP server'],
+      [['--tenant', 'ann'], 'use --data-dir'],
+    ] as const)
+      expect(await cliHere(['session', 'list', ...args])).toMatchObject({
+        status: 2,
+        stderr: expect.stringContaining(message),
+      });
+  });
+
   it('restores an exported and deleted session with import', async () => {
     await execute(
       'moved',

@@ -227,6 +227,11 @@ describe('command line', () => {
     expect(stderr).toBe('llm-wasm-sandbox: waiting for jobs\nRan 2 jobs, 0 to be retried.\n');
   });
 
+  test('does not wait for jobs if the database cannot be reached', () => {
+    const { status, stderr } = runCli(['worker', '--store', 'postgres://postgres@127.0.0.1:1/none']);
+    expect([status, stderr]).toEqual([69, expect.not.stringContaining('waiting for jobs')]);
+  });
+
   test('says that jobs need a database', () => {
     for (const args of [['worker'], ['batch', 'submit']]) {
       const { status, stderr } = runCli([...args, '--store', '/tmp/folder']);

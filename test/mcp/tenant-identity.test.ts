@@ -53,6 +53,7 @@ describe('token list', () => {
     ['one name twice', [`ann=${FIRST}`, `ann=${SECOND}`], /"ann" is used twice/],
     ['names that differ only in case', [`ann=${FIRST}`, `Ann=${SECOND}`], /differs only in case/],
     ['a name in the form of a digest', [`token-1=${FIRST}`], /reserved/],
+    ['the name of the tenant without tokens', [`Local=${FIRST}`], /reserved for servers without tokens/],
   ])('is rejected with %s, without printing a secret', async (_, tokens, message) => {
     const failure = await serveHttp({ port: 0, tokens }).catch((cause: Error) => cause);
     expect(failure).toMatchObject({ code: 'invalid_argument', message: expect.stringMatching(message) });

@@ -29,7 +29,8 @@ export function runCli(args: readonly string[], { cwd, env, input = '' }: CliOpt
     encoding: 'utf8',
     input,
     ...(cwd !== undefined && { cwd }),
-    env: { ...process.env, ...env },
+    // Test runners set these variables for their own output.
+    env: { ...process.env, FORCE_COLOR: '', NO_COLOR: '', ...env },
   });
   return { status, stdout, stderr };
 }

@@ -7,6 +7,7 @@ import { formatItems } from '../../quantities.ts';
 import { jobStoreAddress, jobStoreOption, PROGRAMS_ARGUMENT } from '../batch-options.ts';
 import { BatchProgress } from '../batch-progress.ts';
 import type { CommandSpec } from '../command.ts';
+import { printLines } from '../diagnostics.ts';
 import { parseCountOption } from '../options.ts';
 import { ProgramLines, programFileSize } from '../program-lines.ts';
 
@@ -54,7 +55,7 @@ async function submit(path: string | undefined, flags: JobFlags): Promise<void> 
     if (chunk.length >= CHUNK) await flush();
   }
   await flush();
-  process.stderr.write(`Submitted ${formatItems(ids.length, 'job')}.\n`);
+  printLines(`Submitted ${formatItems(ids.length, 'job')}.`);
   if (flags.watch) await watch(queue, ids);
   if (invalid > 0) process.exitCode = 1;
 }

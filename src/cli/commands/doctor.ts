@@ -3,9 +3,11 @@ import { Option } from 'commander';
 import { formatBytes, formatDuration, formatFuel } from '../../quantities.ts';
 import { DEFAULT_LIMITS } from '../../schema/default-limits.ts';
 import { RUNTIME_NAMES, type RuntimeName } from '../../schema.ts';
+import { paint } from '../color.ts';
 import type { CommandDetails } from '../command.ts';
 import { jsonOption } from '../options.ts';
 import { ownPackage } from '../own-package.ts';
+import { withProgress } from '../progress.ts';
 
 interface DoctorFlags {
   readonly timings?: boolean;
@@ -68,7 +70,7 @@ interface Finding {
 async function runChecks(onFinding: (finding: Finding) => void): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const { name, check } of CHECKS) {
-    const finding = await check().then(
+    const finding = await withProgress(`Checking: ${name}`, check).then(
       (message) => ({ name, ok: true, message }),
       (cause: Error) => ({ name, ok: false, message: cause.message }),
     );
@@ -84,8 +86,10 @@ async function checkInstallation(_: unknown, { timings, json }: DoctorFlags): Pr
     console.log(await coldStartTable());
     return;
   }
-  const print = ({ ok, name, message }: Finding) =>
-    console.log(`${ok ? 'ok    ' : 'FAIL  '}${name}: ${message}`);
+  const print = ({ ok, name, message }: Finding) => {
+    const verdict = ok ? paint('success', 'ok', process.stdout) : paint('error', 'FAIL', process.stdout);
+    console.log(`${verdict}${ok ? '    ' : '  '}${name}: ${message}`);
+  };
   const findings = await runChecks(json ? () => {} : print);
   const failures = findings.filter(({ ok }) => !ok).length;
   if (json) console.log(JSON.stringify(report(findings), null, 2));

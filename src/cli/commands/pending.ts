@@ -3,16 +3,10 @@ import type { PendingCall } from '../../schema.ts';
 import { callText } from '../../tools/question-text.ts';
 import type { CommandDetails } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
-import { jsonOption } from '../options.ts';
-import {
-  closeStores,
-  findPaused,
-  openStores,
-  type PausedSession,
-  type StoreFlags,
-  storeOptions,
-} from '../paused-sessions.ts';
+import { jsonOption, type StoreFlags, storeOptions } from '../options.ts';
+import { closeStores, findPaused, type PausedSession } from '../paused-sessions.ts';
 import { escapeControls } from '../terminal-text.ts';
+import { openSessionContexts } from './session/context.ts';
 import { ageOf } from './session/record-text.ts';
 
 interface PendingFlags extends StoreFlags {
@@ -36,7 +30,7 @@ function formatPaused({
 }
 
 async function listPending(flags: PendingFlags): Promise<void> {
-  const contexts = openStores(flags);
+  const contexts = openSessionContexts(flags);
   try {
     const { paused, unreadable } = await findPaused(contexts);
     if (unreadable > 0) process.exitCode = EXIT.unavailable;
@@ -54,7 +48,7 @@ async function listPending(flags: PendingFlags): Promise<void> {
 }
 
 export const pendingCommand: CommandDetails<PendingFlags> = {
-  options: [...storeOptions(), jsonOption()],
+  options: [...storeOptions('all'), jsonOption()],
   examples: ['pending', 'pending --json --store ./sessions', 'pending --data-dir /var/lib/sandbox'],
   action: (_, flags) => listPending(flags),
 };

@@ -5,6 +5,7 @@ import type { Attack, Verdict } from '../../redteam/attack.ts';
 import { CATEGORIES } from '../../redteam/attack.ts';
 import type { CommandDetails } from '../command.ts';
 import { UsageError } from '../exit-codes.ts';
+import { Progress } from '../progress.ts';
 import { escapeControls, formatTable } from '../terminal-text.ts';
 
 interface RedteamFlags {
@@ -25,22 +26,19 @@ async function replay({ category, only, list, json }: RedteamFlags): Promise<voi
   if (list) return void console.log(formatTable(['attack', 'known from'], attacks.map(describeAttack)));
   const { runAttacks } = await import('../../redteam/run.ts');
   const started = performance.now();
-  const verdicts = await runAttacks(attacks, json ? undefined : showProgress(attacks.length));
+  let ended = 0;
+  const progress = new Progress(() => `${ended} of ${attacks.length} attacks`);
+  const verdicts = await runAttacks(attacks, () => {
+    ended++;
+  });
+  progress.end();
   if (json) console.log(JSON.stringify(report(verdicts), null, 2));
-  else console.log(`\n${textReport(verdicts, performance.now() - started)}`);
+  else console.log(`${textReport(verdicts, performance.now() - started)}`);
   if (verdicts.some(({ problems }) => problems.length > 0)) process.exitCode = 1;
 }
 
 const describeAttack = ({ id, reference = '' }: Attack) => [id, reference];
 const verdictOf = ({ problems }: Verdict) => (problems.length === 0 ? 'pass' : 'FAIL');
-
-/** A line on standard error that is overwritten as attacks end. Nothing is shown if it is not a terminal. */
-function showProgress(total: number): () => void {
-  let ended = 0;
-  return () => {
-    if (process.stderr.isTTY) process.stderr.write(`\r${++ended} of ${total} attacks`);
-  };
-}
 
 function textReport(verdicts: readonly Verdict[], durationMs: number): string {
   const rows = verdicts.map((verdict) => [

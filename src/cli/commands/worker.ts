@@ -10,6 +10,7 @@ import {
   limitPolicy,
 } from '../batch-options.ts';
 import type { CommandDetails } from '../command.ts';
+import { printLines, printNote } from '../diagnostics.ts';
 import { parseCountOption, parseSecondsOption } from '../options.ts';
 
 interface WorkerFlags extends LimitFlags {
@@ -26,7 +27,6 @@ async function work({ store, jobs, tenantJobs, shutdownSeconds, ...limits }: Wor
   const stop = () => stopping.abort();
   process.once('SIGINT', stop).once('SIGTERM', stop).once('SIGHUP', stop);
   const counts = { completed: 0, retried: 0 };
-  process.stderr.write('llm-wasm-sandbox: waiting for jobs\n');
   await runJobWorker({
     connectionString,
     policy: limitPolicy(limits),
@@ -34,11 +34,12 @@ async function work({ store, jobs, tenantJobs, shutdownSeconds, ...limits }: Wor
     ...(jobs !== undefined && { jobs }),
     ...(tenantJobs !== undefined && { tenantJobs }),
     ...(shutdownSeconds !== undefined && { shutdownSeconds }),
+    onReady: () => printNote('waiting for jobs'),
     onJob: ({ outcome }) => {
       counts[outcome]++;
     },
   });
-  process.stderr.write(`Ran ${formatItems(counts.completed, 'job')}, ${counts.retried} to be retried.\n`);
+  printLines(`Ran ${formatItems(counts.completed, 'job')}, ${counts.retried} to be retried.`);
 }
 
 export const workerCommand: CommandDetails<WorkerFlags> = {

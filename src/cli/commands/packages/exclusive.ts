@@ -5,6 +5,7 @@ import { SandboxError } from '../../../errors.ts';
 import { packagesFolder } from '../../../host/user-folders.ts';
 import { ensureFolderPath } from '../../../stores/disk/safe-files.ts';
 import { acquireLease, type WriterLease } from '../../../stores/disk/writer-lease.ts';
+import { printNote } from '../../diagnostics.ts';
 import type { PackagesAction } from './subcommand.ts';
 
 const RETRY_MS = 200;
@@ -41,7 +42,7 @@ async function lockPackages(): Promise<WriterLease> {
           { cause },
         );
     }
-    if (attempt === 0) process.stderr.write('waiting for another command that changes the added packages\n');
+    if (attempt === 0) printNote('waiting for another command that changes the added packages');
     await sleep(RETRY_MS);
   }
 }

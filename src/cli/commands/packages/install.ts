@@ -16,20 +16,40 @@ import {
 } from '../../../packages/resolve-packages.ts';
 import { pyodideUrl } from '../../../packages/wheel-sources.ts';
 import { formatFuel } from '../../../quantities.ts';
+import { paint } from '../../color.ts';
+import { printLines } from '../../diagnostics.ts';
+import { didYouMean } from '../../did-you-mean.ts';
+import { Progress } from '../../progress.ts';
 import { escapeControls } from '../../terminal-text.ts';
 import { measureImport } from './measure-imports.ts';
 import type { PackagesFlags } from './subcommand.ts';
 
 const NOT_MEASURED = { fuel_first_import: 0, fuel_cached_import: 0 };
 
-const report = (text: string) => process.stderr.write(`${escapeControls(text)}\n`);
+const report = (text: string) => printLines(escapeControls(text));
+const warn = (text: string) => printLines(`${paint('warning', 'warning:')} ${escapeControls(text)}`);
 
 /** Adds packages to those in `kept`. `files` are wheels that the caller specified. The caller is `exclusive`. */
 export async function installPackages(
   requests: readonly PackageRequest[],
   files: readonly string[],
   kept: readonly AddedPackage[],
+  flags: Pick<PackagesFlags, 'pip' | 'pyodide'>,
+): Promise<void> {
+  const progress = new Progress(() => 'Searching for packages');
+  try {
+    await install(requests, files, kept, flags, progress);
+  } finally {
+    progress.end();
+  }
+}
+
+async function install(
+  requests: readonly PackageRequest[],
+  files: readonly string[],
+  kept: readonly AddedPackage[],
   { pip, pyodide }: Pick<PackagesFlags, 'pip' | 'pyodide'>,
+  progress: Progress,
 ): Promise<void> {
   const pyodideLock = readPyodideLock();
   const sources = {
@@ -37,16 +57,21 @@ export async function installPackages(
     pip,
     pyodideUrl: pyodide ? pyodideUrl(pyodideLock) : undefined,
     pyodideLock,
-    onStep: report,
+    onStep: (text: string) => progress.step(text),
+    suggest: (name: string) =>
+      didYouMean(
+        name,
+        [...pyodideLock.packages.keys()].filter((one) => one !== name && one[0] === name[0]),
+      ),
   };
   const { packages, vendored, conflicts } = await resolvePackages(requests, kept, sources);
   for (const name of vendored) report(`${name} is vendored: programs can import it already`);
-  for (const conflict of conflicts) report(`warning: ${conflict}`);
+  for (const conflict of conflicts) warn(conflict);
   const requestedNames = new Set(requests.filter((one) => one.requested !== false).map(({ name }) => name));
   const others = kept.map((one) => (requestedNames.has(one.name) ? { ...one, requested: true } : one));
   try {
     for (const one of packages) storeWheel(one, one.bytes);
-    const measured = await tryImports(packages, others);
+    const measured = await tryImports(packages, others, progress);
     const all = [...others, ...measured];
     const needed = withRequirements(
       all.filter(({ requested }) => requested),
@@ -64,6 +89,7 @@ export async function installPackages(
 async function tryImports(
   packages: readonly ResolvedPackage[],
   others: readonly AddedPackage[],
+  progress: Progress,
 ): Promise<AddedPackage[]> {
   const wheels = [...others, ...packages].map(wheelPath);
   const measured: AddedPackage[] = [];
@@ -73,7 +99,7 @@ async function tryImports(
       measured.push({ ...one, ...NOT_MEASURED });
       continue;
     }
-    report(`importing ${module}`);
+    progress.step(`importing ${module}`);
     const outcome = await measureImport(module, wheels);
     if (!('failure' in outcome)) measured.push({ ...one, ...outcome });
     else if (one.requested)
@@ -82,7 +108,7 @@ async function tryImports(
         `${one.name} was not added: importing ${module} fails: ${outcome.failure}`,
       );
     else {
-      report(`warning: importing the dependency ${module} fails: ${outcome.failure}`);
+      warn(`importing the dependency ${module} fails: ${outcome.failure}`);
       measured.push({ ...one, ...NOT_MEASURED, measured_imports: [] });
     }
   }

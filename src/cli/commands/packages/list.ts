@@ -2,6 +2,7 @@
 import { describeMissing } from '../../../packages/catalog.ts';
 import { formatFuel } from '../../../quantities.ts';
 import { LANGUAGE_RUNTIMES } from '../../../schema.ts';
+import { printWarning } from '../../diagnostics.ts';
 import { escapeControls, formatTable } from '../../terminal-text.ts';
 import type { PackagesAction } from './subcommand.ts';
 
@@ -25,5 +26,5 @@ export const packagesList: PackagesAction = async (_, { language, json }) => {
     problem === null ? [] : [{ name, version, reason: problem }],
   );
   for (const sentence of describeMissing(missing))
-    process.stderr.write(`llm-wasm-sandbox: ${sentence}. Fix this and run "npm run build".\n`);
+    printWarning(`${sentence}. Fix this and run "npm run build".`);
 };

@@ -6,6 +6,7 @@ import { formatFuel } from '../../../quantities.ts';
 import { LANGUAGES } from '../../../runtimes/languages.ts';
 import { PACKAGE_RUNTIME } from '../../../runtimes/sources.ts';
 import { EXIT, UsageError } from '../../exit-codes.ts';
+import { withProgress } from '../../progress.ts';
 import { escapeControls, formatTable } from '../../terminal-text.ts';
 import { failureOf, openTestSession } from './measure-imports.ts';
 import type { PackagesAction } from './subcommand.ts';
@@ -36,7 +37,7 @@ export const packagesSelftest: PackagesAction = async (names, { json }) => {
     const imports = measured_imports.map((module) => LANGUAGES[PACKAGE_RUNTIME].importStatement(module));
     const program = CHECK_PROGRAMS[name] ?? imports.join('\n');
     await using session = await openTestSession([name]);
-    const result = await session.execute(program);
+    const result = await withProgress(`Testing ${name}`, async () => session.execute(program));
     rows.push({
       name,
       version,

@@ -2,13 +2,14 @@
 import { readAddedPackages } from '../../../packages/added-packages.ts';
 import { readUserPackages } from '../../../packages/read-user-packages.ts';
 import { EXIT } from '../../exit-codes.ts';
+import { withProgress } from '../../progress.ts';
 import { formatTable } from '../../terminal-text.ts';
 import type { PackagesAction } from './subcommand.ts';
 
 export const packagesVerify: PackagesAction = async (_, { json }) => {
   const rows = [];
   for (const { name, version, sha256, contents_sha256, libraries } of readAddedPackages()) {
-    const problem = await problemOf(contents_sha256, libraries);
+    const problem = await withProgress(`Verifying ${name}`, () => problemOf(contents_sha256, libraries));
     rows.push({ name, version, sha256, problem });
   }
   if (json) process.stdout.write(`${JSON.stringify(rows, null, 2)}\n`);

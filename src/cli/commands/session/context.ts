@@ -1,12 +1,15 @@
 /** The session store that a command works on. Loads the library, so it is imported only when a command runs. */
+import { join } from 'node:path';
 import { SandboxError } from '../../../errors.ts';
 import { sessionFolder } from '../../../host/user-folders.ts';
+import { LOCAL_TENANT, tenantFolder, tenantFolders } from '../../../mcp/tokens.ts';
 import { openStore } from '../../../session/open-store.ts';
 import { openSessions, type SessionRegistry } from '../../../session/registry.ts';
 import { isDatabaseAddress } from '../../../stores/database-address.ts';
 import type { SessionStore, StoredSession } from '../../../stores/store.ts';
 import { UsageError } from '../../exit-codes.ts';
 import { hideArguments } from '../../hide-arguments.ts';
+import type { StoreFlags } from '../../options.ts';
 
 export interface SessionContext {
   /** The folder or the database of the store, for messages. Contains no password. */
@@ -18,8 +21,35 @@ export interface SessionContext {
 /** How long a command waits for a session that a server is using. */
 const LEASE_WAIT_SECONDS = 20;
 
-/** `address` is the value of --store: a folder, or the address of a PostgreSQL database, which has tenants. */
-export function openSessionContext(address: string = sessionFolder(), tenant?: string): SessionContext {
+/** The store of one tenant. --store is a folder, which has no tenants, or the address of a PostgreSQL database. */
+export function openSessionContext({ store, dataDir, tenant }: StoreFlags): SessionContext {
+  if (dataDir !== undefined) return openContext(tenantPath(dataDir, tenant ?? LOCAL_TENANT));
+  return openContext(store, tenant);
+}
+
+/** The stores that the flags name: one, or those of all tenants of a server. */
+export function openSessionContexts(flags: StoreFlags): SessionContext[] {
+  const { dataDir, tenant } = flags;
+  if (dataDir === undefined || tenant !== undefined) return [openSessionContext(flags)];
+  return serverFolders(dataDir).map((name) => openContext(join(dataDir, name)));
+}
+
+function serverFolders(dataDir: string): string[] {
+  const folders = tenantFolders(dataDir);
+  if (folders.length > 0) return folders;
+  throw new UsageError(`${dataDir} does not contain sessions of an MCP server. Pass its data_dir.`);
+}
+
+function tenantPath(dataDir: string, tenant: string): string {
+  const folders = serverFolders(dataDir);
+  if (folders.includes(tenantFolder(tenant))) return join(dataDir, tenantFolder(tenant));
+  const names = folders.map((folder) => folder.slice(tenantFolder('').length)).join(', ');
+  throw new UsageError(
+    `${dataDir} has no sessions of tenant ${JSON.stringify(tenant.slice(0, 100))}. Pass --tenant with one of: ${names}.`,
+  );
+}
+
+function openContext(address: string = sessionFolder(), tenant?: string): SessionContext {
   hideArguments(address);
   if (tenant !== undefined && !isDatabaseAddress(address))
     throw new UsageError(

@@ -2,6 +2,7 @@
 import { formatBytes } from '../../../quantities.ts';
 import { UsageError } from '../../exit-codes.ts';
 import { writeLocalFile } from '../../local-files.ts';
+import { withProgress } from '../../progress.ts';
 import { escapeControls } from '../../terminal-text.ts';
 import { readSession } from './context.ts';
 import type { SessionAction } from './subcommand.ts';
@@ -15,7 +16,7 @@ export const sessionExport: SessionAction = async (context, [id, file], { force,
       '--json cannot be combined with writing the session to standard output: give a FILE.',
     );
   await readSession(context, id!);
-  const bytes = await context.sessions.export(id!);
+  const bytes = await withProgress(`Exporting ${id}`, () => context.sessions.export(id!));
   const json = { session_id: id, file, bytes: bytes.length };
   if (file === '-') return { json, text: bytes };
   writeLocalFile(file!, bytes, { flag: force ? 'w' : 'wx', mode: EXPORT_MODE });

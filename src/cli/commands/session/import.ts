@@ -1,14 +1,16 @@
 /** `session import`: adds an exported session to the store. */
 import { SandboxError } from '../../../errors.ts';
 import { readLocalFile } from '../../local-files.ts';
+import { withProgress } from '../../progress.ts';
 import { formatRecord } from './record-text.ts';
 import type { SessionAction } from './subcommand.ts';
 
 export const sessionImport: SessionAction = async ({ sessions, store, location }, [file], { session }) => {
   const bytes = readLocalFile(file!);
-  const record = await sessions
-    .import(bytes, session === undefined ? {} : { session_id: session })
-    .catch(adviseOnTakenName);
+  const options = session === undefined ? {} : { session_id: session };
+  const record = await withProgress(`Importing ${file}`, () => sessions.import(bytes, options)).catch(
+    adviseOnTakenName,
+  );
   return { json: record, text: formatRecord(record, await store.size(record.session_id), location) };
 };
 

@@ -1,8 +1,8 @@
 /** The interface of a `session` subcommand. */
+import type { StoreFlags } from '../../options.ts';
 import type { SessionContext } from './context.ts';
 
-export interface SessionFlags {
-  readonly store?: string;
+export interface SessionFlags extends StoreFlags {
   readonly json?: boolean;
   readonly out?: string;
   readonly list?: boolean;

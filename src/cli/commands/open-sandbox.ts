@@ -1,0 +1,145 @@
+/** The sandbox or session in which `run` and `repl` run programs, and the options that both commands have for it. */
+import { Option } from 'commander';
+import { SandboxError } from '../../errors.ts';
+import { formatBytes, formatFuel, typicalSeconds } from '../../quantities.ts';
+import { PACKAGE_RUNTIME, runtimeOf } from '../../runtimes/sources.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
+import { DEFAULT_LIMITS } from '../../schema/default-limits.ts';
+import type { Isolation, LanguageName, Optimization, PolicyInput, RuntimeName } from '../../schema.ts';
+import { createSandbox } from '../../session/create-sandbox.ts';
+import type { SessionRegistry } from '../../session/registry.ts';
+import type { Session } from '../../session/session.ts';
+import { UsageError } from '../exit-codes.ts';
+import {
+  collectMounts,
+  collectNames,
+  collectPackages,
+  type MountOption,
+  parseBytesOption,
+  parseFuelOption,
+  parseSecondsOption,
+  type StoreFlags,
+} from '../options.ts';
+import { withProgress } from '../progress.ts';
+
+export interface SandboxFlags extends StoreFlags {
+  readonly session?: string;
+  readonly fuel?: number;
+  readonly memory?: number;
+  readonly timeout?: number;
+  readonly maxOutput?: number;
+  readonly mount?: MountOption[];
+  readonly preload?: string[];
+  /** False for --no-packages. */
+  readonly packages?: string[] | false;
+  readonly deterministic?: boolean;
+  readonly seed?: number;
+  readonly isolation?: Isolation;
+}
+
+/** The limits given as flags. Others are left out, so that a session keeps its own. */
+function policyFromFlags(flags: SandboxFlags): PolicyInput {
+  const { fuel, memory, timeout, mount, seed, deterministic, maxOutput } = flags;
+  return {
+    ...(maxOutput !== undefined && { stdout_max_bytes: maxOutput, stderr_max_bytes: maxOutput }),
+    ...(fuel !== undefined && { fuel_budget: fuel }),
+    ...(memory !== undefined && { memory_bytes: memory }),
+    ...(timeout !== undefined && { timeout_seconds: timeout }),
+    ...(mount !== undefined && { mounts: mount }),
+    ...(deterministic && { deterministic }),
+    ...(seed !== undefined && { deterministic: { seed } }),
+  };
+}
+
+async function sandboxOptions(runtime: RuntimeName, flags: SandboxFlags, optimization: Optimization) {
+  const { packages, preload, isolation } = flags;
+  const { createPool, sharedPool } = await import('../../worker/pool.ts');
+  const given = {
+    policy: policyFromFlags(flags),
+    ...(packages !== undefined && { packages: packages || [] }),
+    ...(preload && { preload }),
+    pool: isolation ? createPool({ isolation, optimization }) : sharedPool({ optimization }),
+  };
+  // A session that exists keeps its packages.
+  return { given, forNew: { runtime, packages: await addedPackages(runtime), ...given } };
+}
+
+const PREPARING = 'Preparing the interpreter and its packages';
+
+/** The sandbox of one run, which is a session if the flags name one. */
+export async function openSandbox(language: LanguageName | undefined, flags: SandboxFlags): Promise<Sandbox> {
+  if (flags.session !== undefined) {
+    const { openSessionContext } = await import('./session/context.ts');
+    return openOrCreateSession(openSessionContext(flags).sessions, language, flags, 'demand');
+  }
+  if (flags.store !== undefined) throw new UsageError('--store requires --session ID.');
+  // The process ends with the run, so optimising ahead of need would only delay its end.
+  const { forNew } = await sandboxOptions(runtimeOf(language), flags, 'demand');
+  return withProgress(PREPARING, () => createSandbox(forNew));
+}
+
+/** Opens the session that the flags name, or creates it; without a name, it gets a new one. */
+async function openOrCreateSession(
+  sessions: SessionRegistry,
+  language: LanguageName | undefined,
+  flags: SandboxFlags,
+  optimization: Optimization,
+): Promise<Session> {
+  const { session: session_id } = flags;
+  const runtime = runtimeOf(language);
+  const { given, forNew } = await sandboxOptions(runtime, flags, optimization);
+  const existing = (await sessions.list()).find((record) => record.session_id === session_id);
+  if (existing === undefined)
+    return withProgress(PREPARING, () =>
+      sessions.create({ ...forNew, ...(session_id !== undefined && { session_id }) }),
+    );
+  if (language !== undefined && runtime !== existing.runtime) {
+    const advice = `Omit --language, run a ${existing.runtime} program, or use another --session`;
+    throw new SandboxError(
+      'session_mismatch',
+      `Session ${session_id} runs ${existing.runtime}, but the program is ${language}. ${advice}.`,
+    );
+  }
+  return withProgress(PREPARING, () => sessions.get(existing.session_id, given));
+}
+
+/** The packages that are used if none are specified. */
+async function addedPackages(runtime: RuntimeName): Promise<string[]> {
+  if (runtime !== PACKAGE_RUNTIME) return [];
+  return (await import('../../packages/added-packages.ts')).requestedPackages();
+}
+
+const limit = (flags: string, description: string, fallback: string) =>
+  new Option(flags, `${description} (default: ${fallback}, or the session's limit)`);
+
+/** The limits of a program. */
+export const programLimitOptions = () => [
+  limit(
+    '--fuel <N>',
+    'Maximum number of instructions, e.g. 20B',
+    `${formatFuel(DEFAULT_LIMITS.fuel_budget)}, typically ${typicalSeconds(DEFAULT_LIMITS.fuel_budget)} of computation; "doctor" measures it`,
+  ).argParser(parseFuelOption),
+  limit('--memory <BYTES>', 'Maximum memory, e.g. 512Mi', formatBytes(DEFAULT_LIMITS.memory_bytes)).argParser(
+    parseBytesOption,
+  ),
+  limit('--timeout <SECONDS>', 'Maximum running time', `${DEFAULT_LIMITS.timeout_seconds} s`).argParser(
+    parseSecondsOption,
+  ),
+];
+
+/** What programs can use besides their own files. */
+export const programContentOptions = () => [
+  new Option(
+    '--mount <HOST:GUEST>',
+    'Copy a host file or folder into the guest, read-only; repeatable',
+  ).argParser(collectMounts),
+  new Option(
+    '--preload <NAMES>',
+    'Modules to load before the program starts, e.g. openpyxl,jinja2',
+  ).argParser(collectNames),
+  new Option(
+    '--packages <NAME>',
+    'Use these packages instead of all added ones: names, wheels, or folders of wheels or sources; repeatable',
+  ).argParser(collectPackages),
+  new Option('--no-packages', 'Do not use added packages'),
+];
