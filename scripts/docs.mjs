@@ -6,6 +6,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { provingTests } from './guarantees.mjs';
 import { registryText } from './registry.mjs';
+import { errorSections, trapSections } from './troubleshooting.mjs';
 
 const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const { displayResult, policy, TRAPS } = await import(at('dist/schema.js'));
@@ -14,6 +15,8 @@ const { formatCount, formatFuel, formatPercent, parseFuel, typicalSeconds } = aw
 );
 const settings = await import(at('dist/mcp/settings.js'));
 const { serverSettings } = settings;
+const { ERROR_CODES, SandboxError } = await import(at('dist/errors.js'));
+const { exitCodeOf } = await import(at('dist/cli/exit-codes.js'));
 const { SERVER_FIELDS } = await import(at('dist/mcp/gateway/tools-config.js'));
 const { toolTable } = await import(at('dist/mcp/tools/index.js'));
 const { readManifest } = await import(at('dist/packages/manifest.js'));
@@ -304,6 +307,12 @@ const TABLES = {
       field.description,
     ]);
     return table(['field', 'content'], rows);
+  },
+  error_codes: () => errorSections(ERROR_CODES, (code) => exitCodeOf(new SandboxError(code, ''))),
+  trap_advice: () => trapSections(TRAPS),
+  guidance_types: () => {
+    const types = [...new Set(RULES.map(({ type }) => type))];
+    return types.map((type) => `[${type}](ERROR_GUIDANCE.md#${type.toLowerCase()})`).join(' · ');
   },
   traps: () => {
     const rows = Object.entries(TRAPS).map(([reason, { exit_code, message }]) => [

@@ -7,6 +7,7 @@ import { transformSync } from 'esbuild';
 import { createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import { runCliHere } from '../support/cli.ts';
+import { documentedOutput, runExamples } from '../support/doc-examples.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -72,16 +73,8 @@ describe('documentation', () => {
 
   test.each(ownDocuments)('prints what %s says when its examples run', (document) => {
     const text = read(document);
-    for (const [, name, language, code] of text.matchAll(
-      /<!-- example: (\w+) -->\n```(js|ts)\n([\s\S]*?)```/g,
-    )) {
-      const output = new RegExp(`<!-- output: ${name} -->\\n\`\`\`text\\n([\\s\\S]*?)\`\`\``);
-      const loader = language as 'js' | 'ts';
-      const { code: script } = transformSync(code!, { loader, target: 'node20', format: 'esm' });
-      const { stdout, stderr } = run(['--input-type=module', '-e', script]);
-      expect(stderr).toBe('');
-      expect(stdout, `output of the example ${name}`).toBe(output.exec(text)?.[1]);
-    }
+    for (const [name, output] of runExamples(text))
+      expect(output, `output of the example ${name}`).toBe(documentedOutput(text, name));
   });
 
   test.each(ownDocuments)('has code blocks of valid syntax in %s', async (document) => {

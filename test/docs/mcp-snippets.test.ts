@@ -1,14 +1,10 @@
-import { mkdirSync, mkdtempSync, readFileSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { readFileSync } from 'node:fs';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, test } from 'vitest';
+import { installedProject } from '../support/doc-examples.ts';
 import { call, newClient } from '../support/mcp.ts';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
-const read = (path: string) => readFileSync(join(root, path), 'utf8');
-const guide = read('docs/MCP_INTEGRATION.md');
+const guide = readFileSync(new URL('../../docs/MCP_INTEGRATION.md', import.meta.url), 'utf8');
 
 interface ServerStart {
   readonly client: string;
@@ -32,15 +28,6 @@ function serverStarts(): ServerStart[] {
   );
 }
 
-/** Creates a project with this package installed, so that npx finds it without a registry. */
-function project(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'project-'));
-  mkdirSync(join(folder, 'node_modules/.bin'), { recursive: true });
-  symlinkSync(root, join(folder, 'node_modules/llm-wasm-sandbox'));
-  symlinkSync(join(root, 'dist/cli/main.js'), join(folder, 'node_modules/.bin/llm-wasm-sandbox'));
-  return folder;
-}
-
 describe('MCP integration guide', () => {
   test('has a snippet for each client', () => {
     expect(serverStarts().map(({ client }) => client)).toEqual([
@@ -53,7 +40,9 @@ describe('MCP integration guide', () => {
 
   test.each(serverStarts())('has a snippet for $client that starts the server', async ({ command, args }) => {
     const client = newClient('legacy');
-    await client.connect(new StdioClientTransport({ command, args, cwd: project(), stderr: 'ignore' }));
+    await client.connect(
+      new StdioClientTransport({ command, args, cwd: installedProject(), stderr: 'ignore' }),
+    );
     const { structured } = await call(client, 'execute_code', { code: '6 * 7', language: 'javascript' });
     expect(structured).toMatchObject({ success: true, result: 42 });
     await client.close();

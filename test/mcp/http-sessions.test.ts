@@ -6,6 +6,8 @@ import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprot
 import { diskStore, memoryStore, type SessionStore } from 'llm-wasm-sandbox';
 import { serveHttp } from 'llm-wasm-sandbox/mcp';
 import { describe, expect, test } from 'vitest';
+import { DELTA_FORMAT } from '../../src/engine/delta.ts';
+import { alteredDelta } from '../support/altered-delta.ts';
 import { call, httpClient, listedFiles, startHttp } from '../support/mcp.ts';
 
 const ANN = 'ann-secret-0123456789';
@@ -142,6 +144,30 @@ describe('HTTP server with sessions', () => {
     for (const { text } of [busy, damaged]) expect(text).not.toMatch(/\/|pid|objects/);
     expect((await call(client, 'destroy_session', { session_id: 'broken' })).isError).toBe(false);
     expect((await call(client, 'create_session', session)).isError).toBe(false);
+    await client.close();
+    await second.close();
+  });
+
+  test('a session that another version has saved keeps its files, and calls say what to do', async () => {
+    const store = memoryStore();
+    const start = () => serveHttp({ port: 0, optimization: 'demand' }, { storeFor: () => store });
+    const session = { language: 'javascript', session_id: 'older' };
+    const first = await start();
+    const writer = await httpClient(first, 'modern');
+    await call(writer, 'create_session', session);
+    await call(writer, 'execute_code', { ...session, code: 'let x = 1; writeText("kept.txt", "kept")' });
+    await writer.close();
+    await first.close();
+    const stored = (await store.read('older'))!;
+    const delta = alteredDelta(stored.state.delta!, DELTA_FORMAT, { module: 'm'.repeat(64) });
+    await store.write({ ...stored, state: { ...stored.state, delta } });
+
+    const second = await start();
+    const client = await httpClient(second, 'modern');
+    const refused = await call(client, 'execute_code', { ...session, code: 'x' });
+    expect(refused.text).toMatch(/^image_invalid: The saved variables .* read_file\. .* create_session\.$/);
+    const file = await call(client, 'read_file', { session_id: 'older', path: 'kept.txt' });
+    expect(file.text).toContain('kept');
     await client.close();
     await second.close();
   });

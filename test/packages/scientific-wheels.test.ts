@@ -6,6 +6,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { createSandbox, type SandboxResult, type Session } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { documentedOutput } from '../support/doc-examples.ts';
 
 const folders = (process.env['PIP_FIND_LINKS'] ?? '').split(/\s+/).filter((folder) => existsSync(folder));
 const available = folders.flatMap((folder) => readdirSync(folder).map((file) => join(folder, file)));
@@ -47,6 +48,12 @@ describe.skipIf(!isAvailable)(`scientific packages${REASON}`, () => {
   test('pandas and Pillow behave as documented', async () => {
     const values = await evaluate(lines('others.txt'));
     expect(values.filter((text) => !/ is (np\.)?True_?$/.test(text))).toEqual([]);
+  });
+
+  test('pandas prints what the recipe in the cookbook shows', async () => {
+    const cookbook = readFileSync(new URL('../../docs/COOKBOOK.md', import.meta.url), 'utf8');
+    const [, program] = /<!-- program: pandas -->\n```python\n([\s\S]*?)```/.exec(cookbook)!;
+    expect((await session.execute(program!)).stdout).toBe(documentedOutput(cookbook, 'pandas'));
   });
 
   test('a preloaded numpy costs less than 1M fuel to import', async () => {

@@ -1,33 +1,14 @@
 /** Saved states that do not fit the installed interpreter are rejected with the reason; their files stay readable. */
-import { createHash } from 'node:crypto';
 import { createSandbox, diskStore, memoryStore, type RuntimeName, type SessionStore } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 import { DELTA_FORMAT } from '../../src/engine/delta.ts';
 import { scratch } from '../stores/fixtures.ts';
+import { alteredDelta } from '../support/altered-delta.ts';
 
 const BEGIN: Record<RuntimeName, string> = {
   python: 'x = 1\nprint(open("kept.txt", "w").write("kept"))',
   javascript: 'let x = 1; std.open("kept.txt", "w").puts("kept")',
 };
-
-/** Returns a delta with a changed format or header and a matching digest. */
-function altered(
-  [encoded, ...diffs]: readonly Uint8Array[],
-  format: number,
-  facts: Record<string, unknown>,
-): Uint8Array[] {
-  const old = Buffer.from(encoded!);
-  const header = { ...JSON.parse(old.subarray(12, -32).toString()), ...facts };
-  const text = Buffer.from(JSON.stringify(header));
-  const fixed = Buffer.from(old.subarray(0, 12));
-  fixed.writeUInt32LE(format, 4);
-  fixed.writeUInt32LE(text.length, 8);
-  const bytes = Buffer.concat([fixed, text]);
-  const whole = Buffer.concat([bytes, createHash('sha256').update(bytes).digest()]);
-  const shared = new Uint8Array(new SharedArrayBuffer(whole.length));
-  shared.set(whole);
-  return [shared, ...diffs];
-}
 
 interface Alteration {
   readonly format?: number;
@@ -81,7 +62,7 @@ async function alteredSession(
   expect((await first.execute(BEGIN[runtime])).stderr).toBe('');
   await first.close();
   const stored = (await store.read('one'))!;
-  const delta = altered(stored.state.delta!, format ?? DELTA_FORMAT, facts);
+  const delta = alteredDelta(stored.state.delta!, format ?? DELTA_FORMAT, facts);
   await store.write({ ...stored, state: { ...stored.state, delta } });
   return createSandbox({ runtime, session_id: 'one', store });
 }
@@ -133,7 +114,7 @@ describe.each(['python', 'javascript'] as const)('saved %s state', (runtime) => 
     await first.checkpoint('good');
     await first.close();
     const stored = (await store.read('one'))!;
-    const delta = altered(stored.state.delta!, 1, {});
+    const delta = alteredDelta(stored.state.delta!, 1, {});
     await store.write({ ...stored, state: { ...stored.state, delta } });
     await using sandbox = await createSandbox({ runtime, session_id: 'one', store });
     await expect(sandbox.execute('x')).rejects.toMatchObject({ code: 'image_invalid' });

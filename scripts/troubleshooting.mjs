@@ -1,0 +1,169 @@
+/**
+ * What to do about each error code and each reason to stop a run, for docs/TROUBLESHOOTING.md. The tables of the source
+ * define the codes; `advice` throws if a code has no row here, or a row no code.
+ */
+
+/** By error code: the usual causes, and what to do. */
+const ERRORS = {
+  invalid_argument: [
+    'A misspelt option, a value of the wrong type, or a value outside its range.',
+    'The message names the field and the allowed values. [API.md](API.md) lists all options.',
+  ],
+  invalid_path: [
+    'A path such as `../data.csv`, `/etc/passwd` or an empty string was passed to `files`, `writeFile` or `readFile`.',
+    'Use paths relative to `/app`, such as `data/sales.csv`. To make files of the host readable, use `mounts`.',
+  ],
+  file_not_found: [
+    'The program did not write the file, or wrote it to another folder such as `/tmp`.',
+    'Compare with `files_created` of the result and with `listFiles()`.',
+  ],
+  quota_exceeded: [
+    'The files in `/app` and `/tmp` together would exceed `workspace_max_bytes` or `workspace_max_files`.',
+    'Delete files, or raise the limit in the policy.',
+  ],
+  sandbox_closed: [
+    'A call after `close()`, or `close()` during a call.',
+    'Wait for the call before you close the sandbox. With `await using`, the sandbox is closed at the end of the block.',
+  ],
+  rate_limited: [
+    'The tenant has reached `fuel_per_minute` or `cpu_seconds_per_minute`.',
+    'Retry after a minute, or raise the [setting](MCP_INTEGRATION.md#settings).',
+  ],
+  queue_full: [
+    'The tenant has `max_queued` calls waiting.',
+    'Wait for calls to end before you send more, or add CPU cores or servers.',
+  ],
+  session_busy: [
+    'Another process, or another sandbox of this process, has the session open.',
+    'Nothing was changed: retry, or close the other one, which the message names. `fork` creates an independent copy.',
+  ],
+  session_exists: [
+    '`create`, `fork` or `import` with a name that is in use.',
+    'Choose another name, or open the existing session.',
+  ],
+  session_mismatch: [
+    'The session was created with another language, other `packages`, `preload` or `auto_persist_globals`.',
+    'Open it with the settings that the message names, or use another `session_id`.',
+  ],
+  session_not_found: [
+    'A misspelt name, another store or tenant, or a session that was deleted or pruned. Without a store on disk, sessions end with their process.',
+    'List the sessions: `llm-wasm-sandbox session list`, `list()` or `get_active_sessions`.',
+  ],
+  session_limit: [
+    'Too many sessions or checkpoints, or they take too much memory.',
+    'Delete sessions or checkpoints that are not needed, or raise the limit that the message names. See [Memory](SESSIONS.md#memory).',
+  ],
+  execution_paused: [
+    'A program of the session waits for an approval or for the result of a tool.',
+    'Answer with `resume`, or discard the program with `undo()`. `paused()` and `llm-wasm-sandbox pending` list the open calls.',
+  ],
+  execution_not_found: [
+    'The paused program was resumed, discarded, or paused again under another `execution_id`.',
+    'Read the current id with `paused()`.',
+  ],
+  session_damaged: [
+    'Files of the store were changed or lost, a backup was made while the server ran, or another release wrote the session in another format.',
+    'Save the files (`llm-wasm-sandbox session files ID --out DIR`), then restore a backup or delete the session. See [UPGRADING.md](UPGRADING.md).',
+  ],
+  checkpoint_not_found: [
+    'A misspelt name, or a checkpoint that was deleted.',
+    '`checkpoints()` and `llm-wasm-sandbox session checkpoint ID --list` list them.',
+  ],
+  nothing_to_undo: [
+    'The session has not run a program, or its last call was already undone. Only one call can be undone.',
+    'Use `checkpoint(name)` and `rollback(name)` to go back further.',
+  ],
+  store_failed: [
+    'A full disk, missing permissions, or a database that cannot be reached.',
+    'The message names the cause. With `commit: "answer"`, the failed operation had no effect and can be retried.',
+  ],
+  module_invalid: [
+    'The WebAssembly file of a guest, or a library in an added package, is damaged or uses a feature that the rewriter rejects.',
+    'Reinstall this package. For an added package, use a wheel with the [tags that are supported](PACKAGES.md#which-wheels).',
+  ],
+  image_invalid: [
+    'A session was stored by a release with other guests or packages, or a file of the installation is damaged.',
+    'For a session, see [UPGRADING.md](UPGRADING.md): its files can still be read. Otherwise run `llm-wasm-sandbox doctor` and reinstall.',
+  ],
+  build_failed: [
+    'A module named in `preload` could not be imported, or an image could not be written to the cache folder.',
+    'The message contains the error of the import. Try the import in a program without `preload`.',
+  ],
+  not_installed: [
+    'The package was bundled without its files, or `npm ci --ignore-scripts` in a checkout has skipped the build.',
+    'With a bundler, declare the package as [external](BUNDLERS.md). In a checkout, run `npm run build`.',
+  ],
+  internal: [
+    'A bug in this package.',
+    'Report it with the message, its `cause` and the output of `llm-wasm-sandbox doctor --json`.',
+  ],
+};
+
+/** By reason to stop a run: the usual causes, and what to do. */
+const TRAPS = {
+  out_of_fuel: [
+    'The program executed more instructions than `fuel_budget` allows: an endless loop, much data, or the first import of a large package.',
+    '`metadata.stopped_at` names the line. Raise `fuel_budget` to the value that the guidance names, or `preload` the package. See [FUEL_BUDGETING.md](FUEL_BUDGETING.md).',
+  ],
+  timeout: [
+    'The program waited (`time.sleep`) or computed longer than `timeout_seconds`.',
+    'Raise `timeout_seconds`. On a busy machine, allow fewer concurrent programs.',
+  ],
+  cancelled: [
+    '`cancel()`, an aborted `signal`, `cancel_execution`, or a client that disconnected.',
+    'If this was not intended, check the timeout of the client.',
+  ],
+  memory_limit: [
+    'The program needs more memory than `memory_bytes` allows and did not handle the MemoryError.',
+    'Process the data in parts, or raise `memory_bytes`.',
+  ],
+  stack_overflow: [
+    'Recursion that is too deep and that the interpreter could not turn into an exception.',
+    'Use a loop, or limit the depth.',
+  ],
+  unreachable: [
+    'The interpreter aborted, for example because of a defect in compiled code.',
+    'Run the program in a fresh sandbox. If it happens again, report it with the program.',
+  ],
+  denied_call: [
+    'The program called a function of the interpreter that this sandbox does not provide.',
+    'Use another way to do the same; the guidance names one if it is known.',
+  ],
+  worker_lost: [
+    'The worker thread or process died, for example because the machine ran out of memory.',
+    'The workspace is unchanged: run the program again. If it happens often, allow fewer concurrent programs or add memory.',
+  ],
+};
+
+function checked(rows, codes, file) {
+  const missing = codes.filter((code) => !(code in rows));
+  const unknown = Object.keys(rows).filter((code) => !codes.includes(code));
+  if (missing.length + unknown.length > 0)
+    throw new Error(`${file}: missing [${missing}], unknown [${unknown}]`);
+  return codes.map((code) => [code, ...rows[code]]);
+}
+
+const FILE = 'scripts/troubleshooting.mjs';
+
+/** One section per error code. */
+export const errorSections = (meanings, exitCodeOf) =>
+  checked(ERRORS, Object.keys(meanings), FILE)
+    .map(([code, causes, remedy]) =>
+      [
+        `### ${code}`,
+        meanings[code],
+        `- **Usual causes:** ${causes}\n- **What to do:** ${remedy}\n- **Exit code of the command line:** ${exitCodeOf(code)}`,
+      ].join('\n\n'),
+    )
+    .join('\n\n');
+
+/** One section per reason to stop a run. */
+export const trapSections = (traps) =>
+  checked(TRAPS, Object.keys(traps), FILE)
+    .map(([reason, causes, remedy]) =>
+      [
+        `### ${reason}`,
+        `- **Usual causes:** ${causes}\n- **What to do:** ${remedy}\n- **Exit code:** ${traps[reason].exit_code}`,
+      ].join('\n\n'),
+    )
+    .join('\n\n');

@@ -1,0 +1,92 @@
+/**
+ * Runs the examples of a document in a new project that has this package installed. All scripts of a document run in one
+ * process, one after the other.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { transformSync } from 'esbuild';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const PACKAGE = 'llm-wasm-sandbox';
+
+/** Creates a project with this package and the others that scripts import, so that neither npm nor npx needs a registry. */
+export function installedProject(others: Iterable<string> = []): string {
+  const folder = mkdtempSync(join(tmpdir(), 'project-'));
+  mkdirSync(join(folder, 'node_modules/.bin'), { recursive: true });
+  symlinkSync(root, join(folder, 'node_modules', PACKAGE));
+  symlinkSync(join(root, 'dist/cli/main.js'), join(folder, 'node_modules/.bin', PACKAGE));
+  for (const name of others) {
+    mkdirSync(dirname(join(folder, 'node_modules', name)), { recursive: true });
+    symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name));
+  }
+  return folder;
+}
+
+interface Example {
+  readonly name: string;
+  readonly language: string;
+  readonly code: string;
+}
+
+const BLOCK = /<!-- (example|file): ([\w.]+) -->\n```(\w+)\n([\s\S]*?)```/g;
+const IMPORTED = /from '((?:@[\w-]+\/)?[a-z][\w-]*)[^']*'/g;
+const SEPARATOR = '\0';
+
+function runScripts(project: string, scripts: readonly Example[]): Map<string, string> {
+  for (const { name, language, code } of scripts) {
+    const loader = language as 'js' | 'ts';
+    const script = transformSync(code, { loader, target: 'node20', format: 'esm' }).code;
+    writeFileSync(join(project, `${name}.mjs`), script);
+  }
+  const names = JSON.stringify(scripts.map(({ name }) => name));
+  const main = `for (const name of ${names}) { process.stdout.write('\\0'); await import('./' + name + '.mjs'); }`;
+  writeFileSync(join(project, 'run-all.mjs'), main);
+  const { stdout, stderr } = spawnSync(process.execPath, ['run-all.mjs'], { cwd: project, encoding: 'utf8' });
+  if (stderr !== '') throw new Error(stderr);
+  const outputs = stdout.split(SEPARATOR).slice(1);
+  return new Map(scripts.map(({ name }, i) => [name, outputs[i] ?? '']));
+}
+
+/** What commands print to the terminal. `npx` is left out, because it only finds the installed command. */
+function runCommands(project: string, code: string): string {
+  const env = { ...process.env, PATH: `${join(project, 'node_modules/.bin')}:${process.env['PATH']}` };
+  const commands = `exec 2>&1\n${code.replaceAll(/^npx /gm, '')}`;
+  return spawnSync('sh', ['-c', commands], { cwd: project, env, encoding: 'utf8' }).stdout;
+}
+
+/**
+ * Runs the blocks of a document that are marked with `<!-- example: NAME -->`, after writing those that are marked with
+ * `<!-- file: NAME -->`. Returns the output of each example by its name.
+ */
+export function runExamples(document: string): Map<string, string> {
+  const blocks = [...document.matchAll(BLOCK)].map(([, kind, name, language, code]) => ({
+    kind,
+    name: name!,
+    language: language!,
+    code: code!,
+  }));
+  if (blocks.length === 0) return new Map();
+  const scripts = blocks.filter(({ kind, language }) => kind === 'example' && language !== 'sh');
+  const imported = scripts.flatMap(({ code }) => [...code.matchAll(IMPORTED)].map(([, name]) => name!));
+  const project = installedProject(new Set(imported.filter((name) => name !== PACKAGE && name !== 'node')));
+  try {
+    for (const { name, code } of blocks.filter(({ kind }) => kind === 'file'))
+      writeFileSync(join(project, name), code);
+    const outputs = runScripts(project, scripts);
+    for (const { name, code } of blocks.filter(
+      ({ language, kind }) => kind === 'example' && language === 'sh',
+    ))
+      outputs.set(name, runCommands(project, code));
+    return outputs;
+  } finally {
+    rmSync(project, { recursive: true, force: true });
+  }
+}
+
+/** The output of an example as the document shows it. */
+export function documentedOutput(document: string, name: string): string | undefined {
+  return new RegExp(`<!-- output: ${name} -->\\n\`\`\`text\\n([\\s\\S]*?)\`\`\``).exec(document)?.[1];
+}
