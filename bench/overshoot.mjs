@@ -11,7 +11,7 @@ import { createSandbox } from '../dist/index.js';
 import { formatBytes, formatFuel, formatItems } from '../dist/quantities.js';
 import { CORPUS } from '../dist/redteam/corpus/limit-programs.js';
 import { markdown, median } from './measure.mjs';
-import { fetchPeers } from './peers.mjs';
+import { fetchPeers } from './overshoot-peers.mjs';
 
 const MiB = 1024 * 1024;
 const TIME_MS = 1000;
@@ -117,7 +117,7 @@ function describeNextCalls(runtime, { after, harmless }) {
 function inPeer(peer, folder, code) {
   return new Promise((resolve) => {
     const workerData = { peer, folder, code, timeMs: TIME_MS, memoryBytes: MEMORY_BYTES };
-    const thread = new Worker(new URL('./peers.mjs', import.meta.url), {
+    const thread = new Worker(new URL('./overshoot-peers.mjs', import.meta.url), {
       workerData,
       resourceLimits: { stackSizeMb: 16 },
     });

@@ -1,139 +1,105 @@
 /**
- * Other sandboxes: how to install each, and how it runs one program under a time and a memory limit. As a worker thread,
- * this file runs the program in its `workerData`: it posts `ready` when the sandbox is, and then the measurements.
+ * The figures of the comparison in README.md: start of a process, a fresh interpreter, and how long programs run under a limit
+ * of one second, in this and in other sandboxes. Other sandboxes are installed in a cache outside the repository. Those that
+ * cannot run on this machine are listed with the reason, never estimated.
  */
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
-import { isMainThread, parentPort, workerData } from 'node:worker_threads';
+import { fileURLToPath } from 'node:url';
+import { fetched } from '../scripts/fetched.mjs';
+import { markdown, median, ms } from './measure.mjs';
 
-const FOLDER = fileURLToPath(new URL('.peers/', import.meta.url));
+const SCRIPT = fileURLToPath(new URL('peer-process.mjs', import.meta.url));
+const PROCESS_ROUNDS = 5;
+/** When a process whose limit has failed is killed. */
+const KILL_MS = 15_000;
+/** isolated-vm 6 has no binary for older versions of Node.js. */
+const NODE = `node-${process.platform}-${process.arch}@22.23.3`;
+
+const pyodide = createRequire(import.meta.url)('pyodide/package.json').version;
 
 const PEERS = [
-  { peer: 'quickjs-wasi 3.6.2', runtime: 'javascript', package: undefined },
-  { peer: 'quickjs-emscripten 0.32.0', runtime: 'javascript', package: 'quickjs-emscripten@0.32.0' },
-  { peer: 'Monty 0.0.18', runtime: 'python', package: '@pydantic/monty@0.0.18', probe: '@pydantic/monty' },
+  { peer: 'ours-python', title: 'this sandbox, Python' },
+  { peer: 'ours-javascript', title: 'this sandbox, JavaScript' },
+  { peer: 'pyodide', title: `Pyodide ${pyodide} in Node.js, with an interrupt buffer` },
+  { peer: 'monty', title: 'Monty 0.0.18 (a subset of Python)', packages: ['@pydantic/monty@0.0.18'] },
+  { peer: 'vercel-run', title: 'Vercel Run 2.1.5 (JavaScript)', packages: ['run@2.1.5'] },
+  {
+    peer: 'isolated-vm',
+    title: 'isolated-vm 6.1.2 (JavaScript), with Node.js 22',
+    packages: ['isolated-vm@6.1.2', NODE],
+    node: `node_modules/${NODE.slice(0, NODE.lastIndexOf('@'))}/bin/node`,
+  },
 ];
 
-/** Installs missing peers. quickjs-wasi is a dependency of this project, so it is always available. */
-export function fetchPeers() {
-  mkdirSync(FOLDER, { recursive: true });
-  const missing = [];
-  const found = PEERS.filter(({ peer, package: name, probe }) => {
-    if (name === undefined) return true;
-    const at = join(FOLDER, 'node_modules', name.slice(0, name.lastIndexOf('@')));
-    try {
-      if (!existsSync(at))
-        execFileSync(
-          'npm',
-          [
-            'install',
-            '--prefix',
-            FOLDER,
-            '--ignore-scripts',
-            '--no-audit',
-            '--no-fund',
-            '--save-exact',
-            name,
-          ],
-          { stdio: 'pipe' },
-        );
-      // A native package may have no binary for this platform.
-      if (probe)
-        execFileSync(
-          process.execPath,
-          [
-            '--input-type=module',
-            '-e',
-            `await import(${JSON.stringify(pathToFileURL(join(at, 'wrapper.js')).href)})`,
-          ],
-          { stdio: 'pipe' },
-        );
-      return true;
-    } catch (cause) {
-      const reason = /binding|platform|notsup/i.test(String(cause.stderr ?? cause))
-        ? `no binary for ${process.platform} ${process.arch}`
-        : 'npm could not install it';
-      missing.push(`${peer} is not measured: ${reason}.`);
-      return false;
-    }
-  });
-  return { folder: FOLDER, found, missing };
+/** Sandboxes for which this machine lacks something, and what that is. */
+function notMeasured() {
+  const docker = spawnSync('docker', ['info', '--format', '{{.ServerVersion}}'], { encoding: 'utf8' });
+  return [
+    docker.status === 0
+      ? 'Docker is not measured: this benchmark has no image to run.'
+      : 'Docker is not measured: no daemon is running on this machine.',
+    'E2B is not measured: it runs on the servers of its provider and needs an account.',
+  ];
 }
 
-const SETUP = 'globalThis.console = { log() {}, error() {} };';
-
-const RUN = {
-  async 'quickjs-wasi 3.6.2'({ code, timeMs, memoryBytes }, ready) {
-    const { QuickJS } = await import('quickjs-wasi');
-    const wasm = readFileSync(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm'));
-    let memory;
-    const instantiate = WebAssembly.instantiate;
-    WebAssembly.instantiate = async (...args) => {
-      const instantiated = await instantiate(...args);
-      memory ??= (instantiated.instance ?? instantiated).exports.memory;
-      return instantiated;
-    };
-    let deadline = Number.POSITIVE_INFINITY;
-    const vm = await QuickJS.create({
-      wasm,
-      memoryLimit: memoryBytes,
-      interruptHandler: () => performance.now() > deadline,
-    });
-    vm.evalCode(SETUP).dispose();
-    ready();
-    const started = performance.now();
-    deadline = started + timeMs;
-    try {
-      vm.evalCode(code).dispose();
-      while (performance.now() < deadline && vm.executePendingJobs() > 0);
-    } catch {}
-    return { ms: performance.now() - started, memoryBytes: memory?.buffer.byteLength };
-  },
-
-  async 'quickjs-emscripten 0.32.0'({ code, timeMs, memoryBytes, folder }, ready) {
-    const { getQuickJS } = createRequire(join(folder, 'x.js'))('quickjs-emscripten');
-    const module = await getQuickJS();
-    const runtime = module.newRuntime();
-    runtime.setMemoryLimit(memoryBytes);
-    let deadline = Number.POSITIVE_INFINITY;
-    runtime.setInterruptHandler(() => performance.now() > deadline);
-    const context = runtime.newContext();
-    context.unwrapResult(context.evalCode(SETUP)).dispose();
-    ready();
-    const started = performance.now();
-    deadline = started + timeMs;
-    try {
-      context.evalCode(code);
-      while (performance.now() < deadline && runtime.hasPendingJob()) runtime.executePendingJobs(1);
-    } catch {}
-    return { ms: performance.now() - started, memoryBytes: module.getWasmMemory?.().buffer.byteLength };
-  },
-
-  async 'Monty 0.0.18'({ code, timeMs, memoryBytes, folder }, ready) {
-    const { Monty } = await import(
-      pathToFileURL(join(folder, 'node_modules/@pydantic/monty/wrapper.js')).href
+function start({ peer, node }, action, folder) {
+  const command = node === undefined ? process.execPath : join(folder, node);
+  const started = performance.now();
+  const { status, stdout, stderr, error } = spawnSync(command, [SCRIPT, peer, action, folder], {
+    encoding: 'utf8',
+    timeout: KILL_MS + (action === 'short' ? 60_000 : 0),
+    killSignal: 'SIGKILL',
+  });
+  const took = performance.now() - started;
+  if (error?.code === 'ETIMEDOUT') return { isKilled: true };
+  if (status !== 0)
+    throw new Error(
+      stderr
+        .trim()
+        .split('\n')
+        .find((line) => /error/i.test(line)) ?? stderr,
     );
-    let monty;
-    ready();
-    const started = performance.now();
-    try {
-      monty = new Monty(code);
-      monty.run({
-        limits: { maxDurationSecs: timeMs / 1000, maxMemory: memoryBytes },
-        printCallback: () => {},
-      });
-    } catch (cause) {
-      // An unsupported feature fails at once; a limit stops the program late and names itself.
-      if (performance.now() - started < timeMs / 2 && !/memory|limit|time/i.test(String(cause)))
-        return { unsupported: true };
-    }
-    return { ms: performance.now() - started };
-  },
-};
+  return { took, samples: stdout === '' ? [] : JSON.parse(stdout) };
+}
 
-if (!isMainThread && workerData?.peer) {
-  parentPort.postMessage(await RUN[workerData.peer](workerData, () => parentPort.postMessage('ready')));
+function measure(one) {
+  const folder = one.packages === undefined ? '' : fetched(`peer-${one.peer}`, one.packages);
+  start(one, 'once', folder);
+  const cold = Array.from({ length: PROCESS_ROUNDS }, () => start(one, 'once', folder).took);
+  const { samples } = start(one, 'short', folder);
+  const limited = ['loop', 'builtin'].map((action) => {
+    const { isKilled, samples: times } = start(one, action, folder);
+    return isKilled ? `more than ${KILL_MS / 1000} s` : `${(times[0] / 1000).toFixed(1)} s`;
+  });
+  return [one.title, ms(median(cold)), ms(median(samples)), ...limited];
+}
+
+export async function table() {
+  const rows = [];
+  const notes = notMeasured();
+  for (const one of PEERS) {
+    process.stderr.write(`peers: ${one.title} …\n`);
+    try {
+      rows.push(measure(one));
+    } catch (cause) {
+      notes.push(`${one.title} is not measured: ${cause.message.trim().split('\n')[0]}.`);
+    }
+  }
+  return markdown(
+    'Other sandboxes',
+    [
+      `Start of a process: milliseconds from its start to the end of a program that prints 1, median of ${PROCESS_ROUNDS}. Fresh interpreter: the same in a running process, median. The last two columns are the time after which a program is stopped by a limit of one second: an endless loop, and a long call of a built-in function (\`3**20000000\` in Python, \`new Array(2e8) + ''\` in JavaScript), which may also end by itself.`,
+      ...notes,
+    ].join(' '),
+    [
+      'sandbox',
+      'start of a process (ms)',
+      'fresh interpreter (ms)',
+      'endless loop, limit 1 s',
+      'long built-in, limit 1 s',
+    ],
+    rows,
+  );
 }

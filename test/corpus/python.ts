@@ -147,7 +147,7 @@ export const PYTHON: readonly FailingProgram[] = [
     type: 'PackageNotAvailable',
     says: 'no network',
   },
-  { code: 'import matplotlib.pyplot as plt', type: 'PackageNotAvailable', says: 'SVG' },
+  { code: 'import matplotlib.pyplot as plt', type: 'PackageNotAvailable', says: 'chart.bar' },
   { code: 'from sklearn.linear_model import LinearRegression', type: 'PackageNotAvailable' },
   { code: 'from PIL import Image', type: 'PackageNotAvailable' },
   { code: 'import torch', type: 'PackageNotAvailable' },

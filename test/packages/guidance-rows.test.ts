@@ -135,11 +135,11 @@ import importlib
     const examples = ['line.split', 'text.translate', 'text.split', 'str.maketrans', 'dict.fromkeys'];
     const names = dotted.filter((name) => !examples.includes(name) && !name.endsWith('.py'));
     const program = `
-import importlib.util
+import builtins, importlib.util
 def exists(name):
     module, *attributes = name.split('.')
     try:
-        value = importlib.import_module(module)
+        value = getattr(builtins, module, None) or importlib.import_module(module)
         for attribute in attributes:
             module += '.' + attribute
             value = getattr(value, attribute) if hasattr(value, attribute) else importlib.import_module(module)

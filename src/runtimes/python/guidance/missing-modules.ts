@@ -9,7 +9,8 @@ const NO_SERVER = 'Programs cannot listen on a port: call the functions of the p
 const TEXT = 're, string and collections.Counter';
 const NUMBERS = 'math, statistics, fractions, decimal, array and list comprehensions';
 const TABLES = 'csv, sqlite3, collections and statistics';
-const PLOTS = 'write an SVG or HTML file to /app as text, or print a table';
+const PLOTS =
+  "the built-in chart, which needs no import: chart.bar(rows, x='city', y='sales'), also line, scatter, histogram, pie and heatmap";
 const IMAGES = 'zlib and struct to write PNG files; SVG is plain text';
 const LEARNING = 'statistics (linear_regression, correlation) or plain Python for small models';
 
