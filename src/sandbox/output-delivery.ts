@@ -3,6 +3,7 @@
  * exception that a callback throws is rethrown by `execute`, not in the event loop. What a stream holds is bounded by the
  * output limits. A callback that receives bytes gets all output, and the program waits for it.
  */
+import { SerialQueue } from '../concurrency/serial-queue.ts';
 import type { StreamedOutput } from '../worker/protocol.ts';
 
 type StreamName = 'stdout' | 'stderr';
@@ -26,8 +27,8 @@ export class OutputDelivery {
   readonly #receivers: Record<StreamName, Receiver[]> = { stdout: [], stderr: [] };
   readonly #buffers: ChunkBuffer[] = [];
   #onOutput: ByteReceiver | undefined;
-  /** Settles when the callback has received everything so far. Never rejects. */
-  #received: Promise<void> = Promise.resolve();
+  /** Calls the callback. Idle when the callback has received everything so far. */
+  readonly #calls = new SerialQueue();
   #undeliveredBytes = 0;
   /** When the callback was last called, or last returned. */
   #progressMs = 0;
@@ -63,7 +64,7 @@ export class OutputDelivery {
     if (receive === undefined) this.#deliver(name, this.#decoders[name].decode(bytes, { stream: true }));
     else {
       this.#undeliveredBytes += bytes.length;
-      this.#received = this.#received.then(async () => {
+      void this.#calls.run(async () => {
         this.#progressMs = performance.now();
         await this.#guardAsync(() => receive(name, bytes));
         this.#progressMs = performance.now();
@@ -74,7 +75,7 @@ export class OutputDelivery {
 
   /** Resolves when the callback has received all output so far. */
   drained(): Promise<void> {
-    return this.#received;
+    return this.#calls.idle();
   }
 
   /**
@@ -105,7 +106,7 @@ export class OutputDelivery {
     if (signal.aborted || this.#undeliveredBytes === 0) return;
     signal.addEventListener('abort', stop, { once: true });
     check();
-    await Promise.race([this.#received, stopped]);
+    await Promise.race([this.#calls.idle(), stopped]);
     clearTimeout(timer);
     signal.removeEventListener('abort', stop);
   }
