@@ -116,4 +116,5 @@ export {
   Toolset,
   type ToolsOption,
 } from './tools/toolset.ts';
-export { createPool, type Pool, type PoolOptions } from './worker/pool.ts';
+export { createPool, type Pool } from './worker/pool.ts';
+export type { PoolOptions } from './worker/pool-options.ts';
