@@ -195,6 +195,17 @@ const PYTHON: readonly CatalogRow[] = [
     first_party: {},
   }),
   row(
+    'altair',
+    'altair',
+    'BSD-3-Clause',
+    'Charts in the grammar of Vega-Lite: alt.Chart(data).mark_bar().encode(…)',
+    {
+      heavy: true,
+    },
+  ),
+  row('narwhals', 'narwhals', 'MIT', 'One interface for data frames of several packages; required by altair'),
+  row('cycler', 'cycler', 'BSD-3-Clause', 'Combine property cycles; required by matplotlib'),
+  row(
     'sandbox_utils',
     'sandbox_utils',
     'MIT',

@@ -47,6 +47,8 @@ const TEXT_FORMS: readonly (readonly [mime: string, field: Field, extension: str
 ];
 /** Specifications of Vega-Lite and Vega. */
 const CHART_MIME = /^application\/vnd\.vega(?:lite)?\.v\d{1,2}\+json$/;
+/** The data of a chart that the program has drawn itself. The name is E2B's. */
+const CHART_DATA_MIME = 'e2b/chart';
 const JSON_MIME = /^application\/(?:[\w.+-]*\+)?json$/;
 
 const encoder = new TextEncoder();
@@ -133,7 +135,7 @@ export class ResultCollector {
       const forms = new Map([...message.forms, ['image/svg+xml', svg]]);
       const binary = message.binary ?? (png && { mime: 'image/png', bytes: png });
       this.#addForms(draft, { ...message, forms, binary });
-      if (chart !== undefined && this.#takeBytes(JSON.stringify(chart).length)) draft.chart = chart;
+      if (draft.chart === undefined) this.#addChart(draft, chart);
       this.#host.onResult(draft);
     }
   }
@@ -166,6 +168,7 @@ export class ResultCollector {
       this.#place(draft, mime, field, text, encoder.encode(text), extension);
     }
     if (table !== undefined) this.#addData(draft, tableData(table));
+    if (this.#addChart(draft, forms.get(CHART_DATA_MIME))) used.add(CHART_DATA_MIME);
     for (const [mime, value] of forms) {
       if (!JSON_MIME.test(mime) || draft.json !== undefined) continue;
       used.add(mime);
@@ -208,6 +211,12 @@ export class ResultCollector {
   #addData(draft: Draft, data: NonNullable<DisplayResult['data']>): void {
     if (this.#takeBytes(JSON.stringify(data).length)) draft.data = data;
     else omit(draft, 'application/json');
+  }
+
+  #addChart(draft: Draft, chart: unknown): boolean {
+    if (!isObject(chart) || !this.#takeBytes(JSON.stringify(chart).length)) return false;
+    draft.chart = chart as DisplayResult['chart'];
+    return true;
   }
 
   /** Puts a form into the result, or into a file if it is too large and the richest form. */

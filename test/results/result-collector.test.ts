@@ -54,6 +54,19 @@ describe('result collector', () => {
     ]);
   });
 
+  it('adds the data of a chart that the program has drawn, up to the limit of a form', () => {
+    const { send, results } = collect();
+    const chart = { type: 'line', title: 'T', elements: [] };
+    send({ data: { 'e2b/chart': chart }, binary: 'image/png' }, png(3, 4));
+    send({ data: { 'e2b/chart': { title: 'x'.repeat(RESULT_LIMITS.formBytes) }, 'text/plain': 'x' } });
+    send({ data: { 'e2b/chart': 'text', 'text/plain': 'x' } });
+    expect(results.map((one) => [one.mime, one.chart, one.omitted])).toEqual([
+      ['image/png', chart, undefined],
+      ['text/plain', undefined, ['e2b/chart']],
+      ['text/plain', undefined, ['e2b/chart']],
+    ]);
+  });
+
   it('recognises an image by its content, not by its claimed type', () => {
     const { send, results } = collect();
     send({ data: {}, binary: 'image/gif' }, png(3, 4));

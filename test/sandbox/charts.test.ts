@@ -115,6 +115,75 @@ describe('charts of Python programs', () => {
     expect(results[2]!.svg).toBe(results[0]!.svg);
   });
 
+  it('are drawn from charts of altair', async () => {
+    const altair = await createSandbox({ runtime: 'python', preload: ['altair'] });
+    const { results, stderr, fuel_consumed } = await altair.execute(code`
+      import altair as alt
+      data = alt.Data(values=[{'region': 'North', 'sales': 30}, {'region': 'South', 'sales': 52}])
+      bars = alt.Chart(data).mark_bar().encode(x='region:N', y='sales:Q').properties(title='Sales')
+      bars.show()
+      alt.Chart(data).mark_bar().encode(x=alt.X('region:N', axis=3))
+    `);
+    const imported = await altair.execute('import altair');
+    await altair.close();
+    expectDrawn(results[0]!, ['Sales', 'region', 'North', 'South']);
+    const heights = barsOf(results[0]!.svg!);
+    expect(Math.round((heights[0]! / heights[1]!) * 52)).toBe(30);
+    expect(stderr).toMatch(
+      /^display: _repr_mimebundle_ of Chart failed: SchemaValidationError: '3' is an invalid value/,
+    );
+    expect(results[1]).toMatchObject({ is_main_result: true, mime: 'text/plain' });
+    // Without the preloaded module, the import takes 2G.
+    expect([fuel_consumed < 500_000_000, imported.fuel_consumed < 1_000_000]).toEqual([true, true]);
+  });
+
+  it('are drawn from figures of plotly', async () => {
+    // The part of plotly's interface that the conversion uses.
+    const files = {
+      'plotly/__init__.py': '',
+      'plotly/basedatatypes.py': code`
+        class Part(dict):
+            visible = None
+            def to_plotly_json(self): return dict(self)
+        class BaseFigure:
+            def __init__(self, *data, **layout): self.data, self.layout = [Part(one) for one in data], Part(layout)
+            def _ipython_display_(self): raise RuntimeError('no browser')
+      `,
+    };
+    const source = code`
+      from plotly.basedatatypes import BaseFigure as Figure
+      import colorsys
+      days = ['2026-01-01', '2026-01-02', '2026-01-03']
+      Figure({'type': 'scatter', 'mode': 'lines', 'x': days, 'y': [1, 3, 2], 'name': 'a'},
+             {'type': 'scatter', 'mode': 'markers', 'x': days, 'y': [2, 2, 1], 'name': 'b'},
+             title={'text': 'Days'}, xaxis={'title': {'text': 'day'}}).show()
+      display(Figure({'type': 'bar', 'x': ['p', 'q'], 'y': [20, 10], 'name': 'n'}, {'type': 'bar', 'x': ['p', 'q'], 'y': [5, 40], 'name': 'm'}))
+      display(Figure({'type': 'pie', 'labels': ['x', 'y'], 'values': [1, 3], 'hole': 0.4}))
+      display(Figure({'type': 'heatmap', 'z': [[1, 2], [3, 4]]}))
+      display(Figure({'type': 'histogram', 'x': [1, 1, 2, 3]}))
+      display(Figure({'type': 'box', 'y': [1, 2, 3, 10], 'name': 'A'}))
+      Figure({'type': 'sankey'})
+    `;
+    const { results, stderr } = await sandbox.execute(source, { files });
+    expect(stderr).toMatch(
+      /^display: the plotly figure cannot be drawn, because it has traces of the types sankey\. /,
+    );
+    expect(results.map((one) => [one.mime, one.note, summary(one)?.type])).toEqual([
+      ...['line', 'bar', 'pie', 'unknown', 'bar', 'box_and_whisker'].map((type) => [
+        'image/png',
+        undefined,
+        type,
+      ]),
+      ['text/plain', undefined, undefined],
+    ]);
+    expectDrawn(results[0]!, ['Days', 'day', 'a', 'b']);
+    const heights = barsOf(results[1]!.svg!).toSorted((a, b) => a - b);
+    expect(heights.map((height) => Math.round((height / heights[0]!) * 5))).toEqual([5, 10, 20, 40]);
+    expect(summary(results[5]!).elements).toEqual([
+      { label: 'A', min: 1, first_quartile: 1.75, median: 2.5, third_quartile: 4.75, max: 3, outliers: [10] },
+    ]);
+  });
+
   it('have a note and keep their specification if they cannot be drawn', async () => {
     const { results, success } = await sandbox.execute(code`
       schema = 'https://vega.github.io/schema/vega-lite/v6.json'

@@ -105,6 +105,26 @@ describe('results of Python programs', () => {
     ]);
   });
 
+  it('contain data frames with the interface of polars as tables', async () => {
+    const source = code`
+      class DataFrame:
+          __module__ = 'polars.dataframe.frame'
+          columns = ['a', 'b']
+          def __len__(self): return 3
+          def head(self, rows): return self
+          def rows(self): return [(1, 'x'), (2, None), (3, 'z')]
+      DataFrame()
+    `;
+    expect(await run(source)).toEqual([
+      {
+        main: true,
+        mime: 'text/markdown',
+        markdown: '| a | b |\n| ---: | --- |\n| 1 | x |\n| 2 |  |\n| 3 | z |',
+        data: { a: [1, 2, 3], b: ['x', null, 'z'] },
+      },
+    ]);
+  });
+
   it('contain images that the program writes, recognised by content', async () => {
     const source = code`
       import base64

@@ -58,6 +58,7 @@ def _define_entry_points():
         for number, name in {60: 'OutOfFuel', 61: 'Timeout', 62: 'Cancelled'}.items()
     }
     limit_types = tuple(limits.values())
+    limit_names = {kind.__name__ for kind in limit_types}
     # The host stores the message of the limit here before it raises the signal.
     limit_text = bytearray(200)
     current = {}
@@ -293,10 +294,22 @@ def _define_entry_points():
     def run_program():
         return execute(current['code'], current['file'], sys.modules['__main__'].__dict__, current.get('tools'))
 
+    def show_figures(report):
+        """Displays the figures that are open at the end of a program, also of one that failed. Figures of a paused program stay open."""
+        limited = 'error' in report and report['error']['type'] in limit_names
+        if limited or not current['inject_setup'] or ('tools' in current and current['tools'].is_paused()):
+            return
+        try:
+            sys.modules['_sandbox_matplotlib'].show_open()
+        except Exception as error:
+            print(f'display: a figure cannot be drawn: {type_name(error)}: {truncate(str(error))}', file=sys.stderr)
+
     def run(action=run_program):
         report = {'exit_code': 0}
         try:
             run_and_record(report, action)
+            if sys.modules.get('_sandbox_matplotlib') is not None:
+                show_figures(report)
             if not current['keep']:
                 run_and_record(report, atexit._run_exitfuncs)
             flush()
@@ -353,6 +366,9 @@ def _define_entry_points():
         if request['packages']:
             sys.path.insert(2, USER_PACKAGES)
             imports.track_folder(USER_PACKAGES)
+            if os.path.isdir(f'{USER_PACKAGES}/matplotlib'):
+                # No window, and no cache of fonts in the workspace.
+                os.environ.update(MPLBACKEND='agg', MPLCONFIGDIR='/tmp/.matplotlib')
         report = load(request['modules'])
         prepare_image()
         return encode(report).encode()

@@ -5,10 +5,10 @@ from datetime import date, datetime, time
 from decimal import Decimal
 
 KINDS = ('line', 'bar', 'scatter', 'histogram', 'pie', 'heatmap')
-_SCHEMA = 'https://vega.github.io/schema/vega-lite/v6.json'
-_MIME = 'application/vnd.vegalite.v6+json'
+SCHEMA = 'https://vega.github.io/schema/vega-lite/v6.json'
+VEGA_LITE_MIME = 'application/vnd.vegalite.v6+json'
 # More rows take too long to draw.
-_MAX_ROWS = 10_000
+MAX_ROWS = 10_000
 _MAX_NAMES = 20
 # Columns of a histogram; a column of the data can have the same name only by intent.
 _END = 'end of interval'
@@ -31,14 +31,14 @@ class Chart:
         display(self)
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        return {_MIME: self.spec, 'text/plain': repr(self)}
+        return {VEGA_LITE_MIME: self.spec, 'text/plain': repr(self)}
 
     def __repr__(self):
         title = self.spec.get('title')
         return f'Chart({self.kind}, {len(self.spec["data"]["values"])} rows{f", {title!r}" if title else ""})'
 
 
-def _value(value):
+def json_value(value):
     """A value as JSON has it."""
     if value is None or isinstance(value, (str, bool)):
         return value
@@ -51,7 +51,7 @@ def _value(value):
         return value.isoformat() if value == value else None
     item = getattr(value, 'item', None)
     if callable(item):
-        return _value(item())
+        return json_value(item())
     return str(value)
 
 
@@ -161,8 +161,8 @@ def _check(name, names):
 
 
 def _check_size(rows):
-    if rows > _MAX_ROWS:
-        raise ValueError(f'the data has {rows:,} rows, and at most {_MAX_ROWS:,} are drawn. Sample or aggregate it')
+    if rows > MAX_ROWS:
+        raise ValueError(f'the data has {rows:,} rows, and at most {MAX_ROWS:,} are drawn. Sample or aggregate it')
 
 
 def _type(rows, name):
@@ -180,7 +180,7 @@ def _is_date(text):
     return digits and (len(text) == 7 or (text[7] == '-' and text[8:10].isdigit()))
 
 
-def _channel(rows, name, kind=None, **more):
+def channel(rows, name, kind=None, **more):
     # In field names, Vega-Lite gives these characters a meaning.
     field = name.replace('\\', '\\\\').replace('.', '\\.').replace('[', '\\[').replace(']', '\\]')
     channel = {'field': field, 'type': kind or _type(rows, name), 'title': name, **more}
@@ -257,7 +257,7 @@ def _create(kind, data, x, y, color, title, width, height, stacked, bins):
     names, rows = _table(_matrix(data) if kind == 'heatmap' else data)
     if not rows:
         raise ValueError('the data has no rows')
-    rows = [{name: _value(value) for name, value in row.items()} for row in rows]
+    rows = [{name: json_value(value) for name, value in row.items()} for row in rows]
     if kind == 'histogram' and x is None and names == ['x', 'y'] and _is_sequence(data):
         x = 'y'
     x, y = _columns(kind, names, rows, x, y)
@@ -271,7 +271,7 @@ def _create(kind, data, x, y, color, title, width, height, stacked, bins):
     _check_size(len(rows))
     used = {x, y, color, _END, _COUNT}
     spec = {
-        '$schema': _SCHEMA,
+        '$schema': SCHEMA,
         'data': {'values': [{name: row[name] for name in row if name in used} for row in rows]},
         'width': width,
         'height': height,
@@ -284,12 +284,12 @@ def _create(kind, data, x, y, color, title, width, height, stacked, bins):
 
 def _with_color(encoding, rows, color):
     if color is not None:
-        encoding['color'] = _channel(rows, color)
+        encoding['color'] = channel(rows, color)
     return encoding
 
 
 def _line(rows, x, y, color, stacked):
-    encoding = {'x': _channel(rows, x), 'y': _channel(rows, y)}
+    encoding = {'x': channel(rows, x), 'y': channel(rows, y)}
     mark = {'type': 'line', 'point': len(rows) <= 40}
     return {'mark': mark, 'encoding': _with_color(encoding, rows, color)}
 
@@ -298,18 +298,18 @@ def _bar(rows, x, y, color, stacked):
     horizontal = _type(rows, x) == 'quantitative' and _type(rows, y) == 'nominal'
     label, value = (y, x) if horizontal else (x, y)
     axis = {} if horizontal else {'axis': {'labelAngle': -40 if len({row.get(label) for row in rows}) > 8 else 0}}
-    labels = _channel(rows, label, 'nominal', **axis)
-    values = _channel(rows, value, 'quantitative')
+    labels = channel(rows, label, 'nominal', **axis)
+    values = channel(rows, value, 'quantitative')
     encoding = {'x': values, 'y': labels} if horizontal else {'x': labels, 'y': values}
     if color is not None and not stacked:
-        encoding['yOffset' if horizontal else 'xOffset'] = _channel(rows, color, 'nominal')
+        encoding['yOffset' if horizontal else 'xOffset'] = channel(rows, color, 'nominal')
     return {'mark': 'bar', 'encoding': _with_color(encoding, rows, color)}
 
 
 def _scatter(rows, x, y, color, stacked):
     zero = {'scale': {'zero': False}}
     encoding = {
-        name: _channel(rows, column, **(zero if _type(rows, column) == 'quantitative' else {}))
+        name: channel(rows, column, **(zero if _type(rows, column) == 'quantitative' else {}))
         for name, column in (('x', x), ('y', y))
     }
     return {'mark': {'type': 'point', 'filled': True}, 'encoding': _with_color(encoding, rows, color)}
@@ -317,15 +317,15 @@ def _scatter(rows, x, y, color, stacked):
 
 def _histogram(rows, x, y, color, stacked):
     encoding = {
-        'x': {**_channel(rows, x, 'quantitative'), 'bin': 'binned'},
+        'x': {**channel(rows, x, 'quantitative'), 'bin': 'binned'},
         'x2': {'field': _END},
-        'y': {**_channel(rows, _COUNT, 'quantitative'), 'title': 'count'},
+        'y': {**channel(rows, _COUNT, 'quantitative'), 'title': 'count'},
     }
     return {'mark': 'bar', 'encoding': _with_color(encoding, rows, color)}
 
 
 def _pie(rows, x, y, color, stacked):
-    encoding = {'theta': _channel(rows, y, 'quantitative', stack=True), 'color': _channel(rows, x, 'nominal')}
+    encoding = {'theta': channel(rows, y, 'quantitative', stack=True), 'color': channel(rows, x, 'nominal')}
     return {'mark': {'type': 'arc', 'stroke': 'white'}, 'encoding': encoding}
 
 
@@ -334,10 +334,10 @@ def _heatmap(rows, x, y, color, stacked):
         raise ValueError('a heat map needs color, the column with its values')
     kinds = [name for name in (x, y) if _type(rows, name) == 'quantitative']
     encoding = {
-        name: _channel(rows, column, 'ordinal' if column in kinds else 'nominal', sort=None)
+        name: channel(rows, column, 'ordinal' if column in kinds else 'nominal', sort=None)
         for name, column in (('x', x), ('y', y))
     }
-    encoding['color'] = _channel(rows, color, 'quantitative')
+    encoding['color'] = channel(rows, color, 'quantitative')
     return {'mark': 'rect', 'encoding': encoding}
 
 

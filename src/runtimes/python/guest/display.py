@@ -23,6 +23,8 @@ _METHODS = (
     ('_repr_latex_', 'text/latex'),
     ('_repr_json_', 'application/json'),
 )
+# The data of a chart: type, title, labels and elements, with the names of E2B.
+CHART_MIME = 'e2b/chart'
 _IMAGES = ('image/png', 'image/jpeg', 'image/gif', 'image/webp')
 # Types that are shown only as text.
 _PLAIN = frozenset((str, int, float, bool, complex, bytes, type(None)))
@@ -76,17 +78,36 @@ def _cell(value):
         return value if value - value == 0.0 else None
     if kind is str:
         return value[:_CELL_LIMIT]
-    item = getattr(value, 'item', None)
-    if item is not None and type(value).__module__ == 'numpy':
-        return _cell(item())
+    if kind.__module__ == 'numpy' and hasattr(kind, 'item'):
+        return _cell(value.item())
+    # Missing values of pandas.
+    if kind.__name__ in ('NAType', 'NaTType'):
+        return None
     return str(value)[:_CELL_LIMIT]
 
 
 def _frame_table(frame):
-    columns = [str(name) for name in frame.columns]
-    rows = frame.head(_TABLE_ROWS)
-    rows = rows.values.tolist() if hasattr(rows, 'values') else rows.rows()
-    return columns, rows, len(frame)
+    """The table of a DataFrame. The index of pandas is its first column, unless it only numbers the rows."""
+    total = len(frame)
+    frame = frame.head(_TABLE_ROWS)
+    if not hasattr(frame, 'iloc'):
+        return list(frame.columns), frame.rows(), total
+    names = [_column_name(name) for name in frame.columns]
+    # By column, because a row would have one type for all its values.
+    columns = [frame.iloc[:, place].tolist() for place in range(min(len(names), _TABLE_COLUMNS))]
+    index = frame.index
+    if type(index).__name__ != 'RangeIndex':
+        levels = range(index.nlevels)
+        names = [_column_name(name, 'index') for name in index.names] + names
+        columns = [index.get_level_values(level).tolist() for level in levels] + columns
+    return names, list(zip(*columns)), total
+
+
+def _column_name(name, default='None'):
+    """The name of a column as text. Names of several levels are joined."""
+    if isinstance(name, tuple):
+        return ' '.join(str(part) for part in name if part != '')
+    return default if name is None else str(name)
 
 
 def _record_table(records, names, get):
@@ -105,8 +126,9 @@ def _record_table(records, names, get):
 def _table(value):
     """The columns, rows and number of rows of a value that is a table, or None."""
     kind = type(value)
-    if kind.__name__ == 'DataFrame' and kind.__module__.partition('.')[0] in ('pandas', 'polars'):
-        return _frame_table(value)
+    package = kind.__module__.partition('.')[0]
+    if package in ('pandas', 'polars') and kind.__name__ in ('DataFrame', 'Series'):
+        return _frame_table(value if kind.__name__ == 'DataFrame' else value.to_frame())
     if kind.__name__ == 'Cursor' and kind.__module__ == 'sqlite3' and value.description:
         rows = value.fetchmany(_TABLE_ROWS)
         total = len(rows)

@@ -24,6 +24,12 @@ FAILED = 0x4C570004
 
 IMPORT_NAME = opmap['IMPORT_NAME']
 IMPORTLIB = '<frozen importlib._bootstrap>'
+# Modules of this runtime that make the charts of a package results, by the module of the package after which they are loaded.
+CHART_MODULES = {
+    'matplotlib.pyplot': '_sandbox_matplotlib',
+    'altair': '_sandbox_altair',
+    'plotly.basedatatypes': '_sandbox_plotly',
+}
 
 _modules = sys.modules
 _tracked = set(sys.stdlib_module_names)
@@ -56,6 +62,14 @@ def record_loaded(code):
         at = raw.find(IMPORT_NAME, at + 1)
 
 
+def _load_chart_module(name, import_):
+    """Loads a module of CHART_MODULES. With an unknown version of the package this can fail; the package then works as it is."""
+    try:
+        _original(name, import_)
+    except Exception:
+        _modules[name] = None
+
+
 def _wrap(original):
     inside = False
 
@@ -71,7 +85,11 @@ def _wrap(original):
         ioctl(0, BEGIN, 0, True)
         result = END
         try:
-            return original(name, import_)
+            module = original(name, import_)
+            for loaded, added in CHART_MODULES.items():
+                if loaded in _modules and added not in _modules:
+                    _load_chart_module(added, import_)
+            return module
         except Exception:
             result = FAILED
             raise
