@@ -63,7 +63,7 @@ test('importing openpyxl takes at most 700M fuel, and the manifest has the measu
 
 test('all import names of all packages can be imported', async () => {
   const names = listPackages('python').flatMap((row) => [...row.import_names, ...row.measured_imports]);
-  const result = await python(names.map((name) => `import ${name}`).join('\n'));
+  const result = await python(names.map((name) => `import ${name}`).join('\n'), { timeout_seconds: 120 });
   expect(result.stderr).toBe('');
   const recorded = new Set(result.metadata.imports.map(({ name }) => name));
   expect(recorded).toContain('openpyxl');
