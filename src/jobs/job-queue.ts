@@ -64,7 +64,7 @@ export interface SubmittedJob {
   readonly result?: SandboxResult;
   /** Why the program could not be run. */
   readonly error?: BatchError;
-  /** Number of times the job was started. */
+  /** Number of times the job was started, without those that ended because a worker was stopped. */
   readonly attempts: number;
 }
 
@@ -135,7 +135,7 @@ export class JobQueue {
     );
     if (job === null) return undefined;
     const state = STATES[job.state] ?? 'failed';
-    const attempts = job.startedOn === null ? 0 : job.retryCount + 1;
+    const attempts = job.retryCount + (job.startedOn === null ? 0 : 1);
     const outcome = state === 'completed' ? decodeOutcome(job.output) : undefined;
     if (outcome !== undefined) return { job_id, state, attempts, ...outcome };
     return { job_id, state, attempts, ...(state === 'failed' && { error: failureOf(job.output) }) };

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type PgBoss from 'pg-boss';
 import { z } from 'zod';
 import type { ErrorCode } from '../errors.ts';
-import { type PolicyInput, parse, policy, RUNTIME_NAMES } from '../schema.ts';
+import { CEILINGS, type PolicyInput, parse, policy, RUNTIME_NAMES } from '../schema.ts';
 import { type BatchResult, runBatchProgram } from '../session/batch.ts';
 import { createSandbox } from '../session/create-sandbox.ts';
 import { toStoreError } from '../stores/postgres/database.ts';
@@ -44,14 +44,17 @@ const workerOptions = z.object({
   signal: z.instanceof(AbortSignal).optional(),
 });
 
-/** What happened to a job in this worker: it has a result, or it will be retried because the host failed. */
+/**
+ * What happened to a job in this worker: it has a result, it will be retried because the host failed, or it was returned to
+ * the queue because the worker was stopped. A job that was returned has not used up an attempt.
+ */
 export interface JobEvent {
   /** Identifies the job. */
   readonly job_id: string;
   /** The tenant that submitted it. */
   readonly tenant: string;
   /** What happened. */
-  readonly outcome: 'completed' | 'retried';
+  readonly outcome: 'completed' | 'retried' | 'returned';
   /** Whether the program succeeded; only if the job is completed. */
   readonly success?: boolean;
 }
@@ -62,9 +65,12 @@ export interface JobWorkerOptions extends JobStoreOptions {
   readonly jobs?: number;
   /** Number of programs of one tenant that run concurrently, across all workers. Default: no limit. */
   readonly tenantJobs?: number;
-  /** Limits of every program. Without `fuel_budget` or `timeout_seconds`, a program can choose its own. */
+  /**
+   * Limits of every program. Without `fuel_budget` or `timeout_seconds`, a program can choose its own up to the ceilings of
+   * the MCP server: 1,000,000,000,000 instructions and 300 seconds.
+   */
   readonly policy?: PolicyInput;
-  /** How long running programs may continue after the signal. After that, another worker retries their jobs. Default: 30. */
+  /** How long running programs may continue after the signal. After that, their jobs return to the queue. Default: 30. */
   readonly shutdownSeconds?: number;
   /** Interval at which the worker looks for jobs of crashed workers. Default: 10. */
   readonly maintenanceSeconds?: number;
@@ -208,27 +214,41 @@ class JobWorker {
   async #run(job: FetchedJob): Promise<void> {
     const { tenant, timeout_seconds, program } = job.data;
     const own = this.limits.policy;
-    const limit = Math.min(timeout_seconds, own.timeout_seconds ?? timeout_seconds);
+    const limit = Math.min(timeout_seconds, own.timeout_seconds ?? CEILINGS.timeout_seconds);
     const context = {
       pool: this.pool,
       policy: { ...own, timeout_seconds: limit },
       signal: this.#abort.signal,
+      ceilings: CEILINGS,
     };
     const outcome = await runBatchProgram(JSON.parse(program), 0, context);
     const failure = hostFailure(outcome);
+    const wasStopped = this.#abort.signal.aborted && outcome.result?.metadata.trap_reason === 'cancelled';
     const { boss } = this.store;
-    await persistently(() =>
-      failure === undefined
-        ? boss.complete(job.name, job.id, encodeOutcome(outcome))
-        : boss.fail(job.name, job.id, failure),
-    );
+    await persistently(() => {
+      if (failure === undefined) return boss.complete(job.name, job.id, encodeOutcome(outcome));
+      return wasStopped ? this.#return(job) : boss.fail(job.name, job.id, failure);
+    });
     this.onJob?.({
       job_id: job.id,
       tenant,
       ...(failure === undefined
         ? { outcome: 'completed', success: outcome.result?.success === true }
-        : { outcome: 'retried' }),
+        : { outcome: wasStopped ? 'returned' : 'retried' }),
     });
+  }
+
+  /**
+   * Returns a job to its queue as if it had not been started. A job that expired in the meantime has another number of
+   * attempts and is left alone.
+   */
+  async #return({ name, id, retryCount }: FetchedJob): Promise<void> {
+    const { boss, schema } = this.store;
+    await boss.getDb().executeSql(
+      `UPDATE ${schema}.job SET state = 'retry', started_on = NULL
+       WHERE name = $1 AND id = $2 AND state = 'active' AND retry_count = $3`,
+      [name, id, retryCount],
+    );
   }
 }
 

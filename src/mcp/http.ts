@@ -61,7 +61,6 @@ export async function serveHttp(
   const settings = resolveSettings(input);
   checkPlayground(settings);
   const app = new HttpApp(new ServerState(settings, options), options);
-  if (settings.playground) await app.openPlayground();
   const server = createServer(
     { connectionsCheckingInterval: RECEIVE_CHECK_MS },
     (request, response) => void app.handle(request, response),
@@ -72,7 +71,13 @@ export async function serveHttp(
   });
   server.requestTimeout = RECEIVE_TIMEOUT_MS;
   server.headersTimeout = RECEIVE_TIMEOUT_MS;
-  await listen(server, settings);
+  try {
+    if (settings.playground) await app.openPlayground();
+    await listen(server, settings);
+  } catch (cause) {
+    await app.close().catch(() => {});
+    throw cause;
+  }
   const { port } = server.address() as AddressInfo;
   const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host;
   const url = `http://${host}:${port}${settings.path}`;

@@ -15,6 +15,7 @@ import { type OpenedStore, openStore } from '../session/open-store.ts';
 import { openSessions } from '../session/registry.ts';
 import { createMemoryStore } from '../stores/memory/memory-store.ts';
 import { CachedValues } from '../stores/postgres/cached-values.ts';
+import { Cancellations } from '../stores/postgres/cancellations.ts';
 import type { SessionStore } from '../stores/store.ts';
 import { assetsOf, extendedAssets } from '../worker/guest-assets.ts';
 import { WORKERS_PER_CORE, WorkerPool } from '../worker/pool.ts';
@@ -159,7 +160,7 @@ export class ServerState {
     this.#storeFor =
       options.storeFor ??
       ((id) =>
-        this.#store?.storeFor(tenantInStore(id), tenantFolder(id)) ??
+        this.#store?.storeFor(tenantInStore(id), tenantFolder(id), settings.max_sessions) ??
         createMemoryStore(this.pool.held.open(id)));
     this.metrics = new ServerMetrics({
       running: () => this.pool.running,
@@ -201,7 +202,11 @@ export class ServerState {
     const { commit, lease_wait_seconds } = this.settings;
     const store = this.#store!.storeFor(`${tenantInStore(id)}/default`, '');
     const workspaces = openSessions({ store, commit, lease: 'call', lease_wait_seconds });
-    return { values: new CachedValues(database, tenantInStore(id)), workspaces };
+    return {
+      values: new CachedValues(database, tenantInStore(id)),
+      cancellations: new Cancellations(database, tenantInStore(id)),
+      workspaces,
+    };
   }
 
   /** Logs an error of a connection. */

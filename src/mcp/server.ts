@@ -36,7 +36,10 @@ export type ServerFactory = (context: Pick<McpRequestContext, 'authInfo'>) => Mc
 
 /** Returns the factory of server objects. The tool table and all texts are built once, here. */
 export function serverFactory(state: ServerState, options: McpServerOptions = {}): ServerFactory {
-  const tools = toolTable(state.settings, state.gateway?.servers).map(withCachedSchemas);
+  const { session_header } = state.settings;
+  const tools = toolTable(state.settings, state.gateway?.servers).map((tool) =>
+    withCachedSchemas(tool, session_header),
+  );
   const instructions = serverInstructions(state.settings, state.gateway?.servers);
   const hint = { ttlMs: LIST_TTL_MS, cacheScope: 'public' as const };
   return ({ authInfo }) => {
@@ -67,21 +70,33 @@ type RegisteredTool = Omit<Tool, 'input' | 'output'> & {
 };
 
 /** Stateless transports create a server object per request; the JSON schemas are generated once for all of them. */
-function withCachedSchemas(tool: Tool): RegisteredTool {
+function withCachedSchemas(tool: Tool, hasSessionHeader: boolean): RegisteredTool {
   return {
     ...tool,
-    input: cacheJsonSchema(tool.input),
+    input: cacheJsonSchema(tool.input, hasSessionHeader ? withSessionHeader : undefined),
     output: tool.output && cacheJsonSchema(tool.output),
     argumentNames: Object.keys(tool.input.shape),
   };
 }
 
-function cacheJsonSchema(schema: Tool['input']): StandardSchemaWithJSON<Record<string, unknown>> {
+type JsonSchema = Record<string, unknown>;
+
+/** Declares that 2026-era clients repeat the session in the header `Mcp-Param-Session`. */
+function withSessionHeader(schema: JsonSchema): JsonSchema {
+  const { session_id, ...others } = (schema['properties'] ?? {}) as Record<string, JsonSchema>;
+  if (session_id === undefined) return schema;
+  return { ...schema, properties: { session_id: { ...session_id, 'x-mcp-header': 'Session' }, ...others } };
+}
+
+function cacheJsonSchema(
+  schema: Tool['input'],
+  change: (json: JsonSchema) => JsonSchema = (json) => json,
+): StandardSchemaWithJSON<Record<string, unknown>> {
   const standard = schema['~standard'] as StandardSchemaWithJSON<Record<string, unknown>>['~standard'];
   const cache = new Map<string, Record<string, unknown>>();
   const cached = (side: 'input' | 'output') => (options: Parameters<typeof standard.jsonSchema.input>[0]) => {
     const key = `${side} ${options.target}`;
-    const json = cache.get(key) ?? standard.jsonSchema[side](options);
+    const json = cache.get(key) ?? change(standard.jsonSchema[side](options));
     cache.set(key, json);
     return json;
   };

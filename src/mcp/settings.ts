@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
-import { commitMode, isolationMode, optimizationMode, parse, policy } from '../schema.ts';
+import { CEILINGS, commitMode, isolationMode, optimizationMode, parse, policy } from '../schema.ts';
 import { isDatabaseAddress } from '../stores/database-address.ts';
 import { parseTokens } from './tokens.ts';
 
@@ -34,8 +34,7 @@ export const serverSettings = z.strictObject({
     .int()
     .min(1)
     .max(Number.MAX_SAFE_INTEGER)
-    // At the typical speed, a program reaches this limit and max_timeout_seconds at about the same time.
-    .default(1_000_000_000_000)
+    .default(CEILINGS.fuel_budget)
     .describe('Highest fuel budget that a call or session may request.'),
   max_memory_bytes: z
     .number()
@@ -48,7 +47,7 @@ export const serverSettings = z.strictObject({
     .number()
     .positive()
     .max(86_400)
-    .default(300)
+    .default(CEILINGS.timeout_seconds)
     .describe('Longest time limit that a call or session may request.'),
   tools: z
     .enum(['minimal', 'standard', 'all'])
@@ -62,6 +61,12 @@ export const serverSettings = z.strictObject({
     .optional()
     .describe(
       'JSON file with MCP servers (mcpServers) whose tools programs may call. Without it, programs cannot call tools.',
+    ),
+  session_header: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Declare session_id as the HTTP header Mcp-Param-Session (x-mcp-header), so that a load balancer can route by session. 2026-era clients must then list the tools before they call one; calls without the header are rejected.',
     ),
   inline_images: z
     .boolean()

@@ -3,7 +3,6 @@
  * these only through this class, so a tenant cannot reach those of another.
  */
 import { randomUUID } from 'node:crypto';
-import { linkSignals } from '../concurrency/link-signals.ts';
 import { type ErrorCode, SandboxError } from '../errors.ts';
 import { DEFAULT_RUNTIME, PACKAGE_RUNTIME } from '../runtimes/sources.ts';
 import type { SandboxOptions } from '../sandbox/create-parts.ts';
@@ -14,8 +13,10 @@ import type { SessionRegistry } from '../session/registry.ts';
 import type { CreateOptions, OpenOptions, SessionInfo } from '../session/registry-options.ts';
 import type { Session } from '../session/session.ts';
 import type { CachedValues } from '../stores/postgres/cached-values.ts';
+import type { Cancellations } from '../stores/postgres/cancellations.ts';
 import type { SessionRecord } from '../stores/store.ts';
 import type { Pool } from '../worker/pool.ts';
+import { ActiveCalls } from './active-calls.ts';
 import { TenantStats } from './metrics.ts';
 import { RecentResults } from './recent-results.ts';
 
@@ -43,6 +44,7 @@ export type PolicyMaximums = Readonly<Record<LimitName, number>>;
 /** What the servers of a database share for a tenant, besides its sessions. */
 export interface TenantShare {
   readonly values: CachedValues;
+  readonly cancellations: Cancellations;
   /** Has the default workspace as its only session. */
   readonly workspaces: SessionRegistry;
 }
@@ -51,7 +53,7 @@ export class Tenant {
   /** Outputs and results of recent calls. */
   readonly recent: RecentResults;
   readonly stats = new TenantStats();
-  readonly #activeCalls = new Map<string, Set<AbortController>>();
+  readonly #calls: ActiveCalls;
   readonly #workspaces: SessionRegistry | undefined;
   #defaultWorkspace: Promise<Sandbox> | undefined;
 
@@ -68,6 +70,7 @@ export class Tenant {
   ) {
     this.recent = new RecentResults(shared?.values);
     this.#workspaces = shared?.workspaces;
+    this.#calls = new ActiveCalls(shared?.cancellations);
   }
 
   #packagesFor(runtime: RuntimeName): string[] {
@@ -230,41 +233,32 @@ export class Tenant {
   // ---- active calls ----
 
   /** Runs work until it ends, `signal` aborts or `cancel` is called. */
-  async runCancellable<T>(
+  runCancellable<T>(
     session_id: string,
     signal: AbortSignal,
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    const controller = new AbortController();
-    const calls = this.#activeCalls.get(session_id) ?? new Set();
-    calls.add(controller);
-    this.#activeCalls.set(session_id, calls);
-    const linked = linkSignals(signal, controller.signal);
-    try {
-      return await work(linked.signal);
-    } finally {
-      linked.unlink();
-      calls.delete(controller);
-      if (calls.size === 0) this.#activeCalls.delete(session_id);
-    }
+    return this.#calls.run(session_id, signal, work);
   }
 
-  /** Cancels the active calls of a session, or of all sessions; returns their number. */
+  /** Cancels the active calls of a session, or of all sessions, at this server; returns their number. */
   cancel(session_id?: string): number {
-    const sets =
-      session_id === undefined ? [...this.#activeCalls.values()] : [this.#activeCalls.get(session_id)];
-    const calls = sets.flatMap((set) => [...(set ?? [])]);
-    for (const call of calls) call.abort();
-    return calls.length;
+    return this.#calls.cancel(session_id);
+  }
+
+  /** Asks the other servers of the database to cancel the calls of a session. Returns false if there is no database. */
+  async cancelElsewhere(session_id: string): Promise<boolean> {
+    await this.#calls.shared?.request(session_id);
+    return this.#calls.shared !== undefined;
   }
 
   /** Running and queued calls of a session. */
   activeCalls(session_id: string): number {
-    return this.#activeCalls.get(session_id)?.size ?? 0;
+    return this.#calls.count(session_id);
   }
 
   get totalActiveCalls(): number {
-    return [...this.#activeCalls.values()].reduce((sum, calls) => sum + calls.size, 0);
+    return this.#calls.count();
   }
 
   async close(): Promise<void> {

@@ -6,3 +6,12 @@ export const DEFAULT_LIMITS = {
   stdout_max_bytes: 2_000_000,
   stderr_max_bytes: 1_000_000,
 } as const;
+
+/**
+ * What a program may request where nobody has set a ceiling: calls and sessions of the MCP server, and jobs. At the typical
+ * speed, a program reaches both at about the same time.
+ */
+export const CEILINGS = {
+  fuel_budget: 1_000_000_000_000,
+  timeout_seconds: 300,
+} as const;

@@ -204,6 +204,8 @@ export interface BatchContext {
   readonly pool: Pool;
   readonly policy: PolicyInput;
   readonly signal: AbortSignal | undefined;
+  /** What a program may request if the policy does not say it. */
+  readonly ceilings?: { readonly fuel_budget: number; readonly timeout_seconds: number };
 }
 
 /** Returns the program of a batch, or the error that says why it is invalid. */
@@ -227,11 +229,11 @@ export async function runBatchProgram(
   try {
     if (input instanceof SandboxError) throw input;
     const { id: _, code, ...call } = parse(batchProgram, input, 'program');
-    const { pool, policy, signal } = context;
+    const { pool, policy, signal, ceilings } = context;
     await using sandbox = await createSandbox({ runtime: runtimeOf(call.language), policy, pool });
     const limits = {
-      fuel_budget: smaller(call.fuel_budget, policy.fuel_budget),
-      timeout_seconds: smaller(call.timeout_seconds, policy.timeout_seconds),
+      fuel_budget: smaller(call.fuel_budget, policy.fuel_budget ?? ceilings?.fuel_budget),
+      timeout_seconds: smaller(call.timeout_seconds, policy.timeout_seconds ?? ceilings?.timeout_seconds),
     };
     const result = await sandbox.execute(code, { ...call, ...limits, ...(signal && { signal }) });
     return { ...facts, result };

@@ -16,8 +16,8 @@ export interface OpenedStore {
   readonly location: string;
   /** The database, for data that is not a session; undefined for a folder. */
   readonly database: Database | undefined;
-  /** The sessions of a tenant. In a folder, they are in the subfolder `folder`. */
-  storeFor(tenant: string, folder: string): SessionStore;
+  /** The sessions of a tenant. In a folder, they are in the subfolder `folder`. A database enforces `maxSessions`. */
+  storeFor(tenant: string, folder: string, maxSessions?: number): SessionStore;
   /** Closes the connections. */
   close(): Promise<void>;
 }
@@ -43,7 +43,8 @@ export function openStore(address: string, settings: StoreSettings = {}): Opened
   return {
     location,
     database: new Database(pool, DEFAULT_SCHEMA),
-    storeFor: (tenant) => postgresStore({ pool, tenant, ...options }),
+    storeFor: (tenant, _, maxSessions) =>
+      postgresStore({ pool, tenant, ...(maxSessions !== undefined && { maxSessions }), ...options }),
     close: () => pool.end(),
   };
 }

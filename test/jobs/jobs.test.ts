@@ -171,20 +171,49 @@ describe('jobs', () => {
     await using queue = await openJobQueue({ ...connection(), tenant: 'g' });
     const id = await queue.submit({ code: 'import time; time.sleep(60)', timeout_seconds: 100 });
     await database.query('UPDATE llm_wasm_sandbox_jobs.job SET retry_limit = 0 WHERE id = $1', [id]);
-    const events = await withWorker({ shutdownSeconds: 0 }, async (stop) => {
-      await expect.poll(async () => (await queue.result(id))?.state, { timeout: 60_000 }).toBe('running');
-      stop();
+    const state = async () => (await queue.result(id))?.state;
+    await withWorker({ shutdownSeconds: 0, maintenanceSeconds: 1 }, async () => {
+      await expect.poll(state, { timeout: 60_000 }).toBe('running');
+      await database.query("UPDATE llm_wasm_sandbox_jobs.job SET expire_in = '0' WHERE id = $1", [id]);
+      await expect.poll(state, { timeout: 60_000 }).toBe('failed');
     });
-    expect(events).toMatchObject([{ job_id: id, outcome: 'retried' }]);
+    // The worker that was stopped does not return a job that it has lost.
     expect(await queue.result(id)).toMatchObject({
       state: 'failed',
       attempts: 1,
-      error: { code: 'internal', message: expect.stringContaining('Cancelled') },
+      error: { code: 'internal' },
     });
     const { rows } = await database.query(
       "SELECT data->>'tenant' AS tenant FROM llm_wasm_sandbox_jobs.job WHERE name = 'dead-letters'",
     );
     expect(rows).toEqual([{ tenant: 'g' }]);
+  });
+
+  test('return to the queue when their worker is stopped, without using up an attempt', async () => {
+    await using queue = await openJobQueue({ ...connection(), tenant: 'i' });
+    const id = await queue.submit({ code: 'import time; time.sleep(60)', timeout_seconds: 100 });
+    await database.query('UPDATE llm_wasm_sandbox_jobs.job SET retry_limit = 0 WHERE id = $1', [id]);
+    for (let stops = 0; stops < 2; stops++) {
+      const events = await withWorker({ shutdownSeconds: 0 }, async (stop) => {
+        await expect.poll(async () => (await queue.result(id))?.state, { timeout: 60_000 }).toBe('running');
+        expect((await queue.result(id))?.attempts).toBe(1);
+        stop();
+      });
+      expect(events).toMatchObject([{ job_id: id, outcome: 'returned' }]);
+      expect(await queue.result(id)).toEqual({ job_id: id, state: 'queued', attempts: 0 });
+    }
+    await database.query('DELETE FROM llm_wasm_sandbox_jobs.job WHERE id = $1', [id]);
+  });
+
+  test('cannot request more than the ceilings of a worker without limits', async () => {
+    await using queue = await openJobQueue({ ...connection(), tenant: 'j' });
+    const id = await queue.submit({ code: '1', fuel_budget: 2e15, timeout_seconds: 5000 });
+    let results: SubmittedJob[] = [];
+    await withWorker({}, async () => {
+      results = await collect(queue.results([id]));
+    });
+    const { metadata } = results[0]!.result!;
+    expect(metadata.fuel_analysis).toMatchObject({ budget: 1_000_000_000_000 });
   });
 });
 

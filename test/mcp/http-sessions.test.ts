@@ -208,6 +208,27 @@ describe('HTTP server', () => {
     await server.close();
   });
 
+  test.each([true, false])(
+    'declares a header for session_id if session_header is %s',
+    async (session_header) => {
+      const server = await startHttp({ session_header });
+      const client = await httpClient(server, 'modern');
+      const create = () => call(client, 'create_session', { session_id: 'one', language: 'javascript' });
+      // The client does not know the header before it has listed the tools.
+      if (session_header) await expect(create()).rejects.toThrow('Mcp-Param-Session header is absent');
+      const { tools } = await client.listTools();
+      const declared = tools.filter(({ inputSchema }) =>
+        Object.hasOwn((inputSchema.properties?.['session_id'] as object | undefined) ?? {}, 'x-mcp-header'),
+      );
+      expect(declared.length > 5).toBe(session_header);
+      expect((await create()).isError).toBe(false);
+      const run = { session_id: 'one', language: 'javascript', code: 'console.log(1)' };
+      expect((await call(client, 'execute_code', run)).structured).toMatchObject({ stdout: '1\n' });
+      await client.close();
+      await server.close();
+    },
+  );
+
   test('mounts host files read-only under /external', async () => {
     const server = await startHttp({ external_files: [new URL('./', import.meta.url).pathname] });
     const client = await httpClient(server, 'modern');

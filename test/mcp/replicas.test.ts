@@ -1,4 +1,7 @@
 /** Servers that share a database: any of them answers any call, and calls of one session take turns. */
+import { rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Client } from '@modelcontextprotocol/client';
 import {
   createSandbox,
@@ -13,7 +16,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import * as sharedLimits from '../../src/mcp/shared-limits.ts';
 import { openStore } from '../../src/session/open-store.ts';
 import { runCliHere } from '../support/cli.ts';
-import { call, httpClient, startHttp } from '../support/mcp.ts';
+import { call, httpClient, startHttp, stdioClient } from '../support/mcp.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
 
@@ -148,6 +151,19 @@ describe('a session', () => {
     await running;
     expect(await run(second, 'busy', 'console.log("free")')).toBe('free');
   });
+});
+
+test('a call is cancelled by a request to another server, and a later call is not', async () => {
+  await create(first, 'cancelled');
+  const running = run(first, 'cancelled', 'for (;;) {}');
+  await expect.poll(() => leases('cancelled'), { timeout: 30_000 }).toBeGreaterThan(0);
+  const { text, structured } = await call(second, 'cancel_execution', { session_id: 'cancelled' });
+  expect(structured).toEqual({ session_id: 'cancelled', cancelled: 0 });
+  expect(text).toContain('on this server. Calls that other servers are running are cancelled');
+  expect(await running).toContain('cancelled');
+  // Longer than the interval at which the server looks for requests.
+  const wait = 'const end = Date.now() + 1500; while (Date.now() < end); console.log("done")';
+  expect(await run(first, 'cancelled', wait)).toBe('done');
 });
 
 describe('a read while a call of the same server is being saved', () => {
@@ -310,11 +326,49 @@ test('the command line finds the paused programs of a tenant', async () => {
   });
 });
 
+test('a program that is paused at one server continues in the process of another', async () => {
+  const config = join(tmpdir(), `replicas-${process.pid}.json`);
+  const fixture = new URL('../tools/gateway-fixture.mjs', import.meta.url).pathname;
+  writeFileSync(
+    config,
+    JSON.stringify({ mcpServers: { demo: { command: process.execPath, args: [fixture] } } }),
+  );
+  const store = database.connectionString;
+  // Servers without tokens share the sessions of the command line.
+  const parking = await startHttp({ store, tools_config: config });
+  const client = await httpClient(parking, 'modern');
+  const flags = ['--store', store, '--tools-config', config, '--log-level', 'silent'];
+  const other = await stdioClient('modern', ['mcp', ...flags]);
+  try {
+    const session_id = 'paused-elsewhere';
+    await create(client, session_id);
+    const code = `let n = 40; const text = await tools.demo.echo({ text: 'x' }); n += text.length; console.log(n)`;
+    const start = { session_id, language: 'javascript', code };
+    const paused = await call(client, 'execute_code', start);
+    expect(paused.structured).toMatchObject({ exit_code: 75, state: 'paused', pending: [{ id: 1 }] });
+    const { execution_id } = paused.structured;
+    const answer = { session_id, execution_id, resolutions: [{ id: 1, value: 'ab' }] };
+    const resumed = await call(other.client, 'resume_execution', answer);
+    expect(resumed.structured).toMatchObject({ success: true, stdout: '42\n', state: 'committed' });
+    // The first server sees that the program is no longer paused.
+    expect(await call(client, 'resume_execution', answer)).toMatchObject({
+      isError: true,
+      text: expect.stringContaining('execution_not_found'),
+    });
+    expect(await run(client, session_id, 'console.log(n)')).toBe('42');
+  } finally {
+    await other.client.close();
+    await client.close();
+    await parking.close();
+    rmSync(config);
+  }
+});
+
 describe('limits per minute', () => {
   const { SharedFuel, SharedRequestLimiter } = sharedLimits;
   const open = () => openStore(database.connectionString).database!;
 
-  test('of requests count those of all servers', async () => {
+  test('admit as many requests as the limit allows for all servers together', async () => {
     const limiters = [new SharedRequestLimiter(open(), 300), new SharedRequestLimiter(open(), 300)];
     let admitted = 0;
     for (let i = 0; i < 400; i++)
@@ -326,13 +380,13 @@ describe('limits per minute', () => {
     expect(admitted).toBeLessThanOrEqual(300);
   });
 
-  test('of requests admit as many concurrent requests as successive ones', async () => {
+  test('admit as many concurrent requests as successive ones', async () => {
     const limiter = new SharedRequestLimiter(open(), 600);
     const settled = await Promise.allSettled(Array.from({ length: 300 }, () => limiter.consume('tenant c')));
     expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(300);
   });
 
-  test('of fuel count that of all servers', async () => {
+  test('count the fuel that programs use at any server', async () => {
     const [one, two] = [new SharedFuel(open(), 5_000_000_000), new SharedFuel(open(), 5_000_000_000)];
     await two.check('tenant y');
     one.charge('tenant y', 5_000_000_000);
@@ -346,8 +400,8 @@ describe('limits per minute', () => {
   });
 });
 
-async function leases(): Promise<number> {
-  return query(`SELECT FROM llm_wasm_sandbox.leases WHERE folded_id = 'busy' AND expires_at > now()`);
+async function leases(id = 'busy'): Promise<number> {
+  return query(`SELECT FROM llm_wasm_sandbox.leases WHERE folded_id = '${id}' AND expires_at > now()`);
 }
 
 /** Runs a statement and returns the number of rows. */

@@ -2,11 +2,12 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { Client, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { HttpServer } from 'llm-wasm-sandbox/mcp';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { runCliHere } from '../support/cli.ts';
-import { call, ERAS, type Era, httpClient, startHttp } from '../support/mcp.ts';
+import { CLI, call, ERAS, type Era, httpClient, startHttp } from '../support/mcp.ts';
 
 /** The official file system server of the MCP registry. */
 const FILESYSTEM = createRequire(import.meta.url).resolve(
@@ -36,8 +37,8 @@ afterAll(async () => {
 
 type Answer = 'allow' | 'deny' | 'decline' | 'cancel';
 
-/** A client whose user answers questions. */
-async function personAt(era: Era, answer: (message: string) => Answer, tenant = 'alice') {
+/** A client whose user answers questions; not connected yet. */
+function person(era: Era, answer: (message: string) => Answer) {
   const client = new Client(
     { name: 'test', version: '1' },
     {
@@ -52,9 +53,14 @@ async function personAt(era: Era, answer: (message: string) => Answer, tenant = 
     if (decision === 'decline' || decision === 'cancel') return { action: decision };
     return { action: 'accept' as const, content: { decision } };
   });
+  return { client, asked, connect: (transport: Transport) => client.connect(transport) };
+}
+
+async function personAt(era: Era, answer: (message: string) => Answer, tenant = 'alice') {
+  const { client, asked, connect } = person(era, answer);
   const token = TOKENS.find((entry) => entry.startsWith(tenant))!.split('=')[1];
   const requestInit = { headers: { authorization: `Bearer ${token}` } };
-  await client.connect(new StreamableHTTPClientTransport(new URL(server.url), { requestInit }));
+  await connect(new StreamableHTTPClientTransport(new URL(server.url), { requestInit }));
   return { client, asked };
 }
 
@@ -302,6 +308,77 @@ describe('a program whose client cannot ask a person', () => {
     });
     await client.close();
   });
+});
+
+describe('a gateway', () => {
+  const configure = (servers: object) => {
+    const path = join(folder, `${Object.keys(servers).join('-')}.json`);
+    writeFileSync(path, JSON.stringify({ mcpServers: servers }));
+    return path;
+  };
+
+  test('calls tools of a server over HTTP, with the headers of the configuration', async () => {
+    const headers = { authorization: 'Bearer bob-secret-token-12' };
+    const tools_config = configure({ remote: { url: server.url, headers, approval: 'allow' } });
+    const outer = await startHttp({ tools_config });
+    onTestFinished(() => outer.close());
+    const client = await httpClient(outer, 'modern');
+    const code = `await tools.remote.write_file(path="by-bob.txt", content="over HTTP")
+found = await tools.remote.read_file(path="by-bob.txt")
+print(found["content"])`;
+    const { structured } = await call(client, 'execute_code', { code, language: 'python' });
+    expect(structured).toMatchObject({
+      stdout: 'over HTTP\n',
+      tool_calls: [{ name: 'remote.write_file' }, { name: 'remote.read_file', status: 'ok' }],
+    });
+    await client.close();
+    const bob = await httpClient(server, 'modern', 'bob-secret-token-12');
+    expect((await call(bob, 'read_file', { path: 'by-bob.txt' })).text).toContain('over HTTP');
+    await bob.close();
+  });
+
+  test('does not make programs that call no tools wait for a slow server', async () => {
+    const slow = { command: process.execPath, args: ['-e', 'setInterval(() => {}, 1000)'] };
+    const tools_config = configure({ slow });
+    const outer = await startHttp({ tools_config });
+    onTestFinished(() => outer.close());
+    const client = await httpClient(outer, 'modern');
+    const execute = (code: string) => call(client, 'execute_code', { code, language: 'javascript' });
+    expect((await execute('console.log(1)')).structured).toMatchObject({ stdout: '1\n' });
+    // Nothing has asked for the tools, so the server was not contacted.
+    expect(outer.state.gateway!.listedToolset).toBeUndefined();
+    const waiting = execute('console.log(Object.keys(tools).length)');
+    const other = await execute('console.log(2)');
+    expect(other.structured).toMatchObject({ stdout: '2\n' });
+    expect(outer.state.gateway!.listedToolset).toBeUndefined();
+    await outer.close();
+    await waiting.catch(() => {});
+    await client.close();
+    const { stdout, stderr } = await runCliHere(
+      ['run', '-c', 'print(3)', '--tools-config', tools_config],
+      folder,
+    );
+    expect([stdout, stderr]).toEqual(['3\n', '']);
+  });
+});
+
+// guarantee: approval
+test.each(ERAS)('a person at a client over standard input and output decides, %s era', async (era) => {
+  const { client, asked, connect } = person(era, (message) => (message.includes('good') ? 'allow' : 'deny'));
+  const args = ['mcp', '--tools-config', join(folder, 'tools.json'), '--log-level', 'silent'];
+  await connect(
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [CLI, ...args, '--optimization', 'demand'],
+      stderr: 'ignore',
+    }),
+  );
+  const code = writeProgram(`good-stdio-${era}`, `bad-stdio-${era}`);
+  const { structured } = await call(client, 'execute_code', { code, language: 'python' });
+  expect(structured['stdout']).toMatch(/Successfully wrote.*\ndenied: .*a person denied the call\n$/s);
+  expect(asked).toHaveLength(2);
+  expect(readdirSync(files).filter((name) => name.endsWith(`stdio-${era}`))).toEqual([`good-stdio-${era}`]);
+  await client.close();
 });
 
 // guarantee: approval

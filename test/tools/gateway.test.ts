@@ -7,9 +7,10 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Gateway } from '../../src/mcp/gateway/gateway.ts';
 import { parseToolsConfig, readToolsConfig } from '../../src/mcp/gateway/tools-config.ts';
+import { serveHttp } from '../../src/mcp/http.ts';
 import { ToolRun } from '../../src/tools/tool-run.ts';
 
 const require = createRequire(import.meta.url);
@@ -232,6 +233,27 @@ describe('gateway', () => {
     const call = await caller(gateway);
     expect(await call('s.exit')).toMatchObject({ code: 'failed' });
     expect(await call('s.echo', { text: 'again' })).toMatchObject({ type: 'value' });
+  });
+
+  it('lists the tools of a server once, for all programs that ask for them', async () => {
+    const { gateway, events } = open({ s: fixture() });
+    const [one, two] = await Promise.all([gateway.toolset(), gateway.toolset()]);
+    expect(two).toBe(one);
+    expect(await gateway.toolset()).toBe(one);
+    expect(events.filter(({ event }) => event === 'gateway.connect')).toHaveLength(1);
+  });
+
+  it('is closed if the server that has it cannot start', async () => {
+    const used = createServer().listen(0, '127.0.0.1');
+    await once(used, 'listening');
+    const config = join(folder, 'used-port.json');
+    writeFileSync(config, JSON.stringify({ mcpServers: { s: fixture() } }));
+    const closed = vi.spyOn(Gateway.prototype, 'close');
+    const { port } = used.address() as AddressInfo;
+    await expect(serveHttp({ port, tools_config: config })).rejects.toThrow('EADDRINUSE');
+    expect(closed).toHaveBeenCalledOnce();
+    closed.mockRestore();
+    used.close();
   });
 
   it('stops waiting for a server after the time limit', async () => {

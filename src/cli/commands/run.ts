@@ -6,6 +6,7 @@ import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { DEFAULT_LIMITS } from '../../schema/default-limits.ts';
 import { isolationMode, LANGUAGE_NAMES, type LanguageName, type SandboxResult } from '../../schema.ts';
 import { isSession } from '../../session/create-sandbox.ts';
+import { mentionsTools } from '../../tools/tool-names.ts';
 import { approvalAtTerminal } from '../ask-approval.ts';
 import { onBrokenPipe } from '../broken-pipe.ts';
 import type { CommandDetails } from '../command.ts';
@@ -98,6 +99,9 @@ async function run(operands: readonly (string | undefined)[], flags: RunFlags): 
     flags.toolsConfig === undefined
       ? undefined
       : (await import('../open-gateway.ts')).openGateway(flags.toolsConfig);
+  // A slow MCP server does not delay a program that calls no tools.
+  const hasOtherCode = isSession(sandbox) || Object.keys(files).length > 0 || flags.mount !== undefined;
+  const tools = hasOtherCode || mentionsTools(code) ? await gateway?.toolset() : undefined;
   const output = new GuestOutput(flags.maxOutput ?? Number.POSITIVE_INFINITY);
   // The call must leave the session in the same state whether or not its output is read to the end.
   if (sandbox.session_id !== undefined) onBrokenPipe(() => output.discard());
@@ -109,7 +113,7 @@ async function run(operands: readonly (string | undefined)[], flags: RunFlags): 
     inject_setup: flags.setup,
     profile: flags.profile === true || flags.profileOut !== undefined,
     ...(Object.keys(files).length > 0 && { files }),
-    ...(gateway && { tools: await gateway.toolset(), onApproval: approvalAtTerminal(canPause(sandbox)) }),
+    ...(tools && { tools, onApproval: approvalAtTerminal(canPause(sandbox)) }),
     ...(!flags.json && { onOutput: (stream, bytes) => output.write(stream, bytes) }),
   });
   await output.finish();

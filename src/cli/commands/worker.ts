@@ -26,7 +26,7 @@ async function work({ store, jobs, tenantJobs, shutdownSeconds, ...limits }: Wor
   const stopping = new AbortController();
   const stop = () => stopping.abort();
   process.once('SIGINT', stop).once('SIGTERM', stop).once('SIGHUP', stop);
-  const counts = { completed: 0, retried: 0 };
+  const counts = { completed: 0, retried: 0, returned: 0 };
   await runJobWorker({
     connectionString,
     policy: limitPolicy(limits),
@@ -39,7 +39,8 @@ async function work({ store, jobs, tenantJobs, shutdownSeconds, ...limits }: Wor
       counts[outcome]++;
     },
   });
-  printLines(`Ran ${formatItems(counts.completed, 'job')}, ${counts.retried} to be retried.`);
+  const unfinished = counts.retried + counts.returned;
+  printLines(`Ran ${formatItems(counts.completed, 'job')}, ${unfinished} to be retried.`);
 }
 
 export const workerCommand: CommandDetails<WorkerFlags> = {

@@ -19,6 +19,8 @@ interface CallOptions {
 
 export class ServerConnection implements McpClient {
   #client: Promise<Client> | undefined;
+  /** The client that is connecting. */
+  #connecting: Client | undefined;
   #isClosed = false;
 
   constructor(
@@ -70,11 +72,14 @@ export class ServerConnection implements McpClient {
         },
       },
     );
+    this.#connecting = client;
     try {
       await client.connect(await this.#transport(sdk), { timeout: CONNECT_MS });
     } catch (cause) {
       await client.close().catch(() => {});
       throw new ToolError(`The MCP server ${this.name} could not be reached.`, 'failed', { cause });
+    } finally {
+      this.#connecting = undefined;
     }
     const opened = this.#client;
     client.onclose = () => {
@@ -97,6 +102,8 @@ export class ServerConnection implements McpClient {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    // Ends the attempt to connect, which would otherwise last until its time limit.
+    await this.#connecting?.close().catch(() => {});
     const client = await this.#client?.catch(() => undefined);
     await client?.close().catch(() => {});
   }

@@ -124,10 +124,16 @@ export const cancelExecution = defineTool({
   run: async ({ session_id = DEFAULT_SESSION }, { tenant }) => {
     await tenant.open(session_id);
     const cancelled = tenant.cancel(session_id);
+    const isShared = await tenant.cancelElsewhere(session_id);
     const text =
       cancelled === 0
-        ? `No code was running in session ${session_id}.`
+        ? `No code was running in session ${session_id}${isShared ? ' on this server' : ''}.`
         : `Cancelled ${formatItems(cancelled, 'running or queued call')} of session ${session_id}.`;
+    if (isShared)
+      return {
+        text: `${text} Calls that other servers are running are cancelled within a few seconds.`,
+        structured: { session_id, cancelled },
+      };
     return { text, structured: { session_id, cancelled } };
   },
 });

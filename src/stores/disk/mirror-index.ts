@@ -1,23 +1,29 @@
 /**
  * The file workspace.json: the files that the store last wrote to workspace/, with their fingerprints. It is only an
- * optimisation: if it is missing or wrong, the store reads all files to find out which ones have changed.
+ * optimisation: if it is missing or wrong, the store reads all files to find out which ones have changed. An update
+ * appends a line with what changed, until these lines are as long as the first part.
  *
  *   { format, synced: the last commit that was fully mirrored, files: [[path, fingerprint], …] }
+ *   { synced, removed: [path, …], files }   per update, one line each
  */
+import { constants } from 'node:fs';
+import { type FileHandle, lstat, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { SandboxError } from '../../errors.ts';
 import { decodeJson, encodeText, FORMAT, jsonLines } from '../format/json-codec.ts';
 import { MAX_TREE_BYTES } from '../format/stored-tree.ts';
+import { isNotFound } from './file-errors.ts';
 import { readFileSafely, replaceFile } from './safe-files.ts';
 
 const INDEX_FILE = 'workspace.json';
+/** The end of the first part. No other line consists of these characters, because paths are quoted. */
+const END = '\n]}\n';
+const APPEND_FLAGS = constants.O_WRONLY | constants.O_APPEND | (constants.O_NOFOLLOW ?? 0);
 
-const indexFile = z.strictObject({
-  format: z.literal(FORMAT),
-  synced: z.uuid(),
-  files: z.array(z.tuple([z.string(), z.string().max(200)])),
-});
+const files = z.array(z.tuple([z.string(), z.string().max(200)]));
+const firstPart = z.strictObject({ format: z.literal(FORMAT), synced: z.uuid(), files });
+const update = z.strictObject({ synced: z.uuid(), removed: z.array(z.string()), files });
 
 interface MirrorIndex {
   readonly syncedCommit: string;
@@ -25,26 +31,109 @@ interface MirrorIndex {
   readonly fingerprints: ReadonlyMap<string, string>;
 }
 
-/** Returns undefined if the file is missing or invalid. */
-export async function readMirrorIndex(folder: string): Promise<MirrorIndex | undefined> {
-  const path = join(folder, INDEX_FILE);
-  try {
-    const bytes = await readFileSafely(path, { maxBytes: MAX_TREE_BYTES });
-    if (bytes === undefined) return undefined;
-    const { synced, files } = decodeJson(indexFile, bytes, path);
-    return { syncedCommit: synced, fingerprints: new Map(files) };
-  } catch (error) {
-    if (error instanceof SandboxError) return undefined;
-    throw error;
+/** The contents of the file, as long as the file is the same. */
+interface Known {
+  readonly fingerprints: ReadonlyMap<string, string>;
+  readonly file: string;
+  readonly bytes: number;
+  readonly firstPartBytes: number;
+}
+
+export class MirrorIndexFile {
+  readonly #path: string;
+  #known: Known | undefined;
+
+  constructor(
+    folder: string,
+    readonly staging: string,
+  ) {
+    this.#path = join(folder, INDEX_FILE);
+  }
+
+  /** Returns undefined if the file is missing or invalid. */
+  async read(): Promise<MirrorIndex | undefined> {
+    this.#known = undefined;
+    try {
+      const file = await identify(this.#path);
+      const bytes = await readFileSafely(this.#path, { maxBytes: MAX_TREE_BYTES });
+      if (bytes === undefined) return undefined;
+      const { index, firstPartBytes, isComplete } = decode(bytes, this.#path);
+      const { fingerprints } = index;
+      if (isComplete) this.#known = { fingerprints, file, bytes: bytes.length, firstPartBytes };
+      return index;
+    } catch (error) {
+      if (error instanceof SandboxError || isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async write(index: MirrorIndex): Promise<void> {
+    if (!(await this.#append(index))) await this.#replace(index);
+  }
+
+  /** Returns false if the file is not the known one or would become too long. */
+  async #append({ syncedCommit, fingerprints }: MirrorIndex): Promise<boolean> {
+    const known = this.#known;
+    if (known === undefined) return false;
+    const changed = [...fingerprints].filter(([path, value]) => known.fingerprints.get(path) !== value);
+    const removed = [...known.fingerprints.keys()].filter((path) => !fingerprints.has(path));
+    const line = encodeText(`${JSON.stringify({ synced: syncedCommit, removed, files: changed })}\n`);
+    const bytes = known.bytes + line.length;
+    if (bytes > 2 * known.firstPartBytes) return false;
+    this.#known = undefined;
+    let handle: FileHandle | undefined;
+    try {
+      handle = await open(this.#path, APPEND_FLAGS);
+      if (identityOf(await handle.stat({ bigint: true })) !== known.file) return false;
+      await handle.appendFile(line);
+      const file = identityOf(await handle.stat({ bigint: true }));
+      this.#known = { ...known, fingerprints, file, bytes };
+      return true;
+    } catch {
+      // Replacing the file either succeeds or reports the error.
+      return false;
+    } finally {
+      await handle?.close();
+    }
+  }
+
+  async #replace({ syncedCommit, fingerprints }: MirrorIndex): Promise<void> {
+    const head = `{"format":${FORMAT},"synced":"${syncedCommit}","files":[\n`;
+    const bytes = encodeText(head + jsonLines([...fingerprints]) + END);
+    this.#known = undefined;
+    await replaceFile(this.staging, this.#path, bytes, 'relaxed');
+    const file = await identify(this.#path);
+    this.#known = { fingerprints, file, bytes: bytes.length, firstPartBytes: bytes.length };
   }
 }
 
-export async function writeMirrorIndex(
-  folder: string,
-  staging: string,
-  { syncedCommit, fingerprints }: MirrorIndex,
-): Promise<void> {
-  const head = `{"format":${FORMAT},"synced":"${syncedCommit}","files":[\n`;
-  const bytes = encodeText(`${head}${jsonLines([...fingerprints])}\n]}\n`);
-  await replaceFile(staging, join(folder, INDEX_FILE), bytes, 'relaxed');
+async function identify(path: string): Promise<string> {
+  return identityOf(await lstat(path, { bigint: true }));
+}
+
+interface FileIdentity {
+  readonly ino: bigint;
+  readonly size: bigint;
+  readonly mtimeNs: bigint;
+}
+
+const identityOf = ({ ino, size, mtimeNs }: FileIdentity) => `${ino}:${size}:${mtimeNs}`;
+
+/** Throws `session_damaged`. A last line without its end was being written and is ignored. */
+function decode(bytes: Uint8Array, path: string) {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const end = text.indexOf(END);
+  const firstPartBytes = end < 0 ? text.length : end + END.length;
+  const first = decodeJson(firstPart, text.subarray(0, firstPartBytes), path);
+  const fingerprints = new Map(first.files);
+  let syncedCommit = first.synced;
+  let at = firstPartBytes;
+  for (let next = text.indexOf('\n', at); next >= 0; next = text.indexOf('\n', at)) {
+    const { synced, removed, files: changed } = decodeJson(update, text.subarray(at, next), path);
+    for (const name of removed) fingerprints.delete(name);
+    for (const [name, value] of changed) fingerprints.set(name, value);
+    syncedCommit = synced;
+    at = next + 1;
+  }
+  return { index: { syncedCommit, fingerprints }, firstPartBytes, isComplete: at === text.length };
 }

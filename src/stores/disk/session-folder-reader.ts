@@ -91,7 +91,8 @@ export async function recoverWorkspace(
   return { workspace: new Map([...recovered].sort(([a], [b]) => (a < b ? -1 : 1))), damage };
 }
 
-async function intactTree(folder: string, id: string, objects: ObjectSource): Promise<TreeEntry[]> {
+async function intactTree(folder: string, id: string, objects: ObjectSource): Promise<readonly TreeEntry[]> {
   const manifest = await ifIntact(() => readDiskManifest(folder, id));
-  return (manifest && (await ifIntact(() => readTree(objects, manifest.state.workspace)))) ?? [];
+  const tree = manifest && (await ifIntact(() => readTree(objects, manifest.state.workspace)));
+  return tree?.entries ?? [];
 }

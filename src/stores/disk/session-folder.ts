@@ -38,7 +38,7 @@ import {
 } from './disk-manifest.ts';
 import { findExternalEdits, outdatedPaths } from './external-edits.ts';
 import { mirrorableEntries } from './host-path-rules.ts';
-import { readMirrorIndex, writeMirrorIndex } from './mirror-index.ts';
+import { MirrorIndexFile } from './mirror-index.ts';
 import { ObjectFolder } from './object-folder.ts';
 import {
   type Durability,
@@ -75,6 +75,7 @@ export class SessionFolder {
   readonly #objects: ObjectFolder;
   readonly #staging: string;
   readonly #mirror: WorkspaceMirror;
+  readonly #index: MirrorIndexFile;
   readonly #checkpoints: StoredCheckpoints;
   #state: FolderState | undefined;
   #foldsCase: boolean | undefined;
@@ -88,6 +89,7 @@ export class SessionFolder {
     this.#staging = join(path, 'staging');
     this.#objects = new ObjectFolder(join(path, 'objects'), this.#staging, durability);
     this.#mirror = new WorkspaceMirror(join(path, WORKSPACE_FOLDER), durability);
+    this.#index = new MirrorIndexFile(path, this.#staging);
     this.#checkpoints = new StoredCheckpoints(path, id, this.#objects);
   }
 
@@ -159,11 +161,11 @@ export class SessionFolder {
       const manifest = await readDiskManifest(this.path, this.id);
       if (manifest === undefined || !this.#mirror.exists()) return NO_EDITS;
       const { commit, state, unsynced } = manifest;
-      const index = await readMirrorIndex(this.path);
+      const index = await this.#index.read();
       if (unsynced !== null && index?.syncedCommit !== commit) return NO_EDITS;
-      const entries = await readTree(this.#objects, state.workspace).catch(undefinedIfMissing);
-      if (entries === undefined) continue;
-      const tree = new Map(entries.map((entry) => [entry.path, entry]));
+      const stored = await readTree(this.#objects, state.workspace).catch(undefinedIfMissing);
+      if (stored === undefined) continue;
+      const tree = new Map(stored.entries.map((entry) => [entry.path, entry]));
       const mirrored = new Map([...(index?.fingerprints ?? [])].filter(([path]) => tree.has(path)));
       const foldsCase = await this.#detectCaseFolding();
       const { edits } = await findExternalEdits(this.#mirror, { tree, mirrored }, foldsCase);
@@ -241,9 +243,9 @@ export class SessionFolder {
   }
 
   async #inspect({ commit, state, unsynced }: DiskManifest): Promise<FolderState> {
-    const entries = await readTree(this.#objects, state.workspace);
+    const { entries } = await readTree(this.#objects, state.workspace);
     const tree = new Map(entries.map((entry) => [entry.path, entry]));
-    const index = await readMirrorIndex(this.path);
+    const index = await this.#index.read();
     const outdated = new Map<string, string | null>();
     if (unsynced !== null && index?.syncedCommit !== commit) {
       for (const [path, before] of await readChanges(this.#objects, unsynced)) {
@@ -318,7 +320,7 @@ export class SessionFolder {
     this.#state = { ...state, mirrored, outdated };
     await discard(staged);
     for (const error of failures.values()) throw error;
-    await writeMirrorIndex(this.path, this.#staging, { syncedCommit: state.commit, fingerprints: mirrored });
+    await this.#index.write({ syncedCommit: state.commit, fingerprints: mirrored });
     return this.#state;
   }
 

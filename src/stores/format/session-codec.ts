@@ -107,7 +107,7 @@ export function encodeState(state: SessionState, before?: ReadonlyMap<string, En
   const encoded: EncodedState = {
     manifest: {
       version: state.version,
-      memory: state.delta?.map((part) => addObject(objects, 'memory', part)) ?? null,
+      memory: state.delta?.map((part) => addMemory(objects, part)) ?? null,
       workspace: workspace.ref,
       tmp: addTree(objects, files.tmp).ref,
       ...(state.paused !== undefined && { paused: state.paused }),
@@ -130,13 +130,13 @@ function encodeWorkspace(tree: FileTree): EncodedWorkspace {
   return encoded;
 }
 
-function addObject(objects: Map<string, Uint8Array>, kind: 'memory' | 'tree', bytes: Uint8Array): ObjectRef {
+function addMemory(objects: Map<string, Uint8Array>, bytes: Uint8Array): ObjectRef {
   const ref = refTo(bytes);
-  objects.set(objectName(kind, ref), bytes);
+  objects.set(objectName('memory', ref), bytes);
   return ref;
 }
 
-/** Adds the objects of a tree: the contents of its files, and the tree itself unless it is empty. */
+/** Adds the objects of a tree: the contents of its files, and those of the tree itself. */
 function addTree(
   objects: Map<string, Uint8Array>,
   files: Iterable<Entry>,
@@ -146,7 +146,8 @@ function addTree(
     if (described.kind === 'file') objects.set(objectName('data', described), entry.data!);
     return described;
   });
-  return { ref: entries.length > 0 ? addObject(objects, 'tree', encodeTree(entries)) : null, entries };
+  const ref = encodeTree(entries, (part, bytes) => objects.set(objectName('tree', part), bytes));
+  return { ref, entries };
 }
 
 /** `storedStates` are the states of checkpoints that the session object does not contain, by name. */
@@ -183,7 +184,7 @@ export async function readStates(
   const wanted = new Map(treeRefs.map((ref) => [objectName('tree', ref), ref]));
   checkTotalBytes(wanted.values(), maxBytes, objects);
   const trees = new Map<string, readonly TreeEntry[]>();
-  for (const [name, ref] of wanted) trees.set(name, await readTree(objects, ref));
+  for (const [name, ref] of wanted) trees.set(name, (await readTree(objects, ref)).entries);
   const contents = await readContents(states, trees, objects, maxBytes);
   const entriesOf = (ref: ObjectRef | null): Entry[] =>
     (ref === null ? [] : trees.get(objectName('tree', ref))!).map((entry) =>
@@ -207,8 +208,9 @@ export async function referencedObjects(
   for (const part of memory ?? []) sizes.set(objectName('memory', part), part.bytes);
   for (const tree of [workspace, tmp]) {
     if (tree === null) continue;
-    sizes.set(objectName('tree', tree), tree.bytes);
-    for (const entry of await readTree(objects, tree)) {
+    const { entries, objects: parts } = await readTree(objects, tree);
+    for (const [name, bytes] of parts) sizes.set(name, bytes);
+    for (const entry of entries) {
       if (entry.kind === 'file') sizes.set(objectName('data', entry), entry.bytes);
     }
   }

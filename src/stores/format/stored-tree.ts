@@ -1,9 +1,12 @@
 /**
- * File trees as JSON objects: entries without contents, which are referenced by digest.
+ * File trees as JSON objects: entries without contents, which are referenced by digest. A large tree is divided into
+ * objects that similar trees share, so that a commit writes only those with changes. Equal trees have equal objects.
  *
  *   tree   { format, entries: [{ path, kind, mode, mtime_ms, sha256 and bytes | target }] }, sorted by path
+ *          { format, parts: [{ sha256, bytes }] }, the trees that contain the entries, in the same order
  */
 import { z } from 'zod';
+import { forEachConcurrently } from '../../concurrency/for-each-concurrently.ts';
 import { checkEntries, type Entry } from '../../fs/flat-entries.ts';
 import { damaged, decodeJson, encodeText, FORMAT } from './json-codec.ts';
 import { type ObjectRef, type ObjectSource, objectName, refTo } from './session-objects.ts';
@@ -24,8 +27,22 @@ const treeEntry = z.discriminatedUnion('kind', [
 ]);
 export type TreeEntry = z.infer<typeof treeEntry>;
 
-const tree = z.strictObject({ format: z.literal(FORMAT), entries: z.array(treeEntry) });
+const tree = z.union([
+  z.strictObject({ format: z.literal(FORMAT), entries: z.array(treeEntry) }),
+  z.strictObject({ format: z.literal(FORMAT), parts: z.array(objectRef) }),
+]);
 const NO_BYTES = new Uint8Array(0);
+
+/**
+ * Number of entries of a tree, or of parts of a tree, that one object holds. After `MIN_ITEMS`, an item ends its object
+ * if the hash of its path has a certain value, which is the case for one in 16. A change therefore affects the objects
+ * around it, and not all that follow. The minimum bounds the number of objects for paths that a program has chosen.
+ */
+const MIN_ITEMS = 8;
+const MAX_ITEMS = 64;
+const BITS_PER_LEVEL = 4;
+/** More levels than a tree of `MAX_TREE_BYTES` has. */
+const MAX_LEVELS = 8;
 
 /** Lines of encoded trees. Most entries of a tree are those of the tree before it. */
 const lines = new WeakMap<TreeEntry, string>();
@@ -39,28 +56,135 @@ function lineOf(entry: TreeEntry): string {
   return line;
 }
 
-export const encodeTree = (entries: readonly TreeEntry[]) =>
-  encodeText(`{"format":${FORMAT},"entries":[\n${entries.map(lineOf).join(',\n')}\n]}\n`);
+/** A tree object, with the last path in it. */
+interface EncodedPart {
+  readonly lastPath: string;
+  readonly ref: ObjectRef;
+  readonly bytes: Uint8Array;
+}
+
+/** Encoded objects by their first entry. Most objects of a tree are those of the tree before it. */
+const encodedParts = new WeakMap<TreeEntry, { readonly entries: readonly TreeEntry[]; part: EncodedPart }>();
+
+function encodeEntries(entries: readonly TreeEntry[]): EncodedPart {
+  const known = encodedParts.get(entries[0]!);
+  if (known?.entries.length === entries.length && known.entries.every((entry, i) => entry === entries[i]))
+    return known.part;
+  const part = toPart('entries', entries.map(lineOf), entries.at(-1)!.path);
+  encodedParts.set(entries[0]!, { entries, part });
+  return part;
+}
+
+const encodeParts = (parts: readonly EncodedPart[]) =>
+  toPart(
+    'parts',
+    parts.map(({ ref }) => JSON.stringify(ref)),
+    parts.at(-1)!.lastPath,
+  );
+
+function toPart(field: 'entries' | 'parts', items: readonly string[], lastPath: string): EncodedPart {
+  const bytes = encodeText(`{"format":${FORMAT},"${field}":[\n${items.join(',\n')}\n]}\n`);
+  return { lastPath, ref: refTo(bytes), bytes };
+}
+
+/** Encodes a tree as objects, which `add` receives, and returns the reference to the tree; null if it is empty. */
+export function encodeTree(
+  entries: readonly TreeEntry[],
+  add: (ref: ObjectRef, bytes: Uint8Array) => void,
+): ObjectRef | null {
+  if (entries.length === 0) return null;
+  let parts = divide(entries, ({ path }) => path, 0).map(encodeEntries);
+  for (let level = 1; ; level++) {
+    for (const { ref, bytes } of parts) add(ref, bytes);
+    if (parts.length === 1) return parts[0]!.ref;
+    parts = divide(parts, ({ lastPath }) => lastPath, level).map(encodeParts);
+  }
+}
+
+/** Divides items into groups, one per object. */
+function divide<T>(items: readonly T[], pathOf: (item: T) => string, level: number): T[][] {
+  if (items.length <= MAX_ITEMS) return [[...items]];
+  const groups: T[][] = [];
+  let group: T[] = [];
+  for (const item of items) {
+    group.push(item);
+    const isFull = group.length >= MAX_ITEMS;
+    if (!isFull && (group.length < MIN_ITEMS || !endsGroup(pathOf(item), level))) continue;
+    groups.push(group);
+    group = [];
+  }
+  if (group.length > 0) groups.push(group);
+  return groups;
+}
+
+/** Each level uses other bits of the hash (FNV-1a, with a final multiplication that changes the high bits). */
+function endsGroup(path: string, level: number): boolean {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < path.length; i++) hash = Math.imul(hash ^ path.charCodeAt(i), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
+  return ((hash >>> (BITS_PER_LEVEL * (level % 8))) & (2 ** BITS_PER_LEVEL - 1)) === 0;
+}
+
+/** A tree with the objects that it consists of. */
+export interface StoredTree {
+  readonly entries: readonly TreeEntry[];
+  /** The sizes of the objects by name. */
+  readonly objects: ReadonlyMap<string, number>;
+}
+
+/** Reads and decodes the tree that a manifest references; null stands for an empty tree. */
+export async function readTree(objects: ObjectSource, ref: ObjectRef | null): Promise<StoredTree> {
+  const sizes = new Map<string, number>();
+  if (ref === null) return { entries: [], objects: sizes };
+  const root = `${objects.location}/${objectName('tree', ref)}`;
+  let total = 0;
+  /** References to objects that have not been read, and entries of those that have. */
+  let level: (ObjectRef | readonly TreeEntry[])[] = [ref];
+  for (let depth = 0; level.some((item) => 'sha256' in item); depth++) {
+    if (depth >= MAX_LEVELS) throw damaged(root, `has more than ${MAX_LEVELS} levels`);
+    for (const item of level) {
+      if (!('sha256' in item)) continue;
+      const name = objectName('tree', item);
+      // Also limits the work: no object is decoded twice.
+      if (sizes.has(name)) throw damaged(root, `contains ${name} twice`);
+      sizes.set(name, item.bytes);
+      total += item.bytes;
+    }
+    if (total > MAX_TREE_BYTES)
+      throw damaged(root, `has a declared size of ${total} bytes; the maximum is ${MAX_TREE_BYTES}`);
+    level = await readLevel(objects, level);
+  }
+  const entries = (level as (readonly TreeEntry[])[]).flat();
+  checkTree(entries, root);
+  return { entries, objects: sizes };
+}
+
+/** Replaces the references by what the objects contain. */
+async function readLevel(
+  objects: ObjectSource,
+  level: readonly (ObjectRef | readonly TreeEntry[])[],
+): Promise<(ObjectRef | readonly TreeEntry[])[]> {
+  const found: (readonly (ObjectRef | readonly TreeEntry[])[])[] = [];
+  await forEachConcurrently(level.entries(), async ([i, item]) => {
+    if (!('sha256' in item)) {
+      found[i] = [item];
+      return;
+    }
+    const path = `${objects.location}/${objectName('tree', item)}`;
+    const decoded = decodeJson(tree, await objects.read('tree', item), path);
+    found[i] = 'parts' in decoded ? decoded.parts : [decoded.entries];
+  });
+  return found.flat();
+}
 
 /** Checks that the entries form a tree and are sorted. */
-function decodeTree(bytes: Uint8Array, path: string): TreeEntry[] {
-  const { entries } = decodeJson(tree, bytes, path);
+function checkTree(entries: readonly TreeEntry[], path: string): void {
   const checked = checkEntries(
     entries.map((entry) => fromTreeEntry(entry, NO_BYTES)),
     'session_damaged',
   );
   const isSorted = checked.every((entry, index) => entry.path === entries[index]!.path);
   if (!isSorted) throw damaged(path, 'is not sorted by path');
-  return entries;
-}
-
-/** Reads and decodes the tree that a manifest references; null stands for an empty tree. */
-export async function readTree(objects: ObjectSource, ref: ObjectRef | null): Promise<TreeEntry[]> {
-  if (ref === null) return [];
-  const path = `${objects.location}/${objectName('tree', ref)}`;
-  if (ref.bytes > MAX_TREE_BYTES)
-    throw damaged(path, `has a declared size of ${ref.bytes} bytes; the maximum is ${MAX_TREE_BYTES}`);
-  return decodeTree(await objects.read('tree', ref), path);
 }
 
 /** Entries of states never change, so each is described only once. */

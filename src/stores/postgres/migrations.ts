@@ -10,6 +10,7 @@
  *   leases           the writer of each session, with a fencing token that increases with every new writer
  *   lease_waiters    the processes that wait for a lease, in the order of their tickets
  *   cached_values    outputs and results of recent calls, which any server can return
+ *   cancellations    requests to cancel the programs of a session, for the servers that run them
  *   rate_limits      what each tenant has used in the current minute; the columns are those of rate-limiter-flexible
  */
 interface Migration {
@@ -103,6 +104,19 @@ export const MIGRATIONS: readonly Migration[] = [
         points integer NOT NULL DEFAULT 0,
         expire bigint
       );
+    `,
+  },
+  {
+    // Earlier releases neither make nor see requests to cancel programs of other servers.
+    compatibleWith: 1,
+    sql: `
+      CREATE TABLE cancellations (
+        tenant text NOT NULL,
+        session_id text COLLATE "C" NOT NULL,
+        requested_at timestamptz NOT NULL,
+        PRIMARY KEY (tenant, session_id)
+      );
+      CREATE INDEX cached_values_by_age ON cached_values (created_at);
     `,
   },
 ];

@@ -34,6 +34,8 @@ export interface PostgresStoreOptions {
   readonly maxSessionBytes?: number;
   /** Maximum size of all sessions of the tenant in bytes; contents that they share count once. Default: no limit. */
   readonly maxTenantBytes?: number;
+  /** Number of sessions that the tenant may have, across all processes. Default: no limit. */
+  readonly maxSessions?: number;
   /** Sessions that are not open and have not been used for this long are deleted. Default: never. */
   readonly ttlSeconds?: number;
 }
@@ -53,9 +55,10 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     leaseWaitSeconds = 0,
     maxSessionBytes = DEFAULT_MAX_SESSION_BYTES,
     maxTenantBytes = Number.POSITIVE_INFINITY,
+    maxSessions = Number.POSITIVE_INFINITY,
     ttlSeconds,
   } = options;
-  const limits = { leaseSeconds, maxSessionBytes, maxTenantBytes, ttlSeconds };
+  const limits = { leaseSeconds, maxSessionBytes, maxTenantBytes, maxSessions, ttlSeconds };
   const store = new SessionTables(databaseFor(options), tenant, limits);
   const defaultWait = leaseWaitSeconds > 0 ? { ms: leaseWaitSeconds * 1000 } : undefined;
   const withErrors = <T>(operation: string, work: () => Promise<T>, id?: string) =>
@@ -91,6 +94,7 @@ const storeOptions = z.object({
   leaseWaitSeconds: z.number().min(0).max(3600).optional(),
   maxSessionBytes: bytes.optional(),
   maxTenantBytes: bytes.optional(),
+  maxSessions: z.number().int().min(1).optional(),
   ttlSeconds: z.number().min(1).max(1e10).optional(),
 });
 

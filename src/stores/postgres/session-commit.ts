@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SandboxError } from '../../errors.ts';
-import { formatBytes } from '../../quantities.ts';
+import { formatBytes, formatItems } from '../../quantities.ts';
 import { encodePrettyJson } from '../format/json-codec.ts';
 import {
   encodeStates,
@@ -31,6 +31,7 @@ const OUTCOME_DELAY_MS = 500;
 export interface CommitLimits {
   readonly maxSessionBytes: number;
   readonly maxTenantBytes: number;
+  readonly maxSessions: number;
 }
 
 /** What the session contains according to its row; valid as long as the row has this commit id. */
@@ -103,6 +104,7 @@ export class SessionCommits {
       await this.database.transaction('READ COMMITTED', async (client) => {
         await this.lease.lock(client);
         const before = await this.#current(client);
+        if (before === undefined) await this.#admit(client);
         next = await this.#prepare(client, before, session, commitId);
         await this.#writeRows(client, next, session.record.last_used_at);
       });
@@ -186,6 +188,25 @@ export class SessionCommits {
         [tenant, id, next.removed],
       );
     if (inserted > 0) await this.#count(client, inserted);
+  }
+
+  /** Checks that the tenant may have another session. The row stays locked until the end of the transaction, so the limit is exact. */
+  async #admit(client: Queryable): Promise<void> {
+    const { maxSessions } = this.limits;
+    if (maxSessions === Number.POSITIVE_INFINITY) return;
+    const tenants = this.database.table('tenants');
+    await client.query(
+      `INSERT INTO ${tenants} AS t (tenant) VALUES ($1) ON CONFLICT (tenant) DO UPDATE SET bytes = t.bytes`,
+      [this.tenant],
+    );
+    const { rows } = await client.query(
+      `SELECT count(*) AS count FROM ${this.database.table('sessions')} WHERE tenant = $1`,
+      [this.tenant],
+    );
+    const count = Number(rows[0]!['count']);
+    if (count < maxSessions) return;
+    const fact = `The store already has ${formatItems(count, 'session')}, and the limit is ${maxSessions}`;
+    throw new SandboxError('session_limit', `${fact}. Delete or prune sessions that are no longer needed.`);
   }
 
   /** Adds to the bytes of the tenant. The row stays locked until the end of the transaction, so the limit is exact. */

@@ -238,8 +238,8 @@ export class SessionTables {
     const workspace = new Map<string, Entry>();
     await ifIntact(() =>
       this.#withManifest(id, async ({ state }, objects) => {
-        const tree = (await ifIntact(() => readTree(objects, state.workspace))) ?? [];
-        await recoverEntries(tree, objects, this.limits.maxSessionBytes, workspace);
+        const tree = await ifIntact(() => readTree(objects, state.workspace));
+        await recoverEntries(tree?.entries ?? [], objects, this.limits.maxSessionBytes, workspace);
       }),
     );
     return { workspace, damage };

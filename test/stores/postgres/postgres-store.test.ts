@@ -314,6 +314,20 @@ describe('limit', () => {
     expect(stored).toBeLessThanOrEqual(250_000);
   });
 
+  test('of sessions holds for processes that create sessions at the same time', async () => {
+    const stores = Array.from({ length: 3 }, () => open({ maxSessions: 2 }));
+    const create = (i: number) => stores[i % 3]!.write(session(`s${i}`, state(1)));
+    const results = await Promise.allSettled([0, 1, 2, 3, 4].map(create));
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
+    for (const result of results)
+      if (result.status === 'rejected') expect(result.reason).toEqual(code('session_limit'));
+    const [existing] = (await stores[0]!.list()).records;
+    // A session that exists can still be written.
+    await stores[1]!.write(session(existing!.session_id, state(2)));
+    await stores[2]!.delete(existing!.session_id);
+    await create(5);
+  });
+
   test('of a session rejects a larger one', async () => {
     const store = open({ maxSessionBytes: 50_000 });
     await expect(store.write(session('one', state(1, { f: 'x'.repeat(60_000) })))).rejects.toEqual(

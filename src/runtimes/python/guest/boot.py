@@ -19,7 +19,7 @@ _SITE_PACKAGES = '/data/site-packages'
 
 # Imported into the boot image, because programs use them often. Each one makes the image larger.
 WARM_MODULES = (
-    'base64', 'bisect', 'csv', 'datetime', 'decimal', 'hashlib', 'heapq', 'math', 'pathlib', 'random', 'statistics',
+    'asyncio', 'base64', 'bisect', 'csv', 'datetime', 'decimal', 'hashlib', 'heapq', 'math', 'pathlib', 'random', 'statistics',
     'string', 'struct', 'typing',
 )  # fmt: skip
 
@@ -285,11 +285,10 @@ def _define_entry_points():
         linecache.cache[file] = (len(source), None, lines, file)
         sys.modules['__main__'].__dict__['__file__'] = file
         if 'tools' in current:
-            tools = imports.import_quietly('_sandbox_tools')
-            tools.begin(current['tools'])
-            current['tools'] = tools
-        elif '_sandbox_tools' in sys.modules:
-            sys.modules['_sandbox_tools'].end()
+            tool_module.begin(current['tools'])
+            current['tools'] = tool_module
+        else:
+            tool_module.end()
 
     def run_program():
         return execute(current['code'], current['file'], sys.modules['__main__'].__dict__, current.get('tools'))
@@ -391,6 +390,8 @@ def _define_entry_points():
 
     for name in WARM_MODULES:
         __import__(name)
+    # A program can remove the module from sys.modules.
+    tool_module = __import__('_sandbox_tools')
     sys.modules['hashlib'].pbkdf2_hmac = __import__('_sandbox_pbkdf2').pbkdf2_hmac
     imports.track_folder(_SITE_PACKAGES)
     imports.install()

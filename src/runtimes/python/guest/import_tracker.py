@@ -106,17 +106,6 @@ _original = bootstrap._find_and_load
 _wrapper = _wrap(_original)
 
 
-def import_quietly(name):
-    """Imports a module of the runtime without a report. What it imports itself is not reported either."""
-    if name not in _modules:
-        bootstrap._find_and_load = _original
-        try:
-            __import__(name)
-        finally:
-            bootstrap._find_and_load = _wrapper
-    return _modules[name]
-
-
 def remove_wrapper(tb):
     """Removes the wrapper from a traceback where the interpreter does not, as below importlib.import_module."""
     while tb is not None:

@@ -1,6 +1,6 @@
 """The module `tools` of programs: the tools by name, and the program that runs with them.
 
-It is imported when a program with tools is prepared. `await tools.name(...)` makes a call.
+It is part of the boot image, because importing asyncio takes longer than most programs. `await tools.name(...)` makes a call.
 """
 
 import _ast as ast
@@ -224,9 +224,13 @@ def begin(names):
 
 
 def end():
-    """Removes the tools, for a program that has none."""
-    if _module is not None and sys.modules.get('tools') is _module:
+    """Removes the tools of an earlier program, for a program that has none."""
+    global _module
+    if _module is None:
+        return
+    if sys.modules.get('tools') is _module:
         del sys.modules['tools']
+    _module = None
     for name in _BUILTINS:
         builtins.__dict__.pop(name, None)
     unix_events._SleepingSelector.tools = None

@@ -1,11 +1,15 @@
 /**
  * What one call of a host function costs a program: the time of a run with calls minus that of the same run without them,
- * divided by the number of calls. The function returns its argument.
+ * divided by the number of calls. The function returns its argument. Also the size and the times of a program that pauses.
  */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { createSandbox } from '../dist/index.js';
+import { createSandbox, diskStore } from '../dist/index.js';
+import { formatBytes } from '../dist/quantities.js';
 import { fetched } from '../scripts/fetched.mjs';
-import { markdown, median, quantile, sampleInterleaved, times } from './measure.mjs';
+import { elapsedMs, markdown, median, ms, quantile, sampleInterleaved, times } from './measure.mjs';
 
 const CALLS = 1000;
 const PARALLEL = 16;
@@ -46,6 +50,68 @@ async function vercelRun() {
   };
 }
 
+const PAUSING = {
+  python: `import asyncio
+data = list(range(1000))
+print(sum(await asyncio.gather(*[tools.approve(n=n) for n in (1, 2, 3)])))`,
+  javascript: `const data = Array.from({ length: 1000 }, (_, i) => i);
+console.log((await Promise.all([1, 2, 3].map((n) => tools.approve({ n })))).reduce((a, b) => a + b))`,
+};
+const PAUSES = 15;
+
+/** Pauses a program, closes its session, and resumes it from the store. Returns one row. */
+async function pauseAndResume(runtime, folder) {
+  const tools = { approve: { needsApproval: true, execute: async ({ n }) => n } };
+  const samples = { pause: [], open: [], resume: [], bytes: [] };
+  for (let i = 0; i < PAUSES; i++) {
+    const options = { runtime, tools, session_id: `${runtime}-${i}` };
+    const store = diskStore(folder);
+    const session = await createSandbox({ ...options, store });
+    await session.execute('0');
+    let paused;
+    samples.pause.push(
+      await elapsedMs(async () => {
+        paused = await session.execute(PAUSING[runtime]);
+        await session.flush();
+      }),
+    );
+    await session.close();
+    samples.bytes.push(await store.size(options.session_id));
+    let opened;
+    samples.open.push(
+      await elapsedMs(async () => {
+        opened = await createSandbox({ ...options, store: diskStore(folder) });
+      }),
+    );
+    const { execution_id, pending } = paused.metadata;
+    const resolutions = pending.map(({ id }) => ({ id, approve: true })).toReversed();
+    let result;
+    samples.resume.push(
+      await elapsedMs(async () => {
+        result = await opened.resume(execution_id, { resolutions });
+      }),
+    );
+    if (result.stdout !== '6\n') throw new Error(result.stderr);
+    await opened.close();
+  }
+  const figures = [samples.pause, samples.open, samples.resume].map((values) => ms(median(values)));
+  return [runtime === 'python' ? 'Python' : 'JavaScript', formatBytes(median(samples.bytes)), ...figures];
+}
+
+async function pauseTable() {
+  const folder = mkdtempSync(join(tmpdir(), 'bench-pause-'));
+  try {
+    return markdown(
+      'Paused programs',
+      `A program in a session on disk waits for three approvals, its session is closed and opened again, and it continues when all three are answered. Median of ${PAUSES} programs. "Pause" is the time from the start of the program until it is on disk; "resume" includes restoring the interpreter.`,
+      ['runtime', 'size on disk', 'pause ms', 'open ms', 'resume ms'],
+      [await pauseAndResume('python', folder), await pauseAndResume('javascript', folder)],
+    );
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
 export async function table() {
   const sandboxes = {
     'this project, Python': await ours('python', PYTHON),
@@ -82,10 +148,11 @@ export async function table() {
       ];
     }),
   );
-  return markdown(
+  const calling = markdown(
     'Tool calls',
     `Cost of one call of a host function that returns its argument, in runs of ${calls} calls: the time of the run minus that of a run\nwithout calls, per call; median and 90th percentile of ${ROUNDS} runs. The last column is the run without calls.`,
     ['sandbox', 'calls', 'median', 'p90', 'beside run', 'run without calls'],
     rows,
   );
+  return [calling, await pauseTable()].join('\n');
 }

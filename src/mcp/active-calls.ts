@@ -1,0 +1,77 @@
+/**
+ * The running and queued calls of a tenant, which can be cancelled. With a database, calls of other servers can be
+ * cancelled as well: each server looks for requests while it has calls that have been active for a while.
+ */
+import { linkSignals } from '../concurrency/link-signals.ts';
+import type { Cancellations } from '../stores/postgres/cancellations.ts';
+
+/** Interval at which requests of other servers are looked for. Shorter calls cost no query. */
+export const CANCELLATION_POLL_MS = 1000;
+
+interface ActiveCall {
+  readonly session_id: string;
+  readonly startedMs: number;
+  readonly controller: AbortController;
+}
+
+export class ActiveCalls {
+  readonly #calls = new Set<ActiveCall>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(readonly shared: Cancellations | undefined) {}
+
+  /** Runs work until it ends, `signal` aborts or it is cancelled. */
+  async run<T>(
+    session_id: string,
+    signal: AbortSignal,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const call = { session_id, startedMs: performance.now(), controller: new AbortController() };
+    this.#calls.add(call);
+    this.#watch();
+    const linked = linkSignals(signal, call.controller.signal);
+    try {
+      return await work(linked.signal);
+    } finally {
+      linked.unlink();
+      this.#calls.delete(call);
+    }
+  }
+
+  /** Cancels the calls of a session, or of all sessions, at this server; returns their number. */
+  cancel(session_id?: string): number {
+    const calls = [...this.#calls].filter(
+      (call) => session_id === undefined || call.session_id === session_id,
+    );
+    for (const { controller } of calls) controller.abort();
+    return calls.length;
+  }
+
+  /** Running and queued calls of a session, or of all sessions. */
+  count(session_id?: string): number {
+    if (session_id === undefined) return this.#calls.size;
+    return [...this.#calls].filter((call) => call.session_id === session_id).length;
+  }
+
+  #watch(): void {
+    if (this.shared === undefined || this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => this.#look(this.shared!), CANCELLATION_POLL_MS).unref();
+  }
+
+  async #look(shared: Cancellations): Promise<void> {
+    const askedMs = performance.now();
+    const calls = [...this.#calls];
+    if (calls.length > 0) {
+      const ids = [...new Set(calls.map(({ session_id }) => session_id))];
+      // Without the database, the next attempt sees the request.
+      const ages = await shared.ages(ids).catch(() => new Map<string, number>());
+      for (const { session_id, startedMs, controller } of calls) {
+        const ageMs = ages.get(session_id);
+        // A call that started after the request is not meant.
+        if (ageMs !== undefined && ageMs < askedMs - startedMs) controller.abort();
+      }
+    }
+    this.#timer = undefined;
+    if (this.#calls.size > 0) this.#watch();
+  }
+}

@@ -1,0 +1,115 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Entry } from '../../src/fs/flat-entries.ts';
+import { encodeText } from '../../src/stores/format/json-codec.ts';
+import { type ObjectRef, objectName, refTo } from '../../src/stores/format/session-objects.ts';
+import { encodeTree, readTree, toTreeEntry } from '../../src/stores/format/stored-tree.ts';
+import { files } from './fixtures.ts';
+
+const TIME = 1_700_000_000_000;
+
+const numbered = (count: number, change: Record<number, string> = {}) =>
+  files(Object.fromEntries(Array.from({ length: count }, (_, i) => [`f${i}`, change[i] ?? ''])));
+
+/** Encodes a tree and returns its objects by name. */
+function encode(entries: Iterable<Entry>): { ref: ObjectRef | null; objects: Map<string, Uint8Array> } {
+  const objects = new Map<string, Uint8Array>();
+  const sorted = [...entries].sort((a, b) => (a.path < b.path ? -1 : 1)).map(toTreeEntry);
+  const ref = encodeTree(sorted, (part, bytes) => objects.set(objectName('tree', part), bytes));
+  return { ref, objects };
+}
+
+const sourceOf = (objects: ReadonlyMap<string, Uint8Array>) => ({
+  location: 'objects',
+  read: async (kind: 'tree', ref: ObjectRef) => objects.get(objectName(kind, ref))!,
+});
+
+const read = (objects: ReadonlyMap<string, Uint8Array>, ref: ObjectRef | null) =>
+  readTree(sourceOf(objects) as Parameters<typeof readTree>[0], ref);
+
+/** Adds an object that no encoder has written. */
+function add(objects: Map<string, Uint8Array>, content: unknown): ObjectRef {
+  const bytes = encodeText(JSON.stringify(content));
+  const ref = refTo(bytes);
+  objects.set(objectName('tree', ref), bytes);
+  return ref;
+}
+
+const damaged = (message: RegExp) =>
+  expect.objectContaining({ code: 'session_damaged', message: expect.stringMatching(message) });
+
+describe('stored tree', () => {
+  test('returns the entries of any tree, and the objects that contain them', async () => {
+    const name = fc.string({ unit: fc.constantFrom('a', 'b', 'z', '0', 'é'), minLength: 1, maxLength: 8 });
+    const names = fc.uniqueArray(name, { maxLength: 400 });
+    await fc.assert(
+      fc.asyncProperty(names, async (paths) => {
+        const entries = files(Object.fromEntries(paths.map((path) => [path, path])));
+        const { ref, objects } = encode(entries.values());
+        const tree = await read(objects, ref);
+        expect(tree.entries).toEqual([...tree.entries].sort((a, b) => (a.path < b.path ? -1 : 1)));
+        expect(new Map(tree.entries.map((entry) => [entry.path, entry]))).toEqual(
+          new Map([...entries].map(([path, entry]) => [path, toTreeEntry(entry)])),
+        );
+        expect([...tree.objects].sort()).toEqual(
+          [...objects].map(([object, { length }]) => [object, length]).sort(),
+        );
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  test.each([
+    ['changes', numbered(1500, { 700: 'changed' })],
+    ['is added', numbered(1501)],
+    ['is removed', new Map([...numbered(1500)].filter(([path]) => path !== 'f700'))],
+  ])('writes a small part of its objects when one file %s', (_, changed) => {
+    const before = encode(numbered(1500).values()).objects;
+    const after = encode(changed.values()).objects;
+    const written = [...after].filter(([name]) => !before.has(name));
+    const bytes = written.reduce((sum, [, { length }]) => sum + length, 0);
+    const total = [...after.values()].reduce((sum, { length }) => sum + length, 0);
+    expect(written.length).toBeGreaterThan(1);
+    expect(bytes).toBeLessThan(total / 10);
+  });
+
+  test('has a bounded number of objects, whatever the paths are', () => {
+    // Paths of which a naive division would end an object at every one, or at none.
+    for (const prefix of ['', 'a'.repeat(200)]) {
+      const { objects } = encode(
+        files(Object.fromEntries(Array.from({ length: 3000 }, (_, i) => [prefix + i, '']))).values(),
+      );
+      expect(objects.size).toBeLessThan(3000 / 8 + 3000 / 64 + 2);
+      expect(objects.size).toBeGreaterThan(3000 / 64);
+    }
+  });
+
+  test('is read from one object, as earlier releases have written it', async () => {
+    const entries = [...numbered(300).values()]
+      .sort((a, b) => (a.path < b.path ? -1 : 1))
+      .map((entry) => toTreeEntry(entry));
+    const objects = new Map<string, Uint8Array>();
+    const ref = add(objects, { format: 3, entries });
+    expect((await read(objects, ref)).entries).toEqual(entries);
+  });
+
+  test('is rejected if it is not one', async () => {
+    const objects = new Map<string, Uint8Array>();
+    const leaf = (path: string) =>
+      add(objects, { format: 3, entries: [{ path, kind: 'dir', mode: 0o755, mtime_ms: TIME }] });
+    const node = (...parts: ObjectRef[]) => add(objects, { format: 3, parts });
+    await expect(read(objects, node(leaf('b'), leaf('a')))).rejects.toEqual(damaged(/not sorted/));
+    await expect(read(objects, node(leaf('a'), leaf('a')))).rejects.toEqual(damaged(/twice/));
+    await expect(read(objects, node(leaf('a/b')))).rejects.toEqual(
+      expect.objectContaining({ code: 'session_damaged' }),
+    );
+    let deep = leaf('a');
+    for (let i = 0; i < 10; i++) deep = node(deep);
+    await expect(read(objects, deep)).rejects.toEqual(damaged(/levels/));
+    const huge = node({ sha256: '0'.repeat(64), bytes: 2 ** 40 });
+    await expect(read(objects, huge)).rejects.toEqual(damaged(/declared size/));
+    await expect(read(objects, add(objects, { format: 3, parts: [], entries: [] }))).rejects.toEqual(
+      damaged(/invalid/),
+    );
+  });
+});
