@@ -6,7 +6,7 @@ import { linkSignals } from '../concurrency/link-signals.ts';
 import type { Cancellations } from '../stores/postgres/cancellations.ts';
 
 /** Interval at which requests of other servers are looked for. Shorter calls cost no query. */
-export const CANCELLATION_POLL_MS = 1000;
+const CANCELLATION_POLL_MS = 1000;
 
 interface ActiveCall {
   readonly session_id: string;

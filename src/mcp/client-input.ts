@@ -4,6 +4,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import {
+  CLIENT_CAPABILITIES_META_KEY,
+  type ClientCapabilities,
   createRequestStateCodec,
   type InputRequiredResult,
   inputRequired,
@@ -57,7 +59,7 @@ export function clientInput(
 ): ClientInput {
   const { mcpReq } = context;
   return {
-    canAsk: canElicit(server),
+    canAsk: canElicit(mcpReq, server),
     state: mcpReq.requestState<RoundState>(),
     decision: (key) => decisionOf(mcpReq.inputResponses, key),
     ask: async (questions, state) =>
@@ -73,9 +75,13 @@ export function clientInput(
   };
 }
 
-/** An empty capability means forms; a client may also support only URLs. */
-function canElicit(server: McpServer): boolean {
-  const elicitation = server.server.getClientCapabilities()?.elicitation;
+/**
+ * An empty capability means forms; a client may also support only URLs. Clients of 2026 state their capabilities with each
+ * request, clients of 2025 when they connect.
+ */
+function canElicit({ envelope }: ServerContext['mcpReq'], server: McpServer): boolean {
+  const { [CLIENT_CAPABILITIES_META_KEY]: stated } = (envelope ?? {}) as Record<string, unknown>;
+  const { elicitation } = (stated ?? server.server.getClientCapabilities() ?? {}) as ClientCapabilities;
   return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
 }
 

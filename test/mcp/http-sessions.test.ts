@@ -192,6 +192,33 @@ describe('HTTP server with sessions', () => {
   });
 });
 
+/** A call of a 2026-era client that repeats no argument in a header. */
+async function callWithoutHeader(url: string, name: string, args: object) {
+  const version = '2026-07-28';
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': version,
+    'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': version,
+      'mcp-method': 'tools/call',
+      'mcp-name': name,
+    },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name, arguments: args, _meta: meta },
+    }),
+  });
+  return { status: response.status, text: await response.text() };
+}
+
 describe('HTTP server', () => {
   test('serves a client of SDK v1', async () => {
     const server = await startHttp();
@@ -214,8 +241,6 @@ describe('HTTP server', () => {
       const server = await startHttp({ session_header });
       const client = await httpClient(server, 'modern');
       const create = () => call(client, 'create_session', { session_id: 'one', language: 'javascript' });
-      // The client does not know the header before it has listed the tools.
-      if (session_header) await expect(create()).rejects.toThrow('Mcp-Param-Session header is absent');
       const { tools } = await client.listTools();
       const declared = tools.filter(({ inputSchema }) =>
         Object.hasOwn((inputSchema.properties?.['session_id'] as object | undefined) ?? {}, 'x-mcp-header'),
@@ -224,6 +249,10 @@ describe('HTTP server', () => {
       expect((await create()).isError).toBe(false);
       const run = { session_id: 'one', language: 'javascript', code: 'console.log(1)' };
       expect((await call(client, 'execute_code', run)).structured).toMatchObject({ stdout: '1\n' });
+      const other = await callWithoutHeader(server.url, 'execute_code', run);
+      expect([other.status, other.text.includes('Mcp-Param-Session header is absent')]).toEqual(
+        session_header ? [400, true] : [200, false],
+      );
       await client.close();
       await server.close();
     },

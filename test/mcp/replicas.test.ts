@@ -155,12 +155,13 @@ describe('a session', () => {
 
 test('a call is cancelled by a request to another server, and a later call is not', async () => {
   await create(first, 'cancelled');
-  const running = run(first, 'cancelled', 'for (;;) {}');
+  const endless = { session_id: 'cancelled', language: 'javascript', code: 'for (;;) {}', timeout: 60 };
+  const running = call(first, 'execute_code', { ...endless, fuel_budget: 1_000_000_000_000 });
   await expect.poll(() => leases('cancelled'), { timeout: 30_000 }).toBeGreaterThan(0);
   const { text, structured } = await call(second, 'cancel_execution', { session_id: 'cancelled' });
   expect(structured).toEqual({ session_id: 'cancelled', cancelled: 0 });
   expect(text).toContain('on this server. Calls that other servers are running are cancelled');
-  expect(await running).toContain('cancelled');
+  expect((await running).structured).toMatchObject({ trap_reason: 'cancelled' });
   // Longer than the interval at which the server looks for requests.
   const wait = 'const end = Date.now() + 1500; while (Date.now() < end); console.log("done")';
   expect(await run(first, 'cancelled', wait)).toBe('done');

@@ -324,11 +324,10 @@ describe('a gateway', () => {
     onTestFinished(() => outer.close());
     const client = await httpClient(outer, 'modern');
     const code = `await tools.remote.write_file(path="by-bob.txt", content="over HTTP")
-found = await tools.remote.read_file(path="by-bob.txt")
-print(found["content"])`;
+print(await tools.remote.read_file(path="by-bob.txt"))`;
     const { structured } = await call(client, 'execute_code', { code, language: 'python' });
     expect(structured).toMatchObject({
-      stdout: 'over HTTP\n',
+      stdout: expect.stringContaining('over HTTP'),
       tool_calls: [{ name: 'remote.write_file' }, { name: 'remote.read_file', status: 'ok' }],
     });
     await client.close();
@@ -347,12 +346,12 @@ print(found["content"])`;
     expect((await execute('console.log(1)')).structured).toMatchObject({ stdout: '1\n' });
     // Nothing has asked for the tools, so the server was not contacted.
     expect(outer.state.gateway!.listedToolset).toBeUndefined();
-    const waiting = execute('console.log(Object.keys(tools).length)');
+    const waiting = execute('console.log(Object.keys(tools).length)').catch(() => undefined);
     const other = await execute('console.log(2)');
     expect(other.structured).toMatchObject({ stdout: '2\n' });
     expect(outer.state.gateway!.listedToolset).toBeUndefined();
     await outer.close();
-    await waiting.catch(() => {});
+    await waiting;
     await client.close();
     const { stdout, stderr } = await runCliHere(
       ['run', '-c', 'print(3)', '--tools-config', tools_config],
