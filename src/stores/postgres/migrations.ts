@@ -107,8 +107,8 @@ export const MIGRATIONS: readonly Migration[] = [
     `,
   },
   {
-    // Earlier releases neither make nor see requests to cancel programs of other servers.
-    compatibleWith: 1,
+    // Earlier releases cannot read file lists that consist of parts, which this version writes.
+    compatibleWith: 3,
     sql: `
       CREATE TABLE cancellations (
         tenant text NOT NULL,
