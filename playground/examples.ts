@@ -12,19 +12,7 @@ const REVENUE_CHART = `orders = [
     {"month": "May", "revenue": 91}, {"month": "Jun", "revenue": 84},
 ]
 
-def bar_chart(rows, width=520, height=220):
-    top = max(row["revenue"] for row in rows)
-    step = width / len(rows)
-    bars = []
-    for i, row in enumerate(rows):
-        h = row["revenue"] / top * (height - 50)
-        x = i * step + 10
-        bars.append(f'<rect x="{x:.0f}" y="{height - 30 - h:.0f}" width="{step - 20:.0f}" height="{h:.0f}" rx="5" fill="#5b5bd6"/>')
-        bars.append(f'<text x="{x + step / 2 - 10:.0f}" y="{height - 8}" text-anchor="middle" font-family="sans-serif" font-size="13" fill="#777">{row["month"]}</text>')
-        bars.append(f'<text x="{x + step / 2 - 10:.0f}" y="{height - 38 - h:.0f}" text-anchor="middle" font-family="sans-serif" font-size="13" fill="#777">{row["revenue"]}</text>')
-    return f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}">{"".join(bars)}</svg>'
-
-display(bar_chart(orders), mime="image/svg+xml")
+display(chart.bar(orders, x="month", y="revenue", title="Revenue per month"))
 print("Total:", sum(row["revenue"] for row in orders))`;
 
 export const EXAMPLES: readonly Example[] = [

@@ -16,6 +16,43 @@ const RESVG = {
   sha256: '22bf6e9f9a100d972da0411a69c5ba504367fc1fa87b3b64e3f35e53926d2d70',
 };
 const STACK_MB = 256;
+/** Replaces the module vega-expression. */
+const EXPRESSIONS = at('src/charts/guest/compiled-expressions.js');
+
+/** Specifications whose expressions the image contains: one for each kind of chart and scale. */
+const TYPICAL_CHARTS = (() => {
+  const values = [
+    { name: 'a', day: '2026-01-01', x: 1, y: 2 },
+    { name: 'b', day: '2026-02-01', x: 2, y: 3 },
+  ];
+  const nominal = { field: 'name', type: 'nominal' };
+  const temporal = { field: 'day', type: 'temporal' };
+  const x = { field: 'x', type: 'quantitative' };
+  const y = { field: 'y', type: 'quantitative' };
+  const binned = { ...x, bin: true };
+  const tooltip = [nominal, y];
+  return [
+    { mark: 'bar', encoding: { x: nominal, y } },
+    { mark: { type: 'bar', tooltip: true }, encoding: { x: nominal, y, color: nominal, xOffset: nominal } },
+    { mark: 'bar', encoding: { y: nominal, x } },
+    { mark: 'bar', encoding: { x: binned, y: { aggregate: 'count' } } },
+    { mark: { type: 'line', point: true }, encoding: { x: temporal, y, color: nominal, tooltip } },
+    { mark: 'area', encoding: { x: temporal, y } },
+    { mark: 'point', encoding: { x, y, color: nominal, size: y } },
+    { mark: 'circle', encoding: { x, y, color: x } },
+    { mark: 'arc', encoding: { theta: y, color: nominal } },
+    { mark: 'rect', encoding: { x: nominal, y: nominal, color: y } },
+    { layer: [{ mark: 'line' }, { mark: 'text' }, { mark: 'rule' }], encoding: { x, y } },
+    { facet: { column: nominal }, spec: { mark: 'bar', encoding: { x: nominal, y } } },
+  ].map((spec) =>
+    JSON.stringify({
+      $schema: 'https://vega.github.io/schema/vega-lite/v6.json',
+      title: 'Title',
+      data: { values },
+      ...spec,
+    }),
+  );
+})();
 
 /** Runs this file in a thread of its own. Resolves with a description of what was built. */
 export function buildCharts(inputs) {
@@ -37,6 +74,14 @@ async function bundleVega(widths) {
       onLoad({ filter: /./, namespace: 'metrics' }, () => ({ contents: metricsModule(widths) }));
     },
   };
+  const expressions = {
+    name: 'compiled expressions',
+    setup({ onResolve }) {
+      onResolve({ filter: /^vega-expression$/ }, ({ importer }) =>
+        importer === EXPRESSIONS ? undefined : { path: EXPRESSIONS, sideEffects: true },
+      );
+    },
+  };
   const result = await build({
     entryPoints: [at('src/charts/guest/render.js')],
     bundle: true,
@@ -48,7 +93,7 @@ async function bundleVega(widths) {
     legalComments: 'none',
     // Paths of modules must not depend on where a linked node_modules lies.
     preserveSymlinks: true,
-    plugins: [metrics],
+    plugins: [metrics, expressions],
   });
   return result.outputFiles[0].text;
 }
@@ -91,7 +136,10 @@ async function captureRenderer(source) {
   };
   const bytecode = compileBytecode(create(), { name: 'sandbox:charts', aliases: [], source });
   const guest = create();
-  const handles = { ...template.image.header.handles, [RENDER_HANDLE]: loadRenderer(guest, bytecode) };
+  const handles = {
+    ...template.image.header.handles,
+    [RENDER_HANDLE]: loadRenderer(guest, bytecode, TYPICAL_CHARTS),
+  };
   const image = captureImage(guest, template.assets.origin, handles);
   return { image, minMemoryBytes: guest.memory.buffer.byteLength, bytecode: bytecode.length };
 }

@@ -358,3 +358,20 @@ for (const file of files) {
     console.log(`wrote ${file}`);
   }
 }
+
+/** The examples in docs/RESULTS.md that end with a chart, as pictures. test/sandbox/charts.test.ts checks that they are current. */
+async function drawExamples() {
+  const { createSandbox } = await import(at('dist/index.js'));
+  const { chartExamples } = await import('./chart-examples.mjs');
+  for (const { runtime, code, picture } of chartExamples()) {
+    await using sandbox = await createSandbox({ runtime });
+    const { results } = await sandbox.execute(code);
+    writeFileSync(at(picture), `${results.at(-1).svg}\n`);
+    console.log(`wrote ${picture}`);
+  }
+}
+
+if (!process.argv.includes('--check')) {
+  await drawExamples();
+  process.exit();
+}

@@ -214,7 +214,7 @@ function executeCode(context: ToolsContext): SandboxTool {
       viewAdvice: '',
       cacheOutput: (stream, text) => outputs.add(stream, text),
     });
-    const images = await imageBlocks(listed, options.max_output_chars, (path) => sandbox.readFile(path));
+    const images = await imageBlocks(listed, options.max_output_chars, sandbox, signal);
     return { ...shown, blocks: images };
   });
 }

@@ -98,8 +98,16 @@ export function findRenderer(): GuestAssets {
   };
 }
 
+let rasteriser: Rasteriser | undefined;
+
+/** The rasteriser of this thread. */
+export function sharedRasteriser(): Rasteriser {
+  rasteriser ??= loadRasteriser();
+  return rasteriser;
+}
+
 /** Reads, verifies and compiles the rasteriser. */
-export function loadRasteriser(): Rasteriser {
+function loadRasteriser(): Rasteriser {
   const { rasteriser, fontFamily, fonts } = description();
   const { minPages, stateGlobals, origin } = rasteriser;
   const read = (path: string, digest: string) => {

@@ -21,6 +21,17 @@ export const CHART_LIMITS = {
   scale: 2,
 } as const;
 
+/** Limits of showing an image or SVG that a program has created. */
+export const PICTURE_LIMITS = {
+  fuel: 40_000_000_000,
+  timeMs: 20_000,
+  memoryBytes: 384 * 1024 * 1024,
+  /** Pixels of an image that is decoded. */
+  pixels: 24_000_000,
+  /** Bytes of an image that is decoded. */
+  bytes: 16 * 1024 * 1024,
+} as const;
+
 /** How long the charts of a call with this time limit may take, in milliseconds. */
 export function chartTimeMs(timeoutMs: number): number {
   const { min, max } = CHART_LIMITS.totalMs;

@@ -1,6 +1,6 @@
 /**
- * Draws an SVG as a PNG. resvg runs as a guest: its module is metered like that of an interpreter, so fuel, time and memory bound
- * what a hostile SVG can cost. Every image starts from the same memory.
+ * Draws SVG and decodes images. resvg runs as a guest: its module is metered like that of an interpreter, so fuel, time and memory bound
+ * what hostile input can cost. Every image starts from the same memory.
  */
 import { type CompiledModule, Guest } from '../engine/guest.ts';
 import type { Linkage } from '../engine/host-imports.ts';
@@ -9,6 +9,7 @@ import { PAGE_BYTES } from '../engine/image-identity.ts';
 import type { RunContext } from '../engine/run-context.ts';
 import { Volume } from '../fs/volume.ts';
 import { CHART_LIMITS } from './limits.ts';
+import type { Pixels } from './pixels.ts';
 import { copyIn, HostValues, rasteriserImports } from './rasteriser-imports.ts';
 
 /** The functions of resvg that are used. */
@@ -16,7 +17,9 @@ export const RASTERISER_EXPORTS = [
   '__wbindgen_add_to_stack_pointer',
   '__wbindgen_exn_store',
   '__wbindgen_malloc',
-  'renderedimage_asPng',
+  'renderedimage_height',
+  'renderedimage_pixels',
+  'renderedimage_width',
   'resvg_height',
   'resvg_new',
   'resvg_render',
@@ -40,44 +43,69 @@ export interface Rasteriser {
   readonly fontFamily: string;
 }
 
-export interface Picture {
-  readonly png: Uint8Array;
-  readonly width: number;
-  readonly height: number;
-}
-
 interface Size {
   readonly width: number;
   readonly height: number;
 }
 
+/** What to draw: an SVG, whose size is given if it is known, or an image whose header says that it has this size. */
+export type Drawable =
+  | { readonly svg: string; readonly size?: Size | undefined }
+  | { readonly image: Uint8Array; readonly mime: string; readonly size: Size };
+
 /**
- * Draws an SVG. If its size is not known, it is parsed twice. Throws `GuestStopped` if a limit is reached, and an Error
- * if the SVG is invalid. `charge` receives the fuel that was used, even if drawing fails.
+ * Draws an SVG, or decodes an image. An SVG whose size is not known is parsed twice. Throws `GuestStopped` if a limit is
+ * reached, and an Error if the SVG is invalid; an image that cannot be decoded is transparent. `charge` receives the fuel that
+ * was used, even if drawing fails.
  */
 export function rasterise(
   rasteriser: Rasteriser,
-  svg: string,
-  known: Size | undefined,
+  drawable: Drawable,
+  memoryBytes: number,
   context: RunContext,
   charge: (fuel: number) => void,
-): Picture {
+): Pixels {
   const { compiled, image } = rasteriser;
-  const maxPages = CHART_LIMITS.memoryBytes / PAGE_BYTES;
-  const guest = new Guest(compiled, RASTERISER_LINKAGE, { pages: image.header.pages, maxPages }, NO_FILES);
+  const size = { pages: image.header.pages, maxPages: memoryBytes / PAGE_BYTES };
+  const guest = new Guest(compiled, RASTERISER_LINKAGE, size, NO_FILES);
   writeImage(guest, image);
   guest.beginRun(context);
-  const source = { kind: 'text', text: svg } as const;
   try {
-    const width = widthFor(known ?? sizeOf(guest, open(guest, rasteriser, source, undefined)));
-    const drawn = call(guest, 'resvg_render', open(guest, rasteriser, source, width));
-    const index = call(guest, 'renderedimage_asPng', drawn);
-    const png = HostValues.of(guest).get(index, 'bytes').bytes;
-    const header = new DataView(png.buffer, png.byteOffset, png.byteLength);
-    return { png, width: header.getUint32(16), height: header.getUint32(20) };
+    const drawn = call(guest, 'resvg_render', openDrawable(guest, rasteriser, drawable));
+    const [width, height] = [
+      guest.call('renderedimage_width', drawn),
+      guest.call('renderedimage_height', drawn),
+    ];
+    const rgba = HostValues.of(guest).get(guest.call('renderedimage_pixels', drawn), 'bytes').bytes;
+    if (!(width > 0 && height > 0) || rgba.length !== width * height * 4)
+      throw new Error('the rasteriser returned no image');
+    return { width, height, rgba };
   } finally {
     charge(guest.fuelConsumed);
   }
+}
+
+function openDrawable(guest: Guest, rasteriser: Rasteriser, drawable: Drawable): number {
+  if ('image' in drawable) {
+    const { width } = drawable.size;
+    return open(guest, rasteriser, { kind: 'text', text: svgOfImage(drawable) }, width);
+  }
+  const source = { kind: 'text', text: drawable.svg } as const;
+  const size = drawable.size ?? sizeOf(guest, open(guest, rasteriser, source, undefined));
+  return open(guest, rasteriser, source, widthFor(size));
+}
+
+/** An SVG that shows an image in its own size. */
+function svgOfImage({
+  image,
+  mime,
+  size: { width, height },
+}: Extract<Drawable, { image: Uint8Array }>): string {
+  const box = `width="${width}" height="${height}"`;
+  const data = Buffer.from(image.buffer, image.byteOffset, image.byteLength).toString('base64');
+  const href = `xlink:href="data:${mime};base64,${data}"`;
+  const names = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"';
+  return `<svg ${names} ${box}><image ${box} image-rendering="optimizeSpeed" ${href}/></svg>`;
 }
 
 /** The width of the image, such that neither edge is above the limit. */

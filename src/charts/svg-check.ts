@@ -4,23 +4,25 @@
  */
 import { CHART_LIMITS } from './limits.ts';
 
+const ELEMENT = /</g;
+const USE = /<(?:[\w.-]{1,64}:)?use[\s/>]/g;
+
 /** Why an SVG is not rendered, or undefined. */
 export function svgProblem(svg: string): string | undefined {
-  if (svg.length > CHART_LIMITS.svgChars)
-    return `its SVG has ${svg.length} characters, and at most ${CHART_LIMITS.svgChars} are rendered`;
-  if (svg.includes('<!ENTITY') || svg.includes('<!DOCTYPE')) return 'its SVG declares entities';
-  if (count(svg, '<', CHART_LIMITS.svgElements * 2) > CHART_LIMITS.svgElements * 2)
-    return `its SVG has more than ${CHART_LIMITS.svgElements} elements`;
-  if (count(svg, '<use', CHART_LIMITS.svgUses) > CHART_LIMITS.svgUses)
-    return `its SVG has more than ${CHART_LIMITS.svgUses} use elements`;
+  const { svgChars, svgElements, svgUses } = CHART_LIMITS;
+  if (svg.length > svgChars)
+    return `its SVG has ${svg.length} characters, and at most ${svgChars} are rendered`;
+  if (svg.includes('<!ENTITY')) return 'its SVG declares entities';
+  if (count(svg, ELEMENT, svgElements * 2) > svgElements * 2)
+    return `its SVG has more than ${svgElements} elements`;
+  if (count(svg, USE, svgUses) > svgUses) return `its SVG has more than ${svgUses} use elements`;
   return undefined;
 }
 
-/** Occurrences of a text; stops counting after `max`. */
-function count(text: string, part: string, max: number): number {
+/** Occurrences of a pattern; stops counting after `max`. */
+function count(text: string, pattern: RegExp, max: number): number {
   let found = 0;
-  for (let at = text.indexOf(part); at >= 0 && found <= max; at = text.indexOf(part, at + part.length))
-    found++;
+  for (const _ of text.matchAll(pattern)) if (++found > max) break;
   return found;
 }
 

@@ -3,6 +3,7 @@
  * with `--results`. Texts and images come from the program, so control characters never reach the terminal.
  */
 import { join } from 'node:path';
+import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { DisplayResult } from '../schema.ts';
 import { escapeControls } from './terminal-text.ts';
 
@@ -75,6 +76,28 @@ export function imageSequence(protocol: ImageProtocol, base64: string): string {
     sequence += `\x1b_G${keys};${base64.slice(at, at + KITTY_CHUNK)}\x1b\\`;
   }
   return `${sequence}\n`;
+}
+
+/** Limits of images in a terminal. */
+const TERMINAL_LIMITS = { maxEdge: 1568, maxBytes: 4 * 1024 * 1024 };
+
+/** The results of a run with a PNG for every image that can be converted to one; terminals show no other format. */
+export async function withPngs(
+  results: readonly DisplayResult[],
+  sandbox: Pick<Sandbox, 'readFile' | 'drawPicture'>,
+): Promise<DisplayResult[]> {
+  const converted: DisplayResult[] = [];
+  for (const result of results) {
+    const { mime, png, svg, jpeg, path } = result;
+    const hasNoPng = mime.startsWith('image/') && png === undefined;
+    const file = async () => (path === undefined ? undefined : await sandbox.readFile(path));
+    const source = hasNoPng ? (svg ?? (jpeg ? Buffer.from(jpeg, 'base64') : await file())) : undefined;
+    const drawn = source && (await sandbox.drawPicture(source, TERMINAL_LIMITS));
+    converted.push(
+      drawn && 'png' in drawn ? { ...result, png: Buffer.from(drawn.png).toString('base64') } : result,
+    );
+  }
+  return converted;
 }
 
 interface ReportOptions {

@@ -28,10 +28,14 @@ export function reportRun(
   process.exitCode = result.exit_code;
 }
 
+/** The protocol with which standard output shows images, if it does. */
+export const outputImageProtocol = () =>
+  process.stdout.isTTY === true ? imageProtocol(process.env) : undefined;
+
 /** Shows what the program displayed. */
 function reportResults({ results }: SandboxResult, { results: folder }: ReportFlags): void {
   const isTerminal = process.stdout.isTTY === true;
-  const protocol = isTerminal ? imageProtocol(process.env) : undefined;
+  const protocol = outputImageProtocol();
   const { stdout, stderr } = resultsReport(results, { protocol, isTerminal, folder });
   if (stdout !== '') process.stdout.write(stdout);
   if (stderr !== '') process.stderr.write(stderr);

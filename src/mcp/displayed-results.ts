@@ -1,9 +1,12 @@
 /** Converts results that a program displayed to descriptions, text and image blocks of a tool result. */
 import type { ImageContent } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import type { PictureLimits } from '../charts/pixels.ts';
+import { SandboxError } from '../errors.ts';
 import { formatBytes, formatItems } from '../quantities.ts';
-import { type ImageMime, isDecodable, readImageHeader } from '../results/image-header.ts';
+import { type ImageMime, readImageHeader } from '../results/image-header.ts';
 import type { DisplayResult } from '../schema.ts';
+import type { DrawPicture } from '../worker/run-alone.ts';
 import type { CachedResult } from './result-cache.ts';
 import { truncateMiddle } from './tool-result.ts';
 
@@ -80,67 +83,97 @@ export interface ShownResult {
   readonly block?: ImageContent;
 }
 
-/** A result as text or as an image block. `readFile` reads a file of its session. */
+/** Access to the files of the session of a result, and to the conversion of images. */
+export interface ResultAccess {
+  readFile(path: string): Promise<Uint8Array>;
+  drawPicture: DrawPicture;
+}
+
+const BLOCK_LIMITS: PictureLimits = {
+  maxEdge: IMAGE_LIMITS.edge,
+  maxBytes: Math.floor(IMAGE_LIMITS.base64Chars / 4) * 3,
+};
+
+/** A result as text or as an image block. Images that are too large for clients are reduced, and SVG is drawn. */
 export async function showResult(
   one: CachedResult,
   maxChars: number,
-  readFile: (path: string) => Promise<Uint8Array>,
+  access: ResultAccess,
+  signal?: AbortSignal,
 ): Promise<ShownResult> {
   const { result, uri } = one;
   const line = headline(one);
-  if (!isImage(result) || result.mime === 'image/svg+xml') {
-    const form = textForm(result) ?? '(only in the file)';
-    return { text: `${line}\n${truncateMiddle(form, maxChars, () => uri).text}` };
-  }
-  const bytes = await imageBytes(result, readFile);
-  const header = bytes && readImageHeader(bytes);
-  if (bytes === undefined || header === undefined)
+  const asText = () =>
+    `${line}\n${truncateMiddle(textForm(result) ?? '(only in the file)', maxChars, () => uri).text}`;
+  if (!isImage(result)) return { text: asText() };
+  const source = await sourceOf(result, access);
+  if (source === undefined)
     return { text: `${line}\nThe image is no longer available: its file was changed or rolled back.` };
-  const problem = imageProblem(header, bytes.length);
-  if (problem !== undefined)
-    return { text: `${line}\n${problem} Make it smaller in the program, or read the resource ${uri}.` };
-  const data = Buffer.from(bytes).toString('base64');
-  return { text: line, block: { type: 'image', data, mimeType: header.mime satisfies ImageMime } };
+  const original = typeof source === 'string' ? undefined : showable(source);
+  if (original !== undefined) return { text: line, block: original };
+  const drawn = await access.drawPicture(source, BLOCK_LIMITS, signal);
+  if ('problem' in drawn) {
+    const text = `The image is not shown: ${drawn.problem}. The resource ${uri} has the original.`;
+    return { text: typeof source === 'string' ? `${asText()}\n${text}` : `${line}\n${text}` };
+  }
+  const { png, width, height } = drawn;
+  return { text: `${line}, shown with ${width} × ${height} pixels`, block: imageBlock(png, 'image/png') };
 }
 
-/** The images among the results that clients can show. `readFile` reads a file of their session. */
+/** The images among the results, as far as clients can show them. */
 export async function imageBlocks(
   results: readonly CachedResult[],
   maxChars: number,
-  readFile: (path: string) => Promise<Uint8Array>,
+  access: ResultAccess,
+  signal?: AbortSignal,
 ): Promise<ImageContent[]> {
   const blocks: ImageContent[] = [];
   for (const one of results) {
     if (blocks.length >= IMAGE_LIMITS.count) break;
     if (!isImage(one.result)) continue;
-    const { block } = await showResult(one, maxChars, readFile);
-    if (block !== undefined) blocks.push(block);
+    try {
+      const { block } = await showResult(one, maxChars, access, signal);
+      if (block !== undefined) blocks.push(block);
+    } catch (cause) {
+      // The program has run; its result is complete without the image.
+      if (!isBusy(cause)) throw cause;
+    }
   }
   return blocks;
 }
 
-/** Why clients cannot show an image, or undefined. */
-function imageProblem(
-  { width, height, mime }: { width: number; height: number; mime: ImageMime },
-  bytes: number,
-): string | undefined {
-  const { edge, base64Chars } = IMAGE_LIMITS;
-  if (!isDecodable({ mime, width, height }) || Math.max(width, height) > edge)
-    return `The image is not shown, because its width or height is more than ${edge} pixels.`;
-  if (Math.ceil(bytes / 3) * 4 > base64Chars)
-    return `The image is not shown, because it is larger than ${formatBytes(Math.floor((base64Chars * 3) / 4))}.`;
-  return undefined;
+/** Whether the tenant may run nothing more now. */
+const isBusy = (cause: unknown) =>
+  cause instanceof SandboxError && (cause.code === 'rate_limited' || cause.code === 'queue_full');
+
+const imageBlock = (bytes: Uint8Array, mimeType: ImageMime): ImageContent => ({
+  type: 'image',
+  data: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64'),
+  mimeType,
+});
+
+/** The block of an image that clients show as it is; undefined if it is too large or not an image. */
+function showable(bytes: Uint8Array): ImageContent | undefined {
+  const header = readImageHeader(bytes);
+  if (header === undefined || bytes.length > BLOCK_LIMITS.maxBytes) return undefined;
+  return Math.max(header.width, header.height) > BLOCK_LIMITS.maxEdge
+    ? undefined
+    : imageBlock(bytes, header.mime);
 }
 
-async function imageBytes(
-  { png, jpeg, path }: DisplayResult,
-  readFile: (path: string) => Promise<Uint8Array>,
-): Promise<Uint8Array | undefined> {
+/** The richest form of an image: bytes, or the text of an SVG. Returns undefined if its file is not available. */
+async function sourceOf(
+  { mime, png, jpeg, svg, path }: DisplayResult,
+  access: ResultAccess,
+): Promise<Uint8Array | string | undefined> {
+  const isSvg = mime === 'image/svg+xml';
+  if (isSvg && svg !== undefined) return svg;
   const base64 = png ?? jpeg;
-  if (base64 !== undefined) return Buffer.from(base64, 'base64');
+  if (!isSvg && base64 !== undefined) return Buffer.from(base64, 'base64');
   if (path === undefined) return undefined;
   try {
-    return await readFile(path);
+    const bytes = await access.readFile(path);
+    return isSvg ? new TextDecoder().decode(bytes) : bytes;
   } catch {
     return undefined;
   }

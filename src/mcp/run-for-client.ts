@@ -131,8 +131,7 @@ async function run(
   });
   await tenant.recent.publish();
   if (!settings.inline_images) return shown;
-  const readFile = (path: string) => sandbox.readFile(path);
-  return { ...shown, blocks: await imageBlocks(results, settings.max_output_chars, readFile) };
+  return { ...shown, blocks: await imageBlocks(results, settings.max_output_chars, sandbox, abort) };
 }
 
 /** How to view the images of a result; empty if the client receives them or has no tool for this. */

@@ -15,7 +15,8 @@ import type { Session } from '../session/session.ts';
 import type { CachedValues } from '../stores/postgres/cached-values.ts';
 import type { Cancellations } from '../stores/postgres/cancellations.ts';
 import type { SessionRecord } from '../stores/store.ts';
-import type { Pool } from '../worker/pool.ts';
+import type { WorkerPool } from '../worker/pool.ts';
+import { type DrawPicture, requestPicture } from '../worker/run-alone.ts';
 import { ActiveCalls } from './active-calls.ts';
 import { TenantStats } from './metrics.ts';
 import { RecentResults } from './recent-results.ts';
@@ -53,6 +54,7 @@ export class Tenant {
   /** Outputs and results of recent calls. */
   readonly recent: RecentResults;
   readonly stats = new TenantStats();
+  readonly drawPicture: DrawPicture = (...args) => requestPicture(this.pool, this.id, ...args);
   readonly #calls: ActiveCalls;
   readonly #workspaces: SessionRegistry | undefined;
   #defaultWorkspace: Promise<Sandbox> | undefined;
@@ -60,7 +62,7 @@ export class Tenant {
   constructor(
     readonly id: string,
     readonly sessions: SessionRegistry,
-    readonly pool: Pool,
+    readonly pool: WorkerPool,
     readonly policy: PolicyInput,
     readonly maximums: PolicyMaximums,
     readonly logger: EventLogger,

@@ -24,6 +24,7 @@ import { assetsOf } from '../worker/guest-assets.ts';
 import type { JobHandle } from '../worker/job-handle.ts';
 import type { WorkerTurn } from '../worker/pool.ts';
 import type { SessionInput } from '../worker/protocol.ts';
+import { type DrawPicture, requestPicture } from '../worker/run-alone.ts';
 import { buildRunJob } from './build-run-job.ts';
 import {
   type Call,
@@ -70,6 +71,8 @@ export class Sandbox {
   protected readonly closing = new AbortController();
   /** @internal */
   protected readonly events: EventLog;
+  /** @internal */
+  readonly drawPicture: DrawPicture = (...args) => requestPicture(this.parts.pool, this.tenant, ...args);
   readonly #history = new CallHistory();
 
   /** @internal */

@@ -2,27 +2,27 @@
  * Draws the charts that a program displays: Vega in a guest of its own, then the rasteriser. Each chart starts from the same
  * images, so charts cannot influence each other. Nothing is loaded before the first chart of the thread.
  */
-import { findRenderer, loadRasteriser } from '../charts/artifacts.ts';
+import { findRenderer, sharedRasteriser } from '../charts/artifacts.ts';
 import { CHART_LIMITS, chartTimeMs } from '../charts/limits.ts';
-import { type Rasteriser, rasterise } from '../charts/rasteriser.ts';
+import { toPng } from '../charts/pixels.ts';
+import { rasterise } from '../charts/rasteriser.ts';
 import { svgProblem, withoutReferences } from '../charts/svg-check.ts';
 import type { Guest } from '../engine/guest.ts';
 import { IMAGE_TIME_MS, PAGE_BYTES } from '../engine/image-identity.ts';
 import { GuestStopped, type RunContext } from '../engine/run-context.ts';
-import { SandboxError } from '../errors.ts';
 import { Volume } from '../fs/volume.ts';
-import { isSyscallError } from '../kernel/syscall-error.ts';
 import { parseLimitedObject } from '../results/message.ts';
 import type { DrawnChart } from '../results/result-collector.ts';
 import { renderSpec } from '../runtimes/javascript/vega-guest.ts';
 import type { DisplayResult } from '../schema.ts';
+import { asClause, DrawingError, drawingFailure } from './drawing-failure.ts';
 import { type LoadedImage, loadImage } from './load-image.ts';
 
 const MAX_PAGES = CHART_LIMITS.memoryBytes / PAGE_BYTES;
+const ADVICE = 'Aggregate or sample the data';
 const VOLUME_LIMITS = { maxBytes: 0, maxFiles: 0 };
 
 let renderer: LoadedImage | undefined;
-let rasteriser: Rasteriser | undefined;
 
 type Cancellation = Pick<RunContext, 'cancel' | 'cancelValue'>;
 
@@ -59,7 +59,7 @@ export class ChartRenderer {
     try {
       return action();
     } catch (cause) {
-      return `The chart is not drawn: ${reasonOf(cause)}.`;
+      return `The chart is not drawn: ${drawingFailure(cause, ADVICE)}.`;
     }
   }
 
@@ -95,55 +95,29 @@ export class ChartRenderer {
   }
 
   #rasterise(svg: string, size: { width: number; height: number }): Uint8Array {
-    rasteriser ??= loadRasteriser();
     const problem = svgProblem(svg);
-    if (problem !== undefined) throw new ChartError(problem);
-    return rasterise(rasteriser, svg, size, this.#context(), (fuel) => {
+    if (problem !== undefined) throw new DrawingError(problem);
+    const charge = (fuel: number) => {
       this.#fuel -= fuel;
-    }).png;
+    };
+    const { memoryBytes, edge } = CHART_LIMITS;
+    const pixels = rasterise(sharedRasteriser(), { svg, size }, memoryBytes, this.#context(), charge);
+    return toPng(pixels, { maxEdge: edge, maxBytes: Number.POSITIVE_INFINITY })!.png;
   }
 }
-
-/** Why a chart cannot be drawn, as a clause. */
-class ChartError extends Error {}
 
 function stopAtLimit(guest: Guest): void {
   const reason = guest.limitReached;
   if (reason !== undefined) throw new GuestStopped({ reason, message: reason });
 }
 
-const LIMITS: Readonly<Record<string, string>> = {
-  out_of_fuel: 'drawing it takes too much fuel. Aggregate or sample the data',
-  timeout: 'drawing it takes too long. Aggregate or sample the data',
-  memory_limit: 'drawing it takes too much memory. Aggregate or sample the data',
-  cancelled: 'the call was cancelled',
-};
-
-function reasonOf(cause: unknown): string {
-  if (cause instanceof ChartError) return cause.message;
-  if (cause instanceof GuestStopped) return LIMITS[cause.stop.reason] ?? 'the renderer failed';
-  // A damaged installation.
-  if (cause instanceof SandboxError) throw cause;
-  if (isSyscallError(cause)) return 'the renderer failed';
-  return cause instanceof Error ? oneLine(cause.message) : 'the renderer failed';
-}
-
-/** A message as the end of a clause. */
-function oneLine(message: string): string {
-  const text = message
-    .slice(0, 500)
-    .replaceAll(/[\p{C}\s]/gu, ' ')
-    .trim();
-  return text.endsWith('.') ? text.slice(0, -1) : text;
-}
-
 /** The answer of guest/render.js. Untrusted, because a specification can contain code for the guest. */
 function parseAnswer(text: string | undefined) {
-  if (text === undefined) throw new ChartError('it is too large. Aggregate or sample the data');
+  if (text === undefined) throw new DrawingError(`it is too large. ${ADVICE}`);
   const answer = parseLimitedObject(Buffer.from(text)) ?? {};
   const { svg, width, height, chart, error } = answer as Record<string, unknown>;
-  if (typeof error === 'string') throw new ChartError(oneLine(error));
+  if (typeof error === 'string') throw new DrawingError(asClause(error));
   if (typeof svg !== 'string' || typeof width !== 'number' || typeof height !== 'number')
-    throw new ChartError('the renderer returned no chart');
+    throw new DrawingError('the renderer returned no chart');
   return { svg: withoutReferences(svg), width, height, chart: chart as DisplayResult['chart'] };
 }

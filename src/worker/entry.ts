@@ -10,6 +10,7 @@ import { countShared } from '../fs/shared-bytes.ts';
 import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
 import { RUNTIMES } from '../runtimes/registry.ts';
 import { CONTROL, FUEL_UNIT, HOST_BLOCK, type WorkerSettings } from './control-block.ts';
+import { drawPicture } from './draw-picture.ts';
 import { extendImage } from './extend-image.ts';
 import { HostRequests } from './host-requests.ts';
 import { IdleTraining } from './idle-training.ts';
@@ -109,14 +110,14 @@ async function handle(message: ToWorker): Promise<void> {
   if (job.type === 'prepare')
     return send({ type: 'prepared', id, libraries: await prepareLibraries(job.libraries) });
   if (job.type === 'phases') return send({ type: 'phases', id, durations });
-  if (job.type === 'extend') {
-    const onSlice = (fuel: number) => {
-      reportFuel(fuel);
-      return 0;
-    };
-    const context = { cancel: control, cancelValue: id, onSlice };
+  const onSlice = (fuel: number) => {
+    reportFuel(fuel);
+    return 0;
+  };
+  const context = { cancel: control, cancelValue: id, onSlice };
+  if (job.type === 'picture') return send({ type: 'picture', id, picture: drawPicture(job, context) });
+  if (job.type === 'extend')
     return send({ type: 'extended', id, extended: extendImage(imageOf(job.image), job, context) });
-  }
   const { buildGuest } = await import('./build-guest-artifacts.ts');
   // Programs that the build runs inherit the environment, which is empty in this thread.
   Object.assign(process.env, job.env);

@@ -17,12 +17,11 @@ import {
 } from '../runtimes/guest-artifacts.ts';
 import type { Policy, RuntimeName } from '../schema.ts';
 import { readCachedImage, writeCachedImage } from './image-cache.ts';
-import type { JobResult } from './job-handle.ts';
 import { sharedPool, type WorkerPool } from './pool.ts';
-import type { JobOptions } from './pool-thread.ts';
 import { adoptedAssets } from './prepare-first-job.ts';
 import { preparedLibraries } from './prepare-libraries.ts';
 import type { ExtendedImage, UnsentJob } from './protocol.ts';
+import { runAlone } from './run-alone.ts';
 
 /** Time limit of a build, generous enough for a slow and busy machine. */
 const BUILD_LIMIT_MS = 15 * 60_000;
@@ -209,22 +208,4 @@ async function extend(
     );
   writeCachedImage(key, base, result.extended);
   return result.extended;
-}
-
-/** Runs a job in a turn of its own. Returns undefined if it is cancelled while it waits for the turn. */
-async function runAlone(
-  pool: WorkerPool,
-  key: string,
-  job: UnsentJob,
-  assets: GuestAssets | undefined,
-  options: JobOptions,
-  tenant = key,
-): Promise<JobResult | undefined> {
-  const turn = await pool.acquire({ tenant, key, signal: options.signal });
-  if (turn === undefined) return undefined;
-  try {
-    return await turn.run(job, assets, options).result;
-  } finally {
-    turn.release();
-  }
 }

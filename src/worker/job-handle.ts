@@ -7,6 +7,7 @@ import { countShared, sharedBuffers } from '../fs/shared-bytes.ts';
 import type { BuiltGuest, PreparedLibrary } from '../runtimes/guest-artifacts.ts';
 import type { DisplayResult } from '../schema.ts';
 import type {
+  DrawnPicture,
   ExtendedImage,
   FromWorker,
   HostAnswer,
@@ -24,6 +25,7 @@ export type JobResult =
   | { readonly type: 'extended'; readonly extended: ExtendedImage }
   | { readonly type: 'prepared'; readonly libraries: readonly PreparedLibrary[] }
   | { readonly type: 'phases'; readonly durations: PhaseDurations }
+  | { readonly type: 'picture'; readonly picture: DrawnPicture }
   | { readonly type: 'lost' };
 
 /** Receives what a job reports while it runs. */

@@ -10,7 +10,7 @@ import { isWorkspacePath } from '../fs/file-names.ts';
 import type { Entry, TreeEdit } from '../fs/flat-entries.ts';
 import { toShared } from '../fs/shared-bytes.ts';
 import { isMemoryLayer, memoryLayer } from '../host/shared-layer.ts';
-import { MESSAGE_SHAPE } from '../results/limits.ts';
+import { MESSAGE_SHAPE, RESULT_LIMITS } from '../results/limits.ts';
 import type { GuestAssets, PreparedLibrary } from '../runtimes/guest-artifacts.ts';
 import {
   type DisplayResult,
@@ -118,7 +118,7 @@ const shareEdit = ({ removed, entries }: TreeEdit): TreeEdit => ({ removed, entr
 
 /** Copies the bytes of a received job to shared memory of their own, so that threads get them without another copy. */
 export function shareJob(job: Job): Job {
-  if (job.type === 'build' || job.type === 'prepare' || job.type === 'phases') return job;
+  if (job.type !== 'extend' && job.type !== 'run') return job;
   if (job.type === 'extend')
     return { ...job, packages: shareEntries(job.packages), libraries: shareLibraries(job.libraries) };
   const { session, workspace } = job;
@@ -234,6 +234,11 @@ const displayed = z
   })
   .pipe(displayResult.extend({ path: path.optional() }).strict());
 const id = z.number().int();
+const edge = z.number().int().min(1).max(RESULT_LIMITS.imageEdge);
+const picture = z.union([
+  z.strictObject({ png: bytes, width: edge, height: edge }),
+  z.strictObject({ problem: text }),
+]);
 const fromWorker = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('output'),
@@ -257,6 +262,7 @@ const fromWorker = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('drawing'), id }),
   z.strictObject({ type: z.literal('done'), id, outcome }),
   z.strictObject({ type: z.literal('saved'), id, saved }),
+  z.strictObject({ type: z.literal('picture'), id, picture }),
   z.strictObject({ type: z.literal('failed'), id, code: text, message: text }),
   z.strictObject({ type: z.literal('trained'), id: z.literal(NO_JOB), image: text, programs: count }),
 ]);

@@ -3,6 +3,7 @@
  * shared memory and are not copied. Guest code cannot send messages.
  */
 import type { RunProfile } from '../analysis/run-profile.ts';
+import type { Picture, PictureLimits } from '../charts/pixels.ts';
 import type { Delta } from '../engine/delta.ts';
 import type { ImageOrigin } from '../engine/image-identity.ts';
 import type { MemoryDiff } from '../engine/memory-capture.ts';
@@ -175,7 +176,20 @@ export interface PhasesJob {
   readonly type: 'phases';
 }
 
-export type Job = RunJob | BuildJob | ExtendJob | PrepareJob | PhasesJob;
+/** An SVG, or an image as PNG, JPEG or GIF. */
+export type PictureSource = string | Uint8Array;
+
+/** Requests a PNG of an image or SVG that a program has created. */
+export interface PictureJob {
+  readonly type: 'picture';
+  readonly source: PictureSource;
+  readonly limits: PictureLimits;
+}
+
+/** The PNG, or why there is none, as a clause. */
+export type DrawnPicture = Picture | { readonly problem: string };
+
+export type Job = RunJob | BuildJob | ExtendJob | PrepareJob | PhasesJob | PictureJob;
 
 /** A run before it is known which thread gets it, and therefore what has to be sent. */
 export interface UnsentRunJob extends Omit<RunJob, 'workspace'> {
@@ -282,6 +296,7 @@ export type FromWorker =
   | { readonly type: 'extended'; readonly id: number; readonly extended: ExtendedImage }
   | { readonly type: 'prepared'; readonly id: number; readonly libraries: readonly PreparedLibrary[] }
   | { readonly type: 'phases'; readonly id: number; readonly durations: PhaseDurations }
+  | { readonly type: 'picture'; readonly id: number; readonly picture: DrawnPicture }
   | { readonly type: 'failed'; readonly id: number; readonly code: string; readonly message: string }
   /** The training with an image has ended. It belongs to no job. */
   | {

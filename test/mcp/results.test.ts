@@ -4,6 +4,7 @@ import type { HttpServer } from 'llm-wasm-sandbox/mcp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ResultCache } from '../../src/mcp/result-cache.ts';
 import { call, httpClient, startHttp } from '../support/mcp.ts';
+import { decodePng } from '../support/png.ts';
 
 /** A program that displays a table, HTML, and images of 2 × 2 and 2000 × 1 pixels. */
 const PROGRAM = `
@@ -18,6 +19,10 @@ display('<b>page</b>', mime='text/html')
 display(png(2, 2), mime='image/png')
 open('wide.png', 'wb').write(png(2000, 1))
 None`;
+
+/** The images of a tool result, in base64. */
+const imagesOf = (content: readonly { readonly type: string }[]) =>
+  content.flatMap((block) => (block.type === 'image' ? [(block as unknown as { data: string }).data] : []));
 
 interface Listed {
   readonly id: string;
@@ -74,10 +79,11 @@ describe('results over MCP', () => {
     expect(answer.structured).toEqual({});
   });
 
-  test('view_result names images that clients cannot show, and ids that do not exist', async () => {
+  test('view_result reduces large images, and names ids that do not exist', async () => {
     const wide = await call(client, 'view_result', { ids: ['r4'], session_id });
-    expect(wide.content).toHaveLength(1);
-    expect(wide.text).toContain('more than 1568 pixels');
+    expect(wide.text).toContain('wide.png, shown with 1568 × 1 pixels');
+    const { width, height, at } = decodePng(imagesOf(wide.content)[0]!);
+    expect([width, height, at(700, 0)]).toEqual([1568, 1, [128, 128, 128, 255]]);
     const missing = await call(client, 'view_result', { ids: ['r99'], session_id });
     expect([missing.isError, missing.text.includes('r4, r3, r2, r1')]).toEqual([true, true]);
     expect((await call(client, 'view_result', { ids: ['r1'] })).isError).toBe(true);
@@ -96,6 +102,117 @@ describe('results over MCP', () => {
   });
 });
 
+/** Images that programs create: the name, an SVG or the bytes as Python source, and the text of view_result. */
+const IMAGES: readonly (readonly [name: string, source: string, text: RegExp])[] = [
+  [
+    'an SVG',
+    `svg('<rect width="40" height="20" fill="#c00"/><text x="2" y="15">Ok</text>')`,
+    /shown with 80 × 40/,
+  ],
+  [
+    'an SVG with a document type',
+    `'<!DOCTYPE svg PUBLIC "a" "http://127.0.0.1:1/b.dtd">' + svg('<rect width="9" height="9"/>')`,
+    /shown with/,
+  ],
+  ['a large photo', `noise(1700, 1300)`, /shown with \d{3} × \d{3} pixels/],
+  [
+    'a GIF',
+    `b'GIF89a' + struct.pack('<HH', 2000, 1) + bytes([0x80, 0, 0, 200, 0, 0, 0, 0, 0]) + b',' + struct.pack('<HHHHB', 0, 0, 2000, 1, 0) + gif_rows(2000)`,
+    /shown with 1568 × 1/,
+  ],
+  [
+    'scripts and references',
+    `svg('<script>while(1);</script><style>@import url(http://127.0.0.1:1/a.css);@font-face{font-family:x;src:url(http://127.0.0.1:1/f)}</style><image width="40" height="20" xlink:href="http://127.0.0.1:1/a.png"/><image width="40" height="20" xlink:href="file:///etc/passwd"/><use xlink:href="http://127.0.0.1:1/a.svg#b"/><text font-family="x">a</text>')`,
+    /shown with 80 × 40/,
+  ],
+  [
+    'entities',
+    `'<!DOCTYPE svg [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;&a;">]>' + svg('<text>&b;</text>')`,
+    /not shown: its SVG declares entities/,
+  ],
+  [
+    'nested use elements',
+    `svg('<g id="g0"/>' + ''.join(f'<g id="g{i}"><use xlink:href="#g{i - 1}"/><use xlink:href="#g{i - 1}"/></g>' for i in range(1, 40)))`,
+    /not shown: SVG data parsing failed cause nodes limit/,
+  ],
+  ['many use elements', `svg('<a:use/>' * 300)`, /not shown: its SVG has more than 200 use elements/],
+  [
+    'use elements that contain themselves',
+    `svg('<g id="a"><use xlink:href="#b"/></g><g id="b"><use xlink:href="#a"/></g>')`,
+    /not shown: SVG data/,
+  ],
+  ['deep nesting', `svg('<g>' * 40_000 + '</g>' * 40_000)`, /not shown: SVG data/],
+  [
+    'a huge height',
+    `'<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1e9"/>'`,
+    /not shown: the renderer failed, or it takes too much memory/,
+  ],
+  [
+    'a filter beyond the memory',
+    `svg('<filter id="f" x="-99" y="-99" width="9999" height="9999"><feGaussianBlur stdDeviation="9"/></filter><rect width="40" height="20" filter="url(#f)"/>')`,
+    /shown/,
+  ],
+  ['text that is not SVG', `'hello'`, /not shown: SVG data parsing failed/],
+  [
+    'dimensions beyond the limit',
+    `png(4, 4, b'')[:16] + struct.pack('>II', 100_000, 100_000) + png(4, 4, b'')[24:]`,
+    /not shown: it has 100000 × 100000 pixels, and at most 24 million are decoded/,
+  ],
+  ['dimensions that are not true', `png(4000, 4000, b'')`, /not shown: it is damaged/],
+  [
+    'a damaged JPEG',
+    `bytes.fromhex('ffd8ffc0001108076c076c03012200021101031101ffd9')`,
+    /not shown: it is damaged/,
+  ],
+];
+
+const HELPERS = `
+import random, struct, zlib
+def png(width, height, data):
+    chunk = lambda kind, data: struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data))
+    header = struct.pack('>IIBBBBB', width, height, 8, 2, 0, 0, 0)
+    return b'\\x89PNG\\r\\n\\x1a\\n' + chunk(b'IHDR', header) + chunk(b'IDAT', zlib.compress(data, 1)) + chunk(b'IEND', b'')
+def noise(width, height):
+    random.seed(1)
+    return png(width, height, b''.join(b'\\0' + random.randbytes(width * 3) for _ in range(height)))
+def gif_rows(width):
+    # Codes of nine bits without compression: the clear code, then pixels with a clear code after every 100.
+    codes = [128 if i % 101 == 0 else 0 for i in range(width + width // 100 + 1)] + [129]
+    bits = sum(code << 8 * i for i, code in enumerate(codes))
+    data = bits.to_bytes(len(codes), 'little')
+    return bytes([7]) + b''.join(bytes([len(data[i:i+255])]) + data[i:i+255] for i in range(0, len(data), 255)) + b'\\0;'
+NAMES = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:a="http://www.w3.org/2000/svg"'
+svg = lambda content: f'<svg {NAMES} width="40" height="20">{content}</svg>'
+def show(image):
+    if isinstance(image, str): display(image, mime='image/svg+xml')
+    else: display(image, mime='image/jpeg' if image[:2] == b'\\xff\\xd8' else 'image/gif' if image[:3] == b'GIF' else 'image/png')
+`;
+
+describe('images of programs', () => {
+  test('are shown or rejected by view_result, without loading or running anything', async () => {
+    const server = await startHttp();
+    const client = await httpClient(server, 'modern');
+    const code = `${HELPERS}${IMAGES.map(([, source]) => `show(${source})`).join('\n')}`;
+    const ran = await call(client, 'execute_code', { code, language: 'python' });
+    const ids = (ran.structured['results'] as Listed[]).map(({ id }) => id);
+    expect(ids).toHaveLength(IMAGES.length);
+    const blocks = new Map<string, string | undefined>();
+    for (const [i, [name, , text]] of IMAGES.entries()) {
+      const answer = await call(client, 'view_result', { ids: [ids[i]!] });
+      expect.soft(answer.text, name).toMatch(text);
+      blocks.set(name, imagesOf(answer.content)[0]);
+    }
+    const { at, isDark } = decodePng(blocks.get('an SVG')!);
+    expect(at(78, 2)).toEqual([204, 0, 0, 255]);
+    const columns = Array.from({ length: 30 }, (_, x) => x);
+    expect(columns.some((x) => isDark(x, 20) && at(x, 20)[0] < 60)).toBe(true);
+    expect(decodePng(blocks.get('a GIF')!).at(1500, 0)).toEqual([200, 0, 0, 255]);
+    expect(blocks.get('a large photo')!.length).toBeLessThanOrEqual(700_000);
+    await client.close();
+    await server.close();
+  });
+});
+
 describe('inline images', () => {
   test('are blocks of execute_code, which then has no structured content', async () => {
     const server = await startHttp({ inline_images: true });
@@ -103,7 +220,7 @@ describe('inline images', () => {
     const { tools } = await client.listTools();
     expect(tools.find(({ name }) => name === 'execute_code')).not.toHaveProperty('outputSchema');
     const answer = await call(client, 'execute_code', { code: PROGRAM, language: 'python' });
-    expect(answer.content.map(({ type }) => type)).toEqual(['text', 'image']);
+    expect(answer.content.map(({ type }) => type)).toEqual(['text', 'image', 'image']);
     expect(answer.structured).toEqual({});
     await client.close();
     await server.close();

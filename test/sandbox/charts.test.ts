@@ -1,17 +1,37 @@
-/** Charts that programs display, drawn by the built package. */
+/** Charts that programs display, drawn by the built package. Each language draws its charts in one call, which is the cheapest. */
+import { readFileSync } from 'node:fs';
 import { createPool, createSandbox, type DisplayResult, type Sandbox } from 'llm-wasm-sandbox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chartExamples } from '../../scripts/chart-examples.mjs';
 import { decodePng } from '../support/png.ts';
 import { code } from '../support/sandbox.ts';
 
 /** Texts in an SVG, in the order of the document. */
 const textsOf = (svg: string) => [...svg.matchAll(/<text[^>]*>([^<]*)</g)].map(([, text]) => text);
-/** Heights of the bars in an SVG. */
-const barsOf = (svg: string) =>
-  [...svg.matchAll(/aria-roledescription="bar"[^>]*? d="M[-\d.]+,[-\d.]+h[-\d.]+v([-\d.]+)/g)].map(
-    ([, height]) => Number(height),
-  );
-const summary = ({ chart }: DisplayResult) => chart as { type: string; title: string; elements: unknown[] };
+
+interface Bar {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** The rectangles of a mark in an SVG. */
+const rectanglesOf = (svg: string, role = 'bar'): Bar[] =>
+  [
+    ...svg.matchAll(
+      new RegExp(`aria-roledescription="${role}"[^>]*? d="M[-\\d.]+,[-\\d.]+h([-\\d.]+)v([-\\d.]+)`, 'g'),
+    ),
+  ].map(([, width, height]) => ({ width: Number(width), height: Number(height) }));
+
+/** Lengths in the unit in which the first one is `first`. */
+const inUnits = (lengths: readonly number[], first: number) =>
+  lengths.map((length) => Math.round((length / lengths[0]!) * first * 10) / 10);
+
+const summary = ({ chart }: DisplayResult) =>
+  chart as {
+    type: string;
+    title: string;
+    elements: { label?: string; value?: number; points?: unknown[] }[];
+  };
 
 /** The part of the image, as a share of its height from the top, in which dark pixels occur first. */
 function firstDarkRow(base64: string): number {
@@ -20,7 +40,7 @@ function firstDarkRow(base64: string): number {
   return 1;
 }
 
-/** A drawn chart has all forms, and its title is drawn with dark pixels at the top. */
+/** A drawn chart has all forms, a PNG of twice the size of its SVG, and dark pixels at the top, where its title is. */
 function expectDrawn(result: DisplayResult, texts: readonly string[]): void {
   expect(result.note).toBeUndefined();
   expect(result).toMatchObject({
@@ -31,8 +51,15 @@ function expectDrawn(result: DisplayResult, texts: readonly string[]): void {
   expect(textsOf(svg)).toEqual(expect.arrayContaining([...texts]));
   const pixels = decodePng(png);
   expect([pixels.width, pixels.height]).toEqual([width, height]);
-  expect(Math.max(width, height)).toBeLessThanOrEqual(1568);
-  expect(firstDarkRow(png)).toBeLessThan(0.05);
+  const [, ...size] = /^<svg[^>]* width="(\d+)" height="(\d+)"/.exec(svg)!.map(Number) as [
+    number,
+    number,
+    number,
+  ];
+  const scale = Math.min(2, 1568 / Math.max(...size));
+  expect(Math.abs(width - size[0] * scale)).toBeLessThanOrEqual(2);
+  expect(Math.abs(height - size[1] * scale)).toBeLessThanOrEqual(2);
+  expect(firstDarkRow(png)).toBeLessThan(0.06);
 }
 
 describe('charts of Python programs', () => {
@@ -42,7 +69,7 @@ describe('charts of Python programs', () => {
   });
   afterAll(() => sandbox.close());
 
-  it('are drawn with every function of chart', async () => {
+  it('are drawn from calls of chart, specifications and objects with a form of Vega-Lite', async () => {
     const { results, stderr } = await sandbox.execute(code`
       import datetime, random
       random.seed(1)
@@ -50,20 +77,38 @@ describe('charts of Python programs', () => {
       display(chart.bar(sales, x='region', y='sales', title='Sales per region'))
       days = [datetime.date(2026, 1, 1) + datetime.timedelta(days=i) for i in range(10)]
       display(chart.line({'day': days, 'a': range(10), 'b': [n * n for n in range(10)]}, x='day', y=['a', 'b'], title='Growth'))
-      display(chart.scatter([(random.random(), random.random(), 'ab'[i % 2]) for i in range(50)], title='Points'))
       display(chart.histogram([random.gauss(0, 1) for _ in range(2000)], title='Normal'))
-      display(chart.pie({'yes': 60, 'no': 40}, title='Votes'))
-      chart.heatmap([[1, 2], [3, 4]], title='Heat')
+
+      schema = 'https://vega.github.io/schema/vega-lite/v5.json'
+      quarters = [{'quarter': q, 'team': t, 'points': p} for q, t, p in
+                  (('Q1', 'red', 10), ('Q1', 'blue', 20), ('Q2', 'red', 30), ('Q2', 'blue', 40))]
+      display({'$schema': schema, 'title': 'Teams', 'data': {'values': quarters},
+               'mark': {'type': 'bar', 'tooltip': True},
+               'encoding': {'x': {'field': 'quarter', 'type': 'nominal'}, 'xOffset': {'field': 'team'},
+                            'y': {'field': 'points', 'type': 'quantitative'}, 'color': {'field': 'team', 'type': 'nominal'}}})
+      base = {'x': {'field': 'region', 'type': 'nominal', 'sort': '-y'}, 'y': {'field': 'sales', 'type': 'quantitative'}}
+      display({'$schema': schema, 'title': 'With labels', 'data': {'values': sales}, 'width': 300, 'layer': [
+          {'mark': 'bar', 'encoding': base},
+          {'mark': {'type': 'text', 'dy': -8}, 'encoding': {**base, 'text': {'field': 'sales', 'type': 'quantitative'}}},
+          {'mark': {'type': 'rule', 'color': 'red'}, 'encoding': {'y': {'aggregate': 'mean', 'field': 'sales'}}}]})
+
+      class Figure:
+          def _repr_mimebundle_(self, include=None, exclude=None):
+              return {'application/vnd.vegalite.v5+json': {
+                  '$schema': schema, 'title': 'Panels', 'data': {'values': quarters}, 'mark': 'bar',
+                  'encoding': {'column': {'field': 'team'}, 'x': {'field': 'quarter'}, 'y': {'field': 'points', 'type': 'quantitative'}}}}
+      display('between')
+      Figure()
     `);
     expect(stderr).toBe('');
-    expect(results.map(({ id, is_main_result }) => [id, is_main_result])).toEqual(
-      [1, 2, 3, 4, 5, 6].map((i) => [`r${i}`, i === 6]),
+    expect(results.map(({ id, is_main_result, mime }) => [id, is_main_result, mime])).toEqual(
+      [1, 2, 3, 4, 5, 6, 7].map((i) => [`r${i}`, i === 7, i === 6 ? 'text/plain' : 'image/png']),
     );
-    const [bar, line, scatter, histogram, pie, heatmap] = results as [DisplayResult, ...DisplayResult[]];
-    expectDrawn(bar, ['Sales per region', 'North', 'South', 'West', 'region', 'sales']);
-    const heights = barsOf(bar.svg!);
-    expect(heights.map((height) => Math.round((height / heights[0]!) * 30))).toEqual([30, 52, 21]);
-    expect(bar.chart).toMatchObject({
+    const [bar, line, histogram, grouped, layered, , panels] = results as DisplayResult[];
+    expectDrawn(bar!, ['Sales per region', 'North', 'South', 'West', 'region', 'sales']);
+    const heights = (result: DisplayResult) => rectanglesOf(result.svg!).map(({ height }) => height);
+    expect(inUnits(heights(bar!), 30)).toEqual([30, 52, 21]);
+    expect(bar!.chart).toMatchObject({
       type: 'bar',
       title: 'Sales per region',
       x_label: 'region',
@@ -83,36 +128,14 @@ describe('charts of Python programs', () => {
         { label: 'b' },
       ],
     });
-    expectDrawn(scatter!, ['Points']);
-    expect(summary(scatter!)).toMatchObject({ type: 'scatter', elements: [{ label: 'a' }, { label: 'b' }] });
     expectDrawn(histogram!, ['Normal', 'count']);
-    const counts = summary(histogram!).elements as { value: number }[];
-    expect(counts.reduce((sum, { value }) => sum + value, 0)).toBe(2000);
-    expectDrawn(pie!, ['Votes', 'yes', 'no']);
-    expect(summary(pie!).elements).toMatchObject([
-      { label: 'yes', value: 60, angle: expect.closeTo(216) },
-      { label: 'no', value: 40, angle: expect.closeTo(144) },
-    ]);
-    expectDrawn(heatmap!, ['Heat']);
-  });
-
-  it('are drawn from specifications and from objects with a form of Vega-Lite', async () => {
-    const { results } = await sandbox.execute(code`
-      spec = {'$schema': 'https://vega.github.io/schema/vega-lite/v5.json', 'title': 'Means',
-              'data': {'values': [{'g': 'a', 'v': 2}, {'g': 'a', 'v': 4}, {'g': 'b', 'v': 6}]}, 'mark': 'bar',
-              'encoding': {'x': {'field': 'g', 'type': 'nominal'}, 'y': {'aggregate': 'mean', 'field': 'v'}}}
-      class Figure:
-          def _repr_mimebundle_(self, include=None, exclude=None): return {'application/vnd.vegalite.v5+json': spec}
-      display(spec, 'between')
-      Figure()
-    `);
-    expect(results.map(({ mime }) => mime)).toEqual(['image/png', 'text/plain', 'image/png']);
-    expectDrawn(results[0]!, ['Means', 'Mean of v']);
-    expect(summary(results[0]!).elements).toMatchObject([
-      { label: 'a', value: 3 },
-      { label: 'b', value: 6 },
-    ]);
-    expect(results[2]!.svg).toBe(results[0]!.svg);
+    expect(summary(histogram!).elements.reduce((sum, { value }) => sum + value!, 0)).toBe(2000);
+    expectDrawn(grouped!, ['Teams', 'Q1', 'Q2', 'red', 'blue', 'points']);
+    expect(inUnits(heights(grouped!), 10)).toEqual([10, 20, 30, 40]);
+    expectDrawn(layered!, ['With labels', '30', '52', '21', 'South']);
+    expect(inUnits(heights(layered!), 30)).toEqual([30, 52, 21]);
+    expectDrawn(panels!, ['Panels', 'red', 'blue', 'Q1', 'Q2']);
+    expect(inUnits(heights(panels!), 20)).toEqual([20, 40, 10, 30]);
   });
 
   it('are drawn from charts of altair', async () => {
@@ -229,25 +252,52 @@ describe('charts of JavaScript programs', () => {
   });
   afterAll(() => sandbox.close());
 
-  it('are drawn with every function of chart', async () => {
+  it('are drawn from calls of chart and from specifications', async () => {
     const { results, stderr } = await sandbox.execute(code`
-      const sales = { month: ['2026-01', '2026-02', '2026-03'], north: [30, 34, 41], south: [22, 27, 25] };
-      display(chart.line(sales, { x: 'month', y: ['north', 'south'], title: 'Sales <2026>' }));
-      display(chart.bar(sales, { x: 'month', y: 'north', title: 'North' }));
-      display(chart.scatter([[1, 2], [2, 4], [3, 9]], { title: 'Pairs' }));
-      display(chart.histogram([1, 2, 2, 3, 3, 3], { bins: 3, title: 'Counts' }));
-      display(chart.pie({ a: 1, b: 3 }, { title: 'Parts' }));
-      chart.heatmap([{ d: 'Mo', h: 1, n: 5 }, { d: 'Tu', h: 2, n: 7 }], { x: 'd', y: 'h', color: 'n', title: 'Load' })
+      const points = Array.from({ length: 60 }, (_, i) => ({ size: i, weight: 2 * i + (i % 7), kind: i % 2 ? 'odd' : 'even' }));
+      display(chart.scatter(points, { x: 'size', y: 'weight', color: 'kind', title: 'Points' }));
+      display(chart.pie({ yes: 60, no: 40 }, { title: 'Votes <2026>' }));
+      display(chart.heatmap([[1, 2, 3], [4, 5, 6]], { title: 'Heat' }));
+
+      const $schema = 'https://vega.github.io/schema/vega-lite/v6.json';
+      const months = ['2026-01', '2026-02', '2026-03', '2026-04'];
+      const series = months.flatMap((month, i) => [{ month, city: 'Rome', rain: 80 - 10 * i }, { month, city: 'Oslo', rain: 40 + 5 * i }]);
+      display({ $schema, title: 'Rain', data: { values: series }, width: 400, height: 200,
+        mark: { type: 'line', point: true, tooltip: true },
+        encoding: { x: { field: 'month', type: 'temporal', axis: { format: '%b' } }, y: { field: 'rain', type: 'quantitative', title: 'mm' },
+          color: { field: 'city', type: 'nominal' }, tooltip: [{ field: 'city' }, { field: 'rain' }] } });
+      const answers = [['a', 1], ['b', 7], ['b', 5], ['c', 3]].map(([name, score]) => ({ name, score }));
+      ({ $schema, title: { text: 'Means', subtitle: 'per name' }, data: { values: answers }, mark: 'bar',
+        encoding: { y: { field: 'name', type: 'nominal', sort: '-x' }, x: { aggregate: 'mean', field: 'score' } } })
     `);
     expect(stderr).toBe('');
-    const titles = ['Sales &lt;2026&gt;', 'North', 'Pairs', 'Counts', 'Parts', 'Load'];
-    expect(results).toHaveLength(titles.length);
-    results.forEach((result, i) => {
-      expectDrawn(result, [titles[i]!]);
+    expect(results.map(({ is_main_result }) => is_main_result)).toEqual([false, false, false, false, true]);
+    const [scatter, pie, heatmap, line, means] = results as DisplayResult[];
+    expectDrawn(scatter!, ['Points', 'size', 'weight', 'odd', 'even']);
+    expect(summary(scatter!)).toMatchObject({
+      type: 'scatter',
+      elements: [{ label: 'even' }, { label: 'odd' }],
     });
-    expect(barsOf(results[1]!.svg!).map((height) => Math.round(height))).toHaveLength(3);
-    expect(summary(results[3]!).elements).toMatchObject([{ value: 1 }, { value: 5 }]);
-    expect(results.at(-1)).toMatchObject({ is_main_result: true, text: 'Chart(heatmap, 2 rows, "Load")' });
+    expect(summary(scatter!).elements.map(({ points }) => points!.length)).toEqual([30, 30]);
+    expectDrawn(pie!, ['Votes &lt;2026&gt;', 'yes', 'no']);
+    expect(summary(pie!).elements).toMatchObject([
+      { label: 'yes', value: 60, angle: expect.closeTo(216) },
+      { label: 'no', value: 40, angle: expect.closeTo(144) },
+    ]);
+    expectDrawn(heatmap!, ['Heat']);
+    expect(new Set(rectanglesOf(heatmap!.svg!, 'rect mark').map(({ width }) => Math.round(width))).size).toBe(
+      1,
+    );
+    expect(heatmap!.text).toBe('Chart(heatmap, 6 rows, "Heat")');
+    expectDrawn(line!, ['Rain', 'mm', 'Jan', 'Apr', 'Rome', 'Oslo']);
+    expect(summary(line!)).toMatchObject({ type: 'line', elements: [{ label: 'Rome' }, { label: 'Oslo' }] });
+    expectDrawn(means!, ['Means', 'per name', 'Mean of score']);
+    expect(
+      inUnits(
+        rectanglesOf(means!.svg!).map(({ width }) => width),
+        1,
+      ),
+    ).toEqual([1, 6, 3]);
   });
 
   it('count towards the fuel of the tenant per minute, not towards that of the program', async () => {
@@ -294,4 +344,16 @@ describe('charts of JavaScript programs', () => {
     const { stderr } = await sandbox.execute(source);
     expect(stderr).toContain(message);
   });
+});
+
+describe('charts in the documentation', () => {
+  it.each(chartExamples())(
+    'are those that the sandbox draws: $picture',
+    async ({ runtime, code: program, picture }) => {
+      await using sandbox = await createSandbox({ runtime });
+      const { results } = await sandbox.execute(program);
+      const committed = readFileSync(new URL(`../../${picture}`, import.meta.url), 'utf8');
+      expect(`${results.at(-1)!.svg}\n`).toBe(committed);
+    },
+  );
 });

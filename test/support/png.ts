@@ -1,9 +1,11 @@
-/** Decodes PNG images with 8 bits per channel and without interlacing, which is what the rasteriser writes. */
+/** Decodes PNG images with 8 bits per channel and without interlacing, which is what charts/pixels.ts writes. */
 import { inflateSync } from 'node:zlib';
 
 export interface Pixels {
   readonly width: number;
   readonly height: number;
+  /** Red, green, blue and alpha of a pixel. */
+  at(x: number, y: number): [number, number, number, number];
   /** Whether a pixel is darker than half. Transparent pixels are not. */
   isDark(x: number, y: number): boolean;
 }
@@ -23,6 +25,10 @@ export function decodePng(base64: string): Pixels {
   return {
     width,
     height,
+    at: (x, y) => {
+      const start = y * stride + x * channels;
+      return [rows[start]!, rows[start + 1]!, rows[start + 2]!, channels === 3 ? 255 : rows[start + 3]!];
+    },
     isDark: (x, y) => {
       const at = y * stride + x * channels;
       const isOpaque = channels === 3 || rows[at + 3]! > 127;

@@ -11,7 +11,7 @@ import { approvalAtTerminal } from '../ask-approval.ts';
 import { onBrokenPipe } from '../broken-pipe.ts';
 import type { CommandDetails } from '../command.ts';
 import { printNote, printWarning } from '../diagnostics.ts';
-import { resultFiles } from '../displayed-results.ts';
+import { resultFiles, withPngs } from '../displayed-results.ts';
 import { UsageError } from '../exit-codes.ts';
 import { interruptSignal } from '../exit-when-written.ts';
 import { GuestOutput } from '../guest-output.ts';
@@ -27,7 +27,7 @@ import {
   toolsConfigOption,
 } from '../options.ts';
 import { profileText, toSpeedscope } from '../profile-report.ts';
-import { reportRun } from '../report-run.ts';
+import { outputImageProtocol, reportRun } from '../report-run.ts';
 import {
   openSandbox,
   programContentOptions,
@@ -131,6 +131,8 @@ async function run(operands: readonly (string | undefined)[], flags: RunFlags): 
     const shown = await resultFiles(result.results, (path) => sandbox.readFile(path));
     await copyWorkspaceFiles([...shown.keys()], async (name) => shown.get(name)!, flags.results);
   }
+  if (outputImageProtocol() !== undefined && !flags.json)
+    result.results = await withPngs(result.results, sandbox);
   reportProfile(result, code, flags);
   reportRun(result, sandbox.policy, output.dropped, flags);
 }

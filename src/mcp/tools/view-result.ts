@@ -18,7 +18,7 @@ export const viewResult = defineTool({
     session_id: optionalSession,
   }),
   annotations: READ_ONLY,
-  run: async ({ ids, session_id = DEFAULT_SESSION }, { tenant, state }) => {
+  run: async ({ ids, session_id = DEFAULT_SESSION }, { tenant, state, signal }) => {
     const results: CachedResult[] = [];
     for (const id of ids) {
       const found = await tenant.recent.result(session_id, id);
@@ -34,9 +34,12 @@ export const viewResult = defineTool({
       );
     }
     const maxChars = Math.ceil(state.settings.max_output_chars / results.length);
-    const readFile = async (path: string) => (await tenant.open(session_id)).readFile(path);
+    const access = {
+      readFile: async (path: string) => (await tenant.open(session_id)).readFile(path),
+      drawPicture: tenant.drawPicture,
+    };
     const shown = [];
-    for (const one of results) shown.push(await showResult(one, maxChars, readFile));
+    for (const one of results) shown.push(await showResult(one, maxChars, access, signal));
     return {
       text: shown.map(({ text }) => text).join('\n\n'),
       blocks: shown.flatMap(({ block }) => (block === undefined ? [] : [block])),

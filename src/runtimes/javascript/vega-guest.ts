@@ -16,10 +16,11 @@ export const RENDER_HANDLE = 'render_chart';
 const FULFILLED = 1;
 
 /**
- * Loads the bytecode of the bundle when the image is built, and returns the handle of its function `render`. The unused part of
- * the stack is cleared, because the image would contain it.
+ * Loads the bytecode of the bundle when the image is built, renders specifications so that the image contains what the renderer
+ * computes once, and returns the handle of its function `render`. The unused part of the stack is cleared, because the image
+ * would contain it.
  */
-export function loadRenderer(guest: Guest, bytecode: Uint8Array): number {
+export function loadRenderer(guest: Guest, bytecode: Uint8Array, specs: readonly string[]): number {
   const address = copyToGuest(guest, bytecode, 'wasm_malloc');
   const promise = guest.call('qjs_eval_bytecode', address, bytecode.length);
   const isLoaded = guest.call('qjs_promise_state', promise) === FULFILLED;
@@ -29,6 +30,10 @@ export function loadRenderer(guest: Guest, bytecode: Uint8Array): number {
   guest.view.bytes(address, bytecode.length).fill(0);
   guest.call('wasm_free', address);
   const render = property(guest, result, 'render');
+  for (const spec of specs) {
+    const answer = renderSpec(guest, { [RENDER_HANDLE]: render }, spec);
+    if (answer?.startsWith('{"svg"') !== true) throw new Error(`A chart is not rendered: ${answer}`);
+  }
   for (const value of [promise, result]) guest.call('qjs_free_value', value);
   guest.call('qjs_run_gc');
   const { start, end } = guest.stack.unused;
@@ -39,5 +44,8 @@ export function loadRenderer(guest: Guest, bytecode: Uint8Array): number {
 /** Renders a specification. Returns the JSON text of charts/guest/render.js; undefined if it is too long. Throws `GuestStopped`. */
 export function renderSpec(guest: Guest, handles: Handles, spec: string): string | undefined {
   const text = newText(guest, spec);
-  return readText(guest, invoke(guest, handles[RENDER_HANDLE]!, text));
+  const answer = invoke(guest, handles[RENDER_HANDLE]!, text);
+  const svg = readText(guest, answer);
+  for (const value of [text, answer]) guest.call('qjs_free_value', value);
+  return svg;
 }

@@ -1,0 +1,1 @@
+export function chartExamples(): { runtime: 'python' | 'javascript'; code: string; picture: string }[];
