@@ -113,7 +113,7 @@ function metricsModule({ regular, bold }) {
   ].join('\n');
 }
 
-/** The image of a JavaScript guest that has loaded the bundle. Another guest compiles it, because that takes much memory. */
+/** The image of a JavaScript guest that has loaded the bundle. Other guests compile it and draw typical charts, because that takes much memory. */
 async function captureRenderer(source) {
   const { loadImage } = await import('../dist/worker/load-image.js');
   const { instantiateGuest } = await import('../dist/worker/guest-from-image.js');
@@ -123,7 +123,7 @@ async function captureRenderer(source) {
   const { findAssets } = await import('../dist/runtimes/guest-artifacts.js');
   const { compileBytecode } = await import('../dist/runtimes/javascript/build-file-layers.js');
   const { Volume } = await import('../dist/fs/volume.js');
-  const { loadRenderer, RENDER_HANDLE, RENDERER_RUNTIME } = await import(
+  const { expressionsOf, loadRenderer, prepareExpressions, RENDER_HANDLE, RENDERER_RUNTIME } = await import(
     '../dist/runtimes/javascript/vega-guest.js'
   );
   const template = loadImage(findAssets(RENDERER_RUNTIME), []);
@@ -135,11 +135,12 @@ async function captureRenderer(source) {
     return guest;
   };
   const bytecode = compileBytecode(create(), { name: 'sandbox:charts', aliases: [], source });
+  const trial = create();
+  const texts = expressionsOf(trial, loadRenderer(trial, bytecode), TYPICAL_CHARTS);
   const guest = create();
-  const handles = {
-    ...template.image.header.handles,
-    [RENDER_HANDLE]: loadRenderer(guest, bytecode, TYPICAL_CHARTS),
-  };
+  const functions = loadRenderer(guest, bytecode);
+  prepareExpressions(guest, functions, texts);
+  const handles = { ...template.image.header.handles, [RENDER_HANDLE]: functions.render };
   const image = captureImage(guest, template.assets.origin, handles);
   return { image, minMemoryBytes: guest.memory.buffer.byteLength, bytecode: bytecode.length };
 }

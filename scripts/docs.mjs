@@ -364,8 +364,9 @@ async function drawExamples() {
   const { createSandbox } = await import(at('dist/index.js'));
   const { chartExamples } = await import('./chart-examples.mjs');
   for (const { runtime, code, picture } of chartExamples()) {
-    await using sandbox = await createSandbox({ runtime });
+    const sandbox = await createSandbox({ runtime });
     const { results } = await sandbox.execute(code);
+    await sandbox.close();
     writeFileSync(at(picture), `${results.at(-1).svg}\n`);
     console.log(`wrote ${picture}`);
   }

@@ -1,10 +1,12 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createSandbox } from 'llm-wasm-sandbox';
 import { describe, expect, it } from 'vitest';
-import { imageProtocol, imageSequence, resultsReport } from '../../src/cli/displayed-results.ts';
+import { imageProtocol, imageSequence, resultsReport, withPngs } from '../../src/cli/displayed-results.ts';
 import type { DisplayResult } from '../../src/schema.ts';
 import { runCli } from '../support/cli.ts';
+import { decodePng } from '../support/png.ts';
 
 const PNG =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -64,6 +66,22 @@ describe('results in a terminal', () => {
     const file = { ...image, path: 'plot.png' };
     expect(resultsReport([file], plain).stderr).toBe('');
     expect(resultsReport([file], { ...plain, isTerminal: true }).stderr).toContain('(file plot.png)');
+  });
+
+  it('are converted to PNG, except those that cannot be', async () => {
+    await using sandbox = await createSandbox({ runtime: 'javascript' });
+    const svg =
+      '<svg xmlns="http://www.w3.org/2000/svg" width="30" height="10"><rect width="30" height="10"/></svg>';
+    const given = [
+      result({ mime: 'image/svg+xml', svg }),
+      result({ mime: 'image/svg+xml', svg: 'no image' }),
+      result({ mime: 'image/png', png: PNG }),
+      result({ text: 'text' }),
+    ];
+    const converted = await withPngs(given, sandbox as unknown as Parameters<typeof withPngs>[1]);
+    const { width, height, isDark } = decodePng(converted[0]!.png!);
+    expect([width, height, isDark(5, 5)]).toEqual([60, 20, true]);
+    expect(converted.slice(1)).toEqual(given.slice(1));
   });
 
   it('contain no control characters of the program', () => {

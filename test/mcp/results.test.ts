@@ -166,6 +166,26 @@ const IMAGES: readonly (readonly [name: string, source: string, text: RegExp])[]
   ],
 ];
 
+/** Images that use up the limits of fuel and time. */
+const EXPENSIVE_IMAGES: typeof IMAGES = [
+  [
+    'a costly filter',
+    `svg('<filter id="f" x="0" y="0" width="1" height="1"><feTurbulence baseFrequency="0.9" numOctaves="1000000"/></filter><rect width="40" height="20" filter="url(#f)"/>')`,
+    /not shown: drawing it takes too/,
+  ],
+  [
+    'many large markers',
+    `svg('<marker id="m" markerWidth="1500" markerHeight="1500"><rect width="1500" height="1500" opacity="0.5"/></marker><path marker-mid="url(#m)" d="M0 0' + 'h1v1' * 50_000 + '"/>')`,
+    /not shown: drawing it takes too|not shown: the renderer failed/,
+  ],
+  [
+    'huge text',
+    `svg('<text font-size="1e6" y="1000">' + 'text and more text' * 20_000 + '</text>')`,
+    /not shown: drawing it takes too/,
+  ],
+];
+const TESTED_IMAGES = process.env['NIGHTLY_TESTS'] === '1' ? [...IMAGES, ...EXPENSIVE_IMAGES] : IMAGES;
+
 const HELPERS = `
 import random, struct, zlib
 def png(width, height, data):
@@ -192,12 +212,12 @@ describe('images of programs', () => {
   test('are shown or rejected by view_result, without loading or running anything', async () => {
     const server = await startHttp();
     const client = await httpClient(server, 'modern');
-    const code = `${HELPERS}${IMAGES.map(([, source]) => `show(${source})`).join('\n')}`;
+    const code = `${HELPERS}${TESTED_IMAGES.map(([, source]) => `show(${source})`).join('\n')}`;
     const ran = await call(client, 'execute_code', { code, language: 'python' });
     const ids = (ran.structured['results'] as Listed[]).map(({ id }) => id);
-    expect(ids).toHaveLength(IMAGES.length);
+    expect(ids).toHaveLength(TESTED_IMAGES.length);
     const blocks = new Map<string, string | undefined>();
-    for (const [i, [name, , text]] of IMAGES.entries()) {
+    for (const [i, [name, , text]] of TESTED_IMAGES.entries()) {
       const answer = await call(client, 'view_result', { ids: [ids[i]!] });
       expect.soft(answer.text, name).toMatch(text);
       blocks.set(name, imagesOf(answer.content)[0]);

@@ -289,7 +289,7 @@ describe('charts of JavaScript programs', () => {
       1,
     );
     expect(heatmap!.text).toBe('Chart(heatmap, 6 rows, "Heat")');
-    expectDrawn(line!, ['Rain', 'mm', 'Jan', 'Apr', 'Rome', 'Oslo']);
+    expectDrawn(line!, ['Rain', 'mm', 'Jan', 'Mar', 'Rome', 'Oslo']);
     expect(summary(line!)).toMatchObject({ type: 'line', elements: [{ label: 'Rome' }, { label: 'Oslo' }] });
     expectDrawn(means!, ['Means', 'per name', 'Mean of score']);
     expect(

@@ -6,6 +6,7 @@ import { createPool, createSandbox, memoryStore, type Pool, type SandboxResult }
 import { afterAll, describe, expect, test } from 'vitest';
 import { permissionFlags } from '../../dist/worker/permissions.js';
 import { parseFromProcess } from '../../dist/worker/process-protocol.js';
+import type { DrawPicture } from '../../dist/worker/run-alone.js';
 import { ThreadHost } from '../../dist/worker/thread-host.js';
 
 const PACKAGE = new URL('../../dist/index.js', import.meta.url).href;
@@ -51,6 +52,14 @@ const CONTRACT: Record<string, (pool: Pool) => Promise<unknown>> = {
       await javascript.execute('[1, 2].map((x) => x * 2)'),
     ];
     return [results.map(comparable), await python.listFiles()];
+  },
+  'draws images of programs': async (pool) => {
+    await using sandbox = await createSandbox({ runtime: 'javascript', pool });
+    const { drawPicture } = sandbox as unknown as { drawPicture: DrawPicture };
+    const limits = { maxEdge: 100, maxBytes: 100_000 };
+    const drawn = await drawPicture('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="7"/>', limits);
+    if ('problem' in drawn) throw new Error(drawn.problem);
+    return [{ ...drawn, png: [...drawn.png] }, await drawPicture(new Uint8Array([1]), limits)];
   },
   'streams output and progress while a program runs': async (pool) => {
     await using sandbox = await createSandbox({ runtime: 'python', pool });
@@ -346,7 +355,15 @@ describe('isolation', () => {
     expect(withRequest(toolCall)).toBeDefined();
     expect(withRequest(withdrawal)).toBeDefined();
     expect(parseFromProcess({ type: 'message', thread: 1, message: failed })).toBeDefined();
+    const withPicture = (picture: object) =>
+      parseFromProcess({ type: 'message', thread: 1, message: { type: 'picture', id: 1, picture } });
+    const picture = { png: new Uint8Array(1), width: 1, height: 1 };
+    expect(withPicture(picture)).toBeDefined();
+    expect(withPicture({ problem: 'p' })).toBeDefined();
     const forged = [
+      withPicture({ ...picture, png: 'text' }),
+      withPicture({ ...picture, width: 100_000 }),
+      withPicture({ ...picture, problem: 'p' }),
       withEntry({ ...file, path: '../../etc/cron.d/x' }),
       withEntry({ ...file, path: '/etc/passwd' }),
       withEntry({ ...file, data: 'text' }),

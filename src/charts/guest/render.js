@@ -5,9 +5,12 @@
 
 // Generated at build time: strings whose character number N is the width of N in the font, in thousandths of its size.
 import { bold, DEFAULT_WIDTH, regular } from 'font-metrics';
-import { parse, SVGStringRenderer, textMetrics, View, Warn } from 'vega';
+import { parse, textMetrics, View, Warn } from 'vega';
 import { compile } from 'vega-lite';
 import { describeChart } from './describe-chart.js';
+import { SvgRenderer } from './svg-renderer.js';
+
+export { expressions, prepare } from './compiled-expressions.js';
 
 /** Size of charts whose specification has none, as a config of Vega-Lite. */
 const DEFAULT_SIZE = {
@@ -115,7 +118,7 @@ export function render(text) {
     rejectUrls(vega);
     const view = new View(parse(vega), { loader, renderer: 'none', logger: log }).run();
     const { width, height, origin } = sizeOf(view);
-    const renderer = new SVGStringRenderer(loader);
+    const renderer = new SvgRenderer(loader);
     renderer.initialize(null, width, height, origin).background(view.background());
     const svg = renderer.render(view.scenegraph().root).svg();
     return JSON.stringify({

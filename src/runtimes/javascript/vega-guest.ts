@@ -15,12 +15,15 @@ export const RENDER_HANDLE = 'render_chart';
 /** State of a fulfilled promise. */
 const FULFILLED = 1;
 
-/**
- * Loads the bytecode of the bundle when the image is built, renders specifications so that the image contains what the renderer
- * computes once, and returns the handle of its function `render`. The unused part of the stack is cleared, because the image
- * would contain it.
- */
-export function loadRenderer(guest: Guest, bytecode: Uint8Array, specs: readonly string[]): number {
+/** The handles of the functions of the bundle. */
+export interface RendererFunctions {
+  readonly render: number;
+  readonly expressions: number;
+  readonly prepare: number;
+}
+
+/** Loads the bytecode of the bundle when the image is built. */
+export function loadRenderer(guest: Guest, bytecode: Uint8Array): RendererFunctions {
   const address = copyToGuest(guest, bytecode, 'wasm_malloc');
   const promise = guest.call('qjs_eval_bytecode', address, bytecode.length);
   const isLoaded = guest.call('qjs_promise_state', promise) === FULFILLED;
@@ -29,23 +32,43 @@ export function loadRenderer(guest: Guest, bytecode: Uint8Array, specs: readonly
     throw new Error(`${readText(guest, result)}\n${readText(guest, property(guest, result, 'stack'))}`);
   guest.view.bytes(address, bytecode.length).fill(0);
   guest.call('wasm_free', address);
-  const render = property(guest, result, 'render');
+  const [render, expressions, prepare] = ['render', 'expressions', 'prepare'].map((name) =>
+    property(guest, result, name),
+  ) as [number, number, number];
+  for (const value of [promise, result]) guest.call('qjs_free_value', value);
+  return { render, expressions, prepare };
+}
+
+/** The expressions that these charts contain. Another guest prepares them, because drawing leaves traces in memory. */
+export function expressionsOf(
+  guest: Guest,
+  { render, expressions }: RendererFunctions,
+  specs: readonly string[],
+): string {
   for (const spec of specs) {
-    const answer = renderSpec(guest, { [RENDER_HANDLE]: render }, spec);
+    const answer = callText(guest, render, spec);
     if (answer?.startsWith('{"svg"') !== true) throw new Error(`A chart is not rendered: ${answer}`);
   }
-  for (const value of [promise, result]) guest.call('qjs_free_value', value);
+  return callText(guest, expressions, '')!;
+}
+
+/** Makes a guest ready to be captured. The unused part of the stack is cleared, because the image would contain it. */
+export function prepareExpressions(guest: Guest, { prepare }: RendererFunctions, texts: string): void {
+  callText(guest, prepare, texts);
   guest.call('qjs_run_gc');
   const { start, end } = guest.stack.unused;
   guest.view.bytes(start, end - start).fill(0);
-  return render;
+}
+
+/** Calls a function with a text and returns its result as text. */
+function callText(guest: Guest, target: number, argument: string): string | undefined {
+  const text = newText(guest, argument);
+  const answer = invoke(guest, target, text);
+  const result = readText(guest, answer);
+  for (const value of [text, answer]) guest.call('qjs_free_value', value);
+  return result;
 }
 
 /** Renders a specification. Returns the JSON text of charts/guest/render.js; undefined if it is too long. Throws `GuestStopped`. */
-export function renderSpec(guest: Guest, handles: Handles, spec: string): string | undefined {
-  const text = newText(guest, spec);
-  const answer = invoke(guest, handles[RENDER_HANDLE]!, text);
-  const svg = readText(guest, answer);
-  for (const value of [text, answer]) guest.call('qjs_free_value', value);
-  return svg;
-}
+export const renderSpec = (guest: Guest, handles: Handles, spec: string) =>
+  callText(guest, handles[RENDER_HANDLE]!, spec);
