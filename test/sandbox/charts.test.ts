@@ -222,7 +222,7 @@ describe('charts of Python programs', () => {
       [
         'The chart is not drawn: the data "https://example.com/d.csv" is at a URL, and charts load nothing. Read the data in the program and pass it as values.',
         expect.stringMatching(/^The chart is not drawn: there is no mark "nonsense". The marks are arc, /),
-        expect.stringMatching(/^The chart is not drawn: it is 100\d+ × 100\d+ pixels/),
+        expect.stringMatching(/^The chart is not drawn: it has 100\d+ × 100\d+ pixels/),
         expect.stringMatching(/^The chart is not drawn: drawing it takes too (much|long)/),
       ].map((note) => ['application/vnd.vegalite.v6+json', 'object', undefined, note]),
     );
