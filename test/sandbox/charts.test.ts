@@ -22,6 +22,9 @@ const rectanglesOf = (svg: string, role = 'bar'): Bar[] =>
     ),
   ].map(([, width, height]) => ({ width: Number(width), height: Number(height) }));
 
+/** Heights of the bars in an SVG. */
+const barsOf = (svg: string) => rectanglesOf(svg).map(({ height }) => height);
+
 /** Lengths in the unit in which the first one is `first`. */
 const inUnits = (lengths: readonly number[], first: number) =>
   lengths.map((length) => Math.round((length / lengths[0]!) * first * 10) / 10);
@@ -106,7 +109,7 @@ describe('charts of Python programs', () => {
     );
     const [bar, line, histogram, grouped, layered, , panels] = results as DisplayResult[];
     expectDrawn(bar!, ['Sales per region', 'North', 'South', 'West', 'region', 'sales']);
-    const heights = (result: DisplayResult) => rectanglesOf(result.svg!).map(({ height }) => height);
+    const heights = (result: DisplayResult) => barsOf(result.svg!);
     expect(inUnits(heights(bar!), 30)).toEqual([30, 52, 21]);
     expect(bar!.chart).toMatchObject({
       type: 'bar',
