@@ -27,6 +27,8 @@ const { LANGUAGES } = await import(at('dist/runtimes/languages.js'));
 const { classify } = await import(at('dist/analysis/find-rule.js'));
 const { buildGuidance } = await import(at('dist/analysis/build-guidance.js'));
 const { exampleInput } = await import(at('dist/analysis/example-failure.js'));
+const { globalOptions, loadCommands } = await import(at('dist/cli/program.js'));
+const { REPL_COMMANDS } = await import(at('dist/cli/repl/commands.js'));
 const { fuelStatus, suggestedBudgets, THRESHOLDS } = await import(at('dist/analysis/suggested-limits.js'));
 
 function table(head, rows) {
@@ -140,7 +142,62 @@ const NO_FIXED_DEFAULT = {
   tools_config: '',
 };
 
+const COMMANDS = await loadCommands();
+
+const optionTable = (options) =>
+  table(
+    ['option', 'meaning'],
+    // The number of cores depends on the machine.
+    options.map(({ flags, description }) => [
+      `\`${flags}\``,
+      description.replace(/, here \d+/, '').replaceAll('|', '\\|'),
+    ]),
+  );
+
+/** A command and its subcommands as Markdown. */
+function commandText(
+  { name, description, arguments: args = {}, options = [], examples = [], subcommands = [] },
+  parents = [],
+) {
+  const path = [...parents, name];
+  const usage = [
+    'llm-wasm-sandbox',
+    ...path,
+    ...(options.length > 0 ? ['[options]'] : []),
+    ...Object.keys(args),
+  ];
+  const hasUsage = subcommands.length === 0 || options.length > 0;
+  return [
+    `${'#'.repeat(path.length + 2)} ${path.join(' ')}`,
+    `${description}.`,
+    ...(hasUsage ? [`\`\`\`text\n${usage.join(' ')}\n\`\`\``] : []),
+    ...(Object.keys(args).length > 0
+      ? [
+          table(
+            ['argument', 'meaning'],
+            Object.entries(args).map(([one, meaning]) => [`\`${one}\``, meaning.replaceAll('|', '\\|')]),
+          ),
+        ]
+      : []),
+    ...(options.length > 0 ? [optionTable(options)] : []),
+    ...(examples.length > 0
+      ? [`Examples:\n\n\`\`\`text\n${examples.map((line) => `llm-wasm-sandbox ${line}`).join('\n')}\n\`\`\``]
+      : []),
+    ...subcommands.map((one) => commandText(one, path)),
+  ].join('\n\n');
+}
+
 const TABLES = {
+  commands: () => COMMANDS.map((command) => commandText(command)).join('\n\n'),
+  global_options: () => optionTable(globalOptions()),
+  repl_commands: () =>
+    table(
+      ['command', 'effect'],
+      REPL_COMMANDS.map(({ name, argument, description }) => [
+        `\`:${name}${argument === undefined ? '' : ` ${argument}`}\``,
+        description,
+      ]),
+    ),
   tools: () => {
     const rows = toolTable(serverSettings.parse({})).map(({ name, input, description }) => {
       const argument = ([key, field]) => `\`${key}${field.safeParse(undefined).success ? '?' : ''}\``;

@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { DisplayResult } from '../schema.ts';
+import { escapeLines } from './diagnostics.ts';
 import { escapeControls } from './terminal-text.ts';
 
 const EXTENSIONS: Readonly<Record<string, string>> = {
@@ -21,9 +22,6 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
 
 /** The name of the file of a result. */
 const fileName = ({ id, mime }: DisplayResult) => `${id}.${EXTENSIONS[mime] ?? 'json'}`;
-
-/** Text of a program for a terminal: only its line breaks have an effect. */
-const escapeLines = (text: string) => text.split('\n').map(escapeControls).join('\n');
 
 /** The richest form of a result as bytes; undefined if it is only in the workspace or was too large. */
 function contentOf(result: DisplayResult): Uint8Array | undefined {
@@ -105,22 +103,23 @@ interface ReportOptions {
   readonly isTerminal: boolean;
   /** The folder to which results are written as files, if any. */
   readonly folder: string | undefined;
+  /** Whether the value of the last expression is shown, as in a console. */
+  readonly showsValue?: boolean;
 }
 
 /**
  * The text about the results of a run: for `stdout` the Markdown or text of what it displayed, and images if the terminal
- * shows them; for `stderr` a line for each result that is not shown. The plain value of the last expression is not shown, as in
- * other interpreters.
+ * shows them; for `stderr` a line for each result that is not shown.
  */
 export function resultsReport(
   results: readonly DisplayResult[],
-  { protocol, isTerminal, folder }: ReportOptions,
+  { protocol, isTerminal, folder, showsValue = false }: ReportOptions,
 ): { stdout: string; stderr: string } {
   const report = { stdout: '', stderr: '' };
   for (const result of results) {
     const { id, mime, is_main_result, markdown, text, png, path, width, height } = result;
     const isImage = mime.startsWith('image/');
-    if (is_main_result && !isImage) continue;
+    if (is_main_result && !isImage && !showsValue) continue;
     const form = markdown ?? text;
     if (isImage && png !== undefined && protocol !== undefined) report.stdout += imageSequence(protocol, png);
     else if (!isImage && form !== undefined) report.stdout += `${isTerminal ? escapeLines(form) : form}\n`;

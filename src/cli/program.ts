@@ -5,6 +5,7 @@
 import { Command, CommanderError, Help, Option } from 'commander';
 import { COLOR_MODES, hasColor, paint, readColorMode } from './color.ts';
 import { addCommand, type CommandDetails, type CommandSpec, suggestingChoices } from './command.ts';
+import type { CompletedCommand } from './completion/model.ts';
 import { commanderError } from './diagnostics.ts';
 
 interface CommandEntry {
@@ -18,6 +19,11 @@ const COMMANDS: readonly CommandEntry[] = [
     name: 'run',
     description: 'Run a program and exit with its exit code',
     load: async () => (await import('./commands/run.ts')).runCommand,
+  },
+  {
+    name: 'repl',
+    description: 'Run what you type in a session, line by line',
+    load: async () => (await import('./commands/repl.ts')).replCommand,
   },
   {
     name: 'session',
@@ -74,10 +80,15 @@ const COMMANDS: readonly CommandEntry[] = [
     description: 'Open a local web page for running programs and exploring sessions',
     load: async () => (await import('./commands/playground.ts')).playgroundCommand,
   },
+  {
+    name: 'completion',
+    description: 'Print a completion script for bash, zsh or fish',
+    load: async () => (await import('./commands/completion.ts')).completionCommand(describeCommands),
+  },
 ];
 
 /** Options of all commands. */
-const globalOptions = () => [
+export const globalOptions = () => [
   new Option('--color <WHEN>', 'Colour messages: on terminals (auto), always or never')
     .choices(COLOR_MODES)
     .default('auto'),
@@ -86,6 +97,11 @@ const globalOptions = () => [
 /** All commands, loaded. */
 export function loadCommands(): Promise<CommandSpec[]> {
   return Promise.all(COMMANDS.map(loadCommand));
+}
+
+async function describeCommands(): Promise<CompletedCommand[]> {
+  const { completedCommands } = await import('./completion/model.ts');
+  return completedCommands(await loadCommands(), globalOptions());
 }
 
 async function loadCommand({ name, description, load }: CommandEntry): Promise<CommandSpec> {

@@ -33,10 +33,14 @@ export const outputImageProtocol = () =>
   process.stdout.isTTY === true ? imageProtocol(process.env) : undefined;
 
 /** Shows what the program displayed. */
-function reportResults({ results }: SandboxResult, { results: folder }: ReportFlags): void {
+export function reportResults(
+  { results }: SandboxResult,
+  { results: folder }: Pick<ReportFlags, 'results'>,
+  showsValue = false,
+): void {
   const isTerminal = process.stdout.isTTY === true;
   const protocol = outputImageProtocol();
-  const { stdout, stderr } = resultsReport(results, { protocol, isTerminal, folder });
+  const { stdout, stderr } = resultsReport(results, { protocol, isTerminal, folder, showsValue });
   if (stdout !== '') process.stdout.write(stdout);
   if (stderr !== '') process.stderr.write(stderr);
 }

@@ -1,4 +1,4 @@
-/** The folders of this program in the user's home: the cache, the session store and the added packages. */
+/** The folders of this program in the user's home: the cache, the state, the session store and the added packages. */
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
@@ -21,6 +21,13 @@ const CACHE: UserFolder = {
   xdg: 'XDG_CACHE_HOME',
   linux: '.cache',
   mac: 'Library/Caches',
+  below: [APP],
+};
+const STATE: UserFolder = {
+  override: 'LLM_WASM_SANDBOX_STATE',
+  xdg: 'XDG_STATE_HOME',
+  linux: '.local/state',
+  mac: 'Library/Application Support',
   below: [APP],
 };
 const SESSIONS: UserFolder = {
@@ -49,6 +56,9 @@ function folderOf({ override, xdg, linux, mac, below }: UserFolder): string {
 
 /** The cache folder; the environment variable LLM_WASM_SANDBOX_CACHE overrides it. */
 export const cacheFolder = () => folderOf(CACHE);
+
+/** The state of interactive commands, such as the history; the environment variable LLM_WASM_SANDBOX_STATE overrides it. */
+export const stateFolder = () => folderOf(STATE);
 
 /** The session store of the command line; the environment variable LLM_WASM_SANDBOX_STORE overrides it. */
 export const sessionFolder = () => folderOf(SESSIONS);

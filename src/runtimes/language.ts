@@ -4,6 +4,7 @@
  */
 import type { AnalysedLanguage } from '../analysis/language.ts';
 import type { Rule } from '../analysis/rule.ts';
+import type { SandboxResult } from '../schema/result.ts';
 
 /** Maximum number of variables that are listed per session. */
 export const MAX_VARIABLES = 200;
@@ -54,6 +55,10 @@ export interface Language extends AnalysedLanguage, SourceLanguage {
    * programs of the session.
    */
   variablesProgram(declared: readonly string[]): string;
+  /** A program with which the interpreter parses `code` without running it. `isIncomplete` evaluates its result. */
+  parseProgram(code: string): string;
+  /** Whether the parser found that `code` ends too early, so that further lines can complete it. */
+  isIncomplete(parsed: SandboxResult, code: string): boolean;
 }
 
 /** The path under which the program of a call is compiled. Calls of an interpreter are numbered from 1. */

@@ -9,7 +9,9 @@ export const CLI = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.u
 
 // Guests run from the built files, so the commands must too.
 const built = (name: string) => new URL(`../../dist/cli/${name}.js`, import.meta.url).href;
-const { createProgram } = (await import(built('program'))) as typeof import('../../src/cli/program.ts');
+const { createProgram, globalOptions, loadCommands } = (await import(
+  built('program')
+)) as typeof import('../../src/cli/program.ts');
 const { exitCodeOf } = (await import(built('exit-codes'))) as typeof import('../../src/cli/exit-codes.ts');
 
 export interface CliOutcome {
@@ -34,6 +36,9 @@ export function runCli(args: readonly string[], { cwd, env, input = '' }: CliOpt
   });
   return { status, stdout, stderr };
 }
+
+/** The commands of the built command line, and the options of all of them. */
+export const commandTable = async () => [await loadCommands(), globalOptions()] as const;
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 

@@ -79,7 +79,7 @@ export async function openSandbox(language: LanguageName | undefined, flags: San
 }
 
 /** Opens the session that the flags name, or creates it; without a name, it gets a new one. */
-async function openOrCreateSession(
+export async function openOrCreateSession(
   sessions: SessionRegistry,
   language: LanguageName | undefined,
   flags: SandboxFlags,

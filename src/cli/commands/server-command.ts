@@ -67,7 +67,8 @@ const SINGULAR_FLAGS: Partial<Record<SettingName, string>> = {
 };
 
 /** Variables with the prefix of the settings that are not settings of the server. */
-const OTHER_VARIABLES = /^LLM_WASM_SANDBOX_(?:ASSETS|CONFIG|CACHE\w*|PACKAGES_DIR|PYODIDE_URL|TEST\w*)$/;
+const OTHER_VARIABLES =
+  /^LLM_WASM_SANDBOX_(?:ASSETS|CONFIG|CACHE\w*|PACKAGES_DIR|PYODIDE_URL|STATE|TEST\w*)$/;
 
 const STORE_VARIABLE = environmentName('store');
 

@@ -1,4 +1,5 @@
 /** JavaScript as the code above `runtimes/` sees it. */
+import type { SandboxResult } from '../../schema/result.ts';
 import { type Language, MAX_VARIABLES } from '../language.ts';
 import { javascriptGuidance, javascriptRules } from './guidance/index.ts';
 import { LINUX_ERRNO } from './linux-errno.ts';
@@ -11,6 +12,22 @@ const VERSION = 'ES2023';
 /** A package name as an identifier: `date-fns` becomes `dateFns`. */
 function camelCase(name: string): string {
   return name.replaceAll(/[^A-Za-z0-9]+(.)?/g, (_, letter?: string) => letter?.toUpperCase() ?? '');
+}
+
+/** Syntax errors that are reported where a token starts although the source ends inside it. */
+const UNTERMINATED: readonly string[] = ['Unterminated template', 'Unterminated comment'];
+
+/** How messages about a missing or unexpected token start. Other errors can also be reported at the end of a source. */
+const UNEXPECTED_TOKEN = /^(?:unexpected|expect|invalid property name)/i;
+
+/** The parser reports a source that ends too early at its end. The first line of the parsed program is not part of the source. */
+function isIncomplete({ metadata: { error } }: SandboxResult, code: string): boolean {
+  if (error?.type !== 'SyntaxError' || error.line == null) return false;
+  if (UNTERMINATED.includes(error.message)) return true;
+  if (!UNEXPECTED_TOKEN.test(error.message)) return false;
+  const lines = code.trimEnd().split('\n');
+  const line = error.line - 1;
+  return line > lines.length || (line === lines.length && (error.column ?? 0) > [...lines.at(-1)!].length);
 }
 
 export const javascriptLanguage: Language = {
@@ -58,4 +75,7 @@ for (;;) work();`,
   localImports,
   variablesProgram: (declared) =>
     `globalThis[Symbol.for('sandbox.variables')](${JSON.stringify(declared)}, ${MAX_VARIABLES})`,
+  // Syntax errors are found before the first statement runs.
+  parseProgram: (code) => `throw 0;\n${code}`,
+  isIncomplete,
 };

@@ -44,4 +44,15 @@ while True:
   importStatement: (module) => `import ${module}`,
   localImports,
   variablesProgram: () => `__import__('_sandbox').variables(${MAX_VARIABLES})`,
+  // A JSON string is also a Python literal.
+  parseProgram: (code) => `
+import ast, codeop
+compile_command = codeop.CommandCompiler()
+compile_command.compiler.flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+try:
+    is_incomplete = compile_command(${JSON.stringify(code)}) is None
+except (SyntaxError, ValueError, OverflowError):
+    is_incomplete = False
+is_incomplete`,
+  isIncomplete: ({ metadata }) => metadata.result === true,
 };

@@ -1,10 +1,9 @@
 /** `session checkpoint`: creates, lists or deletes checkpoints of a session. */
-import { formatBytes } from '../../../quantities.ts';
 import { describeCheckpoint } from '../../../session/checkpoint.ts';
 import { UsageError } from '../../exit-codes.ts';
 import { escapeControls } from '../../terminal-text.ts';
 import { readSession } from './context.ts';
-import { formatCheckpoints } from './record-text.ts';
+import { createdText, formatCheckpoints } from './record-text.ts';
 import type { SessionAction } from './subcommand.ts';
 import { syncExternalEdits, updateSession } from './update-session.ts';
 
@@ -24,5 +23,5 @@ export const sessionCheckpoint: SessionAction = async (context, [id, name], flag
     await syncExternalEdits(session);
     return session.checkpoint(name);
   });
-  return { json: created, text: `Created checkpoint ${created.name} (${formatBytes(created.size_bytes)})` };
+  return { json: created, text: createdText(created) };
 };

@@ -1,11 +1,12 @@
 /** Session records, files and checkpoints as text for a terminal. */
 import { readAddedPackages } from '../../../packages/added-packages.ts';
 import { formatAge, formatBytes, formatFuel } from '../../../quantities.ts';
+import type { Variable } from '../../../runtimes/variable.ts';
 import type { WorkspaceFile } from '../../../sandbox/workspace.ts';
 import type { CheckpointInfo } from '../../../session/checkpoint.ts';
 import { PACKAGE_PREFIX } from '../../../session/create-sandbox.ts';
 import type { SessionRecord } from '../../../stores/store.ts';
-import { formatFields, formatTable } from '../../terminal-text.ts';
+import { escapeControls, formatFields, formatTable } from '../../terminal-text.ts';
 
 /** The age of an ISO 8601 time. */
 export const ageOf = (time: string) => formatAge(Date.now() - Date.parse(time));
@@ -56,3 +57,17 @@ export const formatCheckpoints = (checkpoints: readonly CheckpointInfo[]) =>
     ['CHECKPOINT', 'SIZE', 'CREATED'],
     checkpoints.map(({ name, size_bytes, created_at }) => [name, formatBytes(size_bytes), ageOf(created_at)]),
   );
+
+export const formatVariables = (variables: readonly Variable[]) =>
+  formatTable(
+    ['VARIABLE', 'TYPE', 'VALUE'],
+    variables.map(({ name, type, repr }) => [name, type, repr]),
+  );
+
+export const createdText = ({ name, size_bytes }: CheckpointInfo) =>
+  `Created checkpoint ${escapeControls(name)} (${formatBytes(size_bytes)})`;
+
+export const restoredText = (session_id: string, checkpoint: string | undefined) =>
+  checkpoint === undefined
+    ? `Undid the last call of ${session_id}`
+    : `Restored ${session_id} to checkpoint ${escapeControls(checkpoint)}`;

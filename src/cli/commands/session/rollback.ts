@@ -1,5 +1,5 @@
 /** `session rollback`: restores a session to a checkpoint, or undoes its last call. */
-import { escapeControls } from '../../terminal-text.ts';
+import { restoredText } from './record-text.ts';
 import type { SessionAction } from './subcommand.ts';
 import { updateSession } from './update-session.ts';
 
@@ -7,9 +7,6 @@ export const sessionRollback: SessionAction = async (context, [id, name]) => {
   await updateSession(context, id!, (session) => session.rollback(name));
   return {
     json: { session_id: id, checkpoint: name ?? null },
-    text:
-      name === undefined
-        ? `Undid the last call of ${id}`
-        : `Restored ${id} to checkpoint ${escapeControls(name)}`,
+    text: restoredText(id!, name),
   };
 };

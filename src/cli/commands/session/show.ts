@@ -3,9 +3,8 @@ import { SandboxError } from '../../../errors.ts';
 import type { Variable } from '../../../runtimes/variable.ts';
 import { describeFiles } from '../../../sandbox/workspace.ts';
 import { describeCheckpoint } from '../../../session/checkpoint.ts';
-import { formatTable } from '../../terminal-text.ts';
 import { readSession, type SessionContext } from './context.ts';
-import { formatCheckpoints, formatFiles, formatRecord } from './record-text.ts';
+import { formatCheckpoints, formatFiles, formatRecord, formatVariables } from './record-text.ts';
 import type { SessionAction } from './subcommand.ts';
 
 export const sessionShow: SessionAction = async (context, [id]) => {
@@ -41,9 +40,3 @@ async function readVariables(
     throw cause;
   }
 }
-
-const formatVariables = (variables: readonly Variable[]) =>
-  formatTable(
-    ['VARIABLE', 'TYPE', 'VALUE'],
-    variables.map(({ name, type, repr }) => [name, type, repr]),
-  );

@@ -1,0 +1,109 @@
+/** `repl`: runs what the user types, line by line, in a session. */
+import { Option } from 'commander';
+import { DEFAULT_RUNTIME } from '../../runtimes/sources.ts';
+import type { LanguageName } from '../../schema.ts';
+import type { CommandDetails } from '../command.ts';
+import { UsageError } from '../exit-codes.ts';
+import { languageOption, storeOptions } from '../options.ts';
+import {
+  openOrCreateSession,
+  programContentOptions,
+  programLimitOptions,
+  type SandboxFlags,
+} from './open-sandbox.ts';
+
+interface ReplFlags extends SandboxFlags {
+  readonly language?: LanguageName;
+  /** False for --no-history. */
+  readonly history: boolean;
+  readonly guidance?: boolean;
+}
+
+/** The name of a session that ends with the command. */
+const UNNAMED = 'repl';
+
+/** The sessions that the flags name; without a name, in memory. */
+async function openRegistry(flags: ReplFlags) {
+  if (flags.session !== undefined) {
+    const { openSessionContext } = await import('./session/context.ts');
+    return openSessionContext(flags).sessions;
+  }
+  const { store, dataDir, tenant } = flags;
+  if (store !== undefined || dataDir !== undefined || tenant !== undefined)
+    throw new UsageError('--store, --data-dir and --tenant require --session ID.');
+  const { openSessions } = await import('../../session/registry.ts');
+  return openSessions();
+}
+
+async function runRepl(flags: ReplFlags): Promise<void> {
+  const [{ Console }, { History, historyFile }, { LineReader }, { REPL_COMMANDS }, { createSandbox }] =
+    await Promise.all([
+      import('../repl/console.ts'),
+      import('../repl/history.ts'),
+      import('../repl/line-reader.ts'),
+      import('../repl/commands.ts'),
+      import('../../session/create-sandbox.ts'),
+    ]);
+  await using sessions = await openRegistry(flags);
+  const isPerson = process.stdin.isTTY === true;
+  const optimization = isPerson ? 'idle' : 'demand';
+  const openAs = (language: LanguageName | undefined, session: string) =>
+    openOrCreateSession(sessions, language, { ...flags, session }, optimization);
+  const session = await openAs(flags.language, flags.session ?? UNNAMED);
+  const language = flags.language ?? session.runtime;
+  await using parser = await createSandbox({ runtime: session.runtime, packages: [] });
+  const history = flags.history && isPerson ? new History(historyFile(language)) : undefined;
+  const reader = new LineReader({
+    history: history?.lines ?? [],
+    words: REPL_COMMANDS.map(({ name }) => `:${name}`),
+  });
+  const repl = new Console({
+    sessions,
+    session,
+    parser,
+    language,
+    reader,
+    history,
+    isStored: flags.session !== undefined,
+    guidance: flags.guidance ?? process.stderr.isTTY === true,
+    open: (name) => openAs(language, name),
+  });
+  const stop = () => {
+    repl.isEnding = true;
+    reader.interrupt();
+    reader.close();
+  };
+  // Without a terminal, Ctrl-C ends the command like other programs in a pipe.
+  const interrupt = () => {
+    if (isPerson) reader.interrupt();
+    else stop();
+  };
+  process.once('SIGTERM', stop).once('SIGHUP', stop).on('SIGINT', interrupt);
+  try {
+    repl.greet();
+    await repl.loop();
+  } finally {
+    process.off('SIGTERM', stop).off('SIGHUP', stop).off('SIGINT', interrupt);
+    reader.close();
+    process.stdin.destroy();
+  }
+  if (!isPerson) process.exitCode = repl.status;
+}
+
+export const replCommand: CommandDetails<ReplFlags> = {
+  options: [
+    languageOption(`Language of the programs (default: that of the session, else ${DEFAULT_RUNTIME})`),
+    new Option(
+      '--session <ID>',
+      'Continue session ID, or create it; without it, the session ends with the command',
+    ),
+    ...storeOptions('local'),
+    ...programLimitOptions(),
+    ...programContentOptions(),
+    new Option('--guidance', 'Explain failures on standard error in one line (default: only on a terminal)'),
+    new Option('--no-guidance', 'Do not explain failures'),
+    new Option('--no-history', 'Neither read nor store the lines that are typed'),
+  ],
+  examples: ['repl', 'repl --language javascript', 'repl --session notes', 'repl < commands.txt'],
+  action: (_, flags) => runRepl(flags),
+};

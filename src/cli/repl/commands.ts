@@ -1,0 +1,221 @@
+/** The commands of `repl` that start with a colon, as data. They use the session through its public methods. */
+import { formatFuel, formatItems, parseFuel } from '../../quantities.ts';
+import type { SandboxResult } from '../../schema.ts';
+import type { SessionRegistry } from '../../session/registry.ts';
+import type { Session } from '../../session/session.ts';
+import {
+  ageOf,
+  createdText,
+  formatCheckpoints,
+  formatFiles,
+  formatVariables,
+  restoredText,
+} from '../commands/session/record-text.ts';
+import { didYouMean } from '../did-you-mean.ts';
+import { UsageError } from '../exit-codes.ts';
+import { guidanceText } from '../failure-text.ts';
+import { readLocalFile } from '../local-files.ts';
+import { formatTable } from '../terminal-text.ts';
+
+/** What the commands use and change. */
+export interface ReplState {
+  session: Session;
+  isEnding: boolean;
+  /** The fuel of later calls, if it was changed. */
+  fuelBudget: number | undefined;
+  /** The result of the last call. */
+  readonly last: SandboxResult | undefined;
+  readonly sessions: SessionRegistry;
+  /** Whether the sessions are stored when the command ends. */
+  readonly isStored: boolean;
+  /** Opens a session, or creates it. */
+  open(session_id: string): Promise<Session>;
+  /** Runs a source as a call of the session. */
+  run(code: string): Promise<void>;
+  /** Deletes the session and creates it again. */
+  reset(): Promise<void>;
+}
+
+export interface ReplCommand {
+  readonly name: string;
+  /** The argument as the help shows it. */
+  readonly argument?: string;
+  readonly description: string;
+  /** Returns text for standard output. */
+  run(state: ReplState, argument: string | undefined): Promise<string>;
+}
+
+const fuelText = ({ session: { calls, fuel_consumed } }: Session) =>
+  `${formatFuel(fuel_consumed)} fuel in ${formatItems(calls, 'call')}`;
+
+export const REPL_COMMANDS: readonly ReplCommand[] = [
+  {
+    name: 'help',
+    description: 'Show this list',
+    run: async () => helpText(),
+  },
+  {
+    name: 'undo',
+    description: 'Restore the state before the last call',
+    run: async ({ session }) => {
+      await session.undo();
+      return restoredText(session.session_id, undefined);
+    },
+  },
+  {
+    name: 'checkpoint',
+    argument: '[NAME]',
+    description: 'Save the current state under a name',
+    run: async ({ session }, name) => createdText(await session.checkpoint(name)),
+  },
+  {
+    name: 'checkpoints',
+    description: 'List the checkpoints',
+    run: async ({ session }) => {
+      const checkpoints = await session.checkpoints();
+      return checkpoints.length > 0 ? formatCheckpoints(checkpoints) : 'The session has no checkpoints.';
+    },
+  },
+  {
+    name: 'rollback',
+    argument: '[NAME]',
+    description: 'Restore a checkpoint; without a name, the state before the last call',
+    run: async ({ session }, name) => {
+      await session.rollback(name);
+      return restoredText(session.session_id, name);
+    },
+  },
+  {
+    name: 'fork',
+    argument: '[NAME]',
+    description: 'Continue in a new session that starts from the current state',
+    run: async (state, name) => {
+      const from = state.session.session_id;
+      state.session = await state.session.fork(name);
+      return `Forked ${state.session.session_id} from ${from}; ":switch ${from}" returns to it`;
+    },
+  },
+  {
+    name: 'switch',
+    argument: 'NAME',
+    description: 'Continue in another session',
+    run: async (state, name) => {
+      if (name === undefined) throw new UsageError('Name the session; ":sessions" lists them.');
+      const names = (await state.sessions.list()).map(({ session_id }) => session_id);
+      if (!names.includes(name))
+        throw new UsageError(`There is no session ${JSON.stringify(name)}.${didYouMean(name, names)}`);
+      state.session = await state.open(name);
+      return `Continuing in ${name}`;
+    },
+  },
+  {
+    name: 'sessions',
+    description: 'List the sessions',
+    run: async ({ sessions, session }) => {
+      const rows = (await sessions.list()).map(({ session_id, runtime, calls, last_used_at }) => [
+        session_id === session.session_id ? '*' : '',
+        session_id,
+        runtime,
+        String(calls),
+        ageOf(last_used_at),
+      ]);
+      return formatTable(['', 'SESSION', 'LANGUAGE', 'CALLS', 'LAST USED'], rows);
+    },
+  },
+  {
+    name: 'vars',
+    description: 'List the variables',
+    run: async ({ session }) => {
+      const variables = await session.variables();
+      return variables.length > 0 ? formatVariables(variables) : 'The session has no variables.';
+    },
+  },
+  {
+    name: 'files',
+    description: 'List the files',
+    run: async ({ session }) => {
+      const files = await session.listFiles();
+      return files.length > 0 ? formatFiles(files) : 'The session has no files.';
+    },
+  },
+  {
+    name: 'load',
+    argument: 'FILE',
+    description: 'Run a local file in the session',
+    run: async (state, path) => {
+      if (path === undefined) throw new UsageError('Name the file to run: ":load FILE".');
+      await state.run(readLocalFile(path).toString('utf8'));
+      return '';
+    },
+  },
+  {
+    name: 'fuel',
+    argument: '[N]',
+    description: 'Show the fuel that calls used, or set the budget of later calls, e.g. 20B',
+    run: async (state, text) => {
+      if (text !== undefined) {
+        const budget = parseFuel(text);
+        if (budget === undefined) throw new UsageError('Expected a number of instructions, such as 20B.');
+        state.fuelBudget = budget;
+      }
+      const { last, session, fuelBudget = session.policy.fuel_budget } = state;
+      const used = last === undefined ? '' : `last call ${formatFuel(last.fuel_consumed)} fuel, `;
+      return `${used}session ${fuelText(session)}, budget ${formatFuel(fuelBudget)} per call`;
+    },
+  },
+  {
+    name: 'guidance',
+    description: 'Explain the last failure in full',
+    run: async ({ last }) =>
+      (last && guidanceText(last)) || 'There is no guidance: the last call did not fail.',
+  },
+  {
+    name: 'reset',
+    argument: '[force]',
+    description: 'Delete the variables, files and checkpoints of the session',
+    run: async (state, argument) => {
+      const { session_id } = state.session;
+      if (state.isStored && argument !== 'force')
+        throw new UsageError(
+          `This deletes the stored session ${session_id} and starts it again. Type ":reset force" to do so.`,
+        );
+      await state.reset();
+      return `Started ${session_id} again`;
+    },
+  },
+  {
+    name: 'quit',
+    description: 'Leave; Ctrl-D does the same',
+    run: async (state) => {
+      state.isEnding = true;
+      return '';
+    },
+  },
+];
+
+/** Names that users of other states may try. */
+const ALIASES: Readonly<Record<string, string>> = { exit: 'quit', q: 'quit', h: 'help', '?': 'help' };
+
+/** Runs a line that starts with a colon. Returns text for standard output. */
+export async function runReplCommand(state: ReplState, line: string): Promise<string> {
+  const [word = '', ...rest] = line.slice(1).trim().split(' ');
+  const argument = rest.join(' ').trim();
+  const name = ALIASES[word] ?? word;
+  const command = REPL_COMMANDS.find((one) => one.name === name);
+  if (command === undefined) {
+    const names = REPL_COMMANDS.map((one) => `:${one.name}`);
+    throw new UsageError(
+      `Unknown command :${word}. ":help" lists the commands.${didYouMean(`:${word}`, names)}`,
+    );
+  }
+  if (argument !== '' && command.argument === undefined) throw new UsageError(`:${name} has no argument.`);
+  return command.run(state, argument === '' ? undefined : argument);
+}
+
+const helpText = () => {
+  const rows = REPL_COMMANDS.map(
+    ({ name, argument = '', description }) => [`:${name} ${argument}`.trim(), description] as const,
+  );
+  const width = Math.max(...rows.map(([usage]) => usage.length));
+  return rows.map(([usage, description]) => `${usage.padEnd(width)}  ${description}`).join('\n');
+};

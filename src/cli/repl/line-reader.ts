@@ -1,0 +1,102 @@
+/**
+ * The lines that a person types or a pipe contains, one at a time. On a terminal, lines can be edited and Ctrl-C interrupts;
+ * in a pipe, nothing is printed.
+ */
+import { createInterface, type Interface } from 'node:readline';
+import { MAX_HISTORY_LINES } from './history.ts';
+
+/** The person pressed Ctrl-C instead of completing a line. */
+export const INTERRUPTED = Symbol('interrupted');
+
+export interface LineReaderOptions {
+  /** Lines of earlier sessions, oldest first. */
+  readonly history: readonly string[];
+  /** Words that the Tab key completes at the start of a line. */
+  readonly words: readonly string[];
+}
+
+const INDENT = '    ';
+
+export class LineReader {
+  /** Whether a person types the lines. */
+  readonly isTerminal = process.stdin.isTTY === true;
+  /** Called if Ctrl-C is pressed while no line is being read. */
+  onInterrupt: () => void = () => {};
+  readonly #interface: Interface;
+  readonly #lines: string[] = [];
+  #isClosed = false;
+  #resolve: ((line: string | typeof INTERRUPTED | undefined) => void) | undefined;
+
+  constructor({ history, words }: LineReaderOptions) {
+    this.#interface = createInterface({
+      input: process.stdin,
+      terminal: this.isTerminal,
+      // Standard output may be a pipe while a person types.
+      ...(this.isTerminal && { output: process.stdout.isTTY ? process.stdout : process.stderr }),
+      history: history.toReversed(),
+      historySize: MAX_HISTORY_LINES,
+      removeHistoryDuplicates: true,
+      completer: (line: string) => [completions(line, words), line],
+    });
+    this.#interface.on('line', (line) => this.#receive(line));
+    this.#interface.on('close', () => {
+      this.#isClosed = true;
+      this.#settle(undefined);
+    });
+    this.#interface.on('SIGINT', () => this.interrupt());
+  }
+
+  #receive(line: string): void {
+    if (this.#resolve === undefined) this.#lines.push(line);
+    else this.#settle(line);
+    // A pipe is read as fast as its lines are used.
+    if (!this.isTerminal && this.#resolve === undefined && !this.#isClosed) this.#interface.pause();
+  }
+
+  #settle(line: string | typeof INTERRUPTED | undefined): void {
+    const resolve = this.#resolve;
+    this.#resolve = undefined;
+    resolve?.(line);
+  }
+
+  /** Ctrl-C, or a signal with the same meaning. */
+  interrupt(): void {
+    if (this.#resolve === undefined) {
+      this.#lines.length = 0;
+      this.onInterrupt();
+      return;
+    }
+    if (this.isTerminal) {
+      process.stderr.write('^C\n');
+      // Removes what is typed.
+      this.#interface.write(null, { ctrl: true, name: 'e' });
+      this.#interface.write(null, { ctrl: true, name: 'u' });
+    }
+    this.#settle(INTERRUPTED);
+  }
+
+  /** The next line; undefined at the end. */
+  async next(prompt: string): Promise<string | typeof INTERRUPTED | undefined> {
+    const line = this.#lines.shift();
+    if (line !== undefined) return line;
+    if (this.#isClosed) return undefined;
+    const received = new Promise<string | typeof INTERRUPTED | undefined>((resolve) => {
+      this.#resolve = resolve;
+    });
+    if (this.isTerminal) {
+      this.#interface.setPrompt(prompt);
+      this.#interface.prompt();
+    } else this.#interface.resume();
+    return received;
+  }
+
+  close(): void {
+    this.#interface.close();
+  }
+}
+
+/** Tab completes a word at the start of a line, and indents a line that has no text yet. */
+function completions(line: string, words: readonly string[]): string[] {
+  if (line.trim() === '') return [line + INDENT];
+  return words.filter((word) => word.startsWith(line));
+}

@@ -1,0 +1,109 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { completedCommands } from '../../src/cli/completion/model.ts';
+import { SHELL_NAMES } from '../../src/cli/completion/scripts.ts';
+import { commandTable, runCliHere } from '../support/cli.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'completion-'));
+const script = (shell: string) => join(folder, `script.${shell}`);
+beforeAll(async () => {
+  for (const shell of SHELL_NAMES)
+    writeFileSync(script(shell), (await runCliHere(['completion', shell], '')).stdout);
+  mkdirSync(join(folder, 'work'));
+  writeFileSync(join(folder, 'work', 'my program.py'), '');
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const has = (shell: string) => spawnSync(shell, ['--version']).status === 0;
+const cwd = () => join(folder, 'work');
+
+/** What is typed up to the cursor, and some of the words that complete it. `undefined` stands for an empty list. */
+const CASES: readonly (readonly [string, readonly string[] | undefined])[] = [
+  ['ru', ['run']],
+  ['', ['run', 'session', 'repl', 'completion']],
+  ['session che', ['checkpoint']],
+  ['session checkpoint --l', ['--list']],
+  ['run --lang', ['--language']],
+  ['run --language ty', ['typescript']],
+  ['run --session session --is', ['--isolation']],
+  ['run --fuel ', undefined],
+  ['run my', ['my program.py']],
+  ['run --profile-out m', ['my program.py']],
+  ['completion ', ['bash', 'zsh', 'fish']],
+  ['redteam --category ', ['escape']],
+  ['doctor --col', ['--color']],
+];
+
+/** Runs the completion function of bash as Tab does and returns the completions. */
+function completeInBash(typed: string): string[] {
+  const words = ['llm-wasm-sandbox', ...typed.split(/[ ]|(?==)|(?<==)/)];
+  const program = `source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); ${'_llm_wasm_sandbox'}; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const args = ['--norc', '-c', program, 'bash', script('bash'), ...words];
+  const { stdout, stderr } = spawnSync('bash', args, { cwd: cwd(), encoding: 'utf8' });
+  expect(stderr).toBe('');
+  return stdout.split('\n').filter(Boolean);
+}
+
+function completeInFish(typed: string): string[] {
+  const program = `source ${script('fish')}; complete -C "llm-wasm-sandbox ${typed}"`;
+  const { stdout, stderr } = spawnSync('fish', ['--no-config', '-c', program], {
+    cwd: cwd(),
+    encoding: 'utf8',
+  });
+  expect(stderr).toBe('');
+  return stdout
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => line.split('\t')[0]!);
+}
+
+function expectCompletions(
+  complete: (typed: string) => string[],
+  typed: string,
+  expected: readonly string[] | undefined,
+) {
+  const found = complete(typed);
+  if (expected === undefined) expect(found).toEqual([]);
+  else expect(found).toEqual(expect.arrayContaining([...expected]));
+  const last = typed.split(' ').at(-1)!;
+  for (const word of found) expect(word.startsWith(last)).toBe(true);
+}
+
+describe('completion', () => {
+  const withoutBash = has('bash') ? '' : ' (skipped: bash is not installed)';
+  test.skipIf(withoutBash).each([...CASES, ['doctor --color=al', ['always']]] as typeof CASES)(
+    `in bash completes "%s"${withoutBash}`,
+    (typed, expected) => {
+      if (typed.includes('=')) expect(completeInBash(typed)).toEqual(expected);
+      else expectCompletions(completeInBash, typed, expected);
+    },
+  );
+
+  const withoutFish = has('fish') ? '' : ' (skipped: fish is not installed)';
+  it.skipIf(withoutFish)(`completes commands, flags and values in fish${withoutFish}`, () => {
+    for (const [typed, expected] of CASES) expectCompletions(completeInFish, typed, expected);
+  });
+
+  const withoutZsh = has('zsh') ? '' : ' (skipped: zsh is not installed)';
+  it.skipIf(withoutZsh)(`defines a completion function in zsh${withoutZsh}`, () => {
+    const program = `autoload -Uz compinit && compinit -u -D; source ${script('zsh')}; print $_comps[llm-wasm-sandbox]; functions _llm_wasm_sandbox >/dev/null`;
+    const { status, stdout, stderr } = spawnSync('zsh', ['-f', '-c', program], { encoding: 'utf8' });
+    expect([status, stdout, stderr]).toEqual([0, '_llm_wasm_sandbox\n', '']);
+  });
+
+  it('has every command and option of the table in each script', async () => {
+    const commands = completedCommands(...(await commandTable()));
+    for (const shell of SHELL_NAMES) {
+      const text = readFileSync(script(shell), 'utf8');
+      for (const { path, options } of commands) {
+        expect(text).toContain(path);
+        for (const { names } of options)
+          for (const name of names)
+            expect(text).toContain(shell === 'fish' ? name.replace(/^--?/, '') : name);
+      }
+    }
+  });
+});

@@ -1,0 +1,257 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createSandbox } from 'llm-wasm-sandbox';
+import { afterAll, describe, expect, it, test } from 'vitest';
+import { History, MAX_HISTORY_LINES } from '../../src/cli/repl/history.ts';
+import { LANGUAGES } from '../../src/runtimes/languages.ts';
+import { runCli, runCliHere } from '../support/cli.ts';
+import { ESCAPE, Terminal, withoutColors } from '../support/terminal.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'repl-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const env = { LLM_WASM_SANDBOX_STORE: join(folder, 'store'), LLM_WASM_SANDBOX_STATE: join(folder, 'state') };
+const repl = (lines: readonly string[], ...args: string[]) =>
+  runCli(['repl', ...args], { env, input: lines.join('\n') });
+
+describe('repl with piped input', () => {
+  it('prints values, keeps variables, and ends blocks with an empty line', () => {
+    const lines = [
+      'x = 20',
+      'x * 2 + 2',
+      'def double(n):',
+      '    return n * 2',
+      '',
+      'double(x)',
+      '"""a',
+      'b"""',
+    ];
+    const name = ['name = input("name? ")', 'Ann', 'print(name, end="")'];
+    const { status, stdout, stderr } = repl([...lines, ...name, 'None', "'end'"]);
+    expect([status, stderr]).toEqual([0, '']);
+    expect(stdout).toBe("42\n40\n'a\\nb'\nname? Ann'end'\n");
+    expect(existsSync(env.LLM_WASM_SANDBOX_STATE)).toBe(false);
+  });
+
+  it('undoes calls, restores checkpoints, forks, and shows variables, files and fuel', () => {
+    writeFileSync(join(folder, 'loaded.py'), 'loaded = 7\n');
+    const { status, stdout, stderr } = repl([
+      'x = 1',
+      ':checkpoint one',
+      'x = 2',
+      ':undo',
+      'x',
+      'x = 3; print("hi", file=open("a.txt", "w"), end="")',
+      ':vars',
+      ':files',
+      ':fork branch',
+      'x = 4',
+      ':sessions',
+      ':switch repl',
+      'x',
+      ':rollback one',
+      'x',
+      ':checkpoints',
+      `:load ${join(folder, 'loaded.py')}`,
+      'loaded',
+      ':fuel 20M',
+      'while True: pass',
+      '',
+      ':reset',
+      ':vars',
+      ':quit',
+      'print("not reached")',
+    ]);
+    expect(status).toBe(0);
+    const shown = [
+      /^Created checkpoint one \(.*\)$/,
+      /^Undid the last call of repl$/,
+      /^1$/,
+      /^VARIABLE +TYPE +VALUE$/,
+      /^x +int +3$/,
+      /^SIZE +MODIFIED +FILE$/,
+      /^2 bytes .* a\.txt$/,
+      /^Forked branch from repl; ":switch repl" returns to it$/,
+      /SESSION +LANGUAGE +CALLS +LAST USED$/,
+      /^\* +branch +python /,
+      /^ +repl +python /,
+      /^Continuing in repl$/,
+      /^3$/,
+      /^Restored repl to checkpoint one$/,
+      /^1$/,
+      /^CHECKPOINT +SIZE +CREATED$/,
+      /^one /,
+      /^7$/,
+      /^last call \S+ fuel, session \S+ fuel in \d+ calls, budget 20M per call$/,
+      /^Started repl again$/,
+      /^The session has no variables\.$/,
+    ];
+    const printed = stdout.trimEnd().split('\n');
+    expect(printed).toHaveLength(shown.length);
+    for (const [i, line] of printed.entries()) expect(line).toMatch(shown[i]!);
+    expect(stderr).toContain('the fuel budget was used up');
+  });
+
+  it('reports failures and continues, and exits with the status of the last call', () => {
+    const failing = ['{}["key"]', ':chekpoint', ':undo now', ':reset', 'raise SystemExit(3)'];
+    const { status, stdout, stderr } = repl(failing, '--session', 'kept', '--guidance');
+    expect([status, stdout]).toEqual([3, '']);
+    expect(stderr).toContain('KeyError');
+    expect(stderr).toMatch(/^hint: \S/m);
+    expect(stderr).toContain('Did you mean :checkpoint?');
+    expect(stderr).toContain(':undo has no argument');
+    expect(stderr).toContain('Type ":reset force"');
+    expect(repl([':guidance', 'x = 5', ':rollback nope'], '--session', 'kept').status).toBe(69);
+    expect(repl(['x'], '--session', 'kept').stdout).toBe('5\n');
+  });
+
+  it('rejects a session in another language, and a store without a session', async () => {
+    const start = (...args: string[]) => runCliHere(['repl', ...args], env.LLM_WASM_SANDBOX_STORE);
+    expect((await start('--session', 'kept', '--language', 'javascript')).status).toBe(69);
+    expect(await start('--store', folder)).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('require --session ID'),
+    });
+  });
+
+  it('runs TypeScript, whose sources end where the parser accepts them', () => {
+    const lines = [
+      'interface P {',
+      '  n: number',
+      '}',
+      'const p: P = { n: 6 }',
+      'p.n * 7',
+      '[1,',
+      '2].map(String)',
+    ];
+    expect(repl(lines, '-l', 'typescript')).toMatchObject({
+      status: 0,
+      stdout: '42\n["1","2"]\n',
+      stderr: '',
+    });
+  });
+});
+
+describe('source', () => {
+  test.each([
+    [
+      'python',
+      ['if x:', 'if x:\n  y', '[1,', '"""a', 'x = \\', 'async def f():\n  await g()', '@d'],
+      ['x', 'await f()', 'if x:\n  y\n', 'a b', ')', '"a', 'x = 1\ny = 2', 'for'],
+    ],
+    [
+      'javascript',
+      [
+        'f(',
+        'function f() {',
+        '`a',
+        '/* a',
+        'if (x) {',
+        'const x =',
+        '[1, // é',
+        'class A {',
+        '({a: 1',
+        'x =>',
+        '`${1',
+        'if (x) {\n}\nelse',
+        'f(  ',
+        'f(\n\n',
+        '"é" +',
+      ],
+      [
+        '1',
+        '',
+        'a b',
+        '}',
+        'f(}',
+        '"a',
+        'await 1',
+        'import fs from "fs"',
+        'let x; let x',
+        'break',
+        'throw new SyntaxError("x")',
+        '// f(',
+        '"f("',
+        '/re',
+      ],
+    ],
+    [
+      'typescript',
+      ['type X =', 'let x: number = {', 'interface A {'],
+      ['let x: number = 1', 'type X = string', 'let x: = 1'],
+    ],
+  ] as const)(
+    'in %s is incomplete only if the parser reaches its end',
+    async (language, incomplete, complete) => {
+      const runtime = language === 'python' ? 'python' : 'javascript';
+      await using sandbox = await createSandbox({ runtime });
+      const { parseProgram, isIncomplete } = LANGUAGES[runtime];
+      const found: string[] = [];
+      for (const code of [...incomplete, ...complete])
+        if (isIncomplete(await sandbox.execute(parseProgram(code), { language }), code)) found.push(code);
+      expect(found).toEqual(incomplete);
+    },
+  );
+});
+
+describe('history', () => {
+  it('keeps the last lines in a file that only the user can read', () => {
+    const path = join(folder, 'history', 'lines');
+    const first = new History(path);
+    first.add('x = 1');
+    first.add('  ');
+    first.add('y'.repeat(100_000));
+    expect(first.lines).toEqual([]);
+    expect(new History(path).lines).toEqual(['x = 1']);
+    const many = Array.from({ length: MAX_HISTORY_LINES }, (_, i) => `line ${i}\n`);
+    writeFileSync(path, `${readFileSync(path, 'utf8')}${many.join('')}`);
+    expect(new History(path).lines).toHaveLength(MAX_HISTORY_LINES);
+    expect(readFileSync(path, 'utf8')).toBe(many.join(''));
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(new History(folder).lines).toEqual([]);
+    new History(folder).add('a folder cannot be written');
+  });
+});
+
+describe('repl on a terminal', () => {
+  it('edits lines, cancels calls, stores the history and escapes what programs show', async () => {
+    using terminal = new Terminal(['repl', '--session', 'typed'], env);
+    await terminal.shows(/Python 3\.\d+, CPython; session typed\. ":help" lists the commands\./);
+    await terminal.shows(/python typed> /);
+    terminal.type('x = 1\n');
+    await terminal.shows(/python typed> /);
+    terminal.type('for i in range(10**12): i or print("star" + "ted", flush=True)\n');
+    await terminal.shows(/\.\.\. /);
+    terminal.type('\n');
+    await terminal.shows(/started/);
+    terminal.type('\x03');
+    await terminal.shows(/python typed> /);
+    terminal.type('pri\x03');
+    await terminal.shows(/\^C\s+.*python typed> /);
+    terminal.type('input("who? ")\n');
+    await terminal.shows(/\nwho\? /);
+    terminal.type('me\n');
+    await terminal.shows(/'me'\s+.*python typed> /);
+    terminal.type('class A:\n');
+    await terminal.shows(/\.\.\. /);
+    terminal.type('  def __repr__(self): return "\\x1b[2J"\n');
+    await terminal.shows(/\.\.\. /);
+    terminal.type('\n');
+    await terminal.shows(/python typed> /);
+    terminal.type('A()\n');
+    await terminal.shows(/\\x1b\[2J/);
+    terminal.type('{}["k"]\n');
+    await terminal.shows(/KeyError: 'k'\s+.*hint:/);
+    terminal.type(':che\t');
+    await terminal.shows(/ckpoint/);
+    terminal.type('\n');
+    await terminal.shows(/Created checkpoint checkpoint-1/);
+    terminal.type('\x04');
+    expect(await terminal.exitCode()).toBe(0);
+    const [file] = ['repl-history-python'].map((name) => join(env.LLM_WASM_SANDBOX_STATE, name));
+    expect(statSync(file!).mode & 0o777).toBe(0o600);
+    expect(readFileSync(file!, 'utf8')).toContain('x = 1\nfor i in range(10**12): ');
+    expect(repl(['x'], '--session', 'typed').stdout).toBe('1\n');
+    expect(withoutColors(terminal.output)).not.toContain(`${ESCAPE}[2J`);
+  });
+});
