@@ -267,6 +267,31 @@ describe('workspace folder', () => {
     }
   });
 
+  test('a change is appended to workspace.json, and an incomplete last line is ignored', async () => {
+    const contents = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`f${i}`, `${i}`]));
+    const { dir, store, release, at } = await openSession(contents);
+    const index = join(dir, 'one', 'workspace.json');
+    const before = readFileSync(index, 'utf8');
+    await store.write(session('one', state(2, { ...contents, f1: 'changed', new: 'n' })));
+    const after = readFileSync(index, 'utf8');
+    expect(after.startsWith(before)).toBe(true);
+    expect(after.length - before.length).toBeLessThan(before.length / 4);
+    // Another process reads both parts.
+    await release();
+    expect(await diskStore(dir).edits('one')).toEqual(NONE);
+    for (const end of ['{"synced"', '{"synced":"x"}\n']) {
+      writeFileSync(index, after + end);
+      writeFileSync(at('f2'), 'edited');
+      const reader = diskStore(dir);
+      const { removed, entries } = await reader.edits('one');
+      expect([removed, entries.map(({ path }) => path)]).toEqual([[], ['f2']]);
+    }
+    // The next writer replaces the file.
+    await store.write(session('one', state(3, { ...contents, f3: 'changed' })));
+    expect(readFileSync(index, 'utf8')).not.toContain('"x"');
+    expect(await diskStore(dir).edits('one')).toEqual(NONE);
+  });
+
   test('edits() rejects a file that is too large without reading it, and names it', async () => {
     const { store, at } = await openSession({ f: 'f' });
     writeFileSync(at('small'), 's');

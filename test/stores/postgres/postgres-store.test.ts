@@ -1,6 +1,8 @@
 /** Guarantees of the PostgreSQL store only; contract.test.ts tests the guarantees of every store. */
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { CachedValues } from '../../../src/stores/postgres/cached-values.ts';
+import { Database } from '../../../src/stores/postgres/database.ts';
 import { MIGRATIONS } from '../../../src/stores/postgres/migrations.ts';
 import { type PostgresStoreOptions, postgresStore } from '../../../src/stores/postgres/postgres-store.ts';
 import { PostgresServer } from '../../support/postgres.ts';
@@ -297,6 +299,19 @@ describe('commit', () => {
       read = await store.read('one').catch(() => undefined);
     expect(plainSession(await readComplete(store, 'one'))).toEqual(plainSession(written));
   });
+});
+
+test('cached values expire after a day, also those of tenants that make no more calls', async () => {
+  const valuesOf = (owner: string) => new CachedValues(new Database(pool, 'llm_wasm_sandbox'), owner);
+  const values = valuesOf(tenant);
+  await values.add([{ key: 'k', session_id: 's', value: [1] }]);
+  expect([await values.get('k'), await values.keys('s')]).toEqual([[1], ['k']]);
+  await sql(
+    `UPDATE llm_wasm_sandbox.cached_values SET created_at = now() - interval '25 h' WHERE tenant = $1`,
+  );
+  expect([await values.get('k'), await values.keys('s')]).toEqual([undefined, []]);
+  await valuesOf(`${tenant}, another`).add([{ key: 'k', session_id: 's', value: 2 }]);
+  expect(await sql('SELECT FROM llm_wasm_sandbox.cached_values WHERE tenant = $1')).toEqual([]);
 });
 
 describe('limit', () => {
