@@ -206,7 +206,7 @@ export async function table() {
       ),
       markdown(
         'Servers that share a database',
-        `${CLIENTS_PER_SERVER} clients per server, each with a session. Servers, clients and database share the cores of one machine.`,
+        `${CLIENTS_PER_SERVER} clients per server, each with a session. Servers, clients and database share two cores, so more servers do not add capacity, and the figures vary between runs.`,
         ['servers', 'calls of a session go to', 'calls per second'],
         rates,
       ),
