@@ -15,7 +15,7 @@ const ERRORS = {
   ],
   file_not_found: [
     'The program did not write the file, or wrote it to another folder such as `/tmp`.',
-    'Compare with `files_created` of the result and with `listFiles()`.',
+    'Compare the path with `files_created` of the result and with `listFiles()`.',
   ],
   quota_exceeded: [
     'The files in `/app` and `/tmp` together would exceed `workspace_max_bytes` or `workspace_max_files`.',
@@ -126,7 +126,7 @@ const TRAPS = {
     'Run the program in a fresh sandbox. If it happens again, report it with the program.',
   ],
   denied_call: [
-    'The program called a function of the interpreter that this sandbox does not provide.',
+    'The program called a host function that this sandbox does not provide.',
     'Use another way to do the same; the guidance names one if it is known.',
   ],
   worker_lost: [

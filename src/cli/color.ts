@@ -23,7 +23,7 @@ interface OutputStream {
 
 let mode: ColorMode = 'auto';
 
-/** Reads `--color` from the arguments before they are parsed, because errors of parsing are coloured too. */
+/** Reads `--color` from the arguments before they are parsed, because parsing errors are coloured too. */
 export function readColorMode(args: readonly string[]): void {
   const own = args.slice(0, args.includes('--') ? args.indexOf('--') : args.length);
   const last = own.findLastIndex((arg) => arg === '--color' || arg.startsWith('--color='));
@@ -39,7 +39,7 @@ export function hasColor(stream: OutputStream, env: NodeJS.ProcessEnv = process.
   return !NO_COLOR && stream.isTTY === true && TERM !== 'dumb';
 }
 
-/** The text in a style, if the stream has colours. Control characters in the text must be escaped before. */
+/** The text in a style, if the stream has colours. Control characters in the text must already be escaped. */
 export function paint(style: Style, text: string, stream: OutputStream = process.stderr): string {
   return hasColor(stream) ? `\x1b[${STYLES[style]}m${text}\x1b[0m` : text;
 }

@@ -1,6 +1,7 @@
 /**
- * Progress of work that takes longer than a second: one line on standard error that is overwritten and disappears at the
- * end. It is shown on terminals only. Texts may contain names of others, so they are escaped.
+ * Progress of work that takes longer than a second: one line on standard error that is overwritten and disappears at
+ * the end. It is shown on terminals only. Texts may contain names that a program or another user chose, so they are
+ * escaped.
  */
 import { formatDuration, formatPercent } from '../quantities.ts';
 import { escapeControls } from './terminal-text.ts';
