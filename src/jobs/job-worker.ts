@@ -66,8 +66,8 @@ export interface JobWorkerOptions extends JobStoreOptions {
   /** Number of programs of one tenant that run concurrently, across all workers. Default: no limit. */
   readonly tenantJobs?: number;
   /**
-   * Limits of every program. Without `fuel_budget` or `timeout_seconds`, a program can choose its own up to the ceilings of
-   * the MCP server: 1,000,000,000,000 instructions and 300 seconds.
+   * Limits of every program. Without `fuel_budget` or `timeout_seconds`, a program can choose its own up to the
+   * maximums of the MCP server: 1,000,000,000,000 instructions and 300 seconds.
    */
   readonly policy?: PolicyInput;
   /** How long running programs may continue after the signal. After that, their jobs return to the queue. Default: 30. */

@@ -38,7 +38,7 @@ export class ActiveCalls {
     }
   }
 
-  /** Cancels the calls of a session, or of all sessions, at this server; returns their number. */
+  /** Cancels the calls of a session, or of all sessions, on this server; returns their number. */
   cancel(session_id?: string): number {
     const calls = [...this.#calls].filter(
       (call) => session_id === undefined || call.session_id === session_id,

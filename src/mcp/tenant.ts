@@ -243,7 +243,7 @@ export class Tenant {
     return this.#calls.run(session_id, signal, work);
   }
 
-  /** Cancels the active calls of a session, or of all sessions, at this server; returns their number. */
+  /** Cancels the active calls of a session, or of all sessions, on this server; returns their number. */
   cancel(session_id?: string): number {
     return this.#calls.cancel(session_id);
   }
