@@ -6,6 +6,9 @@ import { chartExamples } from '../../scripts/chart-examples.mjs';
 import { decodePng } from '../support/png.ts';
 import { code } from '../support/sandbox.ts';
 
+/** The time of a call also limits that of its charts. */
+const SLOW_MACHINE = { timeout_seconds: 60 };
+
 /** Texts in an SVG, in the order of the document. */
 const textsOf = (svg: string) => [...svg.matchAll(/<text[^>]*>([^<]*)</g)].map(([, text]) => text);
 
@@ -68,7 +71,7 @@ function expectDrawn(result: DisplayResult, texts: readonly string[]): void {
 describe('charts of Python programs', () => {
   let sandbox: Sandbox;
   beforeAll(async () => {
-    sandbox = await createSandbox({ runtime: 'python' });
+    sandbox = await createSandbox({ runtime: 'python', policy: SLOW_MACHINE });
   });
   afterAll(() => sandbox.close());
 
@@ -142,7 +145,7 @@ describe('charts of Python programs', () => {
   });
 
   it('are drawn from charts of altair', async () => {
-    const altair = await createSandbox({ runtime: 'python', preload: ['altair'] });
+    const altair = await createSandbox({ runtime: 'python', preload: ['altair'], policy: SLOW_MACHINE });
     const { results, stderr, fuel_consumed } = await altair.execute(code`
       import altair as alt
       data = alt.Data(values=[{'region': 'North', 'sales': 30}, {'region': 'South', 'sales': 52}])
@@ -251,7 +254,7 @@ describe('charts of Python programs', () => {
 describe('charts of JavaScript programs', () => {
   let sandbox: Sandbox;
   beforeAll(async () => {
-    sandbox = await createSandbox({ runtime: 'javascript' });
+    sandbox = await createSandbox({ runtime: 'javascript', policy: SLOW_MACHINE });
   });
   afterAll(() => sandbox.close());
 
@@ -353,7 +356,7 @@ describe('charts in the documentation', () => {
   it.each(chartExamples())(
     'are those that the sandbox draws: $picture',
     async ({ runtime, code: program, picture }) => {
-      await using sandbox = await createSandbox({ runtime });
+      await using sandbox = await createSandbox({ runtime, policy: SLOW_MACHINE });
       const { results } = await sandbox.execute(program);
       const committed = readFileSync(new URL(`../../${picture}`, import.meta.url), 'utf8');
       expect(`${results.at(-1)!.svg}\n`).toBe(committed);

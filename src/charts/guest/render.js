@@ -116,7 +116,8 @@ export function render(text) {
     const log = logger(warnings);
     const vega = toVega(JSON.parse(text), log);
     rejectUrls(vega);
-    const view = new View(parse(vega), { loader, renderer: 'none', logger: log }).run();
+    const view = new View(parse(vega), { loader, renderer: 'none', logger: log });
+    runCompletely(view);
     const { width, height, origin } = sizeOf(view);
     const renderer = new SvgRenderer(loader);
     renderer.initialize(null, width, height, origin).background(view.background());
@@ -129,9 +130,23 @@ export function render(text) {
       warnings: warnings.slice(0, 5),
     });
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = error === null ? OUT_OF_MEMORY : error instanceof Error ? error.message : String(error);
     return JSON.stringify({ error: message.slice(0, 1000) });
   }
+}
+
+const OUT_OF_MEMORY = 'drawing it takes too much memory. Aggregate or sample the data';
+
+/** QuickJS throws null if it has no memory for an error. Vega ignores that, and the chart would be incomplete. */
+function runCompletely(view) {
+  const { clear } = view._heap;
+  let isComplete = true;
+  view._heap.clear = () => {
+    isComplete = false;
+    clear();
+  };
+  view.run();
+  if (!isComplete) throw new Error(OUT_OF_MEMORY);
 }
 
 function sizeOf(view) {

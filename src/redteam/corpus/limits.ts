@@ -1,6 +1,7 @@
 /** Attacks on the limits of fuel, time, memory, output, files and recursion. */
 import type { PolicyInput, RuntimeName } from '../../schema.ts';
 import type { AttackRow, AttackTable, Pattern, ProgramAttack } from '../attack.ts';
+import { CHART_ATTACKS } from './charts.ts';
 import { LIMIT_PROGRAMS, type Limit, type LimitProgram } from './limit-programs.ts';
 import { knownFrom, slug } from './rows.ts';
 
@@ -287,6 +288,7 @@ seen`,
     policy: { timeout_seconds: 2 },
     ends: ['finished'],
   },
+  ...CHART_ATTACKS,
 ];
 
 export const LIMITS: AttackTable = { python, javascript };

@@ -1,0 +1,46 @@
+/** Attacks on the renderer of charts: specifications that are expensive to draw or refer to the host. */
+import type { Pattern, ProgramAttack } from '../attack.ts';
+
+const POSITION =
+  "encoding: { x: { field: 'x', type: 'quantitative' }, y: { field: 'x', type: 'quantitative' } }";
+const ONE = 'data: { values: [{ x: 1 }] }';
+const NOT_DRAWN = (reason: RegExp): Pattern => ({
+  success: true,
+  results: [{ note: new RegExp(`^The chart is not drawn: ${reason.source}`) }],
+});
+const TOO_EXPENSIVE = NOT_DRAWN(
+  /(drawing it takes too (much|long)|the renderer failed|it is too large|out of memory)/,
+);
+
+const SPECIFICATIONS: Record<string, readonly [spec: string, expect: Pattern]> = {
+  'million-points': [
+    `data: { sequence: { start: 0, stop: 1e6, as: 'x' } }, mark: 'point', ${POSITION}`,
+    TOO_EXPENSIVE,
+  ],
+  'huge-array-in-expression': [
+    `${ONE}, mark: 'point', ${POSITION}, transform: [{ calculate: 'length(sequence(1e9))', as: 'y' }]`,
+    TOO_EXPENSIVE,
+  ],
+  'hundred-thousand-pixels': [
+    `${ONE}, mark: 'point', ${POSITION}, width: 1e5, height: 1e5`,
+    NOT_DRAWN(/it has 100\d{3} × 100\d{3} pixels/),
+  ],
+  'data-at-a-url': [
+    `data: { url: 'file:///etc/passwd' }, mark: 'point', ${POSITION}`,
+    NOT_DRAWN(/the data "file:\/\/\/etc\/passwd" is at a URL/),
+  ],
+  'host-file-as-image': [
+    `${ONE}, mark: { type: 'image', url: 'file:///etc/passwd' }, ${POSITION}`,
+    { success: true, results: [{ svg: /^(?!.*(?:href|passwd))/s }] },
+  ],
+};
+
+export const CHART_ATTACKS: readonly ProgramAttack[] = Object.entries(SPECIFICATIONS).map(
+  ([name, [spec, expect]]) => ({
+    name: `chart-${name}`,
+    code: `display({ $schema: 'https://vega.github.io/schema/vega-lite/v6.json', ${spec} })`,
+    policy: { timeout_seconds: 5 },
+    ends: ['finished'],
+    expect,
+  }),
+);
