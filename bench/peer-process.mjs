@@ -9,7 +9,8 @@ import { Worker } from 'node:worker_threads';
 
 const [peer, action, folder] = process.argv.slice(2);
 const LIMIT_MS = 1000;
-const ROUNDS = 15;
+const ROUNDS = 40;
+const WARMUP = 40;
 const installed = (path) => import(pathToFileURL(join(folder, 'node_modules', path)).href);
 
 const PROGRAMS = {
@@ -25,6 +26,7 @@ const PEERS = {
   pyodide: {
     language: 'python',
     rounds: 3,
+    warmup: 1,
     async load() {
       const { loadPyodide } = await import('pyodide');
       return async (code) => {
@@ -99,7 +101,7 @@ async function ours(runtime) {
   };
 }
 
-const { language, load, rounds = ROUNDS } = PEERS[peer];
+const { language, load, rounds = ROUNDS, warmup = WARMUP } = PEERS[peer];
 const program = PROGRAMS[language][action] ?? PROGRAMS[language].short;
 const run = await load();
 
@@ -112,9 +114,11 @@ async function timed() {
 
 if (action === 'once') await run(program);
 else if (action === 'short') {
-  await timed();
   const samples = [];
-  for (let i = 0; i < rounds; i++) samples.push(await timed());
-  console.log(JSON.stringify(samples));
-} else console.log(JSON.stringify([await timed()]));
+  for (let i = -warmup; i < rounds; i++) samples.push(await timed());
+  console.log(JSON.stringify(samples.slice(warmup)));
+} else {
+  await run(PROGRAMS[language].short);
+  console.log(JSON.stringify([await timed()]));
+}
 process.exit();

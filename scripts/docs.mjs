@@ -371,6 +371,12 @@ const TABLES = {
     const types = [...new Set(RULES.map(({ type }) => type))];
     return types.map((type) => `[${type}](ERROR_GUIDANCE.md#${type.toLowerCase()})`).join(' · ');
   },
+  peers: () => {
+    const benchmarks = readFileSync(at('bench/BENCHMARKS.md'), 'utf8');
+    const [, section] = /<!-- benchmark: peers -->([\s\S]*?)<!-- end -->/.exec(benchmarks);
+    const [, machine] = /^(`npm run bench -- peers` on .*)$/m.exec(section);
+    return `${section.match(/^\|.*$/gm).join('\n')}\n\n${machine} [What is measured](bench/BENCHMARKS.md#other-sandboxes).`;
+  },
   traps: () => {
     const rows = Object.entries(TRAPS).map(([reason, { exit_code, message }]) => [
       `\`${reason}\``,

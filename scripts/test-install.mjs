@@ -3,7 +3,7 @@
  * several versions of TypeScript, and bundlers. Requires a build. `--keep` leaves the projects in place.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -165,6 +165,29 @@ for (const [version, modules] of Object.entries(TYPESCRIPT)) {
     });
   }
 }
+
+// ---- the TypeScript example of the README that comes with the package ----
+
+const readme = readFileSync(join(project, 'node_modules/llm-wasm-sandbox/README.md'), 'utf8');
+const [, streaming] = /<!-- example: streaming -->\n```ts\n([\s\S]*?)```/.exec(readme);
+const [, streamed] = /<!-- output: streaming -->\n```text\n([\s\S]*?)```/.exec(readme);
+check('the streaming example of the README, compiled by TypeScript', () => {
+  write('streaming/main.ts', streaming);
+  const compilerOptions = {
+    module: 'nodenext',
+    target: 'es2022',
+    lib: ['es2023', 'esnext.disposable', 'dom'],
+    types: ['node'],
+    strict: true,
+    outDir: 'out',
+  };
+  write('streaming/tsconfig.json', JSON.stringify({ compilerOptions, files: ['main.ts'] }));
+  const compiler = join(fetched('typescript-5.9.3', ['typescript@5.9.3']), 'node_modules/typescript/bin/tsc');
+  return (
+    expectOutput(process.execPath, [compiler, '-p', 'streaming'], '') ??
+    expectOutput(process.execPath, ['streaming/out/main.js'], streamed)
+  );
+});
 
 if (!process.argv.includes('--keep')) rmSync(folder, { recursive: true });
 else console.log(`The projects are in ${folder}.`);

@@ -97,6 +97,19 @@ describe('documentation', () => {
     expect(result.stderr).toBe('');
   });
 
+  test('says on the first screen of the README what is not included', () => {
+    const beginning = read('README.md').split('\n').slice(0, 12).join(' ');
+    expect(beginning).toMatch(/Not included:.* numpy, pandas, matplotlib, Pillow, and any access to the network/);
+    expect(beginning).toMatch(/Programs use `csv`, `sqlite3`/);
+  });
+
+  test('says what a fast start is, next to the time of a cold one', () => {
+    const text = read('README.md').replaceAll(/\s+/g, ' ');
+    expect(text).toMatch(/In a running process, a fresh interpreter starts within milliseconds/);
+    expect(text).toMatch(/the first run of a process takes about a second/);
+    expect(text).not.toMatch(/starts in milliseconds/i);
+  });
+
   test('has current generated parts', () => {
     expect(run(['scripts/docs.mjs', '--check'])).toMatchObject({ status: 0, stderr: '' });
   });
