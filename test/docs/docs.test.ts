@@ -99,7 +99,9 @@ describe('documentation', () => {
 
   test('says on the first screen of the README what is not included', () => {
     const beginning = read('README.md').split('\n').slice(0, 12).join(' ');
-    expect(beginning).toMatch(/Not included:.* numpy, pandas, matplotlib, Pillow, and any access to the network/);
+    expect(beginning).toMatch(
+      /Not included:.* numpy, pandas, matplotlib, Pillow, and any access to the network/,
+    );
     expect(beginning).toMatch(/Programs use `csv`, `sqlite3`/);
   });
 

@@ -31,7 +31,8 @@ interface Example {
   readonly code: string;
 }
 
-const BLOCK = /<!-- (example|file): ([\w.]+) -->\n```(\w+)\n([\s\S]*?)```/g;
+const BLOCK = /<!-- (example|nightly example|file): ([\w.]+) -->\n```(\w+)\n([\s\S]*?)```/g;
+const IS_NIGHTLY = Boolean(process.env['NIGHTLY_TESTS']);
 const IMPORTED = /from '((?:@[\w-]+\/)?[a-z][\w-]*)[^']*'/g;
 const SEPARATOR = '\0';
 
@@ -59,15 +60,18 @@ function runCommands(project: string, code: string): string {
 
 /**
  * Runs the blocks of a document that are marked with `<!-- example: NAME -->`, after writing those that are marked with
- * `<!-- file: NAME -->`. Returns the output of each example by its name.
+ * `<!-- file: NAME -->`. Slow ones are marked with `<!-- nightly example: NAME -->` and run only if NIGHTLY_TESTS is set.
+ * Returns the output of each example by its name.
  */
 export function runExamples(document: string): Map<string, string> {
-  const blocks = [...document.matchAll(BLOCK)].map(([, kind, name, language, code]) => ({
-    kind,
-    name: name!,
-    language: language!,
-    code: code!,
-  }));
+  const blocks = [...document.matchAll(BLOCK)]
+    .filter(([, kind]) => IS_NIGHTLY || kind !== 'nightly example')
+    .map(([, kind, name, language, code]) => ({
+      kind: kind === 'file' ? 'file' : 'example',
+      name: name!,
+      language: language!,
+      code: code!,
+    }));
   if (blocks.length === 0) return new Map();
   const scripts = blocks.filter(({ kind, language }) => kind === 'example' && language !== 'sh');
   const imported = scripts.flatMap(({ code }) => [...code.matchAll(IMPORTED)].map(([, name]) => name!));
