@@ -5,7 +5,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import { EvalFlags, QuickJS } from 'quickjs-wasi';
 import { createSandbox } from '../dist/index.js';
@@ -141,8 +141,10 @@ function workspaceFiles({ path, isModule, text }) {
   if (!isModule && !text.includes('import(')) return {};
   const folder = dirname(`${root}/${path}`);
   const names = readdirSync(folder).filter((name) => /_FIXTURE\.(?:js|json)$/.test(name));
-  if (isModule) names.push(path.slice(path.lastIndexOf('/') + 1));
-  return Object.fromEntries(names.map((name) => [name, readFileSync(`${folder}/${name}`)]));
+  const files = Object.fromEntries(names.map((name) => [name, readFileSync(`${folder}/${name}`)]));
+  if (!isModule) return files;
+  // Without this file, a test without import and export would be loaded as a CommonJS file.
+  return { ...files, [basename(path)]: text, 'package.json': '{ "type": "module" }' };
 }
 
 async function runSandboxed(test) {
@@ -153,8 +155,7 @@ async function runSandboxed(test) {
     const files = workspaceFiles(test);
     if (test.isModule) {
       // The test is a file, which the program imports; the harness defines globals.
-      const name = test.path.slice(test.path.lastIndexOf('/') + 1);
-      code = `(0, eval)(${JSON.stringify(test.prelude)}); await import(${JSON.stringify(`./${name}`)});`;
+      code = `(0, eval)(${JSON.stringify(test.prelude)}); await import(${JSON.stringify(`./${basename(test.path)}`)});`;
     } else if (!test.isStrict) {
       // A program that mentions `require` is a CommonJS program, which runs in sloppy mode.
       if (!test.isRaw) code = `${code}\n;require;`;

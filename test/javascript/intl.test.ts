@@ -13,7 +13,12 @@ describe('Intl', () => {
     ["(1).toLocaleString('ar-EG')", /no data for the locale ar-EG/],
     ["new Date(0).toLocaleDateString('en-NZ')", /no data for the locale en-NZ/],
     ["'a'.localeCompare('b', 'sv')", /no data for the locale sv/],
-    ["'i'.toLocaleUpperCase('tr')", /no data for the locale tr/],
+    ["'i'.toLocaleUpperCase('lt')", /no data for the locale lt/],
+    [
+      "new Intl.Segmenter('en', { granularity: 'word' }).segment('日本語')",
+      /segments of text with the character 日/,
+    ],
+    ["new Intl.DisplayNames('en', { type: 'language' }).of('de-1996')", /variant 1996/],
     ["new Intl.NumberFormat('en', { numberingSystem: 'arab' })", /numberingSystem: 'arab'/],
     ["new Intl.NumberFormat('en-u-nu-arab')", /keyword nu-arab/],
     ["new Intl.NumberFormat('en', { style: 'percent', notation: 'compact' })", /compact percentages/],

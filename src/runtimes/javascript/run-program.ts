@@ -13,6 +13,7 @@ import {
   type PreloadReport,
   type PreloadRequest,
 } from '../runtime.ts';
+import { beginContexts, type JobContexts } from './job-contexts.ts';
 import { type ProgramPlan, planProgram } from './module-to-script.ts';
 import { invoke, newText, readText } from './quickjs-api.ts';
 import { javascriptSource } from './source.ts';
@@ -29,6 +30,7 @@ interface JavaScriptRun {
   hasExited: boolean;
   /** Address of memory that is freed while the boot script reports a failure, or 0. */
   reserve: number;
+  readonly contexts: JobContexts;
 }
 
 /** Memory that the boot script needs to describe an exception. */
@@ -81,10 +83,12 @@ function endAtLimit(guest: Guest, program: JavaScriptRun, error: number): void {
 const isRunning = (program: JavaScriptRun | undefined) =>
   program === undefined || (program.interrupt === undefined && !program.hasExited);
 
-/** Counts a turn. The boot script reads the number; see async-context.js. */
-function countTurn(guest: Guest, program: JavaScriptRun | undefined): void {
+/** Counts a turn and sets its context. The boot script reads both numbers; see async-context.js. */
+function countTurn(guest: Guest, program: JavaScriptRun | undefined, context: number): void {
   const at = program?.handles['turns'];
-  if (at !== undefined) guest.view.setU32(at, guest.view.u32(at) + 1);
+  if (at === undefined) return;
+  guest.view.setU32(at, guest.view.u32(at) + 1);
+  guest.view.setU32(at + 4, context);
 }
 
 /**
@@ -101,7 +105,7 @@ function discardJobs(guest: Guest, jobs: number): void {
 export function runPendingJobs(guest: Guest): void {
   const program = programs.get(guest);
   while (isRunning(program) && guest.call('qjs_is_job_pending') !== 0) {
-    countTurn(guest, program);
+    countTurn(guest, program, program?.contexts.beginJob() ?? 0);
     if (guest.call('qjs_execute_pending_job') < 0) reportException(guest);
   }
 }
@@ -118,7 +122,7 @@ function settle(guest: Guest, value: number): void {
  */
 function runEventLoop(guest: Guest, program: JavaScriptRun): void {
   for (let isDone = false; !isDone; ) {
-    countTurn(guest, program);
+    countTurn(guest, program, program.contexts.beginCallback());
     settle(guest, invoke(guest, program.handles['runTicks']!));
     runPendingJobs(guest);
     if (program.hasExited) return;
@@ -130,7 +134,7 @@ function runEventLoop(guest: Guest, program: JavaScriptRun): void {
       if (program.interrupt === undefined) return;
       break;
     }
-    countTurn(guest, program);
+    countTurn(guest, program, program.contexts.beginCallback());
     if (!isDone && isFunction) settle(guest, invoke(guest, timer));
     settle(guest, timer);
   }
@@ -154,9 +158,11 @@ function begin(guest: Guest, handles: Handles, request: GuestRequest): JavaScrip
     isOver: false,
     hasExited: false,
     reserve: guest.call('wasm_malloc', RESERVE_BYTES),
+    contexts: beginContexts(guest, handles['jobs']!),
   };
   programs.set(guest, program);
   discardJobs(guest, handles['jobs']!);
+  countTurn(guest, program, 0);
   return program;
 }
 

@@ -10,6 +10,7 @@ import * as formatting from './console-format.js';
 import * as cryptography from './crypto.js';
 import { define } from './define.js';
 import * as displaying from './display.js';
+import { correctEngine } from './engine-corrections.js';
 import * as errorStack from './error-stack.js';
 import { fileHelpers } from './file-helpers.js';
 import * as hostCalls from './host-calls.js';
@@ -278,6 +279,7 @@ define({
 });
 
 installSetup(true);
+correctEngine();
 defineLazyGlobals();
 defineLocaleMethods();
 Object.assign(boot, { fail, resolveImport });

@@ -56,6 +56,8 @@ const shown = (value) =>
     depth: isObject(value) && !Array.isArray(value) && Object.keys(value).length > 2 ? -1 : 0,
   });
 
+const namesOf = (row) => (isObject(row) ? Object.fromEntries(Object.keys(row).map((name) => [name, 0])) : {});
+
 function tableText(data, columns) {
   const indexName = data instanceof Map || data instanceof Set ? '(iteration index)' : '(index)';
   const rows = rowsOf(data).slice(0, TABLE_ROWS);
@@ -63,7 +65,9 @@ function tableText(data, columns) {
     const body = rows.map(([index, value, key]) => [String(index), shown(key), shown(value)]);
     return drawTable([indexName, 'Key', 'Values'], body);
   }
-  const names = [...(columns ?? new Set(rows.flatMap(([, row]) => (isObject(row) ? Object.keys(row) : []))))];
+  // As properties of an object, so that the names that are indices come first.
+  const found = () => Object.keys(Object.assign({}, ...rows.map(([, row]) => namesOf(row))));
+  const names = [...(columns ?? found())];
   const isNested = data instanceof Set ? [] : names;
   const hasValues = rows.some(([, row]) => !isObject(row)) || data instanceof Set;
   const header = [indexName, ...isNested.map(String), ...(hasValues ? ['Values'] : [])];

@@ -13,8 +13,22 @@ function cloneError(value, copy) {
   const error = new Error(value.message);
   Object.setPrototypeOf(error, (ERRORS[value.name] ?? Error).prototype);
   if (typeof value.stack === 'string') error.stack = value.stack;
-  if ('cause' in value) error.cause = copy(value.cause);
+  if ('cause' in value) {
+    const cause = copy(value.cause);
+    Object.defineProperty(error, 'cause', {
+      value: cause,
+      writable: true,
+      configurable: true,
+      enumerable: false,
+    });
+  }
   return error;
+}
+
+/** Whether a value is a Blob. Its class is loaded on first use, by reading the global. */
+function isBlob(value) {
+  const descriptor = Object.getOwnPropertyDescriptor(globalThis, 'Blob');
+  return typeof descriptor?.value === 'function' && value instanceof descriptor.value;
 }
 
 /** The empty clone of an object and the function that fills it. Two steps, because objects may contain themselves. */
@@ -31,6 +45,8 @@ function createClone(value, copy) {
   }
   if (value instanceof Error) return [cloneError(value, copy)];
   if (BOXES.some((box) => value instanceof box)) return [Object(value.valueOf())];
+  // Blobs cannot change.
+  if (isBlob(value)) return [value];
   if (typeof value === 'function' || UNCLONEABLE.some((type) => value instanceof type))
     throw cloneFailure(value);
   return [{}, fillProperties];

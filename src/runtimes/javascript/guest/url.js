@@ -59,4 +59,49 @@ Object.defineProperty(URLSearchParams.prototype, customInspect, {
   writable: true,
 });
 
+/** Shows the pairs that are left, without advancing the iterator. */
+function inspectIterator(depth, options) {
+  if (typeof depth === 'number' && depth < 0) return '[Object]';
+  const state = iterators.get(this);
+  if (state === undefined) return 'Object [URLSearchParams Iterator] {}';
+  const rest = [...state.params].slice(state.count).map((pair) => inspect(state.pick(pair), options));
+  const line = `URLSearchParams Iterator { ${rest.join(', ')} }`;
+  if (rest.length === 0) return 'URLSearchParams Iterator {  }';
+  return line.length <= options.breakLength ? line : `URLSearchParams Iterator {\n  ${rest.join(',\n  ')} }`;
+}
+
+/** What the iterators of parameters have returned. */
+const iterators = new WeakMap();
+const PICKS = { entries: (pair) => pair, keys: ([name]) => name, values: ([, value]) => value };
+const iteratorPrototype = Object.getPrototypeOf(new URLSearchParams().entries());
+const { next } = iteratorPrototype;
+for (const [name, pick] of Object.entries(PICKS)) {
+  const native = URLSearchParams.prototype[name];
+  const method = {
+    [name]() {
+      const iterator = native.call(this);
+      iterators.set(iterator, { params: this, pick, count: 0 });
+      return iterator;
+    },
+  }[name];
+  Object.defineProperty(URLSearchParams.prototype, name, { value: method });
+}
+Object.defineProperty(URLSearchParams.prototype, Symbol.iterator, {
+  value: URLSearchParams.prototype.entries,
+});
+Object.defineProperty(iteratorPrototype, 'next', {
+  value: {
+    next() {
+      const state = iterators.get(this);
+      if (state !== undefined) state.count++;
+      return next.call(this);
+    },
+  }.next,
+});
+Object.defineProperty(iteratorPrototype, customInspect, {
+  value: inspectIterator,
+  configurable: true,
+  writable: true,
+});
+
 export { URL, URLSearchParams };

@@ -9,6 +9,7 @@ import type { FileStatus } from '../../../kernel/file-status.ts';
 import { syscallError } from '../../../kernel/syscall-error.ts';
 import type { Kernel } from '../../../kernel/syscalls.ts';
 import { MAX_TOOL_MESSAGE_BYTES } from '../../../kernel/tool-channel.ts';
+import { contextsOf } from '../job-contexts.ts';
 import {
   LIST,
   MAP_ITERATOR,
@@ -328,6 +329,23 @@ const processCalls: Record<string, SystemCall> = {
   },
 };
 
+/** Contexts of promise jobs, by the numbers that the guest gives them; see async-context.js. 0 is no context. */
+const contextCalls: Record<string, SystemCall> = {
+  setContext: (guest, [context]) => returnZero(contextsOf(guest)?.set(int32(context))),
+  setNextContext: (guest, [context]) => returnZero(contextsOf(guest)?.setNext(int32(context))),
+  /** Replaces the contexts in a list that no job has with 0. */
+  usedContexts: (guest, [list, length]) => {
+    const bytes = slice(list, 0, length);
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const used = contextsOf(guest)?.used();
+    guest.kernel.chargeHostTime(1 + bytes.length / 64 + (used?.size ?? 0) / 16);
+    for (let at = 0; at + 4 <= bytes.length; at += 4) {
+      if (used?.has(view.getUint32(at, true)) !== true) view.setUint32(at, 0, true);
+    }
+    return 0;
+  },
+};
+
 /** Tool calls. They fail with ENOSYS if the program has no tools. */
 const toolsOf = ({ kernel }: QuickJsGuest) => {
   if (kernel.tools === undefined) throw syscallError('ENOSYS');
@@ -355,6 +373,7 @@ export const systemCalls: Readonly<Record<string, SystemCall>> = {
   ...pathCalls,
   ...descriptorCalls,
   ...processCalls,
+  ...contextCalls,
   ...toolCalls,
   ...valueCalls,
 };

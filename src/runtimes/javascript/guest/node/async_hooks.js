@@ -1,7 +1,8 @@
 /**
  * The module `async_hooks`. Contexts follow timers, callbacks of process.nextTick and queueMicrotask, and promises. The
  * engine has no hook for `await`, but reads `constructor` of the promise that it waits for. An accessor registers a
- * reaction at that moment, which the engine runs right before it continues the function.
+ * reaction at that moment, which the engine runs right before it continues the function. After `await` of another value,
+ * the engine continues the function in the context in which it added the promise job; see async-context.js.
  */
 import {
   bindContext,
@@ -41,7 +42,6 @@ function capturePromises() {
     // biome-ignore lint/suspicious/noThenProperty: it replaces the method of promises
     then(onFulfilled, onRejected) {
       const captured = currentContext();
-      if (captured === undefined) return thenNatively(this, onFulfilled, onRejected);
       return thenNatively(this, inContext(captured, onFulfilled), inContext(captured, onRejected));
     },
   };
@@ -53,8 +53,8 @@ function capturePromises() {
   });
   Object.defineProperty(Promise.prototype, 'constructor', {
     get() {
-      const captured = currentContext();
-      if (!isInternal && captured !== undefined && isPromise(this)) {
+      if (!isInternal && isPromise(this)) {
+        const captured = currentContext();
         const enter = () => setNextContext(captured);
         thenNatively(this, enter, enter);
       }

@@ -1,6 +1,7 @@
 /** The module `path`: POSIX paths. `path.win32` works on paths of Windows. */
 import { host } from '../host-calls.js';
-import { codedError, invalidArgType, validateString } from './internal/errors.js';
+import { load } from '../node-modules.js';
+import { invalidArgType, validateString } from './internal/errors.js';
 
 /** Resolves `.` and `..`, without a slash at the start or end. */
 function normalizeParts(path, isAbsolute, isSeparator, separator) {
@@ -114,8 +115,14 @@ export function format(pathObject) {
   return dir === root ? `${dir}${file}` : `${dir}/${file}`;
 }
 
-export function matchesGlob() {
-  throw codedError(Error, 'ERR_METHOD_NOT_IMPLEMENTED', 'The matchesGlob() method is not implemented');
+function matches(path, pattern, isWindows) {
+  validateString(path, 'path');
+  validateString(pattern, 'pattern');
+  return load('node:internal/glob').matches(path, pattern, isWindows);
+}
+
+export function matchesGlob(path, pattern) {
+  return matches(path, pattern, false);
 }
 
 export const sep = '/';
@@ -201,6 +208,7 @@ export const win32 = {
     return dir === pathObject.root ? `${dir}${base}` : `${dir}\\${base}`;
   },
   toNamespacedPath: (path) => path,
+  matchesGlob: (path, pattern) => matches(path, pattern, true),
 };
 
 const path = {

@@ -8,6 +8,7 @@ import { removeColors } from '../inspect-text.js';
 import { TextDecoder, TextEncoder } from '../text-encoding.js';
 import { isDeepStrictEqual } from './internal/deep-equal.js';
 import { invalidArgType, invalidArgValue, validateString } from './internal/errors.js';
+import { MIMEParams, MIMEType } from './internal/mime.js';
 import { parseArgs } from './internal/parse-args.js';
 import { parseEnv } from './internal/parse-env.js';
 import { callbackify, promisify } from './internal/promisify.js';
@@ -135,6 +136,8 @@ function debuglog(section) {
 const errnoNames = new Map(Object.entries(LINUX_ERRNO).map(([name, errno]) => [-errno, name]));
 
 const util = {
+  MIMEParams,
+  MIMEType,
   TextDecoder,
   TextEncoder,
   callbackify,

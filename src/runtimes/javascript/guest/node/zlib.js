@@ -34,7 +34,6 @@ const COMPRESSORS = { deflate, deflateRaw, gzip };
 const OS_BYTE = 9;
 const CODES = {
   'incorrect header check': 'Z_DATA_ERROR',
-  'buffer error': 'Z_BUF_ERROR',
   'unexpected end of file': 'Z_BUF_ERROR',
 };
 
@@ -63,6 +62,11 @@ function compress(name, data, options) {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
+/** pako reports input that ends too early as a full buffer. */
+function messageOf({ err, msg }) {
+  return err === constants.Z_BUF_ERROR ? 'unexpected end of file' : msg || 'incorrect header check';
+}
+
 function expand(name, data, options) {
   const input = bytesOf(data);
   const inflater = new Inflate({
@@ -71,7 +75,7 @@ function expand(name, data, options) {
     ...(name === 'ungzip' && { windowBits: 15 + 32 }),
   });
   inflater.push(input, true);
-  if (inflater.err) throw failure(inflater.msg || 'incorrect header check');
+  if (inflater.err) throw failure(messageOf(inflater));
   if (!inflater.ended || inflater.result === undefined) throw failure('unexpected end of file');
   const { result } = inflater;
   if (options?.maxOutputLength !== undefined && result.length > options.maxOutputLength) {

@@ -106,7 +106,7 @@ export class FileHandle extends EventEmitter {
   }
   readLines(options) {
     return load('node:readline').createInterface({
-      input: this.createReadStream(options),
+      input: this.createReadStream(options).once('close', () => this.close()),
       crlfDelay: Number.POSITIVE_INFINITY,
     });
   }

@@ -1,4 +1,5 @@
 /** Shared by the parts of the module `crypto`: hash algorithms, and the conversion of arguments and results. */
+import { blake2b, blake2s } from '@noble/hashes/blake2.js';
 import { md5, ripemd160, sha1 } from '@noble/hashes/legacy.js';
 import { sha224, sha256, sha384, sha512, sha512_224, sha512_256 } from '@noble/hashes/sha2.js';
 import { sha3_224, sha3_256, sha3_384, sha3_512 } from '@noble/hashes/sha3.js';
@@ -18,6 +19,8 @@ export const ALGORITHMS = {
   'sha3-256': sha3_256,
   'sha3-384': sha3_384,
   'sha3-512': sha3_512,
+  blake2b512: blake2b,
+  blake2s256: blake2s,
   ripemd160,
   rmd160: ripemd160,
 };

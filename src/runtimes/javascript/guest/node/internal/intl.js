@@ -6,10 +6,12 @@ import { getCanonicalLocales, Locale, resolveLocale } from './intl/locales.js';
 const CONSTRUCTORS = {
   Collator: 'collator',
   DateTimeFormat: 'date-time-format',
+  DisplayNames: 'display-names',
   ListFormat: 'number-format',
   NumberFormat: 'number-format',
   PluralRules: 'number-format',
   RelativeTimeFormat: 'number-format',
+  Segmenter: 'segmenter',
 };
 
 const part = (name) => load(`node:internal/intl/${name}`);
@@ -40,8 +42,20 @@ for (const [name, module] of Object.entries(CONSTRUCTORS)) {
 }
 Object.defineProperty(Intl, Symbol.toStringTag, { value: 'Intl', configurable: true });
 
-/** Languages whose rules for upper and lower case differ from those of Unicode. */
-const OWN_CASE = /^(?:tr|az|lt|el)(?:-|$)/i;
+/** Languages with a dotted and a dotless i. */
+const TURKIC = /^(?:tr|az)(?:-|$)/;
+/** Other languages whose rules for upper and lower case differ from those of Unicode. */
+const OWN_CASE = /^(?:lt|el|hy)(?:-|$)/;
+
+/** What to replace before the engine changes the case of a Turkic text. An `I` with a dot above it becomes an `i`. */
+const TURKIC_RULES = {
+  toLocaleUpperCase: (text) => text.replaceAll('i', 'İ'),
+  toLocaleLowerCase: (text) =>
+    text
+      .replace(/I(?=\p{Mn}*?\u0307)(?<between>(?:(?!\u0307)\p{Mn})*)\u0307/gu, 'i$<between>')
+      .replaceAll('I', 'ı')
+      .replaceAll('İ', 'i'),
+};
 
 const numberFormats = new Map();
 
@@ -60,6 +74,7 @@ export const methods = {
   localeCompare: (...args) => part('collator').localeCompare(...args),
   toLocaleCase(text, locales, base) {
     const [tag] = getCanonicalLocales(locales);
+    if (tag !== undefined && TURKIC.test(tag)) return base.call(TURKIC_RULES[base.name](`${text}`));
     if (tag !== undefined && OWN_CASE.test(tag)) resolveLocale(tag, {});
     return base.call(text);
   },
