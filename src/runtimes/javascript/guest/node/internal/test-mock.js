@@ -1,5 +1,6 @@
 /** The mocks of `node:test`: functions and methods that record their calls. */
-import { codedError, invalidArgType, invalidArgValue, validateFunction } from './errors.js';
+import { load } from '../../node-modules.js';
+import { invalidArgType, invalidArgValue, validateFunction } from './errors.js';
 
 class MockFunctionContext {
   #calls = [];
@@ -92,23 +93,14 @@ function findDescriptor(object, name) {
   return undefined;
 }
 
-const timersUnavailable = () => {
-  throw codedError(
-    Error,
-    'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
-    'mock.timers is not available in the sandbox. Timers use a virtual clock; wait for them with await.',
-  );
-};
-
 export class MockTracker {
   #mocks = [];
-  timers = {
-    enable: timersUnavailable,
-    tick: timersUnavailable,
-    runAll: timersUnavailable,
-    setTime: timersUnavailable,
-    reset: () => {},
-  };
+  #timers;
+
+  get timers() {
+    this.#timers ??= new (load('node:internal/test-timers').MockTimers)();
+    return this.#timers;
+  }
 
   fn(original = () => {}, implementation = original, options = {}) {
     if (original !== null && typeof original === 'object') return this.fn(undefined, undefined, original);
@@ -157,6 +149,7 @@ export class MockTracker {
 
   reset() {
     this.restoreAll();
+    this.#timers?.reset();
     this.#mocks = [];
   }
 }

@@ -1,7 +1,8 @@
 /**
- * Node.js modules that need features the sandbox does not have: processes, network, threads. They can be loaded, so that
+ * Node.js modules that need features the sandbox does not have: processes, network, threads, contexts. They can be loaded, so that
  * programs that import them without using them run. Calling a function throws an error that names the alternative.
  */
+import { host } from '../../host-calls.js';
 import { codedError } from './errors.js';
 
 const NETWORK =
@@ -55,9 +56,9 @@ const MODULES = {
     'Serializer Deserializer DefaultSerializer DefaultDeserializer GCProfiler',
   ],
   vm: [
-    'Use new Function(...names, code) or (0, eval)(code), which run the code with the globals of this program',
-    'createContext createScript runInContext runInNewContext runInThisContext isContext compileFunction measureMemory',
-    'Script',
+    'The sandbox has one set of globals. Use vm.runInThisContext(code), or new Function(...names, code) with the values that the code may use',
+    'createContext createScript runInContext runInNewContext measureMemory',
+    '',
   ],
   wasi: ['Use the functions of fs and process', '', 'WASI'],
   worker_threads: [
@@ -144,7 +145,37 @@ function isIPv6(text) {
   }
 }
 
-/** Parts of the modules that work without a network. */
+function failInContext() {
+  throw codedError(
+    Error,
+    'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
+    `Contexts of vm are not available in the sandbox. ${MODULES.vm[0]}.`,
+  );
+}
+
+/** The class `vm.Script`: a script that runs with the globals of the program. */
+class Script {
+  #code;
+  #file;
+
+  constructor(code, options = {}) {
+    this.#code = `${code}`;
+    this.#file = typeof options === 'string' ? options : (options?.filename ?? 'evalmachine.<anonymous>');
+    // Compiling it again throws its SyntaxError.
+    if (host.compiles(this.#code, this.#file, 0) !== 1) host.evaluate(this.#code, this.#file, 0);
+  }
+  runInThisContext() {
+    return host.evaluate(this.#code, this.#file, 0);
+  }
+  runInContext() {
+    failInContext();
+  }
+  runInNewContext() {
+    failInContext();
+  }
+}
+
+/** Parts of the modules that work in the sandbox. */
 const WORKING = {
   http: { METHODS, STATUS_CODES, globalAgent: {}, maxHeaderSize: 16_384 },
   https: { globalAgent: {} },
@@ -154,6 +185,15 @@ const WORKING = {
     isIP: (text) => (IPV4.test(text) ? 4 : isIPv6(text) ? 6 : 0),
   },
   cluster: { isMaster: true, isPrimary: true, isWorker: false, workers: {} },
+  vm: {
+    isContext: () => false,
+    runInThisContext: (code, options) => new Script(code, options).runInThisContext(),
+    compileFunction(code, names = [], options = {}) {
+      if (options.parsingContext !== undefined || options.contextExtensions?.length > 0) failInContext();
+      return new Function(...names, code);
+    },
+    Script,
+  },
   worker_threads: {
     isMainThread: true,
     parentPort: null,
