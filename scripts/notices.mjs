@@ -17,10 +17,12 @@ const BUNDLED = [
     '@noble/ciphers',
     '@noble/hashes',
     'cjs-module-lexer',
+    'minimatch',
     'pako',
     'readable-stream',
     'sucrase',
     'temporal-polyfill',
+    'unicode-segmenter',
     'web-streams-polyfill',
   ],
   // The page of the playground.
