@@ -1,8 +1,8 @@
 /**
  * The index of a read-only layer: its tree without file contents, and the digests of its data. The data is the contents of
  * all files, concatenated and divided into blocks of equal size; the last one may be shorter.
- * Invariant: an index determines the contents of its layer, so the digest of the index identifies the layer. Only a
- * verified index is decoded.
+ * Invariant: an index determines the contents of its layer, so the digest of the index identifies the layer. Only an index
+ * whose digest is known, or that `check` has accepted, is decoded.
  *
  *   0               8 bytes   magic number; the last byte is the version
  *   8               u32       number of entries n
@@ -18,7 +18,9 @@
  */
 import { SandboxError } from '../errors.ts';
 import { encodeMagic, hasMagic } from '../framing/magic-number.ts';
-import { checkEntries, type Entry } from './flat-entries.ts';
+import { checkLinkTarget, checkName, MAX_PATH_BYTES, utf8Length } from './file-names.ts';
+import { checkEntries, type Entry, MAX_TIME_MS } from './flat-entries.ts';
+import { FsError } from './fs-error.ts';
 import { type DirNode, lazyDir, lazyFile, type Node, newLink } from './nodes.ts';
 
 const MAGIC = 'lwslayr\x01';
@@ -138,6 +140,39 @@ export class LayerIndex {
     if (this.#textEnd + DIGEST_BYTES * blocks !== bytes.length) throw invalid('the wrong length');
   }
 
+  /**
+   * Throws `image_invalid` unless the index is one that `encodeLayer` can write for data of this size: a tree with valid
+   * names whose files are within the data. The digests of the blocks are not compared.
+   */
+  check(dataBytes: number): void {
+    if (this.dataBytes !== dataBytes) throw invalid('the wrong size of data');
+    const texts = this.#decodeTexts();
+    if (texts.length !== this.#entries + this.#targets!.size + 1) throw invalid('the wrong number of names');
+    const pathBytes = new Uint32Array(this.#entries);
+    let next = 0;
+    // Directories list their children one after another, so the next unused entry is the only valid first child.
+    const takeChildren = (first: number, count: number, parentBytes: number) => {
+      if (first !== next || first + count > this.#entries) throw invalid('children in the wrong place');
+      next += count;
+      for (let i = first; i < next; i++) {
+        checked(() => checkName(texts[i]!));
+        pathBytes[i] = parentBytes + utf8Length(texts[i]!) + 1;
+        if (pathBytes[i]! > MAX_PATH_BYTES) throw invalid('a path that is too long');
+      }
+      if (new Set(texts.slice(first, next)).size !== count) throw invalid('two entries with the same path');
+    };
+    takeChildren(0, this.#rootChildren(), 0);
+    for (let i = 0; i < this.#entries; i++) {
+      const { kind, mode, mtimeMs, a, b } = this.#record(i);
+      if (i >= next) throw invalid('an entry without a parent');
+      if (kind === undefined || mode > 0o7777) throw invalid('an invalid kind or mode');
+      if (!(Math.abs(mtimeMs) <= MAX_TIME_MS)) throw invalid('an invalid time');
+      if (kind === 'file' && a + b > dataBytes) throw invalid('a file outside the data');
+      if (kind === 'dir' && b > 0) takeChildren(a, b, pathBytes[i]!);
+    }
+    for (const at of this.#targets!.values()) checked(() => checkLinkTarget(texts[at]!));
+  }
+
   /** The SHA-256 of a block. */
   blockDigest(block: number): Uint8Array {
     const at = this.#textEnd + DIGEST_BYTES * block;
@@ -158,11 +193,18 @@ export class LayerIndex {
   /** The children of the root are the entries before the children of the first directory that has any. */
   #rootChildren(): number {
     for (let i = 0; i < this.#entries; i++) {
-      const at = HEADER_BYTES + RECORD_BYTES * i;
-      const isDir = KINDS[this.#view.getUint32(at + 12, true)] === 'dir';
-      if (isDir && this.#view.getUint32(at + 20, true) > 0) return this.#view.getUint32(at + 16, true);
+      const { kind, a, b } = this.#record(i);
+      if (kind === 'dir' && b > 0) return a;
     }
     return this.#entries;
+  }
+
+  /** The record of an entry; `a` and `b` are the two words whose meaning depends on the kind. */
+  #record(i: number) {
+    const at = HEADER_BYTES + RECORD_BYTES * i;
+    const word = (offset: number) => this.#view.getUint32(at + offset, true);
+    const mtimeMs = this.#view.getFloat64(at, true);
+    return { mtimeMs, mode: word(8), kind: KINDS[word(12)], a: word(16), b: word(20) };
   }
 
   #children(
@@ -174,12 +216,8 @@ export class LayerIndex {
     const texts = this.#decodeTexts();
     const children = new Map<string, Node>();
     for (let i = first; i < first + count; i++) {
-      const at = HEADER_BYTES + RECORD_BYTES * i;
-      const mtimeMs = this.#view.getFloat64(at, true);
-      const mode = this.#view.getUint32(at + 8, true);
+      const { kind, mode, mtimeMs, a, b } = this.#record(i);
       const init = { ino: firstIno + 1 + i, mode, mtimeMs, ctimeMs: mtimeMs, readonly: true };
-      const kind = KINDS[this.#view.getUint32(at + 12, true)];
-      const [a, b] = [this.#view.getUint32(at + 16, true), this.#view.getUint32(at + 20, true)];
       if (kind === 'file')
         children.set(
           texts[i]!,
@@ -203,11 +241,18 @@ export class LayerIndex {
     this.#texts = decoder.decode(new Uint8Array(this.#bytes.subarray(textAt, this.#textEnd))).split('\0');
     const targets = new Map<number, number>();
     for (let i = 0; i < this.#entries; i++) {
-      const kind = KINDS[this.#view.getUint32(HEADER_BYTES + RECORD_BYTES * i + 12, true)];
-      if (kind === 'symlink') targets.set(i, this.#entries + targets.size);
+      if (this.#record(i).kind === 'symlink') targets.set(i, this.#entries + targets.size);
     }
     this.#targets = targets;
     return this.#texts;
+  }
+}
+
+function checked(check: () => void): void {
+  try {
+    check();
+  } catch (cause) {
+    throw cause instanceof FsError ? invalid('an invalid name') : cause;
   }
 }
 

@@ -89,6 +89,8 @@ export class OpenLayer {
     const index = isPack ? head.subarray(HEADER_BYTES + blocks * 4) : head;
     if (sha256Hex(index) !== layer.sha256) throw damaged(layer, 'its index does not match its SHA-256');
     this.#index = new LayerIndex(index);
+    // The index of a layer in memory was written by a thread that ran code of packages.
+    if (!isPack) this.#index.check(layer.data.length);
     const offsets = [head.length];
     for (let i = 0; i < blocks; i++) offsets.push(offsets[i]! + view.getUint32(HEADER_BYTES + i * 4, true));
     this.#offsets = offsets;

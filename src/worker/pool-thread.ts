@@ -209,3 +209,19 @@ export class PoolThread {
     return this.#thread.terminate();
   }
 }
+
+/** Runs a job in the only thread of a host, and ends both afterwards. The thread is in `threads` until it has ended. */
+export function runInFreshThread(
+  host: WorkerHost,
+  job: UnsentJob,
+  assets: GuestAssets | undefined,
+  options: JobOptions,
+  threads: Set<PoolThread>,
+): JobHandle {
+  const thread = new PoolThread(host, (exited) => threads.delete(exited));
+  threads.add(thread);
+  if (assets !== undefined) thread.load(assets);
+  const handle = thread.run(job, options);
+  void handle.saved.then(() => thread.terminate());
+  return handle;
+}

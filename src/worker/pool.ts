@@ -11,7 +11,7 @@ import { FairScheduler, type Turn, type TurnRequest } from './fair-scheduler.ts'
 import { FuelAllowance, type TenantFuel } from './fuel-allowance.ts';
 import type { JobHandle } from './job-handle.ts';
 import { type PoolOptions, poolOptions } from './pool-options.ts';
-import { type JobOptions, PoolThread } from './pool-thread.ts';
+import { type JobOptions, PoolThread, runInFreshThread } from './pool-thread.ts';
 import { ProcessHost } from './process-host.ts';
 import type { UnsentJob } from './protocol.ts';
 import { ThreadHost } from './thread-host.ts';
@@ -83,6 +83,8 @@ export class WorkerPool implements Pool {
   /** Threads the pool uses before it starts extra ones. */
   readonly #baseWorkers: number;
   readonly #threads = new Set<PoolThread>();
+  /** Threads on fresh hosts. */
+  readonly #builders = new Set<PoolThread>();
   readonly #scheduler: FairScheduler;
   /** The thread that last served a key with affinity. */
   readonly #affinity = new Map<string, PoolThread>();
@@ -167,7 +169,12 @@ export class WorkerPool implements Pool {
     return {
       run: (wanted, assets, options) => {
         if (!thread.isAlive) thread = this.#reserve(request.key);
-        job = this.#run(thread, wanted, assets, options);
+        // Other sandboxes will use the image that it builds.
+        const host = wanted.type === 'extend' ? this.#host.fresh() : undefined;
+        job =
+          host === undefined
+            ? this.#run(thread, wanted, assets, options)
+            : runInFreshThread(host, wanted, assets, options, this.#builders);
         void this.#charge(request.tenant, job);
         return job;
       },
@@ -220,7 +227,7 @@ export class WorkerPool implements Pool {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#threads].map((thread) => thread.terminate()));
+    await Promise.all([...this.#threads, ...this.#builders].map((thread) => thread.terminate()));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -54,7 +54,7 @@ function bootImage(runtime: RuntimeName): GuestAssets {
 function toAssets({ id, runtime, extension }: PortableImage): GuestAssets {
   const base = bootImage(runtime);
   if (extension === undefined) return base;
-  const { image, ...more } = fromPortableExtension(base, extension);
+  const { image, ...more } = fromPortableExtension(base, extension)!;
   const libraries = shareLibraries(extension.libraries);
   return { ...base, ...more, libraries, image: sharedBytes(image), imageDigest: imageDigest(image), id };
 }

@@ -42,6 +42,10 @@ export class ProcessHost implements WorkerHost {
     this.#isYieldWanted = isWanted;
     this.#process?.send({ type: 'yield', isWanted });
   }
+
+  fresh(): WorkerHost {
+    return new ProcessHost();
+  }
 }
 
 class WorkerProcess {
@@ -176,8 +180,9 @@ class RemoteThread implements WorkerThread {
 
   #receiveImage(id: number, extension: PortableExtension): void {
     const base = this.#loaded.get(extension.origin.runtime);
-    if (base === undefined) this.process.kill();
-    else this.events.message({ type: 'extended', id, extended: fromPortableExtension(base, extension) });
+    const extended = base && fromPortableExtension(base, extension);
+    if (extended === undefined) this.process.kill();
+    else this.events.message({ type: 'extended', id, extended });
   }
 
   send(message: ToWorker): void {

@@ -11,7 +11,7 @@ import type { Entry, TreeEdit } from '../fs/flat-entries.ts';
 import { toShared } from '../fs/shared-bytes.ts';
 import { isMemoryLayer, memoryLayer } from '../host/shared-layer.ts';
 import { MESSAGE_SHAPE, RESULT_LIMITS } from '../results/limits.ts';
-import type { GuestAssets, PreparedLibrary } from '../runtimes/guest-artifacts.ts';
+import { type GuestAssets, layersDigest, type PreparedLibrary } from '../runtimes/guest-artifacts.ts';
 import {
   type DisplayResult,
   displayResult,
@@ -69,11 +69,19 @@ export function toPortableExtension({
   return { origin, image, minMemoryBytes, addedLayers };
 }
 
-/** `base` is the boot image. Bytes are copied to shared memory. */
-export function fromPortableExtension(base: GuestAssets, extension: PortableExtension): ExtendedImage {
+/** `base` is the boot image. Bytes are copied to shared memory. Returns undefined for an extension of another image. */
+export function fromPortableExtension(
+  base: GuestAssets,
+  extension: PortableExtension,
+): ExtendedImage | undefined {
   const { origin, image, minMemoryBytes, addedLayers } = extension;
   const added = addedLayers.map(({ at, index, data }) => memoryLayer(at, toShared(index), toShared(data)));
-  return { origin, image: toShared(image), minMemoryBytes, layers: [...base.layers, ...added] };
+  const layers = [...base.layers, ...added];
+  const isOfBase =
+    origin.runtime === base.origin.runtime &&
+    origin.module === base.origin.module &&
+    origin.layers === layersDigest(layers);
+  return isOfBase ? { origin, image: toShared(image), minMemoryBytes, layers } : undefined;
 }
 
 /** A message that a thread gets as it was sent. */
@@ -211,11 +219,13 @@ const outcome = z.strictObject({
   resultsOmitted: count,
   declared: z.array(z.string()),
 });
+/** A folder of the guest outside those that programs can write to. */
+const layerPath = text.regex(/^(\/\w[\w.-]{0,63}){2,8}$/).refine((at) => !/^\/(app|tmp)\//.test(at));
 const extension = z.strictObject({
   origin: z.strictObject({ runtime: text, module: text, layers: text }),
   image: bytes,
   minMemoryBytes: count,
-  addedLayers: z.array(z.strictObject({ at: text, index: bytes, data: bytes })),
+  addedLayers: z.array(z.strictObject({ at: layerPath, index: bytes, data: bytes })).max(1),
 });
 const diff = z
   .strictObject({ bytes, sha256: text })

@@ -31,6 +31,9 @@ export class ThreadHost implements WorkerHost {
     if (Atomics.exchange(this.#hostBlock, yieldFlag, isWanted ? 1 : 0) === 1 && !isWanted)
       Atomics.notify(this.#hostBlock, yieldFlag);
   }
+
+  /** All threads of a process share one boundary. */
+  fresh(): undefined {}
 }
 
 const NOT_ANSWERS: ReadonlySet<FromWorker['type']> = new Set([

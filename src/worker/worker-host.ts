@@ -30,4 +30,6 @@ export interface WorkerHost {
   start(events: ThreadEvents): WorkerThread;
   /** Says whether long-running programs have to yield. */
   setYield(isWanted: boolean): void;
+  /** Creates a host in which no guest has run; undefined if it would share its boundary with this one. */
+  fresh(): WorkerHost | undefined;
 }

@@ -80,4 +80,61 @@ describe('layer index', () => {
     for (const bytes of [new Uint8Array(0), index.subarray(1), index.subarray(0, -1)])
       expect(codeOf(() => new LayerIndex(bytes))).toBe('image_invalid');
   });
+
+  it('accepts every tree in its check of untrusted indexes', () => {
+    fc.assert(
+      fc.property(tree, (entries) => {
+        const { index, data } = encodeLayer(entries, sha256);
+        new LayerIndex(index).check(data.length);
+      }),
+    );
+  });
+
+  const sample = encodeLayer(
+    [dir('d'), file('d/a', 'one'), dir('d/e'), file('d/e/f', 'three'), link('l', 'd/a'), file('z', 'last')],
+    sha256,
+  );
+  const RECORD = 24;
+  const at = (entry: number, field: number) => 24 + RECORD * entry + field;
+  const FORGED: Record<string, (view: DataView) => void> = {
+    'a directory that contains itself': (view) => view.setUint32(at(0, 16), 0, true),
+    'a directory that contains entries of another': (view) => view.setUint32(at(0, 16), 4, true),
+    'children that do not exist': (view) => view.setUint32(at(0, 20), 1000, true),
+    'entries without a parent': (view) => view.setUint32(at(0, 20), 1, true),
+    'a file outside the data': (view) => view.setUint32(at(3, 20), 2 ** 31, true),
+    'an unknown kind': (view) => view.setUint32(at(3, 12), 3, true),
+    'a mode with unknown bits': (view) => view.setUint32(at(3, 8), 0o10644, true),
+    'a time that is not a number': (view) => view.setFloat64(at(3, 0), Number.NaN, true),
+    'more data than there is': (view) => view.setUint32(16, 100, true),
+    'a name with a slash': (view) => view.setUint8(at(6, 0), 0x2f),
+    'a missing name': (view) => view.setUint8(at(6, 0), 0),
+  };
+  for (const [problem, forge] of Object.entries(FORGED))
+    it(`rejects an untrusted index with ${problem}`, () => {
+      const index = sample.index.slice();
+      forge(new DataView(index.buffer));
+      expect(codeOf(() => new LayerIndex(index).check(sample.data.length))).toBe('image_invalid');
+    });
+
+  it('describes a finite tree within the data whenever an untrusted index passes the check', () => {
+    const byte = fc.tuple(fc.nat(sample.index.length - 1), fc.nat(255));
+    fc.assert(
+      fc.property(fc.array(byte, { minLength: 1, maxLength: 3 }), (changes) => {
+        const index = sample.index.slice();
+        for (const [position, value] of changes) index[position] = value;
+        const code = codeOf(() => new LayerIndex(index).check(sample.data.length));
+        if (code !== 'ok') {
+          expect(code).toBe('image_invalid');
+          return;
+        }
+        let nodes = 0;
+        visitTree(decode({ index, data: sample.data }), (_, node) => {
+          nodes++;
+          if (node.kind === 'file') expect(node.data.length).toBe(node.size);
+        });
+        expect(nodes).toBe(6);
+      }),
+      { numRuns: 500 },
+    );
+  });
 });

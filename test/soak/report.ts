@@ -87,7 +87,16 @@ function sharePerBucket({ buckets }: StallFigures): string[] {
   return shares.map((share, i) => `${((share - (shares[i - 1] ?? 0)) * 100).toFixed(2)} %`);
 }
 
-function stallTable({ measured, delay, work }: Stalls): string[] {
+function longestStalls({ longest }: Stalls): string[] {
+  if (longest.length === 0) return [];
+  const rows = longest.map(
+    ({ delay, work, wait }) => `| ${[delay, work, wait].map((ms) => ms.toFixed(1)).join(' | ')} |`,
+  );
+  return ['', '| longest stalls, ms | running, ms | waiting for a core, ms |', '|---|---|---|', ...rows];
+}
+
+function stallTable(stalls: Stalls): string[] {
+  const { measured, delay, work } = stalls;
   const columns = [sharePerBucket(delay), ...(work === undefined ? [] : [sharePerBucket(work)])];
   const names = delay.buckets.map(({ upToMs }, i) => `${delay.buckets[i - 1]?.upToMs ?? 0} to ${upToMs} ms`);
   const verdict = delay.p999 < STALL_TARGET_MS ? 'met' : 'missed';
@@ -100,6 +109,7 @@ function stallTable({ measured, delay, work }: Stalls): string[] {
     ...[...names, 'longer'].map(
       (name, i) => `| ${name} | ${columns.map((column) => column[i]).join(' | ')} |`,
     ),
+    ...longestStalls(stalls),
   ];
 }
 

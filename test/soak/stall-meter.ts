@@ -1,6 +1,6 @@
 /**
- * Measures how long the main thread is unresponsive: a timer that is due every few milliseconds records its delay, and how
- * much of it the thread was running. The rest is time in which the operating system gave the cores to other threads.
+ * Measures how long the main thread is unresponsive: a timer that is due every few milliseconds records its delay, how long
+ * the thread was running meanwhile, and how long it waited for a core. The rest is time in which it was blocked.
  */
 import { readFileSync } from 'node:fs';
 
@@ -14,23 +14,33 @@ export interface StallFigures {
   readonly buckets: readonly { readonly upToMs: number; readonly share: number }[];
 }
 
+/** Milliseconds between two timers: the delay of the second, and the CPU time and waiting time of the thread. */
+interface Stall {
+  readonly delay: number;
+  readonly work: number;
+  readonly wait: number;
+}
+
 export interface Stalls {
   readonly measured: number;
   /** Delays of the timer. */
   readonly delay: StallFigures;
   /** CPU time of the main thread between two timers; undefined on systems without /proc. */
   readonly work: StallFigures | undefined;
+  /** The longest delays, longest first; empty on systems without /proc. */
+  readonly longest: readonly Stall[];
 }
 
 const INTERVAL_MS = 5;
 const BUCKETS_MS = [1, 5, 10, 20, 50, 100, 200, 500, 1000];
 const NS_PER_MS = 1e6;
+const LONGEST = 8;
 
-function threadCpuMs(): number | undefined {
+/** CPU time of the main thread, and the time that it has waited for a core. */
+function threadTimes(): { readonly cpuMs: number; readonly waitMs: number } | undefined {
   try {
-    return (
-      Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'latin1').split(' ', 1)[0]) / NS_PER_MS
-    );
+    const fields = readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'latin1').split(' ');
+    return { cpuMs: Number(fields[0]) / NS_PER_MS, waitMs: Number(fields[1]) / NS_PER_MS };
   } catch {
     return undefined;
   }
@@ -55,10 +65,9 @@ export function stallFigures(values: readonly number[]): StallFigures {
 }
 
 export class StallMeter {
-  #delays: number[] = [];
-  #work: number[] = [];
+  #stalls: Stall[] = [];
   #lastMs = performance.now();
-  #lastCpuMs = threadCpuMs();
+  #lastTimes = threadTimes();
   #timer: NodeJS.Timeout | undefined;
 
   constructor() {
@@ -71,26 +80,31 @@ export class StallMeter {
 
   #measure(): void {
     const now = performance.now();
-    const cpu = threadCpuMs();
-    this.#delays.push(Math.max(0, now - this.#lastMs - INTERVAL_MS));
-    if (cpu !== undefined && this.#lastCpuMs !== undefined) this.#work.push(cpu - this.#lastCpuMs);
+    const times = threadTimes();
+    this.#stalls.push({
+      delay: Math.max(0, now - this.#lastMs - INTERVAL_MS),
+      work: (times?.cpuMs ?? 0) - (this.#lastTimes?.cpuMs ?? 0),
+      wait: (times?.waitMs ?? 0) - (this.#lastTimes?.waitMs ?? 0),
+    });
     this.#lastMs = now;
-    this.#lastCpuMs = cpu;
+    this.#lastTimes = times;
     this.#plan();
   }
 
   /** Discards what was measured so far. */
   reset(): void {
-    this.#delays = [];
-    this.#work = [];
+    this.#stalls = [];
   }
 
   finish(): Stalls {
     clearTimeout(this.#timer);
+    const hasTimes = this.#lastTimes !== undefined;
+    const byDelay = this.#stalls.toSorted((a, b) => b.delay - a.delay);
     return {
-      measured: this.#delays.length,
-      delay: stallFigures(this.#delays),
-      work: this.#work.length === 0 ? undefined : stallFigures(this.#work),
+      measured: this.#stalls.length,
+      delay: stallFigures(this.#stalls.map(({ delay }) => delay)),
+      work: hasTimes ? stallFigures(this.#stalls.map(({ work }) => work)) : undefined,
+      longest: hasTimes ? byDelay.slice(0, LONGEST) : [],
     };
   }
 }

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createPool, createSandbox, memoryStore, type Pool, type SandboxResult } from 'llm-wasm-sandbox';
 import { afterAll, describe, expect, test } from 'vitest';
+import { findAssets } from '../../dist/runtimes/guest-artifacts.js';
 import { permissionFlags } from '../../dist/worker/permissions.js';
-import { parseFromProcess } from '../../dist/worker/process-protocol.js';
+import { fromPortableExtension, parseFromProcess } from '../../dist/worker/process-protocol.js';
 import type { DrawPicture } from '../../dist/worker/run-alone.js';
 import { ThreadHost } from '../../dist/worker/thread-host.js';
 
@@ -227,6 +228,25 @@ describe('isolation', () => {
   });
 
   test.runIf(process.platform === 'linux')(
+    '"process" builds an image in a process that has run no other guest, and ends it',
+    async () => {
+      await using earlier = await createSandbox({ runtime: 'python', pool: pools.process });
+      await earlier.execute('1');
+      const before = childProcesses();
+      const seen = new Set<number>();
+      const watch = setInterval(() => {
+        for (const child of childProcesses()) seen.add(child);
+      }, 5);
+      const preload = ['colorsys', 'this'];
+      await using sandbox = await createSandbox({ runtime: 'python', pool: pools.process, preload });
+      clearInterval(watch);
+      expect([...seen].filter((child) => !before.includes(child))).toHaveLength(1);
+      expect((await sandbox.execute('import sys\n"this" in sys.modules')).metadata.result).toBe(true);
+      await expect.poll(childProcesses).toEqual(before);
+    },
+  );
+
+  test.runIf(process.platform === 'linux')(
     '"process" reports a killed process as a lost worker and starts another',
     async () => {
       await using pool = createPool({ maxWorkers: 1, isolation: 'process', optimization: 'demand' });
@@ -360,10 +380,23 @@ describe('isolation', () => {
     const picture = { png: new Uint8Array(1), width: 1, height: 1 };
     expect(withPicture(picture)).toBeDefined();
     expect(withPicture({ problem: 'p' })).toBeDefined();
+    const extension = {
+      origin: { runtime: 'python', module: 'm', layers: 'l' },
+      image: new Uint8Array(1),
+      minMemoryBytes: 1,
+    };
+    const layer = { at: '/data/packages', index: new Uint8Array(1), data: new Uint8Array(1) };
+    const extended = (...addedLayers: object[]) =>
+      parseFromProcess({ type: 'extended', thread: 1, id: 1, extension: { ...extension, addedLayers } });
+    expect(extended(layer)).toBeDefined();
     const forged = [
       withPicture({ ...picture, png: 'text' }),
       withPicture({ ...picture, width: 100_000 }),
       withPicture({ ...picture, problem: 'p' }),
+      extended({ ...layer, at: '/app/x' }),
+      extended({ ...layer, at: '/data/../app' }),
+      extended({ ...layer, at: '/' }),
+      extended(layer, layer),
       withEntry({ ...file, path: '../../etc/cron.d/x' }),
       withEntry({ ...file, path: '/etc/passwd' }),
       withEntry({ ...file, data: 'text' }),
@@ -390,6 +423,21 @@ describe('isolation', () => {
       parseFromProcess(null),
     ];
     expect(forged.filter((message) => message !== undefined)).toEqual([]);
+  });
+
+  test('"process" accepts an image only as an extension of the image it was built from', () => {
+    const base = findAssets('python');
+    const extend = (origin: object, ...addedLayers: { at: string; index: Uint8Array; data: Uint8Array }[]) =>
+      fromPortableExtension(base, {
+        origin: { ...base.origin, ...origin },
+        image: new Uint8Array(1),
+        minMemoryBytes: 1,
+        addedLayers,
+      });
+    const layer = { at: '/data/packages', index: new Uint8Array(1), data: new Uint8Array(1) };
+    expect(extend({})?.layers).toEqual(base.layers);
+    const forged = [extend({ module: 'other' }), extend({ layers: 'other' }), extend({}, layer)];
+    expect(forged).toEqual([undefined, undefined, undefined]);
   });
 
   test('"process" lets the process end after close, and also without it', () => {
