@@ -1,7 +1,6 @@
 /**
  * Measures the cost of metering: runs the same Python programs in the metered module, in the same module without fuel
- * code (alternating, in one process), in Pyodide and in the python3 of the machine. Also measures the cost of the fuel
- * profile.
+ * code (alternating, in one process), in Pyodide and in the python3 of the machine.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -14,7 +13,6 @@ import { compileModule, findAssets, readImageBytes, readModule } from '../dist/r
 import { python } from '../dist/runtimes/python/index.js';
 import { prepareModule } from '../dist/wasm/prepare-module.js';
 import { geomean, markdown, ms, times } from './measure.mjs';
-import { profileTable } from './profile-cost.mjs';
 import { PYTHON_PROGRAMS } from './programs.mjs';
 
 /** Rounds over all programs. In each round a program runs REPEATS times, and its fastest run counts. */
@@ -184,7 +182,7 @@ export async function table() {
     mean('metered', 'pyodide'),
     mean('metered', 'native'),
   ];
-  return `${markdown('Cost of metering', note, head, [...cells, last])}\n${profileTable()}`;
+  return markdown('Cost of metering', note, head, [...cells, last]);
 }
 
 if (process.argv[1] === new URL(import.meta.url).pathname) console.log(await table());

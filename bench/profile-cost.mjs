@@ -49,11 +49,10 @@ export const withRepetitions = (code, count) => code.replaceAll(/\bN\b/g, String
 
 /** Repetitions in a program, and pairs of runs of it. */
 const LENGTHS = [
-  { repetitions: 10, pairs: 20 },
-  { repetitions: 60, pairs: 8 },
-  { repetitions: 400, pairs: 3 },
+  { repetitions: 10, warmup: 2, pairs: 12 },
+  { repetitions: 60, warmup: 0, pairs: 4 },
+  { repetitions: 300, warmup: 0, pairs: 1 },
 ];
-const WARMUP_PAIRS = 2;
 /** The default limits. The budget is not enforced here, so that long programs end. */
 const LIMITS = { fuelBudget: 10_000_000_000, timeoutMs: 30_000 };
 
@@ -127,10 +126,10 @@ function runner(runtime) {
   };
 }
 
-function measure(run, code, pairs) {
+function measure(run, code, warmup, pairs) {
   const on = [];
   const off = [];
-  for (let i = -WARMUP_PAIRS; i < pairs; i++) {
+  for (let i = -warmup; i < pairs; i++) {
     const pair = {};
     for (const isProfiled of i % 2 === 0 ? [true, false] : [false, true])
       pair[isProfiled] = run(code, isProfiled);
@@ -143,13 +142,13 @@ function measure(run, code, pairs) {
 
 const percent = (share, digits) => `${(share * 100).toFixed(digits)}%`;
 
-export function profileTable() {
+export function table() {
   const rows = [];
   for (const runtime of [python, javascript]) {
     const run = runner(runtime);
     for (const [name, body] of Object.entries(PROFILED_PROGRAMS[runtime.name])) {
-      for (const { repetitions, pairs } of LENGTHS) {
-        const { on, off } = measure(run, withRepetitions(body, repetitions), pairs);
+      for (const { repetitions, warmup, pairs } of LENGTHS) {
+        const { on, off } = measure(run, withRepetitions(body, repetitions), warmup, pairs);
         const ratios = on.map(({ cpuMs }, i) => cpuMs / off[i].cpuMs - 1);
         // Medians, because a run that the operating system interrupts inside the profiler says nothing about it.
         const insideMs = median(on.map((one) => one.insideMs));

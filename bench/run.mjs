@@ -16,7 +16,6 @@ const HELPERS = [
   'peer-process.mjs',
   'retrieval.mjs',
   'cold-start.mjs',
-  'profile-cost.mjs',
 ];
 const all = readdirSync(new URL('./', import.meta.url)).filter(
   (name) => name.endsWith('.mjs') && !HELPERS.includes(name),

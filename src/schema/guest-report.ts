@@ -37,8 +37,16 @@ export const guestError = z.object({
     .optional()
     .describe('Type of the object in which a key, index or attribute was looked up.'),
   key: shortText.optional().describe('Key or index that does not exist.'),
-  available: z.array(shortText).max(REPORT_MAX.items).optional().describe('The first keys that exist.'),
-  length: z.number().int().optional().describe('Number of items in the container.'),
+  available: z
+    .array(shortText)
+    .max(REPORT_MAX.items)
+    .optional()
+    .describe('The first keys that exist, or the first exceptions of a group.'),
+  length: z
+    .number()
+    .int()
+    .optional()
+    .describe('Number of items in the container, or characters in the text.'),
   position: z.number().int().optional().describe('Position of the error in the text or bytes.'),
   near: shortText.optional().describe('Text around that position.'),
   code: shortText.optional().describe('Code of a failed tool call.'),
@@ -68,7 +76,9 @@ export const guestReport = z.object({
   result_type: z.string().max(REPORT_MAX.typeName).optional(),
   result_text: z.string().max(REPORT_MAX.text).optional().describe('The result as the language writes it.'),
   error: guestError.optional(),
-  exit_cause: guestError.optional().describe('The exception that was being handled when the program exited.'),
+  exit_cause: guestError
+    .optional()
+    .describe('The exception that the program was handling, or had just printed, when it exited.'),
   stopped_at: stoppedAt.optional().describe('The frame of the program that raised the uncaught exception.'),
 });
 export interface GuestReport extends z.infer<typeof guestReport> {}

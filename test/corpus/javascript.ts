@@ -249,4 +249,52 @@ export const JAVASCRIPT: readonly FailingProgram[] = [
     says: 'line 1',
   },
   { code: 'std.exit(3);', type: null },
+  { code: 'process.exit(3);', type: null },
+  {
+    code: 'async function main() {\n  return JSON.parse("{\'a\': 1}");\n}\nmain().catch((error) => { console.error(error); process.exit(1); });',
+    type: 'DataShape',
+    says: "Text near the error: {'a': 1}",
+  },
+  {
+    code: "try {\n  undefined.rows;\n} catch (error) {\n  console.error('failed:', error);\n  process.exitCode = 1;\n}",
+    type: 'UndefinedValue',
+    says: 'line 2',
+  },
+  // Other output follows, so the error need not be the reason for the exit code.
+  {
+    code: "try { null.x; } catch (error) { console.error(error); }\nconsole.log('done');\nprocess.exit(2);",
+    type: null,
+  },
+  { code: 'try { null.x; } catch (error) { console.error(error.message); process.exit(1); }', type: null },
+  {
+    code: "await Promise.any([Promise.reject(new Error('a failed')), Promise.reject(new TypeError('b failed'))]);",
+    type: 'GroupedErrors',
+    says: 'Error: a failed; TypeError: b failed',
+  },
+  { code: "throw new AggregateError([new Error('a')], 'all failed');", type: 'RaisedByProgram' },
+
+  // ---- values ----
+  { code: 'JSON.parse(\'{\\n  "a": 1,\\n  "b": [1, 2,]\\n}\');', type: 'DataShape', says: '"b": [1, 2,]' },
+  {
+    code: "async function f() { return '{}'; }\nJSON.parse(f());",
+    type: 'DataShape',
+    says: 'is a promise: await it',
+  },
+  { code: "console.log(fs.readFileSync('a'));", type: 'UndefinedName', says: "import fs from 'node:fs'" },
+  {
+    code: "new Intl.DateTimeFormat('en').format(new Date('31/12/2024'));",
+    type: 'InvalidValue',
+    says: 'date is invalid',
+  },
+  {
+    code: "const price = '12.5';\nconsole.log(price.toFixed(2));",
+    type: 'NotAFunction',
+    says: 'Number(price)',
+  },
+  {
+    code: 'const data = { items: null };\nfor (const item of data.items) console.log(item);',
+    type: 'UndefinedValue',
+    says: 'data.items ?? []',
+  },
+  { code: 'new Array(-1);', type: 'InvalidValue', says: 'from 0 to 4294967295' },
 ];

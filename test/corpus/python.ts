@@ -471,8 +471,63 @@ export const PYTHON: readonly FailingProgram[] = [
   },
   {
     code: 'import asyncio\nasync def f():\n    await asyncio.wait_for(asyncio.sleep(5), 0.01)\nawait f()',
-    type: null,
+    type: 'AwaitTimeout',
+    says: 'larger timeout',
   },
+  {
+    code: "import asyncio\nasync def work():\n    raise ValueError('bad row 7')\nasync def main():\n    async with asyncio.TaskGroup() as group:\n        group.create_task(work())\nasyncio.run(main())",
+    type: 'GroupedErrors',
+    says: 'ValueError: bad row 7 (line 3)',
+  },
+  {
+    code: 'import asyncio\nasync def rows():\n    yield 1\nasync def main():\n    for row in rows(): print(row)\nasyncio.run(main())',
+    type: 'TypeMismatch',
+    says: 'async for',
+  },
+
+  // ---- values ----
+  {
+    code: 'from dataclasses import dataclass\n@dataclass\nclass P:\n    name: str = "x"\n    age: int',
+    type: 'TypeMismatch',
+    says: 'without a default value first',
+  },
+  {
+    code: 'from dataclasses import dataclass\n@dataclass(frozen=True)\nclass P:\n    x: int\nP(1).x = 2',
+    type: 'MissingAttribute',
+    says: 'dataclasses.replace',
+  },
+  {
+    code: 'rows = (x for x in [1])\nprint(max(rows), max(rows))',
+    type: 'InvalidValue',
+    says: 'after its first use',
+  },
+  {
+    code: 'import heapq\nheap = [(1, {1: 1})]\nheapq.heappush(heap, (1, {}))',
+    type: 'TypeMismatch',
+    says: 'have no order',
+  },
+  {
+    code: 'class Point: pass\nmatch Point():\n    case Point(x, y): pass',
+    type: 'TypeMismatch',
+    says: '__match_args__',
+  },
+  { code: "from decimal import Decimal\nDecimal('12,50')", type: 'InvalidValue', says: 'decimal point' },
+  {
+    code: "from datetime import datetime\ndatetime.fromisoformat('2024-01-05 10:00 UTC')",
+    type: 'InvalidValue',
+    says: 'strptime',
+  },
+  {
+    code: "import csv, io\ncsv.DictWriter(io.StringIO(), ['a']).writerow({'a': 1, 'b': 2})",
+    type: 'InvalidValue',
+    says: 'extrasaction',
+  },
+  {
+    code: 'nums = [1, 2, 3, 4]\nfor i in range(len(nums)):\n    if nums[i] % 2 == 0:\n        del nums[i]',
+    type: 'DataShape',
+    says: 'removes items of nums',
+  },
+  { code: "from pathlib import Path\nPath('x') / 3", type: 'TypeMismatch', says: 'joined to a path' },
 
   // ---- exceptions and exit codes of the program itself ----
   { code: "raise ValueError('price must be positive')", type: 'RaisedByProgram', says: 'line 1' },

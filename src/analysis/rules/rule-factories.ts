@@ -139,6 +139,15 @@ export const invalidJsonLines = (error: GuestError, isEmpty: boolean): (string |
     : undefined,
 ];
 
+/** Advice for an exception that contains others. `what` says what they have in common. */
+export const groupedErrorLines = ({ available = [], length }: GuestError, what: string): string[] => {
+  const more = (length ?? 0) - available.length;
+  return [
+    `${what}: ${available.map((one) => oneLine(one, 160)).join('; ')}${more > 0 ? `; and ${more} more` : ''}`,
+    'Fix the first of these errors; the others can be consequences of it',
+  ];
+};
+
 const normalise = (name: string) => name.toLowerCase().replace(/[-_.]/g, '');
 
 /** A package whose distribution or import name differs from `name` only in letter case or punctuation. */

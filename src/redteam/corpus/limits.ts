@@ -24,27 +24,32 @@ const POLICIES: Record<Limit, PolicyInput> = {
 /** Small, because filling the memory takes most of the time of these attacks. */
 const MEMORY_BYTES: Record<RuntimeName, number> = { python: 40 * MiB, javascript: 16 * MiB };
 
-const ENDS: Record<Limit, readonly string[]> = {
+const ENDS: Record<Exclude<Limit, 'memory'>, readonly string[]> = {
   fuel: ['out_of_fuel'],
   time: ['timeout'],
-  // QuickJS throws null if it has no memory for an error.
-  memory: ['memory_limit', 'MemoryError', 'InternalError', 'RangeError', 'null'],
   output: ['finished', 'out_of_fuel'],
+};
+
+/** QuickJS throws null if it has no memory for an error. */
+const MEMORY_ENDS: Record<RuntimeName, readonly string[]> = {
+  python: ['memory_limit', 'MemoryError'],
+  javascript: ['memory_limit', 'InternalError', 'RangeError', 'null'],
 };
 
 /** One attack for each limit that a program breaks. */
 const attacksOf = (runtime: RuntimeName): ProgramAttack[] =>
-  LIMIT_PROGRAMS[runtime].flatMap((program) => attacksWith(program, MEMORY_BYTES[runtime]));
+  LIMIT_PROGRAMS[runtime].flatMap((program) => attacksWith(program, runtime));
 
 const attacksWith = (
   { name, breaks, code, reference }: LimitProgram,
-  memory_bytes: number,
+  runtime: RuntimeName,
 ): ProgramAttack[] =>
   breaks.map((limit) => ({
     name: `${limit}-${name}`,
     code,
-    policy: limit === 'memory' ? { ...POLICIES.memory, memory_bytes } : POLICIES[limit],
-    ends: ENDS[limit],
+    policy:
+      limit === 'memory' ? { ...POLICIES.memory, memory_bytes: MEMORY_BYTES[runtime] } : POLICIES[limit],
+    ends: limit === 'memory' ? MEMORY_ENDS[runtime] : ENDS[limit],
     ...(limit === 'output' && { expect: truncated(name.startsWith('errors') ? 'stderr' : 'stdout') }),
     ...knownFrom(reference),
   }));

@@ -17,6 +17,7 @@ import * as hostCalls from './host-calls.js';
 import * as inspection from './inspect.js';
 import * as inspectError from './inspect-error.js';
 import * as inspectText from './inspect-text.js';
+import * as json from './json-parse.js';
 import { defineLazily, defineLazyGlobals } from './lazy-globals.js';
 import { defineLocaleMethods } from './locale-methods.js';
 import * as nodeModules from './node-modules.js';
@@ -209,6 +210,8 @@ function beginEvents() {
   events.discardTicks();
   events.exit.code = undefined;
   events.exit.hasExited = false;
+  events.printed.error = undefined;
+  json.failedParse.error = undefined;
   events.hooks.begin?.();
 }
 
@@ -254,9 +257,16 @@ export function report() {
   const { result, error, place } = outcome;
   const exitCode = error === undefined ? (events.exit.code ?? outcome.exitCode) : outcome.exitCode;
   const details = error === undefined ? result : { error, stopped_at: place };
-  return stringify({ __proto__: null, exit_code: exitCode, ...details });
+  const { printed } = events;
+  // Many programs end with `catch (error) { console.error(error); process.exit(1); }`.
+  const cause =
+    error === undefined && exitCode !== 0 && printed.error !== undefined
+      ? { exit_cause: describeError(printed.error).details }
+      : undefined;
+  return stringify({ __proto__: null, exit_code: exitCode, ...details, ...cause });
 }
 
+json.defineParse();
 define({
   global: globalThis,
   console,

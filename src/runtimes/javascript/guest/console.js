@@ -4,6 +4,7 @@ import { framesOf } from './error-stack.js';
 import { host } from './host-calls.js';
 import { inspect } from './inspect.js';
 import { textWidth } from './inspect-text.js';
+import { printed } from './program-events.js';
 
 const STDOUT = 1;
 const STDERR = 2;
@@ -93,6 +94,11 @@ export function createConsole(writeOut, writeErr, inspectOptions = {}, groupWidt
     const lines =
       indent === '' ? text : indent + (text.includes('\n') ? text.replaceAll('\n', `\n${indent}`) : text);
     write(`${lines}\n`);
+    printed.error = undefined;
+  };
+  const printArguments = (write, args) => {
+    print(write, format(args, inspectOptions));
+    for (const value of args) if (typeof value === 'object' && value instanceof Error) printed.error = value;
   };
   const warn = (text) => print(writeErr, text);
   function elapsed(name, label, rest) {
@@ -104,10 +110,10 @@ export function createConsole(writeOut, writeErr, inspectOptions = {}, groupWidt
   const warnProcess = (text) => writeErr(`(node:1) Warning: ${text}\n`);
   const methods = {
     log(...args) {
-      print(writeOut, format(args, inspectOptions));
+      printArguments(writeOut, args);
     },
     warn(...args) {
-      warn(format(args, inspectOptions));
+      printArguments(writeErr, args);
     },
     dir(value, options) {
       print(writeOut, inspect(value, { customInspect: false, ...inspectOptions, ...options }));

@@ -2,12 +2,14 @@
  * Functions that read or write a file in one call. They are global functions and the module "sandbox-utils". Relative
  * paths start at the working directory. A failure throws an Error with `operation`, `path`, `code` and `errno`.
  */
+
 import { LINUX_ERRNO, strerror } from '../linux-errno.js';
 import { host, status, statusBuffer } from './host-calls.js';
+import { parse } from './json-parse.js';
 import { FILE } from './std-file.js';
 import { decodeUtf8, encodeUtf8 } from './text-encoding.js';
 
-const { parse, stringify } = JSON;
+const { stringify } = JSON;
 const O_WRITE = 1;
 const O_CREATE = 0o100;
 const O_TRUNCATE = 0o1000;

@@ -2,7 +2,11 @@
 import { headline } from './error-stack.js';
 import { prefixOf } from './inspect.js';
 
-const fullStack = (error) => (error.stack ? String(error.stack).trimEnd() : headline(error));
+/** The stack of a DOMException has no first line. */
+function fullStack(error) {
+  const stack = error.stack ? String(error.stack).trimEnd() : '';
+  return stack.startsWith('    at ') || stack === '' ? `${headline(error)}\n${stack}`.trimEnd() : stack;
+}
 
 /** Replaces the name at the start of the stack with the name of the class, if they differ. */
 function withClassName(stack, constructor, name, tag) {

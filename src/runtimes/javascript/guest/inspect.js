@@ -246,7 +246,8 @@ function describeObject(ctx, value, kind, constructor, tag, isNested) {
     const text = Number.isNaN(time) ? 'Invalid Date' : Date.prototype.toISOString.call(value);
     return withBase(prefix === 'Date ' ? text : `${prefix}${text}`, 'date');
   }
-  if (kind === 'Error') return withBase(formatError(ctx, value, constructor, tag, keys), undefined);
+  if (kind === 'Error' || value instanceof Error)
+    return withBase(formatError(ctx, value, constructor, tag, keys), undefined);
   if (kind === 'ArrayBuffer' || kind === 'SharedArrayBuffer') {
     const prefix = named(kind);
     if (isNested) return `${prefix}{ byteLength: ${formatNumber(ctx, value.byteLength)} }`;

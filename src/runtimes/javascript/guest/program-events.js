@@ -48,5 +48,8 @@ export const hooks = {
 /** The exit code that the program has set, and whether it has called process.exit. */
 export const exit = { code: undefined, hasExited: false };
 
+/** The error that the program has printed with the console, unless it has printed anything else since. */
+export const printed = { error: undefined };
+
 /** The running program: its file name, its text and its arguments. */
 export const programSource = { file: '', code: '', args: [] };

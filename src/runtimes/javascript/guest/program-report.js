@@ -2,8 +2,9 @@
  * Describes the outcome of a program for the host: its result, as data if possible, or its error. The values are under the
  * control of the program, so every step is bounded and guarded.
  */
-import { framesOf } from './error-stack.js';
+import { framesOf, headline } from './error-stack.js';
 import { safeInspect as inspect, typeName } from './inspect.js';
+import { failedParse } from './json-parse.js';
 import { isLoaded, load } from './node-modules.js';
 
 /** The file name of the current program in stack traces. */
@@ -104,6 +105,17 @@ function originOf(error, rawStack) {
   return { raised: !ENGINE_ERRORS.has(Object.getPrototypeOf(error)) };
 }
 
+const INNER_ERRORS = 3;
+
+/** The first errors of an AggregateError. The engine creates those of Promise.any, which have no message. */
+function describeGroup({ message, errors }) {
+  if (!Array.isArray(errors)) return undefined;
+  const available = errors
+    .slice(0, INNER_ERRORS)
+    .map((inner) => truncate(inner instanceof Error ? headline(inner) : inspect(inner), NAME_LIMIT));
+  return { available, length: errors.length, ...(message === '' && { raised: false, thrower: 'any' }) };
+}
+
 function describe(error, line) {
   if (!(error instanceof Error)) {
     const message = typeof error === 'string' ? error : inspect(error);
@@ -124,7 +136,12 @@ function describe(error, line) {
     column: location?.[2] ? Number(location[2]) : undefined,
     stack: truncate(stack),
     ...originOf(error, rawStack),
+    ...describeGroup(error),
   };
+  if (error === failedParse.error) {
+    const { near, position, length } = failedParse;
+    Object.assign(details, { near, position, length });
+  }
   // Node.js negates the number.
   if (Number.isInteger(error.errno)) details.errno = Math.abs(error.errno);
   if (typeof error.path === 'string') details.path = truncate(error.path);

@@ -17,6 +17,7 @@ import { DOCS, exceptionRule, type Rule, rule } from '../../../analysis/rule.ts'
 import { existingFileLine, restrictedPathLines, workspaceListing } from '../../../analysis/rules/files.ts';
 import {
   earlierDefinitionAdvice,
+  groupedErrorLines,
   invalidJsonLines,
   syntaxErrorRule,
 } from '../../../analysis/rules/rule-factories.ts';
@@ -60,13 +61,15 @@ const TYPE_ADVICE: readonly (readonly [RegExp, string])[] = [
 ];
 /** What the first unexpected token says about the text. */
 const JSON_TOKENS: readonly (readonly [RegExp, string])[] = [
-  [
-    /token:? '(?:object|o)'/,
-    'The value is an object, whose text is [object Object]: it is parsed already and needs no JSON.parse',
-  ],
   [/token:? '?</, "The text begins with '<': it is HTML or XML, not JSON"],
   [/token:? '?undefined/, 'The value is undefined: check what was read before parsing it'],
   [/^Expected ',' or '[\]}]'/, 'If the text ends there, it is truncated'],
+];
+/** What the text of a value says that is not text. */
+const NOT_TEXT: readonly (readonly [string, string])[] = [
+  ['[object Promise]', 'The value is a promise: await it before JSON.parse'],
+  ['[object Response]', 'The value is a response: use await response.json()'],
+  ['[object ', 'The value is an object, not text: it is parsed already and needs no JSON.parse'],
 ];
 const UNSETTLED = 'the program awaits a promise that can never settle';
 
@@ -151,6 +154,19 @@ function methodAdvice(statement: string): string | undefined {
 const declaredNames = (source: string) =>
   [...source.slice(0, SOURCE_MAX).matchAll(DECLARATION)].map(([, name]) => name!);
 
+/** Modules that programs use under their own names, and functions of `node:fs`. */
+const MODULES: ReadonlySet<string> = new Set(
+  'assert buffer events fs path querystring readline stream url util zlib'.split(' '),
+);
+const FS_FUNCTION =
+  /^(?:append|copy|exists|lstat|mkdir|read|readdir|rename|rm|stat|unlink|write)\w{0,20}Sync$/;
+
+/** Advice for a name that a program has to import. */
+function importAdvice(name: string): string | undefined {
+  if (MODULES.has(name)) return `'${name}' is a module: import ${name} from 'node:${name}'`;
+  return FS_FUNCTION.test(name) ? `Import the function: import { ${name} } from 'node:fs'` : undefined;
+}
+
 export const errorRules: readonly Rule[] = [
   exceptionRule({
     type: 'DataShape',
@@ -160,14 +176,22 @@ export const errorRules: readonly Rule[] = [
       const error = engineError(input, 'SyntaxError');
       return error !== undefined && isJsonError(error) ? error : undefined;
     },
-    lines: (error) => [
-      ...invalidJsonLines(
-        error,
-        error.length === 0 || error.message.startsWith('Unexpected end of JSON input'),
-      ),
-      JSON_TOKENS.find(([pattern]) => pattern.test(error.message))?.[1],
-      'JSON requires double quotes and allows no trailing commas or comments; use JSON.stringify to write it',
-    ],
+    lines: (error) => {
+      const notText = NOT_TEXT.find(([text]) => error.near?.startsWith(text))?.[1];
+      const shown = notText === undefined ? error : { ...error, near: undefined };
+      const isEmpty = error.length === 0 || error.message.startsWith('Unexpected end of JSON input');
+      return [
+        ...invalidJsonLines(shown, isEmpty),
+        notText ?? JSON_TOKENS.find(([pattern]) => pattern.test(error.message))?.[1],
+        'JSON requires double quotes and allows no trailing commas or comments; use JSON.stringify to write it',
+      ];
+    },
+  }),
+  exceptionRule({
+    type: 'GroupedErrors',
+    evidence: 'AggregateError from Promise.any: all promises were rejected.',
+    match: (input) => engineError(input, 'AggregateError'),
+    lines: (error) => groupedErrorLines(error, 'All promises of Promise.any were rejected'),
   }),
   exceptionRule({
     type: 'EncodingError',
@@ -269,7 +293,7 @@ export const errorRules: readonly Rule[] = [
       return [
         `The name '${name}' is not defined`,
         similar && `Did you mean '${oneLine(similar, 80)}'?`,
-        earlierDefinitionAdvice(name, input),
+        earlierDefinitionAdvice(name, input) ?? importAdvice(name),
       ];
     },
   }),
@@ -345,8 +369,11 @@ export const errorRules: readonly Rule[] = [
     match: (input) => engineError(input, 'RangeError', 'InternalError'),
     lines: (error) => [
       `A function rejected a value: ${oneLine(error.message)}`,
-      error.message === 'Date value is NaN'
+      /^Date value is NaN$|^Invalid time value$/.test(error.message)
         ? 'The date is invalid: check its text, and use the form 2026-01-31T12:00:00Z'
+        : undefined,
+      error.message === 'invalid array length'
+        ? 'The length of an array is an integer from 0 to 4294967295: check the value'
         : undefined,
       /time zone/i.test(error.message)
         ? "Use an IANA name such as Europe/Berlin or America/New_York; Intl.supportedValuesOf('timeZone') lists them"

@@ -131,6 +131,13 @@ export const guidanceExamples: readonly GuidanceExample[] = [
     },
   },
   {
+    type: 'GroupedErrors',
+    run: {
+      source: "await Promise.any([Promise.reject(new Error('first'))]);",
+      error: thrown('AggregateError', '', { available: ['Error: first'], length: 1 }),
+    },
+  },
+  {
     type: 'UnsettledPromise',
     run: {
       source: 'await new Promise(() => {});',

@@ -63,6 +63,11 @@ export function undefinedValueLines(error: GuestError, input: AnalysisInput): (s
       `this is undefined: the function was called without its object. Call it as object.method(), or pass object.method.bind(object); in a callback use an arrow function, which keeps this`,
     ];
   const expression = undefinedExpression(error, input, property ?? '');
+  if (expression === undefined && property === 'Symbol.iterator') {
+    const [, list] = /\bof ([\w$.[\]]{1,100})\)/.exec(statement) ?? [];
+    if (list !== undefined)
+      return [`${list} is null or undefined`, `Check where it is set, or loop over ${list} ?? []`];
+  }
   if (expression === undefined) return ['Check the value first, or use optional chaining: value?.property'];
   const shown = oneLine(expression, 100);
   const [, root, member] = /^([\w$]+)\.([\w$]+)$/.exec(expression) ?? [];
@@ -88,6 +93,8 @@ export function undefinedValueLines(error: GuestError, input: AnalysisInput): (s
 const ASYNC_FOR_EACH = /\.forEach\(\s{0,9}async\b/;
 const escaped = (text: string) => text.replace(/[$.]/g, '\\$&');
 
+const NUMBER_METHODS: ReadonlySet<string> = new Set(['toFixed', 'toPrecision', 'toExponential']);
+
 /** Advice for a call of a value that is not a function. */
 export function notCallableLines(error: GuestError, input: AnalysisInput): (string | undefined)[] {
   const { source, stoppedAt } = input;
@@ -103,6 +110,9 @@ export function notCallableLines(error: GuestError, input: AnalysisInput): (stri
   const called = owner === undefined ? name : `${owner}.${name}`;
   return [
     `${oneLine(called, 120)} is not a function${value === undefined ? '' : `: ${oneLine(owner!, 60)} is ${oneLine(value, 80)}`}`,
+    NUMBER_METHODS.has(name) && value?.startsWith('"')
+      ? `${name} is a method of numbers, and the value is text: convert it with Number(${oneLine(owner!, 60)}) first`
+      : undefined,
     isGenerator
       ? `${owner} is a generator function: call it first, as in const iterator = ${owner}()`
       : undefined,

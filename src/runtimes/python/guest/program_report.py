@@ -29,6 +29,8 @@ def define(current, program_files):
     RESULT_DEPTH = 20
     # Limits for the details of an error: characters around a position, and keys of a dict.
     NEAR_LIMIT = 30
+    INNER_LIMIT = 3
+    INNER_CHARACTERS = 150
     AVAILABLE_LIMIT = 20
     # Limits for the variables of a frame.
     SHOWN_NAMES = 20
@@ -200,6 +202,9 @@ def define(current, program_files):
                 details['key'] = describe_key(error.args[0])
             if last is not None and last.tb_frame.f_code.co_filename in program_files:
                 details.update(describe_container(last))
+        elif isinstance(error, BaseExceptionGroup):
+            details['available'] = [describe_inner(inner) for inner in error.exceptions[:INNER_LIMIT]]
+            details['length'] = len(error.exceptions)
         elif isinstance(error, UnicodeError) and hasattr(error, 'encoding'):
             details['name'] = short(str(error.encoding))
             details['position'] = error.start
@@ -208,6 +213,16 @@ def define(current, program_files):
             details['length'] = len(error.doc)
             details['near'] = error.doc[max(0, error.pos - NEAR_LIMIT) : error.pos + NEAR_LIMIT]
         return {name: value for name, value in details.items() if value is not None}
+
+    def describe_inner(error):
+        line = None
+        tb = error.__traceback__
+        while tb is not None:
+            if tb.tb_frame.f_code.co_filename == current['file']:
+                line = tb.tb_lineno
+            tb = tb.tb_next
+        text = f'{type_name(error)}: {text_of(error)}'
+        return short(text if line is None else f'{text[:INNER_CHARACTERS]} (line {line})')
 
     def describe_error(error, tb):
         line = other = last = None

@@ -21,6 +21,7 @@ const FORMAT_MODULES =
   'zipfile gzip tarfile zlib _lzma xml.etree.ElementTree xml.parsers.expat pyexpat csv _csv tomllib binascii pickle _pickle struct configparser plistlib email.errors'.split(
     ' ',
   );
+const SOURCE_MAX = 50_000;
 const UNPACK = /^(not enough|too many) values to unpack/;
 
 const unquoted = (text: string) => text.replace(/^(['"])(.*)\1$/, '$2');
@@ -87,6 +88,17 @@ function containerLines(error: GuestError, input: AnalysisInput): (string | unde
   return lines;
 }
 
+/** Advice for a loop over the indices of a list from which it removes items. */
+function shrinkingListLine(input: AnalysisInput): string | undefined {
+  const [, name] = /\b([A-Za-z_]\w{0,60})\[/.exec(failedStatement(input)) ?? [];
+  const source = input.source.slice(0, SOURCE_MAX);
+  if (name === undefined || !source.includes(`range(len(${name}))`)) return undefined;
+  const removes = [`del ${name}[`, `${name}.pop(`, `${name}.remove(`].some((text) => source.includes(text));
+  return removes
+    ? `The loop removes items of ${name}, but its range has the initial length: create a new list, as in [x for x in ${name} if ...]`
+    : undefined;
+}
+
 function dataShapeLines(error: GuestError, input: AnalysisInput): (string | undefined)[] {
   if (error.module === 'json.decoder') {
     return [
@@ -110,6 +122,7 @@ function dataShapeLines(error: GuestError, input: AnalysisInput): (string | unde
     error.type === 'IndexError' && error.length === undefined
       ? 'The index is past the end of the sequence'
       : undefined,
+    error.type === 'IndexError' ? shrinkingListLine(input) : undefined,
     error.type === 'StopIteration' ? 'The iterator is exhausted: pass a default to next()' : undefined,
     failedAt(input),
     'Print the value before this line to see its contents, and handle the missing case',

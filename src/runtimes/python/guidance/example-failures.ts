@@ -306,6 +306,20 @@ export const guidanceExamples: readonly GuidanceExample[] = [
     },
   },
   {
+    type: 'GroupedErrors',
+    run: {
+      source: 'asyncio.run(main())',
+      error: raised('ExceptionGroup', 'unhandled errors in a TaskGroup (1 sub-exception)', {
+        available: ['ValueError: bad row 7 (line 3)'],
+        length: 1,
+      }),
+    },
+  },
+  {
+    type: 'AwaitTimeout',
+    run: { source: 'await asyncio.wait_for(work(), 1)', error: raised('TimeoutError', '') },
+  },
+  {
     type: 'DivisionByZero',
     run: { source: 'print(10 / len([]))', error: raised('ZeroDivisionError', 'division by zero') },
   },

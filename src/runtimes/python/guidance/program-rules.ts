@@ -2,7 +2,11 @@
 import type { AnalysisInput } from '../../../analysis/input.ts';
 import { errorText, failedStatement, messageMatch, oneLine } from '../../../analysis/quote-guest-text.ts';
 import { exceptionRule, type Rule } from '../../../analysis/rule.ts';
-import { earlierDefinitionAdvice, syntaxErrorRule } from '../../../analysis/rules/rule-factories.ts';
+import {
+  earlierDefinitionAdvice,
+  groupedErrorLines,
+  syntaxErrorRule,
+} from '../../../analysis/rules/rule-factories.ts';
 import { commandSubstitute } from './command-substitutes.ts';
 import { installationAdvice } from './package-installation.ts';
 import { builtinException, moduleException } from './select-exception.ts';
@@ -104,6 +108,9 @@ export const programRules: readonly Rule[] = [
     match: (input) => builtinException(input, 'AttributeError') ?? moduleException(input, 'dataclasses'),
     lines: (error, input) => [
       oneLine(error.message),
+      error.type === 'FrozenInstanceError'
+        ? 'The dataclass is frozen: create a changed copy with dataclasses.replace(value, field=...), or remove frozen=True'
+        : undefined,
       error.suggestion && `Did you mean '${oneLine(error.suggestion, 80)}'?`,
       error.container === 'NoneType' ? noneLine(input) : undefined,
       error.container === 'coroutine' ? AWAIT : undefined,
@@ -235,6 +242,24 @@ export const programRules: readonly Rule[] = [
             `Invalid use of asynchronous code: ${errorText(error)}`,
             'Use await at the top level, or call asyncio.run(main()) once; inside async functions use await',
           ],
+  }),
+  exceptionRule({
+    type: 'GroupedErrors',
+    evidence: 'ExceptionGroup: tasks of an asyncio.TaskGroup failed.',
+    match: (input) => builtinException(input, 'ExceptionGroup', 'BaseExceptionGroup'),
+    lines: (error) => groupedErrorLines(error, 'Tasks failed'),
+  }),
+  exceptionRule({
+    type: 'AwaitTimeout',
+    evidence: 'TimeoutError from asyncio: an awaited operation took longer than the timeout in the program.',
+    match: (input) => {
+      const error = builtinException(input, 'TimeoutError');
+      return error !== undefined && (error.errno ?? undefined) === undefined ? error : undefined;
+    },
+    lines: () => [
+      'asyncio.wait_for or asyncio.timeout ended the wait: the operation took longer than the timeout in the program',
+      'Pass a larger timeout, shorten the operation, or catch TimeoutError',
+    ],
   }),
   exceptionRule({
     type: 'InvalidValue',

@@ -28,6 +28,10 @@ const TYPE_ADVICE: readonly (readonly [RegExp, string])[] = [
     'Decimal and float cannot be mixed: write the number as text, Decimal("1.2"), or convert it with Decimal(str(value))',
   ],
   [
+    /^'[<>]=?' not supported between instances of '(\w+)' and '\1'/,
+    'Values of this type have no order: pass key= to sort, min and max; in a tuple for heapq put a unique number before the value, as in (priority, number, value)',
+  ],
+  [
     /^'[<>]=?' not supported between instances/,
     'The values have different types: convert them to one type first, or filter out the others, as in [x for x in values if x is not None]',
   ],
@@ -38,6 +42,23 @@ const TYPE_ADVICE: readonly (readonly [RegExp, string])[] = [
   [
     /(?:a real number is required|an integer is required|must be real number), not str|%[dfxi] format/,
     'The value is text: convert it with int() or float() first',
+  ],
+  [
+    /^non-default argument '\w+' follows default argument/,
+    'Put the fields without a default value first, give this one a default value, or use @dataclass(kw_only=True)',
+  ],
+  [/'async_generator' object is not iterable/, 'Loop over it with async for, inside an async function'],
+  [
+    /requires an object with __aiter__ method/,
+    'The value is not asynchronous: loop over it with a plain for',
+  ],
+  [
+    /accepts \d+ positional sub-patterns?/,
+    'Name the attributes in the pattern, as in Point(x=a, y=b), or define __match_args__ in the class',
+  ],
+  [
+    /for \/: (?:'PosixPath' and '\w+'|'\w+' and 'PosixPath')/,
+    'Only text and paths can be joined to a path: convert the value with str()',
   ],
   [/not JSON serializable/, 'Convert it before json.dumps (str(), list(), isoformat()), or pass default=str'],
   [
@@ -126,7 +147,23 @@ const VALUE_ADVICE: readonly (readonly [RegExp, string])[] = [
     /^invalid literal for int|^could not convert string to float/,
     'Clean the text first: strip(), remove thousands separators and units, skip empty values',
   ],
+  [
+    / iterable argument is empty$/,
+    'There are no items: check first, or pass default=0; a generator or iterator has no items left after its first use, so store them with list()',
+  ],
   [/^mutable default /, 'Write the field as: name: list = field(default_factory=list)'],
+  [
+    /ConversionSyntax/,
+    'The text is not a number for Decimal: remove thousands separators and units, and write a decimal point, not a comma',
+  ],
+  [
+    /^Invalid isoformat string/,
+    'The accepted form is 2026-01-31T12:00:00+00:00; parse other forms with datetime.strptime(text, format)',
+  ],
+  [
+    /contains fields not in fieldnames/,
+    "Add these fields to fieldnames, or pass extrasaction='ignore' to leave them out",
+  ],
   [
     /^Circular reference detected/,
     'The data contains a reference to itself, which JSON cannot represent: omit the back reference, or write the id of the object instead',
