@@ -1,4 +1,6 @@
 import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { getPriority } from 'node:os';
 import { createSandbox, type SandboxResult } from 'llm-wasm-sandbox';
 import { describe, expect, test } from 'vitest';
 
@@ -22,6 +24,16 @@ describe('workers', () => {
       inProcess(`${start} console.log((await s.execute('1 + 1')).metadata.result); await s.close();`),
     ).toBe('2');
     expect(inProcess(`${start} console.log((await s.execute('1 + 1')).metadata.result);`)).toBe('2');
+  });
+
+  test.runIf(process.platform === 'linux')('leave the cores to the main thread', async () => {
+    await using sandbox = await createSandbox({ runtime: 'javascript' });
+    await sandbox.execute('1');
+    // The 19th field; the second one is a name in parentheses.
+    const niceOf = (thread: string) =>
+      Number(readFileSync(`/proc/self/task/${thread}/stat`, 'latin1').split(') ').at(-1)!.split(' ')[16]);
+    const values = readdirSync('/proc/self/task').map(niceOf);
+    expect(values).toContain(Math.min(19, getPriority() + 5));
   });
 
   test('end when they are idle, and the last one much later', () => {
