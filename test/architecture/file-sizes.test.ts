@@ -8,6 +8,7 @@ const TABLES = [
   'redteam/corpus/escape-javascript.ts',
   'redteam/corpus/escape-python.ts',
   'redteam/corpus/limit-programs.ts',
+  'runtimes/python/guidance/example-failures.ts',
   'wasm/opcodes.ts',
 ];
 

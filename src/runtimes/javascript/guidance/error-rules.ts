@@ -18,12 +18,12 @@ import { existingFileLine, restrictedPathLines, workspaceListing } from '../../.
 import {
   earlierDefinitionAdvice,
   groupedErrorLines,
-  invalidJsonLines,
   syntaxErrorRule,
 } from '../../../analysis/rules/rule-factories.ts';
 import { similarNames } from '../../../analysis/similar-names.ts';
 import type { GuestError } from '../../../schema.ts';
 import { notCallableLines, promiseListLine, undefinedValueLines } from './failed-expression.ts';
+import { jsonRule } from './json-rule.ts';
 import { CLASS_CALLED, engineError, NOT_ITERABLE } from './select-engine-error.ts';
 import { syntaxHints } from './syntax-hints.ts';
 import { failedIteration, originatingCall, RETURNS, unawaitedFunction } from './value-origin.ts';
@@ -59,21 +59,6 @@ const TYPE_ADVICE: readonly (readonly [RegExp, string])[] = [
     'structuredClone copies data only: remove functions first, or copy with { ...value }',
   ],
 ];
-/** What the first unexpected token says about the text. */
-const JSON_TOKENS: readonly (readonly [RegExp, string])[] = [
-  [/token:? '?</, "The text begins with '<': it is HTML or XML, not JSON"],
-  [/token:? '?undefined/, 'The value is undefined: check what was read before parsing it'],
-  [/^Expected ',' or '[\]}]'/, 'If the text ends there, it is truncated'],
-];
-/** What the text of a value says that is not text. */
-const NOT_TEXT: readonly (readonly [string, string])[] = [
-  ['[object Promise]', 'The value is a promise: await it before JSON.parse'],
-  ['[object Response]', 'The value is a response: use await response.json()'],
-  [
-    '[object ',
-    'The value is an object, whose text is [object Object]: it is parsed already and needs no JSON.parse',
-  ],
-];
 const UNSETTLED = 'the program awaits a promise that can never settle';
 
 /** The error, if its type and message match. */
@@ -81,9 +66,6 @@ function errorLike(input: AnalysisInput, type: string, message: RegExp): GuestEr
   const error = engineError(input, type);
   return error !== undefined && message.test(error.message) ? error : undefined;
 }
-
-const isJsonError = ({ thrower, stack }: GuestError) =>
-  thrower === 'parse' || /^\s*at <input>:/.test(stack ?? '');
 
 /** The result of a module function was destructured the wrong way. The function is undefined if unknown. */
 function tupleMistake(input: AnalysisInput): { readonly name: string | undefined } | undefined {
@@ -171,25 +153,7 @@ function importAdvice(name: string): string | undefined {
 }
 
 export const errorRules: readonly Rule[] = [
-  exceptionRule({
-    type: 'DataShape',
-    evidence: 'SyntaxError from JSON.parse: the text is not JSON.',
-    docs: [DOCS.files],
-    match: (input) => {
-      const error = engineError(input, 'SyntaxError');
-      return error !== undefined && isJsonError(error) ? error : undefined;
-    },
-    lines: (error) => {
-      const notText = NOT_TEXT.find(([text]) => error.near?.startsWith(text))?.[1];
-      const shown = notText === undefined ? error : { ...error, near: undefined };
-      const isEmpty = error.length === 0 || error.message.startsWith('Unexpected end of JSON input');
-      return [
-        ...invalidJsonLines(shown, isEmpty),
-        notText ?? JSON_TOKENS.find(([pattern]) => pattern.test(error.message))?.[1],
-        'JSON requires double quotes and allows no trailing commas or comments; use JSON.stringify to write it',
-      ];
-    },
-  }),
+  jsonRule,
   exceptionRule({
     type: 'GroupedErrors',
     evidence: 'AggregateError from Promise.any: all promises were rejected.',
