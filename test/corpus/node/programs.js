@@ -103,7 +103,7 @@ console.log('before'); setTimeout(() => { throw new TypeError('late'); }, 1); se
 // process: uncaughtException handler keeps running
 process.on('uncaughtException', (e, origin) => console.log('caught', e.message, origin)); process.on('unhandledRejection', (r, p) => console.log('rej', r, p instanceof Promise));
 setTimeout(() => { throw new Error('one'); }, 1); setTimeout(() => Promise.reject('two'), 2); setTimeout(() => console.log('still here'), 20); process.on('beforeExit', () => console.log('beforeExit')); process.exitCode = 3;
-// program: EventEmitter chat room
+// process: EventEmitter chat room
 const EventEmitter = require('events'); const { once, on } = EventEmitter;
 class Room extends EventEmitter { constructor() { super({ captureRejections: true }); this.members = new Set(); } join(n) { this.members.add(n); this.emit('join', n, this.members.size); return this; } say(n, t) { if (!this.emit('message', { from: n, text: t })) console.log('nobody listens'); } }
 const r = new Room(); r.say('x', 'y'); r.on('join', (n, c) => console.log(`${n} joined (${c})`)); r.once('message', m => console.log('first', m)); r.prependListener('message', m => console.log('pre', m.from)); r.on('newListener', (e, l) => console.log('new', e, typeof l)); r.on('foo', function () { console.log(this === r); });
@@ -129,7 +129,7 @@ const fs = require('fs'), readline = require('readline'); fs.writeFileSync('in.t
 (async () => { const rl = readline.createInterface({ input: fs.createReadStream('in.txt'), crlfDelay: Infinity }); let n = 0; for await (const line of rl) console.log(++n, JSON.stringify(line)); rl.on('close', () => {}); 
 const r2 = readline.createInterface({ input: require('stream').Readable.from(['a\nb', 'c\nd']) }); r2.on('line', l => console.log('ev', l)).on('close', () => console.log('closed')); await require('events').once(r2, 'close');
 const fh = await fs.promises.open('in.txt'); for await (const l of fh.readLines()) console.log('fh', l); console.log(fh.fd); })();
-// program: zlib round trips
+// process: zlib round trips
 const zlib = require('zlib'), { promisify } = require('util'); const text = 'The quick brown fox. '.repeat(40); const buf = Buffer.from(text);
 for (const [a, b] of [['gzipSync', 'gunzipSync'], ['deflateSync', 'inflateSync'], ['deflateRawSync', 'inflateRawSync']]) { const z = zlib[a](buf); console.log(a, z.length < 200, zlib[b](z).equals(buf), zlib[b](z).toString().length); }
 console.log(zlib.unzipSync(zlib.gzipSync('hi')).toString(), zlib.gzipSync('x')[0].toString(16), zlib.inflateSync(Buffer.from('eJzLSM3JyVcozy/KSQEAGgsEXQ==', 'base64')).toString(), zlib.crc32 ? zlib.crc32('hello') : 907060870);
