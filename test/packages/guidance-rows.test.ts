@@ -9,6 +9,7 @@ import {
   ALTERNATIVES as PYPI_ALTERNATIVES,
   UNSUPPORTED_MODULES,
 } from '../../src/runtimes/python/guidance/missing-modules.ts';
+import { CHART_CALLS } from '../analysis/chart-calls.ts';
 
 let python: Sandbox;
 let javascript: Sandbox;
@@ -148,5 +149,27 @@ def exists(name):
     return True
 [name for name in '${modules}'.split() if not importlib.util.find_spec(name)] + [name for name in ${JSON.stringify(names)} if not exists(name)]`;
     expect(await ask(python, program)).toEqual([]);
+  });
+
+  test('suggest calls of chart that run', async () => {
+    const calls = CHART_CALLS.flatMap(([, ...lines]) => lines);
+    const program = `
+x, y, names, values, matrix = [1, 2], [3, 4], ['a', 'b'], [5, 6], [[1, 2], [3, 4]]
+rows = [{'name': 'a', 'value': 1}, {'name': 'b', 'value': 2}]
+display = repr
+[${calls.join(', ')}]`;
+    expect(await ask(python, program)).toEqual(
+      calls.map(() => expect.stringMatching(/^Chart\(\w+, \d+ rows/)),
+    );
+  });
+
+  test('suggest charts for the plots of a program', async () => {
+    const { error_guidance: guidance } = (
+      await python.execute("import matplotlib.pyplot as plt\nplt.bar(['a'], [1])\nplt.title('T')\nplt.show()")
+    ).metadata as { error_guidance: { actionable_guidance: string[]; code_examples: string[] } };
+    expect(guidance.actionable_guidance).toContain(
+      "In this program: display(chart.bar(['a'], [1], title='T'))",
+    );
+    expect(guidance.code_examples).toEqual(["display(chart.bar(['a'], [1], title='T'))"]);
   });
 });

@@ -68,6 +68,8 @@ export function describeAlternative(
 export const packageNotAvailableRule = (
   row: SharedRow<string> & {
     readonly alternative: (name: string, input: AnalysisInput) => string | undefined;
+    /** Lines of code that do what the program wanted to do with the package. */
+    readonly substitutes?: (name: string, input: AnalysisInput) => readonly string[];
     /** Whether the package can be made available, and how. */
     readonly installation?: (name: string, input: AnalysisInput) => string | undefined;
     /** File names of a module of this name. */
@@ -88,11 +90,13 @@ export const packageNotAvailableRule = (
       const others = input.packages.flatMap(({ import_names }) => [...import_names]);
       const similar = alternative === undefined ? similarNames(name, others, 2) : [];
       const files = row.moduleFiles(name).map((file) => `/${file}`);
+      const substitutes = row.substitutes?.(name, input) ?? [];
       const ownFile = input.files().find((path) => files.some((file) => `/${path}`.endsWith(file)));
       return {
         guidance: [
           `Package '${oneLine(name, 80)}' is not available, and packages cannot be installed`,
           alternative,
+          ...substitutes.map((line) => `In this program: ${line}`),
           row.installation?.(name, input),
           similar.length > 0 ? `Vendored packages with a similar name: ${similar.join(', ')}` : undefined,
           ownFile &&
@@ -100,6 +104,7 @@ export const packageNotAvailableRule = (
           alternative === undefined && ownFile === undefined ? row.hint : undefined,
           failedAt(input),
         ],
+        ...(substitutes.length > 0 && { examples: substitutes }),
       };
     },
   });

@@ -135,7 +135,14 @@ def _table(data):
 
 
 def _matrix(data):
-    """The cells of a list of rows as records."""
+    """The cells of a list of rows, or of a DataFrame with numbers only, as records."""
+    if hasattr(data, 'iloc') and all(kind.kind in 'iuf' for kind in data.dtypes):
+        names = [str(name) for name in data.columns]
+        return [
+            {'x': name, 'y': str(label), 'color': value}
+            for label, row in zip(data.index, data.values.tolist())
+            for name, value in zip(names, row)
+        ]
     rows = data.tolist() if hasattr(data, 'tolist') else data
     if not isinstance(rows, list) or not rows or not all(isinstance(row, (list, tuple)) for row in rows):
         return data
@@ -254,7 +261,7 @@ def _create(kind, data, x, y, color, title, width, height, stacked, bins):
         y = [str(name) for name in y]
     if kind != 'histogram' and not isinstance(data, dict) and hasattr(data, '__len__'):
         _check_size(len(data))
-    names, rows = _table(_matrix(data) if kind == 'heatmap' else data)
+    names, rows = _table(_matrix(data) if kind == 'heatmap' and x is None and color is None else data)
     if not rows:
         raise ValueError('the data has no rows')
     rows = [{name: json_value(value) for name, value in row.items()} for row in rows]

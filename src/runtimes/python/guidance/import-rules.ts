@@ -11,6 +11,7 @@ import {
   unsupportedFeatureRule,
 } from '../../../analysis/rules/rule-factories.ts';
 import { noToolsRule } from '../../../analysis/rules/tools.ts';
+import { chartCalls } from './chart-calls.ts';
 import { commandSubstitute } from './command-substitutes.ts';
 import { NO_BUILD, PROCESSES, UNSUPPORTED_MODULES } from './missing-modules.ts';
 import { alternative, installationAdvice } from './package-installation.ts';
@@ -25,6 +26,15 @@ function missingModule(input: AnalysisInput): string | undefined {
   const name = builtinException(input, 'ModuleNotFoundError')?.name;
   return typeof name === 'string' && name !== '' ? name : undefined;
 }
+
+/** Packages that draw, by top-level import name. */
+const PLOT_PACKAGES: ReadonlySet<string> = new Set(['matplotlib', 'seaborn', 'plotly', 'bokeh']);
+
+/** The package that plots of pandas require and do not find. */
+const missingPlots = (input: AnalysisInput) =>
+  builtinException(input, 'ImportError')?.message.startsWith('matplotlib is required for plotting') === true
+    ? 'matplotlib'
+    : undefined;
 
 const THREADS: MissingFeature = {
   what: 'threads. No thread can ever be started, so trying again does not help',
@@ -192,7 +202,10 @@ export const importRules: readonly Rule[] = [
     docs: [DOCS.packages],
     match: (input) => {
       const name = missingModule(input);
-      if (name === undefined) return builtinException(input, 'ImportError') && { installed: undefined };
+      if (name === undefined)
+        return missingPlots(input) === undefined
+          ? builtinException(input, 'ImportError') && { installed: undefined }
+          : undefined;
       const installed = name.includes('.') ? undefined : packageByOtherName(name, input.packages);
       const isSubmodule = name.includes('.') && input.error!.message.startsWith(`No module named '${name}'`);
       return installed !== undefined || isSubmodule ? { installed } : undefined;
@@ -243,10 +256,12 @@ export const importRules: readonly Rule[] = [
   packageNotAvailableRule({
     evidence: 'ModuleNotFoundError for a package that is not installed.',
     match: (input) => {
-      const module = missingModule(input);
+      const module = missingModule(input) ?? missingPlots(input);
       return module && topLevel(module);
     },
     alternative,
+    substitutes: (name, { source }) =>
+      PLOT_PACKAGES.has(name) ? chartCalls(source.slice(0, SOURCE_MAX)) : [],
     installation: (name, input) => {
       const addable = input.addablePackage(name);
       if (addable !== undefined)
