@@ -1,0 +1,199 @@
+/**
+ * numpy, pandas and matplotlib from the wheels in the folder that PIP_FIND_LINKS names, compared with plain Python: starting and
+ * resetting guests, imports, sessions; and numpy in the sandbox compared with native numpy, if python3 has it.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { createSandbox, diskStore } from '../dist/index.js';
+import { formatBytes, formatFuel } from '../dist/quantities.js';
+import { elapsedMs, geomean, markdown, median, ms, sampleInterleaved, times } from './measure.mjs';
+
+const ROUNDS = 15;
+const WARMUP = 3;
+const POLICY = { fuel_budget: 1e12, timeout_seconds: 600, memory_bytes: 2 ** 29 };
+/** The sets of packages: wheels, the module that programs import, and a short program. */
+const SETS = {
+  plain: { wheels: [], code: 'x = sum(range(1000))' },
+  numpy: { wheels: ['numpy'], module: 'numpy', code: 'import numpy as np; x = int(np.arange(1000).sum())' },
+  pandas: {
+    wheels: ['numpy', 'pandas'],
+    module: 'pandas',
+    code: "import pandas as pd; x = pd.DataFrame({'a': [1, 2, 1]}).groupby('a').size().to_dict()",
+  },
+  matplotlib: {
+    wheels: ['numpy', 'matplotlib', 'contourpy', 'kiwisolver', 'fonttools', 'pillow'],
+    module: 'matplotlib.pyplot',
+    code: 'import matplotlib.pyplot as plt; plt.plot([1, 4, 9]); plt.show()',
+  },
+};
+const OPERATIONS = {
+  'sin of 10⁶ numbers': 'np.sin(a)',
+  'sum of products of 10⁶ numbers': '(a * a + a).sum()',
+  'sort 10⁶ numbers': 'np.sort(b)',
+  'FFT of 2¹⁸ numbers': 'np.fft.fft(a[:2**18])',
+  'product of 300 × 300 matrices': 'm @ m',
+  'inverse of a 300 × 300 matrix': 'np.linalg.inv(m)',
+};
+const SETUP =
+  'import numpy as np, time\nr = np.random.default_rng(1)\na = r.random(10**6); b = r.permutation(10**6); m = r.random((300, 300))';
+const timing = (expression) => `
+times = []
+for _ in range(7):
+    t = time.perf_counter(); ${expression}; times.append(time.perf_counter() - t)
+print(sorted(times)[3] * 1000)`;
+
+const folders = (process.env.PIP_FIND_LINKS ?? '').split(/\s+/).filter((folder) => existsSync(folder));
+const available = folders.flatMap((folder) => readdirSync(folder).map((file) => join(folder, file)));
+function wheel(name) {
+  const found = available.find((path) => basename(path).startsWith(`${name}-`));
+  if (found === undefined) throw new Error(`PIP_FIND_LINKS names no folder with a wheel of ${name}.`);
+  return found;
+}
+
+async function run(sandbox, code) {
+  const result = await sandbox.execute(code);
+  if (!result.success) throw new Error(result.stderr);
+  return result;
+}
+
+const options = (name, preload) => ({
+  runtime: 'python',
+  policy: POLICY,
+  packages: SETS[name].wheels.map(wheel),
+  preload: preload && SETS[name].module !== undefined ? [SETS[name].module] : [],
+});
+
+/** Fuel of the first import without and with `preload`. */
+async function imports(name) {
+  const { module } = SETS[name];
+  if (module === undefined) return ['', ''];
+  const cells = [];
+  for (const preload of [false, true]) {
+    const sandbox = await createSandbox(options(name, preload));
+    const { fuel_consumed: idle } = await run(sandbox, 'import sys');
+    const { fuel_consumed, duration_ms } = await run(sandbox, `import ${module}`);
+    cells.push(`${formatFuel(Math.max(0, fuel_consumed - idle))}, ${ms(duration_ms)} ms`);
+    await sandbox.close();
+  }
+  return cells;
+}
+
+async function states(name) {
+  const dir = mkdtempSync(join(tmpdir(), 'bench-native-'));
+  try {
+    const store = diskStore(dir);
+    const open = () => createSandbox({ ...options(name, true), session_id: 'one', store });
+    let session = await open();
+    await run(session, SETS[name].code);
+    await session.flush();
+    const bytes = await store.size('one');
+    await session.close();
+    const resumed = [];
+    for (let round = 0; round < 5; round++) {
+      resumed.push(
+        await elapsedMs(async () => {
+          session = await open();
+          await run(session, '1');
+        }),
+      );
+      await session.close();
+    }
+    return [formatBytes(bytes), ms(median(resumed))];
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+async function costs() {
+  const names = Object.keys(SETS);
+  const kept = {};
+  for (const name of names) kept[name] = await createSandbox(options(name, true));
+  const alternatives = Object.fromEntries(
+    names.flatMap((name) => [
+      [
+        `${name} fresh`,
+        {
+          run: async () => {
+            const sandbox = await createSandbox(options(name, true));
+            await run(sandbox, '1');
+            await sandbox.close();
+          },
+        },
+      ],
+      [`${name} reset`, { before: () => run(kept[name], SETS[name].code), run: () => run(kept[name], '1') }],
+    ]),
+  );
+  const samples = await sampleInterleaved(alternatives, { warmup: WARMUP, rounds: ROUNDS });
+  const at = (key) => median(samples[key]);
+  const rows = [];
+  for (const name of names) {
+    const program = await run(kept[name], SETS[name].code);
+    rows.push([
+      name,
+      `${ms(at(`${name} fresh`))} (${times(at(`${name} fresh`) / at('plain fresh'))})`,
+      `${ms(at(`${name} reset`))} (${times(at(`${name} reset`) / at('plain reset'))})`,
+      ...(await imports(name)),
+      formatFuel(program.fuel_consumed),
+      ...(await states(name)),
+    ]);
+    await kept[name].close();
+  }
+  return rows;
+}
+
+async function operations() {
+  const sandbox = await createSandbox({ ...options('numpy', true), auto_persist_globals: true });
+  await run(sandbox, SETUP);
+  const hasNative = spawnSync('python3', ['-c', 'import numpy']).status === 0;
+  const ratios = [];
+  const rows = [];
+  for (const [label, expression] of Object.entries(OPERATIONS)) {
+    const guest = Number((await run(sandbox, timing(expression))).stdout);
+    const native = hasNative
+      ? Number(spawnSync('python3', ['-c', SETUP + timing(expression)], { encoding: 'utf8' }).stdout)
+      : undefined;
+    if (native !== undefined) ratios.push(guest / native);
+    rows.push([
+      label,
+      ms(guest),
+      native === undefined ? '' : ms(native),
+      native === undefined ? '' : times(guest / native),
+    ]);
+  }
+  await sandbox.close();
+  if (ratios.length > 0) rows.push(['geometric mean', '', '', times(geomean(ratios))]);
+  return rows;
+}
+
+export async function table() {
+  return [
+    markdown(
+      'Native packages',
+      `Median milliseconds of ${ROUNDS} interleaved rounds, with the module preloaded, and their ratio to plain Python. A fresh guest is a new sandbox that runs \`1\`; a reset guest runs \`1\` after a program that used the package. The session has run one program, whose fuel the table shows; resuming opens it from disk and runs \`1\`. The wheels are test builds, not official ones. Target: a fresh guest with numpy takes at most ×3 the time of a plain one.`,
+      [
+        'packages',
+        'fresh guest',
+        'reset',
+        'first import',
+        'preloaded import',
+        'program',
+        'session on disk',
+        'resume, ms',
+      ],
+      await costs(),
+    ),
+    markdown(
+      'numpy compared with native numpy',
+      'Milliseconds, median of seven runs in one program. Native numpy uses SIMD instructions and OpenBLAS.',
+      ['operation', 'sandbox', 'native', 'ratio'],
+      await operations(),
+    ),
+  ].join('\n');
+}
+
+if (import.meta.url === `file://${process.argv[1]}`) {
+  console.log(await table());
+  process.exit();
+}
