@@ -105,7 +105,7 @@ process.on('uncaughtException', (e, origin) => console.log('caught', e.message, 
 setTimeout(() => { throw new Error('one'); }, 1); setTimeout(() => Promise.reject('two'), 2); setTimeout(() => console.log('still here'), 20); process.on('beforeExit', () => console.log('beforeExit')); process.exitCode = 3;
 // process: EventEmitter chat room
 const EventEmitter = require('events'); const { once, on } = EventEmitter;
-class Room extends EventEmitter { constructor() { super({ captureRejections: true }); this.members = new Set(); } join(n) { this.members.add(n); this.emit('join', n, this.members.size); return this; } say(n, t) { if (!this.emit('message', { from: n, text: t })) console.log('nobody listens'); } }
+class Room extends EventEmitter { constructor() { super({ captureRejections: true }); this.members = new Set(); } join(n) { this.members.add(n); this.emit('join', n, this.members.size); return this; } say(n, t) { if (!this.emit('message', { from: n, text: t })) console.log('no listeners'); } }
 const r = new Room(); r.say('x', 'y'); r.on('join', (n, c) => console.log(`${n} joined (${c})`)); r.once('message', m => console.log('first', m)); r.prependListener('message', m => console.log('pre', m.from)); r.on('newListener', (e, l) => console.log('new', e, typeof l)); r.on('foo', function () { console.log(this === r); });
 r.join('ann').join('bob').say('ann', 'hi'); r.say('bob', 'yo'); r.emit('foo'); console.log(r.listenerCount('message'), r.eventNames(), r.rawListeners('join').length, r.getMaxListeners());
 try { r.emit('error', new Error('boom')); } catch (e) { console.log('thrown', e.message); } try { r.emit('error', { a: 1 }); } catch (e) { console.log(e.code, e.message, e.context); }
