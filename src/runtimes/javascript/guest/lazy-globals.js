@@ -8,7 +8,6 @@ import { load } from './node-modules.js';
 const SOURCES = {
   process: ['node:process'],
   Buffer: ['node:buffer', 'Buffer'],
-  Atomics: ['node:internal/atomics', 'Atomics'],
   Intl: ['node:internal/intl', 'Intl'],
   Temporal: ['node:internal/temporal', 'Temporal'],
   Blob: ['node:internal/blob', 'Blob'],
