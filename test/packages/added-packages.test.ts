@@ -133,7 +133,7 @@ describe('packages add', () => {
     write.mockRestore();
     expect(events).toEqual([
       'first starts',
-      'waiting for another command that changes the added packages\n',
+      'llm-wasm-sandbox: waiting for another command that changes the added packages\n',
       'first ends',
       'second',
     ]);
