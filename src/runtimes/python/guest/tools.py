@@ -22,14 +22,12 @@ __builtins__ = dict(vars(builtins))
 ASYNC = 0x80 | 0x200
 
 
-def _corrected_line(frame, tool):
-    """The corrected line of a call, and its line number."""
-    line = frame.f_lineno
-    code = frame.f_code
+def _corrected_line(tool, code, instruction, line):
+    """The corrected line of a call that was made at an instruction of a code object."""
     text = linecache.getline(code.co_filename, line).rstrip('\n')
-    position = next(islice(code.co_positions(), frame.f_lasti // 2, None), None)
+    position = next(islice(code.co_positions(), instruction // 2, None), None)
     if not text or position is None or None in position or position[0] != position[1]:
-        return f'await tools.{tool}(...)', line
+        return f'await tools.{tool}(...)'
     data = text.encode()
     before, made, after = (part.decode() for part in (data[: position[2]], data[position[2] : position[3]], data[position[3] :]))
     is_function = code.co_name != '<module>' and not code.co_flags & ASYNC
@@ -39,18 +37,18 @@ def _corrected_line(frame, tool):
         fixed = f'tools.call({tool!r}{separator}{arguments}'
     else:
         fixed = f'(await {made})' if after.lstrip()[:1] in ('[', '.', '(') else f'await {made}'
-    return (before + fixed + after).strip(), line
+    return (before + fixed + after).strip()
 
 
 class ToolCall(Coroutine):
     """A call of a tool. `await` it to make the call and get its result."""
 
-    __slots__ = ('_tool', '_arguments', '_made', '_coroutine')
+    __slots__ = ('_tool', '_arguments', '_place', '_coroutine')
 
-    def __init__(self, tool, arguments, made):
+    def __init__(self, tool, arguments, place):
         self._tool = tool
         self._arguments = arguments
-        self._made = made
+        self._place = place
         self._coroutine = None
         State.created.add(self)
 
@@ -77,9 +75,12 @@ class ToolCall(Coroutine):
     def __repr__(self):
         return f'<call of the tool {self._tool}>'
 
+    def _corrected_line(self):
+        return _corrected_line(self._tool, *self._place)
+
     def _misused(self, *_):
         State.created.discard(self)
-        raise TypeError(f'tools.{self._tool}(...) has no value before it is awaited. Write: {self._made[0]}')
+        raise TypeError(f'tools.{self._tool}(...) has no value before it is awaited. Write: {self._corrected_line()}')
 
     def __getattr__(self, name):
         # asyncio and inspect look for these.
@@ -110,7 +111,8 @@ class Tool:
 
     def __call__(self, *args, **kwargs):
         arguments = encode_arguments(self._name, args, kwargs)
-        return ToolCall(self._name, arguments, _corrected_line(sys._getframe(1), self._name))
+        frame = sys._getframe(1)
+        return ToolCall(self._name, arguments, (frame.f_code, frame.f_lasti, frame.f_lineno))
 
     @property
     def __doc__(self):
@@ -312,9 +314,9 @@ def check_awaited():
     """Fails if the program has created a call and not awaited it."""
     for made in State.created:
         State.created.clear()
-        corrected, line = made._made
         raise RuntimeError(
-            f'line {line}: tools.{made._tool}(...) was not awaited, so the tool was not called. Write: {corrected}'
+            f'line {made._place[2]}: tools.{made._tool}(...) was not awaited, so the tool was not called. '
+            f'Write: {made._corrected_line()}'
         )
 
 
