@@ -83,10 +83,11 @@ function chartArguments(kind: string, values: readonly string[]): string[] {
   const options = new Map<string, string>();
   const positional: string[] = [];
   for (const value of values) {
-    const [, name, text] = /^([a-z_]{1,20})\s*=(?!=)\s*(.*)$/.exec(value) ?? [];
-    if (name === undefined) {
+    const equals = value.indexOf('=');
+    const name = value.slice(0, Math.max(equals, 0)).trimEnd();
+    if (!/^[a-z_]{1,20}$/.test(name) || value[equals + 1] === '=') {
       if (!STYLE.test(value) && !value.startsWith('*')) positional.push(value);
-    } else if (Object.hasOwn(OPTIONS, name)) options.set(OPTIONS[name]!, text!);
+    } else if (Object.hasOwn(OPTIONS, name)) options.set(OPTIONS[name]!, value.slice(equals + 1).trimStart());
   }
   const data = options.get('data');
   const labels = options.get('labels');
