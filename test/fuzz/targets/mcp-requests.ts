@@ -148,7 +148,9 @@ type Envelope = typeof envelope extends fc.Arbitrary<infer T> ? T : never;
 /** `legacySession` is the session of a client that uses the older protocol revision. */
 function encode(what: Message, how: Envelope, legacySession: string) {
   const { id, isModern, call, message: changes, bytes, header } = how;
-  const { method, params } = (call === null ? what : applyJsonEdits(what, call)) as Message;
+  // An edit may replace the whole message with null.
+  const edited = (call === null ? what : applyJsonEdits(what, call)) as Message | null;
+  const { method, params }: Partial<Message> = edited ?? {};
   const withMeta =
     isModern && typeof params === 'object' ? { ...params, _meta: META } : (params ?? { _meta: META });
   const message = { jsonrpc: '2.0', id, method, params: withMeta };
