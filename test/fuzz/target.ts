@@ -38,22 +38,34 @@ export interface BatchResult {
 /** A case that takes longer has hung. Only asynchronous targets can be interrupted. */
 const CASE_TIMEOUT_MS = 60_000;
 
-/** Runs a batch of cases and stops at the first failure, which is reduced to a minimal case. */
+/**
+ * Runs a batch of cases and stops at the first failure, which is reduced to a minimal case. After `maxMs`, no further case is
+ * started. The limit of fast-check itself would abandon the running case, which would then use what `close` releases.
+ */
 export async function runBatch(
   name: string,
   { property }: OpenTarget,
   parameters: { seed: number; numRuns: number; path?: string; maxMs?: number },
 ): Promise<BatchResult> {
-  const { maxMs, ...rest } = parameters;
-  const details = await fc.check(property as fc.IAsyncProperty<unknown>, {
+  const { maxMs = Number.POSITIVE_INFINITY, ...rest } = parameters;
+  const details = await fc.check(stoppingAt(Date.now() + maxMs, property) as fc.IAsyncProperty<unknown>, {
     ...rest,
     timeout: CASE_TIMEOUT_MS,
-    ...(maxMs !== undefined && { interruptAfterTimeLimit: maxMs }),
   });
-  if (!details.failed) return { cases: details.numRuns, finding: undefined, report: '' };
-  const finding = { target: name, seed: details.seed, path: details.counterexamplePath ?? '' };
+  const { counterexamplePath: path, numRuns: cases } = details;
+  // fast-check also reports a failure, without a case, if the time is up before the first case.
+  if (!details.failed || (details.interrupted && path === null))
+    return { cases, finding: undefined, report: '' };
+  if (path === null) throw new Error(`${name}: the property rejected too many cases (seed ${details.seed})`);
   const cause = details.errorInstance;
   const error = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
   const report = `${fc.stringify(details.counterexample).slice(0, 4000)}\n${error}`;
-  return { cases: details.numRuns, finding, report };
+  return { cases, finding: { target: name, seed: details.seed, path }, report };
+}
+
+function stoppingAt(deadlineMs: number, property: Property): Property {
+  return Object.assign(Object.create(property) as Property, {
+    run: (value: unknown) =>
+      Date.now() < deadlineMs ? property.run(value) : new fc.PreconditionFailure(true),
+  });
 }
