@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
@@ -13,7 +13,8 @@ beforeAll(async () => {
   for (const shell of SHELL_NAMES)
     writeFileSync(script(shell), (await runCliHere(['completion', shell], '')).stdout);
   mkdirSync(join(folder, 'work'));
-  writeFileSync(join(folder, 'work', 'my program.py'), '');
+  for (const name of ['my program.py', '*', 'h [m]*', 'h $(touch ran)', 'h `touch ran`;touch ran'])
+    writeFileSync(join(folder, 'work', name), '');
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -38,9 +39,10 @@ const CASES: readonly (readonly [string, readonly string[] | undefined])[] = [
 ];
 
 /** Runs the completion function of bash as Tab does and returns the completions. */
-function completeInBash(typed: string): string[] {
+function completeInBash(typed: string, compopt = 'compopt() { :; }'): string[] {
   const words = ['llm-wasm-sandbox', ...typed.split(/[ ]|(?==)|(?<==)/)];
-  const program = `source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); ${'_llm_wasm_sandbox'}; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  // Outside of a completion, the "compopt" of bash fails.
+  const program = `${compopt}; source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); ${'_llm_wasm_sandbox'}; printf '%s\\n' "\${COMPREPLY[@]}"`;
   const args = ['--norc', '-c', program, 'bash', script('bash'), ...words];
   const { stdout, stderr } = spawnSync('bash', args, { cwd: cwd(), encoding: 'utf8' });
   expect(stderr).toBe('');
@@ -81,6 +83,16 @@ describe('completion', () => {
       else expectCompletions(completeInBash, typed, expected);
     },
   );
+
+  test.skipIf(withoutBash)(`in bash neither expands nor runs names of files${withoutBash}`, () => {
+    expect(completeInBash('run *')).toEqual(['*']);
+    const hostile = ['h $(touch ran)', 'h [m]*', 'h `touch ran`;touch ran'];
+    expect(completeInBash('run h').sort()).toEqual(hostile);
+    const quoted = completeInBash('run h', ':').sort();
+    const printed = spawnSync('bash', ['-c', `printf '%s\\n' ${quoted.join(' ')}`], { cwd: cwd() });
+    expect(printed.stdout.toString()).toBe(`${hostile.join('\n')}\n`);
+    expect(existsSync(join(cwd(), 'ran'))).toBe(false);
+  });
 
   const withoutFish = has('fish') ? '' : ' (skipped: fish is not installed)';
   it.skipIf(withoutFish)(`completes commands, flags and values in fish${withoutFish}`, () => {

@@ -1,4 +1,15 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSandbox } from 'llm-wasm-sandbox';
@@ -210,6 +221,42 @@ describe('history', () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(new History(folder).lines).toEqual([]);
     new History(folder).add('a folder cannot be written');
+  });
+
+  it('has no lines with control characters', () => {
+    const path = join(folder, 'hostile-lines');
+    writeFileSync(path, `a\n${ESCAPE}]0;title\x07\nb \u202e\n\x9b2J\n\tc\n`);
+    expect(new History(path).lines).toEqual(['a', '\tc']);
+    new History(path).add(`${ESCAPE}[2J`);
+    expect(new History(path).lines).toEqual(['a', '\tc']);
+  });
+
+  it('neither reads nor writes links, pipes and devices, and reads the end of a huge file', () => {
+    const target = join(folder, 'target');
+    const at = (name: string) => join(folder, `history-${name}`);
+    writeFileSync(target, 'kept\n');
+    symlinkSync(target, at('link'));
+    symlinkSync('/dev/zero', at('device'));
+    expect(spawnSync('mkfifo', [at('pipe')]).status).toBe(0);
+    for (const name of ['link', 'device', 'pipe']) {
+      const history = new History(at(name));
+      expect(history.lines).toEqual([]);
+      history.add('x = 1');
+    }
+    expect(readFileSync(target, 'utf8')).toBe('kept\n');
+    const huge = at('huge');
+    writeFileSync(huge, '');
+    truncateSync(huge, 2 ** 33);
+    appendFileSync(huge, '\nlast\n');
+    expect(new History(huge).lines).toEqual(['last']);
+    expect(readFileSync(huge, 'utf8')).toBe('last\n');
+  });
+
+  it('becomes unreadable for other users when a line is added', () => {
+    const path = join(folder, 'readable');
+    writeFileSync(path, '', { mode: 0o644 });
+    new History(path).add('x = 1');
+    expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 });
 

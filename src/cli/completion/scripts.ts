@@ -49,7 +49,7 @@ const findCommand = (commands: readonly CompletedCommand[], first: string, last:
 
 function bashScript(commands: readonly CompletedCommand[]): string {
   const words = (list: readonly string[]) => `COMPREPLY=($(compgen -W ${quoted(list.join(' '))} -- "$cur"))`;
-  const files = `local IFS=$'\\n'; compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur"))`;
+  const files = `${FUNCTION}_files`;
   const value = (completed: Completed) => {
     if (completed === 'file') return files;
     return completed === 'nothing' ? ':' : words(completed);
@@ -63,6 +63,15 @@ function bashScript(commands: readonly CompletedCommand[]): string {
     return `    ${quoted(`${path}|`)}) ${hasFiles ? files : ':'} ;;`;
   });
   return `# bash completion for ${PROGRAM}
+# File names are not split, expanded or run. Where "compopt" is missing, the shell does not quote them.
+${FUNCTION}_files() {
+  local file quoting=""
+  compopt -o filenames 2>/dev/null || quoting=1
+  while IFS= read -r file; do
+    [[ -n $quoting ]] && printf -v file %q "$file"
+    COMPREPLY+=("$file")
+  done < <(compgen -f -- "$cur")
+}
 ${FUNCTION}() {
   local IFS=$' \\t\\n'
   local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}" kind=""
