@@ -7,6 +7,7 @@
 import { randomUUID } from 'node:crypto';
 import {
   closeSync,
+  constants,
   fstatSync,
   mkdirSync,
   openSync,
@@ -25,6 +26,8 @@ import { cacheFolder } from './user-folders.ts';
 
 /** Files per kind. The least recently used are deleted first. */
 const MAX_FILES = { packages: 256, layers: 16, packs: 16, images: 16, modules: 1024 } as const;
+/** Windows lacks the flag. */
+const READ_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 type CacheKind = keyof typeof MAX_FILES;
 
 /** The cached bytes, in shared memory, or undefined. */
@@ -68,11 +71,13 @@ function prune(folder: string, maxFiles: number): void {
   for (const { path } of byAge.slice(maxFiles)) rmSync(path, { force: true });
 }
 
-/** Reads a file into shared memory. */
+/** Reads a regular file into shared memory. Anything else could block or never end. */
 function readShared(path: string): Uint8Array {
-  const fd = openSync(path, 'r');
+  const fd = openSync(path, READ_FLAGS);
   try {
-    const { size } = fstatSync(fd);
+    const stat = fstatSync(fd);
+    if (!stat.isFile()) throw new Error(`${path} is not a regular file.`);
+    const { size } = stat;
     const bytes = allocateShared(size);
     for (let at = 0; at < size; ) {
       const count = readSync(fd, bytes, at, size - at, null);

@@ -83,6 +83,18 @@ export function layersDigest(layers: readonly Pick<PackFacts, 'at' | 'sha256'>[]
   return sha256Hex(JSON.stringify(layers.map(({ at, sha256: digest }) => [at, digest])));
 }
 
+/** Whether an image with this origin and these layers was built from `base`. */
+export function isExtensionOf(
+  base: Pick<GuestAssets, 'origin'>,
+  { origin, layers }: Pick<GuestAssets, 'origin' | 'layers'>,
+): boolean {
+  return (
+    origin.runtime === base.origin.runtime &&
+    origin.module === base.origin.module &&
+    origin.layers === layersDigest(layers)
+  );
+}
+
 function readDescription(runtime: RuntimeName): Description | undefined {
   const path = file(runtime, 'guest.json');
   if (!existsSync(path)) return undefined;

@@ -7,10 +7,11 @@
  *   index and data of the layers that the base image does not have, concatenated
  *   the image
  */
+import { FrameError } from '../framing/frame.ts';
 import { decodeJsonHeader, encodeJsonHeader } from '../framing/json-header.ts';
 import { readCached, writeCached } from '../host/disk-cache.ts';
 import { memoryLayer } from '../host/shared-layer.ts';
-import type { GuestAssets } from '../runtimes/guest-artifacts.ts';
+import { type GuestAssets, isExtensionOf } from '../runtimes/guest-artifacts.ts';
 import type { ExtendedImage } from './protocol.ts';
 
 interface CachedImageHeader extends Pick<ExtendedImage, 'origin' | 'minMemoryBytes'> {
@@ -34,18 +35,31 @@ export function writeCachedImage(key: string, base: GuestAssets, extended: Exten
   writeCached('images', key, Buffer.concat(parts));
 }
 
+/** Returns undefined for a file that is not an extension of `base`: its digest alone does not prove that it is one. */
 export function readCachedImage(key: string, base: GuestAssets): ExtendedImage | undefined {
   const bytes = readCached('images', key);
   if (bytes === undefined) return undefined;
+  try {
+    return decodeExtension(bytes, base);
+  } catch {
+    return undefined;
+  }
+}
+
+function decodeExtension(bytes: Uint8Array, base: GuestAssets): ExtendedImage | undefined {
   const { header, data } = decodeJsonHeader(bytes);
   const { origin, minMemoryBytes, layers } = header as CachedImageHeader;
   let end = 0;
   const take = (length: number) => {
+    if (!Number.isSafeInteger(length) || length < 0 || end + length > data.length)
+      throw new FrameError('header', 'its lengths do not agree');
     end += length;
     return data.subarray(end - length, end);
   };
   const added = layers.map(({ at, indexBytes, dataBytes }) =>
     memoryLayer(at, take(indexBytes), take(dataBytes)),
   );
-  return { origin, minMemoryBytes, layers: [...base.layers, ...added], image: data.subarray(end) };
+  const extension = { origin, minMemoryBytes, layers: [...base.layers, ...added], image: data.subarray(end) };
+  const isValid = Number.isSafeInteger(minMemoryBytes) && isExtensionOf(base, extension);
+  return isValid ? extension : undefined;
 }

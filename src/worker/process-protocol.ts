@@ -11,7 +11,7 @@ import type { Entry, TreeEdit } from '../fs/flat-entries.ts';
 import { toShared } from '../fs/shared-bytes.ts';
 import { isMemoryLayer, memoryLayer } from '../host/shared-layer.ts';
 import { MESSAGE_SHAPE, RESULT_LIMITS } from '../results/limits.ts';
-import { type GuestAssets, layersDigest, type PreparedLibrary } from '../runtimes/guest-artifacts.ts';
+import { type GuestAssets, isExtensionOf, type PreparedLibrary } from '../runtimes/guest-artifacts.ts';
 import {
   type DisplayResult,
   displayResult,
@@ -77,11 +77,9 @@ export function fromPortableExtension(
   const { origin, image, minMemoryBytes, addedLayers } = extension;
   const added = addedLayers.map(({ at, index, data }) => memoryLayer(at, toShared(index), toShared(data)));
   const layers = [...base.layers, ...added];
-  const isOfBase =
-    origin.runtime === base.origin.runtime &&
-    origin.module === base.origin.module &&
-    origin.layers === layersDigest(layers);
-  return isOfBase ? { origin, image: toShared(image), minMemoryBytes, layers } : undefined;
+  return isExtensionOf(base, { origin, layers })
+    ? { origin, image: toShared(image), minMemoryBytes, layers }
+    : undefined;
 }
 
 /** A message that a thread gets as it was sent. */

@@ -1,0 +1,81 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sha256 } from '../../src/framing/digest.ts';
+import { encodeJsonHeader } from '../../src/framing/json-header.ts';
+import { encodeMemoryLayer } from '../../src/host/shared-layer.ts';
+import { type GuestAssets, layersDigest } from '../../src/runtimes/guest-artifacts.ts';
+import { readCachedImage, writeCachedImage } from '../../src/worker/image-cache.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'image-cache-'));
+const images = join(folder, 'images');
+const before = process.env['LLM_WASM_SANDBOX_CACHE'];
+beforeAll(() => {
+  process.env['LLM_WASM_SANDBOX_CACHE'] = folder;
+  mkdirSync(images);
+});
+afterAll(() => {
+  if (before === undefined) delete process.env['LLM_WASM_SANDBOX_CACHE'];
+  else process.env['LLM_WASM_SANDBOX_CACHE'] = before;
+  rmSync(folder, { recursive: true });
+});
+
+const origin = { runtime: 'python', module: 'a'.repeat(64), layers: layersDigest([]) };
+const base = { origin, layers: [] } as unknown as GuestAssets;
+const added = encodeMemoryLayer('/data/packages', [{ path: 'd', kind: 'dir', mode: 0o755, mtimeMs: 0 }]);
+const extended = {
+  origin: { ...origin, layers: layersDigest([added]) },
+  minMemoryBytes: 65_536,
+  layers: [added],
+  image: new Uint8Array([1, 2, 3]),
+};
+const layer = {
+  at: added.at,
+  indexBytes: added.head.bytes.length,
+  dataBytes: added.data.length,
+};
+const contents = Buffer.concat([added.head.bytes, added.data, extended.image]);
+
+/** Writes a file whose digest is correct. */
+function forge(key: string, header: unknown): void {
+  const bytes = Buffer.concat([encodeJsonHeader(header), contents]);
+  writeFileSync(join(images, key), Buffer.concat([bytes, sha256(bytes)]));
+}
+
+describe('cached image', () => {
+  test('is read as it was written', () => {
+    writeCachedImage('written', base, extended);
+    const header = { origin: extended.origin, minMemoryBytes: 65_536, layers: [layer] };
+    forge('forged', header);
+    for (const key of ['written', 'forged']) {
+      const found = readCachedImage(key, base);
+      expect(found).toMatchObject({ origin: extended.origin, minMemoryBytes: 65_536 });
+      expect([...found!.image]).toEqual([1, 2, 3]);
+    }
+  });
+
+  test.each<[string, unknown]>([
+    ['of another module', { origin: { ...extended.origin, module: 'b' } }],
+    ['of another runtime', { origin: { ...extended.origin, runtime: 'javascript' } }],
+    ['without an origin', { origin: undefined }],
+    ['whose layer is at another place', { layers: [{ ...layer, at: '/usr/lib' }] }],
+    ['with a negative length', { layers: [{ ...layer, indexBytes: -1 }] }],
+    ['with lengths beyond the end', { layers: [{ ...layer, dataBytes: 2 ** 40 }] }],
+    ['without layers', { layers: null }],
+    ['with an invalid size of the memory', { minMemoryBytes: '1' }],
+  ])('%s is not used', (_, forged) => {
+    forge('key', { origin: extended.origin, minMemoryBytes: 65_536, layers: [layer], ...(forged as object) });
+    expect(readCachedImage('key', base)).toBeUndefined();
+  });
+
+  test('that is a pipe, a device, a folder or empty is not used', () => {
+    expect(spawnSync('mkfifo', [join(images, 'pipe')]).status).toBe(0);
+    symlinkSync('/dev/zero', join(images, 'device'));
+    mkdirSync(join(images, 'folder'));
+    writeFileSync(join(images, 'empty'), '');
+    for (const key of ['pipe', 'device', 'folder', 'empty'])
+      expect(readCachedImage(key, base)).toBeUndefined();
+  });
+});
