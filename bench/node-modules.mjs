@@ -1,6 +1,6 @@
 /**
  * Fuel of the first `require` of each Node.js module, the size of the JavaScript guest, and the time to the first result
- * beside another build of this project, whose folder is in BASELINE_DIR.
+ * compared with another build of this project, whose folder is in BASELINE_DIR.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -57,7 +57,7 @@ async function startTable() {
   );
   const [here, before] = [median(samples.here), median(samples.baseline)];
   return markdown(
-    'Start beside a build without the Node.js modules',
+    'Start compared with a build without the Node.js modules',
     `Median of ${ROUNDS} fresh sandboxes that run \`console.log(1)\`, alternating in one process. The baseline is the build in BASELINE_DIR, version ${version}.`,
     ['build', 'time', 'ratio'],
     [

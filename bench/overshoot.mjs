@@ -174,10 +174,13 @@ export async function table() {
   const loadBefore = loadavg()[0];
   const columns = {};
   for (const runtime of ['python', 'javascript']) {
-    columns[`ours, ${runtime}`] = {};
+    columns[`this sandbox, ${runtime}`] = {};
     for (const limit of Object.keys(POLICIES)) {
       process.stderr.write(`overshoot: ${runtime}, ${limit} …\n`);
-      columns[`ours, ${runtime}`][limit] = cell(limit, await ownRows(runtime, limit, nextCalls[runtime]));
+      columns[`this sandbox, ${runtime}`][limit] = cell(
+        limit,
+        await ownRows(runtime, limit, nextCalls[runtime]),
+      );
     }
   }
   const { folder, found, missing } = OURS_ONLY ? { found: [], missing: [] } : fetchPeers();

@@ -114,9 +114,9 @@ async function pauseTable() {
 
 export async function table() {
   const sandboxes = {
-    'this project, Python': await ours('python', PYTHON),
-    'this project, JavaScript': await ours('javascript', JAVASCRIPT),
-    'run 2.1.5, JavaScript': await vercelRun(),
+    'this sandbox, Python': await ours('python', PYTHON),
+    'this sandbox, JavaScript': await ours('javascript', JAVASCRIPT),
+    'Vercel Run 2.1.5, JavaScript': await vercelRun(),
   };
   const calls = CALLS - (CALLS % PARALLEL);
   const alternatives = {};
@@ -132,8 +132,8 @@ export async function table() {
     return { median: median(costs), p90: quantile(costs, 0.9), base };
   };
   const reference = {
-    sequential: perCall('run 2.1.5, JavaScript', 'sequential'),
-    parallel: perCall('run 2.1.5, JavaScript', 'parallel'),
+    sequential: perCall('Vercel Run 2.1.5, JavaScript', 'sequential'),
+    parallel: perCall('Vercel Run 2.1.5, JavaScript', 'parallel'),
   };
   const rows = Object.keys(sandboxes).flatMap((name) =>
     ['sequential', 'parallel'].map((kind) => {
@@ -151,7 +151,7 @@ export async function table() {
   const calling = markdown(
     'Tool calls',
     `Cost of one call of a host function that returns its argument, in runs of ${calls} calls: the time of the run minus that of a run\nwithout calls, per call; median and 90th percentile of ${ROUNDS} runs. The last column is the run without calls.`,
-    ['sandbox', 'calls', 'median', 'p90', 'beside run', 'run without calls'],
+    ['sandbox', 'calls', 'median', 'p90', 'relative to Vercel Run', 'run without calls'],
     rows,
   );
   return [calling, await pauseTable()].join('\n');

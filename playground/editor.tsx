@@ -70,7 +70,7 @@ class FuelMarker extends GutterMarker {
     const bar = document.createElement('div');
     bar.className = `fuel-bar ${share > 0.5 ? 'hot' : share > 0.15 ? 'warm' : 'cool'}`;
     bar.style.width = `${Math.max(6, Math.round(share * 100))}%`;
-    bar.title = `${formatFuel(fuel)} instructions, ${Math.round(share * 100)}% of the run`;
+    bar.title = `${formatFuel(fuel)} fuel, ${Math.round(share * 100)}% of the run`;
     return bar;
   }
 }

@@ -52,7 +52,7 @@ export function Guidance({ outcome, onFix, onInsert }: Props) {
       ))}
       {variables.length > 0 && (
         <p class="note">
-          Variables when it stopped:{' '}
+          Variables when the program stopped:{' '}
           {variables.map(([name, value]) => (
             <code key={name} class="variable">
               {name} = {String(value)}

@@ -143,6 +143,7 @@ export function Header(props: Props) {
             </ul>
           </>
         )}
+        <p class="note">Fuel is the number of WebAssembly instructions that a program executes.</p>
         <p class="note">LLM WASM Sandbox {info.version}</p>
         <button type="button" class="primary" onClick={() => help.current?.close()}>
           Close

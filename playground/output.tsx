@@ -106,7 +106,7 @@ function FuelGauge({ detail, progress }: Pick<Props, 'detail' | 'progress'>) {
   if (used === undefined || budget === undefined) return null;
   const percent = Math.min(100, (used / budget) * 100);
   const status = progress === undefined ? (analysis?.status ?? '') : 'running';
-  const text = `${formatFuel(used)} of ${formatFuel(budget)} instructions`;
+  const text = `${formatFuel(used)} of ${formatFuel(budget)} fuel`;
   return (
     <div class="gauge" data-status={status}>
       {/* biome-ignore lint/a11y/useSemanticElements: the parts of <meter> cannot be styled in all browsers */}

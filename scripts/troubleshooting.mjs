@@ -1,5 +1,5 @@
 /**
- * What to do about each error code and each reason to stop a run, for docs/TROUBLESHOOTING.md. The tables of the source
+ * What to do about each error code and each trap reason, for docs/TROUBLESHOOTING.md. The tables of the source
  * define the codes; `advice` throws if a code has no row here, or a row no code.
  */
 
@@ -23,7 +23,7 @@ const ERRORS = {
   ],
   sandbox_closed: [
     'A call after `close()`, or `close()` during a call.',
-    'Wait for the call before you close the sandbox. With `await using`, the sandbox is closed at the end of the block.',
+    'Wait for the call to end before you close the sandbox. With `await using`, the sandbox is closed at the end of the block.',
   ],
   rate_limited: [
     'The tenant has reached `fuel_per_minute` or `cpu_seconds_per_minute`.',
@@ -35,14 +35,14 @@ const ERRORS = {
   ],
   session_busy: [
     'Another process, or another sandbox of this process, has the session open.',
-    'Nothing was changed: retry, or close the other one, which the message names. `fork` creates an independent copy.',
+    'Nothing was changed. Retry, or close the sandbox or process that the message names. `fork` creates an independent copy.',
   ],
   session_exists: [
     '`create`, `fork` or `import` with a name that is in use.',
     'Choose another name, or open the existing session.',
   ],
   session_mismatch: [
-    'The session was created with another language, other `packages`, `preload` or `auto_persist_globals`.',
+    'The session was created with another language, or with other values of `packages`, `preload` or `auto_persist_globals`.',
     'Open it with the settings that the message names, or use another `session_id`.',
   ],
   session_not_found: [
@@ -50,7 +50,7 @@ const ERRORS = {
     'List the sessions: `llm-wasm-sandbox session list`, `list()` or `get_active_sessions`.',
   ],
   session_limit: [
-    'Too many sessions or checkpoints, or they take too much memory.',
+    'There are too many sessions or checkpoints, or they use too much memory.',
     'Delete sessions or checkpoints that are not needed, or raise the limit that the message names. See [Memory](SESSIONS.md#memory).',
   ],
   execution_paused: [
@@ -99,10 +99,10 @@ const ERRORS = {
   ],
 };
 
-/** By reason to stop a run: the usual causes, and what to do. */
+/** By trap reason: the usual causes, and what to do. */
 const TRAPS = {
   out_of_fuel: [
-    'The program executed more instructions than `fuel_budget` allows: an endless loop, much data, or the first import of a large package.',
+    'The program executed more instructions than `fuel_budget` allows: an endless loop, a large amount of data, or the first import of a large package.',
     '`metadata.stopped_at` names the line. Raise `fuel_budget` to the value that the guidance names, or `preload` the package. See [FUEL_BUDGETING.md](FUEL_BUDGETING.md).',
   ],
   timeout: [
@@ -127,7 +127,7 @@ const TRAPS = {
   ],
   denied_call: [
     'The program called a host function that this sandbox does not provide.',
-    'Use another way to do the same; the guidance names one if it is known.',
+    'Use an alternative; the guidance names one if it is known.',
   ],
   worker_lost: [
     'The worker thread or process died, for example because the machine ran out of memory.',
@@ -157,7 +157,7 @@ export const errorSections = (meanings, exitCodeOf) =>
     )
     .join('\n\n');
 
-/** One section per reason to stop a run. */
+/** One section per trap reason. */
 export const trapSections = (traps) =>
   checked(TRAPS, Object.keys(traps), FILE)
     .map(([reason, causes, remedy]) =>

@@ -22,7 +22,7 @@ export const jobsOption = () =>
   ).argParser(parseCountOption);
 
 export const limitOptions = () => [
-  new Option('--fuel <N>', 'Maximum number of instructions for each program, e.g. 20B').argParser(
+  new Option('--fuel <N>', 'Maximum fuel (WebAssembly instructions) of each program, e.g. 20B').argParser(
     parseFuelOption,
   ),
   new Option('--timeout <SECONDS>', 'Maximum running time of each program').argParser(parseSecondsOption),

@@ -15,7 +15,7 @@ function optionParser(parse: (text: string) => number | undefined, advice: strin
 
 export const parseFuelOption = optionParser(
   parseFuel,
-  'Expected a number of instructions, such as 20B, 500M or 20_000_000_000.',
+  'Expected an amount of fuel, such as 20B, 500M or 20_000_000_000.',
 );
 export const parseBytesOption = optionParser(
   parseBytes,
@@ -78,11 +78,11 @@ export const storeOptions = (defaultTenant: string) => [
   storeOption(),
   new Option(
     '--data-dir <DIR>',
-    'Folder in the setting data_dir of an MCP server, instead of --store',
+    'The data_dir of an MCP server, to use its sessions instead of those in --store',
   ).conflicts('store'),
   new Option(
     '--tenant <NAME>',
-    `Tenant of an MCP server, with --data-dir (default: ${defaultTenant}) or the database of --store (default: that of servers without tokens)`,
+    `Tenant of an MCP server (default: with --data-dir, ${defaultTenant}; with a database in --store, the tenant of servers without tokens)`,
   ),
 ];
 export const toolsConfigOption = (description: string) => new Option('--tools-config <FILE>', description);

@@ -278,7 +278,7 @@ describe('run', () => {
     [['run'], 'Give a FILE or a folder'],
     [['run', 'a.txt'], 'add --language'],
     [['run', 'no-such-file.py'], 'Cannot read no-such-file.py'],
-    [['run', '-c', '1', '--fuel', 'much'], 'Expected a number of instructions'],
+    [['run', '-c', '1', '--fuel', 'much'], 'Expected an amount of fuel'],
     [['run', '-c', '1', '--mount', 'nowhere'], 'HOST:GUEST'],
     [['run', '-c', '1', '--memory', '5'], 'the minimum is'],
     [['run', '-c', '1', '--language', 'ruby'], 'python, javascript'],

@@ -204,7 +204,11 @@ export const PYTHON: readonly FailingProgram[] = [
     type: 'UnsupportedFeature',
     says: "for 'openpyxl': import openpyxl",
   },
-  { code: '!pip install pandas\nimport pandas', type: 'SyntaxError', says: 'packages cannot be installed' },
+  {
+    code: '!pip install pandas\nimport pandas',
+    type: 'SyntaxError',
+    says: 'programs cannot install packages',
+  },
   { code: '%pip install -q openpyxl', type: 'SyntaxError', says: "Instead: for 'openpyxl': import openpyxl" },
   { code: 'pip install requests', type: 'SyntaxError', says: 'There is no network' },
   { code: 'x = 1\n!ls -la', type: 'SyntaxError', says: 'os.listdir(path)' },

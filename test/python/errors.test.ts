@@ -42,7 +42,7 @@ describe('error details of a Python program', () => {
       "import os\nprint(os.system('pip install requests'))\nos.close(2)\nprint(os.system('ls'))",
     );
     expect({ exit_code, stdout }).toEqual({ exit_code: 0, stdout: '-1\n-1\n' });
-    expect(stderr).toMatch(/^os\.system: the command was not run.*Packages cannot be installed.*\n$/);
+    expect(stderr).toMatch(/^os\.system: the command was not run.*Programs cannot install packages.*\n$/);
   });
 
   test('are collected without running code of the program', async () => {

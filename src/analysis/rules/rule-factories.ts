@@ -40,7 +40,7 @@ export const unsupportedFeatureRule = (row: SharedRow<MissingFeature>): Rule =>
 export interface Alternative {
   /** What the language and its standard library offer. */
   readonly instead?: string;
-  /** Why there is no alternative, and what to do. */
+  /** The feature that the package needs and the sandbox does not have, and what to do. */
   readonly note?: string;
   /** Names of packages that do part of the job. Those that programs cannot import are left out. */
   readonly packages?: readonly string[];
@@ -94,7 +94,7 @@ export const packageNotAvailableRule = (
       const ownFile = input.files().find((path) => files.some((file) => `/${path}`.endsWith(file)));
       return {
         guidance: [
-          `Package '${oneLine(name, 80)}' is not available, and packages cannot be installed`,
+          `Package '${oneLine(name, 80)}' is not available, and programs cannot install packages`,
           alternative,
           ...substitutes.map((line) => `In this program: ${line}`),
           row.installation?.(name, input),

@@ -110,14 +110,14 @@ async function addedPackages(runtime: RuntimeName): Promise<string[]> {
 }
 
 const limit = (flags: string, description: string, fallback: string) =>
-  new Option(flags, `${description} (default: ${fallback}, or the session's limit)`);
+  new Option(flags, `${description} (default: the session's limit, else ${fallback})`);
 
 /** The limits of a program. */
 export const programLimitOptions = () => [
   limit(
     '--fuel <N>',
-    'Maximum number of instructions, e.g. 20B',
-    `${formatFuel(DEFAULT_LIMITS.fuel_budget)}, typically ${typicalSeconds(DEFAULT_LIMITS.fuel_budget)} of computation; "doctor" measures it`,
+    'Maximum fuel (WebAssembly instructions), e.g. 20B',
+    `${formatFuel(DEFAULT_LIMITS.fuel_budget)}, which typically lasts ${typicalSeconds(DEFAULT_LIMITS.fuel_budget)}; "doctor" measures it`,
   ).argParser(parseFuelOption),
   limit('--memory <BYTES>', 'Maximum memory, e.g. 512Mi', formatBytes(DEFAULT_LIMITS.memory_bytes)).argParser(
     parseBytesOption,

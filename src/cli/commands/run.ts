@@ -174,7 +174,7 @@ export const runCommand: CommandDetails<RunFlags> = {
     ).argParser(collectValues),
     new Option(
       '--max-output <BYTES>',
-      `Maximum size of standard output and of standard error, each (default: none; with --json, ${formatBytes(DEFAULT_LIMITS.stdout_max_bytes)} and ${formatBytes(DEFAULT_LIMITS.stderr_max_bytes)}, or the session's limits)`,
+      `Maximum size of standard output and of standard error, each (default: no limit; with --json, the session's limits, else ${formatBytes(DEFAULT_LIMITS.stdout_max_bytes)} and ${formatBytes(DEFAULT_LIMITS.stderr_max_bytes)})`,
     ).argParser(parseBytesOption),
     new Option('--guidance', 'Explain a failure on standard error (default: only on a terminal)'),
     new Option('--no-guidance', 'Do not explain failures'),
@@ -194,7 +194,7 @@ export const runCommand: CommandDetails<RunFlags> = {
     ),
     new Option(
       '--isolation <MODE>',
-      'Run the program in a thread of this process (default) or in a separate, restricted process',
+      'Where the program runs: in a thread of this process ("thread", the default) or in a separate, restricted process ("process")',
     ).choices(isolationMode.options),
     new Option('--seed <N>', 'Seed for the random numbers; implies --deterministic').argParser(
       parseCountOption,

@@ -166,8 +166,8 @@ const formatSeconds = (seconds: number) => `${seconds} s`;
 
 /** How the value of a numeric setting is written, from the unit in its name. */
 function numberFormat(name: SettingName) {
-  if (name.endsWith('fuel_budget')) return { value: 'N', parse: parseFuelOption, format: formatFuel };
-  if (name.endsWith('_bytes')) return { value: 'BYTES', parse: parseBytesOption, format: formatBytes };
+  if (name.includes('fuel')) return { value: 'N', parse: parseFuelOption, format: formatFuel };
+  if (name.includes('_bytes')) return { value: 'BYTES', parse: parseBytesOption, format: formatBytes };
   if (name.endsWith('_seconds'))
     return { value: 'SECONDS', parse: parseSecondsOption, format: formatSeconds };
   return { value: 'N', parse: parseCountOption, format: String };

@@ -155,7 +155,7 @@ export const REPL_COMMANDS: readonly ReplCommand[] = [
     run: async (state, text) => {
       if (text !== undefined) {
         const budget = parseFuel(text);
-        if (budget === undefined) throw new UsageError('Expected a number of instructions, such as 20B.');
+        if (budget === undefined) throw new UsageError('Expected an amount of fuel, such as 20B.');
         state.fuelBudget = budget;
       }
       const { last, session, fuelBudget = session.policy.fuel_budget } = state;

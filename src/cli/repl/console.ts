@@ -133,7 +133,7 @@ export class Console implements ReplState {
 
   async #isIncomplete(code: string): Promise<boolean> {
     if (code.length > MAX_SOURCE_CHARS)
-      throw new UsageError('The source is too long. Write it to a file and run it with ":load FILE".');
+      throw new UsageError('The input is too long. Write it to a file and run it with ":load FILE".');
     const { parser, language } = this.parts;
     const { parseProgram, isIncomplete } = LANGUAGES[parser.runtime];
     return isIncomplete(await parser.execute(parseProgram(code), { language }), code);

@@ -98,7 +98,7 @@ export const listRuntimes = defineTool({
 export const listAvailablePackages = defineTool({
   name: 'list_available_packages',
   title: 'List packages',
-  description: `List the packages (libraries) that are available to ${languageTitles('and')} programs: how to import each, what it is for, and how much fuel a first and a cached import cost. Packages cannot be installed. Use it before importing anything beyond the standard library.`,
+  description: `List the packages (libraries) that are available to ${languageTitles('and')} programs: how to import each, what it is for, and how much fuel a first and a cached import cost. Programs cannot install packages. Use it before importing anything beyond the standard library.`,
   input: z.strictObject({
     language: languageName.optional().describe('Only this language.'),
     query: z

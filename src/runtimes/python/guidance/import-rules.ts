@@ -14,7 +14,7 @@ import { noToolsRule } from '../../../analysis/rules/tools.ts';
 import { chartCalls } from './chart-calls.ts';
 import { commandSubstitute } from './command-substitutes.ts';
 import { NO_BUILD, PROCESSES, UNSUPPORTED_MODULES } from './missing-modules.ts';
-import { alternative, installationAdvice } from './package-installation.ts';
+import { alternative, installationAdvice, needsMissingFeature } from './package-installation.ts';
 import { builtinException, moduleException } from './select-exception.ts';
 import { failedCommands, INSTALLERS, NETWORK_PROGRAMS } from './shell-commands.ts';
 
@@ -239,7 +239,7 @@ export const importRules: readonly Rule[] = [
     advise: (parser, input) => ({
       message: `FeatureNotFound: Beautiful Soup has no parser '${parser}'`,
       guidance: [
-        `The parser '${parser}' is not available, and packages cannot be installed`,
+        `The parser '${parser}' is not available, and programs cannot install packages`,
         /xml$/.test(parser) && parser !== 'lxml'
           ? 'For XML use xml.etree.ElementTree'
           : "Use instead: BeautifulSoup(html, 'html.parser'), or 'html5lib' to parse like a browser",
@@ -250,7 +250,7 @@ export const importRules: readonly Rule[] = [
   }),
   unsupportedFeatureRule({
     evidence:
-      'The program needs a feature that the sandbox does not have: threads, processes, sockets, native libraries, a display.',
+      'The program needs a feature that the sandbox does not have, such as threads, processes, sockets, native libraries or a display.',
     match: missingFeature,
   }),
   packageNotAvailableRule({
@@ -263,6 +263,7 @@ export const importRules: readonly Rule[] = [
     substitutes: (name, { source }) =>
       PLOT_PACKAGES.has(name) ? chartCalls(source.slice(0, SOURCE_MAX)) : [],
     installation: (name, input) => {
+      if (needsMissingFeature(name)) return undefined;
       const addable = input.addablePackage(name);
       if (addable !== undefined)
         return `Only the operator of the sandbox can add it, with: llm-wasm-sandbox packages add ${addable}`;

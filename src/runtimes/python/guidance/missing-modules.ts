@@ -5,6 +5,7 @@ const NO_NETWORK =
   'There is no network: fetch the data outside the sandbox, pass it with the files option, and read it from /app';
 const NO_BROWSER =
   'There is no browser and no network: save the page outside the sandbox and pass it with the files option';
+const NO_DATABASE_SERVER = 'There is no network, so no database server can be reached';
 const NO_SERVER = 'Programs cannot listen on a port: call the functions of the program directly';
 const TEXT = 're, string and collections.Counter';
 const NUMBERS = 'math, statistics, fractions, decimal, array and list comprehensions';
@@ -68,10 +69,10 @@ export const ALTERNATIVES: Readonly<Record<string, Alternative>> = {
   uvicorn: { note: NO_SERVER },
   streamlit: { note: 'Programs cannot listen on a port: print the results or write an HTML file' },
   sqlalchemy: { instead: 'sqlite3' },
-  psycopg2: { instead: 'sqlite3; there is no network to reach a server' },
-  pymysql: { instead: 'sqlite3; there is no network to reach a server' },
-  pymongo: { instead: 'sqlite3 or JSON files; there is no network to reach a server' },
-  redis: { instead: 'a dict, shelve or sqlite3; there is no network to reach a server' },
+  psycopg2: { note: NO_DATABASE_SERVER, instead: 'sqlite3' },
+  pymysql: { note: NO_DATABASE_SERVER, instead: 'sqlite3' },
+  pymongo: { note: NO_DATABASE_SERVER, instead: 'sqlite3 or JSON files' },
+  redis: { note: NO_DATABASE_SERVER, instead: 'a dict, shelve or sqlite3' },
   toml: { instead: 'tomllib (in the standard library, read-only)' },
   docx: { instead: 'zipfile and xml.etree.ElementTree (a .docx file is a zip of XML)' },
   pptx: { instead: 'zipfile and xml.etree.ElementTree (a .pptx file is a zip of XML)' },

@@ -9,6 +9,10 @@ const MAX_PACKAGES = 6;
 export const alternative = (name: string, input: AnalysisInput) =>
   describeAlternative(Object.hasOwn(ALTERNATIVES, name) ? ALTERNATIVES[name] : undefined, input);
 
+/** Whether a package would be of no use if it were added, because it needs a network, a server or the host. */
+export const needsMissingFeature = (name: string): boolean =>
+  Object.hasOwn(ALTERNATIVES, name) && ALTERNATIVES[name]?.note !== undefined;
+
 /** Advice for the arguments of an installer: `install`, options and packages. */
 export function installationAdvice(words: readonly string[], input: AnalysisInput): string[] {
   const names = words

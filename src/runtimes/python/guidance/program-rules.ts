@@ -55,7 +55,7 @@ function commandLines(input: AnalysisInput): string[] {
   const { name, words } = command;
   if (INSTALLERS.has(name))
     return [
-      'Remove the line: packages cannot be installed in the sandbox',
+      'Remove the line: programs cannot install packages',
       ...installationAdvice(words, input).map((line) => `Instead: ${line}`),
     ];
   return [

@@ -16,17 +16,21 @@ export const toolExamples: readonly GuidanceExample[] = [
   },
   ...(
     [
-      ['invalid_arguments', 'weather: city: expected a string'],
+      ['invalid_arguments', 'weather: city: expected a string', 'print(await tools.weather(city=7))'],
       ['denied', 'The call was not approved. Reason: a person denied the call'],
       ['timeout', 'weather did not answer within 60 s. It may or may not have taken effect.'],
       ['limit', 'The run has reached its limit of 100 tool calls.'],
       ['failed', 'no data for this city'],
-      ['unknown_tool', 'There is no tool "wether". Did you mean weather?'],
+      [
+        'unknown_tool',
+        'There is no tool "wether". Did you mean weather?',
+        'print(await tools.wether(city="Berlin"))',
+      ],
     ] as const
-  ).map(([code, message]) => ({
+  ).map(([code, message, source = 'print(await tools.weather(city="Berlin"))']) => ({
     type: 'ToolError',
     run: {
-      source: 'print(await tools.weather(city="Berlin"))',
+      source,
       hasTools: true,
       error: {
         type: 'ToolError',
@@ -35,7 +39,7 @@ export const toolExamples: readonly GuidanceExample[] = [
         message,
         line: 1,
         code,
-        tool: 'weather',
+        tool: code === 'unknown_tool' ? 'wether' : 'weather',
       },
     },
   })),

@@ -29,7 +29,7 @@ export interface EmscriptenGuest {
 const EAI_NONAME = -2;
 /** Programs rarely check the status that os.system() returns, so the reason is also written to standard error, as a shell does. */
 const NO_SHELL =
-  'os.system: the command was not run, because the sandbox has no shell and no processes. Packages cannot be installed; import the installed packages directly.\n';
+  'os.system: the command was not run, because the sandbox has no shell and no processes. Programs cannot install packages; import the installed packages directly.\n';
 /** Status of libffi for an unknown calling convention. */
 const FFI_BAD_ABI = 2;
 
